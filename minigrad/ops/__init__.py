@@ -1,0 +1,41 @@
+"""Every differentiable operation, one family a file."""
+
+from .activation import elu, gelu, relu, sigmoid, softplus, tanh
+from .arithmetic import (
+    abs,
+    add,
+    clip,
+    div,
+    exp,
+    log,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    pow,
+    sqrt,
+    sub,
+    where,
+)
+from .dropout import dropout
+from .index import embedding, getitem
+from .loss import cross_entropy
+from .matmul import linear, matmul
+from .normalize import layer_norm
+from .recurrent import gru, gru_cell, lstm, lstm_cell
+from .reduce import cumsum, logsumexp, max, mean, min, sum, var
+from .shape import (
+    astype,
+    concat,
+    expand,
+    flip,
+    pad,
+    reshape,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    transpose,
+    unsqueeze,
+)
+from .softmax import log_softmax, softmax

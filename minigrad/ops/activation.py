@@ -1,0 +1,99 @@
+"""Activation functions, element by element: dL/dx_i = g_i dy_i/dx_i."""
+
+import numpy as np
+
+from ..differentiable import differentiable
+from .normal import normal_cdf
+from .select import only
+
+
+@differentiable
+def tanh(x):
+    """y = tanh x.       dL/dx = g (1 - y^2)"""
+    y = np.tanh(x)
+    return y, lambda g: g * (1 - y * y)
+
+
+@differentiable
+def sigmoid(x):
+    """y = 1 / (1 + e^-x).       dL/dx = g y (1 - y)
+
+    Far below zero e^-x overflows to inf, whose reciprocal 0 is the right limit.
+    """
+    y = _sigmoid(x)
+    return y, lambda g: g * (y * (1 - y))
+
+
+@differentiable
+def relu(x):
+    """y = max(x, 0).    dL/dx = g where x > 0, else 0; so also at x = 0."""
+    y = np.maximum(x, 0)
+    return y, lambda g: only(y > 0, g)
+
+
+@differentiable
+def elu(x, alpha=1.0):
+    """y = x where x > 0, else alpha (e^x - 1)  (Clevert et al. 2016, eq. 15).
+
+    dL/dx = g where x > 0, else g alpha e^x
+    """
+    below = np.minimum(x, 0)  # so that e^x cannot overflow where it is not wanted
+
+    def backward(g):
+        return only(x > 0, g) + only(x <= 0, g * (alpha * np.exp(below)))
+
+    return np.maximum(x, 0) + alpha * np.expm1(below), backward
+
+
+@differentiable
+def gelu(x, approximate="none"):
+    """y = x P(X <= x) = x Phi(x) for a standard normal X  (Hendrycks & Gimpel 2016).
+
+    approximate   "none", or "tanh": Phi(x) ~ (1 + tanh u) / 2,
+                  u = c (x + 0.044715 x^3),  c = sqrt(2 / pi)
+
+    With the density phi = dPhi/dx = e^(-x^2 / 2) / sqrt(2 pi),
+
+        dL/dx = g (Phi(x) + x phi(x));    for "tanh", phi is (1 - tanh^2 u) u' / 2
+
+    Raises ValueError for another ``approximate``.
+    """
+    if approximate not in ("none", "tanh"):
+        raise ValueError(
+            f'gelu: approximate is "none" or "tanh", and not {approximate!r}.'
+        )
+    x = np.asarray(x)
+    if approximate == "none":
+        Phi = normal_cdf(x)
+
+        def backward(g):
+            phi = np.exp(-0.5 * x * x) * (2 * np.pi) ** -0.5
+            return g * (Phi + x * phi)
+
+        return x * Phi, backward
+
+    c = (2 / np.pi) ** 0.5
+    t = np.tanh(c * x * (1 + 0.044715 * x * x))
+    Phi = 0.5 * (1 + t)
+
+    def backward(g):
+        phi = 0.5 * (1 - t * t) * (c * (1 + 3 * 0.044715 * x * x))
+        return g * (Phi + x * phi)
+
+    return x * Phi, backward
+
+
+@differentiable
+def softplus(x, beta=1.0):
+    """y = ln(1 + e^(beta x)) / beta, a smooth max(x, 0).      dL/dx = g sigmoid(beta x)
+
+    Computed as max(z, 0) + ln(1 + e^-|z|) with z = beta x, where nothing overflows.
+    """
+    z = beta * x
+    y = (np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))) / beta
+    return y, lambda g: g * _sigmoid(z)
+
+
+def _sigmoid(x):
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))

@@ -1,0 +1,52 @@
+"""Layer normalisation."""
+
+import math
+
+import numpy as np
+
+from ..differentiable import differentiable
+
+
+@differentiable
+def layer_norm(x, weight=None, bias=None, eps=1e-5):
+    """Give the last axis mean 0 and variance 1, then a learnt scale and shift.
+
+    x (..., n), weight (n,), bias (n,)  ->  y (..., n)        (Ba et al. 2016, eq. 4)
+
+        xhat = (x - mean(x)) / s,   s = sqrt(var(x) + eps),   y = w xhat + b
+
+    A weight (or, without one, a bias) of k axes normalises the last k axes together.
+    With u = g w = dL/dxhat and dxhat_i/dx_k = (delta_ik - 1/n - xhat_i xhat_k / n) / s,
+
+        dL/dx_k = (u_k - mean(u) - xhat_k mean(u xhat)) / s
+        dL/dw = g xhat,    dL/db = g        (summed over the leading axes by the engine)
+
+    Raises ValueError when weight or bias do not have the shape of the last axes.
+    """
+    x = np.asarray(x)
+    given = weight if weight is not None else bias
+    k = 1 if given is None else given.ndim
+    for name, array in (("weight", weight), ("bias", bias)):
+        if array is not None and (k == 0 or array.shape != x.shape[-k:]):
+            raise ValueError(
+                f"layer_norm: the {name} has shape {array.shape}, and x has shape "
+                f"{x.shape}; the {name} must have the shape of its last axes."
+            )
+    axes = tuple(range(-k, 0))
+    if math.prod(x.shape[-k:]) == 0:
+        raise ValueError(f"layer_norm: there is nothing to normalise in {x.shape}.")
+    xhat = x - x.mean(axes, keepdims=True)
+    s = np.sqrt((xhat * xhat).mean(axes, keepdims=True) + eps)
+    xhat /= s
+    y = xhat if weight is None else xhat * weight
+    y = y if bias is None else y + bias
+
+    def backward(g):
+        u = g if weight is None else g * weight
+        dx = u - u.mean(axes, keepdims=True)
+        dx -= xhat * (u * xhat).mean(axes, keepdims=True)
+        dx /= s
+        dw = None if weight is None else g * xhat
+        return dx, dw, None if bias is None else g
+
+    return y, backward

@@ -1,0 +1,294 @@
+"""Recurrent layers over time, each a single operation with a backward through time.
+
+Only W_hh h_{t-1} has to wait for the step before. Everything else is gathered into
+large products over all steps: the input's projection before the loop, and after the
+loop back the gradients of both weights and of the input, from the stored gradients of
+the sums inside the gates.
+
+Arrays inside are packed (``packing.py``): rows (N, .) in order of time, no padding.
+Gates lie gate by gate, (gates, N, H): one gate of one step is one contiguous block.
+Weights are torch's: weight_ih (k H, I), weight_hh (k H, H), biases (k H,), with the k
+gates stacked in the order r, z, n (GRU) or i, f, g, o (LSTM).
+"""
+
+import numpy as np
+
+from ..differentiable import differentiable
+from .gates import affine, by_gate, checked, project, sigmoid
+from .packing import Packing
+
+
+@differentiable
+def gru(
+    x,
+    h0,
+    weight_ih,
+    weight_hh,
+    bias_ih=None,
+    bias_hh=None,
+    lengths=None,
+    reverse=False,
+):
+    """Run a gated recurrent unit over time (Cho et al. 2014; the variant of cuDNN).
+
+    x (B, T, I), h0 (B, H)  ->  output (B, T, H), h_n (B, H)
+
+        r = sigmoid(W_ir x_t + b_ir + W_hr h + b_hr)                h = h_{t-1}
+        z = sigmoid(W_iz x_t + b_iz + W_hz h + b_hz)
+        m = W_hn h + b_hn
+        n = tanh(W_in x_t + b_in + r m)
+        h_t = (1 - z) n + z h
+
+    lengths   (B,), from 1 to T. Beyond its length an example's output is 0, and h_n is
+              the state after its own last token. Padding has no influence, and its
+              gradient is 0.
+    reverse   run from each example's own last token to its first
+
+    Backward, from the last step to the first. With dh = dL/dh_t, from the output and
+    from step t + 1, and da the gradient of a sum inside sigmoid or tanh,
+
+        da_n = dh (1 - z) (1 - n^2)             da_z = dh (h - n) z (1 - z)
+        dm = da_n r                             da_r = da_n m r (1 - r)
+        dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
+
+    Then dx_t = (da_r, da_z, da_n) W_ih, and summed over t and the batch
+
+        dW_ih = (da_r, da_z, da_n)^T x_t,       dW_hh = (da_r, da_z, dm)^T h_{t-1}
+
+    Raises ValueError or TypeError when shapes, dtypes or lengths do not fit.
+    """
+    dtype = checked("gru", 3, x, (h0,), weight_ih, weight_hh, bias_ih, bias_hh)
+    (B, T, _), H = x.shape, h0.shape[1]
+    packing = Packing("gru", B, T, lengths, reverse)
+    gates = np.empty((4, packing.N, H), dtype)  # r, z, n, m
+    project(packing.pack(x), weight_ih, bias_ih, out=gates[:3])
+    states = np.empty((B + packing.N, H), dtype)
+    states[:B] = h0[packing.order]
+    W = np.ascontiguousarray(weight_hh.T)  # (H, 3 H)
+    a = np.empty((B, 3 * H), dtype)
+    for before, rows, after in packing.steps:
+        h = states[before]
+        ah = np.matmul(h, W, out=a[: len(h)])
+        if bias_hh is not None:
+            ah += bias_hh
+        gru_step(gates[:, rows], ah, h, out=states[after])
+
+    def backward(g, needs):
+        g_output, g_h = packing.pack(g[0]), g[1]
+        da = np.empty((packing.N, 4 * H), dtype)  # da_r, da_z, dm, da_n
+        dh = np.array(g_h[packing.order], dtype)
+        for before, rows, _ in reversed(packing.steps):
+            d = dh[: rows.stop - rows.start]  # those still running; the rest wait
+            d += g_output[rows]
+            through_z = gru_step_back(d, gates[:, rows], states[before], da[rows])
+            np.matmul(da[rows, : 3 * H], weight_hh, out=d)  # summed over the gates
+            d += through_z
+        dh0 = np.empty_like(dh)
+        dh0[packing.order] = dh
+        x_rows = packing.pack(x) if needs[2] else None
+        dx, *weights = gru_products(
+            da, x_rows, packing.before(states), weight_ih, bias_ih, bias_hh, needs
+        )
+        return packing.unpack(dx) if needs[0] else None, dh0, *weights
+
+    return (packing.unpack(states[B:]), packing.last(states)), backward
+
+
+@differentiable
+def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+    """One step of ``gru``:  x (B, I), h (B, H)  ->  h' (B, H)."""
+    dtype = checked("gru_cell", 3, x, (h,), weight_ih, weight_hh, bias_ih, bias_hh)
+    B, H = h.shape
+    gates, h_new = np.empty((4, B, H), dtype), np.empty((B, H), dtype)
+    gates[:3] = by_gate(affine(x, weight_ih, bias_ih), 3)
+    gru_step(gates, affine(h, weight_hh, bias_hh), h, out=h_new)
+
+    def backward(g, needs):
+        da = np.empty((B, 4 * H), dtype)  # da_r, da_z, dm, da_n
+        dh = gru_step_back(g, gates, h, da)
+        if needs[1]:
+            dh += da[:, : 3 * H] @ weight_hh  # summed over the gates
+        dx, *weights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
+        return dx, dh, *weights
+
+    return h_new, backward
+
+
+def gru_step(gates, ah, h, out):
+    """h_t into ``out``. ``gates`` holds x's share of r, z, n, and then r, z, n, m."""
+    r, z, n, m = gates
+    ah = by_gate(ah, 3)
+    gates[:2] += ah[:2]
+    sigmoid(gates[:2])
+    m[:] = ah[2]
+    n += r * m
+    np.tanh(n, out=n)
+    np.add(n, z * (h - n), out=out)
+
+
+def gru_step_back(dh, gates, h, da):
+    """Fill ``da`` (n, 4 H) with da_r, da_z, dm, da_n; return dh z, what z lets pass."""
+    r, z, n, m = gates
+    da_r, da_z, dm, da_n = by_gate(da, 4)
+    through_z = dh * z
+    through_n = dh - through_z  # dh (1 - z)
+    np.multiply(through_n, 1 - n * n, out=da_n)
+    np.multiply(da_n, r, out=dm)
+    np.multiply(dm, m * (1 - r), out=da_r)
+    np.multiply(through_n, z * (h - n), out=da_z)
+    return through_z
+
+
+def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
+    """dx, dW_ih, dW_hh, db_ih, db_hh from the rows of all steps at once.
+
+    Leaves the gradients of x's share, da_r, da_z, da_n, in the first 3 H columns of da.
+    """
+    H = h.shape[1]
+    total = da.sum(0)  # summed over the rows: a bias is added to each
+    db_hh = None if bias_hh is None else total[: 3 * H]
+    db_ih = None
+    if bias_ih is not None:
+        db_ih = np.concatenate([total[: 2 * H], total[3 * H :]])
+    dW_hh = da[:, : 3 * H].T @ h if needs[3] else None  # summed over the rows
+    da[:, 2 * H : 3 * H] = da[:, 3 * H :]  # x reaches n directly, not through m
+    da = da[:, : 3 * H]
+    dx = da @ weight_ih if needs[0] else None  # summed over the gates
+    dW_ih = da.T @ x if needs[2] else None  # summed over the rows
+    return dx, dW_ih, dW_hh, db_ih, db_hh
+
+
+@differentiable
+def lstm(
+    x,
+    h0,
+    c0,
+    weight_ih,
+    weight_hh,
+    bias_ih=None,
+    bias_hh=None,
+    lengths=None,
+    reverse=False,
+):
+    """Run a long short-term memory over time (Hochreiter & Schmidhuber 1997, with the
+    forget gate of Gers et al. 2000).
+
+    x (B, T, I), h0 (B, H), c0 (B, H)  ->  output (B, T, H), h_n (B, H), c_n (B, H)
+
+        a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh                   (4 H), one H a gate
+        i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o),         g = tanh(a_g)
+        c_t = f c_{t-1} + i g,          h_t = o tanh(c_t)
+
+    lengths, reverse   as in ``gru``; c_n is taken where h_n is
+
+    Backward, from the last step to the first, where dh and dc come in from step t + 1
+    (dh from the output as well), and k = tanh(c_t):
+
+        dc <- dc + dh o (1 - k^2)               da_o = dh k o (1 - o)
+        da_i = dc g i (1 - i)                   da_f = dc c_{t-1} f (1 - f)
+        da_g = dc i (1 - g^2)
+        dL/dc_{t-1} = dc f                      dL/dh_{t-1} = da W_hh
+
+    Then dx_t = da W_ih, and summed over t and the batch dW_ih = da^T x_t,
+    dW_hh = da^T h_{t-1}, db = da.
+    Raises ValueError or TypeError when shapes, dtypes or lengths do not fit.
+    """
+    dtype = checked("lstm", 4, x, (h0, c0), weight_ih, weight_hh, bias_ih, bias_hh)
+    (B, T, _), H = x.shape, h0.shape[1]
+    packing = Packing("lstm", B, T, lengths, reverse)
+    gates = np.empty((4, packing.N, H), dtype)  # i, f, g, o
+    project(packing.pack(x), weight_ih, None, out=gates)
+    bias = _sum(bias_ih, bias_hh)  # they act together
+    states, cells = np.empty((2, B + packing.N, H), dtype)
+    states[:B], cells[:B] = h0[packing.order], c0[packing.order]
+    W = np.ascontiguousarray(weight_hh.T)  # (H, 4 H)
+    a = np.empty((B, 4 * H), dtype)
+    for before, rows, after in packing.steps:
+        h = states[before]
+        ah = np.matmul(h, W, out=a[: len(h)])
+        if bias is not None:
+            ah += bias
+        _lstm_step(gates[:, rows], ah, cells[before], states[after], cells[after])
+
+    def backward(g, needs):
+        g_output, g_h, g_c = packing.pack(g[0]), g[1], g[2]
+        da = np.empty((packing.N, 4 * H), dtype)  # da_i, da_f, da_g, da_o
+        dh = np.array(g_h[packing.order], dtype)
+        dc = np.array(g_c[packing.order], dtype)
+        for before, rows, after in reversed(packing.steps):
+            n = rows.stop - rows.start
+            d = dh[:n]  # those still running; the rest wait
+            d += g_output[rows]
+            dc[:n] = _lstm_step_back(
+                d, dc[:n], gates[:, rows], cells[before], cells[after], da[rows]
+            )
+            np.matmul(da[rows], weight_hh, out=d)  # summed over the gates
+        dh0, dc0 = np.empty_like(dh), np.empty_like(dc)
+        dh0[packing.order], dc0[packing.order] = dh, dc
+        x_rows = packing.pack(x) if needs[3] else None
+        dx, *weights = _lstm_products(
+            da, x_rows, packing.before(states), weight_ih, bias_ih, bias_hh, needs
+        )
+        return packing.unpack(dx) if needs[0] else None, dh0, dc0, *weights
+
+    outputs = packing.unpack(states[B:]), packing.last(states), packing.last(cells)
+    return outputs, backward
+
+
+@differentiable
+def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+    """One step of ``lstm``:  x (B, I), h (B, H), c (B, H)  ->  h' (B, H), c' (B, H)."""
+    dtype = checked("lstm_cell", 4, x, (h, c), weight_ih, weight_hh, bias_ih, bias_hh)
+    B, H = h.shape
+    gates, (h_new, c_new) = np.empty((4, B, H), dtype), np.empty((2, B, H), dtype)
+    gates[:] = by_gate(affine(x, weight_ih, bias_ih), 4)
+    _lstm_step(gates, affine(h, weight_hh, bias_hh), c, h_new, c_new)
+
+    def backward(g, needs):
+        da = np.empty((B, 4 * H), dtype)  # da_i, da_f, da_g, da_o
+        dc = _lstm_step_back(g[0], g[1], gates, c, c_new, da)
+        dh = da @ weight_hh if needs[1] else None  # summed over the gates
+        dx, *weights = _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
+        return dx, dh, dc, *weights
+
+    return (h_new, c_new), backward
+
+
+def _lstm_step(gates, ah, c, h_new, c_new):
+    """h_t and c_t. ``gates`` holds x's share of i, f, g, o, and then i, f, g, o."""
+    i, f, g, o = gates
+    gates += by_gate(ah, 4)
+    sigmoid(gates[:2])
+    np.tanh(g, out=g)
+    sigmoid(o)
+    np.multiply(f, c, out=c_new)
+    c_new += i * g
+    np.multiply(o, np.tanh(c_new), out=h_new)
+
+
+def _lstm_step_back(dh, dc, gates, c, c_new, da):
+    """Fill ``da`` (n, 4 H) with da_i, da_f, da_g, da_o; return dL/dc_{t-1}."""
+    i, f, g, o = gates
+    da_i, da_f, da_g, da_o = by_gate(da, 4)
+    k = np.tanh(c_new)
+    dc = dc + dh * o * (1 - k * k)
+    np.multiply(dc * g, i * (1 - i), out=da_i)
+    np.multiply(dc * c, f * (1 - f), out=da_f)
+    np.multiply(dc * i, 1 - g * g, out=da_g)
+    np.multiply(dh * k, o * (1 - o), out=da_o)
+    return dc * f
+
+
+def _sum(a, b):
+    return a if b is None else b if a is None else a + b
+
+
+def _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
+    """dx, dW_ih, dW_hh, db_ih, db_hh from the rows of all steps at once."""
+    total = da.sum(0)  # summed over the rows: a bias is added to each
+    db_ih = None if bias_ih is None else total
+    db_hh = None if bias_hh is None else total.copy()
+    dx = da @ weight_ih if needs[0] else None  # summed over the gates
+    dW_ih = da.T @ x if needs[3] else None  # summed over the rows
+    dW_hh = da.T @ h if needs[4] else None
+    return dx, dW_ih, dW_hh, db_ih, db_hh

@@ -1,0 +1,165 @@
+"""Reductions along axes: ``axis`` is None (all), an integer, or a tuple, as in NumPy.
+
+Each output is computed from a group of inputs, so each input receives its share of that
+one output's gradient: g, with the reduced axes back in place, broadcast to x's shape.
+"""
+
+import math
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from ..differentiable import differentiable
+from .select import only
+
+
+@differentiable
+def sum(x, axis=None, keepdims=False):
+    """y = sum_i x_i.        dL/dx_i = g for every i of the group"""
+    x = np.asarray(x)
+    shape = x.shape
+
+    def backward(g):
+        return np.broadcast_to(_restore(g, axis, keepdims), shape)
+
+    return x.sum(axis, keepdims=keepdims), backward
+
+
+@differentiable
+def mean(x, axis=None, keepdims=False):
+    """y = (1/n) sum_i x_i.  dL/dx_i = g / n
+
+    Raises ValueError when there is nothing to average.
+    """
+    x = np.asarray(x)
+    shape, n = x.shape, _count("mean", x, axis)
+
+    def backward(g):
+        return np.broadcast_to(_restore(g, axis, keepdims) / n, shape)
+
+    return x.mean(axis, keepdims=keepdims), backward
+
+
+@differentiable
+def max(x, axis=None, keepdims=False):
+    """y = max_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
+
+    Raises ValueError when there is nothing to choose from.
+    """
+    x = np.asarray(x)
+    _count("max", x, axis)
+    y = x.max(axis, keepdims=True)
+    return _drop(y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
+
+
+@differentiable
+def min(x, axis=None, keepdims=False):
+    """y = min_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
+
+    Raises ValueError when there is nothing to choose from.
+    """
+    x = np.asarray(x)
+    _count("min", x, axis)
+    y = x.min(axis, keepdims=True)
+    return _drop(y, axis, keepdims), _to_the_chosen(x, y, axis, keepdims)
+
+
+@differentiable
+def var(x, axis=None, ddof=0, keepdims=False):
+    """y = sum_i d_i^2 / (n - ddof),   d_i = x_i - mean(x).
+
+    The mean moves with every x_i, but contributes nothing, because sum_i d_i = 0:
+
+        dL/dx_k = g 2 / (n - ddof) sum_i d_i (delta_ik - 1/n) = g 2 d_k / (n - ddof)
+
+    Raises ValueError unless n > ddof.
+    """
+    x = np.asarray(x)
+    n = _count("var", x, axis) - ddof
+    if n <= 0:
+        raise ValueError(
+            f"var: ddof={ddof} leaves no degree of freedom of {n + ddof} values along "
+            f"axis {axis} of shape {x.shape}."
+        )
+    d = x - x.mean(axis, keepdims=True)
+    y = (d * d).sum(axis, keepdims=keepdims) / n
+
+    def backward(g):
+        return _restore(g, axis, keepdims) * (2 / n) * d
+
+    return y, backward
+
+
+@differentiable
+def logsumexp(x, axis=None, keepdims=False):
+    """y = ln sum_i e^(x_i), computed as m + ln sum_i e^(x_i - m) with m = max_i x_i.
+
+        dL/dx_i = g e^(x_i - m) / sum_j e^(x_j - m)                (softmax)
+
+    and not g e^(x_i - y): beside a large m, y is rounded by more than a weight allows.
+    Of nothing, and of nothing but -inf, y = -inf with gradient 0.
+    """
+    x = np.asarray(x)
+    x = x.astype(np.float64) if x.dtype.kind in "iub" else x  # an integer has no -inf
+    m = x.max(axis, keepdims=True, initial=-np.inf)
+    m = np.where(np.isfinite(m), m, 0)  # inf - inf would be NaN
+    with np.errstate(divide="ignore", over="ignore"):
+        e = np.exp(x - m)
+        total = e.sum(axis, keepdims=True)
+        y = m + np.log(total)
+
+    def backward(g):
+        divisor = np.where(total == 0, 1, total)  # all -inf: no share, and no 0/0
+        with np.errstate(invalid="ignore"):
+            return _restore(g, axis, keepdims) * (e / divisor)
+
+    return _drop(y, axis, keepdims), backward
+
+
+@differentiable
+def cumsum(x, axis=None):
+    """y_i = sum of x_j over j <= i; axis None runs through the flattened array.
+
+    x_j enters every y_i with i >= j:   dL/dx_j = sum of g_i over i >= j,
+    a cumulative sum from the other end.
+    """
+    x = np.asarray(x)
+    shape = x.shape
+
+    def backward(g):
+        along = 0 if axis is None else axis
+        return np.flip(np.flip(g, along).cumsum(along), along).reshape(shape)
+
+    return x.cumsum(axis), backward
+
+
+def _restore(g, axis, keepdims):
+    """Put the axes that a reduction dropped back, with length one."""
+    return g if keepdims or axis is None else np.expand_dims(g, axis)
+
+
+def _drop(y, axis, keepdims):
+    """Drop the axes that were kept with length one."""
+    return y if keepdims else y.squeeze(axis)
+
+
+def _count(name, x, axis):
+    """How many values each output is made of; it must not be none."""
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    n = math.prod(x.shape[i] for i in axes)
+    if n == 0:
+        along = "" if axis is None else f" along axis {axis}"
+        raise ValueError(f"{name}: there are no values{along} of shape {x.shape}.")
+    return n
+
+
+def _to_the_chosen(x, y, axis, keepdims):
+    """The backward of max and min: g to those x that equal y, in equal parts."""
+
+    def backward(g):
+        chosen = x == y
+        ties = chosen.sum(axis, keepdims=True, dtype=g.dtype)
+        share = _restore(g, axis, keepdims) / np.maximum(ties, 1)  # no tie: y is NaN
+        return only(chosen, share)
+
+    return backward

@@ -1,0 +1,173 @@
+"""Moving values without changing them. The adjoint moves the gradients back.
+
+Each of these is a linear map that copies entries, so its transpose sends g back the way
+the value came; where a value went to several places, the gradients are added. Results
+may be views.
+"""
+
+import itertools
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ..differentiable import differentiable
+
+
+@differentiable
+def reshape(x, shape):
+    """The same values in another shape; one -1 stands for what is left."""
+    x = np.asarray(x)
+    before = x.shape
+    return x.reshape(shape), lambda g: g.reshape(before)
+
+
+@differentiable
+def transpose(x, axes=None):
+    """Permute the axes: y.shape[i] = x.shape[axes[i]]; None reverses them.
+
+    Axis i of g belongs to axis axes[i] of x: the inverse permutation is argsort(axes).
+    """
+    x = np.asarray(x)
+    if axes is None:
+        return x.transpose(), lambda g: g.transpose()
+    back = np.argsort([axis % x.ndim for axis in axes])
+    return x.transpose(axes), lambda g: g.transpose(back)
+
+
+@differentiable
+def swapaxes(x, axis1, axis2):
+    """Exchange two axes. Exchanging them again brings the gradient back."""
+    return np.swapaxes(x, axis1, axis2), lambda g: g.swapaxes(axis1, axis2)
+
+
+@differentiable
+def expand(x, shape):
+    """Broadcast x to ``shape`` without copying; -1 keeps an axis as it is.
+
+    The gradients of all copies are added up; the engine's ``unbroadcast`` does that.
+    Raises ValueError when x does not broadcast to ``shape``.
+    """
+    x = np.asarray(x)
+    wanted = tuple(np.atleast_1d(shape).tolist())
+    lead = len(wanted) - x.ndim
+    full = tuple(
+        x.shape[i - lead] if n == -1 and i >= lead >= 0 else n
+        for i, n in enumerate(wanted)
+    )
+    fits = lead >= 0 and all(n in (1, m) for n, m in zip(x.shape, full[lead:]))
+    if not fits or any(n < 0 for n in full):
+        raise ValueError(
+            f"expand: shape {x.shape} does not broadcast to {wanted}: counted from the "
+            "right, axes must be equal, or 1 in the tensor; -1 keeps one that exists."
+        )
+    return np.broadcast_to(x, full), lambda g: g
+
+
+@differentiable
+def squeeze(x, axis=None):
+    """Drop axes of length one: those named by ``axis`` (integer or tuple), or all."""
+    x = np.asarray(x)
+    before = x.shape
+    return x.squeeze(axis), lambda g: g.reshape(before)
+
+
+@differentiable
+def unsqueeze(x, axis):
+    """Insert an axis of length one at ``axis`` of the result; several, for a tuple."""
+    x = np.asarray(x)
+    before = x.shape
+    return np.expand_dims(x, axis), lambda g: g.reshape(before)
+
+
+@differentiable
+def concat(tensors, axis=0):
+    """Join a list of tensors along an existing axis. Each gets its own slice of g."""
+    arrays = _list_of_arrays("concat", tensors)
+    y = np.concatenate(arrays, axis)
+    ends = itertools.accumulate((a.shape[axis] for a in arrays), initial=0)
+    slices = [slice(*pair) for pair in itertools.pairwise(ends)]
+    before = (slice(None),) * (axis % y.ndim)
+    return y, lambda g: tuple(g[*before, piece] for piece in slices)
+
+
+@differentiable
+def stack(tensors, axis=0):
+    """Join a list of tensors of one shape along a new axis. Each gets its own slice."""
+    arrays = _list_of_arrays("stack", tensors)
+    return np.stack(arrays, axis), lambda g: tuple(np.moveaxis(g, axis, 0))
+
+
+@differentiable
+def split(x, sections, axis=0):
+    """Cut x into a tuple of tensors along ``axis``, as ``numpy.split`` does.
+
+    sections   an integer: that many equal pieces (in torch: pieces of that *size*);
+               a list of positions: cut before each of them
+
+    The inverse of concat: the gradients of the pieces are joined again.
+    Raises ValueError when an integer does not divide the axis, or cuts go backwards.
+    """
+    x = np.asarray(x)
+    n = x.shape[normalize_axis_index(axis, x.ndim)]
+    if isinstance(sections, int) and (sections < 1 or n % sections):
+        raise ValueError(
+            f"split: axis {axis} of shape {x.shape} has length {n}, which does not "
+            f"divide into {sections} equal pieces; give a list of cuts instead."
+        )
+    pieces = tuple(np.split(x, sections, axis))
+    if sum(piece.shape[axis] for piece in pieces) != n:
+        raise ValueError(f"split: the cuts {sections} must not go backwards.")
+    return pieces, lambda g: np.concatenate(g, axis)
+
+
+@differentiable
+def pad(x, pad_width, value=0.0):
+    """Surround x with a constant; the frame's gradient goes nowhere.
+
+    pad_width   as in ``numpy.pad``: n, (before, after), or one such pair for each axis
+    """
+    x = np.asarray(x)
+    try:
+        widths = np.broadcast_to(pad_width, (x.ndim, 2)).tolist()
+    except ValueError:
+        widths = [[-1]]
+    if any(n < 0 for pair in widths for n in pair):
+        raise ValueError(
+            f"pad: pad_width={pad_width} for shape {x.shape}; it must be n, (before, "
+            "after), or one such pair for each axis, none negative."
+        )
+    shape = [before + n + after for n, (before, after) in zip(x.shape, widths)]
+    inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths))
+    y = np.full(shape, value, x.dtype)
+    y[inner] = x
+    return y, lambda g: g[inner]
+
+
+@differentiable
+def flip(x, axis=None):
+    """Reverse the order along an axis, along several, or (None) along all."""
+    return np.flip(x, axis), lambda g: np.flip(g, axis)
+
+
+@differentiable
+def astype(x, dtype):
+    """The same values as another floating-point dtype; the engine casts g back.
+
+    Raises TypeError when floats would become integers: rounding is flat, the gradient
+    would end there unnoticed.
+    """
+    x, dtype = np.asarray(x), np.dtype(dtype)
+    if x.dtype.kind == "f" and dtype.kind != "f":
+        raise TypeError(
+            f"astype: no gradient passes from {dtype} back to {x.dtype}. For integers "
+            "without a gradient, convert the array: tensor.data.astype(...)."
+        )
+    return x.astype(dtype), lambda g: g
+
+
+def _list_of_arrays(name, tensors):
+    if not isinstance(tensors, (list, tuple)) or not tensors:
+        raise TypeError(f"{name}: wants a list of at least one tensor.")
+    arrays = [a if isinstance(a, (int, float)) else np.asarray(a) for a in tensors]
+    dtype = np.result_type(*arrays)  # a number of Python's does not change it
+    return [np.asarray(a, dtype) for a in arrays]

@@ -1,0 +1,1 @@
+"""The tests of the house: every claim that the code makes, held."""
