@@ -1,0 +1,1 @@
+"""The parts of a gradient check: measuring, comparing, naming what is wrong."""

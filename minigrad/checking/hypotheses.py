@@ -1,0 +1,299 @@
+"""The bank of hypotheses: mistakes that hand-written backwards make, and how they show.
+
+Each function takes a ``diagnosis.Case`` and returns (tag, sentence) when its identity
+holds to 1e-6, else None. The sentence states what was measured, not what to change.
+``BANK``, at the end, is the order in which they are tried.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+CLOSE = 1e-6  # relative to the largest entry
+
+
+def same(a, b):
+    """Whether two arrays are equal to 1e-6 of their largest entry."""
+    if a is None or b is None or a.shape != b.shape or not a.size:
+        return False
+    return bool(np.abs(a - b).max() <= CLOSE * max(np.abs(a).max(), np.abs(b).max()))
+
+
+def is_single(a):
+    """Whether all of a float64 array have the 24 bits of float32, and need over 12."""
+    if a is None or a.size < 3 or not np.isfinite(a).all():
+        return False
+    mantissa = np.frexp(a)[0]
+    in24, in12 = (np.ldexp(mantissa, bits) % 1 == 0 for bits in (24, 12))
+    return bool(in24.all() and not in12.all())
+
+
+def missing(case):
+    if case.yours is None:
+        return "none", "yours is None: no gradient arrives; numeric is not 0"
+    if not case.yours.any():
+        return "zero", "yours is 0 everywhere; numeric is not"
+
+
+def nan(case):
+    bad = ~np.isfinite(case.yours)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        row = ""
+        if case.mask is not None and first and not case.mask[first[:-1]].any():
+            row = "; the mask allows nothing in that row"
+        return "nan", (
+            f"yours is {case.yours[first]} at {list(first)}, and not finite in "
+            f"{bad.sum()} of {bad.size} entries{row}"
+        )
+
+
+def unbroadcast(case):
+    A, G = case.yours, case.numeric
+    if A.shape != G.shape:
+        for axes in _choices(range(A.ndim)):
+            total = A.sum(axes)
+            if total.size == G.size and same(total.reshape(G.shape), G):
+                return "unbroadcast", (
+                    f"yours has shape {A.shape}; summed over axes {list(axes)} it "
+                    "equals numeric"
+                )
+        return None
+    terms = case.terms() if case.y is not None else None
+    if terms is None:
+        return None
+    terms = terms.reshape(case.y.shape + A.shape)
+    for axis, n in enumerate(case.y.shape):
+        parts = np.moveaxis(terms, axis, 0).reshape(n, -1, *A.shape).sum(1)
+        if not ((parts != 0).sum(0) > 1).any():
+            continue  # nothing is summed over this axis
+        for j, part in enumerate(parts):
+            if same(A, part):
+                return "unbroadcast", (
+                    f"yours equals the j = {j} term alone of a sum over "
+                    f"j = 0..{n - 1}, axis {axis} of the output"
+                )
+
+
+def transposed(case):
+    A, G = case.yours, case.numeric
+    for turned, what in (
+        (G.swapaxes(-1, -2) if G.ndim > 1 else G, "its last two axes swapped"),
+        (G.T, "its axes reversed"),
+    ):
+        if A.ndim > 1 and same(A, turned):
+            return "transpose", f"yours equals numeric with {what}"
+        if A.ndim > 1 and A.shape == turned.shape != G.shape:
+            return "transpose", f"yours has the shape of numeric with {what}"
+
+
+def scaled(case):
+    k = _ratio(case)
+    for name, value in _factors(case) if k is not None else ():
+        if abs(k - value) <= CLOSE * abs(value):
+            return f"scale:{name}", f"yours = {name} x numeric"
+
+
+def multiple(case):
+    """One number is a multiple of any other; that several agree is not by chance."""
+    k, size = _ratio(case), np.abs(case.numeric)
+    if k is not None and (size > 1e-3 * size.max()).sum() >= 3:
+        return f"scale:{k:.6g}", f"yours = {k:.6g} x numeric, in every entry"
+
+
+def ignores_upstream(case):
+    if _has_vjp(case) and same(case.yours, case.vjp(_other(case.cotangent))):
+        return "ignores-upstream", "yours is the same for two different cotangents"
+
+
+def not_linear(case):
+    if not _has_vjp(case):
+        return None
+    other = _other(case.cotangent)
+    apart, together = case.vjp(other), case.vjp(case.cotangent + other)
+    if apart is not None and not same(together, case.yours + apart):
+        return "not-linear", (
+            "yours for the cotangent c1 + c2 is not the sum of those for c1 and for c2"
+        )
+
+
+def accumulates(case):
+    second = case.again() if case.again is not None else None
+    if second is None or same(second, case.yours):
+        return None
+    if same(second, 2 * case.yours):
+        return "accumulates", "a second, identical call returns 2 x yours"
+    if same(second - case.yours, case.numeric):
+        return "accumulates", "a second, identical call returns yours + numeric"
+
+
+def diagonal(case):
+    if case.cotangent is None or case.cotangent.shape != case.yours.shape:
+        return None
+    J = case.jacobian()
+    if J is not None:
+        own = J.diagonal().reshape(case.yours.shape) * case.cotangent
+        if own.any() and same(case.yours, own):
+            return "softmax-diagonal", (
+                "yours equals diag(J) * c, the diagonal of the Jacobian J = dy/dx alone"
+            )
+
+
+def of_softmax(case):
+    """Of outputs y that sum to one: G_k = y_k (c_k - sum_i y_i c_i)."""
+    y, c = case.y, case.cotangent
+    if y is None or c is None or y.shape != case.yours.shape or (y < 0).any():
+        return None
+    summed = [a for a, n in enumerate(y.shape) if n > 1 and _is_one(y.sum(a))]
+    if summed and same(case.yours, y * c):
+        return "softmax-nocentre", (
+            f"yours equals y * c, without - y * sum(y * c) over axis {summed[-1]}"
+        )
+    for axis in set(range(y.ndim)) - set(summed) if summed else ():
+        if same(case.yours, y * (c - (y * c).sum(axis, keepdims=True))):
+            return "wrong-axis", (
+                f"yours equals y * (c - sum(y * c)) summed over axis {axis}; y sums to "
+                f"one over axis {summed[-1]}"
+            )
+
+
+def variant(case):
+    for tag, sentence, gradient in case.variants:
+        if same(case.yours, gradient()):
+            return tag, sentence
+
+
+def overwrites(case):
+    """Entries of A that hold one term c_k J_ki of several; the others hold the sum."""
+    terms = case.terms() if case.yours.shape == case.numeric.shape else None
+    if terms is None:
+        return None
+    wrong = case.wrong().reshape(-1)
+    terms, A = terms[:, wrong], case.yours.reshape(-1)[wrong]
+    scale = np.abs(case.numeric).max()
+    present = np.abs(terms) > CLOSE * scale
+    alone = present & (np.abs(terms - A) <= 1e-7 * scale)
+    several = present.sum(0)
+    # of too many terms, one would be near enough by chance
+    if wrong.any() and alone.any(0).all() and 2 <= several.min() <= several.max() <= 64:
+        return "overwrites", (
+            f"in {wrong.sum()} entries yours is one term alone of the sum over the "
+            f"outputs, of up to {several.max()} terms; elsewhere it is the whole sum"
+        )
+
+
+def mask_leak(case):
+    if case.yours.shape != case.numeric.shape:
+        return None
+    masked = case.numeric == 0
+    leak = masked & case.wrong()
+    if leak.any() and not (case.wrong() & ~masked).any():
+        return "mask-leak", (
+            f"yours is not 0 in {leak.sum()} of the {masked.sum()} entries where "
+            "numeric is 0; elsewhere it is right"
+        )
+
+
+def stale(case):
+    if case.earlier is not None and same(case.yours, case.earlier()):
+        return "stale-cache", (
+            "yours equals the numeric gradient at the inputs of an earlier call"
+        )
+
+
+def one_block(case):
+    if case.yours.shape != case.numeric.shape:
+        return None
+    wrong = case.wrong()
+    for name, index in case.blocks.items():
+        outside = wrong.copy()
+        outside[index] = False
+        if wrong[index].any() and not outside.any():
+            return f"block:{name}", f"all wrong entries are in {name}"
+    if wrong.sum() == 1 < sum(n > 1 for n in wrong.shape):
+        return None  # one entry is in some row and in some column
+    for axis, n in enumerate(wrong.shape):
+        hit = np.flatnonzero(wrong.any(tuple(set(range(wrong.ndim)) - {axis})))
+        if len(hit) == 1 < n:
+            which = {0: "first", n - 1: "last"}.get(int(hit[0]), int(hit[0]))
+            name = case.names.get(n, axis)
+            return f"block:{which} of axis {name}", (
+                f"all wrong entries are at index {hit[0]} of axis {name}, 0..{n - 1}"
+            )
+
+
+def mutates(case):
+    if case.mutated:
+        return "mutates-input", "the inputs are not what they were before the call"
+
+
+def single_precision(case):
+    for what, array in (("yours", case.yours), ("the output", case.y)):
+        if is_single(array) and not is_single(case.x):
+            return "float32", f"every entry of {what} is a float32 number"
+
+
+BANK = (
+    missing,
+    nan,
+    unbroadcast,
+    transposed,
+    scaled,
+    ignores_upstream,
+    not_linear,
+    accumulates,
+    diagonal,
+    of_softmax,
+    variant,
+    overwrites,
+    mask_leak,
+    stale,
+    multiple,
+    one_block,
+    mutates,
+    single_precision,
+)
+
+
+def _ratio(case):
+    """k with A = k G, or None."""
+    A, G = case.yours, case.numeric
+    if A.shape == G.shape and G.any():
+        unit = G / np.abs(G).max()  # the square of G may underflow
+        k = (A * unit).sum() / (G * unit).sum()
+        return k if same(A, k * G) else None
+
+
+def _factors(case):
+    """(name, k) of the factors that are easily forgotten or applied twice."""
+    yield from (("-1", -1), ("2", 2), ("1/2", 1 / 2), ("-2", -2), ("-1/2", -1 / 2))
+    arrays = [a for a in (case.x, case.y, case.numeric) if a is not None]
+    lengths = {math.prod(axes) for a in arrays for axes in _choices(a.shape)}
+    for n in sorted(lengths - {0, 1, 2}):
+        name = case.names.get(n, n)
+        for label, value in (("", n), ("1/", 1 / n)):
+            yield f"{label}{name}", value
+            yield f"-{label}{name}", -value
+            yield f"{label}sqrt({name})", value**0.5
+            yield f"-{label}sqrt({name})", -(value**0.5)
+
+
+def _choices(axes):
+    """One or more of the axes, in all ways."""
+    return itertools.chain.from_iterable(
+        itertools.combinations(axes, n) for n in range(1, len(axes) + 1)
+    )
+
+
+def _is_one(sums):
+    return np.abs(sums - 1).max(initial=0) < 1e-9
+
+
+def _has_vjp(case):
+    """Whether the gradient can be asked for at another cotangent."""
+    return case.vjp is not None and case.yours.shape == case.numeric.shape
+
+
+def _other(cotangent):
+    return np.random.default_rng(1).normal(size=cotangent.shape)

@@ -1,0 +1,78 @@
+"""A computation as a function of arrays, and the gradients that flow through it."""
+
+import contextlib
+
+import numpy as np
+
+from ..differentiable import lift
+from ..graph import flow, no_grad
+from ..tensor import Tensor
+from .verdict import GradcheckError
+
+
+class Subject:
+    """A computation: ``call()`` returns tensors, from the data that ``leaves`` hold.
+
+    leaves      the tensors that get gradients
+    names       what to call them
+    constants   other arrays that the computation is given, to be left as they are
+    """
+
+    def __init__(self, call, leaves, names, constants):
+        self.call, self.leaves, self.names = call, leaves, names
+        self.constants = constants
+
+    @contextlib.contextmanager
+    def holding(self, arrays):
+        """Lend the leaves copies of ``arrays``; give them their own back afterwards.
+
+        Not through ``leaf.data``, which copies: an optimiser may hold views of the
+        array that a parameter has.
+        """
+        own = [(t._data, t._seal, t._changed) for t in self.leaves]
+        try:
+            for leaf, array in zip(self.leaves, arrays):
+                leaf._data, leaf._seal = np.array(array), None
+            yield
+        finally:
+            for leaf, (data, seal, changed) in zip(self.leaves, own):
+                leaf._data, leaf._seal, leaf._changed = data, seal, changed
+
+    def outputs(self):
+        """All float tensors that the computation returns, tuples taken apart."""
+        returned, found = [self.call()], []
+        while returned:
+            each = returned.pop()
+            if isinstance(each, (tuple, list)):
+                returned.extend(reversed(each))
+            elif isinstance(each, Tensor) and each.dtype.kind in "fc":
+                found.append(each)
+        if not found:
+            raise GradcheckError("gradcheck: the function returned no float tensor.")
+        return found
+
+    def of(self, i):
+        """The computation as a function of leaf ``i``: array -> output arrays."""
+        leaf = self.leaves[i]
+
+        def f(x):
+            before = leaf._data
+            leaf._data = np.asarray(x)
+            try:
+                with no_grad():
+                    return tuple(t._data for t in self.outputs())
+            finally:
+                leaf._data = before
+
+        return f
+
+    def gradients(self, outputs, cotangents, visit=None):
+        """dF/dleaf for each leaf, F = sum of cotangent * output; None where none is."""
+
+        def gradcheck(*ys):
+            return np.zeros(()), lambda g: tuple(c.copy() for c in cotangents)
+
+        root = lift(gradcheck)(*outputs)._node
+        arrived = flow(root, np.ones(()), free=False, visit=visit)
+        found = {id(leaf): g for leaf, g in arrived}
+        return [found.get(id(leaf)) for leaf in self.leaves]

@@ -1,0 +1,148 @@
+"""What a gradient check has found, for a program to test and for a person to read."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+
+class GradcheckError(AssertionError):
+    """A gradient check that failed (``assert_ok``), or that could not be made."""
+
+
+class VacuousCheckError(GradcheckError):
+    """A check that could not have failed: the true gradient is 0."""
+
+
+class Entry(NamedTuple):
+    """One slope: what the backward says it is, and what was measured.
+
+    ``index`` is None for a slope along a random direction, in which all entries move.
+    """
+
+    input: str
+    index: tuple | None
+    analytic: float
+    numeric: float
+    bar: float
+
+
+class Row(NamedTuple):
+    """One line of the table: one input."""
+
+    input: str
+    shape: tuple
+    checked: str
+    largest: float  # largest |numeric|
+    error: float  # largest |analytic - numeric|, relative to it
+    verdict: str
+
+
+@dataclass
+class GradcheckResult:
+    """The outcome of ``gradcheck``; true when every gradient is right.
+
+    op        what was checked, for messages: an operation, a graph, a module
+    ok        whether everything is right
+    worst     the ``Entry`` that is furthest off, as a multiple of what is allowed
+    tag       the kind of failure (see ``minigrad.checking.hypotheses``), or None
+    message   what is wrong, in words; empty when nothing is
+    rows      one ``Row`` for each input; ``table()`` prints them
+    """
+
+    op: str
+    rows: list = field(default_factory=list)
+    worst: Entry | None = None
+    tag: str | None = None
+    message: str = ""
+
+    @property
+    def ok(self):
+        return self.tag is None
+
+    def __bool__(self):
+        return self.ok
+
+    def assert_ok(self):
+        """Raise GradcheckError with the whole report unless everything is right."""
+        if not self.ok:
+            raise GradcheckError(str(self))
+
+    def table(self):
+        """One line for each input, at most 80 columns wide."""
+        lines = [("input", "shape", "checked", "largest", "error", "verdict")]
+        for row in self.rows:
+            name, shape = row.input, str(row.shape)
+            lines.append(
+                (
+                    name if len(name) <= 20 else "…" + name[-19:],
+                    shape if len(shape) <= 18 else shape[:17] + "…",
+                    row.checked,
+                    "" if np.isnan(row.largest) else f"{row.largest:.1e}",
+                    "" if np.isnan(row.error) else f"{row.error:.0e}",
+                    row.verdict,
+                )
+            )
+        widths = [max(map(len, column)) for column in zip(*lines)]
+        return "\n".join(
+            "  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
+            for line in lines
+        )
+
+    def __str__(self):
+        head = f"gradcheck of {self.op}: {'ok' if self.ok else 'FAIL'}"
+        return "\n\n".join(part for part in (head, self.table(), self.message) if part)
+
+    __repr__ = __str__
+
+
+def label(name):
+    """What to call an input in a sentence; a parameter has a name of its own."""
+    return f"input {name}" if name[0].isdigit() else name
+
+
+def place(op, entry):
+    """Where an entry is: the operation, the input, the index."""
+    where = f", entry {list(entry.index)}" if entry.index else ""
+    if entry.index is None:
+        where = ", along a random direction"
+    return f"{op}, {label(entry.input)}{where}"
+
+
+def describe(op, entry):
+    """The three lines that set a wrong entry before the reader."""
+    digits = 6
+    if np.isfinite(entry.analytic) and entry.analytic != entry.numeric:
+        gap = abs(entry.analytic - entry.numeric) / (abs(entry.numeric) or 1)
+        digits = int(np.clip(2 - np.floor(np.log10(gap)), 6, 16))
+    return (
+        f"{place(op, entry)}\n"
+        f"    yours    {entry.analytic:+.{digits}g}\n"
+        f"    numeric  {entry.numeric:+.{digits}g} ± {entry.bar:.0e}"
+    )
+
+
+def picture(wrong, rows=8, columns=16):
+    """A map of the wrong entries (#) among the right ones (.), if they form a pattern.
+
+    A pattern is a set of rows crossed with a set of columns, a diagonal, or all but a
+    diagonal; leading axes count as rows. Of a larger array, each sign stands for
+    several entries. None when there is no pattern.
+    """
+    grid = wrong.reshape(-1, wrong.shape[-1]) if wrong.size and wrong.ndim else wrong
+    if grid.ndim < 2 or grid.all() or not grid.any():
+        return None
+    if grid.sum() == 1 < min(grid.shape):
+        return None  # one entry, somewhere
+    crossed = np.outer(grid.any(1), grid.any(0))
+    diagonal = np.eye(*grid.shape, dtype=bool)
+    if not any(np.array_equal(grid, p) for p in (crossed, diagonal, ~diagonal)):
+        return None
+    lines = [
+        "".join(
+            "#" if part.any() else "."
+            for part in np.array_split(band, min(columns, grid.shape[1]), axis=1)
+        )
+        for band in np.array_split(grid, min(rows, len(grid)))
+    ]
+    return "\n".join("    " + line for line in lines)

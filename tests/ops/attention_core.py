@@ -1,0 +1,164 @@
+"""The hot loops of attention: specifications and wrong backwards."""
+
+import numpy as np
+
+from .spec import call, normal, spec, wrong
+
+
+def allowed(x, lengths=None, mask=None):
+    """Which scores take part: keys before the row's length, and under the mask.
+
+    lengths (G,): each of them for an equal share of the rows, one after the other
+    """
+    *rows, S = x.shape
+    keep = np.ones(x.shape, bool) if mask is None else np.broadcast_to(mask, x.shape)
+    if lengths is not None:
+        repeats = int(np.prod(rows)) // len(lengths)
+        keep = keep & (np.arange(S) < np.repeat(lengths, repeats).reshape(*rows, 1))
+    return keep
+
+
+def masked_softmax(x, lengths=None, mask=None, temperature=1.0):
+    """One row at a time, over its allowed scores; 0 elsewhere."""
+    keep, p = allowed(x, lengths, mask), np.zeros(x.shape)
+    for row in np.ndindex(x.shape[:-1]):
+        e = np.exp(x[row][keep[row]] / temperature)
+        p[row][keep[row]] = e / e.sum()
+    return p
+
+
+def _masked_peer(T, x, lengths=None, mask=None, temperature=1.0):
+    where = [None if a is None else np.asarray(a) for a in (lengths, mask)]
+    keep = T.tensor(allowed(x, *where))
+    e = T.where(keep, T.exp(x / temperature), 0.0)
+    total = e.sum(-1, keepdim=True)
+    return e / T.where(total == 0, 1.0, total)
+
+
+_mask = np.random.default_rng(5).random((3, 5, 7)) < 0.6
+_mask[1, 2] = False  # a query with nothing to attend to
+
+spec(
+    "masked_softmax_core",
+    masked_softmax,
+    {
+        "free": lambda r: call(normal(r, (3, 5))),
+        "lengths": lambda r: call(normal(r, (3, 5, 7)), np.array([7, 2, 0])),
+        "length-each": lambda r: call(normal(r, (3, 5)), np.array([4, 0, 3])),
+        "mask": lambda r: call(normal(r, (3, 5, 7)), None, _mask),
+        "mask-for-all": lambda r: call(normal(r, (3, 5, 7)), None, _mask[2]),
+        "mask-of-keys": lambda r: call(normal(r, (3, 5, 7)), None, _mask[0, 0]),
+        "both": lambda r: call(normal(r, (3, 5, 7)), np.array([7, 5, 3]), _mask),
+        "temperature": lambda r: call(
+            normal(r, (3, 5)), np.array([4, 2, 3]), None, 0.7
+        ),
+        "vector": lambda r: call(normal(r, (7,))),
+        "heads": lambda r: call(normal(r, (3, 1, 5, 7)), None, _mask[:, None]),
+        "empty": lambda r: call(normal(r, (0, 5))),
+        "empty-keys": lambda r: call(normal(r, (3, 0))),
+    },
+    _masked_peer,
+)
+
+
+def _centred(p, g):
+    return p * (g - (p * g).sum(-1, keepdims=True))
+
+
+wrong(
+    "masked_softmax_core",
+    "mask-forgotten",
+    lambda g, p, x, lengths, mask: _centred(masked_softmax(x), g),
+    on="mask",
+)
+wrong(
+    "masked_softmax_core",
+    "temperature-forgotten",
+    lambda g, p, x, lengths, mask, temperature: _centred(p, g),
+    on="temperature",
+)
+wrong(
+    "masked_softmax_core",
+    "temperature-multiplied",
+    lambda g, p, x, lengths, mask, temperature: _centred(p, g) * temperature,
+    on="temperature",
+)
+wrong("masked_softmax_core", "no-centre", lambda g, p, *rest: p * g)
+wrong("masked_softmax_core", "diagonal-only", lambda g, p, *rest: g * p * (1 - p))
+wrong(
+    "masked_softmax_core",
+    "mean-for-weighted-mean",
+    lambda g, p, *rest: p * (g - g.mean(-1, keepdims=True)),
+)
+
+
+def additive(q, k, w_v):
+    """w . tanh(q_i + k_j), one pair at a time."""
+    leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+    q = np.broadcast_to(q, leading + q.shape[-2:])
+    k = np.broadcast_to(k, leading + k.shape[-2:])
+    e = np.zeros(leading + (q.shape[-2], k.shape[-2]))
+    for *batch, i, j in np.ndindex(e.shape):
+        e[(*batch, i, j)] = w_v @ np.tanh(q[(*batch, i)] + k[(*batch, j)])
+    return e
+
+
+_shapes = {
+    "one": ((3, 5), (7, 5)),
+    "batched": ((3, 5, 7), (3, 11, 7)),
+    "square": ((3, 5, 7), (3, 5, 7)),
+    "keys-for-all": ((3, 5, 7), (11, 7)),
+    "queries-for-all": ((3, 7), (2, 3, 5, 7)),
+    "both-ways": ((3, 1, 5, 7), (2, 3, 7)),
+    "size-one": ((1, 1, 1), (1, 1, 1)),
+    "empty": ((0, 5, 7), (0, 11, 7)),
+    "empty-keys": ((3, 5, 7), (3, 0, 7)),
+}
+spec(
+    "additive_core",
+    additive,
+    {
+        name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t), normal(r, s[-1:]))
+        for name, (s, t) in _shapes.items()
+    },
+    lambda T, q, k, w: T.tanh(q.unsqueeze(-2) + k.unsqueeze(-3)) @ w,
+)
+
+
+def _additive(slope=None, dq=None, dk=None, dw=None):
+    """The right backward of (B, L, A) and (B, S, A), but for what is given.
+
+    d (B, L, S, A) is dL/d(q_i + k_j); its sums over j and i are dL/dq and dL/dk
+    """
+    slope = slope or (lambda t, w, q, k: w * (1 - t**2))
+    dq = dq or (lambda d: d.sum(2))
+    dk = dk or (lambda d: d.sum(1))
+    dw = dw or (lambda g, t: (g[..., None] * t).sum((0, 1, 2)))
+
+    def backward(g, e, q, k, w):
+        q_, k_ = q[:, :, None], k[:, None]
+        t = np.tanh(q_ + k_)
+        d = g[..., None] * slope(t, w, q_, k_)
+        return dq(d), dk(d), dw(g, t)
+
+    return backward
+
+
+for _tag, _slip in {
+    "no-slope": _additive(lambda t, w, q, k: w + 0 * t),
+    "not-squared": _additive(lambda t, w, q, k: w * (1 - t)),
+    "w-forgotten": _additive(lambda t, w, q, k: 1 - t**2),
+    "slope-of-the-query": _additive(lambda t, w, q, k: w * (1 - np.tanh(q) ** 2)),
+    "first-key": _additive(dq=lambda d: d[:, :, 0]),
+    "first-query": _additive(dk=lambda d: d[:, 0]),
+    "mean-over-keys": _additive(dq=lambda d: d.mean(2)),
+    "w-of-the-first": _additive(dw=lambda g, t: (g[..., None] * t)[0].sum((0, 1))),
+    "w-averaged": _additive(dw=lambda g, t: (g[..., None] * t).mean((0, 1, 2))),
+}.items():
+    wrong("additive_core", _tag, _slip, on="batched")
+wrong(
+    "additive_core",
+    "sums-swapped",
+    _additive(dq=lambda d: d.sum(1), dk=lambda d: d.sum(2)),
+    on="square",
+)

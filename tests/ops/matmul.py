@@ -1,0 +1,111 @@
+"""Products of matrices: specifications and wrong backwards."""
+
+import numpy as np
+
+from .spec import call, normal, spec, wrong
+
+
+def matmul(a, b):
+    """sum_k a_ik b_kj, over broadcast leading axes; a vector has no i, or no j."""
+    i, j = "i" * (a.ndim > 1), "j" * (b.ndim > 1)
+    return np.einsum(f"...{i}k,...k{j}->...{i}{j}", a, b)
+
+
+_shapes = {
+    "matrices": ((3, 5), (5, 7)),
+    "square": ((5, 5), (5, 5)),
+    "vectors": ((5,), (5,)),
+    "matrix-vector": ((3, 5), (5,)),
+    "vector-matrix": ((5,), (5, 7)),
+    "batched": ((3, 5, 7), (3, 7, 11)),
+    "one-for-all": ((3, 5, 7), (7, 11)),
+    "batches-broadcast": ((3, 1, 5, 7), (11, 7, 1)),
+    "batch-vector": ((3, 5, 7), (7,)),
+    "vector-batch": ((5,), (3, 5, 7)),
+    "size-one": ((1, 1), (1, 1)),
+    "empty-rows": ((0, 5), (5, 7)),
+    "empty-batch": ((0, 3, 5), (5, 7)),
+    "empty-sum": ((3, 0), (0, 5)),
+}
+spec(
+    "matmul",
+    matmul,
+    {
+        name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t))
+        for name, (s, t) in _shapes.items()
+    },
+    lambda T, x, y: T.matmul(x, y),
+)
+wrong("matmul", "not-transposed", lambda g, out, x, y: (g @ y, x @ g), on="square")
+wrong("matmul", "order", lambda g, out, x, y: (y.T @ g, g @ x.T), on="square")
+wrong("matmul", "transposed", lambda g, out, x, y: ((g @ y.T).T, x.T @ g), on="square")
+wrong("matmul", "elementwise", lambda g, out, x, y: (g * y, g * x), on="square")
+wrong(
+    "matmul",
+    "first-of-the-batch",
+    lambda g, out, x, y: (g @ y.T, x[0].T @ g[0]),
+    on="one-for-all",
+)
+wrong(
+    "matmul",
+    "mean-over-the-batch",
+    lambda g, out, x, y: (g @ y.T, (x.swapaxes(-1, -2) @ g).mean(0)),
+    on="one-for-all",
+)
+
+
+def linear(x, weight, bias=None):
+    y = np.einsum("...i,oi->...o", x, weight)
+    return y if bias is None else y + bias
+
+
+_shapes = {
+    "rows": ((3, 5), (7, 5), (7,)),
+    "square": ((5, 5), (5, 5), (5,)),
+    "vector": ((5,), (7, 5), (7,)),
+    "batched": ((3, 11, 5), (7, 5), (7,)),
+    "size-one": ((1, 1), (1, 1), (1,)),
+    "no-bias": ((3, 5), (7, 5), None),
+    "empty": ((0, 5), (7, 5), (7,)),
+}
+spec(
+    "linear",
+    linear,
+    {
+        name: lambda r, s=s, t=t, u=u: call(
+            normal(r, s), normal(r, t), u and normal(r, u)
+        )
+        for name, (s, t, u) in _shapes.items()
+    },
+    lambda T, x, weight, bias=None: T.nn.functional.linear(x, weight, bias),
+)
+wrong(
+    "linear",
+    "not-transposed",
+    lambda g, y, x, weight, bias: (g @ weight.T, g.T @ x, g),
+    on="square",
+)
+wrong(
+    "linear",
+    "weight-transposed",
+    lambda g, y, x, weight, bias: (g @ weight, x.T @ g, g),
+    on="square",
+)
+wrong(
+    "linear",
+    "bias-of-the-first-row",
+    lambda g, y, x, weight, bias: (g @ weight, g.T @ x, g[0]),
+    on="rows",
+)
+wrong(
+    "linear",
+    "bias-averaged",
+    lambda g, y, x, weight, bias: (g @ weight, g.T @ x, g.mean(0)),
+    on="rows",
+)
+wrong(
+    "linear",
+    "weight-averaged",
+    lambda g, y, x, weight, bias: (g @ weight, g.T @ x / len(x), g),
+    on="rows",
+)

@@ -1,0 +1,152 @@
+"""Softmax, its logarithm, layer_norm: specifications and wrong backwards."""
+
+import numpy as np
+
+from .spec import call, normal, spec, wrong
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x)
+    return e / e.sum(axis, keepdims=True)
+
+
+_along = {
+    "vector": lambda r: call(normal(r, (7,))),
+    "rows": lambda r: call(normal(r, (3, 5))),
+    "columns": lambda r: call(normal(r, (3, 5)), axis=0),
+    "middle": lambda r: call(normal(r, (3, 5, 7)), axis=-2),
+    "square": lambda r: call(normal(r, (5, 5)), axis=0),
+    "empty": lambda r: call(normal(r, (0, 3))),
+}
+
+spec("softmax", softmax, _along, lambda T, x, axis=-1: T.softmax(x, axis))
+wrong("softmax", "diagonal-only", lambda g, p, x, axis=-1: g * p * (1 - p))
+wrong("softmax", "no-centre", lambda g, p, x, axis=-1: g * p)
+wrong(
+    "softmax",
+    "mean-for-weighted-mean",
+    lambda g, p, x, axis=-1: p * (g - g.mean(axis, keepdims=True)),
+)
+wrong(
+    "softmax",
+    "wrong-axis",
+    lambda g, p, x, axis: p * (g - (g * p).sum(1, keepdims=True)),
+    on="square",
+)
+wrong("softmax", "zero", lambda g, p, x, axis=-1: np.zeros_like(x))
+wrong(
+    "softmax",
+    "x-for-p",
+    lambda g, p, x, axis=-1: p * (g - (g * x).sum(axis, keepdims=True)),
+)
+
+spec(
+    "log_softmax",
+    lambda x, axis=-1: np.log(softmax(x, axis)),
+    _along,
+    lambda T, x, axis=-1: T.log_softmax(x, axis),
+)
+wrong("log_softmax", "no-normaliser", lambda g, y, x, axis=-1: g)
+wrong("log_softmax", "diagonal-only", lambda g, y, x, axis=-1: g * (1 - np.exp(y)))
+wrong(
+    "log_softmax",
+    "of-softmax",
+    lambda g, y, x, axis=-1: np.exp(y) * (g - (g * np.exp(y)).sum(axis, keepdims=True)),
+)
+wrong(
+    "log_softmax",
+    "uniform",
+    lambda g, y, x, axis=-1: g - g.mean(axis, keepdims=True),
+)
+wrong(
+    "log_softmax",
+    "logarithm-for-weight",
+    lambda g, y, x, axis=-1: g - y * g.sum(axis, keepdims=True),
+)
+
+
+def layer_norm(x, weight=None, bias=None, eps=1e-5):
+    given = bias if weight is None else weight
+    axes = (-1,) if given is None else tuple(range(-given.ndim, 0))
+    return _standard(x, eps, axes)[0] * (1 if weight is None else weight) + (
+        0 if bias is None else bias
+    )
+
+
+def _standard(x, eps, axes=-1):
+    """x with mean 0 and variance 1, and the deviation it was divided by."""
+    deviation = np.sqrt(x.var(axes, keepdims=True) + eps)
+    return (x - x.mean(axes, keepdims=True)) / deviation, deviation
+
+
+def _rows(shape, weight=True, bias=True, **options):
+    return lambda r: call(
+        normal(r, shape),
+        normal(r, shape[-1:]) if weight else None,
+        normal(r, shape[-1:]) if bias else None,
+        **options,
+    )
+
+
+spec(
+    "layer_norm",
+    layer_norm,
+    {
+        "rows": _rows((3, 5)),
+        "batched": _rows((3, 7, 5)),
+        "vector": _rows((7,)),
+        "eps": _rows((3, 5), eps=0.5),
+        "plain": _rows((3, 5), weight=False, bias=False),
+        "no-bias": _rows((3, 5), bias=False),
+        "two-axes": lambda r: call(normal(r, (3, 7, 5)), *r.normal(size=(2, 7, 5))),
+        "no-weight": lambda r: call(normal(r, (3, 7, 5)), None, normal(r, (7, 5))),
+        "empty": _rows((0, 5)),
+    },
+    lambda T, x, weight, bias, eps=1e-5: T.nn.functional.layer_norm(
+        x,
+        next((a.shape for a in (weight, bias) if a is not None), x.shape[-1:]),
+        weight,
+        bias,
+        eps,
+    ),
+)
+
+
+def _mean(a):
+    return a.mean(-1, keepdims=True)
+
+
+def _backward(into_x=None, into_weight=None, into_bias=None):
+    """The right backward of layer_norm, but for what is given.
+
+    into_x(d, xhat)   d = dL/dxhat  ->  dL/dx times the deviation
+    """
+    into_x = into_x or (lambda d, xhat: d - _mean(d) - xhat * _mean(d * xhat))
+    into_weight = into_weight or (lambda g, x, xhat: (g * xhat).sum(0))
+    into_bias = into_bias or (lambda g: g.sum(0))
+
+    def backward(g, y, x, weight, bias):
+        xhat, deviation = _standard(x, 1e-5)
+        return (
+            into_x(g * weight, xhat) / deviation,
+            into_weight(g, x, xhat),
+            into_bias(g),
+        )
+
+    return backward
+
+
+for _tag, _slip in {
+    "constants": _backward(lambda d, xhat: d),
+    "mean-constant": _backward(lambda d, xhat: d - xhat * _mean(d * xhat)),
+    "variance-constant": _backward(lambda d, xhat: d - _mean(d)),
+    "x-for-xhat": _backward(into_weight=lambda g, x, xhat: (g * x).sum(0)),
+    "bias-averaged": _backward(into_bias=lambda g: g.mean(0)),
+}.items():
+    wrong("layer_norm", _tag, _slip, on="rows")
+wrong(
+    "layer_norm",
+    "weight-forgotten",
+    lambda g, y, x, weight, bias: _backward()(g, y, x, np.ones_like(weight), bias),
+    on="rows",
+)

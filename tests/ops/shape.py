@@ -1,0 +1,251 @@
+"""Operations that move entries about: specifications and wrong backwards."""
+
+import numpy as np
+
+from .spec import call, normal, spec, wrong
+
+
+def _of(**calls):
+    """Cases from ``name=(shape, *args)``, or a dict of options as the last of them."""
+
+    def case(r, shape, *args):
+        options = args[-1] if args and isinstance(args[-1], dict) else {}
+        return call(normal(r, shape), *args[: -1 if options else None], **options)
+
+    return {
+        name.replace("_", "-"): lambda r, a=arguments: case(r, *a)
+        for name, arguments in calls.items()
+    }
+
+
+spec(
+    "reshape",
+    np.reshape,
+    _of(
+        matrix=((3, 5), (5, 3)),
+        flat=((3, 5), (-1,)),
+        number=((3, 5), 15),
+        split=((15, 7), (3, -1, 7)),
+        to_scalar=((1, 1), ()),
+        from_scalar=((), (1, 1)),
+        empty=((0, 3), (3, 0)),
+    ),
+    lambda T, x, shape: x.reshape(shape),
+)
+wrong("reshape", "columns-first", lambda g, y, x, s: g.reshape(x.shape, order="F"))
+wrong("reshape", "reversed", lambda g, y, x, s: _reversed(g, x))
+
+spec(
+    "transpose",
+    np.transpose,
+    _of(
+        matrix=((3, 5),),
+        vector=((7,),),
+        scalar=((),),
+        all_axes=((3, 5, 7),),
+        cycle=((3, 5, 7), (1, 2, 0)),
+        negative=((3, 5, 7), (-1, 0, 1)),
+        cube=((5, 5, 5), (1, 2, 0)),
+        keyword=((3, 5, 7), {"axes": (2, 0, 1)}),
+        empty=((0, 3),),
+    ),
+    lambda T, x, axes=None: x.permute(axes or tuple(reversed(range(x.ndim)))),
+)
+wrong("transpose", "not-inverted", lambda g, y, x, a: g.transpose(a), on="cube")
+wrong("transpose", "none", lambda g, y, x, a: g, on="cube")
+wrong("transpose", "all-axes", lambda g, y, x, a: g.transpose(), on="cube")
+wrong("transpose", "reshaped", lambda g, y, x, a=None, axes=None: g.reshape(x.shape))
+
+spec(
+    "swapaxes",
+    np.swapaxes,
+    _of(
+        matrix=((3, 5), 0, 1),
+        negative=((3, 5, 7), -1, -2),
+        cube=((5, 5, 5), 0, 1),
+        same=((3, 5), 1, 1),
+        empty=((0, 3), 0, 1),
+    ),
+    lambda T, x, a, b: x.swapaxes(a, b),
+)
+wrong("swapaxes", "reshaped", lambda g, y, x, a, b: g.reshape(x.shape))
+wrong("swapaxes", "none", lambda g, y, x, a, b: g, on="cube")
+wrong("swapaxes", "last-two", lambda g, y, x, a, b: g.swapaxes(-1, -2), on="cube")
+
+spec(
+    "expand",
+    lambda x, shape: np.broadcast_to(
+        x, [n if n >= 0 else x.shape[i - len(shape)] for i, n in enumerate(shape)]
+    ),
+    _of(
+        rows=((5,), (3, 5)),
+        columns=((3, 1), (3, 5)),
+        both=((3, 1, 7), (11, 3, 5, 7)),
+        scalar=((), (3, 5)),
+        square=((5,), (5, 5)),
+        nothing=((3, 5), (3, 5)),
+        kept=((3, 1), (7, -1, 5)),
+        kept_last=((1, 5), (3, -1)),
+        empty=((1, 3), (0, 3)),
+    ),
+    lambda T, x, shape: x.expand(shape),
+)
+wrong("expand", "first-copy", lambda g, y, x, shape: g[0], on="rows")
+wrong("expand", "mean", lambda g, y, x, shape: g.mean(1, keepdims=True), on="columns")
+wrong("expand", "wrong-axis", lambda g, y, x, shape: g.T, on="square")
+
+_squeezed = {
+    "all": ((1, 3, 1, 5),),
+    "axis": ((1, 3, 1, 5), {"axis": 2}),
+    "negative": ((3, 1, 5, 1), {"axis": -1}),
+    "tuple": ((1, 3, 1, 5), {"axis": (0, 2)}),
+    "nothing": ((3, 5),),
+    "to_scalar": ((1, 1),),
+    "empty": ((1, 0, 3), {"axis": 0}),
+}
+spec(
+    "squeeze",
+    np.squeeze,
+    _of(**_squeezed),
+    lambda T, x, axis=None: x.squeeze() if axis is None else x.squeeze(axis),
+)
+wrong("squeeze", "ignores-g", lambda g, y, x, axis=None: np.ones(x.shape))
+wrong("squeeze", "reversed", lambda g, y, x, axis=None: _reversed(g, x))
+
+spec(
+    "unsqueeze",
+    np.expand_dims,
+    _of(
+        first=((3, 5), 0),
+        middle=((3, 5), 1),
+        negative=((3, 5), -1),
+        scalar=((), 0),
+        keyword=((3, 5), {"axis": 2}),
+        empty=((0, 3), 1),
+    ),
+    lambda T, x, axis: x.unsqueeze(axis),
+)
+wrong("unsqueeze", "ignores-g", lambda g, y, x, axis: np.ones(x.shape))
+wrong("unsqueeze", "reversed", lambda g, y, x, axis: _reversed(g, x))
+
+
+def _reversed(g, x):
+    return g.ravel()[::-1].reshape(x.shape)
+
+
+spec(
+    "flip",
+    np.flip,
+    _of(
+        all=((3, 5),),
+        vector=((7,), {"axis": 0}),
+        negative=((3, 5, 7), {"axis": -1}),
+        tuple=((3, 5, 7), {"axis": (0, 2)}),
+        square=((5, 5), {"axis": 0}),
+        empty=((0, 3), {"axis": 0}),
+    ),
+    lambda T, x, axis=None: x.flip(
+        axis
+        if type(axis) is tuple
+        else tuple(range(x.ndim))
+        if axis is None
+        else (axis,)
+    ),
+)
+wrong("flip", "none", lambda g, y, x, axis=None: g)
+wrong("flip", "wrong-axis", lambda g, y, x, axis: g[:, ::-1], on="square")
+wrong("flip", "all-axes", lambda g, y, x, axis: g[::-1, ::-1], on="square")
+
+spec(
+    "astype",
+    lambda x, dtype: x.astype(dtype),
+    _of(matrix=((3, 5), np.float64), scalar=((), "float64"), empty=((0, 3), float)),
+    lambda T, x, dtype: x.to(T.float64),
+)
+wrong("astype", "ignores-g", lambda g, y, x, dtype: np.ones(x.shape))
+wrong("astype", "truncated", lambda g, y, x, dtype: np.trunc(g))
+
+spec(
+    "pad",
+    lambda x, width, value=0: np.pad(x, width, constant_values=value),
+    _of(
+        everywhere=((3, 5), 2),
+        each_axis=((3, 5), ((1, 2), (0, 3))),
+        vector=((7,), (2, 1)),
+        value=((3, 5), ((1, 2), (0, 3)), 0.5),
+        nothing=((3, 5), 0),
+        empty=((0, 3), ((1, 2), (0, 0))),
+    ),
+    lambda T, x, width, value=0: T.nn.functional.pad(
+        x,
+        [int(n) for pair in np.broadcast_to(width, (x.ndim, 2))[::-1] for n in pair],
+        value=value,
+    ),
+)
+wrong("pad", "from-the-start", lambda g, y, x, w: g[:3, :5], on="each-axis")
+wrong("pad", "from-the-end", lambda g, y, x, w: g[-3:, -5:], on="each-axis")
+wrong("pad", "after-for-before", lambda g, y, x, w: g[2:5, 3:], on="each-axis")
+
+
+def _list(*shapes, **options):
+    return lambda r: call([normal(r, shape) for shape in shapes], **options)
+
+
+spec(
+    "concat",
+    np.concatenate,
+    {
+        "rows": _list((3, 5), (7, 5)),
+        "columns": _list((3, 5), (3, 7), (3, 1), axis=-1),
+        "middle": _list((3, 5, 7), (3, 11, 7), axis=1),
+        "equal": _list((3, 5), (3, 5), axis=1),
+        "one": _list((3, 5)),
+        "with-nothing": _list((3, 5), (0, 5), (7, 5)),
+        "empty": _list((0, 5), (0, 5)),
+    },
+    lambda T, xs, axis=0: T.cat(xs, dim=axis),
+)
+wrong("concat", "swapped", lambda g, y, xs, axis: (g[:, 5:], g[:, :5]), on="equal")
+wrong("concat", "first-twice", lambda g, y, xs, axis: (g[:, :5],) * 2, on="equal")
+wrong("concat", "alternating", lambda g, y, xs, axis: (g[:, ::2], g[:, 1::2]), "equal")
+
+spec(
+    "stack",
+    np.stack,
+    {
+        "first": _list((3, 5), (3, 5)),
+        "last": _list((3, 5), (3, 5), (3, 5), axis=-1),
+        "middle": _list((3, 5), (3, 5), axis=1),
+        "scalars": _list((), (), ()),
+        "square": _list((2,), (2,), axis=1),
+        "empty": _list((0, 3), (0, 3)),
+    },
+    lambda T, xs, axis=0: T.stack(xs, dim=axis),
+)
+wrong("stack", "swapped", lambda g, y, xs: (g[1], g[0]), on="first")
+wrong("stack", "sum-to-each", lambda g, y, xs: (g.sum(0), g.sum(0)), on="first")
+wrong("stack", "wrong-axis", lambda g, y, xs, axis: (g[0], g[1]), on="square")
+
+spec(
+    "split",
+    np.split,
+    _of(
+        equal=((6, 5), 2),
+        positions=((11, 3), [3, 4]),
+        axis=((3, 7), (2, 5), {"axis": 1}),
+        negative=((3, 5, 6), 3, {"axis": -1}),
+        beyond=((3, 5), [2, 3, 7]),
+        empty=((0, 3), 1),
+    ),
+    lambda T, x, where, axis=0: T.tensor_split(
+        x, where if isinstance(where, int) else list(where), dim=axis
+    ),
+)
+wrong("split", "swapped", lambda g, y, x, n: np.concatenate(g[::-1]), on="equal")
+wrong("split", "first-to-all", lambda g, y, x, n: np.concatenate([g[0]] * 2), "equal")
+wrong(
+    "split",
+    "only-the-first",
+    lambda g, y, x, n: np.concatenate([g[0], 0 * g[1]]),
+    on="equal",
+)

@@ -1,0 +1,61 @@
+"""Values: equal to the definition, in both precisions, for every kind of array."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.registry import OPS
+
+from .catalogue import EVERY_CASE, REGISTERED
+from .harness import assert_close, awkward, cotangents, pull
+from .spec import as_tuple
+
+SUMS = 64  # roundings: sums of up to some hundred entries, in another order
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_operation_is_public(name):
+    home = mg if OPS[name].__module__.startswith("minigrad") else None
+    if home is not None:
+        assert getattr(home, name) is OPS[name]
+
+
+@pytest.mark.parametrize("spec, case", EVERY_CASE)
+def test_forward_equals_the_definition(spec, case):
+    case = spec.case(case)
+    expected = as_tuple(case.run(spec.reference))
+    with mg.no_grad():
+        outputs = as_tuple(case.run(spec.op))
+    assert len(outputs) == len(expected)
+    for y, reference in zip(outputs, expected):
+        assert isinstance(y, mg.Tensor) and not y.requires_grad
+        assert y.dtype == np.float64
+        assert_close(y.data, reference, SUMS)
+
+
+@pytest.mark.parametrize("spec, case", EVERY_CASE)
+def test_float32_in_float32_out(spec, case):
+    case = spec.case(case)
+    if spec.name == "astype":
+        pytest.skip("astype changes the dtype; see test_edges.py")
+    single = case.map(lambda a: a.astype(np.float32))
+    expected = as_tuple(single.map(lambda a: a.astype(np.float64)).run(spec.reference))
+    for y, reference in zip(as_tuple(single.run(spec.op)), expected):
+        assert y.dtype == np.float32
+        assert_close(y.data, reference, SUMS)
+
+
+@pytest.mark.parametrize("spec, case", EVERY_CASE)
+def test_views_that_are_read_only(spec, case):
+    """Same values, same gradients, twice; a write into an input or g would raise."""
+    case = spec.case(case)
+    outputs, backward = case.run(spec.op.raw)
+    g = cotangents(as_tuple(outputs))
+    views, backward_of_views = case.map(awkward).run(spec.op.raw)
+    for y, other in zip(as_tuple(outputs), as_tuple(views)):
+        assert_close(other, y, SUMS)
+    expected = pull(case, outputs, backward, g)
+    for _ in "twice":  # a backward that spoils what it saved differs the second time
+        found = pull(case, views, backward_of_views, [awkward(each) for each in g])
+        for d, other in zip(expected, found):
+            assert_close(other, d, SUMS)

@@ -1,0 +1,83 @@
+"""Gradients: equal to finite differences, and of the right dtype and memory."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.graph import kept_arrays
+
+from . import decoder, recurrent
+from .catalogue import CHECKED_CASES, EVERY_CASE
+from .harness import assert_close, awkward, cotangents, pull, through_engine
+from .spec import SPECS, as_tuple
+
+
+@pytest.mark.parametrize("spec, case", CHECKED_CASES)
+def test_gradcheck(spec, case):
+    case = spec.case(case)
+    result = mg.gradcheck(lambda *t: case.run(spec.op, t), case.inputs())
+    assert result.ok, result.message
+
+
+@pytest.mark.parametrize("spec, case", EVERY_CASE)
+def test_float32_gradients(spec, case):
+    """As in float64, of which they have half the digits; sums of some hundred terms."""
+    case = spec.case(case).map(lambda a: a.astype(np.float32))
+    if spec.name == "astype":
+        pytest.skip("astype changes the dtype; see test_edges.py")
+    _, expected = through_engine(spec.op, case)
+    _, found = through_engine(spec.op, case, np.float32)
+    for d, reference, a in zip(found, expected, case.inputs()):
+        assert d.dtype == np.float32 and d.shape == a.shape
+        assert_close(d, reference, 128)
+
+
+@pytest.mark.parametrize("spec, case", EVERY_CASE)
+def test_each_input_alone(spec, case):
+    """Whether the other inputs require a gradient changes nothing."""
+    case = spec.case(case)
+    _, together = through_engine(spec.op, case)
+    for i, expected in enumerate(together):
+        _, alone = through_engine(spec.op, case, wanted=i)
+        assert [j for j, d in enumerate(alone) if d is not None] == [i]
+        assert_close(alone[i], expected, 4)
+
+
+@pytest.mark.parametrize("spec, case", EVERY_CASE)
+def test_gradients_are_nobody_elses(spec, case):
+    """New arrays, or g, or views of g: never an input, a saved array, or each other."""
+    case = spec.case(case)
+    outputs, backward = case.run(spec.op.raw)
+    g = [awkward(each) for each in cotangents(as_tuple(outputs))]
+    gradients = [d for d in pull(case, outputs, backward, g) if d is not None]
+    kept = kept_arrays(SimpleNamespace(backward=backward))
+    for i, d in enumerate(gradients):
+        if any(np.may_share_memory(d, each) for each in g):
+            continue
+        for name, others in {
+            "an input": case.inputs(),
+            "an output": as_tuple(outputs),
+            "a saved array": kept,
+            "another gradient": gradients[:i],
+        }.items():
+            assert not any(np.may_share_memory(d, other) for other in others), name
+
+
+RIGHT_BACKWARDS = recurrent.RIGHT_BACKWARDS | decoder.RIGHT_BACKWARDS
+
+
+@pytest.mark.parametrize("name", RIGHT_BACKWARDS)
+def test_back_through_time_by_hand(name):
+    """The loops that a recurrent zoo alters are right where nothing is altered."""
+    spec = SPECS[name]
+    for case in map(spec.case, spec.cases):
+        outputs, backward = case.run(spec.op.raw)
+        g = cotangents(as_tuple(outputs))
+        joint = g if isinstance(outputs, tuple) else g[0]
+        by_hand = case.run(
+            lambda *args, **o: RIGHT_BACKWARDS[name](joint, None, *args, **o)
+        )
+        for d, other in zip(pull(case, outputs, backward, g), by_hand):
+            assert_close(other, d, 64)

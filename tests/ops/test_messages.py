@@ -1,0 +1,226 @@
+"""Bad input: every refusal names the operation, what was given, and where."""
+
+import re
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.scores import additive_core
+from minigrad import Tensor
+
+
+def array(*shape):
+    return Tensor(np.ones(shape))
+
+
+def recurrent(**shapes):
+    """The arguments of a GRU: batch 3, 5 steps, 7 features, 2 hidden units."""
+    right = {"x": (3, 5, 7), "h0": (3, 2), "weight_ih": (6, 7), "weight_hh": (6, 2)}
+    return [array(*shape) for shape in (right | shapes).values()]
+
+
+ids = np.array
+logits = np.ones((3, 5))
+REFUSED = {
+    "add": (ValueError, lambda: array(3, 5) + array(3, 7), "(3, 5)", "(3, 7)"),
+    "where": (
+        ValueError,
+        lambda: mg.where(np.ones((3, 5), bool), array(3, 7), 0.0),
+        "(3, 5)",
+        "(3, 7)",
+    ),
+    "gelu": (ValueError, lambda: mg.gelu(array(3), "erf"), "approximate", "erf"),
+    "matmul": (ValueError, lambda: array(3, 5) @ array(7, 5), "(3, 5)", "(7, 5)"),
+    "matmul-scalar": (ValueError, lambda: mg.matmul(array(3, 5), 2.0), "(3, 5)"),
+    "linear": (
+        ValueError,
+        lambda: mg.linear(array(3, 5), array(7, 11)),
+        "(3, 5)",
+        "(7, 11)",
+    ),
+    "linear-bias": (
+        ValueError,
+        lambda: mg.linear(array(3, 5), array(7, 5), array(11)),
+        "(7, 5)",
+        "(11,)",
+    ),
+    "sum": (ValueError, lambda: array(3, 5).sum(axis=2), "axis 2", "(3, 5)"),
+    "mean": (ValueError, lambda: array(0, 3).mean(), "(0, 3)"),
+    "max": (ValueError, lambda: mg.max(array(0, 3)), "(0, 3)"),
+    "min": (ValueError, lambda: mg.min(array(3, 0), axis=1), "axis 1", "(3, 0)"),
+    "var": (ValueError, lambda: array(3, 1).var(axis=1, ddof=1), "ddof", "(3, 1)"),
+    "logsumexp": (ValueError, lambda: mg.logsumexp(array(3), axis=1), "axis 1", "(3,)"),
+    "cumsum": (ValueError, lambda: array(3, 5).cumsum(axis=-3), "axis -3", "(3, 5)"),
+    "softmax": (
+        ValueError,
+        lambda: mg.softmax(array(3, 5), axis=2),
+        "axis 2",
+        "(3, 5)",
+    ),
+    "layer_norm": (
+        ValueError,
+        lambda: mg.layer_norm(array(3, 5), array(3)),
+        "(3, 5)",
+        "(3,)",
+    ),
+    "layer_norm-nothing": (ValueError, lambda: mg.layer_norm(array(3, 0)), "(3, 0)"),
+    "reshape": (ValueError, lambda: array(3, 5).reshape(4, 4), "(3, 5)", "(4,4)"),
+    "transpose": (ValueError, lambda: array(3, 5).transpose(0, 0), "(3, 5)"),
+    "swapaxes": (ValueError, lambda: array(3, 5).swapaxes(0, 2), "2", "(3, 5)"),
+    "expand": (ValueError, lambda: mg.expand(array(3), (3, 5)), "(3,)", "(3, 5)"),
+    "expand-keeps": (ValueError, lambda: mg.expand(array(3), (-1, 3)), "(-1, 3)"),
+    "expand-fewer": (ValueError, lambda: mg.expand(array(3, 5), (5,)), "(3, 5)"),
+    "squeeze": (ValueError, lambda: mg.squeeze(array(3, 1), axis=0), "(3, 1)"),
+    "unsqueeze": (ValueError, lambda: mg.unsqueeze(array(3), 3), "axis 3", "(3,)"),
+    "flip": (ValueError, lambda: mg.flip(array(3), axis=1), "axis 1", "(3,)"),
+    "pad": (ValueError, lambda: mg.pad(array(3), -1), "-1"),
+    "concat": (
+        ValueError,
+        lambda: mg.concat([array(3, 5), array(3, 7)]),
+        "(3, 5)",
+        "(3, 7)",
+    ),
+    "concat-nothing": (TypeError, lambda: mg.concat([]), "at least one"),
+    "stack": (ValueError, lambda: mg.stack([array(3), array(5)]), "(3,)", "(5,)"),
+    "split": (ValueError, lambda: mg.split(array(3, 5), 2), "(3, 5)", "2"),
+    "split-backwards": (ValueError, lambda: mg.split(array(5), [3, 2]), "[3, 2]"),
+    "split-nothing": (ValueError, lambda: mg.split(array(5), 0), "0"),
+    "split-axis": (ValueError, lambda: mg.split(array(5), 5, axis=1), "axis 1", "(5,)"),
+    "astype": (
+        TypeError,
+        lambda: mg.astype(Tensor([1.5], requires_grad=True), int),
+        "int",
+    ),
+    "getitem": (IndexError, lambda: array(3, 5)[3], "3", "(3, 5)"),
+    "getitem-array": (IndexError, lambda: array(3, 5)[ids([1, 7])], "7", "(3, 5)"),
+    "getitem-axes": (IndexError, lambda: array(3, 5)[1, 2, 0], "(3, 5)"),
+    "getitem-mask": (IndexError, lambda: array(3, 5)[np.ones(5, bool)], "(3, 5)"),
+    "getitem-float": (IndexError, lambda: array(3, 5)[1.0], "(3, 5)"),
+    "embedding": (
+        IndexError,
+        lambda: mg.embedding(ids([[0, 5], [1, 4]]), array(5, 3)),
+        "id 5",
+        "vocabulary of 5",
+        "0 to 4",
+    ),
+    "embedding-table": (
+        ValueError,
+        lambda: mg.embedding(ids([0, 1]), array(5)),
+        "(5,)",
+    ),
+    "embedding-padding": (
+        IndexError,
+        lambda: mg.embedding(ids([0, 1]), array(5, 3), 5),
+        "padding_idx 5",
+        "vocabulary of 5",
+    ),
+    "embedding-negative": (
+        IndexError,
+        lambda: mg.embedding(ids([0, -1]), array(5, 3)),
+        "id -1",
+        "vocabulary of 5",
+    ),
+    "embedding-float": (
+        TypeError,
+        lambda: mg.embedding(ids([0.0, 1.0]), array(5, 3)),
+        "float64",
+    ),
+    "cross_entropy": (
+        IndexError,
+        lambda: mg.cross_entropy(logits, ids([0, 5, 1])),
+        "target at (1,) is 5",
+        "5 classes",
+        "0 to 4",
+    ),
+    "cross_entropy-negative": (
+        IndexError,
+        lambda: mg.cross_entropy(logits, ids([0, -1, 1])),
+        "-1",
+        "5",
+    ),
+    "cross_entropy-shape": (
+        ValueError,
+        lambda: mg.cross_entropy(logits, ids([0, 1])),
+        "(3, 5)",
+        "targets of shape (3,)",
+        "(2,)",
+    ),
+    "cross_entropy-float": (
+        TypeError,
+        lambda: mg.cross_entropy(logits, ids([0.0, 1.0, 2.0])),
+        "float64",
+    ),
+    "cross_entropy-smoothing": (
+        ValueError,
+        lambda: mg.cross_entropy(logits, ids([0, 1, 2]), label_smoothing=1.5),
+        "label_smoothing",
+        "1.5",
+    ),
+    "cross_entropy-reduction": (
+        ValueError,
+        lambda: mg.cross_entropy(logits, ids([0, 1, 2]), reduction="average"),
+        "average",
+    ),
+    "dropout": (ValueError, lambda: mg.dropout(array(3), 1.5), "1.5"),
+    "dropout-negative": (ValueError, lambda: mg.dropout(array(3), -0.1), "-0.1"),
+    "dropout-evaluating": (
+        ValueError,
+        lambda: mg.dropout(array(3), 2.0, training=False),
+        "2.0",
+    ),
+    "additive_core": (
+        ValueError,
+        lambda: additive_core(array(3, 5, 7), array(3, 5, 11), array(7)),
+        "(3, 5, 7)",
+        "(3, 5, 11)",
+    ),
+    "gru": (
+        ValueError,
+        lambda: mg.gru(*recurrent(weight_ih=(6, 5))),
+        "(3, 5, 7)",
+        "(6, 5)",
+    ),
+    "gru-gates": (ValueError, lambda: mg.gru(*recurrent(weight_hh=(8, 2))), "(8, 2)"),
+    "gru-state": (ValueError, lambda: mg.gru(*recurrent(h0=(5, 2))), "(5, 2)"),
+    "gru-lengths": (
+        ValueError,
+        lambda: mg.gru(*recurrent(), lengths=ids([5, 9, 1])),
+        "lengths[1]",
+        "9",
+        "5",
+    ),
+    "gru-lengths-zero": (
+        ValueError,
+        lambda: mg.gru(*recurrent(), lengths=ids([5, 1, 0])),
+        "lengths[2]",
+        "0",
+    ),
+    "gru-lengths-shape": (
+        ValueError,
+        lambda: mg.gru(*recurrent(), lengths=ids([5, 1])),
+        "(2,)",
+    ),
+    "gru-lengths-float": (
+        TypeError,
+        lambda: mg.gru(*recurrent(), lengths=ids([5.0, 1.0, 2.0])),
+        "float64",
+    ),
+    "gru_cell": (
+        ValueError,
+        lambda: mg.gru_cell(*recurrent(x=(3, 5))),
+        "(3, 5)",
+        "(6, 7)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusal(name):
+    kind, attempt, *words = REFUSED[name]
+    with pytest.raises(kind) as refusal:
+        attempt()
+    message = str(refusal.value)
+    assert re.match(rf"{name.split('-')[0]}\b", message), message
+    for word in words:
+        assert word in message, message

@@ -1,0 +1,237 @@
+"""What the docstrings of minigrad.ops promise, word for word, at ties, borders, zeros.
+
+What any sensible choice satisfies is tested in tests/ops; here stand the choices made.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+
+INF = np.inf
+both_precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+@pytest.fixture(autouse=True)
+def no_warning_is_overlooked():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def gradient(fn, x, g=None):
+    """fn's value at x, and its gradient for the cotangent g (None: ones)."""
+    x = mg.Tensor(np.asarray(x), requires_grad=True)
+    y = fn(x)
+    y.backward(np.ones(y.shape) if g is None else np.asarray(g))
+    assert y.dtype == x.dtype and x.grad.dtype == x.dtype
+    return y.data.tolist(), x.grad.tolist()
+
+
+def refuses(error, sentence, call, *args, **options):
+    with pytest.raises(error, match=rf"^{call.__name__}: .*{sentence}"):
+        call(*args, **options)
+
+
+@both_precisions
+def test_pow_at_zero_and_below(dtype):
+    x = np.array([-2.0, 0.0, 3.0], dtype)
+    assert gradient(lambda x: x**2, x) == ([4, 0, 9], [-4, 0, 6])
+    assert gradient(lambda x: x**1, x) == ([-2, 0, 3], [1, 1, 1])
+    assert gradient(lambda x: x**0, x) == ([1, 1, 1], [0, 0, 0])
+    exponents = np.array([0, 1, 3], dtype)
+    assert gradient(lambda x: x**exponents, x) == ([1, 0, 27], [0, 1, 27])
+    assert gradient(lambda x: x**0.5, np.zeros(1, dtype)) == ([0], [INF])
+
+
+@both_precisions
+def test_pow_exponent_over_base_zero_and_below(dtype):
+    base = np.array([0, 0, 1, -2], dtype)
+    y, g = gradient(lambda b: mg.pow(base, b), np.array([0, 2, 5, 3], dtype))
+    assert y == [1, 0, 1, -8]
+    assert g[:3] == [0, 0, 0] and np.isnan(g[3])
+    exponents = np.array([0, 0.5, 2], dtype)
+    assert gradient(lambda b: 0**b, exponents) == ([1, 0, 0], [0, 0, 0])
+
+
+def test_abs_sqrt_log_at_zero():
+    assert gradient(mg.abs, [-2.0, 0.0, 3.0]) == ([2, 0, 3], [-1, 0, 1])
+    assert gradient(mg.sqrt, [0.0, 4.0]) == ([0, 2], [INF, 0.25])
+    with pytest.warns(RuntimeWarning, match="divide by zero"):  # NumPy's own word
+        assert gradient(mg.log, [0.0])[0] == [-INF]
+
+
+def test_ties_are_shared_evenly():
+    b = mg.Tensor([3.0, 2.0, 1.0], requires_grad=True)
+    y, g = gradient(lambda a: mg.maximum(a, b), [1.0, 2.0, 3.0])
+    assert (y, g, b.grad.tolist()) == ([3, 2, 3], [0, 0.5, 1], [1, 0.5, 0])
+    y, g = gradient(lambda a: mg.minimum(a, 2.0), [1.0, 2.0, 3.0])
+    assert (y, g) == ([1, 2, 2], [1, 0.5, 0])
+    x = [[1.0, 5.0, 5.0], [4.0, 4.0, 4.0]]
+    y, g = gradient(lambda x: mg.max(x, axis=1), x, [1.0, 3.0])
+    assert (y, g) == ([5, 4], [[0, 0.5, 0.5], [1, 1, 1]])
+    assert gradient(mg.min, x) == (1, [[1, 0, 0], [0, 0, 0]])
+
+
+def test_clip_at_its_borders_and_into_its_bounds():
+    x = [-2.0, -1.0, 0.0, 1.0, 2.0]
+    low, high = (mg.Tensor([v], requires_grad=True) for v in (-1.0, 1.0))
+    y, g = gradient(lambda x: mg.clip(x, low, high), x, [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert (y, g) == ([-1, -1, 0, 1, 1], [0, 2, 3, 4, 0])
+    assert (low.grad.tolist(), high.grad.tolist()) == ([1], [5])
+    assert gradient(lambda x: mg.clip(x, low=0), x)[1] == [0, 0, 1, 1, 1]
+    assert gradient(lambda x: mg.clip(x, high=0), x)[1] == [1, 1, 1, 0, 0]
+    assert gradient(mg.clip, x)[0] == x
+
+
+class KeepSecond(np.random.Generator):
+    """Draws that make dropout keep the second of two entries."""
+
+    def __init__(self):
+        super().__init__(np.random.PCG64(0))
+
+    def random(self, size, dtype):
+        return np.array([0.1, 0.9], dtype)
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        mg.relu,
+        lambda x: mg.maximum(x, 0.0),
+        lambda x: mg.clip(x, 0.0),
+        lambda x: mg.where(np.array([False, True]), x, 0.0),
+        lambda x: mg.dropout(x, 0.5, rng=KeepSecond()),
+    ],
+)
+def test_an_infinite_gradient_does_not_reach_what_was_not_chosen(choose):
+    g = gradient(lambda x: mg.sqrt(choose(x)), [-3.0, 4.0])[1]
+    assert g[0] == 0 and np.isfinite(g[1])
+
+
+def test_sigmoid_and_softplus_keep_small_values_exact():
+    for fn in (mg.sigmoid, mg.softplus):  # both are e^x to first order, e^x = 1e-13
+        y, g = gradient(fn, [-30.0])
+        assert y + g == pytest.approx([np.exp(-30.0)] * 2, rel=1e-12, abs=0)
+
+
+@both_precisions
+def test_logsumexp_of_rows_with_nothing_to_add(dtype):
+    x = np.array([[0.0, -INF], [-INF, -INF]], dtype)
+    y, g = gradient(lambda x: mg.logsumexp(x, axis=1), x)
+    assert (y, g) == ([0, -INF], [[1, 0], [0, 0]])
+    assert mg.logsumexp(np.zeros((3, 0), dtype), axis=1).tolist() == [-INF] * 3
+
+
+def test_reductions_over_no_values():
+    x = np.zeros((3, 0))
+    assert mg.sum(x, axis=1).tolist() == [0, 0, 0]
+    for op in (mg.mean, mg.max, mg.min, mg.var):
+        assert op(x, axis=0).shape == (0,)  # nothing is wanted, and nothing is missing
+        refuses(ValueError, r"no values along axis 1 of shape \(3, 0\)", op, x, axis=1)
+        refuses(ValueError, r"no values of shape \(3, 0\)", op, x)
+
+
+def test_numbers_and_repeats_in_a_list_of_tensors():
+    y, g = gradient(lambda x: mg.stack([x, 1.0, x]), np.float32(2.0))
+    assert (y, g) == ([2, 1, 2], 2)
+    y, g = gradient(lambda x: mg.concat([x, x]), [5.0, 6.0], [1.0, 2.0, 3.0, 4.0])
+    assert (y, g) == ([5, 6, 5, 6], [4, 6])
+
+
+def test_shapes_that_do_not_fit():
+    x = np.zeros((2, 3))
+    refuses(ValueError, r"not broadcast to \(-1, 2, 3\)", mg.expand, x, (-1, 2, 3))
+    refuses(ValueError, r"not broadcast to \(3,\)", mg.expand, x, (3,))
+    for op in (mg.concat, mg.stack):
+        refuses(TypeError, "a list of at least one tensor", op, mg.Tensor(x))
+    refuses(ValueError, "length 3, which does not divide", mg.split, x, 2, axis=1)
+    refuses(ValueError, r"cuts \[2, 1\] must not go backwards", mg.split, x, [2, 1], 1)
+    refuses(ValueError, r"pad_width=\(\(1, 1\), ", mg.pad, x, ((1, 1),) * 3)
+    batches = np.zeros((2, 3, 4)), np.zeros((5, 4, 6))
+    refuses(ValueError, "leading axes that broadcast", mg.matmul, *batches)
+    bias = np.zeros((4, 2, 3))
+    refuses(ValueError, r"bias has shape \(4, 2, 3\)", mg.layer_norm, x, None, bias)
+    refuses(ValueError, "nothing to normalise", mg.layer_norm, x[:, :0])
+
+
+def test_optional_inputs_may_be_left_out():
+    x, W = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])
+    assert gradient(lambda x: mg.linear(x, W), x) == ([[11]], [[3, 4]])
+    assert gradient(lambda x: mg.linear(x, W, None), x) == ([[11]], [[3, 4]])
+    assert gradient(lambda x: mg.layer_norm(x, eps=0.0), x)[0] == [[-1, 1]]
+
+
+def test_embedding_with_small_integers_and_padding():
+    ids = np.array([100, 3, 100], np.uint8)  # 100 * 5 is beyond uint8
+    W = mg.Tensor(np.zeros((101, 5)), requires_grad=True)
+    mg.embedding(ids, W, padding_idx=3).backward(np.ones((3, 5)))
+    assert np.flatnonzero(W.grad.sum(1)).tolist() == [100]
+    assert W.grad[100].tolist() == [2] * 5
+
+
+def test_embedding_refuses_what_is_no_row():
+    ids, table = np.array([0, 1]), np.zeros((29, 4))
+    wide = "id 29 is outside the vocabulary of 29"
+    refuses(IndexError, wide, mg.embedding, np.array([[1, 29]]), table)
+    refuses(TypeError, "integers; these are bool", mg.embedding, ids == 0, table)
+    refuses(ValueError, r"must be \(V, D\), .* \(29,\)", mg.embedding, ids, table[:, 0])
+    refuses(IndexError, "padding_idx 29", mg.embedding, ids, table, padding_idx=29)
+
+
+def test_an_index_may_change_before_backward():
+    x = mg.Tensor(np.zeros((3, 3)), requires_grad=True)
+    rows, columns = np.array([0, 0]), [1, 1]
+    y = mg.getitem(x, (rows, columns))
+    rows[:], columns[:] = 2, [2, 2]
+    y.backward(np.array([1.0, 2.0]))
+    assert x.grad.tolist() == [[0, 3, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_softmax_of_nothing_but_minus_infinity_is_nan_without_a_warning():
+    for op in (mg.softmax, mg.log_softmax):
+        assert np.isnan(gradient(op, [-INF, -INF])[0]).all()
+        assert op(np.zeros((3, 0))).shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    "reduction, value", [("mean", 0), ("sum", 0), ("none", [0, 0])]
+)
+def test_cross_entropy_where_nothing_counts(reduction, value):
+    def loss(z):
+        return mg.cross_entropy(z, np.array([-100, -100]), reduction=reduction)
+
+    # not even where the logits are no numbers at all
+    assert gradient(loss, [[1.0, np.nan], [-INF, -INF]]) == (value, [[0, 0], [0, 0]])
+
+
+def test_cross_entropy_of_an_impossible_target_and_of_no_positions():
+    assert gradient(lambda z: mg.cross_entropy(z, 1), [0.0, -INF]) == (INF, [1, -1])
+    assert mg.cross_entropy(np.zeros((0, 5)), np.zeros(0, int)).item() == 0
+
+
+def test_cross_entropy_names_the_target_and_its_place():
+    logits = np.zeros((2, 3, 5))
+    place = r"at \(1, 2\) is 7; with 5 classes it must be 0 to 4, or .* \(-100\)"
+    targets = np.array([[0, -100, 1], [2, 1, 7]])
+    refuses(IndexError, place, mg.cross_entropy, logits, targets)
+    transposed = np.zeros((2, 5), int)
+    wanted = r"want targets of shape \(2, 3\), all axes but the last"
+    refuses(ValueError, wanted, mg.cross_entropy, logits, transposed)
+
+
+def test_dropout_wants_a_generator():
+    refuses(TypeError, "Generator, .* not int", mg.dropout, np.ones(2), 0.5, rng=3)
+
+
+def test_manual_seed_makes_dropout_repeat():
+    def draw():
+        return mg.dropout(np.ones(50), 0.5).tolist()
+
+    mg.manual_seed(3)
+    first, second = draw(), draw()
+    assert first != second
+    mg.manual_seed(3)
+    assert [draw(), draw()] == [first, second]
