@@ -1,0 +1,73 @@
+"""Initial values of parameters, drawn in place: ``xavier_uniform_(layer.weight)``.
+
+A layer keeps the size of what passes through it when the variance of its weights is
+about 1 / (number of inputs). Each function returns the tensor; it draws from ``rng``, a
+numpy.random.Generator, or from the one that ``minigrad.manual_seed`` seeds; in float64,
+so that a seed gives the same values in every dtype.
+"""
+
+import math
+
+import numpy as np
+
+from .. import random
+
+
+def uniform_(tensor, low=0.0, high=1.0, rng=None):
+    """U(low, high)."""
+    return _write(tensor, _generator(rng).uniform(low, high, tensor.shape))
+
+
+def normal_(tensor, mean=0.0, std=1.0, rng=None):
+    """N(mean, std^2)."""
+    return _write(tensor, _generator(rng).normal(mean, std, tensor.shape))
+
+
+def xavier_uniform_(tensor, gain=1.0, rng=None):
+    """U(-a, a), a = gain sqrt(6 / (in + out)), for a weight (out, in).
+
+    The variance is 2 gain^2 / (in + out), between what keeps the size of the values on
+    the way forward and what keeps that of the gradients on the way back (Glorot and
+    Bengio 2010, eq. 16).
+    """
+    inputs, outputs = _sizes("xavier_uniform_", tensor)
+    a = gain * math.sqrt(6 / (inputs + outputs))
+    return uniform_(tensor, -a, a, rng)
+
+
+def kaiming_uniform_(tensor, a=0.0, rng=None):
+    """U(-b, b), b = sqrt(6 / ((1 + a^2) in)), for a weight (out, in).
+
+    Keeps the size of the values through a leaky ReLU of slope ``a`` below zero (He et
+    al. 2015, eq. 15). Linear uses a = sqrt(5), which makes b = 1 / sqrt(in).
+    """
+    inputs, _ = _sizes("kaiming_uniform_", tensor)
+    b = math.sqrt(6 / ((1 + a * a) * inputs))
+    return uniform_(tensor, -b, b, rng)
+
+
+def _generator(rng):
+    """``rng`` itself, or for None the default; TypeError for anything else."""
+    if rng is None:
+        return random.generator()
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            "rng must be a numpy.random.Generator, such as np.random.default_rng(0); "
+            f"found {type(rng).__name__}."
+        )
+    return rng
+
+
+def _write(tensor, values):
+    tensor._data[...] = values
+    tensor.overwritten()
+    return tensor
+
+
+def _sizes(name, tensor):
+    """(in, out) of a weight (out, in)."""
+    if tensor.ndim != 2 or 0 in tensor.shape:
+        raise ValueError(
+            f"{name} needs a weight of shape (out, in); found shape {tensor.shape}."
+        )
+    return tensor.shape[1], tensor.shape[0]

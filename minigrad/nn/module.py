@@ -1,0 +1,164 @@
+"""Module: parameters under names.
+
+What a module consists of is read from its attributes whenever it is asked: every
+Parameter and every Module among them, also in lists, tuples and dicts. Nothing is
+registered, so nothing can be forgotten or left behind:
+
+    class Two(Module):
+        def __init__(self):
+            self.scale = Parameter(np.ones(3, np.float32))
+            self.layers = [Linear(3, 3), Linear(3, 3)]
+
+has the parameters scale, layers.0.weight, layers.0.bias, layers.1.weight and
+layers.1.bias.
+"""
+
+import numpy as np
+
+from ..tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that is trained: a leaf with requires_grad=True. The data are copied."""
+
+    __slots__ = ()
+
+    def __init__(self, data):
+        super().__init__(data, requires_grad=True)
+
+
+class Module:
+    """Base of all layers and models. A subclass writes ``forward``."""
+
+    training = True  # whether dropout acts; train() and eval() set it
+
+    def forward(self, *args, **kwargs):
+        raise NotImplementedError(f"{type(self).__name__} has no method forward.")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def named_parameters(self):
+        """[(name, parameter), ...]. One that stands in several places comes once."""
+        return _once(_find(self, Parameter))
+
+    def parameters(self):
+        """All parameters, each once."""
+        return [parameter for _, parameter in self.named_parameters()]
+
+    def num_parameters(self):
+        """How many numbers are trained."""
+        return sum(parameter.size for parameter in self.parameters())
+
+    def named_modules(self):
+        """[(name, module), ...]: this one under the name "", and all inside it."""
+        return _once([("", self), *_find(self, Module)])
+
+    def modules(self):
+        """This module and all inside it, each once."""
+        return [module for _, module in self.named_modules()]
+
+    def train(self, mode=True):
+        """Switch training on, here and in all modules inside; return this module."""
+        for module in self.modules():
+            module.training = bool(mode)
+        return self
+
+    def eval(self):
+        """Switch training off: no dropout."""
+        return self.train(False)
+
+    def zero_grad(self):
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.zero_grad()
+
+    def state_dict(self):
+        """{name: copy of the values}; a parameter in two places is under both names."""
+        return {name: p._data.copy() for name, p in _find(self, Parameter)}
+
+    def load_state_dict(self, state, strict=True):
+        """Copy values in by name. Return the names that are missing and unexpected.
+
+        state    {name: array or Tensor}; the values take the parameter's dtype
+        strict   refuse a state that lacks a parameter, or holds anything else
+
+        Raises ValueError, which lists all that does not fit; then nothing is loaded.
+        """
+        if not isinstance(state, dict):
+            raise TypeError(
+                f"{type(self).__name__}.load_state_dict wants a dict of arrays by "
+                f"name; found {type(state).__name__}."
+            )
+        parameters = dict(_find(self, Parameter))
+        missing = [name for name in parameters if name not in state]
+        unexpected = [name for name in state if name not in parameters]
+        values = {
+            name: _array(state[name]) for name in parameters if name not in missing
+        }
+        misfits = [
+            f"{name}: expected {parameters[name].shape}, found {_describe(value)}"
+            for name, value in values.items()
+            if value.shape != parameters[name].shape or value.dtype.kind not in "biuf"
+        ]
+        if misfits or (strict and (missing or unexpected)):
+            name = type(self).__name__
+            lines = [f"{name} cannot load this state; nothing was changed."]
+            lines += [f"  missing: {name}" for name in missing]
+            lines += [f"  unexpected: {name}" for name in unexpected]
+            lines += [f"  does not fit: {line}" for line in misfits]
+            raise ValueError("\n".join(lines))
+        for name, value in values.items():
+            parameters[name]._data[...] = value
+            parameters[name].overwritten()
+        return missing, unexpected
+
+    def extra_repr(self):
+        """What is printed between the brackets: sizes, for example."""
+        return ""
+
+    def __repr__(self):
+        lines = [self.extra_repr()] if self.extra_repr() else []
+        modules = [(n, m) for n, m in _members(vars(self)) if isinstance(m, Module)]
+        if not modules:
+            return f"{type(self).__name__}({''.join(lines)})"
+        lines += [f"({name}): {module!r}" for name, module in modules]
+        body = "\n".join(lines).replace("\n", "\n  ")
+        return f"{type(self).__name__}(\n  {body}\n)"
+
+
+def _find(module, kind, prefix="", within=()):
+    """(name, thing) for all of that kind inside a module, in order of assignment."""
+    for name, thing in _members(vars(module)):
+        if isinstance(thing, kind):
+            yield prefix + name, thing
+        if isinstance(thing, Module) and thing not in (module, *within):  # a cycle ends
+            yield from _find(thing, kind, f"{prefix}{name}.", (module, *within))
+
+
+def _members(things):
+    """(name, thing) for the parameters and modules in a dict, or in lists in it."""
+    for key, thing in things.items():
+        if isinstance(thing, (Parameter, Module)):
+            yield str(key), thing
+        elif isinstance(thing, (list, tuple, dict)):
+            inside = thing if isinstance(thing, dict) else dict(enumerate(thing))
+            for name, each in _members(inside):
+                yield f"{key}.{name}", each
+
+
+def _once(named):
+    """Without those that have come before under another name."""
+    first = {}
+    for name, thing in named:
+        first.setdefault(id(thing), (name, thing))
+    return list(first.values())
+
+
+def _array(value):
+    return np.asarray(value._data if isinstance(value, Tensor) else value)
+
+
+def _describe(value):
+    kind = "" if value.dtype.kind in "biuf" else f"{value.dtype} "
+    return f"{kind}{value.shape}"
