@@ -1,0 +1,268 @@
+"""Save and load: nested dicts of arrays, numbers and strings. Never a pickle.
+
+    save("run.npz", {"model": model.state_dict(), "step": 400, "rng": rng_state})
+    state = load("run.npz")
+
+There are two formats, chosen by the suffix. ``.npz`` is a zip of ``.npy`` files, as
+``numpy.savez`` writes it; ``.safetensors`` is a header in JSON and then the bytes of
+all arrays (``minigrad/safetensors.py``). In both, an array is named by the keys that
+lead to it, joined with "/" in the one and "." in the other. Whatever is not an array
+stands in one piece of JSON, which says where the arrays belong:
+
+    {"a": {"W": array([1., 2.])}, "step": 400}
+        array    a.W
+        JSON     {"a": {"W": {"@array": "a.W"}}, "step": 400}
+
+A state comes back as it was: values, shapes and dtypes to the last bit, integers of any
+size, NaN and infinities. Tuples come back as lists, NumPy's scalars as Python's.
+
+Writing is atomic: under another name, down to the disk, and then renamed. At every
+moment the old file or the new one is there, whole. A process that is killed while it
+writes leaves a ``.checkpoint-*.tmp`` behind, which may be deleted.
+"""
+
+import contextlib
+import io
+import json
+import math
+import os
+import zipfile
+from urllib.parse import quote
+
+import numpy as np
+from numpy.lib import format as npy
+
+from . import safetensors
+
+STRUCTURE = "minigrad.json"  # the name of the JSON beside the arrays
+
+
+class CheckpointError(ValueError):
+    """A file that cannot be loaded, or a name that nothing can be saved under."""
+
+
+def save(path, state):
+    """Write ``state`` to ``path``, a .npz or .safetensors, replacing what is there.
+
+    state   a dict with strings for keys; as values arrays of numbers, int, float, bool,
+            None, str, and lists and dicts of these
+
+    Raises TypeError for anything else in ``state``, naming its place; CheckpointError
+    for another suffix; OSError when the disk refuses. ``path`` then is as it was.
+    """
+    codec = _codec(path)
+    if not isinstance(state, dict):
+        raise TypeError(f"save() wants a dict, and got a {type(state).__name__}.")
+    arrays = {}
+    try:
+        structure = json.dumps(_take_out(state, arrays, codec, ()))
+    except RecursionError:
+        raise TypeError(
+            "save() got a state that is nested too deeply, or contains itself."
+        ) from None
+    _write_atomically(path, lambda file: codec.write(file, arrays, structure))
+
+
+def load(path):
+    """What ``save`` wrote to ``path``; from a file of other origin, {name: array}.
+
+    Raises FileNotFoundError when there is no such file; CheckpointError, with the
+    reason, when it is truncated, damaged or something else. The whole file is checked
+    before any of it is handed out, nothing in it is executed, and the sizes that it
+    claims are compared with its own before memory is taken.
+    """
+    codec = _codec(path)
+    try:
+        file = open(path, "rb")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"There is no checkpoint at {path}.") from None
+    except IsADirectoryError:
+        raise CheckpointError(f"{path} is a folder, not a checkpoint.") from None
+    with file:
+        try:
+            size = os.fstat(file.fileno()).st_size
+            arrays, structure = codec.read(file, size)
+            if structure is None:
+                return arrays
+            state = _put_back(json.loads(structure), arrays)
+            if arrays:
+                raise ValueError(f"nothing refers to its array {min(arrays)!r}")
+            if type(state) is not dict:
+                raise ValueError(f"its {STRUCTURE} does not hold a dict")
+            return state
+        except Exception as error:  # a damaged file can make a parser raise anything
+            reason = str(error).rstrip(".") or type(error).__name__
+            raise CheckpointError(f"{path} cannot be loaded: {reason}.") from error
+
+
+def _take_out(value, arrays, codec, place):
+    """``value`` as JSON can hold it; its arrays go to ``arrays``, by name."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        name = codec.name(place)
+        while name in arrays:  # {"a.b": x, "a": {"b": y}} gives a.b twice
+            name += "'"
+        arrays[name] = value
+        return {"@array": name}
+    if isinstance(value, (list, tuple)):
+        return [_take_out(v, arrays, codec, (*place, i)) for i, v in enumerate(value)]
+    where = "state" + "".join(f"[{key!r}]" for key in place)
+    if not isinstance(value, dict):
+        kind = type(value).__name__
+        if isinstance(value, np.ndarray):
+            kind = f"{kind} of {value.dtype}"
+        raise TypeError(
+            f"save() cannot write {where}, a {kind}: a checkpoint holds arrays of "
+            "numbers, numbers, strings, None, and lists and dicts of these."
+        )
+    tree = {}
+    for key, v in value.items():
+        if type(key) is not str:
+            raise TypeError(f"save() wants strings for keys; {where} has {key!r}.")
+        escaped = "@" + key if key.startswith("@") else key
+        tree[escaped] = _take_out(v, arrays, codec, (*place, key))
+    return tree
+
+
+def _put_back(tree, arrays):
+    """The inverse of ``_take_out``; what was put back is gone from ``arrays``."""
+    if isinstance(tree, list):
+        return [_put_back(each, arrays) for each in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if "@array" in tree:
+        if tree["@array"] not in arrays:
+            raise ValueError(f"its array {tree['@array']!r} is missing")
+        return arrays.pop(tree["@array"])
+    return {key.removeprefix("@"): _put_back(v, arrays) for key, v in tree.items()}
+
+
+def _write_atomically(path, write):
+    path = os.path.realpath(path)  # through a symbolic link, not over it
+    folder = os.path.dirname(path)
+    temporary = os.path.join(folder, f".checkpoint-{os.urandom(8).hex()}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())  # the bytes are down before the name points to them
+        os.replace(temporary, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            reason = f"The checkpoint was not saved: {error.strerror or error}"
+            raise OSError(error.errno, reason, path) from error
+        raise
+    if os.name == "posix":  # the new name, too, is only safe once the folder is down
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _codec(path):
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in CODECS:
+        raise CheckpointError(
+            f"{path}: the suffix decides the format, and must be .npz or .safetensors."
+        )
+    return CODECS[suffix]
+
+
+class _Npz:
+    """A zip of ``.npy`` files. Each has a checksum, which zipfile compares."""
+
+    @staticmethod
+    def name(place):
+        """Percent-encoded where a key is more than letters, digits and ``_.-~``."""
+        return "/".join(
+            quote(str(key), safe="", errors="surrogatepass") for key in place
+        )
+
+    @staticmethod
+    def write(file, arrays, structure):
+        def entry(name):  # without the time: the same state gives the same bytes
+            info = zipfile.ZipInfo(name)
+            info.external_attr = 0o644 << 16
+            return info
+
+        with zipfile.ZipFile(file, "w") as archive:
+            # first: a damaged table of contents can swallow entries, but not the first
+            archive.writestr(entry(STRUCTURE), structure)
+            for name, array in arrays.items():
+                with archive.open(entry(f"{name}.npy"), "w", force_zip64=True) as out:
+                    npy.write_array(out, array, allow_pickle=False)
+
+    @staticmethod
+    def read(file, size):
+        arrays, structure = {}, None
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            if sum(max(e.file_size, e.compress_size) for e in entries) > size:
+                raise ValueError(
+                    "its entries are compressed, or larger than the file; numpy.load "
+                    "reads compressed ones"
+                )
+            for entry in entries:
+                content = archive.read(entry)
+                name = entry.filename.removesuffix(".npy")
+                if entry.filename == STRUCTURE:
+                    structure = content
+                elif name == entry.filename:
+                    raise ValueError(f"its entry {name!r} is not an array")
+                elif name in arrays:
+                    raise ValueError(f"it has two entries named {name!r}")
+                else:
+                    arrays[name] = _parse_npy(content, name)
+        return arrays, structure
+
+
+def _parse_npy(content, name):
+    """The array in the bytes of a ``.npy`` file."""
+    file = io.BytesIO(content)
+    version = npy.read_magic(file)
+    if version == (1, 0):
+        shape, fortran, dtype = npy.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, fortran, dtype = npy.read_array_header_2_0(file)
+    else:
+        raise ValueError(
+            f"its array {name!r} is in version {version} of the .npy format"
+        )
+    if dtype.kind not in "biufc":
+        raise ValueError(f"its array {name!r} holds {dtype}, not numbers")
+    start = file.tell()
+    described = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or described != len(content) - start:
+        raise ValueError(
+            f"its array {name!r} has {len(content) - start} bytes, where {dtype} "
+            f"{shape} needs {described}"
+        )
+    order = "F" if fortran else "C"
+    return np.ndarray(shape, dtype, content, start, order=order).copy()
+
+
+class _Safetensors:
+    @staticmethod
+    def name(place):
+        name = ".".join(str(key) for key in place)
+        return name if name != safetensors.METADATA else name + "'"
+
+    @staticmethod
+    def write(file, arrays, structure):
+        safetensors.write(file, arrays, {STRUCTURE: structure})
+
+    @staticmethod
+    def read(file, size):
+        arrays, metadata = safetensors.read(file, size)
+        if STRUCTURE in metadata and safetensors.CHECKSUM not in metadata:
+            raise ValueError("its checksum is missing")
+        return arrays, metadata.get(STRUCTURE)
+
+
+CODECS = {".npz": _Npz, ".safetensors": _Safetensors}

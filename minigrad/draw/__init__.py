@@ -1,0 +1,46 @@
+"""The graph of a tensor as a picture, and the ledger of the bytes that it keeps.
+
+    draw.graph(loss, "loss.png", names={"W": W, "b": b})
+    print(draw.saved_bytes(loss))
+
+The picture is made in three steps: ``boxes`` looks at the graph, ``layering`` finds a
+place for every box, ``picture`` draws them. matplotlib is imported when there is
+something to draw, not before.
+"""
+
+from .boxes import boxes_of
+from .ledger import saved_bytes
+from .picture import Picture
+
+__all__ = ["graph", "saved_bytes"]
+
+
+def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
+    """Draw what ``tensor`` was computed from; return the matplotlib Figure.
+
+    path       a file to save the picture to; its suffix decides the format
+    ax         matplotlib axes to draw on, emptied before, instead of a new figure
+    names      {"W": W} names tensors, leaves above all, in the picture
+    gradient   what backward() would be given; ones, if nothing is said
+    limit      the largest number of boxes
+
+    Every box is an operation, a leaf or a constant; arrows lead from what goes in to
+    what comes out. A box shows the shape, the value and the gradient: the number itself
+    where there is only one, else the norm, sqrt(sum of squares). A value that nobody
+    holds any more is "not kept". The gradients come from a backward pass made for the
+    picture alone: it leaves ``.grad`` and the graph as they were.
+
+    Raises ValueError when nothing was recorded, when there are more than ``limit``
+    boxes, or when the gradient has another shape; RuntimeError when backward() freed
+    the graph.
+    """
+    boxes = boxes_of(tensor, names or {}, gradient, limit)
+    remark = ""
+    if gradient is None and tensor.size != 1:
+        remark = f"The gradient begins as ones of shape {tensor.shape}."
+    picture = Picture(boxes, "What does backward() walk through?", remark)
+    ax = picture.axes() if ax is None else ax
+    picture.draw(ax)
+    if path is not None:
+        ax.figure.savefig(path)
+    return ax.figure

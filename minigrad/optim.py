@@ -1,0 +1,201 @@
+"""Update rules: from gradients to steps.
+
+    optimizer = Adam(model.parameters(), lr=3e-3)
+    schedule = CosineAnnealingLR(optimizer, T_max=2500)
+    for batch in batches:
+        optimizer.zero_grad()
+        loss(batch).backward()
+        clip_grad_norm_(optimizer.params, 1.0)
+        optimizer.step()
+        schedule.step()
+
+The rules are PyTorch's, step by step, and so are the names. How a rule gets at the
+numbers of all parameters at once stands in ``minigrad/optimizer.py``, learning rates
+over time in ``minigrad/schedule.py``; the names of both are here as well.
+"""
+
+import math
+
+import numpy as np
+
+from .optimizer import Optimizer
+from .schedule import CosineAnnealingLR, InverseSqrtLR, Schedule, StepLR, WarmupLR
+from .tensor import Tensor
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "clip_grad_norm_",
+    "Optimizer",
+    "Schedule",
+    "CosineAnnealingLR",
+    "StepLR",
+    "WarmupLR",
+    "InverseSqrtLR",
+]
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum if wanted.
+
+        g <- g + weight_decay w
+        b_t = momentum b_{t-1} + (1 - dampening) g,        b_1 = g
+        w <- w - lr b_t,             or with nesterov   w <- w - lr (g + momentum b_t)
+
+    Without momentum w <- w - lr g. Under a constant g the velocity b tends to
+    g (1 - dampening) / (1 - momentum): with momentum 0.9, steps ten times as long.
+    Nesterov's form looks one step of the velocity ahead (Sutskever et al. 2013, sec.
+    2).
+    """
+
+    settings = ("lr", "momentum", "nesterov", "weight_decay", "dampening")
+
+    def __init__(
+        self,
+        params,
+        lr,
+        momentum=0.0,
+        nesterov=False,
+        weight_decay=0.0,
+        dampening=0.0,
+    ):
+        self.averages = ("b",) if momentum else ()
+        super().__init__(params, lr, weight_decay)
+        self._require(momentum >= 0, f"momentum must not be negative, not {momentum!r}")
+        self._require(
+            not nesterov or (momentum > 0 and dampening == 0),
+            "Nesterov's form needs a momentum above 0 and no dampening",
+        )
+        self.momentum, self.nesterov = float(momentum), bool(nesterov)
+        self.dampening = float(dampening)
+
+    def _change(self, t, g, change, b=None):
+        if b is None:
+            np.multiply(g, self.lr, out=change)
+            return
+        if t == 1:
+            b[:] = g
+        else:
+            b *= self.momentum
+            b += np.multiply(g, 1 - self.dampening, out=change)
+        if self.nesterov:
+            np.multiply(b, self.momentum, out=change)
+            change += g
+            change *= self.lr
+        else:
+            np.multiply(b, self.lr, out=change)
+
+
+class Adam(Optimizer):
+    """Adam: steps of about lr in every coordinate, whatever the size of its gradient.
+
+        g <- g + weight_decay w
+        m_t = b1 m_{t-1} + (1 - b1) g           v_t = b2 v_{t-1} + (1 - b2) g^2
+        w <- w - lr (m_t / (1 - b1^t)) / (sqrt(v_t / (1 - b2^t)) + eps)
+
+    m and v start at zero and are weighted sums, m_t = (1 - b1) sum_i b1^(t-i) g_i. The
+    weights add up to 1 - b1^t; dividing by that makes an average of it. Both divisions
+    are gathered into two numbers, with c = sqrt(1 - b2^t):
+
+        w <- w - (lr c / (1 - b1^t)) m_t / (sqrt(v_t) + c eps)
+
+    Kingma & Ba 2015, Algorithm 1, and the end of their section 2 for the second form.
+
+    weight_decay goes into the gradient, as in PyTorch, and is then divided by sqrt(v)
+    like the rest: a weight with large gradients decays less. In AdamW it does not.
+    """
+
+    settings = ("lr", "betas", "eps", "weight_decay")
+    averages = ("m", "v")
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+        super().__init__(params, lr, weight_decay)
+        self._require(
+            len(betas) == 2 and all(0 <= b < 1 for b in betas),
+            f"betas are two numbers, at least 0 and below 1; got {betas!r}",
+        )
+        self._require(eps >= 0, f"eps must not be negative, not {eps!r}")
+        self.betas, self.eps = tuple(float(b) for b in betas), float(eps)
+
+    def _change(self, t, g, change, m, v):
+        b1, b2 = self.betas
+        c = math.sqrt(1 - b2**t)
+        m *= b1
+        m += np.multiply(g, 1 - b1, out=change)
+        v *= b2
+        np.multiply(g, g, out=change)
+        change *= 1 - b2
+        v += change
+        np.sqrt(v, out=change)
+        change += c * self.eps
+        np.divide(m, change, out=change)
+        change *= self.lr * c / (1 - b1**t)
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay (Loshchilov & Hutter 2019, Algorithm 2).
+
+        w <- (1 - lr weight_decay) w,   then Adam's step with the gradient of the loss
+
+    For plain SGD it makes no difference whether the decay is added to the gradient or
+    applied to the weight. For Adam it does: what is added to the gradient is divided by
+    sqrt(v), and weights with large gradients, which need holding back most, are held
+    back least. Here all weights shrink at the same rate.
+    """
+
+    decoupled = True
+
+    def __init__(
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2
+    ):
+        super().__init__(params, lr, betas, eps, weight_decay)
+
+
+def clip_grad_norm_(params, max_norm):
+    """Scale all gradients, in place, so that their joint norm is at most ``max_norm``.
+
+        norm = sqrt(sum of g^2 over all elements of all parameters)
+        g <- g min(1, max_norm / (norm + 1e-6))
+
+    Only the length changes, not the direction. Returns the norm before, as a float;
+    without any gradient it is 0. The formula is PyTorch's, with its 1e-6; the idea is
+    that of Pascanu et al. 2013.
+
+    Raises FloatingPointError, and changes nothing, when a gradient holds a NaN or an
+    infinity: scaling would make every gradient NaN or 0, and the next step would spoil
+    the parameters. To skip such a batch, catch it and call zero_grad().
+    """
+    if not max_norm > 0:
+        raise ValueError(
+            f"clip_grad_norm_: max_norm must be above 0, not {max_norm!r}."
+        )
+    params = [params] if isinstance(params, Tensor) else list(params)
+    gradients = [p.grad for p in params if p.grad is not None]
+    norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients))
+    if not math.isfinite(norm):
+        _refuse_non_finite(params)
+        norm = _norm_of_huge(gradients)
+    scale = max_norm / (norm + 1e-6)
+    if scale < 1:
+        for g in gradients:
+            g *= scale
+    return norm
+
+
+def _refuse_non_finite(params):
+    for i, p in enumerate(params):
+        if p.grad is not None and not np.isfinite(p.grad).all():
+            nan, infinite = np.isnan(p.grad).sum(), np.isinf(p.grad).sum()
+            raise FloatingPointError(
+                f"clip_grad_norm_: the gradient of params[{i}], of shape {p.shape}, "
+                f"holds {nan} NaN and {infinite} infinite values. Nothing was changed; "
+                "call zero_grad() to skip this batch."
+            )
+
+
+def _norm_of_huge(gradients):
+    """The joint norm of finite gradients whose squares are infinite in their dtype."""
+    largest = max(float(abs(g).max()) for g in gradients if g.size)
+    squares = (np.square(g / largest, dtype=np.float64).sum() for g in gradients)
+    return largest * math.sqrt(sum(float(s) for s in squares))

@@ -1,0 +1,200 @@
+"""The safetensors format, by hand: https://github.com/huggingface/safetensors
+
+    8 bytes       the length n of the header, little-endian
+    n bytes       the header, JSON: {name: {"dtype", "shape", "data_offsets"}, ...}, and
+                  under "__metadata__" a dict of strings
+    the rest      the arrays, little-endian, row by row, one after the other; offsets
+                  count from here, and leave neither gap nor overlap
+
+It says about sizes the same thing twice, so that a wrong file can be told from a right
+one before any memory is taken. What the format does not have is a checksum: a file that
+``write`` made carries one in its metadata, over the header and the arrays, and ``read``
+compares it. A file without one is read as well.
+"""
+
+import json
+import math
+import zlib
+
+import numpy as np
+
+METADATA = "__metadata__"
+CHECKSUM = "minigrad.crc32"
+LONGEST_HEADER = 100_000_000  # the limit of the reference implementation
+
+DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "u1",
+    "BOOL": "?",
+}
+DTYPES = {name: np.dtype(code) for name, code in DTYPES.items()}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+BFLOAT16 = "BF16"  # the upper half of a float32; NumPy has no such dtype
+
+
+def write(file, arrays, metadata):
+    """Write {name: array} and the strings in ``metadata`` to a file open for writing.
+
+    Raises TypeError for an array whose dtype the format does not have.
+    """
+    little = {name: _little_endian(name, array) for name, array in arrays.items()}
+    # the widest items first, so that every array begins at a multiple of its item size
+    little = dict(sorted(little.items(), key=lambda item: -item[1].itemsize))
+    header, end = {METADATA: dict(metadata)}, 0
+    for name, array in little.items():
+        begin, end = end, end + array.nbytes
+        header[name] = {
+            "dtype": NAMES[array.dtype],
+            "shape": array.shape,
+            "data_offsets": [begin, end],
+        }
+    header[METADATA][CHECKSUM] = _checksum(header, little.values())
+    text = json.dumps(header).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for array in little.values():
+        file.write(array.data)
+
+
+def read(file, size):
+    """({name: array}, metadata) of a file open for reading, of ``size`` bytes.
+
+    bfloat16 is read as float32, exactly. Raises ValueError with what is wrong: sizes
+    that contradict each other, overlaps, a header that is not JSON or lacks something,
+    an unknown dtype, a name given twice, a checksum that does not match.
+    """
+    header, start = _read_header(file, size)
+    metadata = header.pop(METADATA, {})
+    if not _is_dict_of(metadata, str):
+        raise ValueError(f"its {METADATA} is not a dict of strings")
+    parts = {name: _check_entry(name, entry) for name, entry in header.items()}
+    end = 0
+    for name, (_, _, span) in sorted(parts.items(), key=lambda part: part[1][2]):
+        if span[0] != end:
+            raise ValueError(
+                f"its array {name!r} begins at byte {span[0]}, where byte {end} is due"
+            )
+        end = span[1]
+    if end != size - start:
+        raise ValueError(
+            f"it holds {size - start} bytes of arrays, where {end} are due"
+        )
+    arrays = {
+        name: _read_array(file, start + span[0], dtype, shape)
+        for name, (dtype, shape, span) in parts.items()
+    }
+    if CHECKSUM in metadata:
+        unsigned = {k: text for k, text in metadata.items() if k != CHECKSUM}
+        header = {METADATA: unsigned, **header}
+        if metadata[CHECKSUM] != _checksum(header, arrays.values()):
+            raise ValueError("its checksum does not match: the file is damaged")
+    return {
+        name: _native(array, header[name]["dtype"]) for name, array in arrays.items()
+    }, metadata
+
+
+def _read_header(file, size):
+    """The header, and where the arrays start."""
+    if size < 8:
+        raise ValueError(f"it has {size} bytes, too few for a header")
+    length = int.from_bytes(file.read(8), "little")
+    if length > min(size - 8, LONGEST_HEADER):
+        raise ValueError(
+            f"its first 8 bytes announce a header of {length} bytes, and the file has "
+            f"{size} (it is truncated, or not a safetensors file)"
+        )
+    try:
+        header = json.loads(file.read(length), object_pairs_hook=_dict_without_doubles)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"its header is not JSON: {error}") from None
+    if not isinstance(header, dict):
+        raise ValueError(f"its header is a {type(header).__name__}, not a dict")
+    return header, 8 + length
+
+
+def _check_entry(name, entry):
+    """(dtype, shape, (begin, end)) of an array, as the header describes it."""
+    if not isinstance(entry, dict) or {"dtype", "shape", "data_offsets"} - set(entry):
+        raise ValueError(f"its array {name!r} lacks a dtype, shape or data_offsets")
+    shape, span = entry["shape"], entry["data_offsets"]
+    if not _is_sizes(shape):
+        raise ValueError(f"its array {name!r} has the shape {shape!r}")
+    if not _is_sizes(span) or len(span) != 2 or span[0] > span[1]:
+        raise ValueError(f"its array {name!r} has the data_offsets {span!r}")
+    dtype = entry["dtype"]
+    if dtype == BFLOAT16:
+        stored = DTYPES["U16"]
+    elif isinstance(dtype, str) and dtype in DTYPES:
+        stored = DTYPES[dtype]
+    else:
+        raise ValueError(
+            f"its array {name!r} has the dtype {dtype!r}, unknown to NumPy"
+        )
+    if math.prod(shape) * stored.itemsize != span[1] - span[0]:
+        raise ValueError(
+            f"its array {name!r} has {span[1] - span[0]} bytes, where {dtype} {shape} "
+            f"needs {math.prod(shape) * stored.itemsize}"
+        )
+    return stored, tuple(shape), tuple(span)
+
+
+def _read_array(file, position, dtype, shape):
+    array = np.empty(shape, dtype)
+    file.seek(position)
+    if file.readinto(array.reshape(-1).view(np.uint8)) != array.nbytes:
+        raise ValueError("it became shorter while it was read")
+    return array
+
+
+def _native(array, name):
+    """The array as this machine and NumPy hold it, from how the file does."""
+    if name == BFLOAT16:
+        wide = np.left_shift(array, 16, dtype=np.uint32)
+        return np.asarray(wide).view(np.float32)
+    if name == "BOOL":  # any byte but 0 counts as True
+        return np.asarray(array.view(np.uint8) != 0)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _little_endian(name, array):
+    dtype = array.dtype.newbyteorder("<")
+    if dtype not in NAMES:
+        raise TypeError(
+            f"A .safetensors file cannot hold {array.dtype}, the dtype of {name!r}; "
+            "save to .npz, or convert it."
+        )
+    return np.asarray(array, dtype, order="C")
+
+
+def _checksum(header, arrays):
+    """CRC-32 of the header, in one spelling, and of the arrays' bytes."""
+    crc = zlib.crc32(json.dumps(header, sort_keys=True).encode("ascii"))
+    for array in arrays:
+        crc = zlib.crc32(array, crc)
+    return f"{crc:08x}"
+
+
+def _dict_without_doubles(pairs):
+    found = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"its header has {name!r} twice")
+        found[name] = value
+    return found
+
+
+def _is_dict_of(value, kind):
+    return isinstance(value, dict) and all(type(v) is kind for v in value.values())
+
+
+def _is_sizes(value):
+    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)

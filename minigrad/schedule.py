@@ -1,0 +1,156 @@
+"""Learning rates over time.
+
+    schedule = WarmupLR(optimizer, 400, after=CosineAnnealingLR(optimizer, 2100))
+
+A schedule writes ``optimizer.lr``. It is a function of the number of steps, not of the
+rate before: no rounding errors add up, and any step can be asked about.
+"""
+
+import math
+
+
+class Schedule:
+    """A learning rate that depends on the number of steps taken: ``lr_at(t)``.
+
+    ``base`` is the optimiser's rate when the schedule is made; making it sets the rate
+    of the first step, lr_at(0). Call ``step()`` after every ``optimizer.step()``.
+    """
+
+    def __init__(self, optimizer):
+        self.optimizer, self.base, self.t = optimizer, optimizer.lr, 0
+        optimizer.lr = self.lr_at(0)
+
+    def lr_at(self, t):
+        """The rate after t steps."""
+        raise NotImplementedError
+
+    def step(self):
+        """Go on to the rate of the next step."""
+        self.t += 1
+        self.optimizer.lr = self.lr_at(self.t)
+
+    def state_dict(self):
+        """The kind of schedule, its numbers, and how far it is."""
+        numbers = {k: v for k, v in vars(self).items() if k != "optimizer"}
+        return {"kind": type(self).__name__, **numbers}
+
+    def load_state_dict(self, state):
+        """Take over what ``state_dict()`` gave, and set the optimiser's rate.
+
+        Raises ValueError, and changes nothing, when it is that of another kind.
+        """
+        self._check(state)
+        self._take(state)
+        self.optimizer.lr = self.lr_at(self.t)
+
+    def _take(self, state):
+        vars(self).update({k: v for k, v in state.items() if k != "kind"})
+
+    def _check(self, state):
+        kind, expected = type(self).__name__, set(self.state_dict())
+        if not isinstance(state, dict) or state.get("kind") != kind:
+            raise ValueError(f"{kind}: the state is not that of {kind}.")
+        if set(state) != expected:
+            raise ValueError(
+                f"{kind}: the state holds {sorted(state)}, and {sorted(expected)} are "
+                "wanted."
+            )
+
+    def _require_positive(self, **numbers):
+        for name, value in numbers.items():
+            if not value > 0:
+                raise ValueError(
+                    f"{type(self).__name__}: {name} must be above 0, not {value!r}."
+                )
+
+
+class CosineAnnealingLR(Schedule):
+    """Half a cosine from the base rate down to ``eta_min``, in ``T_max`` steps.
+
+        lr(t) = eta_min + (base - eta_min) (1 + cos(pi t / T_max)) / 2
+
+    Loshchilov & Hutter 2017, eq. 5. Beyond T_max it rises again, as in PyTorch.
+    """
+
+    def __init__(self, optimizer, T_max, eta_min=0.0):
+        self._require_positive(T_max=T_max)
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer)
+
+    def lr_at(self, t):
+        height = (1 + math.cos(math.pi * t / self.T_max)) / 2
+        return self.eta_min + (self.base - self.eta_min) * height
+
+
+class StepLR(Schedule):
+    """Multiply the rate by ``gamma`` every ``step_size`` steps.
+
+    lr(t) = base gamma^floor(t / step_size)
+    """
+
+    def __init__(self, optimizer, step_size, gamma=0.1):
+        self._require_positive(step_size=step_size, gamma=gamma)
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer)
+
+    def lr_at(self, t):
+        return self.base * self.gamma ** (t // self.step_size)
+
+
+class InverseSqrtLR(Schedule):
+    """Fall like one over a square root: lr(t) = base sqrt(scale / (scale + t)).
+
+    ``WarmupLR(optimizer, w, after=InverseSqrtLR(optimizer, w))`` is Vaswani et al.
+    2017, eq. 3: base min(s / w, sqrt(w / s)) in the s-th step.
+    """
+
+    def __init__(self, optimizer, scale):
+        self._require_positive(scale=scale)
+        self.scale = scale
+        super().__init__(optimizer)
+
+    def lr_at(self, t):
+        return self.base * math.sqrt(self.scale / (self.scale + t))
+
+
+class WarmupLR(Schedule):
+    """Rise in equal steps to the base rate, then hold it, or hand over to a schedule.
+
+        lr(t) = base (t + 1) / warmup_steps            for t < warmup_steps, then
+        lr(t) = base     or     after.lr_at(t - (warmup_steps - 1))
+
+    The last step of the rise has the base rate, and there ``after`` begins. It is this
+    schedule that is stepped; ``after`` is only asked.
+    """
+
+    def __init__(self, optimizer, warmup_steps, after=None):
+        self._require_positive(warmup_steps=warmup_steps)
+        if after is not None and after.optimizer is not optimizer:
+            raise ValueError("WarmupLR: after= belongs to another optimizer.")
+        self.warmup_steps, self.after = warmup_steps, after
+        super().__init__(optimizer)
+
+    def lr_at(self, t):
+        if t < self.warmup_steps:
+            return self.base * (t + 1) / self.warmup_steps
+        if self.after is None:
+            return self.base
+        return self.after.lr_at(t - (self.warmup_steps - 1))
+
+    def state_dict(self):
+        after = None if self.after is None else self.after.state_dict()
+        return {**super().state_dict(), "after": after}
+
+    def _take(self, state):
+        if self.after is not None:
+            self.after._take(state["after"])
+        super()._take({**state, "after": self.after})
+
+    def _check(self, state):
+        super()._check(state)
+        if self.after is not None:
+            self.after._check(state["after"])
+        elif state["after"] is not None:
+            raise ValueError(
+                "WarmupLR: the state has an after=, and this one has none."
+            )
