@@ -1,0 +1,133 @@
+"""exp and tanh as straight-line arithmetic, so that a loop over them vectorises.
+
+The C library's exp and tanh are calls, one number at a time (14.8 ns for a tanh); these
+are multiplications and additions on 16 numbers at once (0.2 to 0.3 ns with AVX-512).
+Largest relative errors: exp 0.8e-7 and 1.4e-16, tanh 2.7e-7 and 4.1e-16 in float32 and
+float64 (one unit in the last place is up to 1.2e-7 and 2.2e-16). NaN gives NaN.
+
+None of these functions may be compiled with the fast-math flag "reassoc": (z + MAGIC) -
+MAGIC rounds z to a whole number only as long as nobody simplifies it.
+"""
+
+import math
+
+import numpy as np
+
+from .compiling import Helper
+
+real = np.float32  # a plain 1.0 beside a float32 would make numba compute in float64
+
+# exp(x) = 2^n exp(r), where n = round(x / ln 2) and r = x - n ln 2, so |r| <= 0.35,
+# where the Taylor series sum_k r^k / k! is good to the last bit with 7, or 13, powers.
+SERIES32 = tuple(real(1 / math.factorial(k)) for k in range(7, -1, -1))
+SERIES64 = tuple(1 / math.factorial(k) for k in range(13, -1, -1))
+PER_LN2_32, PER_LN2_64 = real(1 / math.log(2)), 1 / math.log(2)
+# ln 2 in two parts, of which n times the first is exact
+LN2_32 = real(0.693359375), real(-2.12194440e-4)
+LN2_64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+# Adding MAGIC leaves no room for digits behind the point: the sum is rounded, and n
+# stands in its lowest bits. From there it moves into the exponent of 2^n.
+MAGIC32, MAGIC64 = real(1.5 * 2**23), 1.5 * 2.0**52
+OFFSET32, SHIFT32 = np.int32(127), np.int32(23)
+OFFSET64, SHIFT64 = 1023, 52
+LEAST32, LEAST64 = real(-87.3), -708.0  # exp of less is not a normal number
+
+# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8.14, with the coefficients that make the
+# largest relative error least (2e-8, before rounding); beyond, tanh is 1 within 2e-7.
+# P begins with 1 because a multiplication by 1 can be left out.
+P32 = tuple(map(real, (1451.7052, 238067.64, 8981770, 66848816)))
+Q32 = tuple(map(real, (56.2667, 22689.078, 1746467.5, 31264704, 66848816)))
+EDGE32, EDGE64 = real(8.14), 20.0
+
+ZERO32 = real(0)
+SIGN32 = np.int32(31)
+MAGNITUDE32, MAGNITUDE64 = np.int32(2**31 - 1), 2**63 - 1
+
+
+def _exp32(x):
+    z = x * PER_LN2_32 + MAGIC32
+    n = z - MAGIC32
+    r = (x - n * LN2_32[0]) - n * LN2_32[1]
+    p = SERIES32[0]
+    for c in SERIES32[1:]:
+        p = p * r + c
+    exponent = np.int32(np.float32(z).view(np.int32) + OFFSET32) << SHIFT32
+    two_n = np.int32(exponent).view(np.float32)
+    return ZERO32 if x < LEAST32 else p * two_n
+
+
+def _exp64(x):
+    z = x * PER_LN2_64 + MAGIC64
+    n = z - MAGIC64
+    r = (x - n * LN2_64[0]) - n * LN2_64[1]
+    p = SERIES64[0]
+    for c in SERIES64[1:]:
+        p = p * r + c
+    exponent = (np.float64(z).view(np.int64) + OFFSET64) << SHIFT64
+    two_n = np.int64(exponent).view(np.float64)
+    return 0.0 if x < LEAST64 else p * two_n
+
+
+def _tanh32(x):
+    x = -EDGE32 if x < -EDGE32 else x
+    x = EDGE32 if x > EDGE32 else x
+    y = x * x
+    p = y + P32[0]
+    for c in P32[1:]:
+        p = p * y + c
+    q = Q32[0]
+    for c in Q32[1:]:
+        q = q * y + c
+    return x * p / q
+
+
+def _tanh64(x):
+    """m / (m + 2), where m = exp(2x) - 1 = 2^n (exp(r) - 1) + (2^n - 1).
+
+    So nothing cancels where x, and with it m, is small.
+    """
+    x = -EDGE64 if x < -EDGE64 else x
+    x = EDGE64 if x > EDGE64 else x
+    x = x + x
+    z = x * PER_LN2_64 + MAGIC64
+    n = z - MAGIC64
+    r = (x - n * LN2_64[0]) - n * LN2_64[1]
+    p = SERIES64[0]
+    for c in SERIES64[1:-1]:
+        p = p * r + c
+    exponent = (np.float64(z).view(np.int64) + OFFSET64) << SHIFT64
+    two_n = np.int64(exponent).view(np.float64)
+    m = two_n * (p * r) + (two_n - 1.0)
+    return m / (m + 2.0)
+
+
+def _ordered32(x):
+    bits = np.float32(x).view(np.int32)
+    return np.int32(bits ^ ((bits >> SIGN32) & MAGNITUDE32))
+
+
+def _ordered64(x):
+    bits = np.float64(x).view(np.int64)
+    return bits ^ ((bits >> 63) & MAGNITUDE64)
+
+
+def _from_ordered32(key):
+    bits = np.int32(key ^ ((key >> SIGN32) & MAGNITUDE32))
+    return np.int32(bits).view(np.float32)
+
+
+def _from_ordered64(key):
+    bits = np.int64(key ^ ((key >> 63) & MAGNITUDE64))
+    return np.int64(bits).view(np.float64)
+
+
+# exp(x) for x <= 0; 0 where that is below the smallest normal number
+exp = Helper(_exp32, _exp64)
+
+tanh = Helper(_tanh32, _tanh64)
+
+# A whole number that is larger for a larger x: the bits of x, but negative numbers
+# count backwards. The largest of many whole numbers may be sought in any order, and so
+# in a vectorised loop; of floats it may not, because of NaN.
+ordered = Helper(_ordered32, _ordered64)
+from_ordered = Helper(_from_ordered32, _from_ordered64)

@@ -1,0 +1,154 @@
+"""The softmax over what a mask allows: forward and backward, loops and NumPy's twin.
+
+    p_j = exp((x_j - m) / T) / sum_l exp((x_l - m) / T)    over the allowed j, l; else 0
+
+where m is the largest allowed x. If m is not finite, 0 takes its place: a row with
+nothing in it, or with nothing but -inf, has the sum 0 and the weights 0; a row with
++inf or NaN has what the definition gives without m.
+"""
+
+import math
+
+import numpy as np
+
+from .compiling import kernel, reads, writes
+from .elementary import exp, from_ordered, ordered
+from .pool import spread
+
+FORWARD_NS, BACKWARD_NS = 0.8, 0.5  # for one score, in float32
+NO_LENGTHS = np.empty(0, np.int64)
+NO_MASK = np.empty((0, 0), bool), np.empty(0, np.int64)
+
+
+def forward(x, lengths, mask, temperature):
+    """x (..., S)  ->  p (..., S)
+
+    lengths   (G,) ints, or None: row r of x, counted through, has lengths[r // (R / G)]
+              keys, where R is the number of rows, a multiple of G
+    mask      bool, broadcasts to x, or None
+    """
+    loop = forward_loop.version(x.dtype)
+    if loop is None:
+        return forward_twin(x, lengths, mask, temperature)
+    shape = x.shape
+    rows = np.ascontiguousarray(x).reshape(math.prod(shape[:-1]), shape[-1])
+    p = np.empty_like(rows)
+    lengths = NO_LENGTHS if lengths is None else np.ascontiguousarray(lengths, np.int64)
+    masks, mask_of = NO_MASK if mask is None else _distinct_rows(mask, shape)
+    time = FORWARD_NS * x.size
+    spread(loop, len(rows), time, rows, lengths, masks, mask_of, 1 / temperature, p)
+    return p.reshape(shape)
+
+
+def backward(p, g, temperature):
+    """dx_j = p_j (g_j - sum_l p_l g_l) / T;  p, g (..., S)  ->  dx (..., S)
+
+    A weight of exactly 0 takes part in nothing, whatever its g is. What is masked is
+    among these, so the mask is not needed here.
+    """
+    loop = backward_loop.version(p.dtype)
+    if loop is None:
+        return backward_twin(p, g, temperature)
+    rows = math.prod(p.shape[:-1]), p.shape[-1]
+    dx = np.empty(rows, p.dtype)
+    p, g = np.ascontiguousarray(p), np.ascontiguousarray(g)
+    time = BACKWARD_NS * p.size
+    spread(loop, len(dx), time, p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
+    return dx.reshape(p.shape)
+
+
+@kernel
+def forward_loop(
+    start: int,
+    stop: int,
+    x: reads(2),
+    lengths: reads(1, int),
+    masks: reads(2, bool),
+    mask_of: reads(1, int),
+    rate: float,
+    p: writes(2),
+):
+    R, S = x.shape
+    per_length = R // lengths.size if lengths.size else R
+    zero, one, infinity = x.dtype.type(0), x.dtype.type(1), x.dtype.type(np.inf)
+    for r in range(start, stop):
+        x_r, p_r = x[r], p[r]
+        n = S
+        if lengths.size:
+            n = min(max(lengths[r // per_length], 0), S)
+        # the scores that count, and the largest of them
+        largest = ordered(-infinity)
+        if mask_of.size:
+            allowed = masks[mask_of[r]]
+            for j in range(n):
+                p_r[j] = x_r[j] if allowed[j] else -infinity
+                largest = max(largest, ordered(p_r[j]))
+        else:
+            for j in range(n):
+                p_r[j] = x_r[j]
+                largest = max(largest, ordered(p_r[j]))
+        m = from_ordered(largest)
+        total = zero
+        if -infinity < m < infinity:
+            for j in range(n):
+                p_r[j] = exp((p_r[j] - m) * rate)
+                total += p_r[j]
+        else:  # rare, so it may be slow: the C library's exp, for any number
+            for j in range(n):
+                p_r[j] = np.exp(p_r[j] * rate)
+                total += p_r[j]
+        share = one / total if total != 0 else zero
+        for j in range(n):
+            p_r[j] *= share
+        for j in range(n, S):
+            p_r[j] = zero
+
+
+@kernel
+def backward_loop(
+    start: int, stop: int, p: reads(2), g: reads(2), rate: float, dx: writes(2)
+):
+    S = p.shape[1]
+    zero = p.dtype.type(0)
+    for r in range(start, stop):
+        p_r, g_r, dx_r = p[r], g[r], dx[r]
+        mean = zero  # of g, weighted by p
+        for j in range(S):
+            mean += p_r[j] * g_r[j] if p_r[j] != 0 else zero
+        for j in range(S):
+            dx_r[j] = p_r[j] * (g_r[j] - mean) * rate if p_r[j] != 0 else zero
+
+
+def forward_twin(x, lengths, mask, temperature):
+    S = x.shape[-1]
+    s = x
+    if lengths is not None:
+        counts = np.repeat(lengths, math.prod(x.shape[:-1]) // max(len(lengths), 1))
+        s = np.where(np.arange(S) < counts.reshape(*x.shape[:-1], 1), s, -np.inf)
+    if mask is not None:
+        s = np.where(mask, s, -np.inf)
+    with np.errstate(all="ignore"):  # NaN and infinity give what they give
+        m = s.max(-1, keepdims=True, initial=-np.inf)
+        m = np.where(np.isfinite(m), m, 0)
+        e = np.exp((s - m) * (1 / temperature))  # exp(-inf) is 0
+        total = e.sum(-1, keepdims=True)
+        return e / np.where(total == 0, 1, total)
+
+
+def backward_twin(p, g, temperature):
+    with np.errstate(all="ignore"):
+        mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)
+        return np.where(p != 0, p * (g - mean) * (1 / temperature), 0)
+
+
+def _distinct_rows(mask, shape):
+    """The rows of ``mask``, each once, and for each row of scores which one it has.
+
+    So a mask that is the same for all heads, or all queries, is not repeated for them.
+    """
+    *leading, S = shape
+    own = mask.shape[:-1]  # not yet broadcast
+    masks = np.broadcast_to(mask, (*own, S)).reshape(math.prod(own), S)
+    numbers = np.arange(len(masks)).reshape(own)
+    mask_of = np.broadcast_to(numbers, leading).reshape(-1)
+    return np.ascontiguousarray(masks), np.ascontiguousarray(mask_of)
