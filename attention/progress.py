@@ -1,0 +1,63 @@
+"""One line that says how far a long job is, on a terminal or in a log."""
+
+import shutil
+import sys
+import time
+
+
+class Progress:
+    """A progress line: label, bar, step, loss, steps a second, time left.
+
+    On a terminal the line is redrawn in place, ten times a second at most. Elsewhere (a
+    log, a pipe) a plain line is written about every ``every`` seconds. It goes to
+    stderr, so that what a command prints can be piped on.
+    """
+
+    def __init__(self, label, total, done=0, stream=None, every=10.0):
+        self.label, self.total, self.every = label, total, every
+        self.stream = sys.stderr if stream is None else stream
+        self.live = self.stream.isatty()
+        self.start, self.first = time.monotonic(), done
+        self.drawn = self.start if not self.live else -1.0
+
+    def update(self, done, loss):
+        """Show that ``done`` steps of the total are behind us."""
+        now = time.monotonic()
+        if now - self.drawn < (0.1 if self.live else self.every) and done < self.total:
+            return
+        self.drawn = now
+        rate = (done - self.first) / max(now - self.start, 1e-9)
+        left = (self.total - done) / rate if rate > 0 else 0.0
+        text = f"{done}/{self.total}  loss {loss:.4f}  {rate:.0f} steps/s  "
+        text += f"{clock(left)} left"
+        if not self.live:
+            print(f"{self.label:9s} {text}", file=self.stream, flush=True)
+            return
+        width = self.width()
+        room = width - len(self.label) - len(text) - 6
+        bar = ""
+        if room >= 8:
+            full = round(room * done / max(self.total, 1))
+            bar = "[" + "#" * full + "." * (room - full) + "] "
+        line = f"{self.label:9s} {bar}{text}"[:width]
+        self.stream.write("\r" + line.ljust(width))
+        self.stream.flush()
+
+    def width(self):
+        """The columns of the terminal, 80 at most, but the last, where lines wrap."""
+        return min(shutil.get_terminal_size().columns, 80) - 1
+
+    def close(self):
+        """End the line, so that the next print starts on its own."""
+        if self.live and self.drawn >= 0:
+            self.stream.write("\r" + " " * self.width() + "\r")
+            self.stream.flush()
+
+
+def clock(seconds):
+    """75.3 -> '1:15'."""
+    minutes, seconds = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return (
+        f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    )

@@ -1,0 +1,1 @@
+"""Encoder, decoder and what stands between them."""

@@ -1,0 +1,1 @@
+"""Where the data come from: one task a file."""

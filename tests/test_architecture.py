@@ -1,0 +1,169 @@
+"""The rules of the house, read from the code: who imports whom, and what is where.
+
+lessons -> attention -> minigrad      an arrow is an import; none runs backwards
+               |
+               +-> attention/kernels    the only folder that imports numba
+"""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGES = ("minigrad", "attention", "lessons")
+FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
+THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
+PICTURES = {"figures.py", "plots.py", "picture.py"}  # may import matplotlib, late
+PEER = {"benchmark.py"}  # may use torch, in a function, where there is one
+TOP_LEVEL = {
+    "minigrad", "attention", "lessons", "tests", "setup.cfg", "pyproject.toml",
+    "README.md", ".gitignore", ".ci", "LICENSE",
+}  # fmt: skip
+LONGEST = 300  # lines: a file is one idea, read from top to bottom
+
+
+def modules():
+    """{dotted name: path} of every module of the packages."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if "work" in path.relative_to(ROOT).parts:  # a learner's own files
+                continue
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(name):
+    """(dotted name, whether inside a function) for each import of a module."""
+    path = MODULES[name]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    late = {
+        inner
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for inner in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node in late
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                parts = parts[: len(parts) - node.level + 1]
+                base = ".".join(parts + ([node.module] if node.module else []))
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                yield (whole if whole in MODULES else base), node in late
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_what_its_floor_allows(name):
+    path, package = MODULES[name], name.split(".")[0]
+    for target, late in imports(name):
+        top = target.split(".")[0]
+        if top in FLOORS:
+            assert FLOORS[top] <= FLOORS[package], f"{path} imports {target}, upstairs"
+        elif top == "numba":
+            assert "kernels" in name.split("."), f"{path} imports numba"
+            assert name.startswith("attention."), path
+        elif top == "matplotlib":
+            assert path.name in PICTURES, f"{path} imports matplotlib"
+            assert late, f"{path} imports matplotlib before anything is drawn"
+            assert package != "minigrad" or name.startswith("minigrad.draw"), path
+        elif top == "torch":
+            assert path.name in PEER and late, f"{path} imports torch"
+        else:
+            known = top in sys.stdlib_module_names or top in THIRD_PARTY
+            assert known, f"{path} imports {top}, which is none of the four packages"
+            assert top != "pytest" or package == "lessons", f"{path} imports pytest"
+
+
+def test_no_import_circle():
+    arrows = {
+        name: {target for target, _ in imports(name) if target in MODULES} - {name}
+        for name in MODULES
+    }
+    done, path = set(), []
+
+    def walk(name):
+        assert name not in path, " -> ".join(path[path.index(name) :] + [name])
+        if name in done:
+            return
+        path.append(name)
+        for target in sorted(arrows[name]):
+            walk(target)
+        path.pop()
+        done.add(name)
+
+    for name in MODULES:
+        walk(name)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_star_import_and_nothing_patched(name):
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                assert alias.name != "*", f"{MODULES[name]}:{node.lineno} imports *"
+                imported.add((alias.asname or alias.name).split(".")[0])
+    for node in ast.walk(tree):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for target in targets if isinstance(node, (ast.Assign, ast.AugAssign)) else ():
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                where = f"{MODULES[name]}:{node.lineno}"
+                owner = target.value.id
+                # `recording.on = False` sets the one switch of the engine: its purpose
+                assert owner not in imported or owner == "recording", (
+                    f"{where} sets {owner}.{target.attr}, another module's"
+                )
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
+            owner = getattr(node.args[0], "id", "")
+            where = f"{MODULES[name]}:{node.lineno}"
+            assert owner not in imported, f"{where} patches {owner}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_file_is_one_idea(name):
+    lines = len(MODULES[name].read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST, f"{MODULES[name]} has {lines} lines; {LONGEST} is one idea"
+
+
+def test_nothing_else_at_the_top():
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    entries = {line.split("/")[0] for line in listing.stdout.splitlines()}
+    assert entries <= TOP_LEVEL, f"unplanned at the top level: {entries - TOP_LEVEL}"
+
+
+def test_pyproject_holds_the_build_system_alone():
+    import tomllib
+
+    tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert list(tables) == ["build-system"]
+
+
+def test_importing_loads_neither_numba_nor_matplotlib():
+    code = "import sys, minigrad, attention; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert not loaded & {"numba", "matplotlib", "torch", "pytest"}
+    assert "attention" in loaded

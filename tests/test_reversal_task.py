@@ -1,0 +1,64 @@
+"""The reversal task: what a batch holds, and that the stream repeats itself."""
+
+import numpy as np
+import pytest
+
+from attention.tasks import reversal as task
+
+
+def test_vocabulary_is_that_of_the_chapter():
+    assert (task.PAD, task.SOS, task.EOS, task.VOCABULARY) == (0, 1, 2, 29)
+    assert task.encode("az").tolist() == [3, 28]
+    assert task.decode([1, 3, 28, 0, 2, 5]) == "az"
+
+
+def test_encode_names_the_character_it_does_not_know():
+    with pytest.raises(ValueError, match=r"'B' at place 1 of 'aBc' is not one of a"):
+        task.encode("aBc")
+
+
+def test_a_batch_is_the_reversal_of_each_string():
+    rng = np.random.default_rng(0)
+    batch = task.random_batch(rng, 200, 3, 8)
+    assert batch.source.shape == (200, 8) and batch.target_in.shape == (200, 9)
+    for row, n in enumerate(batch.lengths):
+        word = task.decode(batch.source[row])
+        assert len(word) == n
+        assert batch.source[row, n:].tolist() == [task.PAD] * (8 - n)
+        ids = task.encode(word[::-1]).tolist()
+        pad = [task.PAD] * (8 - n)
+        assert batch.target_in[row].tolist() == [task.SOS] + ids + pad
+        assert batch.target_out[row].tolist() == ids + [task.EOS] + pad
+
+
+def test_lengths_and_letters_are_uniform():
+    batch = task.random_batch(np.random.default_rng(1), 60_000, 3, 8)
+    counts = np.bincount(batch.lengths, minlength=9)[3:]
+    assert (np.abs(counts - 10_000) < 5 * np.sqrt(10_000)).all()  # five sigma
+    letters = np.bincount(batch.source[batch.source >= 3], minlength=29)[3:]
+    assert (np.abs(letters - letters.mean()) < 5 * np.sqrt(letters.mean())).all()
+
+
+def test_pad_to_widens_the_source_and_changes_no_letter():
+    narrow = task.random_batch(np.random.default_rng(2), 5, 3, 3)
+    wide = task.random_batch(np.random.default_rng(2), 5, 3, 3, pad_to=8)
+    assert wide.source.shape == (5, 8)
+    assert (wide.source[:, :3] == narrow.source).all() and not wide.source[:, 3:].any()
+    assert (wide.target_out[:, :4] == narrow.target_out).all()
+
+
+def test_batch_i_depends_on_the_seed_and_i_alone():
+    stream, again = task.Batches(7, 4, 3, 8), task.Batches(7, 4, 3, 8)
+    in_order = [stream[i] for i in range(120)]
+    for i in (119, 3, 50, 49, 0):
+        assert (again[i].source == in_order[i].source).all()
+        assert (again[i].target_out == in_order[i].target_out).all()
+    assert len({batch.source.tobytes() for batch in in_order}) == 120
+    other = task.Batches(8, 4, 3, 8)[0]
+    assert other.source.tobytes() != in_order[0].source.tobytes()
+
+
+def test_a_batch_is_as_wide_as_its_longest_string():
+    stream = task.Batches(7, 2, 3, 8)
+    for i in range(40):
+        assert stream[i].source.shape[1] == stream[i].lengths.max()
