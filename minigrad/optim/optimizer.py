@@ -1,4 +1,4 @@
-"""What the update rules of ``minigrad/optim.py`` share.
+"""What the update rules in ``rules.py`` share.
 
 A rule works on numbers one by one, so it does not care where one parameter ends and
 the next begins. The averages of all parameters of one dtype lie end to end in a flat
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .tensor import Tensor
+from ..tensor import Tensor
 
 
 class Optimizer:

@@ -1,39 +1,11 @@
-"""Update rules: from gradients to steps.
-
-    optimizer = Adam(model.parameters(), lr=3e-3)
-    schedule = CosineAnnealingLR(optimizer, T_max=2500)
-    for batch in batches:
-        optimizer.zero_grad()
-        loss(batch).backward()
-        clip_grad_norm_(optimizer.params, 1.0)
-        optimizer.step()
-        schedule.step()
-
-The rules are PyTorch's, step by step, and so are the names. How a rule gets at the
-numbers of all parameters at once stands in ``minigrad/optimizer.py``, learning rates
-over time in ``minigrad/schedule.py``; the names of both are here as well.
-"""
+"""Update rules: from gradients to steps, as PyTorch's, step by step."""
 
 import math
 
 import numpy as np
 
+from ..tensor import Tensor
 from .optimizer import Optimizer
-from .schedule import CosineAnnealingLR, InverseSqrtLR, Schedule, StepLR, WarmupLR
-from .tensor import Tensor
-
-__all__ = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "clip_grad_norm_",
-    "Optimizer",
-    "Schedule",
-    "CosineAnnealingLR",
-    "StepLR",
-    "WarmupLR",
-    "InverseSqrtLR",
-]
 
 
 class SGD(Optimizer):
