@@ -4,6 +4,8 @@ import argparse
 import os
 import sys
 
+import numpy as np
+
 from .commands import reversal
 
 COMMANDS = {"reversal": reversal}
@@ -30,6 +32,7 @@ def main(argv=None):
         if args.threads < 1:
             parser.error(f"--threads is {args.threads}; it must be at least 1.")
         _restart_with(args.threads, argv)
+    _keep_freed_memory()
     try:
         return COMMANDS[args.command].run(args)
     except KeyboardInterrupt:
@@ -48,6 +51,18 @@ def _restart_with(threads, argv):
     os.environ.update(wanted)
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "attention", *argv])
+
+
+def _keep_freed_memory():
+    """Have the C library keep what NumPy frees, for the next array to take.
+
+    A training step frees the arrays that the next one asks for. Those of more than
+    128 kB go back to the system each time and come back page by page, which took a
+    quarter of a step. glibc keeps blocks up to the size of the largest one freed so far,
+    to a limit of 32 MB; elsewhere this does nothing. The array is never written to, so
+    it takes no memory.
+    """
+    np.empty(2**25 - 2**16, np.uint8)
 
 
 if __name__ == "__main__":

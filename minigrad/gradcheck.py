@@ -65,7 +65,7 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     """
     leaves, names, constants = [], [], []
     for name, parameter in module.named_parameters():
-        if parameter.requires_grad and not any(parameter is leaf for leaf in leaves):
+        if parameter.requires_grad:
             leaves.append(parameter)
             names.append(name)
     arguments = _enter(list(inputs), "", leaves, names, constants)
@@ -94,7 +94,7 @@ def _enter(value, name, leaves, names, constants):
     if data.dtype.kind != "f":
         constants.append(data)
         return value
-    leaves.append(Tensor(data.astype(np.float64), requires_grad=True))
+    leaves.append(Tensor(data, requires_grad=True))
     names.append(name)
     return leaves[-1]
 
@@ -135,8 +135,8 @@ def _check(subject, op, seed, rtol, atol, no_gradient):
         ):
             result.tag = "float32"
             result.message = (
-                f"{result.op}: every entry of the output is a float32 number, too coarse "
-                "for finite differences"
+                f"{result.op}: every entry of the output is a float32 number, too "
+                "coarse for finite differences"
             )
         elif kinks:
             _report_kink(result, kinks[0])

@@ -11,7 +11,7 @@ import pytest
 import minigrad as mg
 from minigrad import lift
 from minigrad.checking.numeric import STEP, jacobian, random_directions, slopes
-from minigrad.diagnosis import Case, diagnose
+from minigrad.checking.diagnosis import Case, diagnose
 from minigrad.nn import Dropout, Linear, Module, Parameter
 
 
@@ -193,6 +193,28 @@ class Keeps:
 
         return 2 * x, backward
 
+    def normalises(self, x):
+        y = np.tanh(x)
+
+        def backward(g):
+            size = np.abs(g).max()
+            with np.errstate(invalid="ignore"):
+                return g / size * size * (1 - y * y)
+
+        return y, backward
+
+    def clips(self, x):
+        y = np.tanh(x)
+        return y, lambda g: np.clip(g, -2.5, 2.5) * (1 - y * y)
+
+    def first_use_alone(self, x):
+        """Of several uses of one input, only the first one's gradient counts."""
+        y, key = np.tanh(x), x.tobytes()
+        self.total = self.total or set()
+        counts = float(key not in self.total)
+        self.total.add(key)
+        return y, lambda g: counts * g * (1 - y * y)
+
     def mutates_input(self, x):
         y = np.exp(x)
         x -= 1
@@ -253,6 +275,13 @@ class Keeps:
         ("single_output", "float32", "the output is float32; the inputs are float64"),
         ("single_gradient", "float32", "every entry of d_0 is a float32 number"),
         ("nan_output", "nan", "the output is nan at ["),
+        ("normalises", "not-linear", "for a cotangent of 0, d_0 is not 0"),
+        ("clips", "not-linear", "d_0 is not linear in the cotangent"),
+        (
+            "first_use_alone",
+            "overwrites",
+            "d_0 of several uses is not the sum of theirs",
+        ),
     ],
 )
 def test_broken_law_is_refused_and_named(name, tag, says):
@@ -262,6 +291,36 @@ def test_broken_law_is_refused_and_named(name, tag, says):
     assert not result.ok
     assert (result.tag, says in result.message) == (tag, True), str(result)
     assert name in result.message
+
+
+def test_state_of_several_inputs():
+    kept = {}
+
+    @lift
+    def product(x, y):
+        first = kept.setdefault("first", (x.copy(), y.copy()))
+        return x * y, lambda g: (g * first[1], g * first[0])
+
+    assert mg.gradcheck(product, [X, draw(3, 5, seed=1)]).tag == "stale-cache"
+
+
+def test_sums_that_outlive_the_call():
+    total = np.ones_like(X)
+
+    @lift
+    def tanh(x):
+        y = np.tanh(x)
+
+        def backward(g):
+            nonlocal total
+            total = total + g * (1 - y * y)
+            return total
+
+        return y, backward
+
+    result = mg.gradcheck(tanh, [X])
+    assert result.tag == "accumulates"
+    assert "a second, identical call returns yours + numeric" in result.message
 
 
 def test_mutated_constant():
@@ -321,6 +380,13 @@ RIGHT = {
     "large numbers": (mg.softmax, [np.array([[1e4, 1e4 + 0.3, 1e4 - 1, -1e4]])]),
     "large offset": (lambda x: x * x + 1e6, [X]),
     "not contiguous": (mg.tanh, [draw(5, 3).T[::2]]),
+    "infinite outputs": (lambda x: mg.where(X > 0, x * x, -np.inf), [X]),
+    "noisy, and not for complex numbers": (
+        with_backward(
+            lambda x: (1e6 + np.abs(x)) - 1e6, lambda g, y, x: g * np.sign(x)
+        ),
+        [X],
+    ),
     "smooth at a seam": (mg.elu, [np.array([0.0, 1.0, -1.0])]),
 }
 
@@ -435,7 +501,7 @@ def test_atol_is_relative_to_the_largest_slope(atol, ok):
         assert scaled.ok is ok
 
 
-@pytest.mark.parametrize("shape", [(40, 50), (300, 400)])
+@pytest.mark.parametrize("shape", [(19, 37), (300, 400)])
 def test_one_wrong_entry_among_many_is_found(shape):
     def backward(g, y, x):
         d = g * (1 - y * y)
@@ -452,7 +518,7 @@ def test_one_wrong_entry_among_many_is_found(shape):
 
 def test_large_wrong_gradient_is_diagnosed_where_that_is_cheap():
     op = with_backward(np.tanh, lambda g, y, x: 2 * g * (1 - y * y))
-    assert mg.gradcheck(op, [draw(40, 50)]).tag == "scale:2"
+    assert mg.gradcheck(op, [draw(19, 37)]).tag == "scale:2"
     result = mg.gradcheck(op, [draw(100, 100)])
     assert result.tag == "unknown"
     assert "not diagnosed: 10000 entries; check a smaller input" in result.message
@@ -533,6 +599,8 @@ VACUOUS = {
     "softmax summed": (lambda x: mg.softmax(x).sum(), [X], "0"),
     "softmax summed per row": (lambda x: mg.softmax(x).sum(-1), [X], "0"),
     "softmax of two, summed": (lambda x: mg.softmax(x).sum(), [draw(3, 2)], "0"),
+    "softmax of two, less its sum": (
+        lambda x: mg.softmax(x).sum(-1) - 1, [draw(3, 2)], "0"),
     "softmax of one": (mg.softmax, [draw(3, 1)], "0"),
     "log of softmax summed": (lambda x: mg.log(mg.softmax(x).sum(-1)), [X], "0"),
     "layer norm summed": (
@@ -690,6 +758,7 @@ SMOOTH = {
     "pole": (lambda x: 1 / (x - 3.1), lambda x: -1 / (x - 3.1) ** 2),
     "offset": (lambda x: 1e7 + np.sin(x), np.cos),
     "cancelling": (lambda x: (1e5 + np.sin(x)) - 1e5, np.cos),
+    "constant": (lambda x: np.sin(x) ** 2 + np.cos(x) ** 2, lambda x: 0 * x),
     "steep": (lambda x: np.tanh(90 * x), lambda x: 90 / np.cosh(90 * x) ** 2),
 }
 
@@ -710,7 +779,7 @@ def test_error_bars_are_honest(name, take_complex):
     error = np.abs(found.value - derivative(x))
     assert not found.kink.any()
     assert (error <= 10 * found.bar + 1e-15 * np.abs(derivative(x)).max()).all()
-    if take_complex and name not in ("sin", "exp", "cube"):
+    if take_complex and name in ("pole", "offset", "cancelling", "steep"):
         assert (found.bar <= 1e-7 * np.abs(derivative(x)).max()).all()
 
 
@@ -726,6 +795,15 @@ def test_complex_step_is_not_trusted_where_it_is_wrong():
         found = slopes(lambda x, f=f: (f(x),), x, [np.ones(2)])
         assert found.value == pytest.approx(np.sign(x), abs=1e-2)
         assert not found.kink.any()
+
+
+def test_the_error_of_order_h_squared_is_cancelled():
+    def f(x):
+        return (np.exp(100 * x.real),)  # one step h/2 alone would be off by 1.5e-8
+
+    x = np.linspace(-0.01, 0.01, 7)
+    found = slopes(f, x, [np.ones(7)])
+    assert found.value == pytest.approx(100 * np.exp(100 * x), rel=3e-9)
 
 
 def test_directions_and_jacobian_agree_with_single_slopes():
@@ -790,6 +868,16 @@ def test_bank_variants_and_mutation():
     asked = [("mask-forgotten", "yours is that without a mask", lambda: A.copy())]
     assert diagnose(Case(A, G, variants=asked)).tag == "mask-forgotten"
     assert diagnose(Case(A, G, mutated=True)).tag == "mutates-input"
+
+
+def test_bank_recognises_single_precision():
+    G = draw(3, 5)
+    A = (G * (1 + 1e-4 * draw(3, 5, seed=1))).astype(np.float32).astype(np.float64)
+    found = diagnose(Case(A, G, x=draw(3, 5)))
+    assert (found.tag, found.sentence) == (
+        "float32",
+        "every entry of yours is a float32 number",
+    )
 
 
 def test_one_number_is_no_proof_of_a_factor():
@@ -903,3 +991,13 @@ def test_a_parameter_that_was_looked_at_is_not_taken_for_overwritten():
     assert mg.gradcheck_module(module, X).ok
     loss.backward()  # the check has changed nothing that this graph needs
     assert all(a is p.data for a, p in zip(handed_out, module.parameters()))
+
+
+def test_writes_are_still_noticed_after_a_check():
+    module = Scaled(right)
+    array = module.w.data
+    loss = module(mg.Tensor(X.astype(np.float32))).sum()
+    assert mg.gradcheck_module(module, X).ok
+    array[0] += 1
+    with pytest.raises(RuntimeError, match="overwritten in place"):
+        loss.backward()

@@ -202,14 +202,17 @@ def test_gradients_of_cells(layer):
 
 SLIPS = {
     "gru": {
-        "reset gate placed outside": ("np.multiply(da_n, r, out=dm)", "dm[:] = da_n"),
+        "reset gate placed outside": (
+            "np.multiply(by_n, r, out=by_m)",
+            "by_m[:] = by_n",
+        ),
         "reset gate everywhere": (
             "da[:, 2 * H : 3 * H] = da[:, 3 * H :]",
             "da[:, 3 * H :] = da[:, 2 * H : 3 * H]",
         ),
-        "z and 1 - z swapped": ("through_z = dh * z", "through_z = dh * (1 - z)"),
+        "z and 1 - z swapped": ("return dh * z", "return dh * (1 - z)"),
         "way through z forgotten": ("            d += through_z\n", ""),
-        "tanh not squared": ("1 - n * n, out=da_n", "1 - n, out=da_n"),
+        "tanh not squared": ("1 - n * n, out=by_n", "1 - n, out=by_n"),
         "last step's weight only": (
             "da[:, : 3 * H].T @ h",
             "da[-1:, : 3 * H].T @ h[-1:]",

@@ -30,6 +30,7 @@ class Run:
 
     def __init__(self, model, optimizer, schedule=None, clip=1.0):
         self.model, self.optimizer = model, optimizer
+        self.parameters = list(model.parameters())
         self.schedule, self.clip = schedule, clip
         self.step, self.losses, self.seconds = 0, [], 0.0
 
@@ -43,7 +44,7 @@ class Run:
             )
         self.optimizer.zero_grad()
         loss.backward()
-        optim.clip_grad_norm_(self.model.parameters(), self.clip)
+        optim.clip_grad_norm_(self.parameters, self.clip)
         self.optimizer.step()
         if self.schedule is not None:
             self.schedule.step()

@@ -102,6 +102,16 @@ def multiple(case):
         return f"scale:{k:.6g}", f"yours = {k:.6g} x numeric, in every entry"
 
 
+def accumulates(case):
+    second = case.again() if case.again is not None else None
+    if second is None or same(second, case.yours):
+        return None
+    if same(second, 2 * case.yours):
+        return "accumulates", "a second, identical call returns 2 x yours"
+    if same(second - case.yours, case.numeric):
+        return "accumulates", "a second, identical call returns yours + numeric"
+
+
 def ignores_upstream(case):
     if _has_vjp(case) and same(case.yours, case.vjp(_other(case.cotangent))):
         return "ignores-upstream", "yours is the same for two different cotangents"
@@ -116,16 +126,6 @@ def not_linear(case):
         return "not-linear", (
             "yours for the cotangent c1 + c2 is not the sum of those for c1 and for c2"
         )
-
-
-def accumulates(case):
-    second = case.again() if case.again is not None else None
-    if second is None or same(second, case.yours):
-        return None
-    if same(second, 2 * case.yours):
-        return "accumulates", "a second, identical call returns 2 x yours"
-    if same(second - case.yours, case.numeric):
-        return "accumulates", "a second, identical call returns yours + numeric"
 
 
 def diagonal(case):
@@ -240,9 +240,9 @@ BANK = (
     unbroadcast,
     transposed,
     scaled,
+    accumulates,
     ignores_upstream,
     not_linear,
-    accumulates,
     diagonal,
     of_softmax,
     variant,

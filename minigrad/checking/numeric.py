@@ -32,7 +32,6 @@ class Slopes:
     left, right  (P,)  the one-sided slopes, which differ at a corner
     reach        (P,)  sum |c df|: what the slope would be if nothing cancelled
     kink         (P,)  whether the function has a corner or a jump there
-    floor              the noise of a slope that is exactly 0
     directions         None, or the (P,) arrays of x's shape along which was measured
     """
 
@@ -42,7 +41,6 @@ class Slopes:
     right: np.ndarray
     reach: np.ndarray
     kink: np.ndarray
-    floor: float
     directions: list | None = None
 
     def along(self, gradient):
@@ -67,14 +65,12 @@ def slopes(f, x, cotangents, directions=None):
         else:
             probes = [_Probe(point, _shared(x, v)) for v in directions]
         kinks = _judge(point, probes)
-        noise = sum(np.abs(c * n).sum() for c, n in zip(cotangents, point.noise))
         return Slopes(
             *(
                 np.array([getattr(p, name) for p in probes], float)
                 for name in ("value", "bar", "left", "right", "reach")
             ),
             kink=kinks,
-            floor=noise / STEP,
             directions=None if directions is None else [p.along for p in probes],
         )
 

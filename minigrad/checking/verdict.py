@@ -44,7 +44,8 @@ class GradcheckResult:
 
     op        what was checked, for messages: an operation, a graph, a module
     ok        whether everything is right
-    worst     the ``Entry`` that is furthest off, as a multiple of what is allowed
+    worst     the ``Entry`` that is furthest off, as a multiple of what is allowed;
+              of the first wrong input, if one is wrong
     tag       the kind of failure (see ``minigrad.checking.hypotheses``), or None
     message   what is wrong, in words; empty when nothing is
     rows      one ``Row`` for each input; ``table()`` prints them

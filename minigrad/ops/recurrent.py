@@ -51,7 +51,8 @@ def gru(
         dm = da_n r                             da_r = da_n m r (1 - r)
         dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
 
-    Then dx_t = (da_r, da_z, da_n) W_ih, and summed over t and the batch
+    All four are dh times a slope that the forward has settled: ``gru_slopes``, for all
+    steps at once. Then dx_t = (da_r, da_z, da_n) W_ih, and summed over t and the batch
 
         dW_ih = (da_r, da_z, da_n)^T x_t,       dW_hh = (da_r, da_z, dm)^T h_{t-1}
 
@@ -75,19 +76,20 @@ def gru(
 
     def backward(g, needs):
         g_output, g_h = packing.pack(g[0]), g[1]
-        da = np.empty((packing.N, 4 * H), dtype)  # da_r, da_z, dm, da_n
+        h_before = packing.before(states)
+        da = gru_slopes(gates, h_before)  # (N, 4 H), and da once multiplied by dh
         dh = np.array(g_h[packing.order], dtype)
-        for before, rows, _ in reversed(packing.steps):
+        for _, rows, _ in reversed(packing.steps):
             d = dh[: rows.stop - rows.start]  # those still running; the rest wait
             d += g_output[rows]
-            through_z = gru_step_back(d, gates[:, rows], states[before], da[rows])
+            through_z = gru_step_back(d, da[rows], gates[1, rows])
             np.matmul(da[rows, : 3 * H], weight_hh, out=d)  # summed over the gates
             d += through_z
         dh0 = np.empty_like(dh)
         dh0[packing.order] = dh
         x_rows = packing.pack(x) if needs[2] else None
         dx, *weights = gru_products(
-            da, x_rows, packing.before(states), weight_ih, bias_ih, bias_hh, needs
+            da, x_rows, h_before, weight_ih, bias_ih, bias_hh, needs
         )
         return packing.unpack(dx) if needs[0] else None, dh0, *weights
 
@@ -104,8 +106,8 @@ def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     gru_step(gates, affine(h, weight_hh, bias_hh), h, out=h_new)
 
     def backward(g, needs):
-        da = np.empty((B, 4 * H), dtype)  # da_r, da_z, dm, da_n
-        dh = gru_step_back(g, gates, h, da)
+        da = gru_slopes(gates, h)
+        dh = gru_step_back(g, da, gates[1])
         if needs[1]:
             dh += da[:, : 3 * H] @ weight_hh  # summed over the gates
         dx, *weights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
@@ -126,24 +128,26 @@ def gru_step(gates, ah, h, out):
     np.add(n, z * (h - n), out=out)
 
 
-def gru_step_back(dh, gates, h, da):
-    """Fill ``da`` (n, 4 H) with da_r, da_z, dm, da_n; return dh z, what z lets pass."""
+def gru_slopes(gates, h):
+    """dh_t by the sums of r and z, by m and by the sum of n: (N, 4 H), h before."""
     r, z, n, m = gates
-    da_r, da_z, dm, da_n = by_gate(da, 4)
-    through_z = dh * z
-    through_n = dh - through_z  # dh (1 - z)
-    np.multiply(through_n, 1 - n * n, out=da_n)
-    np.multiply(da_n, r, out=dm)
-    np.multiply(dm, m * (1 - r), out=da_r)
-    np.multiply(through_n, z * (h - n), out=da_z)
-    return through_z
+    slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
+    by_r, by_z, by_m, by_n = by_gate(slopes, 4)
+    np.multiply(1 - z, 1 - n * n, out=by_n)
+    np.multiply(by_n, r, out=by_m)
+    np.multiply(by_m, m * (1 - r), out=by_r)
+    np.multiply(h - n, z * (1 - z), out=by_z)
+    return slopes
+
+
+def gru_step_back(dh, da, z):
+    """Turn the slopes in ``da`` (n, 4 H) into da_r, da_z, dm, da_n; return dh z."""
+    by_gate(da, 4)[:] *= dh  # the gates' sums reach the loss through h_t alone
+    return dh * z
 
 
 def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
-    """dx, dW_ih, dW_hh, db_ih, db_hh from the rows of all steps at once.
-
-    Leaves the gradients of x's share, da_r, da_z, da_n, in the first 3 H columns of da.
-    """
+    """dx, dW_ih, dW_hh, db_ih, db_hh from all rows; leaves da_r, da_z, da_n in da."""
     H = h.shape[1]
     total = da.sum(0)  # summed over the rows: a bias is added to each
     db_hh = None if bias_hh is None else total[: 3 * H]

@@ -14,7 +14,7 @@ from typing import Callable
 
 import numpy as np
 
-from .checking.hypotheses import BANK, CLOSE
+from .hypotheses import BANK, CLOSE
 
 LARGEST = 2_000_000  # entries of J beyond which its terms are not looked at one by one
 

@@ -1,0 +1,28 @@
+"""From gradients to steps: update rules, and learning rates over time.
+
+    optimizer = Adam(model.parameters(), lr=3e-3)
+    schedule = CosineAnnealingLR(optimizer, T_max=2500)
+    for batch in batches:
+        optimizer.zero_grad()
+        loss(batch).backward()
+        clip_grad_norm_(optimizer.params, 1.0)
+        optimizer.step()
+        schedule.step()
+"""
+
+from .optimizer import Optimizer
+from .rules import SGD, Adam, AdamW, clip_grad_norm_
+from .schedule import CosineAnnealingLR, InverseSqrtLR, Schedule, StepLR, WarmupLR
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "clip_grad_norm_",
+    "Optimizer",
+    "Schedule",
+    "CosineAnnealingLR",
+    "StepLR",
+    "WarmupLR",
+    "InverseSqrtLR",
+]
