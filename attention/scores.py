@@ -124,7 +124,7 @@ def additive_core(q, k, w_v):
     ):
         raise ValueError(
             f"additive_core: q has shape {q.shape}, k {k.shape} and w_v {w_v.shape}; "
-            "expected (..., L, A), (..., S, A) and (A,), with one A."
+            "expected (…, L, A), (…, S, A) and (A,), with one A."
         )
     try:
         leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
@@ -140,11 +140,7 @@ def additive_core(q, k, w_v):
 
     def backward(g):
         dq, dk, dw = kernels.backward(Q, K, w, g.reshape(e.shape))
-        return (
-            dq.reshape(*leading, *q.shape[-2:]),
-            dk.reshape(*leading, *k.shape[-2:]),
-            dw,
-        )
+        return _unbatched(dq, leading), _unbatched(dk, leading), dw
 
     return e.reshape(*leading, *e.shape[1:]), backward
 
@@ -153,6 +149,11 @@ def _batch(x, leading):
     """(..., n, A)  ->  (B, n, A), one batch axis for all leading ones."""
     x = x if x.shape[:-2] == leading else np.broadcast_to(x, (*leading, *x.shape[-2:]))
     return x.reshape(math.prod(leading), *x.shape[-2:])
+
+
+def _unbatched(x, leading):
+    """(B, n, A)  ->  (..., n, A)"""
+    return x if x.shape[:-2] == leading else x.reshape(*leading, *x.shape[-2:])
 
 
 def _rows(name, queries, keys):

@@ -50,10 +50,12 @@ def backward(q, k, w, g):
     # the parts are summed at the end, in an order that does not depend on threads.
     parts = max(1, min(-(-PARTS // max(B, 1)), L // 16))
     dq = np.zeros_like(q)
-    dk = np.zeros((parts, B, S, A), q.dtype)
+    dk = np.zeros((B, S, A) if parts == 1 else (parts, B, S, A), q.dtype)
     dw = np.zeros((parts, B, A), q.dtype)
-    spread(loop, parts * B, BACKWARD_NS * B * L * S * A, q, k, w, g, dq, dk, dw)
-    return dq, dk[0] if parts == 1 else dk.sum(0), dw.sum((0, 1))
+    own = dk.reshape(parts, B, S, A)
+    spread(loop, parts * B, BACKWARD_NS * B * L * S * A, q, k, w, g, dq, own, dw)
+    dk = dk if parts == 1 else dk.sum(0)
+    return dq, dk, dw.reshape(parts * B, A).sum(0)
 
 
 @kernel

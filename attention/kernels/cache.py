@@ -19,11 +19,11 @@ KEPT = 4  # directories, the most recently used ones: other versions, other chec
 
 
 def cache_directory():
-    """The directory for this source and these versions; None if none can be written.
+    """The directory for this source and these versions; None if there can be none.
 
-    It is below NUMBA_CACHE_DIR where the user has set that, else below the user's cache,
-    else below the folder for temporary files. What is damaged in it is removed, and so
-    are the directories beside it that have not been used for longest.
+    It is below NUMBA_CACHE_DIR where the user has set that, else below the user's
+    cache, else below the folder for temporary files. What is damaged in it is removed,
+    and so are the directories beside it that have not been used for longest.
     """
     for base in _places():
         path = base / _key()

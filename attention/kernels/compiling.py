@@ -12,9 +12,9 @@ is declared read-only, which admits writable ones too, so no call ever compiles 
 
 The flags: error_model="numpy" lets a loop with a division vectorise (a Python division
 would stop at every zero). Of fast-math, "reassoc" (sums in any order), "contract"
-(fused multiply-add), "arcp" and "nsz" are all it takes to vectorise; "nnan" and "ninf"
-are left out, because NaN and infinity mean something here. nogil lets threads run side
-by side.
+(fused multiply-add) and "nsz" are all it takes to vectorise; "nnan" and "ninf" are left
+out, because NaN and infinity mean something here, and "arcp", because a division by way
+of the reciprocal is rounded twice. nogil lets threads run side by side.
 """
 
 import sys
@@ -25,11 +25,11 @@ from typing import NamedTuple
 from .cache import cache_directory, seal
 from .choice import backend, without_numba
 
-EXACT_ORDER = {"contract", "arcp", "nsz"}
+EXACT_ORDER = {"contract", "nsz"}
 ANY_ORDER = EXACT_ORDER | {"reassoc"}
 REAL = {"f": "float32", "d": "float64"}  # NumPy's one-letter names of the dtypes
 
-SECONDS = 5  # all kernels in one dtype, measured on two cores of 2024
+SECONDS = 5  # all kernels in one dtype, on two cores
 
 _announced = False
 _one_at_a_time = threading.Lock()
@@ -137,7 +137,7 @@ def _build(numba, function, char, path):
 
 
 def _announce():
-    """Say, once, that somebody has to wait: now, when numba really starts to compile."""
+    """Say, once, that somebody has to wait: numba is really starting to compile."""
     global _announced
     if not _announced:
         _announced = True
@@ -149,7 +149,7 @@ def _announce():
 
 
 def _for_dtype(numba, function, char):
-    """``function``, but by the names of helpers it finds them compiled for one dtype."""
+    """``function``, but the helpers that it names are compiled for one dtype."""
     namespace = dict(function.__globals__)
     for name in function.__code__.co_names:
         if isinstance(namespace.get(name), Helper):
