@@ -92,6 +92,9 @@ def run(args):
     except KeyboardInterrupt:
         print(f"Go on with\n  python -m attention reversal --resume {out}")
         return 130
+    except (FloatingPointError, OSError) as problem:
+        print(f"reversal: {problem}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -226,7 +229,7 @@ def draw(config, runs, out):
             seen["weights"],
             seen["source"],
             seen["target"],
-            title=f"Where does {kind} look while it reverses a word?",
+            title=f"Where does {kind} look, reversing a word?",
             path=out / f"alignment-{kind}.png",
             gold=[(t, len(seen["source"]) - 1 - t) for t in range(len(seen["target"]))],
         )
