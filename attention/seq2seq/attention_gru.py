@@ -19,7 +19,12 @@ import numpy as np
 
 from minigrad import differentiable
 from minigrad.ops.gates import by_gate, project
-from minigrad.ops.recurrent import gru_products, gru_step, gru_step_back
+from minigrad.ops.recurrent import (
+    gru_products,
+    gru_slopes,
+    gru_step,
+    gru_step_back,
+)
 
 from ..scores import additive_core
 from ..softmax import masked_softmax_core
@@ -45,10 +50,10 @@ def attention_gru(
 
     Backward, from the last step to the first, with ds what s_t has received so far:
 
-        da, dg    = through the gates (``gru_gates_backward``)
+        da        = ds times the slopes of the gates (``gru_slopes``)
         dc_t     += W_c^T da                       W_c: the columns of weight_ih for c
         de_t      = softmax backward of dc_t . h_j
-        ds_{t-1}  = z ds + W_hh^T dg + the score's share
+        ds_{t-1}  = z ds + W_hh^T da + the score's share
     """
     B, L, E = x.shape
     S, H, N = memory.shape[1], s0.shape[1], L * B
@@ -76,7 +81,8 @@ def attention_gru(
 
     def backward(g, needs):
         g_states, g_contexts, g_weights = (each.swapaxes(0, 1) for each in g)
-        da = np.empty((N, 4 * H), x.dtype)  # da_r, da_z, dm, da_n of every step
+        before = states[:L].reshape(N, H)  # s_{t-1}
+        da = gru_slopes(gates, before)  # (N, 4H), and da once multiplied by ds
         W = _to_state_and_context(weight_hh, weight_ih[:, E:])  # (4H, H + M)
         dc, de = np.empty((L, B, memory.shape[2]), x.dtype), np.empty_like(weights)
         dq = None if w_v is None else np.empty((L, B, len(w_v)), x.dtype)
@@ -86,7 +92,7 @@ def attention_gru(
             score_backward, softmax_backward = kept[t]
             rows = slice(t * B, (t + 1) * B)
             ds += g_states[t]
-            through_z = gru_step_back(ds, gates[:, rows], states[t], da[rows])
+            through_z = gru_step_back(ds, da[rows], gates[1, rows])
             through_gates = da[rows] @ W  # (B, H + M)
             ds = through_z + through_gates[:, :H]
             dc[t] = g_contexts[t] + through_gates[:, H:]
@@ -101,7 +107,6 @@ def attention_gru(
                 dkeys += dkeys_t  # summed over t: the keys serve at every step
                 dw_v += dw_t
         # what is left is one product for all steps
-        before = states[:L].reshape(N, H)  # s_{t-1}
         if w_v is None:  # dk_j = sum_t de_tj q_t with q_t = scale * s_{t-1}
             dkeys = scale * (de[:, :, 0].transpose(1, 2, 0) @ states[:L].swapaxes(0, 1))
             dscore = None, None
