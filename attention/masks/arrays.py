@@ -1,0 +1,54 @@
+"""A mask that stands in an array."""
+
+import numpy as np
+
+from .algebra import Mask
+from .checks import plain
+
+
+class from_array(Mask):
+    """The mask that a bool array holds, True = may attend.
+
+    array   (L, S), (B, L, S) or (B, H, L, S); axes that are 1 are alike for all. Copied
+
+    Raises TypeError for other dtypes, ValueError for other numbers of axes.
+    """
+
+    def __init__(self, array):
+        array = plain(array)
+        if array.dtype != bool:
+            raise TypeError(
+                f"from_array: array is {array.dtype}; expected bool, True = may "
+                "attend. Ones and zeros could be meant either way: write array == 1 to "
+                "allow the ones."
+            )
+        if not 2 <= array.ndim <= 4:
+            raise ValueError(
+                f"from_array: array has shape {array.shape}; expected (L, S), "
+                "(B, L, S) or (B, H, L, S)."
+            )
+        if array.ndim == 3:
+            array = array[:, None]
+        self.array = np.array(array, ndmin=4)  # (B | 1, H | 1, L | 1, S | 1)
+        self.examples, self.heads = (
+            n if n != 1 else None for n in self.array.shape[:2]
+        )
+
+    def sized(self, L, S):
+        if any(m not in (1, n) for m, n in zip(self.array.shape[2:], (L, S))):
+            raise ValueError(
+                f"{self}: found {L} queries and {S} keys; expected as many as the last "
+                "two axes say, unless they are 1."
+            )
+        return self
+
+    def allowed(self, b, h, q, kv):
+        axes = zip((b, h, q, kv), self.array.shape)
+        return self.array[tuple(0 if n == 1 else x for x, n in axes)]
+
+    def tile_kinds(self, tiles):
+        shape = (*self.array.shape[:2], tiles.L, tiles.S)
+        return tiles.of_array(np.broadcast_to(self.array, shape))
+
+    def __repr__(self):
+        return f"from_array({self.array.shape})"

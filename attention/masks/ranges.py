@@ -1,0 +1,45 @@
+"""Key ranges: of query i, the keys lo[i] <= key < hi[i] and no others.
+
+A pair (lo, hi) of int arrays that broadcast to (B | 1, H | 1, L). A query without keys
+has 0, 0. Most masks are of this kind, O(L) numbers where the array has O(L S); None
+stands for the others.
+"""
+
+import numpy as np
+
+
+def normalised(lo, hi, S):
+    """The part within the S keys."""
+    lo, hi = np.clip(lo, 0, S), np.clip(hi, 0, S)
+    some = lo < hi
+    return np.where(some, lo, 0), np.where(some, hi, 0)
+
+
+def intersection(a, b, S):
+    """The keys in both."""
+    if a is None or b is None:
+        return None
+    return normalised(np.maximum(a[0], b[0]), np.minimum(a[1], b[1]), S)
+
+
+def union(a, b, S):
+    """The keys in either: one range unless there is a gap between two."""
+    if a is None or b is None:
+        return None
+    (lo, hi), (other_lo, other_hi) = a, b
+    low, high = np.minimum(lo, other_lo), np.maximum(hi, other_hi)
+    gap = np.maximum(lo, other_lo) > np.minimum(hi, other_hi)
+    if (gap & (hi > 0) & (other_hi > 0)).any():
+        return None
+    low = np.where(hi == 0, other_lo, np.where(other_hi == 0, lo, low))
+    return low, high
+
+
+def complement(a, S):
+    """The other keys: one range if ``a`` begins at the first or ends at the last."""
+    if a is None:
+        return None
+    lo, hi = a
+    if not ((lo == 0) | (hi == S)).all():
+        return None
+    return normalised(np.where(lo == 0, hi, 0), np.where(lo == 0, S, lo), S)

@@ -1,0 +1,148 @@
+"""The tiles of a mask: full, empty or partial, found without looking at every pair.
+
+    EMPTY     no query of the tile may attend to a key of it: nothing to compute
+    FULL      every query may attend to every key: nothing to mask
+    PARTIAL   some of both
+    UNKNOWN   nobody has looked yet
+
+The kinds of a & b and of a | b follow from those of a and of b, except where both are
+partial: only those tiles are UNKNOWN, and have to be looked at pair by pair.
+"""
+
+import numpy as np
+
+EMPTY, FULL, PARTIAL, UNKNOWN = range(4)
+STRIP = 2**18  # pairs that are looked at in one go
+
+
+def both(a, b):
+    """The kinds of a & b: an empty tile decides, a full one leaves it to the other."""
+    undecided = np.where(a == FULL, b, np.where(b == FULL, a, UNKNOWN))
+    return np.where((a == EMPTY) | (b == EMPTY), EMPTY, undecided).astype(np.uint8)
+
+
+def either(a, b):
+    """The kinds of a | b, which is ~(~a & ~b)."""
+    return inverse(both(inverse(a), inverse(b)))
+
+
+def inverse(a):
+    """The kinds of ~a: empty and full change places."""
+    return np.array([FULL, EMPTY, PARTIAL, UNKNOWN], np.uint8)[a]
+
+
+def kinds(some, every):
+    """The kinds, from whether some pair of a tile is allowed and whether all are."""
+    return np.where(some, np.where(every, FULL, PARTIAL), EMPTY).astype(np.uint8)
+
+
+class Tiling:
+    """L queries and S keys cut into tiles of Tq x Tk; the last ones may be smaller.
+
+    All kinds are uint8 arrays that broadcast to (B | 1, H | 1, nq, nk), where
+    nq = ceil(L / Tq) and nk = ceil(S / Tk).
+    """
+
+    def __init__(self, L, S, block):
+        self.L, self.S = L, S
+        self.Tq, self.Tk = block
+        self.nq, self.nk = -(-L // self.Tq), -(-S // self.Tk)
+        self._rows, self._columns = np.arange(0, L, self.Tq), np.arange(0, S, self.Tk)
+
+    def unknown(self):
+        return np.full((1, 1, self.nq, self.nk), UNKNOWN, np.uint8)
+
+    def of_ranges(self, lo, hi):
+        """The kinds where query i attends to the keys lo[i] <= key < hi[i] (ranges.py).
+
+        Every query is counted in the tiles that it touches and in those that it fills:
+        O(L + tiles).
+        """
+        shape = np.broadcast_shapes(lo.shape, hi.shape, (1, 1, self.L))
+        lo, hi = np.broadcast_to(lo, shape), np.broadcast_to(hi, shape)
+        touched = self._count(lo // self.Tk, -(-hi // self.Tk))
+        last = np.where(hi == self.S, self.nk, hi // self.Tk)  # a smaller last tile
+        filled = self._count(np.minimum(-(-lo // self.Tk), last), last)
+        queries = np.diff(self._rows, append=self.L)[:, None]  # in a row of tiles
+        return kinds(touched > 0, filled == queries)
+
+    def of_tokens(self, queries, keys):
+        """The kinds where a pair is allowed if its query or its key is marked.
+
+        queries (L,), keys (S,) bool. A tile is full if all its queries are marked, or
+        all its keys: else one that is not marked meets another.
+        """
+        some, every = (
+            reduce(queries, self._rows)[:, None] | reduce(keys, self._columns)
+            for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
+        )
+        return kinds(some, every)
+
+    def of_blocks(self, blocks, size):
+        """The kinds where pair (i, j) is allowed if blocks[i // size, j // size] is.
+
+        A tile meets a rectangle of blocks, and the sum over a rectangle is a difference
+        of the sums from the first block to its corners.
+        """
+        sums = np.zeros((blocks.shape[0] + 1, blocks.shape[1] + 1), np.int64)
+        sums[1:, 1:] = blocks.cumsum(0).cumsum(1)
+        top, bottom = _met(self._rows, self.Tq, self.L, size)
+        left, right = _met(self._columns, self.Tk, self.S, size)
+        strips = sums[bottom] - sums[top]
+        count = strips[:, right] - strips[:, left]
+        return kinds(count > 0, count == (bottom - top)[:, None] * (right - left))
+
+    def of_array(self, allowed):
+        """The kinds of a bool array (B | 1, H | 1, L, S)."""
+        some, every = (
+            reduce(reduce(allowed, self._rows, axis=2), self._columns, axis=3)
+            for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
+        )
+        return kinds(some, every)
+
+    def strips(self, chosen):
+        """Yield indices (b, h, i, j), each (n,), of the chosen tiles, some at a time.
+
+        chosen   bool (B | 1, H | 1, nq, nk)
+        """
+        where = np.nonzero(chosen)
+        step = max(1, STRIP // (self.Tq * self.Tk))
+        for start in range(0, len(where[0]), step):
+            yield tuple(x[start : start + step] for x in where)
+
+    def look(self, mask, b, h, i, j):
+        """The pairs of some tiles, bool (n, Tq, Tk), from one call of the mask.
+
+        A tile that is smaller repeats its last query and key: what holds for some, or
+        for all, of its pairs is not changed by that.
+        """
+        q = np.minimum(i[:, None] * self.Tq + np.arange(self.Tq), self.L - 1)
+        kv = np.minimum(j[:, None] * self.Tk + np.arange(self.Tk), self.S - 1)
+        b, h, q, kv = b[:, None, None], h[:, None, None], q[:, :, None], kv[:, None]
+        shape = (len(i), self.Tq, self.Tk)
+        return np.broadcast_to(mask.allowed(b, h, q, kv), shape)
+
+    def inside(self, i, j):
+        """Which pairs of these tiles exist, bool (n, Tq, Tk)."""
+        rows = i[:, None] * self.Tq + np.arange(self.Tq) < self.L
+        columns = j[:, None] * self.Tk + np.arange(self.Tk) < self.S
+        return rows[:, :, None] & columns[:, None]
+
+    def _count(self, first, last):
+        """How many queries of a row of tiles have tile j in first <= j < last.
+
+        A query adds 1 at its first tile and takes it away past its last one; the
+        running sum over the tiles is the count.
+        """
+        B, H, L = first.shape
+        row = np.arange(B * H).reshape(B, H, 1) * self.nq + np.arange(L) // self.Tq
+        row = row * (self.nk + 1)
+        shape = (B, H, self.nq, self.nk + 1)
+        steps = np.bincount((row + first).ravel(), minlength=np.prod(shape))
+        steps -= np.bincount((row + last).ravel(), minlength=np.prod(shape))
+        return steps.reshape(shape).cumsum(-1)[..., : self.nk]
+
+
+def _met(edges, tile, n, size):
+    """The first block that each tile meets, and the one past the last."""
+    return edges // size, (np.minimum(edges + tile, n) - 1) // size + 1

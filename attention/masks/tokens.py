@@ -1,0 +1,191 @@
+"""Masks by what the tokens are: padding, prefixes, documents, global tokens."""
+
+import numpy as np
+
+from .algebra import Mask
+from .checks import between, wholes
+from .ranges import normalised
+
+
+class padding(Mask):
+    """Only the first so many keys: key < valid_lens.
+
+    valid_lens   (B,): one length for each example; (B, L): for each of its queries
+
+    Raises TypeError unless they are whole numbers, ValueError unless from 0 to S.
+    Source: ``masked_softmax``, whose valid_lens these are.
+    """
+
+    def __init__(self, valid_lens):
+        shapes = {1: "(B,), one for each example", 2: "(B, L), one for each query"}
+        self.valid_lens = wholes("padding", "valid_lens", valid_lens, shapes)
+        self.examples = len(self.valid_lens)
+
+    def sized(self, L, S):
+        between("padding", "valid_lens", self.valid_lens, 0, S, "the number of keys")
+        if self.valid_lens.ndim == 2 and self.valid_lens.shape[1] != L:
+            raise ValueError(
+                f"padding: valid_lens has shape {self.valid_lens.shape}; expected one "
+                f"length for each of {L} queries."
+            )
+        return self
+
+    def allowed(self, b, h, q, kv):
+        lens = self.valid_lens
+        return kv < (lens[b] if lens.ndim == 1 else lens[b, q])
+
+    def key_ranges(self, L, S):
+        lens = self.valid_lens
+        hi = lens[:, None, None] if lens.ndim == 1 else lens[:, None]  # (B, 1, 1 | L)
+        return normalised(np.zeros_like(hi), hi, S)
+
+    def __repr__(self):
+        return f"padding({_shown(self.valid_lens)})"
+
+
+class prefix_lm(Mask):
+    """The first n keys for every query, and causal from there on.
+
+        key < n  or  key <= query
+
+    n   a whole number, or (B,), one for each example
+
+    Raises TypeError unless whole, ValueError unless from 0 to S.
+    Source: Raffel et al. 2020, figure 3, "causal with prefix".
+    """
+
+    def __init__(self, n):
+        shapes = {0: "one whole number", 1: "(B,), one for each example"}
+        self.n = wholes("prefix_lm", "n", n, shapes)
+        self.examples = len(self.n) if self.n.ndim else None
+
+    def sized(self, L, S):
+        between("prefix_lm", "n", self.n, 0, S, "the number of keys")
+        return self
+
+    def allowed(self, b, h, q, kv):
+        n = self.n[b] if self.n.ndim else self.n
+        return (kv < n) | (kv <= q)
+
+    def key_ranges(self, L, S):
+        hi = np.maximum(self.n.reshape(-1, 1, 1), np.arange(L) + 1)  # (B | 1, 1, L)
+        return normalised(np.zeros_like(hi), hi, S)
+
+    def __repr__(self):
+        return f"prefix_lm({_shown(self.n)})"
+
+
+class document(Mask):
+    """Only the keys of the query's own document, where several share one row.
+
+        query_ids[query] == ids[key]
+
+    ids         (S,), or (B, S) if examples differ: the document that each key is from
+    query_ids   (L,) or (B, L): likewise for the queries; None: the ids of the keys
+
+    Raises TypeError unless the ids are whole numbers, ValueError unless they are as
+    many as the keys and the queries.
+    Source: Krell et al. 2021, packing without cross-contamination.
+    """
+
+    def __init__(self, ids, query_ids=None):
+        shapes = {1: "(S,)", 2: "(B, S), one row for each example"}
+        self.ids = wholes("document", "ids", ids, shapes)
+        self.query_ids = self.ids
+        if query_ids is not None:
+            shapes = {self.ids.ndim: ("(L,)", "(B, L)")[self.ids.ndim - 1]}
+            self.query_ids = wholes("document", "query_ids", query_ids, shapes)
+        if self.ids.ndim == 2:
+            self.examples = len(self.ids)
+            if len(self.query_ids) != self.examples:
+                raise ValueError(
+                    f"document: query_ids has shape {self.query_ids.shape} and ids "
+                    f"{self.ids.shape}; expected as many examples in both."
+                )
+
+    def sized(self, L, S):
+        m, n = self.query_ids.shape[-1], self.ids.shape[-1]
+        if (m, n) != (L, S):
+            raise ValueError(
+                f"document: made for {m} queries and {n} keys; found {L} queries and "
+                f"{S} keys. Where the two differ, give ids of the keys and query_ids."
+            )
+        return self
+
+    def allowed(self, b, h, q, kv):
+        if self.ids.ndim == 1:
+            return self.query_ids[q] == self.ids[kv]
+        return self.query_ids[b, q] == self.ids[b, kv]
+
+    def key_ranges(self, L, S):
+        """Where the keys of every document stand together, as they do when packed."""
+        rows = zip(np.atleast_2d(self.query_ids), np.atleast_2d(self.ids))
+        found = [_runs(queries, keys) for queries, keys in rows]
+        if any(ends is None for ends in found):
+            return None
+        shape = (len(found), 1, L)
+        return tuple(np.reshape([ends[n] for ends in found], shape) for n in (0, 1))
+
+    def __repr__(self):
+        if self.query_ids is self.ids:
+            return f"document({_shown(self.ids)})"
+        return f"document({_shown(self.ids)}, {_shown(self.query_ids)})"
+
+
+class global_tokens(Mask):
+    """Tokens that attend to all and are attended to by all, and no other pairs.
+
+        query in idx  or  key in idx
+
+    idx   positions, counted from 0, the same among queries and among keys. Longformer's
+          pattern is sliding_window(w, w) | global_tokens(idx)
+
+    Raises TypeError unless whole, ValueError for positions that do not exist.
+    Source: Beltagy et al. 2020, section 3.1, here with one projection for all tokens.
+    """
+
+    def __init__(self, idx):
+        self.idx = wholes("global_tokens", "idx", idx, {1: "(n,), a list of positions"})
+        if (self.idx < 0).any():
+            raise ValueError(
+                f"global_tokens: idx holds {self.idx.min()}; expected positions, "
+                "counted from 0."
+            )
+        # the last entry, False, stands for all positions after the others
+        self._marked = np.zeros(self.idx.max(initial=-1) + 2, bool)
+        self._marked[self.idx] = True
+
+    def sized(self, L, S):
+        most = max(L, S) - 1
+        between("global_tokens", "idx", self.idx, 0, most, "positions of tokens")
+        return self
+
+    def allowed(self, b, h, q, kv):
+        return self._is_global(q) | self._is_global(kv)
+
+    def tile_kinds(self, tiles):
+        queries, keys = (self._is_global(np.arange(n)) for n in (tiles.L, tiles.S))
+        return tiles.of_tokens(queries, keys)
+
+    def _is_global(self, position):
+        return self._marked[np.minimum(position, len(self._marked) - 1)]
+
+    def __repr__(self):
+        return f"global_tokens({_shown(self.idx)})"
+
+
+def _runs(queries, keys):
+    """The range of keys that equal each query; None if others stand between them."""
+    names, first, count = np.unique(keys, return_index=True, return_counts=True)
+    last = len(keys) - np.unique(keys[::-1], return_index=True)[1]
+    if (last - first != count).any():
+        return None
+    if not len(names):
+        return np.zeros_like(queries), np.zeros_like(queries)
+    at = np.minimum(np.searchsorted(names, queries), len(names) - 1)
+    found = names[at] == queries
+    return np.where(found, first[at], 0), np.where(found, last[at], 0)
+
+
+def _shown(x):
+    return f"{x.tolist()}" if x.ndim < 2 and x.size <= 8 else f"array {x.shape}"

@@ -1,0 +1,229 @@
+"""Masks by distance: causal, sliding windows, dilated windows, windows anywhere.
+
+Query i stands at the position i + offset among the keys. With the offset 0, which is
+also "upper_left", query 0 stands at key 0. With "lower_right", which is S - L, the last
+query stands at the last key: that is meant where the queries are the last L positions
+of a sequence, and the keys of those before are in a cache.
+"""
+
+import copy
+
+import numpy as np
+
+from .algebra import Mask
+from .checks import UNSIZED, plain, whole
+from .ranges import normalised
+from .tiling import both
+
+FAR = 2**61  # past every key, and with any offset; sums with it are still int64
+
+
+class sliding_window(Mask):
+    """The keys near the query: position - left <= key <= position + right.
+
+    left, right   how many keys before it and after it; -1 for all of them. Both ends
+                  and its own position belong to the window: left + 1 + right keys, and
+                  fewer at the borders. What counts "W keys, the last its own", as
+                  Mistral does, is sliding_window(W - 1, 0)
+    offset        position = i + offset: a whole number, "upper_left" or "lower_right"
+
+    Raises TypeError and ValueError for anything else.
+    Source: Beltagy et al. 2020, section 3.1; FlashAttention's window_size = (left,
+    right) counts in the same way.
+    """
+
+    name = "sliding_window"
+
+    def __init__(self, left, right, offset=0):
+        self.left = whole(self.name, "left", left, least=-1)
+        self.right = whole(self.name, "right", right, least=-1)
+        self.offset = self._checked(offset)
+
+    def sized(self, L, S):
+        if self.offset != "lower_right":
+            return self
+        sized = copy.copy(self)
+        sized.offset = S - L
+        return sized
+
+    def allowed(self, b, h, q, kv):
+        distance = kv - self._position(q)
+        left, right = self._reach()
+        return (-left <= distance) & (distance <= right)
+
+    def key_ranges(self, L, S):
+        position = self._position(np.arange(L)).reshape(1, 1, L)
+        left, right = self._reach()
+        return normalised(position - left, position + right + 1, S)
+
+    def _checked(self, offset):
+        if not isinstance(offset, str):
+            offset = whole(self.name, "offset", offset, least=None)
+            return max(-FAR // 2, min(offset, FAR // 2))
+        if offset not in ("upper_left", "lower_right"):
+            raise ValueError(
+                f"{self.name}: offset is {offset!r}; expected a whole number, "
+                "'upper_left' or 'lower_right'."
+            )
+        return 0 if offset == "upper_left" else offset
+
+    def _reach(self):
+        return [FAR if n == -1 else min(n, FAR) for n in (self.left, self.right)]
+
+    def _position(self, q):
+        if self.offset == "lower_right":
+            raise ValueError(UNSIZED.format(self))
+        return q + self.offset
+
+    def _repr(self, *numbers):
+        offset = [f"offset={self.offset!r}"] if self.offset != 0 else []
+        arguments = ", ".join([*map(str, numbers), *offset])
+        return f"{self.name}({arguments})" if arguments else self.name
+
+    def __repr__(self):
+        return self._repr(self.left, self.right)
+
+
+class _Causal(sliding_window):
+    """No key after the query: key <= position, the window (-1, 0).
+
+    ``causal`` is a mask, causal(b, h, q_idx, kv_idx). Called with nothing but an offset
+    it gives the same mask elsewhere: causal(offset="lower_right").
+    """
+
+    name = "causal"
+
+    def __init__(self, offset=0):
+        super().__init__(-1, 0, offset)
+
+    def __call__(self, *indices, offset=None, **named):
+        mask = self if offset is None else _Causal(offset)
+        given = len(indices) + len(named)
+        if not given:
+            return mask
+        if given != 4:
+            raise TypeError(
+                f"causal: expected causal(b, h, q_idx, kv_idx), a mask already; found "
+                f"{given} of these 4. An offset has a name: causal(offset=3)."
+            )
+        return Mask.__call__(mask, *indices, **named)
+
+    def __repr__(self):
+        return self._repr()
+
+
+causal = _Causal()
+
+
+class dilated(sliding_window):
+    """Every ``dilation``-th key near the query, on both sides, counted from its own.
+
+        |key - position| <= window  and  key - position is a multiple of dilation
+
+    So ``window`` is how far it reaches, and 2 (window // dilation) + 1 the number of
+    keys; fewer at the borders.
+
+    Raises TypeError and ValueError unless window >= 0 and dilation >= 1 are whole.
+    Source: Beltagy et al. 2020, section 3.1.
+    """
+
+    name = "dilated"
+
+    def __init__(self, window, dilation, offset=0):
+        window = whole(self.name, "window", window)
+        super().__init__(window, window, offset)
+        self.dilation = whole(self.name, "dilation", dilation, least=1)
+
+    def allowed(self, b, h, q, kv):
+        near = super().allowed(b, h, q, kv)
+        return near & ((kv - self._position(q)) % self.dilation == 0)
+
+    def key_ranges(self, L, S):
+        return super().key_ranges(L, S) if self.dilation == 1 else None
+
+    def tile_kinds(self, tiles):
+        """Empty outside of the window; within it, look."""
+        window = tiles.of_ranges(*super().key_ranges(tiles.L, tiles.S))
+        return both(window, tiles.unknown())
+
+    def __repr__(self):
+        return self._repr(self.left, self.dilation)
+
+
+class local(Mask):
+    """A window anywhere: centre - D <= key <= centre + D, its 2 D + 1 keys or fewer.
+
+    centre   of the window of each query, any real number: a function of the array q_idx
+             of query numbers, or an array, (L,), or (B, L) if examples differ. For
+             Luong's local-m it is ``lambda i: i``; for reversal, where query i wants
+             key S - 1 - i, ``lambda i: S - 1 - i``; for local-p the predicted p_t,
+             with a Gaussian around it that no mask can say
+    D        a number >= 0: half of the width. A centre between two keys leaves 2 D
+
+    Raises TypeError and ValueError for other arguments and, when called, for centres
+    that are not finite numbers, one for each query.
+    Source: Luong et al. 2015, section 3.2.
+    """
+
+    def __init__(self, centre, D):
+        if isinstance(D, (bool, np.bool_)) or not isinstance(
+            D, (int, float, np.integer, np.floating)
+        ):
+            raise TypeError(f"local: D is {D!r}; expected a number.")
+        if not 0 <= D < FAR:
+            raise ValueError(f"local: D is {D}; expected a finite number, 0 or more.")
+        self.centre, self.D = centre, D
+        if not callable(centre):
+            self.centre = centres = np.array(plain(centre))
+            if centres.ndim not in (1, 2):
+                raise ValueError(
+                    f"local: centre has shape {centres.shape}; expected (L,), or "
+                    "(B, L), or a function of q_idx."
+                )
+            self.examples = len(centres) if centres.ndim == 2 else None
+
+    def sized(self, L, S):
+        if not callable(self.centre) and self.centre.shape[-1] != L:
+            raise ValueError(
+                f"local: centre has shape {self.centre.shape}; expected one for each "
+                f"of {L} queries."
+            )
+        return self
+
+    def allowed(self, b, h, q, kv):
+        lo, hi = self._ends(b, q)
+        return (lo <= kv) & (kv < hi)
+
+    def key_ranges(self, L, S):
+        B = 1 if self.examples is None else self.examples
+        b = np.arange(B).reshape(-1, 1, 1)
+        return normalised(*self._ends(b, np.arange(L).reshape(1, 1, L)), S)
+
+    def _ends(self, b, q):
+        """The first key of the window, and the one past the last."""
+        if callable(self.centre):
+            centre = plain(self.centre(q))
+        else:
+            centre = self.centre[q] if self.centre.ndim == 1 else self.centre[b, q]
+        if centre.dtype.kind not in "iuf":
+            raise TypeError(
+                f"{self}: the centres are {centre.dtype}; expected real numbers."
+            )
+        if callable(self.centre) and centre.shape not in ((), q.shape):
+            raise ValueError(
+                f"{self}: centre gives shape {centre.shape} for queries of shape "
+                f"{q.shape}; expected a number for each."
+            )
+        centre = centre.astype(np.float64)  # which holds all positions exactly
+        if not np.isfinite(centre).all():
+            raise ValueError(f"{self}: a centre is NaN or infinite.")
+        ends = np.ceil(centre - self.D), np.floor(centre + self.D) + 1
+        lo, hi = (np.clip(x, -FAR, FAR).astype(np.int64) for x in ends)
+        return lo, hi
+
+    def __repr__(self):
+        centre = self.centre
+        if not callable(centre):
+            return f"local(array {centre.shape}, {self.D})"
+        name = getattr(centre, "__name__", type(centre).__name__)
+        return f"local({name}, {self.D})"
