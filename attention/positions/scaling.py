@@ -1,0 +1,158 @@
+"""Slower rotations, for sequences s times as long as those of the training.
+
+A model trained on L0 positions has never seen the angles beyond. Each object here slows
+the frequencies theta_m of ``rope`` down, so that longer sequences meet angles it knows:
+
+    LinearScaling       theta_m / s                all alike; neighbours become blurred
+    NTKScaling          theta_m s^(-2m / (R - 2))  the fastest stays, the last is / s
+    DynamicNTKScaling   the same, with as much s as the present length asks for
+    YaRNScaling         theta_m where it turns often in L0 steps, theta_m / s where it
+                        never turns round, a ramp between; and sharper scores
+
+R is the number of entries that are turned, m = 0, 1, ..., R / 2 - 1. s = 1 changes
+nothing, except in the dynamic one, which never changes anything up to L0.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Scaling:
+    """What all have: a factor s, and ``slow``. A subclass says how.
+
+    factor             s >= 1
+    attention_factor   multiplies cos and sin, so that the scores get its square
+    """
+
+    factor: float
+    attention_factor = 1.0  # no field: only YaRN has another
+
+    def __post_init__(self):
+        _check_at_least(1, self, "factor", self.factor)
+
+    def slow(self, theta, base, length):
+        """theta' for theta (R/2,), which fall from 1 with the base, and this length."""
+        raise NotImplementedError(f"{type(self).__name__} has no method slow.")
+
+
+@dataclass
+class LinearScaling(Scaling):
+    """Position interpolation: theta / s, which is the same as positions / s.
+
+    Chen et al. 2023.
+    """
+
+    def slow(self, theta, base, length):
+        return theta / self.factor
+
+
+@dataclass
+class NTKScaling(Scaling):
+    """A larger base: base' = base s^(R / (R - 2)), so theta'_m = theta_m s^(-2m/(R-2)).
+
+    bloc97, "NTK-aware scaled RoPE", 2023; Peng et al. 2023, section 3.1.
+    """
+
+    def slow(self, theta, base, length):
+        return _with_larger_base(theta, self.factor)
+
+
+@dataclass
+class DynamicNTKScaling(Scaling):
+    """NTK with s = factor L / L0 - (factor - 1) once the length L exceeds L0.
+
+    original_length   L0
+
+    L is one more than the largest position. As it grows, all angles change: a cache
+    must hold keys as they are before ``rope``, not after.
+    Peng et al. 2023, section 3.3, with the factor of Hugging Face's implementation.
+    """
+
+    original_length: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check_at_least(1, self, "original_length", self.original_length)
+
+    def slow(self, theta, base, length):
+        longer = max(length / self.original_length, 1.0)
+        return _with_larger_base(theta, self.factor * longer - (self.factor - 1))
+
+
+@dataclass
+class YaRNScaling(Scaling):
+    """Each frequency by how often it turns round within the original length.
+
+        ramp_m = clip((m - low) / (high - low), 0, 1)
+        theta'_m = theta_m (1 - ramp_m) + theta_m ramp_m / s
+
+    original_length    L0
+    beta_fast          what turns more often than this in L0 positions is left alone
+    beta_slow          what turns less often than this is divided by s
+    attention_factor   None: 0.1 ln(s) + 1. A number takes the place of that formula;
+                       either is applied once, here, and nowhere else
+
+    Peng et al. 2023, sections 3.2 and 3.4. The ramp is linear in m, as in the authors'
+    code; in their text it is linear in the number of turns.
+    """
+
+    original_length: int
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    attention_factor: float | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        _check_at_least(1, self, "original_length", self.original_length)
+        if not self.beta_fast >= self.beta_slow > 0:
+            raise ValueError(
+                f"YaRNScaling: beta_fast is {self.beta_fast} and beta_slow "
+                f"{self.beta_slow}; expected beta_fast >= beta_slow > 0."
+            )
+        if self.attention_factor is None:
+            self.attention_factor = 0.1 * math.log(self.factor) + 1
+        elif not self.attention_factor > 0:
+            raise ValueError(
+                f"YaRNScaling: attention_factor is {self.attention_factor!r}; expected "
+                "a positive number, or None for 0.1 ln(factor) + 1."
+            )
+
+    def slow(self, theta, base, length):
+        low, high = self.limits(2 * len(theta), base)
+        width = high - low or 0.001  # a step in place of a ramp
+        ramp = np.clip((np.arange(len(theta)) - low) / width, 0, 1)
+        return theta * (1 - ramp * (1 - 1 / self.factor))
+
+    def limits(self, R, base):
+        """Where the ramp begins and ends: m, rounded outwards, from 0 to R - 1."""
+        low = math.floor(self.turning(self.beta_fast, R, base))
+        high = math.ceil(self.turning(self.beta_slow, R, base))
+        return tuple(min(max(m, 0), R - 1) for m in (low, high))
+
+    def turning(self, r, R, base):
+        """The m, not rounded, whose theta_m turns r times round: theta_m L0 = 2 pi r.
+
+        base^(-2m / R) L0 = 2 pi r,   so   m = R ln(L0 / (2 pi r)) / (2 ln base)
+        """
+        L0 = self.original_length
+        return R * math.log(L0 / (2 * math.pi * r)) / (2 * math.log(base))
+
+
+def _with_larger_base(theta, s):
+    """theta_m s^(-2m / (R - 2)), which is base s^(R / (R - 2)) in place of the base.
+
+    A single pair (R = 2) is both the fastest, which stays, and the slowest: it stays.
+    """
+    m, R = np.arange(len(theta)), 2 * len(theta)
+    return theta * s ** (-2 * m / max(R - 2, 1))
+
+
+def _check_at_least(least, scaling, name, value):
+    if not isinstance(value, (int, float, np.number)) or not least <= value < math.inf:
+        raise ValueError(
+            f"{type(scaling).__name__}: {name} is {value!r}; expected a number of "
+            f"{least} or more."
+        )
