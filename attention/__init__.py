@@ -3,13 +3,32 @@
 scores.py, softmax.py     how well a key suits a query; scores into weights
 attend.py                 the template that joins them
 layers.py                 the same with learned scores
+masks, block_mask.py      who may attend to whom, as an algebra; the same in tiles
+positions                 how attention learns where things stand
 plots.py, curves.py       pictures of weights and of training runs
 """
 
+from . import masks
 from .attend import attend
+from .block_mask import BlockMask
 from .curves import accuracy_bars, loss_curves
 from .layers import AdditiveAttention, DotProductAttention, GeneralAttention
+from .mask_plots import show_masks
 from .plots import alignment_heatmap, show_heatmaps
+from .positions import (
+    DynamicNTKScaling,
+    LearnedPositions,
+    LinearScaling,
+    NTKScaling,
+    T5RelativeBias,
+    YaRNScaling,
+    alibi_bias,
+    alibi_slopes,
+    disentangled_scores,
+    rope,
+    sinusoidal,
+    t5_bucket,
+)
 from .scores import additive, concat, dot, general, scaled_dot
 from .softmax import masked_softmax
 
@@ -24,6 +43,21 @@ __all__ = [
     "DotProductAttention",
     "GeneralAttention",
     "AdditiveAttention",
+    "masks",
+    "BlockMask",
+    "sinusoidal",
+    "LearnedPositions",
+    "t5_bucket",
+    "T5RelativeBias",
+    "rope",
+    "LinearScaling",
+    "NTKScaling",
+    "DynamicNTKScaling",
+    "YaRNScaling",
+    "alibi_slopes",
+    "alibi_bias",
+    "disentangled_scores",
+    "show_masks",
     "show_heatmaps",
     "alignment_heatmap",
     "loss_curves",

@@ -7,23 +7,29 @@ queries (B, L, Dq), keys (B, S, Dk), values (B, S, Ev), valid_lens (B,) or (B, L
 the (B, L, S) Tensor of weights, before dropout and apart from the graph.
 
 The parameters are stored as the equations have them.
+
+A decoder asks the same keys at every step, one query at a time. What the score makes of
+the keys alone is then computed once, by ``keys = layer.precompute(keys)``.
 """
 
 import math
 
 import numpy as np
 
-from minigrad import nn
-from minigrad.nn.layers import probability
+from minigrad import Tensor, linear, nn, where
+from minigrad.nn.layers import floats, probability
 
 from .attend import attend
-from .scores import additive, general, scaled_dot
+from .scores import additive_core, concat, dot, general, scaled_dot
 
 
 class Attention(nn.Module):
     """What the layers share: the template, dropout on the weights, and a look at them.
 
-    A layer is this and a method ``score(queries, keys)``.
+    A layer is this and a method ``score(queries, keys)``. If there is something to be
+    made of the keys alone, it has two methods more, so that
+
+        score(queries, keys) = score_projected(queries, project(keys))
 
     dropout   the probability that a weight is dropped, in training
     rng       draws the parameters and the dropout; None takes minigrad's own generator
@@ -35,11 +41,12 @@ class Attention(nn.Module):
         self.attention_weights = None  # those of the last call
 
     def forward(self, queries, keys, values, valid_lens=None):
+        keys, score = self.keys_and_score(keys)
         context, weights = attend(
             queries,
             keys,
             values,
-            self.score,
+            score,
             valid_lens=valid_lens,
             dropout_p=self.dropout,
             training=self.training,
@@ -48,8 +55,61 @@ class Attention(nn.Module):
         self.attention_weights = weights.detach()  # the graph lives with the loss alone
         return context
 
+    def precompute(self, keys):
+        """What can be made of the keys before there is a query, for all calls to come.
+
+        keys (..., S, Dk)  ->  ``ProjectedKeys``, to be passed in place of ``keys``
+
+        Raises TypeError for anything but floating-point numbers, ValueError for keys
+        of another width.
+        """
+        keys = floats(self, "keys", keys)
+        keys = keys if isinstance(keys, Tensor) else Tensor(keys)
+        finite = np.isfinite(keys._data).all(-1, keepdims=True)  # (..., S, 1)
+        if finite.all():
+            return ProjectedKeys(self, self.project(keys))
+        # A key that is not finite may stand in the padding. Then it must not meet the
+        # weights: the gradient that comes back for it is 0, and 0 * NaN = NaN.
+        projected = self.project(where(finite, keys, 0.0))
+        return ProjectedKeys(self, where(finite, projected, np.nan))
+
+    def keys_and_score(self, keys):
+        """The keys as a Tensor or array, and the score that goes with them."""
+        if not isinstance(keys, ProjectedKeys):
+            return keys, self.score
+        if keys.layer is not self:
+            raise ValueError(
+                f"{self!r}: these keys were projected by another layer, "
+                f"{keys.layer!r}; expected what this layer's precompute(keys) returned."
+            )
+        return keys.projected, self.score_projected
+
+    def project(self, keys):
+        return keys
+
+    def score_projected(self, queries, projected):
+        return self.score(queries, projected)
+
     def extra_repr(self):
         return f"dropout={self.dropout}"
+
+
+class ProjectedKeys:
+    """Keys as the score of one layer wants them, computed once for many queries.
+
+    ``layer.precompute(keys)`` makes it, and calls of that layer take it in place of
+    ``keys``. The gradients of all those calls go back through the one projection. It
+    belongs to the parameters that it was made with: after they have changed, and so for
+    every batch in training, make it anew.
+    """
+
+    def __init__(self, layer, projected):
+        self.layer, self.projected = layer, projected
+
+    shape = property(lambda self: self.projected.shape)
+
+    def __repr__(self):
+        return f"ProjectedKeys({self.layer!r}, shape={self.shape})"
 
 
 class DotProductAttention(Attention):
@@ -71,11 +131,20 @@ class GeneralAttention(Attention):
     def __init__(self, query_size, key_size, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
         self.query_size, self.key_size = query_size, key_size
-        self.W_a = _xavier_uniform(query_size, key_size, rng)
+        self.W_a = xavier_uniform(query_size, key_size, rng)
 
     def score(self, queries, keys):
-        _check_widths(self, queries, keys)
+        _check_width(self, "queries", queries, "query_size")
+        _check_width(self, "keys", keys, "key_size")
         return general(queries, keys, self.W_a)
+
+    def project(self, keys):
+        _check_width(self, "keys", keys, "key_size")
+        return linear(keys, self.W_a)  # W_a k_j
+
+    def score_projected(self, queries, projected):
+        _check_width(self, "queries", queries, "query_size")
+        return dot(queries, projected)
 
     def extra_repr(self):
         return f"{self.query_size}, {self.key_size}, {super().extra_repr()}"
@@ -95,33 +164,114 @@ class AdditiveAttention(Attention):
         super().__init__(dropout, rng)
         self.query_size, self.key_size = query_size, key_size
         self.num_hiddens = num_hiddens
-        self.W_q = _xavier_uniform(num_hiddens, query_size, rng)
-        self.W_k = _xavier_uniform(num_hiddens, key_size, rng)
-        a = math.sqrt(6 / (num_hiddens + 1))  # Xavier's bound for a map to one number
-        self.w_v = nn.Parameter(np.empty(num_hiddens, np.float32))
-        nn.init.uniform_(self.w_v, -a, a, rng)
+        self.W_q = xavier_uniform(num_hiddens, query_size, rng)
+        self.W_k = xavier_uniform(num_hiddens, key_size, rng)
+        self.w_v = to_one_number(num_hiddens, rng)
 
     def score(self, queries, keys):
-        _check_widths(self, queries, keys)
-        return additive(queries, keys, self.W_q, self.W_k, self.w_v)
+        return self.score_projected(queries, self.project(keys))
+
+    def project(self, keys):
+        _check_width(self, "keys", keys, "key_size")
+        return linear(keys, self.W_k)  # W_k k_j
+
+    def score_projected(self, queries, projected):
+        _check_width(self, "queries", queries, "query_size")
+        return additive_core(linear(queries, self.W_q), projected, self.w_v)
 
     def extra_repr(self):
         sizes = f"{self.query_size}, {self.key_size}, {self.num_hiddens}"
         return f"{sizes}, {super().extra_repr()}"
 
 
-def _xavier_uniform(rows, columns, rng):
+class LuongAttention(Attention):
+    """Luong's three scores by name, Luong et al. 2015, equation 8.
+
+    kind          "dot"      q_i . k_j, for queries as wide as keys: no parameters
+                  "general"  q_i^T W_a k_j, with W_a (query_size, key_size)
+                  "concat"   v_a . tanh(W_a [q_i; k_j]), with v_a (num_hiddens,) and
+                             W_a (num_hiddens, query_size + key_size)
+    num_hiddens   of "concat"; None: as many as query_size
+
+    W_a and v_a are Xavier-uniform. Raises ValueError for another kind, for "dot" of two
+    sizes, and for num_hiddens where there are none.
+    """
+
+    def __init__(
+        self, kind, query_size, key_size, num_hiddens=None, dropout=0.0, rng=None
+    ):
+        super().__init__(dropout, rng)
+        self.kind, self.query_size, self.key_size = kind, query_size, key_size
+        if kind not in ("dot", "general", "concat"):
+            raise ValueError(
+                f"LuongAttention: kind is {kind!r}; expected 'dot', 'general' or "
+                "'concat'."
+            )
+        if kind == "dot" and query_size != key_size:
+            raise ValueError(
+                f"LuongAttention: 'dot' needs queries and keys of one width; found "
+                f"query_size {query_size} and key_size {key_size}: use 'general' or "
+                "'concat'."
+            )
+        if kind != "concat" and num_hiddens is not None:
+            raise ValueError(
+                f"LuongAttention: num_hiddens is {num_hiddens}, which {kind!r} has no "
+                "use for; it belongs to 'concat'."
+            )
+        if kind == "general":
+            self.W_a = xavier_uniform(query_size, key_size, rng)
+        if kind == "concat":
+            A = query_size if num_hiddens is None else num_hiddens
+            self.W_a = xavier_uniform(A, query_size + key_size, rng)
+            self.v_a = to_one_number(A, rng)
+
+    def score(self, queries, keys):
+        _check_width(self, "queries", queries, "query_size")
+        _check_width(self, "keys", keys, "key_size")
+        if self.kind == "dot":
+            return dot(queries, keys)
+        if self.kind == "general":
+            return general(queries, keys, self.W_a)
+        return concat(queries, keys, self.W_a, self.v_a)
+
+    def project(self, keys):
+        _check_width(self, "keys", keys, "key_size")
+        if self.kind == "dot":
+            return keys
+        if self.kind == "general":
+            return linear(keys, self.W_a)
+        return linear(keys, self.W_a[:, self.query_size :])  # the half for the keys
+
+    def score_projected(self, queries, projected):
+        _check_width(self, "queries", queries, "query_size")
+        if self.kind != "concat":
+            return dot(queries, projected)
+        q = linear(queries, self.W_a[:, : self.query_size])
+        return additive_core(q, projected, self.v_a)
+
+    def extra_repr(self):
+        sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"
+        if self.kind == "concat":
+            sizes += f", {len(self.v_a)}"
+        return f"{sizes}, {super().extra_repr()}"
+
+
+def xavier_uniform(rows, columns, rng):
+    """A parameter (rows, columns) within Xavier's bounds."""
     parameter = nn.Parameter(np.empty((rows, columns), np.float32))
     return nn.init.xavier_uniform_(parameter, rng=rng)
 
 
-def _check_widths(layer, queries, keys):
-    for name, x, size, option in (
-        ("queries", queries, layer.query_size, "query_size"),
-        ("keys", keys, layer.key_size, "key_size"),
-    ):
-        if x.shape[-1] != size:
-            raise ValueError(
-                f"{layer!r}: {name} has shape {x.shape}; expected a last axis of "
-                f"{size}, the layer's {option}."
-            )
+def to_one_number(columns, rng):
+    """A parameter (columns,), which maps to one number, within Xavier's bounds."""
+    a = math.sqrt(6 / (columns + 1))
+    return nn.init.uniform_(nn.Parameter(np.empty(columns, np.float32)), -a, a, rng)
+
+
+def _check_width(layer, name, x, option):
+    size = getattr(layer, option)
+    if x.shape[-1] != size:
+        raise ValueError(
+            f"{layer!r}: {name} has shape {x.shape}; expected a last axis of {size}, "
+            f"the layer's {option}."
+        )

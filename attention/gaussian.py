@@ -1,0 +1,127 @@
+"""The Gaussian kernel as a score: attention as regression by neighbours.
+
+    f(q) = sum_j K(q, k_j) v_j / sum_j K(q, k_j),    K(q, k) = exp(-|q - k|^2 / (2 h^2))
+
+Nadaraya and Watson estimated a function from examples (k_j, v_j) in this way in 1964:
+the values of near keys count, and the bandwidth h says what near is. As K = exp(score),
+the quotient is a softmax of scores, and the estimate is attention.
+
+    -|q - k|^2 / 2 = q . k - |q|^2 / 2 - |k|^2 / 2
+
+The term of q is the same for all keys and leaves the weights alone. So if all keys have
+one norm, these are the weights of the dot product at the temperature h^2.
+"""
+
+import numpy as np
+
+from minigrad import Tensor, differentiable
+
+
+def gaussian(queries, keys, bandwidth=1.0):
+    """e_ij = -|q_i - k_j|^2 / (2 h^2)    (Nadaraya 1964; Watson 1964)
+
+    queries (..., L, D), keys (..., S, D)  ->  (..., L, S)
+
+    bandwidth   h, from 1e-15 to 1e15: a number, or an array or Tensor that broadcasts
+                to the scores, such as (H, 1, 1), one for each head. It can be learned
+
+    Cost L S D, in memory L S. With g = dL/de,
+
+        dq_i = sum_j g_ij (k_j - q_i) / h^2
+        dk_j = sum_i g_ij (q_i - k_j) / h^2
+        dh   = sum_ij g_ij |q_i - k_j|^2 / h^3
+
+    To learn h by regression on the examples themselves, leave each example out of its
+    own estimate, by attend(..., mask=~np.eye(n, dtype=bool)): h would shrink to 0,
+    where every example estimates itself without an error.
+    Raises ValueError when queries and keys differ in width, and for a bandwidth that
+    does not fit.
+    """
+    d = squared_distance(queries, keys)  # (..., L, S)
+    h = _checked_bandwidth(bandwidth, d)
+    return d / (h * h * -2.0)
+
+
+@differentiable
+def squared_distance(q, k):
+    """d_ij = |q_i - k_j|^2 = sum_a (q_ia - k_ja)^2
+
+    q (..., L, D), k (..., S, D)  ->  d (..., L, S)
+
+    Backward, with g = dL/dd:
+
+        dq_ia = 2 sum_j g_ij (q_ia - k_ja),    dk_ja = -2 sum_i g_ij (q_ia - k_ja)
+
+    One coordinate a at a time: an array (..., L, S, D) is never made. The other way to
+    save it, |q|^2 - 2 q . k + |k|^2, has the sum of near points cancel to nothing but
+    rounding errors, and the near ones are those that count.
+    Raises ValueError when the widths differ, or leading axes do not broadcast.
+    """
+    q, k = np.asarray(q), np.asarray(k)
+    leading = _checked_points(q, k)
+    D = q.shape[-1]
+    d = np.zeros((*leading, q.shape[-2], k.shape[-2]), np.result_type(q, k))
+    with np.errstate(all="ignore"):  # NaN and infinity give what they give
+        for a in range(D):
+            d += _differences(q, k, a) ** 2
+
+    def backward(g):
+        dq = np.empty((*leading, q.shape[-2], D), d.dtype)
+        dk = np.empty((*leading, k.shape[-2], D), d.dtype)
+        with np.errstate(all="ignore"):
+            for a in range(D):
+                slope = 2 * g * _differences(q, k, a)  # (..., L, S)
+                dq[..., a] = slope.sum(-1)  # summed over j: the query met every key
+                dk[..., a] = -slope.sum(-2)  # summed over i: the key met every query
+        return dq, dk
+
+    return d, backward
+
+
+def _differences(q, k, a):
+    """q_ia - k_ja of all pairs: (..., L, S)"""
+    return q[..., :, None, a] - k[..., None, :, a]
+
+
+def _checked_points(q, k):
+    """The leading axes of the distances."""
+    if min(q.ndim, k.ndim) < 2 or q.shape[-1] != k.shape[-1]:
+        raise ValueError(
+            f"squared_distance: queries have shape {q.shape} and keys {k.shape}; "
+            "expected (…, L, D) and (…, S, D), points of one space. Numbers x on a "
+            "line are x[:, None]."
+        )
+    try:
+        return np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"squared_distance: queries have shape {q.shape} and keys {k.shape}; "
+            "before the last two, the axes must be alike, or 1, or missing."
+        ) from None
+
+
+def _checked_bandwidth(bandwidth, d):
+    """A number, or a Tensor of the scores' dtype."""
+    values = bandwidth._data if isinstance(bandwidth, Tensor) else np.asarray(bandwidth)
+    if values.dtype.kind not in "iuf":
+        raise TypeError(
+            f"gaussian: bandwidth is {bandwidth!r}; expected a positive number, or an "
+            "array of them."
+        )
+    sizes = zip(reversed(values.shape), reversed(d.shape))
+    if values.ndim > d.ndim or any(m not in (1, n) for m, n in sizes):
+        raise ValueError(
+            f"gaussian: bandwidth has shape {values.shape}; expected one that "
+            f"broadcasts to the scores, {d.shape}."
+        )
+    wrong = values[~((values >= 1e-15) & (values <= 1e15))]  # NaN is wrong, too
+    if wrong.size:  # within these, float32 holds the square and its inverse
+        raise ValueError(
+            f"gaussian: bandwidth is {wrong[0]}; expected a positive number, from "
+            "1e-15 to 1e15."
+        )
+    if values.ndim == 0 and not isinstance(bandwidth, Tensor):
+        return float(values)
+    bandwidth = bandwidth if isinstance(bandwidth, Tensor) else Tensor(values)
+    same = values.dtype == d.dtype
+    return bandwidth if same else bandwidth.astype(d.dtype)
