@@ -3,6 +3,8 @@
 scores.py, softmax.py     how well a key suits a query; scores into weights
 attend.py                 the template that joins them
 layers.py                 the same with learned scores
+local.py, coverage.py     windows that move; a memory of what was attended to
+gaussian.py, steps.py     kernel regression; Luong's and Bahdanau's decoder step
 masks, block_mask.py      who may attend to whom, as an algebra; the same in tiles
 positions                 how attention learns where things stand
 plots.py, curves.py       pictures of weights and of training runs
@@ -11,8 +13,17 @@ plots.py, curves.py       pictures of weights and of training runs
 from . import masks
 from .attend import attend
 from .block_mask import BlockMask
+from .coverage import CoverageAttention, coverage_loss
 from .curves import accuracy_bars, loss_curves
-from .layers import AdditiveAttention, DotProductAttention, GeneralAttention
+from .gaussian import gaussian
+from .layers import (
+    AdditiveAttention,
+    DotProductAttention,
+    GeneralAttention,
+    LuongAttention,
+    ProjectedKeys,
+)
+from .local import LocalAttention
 from .mask_plots import show_masks
 from .plots import alignment_heatmap, show_heatmaps
 from .positions import (
@@ -31,6 +42,7 @@ from .positions import (
 )
 from .scores import additive, concat, dot, general, scaled_dot
 from .softmax import masked_softmax
+from .steps import BahdanauStep, LuongStep
 
 __all__ = [
     "masked_softmax",
@@ -43,6 +55,14 @@ __all__ = [
     "DotProductAttention",
     "GeneralAttention",
     "AdditiveAttention",
+    "LuongAttention",
+    "ProjectedKeys",
+    "LocalAttention",
+    "CoverageAttention",
+    "coverage_loss",
+    "gaussian",
+    "BahdanauStep",
+    "LuongStep",
     "masks",
     "BlockMask",
     "sinusoidal",
