@@ -8,7 +8,8 @@
 
 A kernel is written once for both dtypes. Its annotations are its signature: arrays are
 C-contiguous, and floats have the dtype that is compiled for. An array that is only read
-is declared read-only, which admits writable ones too, so no call ever compiles again.
+is declared read-only, which admits writable ones too, so no call ever compiles again. A
+NamedTuple with such annotations holds several parameters (its arrays: ``as_field``).
 
 The flags: error_model="numpy" lets a loop with a division vectorise (a Python division
 would stop at every zero). Of fast-math, "reassoc" (sums in any order), "contract"
@@ -22,6 +23,8 @@ import threading
 import types
 from typing import NamedTuple
 
+import numpy as np
+
 from .cache import cache_directory, seal
 from .choice import backend, without_numba
 
@@ -29,7 +32,7 @@ EXACT_ORDER = {"contract", "nsz"}
 ANY_ORDER = EXACT_ORDER | {"reassoc"}
 REAL = {"f": "float32", "d": "float64"}  # NumPy's one-letter names of the dtypes
 
-SECONDS = 5  # all kernels in one dtype, on two cores
+SECONDS = "5 to 15"  # the kernels of one program, in one dtype, on two cores
 
 _announced = False
 _one_at_a_time = threading.Lock()
@@ -53,18 +56,30 @@ def writes(axes):
     return Array(axes, float, True)
 
 
-class Helper:
-    """A scalar function that kernels call, in its two precisions."""
+def as_field(array, dtype):
+    """``array`` as it has to be in a NamedTuple, of which numba converts nothing."""
+    return np.require(array, dtype, ("C_CONTIGUOUS", "WRITEABLE"))
 
-    def __init__(self, single, double):
-        self._functions = {"f": single, "d": double}
+
+class Helper:
+    """A function that kernels call: written once for both precisions, or in two forms.
+
+    It may call other helpers, by their names in its module.
+    """
+
+    def __init__(self, single, double=None):
+        self._functions = {"f": single, "d": double or single}
         self._compiled = {}
 
     def compiled(self, numba, char):
+        """What a kernel in the dtype ``char`` finds under the helper's name."""
         if char not in self._compiled:
-            compiler = numba.njit(fastmath=EXACT_ORDER, error_model="numpy")
-            self._compiled[char] = compiler(self._functions[char])
+            self._compiled[char] = self._compile(numba, char)
         return self._compiled[char]
+
+    def _compile(self, numba, char):
+        compiler = numba.njit(fastmath=EXACT_ORDER, error_model="numpy", nogil=True)
+        return compiler(_for_dtype(numba, self._functions[char], char))
 
 
 class Kernel:
@@ -161,10 +176,14 @@ def _signature(types, function, char):
     real = getattr(types, REAL[char])
     scalars = {int: types.int64, float: real, bool: types.boolean}
 
-    def declared(parameter):
-        if not isinstance(parameter, Array):
-            return scalars[parameter]
-        axes, kind, written = parameter
-        return types.Array(scalars[kind], axes, "C", readonly=not written)
+    def declared(parameter, field=False):
+        if isinstance(parameter, Array):
+            axes, kind, written = parameter
+            readonly = not written and not field
+            return types.Array(scalars[kind], axes, "C", readonly=readonly)
+        if issubclass(parameter, tuple):  # a NamedTuple
+            fields = parameter.__annotations__.values()
+            return types.NamedTuple([declared(p, field=True) for p in fields], parameter)
+        return scalars[parameter]
 
     return types.void(*map(declared, function.__annotations__.values()))

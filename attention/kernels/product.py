@@ -1,0 +1,94 @@
+"""The matrix product that tiled attention is made of, also where a 0 must hold.
+
+A weight of exactly 0 keeps a row out, whatever stands in it. In a product it does not:
+0 * NaN is NaN, and one bad row of padding would spread over everything. So the rows
+that are not finite are added apart from the others, to those alone that met them.
+"""
+
+import numpy as np
+
+from .compiling import Helper
+from .registers import COLUMNS, LANES, ROWS, Block
+
+block = Block(ROWS, whole=True)
+one_row = Block(1, whole=True)
+right_edge = Block(ROWS, whole=False)
+corner = Block(1, whole=False)
+
+
+def weighted_sum(p, v):
+    """p @ v, where p_ij = 0 keeps v_j out of o_i although v_j be NaN: NumPy's twin.
+
+    p (..., L, S), v (..., S, E)  ->  o (..., L, E)
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        bad = ~np.isfinite(v).all(-1)  # (..., S)
+        if not bad.any():
+            return p @ v
+        o = p @ np.where(bad[..., None], 0, v)
+        for j in np.flatnonzero(bad.reshape(-1, bad.shape[-1]).any(0)):
+            p_j = np.where(bad[..., None, j], p[..., j], 0)[..., None]  # (..., L, 1)
+            o += np.where(p_j != 0, p_j * v[..., None, j, :], 0)
+        return o
+
+
+@Helper
+def multiply(c, a, b, add):
+    """c += a @ b if ``add``, else c = a @ b;  c (M, N), a (M, K), b (K, N)."""
+    M, N = c.shape
+    whole_rows = M - M % ROWS
+    whole_columns = N - N % COLUMNS
+    for j in range(0, whole_columns, COLUMNS):
+        for i in range(0, whole_rows, ROWS):
+            block(c, a, b, i, j, COLUMNS, add)
+        for i in range(whole_rows, M):
+            one_row(c, a, b, i, j, COLUMNS, add)
+    for j in range(whole_columns, N, LANES):
+        width = min(LANES, N - j)
+        for i in range(0, whole_rows, ROWS):
+            right_edge(c, a, b, i, j, width, add)
+        for i in range(whole_rows, M):
+            corner(c, a, b, i, j, width, add)
+
+
+@Helper
+def all_finite(x):
+    """Whether no number is NaN or infinite."""
+    zero = x.dtype.type(0)
+    for r in range(x.shape[0]):
+        bad = 0
+        for e in range(x.shape[1]):
+            bad += x[r, e] * zero != zero
+        if bad:
+            return False
+    return True
+
+
+@Helper
+def accumulate(c, a, b, masked):
+    """c += a @ b; where there may be zeros because of a mask, they keep rows out."""
+    if masked and not all_finite(b):
+        accumulate_around(c, a, b)
+    else:
+        multiply(c, a, b, True)
+
+
+@Helper
+def accumulate_around(c, a, b):
+    """c += a @ b, but for the rows of b that a 0 in a keeps out.
+
+    Where all rows that are met are finite, c gets the same bits as from ``multiply``.
+    """
+    clean = np.empty(b.shape, c.dtype)
+    for k in range(b.shape[0]):
+        keep = all_finite(b[k : k + 1])
+        for j in range(b.shape[1]):
+            clean[k, j] = b[k, j] if keep else 0
+    multiply(c, a, clean, True)
+    for k in range(b.shape[0]):
+        if all_finite(b[k : k + 1]):
+            continue
+        for i in range(a.shape[0]):
+            if a[i, k] != 0:
+                for j in range(b.shape[1]):
+                    c[i, j] += a[i, k] * b[k, j]

@@ -1,0 +1,294 @@
+"""The compiled decoder equals NumPy's loop, bit for bit the same on every run."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention import kernels
+from attention.kernels import decoder, decoder_backward, pool
+from attention.seq2seq.attention_gru import attention_gru
+
+pytest.importorskip("numba")
+
+KINDS = ["dot", "additive"]
+# no two sizes of one example equal, and none a multiple of a vector
+SIZES = dict(B=3, L=5, S=7, E=2, H=11, M=4, A=13)
+MANY = dict(SIZES, B=37, H=70)  # three items of work, the last one not full; wide rows
+GRADIENTS = ("x", "s0", "memory", "keys", "weight_ih", "weight_hh", "bias_ih",
+             "bias_hh", "W_q", "w_v")  # fmt: skip
+
+
+def example(kind, dtype=np.float64, seed=0, *, B, L, S, E, H, M, A):
+    """The arguments in their order, and a gradient for each output."""
+    rng = np.random.default_rng(seed)
+    shapes = [(B, L, E), (B, H), (B, S, M), (B, S, A if kind == "additive" else H),
+              (3 * H, E + M), (3 * H, H), (3 * H,), (3 * H,)]  # fmt: skip
+    if kind == "additive":
+        shapes += [(A, H), (A,)]
+    outputs = [(B, L, H), (B, L, M), (B, L, S)]
+    arrays = [(0.4 * rng.standard_normal(s)).astype(dtype) for s in shapes + outputs]
+    return arrays[: len(shapes)], arrays[len(shapes) :]
+
+
+def results(arrays, g, **options):
+    """States, contexts, weights, and then all gradients."""
+    out, backward = attention_gru.raw(*arrays, **options)
+    return [*out, *(d for d in backward(g, [True] * 12) if d is not None)]
+
+
+def compare(arrays, g, rtol, atol, **options):
+    with kernels.backend("numba"):
+        got = results(arrays, g, **options)
+    with kernels.backend("numpy"):
+        want = results(arrays, g, **options)
+    assert len(got) == len(want) == 3 + len(arrays)
+    for name, a, b in zip(("states", "contexts", "weights", *GRADIENTS), got, want):
+        assert a.dtype == b.dtype == arrays[0].dtype
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=name)
+    return got
+
+
+@pytest.mark.parametrize("sizes", [SIZES, MANY, dict(SIZES, B=1, L=1)])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_equals_numpys_loop(kind, masked, sizes):
+    arrays, g = example(kind, **sizes)
+    lengths = np.arange(sizes["B"]) % 8 if masked else None  # 0 to 7, all of them
+    for array in compare(arrays, g, 1e-10, 1e-10, scale=0.3, lengths=lengths):
+        assert np.abs(array).max() > 1e-4 or masked and sizes["B"] == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_equals_numpys_loop_in_float32(kind):
+    arrays, g = example(kind, np.float32, **MANY)
+    # some hundred roundings of 6e-8 each in sums of up to 185 terms of order one
+    compare(arrays, g, 1e-4, 5e-5, lengths=np.arange(37) % 8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_as_exact_as_numpys_loop_in_float32(kind):
+    """At most 2 times its error forward, 3 times in the gradients."""
+    arrays, g = example(kind, np.float32, **MANY)
+    with kernels.backend("numpy"):
+        exact = results([a.astype(float) for a in arrays], [a.astype(float) for a in g])
+        theirs = results(arrays, g)
+    with kernels.backend("numba"):
+        ours = results(arrays, g)
+    for i, (a, b, c) in enumerate(zip(ours, theirs, exact)):
+        assert np.abs(a - c).max() <= (2 if i < 3 else 3) * np.abs(b - c).max()
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_against_finite_differences(kind, backend):
+    arrays, _ = example(kind, seed=3, **SIZES)
+    with kernels.backend(backend):
+        check = mg.gradcheck(
+            lambda *t: attention_gru(*t, scale=0.7, lengths=np.array([7, 3, 1])), arrays
+        )
+    assert check.ok, check.message
+
+
+def test_the_backend_decides_which_of_them_runs(monkeypatch):
+    ran = []
+    for module in (decoder, decoder_backward):
+        monkeypatch.setattr(
+            module, "spread", lambda loop, *a: (ran.append(1), pool.spread(loop, *a))
+        )
+    arrays, g = example("dot", **SIZES)
+    with kernels.backend("numpy"):
+        results(arrays, g)
+    assert not ran
+    with kernels.backend("numba"):
+        results(arrays, g)
+    assert len(ran) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_backward_in_the_other_backend(kind):
+    arrays, g = example(kind, **SIZES)
+    with kernels.backend("numba"):
+        want = results(arrays, g)[3:]
+    for first, then in (("numba", "numpy"), ("numpy", "numba")):
+        with kernels.backend(first):
+            _, backward = attention_gru.raw(*arrays)
+        with kernels.backend(then):
+            got = [d for d in backward(g, [True] * 12) if d is not None]
+        for a, b in zip(got, want):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_bits_with_any_number_of_threads(kind, dtype, monkeypatch):
+    monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
+    arrays, g = example(kind, dtype, **dict(MANY, B=70))
+    before = kernels.threads()
+    try:
+        with kernels.backend("numba"):
+            kernels.threads(1)
+            want = results(arrays, g)
+            for n in (1, 2, 3, 8):
+                kernels.threads(n)
+                for _ in range(3):
+                    for a, b in zip(results(arrays, g), want):
+                        np.testing.assert_array_equal(a, b)
+    finally:
+        kernels.threads(before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_example_does_not_depend_on_the_others(kind):
+    """Not even through NaN: what examples share is read only."""
+    arrays, g = example(kind, **MANY)
+    with kernels.backend("numba"):
+        want = results(arrays, g)
+        arrays[2][5], arrays[3][6] = np.nan, np.inf  # memory, keys
+        got = results(arrays, g)
+    others = np.delete(np.arange(37), [5, 6])
+    for a, b in zip(got[:7], want[:7]):  # outputs, dx, ds_0, dmemory, dkeys
+        np.testing.assert_array_equal(a[others], b[others])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nan_and_infinity_as_in_numpy(kind, value):
+    for where in (2, 3):  # memory, keys
+        arrays, g = example(kind, **SIZES)
+        arrays[where][0, 1, 2] = value
+        with np.errstate(invalid="ignore"):
+            compare(arrays, g, 1e-10, 1e-12, lengths=np.array([7, 3, 1]))
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nan_in_the_padding_has_no_influence(kind, backend):
+    arrays, g = example(kind, **SIZES)
+    lengths = np.array([7, 3, 0])
+    with kernels.backend(backend):
+        want = results(arrays, g, lengths=lengths)
+        padding = np.arange(SIZES["S"]) >= lengths[:, None]
+        arrays[2][padding] = arrays[3][padding] = np.nan
+        got = results(arrays, g, lengths=lengths)
+    for a, b in zip(got, want):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("empty", ["B", "L", "S"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_to_do(kind, empty):
+    arrays, g = example(kind, **dict(SIZES, **{empty: 0}))
+    compare(arrays, g, 1e-10, 1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_memory_layout_and_nothing_changed(kind):
+    arrays, g = example(kind, **SIZES)
+    with kernels.backend("numba"):
+        want = results(arrays, g)
+        for change in (
+            np.asfortranarray,
+            lambda x: np.repeat(x, 2, -1)[..., ::2],
+            frozen,
+        ):
+            changed, g_changed = [*map(change, arrays)], [*map(change, g)]
+            for a, b in zip(results(changed, g_changed), want):
+                # products by the BLAS, before and after the loop, may round otherwise
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
+            for a, b in zip((*changed, *g_changed), (*arrays, *g)):
+                np.testing.assert_array_equal(a, b)
+
+
+def frozen(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def test_parameters_of_another_dtype():
+    arrays, g = example("additive", np.float32, **SIZES)
+    for i in (2, 4, 8):  # memory, weight_ih, W_q
+        arrays[i] = arrays[i].astype(float)
+    tensors = [mg.Tensor(a, True) for a in arrays]
+    with kernels.backend("numba"):
+        states, _, _ = attention_gru(*tensors)
+        states.sum().backward()
+    assert states.dtype == np.float32
+    assert [t.grad.dtype for t in tensors] == [a.dtype for a in arrays]
+
+
+def test_a_dtype_without_a_kernel():
+    arrays, g = example("additive", np.longdouble, **SIZES)
+    with kernels.backend("numba"):
+        got = results(arrays, g)
+        want = results([a.astype(float) for a in arrays], [a.astype(float) for a in g])
+    for a, b in zip(got, want):
+        np.testing.assert_allclose(a.astype(float), b, rtol=1e-10, atol=1e-12)
+
+
+WRONG = {
+    "x": ("(B, L, E)", (3, 5)),
+    "s0": ("(B, H) = (3, 11)", (2, 11)),
+    "memory": ("(B, S, M) = (3, 7, 4)", (2, 7, 4)),
+    "keys": ("(B, S, A) = (3, 7, 13)", (3, 7, 11)),
+    "weight_ih": ("(3H, E + M) = (33, 6)", (33, 5)),
+    "weight_hh": ("(3H, H) = (33, 11)", (33, 12)),
+    "bias_ih": ("(3H,) = (33,)", (11,)),
+    "bias_hh": ("(3H,) = (33,)", (34,)),
+    "W_q": ("(A, H) = (13, 11)", (13, 7)),
+    "w_v": ("(A,) = (13,)", (13, 1)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+def test_shapes_that_do_not_fit(name, backend):
+    """A compiled loop would read beyond the end of an array without a word."""
+    arrays, _ = example("additive", **SIZES)
+    letters, shape = WRONG[name]
+    arrays[GRADIENTS.index(name)] = np.zeros(shape)
+    with kernels.backend(backend), pytest.raises(ValueError) as error:
+        attention_gru(*arrays)
+    message = str(error.value)
+    assert message.startswith(f"attention_gru: {name} must have shape {letters}")
+    assert f"found {shape}." in message
+
+
+def test_other_arguments_that_do_not_fit():
+    arrays, _ = example("additive", **SIZES)
+    with pytest.raises(ValueError, match=r"lengths must have shape \(B,\) = \(3,\)"):
+        attention_gru(*arrays, lengths=np.array([1, 2]))
+    with pytest.raises(ValueError, match=r"w_v must have .* found None"):
+        attention_gru(
+            *arrays[:3], arrays[3][..., :11], *arrays[4:8], np.zeros((11, 11))
+        )
+    with pytest.raises(ValueError, match=r"keys must have shape \(B, S, H\) = \(3, 7"):
+        attention_gru(*arrays[:8])
+
+
+PLAIN = """
+import sys; sys.path.insert(0, "tests")
+import numpy as np
+import test_decoder_kernel as t
+sizes = dict(B=2, L=2, S=3, E=2, H=5, M=4, A=3)
+for kind in t.KINDS:
+    arrays, g = t.example(kind, **sizes)
+    t.compare(arrays, g, 1e-10, 1e-12, lengths=np.array([3, 1]))
+print("equal")
+"""
+
+
+def test_loops_that_are_not_compiled():
+    """With the JIT switched off, the loops are Python, and can be debugged as such."""
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN],
+        env={**os.environ, "PYTHONPATH": os.getcwd(), "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.strip() == "equal", done.stderr
