@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -31,7 +33,9 @@ def main(argv=None):
     if args.threads is not None:
         if args.threads < 1:
             parser.error(f"--threads is {args.threads}; it must be at least 1.")
-        _restart_with(args.threads, argv)
+        environment = os.environ | {name: str(args.threads) for name in THREADS}
+        if environment != os.environ:
+            return _in_another_process(argv, environment)
     _keep_freed_memory()
     try:
         return COMMANDS[args.command].run(args)
@@ -40,17 +44,22 @@ def main(argv=None):
         return 130
 
 
-def _restart_with(threads, argv):
-    """Start anew with the thread counts in the environment, unless they are there.
+def _in_another_process(argv, environment):
+    """Run the command where NumPy is loaded anew; return its exit code.
 
-    NumPy's BLAS reads them once, when it is loaded; by now it is.
+    The BLAS reads the number of threads once, when it is loaded; here it is by now.
     """
-    wanted = {name: str(threads) for name in THREADS}
-    if all(os.environ.get(name) == value for name, value in wanted.items()):
-        return
-    os.environ.update(wanted)
-    sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "attention", *argv])
+    command = [sys.executable, "-m", "attention", *argv]
+    process = subprocess.Popen(command, env=environment)
+    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    try:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # Ctrl-C reaches both; the other one saves
+                pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _keep_freed_memory():
@@ -58,9 +67,9 @@ def _keep_freed_memory():
 
     A training step frees the arrays that the next one asks for. Those of more than
     128 kB go back to the system each time and come back page by page, which took a
-    quarter of a step. glibc keeps blocks up to the size of the largest one freed so far,
-    to a limit of 32 MB; elsewhere this does nothing. The array is never written to, so
-    it takes no memory.
+    quarter of a step. glibc keeps blocks up to the size of the largest one freed so
+    far, to a limit of 32 MB; elsewhere this does nothing. The array is never written
+    to, so it takes no memory.
     """
     np.empty(2**25 - 2**16, np.uint8)
 

@@ -200,6 +200,13 @@ def test_several_seeds(tmp_path):
     assert made == [("dot", 5), ("scaled", 5), ("dot", 6), ("scaled", 6)]
 
 
+def test_threads_are_set_in_a_process_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for threads in ("1", "2"):
+        quick("--kinds", "dot", "--threads", threads, "--out", tmp_path / threads)
+    assert numbers(tmp_path / "1") == numbers(tmp_path / "2")
+
+
 def test_pad_eval_and_book(tmp_path):
     quick("--preset", "book", "--kinds", "dot", "--pad-eval", "8", "--out", tmp_path)
     config = json.loads((tmp_path / "results.json").read_text())["config"]
