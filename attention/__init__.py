@@ -3,6 +3,7 @@
 scores.py, softmax.py     how well a key suits a query; scores into weights
 attend.py                 the template that joins them
 layers.py                 the same with learned scores
+sdpa.py, flash.py         exact attention under torch's arguments; tile by tile
 local.py, coverage.py     windows that move; a memory of what was attended to
 gaussian.py, steps.py     kernel regression; Luong's and Bahdanau's decoder step
 masks, block_mask.py      who may attend to whom, as an algebra; the same in tiles
@@ -41,6 +42,7 @@ from .positions import (
     t5_bucket,
 )
 from .scores import additive, concat, dot, general, scaled_dot
+from .sdpa import scaled_dot_product_attention
 from .softmax import masked_softmax
 from .steps import BahdanauStep, LuongStep
 
@@ -52,6 +54,7 @@ __all__ = [
     "additive",
     "concat",
     "attend",
+    "scaled_dot_product_attention",
     "DotProductAttention",
     "GeneralAttention",
     "AdditiveAttention",

@@ -12,6 +12,14 @@ NUMBA_DISABLE_JIT=1, NumPy's twins run and everything is only slower.
 
     softmax.py      masked softmax, forward and backward: loops and twin
     additive.py     the additive score, forward and backward: loops and twin
+    decoder.py, decoder_backward.py, of which seq2seq/attention_gru.py is the twin
+                    all steps of a GRU decoder with attention
+    tiled_forward.py, tiled_backward.py, of which flash.py is the twin
+                    attention without a matrix of scores, tile by tile
+    tile.py         what is done to one tile of scores
+    plan.py         which tiles there are, and which pairs of those count
+    product.py      the matrix product that a 0 keeps NaN out of: loop and twin
+    registers.py    a block of it, in the machine's registers
     elementary.py   exp and tanh as polynomials, which vectorise
     compiling.py    from a Python loop to machine code, once a dtype
     cache.py        where the machine code is kept between runs

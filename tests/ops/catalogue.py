@@ -22,6 +22,7 @@ from . import (  # noqa: F401  (each fills SPECS)
     positions,
     recurrent,
     reduce,
+    sdpa,
     shape,
 )
 from .spec import SPECS

@@ -1,0 +1,121 @@
+"""One tile of scores: 64 keys down, 64 queries along.
+
+    s_kq = cap(scale q_q . k_k) + offset[k - q] + added[q, k],    -inf where masked
+
+where cap(s) = c tanh(s / c). With queries along, every loop of the softmax runs over 64
+numbers that lie side by side, and no sum or maximum is taken across a vector. A query
+block is packed once, Q^T, for all the tiles that it meets.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .compiling import Helper, reads
+from .elementary import tanh
+from .plan import SIZE
+
+
+class Terms(NamedTuple):
+    """What is done to the products q . k, besides masking them. No rows: no such term.
+
+    offset   (rows, L + S - 1 + 64): backwards, with the bias of k - q in column
+             q - k + S - 1, so that it is read along queries; the last 64 are padding
+    added    (rows, L | 1, S): a float mask
+    """
+
+    scale: float
+    cap: float  # 0: none
+    offset: reads(2)
+    offset_of: reads(1, int)  # (N,): the row of each head
+    added: reads(3)
+    added_of: reads(1, int)  # (N,)
+
+
+@Helper
+def pack(columns, rows, scale):
+    """columns[:, r] = scale * rows[r]; the columns past the last row become 0."""
+    n, width = rows.shape
+    for r in range(n):
+        for e in range(width):
+            columns[e, r] = rows[r, e] * scale
+    for e in range(width):
+        for r in range(n, SIZE):
+            columns[e, r] = 0
+
+
+@Helper
+def soften(s, cap, slope):
+    """s becomes cap * t and slope 1 - t^2, for t = tanh(s / cap)."""
+    one = s.dtype.type(1)
+    for k in range(s.shape[0]):
+        for q in range(SIZE):
+            t = tanh(s[k, q] / cap)
+            s[k, q] = cap * t
+            slope[k, q] = one - t * t
+
+
+@Helper
+def add_terms(s, terms, n, q0, q1, k0, keys):
+    """Add what head n adds to the scores of the tile at query q0 and key k0."""
+    rows = s.shape[0]
+    if terms.offset.shape[0] > 0:
+        # the column of query q0 and the tile's last key
+        begin = q0 - (k0 + rows - 1) + keys - 1
+        offset = terms.offset[terms.offset_of[n], begin:]
+        for k in range(rows):
+            for q in range(SIZE):
+                s[k, q] += offset[rows - 1 - k + q]
+    if terms.added.shape[0] > 0:
+        added = terms.added[terms.added_of[n]]
+        if added.shape[0] == 1:
+            for k in range(rows):
+                for q in range(SIZE):
+                    s[k, q] += added[0, k0 + k]
+        else:
+            for q in range(q1 - q0):
+                for k in range(rows):
+                    s[k, q] += added[q0 + q, k0 + k]
+
+
+@Helper
+def read_ranges(plan, row, q0, q1, lo, hi):
+    """The key ranges of queries q0 to q1, and the keys that all of them attend to."""
+    start, stop = 0, 2**31 - 1
+    for q in range(q1 - q0):
+        lo[q], hi[q] = plan.lo[row, q0 + q], plan.hi[row, q0 + q]
+        start, stop = max(start, lo[q]), min(stop, hi[q])
+    return start, stop
+
+
+@Helper
+def mask(s, k0, start, stop, lo, hi, tile, bits):
+    """Write -inf where a query may not attend; whether there could be any such pair."""
+    ranged = k0 < start or k0 + s.shape[0] > stop
+    if ranged:
+        mask_by_range(s, k0, lo, hi)
+    if tile >= 0:
+        mask_by_bits(s, bits[tile])
+    return ranged or tile >= 0
+
+
+@Helper
+def mask_by_range(s, k0, lo, hi):
+    """Query q attends to the keys lo[q] <= key < hi[q]; row 0 of s is key k0."""
+    minus_infinity = s.dtype.type(-np.inf)
+    for k in range(s.shape[0]):
+        key = np.int32(k0 + k)
+        for q in range(SIZE):
+            if key < lo[q] or key >= hi[q]:
+                s[k, q] = minus_infinity
+
+
+@Helper
+def mask_by_bits(s, bits):
+    """Query q attends to row k where bit q of bits[k] is set."""
+    minus_infinity = s.dtype.type(-np.inf)
+    for k in range(s.shape[0]):
+        row = bits[k]
+        for q in range(SIZE):
+            if (row >> q) & 1 == 0:
+                s[k, q] = minus_infinity

@@ -1,0 +1,166 @@
+"""Tiled attention, forward: FlashAttention-2 (Dao 2023, algorithm 1) as a kernel.
+
+A work item is one block of 64 queries of one head. For each tile that its plan lists,
+with the scores s (keys down, queries along),
+
+    m' = max(m, max_k s)             p = exp(s - m')
+    l  = exp(m - m') l + sum_k p     O = exp(m - m') O + p^T V
+
+and at the end o = O / l and lse = m + ln l. One tile a thread is all the memory it
+takes. ``attention/flash.py`` is the same in NumPy, and the one to read.
+"""
+
+import numpy as np
+
+from .compiling import Helper, kernel, reads, writes
+from .elementary import exp
+from .plan import SIZE, Plan
+from .pool import spread
+from .product import accumulate, multiply
+from .tile import Terms, add_terms, mask, pack, read_ranges, soften
+
+MULTIPLY_NS = 0.01  # a multiplication and an addition, in float32
+
+
+def forward(q, k, v, terms, plan):
+    """o (N, L, Ev), lse, m and 1 / l (N, L); None when NumPy's twin is to run.
+
+    q (N, L, E), k (N / G, S, E), v (N / G, S, Ev); head n reads the keys of n // G. The
+    backward needs m and 1 / l: in lse, a large m would leave no digits to ln l.
+    """
+    loop = forward_loop.version(q.dtype)
+    if loop is None:
+        return None
+    N, L, E = q.shape
+    Ev = v.shape[2]
+    o = np.empty((N, L, Ev), q.dtype)
+    lse, m, share = (np.empty((N, L), q.dtype) for _ in range(3))
+    time = MULTIPLY_NS * SIZE * SIZE * (E + Ev) * plan.tiles().sum()
+    spread(loop, len(plan.order), time, q, k, v, terms, plan, o, lse, m, share)
+    return o, lse, m, share
+
+
+@kernel
+def forward_loop(
+    start: int,
+    stop: int,
+    q: reads(3),
+    k: reads(3),
+    v: reads(3),
+    terms: Terms,
+    plan: Plan,
+    o: writes(3),
+    lse: writes(2),
+    peak: writes(2),
+    share: writes(2),
+):
+    N, L, E = q.shape
+    H, S = k.shape[0], k.shape[1]
+    G = N // max(H, 1)
+    columns = np.empty((E, SIZE), q.dtype)
+    tile = np.empty((SIZE, SIZE), q.dtype)
+    slope = np.empty((SIZE, SIZE), q.dtype)
+    # An array each: rows of one two-dimensional array would not vectorise.
+    m = np.empty(SIZE, q.dtype)
+    ell = np.empty(SIZE, q.dtype)
+    top = np.empty(SIZE, q.dtype)
+    alpha = np.empty(SIZE, q.dtype)
+    total = np.empty(SIZE, q.dtype)
+    lo = np.zeros(SIZE, np.int32)
+    hi = np.zeros(SIZE, np.int32)
+    for item in range(start, stop):
+        n, i = divmod(plan.order[item], plan.first.shape[1])
+        row, h = plan.row_of[n], n // G
+        q0, q1 = i * SIZE, min(i * SIZE + SIZE, L)
+        inside, beyond = read_ranges(plan, row, q0, q1, lo, hi)
+        pack(columns, q[n, q0:q1], terms.scale)
+        o_i = o[n, q0:q1]
+        begin(o_i, m, ell)
+        for e in range(plan.first[row, i], plan.last[row, i]):
+            k0 = plan.blocks[e] * SIZE
+            k1 = min(k0 + SIZE, S)
+            p = tile[: k1 - k0]
+            multiply(p, k[h, k0:k1], columns, False)
+            if terms.cap > 0:
+                soften(p, terms.cap, slope)
+            add_terms(p, terms, n, q0, q1, k0, S)
+            masked = mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
+            raise_maximum(p, m, top, alpha)
+            exponentiate(p, top, total)
+            rescale(o_i, ell, alpha, total)
+            accumulate(o_i, p.T[: q1 - q0], v[h, k0:k1], masked)
+        finish(o_i, lse[n, q0:q1], peak[n, q0:q1], share[n, q0:q1], m, ell)
+
+
+@Helper
+def begin(o_i, m, ell):
+    """O = 0, m = -inf, l = 0."""
+    for r in range(o_i.shape[0]):
+        for e in range(o_i.shape[1]):
+            o_i[r, e] = 0
+    for q in range(SIZE):
+        m[q] = -np.inf
+        ell[q] = 0
+
+
+@Helper
+def raise_maximum(s, m, top, alpha):
+    """m' = max(m, max_k s);  alpha = exp(m - m');  top = m', or 0 where m' = -inf."""
+    zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
+    n = s.shape[0]
+    for q in range(SIZE):
+        top[q] = m[q]
+    for k in range(0, n - 3, 4):
+        for q in range(SIZE):
+            x, y = s[k, q], s[k + 1, q]
+            z, w = s[k + 2, q], s[k + 3, q]
+            x = x if x > y else y
+            z = z if z > w else w
+            x = x if x > z else z
+            top[q] = x if x > top[q] else top[q]
+    for k in range(n - n % 4, n):
+        for q in range(SIZE):
+            top[q] = s[k, q] if s[k, q] > top[q] else top[q]
+    for q in range(SIZE):
+        highest = top[q]
+        # (-inf) - (-inf) would be NaN where a query has met no key yet
+        top[q] = zero if highest == minus_infinity else highest
+        alpha[q] = exp(m[q] - top[q])
+        m[q] = highest
+
+
+@Helper
+def exponentiate(s, top, total):
+    """s = exp(s - top) in place;  total = sum_k s."""
+    for q in range(SIZE):
+        total[q] = 0
+    for k in range(s.shape[0]):
+        for q in range(SIZE):
+            p = exp(s[k, q] - top[q])
+            s[k, q] = p
+            total[q] += p
+
+
+@Helper
+def rescale(o_i, ell, alpha, total):
+    """l = alpha l + total;  O = alpha O, in the rows whose maximum rose."""
+    for q in range(SIZE):
+        ell[q] = alpha[q] * ell[q] + total[q]
+    for r in range(o_i.shape[0]):
+        if alpha[r] != 1:
+            for e in range(o_i.shape[1]):
+                o_i[r, e] *= alpha[r]
+
+
+@Helper
+def finish(o_i, lse, peak, share, m, ell):
+    """O / l, lse = m + ln l, m and 1 / l; for a query without keys 0, -inf, 0, 0."""
+    zero, one = m.dtype.type(0), m.dtype.type(1)
+    for r in range(o_i.shape[0]):
+        if ell[r] == 0:
+            lse[r], peak[r], share[r] = -np.inf, zero, zero
+            continue
+        for e in range(o_i.shape[1]):
+            o_i[r, e] /= ell[r]
+        lse[r] = m[r] + np.log(ell[r])
+        peak[r], share[r] = m[r], one / ell[r]

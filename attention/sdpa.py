@@ -1,0 +1,177 @@
+"""scaled_dot_product_attention: the one door to exact attention.
+
+Behind it are two paths that give the same numbers: dense.py has the whole matrix of
+scores, flash.py computes it a tile at a time and keeps none of it. Both stand under the
+arguments of torch, in torch's order and layout.
+"""
+
+import numpy as np
+
+from minigrad import Tensor, dropout, where
+
+from .arguments import NAME, checked
+from .block_mask import BlockMask
+from .dense import attention_average, attention_scores
+from .flash import flash_attention
+from .planning import plan
+from .positions import toeplitz
+
+TILED_FROM = 64  # queries, a row of tiles: for fewer, the whole matrix is quicker
+
+
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+    *,
+    softcap=None,
+    window_size=(-1, -1),
+    bias=None,
+    score_mod=None,
+    mask_mod=None,
+    block_mask=None,
+    causal_align="upper_left",
+    training=True,
+    rng=None,
+    return_weights=False,
+    return_lse=False,
+):
+    """Average the values, each weighted by how well its key suits the query.
+
+    query (..., H, L, E), key (..., Hk, S, E), value (..., Hk, S, Ev)
+        ->  o (..., H, L, Ev); or (o, weights), (o, lse), (o, weights, lse)
+
+        s_ij = softcap tanh(scale q_i . k_j / softcap) + b_ij
+        p_ij = exp(s_ij) / sum_l exp(s_il)    over the allowed j, l; else exactly 0
+        o_i  = sum_j z_ij p_ij v_j            lse_i = ln sum_l exp(s_il)
+
+    in the order scale, softcap, score_mod, bias, mask, softmax, dropout z, values.
+    Leading axes may be any, and are broadcast; (L, E) alone is one head.
+
+    attn_mask     broadcasts to (..., H, L, S): bool, where True = may attend, or float,
+                  which is added, with a gradient; where it is -inf, nobody attends
+    dropout_p     the probability that a weight is dropped, while ``training``; drawn
+                  from ``rng``, a numpy Generator; None is minigrad's own
+    is_causal     no key after the query's position, which is i, or i + S - L with
+                  causal_align="lower_right"
+    scale         a number; None is 1 / sqrt(E)
+    enable_gqa    H may be a multiple of Hk: query head h reads key head h // (H / Hk)
+    window_size   (left, right): only so many keys before the query's position and after
+                  it, both ends included, left + 1 + right in all; -1 for all of them
+    bias          added: broadcasts to (..., H, L, S), or (H, L + S - 1), one value for
+                  each head and offset, b_ij = bias[h, j - i + L - 1] (T5, ALiBi)
+    score_mod     function(score, b, h, q_idx, kv_idx) of Tensor and indices that
+                  broadcast, which returns new scores (B, H, L, S); B counts through all
+                  axes before the heads
+    mask_mod      function(b, h, q_idx, kv_idx) -> bool, or a mask of attention.masks
+    block_mask    a BlockMask, made once for many calls
+
+    Whoever may attend must be allowed by all masks that are given. A query with no key
+    has output, weights and gradient 0, and lse -inf. A pair that may not attend takes
+    no part in anything: not even a NaN passes from one side to the other. ``weights``
+    (..., H, L, S) are those before dropout.
+
+    The whole matrix of scores is computed (``dense_attention``) if weights, a score_mod
+    or dropout ask for it, or for fewer than 64 queries, where it is quicker. Otherwise
+    it is computed in tiles of which none is kept (``tiled_attention``): the same
+    numbers up to rounding, in O(L + S) memory, and in time proportional to the tiles
+    that the masks leave.
+
+    Raises TypeError for what is of the wrong kind, integer masks among them, and
+    ValueError for shapes and numbers that do not fit; each names the argument.
+    Sources: Vaswani et al. 2017, equation 1; Dao 2023; torch's function of this name.
+    """
+    arguments = checked(**locals())
+    tiled = arguments.sizes[2] >= TILED_FROM and not _dense_only(arguments)
+    return (_tiled if tiled else _dense)(arguments)
+
+
+def dense_attention(*args, **options):
+    """``scaled_dot_product_attention`` by way of the whole matrix of scores."""
+    return _dense(checked(*args, **options))
+
+
+def tiled_attention(*args, **options):
+    """``scaled_dot_product_attention`` in tiles, of which none is kept.
+
+    Raises ValueError for what needs the whole matrix.
+    """
+    arguments = checked(*args, **options)
+    if _dense_only(arguments):
+        raise ValueError(
+            f"{NAME}: weights, a score_mod and dropout need the whole matrix of "
+            "scores, which tiled_attention never has."
+        )
+    return _tiled(arguments)
+
+
+def _dense_only(a):
+    return a.return_weights or a.score_mod is not None or a.dropout_p > 0
+
+
+def _tiled(a):
+    o, lse = flash_attention(
+        a.query,
+        a.key,
+        a.value,
+        a.offset,
+        a.added,
+        plan=plan(a.mask, *a.sizes),
+        scale=a.scale,
+        softcap=a.softcap,
+    )
+    return (o, lse) if a.return_lse else o
+
+
+def _dense(a):
+    L, S = a.sizes[2:]
+    s = attention_scores(a.query, a.key, a.scale, a.softcap)  # (..., H, L, S)
+    allowed = _dense_mask(a, s.shape)
+    if a.score_mod is not None:
+        s = _modified(a, s, allowed)
+    if a.offset is not None:
+        bias = toeplitz(a.offset, L, S)  # (H | 1, L, S)
+        s = s + (bias if s.ndim > 2 else bias[0])
+    if a.added is not None:
+        s = s + a.added
+    z = None
+    if a.dropout_p > 0:
+        z = dropout(np.ones(s.shape, s.dtype), a.dropout_p, rng=a.rng)
+    o, weights, lse = attention_average(s, a.value, allowed, z)
+    asked = (weights,) * a.return_weights + (lse,) * a.return_lse
+    return (o, *asked) if asked else o
+
+
+def _dense_mask(a, shape):
+    """The mask as an array that broadcasts to the scores, or None."""
+    if a.mask is None:
+        return None
+    mask = a.mask.mask if isinstance(a.mask, BlockMask) else a.mask
+    allowed = mask.dense(*a.sizes)  # (B | 1, H | 1, L, S)
+    if len(shape) < 4 or len(allowed) == 1:
+        return allowed.reshape(allowed.shape[4 - min(len(shape), 4) :])
+    return allowed.reshape(*shape[:-3], *allowed.shape[1:])
+
+
+def _modified(a, s, allowed):
+    """The scores that score_mod makes of ``s``."""
+    B, H, L, S = a.sizes
+    if allowed is not None:  # so that no NaN passes through score_mod and its backward
+        s = where(allowed, s, 0.0)
+    b, h = np.arange(B).reshape(-1, 1, 1, 1), np.arange(H).reshape(-1, 1, 1)
+    q_idx, kv_idx = np.arange(L)[:, None], np.arange(S)
+    found = a.score_mod(s.reshape(B, H, L, S), b, h, q_idx, kv_idx)
+    if not isinstance(found, Tensor) or found.shape != (B, H, L, S):
+        what = f"a {type(found).__name__}"
+        if isinstance(found, Tensor):
+            what = f"shape {found.shape}"
+        raise ValueError(
+            f"{NAME}: score_mod gave {what}; expected a Tensor of the shape of the "
+            f"scores, {(B, H, L, S)}."
+        )
+    return found.reshape(s.shape)

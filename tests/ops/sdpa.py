@@ -1,0 +1,403 @@
+"""Dense and tiled attention: specifications and wrong backwards."""
+
+import math
+
+import numpy as np
+
+from attention import masks
+from attention.planning import plan
+
+from .spec import call, normal, spec, wrong
+
+
+def capped(x, softcap):
+    return x if softcap is None else softcap * math.tanh(x / softcap)
+
+
+def scores(q, k, scale, softcap=None):
+    """One pair at a time."""
+    *heads, L, _ = q.shape
+    S, s = k.shape[-2], np.zeros((*heads, L, k.shape[-2]))
+    for *head, i, j in np.ndindex(*heads, L, S):
+        k_j = k[(*own(head, heads, k), j)]
+        s[(*head, i, j)] = capped(scale * (q[(*head, i)] @ k_j), softcap)
+    return s
+
+
+def own(head, heads, keys):
+    """Which key head a query head reads: the groups lie side by side."""
+    if not head:
+        return ()
+    return (*head[:-1], head[-1] * keys.shape[-3] // heads[-1])
+
+
+def average(s, v, mask=None, z=None):
+    """One query at a time, over the keys that it may attend to."""
+    *heads, L, S = s.shape
+    allowed = np.broadcast_to(True if mask is None else mask, s.shape)
+    o, p = np.zeros((*heads, L, v.shape[-1])), np.zeros(s.shape)
+    lse = np.full((*heads, L), -np.inf)
+    for *head, i in np.ndindex(*heads, L):
+        at = (*head, i)
+        keys = np.flatnonzero(allowed[at])
+        total = sum(math.exp(s[at][j]) for j in keys)
+        for j in keys:
+            p[at][j] = math.exp(s[at][j]) / total
+            kept = p[at][j] * (1 if z is None else z[at][j])
+            o[at] += kept * v[(*own(head, heads, v), j)]
+        if len(keys):
+            lse[at] = math.log(total)
+    return o, p, lse
+
+
+def attends(plan, heads, L, S):
+    """The pairs of a plan, read as its documentation says: bool (..., H, L, S)."""
+    allowed = np.zeros((math.prod(heads), L, S), bool)
+    for n, q, k in np.ndindex(allowed.shape):
+        r, i, j = plan.row_of[n], q // plan.size, k // plan.size
+        for e in range(plan.first[r, i], plan.last[r, i]):
+            if plan.blocks[e] == j and plan.lo[r, q] <= k < plan.hi[r, q]:
+                tile = plan.tile[e]
+                row = plan.bits[tile, k % plan.size] if tile >= 0 else -1
+                allowed[n, q, k] = row >> (q % plan.size) & 1
+    return allowed.reshape(*heads, L, S)
+
+
+def bias_of(shape, offset=None, added=None):
+    """What is added to each score."""
+    *_, L, S = shape
+    bias = np.zeros(shape)
+    if offset is not None:
+        for i, j in np.ndindex(L, S):
+            bias[..., i, j] += offset[:, j - i + L - 1]
+    return bias if added is None else bias + added
+
+
+def flash(q, k, v, offset=None, added=None, *, plan, scale, softcap=None):
+    s = scores(q, k, scale, softcap)
+    allowed = attends(plan, s.shape[:-2], *s.shape[-2:])
+    o, _, lse = average(s + bias_of(s.shape, offset, added), v, allowed)
+    return o, lse
+
+
+# The peer
+
+
+def _scores_peer(T, q, k, scale, softcap=None):
+    if q.ndim > 2 and q.shape[-3] != k.shape[-3]:
+        k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
+    s = scale * q @ k.transpose(-1, -2)
+    return s if softcap is None else softcap * T.tanh(s / softcap)
+
+
+def _average_peer(T, s, v, mask=None, z=None):
+    if s.ndim > 2 and s.shape[-3] != v.shape[-3]:
+        v = v.repeat_interleave(s.shape[-3] // v.shape[-3], -3)
+    e = T.exp(s) if mask is None else T.where(mask, T.exp(s), 0.0)
+    total = e.sum(-1)
+    p = e / T.where(total == 0, 1.0, total)[..., None]
+    return (p if z is None else p * z) @ v, p, T.log(total)
+
+
+def _flash_peer(
+    T, q, k, v, offset=None, added=None, *, plan, scale, softcap=None
+):  # fmt: skip
+    s = _scores_peer(T, q, k, scale, softcap)
+    *heads, L, S = s.shape
+    if offset is not None:
+        at = T.arange(S) - T.arange(L)[:, None] + L - 1
+        s = s + offset[..., at]
+    if added is not None:
+        s = s + added
+    allowed = T.tensor(attends(plan, heads, L, S))
+    o, _, lse = _average_peer(T, s, v, allowed)
+    return o, lse
+
+
+def _merge_peer(T, o1, lse1, o2, lse2):
+    lse = T.logaddexp(lse1, lse2)
+    w1, w2 = T.exp(lse1 - lse)[..., None], T.exp(lse2 - lse)[..., None]
+    return w1 * o1 + w2 * o2, lse
+
+
+# Specifications
+
+_shapes = {
+    "heads": ((3, 5, 7), (3, 11, 7)),
+    "one-head": ((5, 7), (11, 7)),
+    "batch": ((2, 3, 5, 7), (2, 3, 11, 7)),
+    "grouped": ((2, 6, 5, 7), (2, 3, 11, 7)),
+    "one-group": ((6, 5, 7), (1, 11, 7)),
+    "square": ((3, 5, 5), (3, 5, 5)),
+    "one-query": ((3, 1, 7), (3, 11, 7)),
+    "one-key": ((3, 5, 7), (3, 1, 7)),
+    "empty": ((0, 5, 7), (0, 11, 7)),
+    "empty-queries": ((3, 0, 7), (3, 11, 7)),
+    "empty-keys": ((3, 5, 7), (3, 0, 7)),
+}
+_cases = {
+    name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t), 0.37)
+    for name, (s, t) in _shapes.items()
+}
+_cases["softcap"] = lambda r: call(
+    normal(r, (3, 5, 7)), normal(r, (3, 11, 7)), 0.9, 0.7
+)
+spec("attention_scores", scores, _cases, _scores_peer)
+
+_mask = np.random.default_rng(5).random((2, 6, 5, 7)) < 0.6
+_mask[..., 3] = True  # something to attend to, so that lse is a number
+_z = np.random.default_rng(6).random((2, 6, 5, 7)) < 0.7  # dropped with p = 0.3
+spec(
+    "attention_average",
+    average,
+    {
+        "free": lambda r: call(normal(r, (3, 5, 7)), normal(r, (3, 7, 2))),
+        "one-head": lambda r: call(normal(r, (5, 7)), normal(r, (7, 2))),
+        "mask": lambda r: call(normal(r, (2, 6, 5, 7)), normal(r, (2, 6, 7, 3)), _mask),
+        "mask-of-keys": lambda r: call(
+            normal(r, (2, 6, 5, 7)), normal(r, (2, 6, 7, 3)), _mask[:, :1, :1]
+        ),
+        "grouped": lambda r: call(
+            normal(r, (2, 6, 5, 7)), normal(r, (2, 3, 7, 5)), _mask
+        ),
+        "dropout": lambda r: call(
+            normal(r, (2, 6, 5, 7)), normal(r, (2, 3, 7, 5)), None, _z / 0.7
+        ),
+        "one-key": lambda r: call(normal(r, (3, 5, 1)), normal(r, (3, 1, 2))),
+        "empty": lambda r: call(normal(r, (0, 5, 7)), normal(r, (0, 7, 2))),
+        "empty-queries": lambda r: call(normal(r, (3, 0, 7)), normal(r, (3, 7, 2))),
+    },
+    _average_peer,
+)
+
+
+def _tiled(heads, key_heads, L, S, mask=None, offset=None, added=None, **options):
+    """A case of flash_attention; offset and added are shapes."""
+    B, H = math.prod(heads[:-1]), heads[-1] if heads else 1
+    options = {"scale": 0.37, "plan": plan(mask, B, H, L, S), **options}
+    shapes = (*heads, L, 3), (*key_heads, S, 3), (*key_heads, S, 2), offset, added
+
+    def case(r):
+        args = [None if s is None else normal(r, s) for s in shapes]
+        while args[-1] is None:
+            args.pop()
+        return call(*args, **options)
+
+    return case
+
+
+_pairs = np.random.default_rng(7).random((2, 67, 71)) < 0.4
+_pairs[:, :, 5] = True
+_pairs[1, :64, :64] = True  # a full tile
+spec(
+    "flash_attention",
+    flash,
+    {
+        "one-tile": _tiled((3,), (3,), 5, 11),
+        "one-head": _tiled((), (), 5, 7),
+        "more-keys": _tiled((1,), (1,), 5, 131),
+        "more-queries": _tiled((1,), (1,), 131, 5),
+        "grouped": _tiled((2, 6), (2, 3), 5, 7),
+        "causal": _tiled((2,), (1,), 67, 67, masks.causal),
+        "window": _tiled((1,), (1,), 67, 71, masks.sliding_window(9, 3)),
+        "lengths": _tiled((2, 3), (2, 3), 5, 7, masks.padding([7, 3])),
+        "pairs": _tiled((2,), (1,), 67, 71, masks.from_array(_pairs[None])),
+        "offset": _tiled((2,), (1,), 67, 71, masks.causal, offset=(2, 137)),
+        "offset-for-all": _tiled((2, 3), (2, 1), 5, 7, offset=(1, 11)),
+        "added": _tiled((2,), (2,), 67, 71, masks.causal, added=(67, 71)),
+        "added-each": _tiled((2, 3), (2, 3), 5, 7, added=(2, 3, 5, 7)),
+        "added-keys": _tiled((2, 3), (2, 3), 5, 7, added=(2, 1, 1, 7)),
+        "added-queries": _tiled((3,), (3,), 5, 7, added=(5, 1)),
+        "softcap": _tiled((3,), (3,), 5, 7, softcap=0.7, scale=0.9),
+        "all": _tiled(
+            (6,), (3,), 5, 7, masks.causal, (6, 11), (5, 7), softcap=0.7, scale=0.9
+        ),
+        "one-query": _tiled((3,), (3,), 1, 7),
+        "one-key": _tiled((3,), (3,), 5, 1),
+        "empty": _tiled((0, 3), (0, 3), 5, 7),
+        "empty-queries": _tiled((3,), (3,), 0, 7),
+    },
+    _flash_peer,
+)
+
+
+def merged(o1, lse1, o2, lse2):
+    o, lse = np.zeros(o1.shape), np.zeros(lse1.shape)
+    for at in np.ndindex(lse.shape):
+        e1, e2 = math.exp(lse1[at]), math.exp(lse2[at])
+        o[at] = (e1 * o1[at] + e2 * o2[at]) / (e1 + e2)
+        lse[at] = math.log(e1 + e2)
+    return o, lse
+
+
+spec(
+    "merge",
+    merged,
+    {
+        name: lambda r, s=s: call(
+            normal(r, s), normal(r, s[:-1]), normal(r, s), normal(r, s[:-1])
+        )
+        for name, s in {
+            "heads": (2, 3, 5, 7),
+            "one-head": (5, 7),
+            "one-query": (3, 1, 7),
+            "empty": (0, 5, 7),
+        }.items()
+    },
+    _merge_peer,
+)
+
+
+# The zoo
+
+
+def _fold(x, keys):
+    """Summed over the groups of query heads that share a key head."""
+    return x.reshape(*keys.shape[:-2], -1, *x.shape[-2:]).sum(-3)
+
+
+def _spread(keys, heads):
+    """Each key head, for every query head that reads it."""
+    return np.repeat(keys, heads[-1] // keys.shape[-3], -3) if heads else keys
+
+
+def _scores_slip(scale_q=True, slope=lambda t: 1 - t * t, fold=_fold):
+    def backward(g, s, q, k, scale, softcap=None):
+        heads = q.shape[:-2]
+        ds = g if softcap is None else g * slope(s / softcap)
+        dq = ds @ _spread(k, heads) * (scale if scale_q else 1)
+        return dq, fold(scale * ds.swapaxes(-1, -2) @ q, k)
+
+    return backward
+
+
+_first = lambda x, k: x.reshape(*k.shape[:-2], -1, *x.shape[-2:])[..., 0, :, :]  # noqa: E731
+_tiles = lambda x, k: x.reshape(*k.shape[:-3], -1, *k.shape[-3:]).sum(-4)  # noqa: E731
+for _tag, _slip, _case in (
+    ("scale-forgotten", _scores_slip(scale_q=False), "heads"),
+    ("first-of-the-group", _scores_slip(fold=_first), "grouped"),
+    ("head-modulo-groups", _scores_slip(fold=_tiles), "grouped"),
+    ("slope-forgotten", _scores_slip(slope=lambda t: 1), "softcap"),
+    ("slope-not-squared", _scores_slip(slope=lambda t: 1 - t), "softcap"),
+):
+    wrong("attention_scores", _tag, _slip, on=_case)
+
+
+def _average_slip(
+    centre=lambda p, dp: (p * dp).sum(-1, keepdims=True),
+    weights=True,
+    log=1.0,
+    before=lambda p, z: p if z is None else p * z,
+    after=lambda dp, z: dp if z is None else dp * z,
+):
+    def backward(g, y, s, v, mask=None, z=None):
+        (do, gp, gl), (_, p, _) = g, y
+        dpz = do @ _spread(v, s.shape[:-2]).swapaxes(-1, -2)
+        dp = after(dpz, z) + gp * weights
+        ds = p * (dp - centre(p, dp)) + log * p * gl[..., None]
+        dz = None if z is None else p * dpz
+        return ds, _fold(before(p, z).swapaxes(-1, -2) @ do, v), None, dz
+
+    return backward
+
+
+for _tag, _slip, _case in (
+    ("no-centre", _average_slip(centre=lambda p, dp: 0), "free"),
+    ("mean", _average_slip(lambda p, dp: dp.mean(-1, keepdims=True)), "mask"),
+    ("weights-forgotten", _average_slip(weights=False), "free"),
+    ("lse-forgotten", _average_slip(log=0.0), "free"),
+    ("lse-taken-away", _average_slip(log=-1.0), "mask"),
+    ("dropout-forgotten-in-dv", _average_slip(before=lambda p, z: p), "dropout"),
+    ("dropout-forgotten-in-ds", _average_slip(after=lambda dp, z: dp), "dropout"),
+):
+    wrong("attention_average", _tag, _slip, on=_case)
+
+
+def _flash_slip(
+    D=lambda do, o, gl: (do * o).sum(-1) - gl,
+    scale_k=True,
+    slope=lambda t: 1 - t * t,
+    fold=_fold,
+    column=lambda i, j, L, S: j - i + L - 1,
+    seen=lambda allowed: allowed,
+    tile=lambda ds: ds,
+):
+    """The right backward, dense, but for what is given."""
+
+    def backward(
+        g, y, q, k, v, offset=None, added=None, *, plan, scale, softcap=None
+    ):  # fmt: skip
+        (do, gl), (o, lse) = g, y
+        heads, L, S = q.shape[:-2], q.shape[-2], k.shape[-2]
+        K, V = _spread(k, heads), _spread(v, heads)
+        s = scale * q @ K.swapaxes(-1, -2)
+        t = None if softcap is None else np.tanh(s / softcap)
+        s = (s if t is None else softcap * t) + bias_of(s.shape, offset, added)
+        allowed = seen(attends(plan, heads, L, S))
+        p = np.where(allowed, np.exp(s - lse[..., None]), 0)
+        ds = tile(p * (do @ V.swapaxes(-1, -2) - D(do, o, gl)[..., None]))
+        dv = fold(p.swapaxes(-1, -2) @ do, v)
+        doffset = None
+        if offset is not None:
+            doffset = np.zeros((*heads, L + S - 1))
+            for i, j in np.ndindex(L, S):
+                doffset[..., column(i, j, L, S)] += ds[..., i, j]
+        dadded, ds = ds + 0, ds if t is None else ds * slope(t)
+        dk = fold(ds.swapaxes(-1, -2) @ q, k) * (scale if scale_k else 1)
+        return (
+            scale * ds @ K, dk, dv, doffset, dadded if added is not None else None
+        )  # fmt: skip
+
+    return backward
+
+
+def _first_tile(ds):
+    ds = ds.copy()
+    ds[..., 64:] = 0
+    return ds
+
+
+for _tag, _slip, _case in (
+    ("no-centre", _flash_slip(lambda do, o, gl: -gl), "one-tile"),
+    ("lse-forgotten", _flash_slip(lambda do, o, gl: (do * o).sum(-1)), "one-tile"),
+    ("lse-added", _flash_slip(lambda do, o, gl: (do * o).sum(-1) + gl), "one-tile"),
+    ("scale-forgotten", _flash_slip(scale_k=False), "one-tile"),
+    ("first-tile-alone", _flash_slip(tile=_first_tile), "more-keys"),
+    ("first-of-the-group", _flash_slip(fold=_first), "grouped"),
+    ("head-modulo-groups", _flash_slip(fold=_tiles), "grouped"),
+    ("mask-forgotten", _flash_slip(seen=lambda a: a | True), "causal"),
+    (
+        "mask-of-the-first-head",
+        _flash_slip(seen=lambda a: a[:1] | (a & False)),
+        "pairs",
+    ),
+    ("slope-forgotten", _flash_slip(slope=lambda t: 1), "softcap"),
+    (
+        "offset-transposed",
+        _flash_slip(column=lambda i, j, L, S: i - j + S - 1),
+        "offset",
+    ),
+    ("anti-diagonals", _flash_slip(column=lambda i, j, L, S: i + j), "offset"),
+):
+    wrong("flash_attention", _tag, _slip, on=_case)
+
+
+def _merge_slip(difference=lambda o_a, o, o_b: o_a - o, log=1.0, share=1.0):
+    def backward(g, y, o1, lse1, o2, lse2):
+        (g, gl), (o, lse) = g, y
+        w1, w2 = (np.exp(x - lse)[..., None] for x in (lse1, lse2))
+        gl = log * gl[..., None]
+        dlse1 = w1 * ((g * difference(o1, o, o2)).sum(-1, keepdims=True) + gl)
+        dlse2 = w2 * ((g * difference(o2, o, o1)).sum(-1, keepdims=True) + gl)
+        return share * w1 * g, dlse1[..., 0], share * w2 * g, dlse2[..., 0]
+
+    return backward
+
+
+for _tag, _slip in {
+    "output-for-difference": _merge_slip(lambda o_a, o, o_b: o_a),
+    "difference-to-the-other": _merge_slip(lambda o_a, o, o_b: o_a - o_b),
+    "lse-forgotten": _merge_slip(log=0.0),
+    "halves": _merge_slip(share=0.5),
+}.items():
+    wrong("merge", _tag, _slip, on="heads")
