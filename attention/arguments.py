@@ -176,10 +176,9 @@ def _with_heads(query, key, value, enable_gqa):
 def _number(name, x, positive=False):
     least = "a positive, finite number" if positive else "a finite number"
     if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, float, np.number)):
-        kind = type(x).__name__
+        hint = " To learn a scale, multiply the query by it." * (name == "scale")
         raise TypeError(
-            f"{NAME}: {name} is a {kind}; expected {least}, or None. To learn a scale, "
-            "multiply the query by it."
+            f"{NAME}: {name} is a {type(x).__name__}; expected {least}, or None.{hint}"
         )
     if not math.isfinite(x) or (positive and x <= 0):
         raise ValueError(f"{NAME}: {name} is {x}; expected {least}, or None.")

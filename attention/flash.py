@@ -122,7 +122,7 @@ def backward_twin(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     doffset = np.zeros((N, terms.offset.shape[1]), q.dtype) if offsets else None
     dadded = np.zeros((N, *terms.added.shape[1:]), q.dtype) if masks else None
-    D = (do * o).sum(-1) - dlse  # (N, L)
+    D = _dots(do, o, plan.size) - dlse  # (N, L)
     for n, h, i, j, allowed in _tiles(plan, N, L, H, S):
         s, slope = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         p = np.exp(s - m[n, i, None]) * share[n, i, None]
@@ -215,6 +215,18 @@ def _scores(q, k, terms, n, i, j, S):
         added = terms.added[terms.added_of[n]]
         s = s + (added[:, j] if len(added) == 1 else added[i, j])
     return s, slope
+
+
+def _dots(x, y, size):
+    """x_i . y_i for all i, rounded as the products of tiles are: (N, L).
+
+    So dp and D are equal, and not nearly so, where a query has one key.
+    """
+    dots = np.empty(x.shape[:-1], x.dtype)
+    for i in range(0, x.shape[1], size):
+        products = x[:, i : i + size] @ y[:, i : i + size].swapaxes(1, 2)
+        dots[:, i : i + size] = np.diagonal(products, axis1=1, axis2=2)
+    return dots
 
 
 def _distance(i, j, S):

@@ -82,10 +82,12 @@ def _mask_mod(mask_mod):
     if mask_mod is None:
         return
     if not callable(mask_mod):
+        other = "A BlockMask is block_mask"
+        if not isinstance(mask_mod, BlockMask):
+            other = "An array is attn_mask"
         raise TypeError(
             f"{NAME}: mask_mod is a {type(mask_mod).__name__}; expected a function of "
-            "(b, h, q_idx, kv_idx), or a mask of attention.masks. An array is "
-            "attn_mask=."
+            f"(b, h, q_idx, kv_idx), or a mask of attention.masks. {other}=."
         )
     is_mask = isinstance(mask_mod, masks.Mask)
     yield mask_mod if is_mask else masks.mask_mod(mask_mod)

@@ -134,11 +134,12 @@ def _dense(a):
     allowed = _dense_mask(a, s.shape)
     if a.score_mod is not None:
         s = _modified(a, s, allowed)
-    if a.offset is not None:
-        bias = toeplitz(a.offset, L, S)  # (H | 1, L, S)
-        s = s + (bias if s.ndim > 2 else bias[0])
-    if a.added is not None:
-        s = s + a.added
+    with np.errstate(invalid="ignore"):  # inf - inf: masked, or else NaN as it must be
+        if a.offset is not None:
+            bias = toeplitz(a.offset, L, S)  # (H | 1, L, S)
+            s = s + (bias if s.ndim > 2 else bias[0])
+        if a.added is not None:
+            s = s + a.added
     z = None
     if a.dropout_p > 0:
         z = dropout(np.ones(s.shape, s.dtype), a.dropout_p, rng=a.rng)

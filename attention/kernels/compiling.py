@@ -182,8 +182,8 @@ def _signature(types, function, char):
             readonly = not written and not field
             return types.Array(scalars[kind], axes, "C", readonly=readonly)
         if issubclass(parameter, tuple):  # a NamedTuple
-            fields = parameter.__annotations__.values()
-            return types.NamedTuple([declared(p, field=True) for p in fields], parameter)
+            fields = [declared(p, True) for p in parameter.__annotations__.values()]
+            return types.NamedTuple(fields, parameter)
         return scalars[parameter]
 
     return types.void(*map(declared, function.__annotations__.values()))
