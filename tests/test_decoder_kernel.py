@@ -37,7 +37,7 @@ def example(kind, dtype=np.float64, seed=0, *, B, L, S, E, H, M, A):
 def results(arrays, g, **options):
     """States, contexts, weights, and then all gradients."""
     out, backward = attention_gru.raw(*arrays, **options)
-    return [*out, *(d for d in backward(g, [True] * 12) if d is not None)]
+    return [*out, *(d for d in backward(g) if d is not None)]
 
 
 def compare(arrays, g, rtol, atol, **options):
@@ -117,7 +117,7 @@ def test_backward_in_the_other_backend(kind):
         with kernels.backend(first):
             _, backward = attention_gru.raw(*arrays)
         with kernels.backend(then):
-            got = [d for d in backward(g, [True] * 12) if d is not None]
+            got = [d for d in backward(g) if d is not None]
         for a, b in zip(got, want):
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 

@@ -19,6 +19,7 @@ from ..experiments import reversal as experiment
 from ..files import keep_earlier, make_folder, write_text
 from ..progress import Progress
 
+TRAINS = True  # see attention/__main__.py
 SUMMARY = ("preset", "decoder_init", "steps", "hidden", "batch", "seed")
 
 

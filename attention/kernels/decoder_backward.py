@@ -8,57 +8,70 @@ the keys belong to one example each, and so do their gradients.
 import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
-from .decoder import (
+from .decoder import add_weighted, additive_part, contiguous
+from .elementary import tanh
+from .gru import (
+    DEPTH,
     EXAMPLES,
     MULTIPLY_NS,
     TANH_NS,
-    add_weighted,
-    additive_part,
-    contiguous,
+    Sums,
+    add_up,
+    put,
+    step_back,
+    through_gates,
 )
-from .elementary import tanh
 from .pool import spread
-from .product import multiply
+from .product import aligned, multiply
 
 
 def backward(
     memory, keys, W_q, w_v, scale,
-    weight_ih, weight_hh, g, gates, states, weights, q,
+    weight_ih, weight_hh, bias_ih, bias_hh, g, fed, gates, states, weights, q,
 ):  # fmt: skip
-    """da (N, 4H), ds_0 (B, H), dmemory, dkeys, dq (L, B, A), dw_v (A,).
+    """dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q, dw_v.
 
     g   the gradients of states (B, L, H), contexts (B, L, M) and weights (B, L, S)
 
     The others are the arguments of the forward, and what it has made of them. None when
     NumPy's loop is to run.
     """
-    dtype = states.dtype
+    dtype, additive = states.dtype, w_v is not None
     loop = backward_loop.version(dtype)
     if loop is None:
         return None
-    (B, S, M), (L, _, H) = memory.shape, states[1:].shape
+    (L, B, I), (_, S, M), H = fed.shape, memory.shape, states.shape[2]  # noqa: E741
     W_q, w_v, scale = additive_part(W_q, w_v, scale, dtype)
-    da, ds = np.empty((L, B, 4 * H), dtype), np.empty((B, H), dtype)
+    dfed, ds = np.empty(fed.shape, dtype), np.zeros((B, H), dtype)
     dmemory, dkeys = np.empty(memory.shape, dtype), np.zeros(keys.shape, dtype)
     dq, dw = np.zeros_like(q), np.zeros((B, w_v.size), dtype)
+    sums = Sums(B, weight_ih, weight_hh, dtype)
     spread(
         loop,
-        -(-B // EXAMPLES),
-        L * B * (MULTIPLY_NS * 3 * H * (H + M) + 2 * TANH_NS * S * w_v.size),
-        *contiguous(dtype, *g, memory, keys, W_q, w_v, weight_ih, weight_hh),
+        sums.groups,
+        L * B * (MULTIPLY_NS * 6 * H * (H + I) + 2 * TANH_NS * S * w_v.size),
+        *contiguous(dtype, *g, memory, keys, W_q, w_v),
+        aligned(weight_ih, dtype),
+        aligned(weight_hh, dtype),
         scale,
+        fed,
         gates.reshape(4, L, B, H),
         states,
         weights.reshape(L, B, S),
         q,
-        da,
+        dfed,
         ds,
         dmemory,
         dkeys,
         dq,
         dw,
+        *sums.arrays,
     )
-    return da.reshape(L * B, 4 * H), ds, dmemory, dkeys, dq, dw.sum(0)
+    dW_q = dw_v = None
+    if additive:
+        dW_q = dq.reshape(L * B, w_v.size).T @ states[:L].reshape(L * B, H)
+        dw_v = dw.sum(0)
+    return dfed[:, :, : I - M], ds, dmemory, dkeys, *sums.gradients(), dW_q, dw_v
 
 
 @kernel
@@ -75,92 +88,92 @@ def backward_loop(
     weight_ih: reads(2),
     weight_hh: reads(2),
     scale: float,
+    fed: reads(3),
     gates: reads(4),
     states: reads(3),
     weights: reads(3),
     q: reads(3),
-    da: writes(3),
-    ds_0: writes(2),
+    dfed: writes(3),
+    ds: writes(2),
     dmemory: writes(3),
     dkeys: writes(3),
     dq: writes(3),
     dw: writes(2),
+    dW_ih: writes(3),
+    dW_hh: writes(3),
+    total: writes(2),
 ):
-    _, L, B, H = gates.shape
-    (_, S, M), A = memory.shape, w_v.size
-    E = weight_ih.shape[1] - M
-    zero = memory.dtype.type(0)
+    (_, L, B, H), (_, S, M), A = gates.shape, memory.shape, w_v.size
+    groups, _, I = dW_ih.shape  # noqa: E741
     dcs = np.empty((L, EXAMPLES, M), memory.dtype)
     des = np.empty((L, EXAMPLES, S), memory.dtype)
-    for item in range(start, stop):
-        b0 = item * EXAMPLES
-        b1 = min(b0 + EXAMPLES, B)
-        ds = ds_0[b0:b1]
-        for i in range(b1 - b0):
-            for h in range(H):
-                ds[i, h] = zero
-        for t in range(L - 1, -1, -1):
-            for b in range(b0, b1):
-                r, z, n, m = (
-                    gates[0, t, b],
-                    gates[1, t, b],
-                    gates[2, t, b],
-                    gates[3, t, b],
-                )
-                through_gates(
-                    ds_0[b], g_states[b, t], r, z, n, m, states[t, b], da[t, b]
-                )
-            da_t, dc = da[t, b0:b1], dcs[t, : b1 - b0]
-            multiply(ds, da_t[:, : 3 * H], weight_hh[:, :H], True)
-            # into n the context goes directly, not through m
-            multiply(dc, da_t[:, : 2 * H], weight_ih[: 2 * H, E:], False)
-            multiply(dc, da_t[:, 3 * H :], weight_ih[2 * H :, E:], True)
+    da = np.empty((DEPTH + EXAMPLES, 4 * H), memory.dtype)
+    x = np.empty((DEPTH + EXAMPLES, I), memory.dtype)
+    before = np.empty((DEPTH + EXAMPLES, H), memory.dtype)
+    for group in range(start, stop):
+        rows, more = 0, False
+        for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
+            b1 = min(b0 + EXAMPLES, B)
+            for t in range(L - 1, -1, -1):
+                for b in range(b0, b1):
+                    through_gates(
+                        ds[b], g_states[b, t],
+                        gates[0, t, b], gates[1, t, b], gates[2, t, b], gates[3, t, b],
+                        states[t, b], da[rows + b - b0],
+                    )  # fmt: skip
+                da_t = da[rows : rows + b1 - b0]
+                step_back(ds[b0:b1], dfed[t, b0:b1], da_t, weight_ih, weight_hh)
+                put(x, rows, fed[t, b0:b1])
+                put(before, rows, states[t, b0:b1])
+                rows += b1 - b0
+                if rows >= DEPTH:
+                    add_up(
+                        dW_ih[group], dW_hh[group], total[group],
+                        da[:rows], x[:rows], before[:rows], more,
+                    )  # fmt: skip
+                    rows, more = 0, True
+                for b in range(b0, b1):
+                    i = b - b0
+                    dc, de = dcs[t, i], des[t, i]
+                    through_score(
+                        dc, de, dfed[t, b, I - M :], g_contexts[b, t], g_weights[b, t],
+                        memory[b], weights[t, b], scale,
+                    )  # fmt: skip
+                    if A:
+                        additive_back(
+                            de, q[t, b], keys[b], w_v, dq[t, b], dkeys[b], dw[b]
+                        )
+                    else:
+                        add_weighted(ds[b], de, keys[b])
+                if A:
+                    multiply(ds[b0:b1], dq[t, b0:b1, :A], W_q[:, :H], True)
             for b in range(b0, b1):
                 i = b - b0
-                dc_b, g_b, de = dcs[t, i], g_contexts[b, t], des[t, i]
-                for h in range(M):
-                    dc_b[h] += g_b[h]
-                for j in range(S):
-                    h_j, dw_j = memory[b, j], zero
-                    for h in range(M):
-                        dw_j += dc_b[h] * h_j[h]
-                    de[j] = dw_j + g_weights[b, t, j]
-                softmax_back(de, weights[t, b], scale)
-                if A:
-                    additive_back(de, q[t, b], keys[b], w_v, dq[t, b], dkeys[b], dw[b])
+                multiply(dmemory[b], weights[:, b].T, dcs[:, i], False)  # over t
+                if A:  # w_v is the same factor in every term of the sum over t
+                    for j in range(S):
+                        dk_j = dkeys[b, j]
+                        for a in range(A):
+                            dk_j[a] *= w_v[a]
                 else:
-                    add_weighted(ds_0[b], de, keys[b])
-            if A:
-                multiply(ds, dq[t, b0:b1, :A], W_q[:, :H], True)
-        for b in range(b0, b1):
-            i = b - b0
-            multiply(dmemory[b], weights[:, b].T, dcs[:, i], False)  # summed over t
-            if A:  # w_v is the same factor in every term of the sum over t
-                for j in range(S):
-                    dk_j = dkeys[b, j]
-                    for a in range(A):
-                        dk_j[a] *= w_v[a]
-            else:
-                multiply(dkeys[b], des[:, i].T, states[:L, b], False)  # over t
+                    multiply(dkeys[b], des[:, i].T, states[:L, b], False)  # over t
+        add_up(
+            dW_ih[group], dW_hh[group], total[group],
+            da[:rows], x[:rows], before[:rows], more,
+        )  # fmt: skip
 
 
 @Helper
-def through_gates(ds, g, r, z, n, m, s, da):
-    """ds += g;  da = da_r, da_z, dm, da_n, as in ``gru``;  ds = ds z."""
-    one, H = s.dtype.type(1), s.size
-    da_r, da_z, dm, da_n = da[:H], da[H : 2 * H], da[2 * H : 3 * H], da[3 * H :]
-    for h in range(H):
-        ds[h] += g[h]
-    for h in range(H):
-        da_n[h] = ds[h] * (one - z[h]) * (one - n[h] * n[h])
-    for h in range(H):
-        dm[h] = da_n[h] * r[h]
-    for h in range(H):
-        da_r[h] = dm[h] * m[h] * (one - r[h])
-    for h in range(H):
-        da_z[h] = ds[h] * z[h] * (one - z[h]) * (s[h] - n[h])
-    for h in range(H):
-        ds[h] *= z[h]
+def through_score(dc, de, through_x, g_context, g_weights, memory, p, scale):
+    """dc, the gradient of the context, and de, that of the scores before the scale."""
+    for h in range(dc.size):
+        dc[h] = through_x[h] + g_context[h]
+    for j in range(de.size):
+        h_j, dp_j = memory[j], dc.dtype.type(0)
+        for h in range(dc.size):
+            dp_j += dc[h] * h_j[h]
+        de[j] = dp_j + g_weights[j]
+    softmax_back(de, p, scale)
 
 
 @Helper

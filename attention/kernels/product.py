@@ -8,12 +8,10 @@ that are not finite are added apart from the others, to those alone that met the
 import numpy as np
 
 from .compiling import Helper
-from .registers import COLUMNS, LANES, ROWS, Block
+from .registers import BESIDE, LANES, ROWS, Block
 
-block = Block(ROWS, whole=True)
-one_row = Block(1, whole=True)
-right_edge = Block(ROWS, whole=False)
-corner = Block(1, whole=False)
+four, three, two, one = (Block(ROWS, vectors) for vectors in (4, 3, 2, 1))
+edge, row, corner = Block(ROWS, None), Block(1, 1), Block(1, None)
 
 
 def weighted_sum(p, v):
@@ -32,23 +30,48 @@ def weighted_sum(p, v):
         return o
 
 
+def aligned(x, dtype):
+    """A copy of x, of that dtype, that begins where a vector of the processor may: at 64 bytes.
+
+    A vector that lies across the border of two such stretches is loaded twice; as the
+    second factor of a product a copy pays after some rows.
+    """
+    room = np.empty(x.size + 64 // dtype.itemsize, dtype)
+    start = -room.ctypes.data % 64 // dtype.itemsize
+    copy = room[start : start + x.size].reshape(x.shape)
+    copy[...] = x
+    return copy
+
+
 @Helper
 def multiply(c, a, b, add):
     """c += a @ b if ``add``, else c = a @ b;  c (M, N), a (M, K), b (K, N)."""
     M, N = c.shape
     whole_rows = M - M % ROWS
-    whole_columns = N - N % COLUMNS
-    for j in range(0, whole_columns, COLUMNS):
+    j = 0
+    while j < N:
+        left = (N - j) // LANES
+        # blocks of about equal width: a narrow one cannot keep the processor busy
+        blocks = max((left + BESIDE - 1) // BESIDE, 1)
+        vectors = (left + blocks - 1) // blocks
+        width = vectors * LANES if vectors else N - j
         for i in range(0, whole_rows, ROWS):
-            block(c, a, b, i, j, COLUMNS, add)
+            if vectors == 4:
+                four(c, a, b, i, j, width, add)
+            elif vectors == 3:
+                three(c, a, b, i, j, width, add)
+            elif vectors == 2:
+                two(c, a, b, i, j, width, add)
+            elif vectors == 1:
+                one(c, a, b, i, j, width, add)
+            else:
+                edge(c, a, b, i, j, width, add)
         for i in range(whole_rows, M):
-            one_row(c, a, b, i, j, COLUMNS, add)
-    for j in range(whole_columns, N, LANES):
-        width = min(LANES, N - j)
-        for i in range(0, whole_rows, ROWS):
-            right_edge(c, a, b, i, j, width, add)
-        for i in range(whole_rows, M):
-            corner(c, a, b, i, j, width, add)
+            for v in range(vectors):
+                row(c, a, b, i, j + v * LANES, LANES, add)
+            if not vectors:
+                corner(c, a, b, i, j, width, add)
+        j += width
 
 
 @Helper

@@ -39,20 +39,20 @@ class _Number(Helper):
 
 
 LANES = _Number(lambda lanes, beside: lanes)  # numbers in a vector
-COLUMNS = _Number(lambda lanes, beside: lanes * beside)  # in a whole block
+BESIDE = _Number(lambda lanes, beside: beside)  # vectors in the widest block
 
 
 class Block(Helper):
     """block(c, a, b, i, j, width, add), of so many rows and ``width`` columns.
 
-    whole   as many columns as fit into the registers, COLUMNS; otherwise at most LANES
+    vectors   width is so many vectors; None: it is less than one, the right edge
 
     a may have any strides. b and c are read along their last axis, where their numbers
     must lie side by side. c is added to if ``add``, else overwritten.
     """
 
-    def __init__(self, rows, whole):
-        self.rows, self.whole, self._compiled = rows, whole, {}
+    def __init__(self, rows, vectors):
+        self.rows, self.vectors, self._compiled = rows, vectors, {}
 
     def definition(self, c, a, b, i, j, width, add):
         product = a[i : i + self.rows] @ b[:, j : j + width]
@@ -62,15 +62,13 @@ class Block(Helper):
     def _compile(self, numba, char):
         if numba.config.DISABLE_JIT:
             return self.definition
-        vector, beside = _machine()
-        lanes = vector // BYTES[char]
-        if self.whole:
-            return _in_registers(self.rows, beside, lanes, ragged=False)
-        return _in_registers(self.rows, 1, lanes, ragged=True)
+        lanes = _machine()[0] // BYTES[char]
+        return _in_registers(self.rows, self.vectors, lanes)
 
 
-def _in_registers(rows, vectors, lanes, ragged):
+def _in_registers(rows, vectors, lanes):
     """The block as an intrinsic of numba: a function that writes LLVM instructions."""
+    ragged, vectors = vectors is None, vectors or 1
     from numba import types
     from numba.core import cgutils
     from numba.core.cgutils import ir

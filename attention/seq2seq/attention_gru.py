@@ -63,42 +63,24 @@ def attention_gru(
     )
     B, L, E = x.shape
     S, H, N = memory.shape[1], s0.shape[1], L * B
-    W_c, W_h = weight_ih[:, E:].T.copy(), weight_hh.T.copy()  # (M, 3H), (H, 3H)
     fed = np.empty((L, B, weight_ih.shape[1]), x.dtype)  # [x_t; c_t]
     fed[:, :, :E] = x.swapaxes(0, 1)
     gates = np.empty((4, N, H), x.dtype)  # r, z, n, m: rows in order of time
-    project(fed[:, :, :E].reshape(N, E), weight_ih[:, :E], bias_ih, out=gates[:3])
     states = np.empty((L + 1, B, H), x.dtype)
     states[0] = s0
     weights = np.empty((L, B, 1, S), x.dtype)
     asked = memory, keys, W_q, w_v, scale
-    run = W_c, W_h, bias_hh, lengths, fed, gates, states, weights
+    run = weight_ih, weight_hh, bias_ih, bias_hh, lengths, fed, gates, states, weights
     q = decoder.forward(*asked, *run)
     if q is None:
         q = _steps(*asked, *run)
 
-    def backward(g, needs):
-        run = weight_ih, weight_hh, g, gates, states, weights, q
-        each = decoder_backward.backward(*asked, *run)
-        if each is None:
-            each = _steps_back(*asked, *run)
-        da, ds, dmemory, dkeys, dq, dw_v = each
-        # what is left is one product for all steps
-        before = states[:L].reshape(N, H)  # s_{t-1}
-        dscore = None, None
-        if w_v is not None:
-            dscore = dq.reshape(N, len(w_v)).T @ before, dw_v
-        _, *dgru = gru_products(
-            da,
-            fed.reshape(N, fed.shape[2]),
-            before,
-            weight_ih,
-            bias_ih,
-            bias_hh,
-            (False, *needs[3:]),
-        )
-        dx = (da[:, : 3 * H] @ weight_ih[:, :E]).reshape(L, B, E).swapaxes(0, 1)
-        return dx, ds, dmemory, dkeys, *dgru, *dscore
+    def backward(g):
+        cell = weight_ih, weight_hh, bias_ih, bias_hh
+        run = *cell, g, fed, gates, states, weights, q
+        found = decoder_backward.backward(*asked, *run)
+        dx, *others = _steps_back(*asked, *run) if found is None else found
+        return dx.swapaxes(0, 1), *others
 
     outputs = states[1:], fed[:, :, E:], weights[:, :, 0]
     return tuple(each.swapaxes(0, 1) for each in outputs), backward
@@ -106,14 +88,18 @@ def attention_gru(
 
 def _steps(
     memory, keys, W_q, w_v, scale,
-    W_c, W_h, bias_hh, lengths, fed, gates, states, weights,
+    weight_ih, weight_hh, bias_ih, bias_hh, lengths, fed, gates, states, weights,
 ):  # fmt: skip
     """From the first step to the last: fill contexts, gates, states and weights.
 
     -> q (L, B, A), the queries W_q s_{t-1} of the additive score
     """
     L, B = weights.shape[:2]
-    contexts = fed[:, :, -memory.shape[2] :]
+    E = fed.shape[2] - memory.shape[2]
+    contexts = fed[:, :, E:]
+    # the large product over all steps first
+    project(fed[:, :, :E].reshape(L * B, E), weight_ih[:, :E], bias_ih, out=gates[:3])
+    W_c, W_h = weight_ih[:, E:].T, weight_hh.T  # (M, 3H), (H, 3H)
     q = np.empty((L, B, 0 if w_v is None else len(w_v)), fed.dtype)
     for t in range(L):
         s, rows = states[t], slice(t * B, (t + 1) * B)
@@ -131,11 +117,15 @@ def _steps(
 
 def _steps_back(
     memory, keys, W_q, w_v, scale,
-    weight_ih, weight_hh, g, gates, states, weights, q,
+    weight_ih, weight_hh, bias_ih, bias_hh, g, fed, gates, states, weights, q,
 ):  # fmt: skip
-    """From the last step to the first -> da, ds_0, dmemory, dkeys, dq, dw_v."""
+    """From the last step to the first: the gradients of all arguments, in their order.
+
+    But dx is (L, B, E), in order of time.
+    """
     L, B, _, S = weights.shape
     H, M = states.shape[2], memory.shape[2]
+    E = weight_ih.shape[1] - M
     g_states, g_contexts, g_weights = (each.swapaxes(0, 1) for each in g)
     da = gru_slopes(gates, states[:L].reshape(L * B, H))  # and da once multiplied by ds
     W = _to_state_and_context(weight_hh, weight_ih[:, -M:])  # (4H, H + M)
@@ -164,7 +154,13 @@ def _steps_back(
     if w_v is None:  # dk_j = sum_t de_tj q_t with q_t = scale * s_{t-1}
         dkeys = scale * (de[:, :, 0].transpose(1, 2, 0) @ states[:L].swapaxes(0, 1))
     dmemory = weights[:, :, 0].transpose(1, 2, 0) @ dc.swapaxes(0, 1)  # sum over t
-    return da, ds, dmemory, dkeys, dq, dw_v
+    # what is left is one product for all steps
+    before, needs = states[:L].reshape(L * B, H), (True,) * 4  # s_{t-1}
+    rows = da, fed.reshape(L * B, E + M), before
+    dfed, *dcell = gru_products(*rows, weight_ih, bias_ih, bias_hh, needs)
+    dx = dfed.reshape(L, B, E + M)[:, :, :E]
+    dW_q = None if w_v is None else dq.reshape(L * B, len(w_v)).T @ before
+    return dx, ds, dmemory, dkeys, *dcell, dW_q, dw_v
 
 
 def _to_state_and_context(weight_hh, W_c):

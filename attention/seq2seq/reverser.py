@@ -18,6 +18,7 @@ from minigrad import nn
 
 from ..tasks.reversal import PAD, SOS, VOCABULARY
 from .attention_gru import attention_gru
+from .encoder_gru import EncoderGRU
 
 KINDS = ("additive", "dot", "general", "scaled")
 
@@ -52,7 +53,7 @@ class Reverser(nn.Module):
         self.decoder_init, self.mask_padding = decoder_init, mask_padding
         self.embed_source = nn.Embedding(vocabulary, embedding, PAD, rng=rng)
         self.embed_target = nn.Embedding(vocabulary, embedding, PAD, rng=rng)
-        self.encoder = nn.GRU(embedding, hidden, rng=rng)
+        self.encoder = EncoderGRU(embedding, hidden, rng=rng)
         self.decoder = nn.GRUCell(embedding + hidden, hidden, rng=rng)
         self.output = nn.Linear(2 * hidden, vocabulary, rng=rng)
         if kind == "general":

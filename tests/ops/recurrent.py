@@ -192,9 +192,10 @@ _slips = {
     "lstm": _everywhere
     + ["output-not-squashed", "cell-path-lost", "forget-gate-of-the-new-cell"],
 }
-for _kind in CELLS:
+LAYERS = {"gru": "gru", "lstm": "lstm", "encoder_gru": "gru"}  # by name: their cell
+for _name, _kind in LAYERS.items():
     spec(
-        _kind,
+        _name,
         _over_time(_kind)[0],
         {
             "plain": _layer(_kind),
@@ -209,6 +210,13 @@ for _kind in CELLS:
         },
         _peer(_kind)[0],
     )
+    for _slip in [*_slips[_kind], "written-not-added"]:
+        wrong(_name, _slip, _over_time(_kind, _slip)[1], on="narrow")
+    leaking = _over_time(_kind, "padding-leaks")[1]
+    wrong(_name, "padding-leaks", leaking, on="narrow-lengths")
+    if _kind == "gru":
+        wrong(_name, "biases-shared", _over_time("gru", "biases-shared")[1], "narrow")
+for _kind in CELLS:
     spec(
         f"{_kind}_cell",
         _one_step(_kind)[0],
@@ -221,17 +229,9 @@ for _kind in CELLS:
         _peer(_kind)[1],
     )
     for _slip in _slips[_kind]:
-        wrong(_kind, _slip, _over_time(_kind, _slip)[1], on="narrow")
         wrong(f"{_kind}_cell", _slip, _one_step(_kind, _slip)[1], on="plain")
-    wrong(
-        _kind, "written-not-added", _over_time(_kind, "written-not-added")[1], "narrow"
-    )
-    wrong(
-        _kind, "padding-leaks", _over_time(_kind, "padding-leaks")[1], "narrow-lengths"
-    )
-wrong("gru", "biases-shared", _over_time("gru", "biases-shared")[1], on="narrow")
 
 RIGHT_BACKWARDS = {
-    **{kind: _over_time(kind)[1] for kind in CELLS},
+    **{name: _over_time(kind)[1] for name, kind in LAYERS.items()},
     **{f"{kind}_cell": _one_step(kind)[1] for kind in CELLS},
 }

@@ -1,0 +1,107 @@
+"""The compiled GRU equals ``minigrad.gru``, the same bits on any number of threads."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention import kernels
+from attention.seq2seq.encoder_gru import EncoderGRU, encoder_gru
+from minigrad import nn
+from minigrad.ops.recurrent import gru
+
+pytest.importorskip("numba")
+
+NAMES = "output h_n x h0 weight_ih weight_hh bias_ih bias_hh".split()
+# more examples than one group has, more rows than are summed at a time, no multiples
+SIZES = [(3, 5, 7, 11), (37, 9, 5, 70), (150, 4, 3, 8), (1, 1, 2, 3)]
+
+
+def example(B, T, I, H, dtype=np.float64, seed=0):  # noqa: E741
+    rng = np.random.default_rng(seed)
+    shapes = (B, T, I), (B, H), (3 * H, I), (3 * H, H), (3 * H,), (3 * H,)
+    arrays = [0.4 * rng.standard_normal(s) for s in (*shapes, (B, T, H), (B, H))]
+    arrays = [a.astype(dtype) for a in arrays]
+    return arrays[:6], arrays[6:], rng.integers(1, T + 1, B)
+
+
+def results(op, arrays, g, lengths, reverse):
+    out, backward = op.raw(*arrays, lengths, reverse)
+    return [*out, *backward([each.copy() for each in g], [True] * 6)]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_it_equals_minigrads(sizes, padded, reverse):
+    arrays, g, lengths = example(*sizes)
+    lengths = lengths if padded else None
+    with kernels.backend("numba"):
+        got = results(encoder_gru, arrays, g, lengths, reverse)
+    want = results(gru, arrays, g, lengths, reverse)
+    for name, a, b in zip(NAMES, got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11, err_msg=name)
+
+
+def test_numpys_backend_gives_minigrads_very_bits():
+    arrays, g, lengths = example(*SIZES[0])
+    with kernels.backend("numpy"):
+        got = results(encoder_gru, arrays, g, lengths, False)
+    for a, b in zip(got, results(gru, arrays, g, lengths, False), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    arrays, g, lengths = example(*SIZES[1], dtype=np.float32)
+    before, found = kernels.threads(), []
+    try:
+        for n in 1, 2, 3, 8:
+            kernels.threads(n)
+            found.append(results(encoder_gru, arrays, g, lengths, False))
+    finally:
+        kernels.threads(before)
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_padding_stays_in_padding(reverse):
+    arrays, g, lengths = example(*SIZES[1])
+    want = results(encoder_gru, arrays, g, lengths, reverse)
+    padding = np.arange(SIZES[1][1]) >= lengths[:, None]
+    arrays[0][padding] = np.nan
+    g[0][padding] = np.nan
+    for a, b in zip(results(encoder_gru, arrays, g, lengths, reverse), want):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_it_is_as_exact_as_minigrads_in_float32():
+    """At most 2 times its error forward, 3 times in the gradients."""
+    arrays, g, lengths = example(*SIZES[1], dtype=np.float32)
+    doubles = [[a.astype(float) for a in each] for each in (arrays, g)]
+    exact = results(gru, *doubles, lengths, False)
+    ours = results(encoder_gru, arrays, g, lengths, False)
+    theirs = results(gru, arrays, g, lengths, False)
+    for name, a, b, c in zip(NAMES, ours, theirs, exact, strict=True):
+        assert a.dtype == np.float32
+        limit = 2 if name in ("output", "h_n") else 3
+        error, plain = (np.sqrt(np.mean((each - c) ** 2)) for each in (a, b))
+        assert error <= limit * plain, name
+
+
+def test_the_layer_takes_the_same_weights():
+    ours = EncoderGRU(5, 7, num_layers=2, bidirectional=True)
+    theirs = nn.GRU(5, 7, num_layers=2, bidirectional=True)
+    theirs.load_state_dict(ours.state_dict())
+    x = np.random.default_rng(0).standard_normal((4, 6, 5)).astype(np.float32)
+    for a, b in zip(ours(x, lengths=[6, 1, 3, 4]), theirs(x, lengths=[6, 1, 3, 4])):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_message_names_the_operation():
+    arrays, _, _ = example(*SIZES[0])
+    with pytest.raises(ValueError, match=r"encoder_gru: lengths must hold one length"):
+        encoder_gru(*map(mg.Tensor, arrays), lengths=[1, 2])
+    arrays[3] = arrays[3][:-1]
+    with pytest.raises(ValueError, match=r"encoder_gru: weight_hh must have shape"):
+        encoder_gru(*map(mg.Tensor, arrays))
