@@ -12,8 +12,12 @@ NUMBA_DISABLE_JIT=1, NumPy's twins run and everything is only slower.
 
     softmax.py      masked softmax, forward and backward: loops and twin
     additive.py     the additive score, forward and backward: loops and twin
+    gru.py, of which minigrad/ops/recurrent.py is the twin
+                    all steps of a GRU
     decoder.py, decoder_backward.py, of which seq2seq/attention_gru.py is the twin
                     all steps of a GRU decoder with attention
+    linear.py, linear_backward.py, of which linear_scan.py is the twin
+                    linear attention in chunks
     tiled_forward.py, tiled_backward.py, of which flash.py is the twin
                     attention without a matrix of scores, tile by tile
     tile.py         what is done to one tile of scores
