@@ -4,6 +4,8 @@ scores.py, softmax.py     how well a key suits a query; scores into weights
 attend.py                 the template that joins them
 layers.py                 the same with learned scores
 sdpa.py, flash.py         exact attention under torch's arguments; tile by tile
+multihead.py, kv_cache.py heads side by side; keys and values kept for decoding
+linear.py                 attention in linear time, and its state for decoding
 local.py, coverage.py     windows that move; a memory of what was attended to
 gaussian.py, steps.py     kernel regression; Luong's and Bahdanau's decoder step
 masks, block_mask.py      who may attend to whom, as an algebra; the same in tiles
@@ -16,7 +18,9 @@ from .attend import attend
 from .block_mask import BlockMask
 from .coverage import CoverageAttention, coverage_loss
 from .curves import accuracy_bars, loss_curves
+from .flash import merge
 from .gaussian import gaussian
+from .kv_cache import FixedKVCache, KVCache
 from .layers import (
     AdditiveAttention,
     DotProductAttention,
@@ -24,8 +28,10 @@ from .layers import (
     LuongAttention,
     ProjectedKeys,
 )
+from .linear import LinearAttentionState, elu_plus_one, linear_attention
 from .local import LocalAttention
 from .mask_plots import show_masks
+from .multihead import MultiHeadAttention
 from .plots import alignment_heatmap, show_heatmaps
 from .positions import (
     DynamicNTKScaling,
@@ -45,6 +51,7 @@ from .scores import additive, concat, dot, general, scaled_dot
 from .sdpa import scaled_dot_product_attention
 from .softmax import masked_softmax
 from .steps import BahdanauStep, LuongStep
+from .torch_state import load_torch_state, torch_state
 
 __all__ = [
     "masked_softmax",
@@ -55,6 +62,15 @@ __all__ = [
     "concat",
     "attend",
     "scaled_dot_product_attention",
+    "merge",
+    "linear_attention",
+    "LinearAttentionState",
+    "elu_plus_one",
+    "MultiHeadAttention",
+    "KVCache",
+    "FixedKVCache",
+    "torch_state",
+    "load_torch_state",
     "DotProductAttention",
     "GeneralAttention",
     "AdditiveAttention",
