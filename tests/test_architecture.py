@@ -17,7 +17,7 @@ PACKAGES = ("minigrad", "attention", "lessons")
 FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
 THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
 PICTURES = {"figures.py", "plots.py", "picture.py"}  # may import matplotlib, late
-PEER = {"benchmark.py"}  # may use torch, in a function, where there is one
+PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {
     "minigrad", "attention", "lessons", "tests", "setup.cfg", "pyproject.toml",
     "README.md", ".gitignore", ".ci", "LICENSE",

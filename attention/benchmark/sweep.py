@@ -1,0 +1,141 @@
+"""Time and memory of each variant against n, the tokens: one head, forward."""
+
+import statistics
+
+import numpy as np
+
+from minigrad import Tensor, no_grad
+
+from .. import kernels
+from ..ledger import ledger
+from ..ledger_table import call_of, inputs, options_of
+from .timing import as_arrays, peak_memory, rotated, timed
+
+VARIANTS = ("dense", "tiled", "window", "bigbird", "linear", "additive")
+LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16_384)
+WIDTH = 64
+MOST = 1.2e9  # bytes that a variant may be predicted to take
+
+
+def sweep(quick, say=lambda text: None, lengths=LENGTHS, seconds=None, rounds=None):
+    """{variant: {"n", "seconds", "least", "bytes"} or {"missing": why}}: lists.
+
+    A variant stops where the next n would take it more than ``seconds`` a call, or more
+    memory than there may be. All that are left at an n are timed in turn.
+    """
+    rounds = rounds or (3 if quick else 5)
+    seconds = seconds or (0.5 if quick else 3.0)
+    found = {
+        name: {"n": [], "seconds": [], "least": [], "bytes": []} for name in VARIANTS
+    }
+    for n in lengths:
+        calls = {}
+        for name in VARIANTS:
+            record = found[name]
+            if "missing" in record or not _goes_on(name, n, record, seconds):
+                continue
+            say(f"{name}, n={n}, first call")
+            try:
+                calls[name] = _call(name, n)
+                as_arrays(calls[name]())
+            except Exception as problem:
+                found[name] = {"missing": f"{type(problem).__name__}: {problem}"}
+                calls.pop(name, None)
+        times = {name: [] for name in calls}
+        for turn in range(rounds):
+            for name in rotated(calls, turn):
+                say(f"{name}, n={n}")
+                times[name].append(timed(calls[name]))
+        for name, call in calls.items():
+            found[name]["n"].append(n)
+            found[name]["seconds"].append(statistics.median(times[name]))
+            found[name]["least"].append(min(times[name]))
+            found[name]["bytes"].append(peak_memory(call, traced=True))
+    return found
+
+
+def _goes_on(name, n, record, seconds):
+    if ledger(name, L=n, E=WIDTH, **options_of(name)).extra_bytes > MOST:
+        return False
+    if not record["n"]:
+        return True
+    power = 2 if name in ("dense", "tiled", "additive") else 1
+    return record["least"][-1] * 2**power <= seconds
+
+
+def _call(name, n):
+    sizes = dict(L=n, S=n, E=WIDTH, Ev=WIDTH, A=WIDTH)
+    q, k, v, parameters = inputs(name, dtype=np.float32, **sizes)
+    q, k, v, *parameters = map(Tensor, (q, k, v, *parameters))
+    inner = call_of(name, n, q, k, v, parameters)
+
+    def call():
+        with no_grad(), kernels.backend(kernels.backend()):
+            found = inner()
+        return found[0] if isinstance(found, tuple) else found
+
+    return call
+
+
+def figure(found, path=None):
+    """Draw what ``sweep`` found, time and memory side by side; return the Figure."""
+    from ..figures import new_figure, save
+
+    picture = new_figure((10, 4.8))
+    panels = picture.subplots(1, 2)
+    drawn = {name: x for name, x in found.items() if x.get("n")}
+    for panel, what, label, unit in (
+        (panels[0], "seconds", "time of one call (ms)", 1e-3),
+        (panels[1], "bytes", "peak memory beyond the inputs (MB)", 1e6),
+    ):
+        for name, record in drawn.items():
+            n, y = np.array(record["n"]), np.array(record[what], float) / unit
+            shown = y > 0  # a high-water mark may not have moved
+            colour, marker = STYLES[name]
+            panel.plot(n[shown], y[shown], color=colour, marker=marker, label=name)
+        panel.set_xscale("log", base=2)
+        panel.set_yscale("log")
+        panel.set_xlabel("n, queries and keys")
+        panel.set_ylabel(label)
+        ticks = sorted({n for record in drawn.values() for n in record["n"]})
+        panel.set_xticks(ticks, map(str, ticks))
+        panel.grid(alpha=0.25)
+        panel.spines[["top", "right"]].set_visible(False)
+        _guides(panel, drawn)
+    panels[0].set_title("What does a longer sequence cost in time?")
+    panels[1].set_title("... and in memory?")
+    handles, labels = panels[0].get_legend_handles_labels()
+    picture.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    return save(picture, path)
+
+
+STYLES = {
+    "dense": ("#E69F00", "o"),
+    "tiled": ("#CC79A7", "s"),
+    "window": ("#009E73", "^"),
+    "bigbird": ("#56B4E9", "v"),
+    "linear": ("#000000", "D"),
+    "additive": ("#0072B2", "x"),
+}  # Okabe and Ito's colours
+
+
+def _guides(panel, drawn):
+    """Two faint lines for the eye: what grows with n, and what grows with n^2."""
+    lengths = [n for record in drawn.values() for n in record["n"]]
+    if not lengths:
+        return
+    n = np.array([min(lengths), max(lengths)], float)
+    low, high = panel.get_ylim()
+    for power, name in ((1, "n"), (2, "n²")):
+        y = low * 1.6 * (n / n[0]) ** power
+        panel.plot(n, y, color="#999999", linewidth=0.8, linestyle=":", zorder=0)
+        at = min(n[1], n[0] * (high / low / 2.4) ** (1 / power))
+        panel.annotate(
+            name,
+            (at, low * 1.6 * (at / n[0]) ** power),
+            color="#777777",
+            xytext=(-4, 4),
+            textcoords="offset points",
+            ha="right",
+        )
+    panel.set_ylim(low, high)
