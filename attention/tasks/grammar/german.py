@@ -1,0 +1,156 @@
+"""German: gender and case, and the verb in two places.
+
+    main clause     first | finite verb | ...   middle   ... | the rest of the verb
+                    heute   ruft   der mann die frau nicht     an
+    subordinate     conjunction | subject  middle | the rest of the verb | finite verb
+                    weil   er die frau heute nicht     angerufen   hat
+
+The middle, in this order: pronoun, time, indirect object, direct object, nicht, place.
+Where the subject follows the verb, and is no pronoun itself, a pronoun in the dative
+comes before it: heute hilft ihm die frau.
+
+Of the five tenses of English three are left: what he saw and what he has seen, he hat
+gesehen. "Not a" is one word: kein.
+"""
+
+from .pairs import word
+
+# after m, f, n and the plural
+THE = {
+    "nominative": ("der", "die", "das", "die"),
+    "accusative": ("den", "die", "das", "die"),
+    "dative": ("dem", "der", "dem", "den"),
+}
+# einem, keinem: the endings of ein and kein
+A = {
+    "nominative": ("", "e", "", "e"),
+    "accusative": ("en", "e", "", "e"),
+    "dative": ("em", "er", "em", "en"),
+}
+# an adjective's after an article that shows the case, and after ein and kein
+WEAK = {
+    "nominative": ("e", "e", "e", "en"),
+    "accusative": ("en", "e", "e", "en"),
+    "dative": ("en", "en", "en", "en"),
+}
+MIXED = {
+    "nominative": ("er", "e", "es", "en"),
+    "accusative": ("en", "e", "es", "en"),
+    "dative": ("en", "en", "en", "en"),
+}
+CASES = ("nominative", "accusative", "dative")
+HELPERS = {
+    "perfect": ("hat", "haben"),
+    "past": ("hat", "haben"),
+    "future": ("wird", "werden"),
+    "can": ("kann", "können"),
+}
+
+
+def sentence(s, lexicon):
+    """The words of a Sentence, commas and full stop included."""
+    end = [word(".", (s, "end"))]
+    if s.other is None:
+        return clause(s.main, lexicon) + end
+    other = [word(s.conjunction.target, (s, "conjunction"))]
+    other += clause(s.other, lexicon, "verb last")
+    if s.other_first:  # it is the first constituent: the verb follows at once
+        comma = word(",", (s, "comma"))
+        return [*other, comma, *clause(s.main, lexicon, "verb first"), *end]
+    # English has no comma here: it belongs to the conjunction that it announces
+    return [*clause(s.main, lexicon), word(",", (s, "conjunction")), *other, *end]
+
+
+def clause(c, lexicon, order="verb second"):
+    """The words of a Clause: the verb second, or first, or last."""
+    time = []
+    if c.time is not None:
+        time = [
+            word(text, (c, "time", i)) for i, text in enumerate(c.time.target.split())
+        ]
+    subject, pronoun = phrase(c.subject, "nominative"), pronoun_object(c)
+    middle = noun_objects(c) + place(c, lexicon)
+    if not c.time_first:
+        middle = time + middle
+    finite, rest = verb(c)
+    if order == "verb last":
+        if rest and rest[0].text == c.verb.prefix:  # an + ruft: one word again
+            finite, rest = word(c.verb.prefix + finite.text, *finite.meanings), []
+        return [*subject, *pronoun, *middle, *rest, finite]
+    if order == "verb second" and not c.time_first:
+        return [*subject, finite, *pronoun, *middle, *rest]
+    if not c.subject.is_pronoun and (c.recipient or c.verb.indirect):
+        subject, pronoun = pronoun, subject  # heute hilft ihm die frau
+    first = time if c.time_first else []
+    return [*first, finite, *subject, *pronoun, *middle, *rest]
+
+
+def pronoun_object(c):
+    """The object that is a pronoun, which comes before everything; there is but one."""
+    if c.recipient is not None and c.recipient.is_pronoun:
+        return phrase(c.recipient, "dative")
+    if c.object is not None and c.object.is_pronoun:
+        return phrase(c.object, "dative" if c.verb.indirect else "accusative")
+    return []
+
+
+def noun_objects(c):
+    """The objects that are no pronouns, and what makes them, or the verb, negative."""
+    words, no = [], (c, "not")
+    if c.recipient is not None and not c.recipient.is_pronoun:
+        words += phrase(c.recipient, "dative", (c, "to"))  # the dative says "to"
+    if c.object is not None and not c.object.is_pronoun:
+        case = "dative" if c.verb.indirect else "accusative"
+        if c.negative and c.object.article == "a":
+            return words + phrase(c.object, case, no, ein="kein")
+        words += phrase(c.object, case)
+    return words + [word("nicht", no)] if c.negative else words
+
+
+def place(c, lexicon):
+    """Where: in dem is im."""
+    if c.place is None:
+        return []
+    preposition = lexicon.prepositions[c.place.head.preposition]
+    first, article, *others = [
+        word(preposition, (c, "place")),
+        *phrase(c.place, "dative"),
+    ]
+    if article.text == "dem":
+        return [word("im", *first.meanings, *article.meanings), *others]
+    return [first, article, *others]
+
+
+def phrase(p, case, *meanings, ein="ein"):
+    """A noun phrase or a pronoun in a case; its first word carries ``meanings`` too."""
+    if p.is_pronoun:
+        form = p.head.target.split()[CASES.index(case)]
+        return [word(form, (p, "noun"))]
+    column = 3 if p.plural else "mfn".index(p.gender)
+    if p.article == "the":
+        article, endings = THE[case][column], WEAK
+    else:
+        article, endings = ein + A[case][column], MIXED
+    noun = p.head.target
+    if case == "dative" and p.head.dative:
+        noun = p.head.dative
+    return [
+        word(article, (p, "article"), *meanings),
+        *(word(a.target + endings[case][column], (p, a)) for a in p.adjectives),
+        word(noun, (p, "noun")),
+    ]
+
+
+def verb(c):
+    """The finite verb, and a list of what stands at the end of a main clause."""
+    third, plural, participle = c.verb.target.split()
+    number = int(c.subject.plural)
+    helper, meaning = (c, "helper"), (c, "verb")
+    if c.tense == "present":
+        rest = [word(c.verb.prefix, meaning)] if c.verb.prefix else []
+        return word((third, plural)[number], meaning), rest
+    if c.tense in ("perfect", "past"):
+        forms = ("ist", "sind") if c.verb.sein else HELPERS["perfect"]
+        return word(forms[number], helper), [word(participle, meaning)]
+    infinitive = c.verb.prefix + plural
+    return word(HELPERS[c.tense][number], helper), [word(infinitive, meaning)]

@@ -1,0 +1,299 @@
+"""Splitting and batching: every pair once, none where it should not be, repeatable."""
+
+import numpy as np
+import pytest
+
+from attention.tasks.batch import EOS, PAD, SOS, Stream, assemble
+from attention.tasks.batching import Batches, Split, in_order, split
+
+
+def example_pairs(n=203, longest=30, seed=0):
+    """Pairs of ids, each source begins with ids that say which it is."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for i in range(n):
+        lengths = rng.integers(1, longest + 1, 2)
+        source, target = (rng.integers(4, 50, k) for k in lengths)
+        pairs.append((np.append(source, 100 + i), np.append(target, 100 + i)))
+    return pairs
+
+
+def unpadded(batch):
+    """[(source, target)] of a batch, by a plain loop, with all that must hold in it."""
+    rows = []
+    for b in range(len(batch.source)):
+        n = batch.lengths[b]
+        source, target = batch.source[b, :n], batch.target_out[b].tolist()
+        assert (batch.source[b, n:] == PAD).all() and (source != PAD).all()
+        end = target.index(EOS)
+        assert target[end + 1 :] == [PAD] * (len(target) - end - 1)
+        fed = [SOS, *target[:end], *[PAD] * (len(target) - end - 1)]
+        assert batch.target_in[b].tolist() == fed
+        assert batch.target_lengths[b] == end + 1
+        rows.append((source.tolist(), target[:end]))
+    assert batch.source.shape[1] == batch.lengths.max()
+    assert batch.target_out.shape[1] == batch.target_lengths.max()
+    for x in (batch.source, batch.lengths, batch.target_in, batch.target_out):
+        assert x.dtype == np.int64
+    return rows
+
+
+def listed(pairs):
+    return [(s.tolist(), t.tolist()) for s, t in pairs]
+
+
+@pytest.mark.parametrize("size, window", [(16, 50), (16, 3), (16, 1), (203, 2), (1, 5)])
+def test_an_epoch_holds_every_pair_once(size, window):
+    pairs = example_pairs()
+    batches = Batches(pairs, size, seed=1, window=window)
+    assert batches.per_epoch == -(-203 // size)
+    for epoch in (0, 1):
+        seen = []
+        for i in range(batches.per_epoch):
+            rows = unpadded(batches[epoch * batches.per_epoch + i])
+            assert len(rows) in (size, 203 % size)
+            seen += rows
+        assert sorted(seen) == sorted(listed(pairs))
+
+
+def same(a, b):
+    return all((getattr(a, k) == getattr(b, k)).all() for k in vars(a))
+
+
+def test_batch_i_depends_on_the_seed_and_i_alone():
+    pairs = example_pairs()
+    stream, again = Batches(pairs, 16, seed=3), Batches(pairs, 16, seed=3)
+    in_turn = [stream[i] for i in range(60)]
+    for i in (59, 0, 13, 12, 26, 59, 1):
+        assert same(again[i], in_turn[i]), i
+    kept = {batch.source.tobytes() for batch in in_turn}
+    assert len(kept) == 60  # epochs differ, though the window holds all pairs
+    other = Batches(pairs, 16, seed=4)
+    assert other[0].source.tobytes() not in kept
+
+
+def test_changing_a_batch_changes_no_other():
+    pairs = example_pairs()
+    batches = Batches(pairs, 16, seed=3)
+    before = batches[5].source.copy()
+    batches[5].source[:] = 9
+    pairs[0][0][:] = 9
+    assert (batches[5].source == before).all()
+
+
+def padding(batches):
+    total = used = 0
+    for i in range(batches.per_epoch):
+        total += batches[i].source.size
+        used += batches[i].lengths.sum()
+    return 1 - used / total
+
+
+def test_the_wider_the_window_the_less_is_padded():
+    pairs = example_pairs(2000)
+    shares = [padding(Batches(pairs, 16, seed=1, window=w)) for w in (1, 4, 12, 50)]
+    assert shares == sorted(shares, reverse=True)
+    # unsorted, a row of mean length 16.5 stands in one of nearly 31
+    assert shares[0] > 0.4 and shares[3] < 0.05
+
+
+def test_short_and_long_batches_come_mixed():
+    batches = Batches(example_pairs(2000), 16, seed=1, window=1000)
+    widths = [batches[i].source.shape[1] for i in range(batches.per_epoch)]
+    rank = np.corrcoef(widths, np.arange(len(widths)))[0, 1]
+    assert abs(rank) < 0.3 and widths[0] != min(widths)
+
+
+def test_in_order_lines_up_with_the_pairs():
+    pairs = example_pairs(37)
+    batches = list(in_order(pairs, 10))
+    assert [len(b.lengths) for b in batches] == [10, 10, 10, 7]
+    assert [row for b in batches for row in unpadded(b)] == listed(pairs)
+
+
+def test_lists_of_ids_will_do():
+    (batch,) = in_order([([4, 5], [6]), ([7], [8, 9, 10])], 5)
+    assert batch.source.tolist() == [[4, 5], [7, 0]]
+    assert batch.lengths.tolist() == [2, 1]
+    assert batch.target_in.tolist() == [[1, 6, 0, 0], [1, 8, 9, 10]]
+    assert batch.target_out.tolist() == [[6, 2, 0, 0], [8, 9, 10, 2]]
+
+
+def test_assemble_ignores_what_is_beyond_the_length():
+    dirty = np.array([[4, 9, 9], [5, 6, 9]])
+    batch = assemble(dirty, np.array([1, 2]), dirty[:, :2], np.array([1, 0]))
+    assert batch.source.tolist() == [[4, 0, 0], [5, 6, 0]]
+    assert batch.target_in.tolist() == [[1, 4, 0], [1, 0, 0]]
+    assert batch.target_out.tolist() == [[4, 2, 0], [2, 0, 0]]
+
+
+# splitting
+
+
+def sentences(n=200):
+    return [(f"s{i}", f"t{i}") for i in range(n)]
+
+
+def test_split_loses_nothing_and_repeats_itself():
+    pairs = sentences()
+    parts = split(pairs, seed=1)
+    sizes = [len(parts.train), len(parts.validation), len(parts.test)]
+    assert sizes == [160, 20, 20]
+    assert sorted(parts.train + parts.validation + parts.test) == sorted(pairs)
+    assert split(pairs, seed=1) == parts != split(pairs, seed=2)
+    assert parts.test == sorted(parts.test, key=pairs.index)  # in their order
+    assert parts.test != pairs[:20]
+
+
+def test_no_source_stands_in_two_parts():
+    pairs = [(f"s{i % 60}", f"t{i}") for i in range(200)]
+    for form in (pairs, [(s.split(), t.split()) for s, t in pairs]):
+        parts = split(form, seed=1, validation=0.2, test=0.2)
+        sources = [
+            {str(s) for s, _ in part}
+            for part in (parts.train, parts.validation, parts.test)
+        ]
+        assert not sources[0] & sources[1] and not sources[0] & sources[2]
+        assert not sources[1] & sources[2]
+        assert sum(map(len, sources)) == 60
+        assert 40 <= len(parts.test) <= 43  # up to a whole group more
+    ids = [(np.array([i % 60]), np.array([i])) for i in range(200)]
+    assert len(split(ids, seed=1, test=0.2).test) == len(parts.test)
+
+
+def test_numbers_of_pairs_and_none_at_all():
+    parts = split(sentences(), seed=1, validation=0, test=7)
+    assert (len(parts.train), parts.validation, len(parts.test)) == (193, [], 7)
+    parts = split(sentences(3), seed=1, validation=0.0, test=0)
+    assert parts == Split(train=sentences(3), validation=[], test=[])
+
+
+# messages
+
+IDS = [([4, 5], [6])]
+MESSAGES = [
+    (
+        lambda: split(sentences(3), seed=1, validation=2, test=1),
+        ValueError,
+        "split: 3 pairs with 3 different sources leave 0 for train, beside 2 for "
+        "validation and 1 for test; expected more pairs, or smaller shares.",
+    ),
+    (
+        lambda: split([("a", "b")] * 9, seed=1, validation=1, test=1),
+        ValueError,
+        "split: 9 pairs with 1 different sources leave 0 for train, beside 1 for "
+        "validation and 1 for test; expected more pairs, or smaller shares.",
+    ),
+    (
+        lambda: split(sentences(), seed=1, test=1.0),
+        ValueError,
+        "split: test is 1.0; expected a share from 0 to 1, 1 left out, or a whole "
+        "number of pairs.",
+    ),
+    (
+        lambda: split(sentences(), seed=1, test=float("nan")),
+        ValueError,
+        "split: test is nan; expected a share from 0 to 1, 1 left out, or a whole "
+        "number of pairs.",
+    ),
+    (
+        lambda: split(sentences(), seed=1, validation=-3),
+        ValueError,
+        "split: validation is -3; expected a whole number, 0 or more.",
+    ),
+    (
+        lambda: split(sentences(), seed=1, validation="10%"),
+        TypeError,
+        "split: validation is '10%'; expected a share from 0 to 1, or a number of "
+        "pairs.",
+    ),
+    (
+        lambda: split([*sentences(1), ("a", "b", "c")], seed=1),
+        ValueError,
+        "split: pair 1 is ('a', 'b', 'c'); expected (source, target).",
+    ),
+    (
+        lambda: split(["ab"], seed=1),
+        ValueError,
+        "split: pair 0 is 'ab'; expected (source, target).",
+    ),
+    (
+        lambda: split(sentences(), seed=None),
+        TypeError,
+        "split: seed is None; expected a whole number.",
+    ),
+    (
+        lambda: Batches(IDS, 0, seed=1),
+        ValueError,
+        "Batches: size is 0; expected a whole number, 1 or more.",
+    ),
+    (
+        lambda: Batches(IDS, 1, seed=1, window=0),
+        ValueError,
+        "Batches: window is 0; expected a whole number, 1 or more.",
+    ),
+    (
+        lambda: Batches(IDS, 1, seed=-1),
+        ValueError,
+        "Batches: seed is -1; expected a whole number, 0 or more.",
+    ),
+    (
+        lambda: Batches(IDS, 1, seed=1)[-1],
+        ValueError,
+        "batches[i]: the step i is -1; expected a whole number, 0 or more.",
+    ),
+    (
+        lambda: Stream(1, 1, None)[1.0],
+        TypeError,
+        "batches[i]: the step i is 1.0; expected a whole number.",
+    ),
+    (
+        lambda: Stream(1, 0, None),
+        ValueError,
+        "Stream: size is 0; expected a whole number, 1 or more.",
+    ),
+    (
+        lambda: Batches([], 1, seed=1),
+        ValueError,
+        "Batches: there are no pairs; expected one or more.",
+    ),
+    (
+        lambda: Batches(["ab"], 1, seed=1),
+        ValueError,
+        "Batches: pair 0 is 'ab'; expected (source ids, target ids).",
+    ),
+    (
+        lambda: Batches([*IDS, [[4]]], 1, seed=1),
+        ValueError,
+        "Batches: pair 1 is [[4]]; expected (source ids, target ids).",
+    ),
+    (
+        lambda: Batches([*IDS, 4], 1, seed=1),
+        ValueError,
+        "Batches: pair 1 is 4; expected (source ids, target ids).",
+    ),
+    (
+        lambda: list(in_order([*IDS, ([4], [])], 1)),
+        ValueError,
+        "in_order: the target of pair 1 is empty; expected one id or more.",
+    ),
+    (
+        lambda: Batches([("a b", "c")], 1, seed=1),
+        TypeError,
+        "Batches: the source of pair 0 is <U3 of shape (); expected a list of ids, "
+        "whole numbers. Vocabulary.encode makes them of words.",
+    ),
+    (
+        lambda: Batches([([4, 0], [5])], 1, seed=1),
+        ValueError,
+        "Batches: the source of pair 0 holds 0; expected ids from 3 up, for PAD, SOS "
+        "and EOS are put in here.",
+    ),
+]
+
+
+@pytest.mark.parametrize("call, kind, sentence", MESSAGES)
+def test_messages(call, kind, sentence):
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == sentence

@@ -1,0 +1,243 @@
+"""Parallel text and its words: what is read, what is left out, what is refused."""
+
+import random
+import re
+import unicodedata
+
+import pytest
+
+from attention.tasks.parallel_text import Skipped, read_pairs
+from attention.tasks.words import detokenize, tokenize
+
+PAIRS = [("Go.", "Va !"), ("I don't know.", "Je ne sais pas."), ("Hi.", "Salut.")]
+
+
+def written(folder, content, name="pairs.txt"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("last", [True, False])
+def test_the_form_of_anki_with_any_line_ends(end, mark, last, tmp_path):
+    lines = [f"{s}\t{t}\tCC-BY 2.0 (France) #{i}" for i, (s, t) in enumerate(PAIRS)]
+    text = read_pairs(written(tmp_path, mark + end.join(lines) + end * last))
+    assert text.pairs == list(text) == PAIRS and text.skipped == [] and len(text) == 3
+    assert text.report() == "3 pairs read."
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_two_files_of_aligned_lines(end, tmp_path):
+    left = written(tmp_path, "\ufeff" + end.join(s for s, _ in PAIRS), "text.en")
+    right = written(tmp_path, end.join(t for _, t in PAIRS) + end, "text.fr")
+    assert read_pairs(left, right).pairs == PAIRS
+    assert read_pairs(str(left), str(right)).skipped == []
+
+
+def test_a_tab_within_two_files_is_part_of_the_sentence(tmp_path):
+    left, right = written(tmp_path, "a\tb\n", "l"), written(tmp_path, "c\n", "r")
+    assert read_pairs(left, right).pairs == [("a\tb", "c")]
+
+
+def test_lines_that_are_no_pairs_are_reported_by_number(tmp_path):
+    content = "Go.\tVa !\n\nno tab here\n\tVa !\nGo.\t\n \t \n Hi. \t Salut. \n"
+    text = read_pairs(written(tmp_path, content))
+    assert text.pairs == [("Go.", "Va !"), ("Hi.", "Salut.")]
+    assert text.skipped == [
+        Skipped(2, "it is empty"),
+        Skipped(3, "it has no tab"),
+        Skipped(4, "nothing stands before the tab"),
+        Skipped(5, "nothing stands after the tab"),
+        Skipped(6, "it is empty"),
+    ]
+    assert text.report() == (
+        "2 pairs read. 5 lines were left out: 2 (it is empty), 3 (it has no tab), 4 "
+        "(nothing stands before the tab), 5 (nothing stands after the tab), 6 (it is "
+        "empty)."
+    )
+
+
+def test_a_report_names_the_first_few_lines(tmp_path):
+    report = read_pairs(written(tmp_path, "a\tb\n" + "no\n" * 8)).report()
+    assert report.startswith("1 pair read. 8 lines were left out: 2 (it has no tab), ")
+    assert report.endswith("6 (it has no tab), and 3 more.")
+    one = read_pairs(written(tmp_path, "no\na\tb\n")).report()
+    assert one == "1 pair read. Line 1 was left out: it has no tab."
+
+
+def test_lines_empty_in_one_of_two_files(tmp_path):
+    left = written(tmp_path, "a\n\nc\n\n", "left")
+    right = written(tmp_path, "x\ny\n\n\n", "right")
+    text = read_pairs(left, right)
+    assert text.pairs == [("a", "x")]
+    assert text.skipped == [
+        Skipped(2, f"it is empty in {left}"),
+        Skipped(3, f"it is empty in {right}"),
+        Skipped(4, "it is empty in both files"),
+    ]
+
+
+def test_only_line_ends_end_a_line(tmp_path):
+    # what str.splitlines would also split at
+    odd = "a\u2028b\x85c\x0bd\x0ce"
+    assert read_pairs(written(tmp_path, f"{odd}\tx\n")).pairs == [(odd, "x")]
+
+
+def refusal(kind, *paths):
+    with pytest.raises(kind) as caught:
+        read_pairs(*paths)
+    assert type(caught.value) is kind
+    return str(caught.value)
+
+
+def test_what_is_refused(tmp_path):
+    none = tmp_path / "none.txt"
+    assert refusal(FileNotFoundError, none) == f"There is no file {none}."
+    assert refusal(IsADirectoryError, tmp_path) == (
+        f"{tmp_path} is a folder; expected a file of parallel text."
+    )
+    path = written(tmp_path, b"PK\x03\x04\x14\x00")
+    assert refusal(ValueError, path) == (
+        f"{path} is a zip archive; unpack it, and read the .txt."
+    )
+    path = written(tmp_path, "Go.\tVa !".encode("utf-16"))
+    assert refusal(ValueError, path) == f"{path} is UTF-16; save it as UTF-8."
+    path = written(tmp_path, b"")
+    assert refusal(ValueError, path) == (
+        f"{path} holds no pair; expected source<TAB>target on a line. It is empty."
+    )
+    path = written(tmp_path, "one\ntwo\n")
+    assert refusal(ValueError, path) == (
+        f"{path} holds no pair; expected source<TAB>target on a line. 2 lines were "
+        "left out: 1 (it has no tab), 2 (it has no tab)."
+    )
+    other = written(tmp_path, "\n\n", "other")
+    assert refusal(ValueError, path, other) == (
+        f"{path} with {other} holds no pair; expected aligned lines. 2 lines were left "
+        f"out: 1 (it is empty in {other}), 2 (it is empty in {other})."
+    )
+    other = written(tmp_path, "one\n", "other")
+    assert refusal(ValueError, path, other) == (
+        f"{path} has 2 lines and {other} has 1; expected as many, where each line "
+        "translates the other's."
+    )
+    assert refusal(FileNotFoundError, path, none) == f"There is no file {none}."
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_byte_that_is_no_utf8_is_found(mark, end, tmp_path):
+    content = mark + b"Go.\tVa !" + end + "où\t".encode() + b"\xe9t\xe9" + end
+    path = written(tmp_path, content)
+    at = content.index(b"\xe9t\xe9")
+    assert refusal(ValueError, path) == (
+        f"{path} is not UTF-8: byte 0xe9 at place 4 of line 2, offset {at} of the "
+        "file. Save it as UTF-8."
+    )
+
+
+def test_a_sentence_cut_off_inside_a_character(tmp_path):
+    path = written(tmp_path, b"a\tb\xc3")
+    assert "byte 0xc3 at place 3 of line 1, offset 3" in refusal(ValueError, path)
+
+
+def test_what_the_system_refuses_is_a_sentence(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    path = tmp_path / "secret"
+    assert refusal(PermissionError, path) == f"Cannot read {path}: Permission denied."
+
+
+@pytest.mark.parametrize(
+    "text, tokens",
+    [
+        ("I don't know, Tom.", "I don't know , Tom ."),
+        ("John's dogs' bones", "John's dogs ' bones"),
+        ("It's 1,000.50 or 3.", "It's 1,000.50 or 3 ."),
+        ("Qu'est-ce que c'est ?", "Qu' est - ce que c' est ?"),
+        ("L'amour d'aujourd'hui", "L' amour d' aujourd'hui"),
+        ("jusqu'à lorsqu'il puisqu'on", "jusqu' à lorsqu' il puisqu' on"),
+        ("quelqu'un s'est levé", "quelqu'un s' est levé"),
+        ("o'clock 'tis", "o'clock ' tis"),
+        ("L’été, c’est l’été", "L' été , c' est l' été"),
+        ("J' ai", "J ' ai"),
+        ("«Oui», dit-il…", "« Oui » , dit - il …"),
+        ("Übergrößen 2nd H2O", "Übergrößen 2nd H2O"),
+        ("snake_case", "snake _ case"),
+        ("wait...", "wait . . ."),
+        ("हिन्दी में", "हिन्दी में"),
+        ("Привет, мир!", "Привет , мир !"),
+        ("a\u202f? b\u00a0!", "a ? b !"),
+        ("❤\ufe0f!", "❤\ufe0f !"),
+        ("", ""),
+        (" \t\n", ""),
+    ],
+)
+def test_tokens(text, tokens):
+    assert tokenize(text) == tokens.split()
+
+
+def test_the_same_word_is_the_same_token():
+    assert tokenize("e\u0301te\u0301") == tokenize("été") == ["été"]
+    assert tokenize("L'ÉTÉ İ", lower=True) == ["l'", "été", "i\u0307"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know, Tom.",
+        "Est-ce l'ami de Jean (le petit)?",
+        'He said "no" and "yes".',
+        "dogs' bones",
+        "It's 'this' and 'that'!",
+        "$5, 50%",
+        "and/or snake_case",
+    ],
+)
+def test_detokenize_gives_the_text_back(text):
+    assert detokenize(tokenize(text)) == text
+    assert detokenize([]) == ""
+
+
+def test_what_detokenize_returns_has_the_same_tokens():
+    random.seed(1)
+    pieces = [*"ab5 l'\"-_/,.!?()[]«»$%…é’ ", "l'", "qu'", " ", "1.5", "don't", " - "]
+    for _ in range(5000):
+        text = "".join(random.choices(pieces, k=random.randrange(12)))
+        tokens = tokenize(text)
+        assert tokenize(detokenize(tokens)) == tokens, text
+
+
+def test_nothing_that_can_be_seen_is_lost():
+    random.seed(2)
+    for _ in range(2000):
+        text = "".join(chr(random.randrange(32, 0x600)) for _ in range(20))
+        kept = "".join(tokenize(text))
+        wanted = re.sub(r"\s", "", unicodedata.normalize("NFC", text))
+        assert kept.replace("’", "'") == wanted.replace("’", "'")
+
+
+@pytest.mark.parametrize(
+    "call, sentence",
+    [
+        (lambda: tokenize(b"a"), "tokenize: text is a bytes; expected a str."),
+        (
+            lambda: detokenize("a b"),
+            "detokenize: tokens is one string; expected a list of tokens, as tokenize "
+            "returns it.",
+        ),
+        (
+            lambda: detokenize(["a", 5]),
+            "detokenize: token 1 is 5; expected a str. Ids become words by "
+            "Vocabulary.decode.",
+        ),
+    ],
+)
+def test_messages_about_words(call, sentence):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == sentence
