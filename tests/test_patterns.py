@@ -1,0 +1,194 @@
+"""Patterns of attention: constructed matrices, and the rules by plain loops."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from attention.seq2seq.patterns import (
+    alignment_pattern,
+    self_attention_excess,
+    self_attention_pattern,
+)
+
+
+def looking(sources, S, sharpness=0.8):
+    """Rows that give ``sharpness`` to one source, the rest to all."""
+    return np.eye(S)[list(sources)] * sharpness + (1 - sharpness) / S
+
+
+def shape(allowed, sharpness=0.9):
+    """Rows spread over what is allowed, and a little over all."""
+    allowed = np.asarray(allowed, float)
+    inside = allowed / allowed.sum(1, keepdims=True)
+    return inside * sharpness + (1 - sharpness) / len(allowed)
+
+
+def distance(T):
+    return np.abs(np.arange(T)[:, None] - np.arange(T))
+
+
+def blocks(*sizes):
+    """True within runs of these sizes."""
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    return number[:, None] == number
+
+
+@pytest.mark.parametrize(
+    "sources, S, name",
+    [
+        (range(6), 6, "diagonal"),
+        ([0, 1, 3, 4], 5, "diagonal"),  # a word left out
+        ([0, 0, 1, 2, 3, 4], 5, "diagonal"),  # a word said with two
+        ([4, 5, 6], 8, "diagonal"),  # the order is kept, from wherever
+        ([0, 2, 1], 3, "reordering"),  # the blue house, la maison bleue
+        ([0, 1, 3, 2, 4, 5, 6, 7], 8, "reordering"),
+        (range(5, -1, -1), 6, "reordering"),  # reversal
+        ([*range(12), 13, 12, *range(14, 20)], 20, "diagonal"),  # 1 step of 19
+        ([0, 1, 1, 1, 1, 2], 3, "many-to-one"),
+        ([2] * 5, 6, "many-to-one"),
+        ([0, 1, 2, 0, 1, 2], 3, "many-to-one"),  # and back; the repeats count first
+        ([0, 0, 1, 1, 2, 2], 6, "many-to-one"),
+    ],
+)
+def test_alignments(sources, S, name):
+    for sharpness in (0.7, 0.8, 1.0):
+        assert alignment_pattern(looking(sources, S, sharpness)) == name
+        assert alignment_pattern(looking(sources, S, sharpness).tolist()) == name
+
+
+def test_alignments_spread_over_all():
+    assert alignment_pattern(np.full((5, 6), 1 / 6)) == "uniform"
+    assert alignment_pattern(looking(range(6), 6, 0.1)) == "uniform"
+    assert alignment_pattern(np.ones((4, 1))) == "many-to-one"  # one source: no spread
+
+
+def test_rows_of_nothing_are_left_out():
+    w = looking([0, 2, 1, 3], 4)
+    w[3] = 0
+    assert alignment_pattern(w) == "reordering"
+    assert alignment_pattern(w[[0, 3, 3, 1]]) == "diagonal"
+
+
+@pytest.mark.parametrize("T", [10, 16, 31])
+def test_self_attention(T):
+    near, d = distance(T), np.arange(T)
+    previous = np.maximum(d - 1, 0)
+    last = np.zeros((T, T), bool)
+    last[:, -1] = True
+    patterns = {
+        "uniform": [np.ones((T, T))],
+        "diagonal": [near == 0, near <= 1, np.eye(T)[previous]],
+        "block": [blocks(T // 2, T - T // 2), blocks(4, 3, T - 7)],
+        "column": [last, np.roll(last, 3, axis=1)],
+        "long-range": [np.eye(T)[(d + T // 2) % T], np.eye(T)[(d - T // 2) % T]],
+    }
+    for name, examples in patterns.items():
+        for i, allowed in enumerate(examples):
+            for sharpness in (0.85, 1.0):
+                found = self_attention_pattern(shape(allowed, sharpness))
+                assert found == name, (i, sharpness)
+
+
+def test_half_this_and_half_that():
+    T = 16
+    w = shape(distance(T) <= 1) * 0.2 + shape(np.eye(T)[::-1]) * 0.2
+    w += 0.2 * shape(np.eye(T)[np.zeros(T, int)]) + 0.4 / T
+    assert self_attention_pattern(w) == "mixed"
+
+
+def test_what_a_mask_forbids_is_not_missed():
+    T = 12
+    causal = np.tri(T, dtype=bool)
+    w = causal / causal.sum(1, keepdims=True)
+    assert self_attention_pattern(w, causal) == "uniform"
+    assert self_attention_pattern(w) != "uniform"
+    window = causal & (distance(T) <= 1)
+    w = window / window.sum(1, keepdims=True)
+    assert self_attention_pattern(w, causal) == "diagonal"
+    first = np.eye(T)[np.zeros(T, int)]
+    assert self_attention_pattern(first, causal) == "column"
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("masked", [False, True])
+def test_excess_by_loops_over_every_cut(seed, masked):
+    T, rng = 9, np.random.default_rng(seed)
+    mask = np.tri(T, dtype=bool) if masked else np.ones((T, T), bool)
+    w = np.where(mask, rng.dirichlet(np.full(T, 0.4), T), 0)
+    w[1:] /= w[1:].sum(1, keepdims=True)
+    w[0] = 0  # nothing to attend to
+    surplus = np.zeros((T, T))
+    for i in range(1, T):
+        for j in range(T):
+            if mask[i, j]:
+                surplus[i, j] = (w[i, j] - 1 / mask[i].sum()) / (T - 1)
+    best = -np.inf
+    for k in range(T):
+        for cuts in itertools.combinations(range(1, T), k):
+            ends = [0, *cuts, T]
+            if all(b - a >= 3 for a, b in zip(ends, ends[1:])):
+                caught = sum(surplus[a:b, a:b].sum() for a, b in zip(ends, ends[1:]))
+                best = max(best, caught)
+    wanted = {
+        "diagonal": sum(
+            surplus[i, j] for i in range(T) for j in range(T) if abs(i - j) <= 1
+        ),
+        "block": best,
+        "column": max(surplus[:, j].sum() for j in range(T)),
+        "long-range": sum(
+            surplus[i, j] for i in range(T) for j in range(T) if abs(i - j) > T / 4
+        ),
+    }
+    found = self_attention_excess(w, mask if masked else None)
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_evenly_spread_weights_exceed_nothing():
+    for x in self_attention_excess(np.full((12, 12), 1 / 12)).values():
+        assert x == pytest.approx(0, abs=1e-12)
+
+
+SQUARE = np.eye(8)
+MESSAGES = [
+    (
+        lambda: alignment_pattern([[0.5, 0.5], [0, 0]]),
+        "alignment_pattern: weights have 1 rows that attend to anything; expected two "
+        "or more.",
+    ),
+    (
+        lambda: alignment_pattern(np.ones((3, 3))),
+        "alignment_pattern: row 0 of the weights sums to 3; expected numbers from 0 up "
+        "that sum to 1, as of a softmax, or zeros alone.",
+    ),
+    (
+        lambda: self_attention_pattern(np.eye(7)),
+        "self_attention_pattern: weights have shape (7, 7); expected (T, T), a "
+        "sentence of 8 or more positions that looks at itself.",
+    ),
+    (
+        lambda: self_attention_pattern(np.eye(9)[:8]),
+        "self_attention_pattern: weights have shape (8, 9); expected (T, T), a "
+        "sentence of 8 or more positions that looks at itself.",
+    ),
+    (
+        lambda: self_attention_pattern(SQUARE, np.ones((8, 8))),
+        "self_attention_pattern: mask is float64 of shape (8, 8); expected bool of "
+        "shape (8, 8), where True = may attend.",
+    ),
+    (
+        lambda: self_attention_excess(SQUARE, ~np.tri(8, dtype=bool)),
+        "self_attention_excess: there are weights where the mask is False.",
+    ),
+    (
+        lambda: self_attention_pattern(SQUARE * 0),
+        "self_attention_pattern: no row attends to anything.",
+    ),
+]
+
+
+@pytest.mark.parametrize("call, sentence", MESSAGES)
+def test_messages(call, sentence):
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert str(caught.value) == sentence
