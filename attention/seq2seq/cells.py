@@ -1,0 +1,63 @@
+"""Recurrent cells on top of each other, one step or all steps at a time.
+
+    h^0_t = cell^0(x_t, h^0_{t-1}),    h^l_t = cell^l(h^{l-1}_t, h^l_{t-1})
+
+The state is one flat tuple, the top layer first: (h^1, h^0) of two GRU layers, and
+(h^1, c^1, h^0, c^0) of an LSTM's. Its first entry is thus always the one that asks, and
+that the output is made from.
+
+One step is for a decoder that feeds back what it finds. One that does not can run over
+all steps of a layer before the next begins, which is one operation a layer.
+"""
+
+import minigrad as mg
+from minigrad import nn
+
+from .encoder_gru import encoder_gru
+
+KINDS = {"gru": (nn.GRUCell, encoder_gru, 1), "lstm": (nn.LSTMCell, mg.lstm, 2)}
+
+
+class Cells(nn.Module):
+    """``layers`` cells of one kind, "gru" or "lstm", with dropout between them.
+
+    cells(x, state)        x (B, input_size)       ->  state
+    cells.run(x, state)    x (B, L, input_size)    ->  output (B, L, H), state
+    """
+
+    def __init__(
+        self, input_size, hidden_size, kind="gru", layers=1, dropout=0.0, rng=None
+    ):
+        cell, self.over_time, self.each = KINDS[kind]  # each: arrays of a layer's state
+        self.dropout, self.rng = dropout, rng
+        self.layers = [
+            cell(hidden_size if i else input_size, hidden_size, rng=rng)
+            for i in range(layers)
+        ]
+
+    def forward(self, x, state):
+        def step(cell, x, old):
+            new = cell(x, old[0] if len(old) == 1 else old)
+            new = new if isinstance(new, tuple) else (new,)
+            return new[0], new
+
+        return self._through(step, x, state)[1]
+
+    def run(self, x, state):
+        def run(cell, x, old):
+            weights = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
+            output, *new = self.over_time(x, *old, *weights)
+            return output, tuple(new)
+
+        return self._through(run, x, state)
+
+    def _through(self, call, x, state):
+        """From the lowest layer up: the output of the top one, and the new state."""
+        new = ()
+        for i, cell in enumerate(self.layers):
+            if i and self.dropout:
+                x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
+            place = len(state) - (i + 1) * self.each
+            x, own = call(cell, x, state[place : place + self.each])
+            new = own + new
+        return x, new

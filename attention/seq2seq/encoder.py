@@ -1,0 +1,95 @@
+"""The encoder: a sentence into one vector a token, and a state to start from.
+
+    x_j = E[source_j],    h_j = RNN(x_j, h_{j-1})
+    of both directions    h_j = [h_j from the left; h_j from the right]
+
+A token is thus seen with all that stands before it, and with a second direction also
+with what follows. Bahdanau et al. 2015, section 3.2.
+"""
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import nn
+
+from ..tasks.batch import PAD
+from .encoder_gru import EncoderGRU
+
+
+class Encoder(nn.Module):
+    """Embedded tokens through a GRU or LSTM of a ``Seq2SeqConfig``.
+
+    encoder(source (B, S), lengths (B,) or None)  ->  memory (B, S, M), last
+
+    last has one list for each layer from the lowest, of the last states (B, M): h, and
+    of an LSTM c. Those of two directions stand side by side, each after its own last
+    token: the end of the sentence, and its beginning.
+
+    Beyond a row's length memory is 0, and nothing depends on what stands there.
+    """
+
+    def __init__(self, config, rng=None):
+        c = config
+        self.dropout, self.rng = c.dropout, rng
+        self.directions = 2 if c.bidirectional else 1
+        self.embed = nn.Embedding(c.source_vocabulary, c.embedding, PAD, rng=rng)
+        kind = EncoderGRU if c.cell == "gru" else nn.LSTM
+        self.rnn = kind(
+            c.embedding,
+            c.hidden,
+            num_layers=c.layers,
+            bidirectional=c.bidirectional,
+            dropout=c.dropout,
+            rng=rng,
+        )
+
+    def forward(self, source, lengths=None):
+        x = self.embed(source)  # (B, S, E)
+        if self.dropout:
+            x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
+        memory, finals = self.rnn(x, lengths=lengths)
+        finals = finals if isinstance(finals, tuple) else (finals,)
+        n = self.directions
+        last = []
+        for i in range(0, finals[0].shape[0], n):  # (layers * directions, B, H)
+            sides = [[f[i + d] for d in range(n)] for f in finals]
+            last.append([s[0] if n == 1 else mg.concat(s, -1) for s in sides])
+        return memory, last
+
+
+class Bridge(nn.Module):
+    """From where the encoder ended to where the decoder starts, layer by layer.
+
+        "zero"           0
+        "encoder"        the encoder's last state as it is
+          two directions h = tanh(W_h [h_left; h_right] + b_h)
+                         c = W_c [c_left; c_right] + b_c, of an LSTM, whose c has no
+                         bounds
+
+    bridge(last)  ->  a state as ``Cells`` has it, the top layer first
+    """
+
+    def __init__(self, config, rng=None):
+        self.hidden, self.zero = config.hidden, config.decoder_init == "zero"
+        self.layers = []
+        if config.bidirectional and not self.zero:
+            kinds = 2 if config.cell == "lstm" else 1
+            self.layers = [
+                [nn.Linear(config.memory, config.hidden, rng=rng) for _ in range(kinds)]
+                for _ in range(config.layers)
+            ]
+
+    def forward(self, last):
+        state = ()
+        for i, states in enumerate(last):
+            if self.zero:
+                h = states[0]
+                own = [mg.Tensor(np.zeros((len(h), self.hidden), h.dtype))]
+                own *= len(states)
+            elif self.layers:
+                own = [layer(s) for layer, s in zip(self.layers[i], states)]
+                own[0] = mg.tanh(own[0])
+            else:
+                own = states
+            state = (*own, *state)
+        return state
