@@ -8,9 +8,14 @@ import sys
 
 import numpy as np
 
-from .commands import bench, ledger, reversal
+from .commands import bench, extrapolate, ledger, reversal
 
-COMMANDS = {"reversal": reversal, "bench": bench, "ledger": ledger}
+COMMANDS = {
+    "reversal": reversal,
+    "extrapolate": extrapolate,
+    "ledger": ledger,
+    "bench": bench,
+}
 BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 THREADS = (*BLAS, "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
