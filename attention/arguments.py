@@ -78,10 +78,10 @@ def checked(
         if not isinstance(flag, (bool, np.bool_)):
             raise TypeError(f"{NAME}: {name} is {flag!r}; expected True or False.")
     query, key, value = _rows(query, key, value, enable_gqa)
-    *heads, L, E = query.shape
+    (*heads, L, E), dtype = query.shape, query.dtype
     mask, offset, added = joined(
         (*heads, L, key.shape[-2]),
-        query.dtype,
+        dtype,
         attn_mask,
         is_causal,
         window_size,
@@ -97,8 +97,8 @@ def checked(
         mask,
         offset,
         added,
-        1 / math.sqrt(max(E, 1)) if scale is None else _number("scale", scale),
-        None if softcap is None else _number("softcap", softcap, positive=True),
+        1 / math.sqrt(max(E, 1)) if scale is None else _number("scale", scale, dtype),
+        None if softcap is None else _number("softcap", softcap, dtype, positive=True),
         _score_mod(score_mod),
         _dropout(dropout_p, rng) * bool(training),
         rng,
@@ -173,7 +173,7 @@ def _with_heads(query, key, value, enable_gqa):
     return heads.values()
 
 
-def _number(name, x, positive=False):
+def _number(name, x, dtype, positive=False):
     least = "a positive, finite number" if positive else "a finite number"
     if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, float, np.number)):
         hint = " To learn a scale, multiply the query by it." * (name == "scale")
@@ -182,7 +182,14 @@ def _number(name, x, positive=False):
         )
     if not math.isfinite(x) or (positive and x <= 0):
         raise ValueError(f"{NAME}: {name} is {x}; expected {least}, or None.")
-    return float(x)
+    x, limits = float(x), np.finfo(dtype)
+    if abs(x) > float(limits.max) or (positive and x < float(limits.tiny)):
+        # it would become infinite, or no cap at all
+        raise ValueError(
+            f"{NAME}: {name} is {x}; expected a number that {dtype}, the dtype of the "
+            f"query, can hold, of size {limits.tiny:.1g} to {limits.max:.1g}."
+        )
+    return x
 
 
 def _score_mod(score_mod):

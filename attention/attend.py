@@ -16,6 +16,7 @@ from .softmax import masked_softmax
 SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # those without parameters, by name
 
 
+@np.errstate(all="ignore")  # NaN and infinity give what they give
 def attend(
     query,
     keys,

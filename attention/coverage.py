@@ -91,6 +91,12 @@ class CoverageAttention(AdditiveAttention):
         """
         keys, query = self._projected(keys), _tensor(query)
         projected, score = self.keys_and_score(keys)
+        if query.ndim != projected.ndim - 1:
+            raise ValueError(
+                f"CoverageAttention.step: query has shape {query.shape} and the keys "
+                f"{projected.shape}; expected (..., Dq) and (..., S, A), one query for "
+                "each set of keys."
+            )
 
         def covered(q, k):
             if coverage is not None:

@@ -82,7 +82,9 @@ def attention_average(s, v, mask=None, z=None):
         V = _flat(v)  # (N, S, Ev)
         weights = p if z is None else np.where(z != 0, p * z, 0)
         W = _grouped(weights, V)  # (N, G L, S)
-        o = weighted_sum(W, V)  # (N, G L, Ev), summed over j
+        # a weight that is too small to be told from 0 is no mask: then NaN is found
+        average = np.matmul if mask is None and z is None else weighted_sum
+        o = average(W, V)  # (N, G L, Ev), summed over j
 
     def backward(g, needs):
         g, gp, gl = g
@@ -95,7 +97,7 @@ def attention_average(s, v, mask=None, z=None):
             ds = kernels.backward(p, dp + gp if gp.any() else dp, 1.0)
             if gl.any():
                 ds += np.where(p != 0, p * gl[..., None], 0)
-            dv = weighted_sum(W.swapaxes(1, 2), G)  # summed over i and the group
+            dv = average(W.swapaxes(1, 2), G)  # summed over i and the group
         return ds, dv.reshape(v.shape), None, dz
 
     return (o.reshape(*s.shape[:-1], v.shape[-1]), p, lse), backward

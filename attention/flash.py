@@ -104,7 +104,7 @@ def forward_twin(q, k, v, terms, plan):
         alpha = np.exp(m[n, i] - m_new)
         p = np.exp(s - m_new[:, None])
         l[n, i] = alpha * l[n, i] + p.sum(-1)
-        o[n, i] = alpha[:, None] * o[n, i] + weighted_sum(p, v[h, j])
+        o[n, i] = alpha[:, None] * o[n, i] + _product(p, v[h, j], allowed)
         m[n, i] = top
     empty = l == 0
     l[empty], m[empty] = 1, 0
@@ -129,7 +129,7 @@ def backward_twin(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
         p = np.where(allowed, p, 0)
         dp = do[n, i] @ v[h, j].T
         ds = np.where(p != 0, p * (dp - D[n, i, None]), 0)
-        dv[h, j] += weighted_sum(p.T, do[n, i])  # summed over i
+        dv[h, j] += _product(p.T, do[n, i], allowed)  # summed over i
         if offsets:
             np.add.at(doffset[n], _distance(i, j, S), ds)
         if masks and dadded.shape[1] == 1:
@@ -137,8 +137,8 @@ def backward_twin(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
         elif masks:
             dadded[n, i, j] = ds
         ds = np.where(ds != 0, terms.scale * ds * slope, 0)
-        dk[h, j] += weighted_sum(ds.T, q[n, i])  # summed over i
-        dq[n, i] += weighted_sum(ds, k[h, j])  # summed over j
+        dk[h, j] += _product(ds.T, q[n, i], allowed)  # summed over i
+        dq[n, i] += _product(ds, k[h, j], allowed)  # summed over j
     return dq, dk, dv, doffset, dadded
 
 
@@ -148,13 +148,16 @@ def merge(o1, lse1, o2, lse2):
 
     o1, o2 (..., L, Ev), lse1, lse2 (..., L)  ->  o (..., L, Ev), lse (..., L)
 
-        lse = ln(exp(lse1) + exp(lse2)),    w_a = exp(lse_a - lse),    o = w1 o1 + w2 o2
+        e_a = exp(lse_a - m), where m is the larger lse,    w_a = e_a / (e_1 + e_2)
+        o = w1 o1 + w2 o2,    lse = m + ln(e_1 + e_2)
 
     So keys may be spread over machines, or come from a cache and from a new chunk.
-    With g = dL/do, gl = dL/dlse, dlse/dlse_a = w_a and dw_a/dlse_b = w_a (d_ab - w_b),
+    With g = dL/do, gl = dL/dlse, dlse/dlse_a = w_a and dw_1/dlse_1 = w_1 w_2,
 
-        do_a = w_a g,    dlse_a = w_a (g . (o_a - o) + gl)
+        do_a = w_a g,    dlse_1 = w_1 w_2 g . (o1 - o2) + w_1 gl,    dlse_2 likewise
 
+    The sum e_1 + e_2 and not lse is what weights are divided by: a large m would leave
+    no digits to the logarithm of the sum.
     Where both sets are empty, o = 0 and lse = -inf, without gradient.
     Raises ValueError when the shapes do not fit.
     """
@@ -166,18 +169,23 @@ def merge(o1, lse1, o2, lse2):
             f"merge: o1 has shape {o1.shape}, lse1 {lse1.shape}, o2 {o2.shape}, lse2 "
             f"{lse2.shape}; expected (..., L, Ev), (..., L), (..., L, Ev), (..., L)."
         )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        lse = np.logaddexp(lse1, lse2)
-        empty = lse == -np.inf
-        w1, w2 = (np.where(empty, 0, np.exp(x - lse))[..., None] for x in (lse1, lse2))
+    with np.errstate(all="ignore"):  # NaN and infinity give what they give
+        top = np.maximum(lse1, lse2)
+        m = np.where(top == -np.inf, 0, top)  # (-inf) - (-inf) would be NaN
+        e1, e2 = np.exp(lse1 - m), np.exp(lse2 - m)
+        total = e1 + e2
+        share = np.where(total == 0, 0, 1 / total)
+        w1, w2 = (e1 * share)[..., None], (e2 * share)[..., None]
         o = w1 * o1 + w2 * o2
+        lse = m + np.log(total)
 
     def backward(g):
         g, gl = g
         gl = gl[..., None]
-        dlse1 = w1 * ((g * (o1 - o)).sum(-1, keepdims=True) + gl)
-        dlse2 = w2 * ((g * (o2 - o)).sum(-1, keepdims=True) + gl)
-        return w1 * g, dlse1[..., 0], w2 * g, dlse2[..., 0]
+        with np.errstate(all="ignore"):
+            apart = w1 * w2 * (g * (o1 - o2)).sum(-1, keepdims=True)
+            dlse1, dlse2 = w1 * gl + apart, w2 * gl - apart
+            return w1 * g, dlse1[..., 0], w2 * g, dlse2[..., 0]
 
     return (o, lse), backward
 
@@ -201,6 +209,11 @@ def _tiles(plan, N, L, H, S):
                     bits = plan.bits[plan.tile[e], : len(key)]
                     allowed &= (bits >> np.arange(i.stop - i.start)[:, None]) & 1 == 1
                 yield n, n // G, i, j, allowed
+
+
+def _product(p, v, allowed):
+    """p @ v; in a tile with masked pairs, a 0 keeps NaN out."""
+    return p @ v if allowed.all() else weighted_sum(p, v)
 
 
 def _scores(q, k, terms, n, i, j, S):

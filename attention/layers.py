@@ -20,6 +20,7 @@ from minigrad import Tensor, linear, nn, where
 from minigrad.nn.layers import floats, probability
 
 from .attend import attend
+from .masks.checks import whole
 from .scores import additive_core, concat, dot, general, scaled_dot
 
 
@@ -130,7 +131,8 @@ class GeneralAttention(Attention):
 
     def __init__(self, query_size, key_size, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
-        self.query_size, self.key_size = query_size, key_size
+        self.query_size = whole("GeneralAttention", "query_size", query_size, least=1)
+        self.key_size = whole("GeneralAttention", "key_size", key_size, least=1)
         self.W_a = xavier_uniform(query_size, key_size, rng)
 
     def score(self, queries, keys):
@@ -162,8 +164,10 @@ class AdditiveAttention(Attention):
 
     def __init__(self, query_size, key_size, num_hiddens, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
-        self.query_size, self.key_size = query_size, key_size
-        self.num_hiddens = num_hiddens
+        name = type(self).__name__
+        self.query_size = whole(name, "query_size", query_size, least=1)
+        self.key_size = whole(name, "key_size", key_size, least=1)
+        self.num_hiddens = whole(name, "num_hiddens", num_hiddens, least=1)
         self.W_q = xavier_uniform(num_hiddens, query_size, rng)
         self.W_k = xavier_uniform(num_hiddens, key_size, rng)
         self.w_v = to_one_number(num_hiddens, rng)
@@ -201,7 +205,9 @@ class LuongAttention(Attention):
         self, kind, query_size, key_size, num_hiddens=None, dropout=0.0, rng=None
     ):
         super().__init__(dropout, rng)
-        self.kind, self.query_size, self.key_size = kind, query_size, key_size
+        self.kind = kind
+        self.query_size = whole("LuongAttention", "query_size", query_size, least=1)
+        self.key_size = whole("LuongAttention", "key_size", key_size, least=1)
         if kind not in ("dot", "general", "concat"):
             raise ValueError(
                 f"LuongAttention: kind is {kind!r}; expected 'dot', 'general' or "
@@ -222,6 +228,7 @@ class LuongAttention(Attention):
             self.W_a = xavier_uniform(query_size, key_size, rng)
         if kind == "concat":
             A = query_size if num_hiddens is None else num_hiddens
+            whole("LuongAttention", "num_hiddens", A, least=1)
             self.W_a = xavier_uniform(A, query_size + key_size, rng)
             self.v_a = to_one_number(A, rng)
 

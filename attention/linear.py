@@ -86,6 +86,7 @@ def linear_attention(
         )
     eps = _number(NAME, eps)
     keep = _kept(valid_lens, key_mask, k.shape[:-1])
+    _check_map(NAME, feature_map)
     fused = feature_map is elu_plus_one  # then it is part of the scan
     if not fused:
         if keep is not None:  # what it makes of NaN would come back as a gradient
@@ -117,6 +118,7 @@ class LinearAttentionState:
 
     def __init__(self, feature_map=elu_plus_one, eps=1e-6):
         self.feature_map, self.eps = feature_map, _number("LinearAttentionState", eps)
+        _check_map("LinearAttentionState", feature_map)
         self.S = self.z = None
         self.length = 0
 
@@ -247,6 +249,13 @@ def _kept(valid_lens, key_mask, shape, name=NAME):
             )
         keep = mask if keep is None else keep & mask
     return None if keep is None else np.broadcast_to(keep, shape)
+
+
+def _check_map(name, feature_map):
+    if not callable(feature_map):
+        raise TypeError(
+            f"{name}: feature_map is {feature_map!r}; expected a function of a Tensor."
+        )
 
 
 def _features(name, feature_map, argument, x):

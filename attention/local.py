@@ -85,7 +85,9 @@ class LocalAttention(nn.Module):
         if kind not in ("m", "p"):
             raise ValueError(f"LocalAttention: kind is {kind!r}; expected 'm' or 'p'.")
         self.D = whole("LocalAttention", "D", D, least=1 if kind == "p" else 0)
-        self.query_size, self.key_size, self.kind = query_size, key_size, kind
+        self.query_size = whole("LocalAttention", "query_size", query_size, least=1)
+        self.key_size = whole("LocalAttention", "key_size", key_size, least=1)
+        self.kind = kind
         self.score = _layer(score, query_size, key_size, rng)
         self.centre, self.renormalize = _checked_centre(kind, centre), bool(renormalize)
         if renormalize and kind == "m":
@@ -162,6 +164,7 @@ class LocalAttention(nn.Module):
         laid_out[*inside[:-1], position[inside]] = weights[inside]
         return Tensor._of(laid_out)
 
+    @np.errstate(all="ignore")  # NaN and infinity give what they give
     def _centres(self, queries, lengths, start):
         """p_t: an array (..., L) for local-m, a Tensor (..., L) for local-p."""
         if self.kind == "p":

@@ -140,12 +140,12 @@ def _by_offset(bias, shape):
     """Whether it is (H | 1, L + S - 1), one value for each offset.
 
     Where L = 1 that is (H, S), which as a dense bias would not fit unless H = 1; then
-    both mean the same.
+    both mean the same, as they do where there are no queries or no keys.
     """
     *heads, L, S = shape
     H = heads[-1] if heads else 1
     offsets = bias.ndim in (1, 2) and bias.shape[-1] == max(L + S - 1, 0)
-    dense = bias.shape[-1:] in ((1,), (S,)) and L != 1
+    dense = bias.shape[-1:] in ((1,), (S,)) and L > 1 and S > 0
     return offsets and not dense and (1, *bias.shape)[-2] in (1, H)
 
 

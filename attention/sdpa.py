@@ -175,4 +175,9 @@ def _modified(a, s, allowed):
             f"{NAME}: score_mod gave {what}; expected a Tensor of the shape of the "
             f"scores, {(B, H, L, S)}."
         )
+    if found.dtype.kind != "f":
+        raise TypeError(
+            f"{NAME}: score_mod gave {found.dtype}; expected floating-point numbers."
+        )
+    found = found if found.dtype == s.dtype else found.astype(s.dtype)
     return found.reshape(s.shape)

@@ -64,6 +64,11 @@ def load_torch_state(layer, state):
 
 def _names(layer):
     """{torch's name: names of the parameters here, to be stacked}"""
+    if not hasattr(layer, "num_kv_heads"):
+        raise TypeError(
+            f"torch_state: found a {type(layer).__name__}; expected a "
+            "MultiHeadAttention."
+        )
     if layer.num_kv_heads != layer.num_heads:
         raise ValueError(
             f"MultiHeadAttention: has {layer.num_heads} query heads and "

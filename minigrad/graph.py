@@ -171,13 +171,13 @@ def _refuse_if_needed(nodes, tensor):
             )
 
 
+@np.errstate(all="ignore")  # NaN and infinity give what they give
 def flow(root, gradient, free=True, visit=None):
     """Carry ``gradient`` from ``root`` down; return [(leaf, dL/dleaf), ...].
 
     Each node is met once, when its own gradient is complete, and hands its inputs their
     share. ``free`` lets go of a node's saved arrays as soon as they have served.
-    ``visit(node, g)`` is called for every node on the way, for whoever wants to look at
-    the gradients in between.
+    ``visit(node, g)`` is called for every node on the way, to look at its gradient.
     """
     nodes = reachable(root)
     arrived = {root: gradient}  # gradients that have come in so far

@@ -23,12 +23,18 @@ def alibi_slopes(num_heads, dtype=np.float32):
     otherwise:          those of the next smaller power c, and then every other one of
                         those of 2c, from the first on, until there are H
 
-    Raises ValueError unless there is at least one head.
+    Raises ValueError unless there is at least one head, TypeError for a dtype that has
+    no fractions.
     """
     if not isinstance(num_heads, (int, np.integer)) or num_heads < 1:
         raise ValueError(
             f"alibi_slopes: num_heads is {num_heads!r}; expected an integer of 1 or "
             "more."
+        )
+    if np.dtype(dtype).kind != "f":
+        raise TypeError(
+            f"alibi_slopes: dtype is {np.dtype(dtype)}; expected a floating-point "
+            "type, as slopes are fractions."
         )
     c = 1 << (int(num_heads).bit_length() - 1)  # the largest power of two up to H
     between = _of_a_power(2 * c)[::2]
@@ -52,6 +58,7 @@ def alibi_by_offset(num_heads, L, S, causal_align="upper_left", dtype=np.float32
     What a tiled kernel wants, which never has an L x S array.
     """
     distance = np.abs(offsets("alibi_bias", L, S, causal_align))  # (L + S - 1,)
+    alibi_slopes(num_heads, dtype)  # refuses other dtypes
     slopes = alibi_slopes(num_heads, np.float64)
     return (slopes[:, None] * -distance).astype(dtype)
 

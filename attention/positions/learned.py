@@ -13,6 +13,7 @@ import numpy as np
 
 from minigrad import embedding, nn
 
+from ..masks.checks import whole
 from .sinusoidal import as_positions
 
 
@@ -27,7 +28,8 @@ class LearnedPositions(nn.Module):
     """
 
     def __init__(self, n_max, d, rng=None):
-        self.n_max, self.d = n_max, d
+        self.n_max = n_max = whole("LearnedPositions", "n_max", n_max, least=1)
+        self.d = d = whole("LearnedPositions", "d", d, least=1)
         self.weight = nn.Parameter(np.empty((n_max, d), np.float32))
         nn.init.normal_(self.weight, std=0.02, rng=rng)
 

@@ -44,7 +44,7 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
     that is none; ValueError for shapes, a base or a rot_dim that do not fit.
     """
     x, positions = np.asarray(x), np.asarray(positions)
-    _check(x, positions, base, scaling)
+    _check(x, positions, base, interleaved, scaling)
     R = _checked_width("rope", x.shape[-1], rot_dim)
     theta, factor = frequencies(R, base), 1.0
     if scaling is not None:
@@ -87,7 +87,7 @@ def _pairs(R, interleaved):
     return slice(0, R // 2), slice(R // 2, R)
 
 
-def _check(x, positions, base, scaling):
+def _check(x, positions, base, interleaved, scaling):
     if x.dtype.kind != "f":
         raise TypeError(
             f"rope: x is {x.dtype}; expected floating-point numbers. Write 1.0 for 1, "
@@ -113,6 +113,11 @@ def _check(x, positions, base, scaling):
             "example."
         )
     check_base("rope", base)
+    if not isinstance(interleaved, (bool, np.bool_)):
+        raise TypeError(
+            f"rope: interleaved is {interleaved!r}; expected True, pairs (2m, 2m + 1), "
+            "or False, pairs (m, m + R/2)."
+        )
     if scaling is not None and not isinstance(scaling, Scaling):
         raise TypeError(
             f"rope: scaling is {scaling!r}; expected None, or a LinearScaling, "

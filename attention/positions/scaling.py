@@ -107,6 +107,8 @@ class YaRNScaling(Scaling):
     def __post_init__(self):
         super().__post_init__()
         _check_at_least(1, self, "original_length", self.original_length)
+        for name in "beta_fast", "beta_slow":
+            _check_at_least(0, self, name, getattr(self, name))
         if not self.beta_fast >= self.beta_slow > 0:
             raise ValueError(
                 f"YaRNScaling: beta_fast is {self.beta_fast} and beta_slow "
@@ -114,7 +116,7 @@ class YaRNScaling(Scaling):
             )
         if self.attention_factor is None:
             self.attention_factor = 0.1 * math.log(self.factor) + 1
-        elif not self.attention_factor > 0:
+        elif not _is_number(self.attention_factor) or self.attention_factor <= 0:
             raise ValueError(
                 f"YaRNScaling: attention_factor is {self.attention_factor!r}; expected "
                 "a positive number, or None for 0.1 ln(factor) + 1."
@@ -151,8 +153,12 @@ def _with_larger_base(theta, s):
 
 
 def _check_at_least(least, scaling, name, value):
-    if not isinstance(value, (int, float, np.number)) or not least <= value < math.inf:
+    if not _is_number(value) or value < least:
         raise ValueError(
             f"{type(scaling).__name__}: {name} is {value!r}; expected a number of "
             f"{least} or more."
         )
+
+
+def _is_number(value):
+    return isinstance(value, (int, float, np.number)) and math.isfinite(value)

@@ -60,6 +60,11 @@ def as_positions(name, n):
         return np.arange(n)
     positions = np.asarray(n)
     check_numbers(name, positions)
+    if isinstance(n, (float, np.floating)):
+        raise TypeError(
+            f"{name}: a length of {n!r}; expected a whole number, or positions, such "
+            f"as [{n!r}]."
+        )
     return positions
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from minigrad import embedding, nn, swapaxes
 
+from ..masks.checks import whole
 from .offsets import offsets, toeplitz
 
 
@@ -87,7 +88,8 @@ class T5RelativeBias(nn.Module):
     """
 
     def __init__(self, num_heads, num_buckets=32, max_distance=128, bidirectional=True):
-        self.num_heads, self.num_buckets = num_heads, num_buckets
+        self.num_heads = whole("T5RelativeBias", "num_heads", num_heads, least=1)
+        self.num_buckets = num_buckets
         self.max_distance, self.bidirectional = max_distance, bidirectional
         t5_bucket(0, bidirectional, num_buckets, max_distance)  # refuses bad numbers
         self.table = nn.Parameter(np.zeros((num_buckets, num_heads), np.float32))
@@ -116,6 +118,10 @@ class T5RelativeBias(nn.Module):
 
 
 def _buckets_a_direction(bidirectional, num_buckets, max_distance):
+    if not isinstance(bidirectional, (bool, np.bool_)):
+        raise TypeError(
+            f"t5_bucket: bidirectional is {bidirectional!r}; expected True or False."
+        )
     for name, value in ("num_buckets", num_buckets), ("max_distance", max_distance):
         if not isinstance(value, (int, np.integer)):
             raise TypeError(f"t5_bucket: {name} is {value!r}; expected an integer.")

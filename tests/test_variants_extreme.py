@@ -1,0 +1,113 @@
+"""Scores of 1e4 and -1e4, NaN and infinity: what IEEE and the definition say."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+from minigrad import Tensor
+
+from .variant_cases import VARIANTS, D, across, running
+
+every_variant = across()
+B, L = 2, 9
+IGNORE = {"all": "ignore"}
+
+# An infinite state is no matter of attention: the products of the GRU warn of it.
+LOUD = ("Bahdanau's step", "Luong's step")
+
+
+@pytest.fixture
+def backend(request):
+    with running(request.param):
+        yield request.param
+
+
+def results(variant, module, arrays, plain=False, silent=True):
+    """o, dq, dk, dv and the gradients of parameters; if silent, no warning."""
+    for p in module.parameters():
+        p.zero_grad()
+    leaves = [Tensor(a, requires_grad=True) for a in arrays]
+    loud = plain or not silent
+    with warnings.catch_warnings(), np.errstate(**IGNORE if loud else {}):
+        warnings.simplefilter("error")
+        if plain:
+            o = variant.plain(module, *leaves, variant.pairs(B, L, L))
+        else:
+            o = variant.run(module, *leaves)
+        g = np.random.default_rng(5).standard_normal(o.shape).astype(o.dtype)
+        o.backward(g)
+    return [o.data, *(x.grad for x in (*leaves, *module.parameters()))]
+
+
+def example(name, dtype=float):
+    variant, rng = VARIANTS[name], np.random.default_rng(0)
+    arrays = [rng.standard_normal((B, L, D)).astype(dtype) for _ in range(3)]
+    return variant, variant.module(dtype), arrays
+
+
+def steepen(module, arrays):
+    """Scores of some 1e4, of both signs."""
+    arrays[0] *= 50
+    arrays[1] *= 50
+    for name, p in module.named_parameters():
+        if name.split(".")[-1] in ("w_v", "v_a"):
+            p.data = p.data * 5000
+
+
+@every_variant
+def test_large_scores(backend, name):
+    variant, module, arrays = example(name)
+    steepen(module, arrays)
+    found = results(variant, module, arrays)
+    expected = results(variant, module, arrays, plain=True)
+    for x, y in zip(found, expected, strict=True):
+        atol = 1e-10 * max(np.abs(y).max(), 1)
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=atol)
+
+
+@every_variant
+def test_large_scores_in_float32(backend, name):
+    variant, module, arrays = example(name, np.float32)
+    steepen(module, arrays)
+    o, *gradients = results(variant, module, arrays)
+    assert o.dtype == np.float32
+    assert all(np.isfinite(x).all() for x in (o, *gradients))
+    exact = variant.module()
+    steepen(exact, example(name)[2])
+    arrays = [x.astype(float) for x in arrays]
+    (expected, *_), (plain, *_) = (
+        results(variant, m, [a.astype(d) for a in arrays], plain=True)
+        for m, d in ((exact, float), (module, np.float32))
+    )
+    # a score of 1e4 is rounded by up to 1e-3, a few times over; so are the weights
+    bound = 2 * np.abs(plain - expected).max() + 1e4 * 16 * np.finfo(np.float32).eps
+    assert np.abs(o - expected).max() <= bound
+
+
+@every_variant
+def test_nan_and_infinity(backend, name):
+    """As in the plain program, wherever the pairs are all of them; and no warning."""
+    variant, module, arrays = example(name)
+    clean = results(variant, module, arrays)
+    all_pairs = variant.pairs(B, L, L).all() and name != "local-p"
+    for bad, which in itertools.product((np.nan, np.inf), range(3)):
+        arrays = [x.copy() for x in arrays]
+        row, arrays[which][0, 4] = arrays[which][0, 4].copy(), bad
+        silent = np.isnan(bad) or name not in LOUD
+        found = results(variant, module, arrays, silent=silent)
+        for x, y in zip(found[:4], clean):
+            np.testing.assert_array_equal(x[1], y[1])  # of the other example
+        if np.isnan(bad):
+            assert np.isnan(found[0][0, 4]).any()
+        if all_pairs and not nobody_is_near(name, which, bad):
+            expected = results(variant, module, arrays, plain=True)[0]
+            np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12)
+        arrays[which][0, 4] = row
+
+
+def nobody_is_near(name, which, bad):
+    """Scores of -inf, for which there is no softmax: nothing is attended to; or of one
+    key, which the others do without."""
+    return name == "gaussian" and which < 2 and np.isinf(bad)
