@@ -8,10 +8,12 @@ import sys
 
 import numpy as np
 
-from .commands import bench, extrapolate, ledger, reversal
+from .commands import bench, compare, extrapolate, ledger, reversal, translate
 
 COMMANDS = {
     "reversal": reversal,
+    "translate": translate,
+    "compare": compare,
     "extrapolate": extrapolate,
     "ledger": ledger,
     "bench": bench,

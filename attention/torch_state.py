@@ -1,4 +1,4 @@
-"""The parameters of MultiHeadAttention under the names of torch.nn.MultiheadAttention.
+"""Parameters under torch's names, and back: layers, blocks, whole models.
 
     torch                                    here
     in_proj_weight (3 D, D)                  W_q, W_k, W_v .weight, one below the other
@@ -6,40 +6,50 @@
     in_proj_bias (3 D,)                      W_q, W_k, W_v .bias
     out_proj.weight, out_proj.bias           W_o .weight, .bias
 
+These are the names of torch.nn.MultiheadAttention. A module that contains some, such as
+a Transformer's block, says under ``torch_names`` what torch calls its other parts; all
+else (GRU, LSTM, Linear, Embedding, LayerNorm) has torch's names anyway. The stack of a
+``DecoderOnly`` is so a torch.nn.TransformerEncoder with a causal mask, with its table
+of words beside it.
+
 Both compute the same from them, if torch's is made with batch_first=True. There, a
 boolean attn_mask or key_padding_mask is True for what may *not* attend: ~mask of ours.
 """
 
 import numpy as np
 
+from minigrad import nn
+
 from .masks.checks import plain
 
 PARTS = ("W_q", "W_k", "W_v")  # in the order of torch
 
 
-def torch_state(layer):
+def torch_state(module):
     """{torch's name: array}: copies, for load_state_dict of torch after from_numpy.
 
     Raises ValueError for fewer key heads than query heads, which torch's has not.
     """
-    found, state = layer.state_dict(), {}
-    for name, ours in _names(layer).items():
+    _check_module(module)
+    found, state = module.state_dict(), {}
+    for name, ours in _names(module).items():
         state[name] = np.concatenate([found[each] for each in ours])
     return state
 
 
-def load_torch_state(layer, state):
+def load_torch_state(module, state):
     """Copy the values of torch's state_dict() in; they take the parameters' dtype.
 
     Raises ValueError, which lists all that is missing, unexpected or of another shape;
     then nothing is loaded. So it does for fewer key heads than query heads.
     """
+    _check_module(module)
     if not isinstance(state, dict):
         raise TypeError(
             f"load_torch_state: state is a {type(state).__name__}; expected a dict of "
             "arrays by name, such as torch's state_dict()."
         )
-    names, sizes = _names(layer), dict(layer.named_parameters())
+    names, sizes = _names(module), module.state_dict()
     lines = [f"missing: {name}" for name in names if name not in state]
     lines += [f"unexpected: {name}" for name in state if name not in names]
     values = {}
@@ -56,19 +66,25 @@ def load_torch_state(layer, state):
     if lines:
         listed = "\n  ".join(sorted(lines))
         raise ValueError(
-            "MultiHeadAttention cannot load this state of torch's; nothing was "
+            f"{type(module).__name__} cannot load this state of torch's; nothing was "
             f"changed.\n  {listed}"
         )
-    layer.load_state_dict(values)
+    module.load_state_dict(values)
 
 
-def _names(layer):
+def _names(module):
     """{torch's name: names of the parameters here, to be stacked}"""
-    if not hasattr(layer, "num_kv_heads"):
-        raise TypeError(
-            f"torch_state: found a {type(layer).__name__}; expected a "
-            "MultiHeadAttention."
-        )
+    names, taken = {}, set()
+    for path, part in module.named_modules():
+        if hasattr(part, "num_kv_heads"):
+            for name, ours in _attention_names(part).items():
+                ours = names[_joined(path, name)] = [_joined(path, n) for n in ours]
+                taken.update(ours)
+    names |= {name: [name] for name in module.state_dict() if name not in taken}
+    return {_renamed(module, name): ours for name, ours in names.items()}
+
+
+def _attention_names(layer):
     if layer.num_kv_heads != layer.num_heads:
         raise ValueError(
             f"MultiHeadAttention: has {layer.num_heads} query heads and "
@@ -85,3 +101,26 @@ def _names(layer):
     if layer.W_o.bias is not None:
         names["out_proj.bias"] = ["W_o.bias"]
     return names
+
+
+def _renamed(module, name):
+    """``name`` with torch's names for its parts, from the innermost out."""
+    for path, part in reversed(module.named_modules()):
+        for ours, theirs in getattr(part, "torch_names", {}).items():
+            before = _joined(path, ours) + "."
+            if name.startswith(before):
+                name = _joined(_joined(path, theirs), name[len(before) :])
+                break
+    return name
+
+
+def _joined(path, name):
+    return f"{path}.{name}" if path and name else path or name
+
+
+def _check_module(module):
+    if not isinstance(module, nn.Module):
+        raise TypeError(
+            f"torch_state: found a {type(module).__name__}; expected a module, such as "
+            "a MultiHeadAttention."
+        )

@@ -7,6 +7,7 @@ import pytest
 
 import minigrad as mg
 from attention.seq2seq.decoding import greedy
+from attention.torch_state import torch_state
 from attention.transformer import (
     SCHEMES,
     Block,
@@ -368,38 +369,14 @@ def block(kind, norm, activation):
     return made.eval(), x, memory, g
 
 
-def names(kind):
-    """{ours: torch's} of the parts of a block."""
-    parts = {"feed_forward.linear1": "linear1", "feed_forward.linear2": "linear2"}
-    parts |= {"self_attn_norm": "norm1", "self_attn.W_o": "self_attn.out_proj"}
-    if kind == "encoder":
-        return parts | {"feed_forward_norm": "norm2"}
-    parts |= {"cross_attn_norm": "norm2", "feed_forward_norm": "norm3"}
-    return parts | {"cross_attn.W_o": "multihead_attn.out_proj"}
-
-
-def to_torch(kind, state):
-    """Arrays by our names, under torch's: parameters, or their gradients."""
-    found = {
-        f"{theirs}.{end}": state[f"{ours}.{end}"]
-        for ours, theirs in names(kind).items()
-        for end in ("weight", "bias")
-    }
-    attentions = {"self_attn": "self_attn", "cross_attn": "multihead_attn"}
-    for ours, theirs in attentions.items():
-        if f"{ours}.W_q.weight" in state:
-            for end in ("weight", "bias"):
-                parts = [state[f"{ours}.W_{w}.{end}"] for w in "qkv"]
-                found[f"{theirs}.in_proj_{end}"] = np.concatenate(parts)
-    return found
-
-
 def ours(kind, made, x, memory, g):
     x, memory = (mg.Tensor(a, requires_grad=True) for a in (x, memory))
     given = (memory,) if kind == "decoder" else ()
     y, _ = made(x, *given, scheme=Scheme())
     y.backward(g)
-    found = to_torch(kind, {n: p.grad for n, p in made.named_parameters()})
+    for p in made.parameters():  # gradients under torch's names
+        p.data = p.grad
+    found = torch_state(made)
     found |= {"y": y.data, "x": x.grad}
     return found | ({"memory": memory.grad} if given else {})
 
@@ -412,7 +389,7 @@ def peer(torch, kind, norm, activation, made, x, memory, g):
     module = cls(
         D, H, 12, 0.0, activation, batch_first=True, norm_first=norm == "pre"
     ).double()
-    state = to_torch(kind, made.state_dict())
+    state = torch_state(made)
     module.load_state_dict({n: torch.from_numpy(a) for n, a in state.items()})
     x, memory = (torch.tensor(a, requires_grad=True) for a in (x, memory))
     later = torch.ones(5, 5, dtype=torch.bool).triu(1)

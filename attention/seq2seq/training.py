@@ -5,6 +5,10 @@
 A ``Run`` is everything that the next step depends on. Its state goes into a checkpoint
 and comes back from it bit for bit, so that a run resumed after a crash ends with the
 numbers that it would have had.
+
+A state is saved between the check and the step: after the loss and the gradients of the
+next batch were found to be finite, and before anything moves. So what was saved last is
+good, also when the step that follows is the one that spoils the parameters.
 """
 
 import contextlib
@@ -17,6 +21,12 @@ import numpy as np
 
 from minigrad import optim
 
+from .watch import first_not_finite
+
+
+class Diverged(FloatingPointError):
+    """Training has met a number that is none. Its message says where."""
+
 
 class Run:
     """One model in training.
@@ -24,18 +34,28 @@ class Run:
     model, optimizer, schedule (or None)    as built for step 0
     clip                                    largest norm of all gradients together
 
-    Attributes: ``step`` (steps taken), ``losses`` (one a step), ``seconds`` (spent in
-    the training loop alone).
+    Attributes: ``step`` (steps taken), ``losses`` (one a step), ``norm`` (of the last
+    gradient, before it was clipped), ``seconds`` (spent in the training loop alone),
+    ``validations`` ([step, loss] of each), ``best`` (None, or the parameters with the
+    least validation loss: {"step", "loss", "model"}).
     """
 
     def __init__(self, model, optimizer, schedule=None, clip=1.0):
         self.model, self.optimizer = model, optimizer
         self.parameters = list(model.parameters())
         self.schedule, self.clip = schedule, clip
-        self.step, self.losses, self.seconds = 0, [], 0.0
+        self.step, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
+        self.validations, self.best = [], None
 
     def descend(self, loss):
         """Take one step down ``loss``, a scalar Tensor."""
+        self.move(self.look(loss))
+
+    def look(self, loss):
+        """Find the gradients, and move nothing; return the loss as a number.
+
+        Raises FloatingPointError when it, or a gradient, is NaN or infinite.
+        """
         value = loss.item()
         if not math.isfinite(value):
             raise FloatingPointError(
@@ -44,18 +64,36 @@ class Run:
             )
         self.optimizer.zero_grad()
         loss.backward()
-        optim.clip_grad_norm_(self.parameters, self.clip)
+        self.norm = optim.clip_grad_norm_(self.parameters, self.clip)
+        return value
+
+    def move(self, value):
+        """Take the step that ``look`` has found, down a loss of ``value``."""
         self.optimizer.step()
         if self.schedule is not None:
             self.schedule.step()
         self.losses.append(value)
         self.step += 1
 
+    def judge(self, value):
+        """Enter the validation loss ``value``; return whether it is the least so far.
+
+        The parameters are then kept in ``best``.
+        """
+        self.validations.append([self.step, value])
+        if self.best is not None and value >= self.best["loss"]:
+            return False
+        state = self.model.state_dict()
+        self.best = {"step": self.step, "loss": value, "model": state}
+        return True
+
     def state_dict(self):
         state = {
             "step": self.step,
             "seconds": self.seconds,
             "losses": np.array(self.losses),
+            "validations": [list(each) for each in self.validations],
+            "best": self.best,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }
@@ -70,32 +108,107 @@ class Run:
             self.schedule.load_state_dict(state["schedule"])
         self.step, self.seconds = state["step"], state["seconds"]
         self.losses = state["losses"].tolist()
+        self.validations = [list(each) for each in state.get("validations", [])]
+        self.best = state.get("best")
 
 
-def fit(run, steps, loss_at, save=None, progress=None, every=5.0):
+class Validation:
+    """When to look at a validation loss, and when to give up.
+
+    loss       () -> the loss, a number; the model stands in evaluation mode
+    every      steps between two looks; the last step has one too
+    patience   training ends after so many looks in a row without a new least loss;
+               None: never
+    keep       called with the Run when its loss is the least so far, or None
+    """
+
+    def __init__(self, loss, every, patience=None, keep=None):
+        self.loss, self.every, self.patience, self.keep = loss, every, patience, keep
+
+    def given_up(self, run):
+        if self.patience is None or run.best is None:
+            return False
+        since = [step for step, _ in run.validations if step > run.best["step"]]
+        return len(since) >= self.patience
+
+
+def fit(
+    run, steps, loss_at, save=None, progress=None, every=5.0,
+    *, validation=None, record=None, seed=None,
+):  # fmt: skip
     """Train ``run`` until it has taken ``steps`` steps; return whether it got there.
 
-    loss_at   i -> the loss Tensor of step i, from the data of step i
-    save      called with the run's state whenever ``every`` seconds have passed, and
-              when the user presses Ctrl-C; the loop then ends and returns False
-    progress  a ``Progress``, or None
+    loss_at     i -> the loss Tensor of step i; asked twice, it gives the same number
+    save        called with the run's state whenever ``every`` seconds have passed, and
+                when the user presses Ctrl-C; the loop then ends and returns False
+    progress    a ``Progress``, or None
+    validation  a ``Validation``; where it gives up, the run counts as finished
+    record      called with a dict of numbers after each step and each validation
+    seed        of the batches, for the message
 
-    A run that is interrupted stops between two steps, never inside one.
+    A run that is interrupted stops between two steps, never inside one. Nothing is
+    saved of one that has met a NaN or an infinity. Raises ``Diverged``, which says at
+    which step, with which batch, in which layer.
     """
+    record = record or (lambda numbers: None)
+
+    def ended():
+        given_up = validation is not None and validation.given_up(run)
+        return run.step >= steps or given_up
+
     last_saved = time.monotonic()
-    with asked_to_stop() as stop:
-        while run.step < steps and not stop:
+    # what overflows is found below, and explained there
+    with asked_to_stop() as stop, np.errstate(over="ignore", invalid="ignore"):
+        while not ended():
             start = time.perf_counter()
-            run.descend(loss_at(run.step))
+            with _explained(run, lambda: loss_at(run.step), seed):
+                value = run.look(loss_at(run.step))
             run.seconds += time.perf_counter() - start
-            if progress is not None:
-                progress.update(run.step, run.losses[-1])
-            if save is not None and time.monotonic() - last_saved > every:
+            due = time.monotonic() - last_saved > every
+            if save is not None and (stop or due):
                 save(run.state_dict())
                 last_saved = time.monotonic()
-    if save is not None and run.step < steps:
-        save(run.state_dict())
-    return run.step >= steps
+            if stop:
+                break
+            start, lr = time.perf_counter(), run.optimizer.lr
+            run.move(value)
+            run.seconds += time.perf_counter() - start
+            record({"step": run.step, "loss": value, "norm": run.norm, "lr": lr})
+            if progress is not None:
+                progress.update(run.step, value)
+            if validation is not None:
+                _validate(run, validation, run.step >= steps, record, seed)
+    return ended()
+
+
+def _validate(run, validation, last, record, seed):
+    if run.step % validation.every and not last:
+        return
+    run.model.eval()
+    with _explained(run, validation.loss, seed, "validation "):
+        value = validation.loss()
+        if not math.isfinite(value):
+            raise FloatingPointError(f"The validation loss became {value}.")
+    run.model.train()
+    if run.judge(value) and validation.keep is not None:
+        validation.keep(run)
+    record({"step": run.step, "validation": value})
+
+
+@contextlib.contextmanager
+def _explained(run, compute, seed, which=""):
+    """Say of a FloatingPointError which step, batch and layer it came from."""
+    try:
+        yield
+    except FloatingPointError:
+        place = first_not_finite(run.model, compute)
+        batch = f", batch {run.step} of seed {seed}" if seed is not None else ""
+        run.optimizer.zero_grad()
+        raise Diverged(
+            f"The {which}loss or its gradient is no finite number at step {run.step}"
+            f"{batch}: {place} The last checkpoint is from before and good; a smaller "
+            "learning rate usually helps."
+        ) from None
 
 
 @contextlib.contextmanager

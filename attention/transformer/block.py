@@ -59,6 +59,15 @@ class Block(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(D)
         self.dropout = nn.Dropout(config.dropout, rng)
 
+    @property
+    def torch_names(self):
+        """What torch calls our parts, see attention/torch_state.py."""
+        names = {"feed_forward": "", "self_attn_norm": "norm1"}
+        if self.cross_attn is None:
+            return names | {"feed_forward_norm": "norm2"}
+        names |= {"cross_attn": "multihead_attn", "cross_attn_norm": "norm2"}
+        return names | {"feed_forward_norm": "norm3"}
+
     def forward(
         self,
         x,

@@ -33,6 +33,8 @@ class Stack(nn.Module):
     The table of the words is N(0, 1 / D), so that logits that it makes are of size 1.
     """
 
+    torch_names = {"blocks": "layers", "final_norm": "norm"}
+
     def __init__(
         self, config, vocabulary, layers, causal, cross=False, table=None, rng=None
     ):

@@ -1,0 +1,98 @@
+"""Options that several commands share: numbers with limits, and what a run is made of.
+
+An option that the user does not give is absent from the namespace, so that a resumed
+run can tell what was asked for now from what is only the default.
+"""
+
+import argparse
+
+from minigrad import checkpoint
+
+
+def add_fields(parser, config, fields):
+    """Add ``--name`` for each field of the dataclass instance ``config``.
+
+    fields   {name: (type or tuple of choices or bool, help)}; the default that the help
+             names is that of ``config``
+    """
+    for name, (kind, text) in fields.items():
+        default = getattr(config, name)
+        shown = (
+            "" if "(default" in text or default is None else f" (default: {default})"
+        )
+        options = {"default": argparse.SUPPRESS, "help": text + shown}
+        if kind is bool:
+            options["action"] = argparse.BooleanOptionalAction
+            options["help"] = text + (" (the default)" if default else "")
+        elif isinstance(kind, tuple):
+            options["choices"] = kind
+        else:
+            options |= {"type": kind, "metavar": KINDS.get(kind, "X")}
+        parser.add_argument(f"--{name.replace('_', '-')}", **options)
+
+
+def given(args, config):
+    """{name: value} of the fields of a config class that the user has set."""
+    names = config.__dataclass_fields__
+    return {name: value for name, value in vars(args).items() if name in names}
+
+
+def load_state(path, config, options, command):
+    """(config, state) of the checkpoint at ``path``; what is given now must agree.
+
+    Raises ValueError, in a sentence.
+    """
+    if not path.is_file():
+        raise ValueError(
+            f"There is nothing to resume in {path.parent}: it has no {path.name}. "
+            "Start the run without --resume."
+        )
+    state = checkpoint.load(path)
+    if state.get("command") != command:
+        raise ValueError(f"{path} is no state of {command}.")
+    before = config(**state["config"])
+    now = config(**{**state["config"], **options})
+    differing = [
+        f"--{name.replace('_', '-')} was {getattr(before, name)}"
+        for name in options
+        if getattr(before, name) != getattr(now, name)
+    ]
+    if differing:
+        raise ValueError(
+            f"The run in {path.parent} was started otherwise: {'; '.join(differing)}. "
+            "Leave the option out to go on with it, or start another run with --out."
+        )
+    return before, state
+
+
+def positive(text):
+    """A whole number from 1 up."""
+    return _number(text, int, lambda n: n >= 1, "a number from 1 up")
+
+
+def natural(text):
+    """A whole number from 0 up."""
+    return _number(text, int, lambda n: n >= 0, "a number from 0 up")
+
+
+def above_zero(text):
+    """A number above 0."""
+    return _number(text, float, lambda x: 0 < x < float("inf"), "a number above 0")
+
+
+def share(text):
+    """A number from 0 to 1."""
+    return _number(text, float, lambda x: 0 <= x <= 1, "a number from 0 to 1")
+
+
+def _number(text, kind, fits, expected):
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not fits(value):
+        raise argparse.ArgumentTypeError(f"{text!r} should be {expected}")
+    return value
+
+
+KINDS = {positive: "N", natural: "N", above_zero: "X", share: "P", str: "NAME"}

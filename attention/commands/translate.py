@@ -1,0 +1,123 @@
+"""Train a translator, translate with it, and score it.
+
+    translate train --task en-de|en-fr|FILE      learn from a grammar, or from a file
+    translate run "the cat sleeps ."             one sentence, and where it looked
+    translate score                              BLEU by length, alignment error rate
+
+``train`` writes into the folder ``--out``; what, stands in ``translate_train.py``.
+``run`` and ``score`` read such a folder, or the English-French model that comes with
+the package.
+"""
+
+import argparse
+import pathlib
+import sys
+
+from ..experiments import scoring
+from ..experiments import translation as experiment
+from ..files import make_folder
+from ..pretrained import EN_FR
+from ..seq2seq import translator
+from .options import positive
+from .translate_train import add_train_arguments, train
+
+TRAINS = True  # see attention/__main__.py
+NAME = "translate"
+
+
+def add_arguments(parser):
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    add_train_arguments(verbs.add_parser("train", help="learn to translate"))
+    run = verbs.add_parser("run", help="translate a sentence")
+    run.add_argument("sentence", nargs="+", help="with its full stop, if it has one")
+    run.add_argument(
+        "--figure", type=pathlib.Path, default=pathlib.Path("runs/alignment.png"),
+        metavar="PNG", help="of where it looked (default: runs/alignment.png)",
+    )  # fmt: skip
+    score = verbs.add_parser("score", help="BLEU by length, alignment error rate")
+    for verb, beam in (run, 4), (score, 1):
+        verb.add_argument(
+            "--model", default=None, type=pathlib.Path, metavar="DIR",
+            help="of translate train (default: English-French, which comes along)",
+        )  # fmt: skip
+        verb.add_argument(
+            "--beam", type=positive, default=beam, metavar="N",
+            help=f"beginnings that go on; 1 is greedy (default: {beam})",
+        )  # fmt: skip
+    for verb in verbs.choices.values():
+        verb.add_argument(
+            "--threads", type=int, metavar="N", default=argparse.SUPPRESS,
+            help="processor threads to use",
+        )  # fmt: skip
+
+
+def run(args):
+    """Do what the verb says; return the exit code."""
+    try:
+        return VERBS[args.verb](args)
+    except FloatingPointError as problem:
+        print(f"{NAME}: {problem}", file=sys.stderr)
+        return 1
+    except (OSError, ValueError, TypeError) as problem:
+        print(f"{NAME}: {problem}", file=sys.stderr)
+        return 2
+
+
+def translate(args):
+    model = loaded(args.model)
+    text, ending = " ".join(args.sentence), model.about.get("ending")
+    if ending is not None and model.words(text)[-1:] not in ([], [ending]):
+        print(
+            f"{ending!r} was put at the end, as in all that the model learned from.",
+            file=sys.stderr,
+        )
+        text += f" {ending}"
+    found = model.translate(text, args.beam)
+    for word in found.unknown:
+        print(
+            f"{word!r} is not in the vocabulary; it is read as <unk>.", file=sys.stderr
+        )
+    print(found.text)
+    if found.weights is None or not len(found.weights):
+        why = "the model has no attention" if found.target else "nothing was said"
+        print(f"no figure: {why}.", file=sys.stderr)
+        return 0
+    from .. import plots
+
+    make_folder(args.figure.parent)
+    plots.alignment_heatmap(
+        found.weights, found.source, found.target, "Where did each word look?",
+        args.figure,
+    )  # fmt: skip
+    print(f"where each word looked: {args.figure}", file=sys.stderr)
+    return 0
+
+
+def score(args):
+    model = loaded(args.model)
+    config = experiment.Config(**model.about["config"])
+    data = experiment.load(config)
+    if data.checksum != model.about["data"]:
+        raise ValueError(
+            f"The sentences of {config.task} are not those that the model was trained "
+            "with, so that it may have seen some of the test set."
+        )
+    print(f"{config.task}, {len(data.test)} sentences that were not trained on\n")
+    print(scoring.table(scoring.score(model, data.test, args.beam)))
+    return 0
+
+
+def loaded(folder):
+    """The model of ``translate train`` in a folder, or the one that comes along."""
+    if folder is None:
+        return translator.load(EN_FR)
+    path = folder / "best.npz" if folder.is_dir() else folder
+    if not path.exists():
+        raise ValueError(
+            f"There is no model in {folder}: it has no best.npz. translate train --out "
+            f"{folder} makes one."
+        )
+    return translator.load(path)
+
+
+VERBS = {"train": train, "run": translate, "score": score}

@@ -1,0 +1,221 @@
+"""``translate train``: its options, its files, and what it prints.
+
+It writes into the folder ``--out``:
+
+    best.npz        the model with the least validation loss, with its vocabularies
+    last.npz        what ``--resume`` goes on from
+    metrics.jsonl   a line for each step and for each validation, as they come
+    results.json    config, versions, and the scores on the test set
+    alignment.png   where it looked in one sentence of the test set
+"""
+
+import json
+import pathlib
+import sys
+
+from minigrad import checkpoint
+
+from ..experiments import scoring
+from ..experiments import translation as experiment
+from ..experiments.reversal import describe, versions
+from ..files import keep_earlier, make_folder, write_text
+from ..metrics_file import MetricsFile
+from ..progress import Progress
+from ..seq2seq import translator
+from ..seq2seq.config import CHOICES
+from .options import (
+    above_zero,
+    add_fields,
+    given,
+    load_state,
+    natural,
+    positive,
+    share,
+)
+
+NAME = "translate train"
+FIELDS = {
+    "task": (str, "en-de, en-fr, or a file with source<TAB>target on each line"),
+    "pairs": (positive, "sentences of the grammar to train on"),
+    "min_count": (positive, "words that come less often are <unk>"),
+    "keep_case": (bool, "of a file: leave capitals as they are"),
+    "attention": (CHOICES["attention"], "how the decoder looks back"),
+    "score": (CHOICES["score"], "by what (default: additive, or general with luong)"),
+    "cell": (CHOICES["cell"], "of encoder and decoder"),
+    "layers": (positive, "of encoder, and of decoder"),
+    "bidirectional": (bool, "the encoder reads from both ends"),
+    "input_feeding": (bool, "luong's output is read at the next step"),
+    "coverage": (bool, "the score knows what was looked at before"),
+    "local": (("m", "p"), "look at a window only"),
+    "window": (natural, "how far it reaches on either side"),
+    "embedding": (positive, "width of a word"),
+    "hidden": (positive, "width of a state"),
+    "dropout": (share, "in training"),
+    "steps": (positive, "of training, at most"),
+    "batch": (positive, "sentences a step"),
+    "lr": (above_zero, "learning rate"),
+    "schedule": (experiment.SCHEDULES, "of the learning rate"),
+    "warmup": (natural, "steps in which the rate rises"),
+    "clip": (above_zero, "largest norm of the gradient"),
+    "smoothing": (share, "of the labels"),
+    "sampling": (share, "scheduled sampling: its own words that it reads at the end"),
+    "word_dropout": (share, "of source words, read as <unk> in training"),
+    "validate_every": (positive, "steps between two validations"),
+    "patience": (positive, "validations without a new least loss that end it"),
+    "seed": (natural, "of parameters, batches and dropout"),
+}
+
+
+def add_train_arguments(parser):
+    add_fields(parser, experiment.Config(), FIELDS)
+    folder = {"type": pathlib.Path, "metavar": "DIR", "default": None}
+    add = parser.add_argument
+    add("--out", help="where it goes (default: runs/translate)", **folder)
+    resume = "go on with the run in DIR (default: --out)"
+    add("--resume", nargs="?", const=True, help=resume, **folder)
+    add(
+        "--export", type=pathlib.Path, default=None, metavar="FILE.safetensors",
+        help="write the model there too, in half precision, with a .json of its origin",
+    )  # fmt: skip
+
+
+def train(args):
+    out = args.out or pathlib.Path("runs/translate")
+    if args.resume not in (None, True):
+        out = args.resume
+    if args.export is not None and args.export.suffix != ".safetensors":
+        raise ValueError(f"--export is {args.export}; expected a name.safetensors.")
+    options = given(args, experiment.Config)
+    if args.resume is None:
+        config, state = experiment.Config(**options), {"run": None}
+        data = experiment.load(config)
+        make_folder(out)
+        keep_earlier(out, ["*.npz", "metrics.jsonl", "results.json", "*.png"])
+    else:
+        config, state = load_state(out / "last.npz", experiment.Config, options, NAME)
+        data = experiment.load(config)
+        if data.checksum != state["data"]:
+            raise ValueError(
+                f"The sentences of {config.task} are not those that the run in {out} "
+                "was started with. Start another run with --out."
+            )
+    if data.report:
+        print(data.report)
+    print(
+        f"{config.task}: {len(data.train)} pairs to train on, {len(data.validation)} to"
+        f" validate, {len(data.test)} to test\n"
+        f"{len(data.source)} and {len(data.target)} words; attention "
+        f"{config.attention}, cell {config.cell}, seed {config.seed}"
+    )
+    try:
+        one, finished = learn(config, data, state["run"], out)
+        if finished:
+            conclude(config, data, one, out, args.export)
+            return 0
+    except OSError as problem:  # a full disk, and what was there before is there still
+        print(f"{NAME}: {problem}", file=sys.stderr)
+        return 1
+    print(
+        f"stopped at step {one.step} of {config.steps}, and saved. Go on with\n"
+        f"  python -m attention translate train --resume {out}"
+    )
+    return 130
+
+
+def learn(config, data, state, out):
+    """Train with all files kept up to date; return (run, whether it is finished)."""
+    described, step = describe(config), 0 if state is None else state["step"]
+
+    def save(now):
+        whole = {"config": described, "data": data.checksum, "run": now}
+        checkpoint.save(out / "last.npz", {"command": NAME, **whole})
+
+    def keep(run):
+        translator.save(out / "best.npz", best_of(config, data, run))
+
+    metrics = MetricsFile(out / "metrics.jsonl", step)
+    progress = Progress(config.attention, config.steps, step)
+    try:
+        one, finished = experiment.train(
+            config, data, state, save, progress, metrics.write, keep
+        )
+    finally:
+        metrics.close()
+    if finished:
+        save(one.state_dict())
+    return one, finished
+
+
+def best_of(config, data, run):
+    """The best translator of a run so far, with what there is to say about it."""
+    about = {
+        "config": describe(config),
+        "data": data.checksum,
+        "ending": data.ending,
+        "step": run.best["step"],
+        "validation": run.best["loss"],
+        "parameters": run.model.num_parameters(),
+        "versions": versions(),
+    }
+    return experiment.translator_of(config, data, run, about)
+
+
+def conclude(config, data, run, out, export):
+    """Score the best model on the test set; write and print what came out."""
+    best = best_of(config, data, run)
+    report = scoring.score(best, data.test)
+    said = [" ".join(words) for words in report.pop("said")]
+    results = {**best.about, "steps": run.step, "seconds": run.seconds, "test": report}
+    write_text(out / "results.json", json.dumps({**results, "said": said}, indent=1))
+    pair = next((p for p in data.test if len(p.source) >= 8), data.test[0])
+    weights = scoring.looked_at(best, [pair])
+    written = "best.npz, last.npz, metrics.jsonl, results.json"
+    if weights is not None:
+        from .. import plots
+
+        plots.alignment_heatmap(
+            weights[0], pair.source, pair.target,
+            f"Where does {config.attention} look, told each word?",
+            out / "alignment.png", gold=sorted(pair.alignment or ()),
+        )  # fmt: skip
+        written += ", alignment.png"
+    print(
+        f"\nbest at step {run.best['step']} of {run.step}, with a validation loss of "
+        f"{run.best['loss']:.3f}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
+        f"{written}:\nin {out}"
+    )
+    if export is not None:
+        print(f"{export}: {export_half(best, data, export, config)} bytes")
+
+
+def export_half(best, data, path, config):
+    """Write a model in half precision, and beside it where it comes from."""
+    make_folder(path.parent)
+    translator.save(path, best, half=True)
+    halved = scoring.score(translator.load(path), data.test)
+    halved.pop("said")
+    origin = {
+        "command": f"{command_of(config)} --export {path.name}",
+        **best.about,
+        "precision": "float16",
+        "bytes": path.stat().st_size,
+        "test": halved,
+    }
+    write_text(path.with_suffix(".json"), json.dumps(origin, indent=1) + "\n")
+    return origin["bytes"]
+
+
+def command_of(config):
+    """The command that makes this run anew: its seed, and what is not the default."""
+    words = ["python -m attention translate train"]
+    default = experiment.Config(attention=config.attention)
+    for name in FIELDS:
+        value, usual = getattr(config, name), getattr(default, name)
+        if name == "attention":
+            usual = experiment.Config().attention
+        option = name.replace("_", "-")
+        if value != usual and isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        elif value != usual or name == "seed":
+            words.append(f"--{option} {value}")
+    return " ".join(words)

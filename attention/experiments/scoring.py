@@ -1,0 +1,118 @@
+"""How good a translator is: BLEU by the length of the source, and where it looks.
+
+BLEU and exact matches are of what it says by itself. The alignment error rate is of
+where it looks while it is told the reference word by word, since the right alignment is
+known of that one only; and it stands beside the rates of two alignments that know
+nothing (``seq2seq/alignment_metrics.py``).
+"""
+
+import numpy as np
+
+from minigrad import no_grad
+
+from ..seq2seq.bleu import corpus_bleu
+from ..seq2seq.metrics import (
+    corpus_alignment_error_rate,
+    diagonal_baseline,
+    uniform_baseline,
+)
+from ..tasks.batching import in_order
+from .translation import ids_of
+
+BUCKETS = ((1, 4), (5, 7), (8, 10), (11, 15), (16, None))  # words of a source
+
+
+def score(translator, pairs, beam=1):
+    """All scores of ``pairs``, as plain numbers.
+
+    -> {"bleu": {"all": …, "5-7": …}, "exact": {…}, "sentences": {…},
+        "aer": …, "aer_uniform": …, "aer_diagonal": …, "said": [a list of words, …]}
+
+    The rates are None without attention, or without known alignments.
+    """
+    sources = [ids for ids, _ in ids_of(translator, pairs)]
+    said = [
+        translator.target.decode(ids) for ids, _ in translator.decode(sources, beam)
+    ]
+    wanted = [list(pair.target) for pair in pairs]
+    report = {"bleu": {}, "exact": {}, "sentences": {}}
+    for name, rows in buckets([len(pair.source) for pair in pairs]).items():
+        mine, right = [said[i] for i in rows], [wanted[i] for i in rows]
+        report["bleu"][name] = corpus_bleu(mine, right)
+        same = [a == b for a, b in zip(mine, right)]
+        report["exact"][name] = sum(same) / len(same)
+        report["sentences"][name] = len(rows)
+    return {**report, **alignment_rates(translator, pairs), "said": said}
+
+
+def buckets(lengths):
+    """{"all": places, "5-7": places, …} of the lengths; those without any are left out.
+
+    lengths   of sources; a place is an index into it
+    """
+    found = {"all": list(range(len(lengths)))}
+    for low, high in BUCKETS:
+        inside = [i for i, n in enumerate(lengths) if low <= n <= (high or n)]
+        if inside:
+            found[f"{low}-{high}" if high else f"{low}+"] = inside
+    return found
+
+
+def alignment_rates(translator, pairs):
+    """{"aer": …, "aer_uniform": …, "aer_diagonal": …}, or None for each."""
+    none = dict.fromkeys(("aer", "aer_uniform", "aer_diagonal"))
+    if any(pair.alignment is None for pair in pairs):
+        return none
+    weights = looked_at(translator, pairs)
+    if weights is None:
+        return none
+    golds = [pair.alignment for pair in pairs]
+    found = {"aer": corpus_alignment_error_rate(weights, golds)}
+    # weighted by what each is divided by, the mean is that of the corpus
+    links = [len(w) + len(gold) for w, gold in zip(weights, golds)]
+    for name, baseline in (
+        ("uniform", uniform_baseline),
+        ("diagonal", diagonal_baseline),
+    ):
+        rates = [baseline(*w.shape, gold) for w, gold in zip(weights, golds)]
+        found[f"aer_{name}"] = float(np.average(rates, weights=links))
+    return found
+
+
+def looked_at(translator, pairs):
+    """[(T, S)] weights, of each word of the reference; None without attention."""
+    weights = []
+    with no_grad():
+        for batch in in_order(ids_of(translator, pairs), 100):
+            said = translator.model.forced(batch.source, batch.target_in, batch.lengths)
+            if said.weights is None:
+                return None
+            weights += list(said.weights.numpy())
+    return [w[: len(p.target), : len(p.source)] for w, p in zip(weights, pairs)]
+
+
+def table(report):
+    """The scores as lines of text."""
+    names = list(report["bleu"])
+    lines = [
+        f"{'source words':14s}" + "".join(f"{name:>9s}" for name in names),
+        f"{'sentences':14s}" + "".join(f"{report['sentences'][n]:9d}" for n in names),
+        f"{'BLEU':14s}" + "".join(f"{report['bleu'][n]:9.1f}" for n in names),
+        f"{'exact':14s}" + "".join(f"{report['exact'][n]:9.3f}" for n in names),
+        "",
+    ]
+    if report["aer"] is None:
+        return "\n".join([*lines, "no alignment error rate: " + _why(report)])
+    rates = [f"{report[n]:.3f}" for n in ("aer", "aer_uniform", "aer_diagonal")]
+    rate, uniform, diagonal = rates
+    return "\n".join(
+        [
+            *lines,
+            f"alignment error rate {rate}, where a uniform alignment has {uniform} and",
+            f"a diagonal one {diagonal} (0 is right)",
+        ]
+    )
+
+
+def _why(report):
+    return "the model has no attention, or the right alignment is not known"

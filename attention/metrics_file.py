@@ -1,0 +1,49 @@
+"""metrics.jsonl: numbers of a run as it goes, one JSON object a line.
+
+    {"step": 1, "loss": 5.01, "norm": 1.3, "lr": 0.003}
+    {"step": 50, "validation": 2.17}
+
+Each line is written whole, in one call, so that the file can be read while it grows and
+after the process was killed.
+"""
+
+import json
+import os
+import pathlib
+
+from .files import write_text
+
+
+class MetricsFile:
+    """The file at ``path``; lines beyond ``step``, of a run that is resumed, are cut.
+
+    A run that was killed has gone on after its last checkpoint. What it wrote then will
+    be computed again, and would stand twice.
+    """
+
+    def __init__(self, path, step=0):
+        self.path = pathlib.Path(path)
+        kept = [line for line in _lines(self.path) if _step(line) <= step]
+        write_text(self.path, "".join(line + "\n" for line in kept))
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+
+    def write(self, numbers):
+        """Append a dict of numbers."""
+        os.write(self._file, (json.dumps(numbers) + "\n").encode())
+
+    def close(self):
+        os.close(self._file)
+
+
+def _lines(path):
+    if not path.exists():
+        return []
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def _step(line):
+    """The step of a line; infinity for what is none, of a full disk for instance."""
+    try:
+        return json.loads(line)["step"]
+    except (ValueError, KeyError, TypeError):
+        return float("inf")
