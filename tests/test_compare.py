@@ -143,7 +143,7 @@ def test_the_command_writes_what_it_says_and_is_resumed(tmp_path, capsys):
 
     cut = tmp_path / "cut"
     with pytest.raises(Stopped), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "line_of", stop)  # after the first run
+        patch.setattr(command.Compare, "line", stop)  # after the first run
         main(*options, "--out", cut)
     assert main("--resume", cut) == 0
     again = json.loads((cut / "results.json").read_text())
@@ -190,8 +190,7 @@ def test_quick_is_smaller_but_what_is_asked_for_counts():
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
     args = parser.parse_args(["--quick", "--steps", "7"])
-    options = {**compare.QUICK, **command.given(args, compare.Config)}
-    config = compare.Config(**options)
+    config = command.Compare().asked(args)
     assert (config.steps, config.seeds, config.hidden) == (
         7,
         1,

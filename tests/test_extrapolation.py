@@ -212,7 +212,7 @@ def test_what_it_refuses(tmp_path, capsys):
         (["--schemes", "rotary"], "'rotary' should be different names out of none,"),
         (["--length", "12"], "The length is 12; expected a multiple of 8"),
         (["--resume", tmp_path / "none"], "There is nothing to resume in"),
-        (["--resume", tmp_path], "is no state of this experiment"),
+        (["--resume", tmp_path], "is no state of extrapolate"),
     ]:
         assert sentence in refused(arguments, capsys)
     assert main([*RUN, "none", "--out", str(tmp_path / "done")]) == 0

@@ -8,22 +8,15 @@ It writes into the folder ``--out``:
 """
 
 import argparse
-import json
 import pathlib
-import sys
 import textwrap
-
-from minigrad import checkpoint
 
 from ..experiments import compare as experiment
 from ..experiments import translation
-from ..experiments.reversal import describe, versions
-from ..files import keep_earlier, make_folder, write_text
-from ..progress import Progress
-from .options import above_zero, add_fields, given, load_state, natural, positive, share
+from .options import above_zero, add_fields, natural, positive, share
+from .study import Study
 
 TRAINS = True  # see attention/__main__.py
-NAME = "compare"
 FIELDS = {
     "task": (str, "en-de, en-fr, or a file with source<TAB>target on each line"),
     "pairs": (positive, "sentences of the grammar to train on"),
@@ -54,97 +47,52 @@ def add_arguments(parser):
     add("--resume", nargs="?", const=True, help=resume, **folder)
 
 
-def run(args):
-    """Run the experiment; return the exit code."""
-    out = args.out or pathlib.Path("runs/compare")
-    if args.resume not in (None, True):
-        out = args.resume
-    options = given(args, experiment.Config)
-    if args.quick:
-        options = {**experiment.QUICK, **options}
-    try:
-        if args.resume is None:
-            config = experiment.Config(**options)
-            data = translation.load(config.translation("none", config.seed))
-            state = {"runs": [], "current": None}
-            make_folder(out)
-            keep_earlier(out, ["results.json", "state.npz", "*.png"])
-        else:
-            config, state = load_state(
-                out / "state.npz", experiment.Config, options, NAME
-            )
-            data = translation.load(config.translation("none", config.seed))
-            if data.checksum != state["data"]:
-                raise ValueError(
-                    f"The sentences of {config.task} are not those that the run in "
-                    f"{out} was started with. Start another run with --out."
-                )
-    except (OSError, ValueError, TypeError) as problem:
-        print(f"{NAME}: {problem}", file=sys.stderr)
-        return 2
-    print(
-        f"{config.task}: {len(data.train)} pairs to train on, {len(data.test)} to test;"
-        f" hidden {config.hidden},\n{config.steps} steps, seeds {config.seed} to "
-        f"{config.seed + config.seeds - 1}"
-    )
-    try:
-        carry_on(config, data, state, out)
-    except KeyboardInterrupt:
-        print(f"Go on with\n  python -m attention compare --resume {out}")
-        return 130
-    except (FloatingPointError, OSError) as problem:
-        print(f"{NAME}: {problem}", file=sys.stderr)
-        return 1
-    return 0
+class Compare(Study):
+    name, config, quick = "compare", experiment.Config, experiment.QUICK
 
+    def load(self, config):
+        data = translation.load(config.translation("none", config.seed))
+        return data, data.checksum
 
-def carry_on(config, data, state, out):
-    """Make the runs that are not yet made, then the files and the table."""
-    described, runs, current = describe(config), state["runs"], state["current"]
-
-    def save(now):
-        whole = {"config": described, "data": data.checksum}
-        whole |= {"command": NAME, "runs": runs, "current": now}
-        checkpoint.save(out / "state.npz", whole)
-
-    for kind, seed in config.plan()[len(runs) :]:
-        label = kind if config.seeds == 1 else f"{kind}/{seed}"
-        progress = Progress(label, config.steps, current["step"] if current else 0)
-        one, finished = experiment.train(
-            config, kind, seed, data, current, save, progress
+    def opening(self, config, data):
+        last = config.seed + config.seeds - 1
+        return (
+            f"{config.task}: {len(data.train)} pairs to train on, {len(data.test)} to "
+            f"test; hidden {config.hidden},\n{config.steps} steps, seeds {config.seed} "
+            f"to {last}"
         )
-        current = None
-        if not finished:
-            print(f"stopped {label} at step {one.step} of {config.steps}, and saved.")
-            raise KeyboardInterrupt
-        runs.append(experiment.result(config, kind, seed, data, one))
-        save(None)
-        print(line_of(label, runs[-1]))
-    found = experiment.summary(config, runs, data)
-    results = {"config": described, "versions": versions(), "summary": found}
-    write_text(out / "results.json", json.dumps({**results, "runs": runs}, indent=1))
-    from ..experiments.compare_figure import bleu_by_length
 
-    bleu_by_length(found, out / "compare.png", config.seeds)
-    print(
-        f"\nby the words of the source, means over the seeds and 95 % intervals, of"
-        f"\n{config.resamples} resamplings of sentences and seeds\n"
-    )
-    print(experiment.table(found, config.kinds))
-    print("\n" + textwrap.fill(found["statement"], 80))
-    if config.seeds < 3:
-        print("\nFewer than 3 seeds: this is a look, and no result.")
-    print(f"\nresults.json, compare.png: in {out}")
+    def train(self, *arguments):
+        return experiment.train(*arguments)
+
+    def result(self, *arguments):
+        return experiment.result(*arguments)
+
+    def line(self, config, result):
+        lengths = [name for name in result["bleu"] if name != "all"][:3]
+        reached = "  ".join(f"{n}: {result['bleu'][n]:.1f}" for n in lengths)
+        return (
+            f"BLEU at {reached}  best at step {result['best_step']}  "
+            f"{result['seconds']:.0f} s"
+        )
+
+    def conclude(self, config, data, runs, out):
+        from ..experiments.compare_figure import bleu_by_length
+
+        found = experiment.summary(config, runs, data)
+        bleu_by_length(found, out / "compare.png", config.seeds)
+        text = (
+            "by the words of the source, means over the seeds and 95 % intervals, of\n"
+            f"{config.resamples} resamplings of sentences and seeds\n\n"
+            f"{experiment.table(found, config.kinds)}\n\n"
+            f"{textwrap.fill(found['statement'], 80)}"
+        )
+        if config.seeds < 3:
+            text += "\n\nFewer than 3 seeds: this is a look, and no result."
+        return f"{text}\n\nresults.json, compare.png: in {out}", {"summary": found}
 
 
-def line_of(label, run):
-    """One finished run in one line."""
-    lengths = [name for name in run["bleu"] if name != "all"][:3]
-    reached = "  ".join(f"{n}: {run['bleu'][n]:.1f}" for n in lengths)
-    return (
-        f"{label:10s} BLEU at {reached}  best at step {run['best_step']}  "
-        f"{run['seconds']:.0f} s"
-    )
+run = Compare().run
 
 
 def kinds(text):

@@ -8,20 +8,14 @@ It writes into the folder ``--out``:
 """
 
 import argparse
-import json
 import pathlib
-import sys
-
-from minigrad import checkpoint
 
 from ..experiments import extrapolation as experiment
-from ..files import keep_earlier, make_folder, write_text
-from ..progress import Progress
-from .reversal import natural, positive
+from .options import natural, positive
+from .study import Study
 
 TRAINS = True  # see attention/__main__.py
 SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
-FILES = ("results.json", "state.npz", "extrapolation.png", "loss.png")
 
 
 def add_arguments(parser):
@@ -52,111 +46,37 @@ def add_arguments(parser):
         metavar="DIR", help="go on with the run in DIR (default: --out)")  # fmt: skip
 
 
-def run(args):
-    """Run the experiment; return the exit code."""
-    out = args.out or pathlib.Path("runs/extrapolate")
-    if args.resume not in (None, True):
-        out = args.resume
-    fields = experiment.Config.__dataclass_fields__
-    options = {name: value for name, value in vars(args).items() if name in fields}
-    try:
-        if args.resume is None:
-            options = (experiment.QUICK if args.quick else {}) | options
-            config, state = experiment.Config(**options), {"runs": [], "current": None}
-            make_folder(out)
-            keep_earlier(out, FILES)
-        else:
-            config, state = load_state(out, options)
-    except (OSError, ValueError) as problem:
-        print(f"extrapolate: {problem}", file=sys.stderr)
-        return 2
-    print(", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY))
-    try:
-        carry_on(config, state, out)
-    except KeyboardInterrupt:
-        print(f"Go on with\n  python -m attention extrapolate --resume {out}")
-        return 130
-    except (FloatingPointError, OSError) as problem:
-        print(f"extrapolate: {problem}", file=sys.stderr)
-        return 1
-    return 0
+class Extrapolation(Study):
+    name, config, quick = "extrapolate", experiment.Config, experiment.QUICK
+
+    def opening(self, config, data):
+        return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
+
+    def train(self, config, kind, seed, data, state, save, progress):
+        return experiment.train(config, kind, seed, state, save, progress)
+
+    def result(self, config, kind, seed, data, run):
+        return {
+            "scheme": kind,
+            "seed": seed,
+            "losses": run.losses,
+            **experiment.evaluate(config, kind, run.model),
+            "seconds": run.seconds,
+            "parameters": run.model.num_parameters(),
+        }
+
+    def line(self, config, result):
+        reached = result["accuracy"][result["scheme"]]
+        found = "  ".join(f"{n}: {a:.2f}" for n, a in reached.items())
+        return f"right at {found}  {result['seconds']:.0f} s"
+
+    def conclude(self, config, data, runs, out):
+        draw(config, runs, out)
+        files = "results.json, extrapolation.png, loss.png"
+        return f"{table(config, runs)}\n\n{files}: in {out}", {}
 
 
-def load_state(out, options):
-    """The config and the state in ``out``; options given now must agree with it."""
-    path = out / "state.npz"
-    if not path.is_file():
-        raise ValueError(
-            f"There is nothing to resume in {out}: it has no state.npz. Start the run "
-            "without --resume."
-        )
-    state = checkpoint.load(path)
-    if not {"config", "runs", "current"} <= set(state) or (
-        set(state["config"]) != set(experiment.Config.__dataclass_fields__)
-    ):
-        raise ValueError(f"{path} is no state of this experiment.")
-    config = experiment.Config(**state["config"])
-    differing = [
-        f"--{name} was {getattr(config, name)}"
-        for name, value in options.items()
-        if getattr(config, name) != value
-    ]
-    if differing:
-        raise ValueError(
-            f"The run in {out} was started otherwise: {'; '.join(differing)}. Leave "
-            "the option out to go on with it, or start another run with --out."
-        )
-    return config, state
-
-
-def carry_on(config, state, out):
-    """Make the runs that are not yet made, then the files and the table."""
-    described = experiment.describe(config)
-
-    def save(current):
-        checkpoint.save(
-            out / "state.npz", {"config": described, "runs": runs, "current": current}
-        )
-
-    runs, current = list(state["runs"]), state["current"]
-    save(current)
-    for scheme, seed in config.plan()[len(runs) :]:
-        one, finished = experiment.train(
-            config,
-            scheme,
-            seed,
-            state=current,
-            save=save,
-            progress=lambda scheme, seed, done: Progress(scheme, config.steps, done),
-        )
-        current = None
-        if not finished:
-            print(f"stopped {scheme} at step {one.step} of {config.steps}, and saved.")
-            raise KeyboardInterrupt
-        runs.append(
-            {
-                "scheme": scheme,
-                "seed": seed,
-                "losses": one.losses,
-                **experiment.evaluate(config, scheme, one.model),
-                "seconds": one.seconds,
-                "parameters": one.model.num_parameters(),
-            }
-        )
-        save(None)
-        print(line_of(runs[-1]))
-    results = {"config": described, "versions": experiment.versions(), "runs": runs}
-    write_text(out / "results.json", json.dumps(results, indent=1))
-    draw(config, runs, out)
-    print("\n" + table(config, runs))
-    print(f"\nresults.json, extrapolation.png, loss.png: in {out}")
-
-
-def line_of(run):
-    """One finished run in one line."""
-    reached = run["accuracy"][run["scheme"]]
-    found = "  ".join(f"{n}: {a:.2f}" for n, a in reached.items())
-    return f"{run['scheme']:10s} right at {found}  {run['seconds']:.0f} s"
+run = Extrapolation().run
 
 
 def table(config, runs):

@@ -9,15 +9,11 @@ It writes into the folder ``--out``:
 """
 
 import argparse
-import json
 import pathlib
-import sys
-
-from minigrad import checkpoint
 
 from ..experiments import reversal as experiment
-from ..files import keep_earlier, make_folder, write_text
-from ..progress import Progress
+from .options import natural, positive
+from .study import Study
 
 TRAINS = True  # see attention/__main__.py
 SUMMARY = ("preset", "decoder_init", "steps", "hidden", "batch", "seed")
@@ -67,123 +63,40 @@ def add_arguments(parser):
         metavar="DIR", help="go on with the run in DIR (default: --out)")  # fmt: skip
 
 
-def run(args):
-    """Run the experiment; return the exit code."""
-    out = args.out or pathlib.Path("runs/reversal")
-    if args.resume not in (None, True):
-        out = args.resume
-    options = {
-        name: value
-        for name, value in vars(args).items()
-        if name in experiment.Config.__dataclass_fields__
-    }
-    try:
-        if args.resume is None:
-            config, state = experiment.Config(**options), {"runs": [], "current": None}
-            make_folder(out)
-            keep_earlier(out, ["results.json", "state.npz", "*.png"])
-        else:
-            config, state = load_state(out, options)
-    except (OSError, ValueError) as problem:
-        print(f"reversal: {problem}", file=sys.stderr)
-        return 2
-    print(", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY))
-    try:
-        carry_on(config, state, out)
-    except KeyboardInterrupt:
-        print(f"Go on with\n  python -m attention reversal --resume {out}")
-        return 130
-    except (FloatingPointError, OSError) as problem:
-        print(f"reversal: {problem}", file=sys.stderr)
-        return 1
-    return 0
+class Reversal(Study):
+    name, config = "reversal", experiment.Config
 
+    def opening(self, config, data):
+        return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
 
-def load_state(out, options):
-    """The config and the state in ``out``; options given now must agree with it."""
-    path = out / "state.npz"
-    if not path.is_file():
-        raise ValueError(
-            f"There is nothing to resume in {out}: it has no state.npz. Start the run "
-            "without --resume."
-        )
-    state = checkpoint.load(path)
-    if "config" not in state or "runs" not in state:
-        raise ValueError(f"{path} is no state of this experiment.")
-    config = experiment.Config(**state["config"])
-    now = experiment.Config(**{**state["config"], **options})
-    differing = [
-        f"--{name.replace('_', '-')} was {getattr(config, name)}"
-        for name in options
-        if getattr(config, name) != getattr(now, name)
-    ]
-    if differing:
-        raise ValueError(
-            f"The run in {out} was started otherwise: {'; '.join(differing)}. Leave "
-            "the option out to go on with it, or start another run with --out."
-        )
-    return config, state
+    def train(self, config, kind, seed, data, state, save, progress):
+        return experiment.train(config, kind, seed, state, save, progress)
 
+    def result(self, config, kind, seed, data, run):
+        return {
+            "kind": kind,
+            "seed": seed,
+            "losses": run.losses,
+            **experiment.evaluate(config, run.model),
+            "seconds": run.seconds,
+            "parameters": run.model.num_parameters(),
+            "alignment": experiment.alignment(run.model),
+        }
 
-def carry_on(config, state, out):
-    """Make the runs that are not yet made, then the files and the table."""
-    described = experiment.describe(config)
-
-    def save(current):
-        checkpoint.save(
-            out / "state.npz", {"config": described, "runs": runs, "current": current}
+    def line(self, config, result):
+        reached = "  ".join(f"{n}: {a:.3f}" for n, a in result["accuracy"].items())
+        return (
+            f"loss {result['losses'][-1]:.4f}  accuracy at {reached}  "
+            f"{result['seconds']:.0f} s"
         )
 
-    runs, current = list(state["runs"]), state["current"]
-    save(current)
-    for kind, seed in config.plan()[len(runs) :]:
-        one, finished = experiment.train(
-            config,
-            kind,
-            seed,
-            state=current,
-            save=save,
-            progress=lambda kind, seed, done: Progress(
-                label_of(config, kind, seed), config.steps, done
-            ),
-        )
-        current = None
-        if not finished:
-            print(f"stopped {kind} at step {one.step} of {config.steps}, and saved.")
-            raise KeyboardInterrupt
-        runs.append(
-            {
-                "kind": kind,
-                "seed": seed,
-                "losses": one.losses,
-                **experiment.evaluate(config, one.model),
-                "seconds": one.seconds,
-                "parameters": one.model.num_parameters(),
-                "alignment": experiment.alignment(one.model),
-            }
-        )
-        save(None)
-        print(line_of(config, runs[-1]))
-    results = {"config": described, "versions": experiment.versions(), "runs": runs}
-    write_text(out / "results.json", json.dumps(results, indent=1))
-    draw(config, runs, out)
-    print("\n" + table(config, runs))
-    print(f"\nresults.json, loss.png, accuracy.png, alignment-*.png: in {out}")
+    def conclude(self, config, data, runs, out):
+        draw(config, runs, out)
+        files = "results.json, loss.png, accuracy.png, alignment-*.png"
+        return f"{table(config, runs)}\n\n{files}: in {out}", {}
 
 
-def label_of(config, kind, seed):
-    """What a run is called in the progress line."""
-    return kind if config.seeds == 1 else f"{kind}/{seed}"
-
-
-def line_of(config, run):
-    """One finished run in one line."""
-    reached = "  ".join(f"{n}: {a:.3f}" for n, a in run["accuracy"].items())
-    label = label_of(config, run["kind"], run["seed"])
-    return (
-        f"{label:9s} loss {run['losses'][-1]:.4f}  "
-        f"accuracy at {reached}  {run['seconds']:.0f} s"
-    )
+run = Reversal().run
 
 
 def table(config, runs):
@@ -245,21 +158,3 @@ def kinds(text):
             f"{text!r} should be different names out of {','.join(experiment.KINDS)}"
         )
     return names
-
-
-def positive(text):
-    return _integer(text, 1)
-
-
-def natural(text):
-    return _integer(text, 0)
-
-
-def _integer(text, least):
-    try:
-        value = int(text)
-    except ValueError:
-        value = None
-    if value is None or value < least:
-        raise argparse.ArgumentTypeError(f"{text!r} should be a number from {least} up")
-    return value

@@ -122,13 +122,9 @@ def train(config, scheme, seed, state=None, save=None, progress=None):
     run = build(config, scheme, seed)
     if state is not None:
         run.load_state_dict(state)
-    if progress is not None:
-        progress = progress(scheme, seed, run.step)
     finished = fit(
         run, config.steps, lambda i: loss_at(config, run.model, seed, i), save, progress
     )
-    if progress is not None:
-        progress.close()
     return run, finished
 
 

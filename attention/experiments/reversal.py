@@ -84,13 +84,9 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     batches = Batches(seed, config.batch, config.min_length, config.max_length)
     # once for nothing: what the kernels take to load is no part of the training time
     loss_of(run.model, batches[run.step]).backward()
-    if progress is not None:
-        progress = progress(kind, seed, run.step)
     finished = fit(
         run, config.steps, lambda i: loss_of(run.model, batches[i]), save, progress
     )
-    if progress is not None:
-        progress.close()
     return run, finished
 
 

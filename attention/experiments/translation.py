@@ -211,8 +211,6 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
         run, config.steps, loss_at, save, progress,
         validation=validation, record=record, seed=config.seed,
     )  # fmt: skip
-    if progress is not None:
-        progress.close()
     return run, finished
 
 

@@ -141,7 +141,7 @@ def fit(
     loss_at     i -> the loss Tensor of step i; asked twice, it gives the same number
     save        called with the run's state whenever ``every`` seconds have passed, and
                 when the user presses Ctrl-C; the loop then ends and returns False
-    progress    a ``Progress``, or None
+    progress    a ``Progress``, which is closed at the end, or None
     validation  a ``Validation``; where it gives up, the run counts as finished
     record      called with a dict of numbers after each step and each validation
     seed        of the batches, for the message
@@ -157,8 +157,9 @@ def fit(
         return run.step >= steps or given_up
 
     last_saved = time.monotonic()
+    line = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # what overflows is found below, and explained there
-    with asked_to_stop() as stop, np.errstate(over="ignore", invalid="ignore"):
+    with asked_to_stop() as stop, line, np.errstate(over="ignore", invalid="ignore"):
         while not ended():
             start = time.perf_counter()
             with _explained(run, lambda: loss_at(run.step), seed):
