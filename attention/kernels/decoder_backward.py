@@ -114,7 +114,18 @@ def backward_loop(
         rows, more = 0, False
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
             b1 = min(b0 + EXAMPLES, B)
+            arrived = False
             for t in range(L - 1, -1, -1):
+                for b in range(b0, b1):
+                    if not arrived:
+                        arrived = any_in(g_states[b, t]) or any_in(g_contexts[b, t])
+                        arrived = arrived or any_in(g_weights[b, t])
+                if not arrived:  # padding of the target: no gradient comes from there
+                    for b in range(b0, b1):
+                        clear(dfed[t, b])
+                        clear(dcs[t, b - b0])
+                        clear(des[t, b - b0])
+                    continue
                 for b in range(b0, b1):
                     through_gates(
                         ds[b], g_states[b, t],
@@ -161,6 +172,21 @@ def backward_loop(
             dW_ih[group], dW_hh[group], total[group],
             da[:rows], x[:rows], before[:rows], more,
         )  # fmt: skip
+
+
+@Helper
+def any_in(g):
+    """Whether a number is not 0."""
+    count = 0
+    for h in range(g.size):
+        count += g[h] != 0
+    return count > 0
+
+
+@Helper
+def clear(x):
+    for h in range(x.size):
+        x[h] = 0
 
 
 @Helper

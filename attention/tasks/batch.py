@@ -74,13 +74,17 @@ class Stream:
 
 
 def _rows(many, rows):
-    """Some rows of a batch, as wide as the longest of them."""
-    S = int(many.lengths[rows].max())
-    target_out = many.target_out[rows]
-    T = int((target_out != PAD).sum(1).max())
+    """Some rows of a batch, as wide as the longest of them, the longest first.
+
+    The order means nothing to a loss, but much to a recurrent kernel: rows of about one
+    length stand side by side, and what is padding for all of them is left out.
+    """
+    asked = many.target_out[rows] != PAD
+    wide = int(many.lengths[rows].max()), int(asked.sum(1).max())
+    order = rows.start + np.argsort(-asked.sum(1), kind="stable")
     return Batch(
-        many.source[rows, :S],
-        many.lengths[rows],
-        many.target_in[rows, :T],
-        target_out[:, :T],
+        many.source[order, : wide[0]],
+        many.lengths[order],
+        many.target_in[order, : wide[1]],
+        many.target_out[order, : wide[1]],
     )

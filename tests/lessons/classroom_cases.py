@@ -1,0 +1,27 @@
+"""What the tests of the classroom share: an answer with something wrong in it."""
+
+from lessons.classroom import catalogue, stubs
+
+TANH = "return g * (1 - y * y)"
+LINES = {
+    "wrong": "return g * (1 - x * x)",
+    "raises": "return g * (1 - z)",
+    "float32": "return (g * (1 - y * y)).astype(np.float32)",
+    "mutates": "g *= 1 - y * y; return g",
+    "loops": "\n        while True: pass",
+    "prints": 'print("x" * 10**6); return g * (1 - y * y)',
+    "exits": "import os; os._exit(0)",
+}
+
+
+def answer(id="E.2", old="", new=""):
+    """The reference answer to an exercise, with ``old`` replaced by ``new``."""
+    text = catalogue.find(id).solution.read_text(encoding="utf-8")
+    text = stubs.exercise_part(text)
+    assert old in text
+    return text.replace(old, new)
+
+
+def spoilt(how):
+    """The reference answer to E.2 with the backward of tanh spoilt in some way."""
+    return answer(old=TANH, new=LINES[how])
