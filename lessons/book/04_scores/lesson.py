@@ -1,0 +1,300 @@
+"""Lesson 04: dot, general, concat, and the attentional state."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+# %% [markdown]
+# # 04. Dot, general, concat
+#
+# Does a score need a network? Luong and others tried a matrix, and nothing at all. What
+# can each score say about a key that the others cannot, and what does it cost? Most of
+# the answers of 6.3, 38.1 and 38.2 hold; we compute those that do not. You need
+# [lesson 03](../03_additive/README.md), and half an hour.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+from attention import additive, concat, dot, general, scaled_dot
+from attention.ledger import ledger
+from attention.seq2seq.reverser import Reverser
+from attention.tally import count
+from lessons.classroom.figures import BLUE, ORANGE, PURPLE, figure, show
+
+rng = np.random.default_rng(0)
+
+# %% [markdown]
+# ## What do the four scores say of one pair?
+#
+# ```math
+# s^\top h, \qquad \frac{s^\top h}{\sqrt{d}}, \qquad s^\top W_g\, h, \qquad
+# v_a^\top \tanh(W_a [s; h])
+# ```
+#
+# Section 38.1 takes one query and one key of four numbers, and draws the parameters
+# with torch's generator, seed 11. Drawn there and rounded they are:
+
+# %%
+s, h = np.array([1.0, -0.5, 0.3, 0.8]), np.array([0.6, 0.2, -0.4, 1.0])  # (4,) each
+W_g = np.array([
+    [-0.15324, 0.30848, -0.10595, 0.0369], [-0.05447, -0.44917, 0.04263, -0.15728],
+    [-0.07462, -0.15757, 0.86766, -0.17841], [0.39355, 0.10565, -0.39454, -0.0024],
+])  # fmt: skip
+W_a = np.array([
+    [0.0744, 0.4718, -0.4918, -0.4778, -0.0464, -0.3289, 0.41, 0.2068],
+    [-0.1181, 0.1851, 0.2259, 0.1807, 0.6053, -0.3506, -0.3973, 0.338],
+    [-0.0677, 0.1565, -0.6179, 0.0415, 0.1489, -0.1816, -0.2402, 0.0476],
+    [0.2138, -0.2231, 0.084, 0.112, 0.8985, -0.0771, -0.2051, 0.3186],
+])  # fmt: skip
+v_a = np.array([-0.2907, -0.6406, -0.3129, -0.5122])
+book = {"dot": 1.18, "scaled": 0.59, "general": 0.3471, "additive": -0.6569}
+
+# %% [markdown]
+# By hand the first is $(1)(0.6) + (-0.5)(0.2) + (0.3)(-0.4) + (0.8)(1)$, and dividing
+# by $\sqrt 4$ halves it. Do the library's four functions give what the chapter prints?
+
+# %%
+q, k = s[None], h[None]  # one query, one key: (1, 4) each
+found = {
+    "dot": dot(q, k),
+    "scaled": scaled_dot(q, k),
+    "general": general(q, k, W_g),
+    "additive": concat(q, k, W_a, v_a),
+}
+for name, e in found.items():
+    print(f"{name:9s} e = {e.item():+.4f}   printed {book[name]:+.4f}")
+print("s W_g", (s @ W_g).round(3), end="   ")
+print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
+
+# %% [markdown]
+# All four hold, with both intermediate lines. The fourth is written with one matrix on
+# $[s; h]$, which is Luong's "concat". Its left half meets $s$ alone, its right half $h$
+# alone: it *is* the additive score, and so the Notes say. What differs is who asks:
+# Bahdanau's $`s_{t-1}`$, or Luong's current state.
+
+# %% [source] attention.scores.concat
+
+# %% [markdown]
+# ## What can each score say?
+#
+# Fix a query $s$ of two numbers, the arrow, and let the key move. Red scores are high.
+
+# %%
+s2 = np.array([1.2, 0.8])
+axis = np.linspace(-3, 3, 25)
+plane = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)  # (625, 2)
+turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+W_q, W_k = -np.kron(np.eye(2), [[1], [3]]), np.kron(np.eye(2), [[2], [2]])  # (4, 2)
+w_v = np.array([1.0, -1, 1, -1])
+scores = {
+    "dot": dot(s2[None], plane),
+    "general": general(s2[None], plane, turn),
+    "additive": additive(s2[None], plane, W_q, W_k, w_v),
+}
+
+# %% [figure]
+fig, axes = figure("Which keys does a query prefer?", columns=3, sharey=True)
+for ax, (name, e) in zip(axes, scores.items()):
+    bands = np.linspace(-1, 1, 11) * np.abs(e.data).max()
+    ax.contourf(axis, axis, e.data.reshape(25, 25), levels=bands, cmap="RdBu_r")
+    ax.annotate("", s2, (0, 0), arrowprops={"arrowstyle": "->", "color": "black"})
+    ax.set(title=name, xlabel="first number of h", aspect="equal")
+    ax.grid(False)
+axes[0].set_ylabel("second number of h")
+alt = """Three maps of the score over a plane of keys, with the query as an arrow.
+Dot: straight bands across the arrow, rising along it. General: straight bands in
+another direction. Additive: a hill at the query, with a ridge along each axis."""
+show(fig, "planes", alt)
+
+# %% [markdown]
+# Dot and general are *linear* in $h$: straight bands that rise for ever in one
+# direction. Additive can have a hill: "a key like the query, and no other". Three
+# claims can be checked now. *The dot product rewards similar directions* (6.3.1, 38.2).
+# It rewards length as well; cosine is what ignores it. Which of these keys wins?
+
+# %%
+for name, key in (("aligned, short", 0.5 * s2), ("askew, long", np.array([3.0, -1]))):
+    cosine = s2 @ key / np.linalg.norm(s2) / np.linalg.norm(key)
+    print(f"{name:15s} dot {s2 @ key:.3f}   cosine {cosine:.3f}")
+
+# %% [markdown]
+# *General is a dot product after a rotation* (38.1). After an arbitrary linear map:
+# rotations have singular values of one, and the chapter's own $W_g$ has others. With
+# $W = 1$ it is the dot product (exercise 6.2), with $W = -1$ the order of all keys is
+# reversed, and it joins widths that differ, where dot has to refuse:
+
+# %%
+print("singular values of W_g:", np.linalg.svd(W_g)[1].round(3))
+keys = rng.normal(size=(5, 4))
+for W in (np.eye(4), -np.eye(4)):
+    print("order", np.argsort(-general(q, keys, W).data[0]), end="  ")
+try:
+    dot(rng.normal(size=(1, 4)), rng.normal(size=(5, 7)))
+except ValueError as refusal:
+    print("\n" + str(refusal))
+
+# %% [markdown]
+# So *"additive is the only one that can be non-monotone in $s^\top h$"* (38.1) is not
+# the difference: general is no function of $s^\top h$ at all. The difference is
+# linearity in $h$. Of three keys in a row, a linear score gives the middle one the mean
+# of the outer two, whatever its parameters. And additive?
+
+# %%
+three = np.array([[-0.5, 1.0], [1.0, 0.75], [2.5, 0.5]])  # (3, 2)
+rows = {
+    "dot": dot(s2[None], three),
+    "general": general(s2[None], three, turn),
+    "additive": additive(s2[None], three, W_q, W_k, w_v),
+}
+for name, e in rows.items():
+    left, middle, right = e.data[0]
+    print(f"{name:9s} middle {middle:.3f}   mean of the ends {(left + right) / 2:.3f}")
+
+# %% [markdown]
+# ## Project the key, or the query?
+#
+# Section 38.1 projects the keys once, $K' = K W_g^\top$; exercise 38.1 writes
+# $h' = W_g^\top h$. With square matrices both run, so take $d_s = 4$ and $d_h = 7$:
+
+# %%
+W, K = rng.normal(size=(4, 7)), rng.normal(size=(5, 7))  # W (d_s, d_h), K (S, d_h)
+e = general(q, K, W).data[0]  # (5,)
+print("s.(W h_j):", np.allclose((K @ W.T) @ s, e), "  (W^T s).h_j:", end=" ")
+print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape)
+
+# %% [markdown]
+# $`W_g^\top h`$ does not exist; it should be $W_g h$, or $W_g^\top s$ on the other
+# side. The gradients, with $G$ that of the scores, are two products of lesson 00:
+# $`dW = Q^\top G K`$, $`dQ = G K W^\top`$, $`dK = G^\top Q W`$.
+#
+# ## What does the decoder make of the context?
+#
+# Luong's answer is the formula of section 6.2.4, the *attentional state*:
+#
+# ```math
+# \tilde h = \tanh(W_c [c; h]), \qquad P(y) = \mathrm{softmax}(W_o \tilde h)
+# ```
+#
+# (In the Notes "a linear layer": without the tanh, $W_o W_c$ would be one matrix.) Here
+# the *new* state asks, and $\tilde h$ is fed to the next step ("input feeding"):
+
+# %% [source] attention.steps.LuongStep.forward
+
+# %% [markdown]
+# Its gradient: with $d = g \odot (1 - \tilde h^2)$, $`dW_c = d [c; h]^\top`$, and
+# $W_c^\top d$ is cut where $[c; h]$ was joined. Cutting is the backward of joining.
+
+# %%
+c, state, W_c, g = (rng.normal(size=size) for size in (3, 5, (5, 8), 5))
+leaves = [mg.Tensor(x, requires_grad=True) for x in (c, state, W_c)]
+tilde = mg.tanh(leaves[2] @ mg.concat(leaves[:2], 0))  # (5,)
+(tilde * g).sum().backward()
+d = g * (1 - tilde.data**2)
+dc, dh = np.split(W_c.T @ d, [3])
+right = (dc, dh, np.outer(d, np.concatenate([c, state])))
+print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
+
+# %% [markdown]
+# ## What does each score cost?
+#
+# The ledger of 38.6 counts, for one query and $T$ keys of width $d$: additive
+# $T(2d^2 + d)$, dot $Td$, general $d^2 + Td$, scaled $Td + T$. (It says FLOPs and
+# counts multiplications; each comes with an addition.) The library's ledger is exact,
+# and a loop over numbers that count agrees with it:
+
+# %%
+T, d = 6, 4
+few = [rng.normal(size=size) for size in ((1, d), (T, d), (T, d))]  # q, k, v
+for name, drawn, printed in (
+    ("dot", [], T * d),
+    ("scaled", [], T * d + T),
+    ("general", [W_g], d * d + T * d),
+    ("concat", [W_a, v_a], T * (2 * d * d + d)),
+):
+    how = {"projected": "pairs"} if name == "concat" else {}
+    told = ledger(name, L=1, S=T, E=d, **how)
+    print(f"{name:8s} score {told.projecting + told.scoring} (38.6: {printed})", end="")
+    print(f"   with the average {told.multiplications}", end=", ")
+    print("counted", count(name, *few, drawn, **how)[1])
+
+# %% [markdown]
+# Only one differs: our scaled score scales the query, $d$ numbers, not the $T$ scores.
+#
+# "Both are $\Theta(T d)$", says 6.3.4 of additive and dot, and exercise 6.3 asks to
+# show it by counting every multiplication. $T(2d^2 + d)$ is not $\Theta(Td)$. It
+# depends on *when the keys are projected*: a decoder asks the same keys at every step.
+# With 50 words in and 50 out, as in 38.2, per step:
+
+# %%
+ds = np.array([16, 32, 64, 128, 256, 512, 1024])
+lines = {}
+for way, how in (
+    ("dot", None),
+    ("general", None),
+    ("additive, keys once", "once"),
+    ("additive, keys each step", "steps"),
+    ("additive, every pair", "pairs"),
+):
+    sizes = [dict(L=50, S=50, E=int(d), projected=how) for d in ds]
+    costs = [ledger(way.partition(",")[0], **size) for size in sizes]
+    line = lines[way] = np.array([c.projecting + c.scoring for c in costs]) / 50
+    print(f"{way:25s} d = 64: {line[2]:>9,.0f}   d = 128: {line[3]:>10,.0f}", end="")
+    print(f"   d to the {np.log2(line[3] / line[2]):.2f}")
+
+# %% [figure]
+fig, ax = figure("What does one decoder step cost?", size=(7.2, 3.5))
+styles = ((BLUE, "-"), (PURPLE, "-."), (ORANGE, "-"), (ORANGE, "--"), (ORANGE, ":"))
+for (way, line), (colour, style) in zip(lines.items(), styles):
+    ax.loglog(ds, line, style, marker=".", color=colour, label=way, base=2)
+ax.set(xlabel="width d", ylabel="multiplications a step")
+ax.legend()
+alt = f"""Multiplications a decoder step for 50 keys against the width d, both
+logarithmic. Dot is lowest, a line of slope one. General and additive with keys
+projected once bend upwards from it to {lines["general"][-1] / lines["dot"][-1]:.0f} and
+{lines["additive, keys once"][-1] / lines["dot"][-1]:.0f} times as much at d = 1024.
+Additive with keys projected at each step, or for every pair, has slope two."""
+show(fig, "cost", alt)
+
+# %% [markdown]
+# Projected once, the keys cost $d_a d_h T$ a sentence, of which a step bears a share;
+# its own are $d_a d_s + T d_a$. So at $d = 64$ additive is
+# {{ f"{lines['additive, keys once'][2] / lines['dot'][2]:.1f}" }} times as dear as dot,
+# and not {{ f"{lines['additive, every pair'][2] / lines['dot'][2]:.0f}" }} times, as
+# the ledger in 38.6 has it; 38.2's 2,500 evaluations of a network are 100 projections
+# and 2,500 rows of tanhs. But none of it is $\Theta(Td)$: the $d^2$ of the projections
+# stays, and it rules as soon as $d > T$.
+#
+# Nor does it need "separate operations for each source position" (6.3.4): it is one
+# expression, and the projections are matrix products. What it does need is $T d_a$
+# tanhs for each query, in an array unless a compiled loop adds them up as they come.
+
+# %%
+S, A = 50, 64
+a, b, w = rng.normal(size=A), rng.normal(size=(S, A)), rng.normal(size=A)
+print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b]))
+for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)):
+    size = ledger(name, L=50, S=S, E=A, fused=bool(fused)).extra_bytes
+    print(f"{name:9s} {size:>7,} bytes for 50 queries{'' if fused else ', tanhs kept'}")
+
+# %% [markdown]
+# Finally the parameters, on the models of 38.6. Its text says width 64, its runs have
+# 96, its table is of 64:
+
+# %%
+printed = {"additive": (63773, 8256), "dot": (55517, 0), "general": (59613, 4096)}
+printed["scaled"] = printed["dot"]
+for name, (total, own) in printed.items():
+    sizes = [Reverser(name, hidden=width).num_parameters() for width in (64, 96)]
+    print(f"{name:9s} 64: {sizes[0]:,} (printed {total:,})   96: {sizes[1]:,}", end="")
+    print(f"   of the score {ledger(name, L=1, E=64).parameters:,} (printed {own:,})")
+
+# %% [markdown]
+# ## What would break it
+#
+# - Projected keys kept after the parameters have moved: they belong to one batch.
+# - Long keys, where nothing keeps lengths in check: the dot product follows length.
+#
+# What becomes of dot products in many dimensions is
+# [lesson 05](../05_scaling/README.md). For practice: exercises 38.1, 38.6, 6.2 and 6.3.

@@ -1,0 +1,300 @@
+"""Lesson 05: why divide by the square root of d."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+# %% [markdown]
+# # 05. Why divide by the square root of d
+#
+# A Transformer divides every score by $\sqrt d$, where $d$ is the width of queries and
+# keys. Chapter 38 of our texts gives the reason in four steps (38.3 to 38.5): dot
+# products grow with $d$; large scores saturate the softmax; a saturated softmax passes
+# no gradient on; scaling prevents it. We measure each step. The first is right, and
+# each of the others turns out to be more interesting than it sounds.
+#
+# You need [lesson 00](../00_tape/README.md) for the backward. Forty minutes.
+
+# %%
+import numpy as np
+
+import minigrad as mg
+from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+
+rng = np.random.default_rng(5)
+
+# %% [markdown]
+# ## How large is a dot product?
+#
+# Let the entries of $s$ and $h$ be independent, with mean 0 and variance 1. Each
+# product $s_k h_k$ has mean 0 and variance $`E[s_k^2]\,E[h_k^2] = 1`$, and $d$
+# independent ones are summed:
+#
+# ```math
+# \mathrm{Var}(s^\top h) = \sum_{k=1}^{d} \mathrm{Var}(s_k h_k) = d
+# ```
+#
+# So the standard deviation should be $\sqrt d$. The chapter draws 10000 pairs, prints
+# what `book` holds below, and finds agreement "within a percent". How near should 10000
+# pairs come? A standard deviation measured on $n$ numbers is itself off by about
+# $\sqrt{(2 + \kappa)/4n}$ of its size, with $\kappa = 6/d$ for these sums.
+
+# %%
+book = {4: 1.98, 16: 4.05, 64: 7.87, 256: 16.00, 1024: 31.99}
+n, theirs = 10_000, {}
+for d, printed in book.items():
+    products = (rng.normal(size=n) * rng.normal(size=n) for k in range(d))
+    ours = np.std(sum(products)) / d**0.5 - 1
+    theirs[d] = printed / d**0.5 - 1
+    off = ((2 + 6 / d) / (4 * n)) ** 0.5
+    print(f"d = {d:4d}   book {theirs[d]:+z.1%}   ours {ours:+z.1%}   ±{off:.1%}")
+more = sum(abs(t) > 0.0101 for t in theirs.values())
+most = max(map(abs, theirs.values()))
+
+# %% [markdown]
+# Of the book's five, {{ more }} are off by more than a percent, as they may be: none by
+# more than {{ f"{most:.1%}" }}, a little over twice the expected error. The derivation
+# stands; agreement "within a percent" would have been luck.
+#
+# From now on we save work: *given* $s$, the scores of all keys are independent and
+# normal with variance $`\|s\|^2`$. So we may draw $`\|s\|^2`$ and $T$ normal numbers in
+# place of $T$ keys of width $d$, and go to any $d$ we like.
+
+
+# %%
+def draw_scores(d, T, n=4000):
+    length = np.sqrt(rng.chisquare(d, size=(n, 1)))  # |s|
+    return length * rng.normal(size=(n, T))  # (n, T), standard deviation sqrt(d)
+
+
+# %% [markdown]
+# ## What does softmax make of large scores?
+#
+# Draw, take the softmax, sort each row from the largest weight down, and average. Do
+# the weights depend on $d$, without the division and with it?
+
+# %%
+T, ds = 16, (16, 64, 256, 1024)
+top = {"unscaled": [], "scaled": []}
+for d in ds:
+    e = draw_scores(d, T)  # (n, T)
+    for name, x in (("unscaled", e), ("scaled", e / d**0.5)):
+        top[name].append(np.sort(mg.softmax(x).data)[:, ::-1].mean(0))  # (T,)
+for name, rows in top.items():
+    print(f"{name:9s} largest weight", *(f"{row[0]:.3f}" for row in rows))
+
+# %% [figure]
+fig, axes = figure("What is left for the second key?", columns=2, sharey=True)
+for ax, (name, rows) in zip(axes, top.items()):
+    for d, row, style in zip(ds, rows, ("-", "--", "-.", ":")):
+        ax.semilogy(range(1, T + 1), row, style, label=f"d = {d}")
+    ax.set(title=name, xlabel="rank of the key", xticks=range(1, T + 1, 3))
+axes[0].set(ylabel="mean attention weight", ylim=(1e-4, 1.3))
+axes[1].legend()
+low, high = top["unscaled"][0][0], top["unscaled"][-1][0]
+alt = f"""Mean attention weight by rank, logarithmic, for four widths d. Unscaled, the
+largest weight grows from {low:.2f} at d = 16 to {high:.2f} at d = 1024, and the others
+fall the faster the larger d is. Scaled, all four curves lie on one another, with a
+largest weight of {top["scaled"][-1][0]:.2f}."""
+show(fig, "weights", alt)
+
+# %% [markdown]
+# Scaled, the curves coincide: the *distribution* of weights does not depend on $d$.
+# (The chapter says so of four single draws, with new keys for each; these are equally
+# soft, and cannot overlap.)
+#
+# ## Does a saturated softmax pass no gradient?
+#
+# The backward of softmax multiplies by its Jacobian:
+#
+# ```math
+# \frac{\partial p_i}{\partial e_j} = p_i(\delta_{ij} - p_j), \qquad
+# J = \mathrm{diag}(p) - p\,p^\top
+# ```
+
+# %% [source] minigrad.ops.softmax.softmax
+
+# %% [markdown]
+# At a one-hot $p$, $J$ is 0. Where is it largest? "When $p$ is uniform", says 38.5, and
+# takes the entropy of $p$ for the amount of usable gradient. A matrix can be large in
+# several senses. Compare the uniform $p$ with a tie of two keys ($`\|J\|`$ below is the
+# Frobenius norm):
+
+
+# %%
+def jacobian(p):
+    return np.diag(p) - np.outer(p, p)  # (T, T)
+
+
+uniform, tie, one = np.ones(T) / T, np.zeros(T), np.eye(T)[0]
+tie[:2] = 0.5
+sizes = {}
+for name, p in (("uniform", uniform), ("tie of two", tie), ("one-hot", one)):
+    J = jacobian(p)
+    sizes[name] = J.trace(), np.linalg.norm(J), np.linalg.norm(J, 2)
+    print(f"{name:10s}  trace %.4f  Frobenius %.4f  spectral %.4f" % sizes[name])
+
+# %% [markdown]
+# Only the trace is largest at the uniform $p$. In the two norms, which bound what a
+# gradient can become, the tie is ahead, {{ f"{sizes['tie of two'][2]:.1f}" }} against
+# {{ f"{sizes['uniform'][2]:.4f}" }}. That makes sense: among sixteen equal keys each
+# can gain little, while between two rivals a small push decides. A high entropy is not
+# a large gradient.
+#
+# The chapter's own experiment shows it. Sixteen scores in a row from $-1$ to $1$, times
+# a scale; how fast does the largest weight move with the scores? It reads off: "peaks
+# near unit-variance scores and falls to near-zero by scale 10". Before you look: at
+# which scale do *you* expect the peak, knowing that a tie is best?
+
+# %%
+base = np.linspace(-1, 1, T)
+
+
+def slope_of_largest(scale):
+    e = mg.Tensor(base * scale, requires_grad=True)
+    p = mg.softmax(e)
+    p[T - 1].backward()  # the last score is the largest
+    return np.linalg.norm(e.grad)
+
+
+unit = 1 / base.std()
+scales = np.linspace(0.1, 20, 200)
+curve = np.array([slope_of_largest(x) for x in scales])
+peak = scales[curve.argmax()]
+p_peak = mg.softmax(base * peak).data.max()
+at_unit, at_ten, at_100 = (slope_of_largest(x) for x in (unit, 10, 10 * unit))
+print(f"unit variance is scale {unit:.2f}: {at_unit:.3f}   scale 10: {at_ten:.3f}")
+print(f"peak at scale {peak:.1f}: {curve.max():.3f}, where p is {p_peak:.2f}")
+print(f"d = 100 is scale {10 * unit:.1f}: {at_100:.3f}")
+
+# %% [figure]
+fig, ax = figure("At which scale does the largest weight move most?", size=(7.2, 3))
+ax.plot(scales, curve, color=ORANGE)
+for x, words in ((unit, "unit variance"), (peak, "peak"), (10 * unit, "d = 100")):
+    ax.axvline(x, color=GREY, ls="--", lw=1)
+    ax.annotate(words, (x, 0.012), (4, 0), textcoords="offset points")
+ax.set(xlabel="scale of the scores", ylabel="norm of its slope", ylim=(0, None))
+alt = f"""Norm of the gradient of the largest weight against the scale of the scores:
+it rises from {curve[0]:.2f} through {at_unit:.2f} at unit variance to a peak of
+{curve.max():.2f} at scale {peak:.1f}, and falls to {at_100:.2f} where the scores have
+the spread of d = 100."""
+show(fig, "saturation", alt)
+
+# %% [markdown]
+# The peak stands where the largest weight is about a half, at scale
+# {{ f"{peak:.1f}" }}: {{ f"{peak / unit:.1f}" }} times beyond unit variance. At scale
+# 10 the slope is *larger* than at unit variance. (The axis is not $\sqrt d$ either,
+# since the row of scores has standard deviation {{ f"{base.std():.3f}" }} and not 1.)
+# The gradient is small at both ends; the right end is the one that never comes back.
+#
+# ## How much is lost, then?
+#
+# Entropy first, as in 38.5: $H(p) = -\sum_j p_j \ln p_j$, which is $\ln T$ for uniform
+# weights and 0 for one-hot ones. The chapter finds "about 0 by $d = 256$", and says
+# that the scaled curve "hugs the uniform line". Beside it, the median of $`\|J\|`$.
+
+
+# %%
+def entropy(p):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return -np.where(p > 0, p * np.log(p), 0).sum(-1)
+
+
+def frobenius(p):  # of J, without forming it: p (n, T) -> (n,)
+    two, three = (p**2).sum(-1), (p**3).sum(-1)
+    return np.sqrt(np.maximum(two - 2 * three + two**2, 0))
+
+
+# %%
+widths = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
+
+
+def measure(T, scaled):
+    rows = []
+    for d in widths:
+        e = draw_scores(d, T)  # (n, T)
+        p = mg.softmax(e / d**0.5 if scaled else e).data
+        r = frobenius(p)  # (n,)
+        rows.append([entropy(p).mean(), np.median(r), r.mean(), (r > 0.25).mean()])
+    return np.array(rows)  # (widths, 4)
+
+
+found = {(T, scaled): measure(T, scaled) for T in (16, 64) for scaled in (False, True)}
+
+# %%
+raw, fix = found[16, False], found[16, True]
+for k in range(2, 11, 2):
+    (H, J), (Hs, Js) = raw[k, :2], fix[k, :2]
+    print(f"d = {widths[k]:4d}   entropy {H:.2f}, scaled {Hs:.2f}", end="")
+    print(f"   median |J| {J:.1e}, scaled {Js:.2f}")
+half = {}  # T -> the d at which the unscaled entropy is ln(T) / 2
+for T in (16, 64):
+    falling = -found[T, False][:, 0]
+    half[T] = 2 ** np.interp(-np.log(T) / 2, falling, np.log2(widths))
+
+# %% [figure]
+fig, axes = figure("What does the width do to entropy and to gradient?", columns=2)
+for (T, scaled), rows in found.items():
+    colour = BLUE if scaled else ORANGE
+    label = f"{'scaled' if scaled else 'unscaled'}, T = {T}"
+    style = "-" if T == 16 else "--"
+    axes[0].semilogx(widths, rows[:, 0], style, color=colour, label=label)
+    axes[1].loglog(widths, rows[:, 1], style, color=colour, label=label)
+for T in (16, 64):
+    axes[0].axhline(np.log(T), color=GREY, lw=0.8, ls=":")
+axes[0].set(xlabel="d", ylabel="entropy (nats)")
+axes[1].set(xlabel="d", ylabel="median of |J|")
+axes[1].legend(loc="lower left")
+alt = f"""Two panels against d. Entropy at T = 16: unscaled it falls from
+{raw[0, 0]:.2f} at d = 1 to {raw[-1, 0]:.2f} at d = 1024; scaled it stays at
+{fix[-1, 0]:.2f}, below the dotted line ln 16 = {np.log(16):.2f}. Median size of the
+Jacobian: scaled it stays at {fix[-1, 1]:.2f}, unscaled it holds to about d = 16 and
+then falls to {raw[-1, 1]:.0e}."""
+show(fig, "entropy", alt)
+
+# %% [markdown]
+# - At $d = 256$ the unscaled entropy is {{ f"{raw[8, 0]:.2f}" }} nats, and not yet 0.
+# - The scaled curve is flat, and {{ f"{np.log(16) - fix[-1, 0]:.2f}" }} nats *below*
+#   the uniform line at $T = 16$, {{ f"{np.log(64) - found[64, True][-1, 0]:.2f}" }} at
+#   $T = 64$. For normal scores of variance $\sigma^2$ and many keys the gap tends to
+#   $\sigma^2/2$, here a half. Scaling keeps attention soft; it does not make it
+#   uniform.
+# - Exercise 38.3 expects a faster crash at $T = 64$. It falls further, and starts
+#   *later*: half of $\ln T$ is reached at $d$ = {{ f"{half[16]:.1f}" }} for 16 keys and
+#   {{ f"{half[64]:.1f}" }} for 64, as normal scores freeze near $\sigma^2 = 2 \ln T$.
+# - Up to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }} the median of the
+#   unscaled $`\|J\|`$ is not smaller than the scaled one. The trouble is real at the
+#   widths that are used: at $d = 64$ it is {{ f"{raw[6, 1]:.2f}" }}, at 256
+#   {{ f"{raw[8, 1]:.4f}" }}.
+#
+# ## The mean and the typical query
+#
+# That was the median; what of the mean? And a query gets its gradient through the keys,
+# $\partial p / \partial s = J H$, where unscaled scores bring a factor of about
+# $\sqrt d$ that scaling takes away. So how large is $`\sqrt d\,\|J\|`$, unscaled?
+
+# %%
+for k in range(2, 11, 2):
+    median, mean = widths[k] ** 0.5 * raw[k, 1:3]
+    print(f"d = {widths[k]:4d}   mean {mean:.2f}   median {median:.4f}", end="")
+    print(f"   (scaled: mean {fix[k, 2]:.2f}, median {fix[k, 1]:.2f})")
+
+# %% [markdown]
+# On average nothing vanishes. Unscaled, a near tie of the two best keys becomes rare: a
+# share of {{ f"{raw[6, 3]:.2f}" }} of the rows has $`\|J\| > 1/4`$ at $d = 64$,
+# {{ f"{raw[8, 3]:.2f}" }} at 256, {{ f"{raw[10, 3]:.2f}" }} at 1024, halving as
+# $\sqrt d$ doubles. But those rows hand on a gradient that is $\sqrt d$ times larger.
+# The mean stays, and the *typical* query gets next to nothing,
+# {{ f"{32 * raw[-1, 1]:.0e}" }} at $d = 1024$. What scaling buys is an even spread:
+# mean and median agree at every width. Vaswani and others wrote that they *suspect*
+# large scores of pushing softmax where gradients are small; of most rows it is true.
+#
+# ## What would break it
+#
+# - Entries with a mean: the variance has further terms that scaling by $\sqrt d$ does
+#   not remove (exercise 38.2, `python -m lessons start 38.2`).
+# - Queries that *are* the keys: then $s^\top s$ has mean $d$, and $\sqrt d$ after
+#   scaling. [The list](../../README.md) says which lesson is on self-attention.
+# - A learned scale, or initial weights that shrink the queries: the model can do the
+#   division itself. What decides is the variance, whoever takes care of it.

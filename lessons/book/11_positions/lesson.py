@@ -1,0 +1,300 @@
+"""Lesson 11: positions."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+# %% [markdown]
+# # 11. Positions
+#
+# Attention knows nothing of order ([lesson 10](../10_heads/README.md)). There are five
+# usual ways to tell it, and the Notes have a table that says which are relative, which
+# go on beyond the lengths of training, and what they cost. We look at each, and then
+# measure the table.
+#
+# Forty minutes.
+
+# %%
+import numpy as np
+
+from attention import (
+    LearnedPositions,
+    T5RelativeBias,
+    alibi_bias,
+    alibi_slopes,
+    disentangled_scores,
+    rope,
+    scaled_dot,
+    sinusoidal,
+    t5_bucket,
+)
+from attention.positions import frequencies
+from lessons.classroom.figures import COLOURS, GREY, PURPLE, figure, show
+from lessons.classroom.measured import record
+
+rng = np.random.default_rng(11)
+book = {  # relative, extrapolation, parameters
+    "sinusoidal": ("no", "limited", "none"), "learned": ("no", "poor", "n_max d"),
+    "t5": ("yes", "good", "small"), "rope": ("yes", "good, extended", "none"),
+    "alibi": ("yes", "excellent", "none"),
+}  # fmt: skip
+
+# %% [markdown]
+# ## Sines: absolute, or not?
+#
+# A clock with $d/2$ hands, of which each is slower than the one before:
+#
+# ```math
+# PE[p, 2i] = \sin(p w_i), \quad PE[p, 2i+1] = \cos(p w_i), \quad w_i = 10000^{-2i/d}
+# ```
+#
+# With $d = 4$ there are two hands, which turn by 1 and by a hundredth a step. So
+# position 2 should be $(\sin 2, \cos 2, \sin 0.02, \cos 0.02)$:
+
+# %%
+print(sinusoidal(3, 4, dtype=np.float64)[2].round(4), "  w", frequencies(4))
+print(np.round([np.sin(2), np.cos(2), np.sin(0.02), np.cos(0.02)], 4))
+
+# %% [markdown]
+# The Notes call them not relative. Yet a step of $k$ turns every hand by the same angle
+# wherever it stands. So a matrix $R(k)$ should lead from any position to the one $k$
+# further, and products of two should depend on their distance alone:
+
+# %%
+d, k = 16, 7
+PE = sinusoidal(100, d, dtype=np.float64)
+R = np.zeros((d, d))
+for i, w in enumerate(frequencies(d)):
+    a, b = np.cos(k * w), np.sin(k * w)
+    R[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[a, b], [-b, a]]
+print("PE[p + 7] = R(7) PE[p]:", np.allclose(PE[:-k] @ R.T, PE[k:]))
+G = PE @ PE.T
+print("PE[3] . PE[10], PE[73] . PE[80]:", G[3, 10].round(6), G[73, 80].round(6))
+
+# %% [markdown]
+# Both hold. The table's "no" is right all the same, of *scores*: $PE$ is added to the
+# content, and goes through $W_q$ and $W_k$, which need not keep those products. The
+# model may learn to be relative; nothing makes it so. We come back to this with
+# numbers.
+#
+# ## A learned table
+#
+# A row for each position, as for words. What does training leave in a row that no
+# sequence reached, and what is there beyond the last?
+
+# %%
+table = LearnedPositions(8, 4, rng=rng)
+(table(5) * rng.normal(size=(5, 4))).sum().backward()  # sequences of length 5
+print("rows with a gradient", np.flatnonzero(np.abs(table.weight.grad).sum(1)).tolist())
+try:
+    table(9)
+except IndexError as refusal:
+    print(refusal)
+
+# %% [markdown]
+# Nothing, and nothing. "Poor" is kind: it extrapolates to rows of random numbers, or
+# not at all.
+#
+# ## Buckets of distances
+#
+# T5 adds a learned number for each head and each *range* of distances. Near ones have a
+# bucket each, the others share. What happens to a distance of 200, or of 2000?
+
+# %%
+far = np.array([0, 1, 7, 15, 16, 31, 64, 127, 128, 200, 2000])
+print("distance", *(f"{n:5d}" for n in far))
+print("bucket  ", *(f"{n:5d}" for n in t5_bucket(-far, bidirectional=False)))
+first_far = int((t5_bucket(-np.arange(200), bidirectional=False) == 31).argmax())
+q, k = rng.normal(size=(2, 1, 300, 8))
+tables = rng.normal(size=(2, 2 * 16, 8))  # DeBERTa's: 2 k rows, here k = 16
+zero = np.zeros_like(q)
+s = disentangled_scores(q[:, :1], zero, *tables, causal_align="lower_right").data[0, 0]
+print("DeBERTa, distances 14 to 18:", s[-19:-14][::-1].round(3))
+
+# %% [markdown]
+# From {{ first_far }} on they share the last bucket; DeBERTa's distances from $k - 1$
+# on are alike, too. "Naturally generalizes to longer sequences" (the Notes) means that
+# they *clamp*: all that is far is equally far. That may be enough, if the last bucket
+# was trained. A model that saw 32 tokens has never touched it.
+#
+# ## A straight line
+#
+# ALiBi takes $m_h |i - j|$ off the score, with slopes $m_h$ from steep to flat:
+
+# %%
+slopes = alibi_slopes(8, np.float64)
+reach = np.log(100) / slopes  # at this distance a weight has fallen to a hundredth
+print("slopes", *(f"1/{1 / m:g}" for m in slopes))
+print("reach ", *(f"{r:.0f}" for r in reach))
+
+# %% [markdown]
+# With equal contents weights fall as $e^{-m n}$ with the distance $n$: a head is a
+# window with soft edges, whatever the length, and to a steep one a longer sequence
+# looks like a shorter one. Whether that is extrapolation, or not looking, is disputed.
+#
+# ## Rotations
+#
+# RoPE turns queries and keys by their positions, in planes; two turns leave their
+# difference,
+#
+# ```math
+# (R_i q) \cdot (R_j k) = q \cdot R_{j-i}\, k
+# ```
+
+# %% [source] attention.positions.rope.rope
+
+# %%
+q, k = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])  # E = 2: one plane, theta = 1
+for i, j in ((1, 2), (51, 52), (2, 1)):
+    score = (rope.raw(q, [i])[0] @ rope.raw(k, [j])[0].T).item()
+    print(f"i {i:2d}, j {j:2d}   score {score:+.4f}   by hand {-np.sin(j - i):+.4f}")
+
+# %% [figure]
+n = np.arange(1, 201)
+fig, ax = figure("What does a scheme make of a distance?", size=(6.8, 2.7))
+ax.semilogx(n, np.cos(n[:, None] * frequencies(64)).mean(1), label="sines, RoPE")
+for m in slopes[1:5:3]:
+    ax.semilogx(n, np.exp(-m * n), "--", label=f"ALiBi, slope 1/{1 / m:g}")
+ax.step(n, t5_bucket(-n, False) / 31, color=PURPLE, label="T5's bucket / 31")
+ax.set(xlabel="distance n")
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+alt = """By distance: the mean cosine of the hands, of sines and of RoPE, falls and
+wavers; ALiBi's weights fall smoothly to 0; T5's bucket climbs by steps, to the last."""
+show(fig, "distance", alt)
+
+# %% [markdown]
+# ## Which of them are relative?
+#
+# The column can be measured. Scores of eight tokens with random projections, at
+# positions 0 to 7 and at 20 to 27: does anything change?
+
+# %%
+X, W_q, W_k = (rng.normal(size=s) for s in ((8, 16), (16, 16), (16, 16)))
+P = rng.normal(size=(40, 16))  # a learned table, as after training
+bias = T5RelativeBias(1)
+bias.table.data = rng.normal(size=bias.table.shape)
+
+
+def scores(name, start):
+    at = start + np.arange(8)
+    added = {"sinusoidal": sinusoidal(at, 16), "learned": P[at]}.get(name, 0)
+    q, k = (X + added) @ W_q, (X + added) @ W_k
+    if name == "rope":
+        q, k = rope.raw(q, at)[0], rope.raw(k, at)[0]
+    s = scaled_dot(q[None], k[None]).data[0]
+    if name in ("t5", "alibi"):  # of the last 8 of start + 8 positions
+        n = start + 8
+        whole = bias(n, n).data[0] if name == "t5" else alibi_bias(1, n, n)[0]
+        s = s + whole[start:, start:]
+    return s
+
+
+for name in book:
+    change = np.abs(scores(name, 20) - scores(name, 0)).max()
+    print(f"{name:11s} the Notes: {book[name][0]:4s} unchanged: {change < 1e-6}")
+
+# %% [markdown]
+# The column is right, with the remark on sines above.
+#
+# ## Which of them go on?
+#
+# "Defined everywhere" says that there is a number, not that a model knows what to make
+# of it. So small decoders were trained on sequences of up to 32 tokens, and asked at up
+# to 128. The task has the same difficulty at all lengths: pairs of a key and a value,
+# keys bound anew now and then, and the question is a key's *latest* value
+# ([bindings.py](../../../attention/tasks/bindings.py)). It takes 20 minutes, so this
+# page reads a record. It was put together from runs of
+# `python -m attention extrapolate`, and `made` says how to make it anew.
+
+# %%
+kept = record("positions")
+n, chance = kept["lengths"], kept["chance"]
+print(kept["made"])
+print(f"right among the last 16 tokens (chance {chance})   ", "training loss")
+print(f"{'':15s}" + "".join(f"{length:8d}" for length in n))
+for name, row in kept["accuracy"].items():
+    print(f"{name:15s}" + "".join(f"{a:8.3f}" for a in row), end="")
+    print(f"{kept['training loss'][name]:12.4f}" if "+" not in name else "")
+
+# %% [figure]
+fig, ax = figure("Which positions go on beyond 32 tokens?", size=(7.2, 3.4))
+colour = dict(zip(book, COLOURS))
+styles = {
+    "rope+linear": ":",
+    "rope+ntk": "--",
+    "rope+yarn": "-.",
+    "t5, 32 buckets": "--",
+}
+for name, row in kept["accuracy"].items():
+    base = name.partition("+")[0].partition(",")[0]
+    ax.plot(n, row, styles.get(name, "-"), color=colour[base], marker="o", label=name)
+ax.axhline(chance, color=GREY, lw=0.8, ls=":")
+ax.set(
+    xlabel="tokens (trained on up to 32)", ylabel="right values", xticks=n, ylim=(0, 1)
+)
+ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+last = {name: row[-1] for name, row in kept["accuracy"].items()}
+order = sorted(last, key=last.get, reverse=True)
+alt = f"""Share of right values against length, 32 to 128 tokens. All begin above
+{min(row[0] for row in kept["accuracy"].values()):.2f}. At 128, best to worst:
+{", ".join(f"{name} {last[name]:.2f}" for name in order)}. Chance is {chance:.3f}."""
+show(fig, "extrapolation", alt)
+
+# %%
+few, many = "t5, 16 buckets", "t5, 32 buckets"
+touched = np.unique(t5_bucket(-np.arange(32), bidirectional=False)).size
+plain = kept["parameters"]["rope"]
+for name, count in kept["parameters"].items():
+    if "+" not in name:
+        print(f"{name:15s} parameters {count}, for positions {count - plain:4d}")
+print("of 32 buckets up to 128, those that 32 tokens reach:", touched)
+a = kept["accuracy"]
+both = {name: f"{row[2]:.2f} | {row[4]:.2f}" for name, row in a.items()}
+
+# %% [markdown]
+# Row by row, the Notes and the record:
+#
+# | | the Notes | at twice the length | at four times |
+# |---|---|---|---|
+# | sinusoidal | limited | {{ both["sinusoidal"] }} |
+# | learned | poor | {{ both["learned"] }} |
+# | T5, 16 buckets | good | {{ both[few] }} |
+# | T5, 32 buckets | good | {{ both[many] }} |
+# | RoPE | good, extended | {{ both["rope"] }} |
+# | ALiBi | excellent | {{ both["alibi"] }} |
+#
+# - **Sinusoidal and learned** fall nearly alike: that there is a number for a position
+#   is of little use to a model that has not met it. The learned table is behind from
+#   the start, with the highest training loss of all.
+# - **T5** depends on its buckets. With those of the paper, made for longer texts,
+#   {{ 32 - touched }} of 32 are never trained here, and at the end it is hardly better
+#   than sines. With 16, the last of which begins within 32 tokens, it is. This setting
+#   was chosen after the other had failed, so the table has both.
+# - **RoPE** by itself is between. "With extensions" hides a choice: slower rotations
+#   help (NTK {{ f"{last['rope+ntk']:.2f}" }}, YaRN {{ f"{last['rope+yarn']:.2f}" }} at
+#   the end) where they leave the fast hands alone. Slowing all of them alike is *worse*
+#   than nothing, {{ f"{a['rope+linear'][2]:.2f}" }} against {{ f"{a['rope'][2]:.2f}" }}
+#   at twice the length, as neighbours blur; those who proposed it train a little more
+#   afterwards.
+# - **ALiBi** is the best at the end, and no better than others within the trained
+#   length ({{ f"{a['alibi'][0]:.3f}" }}). The task asks for the *latest* value, and a
+#   preference for what is near is half of the answer. One that asks for the first would
+#   be another matter.
+#
+# One small model each, one seed, one task: gaps of a few hundredths say nothing, those
+# between the ends of the table do. The column of parameters holds to the number: a
+# table of $`n_{\max} d`$, one number for each bucket and head, and nothing for the
+# others.
+#
+# ## What would break it
+#
+# - RoPE with the other pairing, $(2m, 2m+1)$ for $(m, m + E/2)$: right by itself,
+#   nonsense with weights that were trained for the other.
+# - Rotating keys before they go to a cache, and slowing down later: old keys keep old
+#   angles.
+# - Sines on an input that is not scaled up: embeddings of standard deviation
+#   $1/\sqrt d$ drown in them.
+# - ALiBi as $+m_h j$ without a causal mask: it then rewards keys for being late.
+#
+# Other lengths, seeds, schemes: `python -m attention extrapolate --help`.

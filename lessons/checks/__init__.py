@@ -1,0 +1,1 @@
+"""What a right answer satisfies, one file for each exercise."""

@@ -1,0 +1,71 @@
+"""The checks as pytest runs them: ``pytest lessons/checks -k 38_5 --impl work``.
+
+Without ``--impl`` it is the solutions that are checked, so that a fresh copy is green.
+A failure prints the report that the learner would read, and nothing else.
+"""
+
+import pytest
+
+from lessons import NotWritten
+from lessons.classroom import catalogue, loading, staircase
+from lessons.classroom.failure import CheckFailed
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--impl",
+        default="solution",
+        choices=("solution", "work", "stub"),
+        help="which answers are checked: the solutions, yours, or the stubs",
+    )
+    parser.addoption("--seed", default=0, type=int, help="for the numbers of a check")
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.name.startswith("ex_") and file_path.suffix == ".py":
+        return CheckFile.from_parent(parent, path=file_path)
+
+
+class CheckFile(pytest.File):
+    """The check of one exercise: an item for each of its functions."""
+
+    def collect(self):
+        exercise = catalogue.find(self.path.name)
+        path = getattr(exercise, self.config.getoption("--impl"))
+        if not path.exists():
+            return
+        seed = abs(self.config.getoption("--seed"))
+        mine = loading.load(exercise, path, seed=seed)
+        yield CheckItem.from_parent(self, name="written", function=None, mine=mine)
+        for function in staircase.stairs(loading.load_checks(exercise)):
+            name = f"{function.step}: {function.title}"
+            yield CheckItem.from_parent(self, name=name, function=function, mine=mine)
+
+
+class CheckItem(pytest.Item):
+    """One function of a check."""
+
+    def __init__(self, *, function, mine, **options):
+        super().__init__(**options)
+        self.function, self.mine = function, mine
+
+    def runtest(self):
+        seed = abs(self.config.getoption("--seed"))
+        if self.function is None:
+            outcome = self.mine.written()
+        else:
+            outcome = staircase.take(self.function, self.mine, seed)
+        if outcome.result == "unwritten":
+            raise NotWritten(outcome.lines[0])
+        if outcome.result == "failed":
+            raise CheckFailed(outcome.tag, *outcome.lines)
+
+    def repr_failure(self, excinfo, style=None):
+        if excinfo.errisinstance(NotWritten):
+            return f"not written yet: {excinfo.value}"
+        if excinfo.errisinstance(CheckFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self):
+        return self.path, None, f"{self.path.stem}, {self.name}"

@@ -1,0 +1,179 @@
+"""What a right answer to 38.1 does."""
+
+import numpy as np
+
+from attention.tally import Tally, apply, inner
+from lessons import NotWritten
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.theory import Chain, check_chain, rationals
+
+SIZES = ((1, 1, 5, 3, 7), (3, 5, 7, 2, 11), (2, 3, 1, 5, 3), (1, 7, 5, 11, 3))
+
+
+def scores_by_loop(s, W, H):
+    """sum_i sum_k s_i W_ik h_jk for each key j"""
+    d_s, d_h = W.shape
+    return [
+        sum(s[i] * W[i, k] * h[k] for i in range(d_s) for k in range(d_h)) for h in H
+    ]
+
+
+def counted(B, T_q, T_k, d_s, d_h, precomputed):
+    """Compute all scores with numbers that count their multiplications."""
+    tally = Tally()
+    W = tally.numbers(np.ones((d_s, d_h)))
+    for _ in range(B):
+        queries = tally.numbers(np.ones((T_q, d_s)))
+        keys = tally.numbers(np.ones((T_k, d_h)))
+        if precomputed:
+            keys = [apply(W, h) for h in keys]
+        for s in queries:
+            for h in keys:
+                inner(s, h if precomputed else apply(W, h))
+    return tally.multiplications
+
+
+def fractions(rng, *shape):
+    return np.array(rationals(rng, int(np.prod(shape))), object).reshape(shape)
+
+
+@shape("a projected key for each key, as wide as the query")
+def as_wide_as_the_query(my, rng):
+    H, W = rng.normal(size=(5, 7)), rng.normal(size=(3, 7))
+    my.shape(my.project_keys(H, W), (5, 3), ("T", "d_s"))
+
+
+@numbers("two keys, by hand: W_g = ((1, 2, 0), (0, -1, 3))")
+def by_hand(my, rng):
+    W = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]])
+    H = np.array([[1.0, 1.0, 1.0], [2.0, 0.0, -1.0]])
+    my.equal(my.project_keys(H, W), [[3.0, 2.0], [2.0, -3.0]], "ti", wrong_keys(H, W))
+
+
+@values("s . h'_j is the general score, against a double sum")
+def the_general_score(my, rng):
+    s, W, H = (rng.normal(size=n) for n in (3, (3, 7), (5, 7)))
+    projected = my.project_keys(H, W)
+    want = [scores_by_loop(e, W, H) for e in np.eye(3)]  # h'_ji, the score of e_i
+    my.equal(projected, np.array(want).T, "ti", wrong_keys(H, W))
+    want = np.array(scores_by_loop(s, W, H))
+    my.holds(
+        np.allclose(projected @ s, want),
+        "scores",
+        f"expected scores {want.round(4)}",
+        f"found {(projected @ s).round(4)}",
+    )
+
+
+@values("multiplications, counted one by one")
+def multiplications(my, rng):
+    for size in SIZES:
+        B, T_q, T_k, d_s, d_h = size
+        pairs, projection = B * T_q * T_k, d_s * d_h
+        for precomputed in (True, False):
+            want = counted(*size, precomputed)
+            times = B * T_k if precomputed else pairs
+            wrong = [
+                ("one-example", "the number for one example", want // B),
+                ("no-dot-product", "the projections alone", times * projection),
+                (
+                    "wrong-width",
+                    "the number with dot products of d_h entries",
+                    times * projection + pairs * d_h,
+                ),
+                (
+                    "not-precomputed" if precomputed else "not-per-pair",
+                    "the number for the other order of work",
+                    counted(*size, not precomputed),
+                ),
+            ]
+            wrong = [v for v in wrong if v[2] != want]
+            my.equal(my.mults(*size, precomputed), want, "", wrong)
+
+
+@laws("the chain of equalities, at rational numbers")
+def the_chain(my, rng):
+    chain = my.proof()
+
+    def draw():
+        return fractions(rng, 3), fractions(rng, 3, 5), fractions(rng, 5)
+
+    links_that_run(my, chain, draw())
+    links = [f for f, _ in chain.links]
+    s, W, h = draw()
+    want, found = (s @ W) @ h, links[0](s, W, h)
+    my.holds(
+        np.all(found == want),
+        "starts-elsewhere",
+        f"expected the first expression to be the general score, {want}",
+        f"found {found}",
+    )
+    my.holds(
+        "project_keys" in names_in(links[-1]),
+        "arrives-elsewhere",
+        "expected project_keys in the last expression",
+        f"found {', '.join(names_in(links[-1])) or 'no function'}",
+    )
+    my.holds(
+        len(links) > 2,
+        "too-short",
+        "expected three expressions or more",
+        f"found {len(links)}",
+    )
+    check_chain(my, chain, lambda s, W, h: (s @ W) @ h, general_score, draw)
+
+
+@laws("one query gains nothing, many gain up to d_h + 1")
+def what_is_gained(my, rng):
+    for T_q, expected in ((1, 1), (10**6, 8)):
+        per_pair, before = (my.mults(1, T_q, 5, 3, 7, p) for p in (False, True))
+        my.holds(
+            abs(per_pair / before - expected) < 1e-3,
+            "gain",
+            f"expected a ratio of {expected}, for {T_q} queries and d_h = 7",
+            f"found {per_pair / before:.6g}",
+        )
+
+
+@edges("one key, and sizes of one")
+def sizes_of_one(my, rng):
+    my.equal(my.project_keys(np.array([[2.0]]), np.array([[3.0]])), [[6.0]], "ti")
+    my.equal(my.mults(1, 1, 1, 1, 1, True), 2)
+
+
+def wrong_keys(H, W):
+    return [
+        ("inverse", "H times the pseudo-inverse of W_g", H @ np.linalg.pinv(W)),
+        ("ignores-W", "the first d_s entries of each key", H[:, : len(W)]),
+    ]
+
+
+def general_score(s, W, h):
+    return sum(s[i] * W[i, k] * h[k] for i in range(len(s)) for k in range(len(h)))
+
+
+def names_in(function):
+    return list(getattr(getattr(function, "__code__", None), "co_names", ()))
+
+
+def links_that_run(my, chain, arguments):
+    """Fail, in a sentence, where an expression of the chain cannot be computed."""
+    my.holds(
+        isinstance(chain, Chain),
+        "chain",
+        "expected Chain(…).then(…)",
+        f"found {type(chain).__name__}",
+    )
+    for k, (f, _) in enumerate(chain.links):
+        try:
+            f(*arguments)
+        except NotWritten:
+            raise
+        except Exception as error:
+            sizes = "s (3,), W_g (3, 5), h (5,)"
+            my.holds(
+                False,
+                "link-raises",
+                f"link {k}, at {sizes}",
+                f"{type(error).__name__}: {error}",
+            )

@@ -1,0 +1,195 @@
+"""What a right answer to 38.2 does."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from attention import masked_softmax, scaled_dot
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.theory import rationals, two_point_mean
+
+
+def dot(x):
+    """s . h, of the entries of s and of h in one list."""
+    d = len(x) // 2
+    return sum(s * h for s, h in zip(x[:d], x[d:]))
+
+
+def variance(d, mu_s, mu_h, sd_s, sd_h):
+    """Of s . h, where each entry is its mean - sd or mean + sd: every case counted."""
+    means, spreads = [mu_s] * d + [mu_h] * d, [sd_s] * d + [sd_h] * d
+    squares = two_point_mean(lambda x: dot(x) ** 2, means, spreads)
+    return squares - two_point_mean(dot, means, spreads) ** 2
+
+
+def between_keys(d, mu_s, mu_h, sd_s, sd_h):
+    """The same for a given s, and then the mean over all s."""
+
+    def given(s):
+        def square(h):
+            return dot([*s, *h]) ** 2
+
+        def plain(h):
+            return dot([*s, *h])
+
+        keys = [mu_h] * d, [sd_h] * d
+        return two_point_mean(square, *keys) - two_point_mean(plain, *keys) ** 2
+
+    return two_point_mean(given, [mu_s] * d, [sd_s] * d)
+
+
+def points(rng, n):
+    """n points (mu_s, mu_h, sd_s, sd_h) of fractions; neither deviation is 0."""
+    for _ in range(n):
+        mu_s, mu_h, sd_s, sd_h = rationals(rng, 4)
+        yield mu_s, mu_h, abs(sd_s) + Fraction(1, 3), abs(sd_h) + Fraction(1, 5)
+
+
+def exactly(my, found, want, variants):
+    """Fail unless two exact numbers are equal."""
+    if found == want:
+        return
+    named = [v for v in variants if v[2] != want and _near(found, v[2])]
+    tag, what, _ = named[0] if named else ("unknown", "no known pattern", 0)
+    said = f"yours equals {what}  [{tag}]" if named else f"{what}  [{tag}]"
+    my.holds(False, tag, f"expected {want}", f"found    {found}", said)
+
+
+def _near(found, value):
+    if isinstance(found, (Fraction, int)):
+        return found == value
+    return math.isclose(found, value, rel_tol=1e-9)
+
+
+@shape("numbers, and rows as they were")
+def rows_as_they_were(my, rng):
+    my.shape(my.centre(rng.normal(size=(3, 5))), (3, 5), "td")
+    my.shape(my.var_dot(3, 0.5, 0.5, 1.0, 1.0), (), "")
+    my.shape(my.var_between_keys(3, 0.5, 0.5, 1.0, 1.0), (), "")
+    my.shape(my.centred_gain(0.5, 0.5, 1.0, 1.0), (), "")
+
+
+@numbers("means of 0, variances of 1: 64 at d = 64, 1024 at d = 1024")
+def without_means(my, rng):
+    for d in (64, 1024):
+        wrong = [("d-squared", "d^2", d * d), ("deviation", "its root", d**0.5)]
+        exactly(my, my.var_dot(d, 0, 0, 1, 1), d, wrong)
+
+
+@values("the variance of s . h, every case counted, in fractions")
+def every_case(my, rng):
+    for d, n in ((1, 7), (2, 4), (3, 2)):
+        for mu_s, mu_h, sd_s, sd_h in points(rng, n):
+            want = variance(d, mu_s, mu_h, sd_s, sd_h)
+            second = two_point_mean(lambda x: dot(x) ** 2, [mu_s, mu_h], [sd_s, sd_h])
+            centred = variance(d, 0, 0, sd_s, sd_h)
+            without_h = variance(d, mu_s, 0, sd_s, sd_h)
+            without_s = variance(d, 0, mu_h, sd_s, sd_h)
+            exchanged = variance(d, mu_s, mu_h, sd_h, sd_s)
+            wrong = [
+                ("d-squared", "d times the variance", d * want),
+                ("deviation", "the square root of the variance", float(want) ** 0.5),
+                ("centred-only", "the variance without means", centred),
+                ("no-mu-h", "the variance with mu_h = 0", without_h),
+                ("no-mu-s", "the variance with mu_s = 0", without_s),
+                ("second-moment", "d E[(s_1 h_1)^2]", d * second),
+                ("exchanged", "the variance with v_s and v_h exchanged", exchanged),
+            ]
+            got = my.var_dot(d, mu_s, mu_h, sd_s**2, sd_h**2)
+            exactly(my, got, want, wrong)
+
+
+@values("the variance between the keys of a query, every case counted")
+def every_key(my, rng):
+    for d, n in ((1, 7), (2, 4), (3, 2)):
+        for mu_s, mu_h, sd_s, sd_h in points(rng, n):
+            want = between_keys(d, mu_s, mu_h, sd_s, sd_h)
+            everything = variance(d, mu_s, mu_h, sd_s, sd_h)
+            centred = variance(d, 0, 0, sd_s, sd_h)
+            other = between_keys(d, mu_h, mu_s, sd_h, sd_s)
+            wrong = [
+                ("all-random", "the variance where s is random as well", everything),
+                ("centred-only", "the variance without means", centred),
+                ("other-side", "the variance over queries, for a given key", other),
+                ("d-squared", "d times the variance", d * want),
+            ]
+            got = my.var_between_keys(d, mu_s, mu_h, sd_s**2, sd_h**2)
+            exactly(my, got, want, wrong)
+
+
+@values("what removing the means gains, and the rows of centre")
+def what_is_gained(my, rng):
+    for mu_s, mu_h, sd_s, sd_h in points(rng, 8):
+        after = variance(1, 0, 0, sd_s, sd_h)
+        want = variance(1, mu_s, mu_h, sd_s, sd_h) / after
+        of_h = variance(1, 0, mu_h, sd_s, sd_h) / after
+        of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
+        wrong = [
+            ("inverse", "the variance after, divided by that before", 1 / want),
+            ("one-mean", "what removing mu_h gains where mu_s is 0", of_h),
+            ("one-mean", "what removing mu_s gains where mu_h is 0", of_s),
+        ]
+        exactly(my, my.centred_gain(mu_s, mu_h, sd_s**2, sd_h**2), want, wrong)
+    x = rng.normal(size=(3, 5)) + rng.normal(size=(3, 1))
+    want = np.array([[v - sum(row) / 5 for v in row] for row in x])
+    wrong = [
+        ("one-mean-for-all", "x less the mean of all its entries", x - x.mean()),
+        ("one-mean-for-all", "x less the mean of each column", x - x.mean(0)),
+        ("with-variance", "rows whose spread is 1 as well", want / x.std(1)[:, None]),
+        ("no-change", "x", x),
+    ]
+    my.equal(my.centre(x), want, "td", wrong)
+
+
+@laws("normal entries have the same variance: 40,000 draws")
+def normal_entries(my, rng):
+    d, mu_s, mu_h, v_s, v_h = 17, 0.5, -1.0, 2.0, 0.5
+    s = mu_s + v_s**0.5 * rng.normal(size=(40_000, d))
+    h = mu_h + v_h**0.5 * rng.normal(size=(40_000, d))
+    measured = (s * h).sum(1).var()
+    found = my.var_dot(d, mu_s, mu_h, v_s, v_h)
+    my.holds(
+        abs(found / measured - 1) < 0.06,
+        "draws",
+        f"expected about {measured:.4g}, the variance of 40,000 draws",
+        f"found {found:.4g}",
+    )
+
+
+@laws("attention: an offset of the queries sharpens it, one of the keys does not")
+def in_attention(my, rng):
+    """Where scores are N(0, v) and keys are many, the entropy is log T - v / 2."""
+    T, d, v_h = 1024, 64, 0.25
+    Q, K = rng.normal(size=(64, d)), v_h**0.5 * rng.normal(size=(T, d))
+    plain = entropy(Q, K)
+    found = {
+        "keys + 3": plain - entropy(Q, K + 3),
+        "queries + 1.5": plain - entropy(Q + 1.5, K),
+        "queries + 1.5, centred": plain - entropy(my.centre(Q + 1.5), K),
+    }
+
+    def v(mu_s, mu_h):
+        return my.var_between_keys(d, mu_s, mu_h, 1, v_h) / d  # of scores / sqrt(d)
+
+    predicted = ((v(0, 3) - v(0, 0)) / 2, (v(1.5, 0) - v(0, 0)) / 2, 0.0)
+    for (what, fell), want in zip(found.items(), predicted):
+        my.holds(
+            abs(fell - want) < 0.03,
+            "entropy",
+            f"expected the entropy to fall by {want:.3f}, for {what}",
+            f"found that it falls by {fell:.3f}",
+        )
+
+
+@edges("one entry, and a row that is its own mean")
+def one_entry(my, rng):
+    my.equal(my.centre(np.array([[3.0], [4.0]])), np.zeros((2, 1)), "td")
+    my.equal(my.centre(np.full((2, 3), 7.0)), np.zeros((2, 3)), "td")
+    my.equal(my.centre(np.array([1.0, 3.0])), [-1.0, 1.0], "d")
+
+
+def entropy(Q, K):
+    """The mean entropy of scaled dot-product attention, in the engine itself."""
+    p = masked_softmax(scaled_dot(Q, K)).numpy()
+    return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), -1).mean()

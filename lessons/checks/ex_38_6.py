@@ -1,0 +1,212 @@
+"""What a right answer to 38.6 does."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from lessons import NotWritten
+from lessons.classroom.staircase import edges, laws, shape, values
+from lessons.classroom.theory import Chain, check_chain, rationals
+
+SIX = "W_a, v_a, s, h1, h2, h3"
+FOUR = "W_g, s, h1, h2"
+
+
+@shape("six arrays that fit, and four")
+def arrays_that_fit(my, rng):
+    W_a, v_a, s, h1, h2, h3 = arrays(my, my.witness(), SIX)
+    d_s, d_h = len(s.reshape(-1)), len(h1.reshape(-1))
+    for name, array, size in (
+        ("s", s, (d_s,)), ("h1", h1, (d_h,)), ("h2", h2, (d_h,)), ("h3", h3, (d_h,)),
+        ("W_a", W_a, (v_a.size, d_s + d_h)), ("v_a", v_a, (v_a.size,)),
+    ):  # fmt: skip
+        fits(my, name, array, size)
+    W_g, s, h1, h2 = arrays(my, my.counterexample(), FOUR)
+    d = s.size
+    for name, array, size in (
+        ("s", s, (d,)), ("h1", h1, (d,)), ("h2", h2, (d,)), ("W_g", W_g, (d, d)),
+    ):  # fmt: skip
+        fits(my, name, array, size)
+
+
+@values("the key in the middle has the highest score")
+def the_middle(my, rng):
+    W_a, v_a, s, h1, h2, h3 = my.witness()
+    different = len({tuple(exact(h)) for h in (h1, h3)}) == 2
+    my.holds(
+        different, "same-points", "expected h1 and h3 to differ", f"found both {h1}"
+    )
+    twice, ends = (
+        [2 * x for x in exact(h2)],
+        [a + b for a, b in zip(exact(h1), exact(h3))],
+    )
+    my.holds(
+        twice == ends,
+        "not-midpoint",
+        "expected h2 = (h1 + h3) / 2, exactly",
+        f"found h1 + h3 - 2 h2 = {[float(b - a) for a, b in zip(twice, ends)]}",
+    )
+    e1, e2, e3 = (additive(W_a, v_a, s, h) for h in (h1, h2, h3))
+    gap = 1e-9 * max(abs(e1), abs(e2), abs(e3))
+    tag = "valley" if e2 < min(e1, e3) else "monotone"
+    my.holds(
+        e2 > max(e1, e3) + gap,
+        tag,
+        "expected e(h2) above e(h1) and e(h3)",
+        f"found e(h1) = {e1:.6g}, e(h2) = {e2:.6g}, e(h3) = {e3:.6g}",
+    )
+
+
+@values("a general score that falls where s . h grows")
+def against_only(my, rng):
+    W_g, s, h1, h2 = my.counterexample()
+    before, after = (inner(exact(s), exact(h)) for h in (h1, h2))
+    my.holds(
+        before < after,
+        "dot-does-not-rise",
+        "expected s . h1 below s . h2",
+        f"found {float(before):g} and {float(after):g}",
+    )
+    first, second = (general(W_g, s, h) for h in (h1, h2))
+    my.holds(
+        first > second,
+        "no-counterexample",
+        "expected the general score of h1 above that of h2",
+        f"found {float(first):g} and {float(second):g}",
+    )
+
+
+@laws("at your three keys every general score has the mean in the middle")
+def every_general_score(my, rng):
+    """Exactly, in fractions, of the learner's own numbers; W_g at random."""
+    _, _, s, h1, h2, h3 = my.witness()
+    for _ in range(8):
+        W_g = np.array(rationals(rng, s.size * h1.size), object)
+        W_g = W_g.reshape(s.size, h1.size)
+        e1, e2, e3 = (general(W_g, s, h) for h in (h1, h2, h3))
+        my.holds(
+            2 * e2 == e1 + e3,
+            "not-midpoint",
+            "expected the mean of the scores of h1 and h3, for any W_g",
+            f"found {e2} in the middle of {e1} and {e3}",
+        )
+
+
+@laws("the chain of equalities, at rational numbers")
+def the_chain(my, rng):
+    chain = my.proof()
+
+    def draw():
+        shapes = (3,), (3, 5), (5,), (5,)
+        drawn = [rationals(rng, math.prod(n)) for n in shapes]
+        return [np.array(x, object).reshape(n) for x, n in zip(drawn, shapes)]
+
+    def middle(s, W_g, h1, h3):
+        return general(W_g, s, [(a + b) / 2 for a, b in zip(h1, h3)])
+
+    def mean(s, W_g, h1, h3):
+        return (general(W_g, s, h1) + general(W_g, s, h3)) / 2
+
+    links_that_run(my, chain, draw())
+    arguments = draw()
+    for tag, (link, _), right, what in (
+        ("starts-elsewhere", chain.links[0], middle, "first"),
+        ("arrives-elsewhere", chain.links[-1], mean, "last"),
+    ):
+        want, found = right(*arguments), link(*arguments)
+        my.holds(
+            np.shape(found) == () and found == want,
+            tag,
+            f"expected the {what} expression to be {want} at random fractions",
+            f"found {found}",
+        )
+    check_chain(my, chain, middle, mean, draw)
+
+
+@edges("your own words")
+def your_own_words(my, rng):
+    words = my.situation()
+    my.holds(
+        isinstance(words, str) and len(words.split()) > 4,
+        "words",
+        "expected a sentence",
+        f"found {words!r}",
+    )
+    print("Not graded. A good answer names:")
+    print("1  what the query has to find, and among which keys")
+    print("2  why no score that is linear in the key can rank these keys so")
+    print("   (or another reason: few data, widths that differ, a score to inspect)")
+    print("3  what it costs: a tanh for each pair, and no single matrix product")
+    print("4  what else would do: projections, a feature of the keys, more heads")
+
+
+def additive(W_a, v_a, s, h):
+    x = [*s, *h]
+    return sum(
+        float(v) * math.tanh(sum(float(w) * float(y) for w, y in zip(row, x)))
+        for v, row in zip(v_a, W_a)
+    )
+
+
+def general(W_g, s, h):
+    """s^T W_g h in fractions."""
+    rows = [[Fraction(w) for w in row] for row in W_g]
+    return inner(exact(s), [inner(row, exact(h)) for row in rows])
+
+
+def exact(x):
+    """The entries as fractions: a float is one."""
+    return [Fraction(v) for v in x]
+
+
+def inner(x, y):
+    return sum(a * b for a, b in zip(x, y))
+
+
+def arrays(my, returned, names):
+    """What a function returned, if it is as many arrays as there are names."""
+    wanted = names.split(", ")
+    my.holds(
+        isinstance(returned, tuple) and len(returned) == len(wanted),
+        "results",
+        f"expected {len(wanted)} results, {names}",
+        f"found {len(returned) if isinstance(returned, tuple) else 1}",
+    )
+    for name, array in zip(wanted, returned):
+        number = isinstance(array, np.ndarray) and array.dtype.kind in "fi"
+        my.holds(
+            number and np.isfinite(array).all(),
+            "type",
+            f"expected an array of finite numbers for {name}",
+            f"found {array!r}",
+        )
+    return returned
+
+
+def fits(my, name, array, size):
+    my.holds(
+        array.shape == size,
+        "shape",
+        f"expected {name} with shape {size}",
+        f"found {array.shape}",
+    )
+
+
+def links_that_run(my, chain, arguments):
+    """Fail, in a sentence, where an expression of the chain cannot be computed."""
+    my.holds(
+        isinstance(chain, Chain),
+        "chain",
+        "expected Chain(…).then(…)",
+        f"found {type(chain).__name__}",
+    )
+    for k, (f, _) in enumerate(chain.links):
+        try:
+            f(*arguments)
+        except NotWritten:
+            raise
+        except Exception as error:
+            sizes = "s (3,), W_g (3, 5), h1 and h3 (5,)"
+            what = f"{type(error).__name__}: {error}"
+            my.holds(False, "link-raises", f"link {k}, at {sizes}", what)

@@ -1,0 +1,89 @@
+"""What a right answer to 6.1 does."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+
+def softmax(e):
+    z = [np.exp(x - max(e)) for x in e]
+    return np.array([x / sum(z) for x in z])
+
+
+@shape("a weight for each score, a context of one state")
+def a_weight_for_each(my, rng):
+    alpha, H = rng.random(7), rng.normal(size=(7, 5))
+    my.shape(my.weights(rng.normal(size=7)), (7,), "T")
+    my.shape(my.context(alpha, H), (5,), "d")
+
+
+@numbers("the mean of seven states, exactly")
+def the_mean(my, rng):
+    H = rng.integers(-50, 50, (7, 3))
+    exact = [float(sum(Fraction(int(h), 7) for h in column)) for column in H.T]
+    my.equal(my.context(np.full(7, 1 / 7), H.astype(float)), exact, "d")
+
+
+@values("weights and context, against loops")
+def against_loops(my, rng):
+    e, H = rng.normal(size=7), rng.normal(size=(7, 5))
+    alpha = softmax(e)
+    unnormalised = [
+        ("not-normalised", "exp(e), not divided by its sum", np.exp(e)),
+        (
+            "not-normalised",
+            "exp(e - max e), not divided by its sum",
+            np.exp(e - e.max()),
+        ),
+    ]
+    my.equal(my.weights(e), alpha, "T", unnormalised)
+    want = sum(alpha[j] * H[j] for j in range(7))
+    unweighted = [
+        ("ignores-weights", "the mean of the states, whatever alpha is", H.mean(0)),
+        ("ignores-weights", "the sum of the states, whatever alpha is", H.sum(0)),
+    ]
+    my.equal(my.context(alpha, H), want, "d", unweighted)
+
+
+@laws("uniform if and only if all scores are equal")
+def if_and_only_if(my, rng):
+    for c in (0.0, 5.0, -1e4, 1e4):
+        e = np.full(7, c)
+        my.holds(
+            my.is_uniform(e),
+            "only-zero",
+            f"expected True: seven scores of {c:g} give weights of 1/7",
+            "found False",
+        )
+    step = np.zeros(7)
+    for gap, tag in ((1.0, "always"), (1e-9, "tolerance")):
+        step[3] = gap
+        my.holds(
+            not my.is_uniform(1 + step),
+            tag,
+            f"expected False: one score is larger by {gap:g}",
+            "found True",
+        )
+
+
+@gradients("of the context, for the weights and the states")
+def of_the_context(my, rng):
+    alpha, H = softmax(rng.normal(size=7)), rng.normal(size=(7, 5))
+
+    def context(alpha, H):
+        return my.context(alpha, H), lambda g: my.context_backward(alpha, H, g)
+
+    unweighted = ("ignores-weights", "g for every state", lambda g: np.tile(g, (7, 1)))
+    my.gradients(context, [alpha, H], variants={"H": [unweighted]})
+
+
+@edges("scores of 1e4 and -1e4, and a single state")
+def large_scores(my, rng):
+    for c in (1e4, -1e4):
+        e = np.full(7, c)
+        naive = ("overflow", "exp(e) / sum exp(e)", np.exp(e) / np.exp(e).sum())
+        plain = ("overflow", "exp(e), too large or too small", np.exp(e))
+        my.equal(my.weights(e), np.full(7, 1 / 7), "T", [naive, plain])
+    my.equal(my.weights(np.array([3.0])), [1.0], "T")

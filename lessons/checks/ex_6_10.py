@@ -1,0 +1,110 @@
+"""What a right answer to 6.10 does."""
+
+import math
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+TEMPERATURES = (0.1, 0.5, 1.0, 2.0, 5.0)
+
+
+def softmax(e, tau, axis=-1):
+    z = np.exp((e - e.max(axis, keepdims=True)) / tau)
+    return z / z.sum(axis, keepdims=True)
+
+
+def entropy(p):
+    rows = p.reshape(-1, p.shape[-1])
+    found = [-sum(x * math.log(x) for x in row if x > 0) for row in rows]
+    return np.array(found).reshape(p.shape[:-1])
+
+
+def slope_by_differences(e, tau, h=1e-3):
+    """dH/dtau from four entropies; the error is h^4."""
+    H = {k: entropy(softmax(e, tau * (1 + k * h))) for k in (-2, -1, 1, 2)}
+    return (8 * (H[1] - H[-1]) - (H[2] - H[-2])) / (12 * h * tau)
+
+
+@shape("weights like the scores, an entropy for each row")
+def like_the_scores(my, rng):
+    e = rng.normal(size=(3, 5))
+    my.shape(my.softmax_t(e, 0.5), (3, 5), "ij")
+    my.shape(my.entropy(softmax(e, 1.0)), (3,), "i")
+    my.shape(my.dH_dtau(e, 0.5), (3,), "i")
+
+
+@numbers("two scores whose weights are 1/4 and 3/4 at tau = 2")
+def two_scores(my, rng):
+    e = np.array([0.0, 2 * math.log(3)])
+    swapped = [("tau-multiplies", "softmax(e * tau)", softmax(e, 1 / 2))]
+    my.equal(my.softmax_t(e, 2.0), [0.25, 0.75], "j", swapped)
+    H = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
+    in_bits = [("log2", "the entropy in bits", H / math.log(2))]
+    my.equal(my.entropy(np.array([0.25, 0.75])), H, "", in_bits)
+
+
+@values("softmax_t and entropy, at five temperatures")
+def at_five_temperatures(my, rng):
+    e = rng.normal(size=(3, 5))
+    for tau in TEMPERATURES:
+        wrong = [
+            ("tau-multiplies", "softmax(e * tau)", softmax(e, 1 / tau)),
+            ("wrong-axis", "the softmax over the queries, axis 0", softmax(e, tau, 0)),
+            ("wrong-axis", "weights whose columns sum to one", _columns(e, tau)),
+        ]
+        p = softmax(e, tau)
+        my.equal(my.softmax_t(e, tau), p, "ij", wrong)
+        in_bits = [("log2", "the entropy in bits", entropy(p) / math.log(2))]
+        my.equal(my.entropy(p), entropy(p), "i", in_bits)
+
+
+@laws("the slope of the entropy, against finite differences")
+def the_slope(my, rng):
+    e = rng.normal(size=(3, 5))
+    for tau in (0.5, 2.0, 5.0):
+        p = softmax(e, tau)
+        want = slope_by_differences(e, tau)
+        wrong = [
+            ("tau-power", f"dH/dtau times tau^{k}", want * tau**k)
+            for k in (-2, -1, 1, 2, 3, 4)
+        ]
+        wrong += [
+            ("flat-variance", "Var(e) / tau^3 under equal weights", e.var(-1) / tau**3),
+            ("uncentred", "E_p(e^2) / tau^3", (p * e**2).sum(-1) / tau**3),
+        ]
+        my.equal(my.dH_dtau(e, tau), want, "i", wrong, rtol=1e-7)
+
+
+@laws("the entropy only grows, and log n - H goes as Var(e) / (2 tau^2)")
+def it_only_grows(my, rng):
+    e = rng.normal(size=7)
+    H = [float(my.entropy(my.softmax_t(e, tau))) for tau in TEMPERATURES]
+    rising = ", ".join(f"{h:.4f}" for h in H)
+    my.holds(np.all(np.diff(H) > 0), "not-rising", f"entropies {rising}", "not rising")
+    tau = 1e4
+    gap = math.log(7) - float(my.entropy(my.softmax_t(e, tau)))
+    limit = e.var() / (2 * tau**2)
+    my.holds(
+        abs(gap - limit) < 1e-3 * limit,
+        "limit",
+        f"expected log 7 - H = {limit:.4g} at tau = {tau:g}",
+        f"found {gap:.4g}",
+    )
+
+
+@edges("tau = 1e-3 with scores of 1e3, ties, and a weight of 0")
+def cold(my, rng):
+    e = np.array([[1e3, -1e3, 0.0], [1e3, 1e3, 0.0]])
+    with np.errstate(all="ignore"):
+        naive = np.exp(e / 1e-3) / np.exp(e / 1e-3).sum(-1, keepdims=True)
+    overflow = [("overflow", "exp(e / tau) / sum exp(e / tau)", naive)]
+    want = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
+    my.equal(my.softmax_t(e, 1e-3), want, "ij", overflow)
+    certain = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    my.equal(my.entropy(certain), [0.0, math.log(2)], "i")
+
+
+def _columns(e, tau):
+    z = np.exp((e - e.max(-1, keepdims=True)) / tau)
+    return z / z.sum(0, keepdims=True)

@@ -1,0 +1,114 @@
+"""What a right answer to 6.2 does."""
+
+import numpy as np
+
+from lessons.classroom.failure import CheckFailed
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+
+class Hidden:
+    """A bilinear score that counts the questions it is asked."""
+
+    __name__ = "score"
+
+    def __init__(self, W):
+        self.W, self.asked = W, 0
+
+    def __call__(self, s, h):
+        s, h = np.asarray(s), np.asarray(h)
+        if s.shape != self.W.shape[:1] or h.shape != self.W.shape[1:]:
+            raise ValueError(
+                f"score: s has shape {s.shape} and h {h.shape}; expected "
+                f"{self.W.shape[:1]} and {self.W.shape[1:]}"
+            )
+        self.asked += 1
+        return sum(
+            s[i] * self.W[i, k] * h[k] for i in range(len(s)) for k in range(len(h))
+        )
+
+
+@shape("matrices of the widths that they join")
+def of_the_widths(my, rng):
+    my.shape(my.W_for_dot(3), (3, 3), ("d", "d"))
+    score = Hidden(rng.normal(size=(3, 5)))
+    my.shape(my.recover_W(score, 3, 5), (3, 5), ("d_s", "d_h"))
+    my.shape(my.W_after_change(rng.normal(size=(3, 3))), (3, 3), ("d", "d"))
+
+
+@numbers("s = (1, 2, 3) and h = (4, 5, 6): 32 either way")
+def either_way(my, rng):
+    s, h = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+    my.equal(my.dot(s, h), 32.0)
+    wrong = [
+        ("ones", "sum(s) * sum(h)", 90.0),
+        ("scaled", "s . h / sqrt(3)", 32 / 3**0.5),
+    ]
+    my.equal(s @ my.W_for_dot(3) @ h, 32.0, "", wrong)
+
+
+@values("dot, and the bilinear score with your matrix, against a sum")
+def against_a_sum(my, rng):
+    for d in (3, 5, 7):
+        s, h = rng.normal(size=d), rng.normal(size=d)
+        want = sum(s[i] * h[i] for i in range(d))
+        part = ("truncated", "the sum over the first three entries", s[:3] @ h[:3])
+        my.equal(my.dot(s, h), want, "", [part][: d - 3])
+        my.equal(my.W_for_dot(d), [[float(i == k) for k in range(d)] for i in range(d)])
+
+
+@values("five hidden matrices, found with d_s d_h questions")
+def five_hidden(my, rng):
+    for d_s, d_h in ((3, 5), (5, 3), (7, 2), (1, 5), (3, 3)):
+        score = Hidden(rng.normal(size=(d_s, d_h)))
+        got = my.recover_W(score, d_s, d_h)
+        sums = [
+            ("cross-terms", "sums along the rows of W_a", score.W.cumsum(1)),
+            ("cross-terms", "sums along the columns of W_a", score.W.cumsum(0)),
+        ]
+        my.equal(got, score.W, "ik", sums if min(d_s, d_h) > 1 else sums[:1])
+        my.holds(
+            score.asked <= d_s * d_h,
+            "too-many",
+            f"expected {d_s * d_h} questions or fewer",
+            f"found {score.asked}",
+        )
+
+
+@laws("the old scores, after the states of the encoder have become R h")
+def after_a_change(my, rng):
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for R in (rng.normal(size=(3, 3)), rng.normal(size=(5, 5)), 3 * turn):
+        W = my.W_after_change(R)
+        d = len(R)
+        want = np.array(
+            [[np.linalg.solve(R, e)[i] for e in np.eye(d)] for i in range(d)]
+        )
+        wrong = [
+            ("not-inverse", "R with its axes swapped", R.T),
+            ("forward", "R", R),
+        ]
+        my.equal(W, want, "ik", wrong, rtol=1e-6)
+
+
+@edges("widths that differ: an error that can be read, and a bilinear score that works")
+def widths_that_differ(my, rng):
+    for d_s, d_h in ((5, 3), (3, 5), (1, 7), (7, 1)):
+        s, h = rng.normal(size=d_s), rng.normal(size=d_h)
+        call = f"dot(s=float64 ({d_s},), h=float64 ({d_h},))"
+        wanted = "expected a ValueError whose sentence has both widths"
+        try:
+            found = my.dot(s, h)
+        except CheckFailed as failure:
+            error = failure.__cause__
+            if error is None:
+                raise
+            text = str(error)
+            said = f"found {type(error).__name__}: {text}"
+            if not isinstance(error, ValueError) or "matmul" in text:
+                raise CheckFailed("error-type", call, wanted, said) from error
+            if not (str(d_s) in text and str(d_h) in text):
+                raise CheckFailed("error-text", call, wanted, said) from error
+        else:
+            raise CheckFailed("no-error", call, wanted, f"found the answer {found!r}")
+    score = Hidden(rng.normal(size=(1, 1)))
+    my.equal(my.recover_W(score, 1, 1), score.W, "ik")

@@ -1,0 +1,145 @@
+"""What a right answer to 6.3 does."""
+
+import math
+
+import numpy as np
+
+from attention.tally import Tally, apply, inner
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+SIZES = (  # T, d_s, d_h, d_a
+    (5, 3, 7, 11), (7, 11, 3, 5), (3, 5, 13, 2), (13, 2, 5, 3),
+    (1, 7, 3, 5), (11, 3, 5, 7), (2, 13, 11, 3), (17, 5, 2, 3),
+)  # fmt: skip
+
+
+def counted(T, d_s, d_h, d_a, cached, L=1, before=False, query="step"):
+    """The multiplications of L steps, counted by the numbers themselves.
+
+    before  whether what is computed before the first step is counted
+    query   W_s s once a "step", for each "key" again, or "never"
+    """
+    tally = Tally()
+    shapes = (d_s,), (T, d_h), (d_a, d_s), (d_a, d_h), (d_a,)
+    s, H, W_s, W_h, v = (tally.numbers(np.ones(shape)) for shape in shapes)
+    keys = [apply(W_h, h) for h in H]
+    if not (cached and before):
+        tally.multiplications = 0
+    zero = [x - x for x in v]
+    for _ in range(L):
+        asked = apply(W_s, s) if query == "step" else zero
+        for j in range(T):
+            b = keys[j] if cached else apply(W_h, H[j])
+            a = apply(W_s, s) if query == "key" else asked
+            inner(v, [(x + y).tanh() for x, y in zip(a, b)])
+    return tally.multiplications
+
+
+@shape("whole numbers, of whole numbers")
+def whole_numbers(my, rng):
+    my.shape(my.mults_additive(5, 3, 7, 11, True), (), "", int)
+    my.shape(my.mults_dot(5, 3), (), "", int)
+
+
+@numbers("three states, by hand: 275 multiplications")
+def by_hand(my, rng):
+    got = my.mults_additive(3, 7, 5, 11, False)
+    my.equal(got, 275, "", wrong_steps(3, 7, 5, 11, False))
+
+
+@values("one step, counted multiplication by multiplication")
+def one_step(my, rng):
+    for size in SIZES:
+        for cached in (True, False):
+            want = counted(*size, cached)
+            got = my.mults_additive(*size, cached)
+            my.equal(got, want, "", wrong_steps(*size, cached))
+
+
+@values("dot scores, counted")
+def dot_scores(my, rng):
+    for T, d in ((5, 3), (7, 11), (1, 13), (17, 2)):
+        tally = Tally()
+        s, H = tally.numbers(np.ones(d)), tally.numbers(np.ones((T, d)))
+        for h in H:
+            inner(s, h)
+        want = tally.multiplications
+        wrong = [("with-average", "scores and the average of the states", 2 * want)]
+        my.equal(my.mults_dot(T, d), want, "", wrong)
+
+
+@values("a sentence, counted")
+def a_sentence(my, rng):
+    for L, size in ((3, (5, 3, 7, 11)), (7, (3, 5, 2, 13))):
+        for cached in (True, False):
+            want = counted(*size, cached, L, before=True)
+            anew = counted(*size, False, L)
+            once = size[0] * size[2] * size[3]
+            one = counted(*size, cached, 1, before=True)
+            wrong = [
+                ("recomputed", "the number with W_h h_j in each step", anew),
+                (
+                    "recomputed",
+                    "that, and the W_h h_j once before as well",
+                    anew + once,
+                ),
+                ("not-counted", "the steps alone", counted(*size, cached, L)),
+                ("one-step", "the number for one step", one),
+            ]
+            got = my.mults_sentence(L, *size, cached)
+            my.equal(got, want, "", [v for v in wrong if v[2] != want])
+
+
+@laws("how the three grow, by doubling large sizes")
+def how_they_grow(my, rng):
+    def cost(score, T, d):
+        if score == "dot":
+            return my.mults_dot(T, d)
+        return my.mults_additive(T, d, d, d, score == "cached")
+
+    large = 10**9
+    for score in ("dot", "additive", "cached"):
+        a = math.log2(cost(score, 2 * large, 8) / cost(score, large, 8))
+        b = math.log2(cost(score, 8, 2 * large) / cost(score, 8, large))
+        said = my.growth(score)
+        my.holds(
+            np.array_equal(said, (round(a), round(b))),
+            "growth",
+            f"expected ({a:.0f}, {b:.0f}): twice the T costs {2**a:.3g} times as much, "
+            f"twice the d {2**b:.3g} times",
+            f"found {said}",
+        )
+
+
+@edges("cached, it costs as much as dot where T is large, and d^2 where T is small")
+def large_and_small(my, rng):
+    for T, d, want in ((10**9, 5, 1.0), (1, 10**9, 10**9)):
+        ratio = my.mults_additive(T, d, d, d, True) / my.mults_dot(T, d)
+        my.holds(
+            abs(ratio / want - 1) < 1e-6,
+            "growth",
+            f"expected {want:g} times the cost of dot, at T = {T}, d = {d}",
+            f"found {ratio:g}",
+        )
+
+
+def wrong_steps(T, d_s, d_h, d_a, cached):
+    size = T, d_s, d_h, d_a
+    right = counted(*size, cached)
+    other = counted(*size, not cached)
+    keys = "computed in this step" if cached else "cached"
+    per_key, never = (counted(*size, cached, query=q) for q in ("key", "never"))
+    wrong = [
+        ("cached", f"the number with all W_h h_j {keys}", other),
+        ("query-per-key", "the number with W_s s for each state", per_key),
+        ("no-query", "the number without W_s s", never),
+        ("no-v", "the number without the products with v", right - T * d_a),
+    ]
+    for a, b, widths in (
+        ("d_s", "d_h", (d_h, d_h, d_a)),
+        ("d_h", "d_s", (d_s, d_s, d_a)),
+        ("d_h", "d_a", (d_s, d_a, d_a)),
+    ):
+        swapped = counted(T, *widths, cached)
+        wrong.append(("widths", f"the number with {b} in the place of {a}", swapped))
+    return [v for v in wrong if v[2] != right]

@@ -1,0 +1,186 @@
+"""What a right answer to 6.4 does."""
+
+import itertools
+import math
+import tracemalloc
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+BYTES = {"float16": 2, "float32": 4, "float64": 8}
+
+
+def attend(Q, K, V):
+    """Attention by way of the whole matrix."""
+    e = Q @ K.T / np.sqrt(Q.shape[1])
+    z = np.exp(e - e.max(-1, keepdims=True))
+    return z @ V / z.sum(-1, keepdims=True)
+
+
+def by_loop(Q, K, V, factor=None, keys=lambda i, T: range(T)):
+    """One query after the other; ``keys`` are those that query i looks at."""
+    factor = Q.shape[1] ** -0.5 if factor is None else factor
+    out = np.zeros((len(Q), V.shape[1]))
+    for i, q in enumerate(Q):
+        z = {j: math.exp(factor * float(q @ K[j])) for j in keys(i, len(K))}
+        out[i] = sum(w * V[j] for j, w in z.items()) / sum(z.values())
+    return out
+
+
+@shape("whole numbers, and an output for each query")
+def whole_numbers(my, rng):
+    my.shape(my.attn_bytes(7, 16, 2, "float32"), (), "", int)
+    my.shape(my.longest(1000, "float32"), (), "", int)
+    Q, K, V = (rng.normal(size=(7, d)) for d in (3, 3, 5))
+    my.shape(my.attention_in_blocks(Q, K, V, 3), (7, 5), ("T", "d_v"))
+
+
+@numbers("4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB")
+def megabytes(my, rng):
+    for T, heads, want in (
+        (1000, 1, 4_000_000),
+        (4096, 1, 67_108_864),
+        (32768, 1, 4_294_967_296),
+        (32768, 32, 137_438_953_472),
+    ):
+        got = my.attn_bytes(T, 512, heads, "float32")
+        my.equal(got, want, "", wrong_bytes(T, 512, heads, "float32"))
+
+
+@values("bytes, of scores that exist")
+def of_scores_that_exist(my, rng):
+    for T, heads, dtype in itertools.product((3, 7), (1, 5), BYTES):
+        want = sum(np.ones((T, T), dtype).nbytes for _ in range(heads))
+        got = my.attn_bytes(T, 11 * heads, heads, dtype)
+        my.equal(got, want, "", wrong_bytes(T, 11 * heads, heads, dtype))
+
+
+@values("the longest sequence, by going one further")
+def one_further(my, rng):
+    rooms = 10**6, 4_000_000, 3_999_999, 2**34, 4 * (2**32 + 1) ** 2 - 1
+    for room, (dtype, size) in itertools.product(rooms, BYTES.items()):
+        got = int(my.longest(room, dtype))
+        fits = got * got * size <= room
+        wrong = [
+            ("ignores-dtype", f"the root of {room}", math.isqrt(room)),
+            ("ignores-dtype", "the answer for float32", math.isqrt(room // 4)),
+            ("no-root", "the number of scores that fit", room // size),
+        ]
+        if not fits or (got + 1) ** 2 * size <= room:
+            named = [v for v in wrong if v[2] == got]
+            tag, what, _ = named[0] if named else ("rounding", "", 0)
+            my.holds(
+                False,
+                tag,
+                f"expected T * T * {size} <= {room}, and not for T + 1",
+                f"found T = {got}, with {got * got * size} bytes",
+                *([f"yours equals {what}"] if what else []),
+            )
+
+
+@values("attention in blocks, against a loop")
+def against_a_loop(my, rng):
+    Q, K, V = (rng.normal(size=(7, d)) for d in (3, 3, 5))
+    want = by_loop(Q, K, V)
+    for block in (1, 3, 7, 11):
+
+        def own_block(i, T):
+            start = i - i % block
+            return range(start, min(start + block, T))
+
+        whole = 7 - 7 % block  # queries in blocks that are full
+        wrong = [
+            ("unscaled", "attention without 1 / sqrt(d)", by_loop(Q, K, V, 1.0)),
+            ("scaled-by-d", "attention with scores / d", by_loop(Q, K, V, 1 / 3)),
+            (
+                "within-block",
+                "attention to the keys of the same block alone",
+                by_loop(Q, K, V, keys=own_block),
+            ),
+        ]
+        got = my.attention_in_blocks(Q, K, V, block)
+        if got.shape == want.shape and whole < 7:
+            right = np.isclose(got, want).all(-1)
+            my.holds(
+                not right[:whole].all() or right[whole:].any(),
+                "last-block",
+                "expected 7 rows of output",
+                f"found the first {whole} right, none of the {7 - whole} after them",
+            )
+        my.equal(got, want, "td", [v for v in wrong if not np.allclose(v[2], want)])
+
+
+@laws("the width of the states changes nothing")
+def whatever_the_width(my, rng):
+    found = {d: my.attn_bytes(64, d, 2, "float32") for d in (2, 512, 10**6)}
+    my.holds(
+        len(set(found.values())) == 1,
+        "times-width",
+        "expected one number of bytes for all widths",
+        "found " + ", ".join(f"{n} at {d}" for d, n in found.items()),
+    )
+
+
+@laws("2048 positions in under a tenth of the memory of their scores")
+def a_tenth(my, rng):
+    T = 2048
+    Q, K, V = (rng.normal(size=(T, 5)) for _ in range(3))
+    scores = my.attn_bytes(T, 5, 1, "float64")
+    peaks = []
+    for f in (attend, lambda *args: my.attention_in_blocks(*args, 32)):
+        tracemalloc.start()
+        try:
+            f(Q, K, V)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    whole, yours = peaks
+    my.holds(
+        scores <= whole,
+        "unit",
+        f"expected at least {whole} bytes, the most that attention with the whole "
+        "matrix of scores held",
+        f"found {scores}",
+    )
+    my.holds(
+        yours < scores / 10,
+        "peak",
+        f"expected a peak below {scores / 1e7:.2f} MB, a tenth of the scores",
+        f"found {yours / 1e6:.2f} MB",
+    )
+
+
+@edges("scores of 1e3, and one position")
+def large_scores(my, rng):
+    Q, V = np.array([[1e3], [-1e3]]), np.array([[1.0], [2.0]])
+    with np.errstate(all="ignore"):
+        z = np.exp(Q @ Q.T)
+        naive = z @ V / z.sum(-1, keepdims=True)
+    overflow = [("overflow", "exp(e) V / sum exp(e)", naive)]
+    my.equal(my.attention_in_blocks(Q, Q, V, 1), V, "td", overflow)
+    one = np.array([[3.0]])
+    my.equal(my.attention_in_blocks(one, one, one, 5), one, "td")
+    my.equal(my.longest(0, "float32"), 0)
+
+
+def wrong_bytes(T, d_model, heads, dtype):
+    right = heads * T * T * BYTES[dtype]
+    wrong = [
+        ("times-width", "the number times d_model", right * d_model),
+        ("times-width", "the number times d_model / heads", right * d_model // heads),
+        ("states", "T * d_model * itemsize", T * d_model * BYTES[dtype]),
+        ("one-head", "the number for one head", T * T * BYTES[dtype]),
+        (
+            "heads-divide",
+            "the number of one head / heads",
+            T * T * BYTES[dtype] // heads,
+        ),
+        ("heads-divide", "the same", T * T // heads * BYTES[dtype]),
+        ("bits", "the number of bits", 8 * right),
+        ("unit", "the number of MiB", right // 2**20),
+        ("unit", "the number of MB", right // 10**6),
+        ("ignores-dtype", "the number for float32", heads * T * T * 4),
+        ("ignores-dtype", "how many scores there are", heads * T * T),
+    ]
+    return [v for v in wrong if v[2] != right]

@@ -1,0 +1,270 @@
+"""What a right answer to 6.6 does: what is timed, and never how fast it is."""
+
+import math
+import os
+import platform
+import time
+
+import numpy as np
+
+from lessons.classroom.failure import CheckFailed
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
+DURATIONS = (3.5, 7.0, 1.0, 2.0, 9.0, 5.0)  # of a first call, and of those after it
+
+
+class Fake:
+    """A clock that stands still, but for the calls of a function it belongs to."""
+
+    def __init__(self, durations=DURATIONS):
+        self.durations, self.calls, self.now, self.read = durations, 0, 1000.0, 0
+
+    def clock(self):
+        self.read += 1
+        return self.now
+
+    def fn(self):
+        self.now += self.durations[min(self.calls, len(self.durations) - 1)]
+        self.calls += 1
+
+
+class Watched(np.random.Generator):
+    """A generator that knows how often it was asked for numbers."""
+
+    def __init__(self, seed):
+        super().__init__(np.random.PCG64(seed))
+        self.draws = 0
+
+    def __repr__(self):
+        return "rng"
+
+    def normal(self, *args, **options):
+        self.draws += 1
+        return super().normal(*args, **options)
+
+    def standard_normal(self, *args, **options):
+        self.draws += 1
+        return super().standard_normal(*args, **options)
+
+
+@shape("a score for each state")
+def a_score_for_each(my, rng):
+    my.shape(my.dot_scores(rng.normal(size=5), rng.normal(size=(7, 5))), (7,), "T")
+    my.shape(my.exponent((3, 5, 7), np.array([1.0, 2.0, 2.5])), (), "")
+
+
+@numbers("calls of 7, 1, 2, 9, 5 seconds, after a first of 3.5: 5 seconds")
+def calls_by_hand(my, rng):
+    timed(my, 5)
+
+
+@values("dot scores, against a loop")
+def dot_scores(my, rng):
+    s, H = rng.normal(size=5), rng.normal(size=(7, 5))
+    want = [sum(a * b for a, b in zip(s, h)) for h in H]
+    my.equal(my.dot_scores(s, H), np.array(want), "T")
+
+
+@values("the median of one, two, three, four calls")
+def other_numbers_of_calls(my, rng):
+    for repeats in (1, 2, 3, 4):
+        timed(my, repeats)
+
+
+@values("the clock never goes back, and counts waiting")
+def the_clock(my, rng):
+    clock = my.which_clock()
+    name = getattr(clock, "__name__", type(clock).__name__)
+    my.holds(
+        not name.endswith("_ns"),
+        "nanoseconds",
+        "expected a clock that reads in seconds",
+        f"found time.{name}",
+    )
+    try:
+        about = time.get_clock_info(name)
+    except ValueError:
+        text = "expected a function of the module time"
+        my.holds(False, "a-reading", text, f"found {clock!r}")
+    my.holds(
+        about.monotonic and not about.adjustable,
+        "adjustable",
+        "expected a clock that is monotonic, and never set",
+        f"found time.{name}, for which time.get_clock_info says {about.adjustable=}",
+    )
+    my.holds(
+        name not in ("process_time", "thread_time"),
+        "cpu-time",
+        "expected a clock that goes on while the process waits",
+        f"found time.{name}",
+    )
+    finest = time.get_clock_info("perf_counter").resolution
+    my.holds(
+        about.resolution <= finest,
+        "coarse",
+        f"expected ticks of {finest:g} s",
+        f"found ticks of {about.resolution:g} s",
+    )
+
+
+@values("what compare hands to the timer")
+def what_is_timed(my, rng):
+    source, seen = Watched(int(rng.integers(1000))), []
+
+    def demand(truth, tag, *lines):
+        if not truth:
+            raise CheckFailed(tag, "timer(fn, repeats), called by compare", *lines)
+
+    def timer(fn, repeats):
+        found = f"found a {type(fn).__name__} in the place of fn"
+        demand(callable(fn), "not-a-call", "expected fn, a function", found)
+        demand(repeats == 3, "repeats-lost", "expected 3 repeats", f"found {repeats}")
+        drawn = source.draws
+        results = [np.asarray(fn()) for _ in range(2)]
+        demand(
+            source.draws == drawn,
+            "times-drawing",
+            "expected no numbers to be drawn in a call that is timed",
+            f"found {source.draws - drawn} draws in two calls",
+        )
+        seen.append(results[0])
+        return float(len(seen))
+
+    found = my.compare((5, 7, 11), 3, 3, source, timer)
+    my.holds(
+        isinstance(found, dict) and set(found) == {"additive", "dot"},
+        "timed-else",
+        'expected {"additive": …, "dot": …}',
+        f"found {found!r}",
+    )
+    both = [(*pair,) for pair in zip(found["additive"], found["dot"])]
+    my.holds(
+        len(both) == 3 and sorted(sum(both, ())) == [1, 2, 3, 4, 5, 6],
+        "timed-else",
+        "expected what the timer returned, one number for each T and each score",
+        f"found {found!r}",
+    )
+    for T, pair in zip((5, 7, 11), both):
+        additive, dot = (seen[int(k) - 1] for k in pair)
+        my.holds(
+            additive.shape == dot.shape == (T,),
+            "timed-else",
+            f"expected calls that return {T} scores",
+            f"found shapes {additive.shape} and {dot.shape}",
+        )
+        my.holds(
+            not np.allclose(additive, dot),
+            "same-score",
+            "expected two different scores to be timed",
+            "found twice the same numbers",
+        )
+
+
+@values("the exponent of exact powers, and of scattered points")
+def powers(my, rng):
+    Ts = np.array(LENGTHS)
+    scatter = np.exp(0.3 * rng.normal(size=5))
+    for b, noise in ((1.0, 1), (0.5, 1), (2.0, 1), (1.0, scatter)):
+        seconds = 1e-6 * Ts**b * noise
+        x, y = [math.log(T) for T in LENGTHS], [math.log(v) for v in seconds]
+        n, sx, sy = 5, sum(x), sum(y)
+        sxx, syy = (sum(a * a for a in axis) for axis in (x, y))
+        sxy = sum(a * b for a, b in zip(x, y))
+        want = (n * sxy - sx * sy) / (n * sxx - sx * sx)
+        turned = (n * sxy - sx * sy) / (n * syy - sy * sy)
+        plain, half = (np.polyfit(axis, seconds, 1)[0] for axis in (Ts, x))
+        ends = (y[-1] - y[0]) / (x[-1] - x[0])
+        wrong = [
+            ("no-logs", "the slope of seconds against T", plain),
+            ("no-logs", "the slope of seconds against log T", half),
+            ("upside-down", "1 / b", 1 / want),
+            ("upside-down", "the slope of log T against log seconds", turned),
+            ("two-ends", "the slope from the first point to the last", ends),
+        ]
+        wrong = [v for v in wrong if not math.isclose(v[2], want, rel_tol=1e-6)]
+        my.equal(my.exponent(Ts, seconds), want, "", wrong, rtol=1e-7)
+
+
+@laws("both scores, here and now; a measurement, of which nothing is demanded")
+def here_and_now(my, rng):
+    found = measured(my, rng, LENGTHS, 7)
+    print("T           " + "".join(f"{T:>9}" for T in LENGTHS) + "   exponent")
+    for name, seconds in found["seconds"].items():
+        row = "".join(f"{1e3 * v:9.3f}" for v in seconds)
+        print(f"{name:<8} ms {row}   {found['exponent'][name]:8.2f}")
+    for name, b in found["exponent"].items():
+        if not 0.5 <= b <= 1.5:
+            print(
+                f"{name}: from T = 100 on, far from 1. Small sizes, or a busy machine?"
+            )
+
+
+@edges("a function that takes no time, and a single state")
+def no_time(my, rng):
+    fake = Fake((0.0,))
+    my.equal(my.time_it(fake.fn, 3, fake.clock), 0.0)
+    my.equal(my.dot_scores(np.array([2.0]), np.array([[3.0]])), [6.0], "T")
+
+
+def timed(my, repeats):
+    """Fail unless time_it says how long the calls of a ``Fake`` took."""
+    fake, after = Fake(), DURATIONS[1 : repeats + 1]
+    got = my.time_it(fake.fn, repeats, fake.clock)
+    my.holds(
+        fake.read > 0,
+        "own-clock",
+        "expected readings of clock()",
+        "found that it is not read",
+    )
+    want = float(np.median(after))
+    first = DURATIONS[:repeats]
+    upper = sorted(after)[repeats // 2]
+    wrong = [
+        ("warm-up", "the median with the first call among them", np.median(first)),
+        ("warm-up", "the mean with the first call among them", np.mean(first)),
+        ("warm-up", "the median of one call more, the first", np.median([3.5, *after])),
+        ("not-median", "the mean", np.mean(after)),
+        ("not-median", "the least", min(after)),
+        ("upper-median", "the upper of the two in the middle", upper),
+        ("total", "the sum of all calls", sum(after)),
+    ]
+    my.equal(got, want, "", [v for v in wrong if v[2] != want])
+    my.holds(
+        fake.calls == repeats + 1,
+        "repeats",
+        f"expected {repeats + 1} calls of fn",
+        f"found {fake.calls}",
+    )
+
+
+def measured(my, rng, lengths, repeats, d=128):
+    """{"seconds": {score: […]}, "exponent": {score: b, from T = 100 on}}"""
+    clock = my.which_clock()
+
+    def timer(fn, repeats):
+        return my.time_it(fn, repeats, clock)
+
+    seconds = my.compare(lengths, d, repeats, rng, timer)
+    tail = [k for k, T in enumerate(lengths) if T >= 100]
+    b = {
+        name: float(my.exponent(np.array(lengths)[tail], np.array(row)[tail]))
+        for name, row in seconds.items()
+    }
+    return {"seconds": seconds, "exponent": b}
+
+
+def experiment(my, seed=0):
+    """The chapter's measurement, 100 repeats, with what the numbers depend on."""
+    found = measured(my, np.random.default_rng(seed), LENGTHS, 100)
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return {
+        "T": list(LENGTHS),
+        "d": 128,
+        "repeats": 100,
+        **found,
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "blas": f"{blas.get('name')} {blas.get('version')}",
+        "threads": os.environ.get("OPENBLAS_NUM_THREADS", "not set"),
+    }

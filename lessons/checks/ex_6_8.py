@@ -1,0 +1,206 @@
+"""What a right answer to 6.8 does."""
+
+import math
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+SCALES = (1, 1 / 4, 1 / 20)
+
+
+def weights(X, scale):
+    """alpha by loop: row i has exp(scale x_i . x_j), divided by the sum over j."""
+    alpha = np.zeros((len(X), len(X)))
+    for i, x in enumerate(X):
+        e = [scale * sum(x * y) for y in X]
+        z = [math.exp(v - max(e)) for v in e]
+        alpha[i] = [v / sum(z) for v in z]
+    return alpha
+
+
+def outputs(alpha, X):
+    return np.array([sum(a * x for a, x in zip(row, X)) for row in alpha])
+
+
+def cosines(X):
+    return np.array(
+        [[sum(x * y) / math.sqrt(sum(x * x) * sum(y * y)) for y in X] for x in X]
+    )
+
+
+def ranks(x):
+    """How many entries are smaller."""
+    return [sum(other < entry for other in x) for entry in x]
+
+
+def spearman(a, b):
+    """1 - 6 sum d^2 / (n (n^2 - 1)), d the differences of the ranks; without ties."""
+    n = len(a)
+    differences = sum((i - j) ** 2 for i, j in zip(ranks(a), ranks(b)))
+    return 1 - 6 * differences / (n * (n * n - 1))
+
+
+@shape("weights and outputs for each position, numbers for each pair")
+def for_each_pair(my, rng):
+    X = rng.normal(size=(7, 5))
+    alpha, Z = two(my, my.self_attention(X, 0.5), "(alpha, Z)")
+    my.shape(alpha, (7, 7), "ij")
+    my.shape(Z, (7, 5), "id")
+    my.shape(my.cosine(X), (7, 7), "ij")
+    mutual, gain = two(my, my.geometry_change(X, 0.5), "(mutual, gain)")
+    my.shape(mutual, (21,), ("pair",))
+    my.shape(gain, (21,), ("pair",))
+    my.shape(my.rank_correlation(rng.normal(size=7), rng.normal(size=7)), (), "")
+
+
+@numbers("a right angle and half of one; ranks of 1, 2, 4 and of 10, 30, 20")
+def by_hand(my, rng):
+    X = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]])
+    r = math.sqrt(0.5)
+    want = [[1.0, 0.0, r], [0.0, 1.0, r], [r, r, 1.0]]
+    my.equal(my.cosine(X), want, "ij", wrong_cosines(X))
+    a, b = np.array([1.0, 2.0, 4.0]), np.array([10.0, 30.0, 20.0])
+    my.equal(my.rank_correlation(a, b), 0.5, "", wrong_correlations(a, b))
+
+
+@values("self-attention, against a loop")
+def against_a_loop(my, rng):
+    X = rng.normal(size=(7, 5))
+    for scale in (0.5, 0.2):
+        alpha = weights(X, scale)
+        e = scale * X @ X.T
+        over_queries = np.exp(e) / np.exp(e).sum(0)
+        rows_of_columns = np.exp(e - e.max(-1, keepdims=True))
+        wrong = [
+            ("wrong-axis", "weights whose columns sum to 1", over_queries),
+            ("wrong-axis", "exp(e - max of the row) / its sum over the columns",
+             rows_of_columns / rows_of_columns.sum(0)),
+            ("no-scale", "the weights with scale 1", weights(X, 1)),
+            ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
+        ]  # fmt: skip
+        found, Z = my.self_attention(X, scale)
+        my.equal(found, alpha, "ij", wrong)
+        turned = [("transpose-alpha", "alpha^T X", alpha.T @ X)]
+        my.equal(Z, outputs(alpha, X), "id", turned)
+
+
+@values("cosines, and the rank correlation, against loops")
+def against_loops(my, rng):
+    X = rng.normal(size=(7, 5))
+    my.equal(my.cosine(X), cosines(X), "ij", wrong_cosines(X))
+    a = np.exp(2 * rng.normal(size=11))
+    b = a + rng.normal(size=11)
+    want = spearman(a, b)
+    my.equal(my.rank_correlation(a, b), want, "", wrong_correlations(a, b))
+
+
+@values("what happens to pairs, against a loop")
+def pair_by_pair(my, rng):
+    X = rng.normal(size=(7, 5))
+    alpha = weights(X, 0.3)
+    after, before = cosines(outputs(alpha, X)), cosines(X)
+    pairs = [(i, j) for i in range(7) for j in range(i + 1, 7)]
+
+    def of_pairs(matrix):
+        return np.array([matrix[i, j] for i, j in pairs])
+
+    wrong = [
+        ("one-way", "alpha_ij alone", of_pairs(alpha)),
+        ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
+    ]
+    mutual, gain = my.geometry_change(X, 0.3)
+    my.equal(mutual, of_pairs(alpha + alpha.T), ("pair",), wrong)
+    wrong = [("after-only", "the cosine of z_i and z_j", of_pairs(after))]
+    my.equal(gain, of_pairs(after - before), ("pair",), wrong)
+
+
+@laws("shuffled positions: the same weights and outputs, shuffled")
+def shuffled(my, rng):
+    X, order = rng.normal(size=(7, 5)), rng.permutation(7)
+    alpha, Z = my.self_attention(X, 0.5)
+    alpha_of_shuffled, Z_of_shuffled = my.self_attention(X[order], 0.5)
+    my.equal(alpha_of_shuffled, alpha[order][:, order], "ij")
+    my.equal(Z_of_shuffled, Z[order], "id")
+
+
+@laws("what was predicted, and what was measured")
+def predicted(my, rng):
+    said = my.prediction()
+    my.holds(
+        is_prediction(said),
+        "prediction",
+        "expected {1: (own, sign), 1 / 4: (own, sign), 1 / 20: (own, sign)}, own from "
+        "0 to 1 and sign +1 or -1",
+        f"found {said!r}",
+    )
+    X = rng.normal(size=(8, 16))
+    print("scale   own weight, you said    rank correlation, you said   mean gain")
+    for scale in SCALES:
+        alpha, _ = my.self_attention(X, scale)
+        mutual, gain = my.geometry_change(X, scale)
+        rank = my.rank_correlation(mutual, gain)
+        own, sign = said[scale]
+        print(
+            f"{scale:<6g}  {np.diag(alpha).mean():10.3f}, {own:8.3f}    "
+            f"{rank:+16.2f}, {int(sign):+8d}   {gain.mean():+9.3f}"
+        )
+
+
+@edges("long vectors, one position, two pairs of a kind")
+def long_vectors(my, rng):
+    X = np.array([[100.0, 0.0], [0.0, 100.0]])
+    with np.errstate(all="ignore"):
+        z = np.exp(X @ X.T)
+        naive = z / z.sum(-1, keepdims=True)
+    overflow = [("overflow", "exp(e) / sum exp(e)", naive)]
+    my.equal(my.self_attention(X, 1.0)[0], np.eye(2), "ij", overflow)
+    alpha, Z = my.self_attention(np.array([[3.0, 4.0]]), 1.0)
+    my.equal(alpha, [[1.0]], "ij")
+    my.equal(Z, [[3.0, 4.0]], "id")
+
+
+def two(my, returned, names):
+    """The two parts of what a function returned, if it did return two."""
+    my.holds(
+        isinstance(returned, tuple) and len(returned) == 2,
+        "two-results",
+        f"expected {names}, two arrays",
+        f"found {'nothing' if returned is None else type(returned).__name__}",
+    )
+    return returned
+
+
+def is_prediction(said):
+    try:
+        pairs = [said[scale] for scale in SCALES]
+        return all(0 <= own <= 1 and sign in (-1, 1) for own, sign in pairs)
+    except (TypeError, KeyError, ValueError, IndexError):
+        return False
+
+
+def wrong_cosines(X):
+    lengths = np.array([math.sqrt(sum(x * x)) for x in X])
+    by_column = X / np.array([math.sqrt(sum(x * x)) for x in X.T])
+    return [
+        ("no-norms", "x_i . x_j, not divided by the norms", X @ X.T),
+        (
+            "squared-norms",
+            "x_i . x_j divided by the squared norms",
+            (X @ X.T) / np.outer(lengths, lengths) ** 2,
+        ),
+        ("no-norms", "x_i . x_j / |x_i|", (X @ X.T) / lengths[:, None]),
+        ("column-norms", "products of columns of norm 1", by_column @ by_column.T),
+    ]
+
+
+def wrong_correlations(a, b):
+    u, v = np.argsort(a), np.argsort(b)
+    return [
+        (
+            "pearson",
+            "the correlation of the entries themselves",
+            np.corrcoef(a, b)[0, 1],
+        ),
+        ("order", "the correlation of the argsorts", np.corrcoef(u, v)[0, 1]),
+    ]

@@ -1,0 +1,133 @@
+"""What a right answer to E.1 does."""
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+SHAPES = ((5, 7), (7,), (1,), (), (5, 1), (1, 7), (3, 1, 7), (3, 1, 1), (1, 5, 1))
+
+
+def by_loop(g, shape, reduce=sum):
+    """Each entry of g goes to the place that it came from."""
+    places = {index: [] for index in np.ndindex(shape)}
+    for index in np.ndindex(g.shape):
+        own = index[g.ndim - len(shape) :]
+        places[tuple(0 if n == 1 else i for i, n in zip(own, shape))].append(g[index])
+    return np.array([reduce(x) for x in places.values()], float).reshape(shape)
+
+
+def mistakes(g, shape):
+    """Wrong ways to come from g to the shape, by name."""
+    extra = g.ndim - len(shape)
+    ones = tuple(k for k, n in enumerate(shape) if n == 1)
+    summed = g.sum(tuple(range(extra)))
+    right, means = by_loop(g, shape), by_loop(g, shape, np.mean)
+    left = g.sum(tuple(range(len(shape), g.ndim)))
+    rows, places = max(right.size, 1), g.size // max(summed.size, 1)
+    found = [
+        (
+            "unbroadcast",
+            "the first of the terms, not their sum",
+            by_loop(g, shape, lambda terms: terms[0]),
+        ),
+        ("unbroadcast", "one row of a sum over rows", _kept(g[(0,) * extra], ones)),
+        ("mean", "a mean over all places, not their sum", means),
+        ("mean", f"the sum, divided by {places}", right / places),
+        ("mean", f"the sum, divided by {summed.size // rows}", means * places),
+    ]
+    if ones:
+        lost = right.reshape([n for n in shape if n > 1])
+        found += [
+            ("axis-lost", "the sums that are right, without the axes of 1", lost),
+            ("unbroadcast", "a sum over the axes put in front alone", summed),
+        ]
+    if extra:
+        found.append(("left-aligned", "a sum over the last axes, not the first", left))
+        turned = _kept(left, ones) if left.ndim == len(shape) else left
+        found.append(("left-aligned", "sums over the last axes and those of 1", turned))
+    return found
+
+
+def _kept(g, axes):
+    return g.sum(axes, keepdims=True)
+
+
+@shape("as the array that was stretched")
+def as_it_was(my, rng):
+    g = rng.normal(size=(3, 5, 7))
+    for n in SHAPES:
+        my.equal(my.unbroadcast(g, n), by_loop(g, n), None, mistakes(g, n))
+
+
+@numbers("0, 1, 2, 3, 4, 5 in two rows, by hand")
+def by_hand(my, rng):
+    g = np.arange(6.0).reshape(2, 3)
+    for to, want in (
+        ((3,), [3.0, 5.0, 7.0]),
+        ((2, 1), [[3.0], [12.0]]),
+        ((1, 3), [[3.0, 5.0, 7.0]]),
+        ((), 15.0),
+    ):
+        my.equal(my.unbroadcast(g, to), want, None, mistakes(g, to))
+
+
+@values("a square, where alignment cannot be seen from the shape")
+def a_square(my, rng):
+    g = rng.normal(size=(5, 5))
+    my.equal(my.unbroadcast(g, (5,)), by_loop(g, (5,)), "j", mistakes(g, (5,)))
+
+
+@values("both gradients of a product, and their shapes")
+def both_gradients(my, rng):
+    a, b = rng.normal(size=(3, 1, 7)), rng.normal(size=(5, 1))
+    y, backward = my.multiply(a, b)
+    g = rng.normal(size=(3, 5, 7))
+    for found, x, other in zip(backward(g), (a, b), (b, a)):
+        want = by_loop(g * other, x.shape)
+        my.equal(found, want, None, [(t, w, f(g)) for t, w, f in of_factors(x, other)])
+
+
+@laws("the total stays what it is, and what was not stretched stays as it is")
+def the_total(my, rng):
+    g = rng.normal(size=(3, 5, 7))
+    for n in SHAPES:
+        found = float(np.sum(my.unbroadcast(g, n)))
+        my.holds(
+            abs(found - g.sum()) < 1e-9,
+            "total",
+            f"expected a total of {g.sum():.6g}, that of g",
+            f"found {found:.6g}",
+        )
+    my.equal(my.unbroadcast(g, g.shape), g, "ijk")
+
+
+@gradients("of a product, stretched in three ways")
+def of_a_product(my, rng):
+    for p, q in (((3, 1, 7), (5, 1)), ((5, 7), (5, 7)), ((7,), (3, 5, 1))):
+        a, b = rng.normal(size=p), rng.normal(size=q)
+        known = {"a": of_factors(a, b), "b": of_factors(b, a)}
+        my.gradients(my.multiply, [a, b], variants=known)
+
+
+def of_factors(x, other):
+    """Wrong gradients of x * other for x, by name."""
+
+    def early(g):
+        summed = by_loop(g, x.shape)
+        return summed * other
+
+    return [
+        ("other-factor", "g times its own factor", lambda g: by_loop(g * x, x.shape)),
+        ("no-factor", "g alone, summed as it should be", lambda g: by_loop(g, x.shape)),
+        ("sum-first", "g summed before it is multiplied", early),
+    ]
+
+
+@edges("a number times an array, and an array with nothing in it")
+def nothing(my, rng):
+    y, backward = my.multiply(np.array(3.0), rng.normal(size=(3, 5)))
+    da, db = backward(g := rng.normal(size=(3, 5)))
+    my.equal(db, 3 * g, "ij")
+    my.shape(da, ())
+    my.equal(my.unbroadcast(np.zeros((0, 5)), (5,)), np.zeros(5), "j")
+    my.shape(my.unbroadcast(np.zeros((3, 0)), (3, 0)), (3, 0), "ij")

@@ -1,0 +1,177 @@
+"""What a right answer to E.10 does."""
+
+import numpy as np
+
+import minigrad as mg
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+H, L, S, E = 2, 5, 7, 3
+D = H * E
+NAMES = "X", "Y", "W_q", "W_k", "W_v", "W_o"
+
+
+def draw(rng):
+    weights = [rng.normal(size=(D, D)) / 2 for _ in range(4)]
+    return [rng.normal(size=(L, D)), rng.normal(size=(S, D)), *weights]
+
+
+def by_engine(X, keys_of, values_of, W_q, W_k, W_v, g=None):
+    """O (L, D), head by head; with g = dL/dO also the gradients of all six."""
+    inputs = [
+        mg.Tensor(np.array(x), requires_grad=True)
+        for x in (X, keys_of, values_of, W_q, W_k, W_v)
+    ]
+    x, y1, y2, w_q, w_k, w_v = inputs
+    heads = []
+    for h in range(H):
+        of = slice(h * E, (h + 1) * E)
+        q, k, v = x @ w_q[of].T, y1 @ w_k[of].T, y2 @ w_v[of].T
+        heads.append(mg.softmax(q @ k.T / E**0.5) @ v)
+    O = mg.concat(heads, 1)  # noqa: E741
+    if g is None:
+        return np.array(O.data)
+    O.backward(g)
+    return [np.array(each.grad) for each in inputs]
+
+
+def by_columns(x, heads):
+    width = x.shape[1] // heads
+    return np.array([x[:, h * width : (h + 1) * width] for h in range(heads)])
+
+
+def wrong_splits(x, heads):
+    n, width = x.shape
+    return [
+        (
+            "heads-mixed",
+            "the numbers cut into heads row after row",
+            x.reshape(heads, n, width // heads),
+        ),
+        (
+            "interleaved",
+            "every H-th number, head h from the h-th on",
+            np.array([x[:, h::heads] for h in range(heads)]),
+        ),
+    ]
+
+
+@shape("heads, and a gradient for each input")
+def for_each(my, rng):
+    x = rng.normal(size=(5, 21))
+    my.shape(my.split(x, 3), (3, 5, 7), "hne")
+    my.shape(my.join(rng.normal(size=(3, 5, 7))), (5, 21), "nd")
+
+
+@numbers("two heads of 0, 1, 2, 3 and 4, 5, 6, 7")
+def two_heads(my, rng):
+    x = np.arange(8.0).reshape(2, 4)
+    want = [[[0.0, 1.0], [4.0, 5.0]], [[2.0, 3.0], [6.0, 7.0]]]
+    my.equal(my.split(x, 2), want, "hne", wrong_splits(x, 2))
+    unmoved = [
+        ("join", "the numbers as they lie, cut into rows", np.ravel(want).reshape(2, 4))
+    ]
+    my.equal(my.join(np.array(want)), x, "nd", unmoved)
+
+
+@values("heads there and back, and the output")
+def the_output(my, rng):
+    x = rng.normal(size=(5, 21))
+    want = by_columns(x, 3)
+    my.equal(my.split(x, 3), want, "hne", wrong_splits(x, 3))
+    my.equal(
+        my.join(want),
+        x,
+        "nd",
+        [("join", "the numbers as they lie", want.reshape(5, 21))],
+    )
+    X, Y, *weights, W_o = draw(rng)
+    O = by_engine(X, Y, Y, *weights)  # noqa: E741
+    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "ld")
+
+
+@gradients("of a head")
+def of_a_head(my, rng):
+    q, k, v = (rng.normal(size=(2, n, 5)) for n in (3, 7, 7))
+
+    def not_centred(g):
+        p = _weights(q, k)
+        return np.einsum("hls,hse->hle", p * (g @ v.swapaxes(1, 2)), k) / 5**0.5
+
+    def over_queries(g):
+        p = _weights(q, k)
+        dp = g @ v.swapaxes(1, 2)
+        ds = p * (dp - (p * dp).sum(1, keepdims=True))
+        return np.einsum("hls,hse->hle", ds, k) / 5**0.5
+
+    wrong = [
+        ("no-centre", "the gradient with ds = p dp", not_centred),
+        ("wrong-axis", "the gradient with ds centred over the queries", over_queries),
+    ]
+    my.gradients(my.attention, [q, k, v], variants={"q": wrong})
+
+
+def _weights(q, k):
+    z = np.exp(np.einsum("hle,hse->hls", q, k) / q.shape[-1] ** 0.5)
+    return z / z.sum(-1, keepdims=True)
+
+
+@gradients("of all heads and all weights")
+def of_all(my, rng):
+    arguments = draw(rng)
+    X, Y, *weights, W_o = arguments
+
+    def multihead(X, Y, W_q, W_k, W_v, W_o):
+        return my.multihead(X, Y, W_q, W_k, W_v, W_o, H)
+
+    def one(place, turned=False):
+        def gradient(g):
+            dO = g @ (W_o.T if turned else W_o)
+            found = by_engine(X, Y, Y, *weights, dO)
+            both = [found[0], found[1] + found[2], *found[3:], found[1], found[2]]
+            return both[place]
+
+        return gradient
+
+    turned = ("W_o-turned", "the gradient with g W_o^T for g W_o")
+    wrong = {name: [(*turned, one(k, True))] for k, name in enumerate(NAMES[:5])}
+    wrong["Y"] += [
+        ("one-use", "what comes back from the keys alone", one(5)),
+        ("one-use", "what comes back from the values alone", one(6)),
+    ]
+    my.gradients(multihead, arguments, NAMES, variants=wrong)
+
+
+@laws("heads are independent of each other")
+def independent(my, rng):
+    """What arrives at one head alone reaches no entry of another."""
+    q, k, v = (rng.normal(size=(3, n, 5)) for n in (2, 7, 7))
+    o, backward = my.attention(q, k, v)
+    g = np.zeros_like(o)
+    g[1] = rng.normal(size=o[1].shape)
+    for name, found in zip(("dq", "dk", "dv"), backward(g)):
+        others = np.abs(found[[0, 2]]).max()
+        my.holds(
+            others == 0,
+            "heads-mixed",
+            f"expected {name} = 0 for the heads 0 and 2, as g is 0 there",
+            f"found up to {others:.3g}",
+        )
+
+
+@edges("one head, one key, and as many heads as numbers")
+def few(my, rng):
+    x = rng.normal(size=(5, 6))
+    my.equal(my.split(x, 1), x[None], "hne")
+    my.equal(my.split(x, 6), x.T[:, :, None], "hne")
+    q, k, v = (rng.normal(size=(2, n, 5)) for n in (3, 1, 1))
+    o, backward = my.attention(q, k, v)
+    g = rng.normal(size=o.shape)
+    dq, dk, dv = backward(g)
+    my.equal(dv, g.sum(1, keepdims=True), "hse")
+    largest = max(np.abs(dq).max(), np.abs(dk).max())
+    my.holds(
+        largest < 1e-12,
+        "no-centre",
+        "expected dq = dk = 0: one key has the weight 1, whatever its score",
+        f"found up to {largest:.3g}",
+    )

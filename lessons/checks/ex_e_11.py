@@ -1,0 +1,169 @@
+"""What a right answer to E.11 does."""
+
+import math
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+
+def by_loop(x, positions, base=10000.0, pairs="interleaved", sign=1, exponent=None):
+    """Each pair as a complex number, times e^(i angle)."""
+    y, E = np.array(x), x.shape[-1]
+    for m in range(E // 2):
+        a, b = (2 * m, 2 * m + 1) if pairs == "interleaved" else (m, m + E // 2)
+        theta = base ** -(2 * m / E if exponent is None else exponent(m, E))
+        for row in np.ndindex(x.shape[:-1]):
+            turned = complex(x[row][a], x[row][b])
+            angle = sign * positions[row[-1]] * theta
+            turned *= complex(math.cos(angle), math.sin(angle))
+            y[row][a], y[row][b] = turned.real, turned.imag
+    return y
+
+
+def mistakes(x, positions, base=10000.0):
+    """Wrong rotations, by name."""
+    at = x, positions, base
+    half = by_loop(*at, pairs="half")
+    y = by_loop(*at)
+    E = x.shape[-1]
+    theta = base ** (-np.arange(0, E, 2) / E)
+    angle = positions[:, None] * theta
+    first = y[..., 0::2] * np.sin(angle) + x[..., 1::2] * np.cos(angle)
+    overwritten = np.stack([y[..., 0::2], first], -1).reshape(x.shape)
+    return [
+        ("pairing", "a rotation of the pairs (m, m + E/2)", half),
+        ("direction", "a rotation by -p theta", by_loop(*at, sign=-1)),
+        (
+            "positions-ignored",
+            "a rotation by 0, 1, 2, …, whatever the positions",
+            by_loop(x, np.arange(len(positions)), base),
+        ),
+        ("overwritten", "a second entry made from the new first one", overwritten),
+        *(
+            ("frequencies", f"a rotation with theta_m = base^-{text}", turned)
+            for text, turned in (
+                ("(m / E)", by_loop(*at, exponent=lambda m, E: m / E)),
+                (
+                    "(2 (m + 1) / E)",
+                    by_loop(*at, exponent=lambda m, E: 2 * (m + 1) / E),
+                ),
+                ("m", by_loop(*at, exponent=lambda m, E: m)),
+                ("(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
+            )
+        ),
+    ]
+
+
+def of_gradients(positions, base=10000.0):
+    """Wrong backwards, by name."""
+    return [
+        (
+            "forward-again",
+            "g turned by p theta, as x is in the forward",
+            lambda g: by_loop(g, positions, base),
+        ),
+        ("no-turn", "g itself", lambda g: g),
+    ]
+
+
+@shape("turned rows like the rows, a score for each pair")
+def like_the_rows(my, rng):
+    x = rng.normal(size=(3, 5, 14))
+    y, backward = my.rope(x, np.arange(5))
+    my.shape(y, x.shape, "BLE")
+    my.shape(my.to_half_split(14), (14,), "E", int)
+    my.shape(my.scores(x[0], rng.normal(size=(7, 14))), (5, 7), "LS")
+
+
+@numbers("(1, 0) turned by a right angle and by one radian")
+def right_angle(my, rng):
+    x, positions = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([math.pi / 2, 1.0])
+    want = [[0.0, 1.0], [math.cos(1), math.sin(1)]]
+    my.equal(my.rope(x, positions)[0], want, "LE", mistakes(x, positions))
+    order = [0, 2, 4, 1, 3, 5]
+    back = [("inverse-order", "the order that leads back", np.argsort(order))]
+    my.equal(my.to_half_split(6), np.array(order), "E", back)
+
+
+@values("rope, against complex numbers")
+def complex_numbers(my, rng):
+    x, positions = rng.normal(size=(3, 5, 14)), np.array([0, 1, 2, 7, 100])
+    for base in (10000.0, 50.0):
+        want = by_loop(x, positions, base)
+        my.equal(
+            my.rope(x, positions, base)[0], want, "BLE", mistakes(x, positions, base)
+        )
+
+
+@values("from interleaved to half-split")
+def to_the_other(my, rng):
+    x, positions = rng.normal(size=(5, 14)), np.arange(5)
+    p = my.to_half_split(14)
+    my.holds(
+        sorted(p) == list(range(14)),
+        "no-order",
+        "expected each of 0, …, 13 once",
+        f"found {', '.join(map(str, p))}",
+    )
+    turned, want = (
+        by_loop(x[:, p], positions, pairs="half"),
+        by_loop(x, positions)[:, p],
+    )
+    back = by_loop(x[:, np.argsort(p)], positions, pairs="half")
+    leads_back = np.allclose(back, by_loop(x, positions)[:, np.argsort(p)])
+    my.holds(
+        np.allclose(turned, want),
+        "inverse-order" if leads_back else "no-order",
+        "expected x[:, p], turned half-split, to be rope(x)[:, p]",
+        f"found rows that differ by up to {np.abs(turned - want).max():.3g}",
+    )
+
+
+@laws("lengths stay, and a score knows the distance alone")
+def distance_alone(my, rng):
+    x = rng.normal(size=(5, 14))
+    y = my.rope(x, np.arange(5))[0]
+    my.equal((y**2).sum(-1), (x**2).sum(-1), "L")
+    q, k = rng.normal(size=14), rng.normal(size=14)
+    Q, K = np.tile(q, (5, 1)), np.tile(k, (7, 1))
+    found = my.scores(Q, K)
+    want, plain = np.empty((5, 7)), np.full((5, 7), q @ k)
+    for i in range(5):
+        for j in range(7):
+            want[i, j] = q @ by_loop(k[None], [j - i])[0]
+    one, other, apart = np.empty((3, 5, 7))
+    for i, j in np.ndindex(5, 7):
+        apart[i, j] = q @ by_loop(k[None], [-i - j])[0]
+    for i in range(5):
+        one[i] = by_loop(q[None], [i])[0] @ k
+    for j in range(7):
+        other[:, j] = q @ by_loop(k[None], [j])[0]
+    wrong = [
+        ("unturned", "q . k, of which neither is turned", plain),
+        ("unturned", "the products with k as it was", one),
+        ("unturned", "the products with q as it was", other),
+        ("direction", "scores of i + j, q and k turned to different sides", apart),
+    ]
+    my.equal(found, want, "LS", wrong)
+
+
+@gradients("of rope")
+def of_rope(my, rng):
+    x, positions = rng.normal(size=(3, 5, 6)), np.array([0, 1, 2, 7, 100])
+
+    def rope(x):
+        return my.rope(x, positions, 50.0)
+
+    my.gradients(rope, [x], variants={"x": of_gradients(positions, 50.0)})
+
+
+@edges("position 0, a negative one, one pair, and no rows")
+def few(my, rng):
+    x = rng.normal(size=(3, 2))
+    positions = np.array([0, -3, 5])
+    y, backward = my.rope(x, positions)
+    my.equal(y, by_loop(x, positions), "LE")
+    my.equal(y[0], x[0], "E")
+    my.shape(my.rope(np.zeros((0, 6)), np.arange(0))[0], (0, 6), "LE")
+    my.equal(my.to_half_split(2), np.array([0, 1]), "E")

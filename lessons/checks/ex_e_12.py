@@ -1,0 +1,207 @@
+"""What a right answer to E.12 does."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, numbers, shape, values
+
+
+def by_definition(d, both=True, num=32, far=128):
+    """The bucket of one distance: where thresholds begin, with exact fractions."""
+    nb = num // 2 if both else num
+    e, d = nb // 2, int(d)
+    n = abs(d) if both else max(-d, 0)
+    base = nb if both and d > 0 else 0
+    K = nb - e
+    if n < e:
+        return base + n
+    ratio, full = Fraction(n, e) ** K, Fraction(far, e)
+    return base + e + min(K - 1, next(k for k in range(999) if ratio < full ** (k + 1)))
+
+
+def table_of(distances, *how, of=by_definition):
+    return np.array([of(d, *how) for d in distances.reshape(-1)], int).reshape(
+        distances.shape
+    )
+
+
+def with_logarithms(distances, both=True, num=32, far=128):
+    """As usually written: what float64 makes of the logarithms."""
+
+    def of_one(d, *_):
+        nb = num // 2 if both else num
+        e, d = nb // 2, int(d)
+        n = abs(d) if both else max(-d, 0)
+        base = nb if both and d > 0 else 0
+        if n < e:
+            return base + n
+        ratio = math.log(n / e) / math.log(far / e) * (nb - e)
+        return base + min(nb - 1, e + int(ratio))
+
+    return table_of(distances, of=of_one)
+
+
+def in_64_bits(distances, both=True, num=32, far=128, of=(True, True)):
+    """With powers of which no more than 64 bits are kept."""
+
+    def kept(number, whether):
+        return (number + 2**63) % 2**64 - 2**63 if whether else number
+
+    def of_one(d):
+        nb = num // 2 if both else num
+        e, d = nb // 2, int(d)
+        n = abs(d) if both else max(-d, 0)
+        base = nb if both and d > 0 else 0
+        if n < e:
+            return base + n
+        k, K = 0, nb - e
+        power = kept(n**K, of[0])
+        while k < K - 1 and power >= kept(e ** (K - k - 1) * far ** (k + 1), of[1]):
+            k += 1
+        return base + e + k
+
+    return table_of(distances, of=of_one)
+
+
+def mistakes(distances, both=True, num=32, far=128):
+    """Wrong buckets, by name."""
+    how = both, num, far
+    turned = table_of(-distances, *how)
+    found = [("sign", "the buckets of query minus key", turned)]
+    nb = num // 2 if both else num
+    one = table_of(-np.abs(distances), *how)
+    if both:
+        found += [
+            ("one-sided", "the same buckets for earlier and later keys", one),
+            (
+                "sign",
+                "the buckets with earlier and later keys exchanged, but for 0",
+                np.where(distances == 0, 0, turned),
+            ),
+        ]
+        whole = table_of(-np.abs(distances), False, num, far)
+        shifted = whole + num * (distances > 0)
+        found.append(("not-halved", "buckets with nb = num_buckets", shifted))
+    else:
+        found.append(("not-causal", "buckets of |j - i|, later keys too", one))
+    right = table_of(distances, *how)
+    logs = with_logarithms(distances, *how)
+    if not np.array_equal(logs, right):
+        found.append(("rounding", "what logarithms in float64 give", logs))
+    for of in ((True, True), (True, False)):
+        wrapped = in_64_bits(distances, *how, of)
+        if not np.array_equal(wrapped, right):
+            text = "what powers of integers of 64 bits give"
+            found.append(("overflow", text, wrapped))
+    e = nb // 2
+    n = np.abs(distances) if both else np.maximum(-distances, 0)
+    own = np.where(n < e, n, 0) + nb * both * (distances > 0)
+    far_off = n >= e
+    for step, word in ((1, "high"), (-1, "low")):
+        text = f"buckets that are one too {word} from the distance e on"
+        found.append(("off-by-one", text, right + step * far_off))
+    if (n < e).all():
+        found.append(("one-sided", "n itself, without the half that it is in", own))
+    return found
+
+
+def compare(my, distances, both=True, num=32, far=128, want=None):
+    want = table_of(distances, both, num, far) if want is None else want
+    found = my.bucket(distances, both, num, far)
+    beyond = np.asarray(found).reshape(-1)
+    if beyond.shape == (distances.size,) and not np.array_equal(found, want):
+        nb = num // 2 if both else num
+        limit = nb - 1 + nb * both * (distances.reshape(-1) > 0)
+        inside = np.minimum(beyond, limit)
+        my.holds(
+            not np.array_equal(inside.reshape(want.shape), want),
+            "no-end",
+            f"expected at most bucket {nb - 1} of each direction",
+            f"found up to {beyond.max()}; all others are right",
+        )
+    my.equal(found, want, None, mistakes(distances, both, num, far))
+
+
+@shape("a bucket for each distance")
+def for_each(my, rng):
+    my.shape(my.bucket(np.arange(-3, 4)), (7,), None, int)
+    my.shape(my.bucket(np.zeros((3, 5), int)), (3, 5), None, int)
+
+
+@numbers("8 buckets a direction, by hand")
+def by_hand(my, rng):
+    """nb = 8, e = 4, K = 4, max_distance = 64: buckets begin at 4, 8, 16, 32."""
+    distances = np.array([0, -1, -3, -4, -7, -9, -17, -33, -500, 1, 3, 5, 40])
+    want = np.array([0, 1, 3, 4, 4, 5, 6, 7, 7, 9, 11, 12, 15])
+    compare(my, distances, True, 16, 64, want)
+    want = np.array([0, 1, 3, 4, 4, 5, 6, 7, 7, 0, 0, 0, 0])
+    compare(my, distances, False, 8, 64, want)
+
+
+@values("every distance to 50, at three settings")
+def every_distance(my, rng):
+    """Where the logarithms are no whole numbers; those come last."""
+    near = np.arange(-50, 51)
+    for how in ((True, 32, 128), (False, 32, 128), (True, 22, 100)):
+        agree = with_logarithms(near, *how) == table_of(near, *how)
+        compare(my, near[agree], *how)
+
+
+@values("the bias, pair by pair")
+def pair_by_pair(my, rng):
+    table = rng.normal(size=(8, 3))
+    L, S = 5, 7
+    for both in (True, False):
+        want, turned = np.empty((3, L, S)), np.empty((3, L, S))
+        for i in range(L):
+            for j in range(S):
+                want[:, i, j] = table[by_definition(j - i, both, 8, 20)]
+                turned[:, i, j] = table[by_definition(i - j, both, 8, 20)]
+        how = {"bidirectional": both, "num_buckets": 8, "max_distance": 20}
+        bias, _ = my.relative_bias(table, L, S, **how)
+        wrong = [("sign", "the bias of query minus key", turned)]
+        my.equal(bias, want, "HLS", wrong)
+
+
+@gradients("of the table, which many pairs share")
+def of_the_table(my, rng):
+    table = rng.normal(size=(6, 2))
+    L, S = 5, 7
+    how = {"bidirectional": False, "num_buckets": 6, "max_distance": 9}
+    b = np.array(
+        [[by_definition(j - i, False, 6, 9) for j in range(S)] for i in range(L)]
+    )
+
+    def relative_bias(table):
+        return my.relative_bias(table, L, S, **how)
+
+    def one_of_many(g):
+        found = np.zeros_like(table)
+        found[b] = g.transpose(1, 2, 0)
+        return found
+
+    def means(g):
+        found = np.zeros_like(table)
+        for k in np.unique(b):
+            found[k] = g[:, b == k].mean(-1)
+        return found
+
+    wrong = [
+        ("overwrites", "the last pair alone of each bucket", one_of_many),
+        ("mean", "the mean over the pairs of each bucket", means),
+    ]
+    my.gradients(relative_bias, [table], variants={"table": wrong})
+
+
+@edges("where the logarithm is a whole number")
+def whole_numbers(my, rng):
+    for how in ((False, 9, 128), (True, 18, 128), (True, 32, 128), (False, 12, 1000)):
+        compare(my, np.arange(-140, 141), *how)
+
+
+@edges("very far away, where powers have many digits, and no distances at all")
+def far_away(my, rng):
+    compare(my, np.array([-100_000, 100_000, -(10**9), 10**9, -1, 0]))
+    my.shape(my.bucket(np.zeros(0, int)), (0,), None, int)

@@ -1,0 +1,219 @@
+"""What a right answer to E.13 does."""
+
+import tracemalloc
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+
+def draw(rng, n=5, E=3, Ev=7):
+    return rng.random((n, E)) + 0.1, rng.random((n, E)) + 0.1, rng.normal(size=(n, Ev))
+
+
+def by_pairs(q, k, v, seen=lambda i, j: j <= i):
+    """y and c by all pairs of a query and a key that it sees."""
+    y, c = np.zeros_like(v), np.zeros((len(q), 1))
+    for i in range(len(q)):
+        for j in range(len(k)):
+            if seen(i, j):
+                y[i] += (q[i] @ k[j]) * v[j]
+                c[i] += q[i] @ k[j]
+    return y, c
+
+
+def before(i, j):
+    return j < i
+
+
+def after(i, j):
+    return j >= i
+
+
+def everywhere(i, j):
+    return True
+
+
+def itself(i, j):
+    return i == j
+
+
+SEEN = [
+    ("exclusive", "the sum over j < i, without the pairs i = j", before),
+    ("not-causal", "the sum over all pairs", everywhere),
+    ("wrong-direction", "the sum over the pairs j >= i", after),
+    ("own-term-alone", "the pairs i = j alone", itself),
+]
+
+
+def gradients_by_pairs(q, k, v, g, seen=lambda i, j: j <= i):
+    """dq, dk and dv of the sum over pairs, pair by pair."""
+    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    for i in range(len(q)):
+        for j in range(len(k)):
+            if seen(i, j):
+                dq[i] += (g[i] @ v[j]) * k[j]
+                dk[j] += (g[i] @ v[j]) * q[i]
+                dv[j] += (q[i] @ k[j]) * g[i]
+    return dq, dk, dv
+
+
+def of_scan(q, k, v):
+    """Wrong gradients of the scan, by the input."""
+
+    def make(place, seen):
+        return lambda g: gradients_by_pairs(q, k, v, g, seen)[place]
+
+    return {
+        name: [(tag, what, make(place, seen)) for tag, what, seen in SEEN]
+        for place, name in enumerate("qkv")
+    }
+
+
+def of_average(q, k, v):
+    """Wrong gradients of o = y / c, by the input."""
+    y, c = by_pairs(q, k, v)
+    beside = np.concatenate([v, np.ones((len(v), 1))], 1)
+
+    def make(place, dy, sign):
+        def gradient(g):
+            dc = -sign * (g * y / c).sum(1, keepdims=True) / c
+            both = np.concatenate([dy(g), dc], 1)
+            found = gradients_by_pairs(q, k, beside, both)[place]
+            return found[:, :-1] if place == 2 else found
+
+        return gradient
+
+    wrong = [
+        ("denominator-fixed", "the gradient with c held fixed", lambda g: g / c, 0),
+        (
+            "denominator-sign",
+            "the gradient with that of c negated",
+            lambda g: g / c,
+            -1,
+        ),
+        ("dy-undivided", "the gradient with g for g / c", lambda g: g, 1),
+    ]
+    return {
+        name: [
+            (tag, what, make(place, dy, sign))
+            for tag, what, dy, sign in wrong
+            if place < 2 or tag == "dy-undivided"
+        ]
+        for place, name in enumerate("qkv")
+    }
+
+
+@shape("an output for each query, a gradient for each input")
+def for_each(my, rng):
+    inputs = draw(rng)
+    for op in (my.scan, my.linear_attention):
+        y, backward = op(*inputs)
+        my.shape(y, (5, 7), "ne")
+        for found, x in zip(backward(rng.normal(size=y.shape)), inputs):
+            my.shape(found, x.shape)
+
+
+@numbers("three ones, counted up and down")
+def counted(my, rng):
+    """q = k = v = 1: y counts keys, dk counts queries from the end."""
+    one = np.ones((3, 1))
+    y, backward = my.scan(one, one, one)
+    wrong = [
+        ("exclusive", "the number of keys before", [[0.0], [1.0], [2.0]]),
+        ("not-causal", "the number of all keys", [[3.0], [3.0], [3.0]]),
+    ]
+    my.equal(y, [[1.0], [2.0], [3.0]], "ne", wrong)
+    dq, dk, dv = backward(one)
+    my.equal(dq, [[1.0], [2.0], [3.0]], "ne", wrong)
+    wrong = [
+        ("wrong-direction", "counted from the first query", [[1.0], [2.0], [3.0]]),
+        ("exclusive", "the number of queries after", [[2.0], [1.0], [0.0]]),
+        ("own-term-alone", "one query for each key", one),
+        ("not-causal", "the number of all queries", [[3.0], [3.0], [3.0]]),
+    ]
+    my.equal(dk, [[3.0], [2.0], [1.0]], "ne", wrong)
+    my.equal(dv, [[3.0], [2.0], [1.0]], "ne", wrong)
+
+
+@values("both, against all pairs")
+def against_pairs(my, rng):
+    inputs = draw(rng)
+    y, c = by_pairs(*inputs)
+    wrong = [(tag, what, by_pairs(*inputs, seen)[0]) for tag, what, seen in SEEN]
+    my.equal(my.scan(*inputs)[0], y, "ne", wrong)
+    wrong = [
+        ("no-denominator", "y, not divided by c", y),
+        (
+            "no-denominator",
+            "y / i, as if all weights were 1",
+            y / np.arange(1, 6)[:, None],
+        ),
+    ]
+    my.equal(my.linear_attention(*inputs)[0], y / c, "ne", wrong)
+
+
+@laws("a later key changes nothing before it")
+def nothing_before(my, rng):
+    q, k, v = draw(rng)
+    o = my.linear_attention(q, k, v)[0]
+    k[3:], v[3:] = rng.random((2, 3)), rng.normal(size=(2, 7))
+    my.equal(my.linear_attention(q, k, v)[0][:3], o[:3], "ne")
+    same = np.tile(v[:1], (5, 1))
+    my.equal(my.linear_attention(q, k, same)[0], same, "ne")
+
+
+@gradients("of the scan")
+def gradients_of_scan(my, rng):
+    inputs = draw(rng)
+    my.gradients(my.scan, inputs, variants=of_scan(*inputs))
+
+
+@gradients("of the average")
+def gradients_of_average(my, rng):
+    inputs = draw(rng)
+    my.gradients(my.linear_attention, inputs, variants=of_average(*inputs))
+
+
+@edges("a single position, and the same backward twice")
+def single(my, rng):
+    q, k, v = draw(rng, n=1)
+    o, backward = my.linear_attention(q, k, v)
+    my.equal(o, v, "ne")
+    g = rng.normal(size=v.shape)
+    for _ in range(2):
+        dq, dk, dv = backward(g)
+        my.equal(dv, g, "ne")
+        my.holds(
+            np.abs(dq).max() < 1e-12 * np.abs(g).max(),
+            "denominator-fixed",
+            "expected dq = 0: one key has the weight 1, whatever q is",
+            f"found up to {np.abs(dq).max():.3g}",
+        )
+
+
+@edges("memory, for 1500 positions")
+def memory(my, rng):
+    n, E, Ev = 1500, 16, 16
+    q, k, v = draw(rng, n, E, Ev)
+    g = rng.normal(size=v.shape)
+    tracemalloc.start()
+    try:
+        y, backward = my.scan(q, k, v)
+        backward(g)
+        peak = tracemalloc.get_traced_memory()[1] / 8
+    finally:
+        tracemalloc.stop()
+    arrays = 12 * n * E  # copies of the inputs, outputs and gradients, and some room
+    my.holds(
+        peak < n * n,
+        "all-pairs",
+        f"expected fewer than n^2 = {n * n} numbers in memory",
+        f"found {peak:.0f}",
+    )
+    my.holds(
+        peak < n * E * Ev,
+        "states-kept",
+        f"expected about {arrays} numbers, and fewer than n E Ev = {n * E * Ev}",
+        f"found {peak:.0f}",
+    )

@@ -1,0 +1,227 @@
+"""What a right answer to E.14 does."""
+
+import tracemalloc
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, numbers, shape, values
+
+L, S, E, SCALE = 7, 11, 5, 0.7
+
+
+class Problem:
+    """Attention with all pairs at once, and its gradients through the Jacobian."""
+
+    def __init__(self, rng, L=L, S=S, causal=False):
+        self.q, self.g = rng.normal(size=(2, L, E))
+        self.k, self.v = rng.normal(size=(2, S, E))
+        self.causal = causal
+        i, j = np.arange(L)[:, None], np.arange(S)
+        self.seen = (j <= i) | (not causal)
+        self.s = SCALE * np.array([[a @ b for b in self.k] for a in self.q])
+        e = np.where(self.seen, np.exp(self.s), 0.0)
+        self.lse, self.p = np.log(e.sum(1)), e / e.sum(1, keepdims=True)
+        self.o = self.p @ self.v
+        self.dp = self.g @ self.v.T
+        self.ds = np.array(
+            [(np.diag(row) - np.outer(row, row)) @ d for row, d in zip(self.p, self.dp)]
+        )
+        self.D = (self.p * self.dp).sum(1)
+
+    def sums(self, rows=slice(None), columns=slice(None), p=None, ds=None):
+        """dq, dk and dv, summed over some of the pairs, (L, E) and (S, E)."""
+        p, ds = (self.p if p is None else p), (self.ds if ds is None else ds)
+        dq, dk, dv = (np.zeros_like(x) for x in (self.q, self.k, self.v))
+        for i in range(len(self.q))[rows]:
+            for j in range(len(self.k))[columns]:
+                dq[i] += SCALE * ds[i, j] * self.k[j]
+                dk[j] += SCALE * ds[i, j] * self.q[i]
+                dv[j] += p[i, j] * self.g[i]
+        return dq, dk, dv
+
+    def arguments(self, block):
+        return self.q, self.k, self.v, self.o, self.lse, self.g, SCALE, block
+
+
+def wrong_tiles(problem, i, j):
+    """Parts of a tile that are wrong, by name: (tag, what, (dq, dk, dv))."""
+    at = problem
+    unmasked = np.exp(at.s - at.lse[:, None])
+    inside = np.zeros_like(at.p)
+    inside[i, j] = at.p[i, j]
+    own = inside / np.maximum(inside.sum(1, keepdims=True), 1e-300)
+    of_tile = (inside * at.dp).sum(1, keepdims=True)
+    D = at.D[:, None]
+    for tag, what, p, ds in (
+        ("no-centre", "with ds = p (g . v)", at.p, at.p * at.dp),
+        (
+            "own-row-sum",
+            "with p divided by its sum over the tile",
+            own,
+            own * (at.dp - D),
+        ),
+        (
+            "tile-row-sum",
+            "with D summed over the tile alone",
+            at.p,
+            at.p * (at.dp - of_tile),
+        ),
+        ("mask-leak", "with pairs that are not seen", unmasked, unmasked * (at.dp - D)),
+    ):
+        yield tag, f"the part {what}", at.sums(i, j, p, ds)
+    dq, dk, dv = at.sums(i, j)
+    yield "no-scale", "the part without the scale", (dq / SCALE, dk / SCALE, dv)
+
+
+def wrong_wholes(problem, block):
+    """Gradients of which tiles are missing or misplaced, by name."""
+    at, (n, m) = problem, problem.p.shape
+    last_rows = slice((n - 1) // block * block, n)
+    last_columns = slice((m - 1) // block * block, m)
+    yield (
+        "overwrites",
+        "the part of the last block of keys",
+        at.sums(columns=last_columns),
+    )
+    yield "overwrites", "the part of the last block of queries", at.sums(last_rows)
+    for text, which in (
+        ("keys", {"columns": slice(0, m // block * block)}),
+        ("queries", {"rows": slice(0, n // block * block)}),
+    ):
+        yield (
+            "last-tile",
+            f"the sum without the smaller block of {text}",
+            at.sums(**which),
+        )
+    if at.causal:
+        i, j = np.arange(n)[:, None], np.arange(m)
+        inside = (j % block <= i % block) & (j // block <= i // block)
+        for tag, what, seen in (
+            ("tile-positions", "the sum with places counted in each tile", inside),
+            ("not-causal", "the sum over all pairs", inside | True),
+        ):
+            p = np.where(seen, np.exp(at.s - at.lse[:, None]), 0.0)
+            yield tag, what, at.sums(p=p, ds=p * (at.dp - at.D[:, None]))
+
+
+def compare(my, found, want, wrong):
+    """dq, dk and dv, one after the other."""
+    wrong = list(wrong)
+    for place, name in enumerate(("dq", "dk", "dv")):
+        known = [
+            (tag, f"{name}, {what}", arrays[place])
+            for tag, what, arrays in wrong
+            if not np.allclose(arrays[place], want[place])
+        ]
+        my.equal(found[place], want[place], "ne", known)
+
+
+@shape("as q, k and v")
+def as_q_k_v(my, rng):
+    at = Problem(rng)
+    my.shape(my.row_sums(at.g, at.o), (L,), "L")
+    parts = at.q, at.k, at.v, at.g, at.lse, at.D, SCALE, at.seen
+    for found, x in zip(my.tile(*parts), (at.q, at.k, at.v)):
+        my.shape(found, x.shape, "ne")
+    for found, x in zip(my.backward(*at.arguments(4)), (at.q, at.k, at.v)):
+        my.shape(found, x.shape, "ne")
+
+
+@numbers("weights 1/4 and 3/4 of the values 1 and 3, with g = 2")
+def two_keys(my, rng):
+    """o = 10/4; D = 1/4 of 2 and 3/4 of 6."""
+    D = my.row_sums(np.array([[2.0]]), np.array([[2.5]]))
+    my.equal(D, [5.0], "L", [("not-o", "g . g", [4.0]), ("not-o", "o . o", [6.25])])
+
+
+@values("row sums, and one tile of many")
+def one_tile(my, rng):
+    for causal in (False, True):
+        at = Problem(rng, causal=causal)
+        not_o = [
+            ("not-o", "g . g", (at.g**2).sum(1)),
+            ("not-o", "o . o", (at.o**2).sum(1)),
+            ("not-o", "g . o, divided by E", at.D / E),
+        ]
+        my.equal(my.row_sums(at.g, at.o), at.D, "L", not_o)
+        i, j = slice(2, 5), slice(1, 5)
+        cut = at.q[i], at.k[j], at.v[j], at.g[i], at.lse[i], at.D[i]
+        found = my.tile(*cut, SCALE, at.seen[i, j])
+        want = _cut(at.sums(i, j), i, j)
+        wrong = [
+            (t, what, _cut(parts, i, j)) for t, what, parts in wrong_tiles(at, i, j)
+        ]
+        compare(my, found, want, wrong)
+
+
+def _cut(parts, i, j):
+    return parts[0][i], parts[1][j], parts[2][j]
+
+
+@values("tile by tile, in blocks of several sizes")
+def by_tiles(my, rng):
+    for causal in (False, True):
+        at = Problem(rng, causal=causal)
+        for block in (1, 2, 3, 4, 16):
+            found = my.backward(*at.arguments(block), causal)
+            compare(my, found, at.sums(), wrong_wholes(at, block))
+
+
+@gradients("of attention whose forward is given")
+def of_attention(my, rng):
+    at = Problem(rng, causal=True)
+    visible = np.where(at.seen, 0.0, -np.inf)
+
+    def attention(q, k, v):
+        s = SCALE * (q @ k.T) + visible
+        e = np.exp(s - s.max(1, keepdims=True))
+        o = e @ v / e.sum(1, keepdims=True)
+        lse = np.log(e.sum(1)) + s.max(1)
+        return o, lambda g: my.backward(q, k, v, o, lse, g, SCALE, 3, True)
+
+    my.gradients(attention, [at.q, at.k, at.v])
+
+
+@edges("more keys than any query sees, and those are NaN")
+def unseen(my, rng):
+    at = Problem(rng, L=8, S=16, causal=True)
+    want = at.sums()
+    at.k[8:] = at.v[8:] = np.nan
+    for block in (4, 8):
+        found = my.backward(*at.arguments(block), True)
+        compare(my, found, want, [])
+
+
+@edges("large scores, and a single pair")
+def large(my, rng):
+    at = Problem(rng, L=1, S=1)
+    dq, dk, dv = my.backward(*at.arguments(3), True)
+    my.equal(dv, at.g, "ne")
+    my.holds(
+        max(np.abs(dq).max(), np.abs(dk).max()) < 1e-12,
+        "no-centre",
+        "expected dq = dk = 0: one key has the weight 1, whatever its score",
+        f"found up to {max(np.abs(dq).max(), np.abs(dk).max()):.3g}",
+    )
+
+
+@edges("memory, for 1024 queries and keys in blocks of 64")
+def memory(my, rng):
+    n = 1024
+    q, k, v, g = rng.normal(size=(4, n, 8))
+    s = SCALE * q @ k.T
+    top = s.max(1)
+    e = np.exp(s - top[:, None])
+    lse, o = top + np.log(e.sum(1)), e @ v / e.sum(1, keepdims=True)
+    tracemalloc.start()
+    try:
+        my.backward(q, k, v, o, lse, g, SCALE, 64)
+        peak = tracemalloc.get_traced_memory()[1] / 8
+    finally:
+        tracemalloc.stop()
+    my.holds(
+        peak < n * n / 2,
+        "all-pairs",
+        f"expected far fewer than L S = {n * n} numbers in memory",
+        f"found {peak:.0f}",
+    )

@@ -1,0 +1,53 @@
+"""What a right answer to E.2 does."""
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, numbers, shape
+
+
+@shape("a gradient for each input, of its shape")
+def of_its_shape(my, rng):
+    x = rng.normal(size=(3, 5))
+    for op in (my.tanh, my.softmax):
+        y, backward = op(x)
+        my.shape(backward(rng.normal(size=y.shape)), x.shape)
+
+
+@numbers("softmax of (0, 0), by hand: J = ((1, -1), (-1, 1)) / 4")
+def by_hand(my, rng):
+    y, backward = my.softmax(np.zeros(2))
+    wrong = [
+        ("softmax-nocentre", "y * g, without - y * sum(y * g)", [0.5, 0.0]),
+        ("softmax-diagonal", "the diagonal of J alone, times g", [0.25, 0.0]),
+    ]
+    my.equal(backward(np.array([1.0, 0.0])), [0.25, -0.25], "k", wrong)
+
+
+@gradients("tanh")
+def of_tanh(my, rng):
+    x = rng.normal(size=(3, 5))
+    my.gradients(
+        my.tanh,
+        [x],
+        variants={
+            "x": [("wrong-derivative", "g * (1 - x * x)", lambda g: g * (1 - x * x))]
+        },
+    )
+
+
+@gradients("matmul")
+def of_matmul(my, rng):
+    my.gradients(my.matmul, [rng.normal(size=(3, 5)), rng.normal(size=(5, 7))])
+
+
+@gradients("softmax")
+def of_softmax(my, rng):
+    my.gradients(my.softmax, [rng.normal(size=(3, 5))])
+
+
+@edges("a score of 1e4, and a row of one")
+def large_and_alone(my, rng):
+    y, backward = my.softmax(np.array([[1e4, 0.0, -1e4]]))
+    my.equal(backward(np.array([[1.0, 2.0, 3.0]])), np.zeros((1, 3)), "ik")
+    y, backward = my.softmax(np.array([[3.0]]))
+    my.equal(backward(np.array([[2.0]])), np.zeros((1, 1)), "ik")

@@ -1,0 +1,211 @@
+"""What a right answer to E.3 does."""
+
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+DIAMOND = {
+    "y": [("b", 3.0), ("x", 7.0)],
+    "b": [("a", 1.0), ("x", 2.0)],
+    "a": [],
+    "x": [],
+}
+
+
+class Graph(dict):
+    """A graph that reports show by its name."""
+
+    def __init__(self, title, pairs):
+        super().__init__(pairs)
+        self.title = title
+
+    def __repr__(self):
+        return self.title
+
+
+def ladder(n):
+    """y0 <- y1, y1; y1 <- y2, y2; …: 2^n paths from the first to the last."""
+    rungs = {f"y{k}": [(f"y{k + 1}", 0.5), (f"y{k + 1}", 0.25)] for k in range(n)}
+    return Graph(f"a ladder of {n}", rungs | {f"y{n}": []})
+
+
+def chain(n):
+    links = {f"y{k}": [(f"y{k + 1}", 1.0)] for k in range(n)}
+    return Graph(f"a chain of {n}", links | {f"y{n}": []})
+
+
+def random_graph(rng, n):
+    """Every value of the first n from up to three later ones; names tell nothing."""
+    names = [f"v{k}" for k in rng.permutation(n)]
+    graph = {}
+    for i in range(n):
+        later = rng.integers(i + 1, n, rng.integers(0, 4)) if i < n - 1 else []
+        graph[names[i]] = [(names[j], float(rng.normal())) for j in later]
+    shuffled = [names[i] for i in rng.permutation(n)]
+    return Graph(f"{n} values", {name: graph[name] for name in shuffled}), names
+
+
+def below(graph, root):
+    """Everything that root was computed from."""
+    met, waiting = {root}, [root]
+    while waiting:
+        new = {x for x, _ in graph[waiting.pop()]} - met
+        met |= new
+        waiting.extend(new)
+    return met
+
+
+def look_at(my, graph, root):
+    """Fail unless the order of this graph is one."""
+    found = my.order(graph, root)
+    my.holds(
+        isinstance(found, list),
+        "type",
+        "expected a list of names",
+        f"found {type(found).__name__}",
+    )
+    wanted = below(graph, root)
+    strange = [n for n in found if n not in wanted]
+    missing = sorted(wanted - set(found))
+    twice = (
+        sorted({n for n in wanted if found.count(n) > 1}) if len(found) < 999 else []
+    )
+    my.holds(
+        not strange,
+        "unreachable",
+        f"expected only what {root} was computed from",
+        f"found {', '.join(map(str, strange[:3]))} as well",
+    )
+    my.holds(
+        not missing,
+        "incomplete",
+        f"expected all {len(wanted)} values that {root} depends on",
+        f"found no {', '.join(missing[:3])}",
+    )
+    my.holds(
+        not twice and len(found) == len(wanted),
+        "repeats",
+        f"expected each of {len(wanted)} values once",
+        f"found {len(found)} names"
+        + "".join(f", {n} more than once" for n in twice[:1]),
+    )
+    place = {name: k for k, name in enumerate(found)}
+    early = [(n, x) for n in found for x, _ in graph[n] if place[x] < place[n]]
+    if early:
+        user, x = early[0]
+        wrong_way = all(place[x] < place[n] for n in found for x, _ in graph[n])
+        my.holds(
+            False,
+            "reversed" if wrong_way else "too-early",
+            f"expected {user} before {x}, from which it was computed",
+            f"found {x} at place {place[x]}, {user} at place {place[user]}"
+            + (", and so for every pair" if wrong_way else ""),
+        )
+
+
+def by_forward(graph, root, names):
+    """d root / d value, each by itself: the slopes from the value upwards, in order."""
+    found = {}
+    for value in below(graph, root):
+        moved = {value: 1.0}
+        for name in reversed(names):  # inputs first
+            if name != value:
+                moved[name] = sum(moved[x] * s for x, s in graph[name] if x in moved)
+        found[value] = moved[root]
+    return found
+
+
+def compare(my, graph, root, want):
+    """Fail unless the gradients of root in this graph are these."""
+    found = my.backward(graph, root)
+    my.holds(
+        isinstance(found, dict) and set(found) == set(want),
+        "incomplete",
+        f"expected a dict with a number for each of {', '.join(sorted(want)[:6])}",
+        f"found {sorted(found) if isinstance(found, dict) else type(found).__name__}",
+    )
+    size = max(map(abs, want.values()))
+    off = [n for n in want if not abs(found[n] - want[n]) <= 1e-9 * size]
+    if off:
+        names = sorted(off)
+        tag, sentence = diagnose(graph, root, found, want)
+        my.holds(
+            False,
+            tag,
+            f"expected d {root} / d {names[0]} = {want[names[0]]:.6g}",
+            f"found    {found[names[0]]:.6g}",
+            f"{len(off)} of {len(want)} differ: {', '.join(names[:6])}",
+            *sentence,
+        )
+
+
+def diagnose(graph, root, found, want):
+    """The mistake that the wrong gradients of a graph are equal to, if one is known."""
+
+    def all_are(make):
+        return all(
+            abs(found[x] - make(x)) < 1e-9 for x in want if x != root
+        )  # root has no users
+
+    users = {x: [] for x in want}
+    for name in want:
+        for x, slope in graph[name]:
+            users[x].append((name, slope))
+    if not any(found.values()):
+        return "zero", ["yours is 0 everywhere"]
+    if all_are(lambda x: sum(s for _, s in users[x])):
+        return "ignores-upstream", ["yours equals the sum of the slopes alone"]
+    several = [x for x in want if len(users[x]) > 1]
+    if several and all(
+        any(abs(found[x] - found[u] * s) < 1e-9 for u, s in users[x])
+        for x in want
+        if x != root
+    ):
+        return "overwrites", ["yours is one term alone where there are several users"]
+    if abs(found[root] - want[root]) < 1e-9:
+        text = "the sum over its users, with the gradients that you return, fails"
+        broken = [
+            x
+            for x in want
+            if x != root
+            and abs(found[x] - sum(found[u] * s for u, s in users[x])) > 1e-9
+        ]
+        if broken:
+            return "counted-again", [f"{text} for {', '.join(sorted(broken)[:3])}"]
+    return "unknown", []
+
+
+@shape("y = b x with b = a + 2 x")
+def small_ones(my, rng):
+    look_at(my, Graph("y, b, a, x", DIAMOND), "y")
+    look_at(my, Graph("y, x twice", {"y": [("x", 3.0), ("x", 3.0)], "x": []}), "y")
+
+
+@numbers("the example, 13 = 7 + 3 times 2")
+def the_example(my, rng):
+    want = {"y": 1.0, "b": 3.0, "a": 3.0, "x": 13.0}
+    compare(my, Graph("y, b, a, x", DIAMOND), "y", want)
+
+
+@values("random graphs, whose dict is in no order")
+def random_ones(my, rng):
+    for n in (5, 11, 17, 30):
+        graph, names = random_graph(rng, n)
+        for root in (names[0], names[2]):
+            look_at(my, graph, root)
+            compare(my, graph, root, by_forward(graph, root, names))
+
+
+@laws("x x: both of its uses count")
+def both_uses(my, rng):
+    square = Graph("y = x x", {"y": [("x", 3.0), ("x", 3.0)], "x": []})
+    compare(my, square, "y", {"y": 1.0, "x": 6.0})
+
+
+@edges("2^50 paths, a chain of 20 000, and a leaf")
+def long_ones(my, rng):
+    leaf = Graph("a leaf, and another", {"x": [], "y": []})
+    look_at(my, leaf, "x")
+    compare(my, leaf, "x", {"x": 1.0})
+    many = ladder(50)
+    look_at(my, many, "y0")
+    compare(my, many, "y0", {f"y{k}": 0.75**k for k in range(51)})
+    look_at(my, chain(20_000), "y0")

@@ -1,0 +1,199 @@
+"""What a right answer to E.4 does: it accepts what is right, and refuses the rest."""
+
+import numpy as np
+
+from lessons.classroom.show import named
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    y = e / e.sum(-1, keepdims=True)
+    return y, lambda g: y * (g - (g * y).sum(-1, keepdims=True))
+
+
+def tanh(x):
+    y = np.tanh(x)
+    return y, lambda g: g * (1 - y * y)
+
+
+def row_sums(x):
+    return x.sum(-1), lambda g: np.repeat(g[..., None], x.shape[-1], -1)
+
+
+def scaled(k):
+    """y = k x^3: gradients of the size of k."""
+    return named(f"{k:g} x^3", lambda x: (k * x**3, lambda g: 3 * k * x**2 * g))
+
+
+def with_backward(text, op, change):
+    """``op`` with another backward: change(its gradient, g, y, x)."""
+
+    def changed(x):
+        y, backward = op(x)
+        return y, lambda g: change(backward(g), g, y, x)
+
+    return named(text, changed)
+
+
+def one_entry(dx, g, y, x):
+    dx = dx.copy()
+    k = np.unravel_index(np.abs(dx).argmax(), dx.shape)
+    dx[k] *= 1.01
+    return dx
+
+
+def without_its_centre(dx, g, y, x):
+    return y * g - y
+
+
+def with_nan(dx, g, y, x):
+    dx = dx.copy()
+    dx.flat[-1] = np.nan
+    return dx
+
+
+WRONG = {
+    "constant-cotangent": [
+        with_backward("softmax, backward 0", softmax, lambda dx, g, y, x: 0 * dx),
+        with_backward("softmax, backward y g - y", softmax, without_its_centre),
+    ],
+    "factor": [
+        with_backward(
+            "tanh, backward -1 times the right one", tanh, lambda dx, *_: -dx
+        ),
+        with_backward(
+            "tanh, backward 2 times the right one", tanh, lambda dx, *_: 2 * dx
+        ),
+    ],
+    "one-entry": [with_backward("tanh, wrong by 1% in one entry", tanh, one_entry)],
+    "loose": [
+        with_backward("tanh, backward 1.001 times", tanh, lambda dx, *_: 1.001 * dx)
+    ],
+    "shape": [
+        with_backward(
+            "row sums, backward not stretched", row_sums, lambda dx, g, *_: g[..., None]
+        ),
+        with_backward(
+            "tanh, backward with an axis more", tanh, lambda dx, *_: dx[None]
+        ),
+    ],
+    "missing-gradient": [
+        with_backward("tanh, backward None", tanh, lambda *_: None),
+    ],
+    "nan-passes": [
+        with_backward("tanh, NaN in one entry", tanh, with_nan),
+        with_backward("tanh, NaN in all", tanh, lambda dx, *_: dx * np.nan),
+    ],
+    "absolute": [
+        with_backward("1e-6 x^3, backward 2 times", scaled(1e-6), lambda dx, *_: 2 * dx)
+    ],
+}
+
+
+@shape("a slope for each entry")
+def for_each_entry(my, rng):
+    x, c = rng.normal(size=(3, 5)), rng.normal(size=3)
+    row = named("sum of rows", lambda x: x.sum(-1))
+    my.shape(my.numeric_gradient(row, x, c), (3, 5), "ij")
+
+
+@numbers("of x^3 at 2 with h = 1/2, exactly: 12.25")
+def of_a_cube(my, rng):
+    cube, x = named("x^3", lambda x: x**3), np.array([2.0])
+    wrong = [
+        ("one-sided", "the slope from x to x + h", [(2.5**3 - 8) * 2]),
+        ("one-sided", "the slope from x - h to x", [(8 - 1.5**3) * 2]),
+        ("step", "half the slope from x to x + h", [2.5**3 - 8]),
+        ("step", "twice the slope from x - h to x + h", [24.5]),
+        ("step", "the slope from x - h/2 to x + h/2", [(2.25**3 - 1.75**3) * 2]),
+        ("cotangent", "the slope without c", [12.25 / 3]),
+    ]
+    for c in (1.0, 3.0):
+        at_c = [(tag, what, c * np.array(array)) for tag, what, array in wrong]
+        found = my.numeric_gradient(cube, x, np.array([c]), 0.5)
+        my.equal(found, [12.25 * c], "i", at_c)
+
+
+@values("numeric slopes of softmax, tanh and sums")
+def of_three(my, rng):
+    x = rng.normal(size=(3, 5))
+    for op in (softmax, tanh, row_sums):
+        y, backward = op(x)
+        c = rng.normal(size=y.shape)
+        f = named(op.__name__, lambda x, op=op: op(x)[0])
+        ones = backward(np.ones(y.shape))
+        wrong = [("cotangent", "the slopes for a c of ones", ones)]
+        found = my.numeric_gradient(f, x, c)
+        my.equal(found, backward(c), "ij", wrong, rtol=1e-6, atol=1e-7)
+
+
+@laws("the gradient from above is drawn at random")
+def at_random(my, rng):
+    handed = []
+
+    def spy(x):
+        y, backward = tanh(x)
+        return y, lambda g: handed.append(np.array(g)) or backward(g)
+
+    my.is_right(named("tanh", spy), rng.normal(size=(3, 5)), np.random.default_rng(1))
+    my.holds(handed, "no-backward", "expected a call of backward(g)", "found none")
+    low, high = handed[0].min(), handed[0].max()
+    my.holds(
+        low < high,
+        "constant-cotangent",
+        "expected a g whose entries differ",
+        f"found backward called with {low:g} in every entry",
+    )
+
+
+@laws("what is right is accepted")
+def right_ones(my, rng):
+    for op in (softmax, tanh, row_sums, scaled(1.0)):
+        accept(my, rng, op, "refuses-right")
+
+
+@laws("what is wrong is refused")
+def wrong_ones(my, rng):
+    for tag in ("constant-cotangent", "factor", "one-entry", "loose"):
+        refuse(my, rng, tag)
+
+
+@edges("no gradient, another shape, NaN")
+def no_gradient(my, rng):
+    for tag in ("missing-gradient", "shape", "nan-passes"):
+        refuse(my, rng, tag)
+
+
+@edges("gradients of the size of 1e-6, and of 1e6")
+def sizes(my, rng):
+    refuse(my, rng, "absolute")
+    for k in (1e-6, 1e6):
+        accept(my, rng, scaled(k), "absolute")
+
+
+def accept(my, rng, op, tag):
+    """Fail unless is_right is True, three times."""
+    for _ in range(3):
+        my.holds(
+            answer(my, rng, op),
+            tag,
+            f"expected True of {op.__name__}, whose backward is right",
+            "found False",
+        )
+
+
+def refuse(my, rng, tag):
+    """Fail unless is_right is False of all the ops that are wrong in this way."""
+    for op in WRONG[tag]:
+        for _ in range(3):
+            text = f"expected False of {op.__name__}"
+            my.holds(not answer(my, rng, op), tag, text, "found True")
+
+
+def answer(my, rng, op):
+    found = my.is_right(op, rng.normal(size=(3, 5)), rng)
+    kind = type(found).__name__
+    true_or_false = isinstance(found, (bool, np.bool_))
+    my.holds(true_or_false, "type", "expected True or False", f"found {kind}")
+    return found

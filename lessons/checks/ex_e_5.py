@@ -1,0 +1,159 @@
+"""What a right answer to E.5 does: the certificates are verified by differences."""
+
+import numpy as np
+
+from lessons.classroom.staircase import laws, shape, values
+from lessons.solutions import ex_e_5 as zoo
+
+# the operations as they were given, whatever became of them in the learner's file
+NAMES = (
+    "tanh absolute product matmul add_bias row_mean pick softmax log_sum_exp "
+    "standardise"
+).split()
+
+
+def differences(op, inputs, g, h=1e-5):
+    """(by the backward, by differences) for each input that is not of integers."""
+    _, backward = op(*inputs)
+    found = []
+    for k, (x, yours) in enumerate(zip(inputs, backward(g))):
+        if x.dtype.kind != "f":
+            continue
+        numeric = np.empty_like(x)
+        for i in np.ndindex(x.shape):
+            up, down = x.copy(), x.copy()
+            up[i] += h
+            down[i] -= h
+            ends = (op(*inputs[:k], moved, *inputs[k + 1 :])[0] for moved in (up, down))
+            numeric[i] = (g * np.subtract(*ends)).sum() / (2 * h)
+        found.append((yours, numeric))
+    return found
+
+
+def gap(pairs):
+    """The largest difference, relative to the largest entry; 1 for another shape."""
+    worst = 0.0
+    for yours, numeric in pairs:
+        size = np.abs(numeric).max(initial=0)
+        if np.shape(yours) != numeric.shape:
+            return 1.0
+        worst = max(worst, np.abs(yours - numeric).max(initial=0) / max(size, 1e-6))
+    return worst
+
+
+def wrong_ones():
+    """The names of those that are wrong on inputs without any regularity."""
+    rng = np.random.default_rng(0)
+    x, b = rng.normal(size=(3, 5)), rng.normal(size=(5, 5))
+    samples = dict.fromkeys(NAMES, (x,))
+    samples |= {
+        "product": (x, rng.normal(size=(3, 5))),
+        "matmul": (x, b),
+        "add_bias": (rng.normal(size=(2, 3, 5)), b[0]),
+        "pick": (x, np.array([0, 2, 2])),
+    }
+    found = set()
+    for name, inputs in samples.items():
+        op = getattr(zoo, name)
+        g = rng.normal(size=op(*inputs)[0].shape)
+        if gap(differences(op, inputs, g)) > 1e-3:
+            found.add(name)
+    return found
+
+
+def certificate(my, function, name):
+    """(pairs, text) for what the learner hands in, once it can be used at all."""
+    found = function(name)
+    pair = isinstance(found, (tuple, list)) and len(found) == 2
+    pair = pair and isinstance(found[0], (tuple, list))
+    kinds = type(found).__name__
+    if isinstance(found, (tuple, list)):
+        kinds = f"({', '.join(type(each).__name__ for each in found)})"
+    text = "expected (inputs, g), of which the first is a tuple of arrays"
+    my.holds(pair, "not-accepted", text, f"found {kinds}")
+    inputs = [_as_array(x) for x in found[0]]
+    g, op = np.asarray(found[1], float), getattr(zoo, name)
+    try:
+        y = np.asarray(op(*inputs)[0])
+        usable, why = y.shape == g.shape, f"y has shape {y.shape}, g {g.shape}"
+        if usable and not (np.isfinite(y).all() and np.isfinite(g).all()):
+            usable, why = False, "numbers that are not finite"
+        pairs = differences(op, inputs, g) if usable else []
+        if pairs and not all(np.isfinite(n).all() for _, n in pairs):
+            usable, why = False, "no derivative there"
+    except Exception as error:
+        usable, why, pairs = False, f"{type(error).__name__}: {error}", []
+    my.holds(
+        usable and pairs,
+        "not-accepted",
+        f"expected inputs that {name} takes, and a g like its output",
+        f"found {why}",
+    )
+    shapes = ", ".join(str(x.shape) for x in inputs)
+    return pairs, f"{name} at inputs of shape {shapes}"
+
+
+def _as_array(x):
+    """Floats, or the integers of an index."""
+    x = np.asarray(x)
+    return x.copy() if x.dtype.kind == "i" and x.ndim == 1 else x.astype(float)
+
+
+@shape("a set of names")
+def a_set(my, rng):
+    found = my.guilty()
+    strange = [n for n in found if n not in NAMES]
+    my.holds(
+        isinstance(found, (set, frozenset, list, tuple)) and not strange,
+        "not-accepted",
+        f"expected a set with names among {', '.join(NAMES)}",
+        f"found {', '.join(map(str, strange[:3])) or type(found).__name__}",
+    )
+
+
+@values("who is guilty, and who is not")
+def who(my, rng):
+    found, wrong = set(my.guilty()), wrong_ones()
+    innocent = sorted(found - wrong)
+    my.holds(
+        not innocent,
+        "accuses-right",
+        "expected only operations whose backward is wrong",
+        f"found {', '.join(innocent[:1])}, whose backward differences agree with",
+    )
+    my.holds(
+        found == wrong,
+        "missed",
+        f"expected {len(wrong)} names",
+        f"found {len(found)}, all of them guilty",
+    )
+
+
+@laws("witnesses: the backward is wrong there")
+def witnesses(my, rng):
+    for name in sorted(wrong_ones()):
+        pairs, where = certificate(my, my.witness, name)
+        my.holds(
+            gap(pairs) > 0.01,
+            "no-witness",
+            f"expected a gradient that is wrong by 1%: {where}",
+            f"found gradients that agree with differences to {gap(pairs):.1g}",
+        )
+
+
+@laws("alibis: the backward is right there, and not 0")
+def alibis(my, rng):
+    for name in sorted(wrong_ones()):
+        pairs, where = certificate(my, my.alibi, name)
+        my.holds(
+            gap(pairs) < 1e-4,
+            "no-alibi",
+            f"expected gradients that agree with differences: {where}",
+            f"found one that is off by {100 * gap(pairs):.3g}% of the largest entry",
+        )
+        my.holds(
+            any(np.abs(numeric).max() > 1e-6 for _, numeric in pairs),
+            "all-zero",
+            f"expected a gradient that is not 0: {where}",
+            "found 0 in every entry",
+        )

@@ -1,0 +1,242 @@
+"""What a right answer to E.6 does."""
+
+import numpy as np
+
+from lessons.classroom.failure import CheckFailed
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+from minigrad.ops.recurrent import gru as engine
+
+NAMES = ["xs", "h0", "W_ih", "W_hh", "b_ih", "b_hh"]
+TAU = 1e-30  # an imaginary step so small that its square is nothing
+
+
+def draw(rng, T=3, B=2, I=7, H=5):  # noqa: E741
+    sizes = (T, B, I), (B, H), (3 * H, I), (3 * H, H), (3 * H,), (3 * H,)
+    return [rng.normal(size=size) for size in sizes]
+
+
+def sigmoid(a):
+    return 1 / (1 + np.exp(-a))
+
+
+def slope(a):
+    """Of the sigmoid."""
+    return sigmoid(a + 1j * TAU).imag / TAU
+
+
+def by_imaginary_steps(dh, a_r, a_z, a_n, m, h):
+    """da_r, da_z, da_n, dm and direct, each by moving that one alone."""
+    constant = sigmoid(a_r) * m
+
+    def new_state(a_r, a_z, a_n, m, h):
+        n, z = np.tanh(a_n + sigmoid(a_r) * m - constant + 0j), sigmoid(a_z)
+        return (1 - z) * n + z * h
+
+    at = a_r, a_z, a_n, m, h
+    for k in range(5):
+        moved = [x + 1j * TAU * (i == k) for i, x in enumerate(at)]
+        yield dh * new_state(*moved).imag / TAU
+
+
+def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
+    """Fail unless the slopes of a cell are right; a_n is the sum inside the tanh."""
+    r, z, n = sigmoid(a_r), sigmoid(a_z), np.tanh(a_n)
+    d_r, d_z, d_n, dm, direct = right = list(
+        by_imaginary_steps(dh, a_r, a_z, a_n, m, h)
+    )
+    wrong = {
+        "da_r": [
+            ("no-slope", "da_n m, without the slope of the sigmoid", d_n * m),
+            (
+                "slope-of-input",
+                "da_n m a (1 - a), of the a inside",
+                d_n * m * a_r * (1 - a_r),
+            ),
+            ("m-forgotten", "da_n r (1 - r), without m", d_n * slope(a_r)),
+        ],
+        "da_z": [
+            ("z-sees-n-alone", "dh (-n) z (1 - z), of n alone", -dh * n * slope(a_z)),
+            ("z-sees-h-alone", "dh h z (1 - z), of h alone", dh * h * slope(a_z)),
+            ("no-slope", "dh (h - n), without the slope of the sigmoid", dh * (h - n)),
+        ],
+        "da_n": [
+            ("gates-exchanged", "dh z (1 - n^2), with z for 1 - z", d_n * z / (1 - z)),
+            ("no-slope", "dh (1 - z), without the slope of tanh", dh * (1 - z)),
+            (
+                "slope-of-input",
+                "dh (1 - z)(1 - a^2), of the a inside",
+                dh * (1 - z) * (1 - a_n**2),
+            ),
+        ],
+        "dm": [("reset-forgotten", "da_n, without r", d_n)],
+        "direct": [("gates-exchanged", "dh (1 - z), with 1 - z for z", dh * (1 - z))],
+    }
+    names = "da_r", "da_z", "da_n", "dm", "direct"
+    found = dict(zip(names, my.slopes(dh, h, r, z, m, n)))
+    right = dict(zip(names, right))
+    for name in ("da_n", "da_z", "dm", "da_r", "direct"):  # da_r follows from da_n
+        known = [(tag, f"{name} = {what}", wr) for tag, what, wr in wrong[name]]
+        try:
+            my.equal(found[name], right[name], "bh", known)
+        except CheckFailed as failure:
+            raise CheckFailed(failure.tag, f"{name}, of", *failure.lines) from None
+
+
+def one_step(x, h, weights, dh):
+    """By the engine, row by row: h', dx, dh and (da, db), what the two biases get."""
+    rows = []
+    for k in range(len(h)):
+        (hs, _), backward = engine.raw(x[k : k + 1, None], h[k : k + 1], *weights)
+        g = dh[k][None, None], np.zeros((1, h.shape[1]))
+        dx, d_old, _, _, da, db = backward(list(g), (True,) * 6)[:6]
+        rows.append((hs[0, -1], dx[0, 0], d_old[0], da, db))
+    return [np.array(column) for column in zip(*rows)]
+
+
+def chain(arguments, g, last=False, cut=None, forwards=False):
+    """All six gradients through time, as sums over steps, and mistakes on request.
+
+    last   of the states, the last alone has a gradient
+    cut    what does not come back from a step: "all", "direct" or "weights"
+    forwards   from the first step to the last
+    """
+    xs, h0, *weights = arguments
+    states = [h0]
+    for x in xs:
+        states.append(one_step(x, states[-1], weights, 0 * h0)[0])
+    dh, parts = np.zeros_like(h0), []
+    for t in sorted(range(len(xs)), reverse=not forwards):
+        dh = dh + g[t] * (not last or t == len(xs) - 1)
+        _, dx, back, da, db = one_step(xs[t], states[t], weights, dh)
+        through = db @ weights[1]
+        parts.append((dx, da, db, xs[t], states[t], states[t + 1]))
+        dh = {"all": 0 * back, "direct": through, "weights": back - through}.get(
+            cut, back
+        )
+    return dh if cut != "all" else back, parts if forwards else parts[::-1]
+
+
+def gathered(dh, parts, of=slice(None), state=4):
+    """The six gradients; those of the weights from the steps ``of``."""
+    dW_ih = sum(da.T @ x for _, da, _, x, *_ in parts[of])
+    dW_hh = sum(part[2].T @ part[state] for part in parts[of])
+    db_ih, db_hh = (sum(part[k].sum(0) for part in parts[of]) for k in (1, 2))
+    dxs = np.array([part[0] for part in parts])
+    return dict(zip(NAMES, (dxs, dh, dW_ih, dW_hh, db_ih, db_hh)))
+
+
+MISTAKES = [
+    (
+        "one-step",
+        "gradients of which none came back from the step after",
+        {"cut": "all"},
+        {},
+    ),
+    ("last-output-alone", "the gradient for the last state alone", {"last": True}, {}),
+    ("no-direct-path", "what comes without the path of z h", {"cut": "direct"}, {}),
+    (
+        "direct-path-alone",
+        "what comes by the path of z h alone",
+        {"cut": "weights"},
+        {},
+    ),
+    ("wrong-order", "gradients of a loop from first to last", {"forwards": True}, {}),
+    ("first-step-alone", "the part of the first step", {}, {"of": slice(0, 1)}),
+    ("last-step-alone", "the part of the last step", {}, {"of": slice(-1, None)}),
+    ("state-after", "sums with the state after each step", {}, {"state": 5}),
+]
+
+
+def known_mistakes(arguments):
+    """Wrong gradients by the input that they are of, where they differ at all."""
+    probe = np.random.default_rng(1).normal(
+        size=(len(arguments[0]), *arguments[1].shape)
+    )
+    right = gathered(*chain(arguments, probe))
+    found = {name: [] for name in NAMES}
+    for tag, what, how, which in MISTAKES:
+        wrong = gathered(*chain(arguments, probe, **how), **which)
+        for name in NAMES:
+            if not np.allclose(wrong[name], right[name]):
+                again = _again(arguments, how, which, name)
+                found[name].append((tag, what, again))
+    return found
+
+
+def _again(arguments, how, which, name):
+    return lambda g: gathered(*chain(arguments, g, **how), **which)[name]
+
+
+def check_gradients(my, arguments):
+    H = arguments[1].shape[1]
+    gates = {"r": np.s_[:H], "z": np.s_[H : 2 * H], "n": np.s_[2 * H :]}
+    my.gradients(
+        my.gru,
+        arguments,
+        NAMES,
+        variants=known_mistakes(arguments),
+        blocks={name: gates for name in NAMES[2:]},
+    )
+
+
+@shape("five parts of a step, and a gradient for each input")
+def of_each(my, rng):
+    parts = [rng.normal(size=(2, 7)) for _ in range(6)]
+    for found in my.slopes(*parts):
+        my.shape(found, (2, 7), "bh")
+    arguments = draw(rng)
+    hs, backward = my.gru(*arguments)
+    for found, x in zip(backward(rng.normal(size=hs.shape)), arguments):
+        my.shape(found, x.shape)
+
+
+@numbers("open by half: a_r = a_z = 0, h = 4, m = 8, nothing new")
+def half_open(my, rng):
+    """r = z = 1/2, n = 0: da_n = 1/2, da_z = 4/4, dm = 1/4, da_r = 8/8, direct 1/2."""
+    one = np.ones((1, 1))
+    compare_slopes(my, one, 0 * one, 0 * one, 0 * one, 8 * one, 4 * one)
+    found = my.slopes(one, 4 * one, one / 2, one / 2, 8 * one, 0 * one)
+    for each, want in zip(found, (1.0, 1.0, 0.5, 0.25, 0.5)):
+        my.equal(each, [[want]], "bh")
+
+
+@values("the slopes of a step")
+def of_a_step(my, rng):
+    compare_slopes(my, *rng.normal(size=(6, 3, 7)))
+
+
+@laws("an open z remembers: all gradients of the states reach h0")
+def remembers(my, rng):
+    arguments = draw(rng, T=5)
+    arguments[4][5:10] = 60.0  # z is 1, to the last digit
+    hs, backward = my.gru(*arguments)
+    g = rng.normal(size=hs.shape)
+    wrong = [
+        ("one-step", "the g of the first state alone", g[0]),
+        ("last-output-alone", "the g of the last state alone", g[-1]),
+        ("no-direct-path", "0, as if nothing came by z h", 0 * g[0]),
+    ]
+    my.equal(backward(g)[1], sum(g), "bh", wrong)
+
+
+@gradients("of one step")
+def of_one_step(my, rng):
+    check_gradients(my, draw(rng, T=1, I=3))
+
+
+@gradients("of three steps")
+def of_three_steps(my, rng):
+    check_gradients(my, draw(rng, B=7, I=5, H=2))
+
+
+@edges("a backward may run twice, and gates may be shut or saturated")
+def twice(my, rng):
+    arguments = draw(rng, T=4, B=3)
+    arguments[4][:5] = -500.0  # r is 0
+    arguments[4][10:] = 40.0  # n is 1
+    hs, backward = my.gru(*arguments)
+    g = rng.normal(size=hs.shape)
+    want = gathered(*chain(arguments, g))
+    for _ in range(2):
+        for found, name in zip(backward(g), NAMES):
+            my.equal(found, want[name], None, rtol=1e-7)

@@ -1,0 +1,193 @@
+"""What a right answer to E.7 does."""
+
+import math
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+
+def by_loop(x, mask):
+    """Weights and lse, of lists of the allowed scores."""
+    y, lse = np.zeros(x.shape), np.full(x.shape[:-1], -np.inf)
+    for row in np.ndindex(lse.shape):
+        allowed = [j for j in range(x.shape[-1]) if mask[row][j]]
+        if allowed:
+            top = max(x[row][j] for j in allowed)
+            total = sum(math.exp(x[row][j] - top) for j in allowed)
+            lse[row] = top + math.log(total)
+            for j in allowed:
+                y[row][j] = math.exp(x[row][j] - top) / total
+    return y, lse
+
+
+def a_mask(rng, shape):
+    """A random mask that allows something in every row, and not everything."""
+    mask = rng.random(shape) < 0.6
+    first = np.arange(mask[..., 0].size).reshape(shape[:-1]) % shape[-1]
+    np.put_along_axis(mask, first[..., None], True, -1)
+    np.put_along_axis(mask, (first[..., None] + 1) % shape[-1], False, -1)
+    return mask
+
+
+def mistakes(x, mask):
+    """Wrong weights, by name."""
+    everywhere = np.ones_like(mask)
+    full, other = by_loop(x, everywhere)[0], by_loop(x, ~mask)[0]
+    return [
+        ("complement", "the softmax over the keys that are not allowed", other),
+        ("mask-leak", "the softmax over all keys, allowed or not", full),
+        (
+            "not-renormalised",
+            "the softmax over all keys, set to 0 where masked",
+            np.where(mask, full, 0.0),
+        ),
+    ]
+
+
+@shape("weights like the scores, one lse for each row")
+def like_the_scores(my, rng):
+    x = rng.normal(size=(3, 5, 7))
+    mask = a_mask(rng, x.shape)
+    y, backward = my.masked_softmax(x, mask)
+    my.shape(y, x.shape, "BLS")
+    my.shape(backward(rng.normal(size=x.shape)), x.shape, "BLS")
+    lse, backward = my.masked_lse(x, mask)
+    my.shape(lse, x.shape[:-1], "BL")
+    my.shape(backward(rng.normal(size=lse.shape)), x.shape, "BLS")
+
+
+@numbers("scores ln 1, ln 3, ln 5, the last one masked")
+def one_and_three(my, rng):
+    x, mask = np.log([1.0, 3.0, 5.0]), np.array([True, True, False])
+    my.equal(my.masked_softmax(x, mask)[0], [0.25, 0.75, 0.0], "j", mistakes(x, mask))
+    everything = [("mask-leak", "the log of a sum over all keys", math.log(9))]
+    my.equal(my.masked_lse(x, mask)[0], math.log(4), "", everything)
+
+
+@values("weights and lse, against a loop")
+def against_a_loop(my, rng):
+    x = rng.normal(size=(3, 5, 7))
+    mask = a_mask(rng, x.shape)
+    y, lse = by_loop(x, mask)
+    found = my.masked_softmax(x, mask)[0]
+    my.equal(found, y, "BLS", mistakes(x, mask))
+    my.holds(
+        not found[~mask].any(),
+        "mask-leak",
+        "expected a weight of exactly 0 wherever the mask is False",
+        f"found up to {np.abs(found[~mask]).max(initial=0):.3g}",
+    )
+    wrong = [
+        ("mask-leak", "the log of a sum over all keys", np.log(np.exp(x).sum(-1))),
+        ("complement", "the log of a sum over what is masked", by_loop(x, ~mask)[1]),
+    ]
+    my.equal(my.masked_lse(x, mask)[0], lse, "BL", wrong)
+
+
+@laws("what is masked has no influence")
+def no_influence(my, rng):
+    x = rng.normal(size=(5, 7))
+    mask = a_mask(rng, x.shape)
+    y, lse = by_loop(x, mask)
+    for score, tag in ((1e4, "masked-maximum"), (-1e4, "mask-leak")):
+        changed = np.where(mask, x, score)
+        emptied = [(tag, "0 in every row with such a score", np.zeros_like(y))]
+        with np.errstate(all="ignore"):
+            whole = np.where(mask, np.exp(x - score), 0.0)
+            emptied.append(
+                (
+                    tag,
+                    "exp(x - the largest of all) / its sum",
+                    whole / whole.sum(-1, keepdims=True),
+                )
+            )
+        my.equal(my.masked_softmax(changed, mask)[0], y, "LS", emptied)
+        my.equal(my.masked_lse(changed, mask)[0], lse, "L")
+
+
+@gradients("softmax over the allowed keys")
+def of_softmax(my, rng):
+    x = rng.normal(size=(3, 5))
+    mask = a_mask(rng, x.shape)
+    y = by_loop(x, mask)[0]
+
+    def masked_softmax(x):
+        return my.masked_softmax(x, mask)
+
+    def leaking(g):
+        centred = g - (g * y).sum(-1, keepdims=True)
+        return np.where(mask, y, 1 / x.shape[-1]) * centred
+
+    wrong = [("mask-leak", "weights of 1/n where masked, in the backward", leaking)]
+    my.gradients(masked_softmax, [x], variants={"x": wrong})
+
+
+@gradients("lse over the allowed keys")
+def of_lse(my, rng):
+    x = rng.normal(size=(3, 5))
+    mask = a_mask(rng, x.shape)
+    full = by_loop(x, np.ones_like(mask))[0]
+
+    def masked_lse(x):
+        return my.masked_lse(x, mask)
+
+    def alike(g):
+        return np.where(mask, g[..., None], 0.0)
+
+    def over_all(g):
+        return full * g[..., None]
+
+    wrong = [
+        ("mask-leak", "g times the softmax over all keys", over_all),
+        ("wrong-slope", "g for every key that is allowed", alike),
+        ("wrong-slope", "g for every key", lambda g: np.tile(g[..., None], 5)),
+        ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
+    ]
+    my.gradients(masked_lse, [x], variants={"x": wrong})
+
+
+@edges("a row with nothing allowed")
+def nothing_allowed(my, rng):
+    x, mask = rng.normal(size=(3, 5)), np.ones((3, 5), bool)
+    mask[1] = False
+    y, lse = by_loop(x, mask)
+    found, backward = my.masked_softmax(x, mask)
+    uniform = np.where(mask, y, 1 / 5)
+    everything = np.where(mask, y, by_loop(x, np.ones_like(mask))[0])
+    wrong = [
+        ("sentinel", "equal weights, 1 / n, in a row with nothing allowed", uniform),
+        ("sentinel", "in such a row, the softmax over all of it", everything),
+    ]
+    my.equal(found, y, "LS", wrong)
+    g = rng.normal(size=x.shape)
+    dx = backward(g)
+    my.equal(dx[1], np.zeros(5), "S")
+    my.holds(np.isfinite(dx).all(), "nan", "expected finite gradients", "found others")
+    found, backward = my.masked_lse(x, mask)
+    my.holds(
+        not np.isnan(found).any(),
+        "nan",
+        "expected -inf, the log of an empty sum",
+        "found NaN",
+    )
+    my.equal(found, lse, "L")
+    my.equal(backward(np.ones(3))[1], np.zeros(5), "S")
+
+
+@edges("NaN, infinity and scores of 1e4")
+def nan_and_large(my, rng):
+    x = np.array([[1e4, -1e4, 0.0], [np.nan, 1.0, np.inf], [0.0, 0.0, -np.inf]])
+    mask = np.array([[True, True, True], [False, True, False], [True, True, False]])
+    y, backward = my.masked_softmax(x, mask)
+    want = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]])
+    my.holds(
+        np.isfinite(y[1]).all(),
+        "masked-nan",
+        "expected weights 0, 1, 0 for the scores nan, 1, inf with only 1 allowed",
+        f"found {', '.join(f'{w:.4g}' for w in y[1])}",
+    )
+    my.equal(y, want, "LS")
+    dx = backward(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 3.0, 7.0]]))
+    my.equal(dx, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]], "LS")
+    my.equal(my.masked_lse(x, mask)[0], [1e4, 1.0, math.log(2)], "L")

@@ -1,0 +1,247 @@
+"""What a right answer to E.9 does."""
+
+import math
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, numbers, shape, values
+
+T, W, S, D = 3, 5, 17, 3
+
+
+def draw(rng):
+    """align (T, W), position (T, W) and p (T,): windows of five keys around p."""
+    p = rng.uniform(4, 12, T)
+    first = np.floor(p).astype(int) - 2
+    return rng.random((T, W)), first[:, None] + np.arange(W), p
+
+
+def bell(s, p, sigma):
+    return math.exp(-((s - p) ** 2) / (2 * sigma**2))
+
+
+def weights(align, position, p, sigma):
+    rows = zip(align, position, p)
+    return np.array(
+        [[a * bell(s, c, sigma) for a, s in zip(row, keys)] for row, keys, c in rows]
+    )
+
+
+def d_centre(g, align, position, p, D=D):
+    """dL/dp by differences of the definition, from five points: right to 1e-11."""
+
+    def loss(p):
+        return (g * weights(align, position, p, D / 2)).sum(1)
+
+    h = 1e-3
+    return (8 * (loss(p + h) - loss(p - h)) - (loss(p + 2 * h) - loss(p - 2 * h))) / (
+        12 * h
+    )
+
+
+def of_p(align, position, p):
+    """Wrong gradients for p, by name."""
+    distance = position - p[:, None]
+    ones = np.ones_like(align)
+
+    def alone(g):
+        only = np.zeros_like(g)
+        only[:, 0] = g[:, 0]
+        return d_centre(only, align, position, p)
+
+    def sums(of):
+        return lambda g: of(g).sum(1)
+
+    a = weights(align, position, p, D / 2)
+    return [
+        (
+            "no-variance",
+            "sum g a (s - p), without 1 / sigma^2",
+            lambda g: d_centre(g, align, position, p) * D**2 / 4,
+        ),
+        (
+            "sigma",
+            "sum g a (s - p) / D^2",
+            lambda g: d_centre(g, align, position, p) / 4,
+        ),
+        (
+            "bell-alone",
+            "the gradient for weights of the bell alone, without align",
+            lambda g: d_centre(g, ones, position, p),
+        ),
+        ("no-distance", "sum g a", sums(lambda g: g * a)),
+        ("no-distance", "sum g a / sigma^2", sums(lambda g: g * a * 4 / D**2)),
+        (
+            "no-distance",
+            "sum g a |s - p| / sigma^2",
+            sums(lambda g: g * a * np.abs(distance) * 4 / D**2),
+        ),
+        ("unbroadcast", "the term of the first key of each window alone", alone),
+    ]
+
+
+@shape("weights for each window, a centre for each query")
+def for_each(my, rng):
+    align, position, p = draw(rng)
+    a, backward = my.gaussian(align, position, p, D)
+    my.shape(a, (T, W), "tw")
+    d_align, d_p = backward(rng.normal(size=(T, W)))
+    my.shape(d_align, (T, W), "tw")
+    my.shape(d_p, (T,), "t")
+    my.shape(my.centre(*parts(rng), S)[0], (T,), "t")
+
+
+def parts(rng, d=7, k=11):
+    return rng.normal(size=(T, d)), rng.normal(size=(k, d)) / 3, rng.normal(size=k)
+
+
+@numbers("a window of 1, 2, 3 around 2, with D = 2")
+def around_two(my, rng):
+    """sigma = 1: the bell is e^-1/2, 1, e^-1/2; weights pull by their distance."""
+    align, position = np.ones((1, 3)), np.array([[1, 2, 3]])
+    p, side = np.array([2.0]), math.exp(-1 / 2)
+    a, backward = my.gaussian(align, position, p, 2)
+    wrong = [
+        ("sigma", "the bell with sigma = D", [[math.exp(-1 / 8), 1, math.exp(-1 / 8)]]),
+        ("sigma", "exp(-(s - p)^2 / sigma^2)", [[math.exp(-1), 1, math.exp(-1)]]),
+        ("sigma", "exp(-(s - p)^2 / D^2)", [[math.exp(-1 / 4), 1, math.exp(-1 / 4)]]),
+    ]
+    my.equal(a, [[side, 1.0, side]], "tw", wrong)
+
+
+@values("weights and centres, against loops")
+def against_loops(my, rng):
+    align, position, p = draw(rng)
+    wrong = [
+        ("sigma", f"the bell with sigma = {name}", weights(align, position, p, sigma))
+        for name, sigma in (("D", D), ("D / 4", D / 4), ("sqrt(D)", math.sqrt(D)))
+    ]
+    wrong.append(
+        ("sigma", "exp(-(s - p)^2 / sigma^2)", weights(align, position, p, D / 8**0.5))
+    )
+    a = my.gaussian(align, position, p, D)[0]
+    my.equal(a, weights(align, position, p, D / 2), "tw", wrong)
+    q, matrix, v = parts(rng)
+    want = []
+    for row in q:
+        inside = [math.tanh(sum(w * x for w, x in zip(line, row))) for line in matrix]
+        z = sum(a * b for a, b in zip(inside, v))
+        want.append(S / (1 + math.exp(-z)))
+    share = [("no-length", "the sigmoid alone, between 0 and 1", np.array(want) / S)]
+    my.equal(my.centre(q, matrix, v, S)[0], np.array(want), "t", share)
+
+
+@gradients("of the bell")
+def of_the_bell(my, rng):
+    align, position, p = draw(rng)
+
+    def gaussian(align, p):
+        a, backward = my.gaussian(align, position, p, D)
+        return a, backward
+
+    a = weights(align, position, p, D / 2)
+    own = ("own-weight", "g a, with the weight where the bell belongs", lambda g: g * a)
+    known = {"align": [own], "p": of_p(align, position, p)}
+    my.gradients(gaussian, [align, p], variants=known)
+
+
+@gradients("of the centre")
+def of_the_centre(my, rng):
+    q, matrix, v = parts(rng)
+
+    def centre(q, W, v):
+        return my.centre(q, W, v, S)
+
+    t = np.tanh(q @ matrix.T)
+    y = 1 / (1 + np.exp(-(t @ v)))
+
+    def from_slopes(outer, inner):
+        """The three gradients, with other slopes of sigmoid and tanh."""
+
+        def all_three(g):
+            dz = [x * s for x, s in zip(g, outer)]
+            dt = np.array(
+                [[d * b * s for b, s in zip(v, row)] for d, row in zip(dz, inner)]
+            )
+            dq = sum(dt[:, [i]] * matrix[i] for i in range(len(v)))
+            dW = sum(np.outer(dt[n], q[n]) for n in range(T))
+            return dq, dW, sum(d * row for d, row in zip(dz, t))
+
+        return all_three
+
+    tanh_slope = 1 - t * t
+    known = [
+        ("no-length", "the gradient without the factor S", y * (1 - y), tanh_slope),
+        (
+            "no-slope",
+            "the gradient without the slope of the sigmoid",
+            S + 0 * y,
+            tanh_slope,
+        ),
+        ("no-slope", "the gradient without that and without S", 1 + 0 * y, tanh_slope),
+        (
+            "no-slope",
+            "the gradient without the slope of tanh",
+            S * y * (1 - y),
+            1 + 0 * t,
+        ),
+        ("no-slope", "the gradient without either slope", S + 0 * y, 1 + 0 * t),
+    ]
+    wrong = {"q": [], "W": [], "v": []}
+    for tag, what, outer, inner in known:
+        for place, name in enumerate(wrong):
+            if name == "v" and "tanh" in what:
+                continue  # v comes after tanh: its gradient is right
+            make = from_slopes(outer, inner)
+            wrong[name].append((tag, what, _one(make, place)))
+    my.gradients(centre, [q, matrix, v], variants=wrong)
+
+
+def _one(make, place):
+    return lambda g: make(g)[place]
+
+
+@gradients("the pull of a context goes to the keys that would help")
+def the_pull(my, rng):
+    align, position, p = draw(rng)
+    H, g = rng.normal(size=(S, 7)), rng.normal(size=(T, 7))
+
+    def by_key(keys):
+        return np.array([[sum(g[t] * H[s]) for s in row] for t, row in enumerate(keys)])
+
+    want = d_centre(by_key(position), align, position, p)
+    places = np.tile(np.arange(W), (T, 1))
+    first = d_centre(by_key(places), align, position, p)
+    wrong = [
+        ("keys-by-place", "the pull of the keys 0, 1, …, whatever the window", first),
+    ]
+    my.equal(my.pull(g, align, H, position, p, D), want, "t", wrong, rtol=1e-7)
+    # -g of one key: lowering L means more of that key, so p has to go there
+    for place, side in ((0, "left"), (W - 1, "right")):
+        g = np.zeros((T, W))
+        g[:, place] = -1.0
+        d_p = my.gaussian(align, position, p, D)[1](g)[1]
+        away = -d_p * (position[:, place] - p)
+        my.holds(
+            (away > 0).all(),
+            "scale:-1",
+            f"expected -dL/dp to point to the key on the {side}, which would lower L",
+            f"found dL/dp = {', '.join(f'{x:.3g}' for x in d_p)}",
+        )
+
+
+@edges("a key at the centre, and one key far off")
+def at_the_centre(my, rng):
+    align, position = np.ones((2, 1)), np.array([[2], [40]])
+    p = np.array([2.0, 2.0])
+    a, backward = my.gaussian(align, position, p, 2)
+    my.equal(a[0], [1.0], "w")
+    d_align, d_p = backward(np.ones((2, 1)))
+    my.holds(
+        d_p[0] == 0 and abs(d_p[1]) < 1e-200,
+        "no-distance",
+        "expected no pull from a key at the centre, nor from one 38 away",
+        f"found {d_p[0]:.3g} and {d_p[1]:.3g}",
+    )
+    p = my.centre(np.zeros((1, 7)), np.ones((5, 7)), np.ones(5), S)[0]
+    my.equal(p, [S / 2], "t")

@@ -1,0 +1,1 @@
+"""What runs the course: the command line, the checks, the learner's journal."""

@@ -1,0 +1,145 @@
+"""Which known mistake is a wrong answer equal to?
+
+The bank of hypotheses is the engine's (``minigrad.checking.hypotheses``), for values as
+for gradients. Each is a measured identity that holds to 1e-6: "yours equals numeric
+with its last two axes swapped". An exercise adds its own as variants, which are tried
+first: (tag, sentence, array or function that returns one). Where nothing holds the tag
+is "unknown", and nothing is guessed.
+"""
+
+import re
+
+import numpy as np
+
+import minigrad as mg
+from minigrad.checking.diagnosis import Case, diagnose
+from minigrad.checking.hypotheses import one_block, same
+from minigrad.checking.numeric import slopes
+from minigrad.checking.verdict import GradcheckError
+
+UNKNOWN = "unknown", "no known pattern"
+
+
+def of_values(got, want, variants=()):
+    """(tag, sentence) for a wrong array of numbers."""
+    if np.asarray(want).dtype == bool:
+        return of_masks(got, want, variants)
+    got, want = np.asarray(got, float), np.asarray(want, float)
+    named = of_variants(got, variants)
+    if named or not np.isfinite(want).all():
+        return named or UNKNOWN
+    if not want.any() and np.isfinite(got).all():
+        return UNKNOWN  # every hypothesis compares with numbers that are not 0
+    found = diagnose(Case(yours=got, numeric=want))
+    if found.tag.startswith("block") and want.size < 3:
+        return UNKNOWN  # of two entries, one is always the last
+    return found.tag, found.sentence.replace("numeric", "expected")
+
+
+def of_masks(got, want, variants=()):
+    """(tag, sentence) for a wrong array of booleans."""
+    named = of_variants(got, variants)
+    if named:
+        return named
+    if got.shape == want.shape and np.array_equal(got, ~want):
+        return "complement", "yours equals not expected: True and False exchanged"
+    for turned, what in (
+        (want.swapaxes(-1, -2) if want.ndim > 1 else want, "its last two axes swapped"),
+        (want.T, "its axes reversed"),
+    ):
+        if want.ndim > 1 and np.array_equal(got, turned):
+            return "transpose", f"yours equals expected with {what}"
+    return UNKNOWN
+
+
+def of_variants(got, variants):
+    """(tag, sentence) of the first variant that equals ``got``, or None."""
+    for tag, sentence, array in variants:
+        array = np.asarray(array() if callable(array) else array)
+        exact = array.dtype == bool or not np.isfinite(array).all()
+        equal = np.array_equal(got, array, equal_nan=array.dtype.kind == "f")
+        if equal or (not exact and same(np.asarray(got, float), array.astype(float))):
+            return tag, f"yours equals {sentence}"
+
+
+def of_gradients(op, inputs, names, seed, no_gradient=()):
+    """None when every gradient is right, else (tag, report).
+
+    op       arrays -> (array, backward), as ``@differentiable`` takes it
+    names    what to call the inputs in the report
+    """
+    lifted = mg.lift(op)
+    try:
+        result = mg.gradcheck(lifted, inputs, seed=seed, no_gradient=no_gradient)
+    except GradcheckError as error:
+        return "gradcheck", _with_names(str(error), names)
+    if result.ok:
+        return None
+    compared = [row for row in result.rows if row.verdict != "not checked"]
+    summary = "    ".join(f"d_{row.input} {row.verdict}" for row in compared)
+    parts = [summary, result.message] if len(compared) > 1 else [result.message]
+    return result.tag, _with_names("\n".join(parts), names)
+
+
+def of_backward(op, inputs, names, seed, variants=None, blocks=None):
+    """(tag, sentence) of what an exercise itself knows to be a mistake, or None.
+
+    variants  {name of an input: [(tag, what, function of g)]}
+    blocks    {name of an input: {name of a part: index}}
+    """
+    variants, blocks = variants or {}, blocks or {}
+    if not variants and not blocks:
+        return None
+    y, backward = op(*inputs)
+    g = np.random.default_rng(seed).normal(size=np.shape(y))
+    returned = backward(g)
+    returned = returned if isinstance(returned, (tuple, list)) else (returned,)
+    for k, (name, each) in enumerate(zip(names, returned)):
+        if each is None or not (name in variants or name in blocks):
+            continue
+        each = np.asarray(each, float)
+        wrong = [(tag, what, make(g)) for tag, what, make in variants.get(name, ())]
+        found = of_variants(each, wrong) or _of_blocks(
+            op, inputs, k, each, g, blocks.get(name)
+        )
+        if found:
+            return found[0], f"d_{name}: {found[1]}  [{found[0]}]"
+
+
+def _of_blocks(op, inputs, k, yours, g, blocks):
+    """Whether all wrong entries of a gradient lie in one part that has a name."""
+    if not blocks or yours.shape != inputs[k].shape:
+        return None
+
+    def f(x):
+        return (np.asarray(op(*inputs[:k], x, *inputs[k + 1 :])[0]),)
+
+    numeric = slopes(f, inputs[k], [g]).value.reshape(yours.shape)
+    case = Case(yours=yours, numeric=numeric, blocks=blocks)
+    found = one_block(case) if case.wrong().any() else None
+    return found if found and found[0][len("block:") :] in blocks else None
+
+
+def first_wrong(yours, right):
+    """Where a chain of gradients, from the loss backwards, first goes wrong.
+
+    yours, right  {name: array}, in the order in which a backward finds them
+    Returns (name, sentence), or None where all agree.
+    """
+    before = None
+    for name, expected in right.items():
+        if name in yours and not same(np.asarray(yours[name], float), expected):
+            agreed = f"d_{before} agrees; " if before else ""
+            return name, f"{agreed}d_{name} is the first that does not"
+        before = name
+    return None
+
+
+def _with_names(text, names):
+    def name(match):
+        k = int(match.group(1))
+        return f"d_{names[k]}" if k < len(names) else match.group(0)
+
+    text = re.sub(r"\bd_(\d+)\b", name, text)
+    text = re.sub(r"\bthe gradient of input (\d+)\b", name, text)
+    return re.sub(r"\binput (\d+)\b", name, text)

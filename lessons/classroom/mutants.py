@@ -1,0 +1,93 @@
+"""Wrong answers, planted to see whether a check notices: the tests of the tests.
+
+``planted`` are the author's, each with the mistake that has to be named. ``automatic``
+are changes of one operator in the regions of a solution, which have to be noticed.
+"""
+
+import ast
+import copy
+
+from . import stubs
+
+
+def planted(text):
+    """[(what, text, tag)] from MUTANTS. Each pattern occurs exactly once."""
+    answer, found = stubs.exercise_part(text), []
+    for old, new, tag in stubs.author_part(text).get("MUTANTS", []):
+        times = answer.count(old)
+        if times != 1:
+            raise stubs.StubError(
+                f"the pattern {old!r} occurs {times} times; expected 1"
+            )
+        found.append((f"{old} -> {new}", answer.replace(old, new), tag))
+    return found
+
+
+def automatic(text):
+    """[(what, text)]: what is "before -> after", of one node of a region."""
+    answer = stubs.exercise_part(text)
+    regions, tree = stubs.find_regions(text), ast.parse(answer)
+    found = []
+    for k, node in enumerate(ast.walk(tree)):
+        line = getattr(node, "lineno", 0) - 1
+        if not any(first < line < last for first, last in regions):
+            continue
+        for changed in _changes(node):
+            mutant = copy.deepcopy(tree)
+            target = next(n for i, n in enumerate(ast.walk(mutant)) if i == k)
+            _Replace(target, changed).visit(mutant)
+            what = f"{ast.unparse(node)} -> {ast.unparse(changed)}"
+            found.append((what, ast.unparse(ast.fix_missing_locations(mutant))))
+    return found
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, target, changed):
+        self.target, self.changed = target, changed
+
+    def visit(self, node):
+        return self.changed if node is self.target else super().visit(node)
+
+
+SWAPPED = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.LtE: ast.Lt, ast.Lt: ast.LtE,
+    ast.GtE: ast.Gt, ast.Gt: ast.GtE,
+}  # fmt: skip
+
+
+def _changes(node):
+    """What ``node`` may be changed into, one after the other."""
+    node = copy.deepcopy(node)
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        yield node.value
+    elif isinstance(node, ast.AugAssign):
+        yield ast.Assign([node.target], node.value, lineno=node.lineno)
+    elif isinstance(node, ast.BinOp):
+        if type(node.op) in SWAPPED:
+            yield ast.BinOp(node.left, SWAPPED[type(node.op)](), node.right)
+        elif isinstance(node.op, ast.Div) and "sqrt" in ast.unparse(node.right):
+            yield node.left
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        if not isinstance(node.operand, ast.Constant):
+            yield node.operand
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
+        ops = [SWAPPED[type(node.ops[0])](), *node.ops[1:]]
+        yield ast.Compare(node.left, ops, node.comparators)
+    elif isinstance(node, ast.Call):
+        yield from _calls(node)
+
+
+def _calls(node):
+    """sum(-1, keepdims=True) along axis 0, and without keepdims."""
+    others = [k for k in node.keywords if k.arg != "keepdims"]
+    if len(others) < len(node.keywords):
+        yield ast.Call(node.func, node.args, others)
+    last = "-1"
+    for k, keyword in enumerate(node.keywords):
+        if keyword.arg == "axis" and ast.unparse(keyword.value) == last:
+            axis = ast.keyword("axis", ast.Constant(0))
+            keywords = [*node.keywords[:k], axis, *node.keywords[k + 1 :]]
+            yield ast.Call(node.func, node.args, keywords)
+    reduces = getattr(node.func, "attr", "") in ("sum", "max", "min", "mean", "argmax")
+    if reduces and node.args and ast.unparse(node.args[0]) == last:
+        yield ast.Call(node.func, [ast.Constant(0), *node.args[1:]], node.keywords)

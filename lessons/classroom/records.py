@@ -1,0 +1,65 @@
+"""Long experiments: run once, recorded with what one needs to run them again."""
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+import time
+
+from .catalogue import UsageError
+from .loading import load, load_checks
+from .paths import LESSONS, shown, work_folder
+from .screen import say
+
+
+def experiment(exercise, impl, seed):
+    """Run ``experiment(my, seed=…)`` of a check and write what it returns, as json."""
+    checks = load_checks(exercise)
+    if not hasattr(checks, "experiment"):
+        raise UsageError(f"{exercise.id} has no experiment.")
+    path = exercise.work if impl == "work" else exercise.solution
+    if not path.exists():
+        raise UsageError(
+            f"{exercise.id} is not started: python -m lessons start {exercise.id}, or "
+            "--impl solution."
+        )
+    begun = time.perf_counter()
+    result = checks.experiment(load(exercise, path, seed=seed), seed=seed)
+    record = {
+        "exercise": exercise.id,
+        "impl": impl,
+        "seed": seed,
+        "seconds": round(time.perf_counter() - begun, 1),
+        "code": code_hash(exercise, path),
+        "versions": {
+            "python": platform.python_version(),
+            "numpy": importlib.metadata.version("numpy"),
+        },
+        "machine": platform.machine(),
+        "result": result,
+    }
+    folder = LESSONS if impl == "solution" else work_folder()
+    target = folder / "records" / f"{exercise.stem}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    target.write_text(text, encoding="utf-8")
+    say(f"recorded in {shown(target)}, {record['seconds']} s")
+    return 0
+
+
+def read_record(exercise, impl="solution"):
+    """The record of an experiment as a dictionary; None if there is none."""
+    folder = LESSONS if impl == "solution" else work_folder()
+    try:
+        text = (folder / "records" / f"{exercise.stem}.json").read_text(
+            encoding="utf-8"
+        )
+    except OSError:
+        return None
+    return json.loads(text)
+
+
+def code_hash(exercise, path):
+    """What was run: a hash of the answer and of its check."""
+    parts = (path.read_bytes(), exercise.check.read_bytes())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""The stubs, made from ``lessons/solutions`` by ``python -m lessons dev sync``."""

@@ -1,0 +1,124 @@
+"""38.3  Entropy and width, with 64 keys  ●●○○  25 min  book §38.5
+
+How evenly does a query spread its weights, as the width d of the vectors grows? With
+16 keys the chapter sees two things: unscaled scores soon put all weight on one key, and
+scaled ones keep the entropy "at log T". With 64 keys it expects the same, faster. Say
+what you expect, then measure, then find what the scaled curve really tends to.
+
+    H = -sum_j p_j ln p_j      p = softmax(e)      e_j = s . h_j, or that / sqrt(d)
+"""
+
+import numpy as np
+
+
+def _scores(T, d, samples, rng):
+    """Scores of ``samples`` random queries, each with T keys of its own, unscaled.
+
+    All entries of queries and keys are N(0, 1)  ->  (samples, T)
+    """
+    rows = []
+    for _ in range(samples):
+        s, H = rng.normal(size=d), rng.normal(size=(T, d))
+        rows.append(H @ s)
+    return np.array(rows)
+
+
+def prediction():
+    """What you expect, before anything runs; no answer is wrong.
+
+    "gap"    by how many nats the scaled entropy stays below log 64, at d = 64
+    "faster" 16 or 64: with how many keys has the unscaled entropy lost the larger share
+             of its log T at d = 6?
+    ->  a dictionary with these two numbers
+    """
+    # BEGIN SOLUTION
+    return {"gap": 0.0, "faster": 64}  # what the chapter expects
+    # END SOLUTION
+
+
+def entropy(p):
+    """H in nats over the last axis of p (…, T), with 0 ln 0 = 0."""
+    # BEGIN SOLUTION
+    logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 stands in for ln 0
+    return -np.sum(p * logs, axis=-1)
+    # END SOLUTION
+
+
+def entropy_curve(T, ds, scaled, rng, samples):
+    """The mean entropy of the weights, for each width d in ds  ->  (len(ds),)
+
+    For each d in turn, call ``_scores`` once. The mean is over the ``samples`` queries,
+    each of which has weights of its own.
+    """
+    # BEGIN SOLUTION
+    curve = []
+    for d in ds:
+        e = _scores(T, d, samples, rng)
+        if scaled:
+            e = e / np.sqrt(d)
+        z = np.exp(e - e.max(axis=-1, keepdims=True))  # (samples, T)
+        p = z / z.sum(axis=-1, keepdims=True)
+        curve.append(entropy(p).mean())
+    return np.array(curve)
+    # END SOLUTION
+
+
+def large_T_entropy(T, variance):
+    """What H tends to for many keys whose scores are N(0, variance).
+
+    Sums over many keys become T times expectations. E exp(x) = exp(variance / 2), and
+    E[x exp(x)] is variance times that.
+    """
+    # BEGIN SOLUTION
+    # H = ln Z - sum_j p_j e_j, where Z = T E exp(x) and the sum is the variance
+    return np.log(T) - variance / 2
+    # END SOLUTION
+
+
+# FOR THE CHECK
+
+HINTS = {
+    "": [
+        "A row of _scores belongs to one query: softmax along it, entropy along it, "
+        "and the mean over the rows last.",
+        "ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: "
+        "replace both sums by T times an expectation.",
+        "Z tends to T exp(variance / 2), and sum_j p_j e_j to E[x exp(x)] / E[exp(x)], "
+        "the variance. The entropy is the log of the one minus the other.",
+    ],
+    "ignores-scaled": ["Only one of the two curves divides. Which argument says so?"],
+    "divides-by-d": ["The variance of the scores is d. What is their spread?"],
+    "multiplies": ["Wide vectors have large scores. Scaling is to make them smaller."],
+    "mean-weights": [
+        "The mean of many sharp distributions is flat. Whose entropy is asked for?",
+    ],
+    "wrong-axis": [
+        "Who competes for the weight of a query: its keys, or other queries?"
+    ],
+    "sum": ["The mean over the samples is asked for."],
+    "log2": ["The entropy is in nats: the natural logarithm."],
+    "on-the-line": [
+        "Weights that are not all equal have less than log T. By how much?",
+    ],
+    "half-or-whole": [
+        "ln Z brings half a variance in, and the mean score takes a whole one away.",
+    ],
+    "nan": [
+        "Where a weight is exactly 0 its logarithm is not a number to multiply with."
+    ],
+}
+
+MUTANTS = [
+    ("if scaled:", "if not scaled:", "ignores-scaled"),
+    ("if scaled:", "if True:", "ignores-scaled"),
+    ("e = e / np.sqrt(d)", "e = e / d", "divides-by-d"),
+    ("e = e / np.sqrt(d)", "e = e * np.sqrt(d)", "multiplies"),
+    ("entropy(p).mean()", "entropy(p.mean(0))", "mean-weights"),
+    ("entropy(p).mean()", "entropy(p).sum()", "sum"),
+    ("z.sum(axis=-1, keepdims=True)", "z.sum(axis=0, keepdims=True)", "wrong-axis"),
+    ("np.log(np.where(p > 0, p, 1.0))", "np.log(p)", "nan"),
+    ("np.log(np.where", "np.log2(np.where", "log2"),
+    ("return -np.sum(p * logs, axis=-1)", "return -np.sum(p * logs)", "shape"),
+    ("np.log(T) - variance / 2", "np.log(T) + 0 * variance", "on-the-line"),
+    ("np.log(T) - variance / 2", "np.log(T) - variance", "half-or-whole"),
+]

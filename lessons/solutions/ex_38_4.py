@@ -1,0 +1,148 @@
+"""38.4  Scaled or not, at width 256  ●●●○  45 min  needs 38.3  book §38.6
+
+Two models that reverse strings are equal in every number but one: the scores of the
+second are divided by sqrt(256) = 16. Train both, and look at the entropy of their
+weights on the way. What you write is the loop and the measurement; padding must not
+enter either. The long run is ``python -m lessons experiment 38.4``.
+"""
+
+import numpy as np
+
+import minigrad as mg
+from attention.seq2seq.reverser import Reverser
+from attention.tasks.reversal import PAD, Batches
+from minigrad import optim
+
+SIZE, CLIP, RATE = 32, 1.0, 3e-3  # strings in a batch, largest norm, of Adam
+
+
+def _model(kind, d, seed):
+    """The model before its first step; kind "dot" or "scaled"."""
+    return Reverser(kind, hidden=d, rng=np.random.default_rng(seed))
+
+
+def _batches(seed):
+    """batches[i] is what step i sees: strings of 3 to 8 letters, see tasks/batch.py."""
+    return Batches(seed, SIZE, 3, 8)
+
+
+def _weights(model, batch):
+    """Where each output t of each string looks, (B, L, S), without a gradient."""
+    with mg.no_grad():
+        memory, keys, s, lengths = model.encode(batch.source, batch.lengths)
+        x = model.embed_target(batch.target_in)
+        return model.decode(x, s, memory, keys, lengths)[2].numpy()
+
+
+def prediction():
+    """What you expect of the long run, before it runs; no answer is wrong.
+
+    "loss"     "dot" or "scaled": which ends with the smaller loss
+    "entropy"  "dot" or "scaled": whose weights end with the smaller entropy
+    ->  a dictionary with these two
+    """
+    # BEGIN SOLUTION
+    return {"loss": "scaled", "entropy": "dot"}
+    # END SOLUTION
+
+
+def attn_entropy(alpha, lengths):
+    """The mean entropy, in nats, of the rows of attention that are asked for.
+
+    alpha (B, L, S), weights; lengths (B,): of string b the rows t < lengths[b] count,
+    the others are padding. All rows that count have the same say.
+    """
+    # BEGIN SOLUTION
+    alpha = np.asarray(alpha, np.float64)
+    H = -(alpha * np.log(np.where(alpha > 0, alpha, 1.0))).sum(axis=-1)  # (B, L)
+    real = np.arange(H.shape[1]) < np.asarray(lengths)[:, None]
+    return H[real].mean()
+    # END SOLUTION
+
+
+def training_step(model, optimizer, batch):
+    """One step down the loss of a batch; returns the loss before it, as a float.
+
+    loss       the mean cross-entropy of ``model(source, target_in, lengths)`` against
+               target_out, where that is not PAD (``mg.cross_entropy``, ignore_index)
+    gradients  of this batch alone, all together of norm CLIP at most
+               (``optim.clip_grad_norm_``, of a list of parameters)
+    """
+    # BEGIN SOLUTION
+    logits = model(batch.source, batch.target_in, batch.lengths)
+    loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
+    optimizer.zero_grad()
+    loss.backward()
+    optim.clip_grad_norm_(list(model.parameters()), CLIP)
+    optimizer.step()
+    return loss.item()
+    # END SOLUTION
+
+
+def train(kind, d, steps, seed, every):
+    """Train ``_model(kind, d, seed)`` on ``_batches(seed)``, by Adam at the rate RATE.
+
+    The entropy is measured on the batch number 10**6, which no step sees: before the
+    steps 0, every, 2 every, …
+    ->  {"loss": array (steps,), "entropy": array (steps / every, rounded up)}
+    """
+    # BEGIN SOLUTION
+    model, batches = _model(kind, d, seed), _batches(seed)
+    optimizer = optim.Adam(list(model.parameters()), lr=RATE)
+    unseen, losses, entropies = batches[10**6], [], []
+    for i in range(steps):
+        if i % every == 0:
+            H = attn_entropy(_weights(model, unseen), unseen.target_lengths)
+            entropies.append(H)
+        losses.append(training_step(model, optimizer, batches[i]))
+    return {"loss": np.array(losses), "entropy": np.array(entropies)}
+    # END SOLUTION
+
+
+# FOR THE CHECK
+
+HINTS = {
+    "": [
+        "An entropy for each row first, (B, L). Then choose the rows that count, all "
+        "at once, and take one mean.",
+        "A step: logits, loss, clear the old gradients, backward, clip, step. The "
+        "order of the last four matters.",
+        "np.arange(L) < lengths[:, None] is True for the rows that count, and H[real] "
+        "is a flat array of their entropies. In train, measure before the step.",
+    ],
+    "counts-padding": [
+        "Rows beyond the end of a string look somewhere, too. For whom?"
+    ],
+    "mean-of-means": ["Long strings have more rows, and every row has the same say."],
+    "log2": ["The entropy is in nats: the natural logarithm."],
+    "nan": ["Padding has a weight of exactly 0. What is 0 times the logarithm of it?"],
+    "not-cleared": ["backward adds to the gradients that are there."],
+    "unclipped": ["Gradients are clipped after they are found, before the step."],
+    "padding-loss": ["Where target_out is PAD nothing is asked of the model."],
+    "after-step": ["The loss is of the model as it was before the step."],
+    "no-step": ["Which call moves the parameters?"],
+    "same-batch": ["Step i sees batches[i]."],
+    "one-kind": ["The two kinds start alike, and differ from the first scores on."],
+    "late": ["The first entropy is that of the model before it has learned anything."],
+    "untrained": ["Is the model that is measured the one that is trained?"],
+    "seen": ["The entropy is measured on a batch that no step sees."],
+}
+
+MUTANTS = [
+    ("H[real].mean()", "H.mean()", "counts-padding"),
+    ("H[real].mean()", "((H * real).sum(1) / real.sum(1)).mean()", "mean-of-means"),
+    ("np.log(np.where(alpha > 0, alpha, 1.0))", "np.log(alpha)", "nan"),
+    ("np.log(np.where(", "np.log2(np.where(", "log2"),
+    ("    optimizer.zero_grad()\n", "", "not-cleared"),
+    ("    optim.clip_grad_norm_(list(model.parameters()), CLIP)\n", "", "unclipped"),
+    (", ignore_index=PAD)", ")", "padding-loss"),
+    ("    optimizer.step()\n", "", "no-step"),
+    ("optimizer, batches[i])", "optimizer, batches[0])", "same-batch"),
+    ("_model(kind, d, seed), _b", '_model("dot", d, seed), _b', "one-kind"),
+    ("batches[10**6], [], []", "batches[0], [], []", "seen"),
+    (
+        "(_weights(model, unseen)",
+        "(_weights(_model(kind, d, seed), unseen)",
+        "untrained",
+    ),
+]

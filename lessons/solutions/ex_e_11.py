@@ -1,0 +1,137 @@
+"""E.11  RoPE and its backward  ●●○○  30 min
+
+Queries and keys are turned by their position, pair by pair, each pair m at its own
+speed, so that the product of a query and a key depends on their distance alone.
+
+    theta_m = base^(-2m / E),                               m = 0, 1, …, E/2 - 1
+    y_2m   = x_2m cos(p theta_m) - x_2m+1 sin(p theta_m)    at position p
+    y_2m+1 = x_2m sin(p theta_m) + x_2m+1 cos(p theta_m)
+
+This pairing, neighbours, is called interleaved. Half-split puts entry m together with
+m + E/2 instead. A model trained with one reads nonsense with the other.
+"""
+
+import numpy as np
+
+
+def rope(x, positions, base=10000.0):
+    """Interleaved: turn each row of x by its position.
+
+    x (…, L, E), E even, positions (L,)  ->  y (…, L, E), backward; backward(g) is
+    dL/dx
+    """
+    # BEGIN SOLUTION
+    E = x.shape[-1]
+    theta = base ** (-np.arange(0, E, 2) / E)  # (E/2,)
+    angle = positions[:, None] * theta  # (L, E/2)
+    cos, sin = np.cos(angle), np.sin(angle)
+    y = np.empty_like(x)
+    y[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
+    y[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
+    # END SOLUTION
+
+    def backward(g):
+        # BEGIN SOLUTION
+        dx = np.empty_like(g)  # the transpose of a rotation turns back
+        dx[..., 0::2] = g[..., 0::2] * cos + g[..., 1::2] * sin
+        dx[..., 1::2] = g[..., 1::2] * cos - g[..., 0::2] * sin
+        return dx
+        # END SOLUTION
+
+    return y, backward
+
+
+def to_half_split(E):
+    """The order of entries that leads from interleaved to half-split, (E,) integers p.
+
+    Rows of W_q and W_k in this order give a model the other pairing: x[..., p], turned
+    half-split, is the interleaved rope of x, reordered likewise.
+    """
+    # BEGIN SOLUTION
+    return np.arange(E).reshape(E // 2, 2).T.reshape(E)  # 0, 2, 4, …, 1, 3, 5, …
+    # END SOLUTION
+
+
+def scores(q, k):
+    """(L, S) products of the turned rows of q (L, E) and k (S, E), at 0, 1, 2, …
+
+    With q turned by i and k by j, the score is that of q with k turned by j - i.
+    """
+    # BEGIN SOLUTION
+    turned_q, _ = rope(q, np.arange(len(q)))
+    turned_k, _ = rope(k, np.arange(len(k)))
+    return turned_q @ turned_k.T
+    # END SOLUTION
+
+
+# FOR THE CHECK
+
+HINTS = {
+    "": [
+        "Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as two "
+        "arrays of width E/2. The angles have shape (L, E/2).",
+        "The backward multiplies by the transpose of the matrix ((cos, -sin), "
+        "(sin, cos)), which turns by the opposite angle. For the order of entries: "
+        "which entry of the interleaved x is the first of pair 0, of pair 1, …?",
+        "y[..., 0::2] and y[..., 1::2] are the two lines of the formula; in the "
+        "backward, g stands for x and the sines change their sign. The order is first "
+        "all even numbers, then all odd ones.",
+    ],
+    "pairing": ["Which two entries are a pair, 0 and 1, or 0 and E/2?"],
+    "direction": ["At position p = 1, to which side does (1, 0) turn?"],
+    "positions-ignored": ["A row is turned by its position, not by its place."],
+    "frequencies": [
+        "The exponents of base are 0, -2/E, -4/E, …; the fastest pair turns by 1 each "
+        "position, and base itself is never reached."
+    ],
+    "forward-again": [
+        "The gradient of y = R x is R^T g. Of a rotation, the transpose is what?"
+    ],
+    "no-turn": ["x was turned. Does its gradient come back as it is?"],
+    "overwritten": [
+        "The second line needs the x of before, and the first has replaced it."
+    ],
+    "inverse-order": [
+        "There are two orders, there and back. Which one reads the even entries first?"
+    ],
+    "unturned": ["Both are turned before the product, each by its own position."],
+}
+
+MUTANTS = [
+    (
+        "angle = positions[:, None] * theta",
+        "angle = np.arange(len(positions))[:, None] * theta",
+        "positions-ignored",
+    ),
+    ("np.arange(0, E, 2) / E", "np.arange(E // 2) / E", "frequencies"),
+    ("np.arange(0, E, 2) / E", "np.arange(2, E + 1, 2) / E", "frequencies"),
+    (
+        "cos, sin = np.cos(angle), np.sin(angle)",
+        "cos, sin = np.cos(angle), -np.sin(angle)",
+        "direction",
+    ),
+    (
+        "    y = np.empty_like(x)\n",
+        "    a, b = x[..., : E // 2], x[..., E // 2 :]\n"
+        "    y = np.concatenate([a * cos - b * sin, a * sin + b * cos], -1)\n"
+        "    return y, None\n",
+        "pairing",
+    ),
+    (
+        "y[..., 1::2] = x[..., 0::2] * sin",
+        "y[..., 1::2] = y[..., 0::2] * sin",
+        "overwritten",
+    ),
+    (
+        "        dx[..., 0::2] = g[..., 0::2] * cos + g[..., 1::2] * sin\n"
+        "        dx[..., 1::2] = g[..., 1::2] * cos - g[..., 0::2] * sin\n",
+        "        dx[..., 0::2] = g[..., 0::2] * cos - g[..., 1::2] * sin\n"
+        "        dx[..., 1::2] = g[..., 1::2] * cos + g[..., 0::2] * sin\n",
+        "forward-again",
+    ),
+    ("        return dx\n", "        return g\n", "no-turn"),
+    ("reshape(E // 2, 2).T", "reshape(2, E // 2).T", "inverse-order"),
+    ("return turned_q @ turned_k.T", "return turned_q @ k.T", "unturned"),
+    ("return turned_q @ turned_k.T", "return q @ k.T", "unturned"),
+    ("return turned_q @ turned_k.T", "return turned_k @ turned_q.T", "transpose"),
+]

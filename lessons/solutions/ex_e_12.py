@@ -1,0 +1,148 @@
+"""E.12  T5's buckets, and what their table learns  ●●●○  40 min  needs E.1
+
+T5 adds to each score a learned number for the distance j - i, key minus query, and far
+distances share: they fall into buckets that grow with the distance.
+
+    both ways:  nb = num_buckets // 2,  base = nb if j > i else 0,  n = |j - i|
+    causal:     nb = num_buckets,       base = 0,                   n = max(i - j, 0)
+    e = nb // 2,  K = nb - e
+
+    bucket = base + n                                            if n < e,   else
+             base + min(nb - 1, e + floor(K ln(n / e) / ln(max_distance / e)))
+
+so that e buckets hold one distance each, and K are as long as a logarithm makes them.
+Where the quotient is a whole number, the last digit of a logarithm decides. It need
+not: the floor is the largest k with n^K >= e^(K - k) max_distance^k, in integers.
+"""
+
+import numpy as np
+
+
+def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
+    """The bucket of each distance, exactly.
+
+    relative_position (…) integers j - i  ->  (…) integers from 0 to num_buckets - 1
+    """
+    # BEGIN SOLUTION
+    nb = num_buckets // 2 if bidirectional else num_buckets
+    e, K = nb // 2, nb - nb // 2
+
+    def of_one(d):
+        d = int(d)  # Python's integers have no limit, NumPy's have
+        base = nb if bidirectional and d > 0 else 0
+        n = abs(d) if bidirectional else max(-d, 0)
+        if n < e:
+            return base + n
+        k = 0
+        while k < K - 1 and n**K >= e ** (K - k - 1) * max_distance ** (k + 1):
+            k += 1
+        return base + e + k
+
+    distances = np.asarray(relative_position)
+    found = [of_one(d) for d in distances.reshape(-1)]
+    return np.array(found, int).reshape(distances.shape)
+    # END SOLUTION
+
+
+def relative_bias(table, L, S, **how):
+    """What is added to the scores of L queries and S keys, and its backward.
+
+    table (num_buckets, H)  ->  bias (H, L, S), backward;  ``how`` is handed to bucket.
+    backward(g) returns dL/dtable: a number is used by all pairs of its bucket.
+    """
+    # BEGIN SOLUTION
+    distance = np.arange(S) - np.arange(L)[:, None]  # (L, S), key minus query
+    b = bucket(distance, **how)
+    bias = table[b].transpose(2, 0, 1)  # (H, L, S)
+    # END SOLUTION
+
+    def backward(g):
+        # BEGIN SOLUTION
+        dtable = np.zeros_like(table)
+        np.add.at(dtable, b, g.transpose(1, 2, 0))  # a bucket occurs many times
+        return dtable
+        # END SOLUTION
+
+    return bias, backward
+
+
+# FOR THE CHECK
+
+HINTS = {
+    "": [
+        "Write bucket for one distance first, with plain Python integers, and call it "
+        "for each. The first line settles nb, base and n; the rest looks at n alone.",
+        "Count k upwards from 0 while n^K is at least e^(K - k - 1) max_distance^(k + "
+        "1), at most to K - 1: that is the floor and the min in one. For the bias, the "
+        "bucket of every pair is an (L, S) array of integers that indexes the table.",
+        "distance = j - i with the keys along the columns; table[b] is (L, S, H), and "
+        "its axes are moved. In the backward every pair adds its g to the row of its "
+        "bucket: np.add.at(dtable, b, …), as dtable[b] += … keeps one pair of many.",
+    ],
+    "rounding": [
+        "K ln(n/e) / ln(max_distance/e) comes out as 0.9999999999999999 or 1 where it "
+        "should be 1. Compare powers of integers instead.",
+        "floor(…) >= k means n^K >= e^(K - k) max_distance^k. Which k is the largest?",
+    ],
+    "sign": ["The distance is key minus query. To which side is a later key?"],
+    "one-sided": ["Keys that come before and after have buckets of their own."],
+    "not-causal": [
+        "Where only earlier keys may be seen, later ones need no buckets: n is 0."
+    ],
+    "not-halved": ["With both directions, each has half of the buckets."],
+    "off-by-one": ["The distance e is the first that shares: its bucket is base + e."],
+    "no-end": ["The last bucket has no end: whatever is farther is in it."],
+    "overflow": [
+        "n^K is more than 64 bits hold. Of NumPy's integers, what becomes of the rest?"
+    ],
+    "overwrites": [
+        "dtable[b] += g keeps one pair of each bucket, the last one. Which function "
+        "of NumPy adds all of them?"
+    ],
+}
+
+MUTANTS = [
+    (
+        "base = nb if bidirectional and d > 0 else 0",
+        "base = nb if bidirectional and d < 0 else 0",
+        "sign",
+    ),
+    ("base = nb if bidirectional and d > 0 else 0", "base = 0", "one-sided"),
+    ("n = abs(d) if bidirectional else max(-d, 0)", "n = abs(d)", "not-causal"),
+    (
+        "n = abs(d) if bidirectional else max(-d, 0)",
+        "n = abs(d) if bidirectional else max(d, 0)",
+        "sign",
+    ),
+    (
+        "nb = num_buckets // 2 if bidirectional else num_buckets",
+        "nb = num_buckets",
+        "not-halved",
+    ),
+    ("while k < K - 1 and n**K", "while k < 10 * K and n**K", "no-end"),
+    (
+        "        k = 0\n",
+        "        ratio = np.log(n / e) / np.log(max_distance / e)\n"
+        "        return base + min(nb - 1, e + int(K * ratio))\n",
+        "rounding",
+    ),
+    ("d = int(d)", "d = np.int64(d)", "overflow"),
+    (
+        "np.arange(S) - np.arange(L)[:, None]",
+        "np.arange(L)[:, None] - np.arange(S)",
+        "sign",
+    ),
+    ("table[b].transpose(2, 0, 1)", "table[b].transpose(2, 1, 0)", "transpose"),
+    (
+        "np.add.at(dtable, b, g.transpose(1, 2, 0))",
+        "dtable[b] += g.transpose(1, 2, 0)",
+        "overwrites",
+    ),
+    (
+        "np.add.at(dtable, b, g.transpose(1, 2, 0))",
+        "np.add.at(dtable, b, 1.0)",
+        "ignores-upstream",
+    ),
+]
+
+EQUIVALENT = {"n < e -> n <= e": "n = e begins bucket e, which is base + n as well"}

@@ -1,0 +1,139 @@
+"""E.13  Causal linear attention, and its reverse scan  ●●●○  45 min  needs E.1
+
+Without a softmax, the sum over keys comes out of the product with the query: a running
+sum S of outer products is all that the past is. Queries q and keys k are features here,
+rows of numbers that are not negative.
+
+    S_i = sum_{j <= i} k_j v_j^T   (E, Ev)          y_i = S_i^T q_i
+    o_i = y_i / c_i,                                c_i = sum_{j <= i} q_i . k_j
+
+Backwards, key j has an influence on all queries i >= j: a sum that grows from the end.
+
+    R_j = sum_{i >= j} q_i g_i^T   (E, Ev)          for g_i = dL/dy_i
+
+Time n E Ev, and memory for one S and one R: neither the n^2 products q_i . k_j nor all
+n states are ever kept.
+"""
+
+import numpy as np
+
+
+def scan(q, k, v):
+    """y_i = sum_{j <= i} (q_i . k_j) v_j, without a matrix of all pairs.
+
+    q, k (n, E), v (n, Ev)  ->  y (n, Ev), backward;  backward(g) returns (dq, dk, dv)
+    """
+    # BEGIN SOLUTION
+    y, S = np.empty_like(v), np.zeros((k.shape[1], v.shape[1]))
+    for i in range(len(q)):
+        S += np.outer(k[i], v[i])
+        y[i] = q[i] @ S
+    # END SOLUTION
+
+    def backward(g):
+        # BEGIN SOLUTION
+        dq, dk, dv = np.empty_like(q), np.empty_like(k), np.empty_like(v)
+        S, R = np.zeros((2, k.shape[1], v.shape[1]))
+        for i in range(len(q)):  # the states grow a second time
+            S += np.outer(k[i], v[i])
+            dq[i] = S @ g[i]
+        for j in reversed(range(len(q))):
+            R += np.outer(q[j], g[j])
+            dk[j] = R @ v[j]
+            dv[j] = k[j] @ R
+        return dq, dk, dv
+        # END SOLUTION
+
+    return y, backward
+
+
+def linear_attention(q, k, v):
+    """o_i = y_i / c_i: averages of values, by one call of scan.
+
+    q, k (n, E), v (n, Ev)  ->  o (n, Ev), backward;  backward(g) returns (dq, dk, dv)
+
+    A column of ones beside v makes the scan sum up c as well.
+    """
+    # BEGIN SOLUTION
+    beside = np.concatenate([v, np.ones((len(v), 1))], 1)  # (n, Ev + 1)
+    both, scan_backward = scan(q, k, beside)
+    y, c = both[:, :-1], both[:, -1:]
+    o = y / c
+    # END SOLUTION
+
+    def backward(g):
+        # BEGIN SOLUTION
+        dy = g / c
+        dc = -(g * o).sum(1, keepdims=True) / c  # d(y / c) / dc = -o / c
+        dq, dk, dbeside = scan_backward(np.concatenate([dy, dc], 1))
+        return dq, dk, dbeside[:, :-1]
+        # END SOLUTION
+
+    return o, backward
+
+
+# FOR THE CHECK
+
+HINTS = {
+    "": [
+        "A loop over positions with one array S that grows: after adding position i, "
+        "it holds all that query i may see, itself included.",
+        "dL/dq_i = S_i g_i; key j appears in y_i as (q_i . k_j) v_j for every i >= j, "
+        "so dk_j = R_j v_j and dv_j = R_j^T k_j. R is summed in a loop from the end.",
+        "Forward: S += outer(k_i, v_i), then y_i = q_i @ S. Backward: the same loop "
+        "again with dq_i = S @ g_i; then from the last position, R += outer(q_j, g_j), "
+        "dk_j = R @ v_j, dv_j = k_j @ R. For o, the gradient of y is g / c, that of c "
+        "-(g . o) / c; put them side by side into the backward of the scan.",
+    ],
+    "exclusive": ["Does query i see key i? When is S used, before or after adding it?"],
+    "not-causal": ["Of S_i, only the keys up to i are a part."],
+    "wrong-direction": [
+        "Key j is seen by the queries that come after it. In which direction does a "
+        "sum over those grow?"
+    ],
+    "own-term-alone": ["R is a sum over queries. What becomes of the ones before?"],
+    "no-denominator": ["o is an average: the weights of a query sum to 1."],
+    "denominator-fixed": [
+        "c depends on q and k as well: what reaches it is missing in their gradients."
+    ],
+    "denominator-sign": ["If c grows, does o = y / c grow?"],
+    "dy-undivided": ["y was divided by c on the way to o."],
+    "all-pairs": ["An (n, n) array was made. Its entries can be summed one at a time."],
+    "states-kept": ["All n states were kept. The backward can let them grow again."],
+}
+
+MUTANTS = [
+    (
+        "        S += np.outer(k[i], v[i])\n        y[i] = q[i] @ S\n",
+        "        y[i] = q[i] @ S\n        S += np.outer(k[i], v[i])\n",
+        "exclusive",
+    ),
+    ("y[i] = q[i] @ S", "y[i] = q[i] @ (k.T @ v)", "not-causal"),
+    ("for j in reversed(range(len(q))):", "for j in range(len(q)):", "wrong-direction"),
+    (
+        "            R += np.outer(q[j], g[j])\n            dk[j] = R @ v[j]\n",
+        "            dk[j] = R @ v[j]\n            R += np.outer(q[j], g[j])\n",
+        "exclusive",
+    ),
+    ("dq[i] = S @ g[i]", "dq[i] = k.T @ (v @ g[i])", "not-causal"),
+    ("R += np.outer(q[j], g[j])", "R = np.outer(q[j], g[j])", "own-term-alone"),
+    ("o = y / c", "o = y + 0 * c", "no-denominator"),
+    ("-(g * o).sum(1, keepdims=True) / c", "0 * c", "denominator-fixed"),
+    (
+        "-(g * o).sum(1, keepdims=True) / c",
+        "(g * o).sum(1, keepdims=True) / c",
+        "denominator-sign",
+    ),
+    ("dy = g / c", "dy = g", "dy-undivided"),
+    (
+        "    for i in range(len(q)):\n        S +=",
+        "    pairs = q @ k.T\n    for i in range(len(q)):\n        S +=",
+        "all-pairs",
+    ),
+    (
+        "    for i in range(len(q)):\n        S +=",
+        "    kept = np.ones((len(q), *S.shape))\n"
+        "    for i in range(len(q)):\n        S +=",
+        "states-kept",
+    ),
+]

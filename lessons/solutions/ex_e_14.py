@@ -1,0 +1,149 @@
+"""E.14  The tiled backward  ●●●●  60 min  needs E.7, E.8
+
+Attention whose matrix of weights is never there, neither forwards nor backwards. The
+forward has left behind o and lse, two things a query, and from these every weight can
+be computed again, wherever it is needed:
+
+    s_ij = scale q_i . k_j        p_ij = exp(s_ij - lse_i)        o_i = sum_j p_ij v_j
+
+    dv_j = sum_i p_ij g_i                               for g_i = dL/do_i
+    ds_ij = p_ij (g_i . v_j - D_i),                     D_i = sum_l p_il (g_i . v_l)
+    dq_i = scale sum_j ds_ij k_j                        dk_j = scale sum_i ds_ij q_i
+
+D_i is a sum over all keys, and a tile has only some of them. But it equals a product of
+two things that are known before the first tile. With ``causal``, query i sees the keys
+j <= i alone, and tiles in which nothing is seen cost nothing.
+"""
+
+import numpy as np
+
+
+def row_sums(g, o):
+    """D (L,) from g (L, E) and o (L, E), with no weight in sight."""
+    # BEGIN SOLUTION
+    return (g * o).sum(1)  # sum_l p_il (g_i . v_l) = g_i . o_i
+    # END SOLUTION
+
+
+def tile(q, k, v, g, lse, D, scale, seen):
+    """What one block of queries and one block of keys say to each other.
+
+    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the pairs that count
+    ->  dq (m, E), dk (n, E), dv (n, E), the parts that this tile adds
+    """
+    # BEGIN SOLUTION
+    s = scale * (q @ k.T)  # (m, n)
+    p = np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)
+    ds = p * (g @ v.T - D[:, None])
+    return scale * (ds @ k), scale * (ds.T @ q), p.T @ g
+    # END SOLUTION
+
+
+def backward(q, k, v, o, lse, g, scale, block, causal=False):
+    """dq (L, E), dk (S, E), dv (S, E), tile by tile.
+
+    q, o, g (L, E), lse (L,), k, v (S, E). No array of more than block x block scores;
+    ``block`` need not divide L or S. A tile in which no pair is seen is left out: the
+    keys and values of such a tile may be NaN.
+    """
+    # BEGIN SOLUTION
+    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    D = row_sums(g, o)
+    for a in range(0, len(q), block):
+        i = slice(a, min(a + block, len(q)))
+        for b in range(0, len(k), block):
+            j = slice(b, min(b + block, len(k)))
+            if causal and b > i.stop - 1:
+                break  # these keys, and all after them, come after every query
+            rows, columns = np.ogrid[i, j]
+            seen = np.broadcast_to(not causal, (len(rows), columns.size))
+            seen = seen | (columns <= rows)
+            parts = tile(q[i], k[j], v[j], g[i], lse[i], D[i], scale, seen)
+            dq[i] += parts[0]
+            dk[j] += parts[1]
+            dv[j] += parts[2]
+    return dq, dk, dv
+    # END SOLUTION
+
+
+# FOR THE CHECK
+
+HINTS = {
+    "": [
+        "o_i = sum_l p_il v_l. Multiply both sides by g_i: what stands on the right?",
+        "In a tile p is exp(s - lse), 0 where not seen, and already divided by the sum "
+        "of the whole row. dq of a block of queries is a sum over blocks of keys, dk "
+        "and dv are sums over blocks of queries.",
+        "D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, "
+        "scale ds^T q and p^T g. Two loops over slices; add each part to its rows; "
+        "with causal, seen is j <= i in numbers of the whole sequence, and a tile "
+        "whose first key is after its last query is left out.",
+    ],
+    "not-o": ["D_i has the values in it, averaged by the weights."],
+    "own-row-sum": [
+        "The sum of p over a tile is not 1: the row goes on in the other tiles. lse "
+        "knows the whole row."
+    ],
+    "tile-row-sum": [
+        "D_i is a sum over all keys of the row, not over those of a tile."
+    ],
+    "no-centre": ["ds has two terms. Where is D?"],
+    "no-scale": ["s = scale q . k: the scale is in the gradients of q and of k."],
+    "overwrites": ["Which tiles have something to say about the same rows of dk?"],
+    "mask-leak": ["A pair that is not seen has p = 0, whatever its score."],
+    "tile-positions": [
+        "Inside a tile, rows and columns begin at 0; causality is a matter of their "
+        "places in the whole sequence."
+    ],
+    "last-tile": ["The last tile may be smaller than block. It belongs to the whole."],
+    "all-pairs": ["Somewhere an array of all L x S pairs is made."],
+    "not-causal": ["With causal, key j counts for the queries i >= j alone."],
+    "nan": [
+        "A tile in which nothing is seen was computed, and 0 times NaN is NaN. Of a "
+        "causal square, half of the tiles can be left out."
+    ],
+}
+
+MUTANTS = [
+    ("return (g * o).sum(1)", "return (g * g).sum(1)", "not-o"),
+    (
+        "np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)\n",
+        "np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)\n"
+        "    p = p / p.sum(1, keepdims=True)\n",
+        "own-row-sum",
+    ),
+    (
+        "ds = p * (g @ v.T - D[:, None])",
+        "dp = g @ v.T\n    ds = p * (dp - (p * dp).sum(1, keepdims=True))",
+        "tile-row-sum",
+    ),
+    ("ds = p * (g @ v.T - D[:, None])", "ds = p * (g @ v.T)", "no-centre"),
+    (
+        "return scale * (ds @ k), scale * (ds.T @ q), p.T @ g",
+        "return ds @ k, ds.T @ q, p.T @ g",
+        "no-scale",
+    ),
+    (
+        "np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)",
+        "np.exp(s - lse[:, None])",
+        "mask-leak",
+    ),
+    ("dk[j] += parts[1]", "dk[j] = parts[1]", "overwrites"),
+    ("dq[i] += parts[0]", "dq[i] = parts[0]", "overwrites"),
+    (
+        "rows, columns = np.ogrid[i, j]",
+        "rows, columns = np.ogrid[: i.stop - a, : j.stop - b]",
+        "tile-positions",
+    ),
+    (
+        "for b in range(0, len(k), block):",
+        "for b in range(0, len(k) - block + 1, block):",
+        "last-tile",
+    ),
+    ("if causal and b > i.stop - 1:", "if False:", "nan"),
+    (
+        "    D = row_sums(g, o)\n",
+        "    D, pairs = row_sums(g, o), np.ones((len(q), len(k)))\n",
+        "all-pairs",
+    ),
+]

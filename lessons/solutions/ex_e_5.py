@@ -1,0 +1,196 @@
+"""E.5  Find the bug  ●●●○  45 min  needs E.4
+
+Ten operations, each with a backward. Some of the backwards are wrong, and each of the
+wrong ones has passed somebody's test. Say which, prove it with inputs on which the
+backward is wrong, and show how it could pass: inputs on which it is right.
+
+Every operation takes arrays and returns (y, backward); backward(g) returns a tuple,
+one gradient for each input, None for integers. Run your gradient check of E.4 on them,
+or read them; it is best to do both.
+"""
+
+import numpy as np
+
+
+def tanh(x):
+    y = np.tanh(x)
+    return y, lambda g: (g * (1 - y * y),)
+
+
+def absolute(x):
+    return np.abs(x), lambda g: (g * np.sign(x),)
+
+
+def product(a, b):
+    """a * b, of arrays of one shape."""
+    return a * b, lambda g: (g * b, g * a)
+
+
+def matmul(a, b):
+    """a (n, k), b (k, k)  ->  (n, k)"""
+    return a @ b, lambda g: (g @ b, a.T @ g)
+
+
+def add_bias(x, b):
+    """x (…, n) + b (n,)"""
+    return x + b, lambda g: (g, g.sum(0))
+
+
+def row_mean(x):
+    """The mean over the last axis: x (n, m)  ->  (n,)"""
+    return x.mean(1), lambda g: (np.repeat(g[:, None], x.shape[1], 1) / len(x),)
+
+
+def pick(x, index):
+    """Rows of x (n, m) by number: index (k,) integers  ->  (k, m)"""
+
+    def backward(g):
+        dx = np.zeros_like(x)
+        dx[index] = g
+        return dx, None
+
+    return x[index], backward
+
+
+def softmax(x):
+    """Over the last axis of x (…, n)."""
+    e = np.exp(x - x.max(-1, keepdims=True))
+    y = e / e.sum(-1, keepdims=True)
+    return y, lambda g: (y * g,)
+
+
+def log_sum_exp(x):
+    """ln sum_j exp(x_j) over the last axis: x (…, n)  ->  (…)"""
+    top = x.max(-1, keepdims=True)
+    e = np.exp(x - top)
+    total = e.sum(-1, keepdims=True)
+    y = (top + np.log(total))[..., 0]
+    return y, lambda g: (e / total * g[..., None],)
+
+
+def standardise(x):
+    """(x - mean) / standard deviation, over the last axis of x (…, n)."""
+    s = x.std(-1, keepdims=True)
+    y = (x - x.mean(-1, keepdims=True)) / s
+    return y, lambda g: ((g - y * (g * y).mean(-1, keepdims=True)) / s,)
+
+
+def guilty():
+    """The names of the operations whose backward is wrong, a set of strings."""
+    # BEGIN SOLUTION
+    return {"matmul", "add_bias", "row_mean", "pick", "softmax", "standardise"}
+    # END SOLUTION
+
+
+def witness(name):
+    """(inputs, g) on which the backward of a guilty operation is wrong.
+
+    inputs a tuple of arrays, g an array like the output: some entry of a gradient is
+    off by 1% at least of the largest.
+    """
+    # BEGIN SOLUTION
+    x, square = np.array([[1.0, 2.0, 4.0]]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    return {
+        "matmul": ((square, square), square),
+        "add_bias": ((np.ones((2, 2, 2)), np.ones(2)), np.ones((2, 2, 2))),
+        "row_mean": ((x,), np.ones(1)),
+        "pick": ((square, np.array([0, 0])), square),
+        "softmax": ((x,), np.array([[1.0, 0.0, 0.0]])),
+        "standardise": ((x,), np.array([[1.0, 0.0, 0.0]])),
+    }[name]
+    # END SOLUTION
+
+
+def alibi(name):
+    """(inputs, g) on which the same backward is right, and its gradients are not all 0.
+
+    How the mistake could pass: what do these inputs have that others have not?
+    """
+    # BEGIN SOLUTION
+    x, square = np.array([[1.0, 2.0, 4.0]]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    return {
+        "matmul": ((square, np.eye(2)), square),  # symmetric
+        "add_bias": ((square, np.ones(2)), square),  # one leading axis
+        "row_mean": ((square,), np.array([1.0, 2.0])),  # as many rows as columns
+        "pick": ((square, np.array([1, 0])), square),  # no row twice
+        "softmax": ((np.zeros(2),), np.array([1.0, -1.0])),  # y . g = 0
+        "standardise": ((x,), np.array([[1.0, -1.0, 0.0]])),  # g sums to 0
+    }[name]
+    # END SOLUTION
+
+
+# FOR THE CHECK
+
+HINTS = {
+    "": [
+        "Give each operation random inputs, in several shapes, and a random g, and "
+        "compare with differences. Which shapes would a careless test have used?",
+        "Think of each backward as a claim: `a sum over all axes but the last`, `a "
+        "transpose`, `divided by the number of columns`. For which inputs do the claim "
+        "and the code mean different things?",
+        "Six are wrong. Try: a b that is not symmetric, an x with three axes, a matrix "
+        "that is not square, an index that occurs twice, and for those that normalise "
+        "a row, a g that is 1 in one place alone. An alibi is the opposite of each.",
+    ],
+    "accuses-right": [
+        "The one that is named has a backward that differences agree with, wherever it "
+        "has a derivative. At |x| = 0 there is none to agree with."
+    ],
+    "missed": [
+        "There is another one. Which shapes, which integers, which g are not tried yet?"
+    ],
+    "no-witness": [
+        "There the backward is right. Change the shape, or be less regular."
+    ],
+    "no-alibi": ["There the backward is wrong. What must hold so that it is not?"],
+    "all-zero": [
+        "If all gradients are 0 anyway, nobody would call it a test. Choose another g."
+    ],
+    "not-accepted": ["Which shapes does the operation take? g is as large as y."],
+}
+
+MUTANTS = [
+    ('"pick", "softmax", "standardise"}', '"pick", "softmax"}', "missed"),
+    (
+        'return {"matmul", "add_bias"',
+        'return {"tanh", "matmul", "add_bias"',
+        "accuses-right",
+    ),
+    (
+        'return {"matmul", "add_bias"',
+        'return {"absolute", "matmul", "add_bias"',
+        "accuses-right",
+    ),
+    (
+        '"matmul": ((square, square), square)',
+        '"matmul": ((square, square + square.T), square)',
+        "no-witness",
+    ),
+    (
+        "((np.ones((2, 2, 2)), np.ones(2)), np.ones((2, 2, 2)))",
+        "((square, np.ones(2)), square)",
+        "no-witness",
+    ),
+    (
+        '"row_mean": ((x,), np.ones(1))',
+        '"row_mean": ((x,), np.ones(2))',
+        "not-accepted",
+    ),
+    ("np.array([0, 0])), square)", "np.array([0, 1])), square)", "no-witness"),
+    ("np.array([1, 0])), square)", "np.array([1, 1])), square)", "no-alibi"),
+    (
+        "((np.zeros(2),), np.array([1.0, -1.0]))",
+        "((np.zeros(2),), np.ones(2))",
+        "no-alibi",
+    ),
+    (
+        "((np.zeros(2),), np.array([1.0, -1.0]))",
+        "((np.zeros(2),), np.zeros(2))",
+        "all-zero",
+    ),
+    (
+        '"standardise": ((x,), np.array([[1.0, -1.0, 0.0]]))',
+        '"standardise": ((x,), np.array([[1.0, 1.0, 0.0]]))',
+        "no-alibi",
+    ),
+]
