@@ -108,18 +108,21 @@ def model_of(config, scheme, seed=0):
     return DecoderOnly(sizes, np.random.default_rng(seed))
 
 
-def build(config, scheme, seed):
+def build(config, scheme, seed, model=None):
     """The model and its optimiser, as they stand before the first step."""
-    model = model_of(config, scheme, seed)
+    model = model_of(config, scheme, seed) if model is None else model
     optimizer = optim.Adam(model.parameters(), lr=config.lr)
     after = optim.CosineAnnealingLR(optimizer, T_max=config.steps)
     schedule = optim.WarmupLR(optimizer, max(config.steps // 20, 1), after=after)
     return Run(model, optimizer, schedule, config.clip)
 
 
-def train(config, scheme, seed, state=None, save=None, progress=None):
-    """Train one model; return (run, whether it was finished). As in ``reversal``."""
-    run = build(config, scheme, seed)
+def train(config, scheme, seed, state=None, save=None, progress=None, model=None):
+    """Train one model; return (run, whether it was finished). As in ``reversal``.
+
+    model   to train in place of the scheme's own
+    """
+    run = build(config, scheme, seed, model)
     if state is not None:
         run.load_state_dict(state)
     finished = fit(

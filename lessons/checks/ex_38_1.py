@@ -3,9 +3,8 @@
 import numpy as np
 
 from attention.tally import Tally, apply, inner
-from lessons import NotWritten
 from lessons.classroom.staircase import edges, laws, numbers, shape, values
-from lessons.classroom.theory import Chain, check_chain, rationals
+from lessons.classroom.theory import check_chain, links_that_run, rationals
 
 SIZES = ((1, 1, 5, 3, 7), (3, 5, 7, 2, 11), (2, 3, 1, 5, 3), (1, 7, 5, 11, 3))
 
@@ -154,26 +153,3 @@ def general_score(s, W, h):
 
 def names_in(function):
     return list(getattr(getattr(function, "__code__", None), "co_names", ()))
-
-
-def links_that_run(my, chain, arguments):
-    """Fail, in a sentence, where an expression of the chain cannot be computed."""
-    my.holds(
-        isinstance(chain, Chain),
-        "chain",
-        "expected Chain(…).then(…)",
-        f"found {type(chain).__name__}",
-    )
-    for k, (f, _) in enumerate(chain.links):
-        try:
-            f(*arguments)
-        except NotWritten:
-            raise
-        except Exception as error:
-            sizes = "s (3,), W_g (3, 5), h (5,)"
-            my.holds(
-                False,
-                "link-raises",
-                f"link {k}, at {sizes}",
-                f"{type(error).__name__}: {error}",
-            )

@@ -5,9 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from lessons import NotWritten
 from lessons.classroom.staircase import edges, laws, shape, values
-from lessons.classroom.theory import Chain, check_chain, rationals
+from lessons.classroom.theory import check_chain, links_that_run, rationals
 
 SIX = "W_a, v_a, s, h1, h2, h3"
 FOUR = "W_g, s, h1, h2"
@@ -191,22 +190,3 @@ def fits(my, name, array, size):
         f"expected {name} with shape {size}",
         f"found {array.shape}",
     )
-
-
-def links_that_run(my, chain, arguments):
-    """Fail, in a sentence, where an expression of the chain cannot be computed."""
-    my.holds(
-        isinstance(chain, Chain),
-        "chain",
-        "expected Chain(…).then(…)",
-        f"found {type(chain).__name__}",
-    )
-    for k, (f, _) in enumerate(chain.links):
-        try:
-            f(*arguments)
-        except NotWritten:
-            raise
-        except Exception as error:
-            sizes = "s (3,), W_g (3, 5), h1 and h3 (5,)"
-            what = f"{type(error).__name__}: {error}"
-            my.holds(False, "link-raises", f"link {k}, at {sizes}", what)

@@ -16,10 +16,9 @@ from . import mutants, stubs
 from .catalogue import exercises
 from .loading import load, load_checks
 from .runner import SECONDS, time_limit
-from .staircase import climb, quiet, verdict
+from .staircase import Outcome, climb, quiet, verdict
 
 BUDGET = 1.5  # seconds for a right answer: a check has two, with its start
-LIMIT = 10  # seconds for one wrong answer: some never end
 
 
 class Overtime(BaseException):
@@ -82,11 +81,12 @@ def audit(exercise):
             say(f"planted, not noticed: {what}")
             continue
         found.killed += 1
-        if failed.tag == tag:
+        name = failed.tag if failed else "timeout"  # as a check calls it
+        if name == tag:
             found.named += 1
         else:
-            found.misnamed += failed.tag not in ("unknown", "raises", "shape")
-            say(f"planted as {tag}, named {failed.tag}: {what}; {_first(failed)}")
+            found.misnamed += name not in ("unknown", "raises", "shape", "timeout")
+            say(f"planted as {tag}, named {name}: {what}; {_first(failed)}")
     equivalent = hints.get("EQUIVALENT", {})
     unused = set(equivalent)
     for what, mutant in mutants.automatic(text):
@@ -105,10 +105,18 @@ def audit(exercise):
 
 
 def run(exercise, text):
-    """(exit code, first failure) of an answer given as text, in this process."""
+    """(exit code, first failure) of an answer given as text, in this process.
+
+    The failure is None where the answer does not end: that is failed as well.
+    """
     try:
-        with quiet(), alarm(LIMIT):
-            mine = load(exercise, exercise.solution, stubs.exercise_part(text))
+        # some wrong answers never end
+        with quiet(), alarm(time_limit(exercise)):
+            try:
+                mine = load(exercise, exercise.solution, stubs.exercise_part(text))
+            except Exception as error:
+                said = [f"{type(error).__name__}: {error}, when the file is loaded"]
+                return 1, Outcome("written", "the file", "failed", "raises", said)
             outcomes = []
             for outcome in climb(load_checks(exercise), mine):
                 outcomes.append(outcome)

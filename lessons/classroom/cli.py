@@ -10,7 +10,7 @@ import sys
 
 from . import checking, overview, working
 from .catalogue import UsageError, exercises, find
-from .runner import FAILED, USAGE
+from .runner import FAILED, USAGE, within
 from .screen import prepare
 
 WOVEN = {
@@ -139,8 +139,10 @@ def _undo(args):
 
 
 def _experiment(args):
-    records = importlib.import_module(f"{__package__}.records")
-    return records.experiment(find(args.id), args.impl, abs(args.seed))
+    exercise = find(args.id)
+    with within(exercise):  # before numpy is loaded, which reads it once
+        records = importlib.import_module(f"{__package__}.records")
+        return records.experiment(exercise, args.impl, abs(args.seed))
 
 
 def _doctor(args):

@@ -17,6 +17,8 @@ from minigrad.checking.hypotheses import one_block, same
 from minigrad.checking.numeric import slopes
 from minigrad.checking.verdict import GradcheckError
 
+from .show import legend
+
 UNKNOWN = "unknown", "no known pattern"
 
 
@@ -62,11 +64,13 @@ def of_variants(got, variants):
             return tag, f"yours equals {sentence}"
 
 
-def of_gradients(op, inputs, names, seed, no_gradient=()):
+def of_gradients(op, inputs, names, seed, no_gradient=(), about=None):
     """None when every gradient is right, else (tag, report).
 
     op       arrays -> (array, backward), as ``@differentiable`` takes it
     names    what to call the inputs in the report
+    about    the number of the input whose entry is shown, where that one is wrong;
+             the first that is wrong, if left out
     """
     lifted = mg.lift(op)
     try:
@@ -77,12 +81,26 @@ def of_gradients(op, inputs, names, seed, no_gradient=()):
         return None
     compared = [row for row in result.rows if row.verdict != "not checked"]
     summary = "    ".join(f"d_{row.input} {row.verdict}" for row in compared)
-    parts = [summary, result.message] if len(compared) > 1 else [result.message]
+    message = _message(result, inputs)
+    if about is not None and result.worst and result.worst.input != str(about):
+        zero = (0,) if about in np.atleast_1d(no_gradient) else ()
+        alone = mg.gradcheck(
+            lambda x: lifted(*inputs[:about], x, *inputs[about + 1 :]),
+            [inputs[about]],
+            seed=seed,
+            no_gradient=zero,
+        )
+        if alone.worst and not alone.ok:
+            message = _message(alone, [inputs[about]])
+            message = re.sub(r"\binput 0\b", f"input {about}", message)
+    parts = [summary, message] if len(compared) > 1 else [message]
     return result.tag, _with_names("\n".join(parts), names)
 
 
 def of_backward(op, inputs, names, seed, variants=None, blocks=None):
-    """(tag, sentence) of what an exercise itself knows to be a mistake, or None.
+    """What an exercise itself knows to be a mistake, or None.
+
+    Returns (number of the input, tag, sentence).
 
     variants  {name of an input: [(tag, what, function of g)]}
     blocks    {name of an input: {name of a part: index}}
@@ -103,7 +121,7 @@ def of_backward(op, inputs, names, seed, variants=None, blocks=None):
             op, inputs, k, each, g, blocks.get(name)
         )
         if found:
-            return found[0], f"d_{name}: {found[1]}  [{found[0]}]"
+            return k, found[0], f"d_{name}: {found[1]}  [{found[0]}]"
 
 
 def _of_blocks(op, inputs, k, yours, g, blocks):
@@ -133,6 +151,18 @@ def first_wrong(yours, right):
             return name, f"{agreed}d_{name} is the first that does not"
         before = name
     return None
+
+
+def _message(result, inputs):
+    """The engine's words, with names in one piece and our words below a picture."""
+    text = re.sub(r"(?<=\w-)\n(?=\w)", "", result.message)
+    if result.worst and result.worst.input.isdigit():
+        text = re.sub(
+            r"\(# differs; .*\)",
+            legend(np.shape(inputs[int(result.worst.input)])),
+            text,
+        )
+    return text
 
 
 def _with_names(text, names):

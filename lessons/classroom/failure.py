@@ -21,5 +21,8 @@ def _fold(text):
     for line in str(text).split("\n"):
         indent = len(line) - len(line.lstrip())
         yield from textwrap.wrap(
-            line, WIDTH, subsequent_indent=" " * indent, drop_whitespace=True
+            line,
+            WIDTH,
+            subsequent_indent=" " * indent,
+            break_on_hyphens=False,  # softmax-nocentre is one name
         ) or [""]

@@ -16,6 +16,8 @@ from . import diagnose, show
 from .failure import CheckFailed
 from .staircase import Outcome
 
+NO_RESULT = object()  # of a call that is under way, or has raised
+
 
 class Mine:
     """What a learner wrote.
@@ -30,7 +32,7 @@ class Mine:
     def __init__(self, id, namespace, signatures, path, seed=0):
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed = signatures, seed
-        self._calls = []  # (result, description), the latest last
+        self._calls = []  # (result, description) at begin and end, the latest last
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:
@@ -47,7 +49,7 @@ class Mine:
         rtol, atol  |got - want| may be atol * max|want| + rtol * |want|
         """
         __tracebackhide__ = True
-        want = np.asarray(want)
+        want, variants = np.asarray(want), list(variants)  # they are read twice
         call = self._call_of(got)
         array = self._array(got, call)
         if array.shape != want.shape:
@@ -87,15 +89,25 @@ class Mine:
             raise CheckFailed(tag, call, *show.shapes(array, shape, axes))
         self._dtype(array, np.empty(0, dtype), call)
 
-    def holds(self, truth, tag, *sentences):
-        """Fail with ``tag`` and the sentences, expected first, unless ``truth``."""
+    def holds(self, truth, tag, *sentences, call=None):
+        """Fail with ``tag`` and the sentences, expected first, unless ``truth``.
+
+        call  the call that the report shows: the name of a function, for its latest,
+              or a text of its own; the last call of all if left out
+        """
         __tracebackhide__ = True
         if not truth:
-            raise CheckFailed(tag, *self.last_call(), *sentences)
+            raise CheckFailed(tag, *self.last_call(call), *sentences)
 
-    def last_call(self):
-        """[the last call, as text]; empty before the first one."""
-        return [call for _, call in self._calls[-1:]]
+    def last_call(self, of=None):
+        """[the last call, as text], of one function or of all; empty if there is none.
+
+        A call that is under way, or that has raised, is the last one as well.
+        """
+        calls = [call for _, call in self._calls]
+        if of is None:
+            return calls[-1:]
+        return [call for call in calls if call.startswith(f"{of}(")][-1:] or [of]
 
     def gradients(self, op, inputs, names=None, no_gradient=(), **known):
         """Fail unless the backward of ``op`` is right at ``inputs``.
@@ -111,14 +123,16 @@ class Mine:
         names = names or list(inspect.signature(op).parameters)
         title = getattr(op, "__name__", "op")
         call = show.call(title, names, inputs)
-        self._calls.append((None, call))
+        self._calls.append((NO_RESULT, call))
         self._try_backward(op, inputs, call)
         found = diagnose.of_gradients(op, inputs, names, self._seed, no_gradient)
         if found:
             named = diagnose.of_backward(op, inputs, names, self._seed, **known)
             tag, text = found
             if named:
-                tag, sentence = named
+                k, tag, sentence = named
+                about = op, inputs, names, self._seed, no_gradient, k
+                text = diagnose.of_gradients(*about)[1]
                 text = text.replace("no known pattern  [unknown]", sentence)
                 text += "" if sentence in text else "\n" + sentence
             raise CheckFailed(tag, call, text)
@@ -162,13 +176,18 @@ class Mine:
             call = show.call(name, names, args, options) + of
             args = [_sealed(a) for a in args]
             options = {key: _sealed(a) for key, a in options.items()}
-            result = self._guard(call, function, *args, **options)
+            self._calls.append((NO_RESULT, call))  # under way
+            result = NO_RESULT
+            try:
+                result = self._guard(call, function, *args, **options)
+            finally:
+                self._calls.append((result, call))
             if isinstance(result, tuple):  # (array, backward): that one too
                 result = tuple(
                     self._careful(show.inner(r), r, f" of {call}") if callable(r) else r
                     for r in result
                 )
-            self._calls.append((result, call))
+                self._calls[-1] = result, call
             return result
 
         careful.__name__ = name

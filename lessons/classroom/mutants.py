@@ -19,7 +19,14 @@ def planted(text):
             raise stubs.StubError(
                 f"the pattern {old!r} occurs {times} times; expected 1"
             )
-        found.append((f"{old} -> {new}", answer.replace(old, new), tag))
+        mutant = answer.replace(old, new)
+        try:
+            compile(mutant, "a planted answer", "exec")
+        except (SyntaxError, ValueError) as error:
+            raise stubs.StubError(
+                f"the pattern {old!r} -> {new!r} leaves no Python: {error}"
+            ) from None
+        found.append((f"{old} -> {new}", mutant, tag))
     return found
 
 

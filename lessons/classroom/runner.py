@@ -126,6 +126,18 @@ def environment(exercise):
     return env
 
 
+@contextlib.contextmanager
+def within(exercise):
+    """The same variables for this process, inside the block: for an experiment."""
+    before = dict(os.environ)
+    os.environ.update(environment(exercise))
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 class _Printed(threading.Thread):
     """Keeps the beginning of what a process prints, and counts the rest."""
 

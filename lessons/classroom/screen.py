@@ -33,7 +33,9 @@ def say(text="", indent=0):
     room = width() - indent
     for line in text.split("\n"):
         deeper = " " * (len(line) - len(line.lstrip()))
-        folded = textwrap.wrap(line, room, subsequent_indent=deeper) or [""]
+        folded = textwrap.wrap(
+            line, room, subsequent_indent=deeper, break_on_hyphens=False
+        ) or [""]
         for part in folded:
             print((" " * indent + part).rstrip())
     sys.stdout.flush()

@@ -8,6 +8,7 @@ import numpy as np
 from minigrad.checking.verdict import picture
 
 ROWS = 3  # of a mask, that are shown
+ROWS_DRAWN, COLUMNS_DRAWN = 8, 16  # of a picture
 
 
 def parameters(function):
@@ -54,6 +55,8 @@ def brief(value):
             )
             return f"[{inside}]"
         return f"{value.dtype} {value.shape}"
+    if isinstance(value, np.random.Generator):
+        return "rng"  # not its address, which is another one each time
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)
@@ -78,10 +81,32 @@ def differences(got, want, right, axes=None):
         lines = list(_entry(got, want, wrong, axes))
     if want.size > 1:
         lines.append(f"{wrong.sum()} of {wrong.size} entries differ")
-    drawn = picture(wrong) if wrong.ndim > 1 and want.dtype != bool else None
+    drawn = (
+        picture(wrong, ROWS_DRAWN, COLUMNS_DRAWN)
+        if wrong.ndim > 1 and want.dtype != bool
+        else None
+    )
     if drawn:
-        lines.append(f"{drawn}\n    (# differs; the last axis runs to the right)")
+        lines.append(f"{drawn}\n    {legend(want.shape)}")
     return lines
+
+
+def legend(shape):
+    """What stands below a picture of the wrong entries of an array of this shape.
+
+    The picture has 8 rows and 16 columns at most: of a larger array it is a summary.
+    """
+    rows, columns = int(np.prod(shape[:-1])), shape[-1]
+    parts = ["# differs", "the last axis runs to the right"]
+    if len(shape) > 2:
+        parts.append("the axes before it, as one, run down")
+    if rows > ROWS_DRAWN or columns > COLUMNS_DRAWN:
+        drawn = f"{min(rows, ROWS_DRAWN)} by {min(columns, COLUMNS_DRAWN)}"
+        parts.append(
+            f"drawn smaller, {drawn} signs for {rows} by {columns} entries, # where "
+            "one of them differs"
+        )
+    return f"({'; '.join(parts)})"
 
 
 def did_you_rename(name, namespace):

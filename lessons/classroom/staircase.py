@@ -14,6 +14,7 @@ the check's seed. Step "written" is taken by the staircase itself.
 """
 
 import contextlib
+import inspect
 import os
 import pdb
 import traceback
@@ -65,7 +66,8 @@ class Outcome:
 
 def stairs(checks):
     """The functions of a module of checks, in the order of the steps."""
-    marked = [f for f in vars(checks).values() if hasattr(f, "step")]
+    functions = [f for f in vars(checks).values() if inspect.isfunction(f)]
+    marked = [f for f in functions if hasattr(f, "step")]
     return sorted(marked, key=lambda f: STEPS.index(f.step))
 
 

@@ -11,6 +11,10 @@ import ast
 
 BEGIN, END, AUTHOR = "# BEGIN SOLUTION", "# END SOLUTION", "# FOR THE CHECK"
 IMPORT = "from lessons import NotWritten"
+# what a check calls on ``my`` itself: a function of that name could not be reached
+TAKEN = (
+    "equal", "first_wrong", "gradients", "holds", "last_call", "shape", "written",
+)  # fmt: skip
 TELLING = 10  # characters from which a line of a solution would give it away
 
 
@@ -23,6 +27,12 @@ def strip(text, id):
     lines, regions = exercise_part(text).splitlines(keepends=True), find_regions(text)
     if not regions:
         raise StubError(f"{id}: no region {BEGIN} … {END}; there is nothing to fill in")
+    taken = [name for name in signatures(text) if name in TAKEN]
+    if taken:
+        raise StubError(
+            f"{id}: a check could not reach the function {taken[0]}, because "
+            f"my.{taken[0]} is the harness's own; give it another name"
+        )
     owners = functions_of(text)
     for first, last in reversed(regions):
         owner = next((n for n, (a, b) in owners.items() if a <= first <= b), None)

@@ -12,6 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from lessons import NotWritten
+
+from . import show
+from .failure import CheckFailed
+
 
 class Chain:
     """Expressions, functions of the same arguments, each said to equal the one before.
@@ -50,6 +55,7 @@ def check_chain(my, chain, first, last, draw, times=8):
     ends = [(first, "the left side"), *chain.links, (last, "the right side")]
     for _ in range(times):
         arguments = draw()
+        links_that_run(my, chain, arguments)
         found = [np.asarray(f(*arguments)) for f, _ in ends]
         for k, (a, b) in enumerate(zip(found, found[1:])):
             what = f"link {k} ({ends[k][1]})", f"link {k + 1} ({ends[k + 1][1]})"
@@ -58,6 +64,31 @@ def check_chain(my, chain, first, last, draw, times=8):
                 "false-link",
                 f"{what[0]} gives {_brief(a)}",
                 f"{what[1]} gives {_brief(b)}, which should be equal",
+            )
+
+
+def links_that_run(my, chain, arguments):
+    """Fail, in a sentence, where an expression of the chain cannot be computed."""
+    my.holds(
+        isinstance(chain, Chain),
+        "chain",
+        "expected Chain(…).then(…)",
+        f"found {type(chain).__name__}",
+    )
+    for k, (f, _) in enumerate(chain.links):
+        try:
+            f(*arguments)
+        except (NotWritten, CheckFailed):
+            raise
+        except Exception as error:
+            names = show.parameters(f) or []
+            names += ["?"] * (len(arguments) - len(names))
+            sizes = [f"{n} {_size(a)}" for n, a in zip(names, arguments)]
+            my.holds(
+                False,
+                "link-raises",
+                f"link {k}, at {', '.join(sizes)}",
+                f"{type(error).__name__}: {error}",
             )
 
 
@@ -84,6 +115,11 @@ def _equal(a, b):
     if a.dtype == object or b.dtype == object:  # Fractions: exactly
         return bool(np.all(a == b))
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-12))
+
+
+def _size(a):
+    """The shape of an array, or the number itself."""
+    return str(np.shape(a) or a)
 
 
 def _brief(a):

@@ -1,5 +1,7 @@
 """Every exercise: stub, solution, and wrong answers, to be noticed and named."""
 
+import contextlib
+
 import pytest
 
 from lessons.classroom import authors, catalogue, mutants
@@ -123,8 +125,52 @@ def test_automatic_mutants_are_of_the_regions_alone():
     }
 
 
+def planted(old, new, tag):
+    return f"\nMUTANTS = [{(old, new, tag)!r}]\n"
+
+
+def test_a_planted_answer_that_is_no_python_is_a_fault(spoil):
+    broken = planted("np.abs(s - p) <= D", "np.abs(s - p <= D", "off-by-one")
+    fault = spoil("np", "np", broken)
+    assert "the pattern 'np.abs(s - p) <= D' -> 'np.abs(s - p <= D' leaves no" in fault
+
+
+def test_a_planted_answer_that_cannot_be_loaded_is_no_traceback(spoil):
+    late = planted("import numpy as np", "import nump as np", "off-by-one")
+    fault = spoil("np", "np", late)
+    assert "planted as off-by-one, named raises: import numpy as np ->" in fault
+    assert "No module named 'nump', when the file is loaded" in fault
+
+
+def test_a_planted_answer_that_never_ends_is_a_timeout(spoil, monkeypatch):
+    monkeypatch.setenv("LESSONS_TIMEOUT", "0.3")
+    loop = "return length - 1 - t", "while True: pass"
+    fault = spoil("np", "np", planted(*loop, "not-reversed"))
+    assert "planted as not-reversed, named timeout" in fault
+    assert "no end within the time limit" in fault and spoil.audit.misnamed == 0
+    assert spoil("np", "np", planted(*loop, "timeout")) == ""
+    assert spoil.audit.named == 1
+
+
+def test_an_answer_has_the_time_that_its_check_grants(monkeypatch):
+    granted = []
+
+    @contextlib.contextmanager
+    def alarm(seconds):
+        granted.append(seconds)
+        yield
+
+    exercise = catalogue.find("38.5")
+    monkeypatch.delenv("LESSONS_TIMEOUT", raising=False)
+    monkeypatch.setattr("lessons.classroom.audit.alarm", alarm)
+    for setting in (None, "30"):
+        monkeypatch.setattr("lessons.classroom.runner._setting", lambda *_: setting)
+        run(exercise, exercise.stub.read_text(encoding="utf-8"))
+    assert granted == [10, 30]
+
+
 def test_a_wrong_answer_that_never_ends_is_noticed(monkeypatch):
-    monkeypatch.setattr("lessons.classroom.audit.LIMIT", 0.3)
+    monkeypatch.setenv("LESSONS_TIMEOUT", "0.3")
     exercise = catalogue.find("38.5")
     text = exercise.solution.read_text(encoding="utf-8")
     text = text.replace("return length - 1 - t", "while True: pass")

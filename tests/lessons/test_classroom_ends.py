@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lessons.classroom import catalogue, runner
+from lessons.classroom import catalogue, cli, runner
 from lessons.classroom.paths import ROOT
 
 from .classroom_cases import answer, spoilt
@@ -117,6 +117,19 @@ def test_the_process_is_told_to_leave_numba_alone(monkeypatch):
     monkeypatch.delenv("ATTENTION_BACKEND", raising=False)
     monkeypatch.setattr(runner, "_setting", lambda *args: "True")
     assert "ATTENTION_BACKEND" not in runner.environment(exercise)
+
+
+def test_an_experiment_has_the_environment_of_a_check(work, monkeypatch):
+    exercise, names = catalogue.find("E.2"), ("OPENBLAS_NUM_THREADS", "PYTHONUTF8")
+    for name in (*names, "ATTENTION_BACKEND"):
+        monkeypatch.delenv(name, raising=False)
+    before, seen = dict(os.environ), {}
+    records = type(sys)("records")
+    records.experiment = lambda *args: seen.update(os.environ) or 0
+    monkeypatch.setitem(sys.modules, "lessons.classroom.records", records)
+    assert cli.main(["experiment", "E.2"]) == 0
+    assert seen == runner.environment(exercise) and seen[names[0]] == "1"
+    assert dict(os.environ) == before
 
 
 def test_the_time_limit_can_be_chosen(monkeypatch):

@@ -188,6 +188,12 @@ def test_a_step_is_taken_whole_and_then_it_stops():
     ]
 
 
+def test_what_has_a_step_and_is_no_function_is_no_stair():
+    checks = stairs(shape_a=fine)
+    checks.PART, checks.Optimizer = np.s_[:3], type("Fake", (), {"step": fine})
+    assert [f.title for f in staircase.stairs(checks)] == ["shape_a"]
+
+
 def test_what_is_not_written_is_left_for_later():
     def code(**results):
         return staircase.verdict(list(staircase.climb(stairs(**results), mine())))

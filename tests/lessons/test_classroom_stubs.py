@@ -3,6 +3,7 @@
 import pytest
 
 from lessons.classroom import catalogue, stubs
+from lessons.classroom.mine import Mine
 from lessons.classroom.stubs import StubError, strip
 
 WHOLE = '''"""9.9  A title  ●○○○  5 min"""
@@ -70,6 +71,18 @@ def test_what_cannot_be_a_source_is_refused(old, new, message):
     assert old in WHOLE
     with pytest.raises(StubError, match=message):
         strip(WHOLE.replace(old, new), "9.9")
+
+
+@pytest.mark.parametrize("name", stubs.TAKEN)
+def test_names_of_the_harness_are_refused(name):
+    text = WHOLE.replace("def f(", f"def {name}(")
+    with pytest.raises(StubError, match=f"the function {name}, .* another name"):
+        strip(text, "9.9")
+    assert strip(WHOLE.replace("def f(", f"def _{name}("), "9.9")
+
+
+def test_the_names_of_the_harness_are_all_there():
+    assert {n for n in vars(Mine) if not n.startswith("_")} == set(stubs.TAKEN)
 
 
 def test_signatures_and_what_is_left_to_write():

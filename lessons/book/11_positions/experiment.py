@@ -27,25 +27,18 @@ PAPER = {"num_buckets": 32, "max_distance": 128}
 SMALL, LARGE = "t5, 16 buckets", "t5, 32 buckets"
 
 
-def with_the_papers_buckets(config, scheme, seed=0):
+def with_the_papers_buckets(config):
     """The model of T5's bias, with more buckets than ``extrapolation`` gives it."""
-    sizes = extrapolation_model(config, scheme).config
-    model = DecoderOnly(replace(sizes, **PAPER), np.random.default_rng(seed))
-    return model
-
-
-extrapolation_model = extrapolation.model_of
+    sizes = replace(extrapolation.model_of(config, "t5").config, **PAPER)
+    return DecoderOnly(sizes, np.random.default_rng(config.seed))
 
 
 def run_all(config):
     runs = []
     for name in (*config.schemes, LARGE):
         scheme = "t5" if name == LARGE else name
-        special = name == LARGE
-        extrapolation.model_of = (
-            with_the_papers_buckets if special else extrapolation_model
-        )
-        one, _ = extrapolation.train(config, scheme, config.seed)
+        model = with_the_papers_buckets(config) if name == LARGE else None
+        one, _ = extrapolation.train(config, scheme, config.seed, model=model)
         found = extrapolation.evaluate(config, scheme, one.model)
         runs.append(
             {"scheme": scheme, "parameters": one.model.num_parameters(), **found}

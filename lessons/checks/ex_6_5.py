@@ -1,0 +1,268 @@
+"""What a right answer to 6.5 does."""
+
+import math
+
+import numpy as np
+
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+NAMES = "s", "H", "W_s", "W_h", "v"
+CHAIN = "alpha", "e", "pre", "v", "W_s", "W_h", "s", "H"  # from the loss backwards
+D_S, D_H, D_A = 3, 5, 11
+
+
+def draw(rng, S=7):
+    """s, H, W_s, W_h, v, and a mask that hides two positions."""
+    shapes = (D_S,), (S, D_H), (D_A, D_S), (D_A, D_H), (D_A,)
+    mask = np.ones(S, bool)
+    mask[[1, -1]] = False
+    return [rng.normal(size=shape) for shape in shapes], mask
+
+
+def arguments(s, H, W_s, W_h):
+    """What tanh takes, (S, d_a), number by number."""
+    pre = np.zeros((len(H), len(W_s)))
+    for j, h in enumerate(H):
+        for k in range(len(W_s)):
+            pre[j, k] = sum(a * b for a, b in zip(W_s[k], s))
+            pre[j, k] += sum(a * b for a, b in zip(W_h[k], h))
+    return pre
+
+
+def scores(pre, v, bend=math.tanh):
+    return np.array([sum(a * bend(x) for a, x in zip(v, row)) for row in pre])
+
+
+def softmax(e, mask):
+    top = max((x for x, may in zip(e, mask) if may), default=0.0)
+    z = np.array([math.exp(x - top) if may else 0.0 for x, may in zip(e, mask)])
+    return z / z.sum()
+
+
+def weights(s, H, W_s, W_h, v, mask):
+    return softmax(scores(arguments(s, H, W_s, W_h), v), mask)
+
+
+def wrong_weights(s, H, W_s, W_h, v, mask):
+    """Weights of forwards that have one mistake."""
+    pre, every = arguments(s, H, W_s, W_h), np.ones(len(H), bool)
+    e = scores(pre, v)
+    shown = np.where(mask, e, -np.inf)
+    blind = scores(arguments(0 * s, H, W_s, W_h), v)
+    straight = scores(pre, v, bend=float)
+    return [
+        ("no-tanh", "softmax of v . (W_s s + W_h h_j)", softmax(straight, mask)),
+        ("ignores-query", "softmax of v . tanh(W_h h_j)", softmax(blind, mask)),
+        ("not-normalised", "exp(e - max e), not divided", np.exp(shown - shown.max())),
+        ("not-normalised", "exp(e), not divided by its sum", np.exp(shown)),
+        ("mask-leak", "the softmax over all positions", softmax(e, every)),
+        (
+            "not-renormalised",
+            "the softmax over all positions, masked afterwards",
+            softmax(e, every) * mask,
+        ),
+        ("complement", "the softmax over what the mask hides", softmax(e, ~mask)),
+    ]
+
+
+def backward_by_loop(inputs, mask, g, softmax="full", slope="tanh", query="sum", H="2"):
+    """All gradients; the options put one mistake in."""
+    s, states, W_s, W_h, v = inputs
+    S, pre = len(states), arguments(s, states, W_s, W_h)
+    t, alpha = np.tanh(pre), weights(*inputs, mask)
+    d = {"alpha": np.array([sum(a * b for a, b in zip(h, g)) for h in states])}
+    J = np.array([[a * ((i == j) - b) for j, b in enumerate(alpha)]
+                  for i, a in enumerate(alpha)])  # fmt: skip
+    J = {"full": J, "diagonal": np.diag(np.diag(J)), "nocentre": np.diag(alpha),
+         "none": np.eye(S)}[softmax]  # fmt: skip
+    d["e"] = sum(d["alpha"][i] * J[i] for i in range(S))
+    bent = {"tanh": 1 - t**2, "argument": 1 - pre**2, "none": np.ones_like(t)}[slope]
+    d["pre"] = np.array([d["e"][j] * v * bent[j] for j in range(S)])
+    d["v"] = sum(d["e"][j] * t[j] for j in range(S))
+    used = {"sum": range(S), "last": [S - 1], "first": [0], "mean": range(S)}[query]
+    reached = sum(d["pre"][j] for j in used) / (S if query == "mean" else 1)
+    d["W_s"] = np.array([x * s for x in reached])
+    d["W_h"] = sum(np.array([x * states[j] for x in d["pre"][j]]) for j in range(S))
+    d["s"] = sum(x * row for x, row in zip(reached, W_s))
+    read = np.array([a * g for a in alpha])
+    scored = np.array([sum(x * row for x, row in zip(p, W_h)) for p in d["pre"]])
+    d["H"] = {"2": read + scored, "read": read, "scored": scored}[H]
+    return d
+
+
+KNOWN = [  # (tag, what, option, the gradients that it changes)
+    ("softmax-diagonal", "with the diagonal of the softmax's Jacobian alone",
+     {"softmax": "diagonal"}, NAMES),
+    ("softmax-nocentre", "with alpha * dL/dalpha as the gradient of the scores",
+     {"softmax": "nocentre"}, NAMES),
+    ("softmax-skipped", "with dL/dalpha as the gradient of the scores",
+     {"softmax": "none"}, NAMES),
+    ("wrong-derivative", "with 1 - x * x as the slope of tanh(x)",
+     {"slope": "argument"}, NAMES[:4]),
+    ("no-slope", "without the slope of tanh", {"slope": "none"}, NAMES[:4]),
+    ("unbroadcast", "of the last position alone, of a sum over all",
+     {"query": "last"}, ("s", "W_s")),
+    ("unbroadcast", "of the first position alone, of a sum over all",
+     {"query": "first"}, ("s", "W_s")),
+    ("mean-not-sum", "with a mean over the positions in place of the sum",
+     {"query": "mean"}, ("s", "W_s")),
+    ("overwrites", "of the context alone, without the scores", {"H": "read"}, ("H",)),
+    ("overwrites", "of the scores alone, without the context", {"H": "scored"}, ("H",)),
+]  # fmt: skip
+
+
+def known(inputs, mask):
+    """The variants of ``my.gradients``: {name: [(tag, what, function of g)]}."""
+    wrong = {name: [] for name in NAMES}
+    for tag, what, option, changed in KNOWN:
+        for name in changed:
+
+            def make(g, name=name, option=option):
+                return backward_by_loop(inputs, mask, g, **option)[name]
+
+            wrong[name].append((tag, f"the gradient {what}", make))
+    return wrong
+
+
+@shape("a context, a weight for each state, a gradient for each of eight")
+def for_each(my, rng):
+    inputs, mask = draw(rng)
+    c, alpha = my.bahdanau_forward(*inputs, mask)
+    my.shape(c, (D_H,), ("d_h",))
+    my.shape(alpha, (7,), "S")
+    found = my.bahdanau_backward(*inputs, mask, rng.normal(size=D_H))
+    listed = set(found) if isinstance(found, dict) else type(found).__name__
+    my.holds(
+        listed == set(CHAIN),
+        "type",
+        f"expected a dictionary of {', '.join(CHAIN)}",
+        f"found {', '.join(map(str, found)) if isinstance(found, dict) else listed}",
+    )
+    for name, array in zip(NAMES, inputs):
+        my.shape(found[name], array.shape, (f"d_{name}",) * array.ndim)
+    for name, each in (("alpha", (7,)), ("e", (7,)), ("pre", (7, D_A))):
+        my.shape(found[name], each)
+
+
+@numbers("§6.2.5, recomputed: three of the four scores that it prints are wrong")
+def the_worked_example(my, rng):
+    """The book gives W_s s and W_h h_j; with identities for W they are s and h_j."""
+    projected = [
+        [0.4, 0.2, -0.3, 0.6], [-0.2, 0.5, 0.3, -0.1],
+        [0.7, -0.3, 0.4, 0.2], [0.1, 0.4, -0.2, 0.5],
+    ]  # fmt: skip
+    s, v = np.array([0.3, -0.1, 0.5, 0.2]), np.array([0.3, 0.5, -0.2, 0.4])
+    inputs = s, np.array(projected), np.eye(4), np.eye(4), v
+    every = np.ones(4, bool)
+    _, alpha = my.bahdanau_forward(*inputs, every)
+    wrong = [(t, w, np.round(a, 3)) for t, w, a in wrong_weights(*inputs, every)]
+    my.equal(np.round(alpha, 3), [0.297, 0.213, 0.197, 0.293], "S", wrong)
+
+
+@values("weights and context, against loops")
+def against_loops(my, rng):
+    inputs, mask = draw(rng)
+    H = inputs[1]
+    for may in (np.ones(7, bool), mask):
+        c, alpha = my.bahdanau_forward(*inputs, may)
+        want = weights(*inputs, may)
+        my.equal(alpha, want, "S", wrong_weights(*inputs, may))
+        unweighted = [
+            ("ignores-weights", "the mean of the states", H.mean(0)),
+            ("ignores-weights", "the sum of the states", H.sum(0)),
+            ("ignores-weights", "the mean of the allowed states", H[may].mean(0)),
+        ]
+        my.equal(c, sum(a * h for a, h in zip(want, H)), ("d_h",), unweighted)
+
+
+@laws("6, 12, 24 and 48 states: weights that sum to 1, and are 0 where masked")
+def of_any_length(my, rng):
+    for S in (6, 12, 24, 48):
+        inputs, mask = draw(rng, S)
+        _, alpha = my.bahdanau_forward(*inputs, mask)
+        off = abs(sum(alpha.tolist()) - 1)
+        my.holds(
+            off < 1e-12 and (alpha >= 0).all(),
+            "not-normalised",
+            "expected weights from 0 up that sum to 1",
+            f"found a sum that is off by {off:.3g}, the smallest {alpha.min():.3g}",
+        )
+        my.holds(
+            not alpha[~mask].any(),
+            "mask-leak",
+            "expected exactly 0 where the mask is False",
+            f"found {alpha[~mask].max():.3g}",
+        )
+
+
+@laws("the order of the states does not matter, and padding does not either")
+def order_and_padding(my, rng):
+    (s, H, *others), mask = draw(rng)
+    c, alpha = my.bahdanau_forward(s, H, *others, mask)
+    order = rng.permutation(7)
+    moved = my.bahdanau_forward(s, H[order], *others, mask[order])
+    alone = my.bahdanau_forward(s, H[mask], *others, np.ones(mask.sum(), bool))
+    for (c_2, alpha_2), kept, what in (
+        (moved, alpha[order], "states in another order"),
+        (alone, alpha[mask], "the allowed states alone"),
+    ):
+        same = np.allclose(c_2, c, atol=1e-12) and np.allclose(alpha_2, kept)
+        my.holds(
+            same,
+            "order",
+            f"expected the same context and weights for {what}",
+            f"found a context that is off by {np.abs(c_2 - c).max():.3g}",
+        )
+
+
+@gradients("of the context, for all five")
+def of_the_context(my, rng):
+    inputs, mask = draw(rng)
+    mask[:] = True
+
+    def attend(s, H, W_s, W_h, v):
+        def backward(g):
+            found = my.bahdanau_backward(s, H, W_s, W_h, v, mask, g)
+            return [found[name] for name in NAMES]
+
+        return my.bahdanau_forward(s, H, W_s, W_h, v, mask)[0], backward
+
+    my.gradients(attend, inputs, variants=known(inputs, mask))
+
+
+@gradients("link by link, from the loss backwards")
+def link_by_link(my, rng):
+    inputs, mask = draw(rng)
+    g = rng.normal(size=D_H)
+    for may in (np.ones(7, bool), mask):
+        right = backward_by_loop(inputs, may, g)
+        yours = my.bahdanau_backward(*inputs, may, g)
+        if not may.all():  # nobody asks for the gradient of a weight that is fixed at 0
+            right = {name: right[name] for name in CHAIN[1:]}
+        my.first_wrong(yours, {name: right[name] for name in CHAIN if name in right})
+
+
+@edges("scores of 1e4, and a single state")
+def far_and_alone(my, rng):
+    inputs, mask = draw(rng)
+    inputs[-1] = 1e4 * inputs[-1]
+    z = np.exp(np.where(mask, scores(arguments(*inputs[:4]), inputs[-1]), -np.inf))
+    naive = [("overflow", "exp(e) / sum exp(e), too large or too small", z / z.sum())]
+    my.equal(
+        my.bahdanau_forward(*inputs, mask)[1], weights(*inputs, mask), "S", naive
+    )  # fmt: skip
+    inputs, _ = draw(rng, 2)
+    one = inputs[1][:1]
+    inputs[1], g = one, rng.normal(size=D_H)
+    c, alpha = my.bahdanau_forward(*inputs, np.ones(1, bool))
+    my.equal(alpha, [1.0], "S")
+    my.equal(c, one[0], ("d_h",))
+    found = my.bahdanau_backward(*inputs, np.ones(1, bool), g)
+    for name in ("s", "W_s", "W_h", "v"):
+        my.holds(
+            not np.asarray(found[name]).any(),
+            "softmax-nocentre",
+            "expected no gradient of a weight that is 1 whatever the score is",
+            f"found d_{name} of up to {np.abs(found[name]).max():.3g}",
+        )
+    my.equal(found["H"], g[None], "jd")

@@ -1,0 +1,194 @@
+"""What a right answer to 6.7 does."""
+
+import json
+import pathlib
+import tempfile
+
+import numpy as np
+
+from attention.pretrained import EN_FR
+from lessons.checks import looking
+from lessons.checks.looking import EOS, PAD, SOS, experiment  # noqa: F401
+from lessons.classroom.failure import CheckFailed
+from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from minigrad import safetensors
+
+
+def matrix(places, S=None):
+    """Weights that look at ``places``, not sharply."""
+    S = S or max(places) + 1
+    w = np.full((len(places), S), 0.3 / S)
+    w[np.arange(len(places)), places] += 0.7
+    return w
+
+
+SHAPES = {  # where each word looks: the pattern
+    (0, 1, 2, 3, 4): "diagonal",
+    (0, 1, 3, 2, 4): "reordering",
+    (2, 1, 0): "reordering",
+    (0, 0, 1): "many-to-one",  # 1 of 3
+    (0, 1, 1, 2, 3, 4, 5, 6, 7, 8): "diagonal",  # 1 of 10
+    (0, 1, 2, 2, 1, 1): "many-to-one",
+    (0, 1, 2, 3, 4, 6, 5, 7, 8, 9, 10): "reordering",  # 1 step of 10
+    (0, 1, 2, 3, 4, 6, 5, 7, 8, 9, 10, 11): "diagonal",  # 1 step of 11
+    (5, 6, 4, 3, 2, 1, 0): "reordering",
+}
+RULES = {  # wrong ones: what they say of p
+    "any-repeat": lambda p: by_rule(p, repeats=lambda n, T: n > 0),
+    "counts-pauses": lambda p: by_rule(p, back=lambda a, b: b <= a),
+    "forward": lambda p: by_rule(p, back=lambda a, b: b > a),
+    "any-step-back": lambda p: by_rule(p, enough=lambda n, T: n > 0),
+}
+
+
+def by_rule(
+    p,
+    repeats=lambda n, T: n / T >= 1 / 3,
+    back=lambda a, b: b < a,
+    enough=lambda n, T: n and n / T >= 1 / 10,
+):
+    if repeats(sum(s in p[:t] for t, s in enumerate(p)), len(p)):
+        return "many-to-one"
+    steps = [back(a, b) for a, b in zip(p, p[1:])]
+    return "reordering" if enough(sum(steps), len(steps)) else "diagonal"
+
+
+def check_set(my, found, want, wrong=()):
+    """Two sets of links; wrong: [(tag, set)]."""
+    found = set(found) if isinstance(found, (set, list, frozenset)) else found
+    tag = next((t for t, each in wrong if found == each and each != want), "links")
+    my.holds(found == want, tag, f"expected {sorted(want)}", f"found {found}")
+
+
+@shape("a row for each word said, a column for each of the source")
+def a_row_for_each(my, rng):
+    said, weights = my.collect_attention(
+        looking.Fake([5, 4, 7, EOS], 5), np.arange(4, 9)
+    )
+    eos = np.ndim(said) == 1 and len(said) and said[-1] == EOS
+    my.holds(not eos, "eos-said", "expected ids without EOS", f"found {said}")
+    my.shape(np.asarray(weights, float), np.shape(said) + (5,), "TS")
+    layers = [rng.random((3, 7, 5)) for _ in range(2)]
+    my.shape(my.layer_head_mean(layers), (7, 5), "TS")
+
+
+@numbers("links, error rates and patterns that one can count")
+def counted(my, rng):
+    weights = matrix((0, 2, 1, 1), 3)
+    by_source = {(s, int(t)) for s, t in enumerate(weights.argmax(0))}
+    turned = {(0, 0), (2, 1), (1, 2), (1, 3)}
+    check_set(my, my.links(weights), {(0, 0), (1, 2), (2, 1), (3, 1)},
+              [("by-source", by_source), ("transpose", turned)])  # fmt: skip
+    found, gold = {(0, 0), (1, 2), (2, 1), (3, 1)}, {(0, 0), (1, 2)}
+    wrong = [  # 2 of 4 are right, which are all 2 of gold
+        ("precision", "1 - the share of found that is right", 0.5),
+        ("recall", "1 - the share of gold that was found", 0.0),
+        ("no-complement", "the share that is right, not the error", 2 / 3),
+    ]
+    my.equal(float(my.alignment_error_rate(found, gold)), 1 / 3, "", wrong)
+    said = {p: my.pattern(matrix(p)) for p in SHAPES}
+    tag = "pattern"
+    for name, rule in RULES.items():
+        if all(rule(p) == each for p, each in said.items()):
+            tag = name
+    for p, want in SHAPES.items():
+        my.holds(said[p] == want, tag, f"expected {want} where words look at {p}",
+                 f"found {said[p]}")  # fmt: skip
+
+
+@values("what a model says, and where it looked")
+def what_it_says(my, rng):
+    for forbidden in (PAD, SOS):
+        model, script = looking.Fake([5, 4, 7, 5, EOS], 5, forbidden), [5, 4, 7, 5]
+        said, weights = my.collect_attention(model, np.arange(4, 9))
+        said = list(np.asarray(said))
+        tag = "not-fed" if 9 in said else "state-stands" if 8 in said else "said"
+        tag = "special" if {PAD, SOS} & set(said) else tag
+        my.holds(said == script, tag, f"expected {script}", f"found {said}")
+        want = np.array([model.weights(t) for t in range(4)])
+        wrong = [
+            ("shifted", "weights moved by one word of the source", np.roll(want, 1, 1)),
+            (
+                "late",
+                "the weights of the step after",
+                [model.weights(t + 1) for t in range(4)],
+            ),
+        ]
+        my.equal(np.asarray(weights, float), want, "TS", wrong)
+    said, _ = my.collect_attention(looking.Fake([5] * 50, 5), np.arange(4, 9), 6)
+    my.holds(len(said) == 6, "endless", "expected 6 words, max_length", f"found {said}")
+
+
+@values("the mean over layers and heads, against a loop")
+def the_mean(my, rng):
+    layers = [rng.dirichlet(np.ones(5), (3, 7)) for _ in range(2)]
+    want = sum(layers[i][h] for i in range(2) for h in range(3)) / 6
+    wrong = [
+        ("last-layer", "the mean of the last layer alone", layers[1].mean(0)),
+        ("last-layer", "the mean of the first layer alone", layers[0].mean(0)),
+        ("maximum", "the largest of all heads", np.max(layers, (0, 1))),
+        ("one-head", "the mean of the first heads", (layers[0][0] + layers[1][0]) / 2),
+    ]
+    my.equal(my.layer_head_mean(layers), want, "TS", wrong)
+
+
+@values("a file of weights")
+def a_file(my, rng):
+    held = {"a": rng.normal(size=(3, 5)).astype("<f4"), "n": np.arange(7, dtype="<i8"),
+            "h": rng.normal(size=2).astype("<f2")}  # fmt: skip
+    codes, header, data = {"f4": "F32", "i8": "I64", "f2": "F16"}, {}, b""
+    for name, x in held.items():
+        ends = [len(data), len(data) + x.nbytes]
+        data += x.tobytes()
+        header[name] = {"dtype": codes[x.dtype.str[1:]], "shape": list(x.shape),
+                        "data_offsets": ends}  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "model.safetensors"
+        for extra in ({}, {"__metadata__": {"format": "np"}}):
+            text = json.dumps({**extra, **header}).encode()
+            path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+            compare(my, path, held, "metadata" if extra else "offsets")
+    with open(EN_FR, "rb") as file:
+        held = safetensors.read(file, EN_FR.stat().st_size)[0]
+    compare(my, EN_FR, held, "offsets")
+
+
+def compare(my, path, held, tag):
+    """The learner's arrays of a file, against ours."""
+    try:
+        found = my.read_safetensors(str(path))
+    except CheckFailed as failure:  # of the one thing that is new in this file
+        raise CheckFailed(tag, *failure.lines) from None
+    listed = sorted(found) if isinstance(found, dict) else found
+    my.holds(listed == sorted(held), tag, f"expected {sorted(held)}", f"found {listed}")
+    for name, want in held.items():
+        same = np.array_equal(found[name], want) and found[name].dtype == want.dtype
+        my.holds(same, tag, f"expected in {name} {want.reshape(-1)[:3]}, {want.dtype}",
+                 f"found {np.ravel(found[name])[:3]}")  # fmt: skip
+
+
+@laws("tier A: rows that sum to 1, and fewer errors than a diagonal")
+def tier_a(my, rng):
+    found = looking.tier_a(my, 18)
+    my.holds(found["off"] < 1e-5, "axes", "expected rows that sum to 1",
+             f"found a row that is off by {found['off']:.3g}")  # fmt: skip
+    rate, diagonal = found["aer"], found["aer_diagonal"]
+    my.holds(rate < 0.25 and rate < diagonal, "axes",
+             f"expected an alignment error rate below 0.25, and below {diagonal:.3f}",
+             f"found {rate:.3f}")  # fmt: skip
+    my.holds(found["agree"], "pattern", "expected the patterns of the engine's rules",
+             "found others")  # fmt: skip
+    print(f"tier A: alignment error rate {rate:.3f}, of a diagonal {diagonal:.3f}")
+    given = "python -m lessons experiment 6.7" if looking.weights_folder() else None
+    print(f"tier B: {given or looking.NOT_RUN}")
+
+
+@edges("nothing said, one word, nothing right")
+def nothing(my, rng):
+    said, looked = my.collect_attention(looking.Fake([EOS], 5), np.arange(4, 9))
+    empty = len(said) == 0 and np.shape(looked) == (0, 5)
+    my.holds(empty, "shape", "expected said (0,), weights (0, 5)",
+             f"found {np.shape(said)}, {np.shape(looked)}")  # fmt: skip
+    found = my.pattern(matrix((2,)))
+    my.holds(found == "diagonal", "pattern", "expected diagonal", f"found {found}")
+    my.equal(float(my.alignment_error_rate({(0, 0)}, {(0, 1)})), 1.0)

@@ -1,0 +1,265 @@
+"""What a right answer to 6.9 does."""
+
+import math
+import textwrap
+
+import numpy as np
+
+import minigrad as mg
+from attention.experiments import compare, translation
+from lessons.checks import translating as given
+from lessons.checks.translating import BUCKETS, B, D, M, S, V, bleu_by_loop, by_loop
+from lessons.classroom.catalogue import find
+from lessons.classroom.records import code_hash, read_record
+from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+
+KINDS = {"without": False, "with": True}
+ANSWERS = {
+    "longest": ("better", "worse", "alike"),
+    "growth": ("grows", "shrinks", "alike"),
+}
+THE = ["the"] * 7
+CAT = "the cat is on the mat".split()
+SAT = "the cat sat on the mat".split()
+
+
+def tensors(arrays):
+    return {k: mg.Tensor(a.copy(), requires_grad=True) for k, a in arrays.items()}
+
+
+def draw(rng, looks):
+    """p, y, s, H, mask"""
+    mask = np.arange(S) < np.array([7, 4, 1])[:, None]
+    s, H = rng.normal(size=(B, D)), rng.normal(size=(B, S, M))
+    return given.parameters(rng, looks), rng.integers(0, V, B), s, H, mask
+
+
+def step(my, p, y, s, H, mask):
+    """The learner's step, of arrays."""
+    wrapped = given.Tensors({k: mg.Tensor(v) for k, v in p.items()})
+    with given.plainly():
+        found = my.decode_step(wrapped, y, mg.Tensor(s), mg.Tensor(H), mask)
+    both = isinstance(found, tuple) and len(found) == 2
+    both = both and all(isinstance(each, mg.Tensor) for each in found)
+    said = f"found {found!r:.60}"
+    my.holds(both, "type", "expected (logits, state), two Tensors", said)
+    return found
+
+
+def check_bleu(my, refs, hyps, order=4):
+    known = [
+        ("unclipped", "BLEU without clipping", {"clip": False}),
+        ("no-brevity", "BLEU without the brevity penalty", {"brevity": "none"}),
+        ("brevity-inverted", "BLEU with exp(1 - c / r)", {"brevity": "inverted"}),
+        ("arithmetic-mean", "the arithmetic mean of the precisions", {"mean": "plain"}),
+        ("no-root", "the product of the precisions, no root", {"mean": "product"}),
+        ("recall", "what is right over what the references hold", {"over": "r"}),
+    ]
+    want = bleu_by_loop(refs, hyps, order)
+    known = [(t, s, bleu_by_loop(refs, hyps, order, **o)) for t, s, o in known]
+    each = [bleu_by_loop([a], [b], order) for a, b in zip(refs, hyps)]
+    known += [("mean-of-sentences", "the mean of the sentences' BLEU", np.mean(each))]
+    pooled = bleu_by_loop([sum(refs, [])], [sum(hyps, [])], order)
+    known += [("pooled", "BLEU of all sentences as one", pooled)]
+    known = [v for v in known if v[2] != want]
+    my.equal(my.bleu(refs, hyps, order), want, "", known)
+
+
+@shape("a number, logits for each word, and a state")
+def for_each_word(my, rng):
+    my.shape(my.bleu([CAT], [CAT]), (), "")
+    for looks in KINDS.values():
+        logits, state = step(my, *draw(rng, looks))
+        my.shape(logits.numpy(), (B, V), "bv")
+        my.shape(state.numpy(), (B, D), "bd")
+
+
+@numbers("BLEU by hand: 1, 2/7, exp(-2), and the root of 5/6 * 3/5")
+def by_hand(my, rng):
+    for refs, hyps, order, want in (
+        ([CAT], [CAT], 4, 1),
+        ([CAT], [THE], 1, 2 / 7),  # "the" stands in the reference twice
+        ([CAT], [CAT[:2]], 1, math.exp(-2)),  # 2 words of 6
+        ([CAT], [SAT], 2, math.sqrt(5 / 6 * 3 / 5)),
+    ):
+        assert math.isclose(bleu_by_loop(refs, hyps, order), want)
+        check_bleu(my, refs, hyps, order)
+
+
+@values("BLEU of corpora, against loops")
+def of_corpora(my, rng):
+    for order in (1, 2, 4):
+        refs = [list("abcde"[i] for i in rng.integers(0, 5, n)) for n in (9, 12, 8, 11)]
+        hyps = [
+            [w if rng.random() < 0.8 else "e" for w in r][: 7 + order] for r in refs
+        ]
+        check_bleu(my, refs, hyps, order)
+        check_bleu(my, hyps, refs, order)
+
+
+@values("sentences by length, both ends included")
+def by_length(my, rng):
+    lengths = [5, 7, 8, 10, 11, 15, 4, 16, 6, 9, 13]
+    sentences = [["word"] * n for n in lengths]
+
+    def places(inside):
+        return {b: [i for i, n in enumerate(lengths) if inside(n, *b)] for b in BUCKETS}
+
+    found, want = (
+        my.bucket_by_length(sentences, BUCKETS),
+        places(lambda n, a, b: a <= n <= b),
+    )
+    tag = "bounds"
+    if found == {b: [] for b in BUCKETS}:
+        tag = "characters"
+    elif isinstance(found, dict) and sorted(found) != sorted(want):
+        tag = "type"
+    my.holds(found == want, tag, f"expected {want}", f"found {found}")
+
+
+@values("a test set that was not seen")
+def not_seen(my, rng):
+    pairs = [("a", "A"), ("b", "B"), ("a", "C"), ("c", "A"), ("d", "D"), ("a", "A")]
+    train, test = my.hold_out(pairs, 1)
+    my.holds(list(test) == pairs[-1:], "test", f"expected the test {pairs[-1:]}",
+             f"found {test}")  # fmt: skip
+    want = [("b", "B"), ("d", "D")]
+    seen = any(s == "a" or t == "A" for s, t in train)
+    my.holds(list(train) == want, "test-in-train" if seen else "order",
+             f"expected {want} for training", f"found {train}")  # fmt: skip
+
+
+@values("a step of both decoders, against loops")
+def a_step(my, rng):
+    for looks in KINDS.values():
+        drawn = draw(rng, looks)
+        options = [("old-state", "the output of the old state", {"after": "old"})]
+        if looks:
+            options += [
+                ("mask-leak", "attention to padding as well", {"weigh": "all"}),
+                ("complement", "attention to padding alone", {"weigh": "hidden"}),
+                ("mean-context", "the mean of all states for c", {"weigh": "mean"}),
+                ("swapped", "[c; E[y]] where [E[y]; c] belongs", {"order": -1}),
+            ]
+        wrong = [(tag, what, by_loop(*drawn, **o)) for tag, what, o in options]
+        got, want = step(my, *drawn), by_loop(*drawn)
+        for place in (1, 0):  # the state first: the logits are made of it
+            known = [(tag, what, each[place]) for tag, what, each in wrong]
+            known = [v for v in known if not np.allclose(v[2], want[place])]
+            if place:
+                known.append(("state-stands", "the state before the step", drawn[2]))
+            axes = "bd" if place else "bv"
+            my.equal(got[place].numpy(), want[place], axes, known, rtol=1e-7)
+
+
+@laws("without attention, H is not looked at; with it, padding alone is not")
+def what_is_seen(my, rng):
+    for name, looks in KINDS.items():
+        p, y, s, H, mask = draw(rng, looks)
+        before = step(my, p, y, s, H, mask)[0].numpy()
+        for b, j in ((0, 0), (0, 6), (1, 3), (1, 4), (2, 6)):
+            moved = H.copy()
+            moved[b, j] += 1.0
+            change = np.abs(step(my, p, y, s, moved, mask)[0].numpy() - before).max()
+            expected = looks and mask[b, j]
+            my.holds(
+                (change > 0) == expected,
+                "mask-leak" if change else "blind",
+                f"expected logits that {'do' if expected else 'do not'} depend on "
+                f"H[{b}, {j}], {name} attention",
+                f"found a change of {change:.3g}",
+            )
+
+
+@laws("eight pairs, learned by heart")
+def by_heart(my, rng):
+    for name, looks in KINDS.items():
+        with given.plainly():
+            losses = given.overfit(my, looks)
+        my.holds(
+            losses[-1] < 0.05,
+            "not-learned",
+            f"expected a loss below 0.05 after {len(losses)} steps, {name} attention",
+            f"found {losses[0]:.3f} before, {losses[-1]:.3f} after",
+        )
+
+
+@laws("what was predicted, and what the long run has found")
+def the_long_run(my, rng):
+    said = my.prediction()
+    fits = isinstance(said, dict) and set(said) == set(ANSWERS)
+    fits = fits and all(said[k] in ANSWERS[k] for k in ANSWERS)
+    my.holds(
+        fits, "prediction", f"expected one of each of {ANSWERS}", f"found {said!r}"
+    )
+    exercise = find("6.9")
+    record, own = read_record(exercise, "work"), True
+    if record is None:
+        record, own = read_record(exercise), False
+        print("No long run of yours yet: python -m lessons experiment 6.9")
+    elif record["code"] != code_hash(exercise, exercise.work):
+        print("The record is of another text of this file or of its check.")
+    if record:
+        found = record["result"]
+        my.holds(len(found["seeds"]) >= 3, "record", "expected three seeds",
+                 f"found {found['seeds']}")  # fmt: skip
+        print(f"you said: {said['longest']} on long sources, and the advantage: "
+              f"{said['growth']}")  # fmt: skip
+        told = "" if own else "The record of the course: "
+        print(textwrap.fill(told + found["statement"], 68))
+
+
+@gradients("of a step, for all parameters, the state and H")
+def of_a_step(my, rng):
+    """The slope along a random direction in each, by central differences."""
+    for looks in KINDS.values():
+        p, y, s, H, mask = draw(rng, looks)
+        arrays = {**p, "s": s, "H": H} if looks else {**p, "s": s}
+        g, g_s = rng.normal(size=(B, V)), rng.normal(size=(B, D))
+
+        def loss(arrays):
+            of = {"s": mg.Tensor(s), "H": mg.Tensor(H), **arrays}
+            p = {k: v for k, v in of.items() if k not in ("s", "H")}
+            with given.plainly():
+                logits, state = my.decode_step(
+                    given.Tensors(p), y, of["s"], of["H"], mask
+                )
+            return (logits * g).sum() + (state * g_s).sum()
+
+        held = tensors(arrays)
+        with given.plainly():
+            loss(held).backward()
+        for name, array in arrays.items():
+            u, h = rng.normal(size=array.shape), 1e-5
+            sides = [
+                loss({**held, name: mg.Tensor(array + k * h * u)}).item()
+                for k in (1, -1)
+            ]
+            numeric = (sides[0] - sides[1]) / (2 * h)
+            grad = held[name].grad
+            yours = 0.0 if grad is None else float((np.asarray(grad) * u).sum())
+            my.holds(
+                abs(yours - numeric) <= 1e-6 * max(1, abs(numeric)),
+                "detached",
+                f"expected a slope of {numeric:+.6g} along a direction in {name}",
+                f"found {'no gradient' if grad is None else format(yours, '+.6g')}",
+            )
+
+
+@edges("nothing right, nothing said, no sentence of a length")
+def nothing(my, rng):
+    for hyps in ([["dog"] * 6], [[]], [CAT[:3]]):
+        my.equal(float(my.bleu([CAT], hyps)), 0.0)
+    found = my.bucket_by_length([], BUCKETS)
+    want = {b: [] for b in BUCKETS}
+    my.holds(found == want, "type", f"expected {want}", f"found {found}")
+
+
+def experiment(my, seed=0):
+    """The engine's models, three seeds each; the scores are by what you wrote."""
+    config = compare.Config(seed=seed + 1)
+    data, runs = translation.load(config.translation("none", config.seed)), []
+    for kind, one in config.plan():
+        run, _ = compare.train(config, kind, one, data)
+        runs.append(compare.result(config, kind, one, data, run))
+    return given.report(my, config, data, runs)
