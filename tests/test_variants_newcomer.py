@@ -115,9 +115,9 @@ REFUSED = {
         lambda: A.linear_attention(F, F, F, feature_map=None),
         "feature_map is None; expected a function",
     ),
-    "another layer's state": (
-        lambda: A.torch_state(A.DotProductAttention()),
-        "found a DotProductAttention; expected a MultiHeadAttention",
+    "the state of what is no module": (
+        lambda: A.torch_state({"W_q": 1}),
+        "found a dict; expected a module",
     ),
 }
 
