@@ -43,23 +43,14 @@ def measure(
 
     A side that fails, or gives other numbers than the first one, has {"missing": why}.
     """
-    sides, found = _compared(case, say)
-    spent = dict.fromkeys(sides, 0.0)
-    for turn in range(rounds):
-        order = [n for n in sides if turn < least or spent[n] < seconds]
-        for name in rotated(order, turn):
-            say(name)
-            took = timed(sides[name], clock)
-            spent[name] += took
-            found[name]["seconds"].append(took)
-    for name, run in sides.items():
-        found[name]["median"] = statistics.median(found[name]["seconds"])
-        if case.memory:
-            say(f"{name}, memory")
-            found[name]["memory"] = peak_memory(run, traced=name in ("numba", "numpy"))
-        if case.flops:
-            found[name]["gflops"] = case.flops / found[name]["median"] / 1e9
-    return found
+    gc.collect()
+    frozen = gc.get_freeze_count()
+    gc.freeze()  # what was there before need not be looked through each time
+    try:
+        return _measured(case, rounds, seconds, least, clock, say)
+    finally:
+        if not frozen:
+            gc.unfreeze()
 
 
 def timed(run, clock=time.perf_counter):
@@ -81,6 +72,26 @@ def rotated(names, turn):
     names = list(names)
     turn = turn % max(len(names), 1)
     return names[turn:] + names[:turn]
+
+
+def _measured(case, rounds, seconds, least, clock, say):
+    sides, found = _compared(case, say)
+    spent = dict.fromkeys(sides, 0.0)
+    for turn in range(rounds):
+        order = [n for n in sides if turn < least or spent[n] < seconds]
+        for name in rotated(order, turn):
+            say(name)
+            took = timed(sides[name], clock)
+            spent[name] += took
+            found[name]["seconds"].append(took)
+    for name, run in sides.items():
+        found[name]["median"] = statistics.median(found[name]["seconds"])
+        if case.memory:
+            say(f"{name}, memory")
+            found[name]["memory"] = peak_memory(run, traced=name in ("numba", "numpy"))
+        if case.flops:
+            found[name]["gflops"] = case.flops / found[name]["median"] / 1e9
+    return found
 
 
 def _compared(case, say):
