@@ -7,6 +7,7 @@ the exercise needs exists.
 """
 
 import contextlib
+import importlib
 import signal
 import threading
 import time
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from . import mutants, stubs
 from .catalogue import exercises
 from .loading import load, load_checks
-from .runner import SECONDS, time_limit
+from .runner import SECONDS, environment, time_limit
 from .staircase import Outcome, climb, quiet, verdict
 
 BUDGET = 1.5  # seconds for a right answer: a check has two, with its start
@@ -104,6 +105,14 @@ def audit(exercise):
     return found
 
 
+def _as_in_a_check(exercise):
+    """NumPy's backend, unless the check wants numba: no compiling on a check's time."""
+    kernels = importlib.import_module("attention.kernels")  # late: it is heavy
+    if environment(exercise).get("ATTENTION_BACKEND") == "numpy":
+        return kernels.backend("numpy")
+    return contextlib.nullcontext()
+
+
 def run(exercise, text):
     """(exit code, first failure) of an answer given as text, in this process.
 
@@ -111,7 +120,7 @@ def run(exercise, text):
     """
     try:
         # some wrong answers never end
-        with quiet(), alarm(time_limit(exercise)):
+        with quiet(), alarm(time_limit(exercise)), _as_in_a_check(exercise):
             try:
                 mine = load(exercise, exercise.solution, stubs.exercise_part(text))
             except Exception as error:
