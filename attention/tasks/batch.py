@@ -8,7 +8,7 @@ The decoder is asked for the next token at every place, so the two targets are t
 row, moved by one. Where target_out is PAD nothing is asked, and no loss should count.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -69,22 +69,29 @@ class Stream:
         number, place = divmod(whole("batches[i]", "the step i", i), self.block)
         if self._drawn[0] != number:
             rng = np.random.default_rng([self.seed, number])
-            self._drawn = number, self._draw(rng, self.block * self.size)
+            many = self._draw(rng, self.block * self.size)
+            self._drawn = number, _longest_first(many, self.size)
         return _rows(self._drawn[1], slice(place * self.size, (place + 1) * self.size))
 
 
-def _rows(many, rows):
-    """Some rows of a batch, as wide as the longest of them, the longest first.
+def _longest_first(many, size):
+    """The rows of each batch of ``size`` by the length of their targets.
 
     The order means nothing to a loss, but much to a recurrent kernel: rows of about one
     length stand side by side, and what is padding for all of them is left out.
     """
-    asked = many.target_out[rows] != PAD
-    wide = int(many.lengths[rows].max()), int(asked.sum(1).max())
-    order = rows.start + np.argsort(-asked.sum(1), kind="stable")
+    lengths = many.target_lengths
+    order = np.lexsort((-lengths, np.arange(len(lengths)) // size))
+    return Batch(*(getattr(many, field.name)[order] for field in fields(Batch)))
+
+
+def _rows(many, rows):
+    """Some rows of a batch, the longest first, as wide as that."""
+    S = int(many.lengths[rows].max())
+    T = int((many.target_out[rows.start] != PAD).sum())
     return Batch(
-        many.source[order, : wide[0]],
-        many.lengths[order],
-        many.target_in[order, : wide[1]],
-        many.target_out[order, : wide[1]],
+        many.source[rows, :S],
+        many.lengths[rows],
+        many.target_in[rows, :T],
+        many.target_out[rows, :T],
     )
