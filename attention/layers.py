@@ -16,11 +16,12 @@ import math
 
 import numpy as np
 
-from minigrad import Tensor, linear, nn, where
+from minigrad import Tensor, linear, nn
 from minigrad.nn.layers import floats, probability
 
 from .attend import attend
 from .masks.checks import whole
+from .projection import project_finite
 from .scores import additive_core, concat, dot, general, scaled_dot
 
 
@@ -66,13 +67,7 @@ class Attention(nn.Module):
         """
         keys = floats(self, "keys", keys)
         keys = keys if isinstance(keys, Tensor) else Tensor(keys)
-        finite = np.isfinite(keys._data).all(-1, keepdims=True)  # (..., S, 1)
-        if finite.all():
-            return ProjectedKeys(self, self.project(keys))
-        # A key that is not finite may stand in the padding. Then it must not meet the
-        # weights: the gradient that comes back for it is 0, and 0 * NaN = NaN.
-        projected = self.project(where(finite, keys, 0.0))
-        return ProjectedKeys(self, where(finite, projected, np.nan))
+        return ProjectedKeys(self, project_finite(self.project, keys))
 
     def keys_and_score(self, keys):
         """The keys as a Tensor or array, and the score that goes with them."""

@@ -20,12 +20,13 @@ import math
 
 import numpy as np
 
-from minigrad import nn, reshape, swapaxes, where
+from minigrad import nn, reshape, swapaxes
 from minigrad.nn.layers import probability
 
 from .kv_cache import FixedKVCache
 from .masks.checks import whole
 from .multihead_arguments import NAME, by_position, pairs, places, rows, sources, turned
+from .projection import project_finite
 from .sdpa import scaled_dot_product_attention
 
 
@@ -222,17 +223,5 @@ class MultiHeadAttention(nn.Module):
 
 def _heads(W, x, H):
     """(B, n, width)  ->  (B, H, n, E): W x, whose entries the heads share evenly."""
-    y = _projected(W, x)
+    y = project_finite(W, x)
     return swapaxes(reshape(y, (*y.shape[:2], H, y.shape[2] // H)), 1, 2)
-
-
-def _projected(W, x):
-    """W x, or NaN for a row of x that is not finite, which then meets no weight.
-
-    It may be padding. Then the gradient that comes back for it is 0, and in that of W
-    it would stand as 0 * NaN = NaN.
-    """
-    finite = np.isfinite(x._data).all(-1, keepdims=True)  # (B, n, 1)
-    if finite.all():
-        return W(x)
-    return where(finite, W(where(finite, x, 0.0)), np.nan)
