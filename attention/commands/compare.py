@@ -8,15 +8,27 @@ It writes into the folder ``--out``:
 """
 
 import argparse
-import pathlib
 import textwrap
 
 from ..experiments import compare as experiment
 from ..experiments import translation
-from .options import above_zero, add_fields, natural, positive, share
+from .options import above_zero, natural, positive, share
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
+
+
+def kinds(text):
+    """'none,luong' -> ('none', 'luong')"""
+    names = tuple(name for name in text.split(",") if name)
+    wrong = [name for name in names if name not in experiment.KINDS]
+    if wrong or "none" not in names or len(set(names)) < max(len(names), 2):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} should be none and others, out of {','.join(experiment.KINDS)}"
+        )
+    return names
+
+
 FIELDS = {
     "task": (str, "en-de, en-fr, or a file with source<TAB>target on each line"),
     "pairs": (positive, "sentences of the grammar to train on"),
@@ -30,25 +42,13 @@ FIELDS = {
     "lr": (above_zero, "learning rate"),
     "seed": (natural, "the first seed"),
     "seeds": (positive, "how many seeds"),
+    "kinds": (kinds, f"none and others (default: {','.join(experiment.KINDS)})"),
 }
 
 
-def add_arguments(parser):
-    add_fields(parser, experiment.Config(), FIELDS)
-    add = parser.add_argument
-    add(
-        "--kinds", type=kinds, default=argparse.SUPPRESS, metavar="A,B",
-        help=f"none and others (default: {','.join(experiment.KINDS)})",
-    )  # fmt: skip
-    add("--quick", action="store_true", help="one seed, smaller models: under a minute")
-    folder = {"type": pathlib.Path, "metavar": "DIR", "default": None}
-    add("--out", help="where the results go (default: runs/compare)", **folder)
-    resume = "go on with the run in DIR (default: --out)"
-    add("--resume", nargs="?", const=True, help=resume, **folder)
-
-
 class Compare(Study):
-    name, config, quick = "compare", experiment.Config, experiment.QUICK
+    name, config, fields = "compare", experiment.Config, FIELDS
+    quick = experiment.QUICK, "one seed, smaller models: under a minute"
 
     def load(self, config):
         data = translation.load(config.translation("none", config.seed))
@@ -92,15 +92,4 @@ class Compare(Study):
         return f"{text}\n\nresults.json, compare.png: in {out}", {"summary": found}
 
 
-run = Compare().run
-
-
-def kinds(text):
-    """'none,luong' -> ('none', 'luong')"""
-    names = tuple(name for name in text.split(",") if name)
-    wrong = [name for name in names if name not in experiment.KINDS]
-    if wrong or "none" not in names or len(set(names)) < max(len(names), 2):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} should be none and others, out of {','.join(experiment.KINDS)}"
-        )
-    return names
+add_arguments, run = Compare().add_arguments, Compare().run

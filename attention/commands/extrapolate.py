@@ -7,47 +7,31 @@ It writes into the folder ``--out``:
     state.npz           what ``--resume`` goes on from
 """
 
-import argparse
-import pathlib
-
 from ..experiments import extrapolation as experiment
-from .options import natural, positive
+from .options import names_of, natural, positive
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
 SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 
 
-def add_arguments(parser):
-    given = argparse.SUPPRESS  # absent from the namespace unless the user gave it
-    add = parser.add_argument
-    add(
-        "--schemes",
-        type=schemes,
-        default=given,
-        metavar="A,B",
-        help="out of " + ",".join(experiment.TRAINED) + " (default: the five with a "
-        "place in the notes' table)",
-    )
-    add("--length", type=positive, default=given, help="n, trained on (default: 32)")
-    add("--steps", type=positive, default=given, help="training steps (default: 2000)")
-    add("--width", type=positive, default=given, help="of the models (default: 32)")
-    add("--seed", type=natural, default=given, help="the first seed (default: 1)")
-    add("--seeds", type=positive, default=given, help="how many seeds (default: 1)")
-    add("--quick", action="store_true", help="40 steps: to see what it writes")
-    add(
-        "--out",
-        type=pathlib.Path,
-        default=None,
-        metavar="DIR",
-        help="where the results go (default: runs/extrapolate)",
-    )
-    add("--resume", nargs="?", type=pathlib.Path, const=True, default=None,
-        metavar="DIR", help="go on with the run in DIR (default: --out)")  # fmt: skip
+FIELDS = {
+    "schemes": (
+        names_of(experiment.TRAINED),
+        f"out of {','.join(experiment.TRAINED)} (default: the five with a place in the "
+        "notes' table)",
+    ),
+    "length": (positive, "n, trained on"),
+    "steps": (positive, "training steps"),
+    "width": (positive, "of the models"),
+    "seed": (natural, "the first seed"),
+    "seeds": (positive, "how many seeds"),
+}
 
 
 class Extrapolation(Study):
-    name, config, quick = "extrapolate", experiment.Config, experiment.QUICK
+    name, config, fields = "extrapolate", experiment.Config, FIELDS
+    quick = experiment.QUICK, "40 steps: to see what it writes"
 
     def opening(self, config, data):
         return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
@@ -76,7 +60,7 @@ class Extrapolation(Study):
         return f"{table(config, runs)}\n\n{files}: in {out}", {}
 
 
-run = Extrapolation().run
+add_arguments, run = Extrapolation().add_arguments, Extrapolation().run
 
 
 def table(config, runs):
@@ -133,14 +117,3 @@ def draw(config, runs, out):
     panel.grid(axis="y", color="0.9", linewidth=0.8)
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, out / "extrapolation.png")
-
-
-def schemes(text):
-    """'rope,alibi' -> ('rope', 'alibi')"""
-    names = tuple(name for name in text.split(",") if name)
-    wrong = [name for name in names if name not in experiment.TRAINED]
-    if wrong or not names or len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} should be different names out of {','.join(experiment.TRAINED)}"
-        )
-    return names

@@ -27,7 +27,7 @@ def add_fields(parser, config, fields):
         elif isinstance(kind, tuple):
             options["choices"] = kind
         else:
-            options |= {"type": kind, "metavar": KINDS.get(kind, "X")}
+            options |= {"type": kind, "metavar": KINDS.get(kind, "A,B")}
         parser.add_argument(f"--{name.replace('_', '-')}", **options)
 
 
@@ -78,6 +78,20 @@ def natural(text):
 def above_zero(text):
     """A number above 0."""
     return _number(text, float, lambda x: 0 < x < float("inf"), "a number above 0")
+
+
+def names_of(choices):
+    """The type of an option 'a,b': some of the ``choices``, none of them twice."""
+
+    def names(text):
+        found = tuple(name for name in text.split(",") if name)
+        if not found or not set(found) <= set(choices) or len(set(found)) < len(found):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} should be different names out of {','.join(choices)}"
+            )
+        return found
+
+    return names
 
 
 def share(text):

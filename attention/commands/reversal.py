@@ -8,63 +8,37 @@ It writes into the folder ``--out``:
     state.npz         what ``--resume`` goes on from
 """
 
-import argparse
-import pathlib
-
 from ..experiments import reversal as experiment
-from .options import natural, positive
+from .options import names_of, natural, positive
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
 SUMMARY = ("preset", "decoder_init", "steps", "hidden", "batch", "seed")
 
 
-def add_arguments(parser):
-    given = argparse.SUPPRESS  # absent from the namespace unless the user gave it
-    add = parser.add_argument
-    add(
-        "--preset",
-        choices=list(experiment.PRESETS),
-        default=given,
-        help="masked: padding is not attended to (default); book: as in the chapter",
-    )
-    add(
-        "--decoder-init",
-        choices=("zero", "encoder"),
-        default=given,
-        help="the decoder's first state (default: zero)",
-    )
-    add(
-        "--kinds",
-        type=kinds,
-        default=given,
-        metavar="A,B",
-        help="which scores: " + ",".join(experiment.KINDS) + " (default: all)",
-    )
-    add("--steps", type=positive, default=given, help="training steps (default: 2500)")
-    add("--hidden", type=positive, default=given, help="GRU width (default: 96)")
-    add("--seed", type=natural, default=given, help="the first seed (default: 1)")
-    add("--seeds", type=positive, default=given, help="how many seeds (default: 1)")
-    add(
-        "--pad-eval",
-        type=positive,
-        default=given,
-        metavar="N",
-        help="evaluate on sources padded to N letters (default: unpadded)",
-    )
-    add(
-        "--out",
-        type=pathlib.Path,
-        default=None,
-        metavar="DIR",
-        help="where the results go (default: runs/reversal)",
-    )
-    add("--resume", nargs="?", type=pathlib.Path, const=True, default=None,
-        metavar="DIR", help="go on with the run in DIR (default: --out)")  # fmt: skip
+FIELDS = {
+    "preset": (
+        tuple(experiment.PRESETS),
+        "masked: padding is not attended to; book: as in the chapter",
+    ),
+    "decoder_init": (("zero", "encoder"), "the decoder's first state (default: zero)"),
+    "kinds": (
+        names_of(experiment.KINDS),
+        f"which scores: {','.join(experiment.KINDS)} (default: all)",
+    ),
+    "steps": (positive, "training steps"),
+    "hidden": (positive, "GRU width"),
+    "seed": (natural, "the first seed"),
+    "seeds": (positive, "how many seeds"),
+    "pad_eval": (
+        positive,
+        "evaluate on sources padded to N letters (default: unpadded)",
+    ),
+}
 
 
 class Reversal(Study):
-    name, config = "reversal", experiment.Config
+    name, config, fields = "reversal", experiment.Config, FIELDS
 
     def opening(self, config, data):
         return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
@@ -96,7 +70,7 @@ class Reversal(Study):
         return f"{table(config, runs)}\n\n{files}: in {out}", {}
 
 
-run = Reversal().run
+add_arguments, run = Reversal().add_arguments, Reversal().run
 
 
 def table(config, runs):
@@ -147,14 +121,3 @@ def draw(config, runs, out):
             path=out / f"alignment-{kind}.png",
             gold=[(t, len(seen["source"]) - 1 - t) for t in range(len(seen["target"]))],
         )
-
-
-def kinds(text):
-    """'dot,scaled' -> ('dot', 'scaled')"""
-    names = tuple(name for name in text.split(",") if name)
-    wrong = [name for name in names if name not in experiment.KINDS]
-    if wrong or not names or len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} should be different names out of {','.join(experiment.KINDS)}"
-        )
-    return names

@@ -8,6 +8,7 @@ to the rest: the folder, the checkpoint, the progress line, Ctrl-C, and the file
 results, {"config", "versions", "runs": [...], ...}.
 """
 
+import abc
 import json
 import pathlib
 import sys
@@ -17,48 +18,59 @@ from minigrad import checkpoint
 from ..experiments.reversal import describe, versions
 from ..files import keep_earlier, make_folder, write_text
 from ..progress import Progress
-from .options import given, load_state
+from .options import add_fields, given, load_state
 
 FILES = ("results.json", "state.npz", "*.png")
 
 
-class Study:
+class Study(abc.ABC):
     """One such command. ``run`` is called with its arguments and gives the exit code.
 
     name     of the command, and of its folder below runs/
     config   the dataclass of its options, with steps, seeds and plan()
-    quick    the options that --quick stands for
+    fields   {field of config: (type, help)}, see ``add_fields``
+    quick    the options that --quick stands for, and what to say of it; None: no such
     """
 
-    name, config, quick = "", None, {}
+    name, config, fields, quick = "", None, {}, None
 
     def load(self, config):
         """(what all runs share, a checksum of it)"""
         return None, None
 
+    @abc.abstractmethod
     def opening(self, config, data):
         """What is printed before the first run."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def train(self, config, kind, seed, data, state, save, progress):
         """Train one model; return (Run, whether it was finished)."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def result(self, config, kind, seed, data, run):
         """What there is to keep of a finished run, as plain numbers and strings."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def line(self, config, result):
         """One finished run in one line, after its label."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def conclude(self, config, data, runs, out):
         """Draw, and return what is printed at the end; and more for results.json."""
-        raise NotImplementedError
+
+    def add_arguments(self, parser):
+        """The options of the command, for argparse."""
+        add_fields(parser, self.config(), self.fields)
+        add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
+        if self.quick:
+            add("--quick", action="store_true", help=self.quick[1])
+        add("--out", help=f"where it goes (default: runs/{self.name})", **folder)
+        text = "go on with the run in DIR (default: --out)"
+        add("--resume", nargs="?", const=True, help=text, **folder)
 
     def asked(self, args):
         """The config of a new run."""
-        quick = self.quick if getattr(args, "quick", False) else {}
+        quick = self.quick[0] if getattr(args, "quick", False) else {}
         return self.config(**{**quick, **given(args, self.config)})
 
     def run(self, args):
