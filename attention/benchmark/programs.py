@@ -1,5 +1,6 @@
 """Rows that are more than a call of one function: imports, threads in turn, growth."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -31,9 +32,13 @@ def tiny(operations):
 def import_case(quick, peer):
     """A new Python, once with NumPy alone and once with both packages as well."""
 
+    # bytecode is kept, as it is for every user: else each import would compile anew
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
     def python(code):
+        command = [sys.executable, "-c", code]
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
+            command, cwd=ROOT, env=env, capture_output=True, text=True
         )
         if done.returncode:
             raise RuntimeError(done.stderr.strip().splitlines()[-1])

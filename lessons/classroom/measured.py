@@ -11,6 +11,8 @@ import platform
 
 import numpy as np
 
+from attention.files import write_text
+
 from .paths import LESSONS
 
 RECORDS = LESSONS / "records"
@@ -49,9 +51,7 @@ def write_record(name, results, *, command, seeds, records=RECORDS):
     text = json.dumps({"made": made} | results, indent=1, default=_plain)
     path = records / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".tmp")
-    scratch.write_text(text + "\n", encoding="utf-8")
-    os.replace(scratch, path)
+    write_text(path, text + "\n")
     return path
 
 

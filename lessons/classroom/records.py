@@ -42,7 +42,7 @@ def experiment(exercise, impl, seed):
     target = folder / "records" / f"{exercise.stem}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-    target.write_text(text, encoding="utf-8")
+    importlib.import_module("attention.files").write_text(target, text)  # late: heavy
     say(f"recorded in {shown(target)}, {record['seconds']} s")
     return 0
 
