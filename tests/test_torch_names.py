@@ -64,7 +64,8 @@ def test_torch_computes_the_same(norm, tmp_path):
     later = torch.ones(7, 7, dtype=torch.bool).triu(1)
     with torch.no_grad():
         expected = stack.eval()(table[ids] * 12**0.5, mask=later) @ output.T
-    np.testing.assert_allclose(model(ids).data, expected.numpy(), rtol=1e-12, atol=1e-13)
+    out = model(ids).data
+    np.testing.assert_allclose(out, expected.numpy(), rtol=1e-12, atol=1e-13)
 
 
 def test_recurrent_layers_have_torchs_names_anyway():
