@@ -31,7 +31,7 @@ def weighted_sum(p, v):
 
 
 def aligned(x, dtype):
-    """A copy of x, of that dtype, that begins where a vector of the processor may: at 64 bytes.
+    """A copy of x, of that dtype, that begins where a vector register may: at 64 bytes.
 
     A vector that lies across the border of two such stretches is loaded twice; as the
     second factor of a product a copy pays after some rows.
