@@ -136,10 +136,11 @@ def additive_core(q, k, w_v):
     dtype = np.result_type(q, k, w_v)
     Q, K = (_batch(x, leading).astype(dtype, copy=False) for x in (q, k))  # (B, ·, A)
     w = w_v.astype(dtype, copy=False)
-    e = kernels.forward(Q, K, w)  # (B, L, S)
+    rows = kernels.prepared(Q, K, w)
+    e = kernels.forward(Q, K, w, rows)  # (B, L, S)
 
     def backward(g):
-        dq, dk, dw = kernels.backward(Q, K, w, g.reshape(e.shape))
+        dq, dk, dw = kernels.backward(Q, K, w, g.reshape(e.shape), rows)
         return _unbatched(dq, leading), _unbatched(dk, leading), dw
 
     return e.reshape(*leading, *e.shape[1:]), backward

@@ -13,7 +13,14 @@ import numpy as np
 import pytest
 
 from attention import kernels
-from attention.kernels import additive, cache, compiling, pool, softmax
+from attention.kernels import (
+    additive,
+    additive_product,
+    cache,
+    compiling,
+    pool,
+    softmax,
+)
 
 FLOATS = [np.float32, np.float64]
 BACKENDS = ["numba", "numpy"]
@@ -64,7 +71,8 @@ def additive_example(B, L, S, A, dtype, seed=0):
 
 
 def additive_results(q, k, w, g):
-    return [additive.forward(q, k, w), *additive.backward(q, k, w, g)]
+    rows = additive.prepared(q, k, w)
+    return [additive.forward(q, k, w, rows), *additive.backward(q, k, w, g, rows)]
 
 
 SIZES = [
@@ -73,6 +81,8 @@ SIZES = [
     (3, 1, 8, 19),  # one query, as in a decoder
     (2, 5, 1, 4),  # one key
     (2, 33, 3, 5),  # queries enough to be parted in the backward
+    (2, 6, 6, 3),  # pairs enough for one exponential a row, in float32
+    (2, 33, 7, 21),  # both, and keys left over
     (0, 3, 5, 4),
     (2, 0, 5, 4),
     (2, 3, 0, 4),
@@ -86,6 +96,45 @@ def test_additive_is_its_definition(backend, size, dtype):
     arrays = additive_example(*size, dtype)
     for got, exact in zip(additive_results(*arrays), additive_definition(*arrays)):
         close(got, exact, dtype)
+
+
+def test_additive_by_one_exponential_a_row():
+    """In float32, of numbers within LIMIT, where there are pairs enough."""
+    pytest.importorskip("numba")
+    limit = float(additive_product.LIMIT)
+    with kernels.backend("numba"):
+        for size, dtype, largest, applies in [
+            ((2, 8, 8, 5), np.float32, limit, True),
+            ((2, 8, 8, 5), np.float32, -limit, True),
+            ((2, 8, 8, 5), np.float32, limit + 1e-3, False),
+            ((2, 8, 8, 5), np.float32, -limit - 1e-3, False),
+            ((2, 8, 8, 5), np.float32, np.inf, False),
+            ((2, 8, 8, 5), np.float32, np.nan, False),
+            ((2, 8, 8, 5), np.float64, limit, False),
+            ((2, 1, 60, 5), np.float32, limit, False),
+        ]:
+            for which in (0, 1):
+                arrays = additive_example(*size, dtype)
+                arrays[which][1, -1, 3] = largest
+                assert (additive.prepared(*arrays[:3]) is not None) == applies
+                exact = additive_definition(*arrays)
+                for got, wanted in zip(additive_results(*arrays), exact):
+                    close(got, wanted, dtype)
+
+
+def test_additive_products_of_large_and_small_weights():
+    """Both ends of every exponential, and weights of any size beside them."""
+    pytest.importorskip("numba")
+    q, k, w, g = additive_example(2, 12, 9, 6, np.float32)
+    q, k = 9 * np.sign(q), 9 * np.sign(k)
+    for size in (1e-30, 1e30):
+        arrays = q, k, w * np.float32(size), g
+        with kernels.backend("numba"):
+            assert additive.prepared(*arrays[:3]) is not None
+            got = additive_results(*arrays)
+        for value, wanted in zip(got, additive_definition(*arrays)):
+            largest = np.abs(wanted).max()
+            np.testing.assert_allclose(value, wanted, rtol=0, atol=3e-6 * largest)
 
 
 def test_additive_in_tiles(monkeypatch):
@@ -267,7 +316,7 @@ def errors(got, exact):
     return [np.abs(a - b).max() for a, b in zip(got, exact)]
 
 
-@pytest.mark.parametrize("scale", [0.01, 1, 10])
+@pytest.mark.parametrize("scale", [0.01, 0.3, 1, 2, 10])
 def test_additive_is_as_exact_as_numpy_in_float32(backend, scale):
     """At most 2 times the error of plain NumPy, 3 times in the gradients."""
     q, k, w, g = additive_example(4, 25, 30, 96, np.float32, seed=1)

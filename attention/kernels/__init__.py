@@ -12,6 +12,8 @@ NUMBA_DISABLE_JIT=1, NumPy's twins run and everything is only slower.
 
     softmax.py      masked softmax, forward and backward: loops and twin
     additive.py     the additive score, forward and backward: loops and twin
+    additive_product.py
+                    the same in float32, with one exponential a row for a tanh a pair
     gru.py, of which minigrad/ops/recurrent.py is the twin
                     all steps of a GRU
     decoder.py, decoder_backward.py, of which seq2seq/attention_gru.py is the twin

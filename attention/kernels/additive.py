@@ -4,32 +4,41 @@ The array of all tanh(q_i + k_j), (B, L, S, A), is what makes this score slow: i
 times the size of the result, is written and read several times, and is kept for the
 backward. Here it never exists. Each tanh is used where it is computed, and computed
 again in the backward, which costs less than fetching it from memory would.
+additive_product.py does it with far fewer of them, where that can be done.
 """
 
 import numpy as np
 
+from . import additive_product
 from .compiling import kernel, reads, writes
 from .elementary import tanh
 from .pool import spread
 
 FORWARD_NS, BACKWARD_NS = 0.25, 0.4  # for one tanh, in float32
 PARTS = 8  # of the backward, at least, where there are queries enough
+prepared = additive_product.prepared
 TILE = 2**16  # numbers that NumPy's twin has in hand at once: they stay in the cache
 
 
-def forward(q, k, w):
-    """q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)"""
+def forward(q, k, w, rows=None):
+    """q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)
+
+    rows   what additive_product.prepared(q, k, w) gave, also for the backward, where a
+           product and half a division a pair are enough; None: a tanh for each
+    """
     loop = forward_loop.version(q.dtype)
     if loop is None:
         return forward_twin(q, k, w)
     (B, L, A), S = q.shape, k.shape[1]
     q, k, w = map(np.ascontiguousarray, (q, k, w))
+    if rows is not None:
+        return additive_product.forward(rows, w)
     e = np.empty((B, L, S), q.dtype)
     spread(loop, B * L, FORWARD_NS * B * L * S * A, q, k, w, e)
     return e
 
 
-def backward(q, k, w, g):
+def backward(q, k, w, g, rows=None):
     """g (B, L, S)  ->  dq (B, L, A), dk (B, S, A), dw (A,)
 
     With t = tanh(q_i + k_j), of which the derivative is 1 - t^2,
@@ -49,12 +58,13 @@ def backward(q, k, w, g):
     # Queries of one example add to the same dk. So each part of them has its own, and
     # the parts are summed at the end, in an order that does not depend on threads.
     parts = max(1, min(-(-PARTS // max(B, 1)), L // 16))
-    dq = np.zeros_like(q)
-    dk = np.zeros((B, S, A) if parts == 1 else (parts, B, S, A), q.dtype)
+    dq, dk = np.zeros_like(q), np.zeros((parts, B, S, A), q.dtype)
     dw = np.zeros((parts, B, A), q.dtype)
-    own = dk.reshape(parts, B, S, A)
-    spread(loop, parts * B, BACKWARD_NS * B * L * S * A, q, k, w, g, dq, own, dw)
-    dk = dk if parts == 1 else dk.sum(0)
+    if rows is not None:
+        additive_product.backward(rows, q, k, w, g, dq, dk, dw)
+    else:
+        spread(loop, parts * B, BACKWARD_NS * g.size * A, q, k, w, g, dq, dk, dw)
+    dk = dk[0] if parts == 1 else dk.sum(0)
     return dq, dk, dw.reshape(parts * B, A).sum(0)
 
 
