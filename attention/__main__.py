@@ -6,9 +6,8 @@ import signal
 import subprocess
 import sys
 
-import numpy as np
-
 from .commands import bench, compare, extrapolate, ledger, reversal, translate
+from .memory import keep_freed_memory
 
 COMMANDS = {
     "reversal": reversal,
@@ -47,7 +46,8 @@ def main(argv=None):
             os.execve(sys.executable, sys.orig_argv, environment)
         if args.threads is not None:
             return _in_another_process(argv, environment)
-    _keep_freed_memory()
+    keep_freed_memory()
+    args.is_program = is_program  # so it may start others of its kind
     try:
         return COMMANDS[args.command].run(args)
     except KeyboardInterrupt:
@@ -81,18 +81,6 @@ def _in_another_process(argv, environment):
                 pass
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _keep_freed_memory():
-    """Have the C library keep what NumPy frees, for the next array to take.
-
-    A training step frees the arrays that the next one asks for. Those of more than
-    128 kB go back to the system each time and come back page by page, which took a
-    quarter of a step. glibc keeps blocks up to the size of the largest one freed so
-    far, to a limit of 32 MB; elsewhere this does nothing. The array is never written
-    to, so it takes no memory.
-    """
-    np.empty(2**25 - 2**16, np.uint8)
 
 
 if __name__ == "__main__":

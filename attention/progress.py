@@ -34,7 +34,7 @@ class Progress:
             print(f"{self.label:9s} {text}", file=self.stream, flush=True)
             return
         width = self.width()
-        room = width - len(self.label) - len(text) - 6
+        room = width - max(len(self.label), 9) - len(text) - 6
         bar = ""
         if room >= 8:
             full = round(room * done / max(self.total, 1))

@@ -6,6 +6,9 @@ It writes into the folder ``--out``:
     loss.png          the losses           accuracy.png   the accuracies by length
     alignment-*.png   where each score looked while it reversed a word
     state.npz         what ``--resume`` goes on from
+
+The seconds are those of the training loop alone; of n models that are trained at once,
+as they are with n threads, each counts an n-th.
 """
 
 from ..experiments import reversal as experiment

@@ -9,6 +9,7 @@ results, {"config", "versions", "runs": [...], ...}.
 """
 
 import abc
+import functools
 import json
 import pathlib
 import sys
@@ -18,6 +19,7 @@ from minigrad import checkpoint
 from ..experiments.reversal import describe, versions
 from ..files import keep_earlier, make_folder, write_text
 from ..progress import Progress
+from . import side_by_side
 from .options import add_fields, given, load_state
 
 FILES = ("results.json", "state.npz", "*.png")
@@ -85,11 +87,12 @@ class Study(abc.ABC):
             return 2
         print(self.opening(config, data))
         try:
-            self._carry_on(config, data, state, out)
+            several = getattr(args, "is_program", False)  # not inside of another
+            self._carry_on(config, data, state, out, several)
         except KeyboardInterrupt:
             print(f"Go on with\n  python -m attention {self.name} --resume {out}")
             return 130
-        except (FloatingPointError, OSError) as problem:
+        except (FloatingPointError, OSError, side_by_side.Failed) as problem:
             print(f"{self.name}: {problem}", file=sys.stderr)
             return 1
         return 0
@@ -111,36 +114,59 @@ class Study(abc.ABC):
         data, checksum = self.load(config)
         make_folder(out)
         keep_earlier(out, FILES)
-        return config, data, {"runs": [], "current": None, "data": checksum}
+        return config, data, {"runs": {}, "current": {}, "data": checksum}
 
-    def _carry_on(self, config, data, state, out):
+    def _carry_on(self, config, data, state, out, several):
         """Make the runs that are not yet made, then the files and the table."""
-        runs, current = list(state["runs"]), state["current"]
+        runs, current = dict(state["runs"]), dict(state["current"])
+        names = {job: f"{job[0]}-{job[1]}" for job in config.plan()}
         always = {"command": self.name, "config": describe(config)}
-        always |= {"data": state["data"], "runs": runs}
+        always |= {"data": state["data"], "runs": runs, "current": current}
 
-        def save(now):
-            checkpoint.save(out / "state.npz", always | {"current": now})
+        def keep(job, now):
+            """Of a run that goes on: its state; of one that is made: None."""
+            current.pop(names[job], None)
+            if now is not None:
+                current[names[job]] = now
+            checkpoint.save(out / "state.npz", always)
 
-        save(current)
-        for kind, seed in config.plan()[len(runs) :]:
-            label = kind if config.seeds == 1 else f"{kind}/{seed}"
-            done = current["step"] if current else 0
-            progress = Progress(label, config.steps, done)
-            one, finished = self.train(
-                config, kind, seed, data, current, save, progress
-            )
-            current = None
-            if not finished:
-                print(
-                    f"stopped {label} at step {one.step} of {config.steps}, and saved."
-                )
-                raise KeyboardInterrupt
-            runs.append(self.result(config, kind, seed, data, one))
-            save(None)
-            print(f"{label:10s} {self.line(config, runs[-1])}")
+        def made(job, result):
+            runs[names[job]] = result
+            keep(job, None)
+            print(f"{self.label(config, job):10s} {self.line(config, result)}")
+
+        checkpoint.save(out / "state.npz", always)
+        todo = {
+            job: current.get(name) for job, name in names.items() if name not in runs
+        }
+        if several and side_by_side.pays(config.steps, len(todo)):
+            stopped = side_by_side.make(self, config, todo, keep, made)
+        else:
+            stopped = self.one_by_one(config, data, todo, keep, made)
+        for job, step in stopped.items():
+            label = self.label(config, job)
+            print(f"stopped {label} at step {step} of {config.steps}, and saved.")
+        if stopped:
+            raise KeyboardInterrupt
+        runs = [runs[name] for name in names.values()]
         text, more = self.conclude(config, data, runs, out)
         results = {"config": describe(config), "versions": versions(), **more}
         results["runs"] = runs
         write_text(out / "results.json", json.dumps(results, indent=1))
         print(f"\n{text}")
+
+    def label(self, config, job):
+        """What a run is called where it is printed."""
+        return job[0] if config.seeds == 1 else f"{job[0]}/{job[1]}"
+
+    def one_by_one(self, config, data, todo, keep, made):
+        """Make the runs ``todo`` as ``side_by_side.make`` does, in this process."""
+        for job, state in todo.items():
+            done = state["step"] if state else 0
+            progress = Progress(self.label(config, job), config.steps, done)
+            save = functools.partial(keep, job)
+            run, finished = self.train(config, *job, data, state, save, progress)
+            if not finished:
+                return {job: run.step}
+            made(job, self.result(config, *job, data, run))
+        return {}

@@ -35,10 +35,12 @@ class Run:
     clip                                    largest norm of all gradients together
 
     Attributes: ``step`` (steps taken), ``losses`` (one a step), ``norm`` (of the last
-    gradient, before it was clipped), ``seconds`` (spent in the training loop alone),
-    ``validations`` ([step, loss] of each), ``best`` (None, or the parameters with the
+    gradient, before it was clipped), ``seconds`` (spent in the training loop alone; of
+    n models trained at once each counts an n-th, ``at_once``), ``validations`` ([step, loss] of each), ``best`` (None, or the parameters with the
     least validation loss: {"step", "loss", "model"}).
     """
+
+    at_once = 1
 
     def __init__(self, model, optimizer, schedule=None, clip=1.0):
         self.model, self.optimizer = model, optimizer
@@ -164,7 +166,7 @@ def fit(
             start = time.perf_counter()
             with _explained(run, lambda: loss_at(run.step), seed):
                 value = run.look(loss_at(run.step))
-            run.seconds += time.perf_counter() - start
+            run.seconds += (time.perf_counter() - start) / run.at_once
             due = time.monotonic() - last_saved > every
             if save is not None and (stop or due):
                 save(run.state_dict())
@@ -173,7 +175,7 @@ def fit(
                 break
             start, lr = time.perf_counter(), run.optimizer.lr
             run.move(value)
-            run.seconds += time.perf_counter() - start
+            run.seconds += (time.perf_counter() - start) / run.at_once
             record({"step": run.step, "loss": value, "norm": run.norm, "lr": lr})
             if progress is not None:
                 progress.update(run.step, value)
