@@ -36,6 +36,8 @@ class BlockMask:
     """
 
     def __init__(self, mask, tiles, kinds):
+        if not isinstance(tiles, Tiling):
+            raise TypeError("BlockMask: write BlockMask.from_mask(mask, L, S).")
         self.mask, self.kinds, self._tiles = mask, kinds, tiles
         self.L, self.S, self.block = tiles.L, tiles.S, (tiles.Tq, tiles.Tk)
         kinds.setflags(write=False)

@@ -83,6 +83,10 @@ def _checked_axis(scores, axis):
             f"masked_softmax: scores are {scores.dtype}; expected floating-point "
             "numbers. Write 1.0 for 1, or use .astype(np.float32)."
         )
+    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
+        raise TypeError(
+            f"masked_softmax: axis is {axis!r}; expected the whole number of one axis."
+        )
     if not -scores.ndim <= axis < scores.ndim:
         raise ValueError(
             f"masked_softmax: there is no axis {axis} in scores of shape "

@@ -54,7 +54,7 @@ class BahdanauStep(nn.Module):
     ):
         self.input_size, self.value_size = input_size, value_size
         self.output_size = hidden_size + value_size
-        self.attention = attention
+        self.attention = _checked_layer(self, attention)
         self.cell = cell(input_size + value_size, hidden_size, rng=rng)
 
     def start(self, recurrent):
@@ -97,7 +97,7 @@ class LuongStep(nn.Module):
     ):
         self.input_size, self.value_size = input_size, value_size
         self.output_size = hidden_size
-        self.attention = attention
+        self.attention = _checked_layer(self, attention)
         self.cell = cell(input_size + hidden_size, hidden_size, rng=rng)
         self.W_c = xavier_uniform(hidden_size, value_size + hidden_size, rng)
         self.b_c = nn.Parameter(np.zeros(hidden_size, np.float32)) if bias else None
@@ -149,6 +149,15 @@ def _look(step, query, keys, values, valid_lens, options):
             f"with value_size = {step.value_size}."
         )
     return context[:, 0], attention.attention_weights[:, 0]
+
+
+def _checked_layer(step, attention):
+    if not isinstance(attention, nn.Module):
+        raise TypeError(
+            f"{type(step).__name__}: attention is {attention!r}; expected a layer, such "
+            "as DotProductAttention()."
+        )
+    return attention
 
 
 def _checked_input(step, x):

@@ -275,6 +275,8 @@ def _plain(value):
 
 def _numbers(array):
     if array.dtype.kind not in "bifuc":
+        if array.ndim == 0:
+            raise TypeError(f"A tensor holds numbers; this is {array.item()!r:.60}.")
         raise TypeError(
             f"A tensor holds numbers; these data became an array of {array.dtype}, as "
             "strings do."

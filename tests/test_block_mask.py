@@ -448,6 +448,11 @@ small = BlockMask.from_mask(padding([1, 2, 3]) & causal, 4, 5, block=2)
             "(3, 1, 2, 3).",
         ),
         (
+            TypeError,
+            lambda: BlockMask(causal, 4, 5),
+            "BlockMask: write BlockMask.from_mask(mask, L, S).",
+        ),
+        (
             IndexError,
             lambda: BlockMask.from_mask(causal, 4, 5).tiles_of(0, 0, 1),
             "BlockMask: there is no i = 1; expected 0 to 0 in kinds of shape "

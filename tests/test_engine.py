@@ -435,6 +435,8 @@ def test_only_floats_have_gradients():
         x.data = np.array([1])
     with pytest.raises(TypeError, match="A tensor holds numbers"):
         Tensor(["a"])
+    with pytest.raises(TypeError, match="A tensor holds numbers; this is None."):
+        Tensor(None)
 
 
 # Broadcasting

@@ -285,6 +285,17 @@ def test_softmax_of_what_is_not_finite(backend, width, dtype):
     assert not p[7].any(), "nothing but exp(-inf)"
 
 
+def test_softmax_of_nan_leaves_masked_keys_at_zero(backend):
+    x, allowed = (
+        np.array([[np.nan, 1.0, 2.0, 3.0]]),
+        np.array([[True, True, False, True]]),
+    )
+    p = softmax.forward(x, None, allowed, 1.0)
+    np.testing.assert_array_equal(p, [[np.nan, np.nan, 0, np.nan]])
+    p = softmax.forward(x, np.array([3]), None, 1.0)
+    np.testing.assert_array_equal(p, [[np.nan, np.nan, np.nan, 0]])
+
+
 @pytest.mark.parametrize("width", [3, 40])
 def test_softmax_lets_nothing_through_a_mask(backend, width):
     x, g = draw((4, width), (4, width))

@@ -394,6 +394,11 @@ BAD = [
         ValueError,
         "masked_softmax: there is no axis 3 in scores of shape (2, 4, 5).",
     ),
+    (
+        {"axis": None},
+        TypeError,
+        "masked_softmax: axis is None; expected the whole number of one axis.",
+    ),
 ]
 
 

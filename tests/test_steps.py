@@ -122,6 +122,16 @@ def test_what_luong_attention_is_not_made_of(arguments, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize("step", [BahdanauStep, LuongStep])
+def test_a_step_is_given_a_layer(step):
+    with pytest.raises(TypeError) as error:
+        step(E, H, M, "dot")
+    assert str(error.value) == (
+        f"{step.__name__}: attention is 'dot'; expected a layer, such as "
+        "DotProductAttention()."
+    )
+
+
 # Keys that are projected once
 
 LAYERS = {

@@ -102,6 +102,9 @@ def forward_loop(
             p_r[j] /= total
         for j in range(n, S):
             p_r[j] = zero
+        if total != total and mask_of.size:  # a row of NaN, but for the masked keys
+            for j in range(n):
+                p_r[j] = p_r[j] if masks[mask_of[r], j] else zero
 
 
 @kernel
@@ -120,19 +123,21 @@ def backward_loop(
 
 
 def forward_twin(x, lengths, mask, temperature):
-    S = x.shape[-1]
-    s = x
+    s, counted = x, True
     if lengths is not None:
-        counts = np.repeat(lengths, math.prod(x.shape[:-1]) // max(len(lengths), 1))
-        s = np.where(np.arange(S) < counts.reshape(*x.shape[:-1], 1), s, -np.inf)
+        n = np.repeat(lengths, math.prod(x.shape[:-1]) // max(len(lengths), 1))
+        counted = np.arange(x.shape[-1]) < n.reshape(*x.shape[:-1], 1)
     if mask is not None:
-        s = np.where(mask, s, -np.inf)
+        counted = counted & mask
+    if counted is not True:
+        s = np.where(counted, x, -np.inf)
     with np.errstate(all="ignore"):  # NaN and infinity give what they give
         m = s.max(-1, keepdims=True, initial=-np.inf)
         m = np.where(np.isfinite(m), m, 0)
         e = np.exp((s - m) * (1 / temperature))  # exp(-inf) is 0
         total = e.sum(-1, keepdims=True)
-        return e / np.where(total == 0, 1, total)
+        p = e / np.where(total == 0, 1, total)
+        return np.where(counted, p, 0) if np.isnan(total).any() else p
 
 
 def backward_twin(p, g, temperature):

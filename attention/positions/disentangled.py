@@ -10,8 +10,8 @@ side, hence d(j, i). Position to position would not depend on the tokens, and is
 out. Three terms of variance D each: so 3 D.
 
 L S D + 2k (L + S) D multiplications: a query is multiplied with 2k positions, not with
-S, and picks what it needs. Distances from k on are alike. He et al. 2021, equations 3
-and 4.
+S, and picks what it needs. Distances of k - 1 and more, to the left, are alike; to the
+right, those of k and more. He et al. 2021, equations 3 and 4.
 """
 
 import math
