@@ -14,6 +14,7 @@ compares it. A file without one is read as well.
 
 import json
 import math
+import reprlib
 import zlib
 
 import numpy as np
@@ -38,6 +39,7 @@ DTYPES = {
 }
 DTYPES = {name: np.dtype(code) for name, code in DTYPES.items()}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+MOST_AXES = 64  # of a NumPy array
 BFLOAT16 = "BF16"  # the upper half of a float32; NumPy has no such dtype
 
 
@@ -124,12 +126,19 @@ def _read_header(file, size):
 def _check_entry(name, entry):
     """(dtype, shape, (begin, end)) of an array, as the header describes it."""
     if not isinstance(entry, dict) or {"dtype", "shape", "data_offsets"} - set(entry):
-        raise ValueError(f"its array {name!r} lacks a dtype, shape or data_offsets")
+        raise ValueError(
+            f"its array {shorten(name)} lacks a dtype, shape or data_offsets"
+        )
     shape, span = entry["shape"], entry["data_offsets"]
+    name = shorten(name)
     if not _is_sizes(shape):
-        raise ValueError(f"its array {name!r} has the shape {shape!r}")
+        raise ValueError(f"its array {name} has the shape {shorten(shape)}")
+    if len(shape) > MOST_AXES:
+        raise ValueError(
+            f"its array {name} has {len(shape)} axes, and NumPy's have up to {MOST_AXES}"
+        )
     if not _is_sizes(span) or len(span) != 2 or span[0] > span[1]:
-        raise ValueError(f"its array {name!r} has the data_offsets {span!r}")
+        raise ValueError(f"its array {name} has the data_offsets {shorten(span)}")
     dtype = entry["dtype"]
     if dtype == BFLOAT16:
         stored = DTYPES["U16"]
@@ -137,12 +146,13 @@ def _check_entry(name, entry):
         stored = DTYPES[dtype]
     else:
         raise ValueError(
-            f"its array {name!r} has the dtype {dtype!r}, unknown to NumPy"
+            f"its array {name} has the dtype {shorten(dtype)}, unknown to NumPy"
         )
-    if math.prod(shape) * stored.itemsize != span[1] - span[0]:
+    needed = math.prod(shape) * stored.itemsize
+    if needed != span[1] - span[0]:
         raise ValueError(
-            f"its array {name!r} has {span[1] - span[0]} bytes, where {dtype} {shape} "
-            f"needs {math.prod(shape) * stored.itemsize}"
+            f"its array {name} has {span[1] - span[0]} bytes, where {dtype} "
+            f"{shorten(shape)} needs {needed if needed < 2**63 else 'more than any file'}"
         )
     return stored, tuple(shape), tuple(span)
 
@@ -194,6 +204,16 @@ def _dict_without_doubles(pairs):
 
 def _is_dict_of(value, kind):
     return isinstance(value, dict) and all(type(v) is kind for v in value.values())
+
+
+def _shortener():
+    """repr, of what a file says of itself: a lying one may say it at any length."""
+    short = reprlib.Repr()
+    short.maxstring, short.maxlist = 100, 16
+    return short.repr
+
+
+shorten = _shortener()
 
 
 def _is_sizes(value):

@@ -381,7 +381,15 @@ LIES = {
     ),
     "64 dimensions": (
         build({"w": entry(shape=[1] * 65, offsets=(0, 4))}, bytes(4)),
-        "dim",
+        "'w' has 65 axes, and NumPy's have up to 64",
+    ),
+    "a product of a million digits": (
+        build({"w": entry(shape=[10**4000] * 60)}, bytes(8)),
+        "needs more than any file",
+    ),
+    "a long story": (
+        build({"w" * 9999: entry(shape=["x" * 9999] * 999)}, bytes(8)),
+        "www' has the shape",
     ),
     "wrong size": (build({"w": entry(shape=(3,))}, bytes(8)), "where F32 [3] needs 12"),
     "backwards": (build({"w": entry(offsets=(8, 0))}, bytes(8)), "data_offsets [8, 0]"),
