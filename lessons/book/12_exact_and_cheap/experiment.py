@@ -17,9 +17,9 @@ from attention.benchmark.sweep import WIDTH, sweep
 from lessons.classroom.measured import write_record
 
 
-def keep(found, remark=""):
-    """The record of what ``sweep`` found; ``remark`` says what a reader should know."""
-    results = {"width": WIDTH, "remark": remark, "variants": found}
+def keep(found):
+    """The record of what ``sweep`` found."""
+    results = {"width": WIDTH, "variants": found}
     command = "python lessons/book/12_exact_and_cheap/experiment.py"
     return write_record("sweep", results, command=command, seeds=[0])
 

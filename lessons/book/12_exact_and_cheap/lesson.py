@@ -237,7 +237,6 @@ for way, costs in bill.items():
 # %%
 kept = record("sweep")
 print(kept["made"]["command"], "on", kept["made"]["machine"])
-print(kept["remark"])
 measured = {w: x for w, x in kept["variants"].items() if x.get("n")}
 for way, x in measured.items():
     ms = [f"{n}: {1e3 * t:.3g} ms" for n, t in zip(x["n"], x["least"])][::2]
