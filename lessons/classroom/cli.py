@@ -37,7 +37,8 @@ def main(argv=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        print(f"{error.strerror}: {error.filename}", file=sys.stderr)
+        named = f"{error.strerror}: {error.filename}" if error.filename else error
+        print(named, file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("\nstopped.", file=sys.stderr)
@@ -97,6 +98,7 @@ def _parser():
     sub = verb("experiment", "the expensive part of an exercise, recorded", _experiment)
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
     sub.add_argument("--seed", type=int, default=0, metavar="N")
+    sub.add_argument("--weights", metavar="DIR", help="a Marian model's files, for 6.7")
     verb("doctor", "what this machine has", _doctor, "none")
     sub = verb("dev", "for authors: sync the stubs, audit the checks", _dev, "none")
     sub.add_argument("what", choices=("sync", "audit"))
@@ -140,6 +142,12 @@ def _undo(args):
 
 def _experiment(args):
     exercise = find(args.id)
+    if args.weights is not None:
+        if exercise.id != "6.7" or not os.path.isdir(args.weights):
+            raise UsageError(
+                "--weights DIR is a folder with a published model, for experiment 6.7."
+            )
+        os.environ["LESSONS_WEIGHTS"] = os.path.abspath(args.weights)
     with within(exercise):  # before numpy is loaded, which reads it once
         records = importlib.import_module(f"{__package__}.records")
         return records.experiment(exercise, args.impl, abs(args.seed))

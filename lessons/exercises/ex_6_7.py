@@ -6,8 +6,8 @@ that looks like. Two of them:
     tier A   the English-French model that comes with the package. A grammar made its
              sentences, so the right alignment is known, and looking can be measured
     tier B   a published Marian model (opus-mt-en-fr), if you have its files:
-             LESSONS_WEIGHTS=DIR python -m lessons experiment 6.7. Without them it is
-             not run, and nothing is shown in its place
+             python -m lessons experiment 6.7 --weights DIR. Without them it is not
+             run, and nothing is shown in its place
 
 Weights are (T, S) here: a row for each word that was said, a column for each of the
 source, and every row sums to 1.

@@ -101,6 +101,9 @@ def test_what_cannot_be_done_is_said(lessons):
     assert lessons("undo", "E.2", "--to", "abc")[0] == 2
     code, text = lessons("experiment", "E.2")
     assert code == 2 and "E.2 has no experiment" in text
+    for id, folder in (("6.7", "/no/such"), ("E.2", ".")):
+        code, text = lessons("experiment", id, "--weights", folder)
+        assert code == 2 and "--weights DIR is a folder with a published" in text
     code, text = lessons("--help")
     assert code == 0
     for verb in ("read", "run", "figures", "weave", "doctor", "watch", "history"):
