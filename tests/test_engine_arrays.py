@@ -1,0 +1,161 @@
+"""Tensors beside arrays and numbers: dtypes, shapes, and NumPy on the left."""
+
+import re
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor, unbroadcast
+
+from .engine_cases import draw, leaf
+
+# dtypes
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x + 1,
+        lambda x: 2.5 * x,
+        lambda x: x / 3,
+        lambda x: 1 / (x + 9.0),
+        lambda x: x - np.float64(1.5),
+        lambda x: np.float64(1.5) * x,
+        lambda x: np.float64(1.5) - x,
+        lambda x: np.int64(2) * x,
+        lambda x: x * True,
+        lambda x: x**2,
+        lambda x: 2.0 ** x,
+        lambda x: mg.maximum(x, 0),
+        lambda x: mg.where(x > 0, x, 0.0),
+        lambda x: mg.softmax(x @ x.T).mean(),
+    ],
+)  # fmt: skip
+def test_dtype_is_kept(fn, dtype):
+    x = leaf(draw(3, 5), dtype)
+    y = fn(x)
+    assert y.dtype == dtype
+    y.backward(np.ones(y.shape))
+    assert x.grad.dtype == dtype
+
+
+def test_gradients_have_the_dtype_of_their_leaves():
+    x, y = leaf(draw(3, 5), np.float32), leaf(draw(5), np.float64)
+    z = x.astype(np.float64) * y + x * y
+    assert z.dtype == np.float64
+    z.sum().backward()
+    assert x.grad.dtype == np.float32 and y.grad.dtype == np.float64
+    assert x.grad == pytest.approx(np.broadcast_to(2 * y.data, (3, 5)), rel=1e-6)
+
+
+def test_only_floats_have_gradients():
+    with pytest.raises(TypeError, match="Only floating-point tensors .* this is int64"):
+        Tensor([1, 2], requires_grad=True)
+    x = leaf([1.0])
+    with pytest.raises(TypeError, match="cannot hold int64 data"):
+        x.data = np.array([1])
+    with pytest.raises(TypeError, match="A tensor holds numbers"):
+        Tensor(["a"])
+    with pytest.raises(TypeError, match="A tensor holds numbers; this is None."):
+        Tensor(None)
+
+
+# Broadcasting
+
+
+SHAPES = [
+    ((), ()), ((), (3, 5)), ((1,), (3, 5)), ((5,), (3, 5)), ((1, 5), (3, 5)),
+    ((3, 1), (3, 5)), ((1, 1), (3, 5)), ((3, 5), (3, 5)), ((1,), ()[:0] + (1,)),
+    ((3, 1), (7, 3, 5)), ((7, 1, 5), (7, 3, 5)), ((1, 3, 1), (7, 3, 5)),
+    ((1, 1, 1, 1), (2, 7, 3, 5)), ((0,), (3, 0)), ((1,), (3, 0)), ((3, 1), (3, 0)),
+    ((1, 5), (0, 5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape, wide", SHAPES)
+def test_unbroadcast_is_the_adjoint_of_broadcasting(shape, wide):
+    """<broadcast(x), g> = <x, unbroadcast(g)>, entry by entry of x."""
+    g = draw(*wide)
+    expected = np.zeros(shape)
+    source = np.broadcast_to(np.arange(np.prod(shape, dtype=int)).reshape(shape), wide)
+    for index in np.ndindex(*wide):
+        expected.reshape(-1)[source[index]] += g[index]
+    found = unbroadcast(g, shape)
+    assert found.shape == shape
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("shape, wide", [((3,), (5,)), ((3, 5), (5,)), ((2,), (3, 1))])
+def test_unbroadcast_refuses_what_does_not_fit(shape, wide):
+    says = f"A gradient of shape {wide} cannot belong to a tensor of shape {shape}"
+    with pytest.raises(ValueError, match=re.escape(says)):
+        unbroadcast(np.ones(wide), shape)
+
+
+@pytest.mark.parametrize("shape, wide", SHAPES)
+def test_broadcast_operands_get_gradients_of_their_shapes(shape, wide):
+    x, y = leaf(draw(*shape)), leaf(draw(*wide, seed=1))
+    g = draw(*wide, seed=2)
+    (x * y).backward(g)
+    assert x.grad == pytest.approx(unbroadcast(g * y.data, shape))
+    assert y.grad == pytest.approx(g * x.data)
+
+
+# NumPy on the left, and what looks like an array
+
+
+def test_numpy_on_the_left_of_an_operator():
+    x, a = leaf(draw(3, 5)), draw(3, 5, seed=1)
+    for made, expected in (
+        (a + x, a + x.data),
+        (a - x, a - x.data),
+        (a * x, a * x.data),
+        (a / x, a / x.data),
+        (a @ x.T, a @ x.data.T),
+        (np.abs(a) ** x, np.abs(a) ** x.data),
+        (np.float64(2) * x, 2 * x.data),
+        (np.float32(2) - x, 2 - x.data),
+    ):
+        assert type(made) is Tensor and made.requires_grad
+        assert made.data == pytest.approx(expected)
+    (a * x).sum().backward()
+    assert x.grad == pytest.approx(a)
+
+
+def test_comparisons_are_arrays():
+    x = leaf([1.0, 2.0])
+    for found, expected in (
+        (x == 1.0, [True, False]),
+        (x != x, [False, False]),
+        (x < [2.0, 2.0], [True, False]),
+        (x >= x, [True, True]),
+    ):
+        assert isinstance(found, np.ndarray) and found.tolist() == expected
+    assert len({x, leaf([1.0, 2.0]), x}) == 2  # tensors hash by identity
+
+
+def test_numpy_functions_refuse_what_they_could_not_record():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(TypeError, match="NumPy cannot record gradients"):
+        np.asarray(x)
+    assert np.asarray(x.detach()).tolist() == [1.0, 2.0]
+    with pytest.raises(TypeError):
+        np.exp(x)
+
+
+def test_scalars_out_of_tensors():
+    assert float(Tensor([[2.5]])) == 2.5 and int(Tensor(3)) == 3
+    assert bool(Tensor(0.0)) is False
+    with pytest.raises(ValueError, match=r"item\(\) wants one value; .* shape \(2,\)"):
+        Tensor([1.0, 2.0]).item()
+    assert [t.tolist() for t in leaf([[1.0], [2.0]])] == [[1.0], [2.0]]
+    assert len(leaf([1.0, 2.0])) == 2
+
+
+def test_repr():
+    x = leaf([1.0, 2.0])
+    assert repr(x) == "Tensor([1., 2.], requires_grad=True)"
+    assert repr(x * 2) == "Tensor([2., 4.], from=mul)"
+    assert repr(Tensor(np.float32(1))) == "Tensor(1., dtype=float32)"

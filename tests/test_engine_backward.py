@@ -1,0 +1,113 @@
+"""Backward adds to the leaves alone, and refuses a graph or gradient it cannot use."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor, no_grad
+
+from .engine_cases import draw, leaf
+
+
+def test_leaves_accumulate_over_backwards():
+    x = leaf([1.0, 2.0])
+    (x * x).sum().backward()
+    first = x.grad
+    (3 * x).sum().backward()
+    assert x.grad.tolist() == [5.0, 7.0]
+    assert x.grad is first  # added to in place
+    x.zero_grad()
+    assert x.grad is None
+
+
+def test_retain_graph():
+    x = leaf([1.0, 2.0])
+    y = (x * x + x).sum()
+    for n in (1, 2, 3):
+        y.backward(retain_graph=True)
+        assert x.grad.tolist() == [3.0 * n, 5.0 * n]
+    y.backward()
+    with pytest.raises(RuntimeError) as error:
+        y.backward()
+    assert str(error.value) == (
+        "backward() reached sum, which an earlier backward() has freed. Pass "
+        "retain_graph=True to the first backward(), or compute the value anew."
+    )
+
+
+def test_a_freed_part_of_a_graph_is_named():
+    x = leaf([1.0, 2.0])
+    shared = mg.exp(x)
+    shared.sum().backward()
+    with pytest.raises(
+        RuntimeError, match=r"backward\(\) reached exp, which an earlier"
+    ):
+        (shared * 2).sum().backward()
+
+
+def test_backward_of_more_than_one_number():
+    y = leaf(draw(3, 5)) * 2
+    with pytest.raises(
+        RuntimeError, match=r"starts from one number; .* shape \(3, 5\)"
+    ):
+        y.backward()
+    with pytest.raises(
+        ValueError, match=r"of shape \(5,\) for a tensor of shape \(3, 5\)"
+    ):
+        y.backward(np.ones(5))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_one_number_of_any_shape_needs_no_gradient(shape):
+    x = leaf(np.full(shape, 3.0))
+    (x * x).backward()
+    assert x.grad.shape == shape and x.grad.item() == 6.0
+
+
+def test_backward_with_a_gradient():
+    x, g = leaf(draw(3, 5)), draw(3, 5, seed=1)
+    for given in (g, Tensor(g), g.tolist(), g.astype(np.float32)):
+        x.zero_grad()
+        (x * 2).backward(given)
+        assert np.array_equal(x.grad, 2 * np.asarray(given if given is not g else g))
+    kept = g.copy()
+    (x + 0.0).backward(g)
+    x.grad[...] = 0  # nobody else's memory
+    assert np.array_equal(g, kept)
+
+
+def test_backward_without_a_graph():
+    for y in (Tensor([1.0]) * 2, leaf([1.0]).detach(), no_grad()(mg.exp)(leaf([1.0]))):
+        with pytest.raises(
+            RuntimeError, match=r"shape \(1,\) without a graph: neither"
+        ):
+            y.backward()
+
+
+def test_backward_of_a_leaf_is_its_gradient():
+    x, g = leaf([1.0, 2.0]), np.array([3.0, 4.0])
+    x.backward(g)
+    x.backward(g)
+    assert x.grad.tolist() == [6.0, 8.0] and g.tolist() == [3.0, 4.0]
+
+
+def test_gradients_go_to_leaves_alone():
+    x, c = leaf([1.0, 2.0]), Tensor([3.0, 4.0])
+    y = x * c
+    y.sum().backward()
+    assert (y.grad, c.grad) == (None, None)
+    assert x.grad.tolist() == [3.0, 4.0]
+
+
+def test_no_two_gradients_share_memory():
+    x, y, z = leaf(draw(3, 5)), leaf(draw(3, 5)), leaf(draw(15))
+    out = x + y + z.reshape(3, 5)
+    out.backward(np.ones((3, 5)))
+    for a, b in itertools.combinations((x, y, z), 2):
+        assert not np.may_share_memory(a.grad, b.grad)
+    assert all(t.grad.flags.writeable for t in (x, y, z))
+    x, y = leaf(draw(3, 5)), leaf(draw(3, 5))
+    (x.T + y.T).backward(np.ones((5, 3)))  # two views of one gradient
+    assert not np.may_share_memory(x.grad, y.grad)

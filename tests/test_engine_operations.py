@@ -1,0 +1,228 @@
+"""What an operation may take and return, what it may not, and how it is registered."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor, differentiable, lift, no_grad
+from minigrad.registry import OPS
+
+from .engine_cases import draw, leaf
+
+# Operations with several outputs, lists of tensors, optional inputs
+
+
+def _sin_cos():
+    seen = []
+
+    @lift
+    def sin_cos(x):
+        s, c = np.sin(x), np.cos(x)
+
+        def backward(g):
+            seen.append([each.copy() for each in g])
+            return g[0] * c - g[1] * s
+
+        return (s, c), backward
+
+    return sin_cos, seen
+
+
+@pytest.mark.parametrize("used", ["first", "second", "both", "first twice"])
+def test_several_outputs_of_which_some_are_used(used):
+    sin_cos, seen = _sin_cos()
+    x = leaf([0.3, 0.7])
+    s, c = sin_cos(x)
+    assert (s._node.op, c._node.op) == ("sin_cos[0]", "sin_cos[1]")
+    loss, expected = {
+        "first": (s, np.cos(x.data)),
+        "second": (c, -np.sin(x.data)),
+        "both": (2 * s + c, 2 * np.cos(x.data) - np.sin(x.data)),
+        "first twice": (s * s, 2 * np.sin(x.data) * np.cos(x.data)),
+    }[used]
+    loss.sum().backward()
+    assert x.grad == pytest.approx(expected)
+    assert len(seen) == 1  # one backward for both outputs
+    if used == "first":
+        assert seen[0][1].tolist() == [0.0, 0.0]
+
+
+def test_list_of_tensors():
+    @lift
+    def weighted(parts, k):
+        return sum(i * p for i, p in enumerate(parts, 1)) * k, lambda g: (
+            g * k,
+            2 * g * k,
+        )
+
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    out = weighted([x, y * 1.0], 5)
+    assert out.tolist() == [35.0, 50.0]
+    out.sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0] and y.grad.tolist() == [10.0, 10.0]
+    x.zero_grad()
+    (mg.concat([x, np.zeros(2), x], axis=0) * np.arange(6.0)).sum().backward()
+    assert x.grad.tolist() == [4.0, 6.0]
+
+
+def test_needs_says_who_wants_a_gradient():
+    told = []
+
+    @lift
+    def product(x, y, n):
+        def backward(g, needs):
+            told.append(needs)
+            return g * y, g * x, None
+
+        return x * y, backward
+
+    x, c = leaf([1.0]), Tensor([2.0])
+    product(x, c, 3).backward()
+    product(c, x * 1.0, 3).backward()
+    product(x, 2.0, 3).backward()
+    assert told == [(True, False, False), (False, True, False), (True, False, False)]
+
+
+def test_none_passes_through():
+    @lift
+    def shifted(x, bias):
+        y = x if bias is None else x + bias
+        return y * 1, lambda g: (g, None if bias is None else g)
+
+    x, b = leaf([1.0]), leaf([2.0])
+    (shifted(x, None) + shifted(x, b)).sum().backward()
+    assert (x.grad.item(), b.grad.item()) == (2.0, 1.0)
+
+
+def test_options_are_not_differentiated_and_raw_is_the_function():
+    @lift
+    def power(x, *, n=2):
+        """x^n"""
+        return x**n, lambda g: g * n * x ** (n - 1)
+
+    x = leaf([3.0])
+    power(x, n=3).backward()
+    assert x.grad.item() == 27.0
+    y, backward = power.raw(np.array([3.0]))
+    assert y.item() == 9.0 and backward(np.ones(1)).item() == 6.0
+    assert power.__name__ == "power" and power.__doc__ == "x^n"
+
+
+# What a backward may not return
+
+
+@pytest.mark.parametrize(
+    "returned, kind, says",
+    [
+        (lambda g: (g[:1], g), ValueError,
+         "The backward of bad returned a gradient of shape (1,) for an input of shape "
+         "(2,), which does not broadcast to it."),
+        (lambda g: (1.0, g), TypeError,
+         "The backward of bad returned a float for a gradient; it returns an array, or "
+         "a tuple of arrays and None."),
+        (lambda g: (g,), ValueError,
+         "The backward of bad returned 1 gradients for 2 inputs; None stands for no "
+         "gradient."),
+        (lambda g: (g, g, g), ValueError,
+         "The backward of bad returned 3 gradients for 2 inputs; None stands for no "
+         "gradient."),
+    ],
+)  # fmt: skip
+def test_wrong_gradients_are_refused_by_name(returned, kind, says):
+    @lift
+    def bad(x, y):
+        return x * y, returned
+
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    with pytest.raises(kind) as error:
+        bad(x, y).sum().backward()
+    assert str(error.value) == says
+
+
+def test_an_error_in_a_backward_says_where():
+    @lift
+    def bad(x):
+        return x * 1, lambda g: 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as error:
+        bad(leaf([1.0, 2.0])).sum().backward()
+    assert error.value.__notes__ == ["(in the backward of bad, output shape (2,))"]
+
+
+def test_a_list_of_gradients_will_do_and_trailing_none_may_be_left_out():
+    @lift
+    def product(x, y, name):
+        return x * y, lambda g: [g * y, g * x]
+
+    x, y = leaf([2.0]), leaf([3.0])
+    product(x, y, "name").backward()
+    assert (x.grad.item(), y.grad.item()) == (3.0, 2.0)
+
+
+# Errors of the forward
+
+
+@pytest.mark.parametrize(
+    "call, kind, says",
+    [
+        (lambda x: x + np.ones(4), ValueError,
+         r"add: .*\(3,5\) \(4,\).* \(inputs: float64 \(3, 5\), float64 \(4,\)\)"),
+        (lambda x: x.sum(axis=2), ValueError,
+         r"sum: axis 2 .*inputs: float64 \(3, 5\)"),
+        (lambda x: x + "a", TypeError, r"add: .*inputs: float64 \(3, 5\), str\)"),
+        (lambda x: x * None, TypeError, r"mul: .*inputs: float64 \(3, 5\), NoneType\)"),
+        (lambda x: x.reshape(4, 4), ValueError, r"reshape: .*size 15 .*\(4,4\)"),
+        (lambda x: x[7], IndexError, r"getitem: .*index 7"),
+    ],
+)  # fmt: skip
+def test_bad_shapes_are_one_sentence_with_name_and_shapes(call, kind, says):
+    for x in (leaf(draw(3, 5)), Tensor(draw(3, 5))):
+        with pytest.raises(kind, match=says) as error:
+            call(x)
+        assert "\n" not in str(error.value)
+        with no_grad(), pytest.raises(kind, match=says):
+            call(x)
+
+
+def test_a_sentence_of_the_operation_itself_is_left_as_it_is():
+    @lift
+    def picky(x):
+        raise ValueError("picky: wants more.")
+
+    with pytest.raises(ValueError, match=r"^picky: wants more\.$"):
+        picky(leaf([1.0]))
+
+
+# The registry
+
+
+def test_registered_operations_are_called_by_operators():
+    assert OPS["add"] is mg.add
+    assert (leaf([1.0]) + 1)._node.op == "add"
+
+
+def test_a_second_operation_of_a_name_is_refused():
+    first = OPS["tanh"]
+    with pytest.raises(ValueError) as error:
+
+        @differentiable
+        def tanh(x):
+            return x, lambda g: g
+
+    assert str(error.value) == (
+        f"An operation named 'tanh' exists already, in {first.__module__}; rename one "
+        "of the two."
+    )
+    assert OPS["tanh"] is first
+    differentiable(first.raw)  # the same one again, as when a module is reloaded
+    OPS["tanh"] = first
+
+
+def test_lift_does_not_register():
+    before = dict(OPS)
+
+    @lift
+    def nobody_knows_me(x):
+        return x * 1, lambda g: g
+
+    assert OPS == before

@@ -1,0 +1,222 @@
+"""A wrong gradient is refused, and the report names what is wrong with it."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.checking.diagnosis import Case, diagnose
+
+from .gradcheck_cases import OTHER, SQUARE, X, draw, softmax, with_backward
+
+
+def embed(ids):
+    def embed(w):
+        return w[ids]
+
+    return embed
+
+
+IDS = np.array([4, 1, 4, 0, 4, 2, 2])
+
+
+def scatter(g, y, w):
+    out = np.zeros_like(w)
+    out[IDS] = g  # not np.add.at
+    return out
+
+
+def add_bias(x, b):
+    return x + b
+
+
+def matmul(a, b):
+    return a @ b
+
+
+# wrong operations: (tag, forward, backward, inputs)
+WRONG = [
+    ("none", np.tanh, lambda g, y, x: None, [X]),
+    ("zero", np.tanh, lambda g, y, x: np.zeros_like(x), [X]),
+    ("nan", np.tanh, lambda g, y, x: np.where(x > 1, np.nan, g * (1 - y * y)), [X]),
+    ("nan", np.tanh, lambda g, y, x: g * (1 - y * y) + np.where(x > 1, np.inf, 0), [X]),
+    ("unbroadcast", add_bias, lambda g, y, x, b: (g, g[0].copy()), [X, draw(5)]),
+    ("unbroadcast", add_bias, lambda g, y, x, b: (g, g[-1].copy()), [X, draw(5)]),
+    ("unbroadcast", matmul, lambda g, y, a, b: (g @ b.T, np.outer(a[0], g[0])),
+     [X, draw(5, 7)]),
+    ("transpose", matmul, lambda g, y, a, b: (g @ b.T, g.T @ a), [SQUARE, OTHER]),
+    ("transpose", matmul, lambda g, y, a, b: (g @ b.T, g.T @ a), [X, draw(5, 7)]),
+    ("transpose", np.transpose, lambda g, y, x: g, [SQUARE]),
+    ("scale:-1", np.tanh, lambda g, y, x: -g * (1 - y * y), [X]),
+    ("scale:2", np.square, lambda g, y, x: 4 * g * x, [X]),
+    ("scale:1/2", np.square, lambda g, y, x: g * x, [X]),
+    ("scale:1/3", add_bias, lambda g, y, x, b: (g, g.mean(0)), [X, draw(5)]),
+    ("scale:5", lambda x: x.mean(1), lambda g, y, x: g[:, None] + 0 * x, [X]),
+    ("scale:sqrt(5)", lambda x: x / np.sqrt(5), lambda g, y, x: g * 1, [X]),
+    ("scale:1/sqrt(5)", lambda x: x * np.sqrt(5), lambda g, y, x: g * 1, [X]),
+    ("scale:0.434294", np.log, lambda g, y, x: g / x / np.log(10), [X**2 + 1]),
+    ("ignores-upstream", np.tanh, lambda g, y, x: 1 - y * y, [X]),
+    ("ignores-upstream", np.sum, lambda g, y, x: np.ones_like(x), [X]),
+    ("not-linear", np.tanh, lambda g, y, x: np.sign(g) * (1 - y * y), [X]),
+    ("not-linear", np.tanh, lambda g, y, x: (g + 0.1) * (1 - y * y), [X]),
+    ("softmax-diagonal", softmax, lambda g, y, x: g * y * (1 - y), [X]),
+    ("softmax-diagonal", lambda x: x.cumsum(-1), lambda g, y, x: g * 1, [X]),
+    ("softmax-nocentre", softmax, lambda g, y, x: g * y, [X]),
+    ("wrong-axis", softmax, lambda g, y, x: y * (g - (g * y).sum(0)), [X]),
+    ("wrong-axis", lambda x: x.cumsum(1), lambda g, y, x: g[::-1].cumsum(0)[::-1], [X]),
+    ("overwrites", embed(IDS), scatter, [X.T.copy()]),
+    ("mask-leak", lambda x: np.maximum(x, 0), lambda g, y, x: g * 1, [X]),
+    ("mask-leak", lambda x: x * (np.arange(5) < 3), lambda g, y, x: g + 0 * x, [X]),
+    ("block:first of axis 0", np.tanh, lambda g, y, x: _spoil(g * (1 - y * y), 0), [X]),
+    ("block:last of axis 1", np.tanh,
+     lambda g, y, x: _spoil(g * (1 - y * y), np.s_[:, -1]), [X]),
+    ("block:2 of axis 1", np.tanh,
+     lambda g, y, x: _spoil(g * (1 - y * y), np.s_[:, 2]), [X]),
+    ("shape", np.tanh, lambda g, y, x: g[:, :4], [X]),
+    ("shape", np.sum, lambda g, y, x: np.ones(7), [X]),
+    ("raises", np.tanh, lambda g, y, x: g @ g, [X]),
+    ("raises", np.tanh, lambda g, y, x: 0.0, [X]),
+    ("raises", add_bias, lambda g, y, x, b: g, [X, draw(5)]),
+    ("unknown", np.tanh, lambda g, y, x: g * (1 - x * x), [X]),
+    ("unknown", np.exp, lambda g, y, x: g * x, [X]),
+    ("unknown", matmul, lambda g, y, a, b: (g @ b, a.T @ g), [SQUARE, OTHER]),
+]  # fmt: skip
+
+
+def _spoil(d, index):
+    d = d.copy()
+    d[index] *= 2 + np.arange(d[index].size).reshape(d[index].shape) ** 2
+    return d
+
+
+@pytest.mark.parametrize("tag, forward, backward, inputs", WRONG)
+def test_wrong_gradient_is_refused_and_named(tag, forward, backward, inputs):
+    result = mg.gradcheck(with_backward(forward, backward), inputs)
+    assert not result
+    assert not result.ok
+    assert result.tag == tag, str(result)
+    if tag not in ("none", "shape", "raises", "unknown", "transpose"):
+        assert f"[{tag}]" in result.message
+
+
+# The report
+
+
+def test_the_whole_report():
+    op = with_backward(softmax, lambda g, y, x: g * y * (1 - y))
+    result = mg.gradcheck(op, [X])
+    assert str(result) == "\n".join(
+        [
+            "gradcheck of softmax: FAIL",
+            "",
+            "input  shape   checked     largest  error  verdict",
+            "0      (3, 5)  15 entries  2.4e-01  6e-01  wrong",
+            "",
+            "softmax, input 0, entry [2, 0]",
+            "    yours    +0.00977604",
+            "    numeric  +0.0522379 ± 4e-11",
+            "15 of 15 entries differ",
+            "yours equals diag(J) * c, the diagonal of the Jacobian J = dy/dx alone",
+            "[softmax-diagonal]",
+        ]
+    )
+    with pytest.raises(mg.GradcheckError, match="gradcheck of softmax: FAIL"):
+        result.assert_ok()
+    assert issubclass(mg.GradcheckError, AssertionError)
+
+
+@pytest.mark.parametrize("tag, forward, backward, inputs", WRONG)
+def test_no_line_is_wider_than_80_columns(tag, forward, backward, inputs):
+    result = mg.gradcheck(with_backward(forward, backward), inputs)
+    long = [line for line in str(result).splitlines() if len(line) > 80]
+    assert not long or tag in ("raises", "shape"), long
+
+
+def test_worst_entry_says_what_the_message_says():
+    op = with_backward(np.tanh, lambda g, y, x: _spoil(g * (1 - y * y), np.s_[1, 2]))
+    result = mg.gradcheck(lambda a, b: op(a * 1.0) + b, [X, draw(5)])
+    worst = result.worst
+    assert (worst.input, worst.index) == ("0", (1, 2))
+    assert worst.analytic == pytest.approx(2 * worst.numeric, rel=1e-6)
+    assert 0 < worst.bar < 1e-8
+    message = result.message
+    assert "a graph of 3 operations that ends in add, input 0, entry [1, 2]" in message
+    assert f"{worst.analytic:+.6g}" in message and f"{worst.numeric:+.6g} ±" in message
+    assert "1 of 15 entries differ" in message
+    assert [row.verdict for row in result.rows] == ["wrong", "ok"]
+
+
+def test_wrong_entries_that_form_a_pattern_are_drawn():
+    def spoiled(index, shape):
+        op = with_backward(np.tanh, lambda g, y, x: _spoil(g * (1 - y * y), index))
+        return mg.gradcheck(op, [draw(*shape)]).message
+
+    rows = "    .......\n    #######\n    .......\n    (# differs; the last axis"
+    assert rows in spoiled(np.s_[1], (3, 7))
+    assert "    #....\n    .#...\n    ..#..\n" in spoiled(
+        (np.arange(3), np.arange(3)), (3, 5)
+    )
+    assert "    ##..\n    ....\n    ##..\n" in spoiled(np.s_[::2, :2], (3, 4))
+    assert "#" not in spoiled(([0, 1, 2], [0, 3, 1]), (3, 5)).replace("(#", "")
+    tall = spoiled(np.s_[:, 0], (29, 13)).splitlines()
+    assert tall.count("    #............") == 8  # 29 rows in 8 lines
+
+
+# The bank by itself
+
+
+def test_bank_takes_arrays_alone():
+    G = draw(3, 5)
+    assert diagnose(Case(G.T, G)).tag == "transpose"
+    assert diagnose(Case(-G, G)).sentence == "yours = -1 x numeric"
+    batch = draw(7, 3, 5)
+    found = diagnose(Case(batch, batch.sum(0)))
+    assert found.tag == "unbroadcast"
+    assert found.sentence == (
+        "yours has shape (7, 3, 5); summed over axes [0] it equals numeric"
+    )
+    found = diagnose(Case(draw(3, 5, seed=1), G))
+    assert (found.tag, found.sentence) == ("unknown", "no known pattern")
+
+
+def test_bank_uses_the_names_of_axes_and_blocks():
+    G = draw(3 * 4, 5)
+    found = diagnose(Case(G / 11, G, x=G, y=draw(11, 12), names={11: "B"}))
+    assert (found.tag, found.sentence) == ("scale:1/B", "yours = 1/B x numeric")
+    gates = {name: np.s_[4 * i : 4 * i + 4] for i, name in enumerate("rzn")}
+    A = G.copy()
+    A[5:7] += draw(2, 5, seed=1)
+    found = diagnose(Case(A, G, blocks=gates))
+    assert (found.tag, found.sentence) == ("block:z", "all wrong entries are in z")
+
+
+def test_bank_says_whether_the_mask_allows_nothing():
+    mask = np.ones((3, 5), bool)
+    mask[1] = False
+    A, G = draw(3, 5), draw(3, 5)
+    A[1] = np.nan
+    assert diagnose(Case(A, G, mask=mask)).sentence == (
+        "yours is nan at [1, 0], and not finite in 5 of 15 entries; the mask allows "
+        "nothing in that row"
+    )
+
+
+def test_bank_variants_and_mutation():
+    A, G = draw(3, 5), draw(3, 5, seed=1)
+    asked = [("mask-forgotten", "yours is that without a mask", lambda: A.copy())]
+    assert diagnose(Case(A, G, variants=asked)).tag == "mask-forgotten"
+    assert diagnose(Case(A, G, mutated=True)).tag == "mutates-input"
+
+
+def test_bank_recognises_single_precision():
+    G = draw(3, 5)
+    A = (G * (1 + 1e-4 * draw(3, 5, seed=1))).astype(np.float32).astype(np.float64)
+    found = diagnose(Case(A, G, x=draw(3, 5)))
+    assert (found.tag, found.sentence) == (
+        "float32",
+        "every entry of yours is a float32 number",
+    )
+
+
+def test_one_number_is_no_proof_of_a_factor():
+    assert diagnose(Case(np.array(0.7), np.array(0.31))).tag == "unknown"
+    assert diagnose(Case(np.array(-0.62), np.array(0.31))).tag == "scale:-2"

@@ -1,0 +1,132 @@
+"""The numeric slopes: no kink passes for a slope, and the error bars are honest."""
+
+import re
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.checking.numeric import STEP, jacobian, random_directions, slopes
+
+from .gradcheck_cases import draw, with_backward
+
+# Kinks
+
+
+def at(x, others=(1.0, -2.0)):
+    return np.array([x, *others])
+
+
+@pytest.mark.parametrize(
+    "fn, inputs",
+    [
+        (mg.abs, [at(0.0)]),
+        (mg.relu, [at(0.0)]),
+        (mg.abs, [np.zeros(3)]),
+        (mg.maximum, [at(0.5), at(0.5, (3.0, 3.0))]),
+        (lambda x: mg.max(x), [at(1.0)]),
+        (lambda x: mg.clip(x, -1.5, 1.0), [at(0.5)]),
+        (mg.sqrt, [at(0.0, (1.0, 2.0))]),
+        (with_backward(np.floor, lambda g, y, x: np.zeros_like(x)), [at(2.0)]),
+        *((mg.relu, [at(s * STEP)]) for s in (0.02, 0.2, 0.3, 0.45, 0.5, 0.7, 0.9)),
+        *((mg.relu, [at(-s * STEP)]) for s in (0.02, 0.2, 0.3, 0.45, 0.5, 0.7, 0.9)),
+    ],
+)
+def test_kink_is_reported_and_never_passed(fn, inputs):
+    result = mg.gradcheck(fn, inputs)
+    assert not result.ok
+    assert result.tag == "kink", str(result)
+    assert re.search(r"input \d, entry \[\d\]: a kink", result.message)
+    assert "Check at a point where the function is smooth." in result.message
+    assert "kink" in result.table()
+
+
+def test_slopes_on_both_sides_of_a_kink():
+    message = mg.gradcheck(lambda x: mg.abs(x).sum(), [at(0.0)]).message
+    left, right = (
+        float(re.search(rf"slope on the {side} +(\S+)", message)[1])
+        for side in ("left", "right")
+    )
+    assert left == pytest.approx(-right, rel=1e-6) and right != 0
+
+
+def test_a_wrong_gradient_beside_a_kink_is_wrong():
+    op = with_backward(np.abs, lambda g, y, x: -g * np.sign(x))
+    result = mg.gradcheck(op, [at(0.0)])
+    assert result.tag.startswith("scale") and result.worst.index != (0,)
+
+
+# The numeric side
+
+
+SMOOTH = {
+    "sin": (np.sin, np.cos),
+    "exp": (np.exp, np.exp),
+    "cube": (lambda x: x**3, lambda x: 3 * x**2),
+    "pole": (lambda x: 1 / (x - 3.1), lambda x: -1 / (x - 3.1) ** 2),
+    "offset": (lambda x: 1e7 + np.sin(x), np.cos),
+    "cancelling": (lambda x: (1e5 + np.sin(x)) - 1e5, np.cos),
+    "constant": (lambda x: np.sin(x) ** 2 + np.cos(x) ** 2, lambda x: 0 * x),
+    "steep": (lambda x: np.tanh(90 * x), lambda x: 90 / np.cosh(90 * x) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("take_complex", [True, False])
+def test_error_bars_are_honest(name, take_complex):
+    """The truth lies within 10 bars and the rounding of the slope itself."""
+    f, derivative = SMOOTH[name]
+
+    def function(x):
+        if np.iscomplexobj(x) and not take_complex:
+            raise TypeError
+        return (f(x),)
+
+    x = np.linspace(-3, 3, 61)
+    found = slopes(function, x, [np.ones(61)])
+    error = np.abs(found.value - derivative(x))
+    assert not found.kink.any()
+    assert (error <= 10 * found.bar + 1e-15 * np.abs(derivative(x)).max()).all()
+    if take_complex and name in ("pole", "offset", "cancelling", "steep"):
+        assert (found.bar <= 1e-7 * np.abs(derivative(x)).max()).all()
+
+
+def test_complex_step_is_not_trusted_where_it_is_wrong():
+    """|x| + 1e7 is noisy; NumPy's complex max, real, and abs lead elsewhere."""
+    x = np.array([-2.0, 1.0])
+    for f in (
+        lambda x: 1e7 + np.abs(x),
+        lambda x: 1e7 + np.sqrt((x * np.conj(x))),
+        lambda x: 1e7 + np.abs(x) + 0 * x,
+        lambda x: 1e7 + np.maximum(x, -x),
+    ):
+        found = slopes(lambda x, f=f: (f(x),), x, [np.ones(2)])
+        assert found.value == pytest.approx(np.sign(x), abs=1e-2)
+        assert not found.kink.any()
+
+
+def test_the_error_of_order_h_squared_is_cancelled():
+    def f(x):
+        return (np.exp(100 * x.real),)  # one step h/2 alone would be off by 1.5e-8
+
+    x = np.linspace(-0.01, 0.01, 7)
+    found = slopes(f, x, [np.ones(7)])
+    assert found.value == pytest.approx(100 * np.exp(100 * x), rel=3e-9)
+
+
+def test_directions_and_jacobian_agree_with_single_slopes():
+    A = draw(7, 3)
+
+    def f(x):
+        return (np.tanh(A @ x), x.sum(keepdims=True))
+
+    x, c = draw(3, 5), [draw(7, 5), draw(1, 1)]
+    G = slopes(f, x, c).value
+    vs = random_directions(x, np.random.default_rng(0))
+    found = slopes(f, x, c, vs)
+    assert found.value == pytest.approx(found.along(G.reshape(x.shape)), rel=1e-8)
+    J = jacobian(f, x)
+    assert J.shape == (7 * 5 + 1, 15)
+    flat = np.concatenate([each.reshape(-1) for each in c])
+    assert flat @ J == pytest.approx(G, rel=1e-8)
+    assert jacobian(f, x, largest=10) is None

@@ -1,0 +1,155 @@
+"""The additive score and its gradients: the loops and their twin are the definition."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from attention import kernels
+from attention.kernels import additive, additive_product
+
+from .kernel_cases import (
+    BACKENDS,
+    FLOATS,
+    additive_example,
+    additive_results,
+    close,
+    running,
+)
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    with running(request.param):
+        yield request.param
+
+
+def additive_definition(q, k, w, g):
+    """e, dq, dk, dw, one pair and one hidden unit at a time."""
+    (B, L, A), S = q.shape, k.shape[1]
+    q, k, w, g = (x.astype(float) for x in (q, k, w, g))
+    e, dq, dk, dw = (np.zeros(s) for s in ((B, L, S), q.shape, k.shape, w.shape))
+    for b, i, j, a in np.ndindex(B, L, S, A):
+        t = math.tanh(q[b, i, a] + k[b, j, a])
+        e[b, i, j] += w[a] * t
+        if g[b, i, j] != 0:
+            dw[a] += g[b, i, j] * t
+            dq[b, i, a] += g[b, i, j] * w[a] * (1 - t * t)
+            dk[b, j, a] += g[b, i, j] * w[a] * (1 - t * t)
+    return e, dq, dk, dw
+
+
+SIZES = [
+    (2, 3, 5, 7),
+    (1, 1, 1, 1),
+    (3, 1, 8, 19),  # one query, as in a decoder
+    (2, 5, 1, 4),  # one key
+    (2, 33, 3, 5),  # queries enough to be parted in the backward
+    (2, 6, 6, 3),  # pairs enough for one exponential a row, in float32
+    (2, 33, 7, 21),  # both, and keys left over
+    (0, 3, 5, 4),
+    (2, 0, 5, 4),
+    (2, 3, 0, 4),
+    (2, 3, 5, 0),
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_additive_is_its_definition(backend, size, dtype):
+    arrays = additive_example(*size, dtype)
+    for got, exact in zip(additive_results(*arrays), additive_definition(*arrays)):
+        close(got, exact, dtype)
+
+
+def test_additive_by_one_exponential_a_row():
+    """In float32, of numbers within LIMIT, where there are pairs enough."""
+    pytest.importorskip("numba")
+    limit = float(additive_product.LIMIT)
+    with kernels.backend("numba"):
+        for size, dtype, largest, applies in [
+            ((2, 8, 8, 5), np.float32, limit, True),
+            ((2, 8, 8, 5), np.float32, -limit, True),
+            ((2, 8, 8, 5), np.float32, limit + 1e-3, False),
+            ((2, 8, 8, 5), np.float32, -limit - 1e-3, False),
+            ((2, 8, 8, 5), np.float32, np.inf, False),
+            ((2, 8, 8, 5), np.float32, np.nan, False),
+            ((2, 8, 8, 5), np.float64, limit, False),
+            ((2, 1, 60, 5), np.float32, limit, False),
+        ]:
+            for which in (0, 1):
+                arrays = additive_example(*size, dtype)
+                arrays[which][1, -1, 3] = largest
+                assert (additive.prepared(*arrays[:3]) is not None) == applies
+                exact = additive_definition(*arrays)
+                for got, wanted in zip(additive_results(*arrays), exact):
+                    close(got, wanted, dtype)
+
+
+def test_additive_products_of_large_and_small_weights():
+    """Both ends of every exponential, and weights of any size beside them."""
+    pytest.importorskip("numba")
+    q, k, w, g = additive_example(2, 12, 9, 6, np.float32)
+    q, k = 9 * np.sign(q), 9 * np.sign(k)
+    for size in (1e-30, 1e30):
+        arrays = q, k, w * np.float32(size), g
+        with kernels.backend("numba"):
+            assert additive.prepared(*arrays[:3]) is not None
+            got = additive_results(*arrays)
+        for value, wanted in zip(got, additive_definition(*arrays)):
+            largest = np.abs(wanted).max()
+            np.testing.assert_allclose(value, wanted, rtol=0, atol=3e-6 * largest)
+
+
+def test_additive_in_tiles(monkeypatch):
+    """The twin gives the same whatever it cuts the work into."""
+    arrays = additive_example(3, 5, 7, 4, float)
+    exact = additive_definition(*arrays)
+    for tile in (1, 4, 50, 28, 150, 10_000):
+        monkeypatch.setattr(additive, "TILE", tile)
+        with kernels.backend("numpy"):
+            for got, wanted in zip(additive_results(*arrays), exact):
+                close(got, wanted, float)
+
+
+def test_additive_of_more_than_one_tile(backend):
+    arrays = additive_example(2, 40, 30, 64, float)
+    q, k, w, g = arrays
+    t = np.tanh(q[:, :, None] + k[:, None])
+    d = g[..., None] * w * (1 - t * t)
+    exact = t @ w, d.sum(2), d.sum(1), (g[..., None] * t).sum((0, 1, 2))
+    for got, wanted in zip(additive_results(*arrays), exact):
+        close(got, wanted, float)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_additive_of_what_is_not_finite(backend, dtype):
+    q, k, w, g = additive_example(2, 3, 5, 19, dtype)
+    q[0, 0, 3], q[1, 2, :2] = np.inf, np.nan
+    k[0, 4, 3], k[0, 1, 3], k[1, 0] = -np.inf, np.inf, 1e30
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = additive_definition(q, k, w, g)
+        got = additive_results(q, k, w, g)
+    assert np.isnan(got[0][0, 0, 4]), "inf - inf"
+    assert np.isfinite(got[0][0, 0, 1]), "tanh(inf) is 1"
+    for value, wanted in zip(got, exact):
+        np.testing.assert_array_equal(np.isnan(value), np.isnan(wanted))
+        close(value, wanted, dtype)
+
+
+@pytest.mark.parametrize("S", [1, 2, 5, 6])
+def test_additive_leaves_out_pairs_without_a_gradient(backend, S):
+    """What is masked has the gradient 0, and then may be anything."""
+    hidden_keys = np.arange(S) % 2 == 1, np.arange(S) % 2 == 0, np.arange(S) > 2
+    for hidden in hidden_keys:
+        q, k, w, g = additive_example(2, 3, S, 20, float)
+        g[:, :, hidden], g[1, 1] = 0, 0
+        exact = additive_definition(q, k, w, g)[1:]
+        for poison in (np.nan, np.inf, -np.inf):
+            k[:, hidden], q[1, 1] = poison, poison
+            for got, wanted in zip(additive.backward(q, k, w, g), exact):
+                close(got, wanted, float)
+            dq, dk, _ = additive.backward(q, k, w, g)
+            assert not dk[:, hidden].any() and not dq[1, 1].any()

@@ -1,0 +1,138 @@
+"""The softmax and its gradient: the loops and their twin are the definition."""
+
+import math
+
+import numpy as np
+import pytest
+
+from attention.kernels import softmax
+
+from .kernel_cases import BACKENDS, FLOATS, close, draw, running, softmax_results
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    with running(request.param):
+        yield request.param
+
+
+def softmax_definition(x, g, lengths=None, mask=None, temperature=1.0):
+    """p and dx, one row at a time; the rows have their lengths in groups."""
+    shape, S = (math.prod(x.shape[:-1]), x.shape[-1]), x.shape[-1]
+    rows, cotangents = x.reshape(shape).astype(float), g.reshape(shape).astype(float)
+    masks = np.broadcast_to(True if mask is None else mask, x.shape).reshape(shape)
+    p, dx = np.zeros(shape), np.zeros(shape)
+    for r, row in enumerate(rows):
+        n = S if lengths is None else lengths[r * len(lengths) // len(rows)]
+        allowed = [j for j in range(n) if masks[r, j]]
+        largest = max((row[j] for j in allowed), default=0)
+        total = 0.0
+        for j in allowed:
+            p[r, j] = math.exp((row[j] - largest) / temperature)
+            total += p[r, j]
+        for j in allowed:
+            p[r, j] /= total
+        for j in allowed:
+            mean = sum(p[r, n] * cotangents[r, n] for n in allowed)
+            dx[r, j] = p[r, j] * (cotangents[r, j] - mean) / temperature
+    return p.reshape(x.shape), dx.reshape(x.shape)
+
+
+_allowed = np.random.default_rng(3).random((2, 3, 4, 5)) < 0.6
+_allowed[1, 0, 2] = False
+
+MASKS = {
+    "free": ((2, 3, 4, 5), {}),
+    "long": ((3, 1100), {}),
+    "odd": ((2, 67), {"temperature": 0.3}),
+    "one-key": ((3, 1), {}),
+    "one-row": ((7,), {}),
+    "no-rows": ((0, 5), {"mask": np.ones(5, bool)}),
+    "no-examples": ((0, 3, 5), {"lengths": np.zeros(0, int)}),
+    "no-keys": ((3, 0), {"lengths": np.zeros(3, int)}),
+    "lengths": ((2, 3, 4, 5), {"lengths": np.array([5, 2])}),
+    "empty-rows": ((3, 4), {"lengths": np.array([0, 4, 1])}),
+    "narrow-ints": ((3, 4), {"lengths": np.array([0, 4, 1], np.uint8)}),
+    "mask": ((2, 3, 4, 5), {"mask": _allowed}),
+    "mask-of-keys": ((2, 3, 4, 5), {"mask": _allowed[:, :1, :1]}),
+    "mask-of-pairs": ((2, 3, 4, 5), {"mask": _allowed[0, 1]}),
+    "mask-of-queries": ((2, 3, 4, 5), {"mask": _allowed[:, :, :, :1]}),
+    "mask-of-heads": ((2, 3, 4, 5), {"mask": _allowed[:1, :, :1, :1]}),
+    "mask-of-all": ((2, 3, 4, 5), {"mask": np.array(False)}),
+    "both": (
+        (2, 3, 4, 5),
+        {"mask": _allowed, "lengths": np.array([3, 4]), "temperature": 2.5},
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", MASKS)
+def test_softmax_is_its_definition(backend, name, dtype):
+    shape, options = MASKS[name]
+    x, g = draw(shape, shape, dtype=dtype)
+    p, dx = softmax_results(x, g, **options)
+    exact, slope = softmax_definition(x, g, **options)
+    close(p, exact, dtype)
+    close(dx, slope, dtype)
+    assert not p[exact == 0].any() and not dx[exact == 0].any(), "masked: exactly 0"
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("width", [3, 40])
+def test_softmax_of_what_is_not_finite(backend, width, dtype):
+    inf, nan = np.inf, np.nan
+    x = np.zeros((8, width), dtype)
+    x[:, :3] = [
+        [nan, 1, 2],
+        [inf, 1, 2],
+        [-inf, 1, 2],
+        [1e4, -1e4, 0],
+        [-1e4, -1e4, -1e4],
+        [inf, nan, 1e4],
+        [nan, nan, nan],
+        [-inf, -inf, -inf],
+    ]
+    x[[4, 6, 7], 3:] = x[[4, 6, 7], :1]
+    p = softmax.forward(x, None, None, 1.0)
+    assert np.isnan(p[[0, 5, 6]]).all(), "NaN belongs to the sum"
+    assert np.isnan(p[1, 0]) and not p[1, 1:].any(), "exp(2) / inf is 0"
+    close(p[2], softmax_definition(x[2], 0 * p[3])[0], dtype)
+    np.testing.assert_array_equal(p[3], np.eye(width)[0])
+    np.testing.assert_allclose(p[4], 1 / width, rtol=1e-6)
+    assert not p[7].any(), "nothing but exp(-inf)"
+
+
+def test_softmax_of_nan_leaves_masked_keys_at_zero(backend):
+    x, allowed = (
+        np.array([[np.nan, 1.0, 2.0, 3.0]]),
+        np.array([[True, True, False, True]]),
+    )
+    p = softmax.forward(x, None, allowed, 1.0)
+    np.testing.assert_array_equal(p, [[np.nan, np.nan, 0, np.nan]])
+    p = softmax.forward(x, np.array([3]), None, 1.0)
+    np.testing.assert_array_equal(p, [[np.nan, np.nan, np.nan, 0]])
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_softmax_lets_nothing_through_a_mask(backend, width):
+    x, g = draw((4, width), (4, width))
+    mask = np.arange(width) % 2 == 0
+    for options in ({"mask": mask}, {"lengths": np.array([2, 1, 0, 2])}):
+        p, dx = softmax_results(x, g, **options)
+        for poison in (np.nan, np.inf, -np.inf):
+            hidden = softmax_definition(x, g, **options)[0] == 0
+            foul, worse = np.where(hidden, poison, x), np.where(hidden, poison, g)
+            np.testing.assert_array_equal(softmax.forward(foul, **forward(options)), p)
+            np.testing.assert_array_equal(softmax.backward(p, worse, 1.0), dx)
+
+
+def forward(options):
+    return {"lengths": None, "mask": None, "temperature": 1.0, **options}
+
+
+def test_softmax_backward_of_nan(backend):
+    p, g = softmax.forward(np.zeros((2, 3)), None, None, 1.0), np.ones((2, 3))
+    g[0, 1] = np.nan
+    dx = softmax.backward(p, g, 1.0)
+    assert np.isnan(dx[0]).all() and not dx[1].any()

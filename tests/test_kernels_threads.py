@@ -1,0 +1,102 @@
+"""Any number of threads does all of the work once, with the same bits."""
+
+import os
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from attention import kernels
+from attention.kernels import pool
+
+from .kernel_cases import additive_example, additive_results, draw, softmax_results
+
+
+@pytest.fixture
+def any_work_is_shared(monkeypatch):
+    monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
+    before = kernels.threads()
+    yield
+    kernels.threads(before)
+
+
+def test_the_same_bits_with_any_number_of_threads(any_work_is_shared):
+    pytest.importorskip("numba")
+    arrays = additive_example(3, 50, 11, 37, np.float32)
+    x, g = draw((90, 33), (90, 33), dtype=np.float32)
+    with kernels.backend("numba"):
+        kernels.threads(1)
+        wanted = [*additive_results(*arrays), *softmax_results(x, g)]
+        for n in (1, 2, 3, 8):
+            kernels.threads(n)
+            for _ in range(3):
+                got = [*additive_results(*arrays), *softmax_results(x, g)]
+                for a, b in zip(got, wanted):
+                    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("items", [1, 2, 7, 100])
+def test_every_item_is_done_once(any_work_is_shared, items):
+    kernels.threads(3)
+    seen = []
+    pool.spread(lambda start, stop, n: seen.extend(range(start, stop)), items, 1, None)
+    assert sorted(seen) == list(range(items))
+
+
+def test_an_error_in_a_thread_is_raised_where_the_work_was_given(any_work_is_shared):
+    def loop(start, stop):
+        raise ZeroDivisionError(f"items {start} to {stop}")
+
+    kernels.threads(2)
+    with pytest.raises(ZeroDivisionError, match="items"):
+        pool.spread(loop, 10, 1)
+    test_every_item_is_done_once(None, 10)
+
+
+def test_from_several_threads_at_once(any_work_is_shared):
+    pytest.importorskip("numba")
+    kernels.threads(2)
+    with kernels.backend("numba"):
+        arrays = [additive_example(2, 9, 7, 20, float, seed=n) for n in range(4)]
+        wanted = [additive_results(*each) for each in arrays]
+        wrong = []
+
+        def repeat(each, exact):
+            for _ in range(20):
+                for a, b in zip(additive_results(*each), exact):
+                    if not np.array_equal(a, b):
+                        wrong.append(a)
+
+        workers = [threading.Thread(target=repeat, args=z) for z in zip(arrays, wanted)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_a_forked_process_makes_its_own_threads(any_work_is_shared):
+    test_every_item_is_done_once(None, 10)
+    kernels.threads(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+        child = os.fork()
+    if child == 0:
+        seen = set()
+
+        def loop(start, stop):
+            seen.add(threading.get_ident())
+            time.sleep(0.02)  # long enough for another thread to take a part
+
+        pool.spread(loop, 10, 1)
+        os._exit(len(seen))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.0, True, "two"])
+def test_threads_refuses(n):
+    with pytest.raises(ValueError, match="threads: expected a whole number of 1 or"):
+        kernels.threads(n)
