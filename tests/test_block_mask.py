@@ -22,7 +22,7 @@ from attention.masks import (
     sliding_window,
 )
 
-from .test_masks import NAMES, SIZES, B, H, cases, full
+from .mask_cases import NAMES, SIZES, B, H, cases, full
 
 EMPTY, FULL, PARTIAL = 0, 1, 2
 BLOCKS = [(1, 1), (2, 3), (5, 2), (128, 128)]

@@ -1,0 +1,41 @@
+"""A small state, equality to the last bit, and refusal: for tests of checkpoints."""
+
+import math
+
+import numpy as np
+import pytest
+
+from minigrad.checkpoint import CheckpointError, load
+
+FORMATS = [".npz", ".safetensors"]
+
+SMALL = {"a": {"W": np.arange(6.0).reshape(2, 3), "b": np.int8([1, 2])}, "lr": 0.25}
+
+
+def assert_same(a, b):
+    """Equal to the last bit, and of the same types, all the way down."""
+    assert type(a) is type(b), (a, b)
+    if isinstance(a, dict):
+        assert list(a) == list(b)
+        for key in a:
+            assert_same(a[key], b[key])
+    elif isinstance(a, list):
+        assert len(a) == len(b)
+        for x, y in zip(a, b):
+            assert_same(x, y)
+    elif isinstance(a, np.ndarray):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert a.tobytes() == b.tobytes()
+    elif isinstance(a, float) and math.isnan(a):
+        assert math.isnan(b)
+    else:
+        assert a == b and str(a) == str(b)  # -0.0 == 0.0, but not as a string
+
+
+def assert_refused(path, *words):
+    with pytest.raises(CheckpointError) as caught:
+        load(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path} cannot be loaded: ") and message.endswith(".")
+    for word in words:
+        assert word in message, message

@@ -1,0 +1,201 @@
+"""A checkpoint in .safetensors: its rules, files from elsewhere, and lies refused."""
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+from minigrad.checkpoint import load, save
+
+from .checkpoint_cases import assert_refused, assert_same
+
+
+def build(header, data=b"", length=None):
+    """The bytes of a safetensors file, whatever the header."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return (len(text) if length is None else length).to_bytes(8, "little") + text + data
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+def test_a_safetensors_file_from_elsewhere(tmp_path):
+    """As the reference implementation writes it, without our checksum."""
+    path = tmp_path / "x.safetensors"
+    header = {
+        "__metadata__": {"format": "pt"},
+        "b": entry(),
+        "a.w": entry("BF16", (1, 2), (8, 12)),
+        "scalar": entry("BF16", (), (12, 14)),
+        "mask": entry("BOOL", (3,), (14, 17)),
+    }
+    floats = np.array([1.5, -2.0], "<f4")
+    bfloats = b"\x40\x40\x80\xff\xc0\x3f"  # the upper halves of 3, -inf and 1.5
+    path.write_bytes(build(header, floats.tobytes() + bfloats + b"\1\0\2"))
+    expected = {
+        "b": np.float32([1.5, -2]),
+        "a.w": np.float32([[3, -np.inf]]),
+        "scalar": np.array(1.5, np.float32),
+        "mask": np.array([True, False, True]),
+    }
+    assert_same(load(path), expected)
+
+
+def test_ours_follow_the_safetensors_rules(tmp_path):
+    """Its documentation: 8 bytes of length, a JSON object, no gaps; and alignment."""
+    path = tmp_path / "x.safetensors"
+    save(path, {"i": np.int8([1, 2, 3]), "w": np.arange(2.0), "h": np.float16([1])})
+    raw = path.read_bytes()
+    n = int.from_bytes(raw[:8], "little")
+    assert n % 8 == 0 and raw[8:9] == b"{"
+    header = json.loads(raw[8 : 8 + n])
+    metadata = header.pop("__metadata__")
+    assert all(isinstance(value, str) for value in metadata.values())
+    assert header == {
+        "w": entry("F64", (2,), (0, 16)),
+        "h": entry("F16", (1,), (16, 18)),
+        "i": entry("I8", (3,), (18, 21)),
+    }
+    assert raw[8 + n :] == np.arange(2.0).tobytes() + b"\x00\x3c" + b"\1\2\3"
+
+
+def sealed(structure, arrays=None, data=b""):
+    """A safetensors file with whatever structure and the right checksum."""
+    header = {"__metadata__": {"minigrad.json": structure}, **(arrays or {})}
+    crc = zlib.crc32(data, zlib.crc32(json.dumps(header, sort_keys=True).encode()))
+    header["__metadata__"]["minigrad.crc32"] = f"{crc:08x}"
+    return build(header, data)
+
+
+W = {"w": entry()}
+LIES = {
+    "short": (b"\2\0\0\0", "has 4 bytes, too few for a header"),
+    "long header": (build(W, bytes(8), 2**62), f"a header of {2**62} bytes"),
+    "header beyond the end": (
+        build(W, b"", 99),
+        "a header of 99 bytes, and the file has",
+    ),
+    "no json": (build(b"{'w': 1}", bytes(8)), "its header is not JSON"),
+    "no text": (build(b"\xff\xfe\xfd{}", bytes(8)), "its header is not JSON"),
+    "a list": (build([], bytes(8)), "its header is a list, not a dict"),
+    "a deep list": (build(b"[" * 100_000, bytes(8)), "recursion"),
+    "a huge number": (build(b'{"w": ' + b"9" * 5000 + b"}"), "integer string"),
+    "twice": (
+        build(b'{"w": %b, "w": %b}' % ((json.dumps(entry()).encode(),) * 2), bytes(8)),
+        "its header has 'w' twice",
+    ),
+    "no entry": (build({"w": 3}), "its array 'w' lacks a dtype, shape or data_offsets"),
+    "no dtype": (
+        build({"w": {"shape": [], "data_offsets": [0, 0]}}),
+        "'w' lacks a dtype",
+    ),
+    "unknown dtype": (
+        build({"w": entry("F8_E4M3", (8,))}, bytes(8)),
+        "dtype 'F8_E4M3'",
+    ),
+    "a dtype that is a list": (build({"w": entry([])}, bytes(8)), "has the dtype []"),
+    "negative": (
+        build({"w": entry(shape=(-1, -2))}, bytes(8)),
+        "has the shape [-1, -2]",
+    ),
+    "fraction": (build({"w": entry(shape=(2.0,))}, bytes(8)), "has the shape [2.0]"),
+    "a truth": (
+        build({"w": entry("I8", (True,), (0, 1))}, b"1"),
+        "has the shape [True]",
+    ),
+    "huge": (
+        build({"w": entry(shape=(2**40, 2**40))}, bytes(8)),
+        "has 8 bytes, where F32",
+    ),
+    "vast and empty": (
+        build({"w": entry(shape=(0, 10**30), offsets=(0, 0))}),
+        "dimension",
+    ),
+    "64 dimensions": (
+        build({"w": entry(shape=[1] * 65, offsets=(0, 4))}, bytes(4)),
+        "'w' has 65 axes, and NumPy's have up to 64",
+    ),
+    "a product of a million digits": (
+        build({"w": entry(shape=[10**4000] * 60)}, bytes(8)),
+        "needs more than any file",
+    ),
+    "a long story": (
+        build({"w" * 9999: entry(shape=["x" * 9999] * 999)}, bytes(8)),
+        "www' has the shape",
+    ),
+    "wrong size": (build({"w": entry(shape=(3,))}, bytes(8)), "where F32 [3] needs 12"),
+    "backwards": (build({"w": entry(offsets=(8, 0))}, bytes(8)), "data_offsets [8, 0]"),
+    "three": (
+        build({"w": entry(offsets=(0, 8, 8))}, bytes(8)),
+        "data_offsets [0, 8, 8]",
+    ),
+    "beyond": (
+        build({"w": entry(offsets=(0, 8))}, bytes(4)),
+        "holds 4 bytes of arrays",
+    ),
+    "overlap": (
+        build({"v": entry(), "w": entry(offsets=(4, 12))}, bytes(12)),
+        "its array 'w' begins at byte 4, where byte 8 is due",
+    ),
+    "gap": (
+        build({"w": entry(offsets=(4, 12))}, bytes(12)),
+        "begins at byte 4, where byte 0",
+    ),
+    "metadata": (
+        build({"__metadata__": {"a": 1}}),
+        "__metadata__ is not a dict of strings",
+    ),
+    "structure": (sealed("{nonsense"), "Expecting property name"),
+    "no such array": (sealed('{"x": {"@array": "x"}}'), "its array 'x' is missing"),
+    "used twice": (
+        sealed('[{"@array": "w"}, {"@array": "w"}]', W, bytes(8)),
+        "its array 'w' is missing",
+    ),
+    "unused": (sealed("{}", W, bytes(8)), "nothing refers to its array 'w'"),
+    "not a dict": (sealed("[]"), "its minigrad.json does not hold a dict"),
+    "no checksum": (
+        build({"__metadata__": {"minigrad.json": "{}"}}),
+        "its checksum is missing",
+    ),
+    "checksum": (
+        build({"__metadata__": {"minigrad.crc32": "00000000"}, **W}, bytes(8)),
+        "its checksum does not match: the file is damaged",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_lying_safetensors(tmp_path, name):
+    path = tmp_path / "x.safetensors"
+    raw, message = LIES[name]
+    path.write_bytes(raw)
+    assert_refused(path, message)
+
+
+def test_the_checks_above_leave_a_true_file_alone(tmp_path):
+    w = np.zeros(2, np.float32)
+    (tmp_path / "x.safetensors").write_bytes(build(W, bytes(8)))
+    assert_same(load(tmp_path / "x.safetensors"), {"w": w})
+    raw = sealed('{"a": {"@array": "w"}}', W, bytes(8))
+    (tmp_path / "x.safetensors").write_bytes(raw)
+    assert_same(load(tmp_path / "x.safetensors"), {"a": w})
+
+
+def test_memory_stays_near_the_size_of_the_file(tmp_path):
+    """A small file that claims much is refused before the memory is taken."""
+    import tracemalloc
+
+    claims = [LIES["huge"][0], LIES["long header"][0], LIES["vast and empty"][0]]
+    tracemalloc.start()
+    try:
+        for raw in claims:
+            (tmp_path / "x.safetensors").write_bytes(raw)
+            assert_refused(tmp_path / "x.safetensors")
+        np.savez_compressed(tmp_path / "x.npz", w=np.zeros(10_000_000, np.uint8))
+        tracemalloc.reset_peak()
+        assert_refused(tmp_path / "x.npz")
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,78 @@
+"""GRU and LSTM as layers: torch's shapes, empty batches, lengths, weights, dropout."""
+
+import numpy as np
+import pytest
+
+from minigrad import Tensor, nn
+
+from .recurrent_cases import LAYERS, RAGGED, B, D, H, T
+
+
+def test_shapes_as_torch_has_them():
+    x = np.ones((B, T, D), np.float32)
+    output, h_n = nn.GRU(D, H, 2, bidirectional=True)(x)
+    assert (output.shape, h_n.shape) == ((B, T, 2 * H), (4, B, H))
+    output, (h_n, c_n) = nn.LSTM(D, H, num_layers=3)(x)
+    assert (output.shape, h_n.shape, c_n.shape) == ((B, T, H), (3, B, H), (3, B, H))
+    assert nn.GRUCell(D, H)(x[:, 0]).shape == (B, H)
+    assert [s.shape for s in nn.LSTMCell(D, H)(x[:, 0])] == [(B, H)] * 2
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_an_empty_batch(kind):
+    layer = LAYERS[kind](D, H, 2, True)
+    for lengths in (None, np.zeros(0, int), []):
+        output, last = layer(Tensor(np.ones((0, T, D), np.float32)), lengths=lengths)
+        output.sum().backward()
+        assert output.shape == (0, T, 2 * H)
+        assert all((p.grad == 0).all() for p in layer.parameters())
+
+
+@pytest.mark.parametrize("cell, layer", [("gru", nn.GRU), ("lstm", nn.LSTM)])
+def test_cells_and_layers_share_weights(cell, layer):
+    """A cell given the layer's weights does what the layer does."""
+    layer = layer(D, H, rng=np.random.default_rng(0))
+    step = (nn.GRUCell if cell == "gru" else nn.LSTMCell)(D, H)
+    step.load_state_dict({n[:-3]: a for n, a in layer.state_dict().items()})
+    x = np.random.default_rng(1).standard_normal((B, T, D)).astype(np.float32)
+    output, _ = layer(x)
+    state = None
+    for t in range(T):
+        state = step(x[:, t], state)
+        h = state[0] if cell == "lstm" else state
+        np.testing.assert_allclose(h.data, output.data[:, t], rtol=1e-5, atol=1e-6)
+
+
+def test_lengths_may_be_a_list_an_array_or_a_tensor():
+    layer = nn.GRU(D, H)
+    x = np.random.default_rng(0).standard_normal((B, T, D))
+    first = layer(x, lengths=RAGGED)[0].data
+    for lengths in (
+        RAGGED.tolist(),
+        tuple(RAGGED),
+        RAGGED.astype(np.uint8),
+        Tensor(RAGGED),
+    ):
+        np.testing.assert_array_equal(layer(x, lengths=lengths)[0].data, first)
+
+
+def test_dropout_acts_between_layers_in_training_only():
+    layer = nn.GRU(D, H, 2, dropout=0.5, rng=np.random.default_rng(0))
+    x = np.ones((B, T, D), np.float32)
+    assert not np.array_equal(layer(x)[0].data, layer(x)[0].data)
+    layer.eval()
+    plain = nn.GRU(D, H, 2)
+    plain.load_state_dict(layer.state_dict())
+    np.testing.assert_array_equal(layer(x)[0].data, plain(x)[0].data)
+    everything = nn.GRU(D, H, 2, dropout=1.0, rng=np.random.default_rng(0))
+    above = nn.GRU(H, H)
+    above.load_state_dict(
+        {n[:-1] + "0": a for n, a in everything.state_dict().items() if "_l1" in n}
+    )
+    output, h_n = everything(x)
+    zeros = np.zeros((B, T, H), np.float32)
+    np.testing.assert_array_equal(output.data, above(zeros)[0].data)
+    # neither what goes into the first layer nor the states of a layer are dropped
+    np.testing.assert_array_equal(h_n.data[0], everything.eval()(x)[1].data[0])
+    runs = [nn.GRU(D, H, 2, dropout=0.5, rng=np.random.default_rng(3)) for _ in "ab"]
+    np.testing.assert_array_equal(*[run(x)[0].data for run in runs])

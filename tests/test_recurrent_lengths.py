@@ -1,0 +1,85 @@
+"""GRU and LSTM: a ragged batch is its examples one by one, and padding is nothing."""
+
+import numpy as np
+import pytest
+
+from minigrad.ops.packing import Packing
+
+from .recurrent_cases import (
+    CLOSE,
+    GATES,
+    LAYERS,
+    OPS,
+    RAGGED,
+    STATES,
+    B,
+    D,
+    H,
+    T,
+    arguments,
+    fused,
+    pulled,
+)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind", GATES)
+def test_a_ragged_batch_is_its_examples_one_by_one(kind, reverse):
+    """Each example run alone, without its padding: outputs, last states, dx."""
+    args = arguments(kind)
+    output, *last = OPS[kind](*args.values(), RAGGED, reverse)
+    for b, length in enumerate(RAGGED):
+        alone = {"x": args["x"][b : b + 1, :length]}
+        alone |= {name: args[name][b : b + 1] for name in STATES[kind]}
+        short, *final = OPS[kind](*{**args, **alone}.values(), None, reverse)
+        np.testing.assert_allclose(output.data[b, :length], short.data[0], **CLOSE)
+        assert (output.data[b, length:] == 0).all()
+        for state, wanted in zip(last, final):
+            np.testing.assert_allclose(state.data[b], wanted.data[0], **CLOSE)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind", GATES)
+def test_padding_changes_nothing(kind, reverse):
+    """Not a bit of any value or gradient, whatever stands in it; NaN stays there."""
+    arrays = list(arguments(kind).values())
+    padding = np.arange(T) >= RAGGED[:, None]
+    runs = []
+    for filling in (0.0, 1e30, np.nan, np.inf):
+        arrays[0] = np.where(padding[:, :, None], filling, arrays[0])
+        runs.append(sum(pulled(fused(kind, RAGGED, reverse), arrays), []))
+        dx = runs[-1][1 + len(STATES[kind])]
+        assert (dx[padding] == 0).all() and (dx[~padding] != 0).all()
+        for found, wanted in zip(runs[-1], runs[0], strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_a_gradient_that_arrives_at_padding_goes_nowhere(kind):
+    arrays = list(arguments(kind).values())
+    outputs, backward = OPS[kind].raw(*arrays, RAGGED)
+    padding = np.arange(T) >= RAGGED[:, None]
+    needs = (True,) * 8
+    g = [np.ones_like(y) for y in outputs]
+    clean = backward(g, needs)
+    g[0][padding] = np.nan
+    for found, wanted in zip(backward(g, needs), clean, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_padding_does_not_reach_the_layer_above(kind):
+    layer = LAYERS[kind](D, H, 2, True, rng=np.random.default_rng(0))
+    x = np.random.default_rng(1).standard_normal((B, T, D)).astype(np.float32)
+    clean = layer(x, lengths=RAGGED)[0].data
+    x[np.arange(T) >= RAGGED[:, None]] = np.nan
+    np.testing.assert_array_equal(layer(x, lengths=RAGGED)[0].data, clean)
+
+
+def test_packing_order():
+    """The example in ``packing.py``: lengths 2, 4, 3."""
+    packing = Packing("test", 3, 4, [2, 4, 3], reverse=False)
+    assert packing.example.tolist() == [1, 2, 0, 1, 2, 0, 1, 2, 1]
+    assert packing.time.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 3]
+    backwards = Packing("test", 3, 4, [2, 4, 3], reverse=True)
+    assert backwards.time.tolist() == [3, 2, 1, 2, 1, 0, 1, 0, 0]
