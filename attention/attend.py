@@ -4,12 +4,20 @@
 
 A variant of attention is a choice of score, of mask or bias, and of where query, keys
 and values come from. Nothing else changes, and nothing else is written here.
+
+It is for scores that are not products (the door to those is sdpa.py), and has the whole
+matrix of weights: L S numbers beside what the score costs, and L S Ev multiplications
+for the average.
+
+Bahdanau et al. 2015, equations 5 and 6; Luong et al. 2015, section 3.1.
 """
 
 import numpy as np
 
-from minigrad import Tensor, dropout, where
+from minigrad import Tensor, differentiable, dropout, no_grad, unbroadcast, where
 
+from .kernels.product import weighted_sum
+from .masks.checks import tensor
 from .scores import dot, scaled_dot
 from .softmax import masked_softmax
 
@@ -53,10 +61,9 @@ def attend(
     rng          the generator that dropout draws from; None is minigrad's own
 
     The weights are those before dropout. A query with nothing to attend to has weights,
-    context and gradients of exactly 0. Keys and values that no query may attend to, and
-    queries with nothing to attend to, may hold anything without influence: the weight
-    of 0 alone would not keep out NaN and infinity, because 0 * NaN = NaN. All others
-    should be finite: what *some* query attends to reaches every query in that way.
+    context and gradients of exactly 0. What is masked may hold anything: NaN reaches
+    those queries alone that may attend to it, and no gradient but theirs; and none from
+    a query that no loss depends on. (A weight of 0 alone would not do: 0 * NaN = NaN.)
 
     Raises TypeError for anything but floating-point numbers and for a score that is no
     function, ValueError for shapes that do not fit; each names the argument.
@@ -69,14 +76,18 @@ def attend(
             query, keys, values, shape, mask, valid_lens
         )
 
-    s = _scored(_named(score), query, keys, shape)  # (..., L, S)
+    s = _guarded(_named(score), query, keys, shape)  # (..., L, S)
     if bias is not None:
         s = s + _fitting(bias, shape)
     weights = masked_softmax(s, valid_lens, mask, temperature=temperature)
     kept = weights
     if dropout_p != 0:
         kept = dropout(weights, dropout_p, training=training, rng=rng)
-    return kept @ values, weights  # (..., L, Ev), (..., L, S)
+    context = kept @ values  # (..., L, Ev)
+    if not np.isfinite(context._data).all():
+        masked = mask is not None or valid_lens is not None
+        context = _average(kept, values, masked)
+    return context, weights
 
 
 def _without_padding(query, keys, values, shape, mask, valid_lens):
@@ -93,9 +104,48 @@ def _without_padding(query, keys, values, shape, mask, valid_lens):
     return where(asks, query, 0.0), where(seen, keys, 0.0), where(seen, values, 0.0)
 
 
+def _guarded(score, query, keys, shape):
+    """The scores; what is not finite gets its own, but meets no gradient of others.
+
+    A row of NaN may be one that no loss depends on. The gradients of its scores are
+    then 0, and 0 * NaN = NaN would take them to all that it was multiplied with.
+    """
+    asks, answers = (np.isfinite(x._data).all(-1) for x in (query, keys))
+    if asks.all() and answers.all():
+        return _scored(score, query, keys, shape)
+    finite = [
+        where(rows[..., None], x, 0.0) for rows, x in ((asks, query), (answers, keys))
+    ]
+    with no_grad(), np.errstate(all="ignore"):
+        found = _scored(score, query, keys, shape).detach()
+    both = asks[..., :, None] & answers[..., None, :]  # (..., L, S)
+    return where(both, _scored(score, *finite, shape), found)
+
+
+@differentiable
+def _average(p, v, masked):
+    """p @ v, where a query that no gradient comes for has none to give.
+
+    Nor does p = 0 meet v, if there is a mask: else it is only too small to be told
+    from 0.
+    """
+    p, v = np.asarray(p), np.asarray(v)
+    with np.errstate(all="ignore"):
+        o = weighted_sum(p, v) if masked else p @ v
+
+    def backward(g):
+        with np.errstate(all="ignore"):
+            asked = (g != 0).any(-1, keepdims=True)  # (..., L, 1)
+            dp = np.where(asked & (p != 0), g @ v.swapaxes(-1, -2), 0)
+            dv = weighted_sum(np.where(asked, p, 0).swapaxes(-1, -2), g)  # over i
+        return unbroadcast(dp, p.shape), unbroadcast(dv, v.shape)
+
+    return o, backward
+
+
 def _rows(name, x, axes):
     """``x`` as a Tensor of floats with at least the two axes."""
-    x = x if isinstance(x, Tensor) else Tensor(x)
+    x = tensor("attend", name, x)
     if x.dtype.kind != "f":
         raise TypeError(
             f"attend: {name} is {x.dtype}; expected floating-point numbers. Write 1.0 "
@@ -152,7 +202,7 @@ def _scored(score, query, keys, shape):
 
 def _fitting(bias, shape):
     """The bias as a Tensor that broadcasts to the scores and does not enlarge them."""
-    bias = bias if isinstance(bias, Tensor) else Tensor(bias)
+    bias = tensor("attend", "bias", bias)
     if bias.dtype.kind != "f":
         raise TypeError(
             f"attend: bias is {bias.dtype}; expected floating-point numbers, which are "

@@ -17,7 +17,7 @@ import numpy as np
 from minigrad import differentiable
 
 from .kernels import softmax as kernels
-from .kernels.product import weighted_sum
+from .kernels.product import idle, weighted_sum
 
 
 @differentiable
@@ -86,18 +86,27 @@ def attention_average(s, v, mask=None, z=None):
         average = np.matmul if mask is None and z is None else weighted_sum
         o = average(W, V)  # (N, G L, Ev), summed over j
 
+    def asked(g, gp, gl):
+        """p and W without the rows that take no part, as no gradient comes for them."""
+        rows = idle(o.reshape(g.shape), lse, g, gp, gl)
+        if rows is None:
+            return p, W
+        kept = np.where(rows[..., None], 0, p)
+        return kept, np.where(_grouped(rows[..., None], V), 0, W)
+
     def backward(g, needs):
         g, gp, gl = g
         G, dz = g.reshape(o.shape), None
         with np.errstate(all="ignore"):
+            p_g, W_g = asked(g, gp, gl)
             dp = (G @ V.swapaxes(1, 2)).reshape(s.shape)  # summed over Ev
             if z is not None:
-                dz = np.where(p != 0, p * dp, 0) if needs[3] else None
+                dz = np.where(p_g != 0, p_g * dp, 0) if needs[3] else None
                 dp = np.where(z != 0, dp * z, 0)
-            ds = kernels.backward(p, dp + gp if gp.any() else dp, 1.0)
+            ds = kernels.backward(p_g, dp + gp if gp.any() else dp, 1.0)
             if gl.any():
-                ds += np.where(p != 0, p * gl[..., None], 0)
-            dv = average(W.swapaxes(1, 2), G)  # summed over i and the group
+                ds += np.where(p_g != 0, p_g * gl[..., None], 0)
+            dv = average(W_g.swapaxes(1, 2), G)  # summed over i and the group
         return ds, dv.reshape(v.shape), None, dz
 
     return (o.reshape(*s.shape[:-1], v.shape[-1]), p, lse), backward

@@ -29,7 +29,7 @@ from minigrad import differentiable
 from .kernels import tiled_backward, tiled_forward
 from .kernels.compiling import as_field
 from .kernels.plan import SIZE, row_of
-from .kernels.product import weighted_sum
+from .kernels.product import idle, weighted_sum
 from .kernels.tile import Terms
 
 
@@ -71,7 +71,11 @@ def flash_attention(q, k, v, offset=None, added=None, *, plan, scale, softcap=No
     def backward(g, needs):
         do, dlse = _flat(g[0]), g[1].reshape(lse.shape)
         wanted = needs[3:4] == (True,), needs[4:5] == (True,)
-        saved = Q, K, V, terms, plan, out, m, share, do, dlse, *wanted
+        kept, rows = (Q, out, m, share), idle(out, lse, do, dlse)
+        if rows is not None:  # they count for nothing: a share of 0 is no pair at all
+            kept = [np.where(rows[..., None], 0, x) for x in (Q, out)]
+            kept += [np.where(rows, 0, x) for x in (m, share)]
+        saved = kept[0], K, V, terms, plan, *kept[1:], do, dlse, *wanted
         with np.errstate(all="ignore"):
             found = tiled_backward.backward(*saved)
             dq, dk, dv, doffset, dadded = found or backward_twin(*saved)
@@ -126,7 +130,7 @@ def backward_twin(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
     for n, h, i, j, allowed in _tiles(plan, N, L, H, S):
         s, slope = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         p = np.exp(s - m[n, i, None]) * share[n, i, None]
-        p = np.where(allowed, p, 0)
+        p = np.where(allowed & (share[n, i, None] != 0), p, 0)
         dp = do[n, i] @ v[h, j].T
         ds = np.where(p != 0, p * (dp - D[n, i, None]), 0)
         dv[h, j] += _product(p.T, do[n, i], allowed)  # summed over i
@@ -182,10 +186,13 @@ def merge(o1, lse1, o2, lse2):
     def backward(g):
         g, gl = g
         gl = gl[..., None]
+        asked = (g != 0).any(-1, keepdims=True) | (gl != 0)  # else NaN counts for nothing
         with np.errstate(all="ignore"):
             apart = w1 * w2 * (g * (o1 - o2)).sum(-1, keepdims=True)
             dlse1, dlse2 = w1 * gl + apart, w2 * gl - apart
-            return w1 * g, dlse1[..., 0], w2 * g, dlse2[..., 0]
+            found = w1 * g, dlse1, w2 * g, dlse2
+            do1, dlse1, do2, dlse2 = (np.where(asked, x, 0) for x in found)
+        return do1, dlse1[..., 0], do2, dlse2[..., 0]
 
     return (o, lse), backward
 

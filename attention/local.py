@@ -39,7 +39,8 @@ from .layers import (
     to_one_number,
     xavier_uniform,
 )
-from .masks.checks import between, whole, wholes
+from .masks.checks import between, called, tensor, whole, wholes
+from .projection import project_finite
 
 
 class LocalAttention(nn.Module):
@@ -124,7 +125,9 @@ class LocalAttention(nn.Module):
         if self.kind == "p":
             distance = position.astype(queries.dtype) - p[..., None]
             bias = distance * distance * (-2 / self.D**2)  # 1 / (2 sigma^2) = 2 / D^2
-            gaussian = exp(bias)  # (..., L, W)
+            # around NaN, which asks for no place, there is no Gaussian to meet values
+            somewhere = np.isfinite(p._data)[..., None]  # (..., L, 1)
+            gaussian = where(somewhere, exp(bias), 0.0)  # (..., L, W)
             if not self.renormalize:
                 # sum_s (align gaussian) v = sum_s align (gaussian v)
                 V, bias = V * gaussian[..., None], None
@@ -143,7 +146,10 @@ class LocalAttention(nn.Module):
         if gaussian is not None and not self.renormalize:
             weights = weights * gaussian._data
         self._seen = weights, first, stop, S
-        return context[..., 0, :]
+        context = context[..., 0, :]  # (..., L, Ev)
+        if gaussian is not None and not somewhere.all():
+            context = where(somewhere, context, np.nan)
+        return context
 
     def precompute(self, keys):
         """As the same method of ``score``: what it makes of the keys, made once."""
@@ -164,16 +170,21 @@ class LocalAttention(nn.Module):
         laid_out[*inside[:-1], position[inside]] = weights[inside]
         return Tensor._of(laid_out)
 
+    def _share(self, queries):
+        """How much of the source lies before p_t, of local-p: (..., L, 1)."""
+        return sigmoid(matmul(tanh(linear(queries, self.W_p)), self.v_p[:, None]))
+
     @np.errstate(all="ignore")  # NaN and infinity give what they give
     def _centres(self, queries, lengths, start):
         """p_t: an array (..., L) for local-m, a Tensor (..., L) for local-p."""
         if self.kind == "p":
-            ahead = sigmoid(matmul(tanh(linear(queries, self.W_p)), self.v_p))
-            return ahead * lengths.astype(queries.dtype)
+            share = project_finite(self._share, queries)[..., 0]
+            return share * lengths.astype(queries.dtype)
         t = start + np.arange(queries.shape[-2])
         if self.centre is None:
             return np.broadcast_to(t, lengths.shape)
-        p = np.asarray(self.centre(t, lengths))
+        name = "LocalAttention: the function centre"
+        p = np.asarray(called(name, "(t, length)", self.centre, t, lengths))
         if p.dtype.kind not in "iuf" or not np.isfinite(p).all():
             what = f"an array of {p.dtype}"
             what = "NaN or infinity" if p.dtype.kind == "f" else what
@@ -229,7 +240,7 @@ def _checked_centre(kind, centre):
 
 def _rows(name, x, axes, size=None):
     """``x`` as a Tensor of floats with at least the two axes, the last one of size."""
-    x = x if isinstance(x, Tensor) else Tensor(x)
+    x = tensor("LocalAttention", name, x)
     if x.dtype.kind != "f":
         raise TypeError(
             f"LocalAttention: {name} is {x.dtype}; expected floating-point numbers."

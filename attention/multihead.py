@@ -24,8 +24,17 @@ from minigrad import nn, reshape, swapaxes
 from minigrad.nn.layers import probability
 
 from .kv_cache import FixedKVCache
-from .masks.checks import whole
-from .multihead_arguments import NAME, by_position, pairs, places, rows, sources, turned
+from .masks.checks import flag, whole
+from .multihead_arguments import (
+    NAME,
+    by_position,
+    checked_scale,
+    pairs,
+    places,
+    rows,
+    sources,
+    turned,
+)
 from .projection import project_finite
 from .sdpa import scaled_dot_product_attention
 
@@ -86,7 +95,8 @@ class MultiHeadAttention(nn.Module):
                 "key heads that divides the number of query heads."
             )
         self.dropout = probability(f"{NAME}: dropout", dropout)
-        self.scale, self.rng = scale, rng
+        self.scale, self.rng = checked_scale(scale), rng
+        bias = flag(NAME, "bias", bias)
         E = self.head_dim = D // H
         self.W_q = nn.Linear(D, H * E, bias, rng)
         self.W_k = nn.Linear(self.kdim, Hk * E, bias, rng)
@@ -134,8 +144,9 @@ class MultiHeadAttention(nn.Module):
 
         Whoever may attend must be allowed by all that is given. A query with no key has
         weights 0 and what W_o makes of a context of 0. Keys and values that nobody may
-        attend to, and queries with no key, may be NaN. Padding among the queries does
-        attend, unless (B, L) lengths or a mask leave it no key.
+        attend to, and queries with no key, may be NaN; so may queries whose outputs no
+        loss depends on, as padding among them, which attends like any other unless
+        (B, L) lengths or a mask leave it no key.
 
         Raises TypeError and ValueError, in a sentence, for arguments that do not fit.
         """
@@ -182,7 +193,7 @@ class MultiHeadAttention(nn.Module):
             cache.keep(self, k, v)  # the call has not been refused
         c, weights = attended if need_weights else (attended, None)
         c = swapaxes(c, 1, 2)  # (B, L, H, E): the heads of a token side by side
-        output = self.W_o(reshape(c, (B, L, self.embed_dim)))
+        output = project_finite(self.W_o, reshape(c, (B, L, self.embed_dim)))
         if alone:
             output = output[0]
             weights = weights[0] if need_weights else None
@@ -197,6 +208,17 @@ class MultiHeadAttention(nn.Module):
         named = {"key": (key, self.kdim), "value": (value, self.vdim)}
         (key, value), _ = rows(named)
         return FixedKVCache(self, *self._keys_and_values(key, value))
+
+    def load_state_dict(self, state, strict=True):
+        """As of every module; a state of torch's is for ``load_torch_state``."""
+        try:
+            return super().load_state_dict(state, strict)
+        except ValueError as error:
+            if not {"in_proj_weight", "out_proj.weight"} & state.keys():
+                raise
+            raise ValueError(
+                f"{error}\nThese are torch's names: use load_torch_state(layer, state)."
+            ) from None
 
     def extra_repr(self):
         parts = [f"{self.embed_dim}, {self.num_heads}"]

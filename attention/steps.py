@@ -154,8 +154,8 @@ def _look(step, query, keys, values, valid_lens, options):
 def _checked_layer(step, attention):
     if not isinstance(attention, nn.Module):
         raise TypeError(
-            f"{type(step).__name__}: attention is {attention!r}; expected a layer, such "
-            "as DotProductAttention()."
+            f"{type(step).__name__}: attention is {attention!r}; expected a layer, "
+            "such as DotProductAttention()."
         )
     return attention
 

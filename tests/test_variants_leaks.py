@@ -120,15 +120,39 @@ def test_the_future(backend, name):
 
 @across([n for n in FORWARD if FORWARD[n] == "causal"])
 def test_the_future_may_be_nan(backend, name):
+    """And then neither an output of the past nor a gradient of its loss is."""
     variant, (q, k, v) = VARIANTS[name], draw(name)
     at = q.shape[1] - 10
-    o = variant.run(variant.module(), q, k, v).data
-    for bad in np.nan, -np.inf:
+    g = anything(variant.run(variant.module(), q, k, v).shape)
+    g[:, at:] = 0
+    expected = results(variant, (q, k, v), g)
+    for bad in np.nan, -np.inf, 1e300:
         for x in q, k, v:
             x[:, at:] = bad
-        np.testing.assert_array_equal(
-            variant.run(variant.module(), q, k, v).data[:, :at], o[:, :at]
-        )
+        found = results(variant, (q, k, v), g)
+        np.testing.assert_array_equal(found[0][:, :at], expected[0][:, :at])
+        for x, y in zip(found[1:4], expected[1:4], strict=True):
+            np.testing.assert_allclose(x[:, :at], y[:, :at], rtol=1e-12, atol=1e-12)
+        for x, y in zip(found[4:], expected[4:], strict=True):  # of the parameters
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+
+
+@across([n for n in VARIANTS if FORWARD.get(n) != "steps"])
+def test_a_query_that_no_loss_depends_on_may_be_nan(backend, name):
+    """As padding among the queries: no gradient comes from it."""
+    variant, (q, k, v) = VARIANTS[name], draw(name)
+    at = q.shape[1] - 3
+    g = anything(variant.run(variant.module(), q, k, v).shape)
+    g[:, at:] = 0
+    expected = results(variant, (q, k, v), g)
+    # to a bandwidth that is learned, a distance too large for a number is none
+    for bad in (np.nan, np.inf, 1e300)[: 2 if name == "gaussian" else 3]:
+        q[:, at:] = bad
+        o, dq, *others = results(variant, (q, k, v), g)
+        np.testing.assert_array_equal(o[:, :at], expected[0][:, :at])
+        np.testing.assert_allclose(dq[:, :at], expected[1][:, :at], atol=1e-12)
+        for x, y in zip(others, expected[2:], strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
 
 
 OUTSIDE = [n for n, v in VARIANTS.items() if v.local is not None]

@@ -37,7 +37,7 @@ def prepared(q, k, w):
 
     c_i = sum_a w_a lambda_ia / 2, the query's or the key's number in the score
     """
-    (B, L, A), S = q.shape, k.shape[1]
+    L, S = q.shape[1], k.shape[1]
     loop = prepare_loop.version(q.dtype)
     if loop is None or q.dtype != np.float32 or L * S < WORTH * (L + S):
         return None

@@ -163,8 +163,8 @@ tanh = Helper(_tanh32, _tanh64)
 
 multiply_add = _MultiplyAdd()
 
-# E = exp(2x), rounded, and lambda, what rounding took: exp(2x) = E (1 + lambda), but for
-# what is 0.35 times smaller still. In float32, and for |x| <= 40.
+# E = exp(2x), rounded, and lambda, what rounding took: exp(2x) = E (1 + lambda), up to
+# a third of that. In float32, and for |x| <= 40.
 exp_twice = Helper(_exp_twice32)
 
 # A whole number that is larger for a larger x: the bits of x, but negative numbers

@@ -30,6 +30,20 @@ def weighted_sum(p, v):
         return o
 
 
+def idle(o, lse, *gradients):
+    """Queries whose results are no numbers, and that no gradient has come for.
+
+    o (..., L, Ev), lse (..., L), and gradients with axes (..., L, ·) or none
+
+    -> (..., L) bool, or None if there is none such. They may be padding: where the
+    gradient of a result is 0, neither may anything that the result was made of count.
+    """
+    found = ~np.isfinite(o).all(-1) | np.isnan(lse) | (lse == np.inf)
+    for g in gradients if found.any() else ():
+        found &= ~(g != 0).reshape(*found.shape, -1).any(-1)
+    return found if found.any() else None
+
+
 def aligned(x, dtype):
     """A copy of x, of that dtype, that begins where a vector register may: at 64 bytes.
 

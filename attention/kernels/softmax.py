@@ -112,14 +112,17 @@ def backward_loop(
     start: int, stop: int, p: reads(2), g: reads(2), rate: float, dx: writes(2)
 ):
     S = p.shape[1]
-    zero = p.dtype.type(0)
+    zero, one = p.dtype.type(0), p.dtype.type(1)
     for r in range(start, stop):
         p_r, g_r, dx_r = p[r], g[r], dx[r]
-        mean = zero  # of g, weighted by p
+        mean = arrived = zero  # of g, weighted by p; and how many of g are not 0
         for j in range(S):
             mean += p_r[j] * g_r[j] if p_r[j] != 0 else zero
+            arrived += zero if g_r[j] == 0 else one
         for j in range(S):
-            dx_r[j] = p_r[j] * (g_r[j] - mean) * rate if p_r[j] != 0 else zero
+            # a row of NaN that no gradient comes for has none to give
+            counts = p_r[j] != 0 and arrived != 0
+            dx_r[j] = p_r[j] * (g_r[j] - mean) * rate if counts else zero
 
 
 def forward_twin(x, lengths, mask, temperature):
@@ -143,7 +146,8 @@ def forward_twin(x, lengths, mask, temperature):
 def backward_twin(p, g, temperature):
     with np.errstate(all="ignore"):
         mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)
-        return np.where(p != 0, p * (g - mean) * (1 / temperature), 0)
+        counts = (p != 0) & (g != 0).any(-1, keepdims=True)
+        return np.where(counts, p * (g - mean) * (1 / temperature), 0)
 
 
 def _distinct_rows(mask, shape):

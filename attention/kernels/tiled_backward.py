@@ -158,9 +158,10 @@ def softmax_backward(s, dp, top, part, D):
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     for k in range(s.shape[0]):
         for q in range(SIZE):
-            # A masked pair has p = 0 and no gradient, even if m, l or dp is NaN.
+            # A masked pair has p = 0 and no gradient, even if m, l or dp is NaN; and
+            # so has a query that no gradient comes for, whose 1 / l is then 0.
             p = exp(s[k, q] - top[q]) * part[q]
-            p = zero if s[k, q] == minus_infinity else p
+            p = zero if s[k, q] == minus_infinity or part[q] == zero else p
             d = p * (dp[k, q] - D[q])
             s[k, q] = p
             dp[k, q] = zero if p == zero else d
