@@ -186,7 +186,8 @@ def merge(o1, lse1, o2, lse2):
     def backward(g):
         g, gl = g
         gl = gl[..., None]
-        asked = (g != 0).any(-1, keepdims=True) | (gl != 0)  # else NaN counts for nothing
+        # where no gradient comes from, NaN counts for nothing
+        asked = (g != 0).any(-1, keepdims=True) | (gl != 0)
         with np.errstate(all="ignore"):
             apart = w1 * w2 * (g * (o1 - o2)).sum(-1, keepdims=True)
             dlse1, dlse2 = w1 * gl + apart, w2 * gl - apart
