@@ -17,19 +17,22 @@ class Progress:
         self.label, self.total, self.every = label, total, every
         self.stream = sys.stderr if stream is None else stream
         self.live = self.stream.isatty()
-        self.start, self.first = time.monotonic(), done
-        self.drawn = self.start if not self.live else -1.0
+        self.start = None  # the clock runs from the first step on
+        self.drawn = time.monotonic() if not self.live else -1.0
 
     def update(self, done, loss):
         """Show that ``done`` steps of the total are behind us."""
         now = time.monotonic()
+        if self.start is None:
+            self.start, self.first = now, done
         if now - self.drawn < (0.1 if self.live else self.every) and done < self.total:
             return
         self.drawn = now
         rate = (done - self.first) / max(now - self.start, 1e-9)
-        left = (self.total - done) / rate if rate > 0 else 0.0
-        text = f"{done}/{self.total}  loss {loss:.4f}  {rate:.0f} steps/s  "
-        text += f"{clock(left)} left"
+        text = f"{done}/{self.total}  loss {loss:.4f}"
+        if rate > 0:
+            left = clock((self.total - done) / rate)
+            text += f"  {rate:.0f} steps/s  {left} left"
         if not self.live:
             print(f"{self.label:9s} {text}", file=self.stream, flush=True)
             return

@@ -66,10 +66,18 @@ recording = GradMode()
 
 
 class no_grad:
-    """Compute without recording: ``with no_grad(): ...``, or ``@no_grad()``.
+    """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
 
     Values are the same; results have ``requires_grad=False`` and keep nothing.
     """
+
+    def __new__(cls, function=None):
+        self = super().__new__(cls)
+        if function is None:
+            return self
+        if not callable(function):
+            raise TypeError(f"no_grad takes a function or nothing, not {function!r}.")
+        return self(function)
 
     def __init__(self):
         self._before = []  # a stack: one object may be entered within itself

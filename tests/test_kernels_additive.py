@@ -102,6 +102,38 @@ def test_additive_products_of_large_and_small_weights():
             np.testing.assert_allclose(value, wanted, rtol=0, atol=3e-6 * largest)
 
 
+@pytest.mark.parametrize("size", [(2, 8, 8, 4), (2, 2, 8, 4)], ids=str)
+def test_additive_of_infinite_weights_and_gradients(size):
+    """As NumPy's twin has it, by one exponential a row or a tanh a pair."""
+    pytest.importorskip("numba")
+    for which in (2, 3):
+        arrays = additive_example(*size, np.float32)
+        arrays[which].reshape(-1)[0] = np.inf
+        with np.errstate(invalid="ignore"):
+            with kernels.backend("numpy"):
+                exact = additive_results(*arrays)
+            with kernels.backend("numba"):
+                got = additive_results(*arrays)
+        for value, wanted in zip(got, exact):
+            close(value, wanted, np.float32)
+            np.testing.assert_array_equal(np.isnan(value), np.isnan(wanted))
+
+
+def test_additive_of_opposite_queries_and_keys():
+    """By one exponential a row: a tanh is wrong by 3e-7, however small it is."""
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-9, 9, (1, 40, 1)).astype(np.float32)
+    shift = 10.0 ** rng.uniform(-7, 0, (1, 40, 1))
+    k, w = (shift - q).clip(-9, 9).astype(np.float32), np.ones(1, np.float32)
+    with kernels.backend("numba"):
+        rows = additive.prepared(q, k, w)
+        e = additive.forward(q, k, w, rows)
+    assert rows is not None
+    exact = np.tanh(q.astype(float) + k.astype(float).swapaxes(1, 2))
+    assert np.abs(e - exact).max() < 3e-7
+
+
 def test_additive_in_tiles(monkeypatch):
     """The twin gives the same whatever it cuts the work into."""
     arrays = additive_example(3, 5, 7, 4, float)

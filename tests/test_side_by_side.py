@@ -112,8 +112,32 @@ def test_one_that_fails_stops_the_others():
 
 
 def test_a_process_that_vanishes_is_told_of():
-    with pytest.raises(side_by_side.Failed, match="process has ended.*exit 7"):
+    with pytest.raises(
+        side_by_side.Failed, match="trained dot, seed 1, has ended .exit 7"
+    ):
         run(Vanishing(), small(2), side_by_side.make)
+
+
+@pytest.mark.parametrize("which", ["keep", "made"])
+def test_a_disk_that_is_gone_ends_it(which, monkeypatch):
+    def gone(*arguments):
+        raise OSError(28, "No space left on device")
+
+    config = small(100_000 if which == "keep" else 2)
+    does = {"keep": lambda *_: None, "made": lambda *_: None, which: gone}
+    monkeypatch.setattr(side_by_side.Line, "show", lambda *_: None)
+    if which == "keep":  # a state comes when it is stopped, or after some seconds
+        show = side_by_side.Line.show
+
+        def stop(line, workers, steps):
+            show(line, workers, steps)
+            if workers:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(side_by_side.Line, "show", stop)
+    with pytest.raises(OSError, match="No space left"):
+        todo = dict.fromkeys(config.plan())
+        side_by_side.make(Reversal(), config, todo, does["keep"], does["made"])
 
 
 def test_the_time_of_a_core_is_counted_once():

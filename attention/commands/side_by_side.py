@@ -148,17 +148,24 @@ class Worker:
 
     def hear(self, heard):
         """Pass on what has arrived. To end without a word is a failure too."""
-        try:
-            while self.job and self.pipe.poll():
+        while self.job:
+            try:
+                if not self.pipe.poll():
+                    return
                 what, news, *loss = self.pipe.recv()
-                self.loss = loss[0] if loss else self.loss
-                if heard(self.job, what, news):
-                    self.job = self.loss = None
-        except (EOFError, OSError):
-            self.process.join()
-            code = self.process.exitcode
-            heard(self.job, "failed", f"A training process has ended (exit {code}).")
-            self.job = self.loss = None
+            except (EOFError, OSError):
+                self.process.join()
+                what, news, loss = "failed", self.lost(), ()
+            self.loss = loss[0] if loss else self.loss
+            if heard(self.job, what, news):
+                self.job = self.loss = None
+
+    def lost(self):
+        kind, seed = self.job
+        return (
+            f"The process that trained {kind}, seed {seed}, has ended (exit "
+            f"{self.process.exitcode}). What was saved is good: go on with --resume."
+        )
 
     def __enter__(self):
         return self

@@ -60,7 +60,7 @@ def backward(q, k, w, g, rows=None):
     parts = max(1, min(-(-PARTS // max(B, 1)), L // 16))
     dq, dk = np.zeros_like(q), np.zeros((parts, B, S, A), q.dtype)
     dw = np.zeros((parts, B, A), q.dtype)
-    if rows is not None:
+    if rows is not None and np.isfinite(g).all():
         additive_product.backward(rows, q, k, w, g, dq, dk, dw)
     else:
         spread(loop, parts * B, BACKWARD_NS * g.size * A, q, k, w, g, dq, dk, dw)
@@ -100,7 +100,7 @@ def backward_loop(
 ):
     B, L, A = q.shape
     parts, S = dk.shape[0], k.shape[1]
-    zero = q.dtype.type(0)
+    zero, one = q.dtype.type(0), q.dtype.type(1)
     for item in range(start, stop):
         part, b = item // B, item % B
         first, end = part * L // parts, (part + 1) * L // parts
@@ -120,12 +120,11 @@ def backward_loop(
                     for a in range(A):
                         t_m = tanh(q_i[a] + k_m[a]) if g_m != 0 else zero
                         t_n = tanh(q_i[a] + k_n[a]) if g_n != 0 else zero
-                        gt_m, gt_n = g_m * t_m, g_n * t_n
-                        dz_m, dz_n = g_m - gt_m * t_m, g_n - gt_n * t_n  # g (1 - t^2)
+                        dz_m, dz_n = g_m * (one - t_m * t_m), g_n * (one - t_n * t_n)
                         dq_i[a] += dz_m + dz_n
                         dk_m[a] += dz_m
                         dk_n[a] += dz_n
-                        dw_b[a] += gt_m + gt_n
+                        dw_b[a] += g_m * t_m + g_n * t_n
         # w_a is the same factor in every term of a sum
         for i in range(first, end):
             dq_i = dq[b, i]

@@ -123,6 +123,7 @@ def floats(module, name, x):
 
 def probability(name, p):
     """p, if it is one."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"{name} must be a probability, from 0 to 1; found {p}.")
+    number = isinstance(p, (int, float, np.number)) and not isinstance(p, bool)
+    if not number or not 0 <= p <= 1:
+        raise ValueError(f"{name} must be a probability, from 0 to 1; found {p!r}.")
     return p
