@@ -45,7 +45,13 @@ class Tensor(Operators):
     def __init__(self, data, requires_grad=False):
         if isinstance(data, Tensor):
             data = data._data
-        self._data = _numbers(np.array(data))
+        try:
+            data = np.array(data)
+        except ValueError:
+            raise ValueError(
+                "A tensor is a box of numbers; the rows of these data differ in length."
+            ) from None
+        self._data = _numbers(data)
         self.grad = None
         self.requires_grad = False
         self._node = None  # set on results of recorded operations, None on leaves

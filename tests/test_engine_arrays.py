@@ -60,6 +60,8 @@ def test_only_floats_have_gradients():
         Tensor(["a"])
     with pytest.raises(TypeError, match="A tensor holds numbers; this is None."):
         Tensor(None)
+    with pytest.raises(ValueError, match="the rows of these data differ in length"):
+        Tensor([1, [2, 3]])
 
 
 # Broadcasting

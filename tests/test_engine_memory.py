@@ -67,6 +67,20 @@ def test_no_grad_keeps_nothing():
 # no_grad
 
 
+def test_no_grad_as_a_decorator_with_brackets_and_without():
+    for decorate in (no_grad, no_grad()):
+
+        @decorate
+        def double(x):
+            """Twice x."""
+            return x * 2
+
+        assert not double(leaf([1.0])).requires_grad
+        assert double.__doc__ == "Twice x."
+    with pytest.raises(TypeError, match="no_grad takes a function or nothing, not 3."):
+        no_grad(3)
+
+
 def test_no_grad_nests_and_survives_exceptions():
     x = leaf([1.0])
     with no_grad():

@@ -445,6 +445,26 @@ MESSAGES = {
         ValueError,
         "Dropout: p must be a probability, from 0 to 1; found -0.1.",
     ),
+    "dropout: a word": (
+        lambda: nn.Dropout("a"),
+        ValueError,
+        "Dropout: p must be a probability, from 0 to 1; found 'a'.",
+    ),
+    "a fraction of a feature": (
+        lambda: nn.Linear(3.5, 4),
+        TypeError,
+        "Linear: in_features must be a whole number; found 3.5.",
+    ),
+    "no feature": (
+        lambda: nn.Linear(4, 0),
+        ValueError,
+        "Linear: out_features must be 1 or more; found 0.",
+    ),
+    "no rows": (
+        lambda: nn.Embedding(0, 4),
+        ValueError,
+        "Embedding: num_embeddings must be 1 or more; found 0.",
+    ),
     "a seed for a generator": (
         lambda: nn.Linear(5, 3, rng=0),
         TypeError,

@@ -146,7 +146,7 @@ MESSAGES = {
     "layer: none": (
         lambda: nn.GRU(7, 2, num_layers=0),
         ValueError,
-        "GRU: num_layers must be 1 or more, not 0.",
+        "GRU: num_layers must be 1 or more; found 0.",
     ),
     "layer: dropout": (
         lambda: nn.LSTM(7, 2, dropout=1.5),

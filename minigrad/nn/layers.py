@@ -17,7 +17,8 @@ class Linear(Module):
     """
 
     def __init__(self, in_features, out_features, bias=True, rng=None):
-        self.in_features, self.out_features = in_features, out_features
+        self.in_features = size("Linear: in_features", in_features)
+        self.out_features = size("Linear: out_features", out_features)
         self.weight = Parameter(np.empty((out_features, in_features), np.float32))
         init.kaiming_uniform_(self.weight, math.sqrt(5), rng)
         self.bias = None
@@ -50,7 +51,8 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, rng=None):
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.num_embeddings = size("Embedding: num_embeddings", num_embeddings)
+        self.embedding_dim = size("Embedding: embedding_dim", embedding_dim)
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise ValueError(
@@ -119,6 +121,15 @@ def floats(module, name, x):
     if x.dtype.kind != "f":
         raise TypeError(f"{module!r}: {name} must be floating point; found {x.dtype}.")
     return x
+
+
+def size(name, n):
+    """n, if it is a whole number from 1 up."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number; found {n!r}.")
+    if n < 1:
+        raise ValueError(f"{name} must be 1 or more; found {n}.")
+    return int(n)
 
 
 def probability(name, p):

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import ops
 from . import init
-from .layers import floats, probability
+from .layers import floats, probability, size
 from .module import Module, Parameter
 
 
@@ -41,10 +41,10 @@ class Recurrent(Module):
         rng=None,
     ):
         name = type(self).__name__
-        if num_layers < 1:
-            raise ValueError(f"{name}: num_layers must be 1 or more, not {num_layers}.")
-        self.input_size, self.hidden_size = input_size, hidden_size
-        self.num_layers, self.bidirectional = num_layers, bool(bidirectional)
+        self.input_size = size(f"{name}: input_size", input_size)
+        self.hidden_size = size(f"{name}: hidden_size", hidden_size)
+        self.num_layers = size(f"{name}: num_layers", num_layers)
+        self.bidirectional = bool(bidirectional)
         self.dropout, self.rng = probability(f"{name}: dropout", dropout), rng
         self.bias = bool(bias)
         width = input_size
@@ -137,12 +137,10 @@ class Cell(Module):
     op, gates, kinds = None, 0, ()
 
     def __init__(self, input_size, hidden_size, bias=True, rng=None):
-        self.input_size, self.hidden_size, self.bias = (
-            input_size,
-            hidden_size,
-            bool(bias),
-        )
-        self.rng = rng
+        name = type(self).__name__
+        self.input_size = size(f"{name}: input_size", input_size)
+        self.hidden_size = size(f"{name}: hidden_size", hidden_size)
+        self.bias, self.rng = bool(bias), rng
         _draw_weights(self, "", input_size)
 
     def step(self, x, states):
