@@ -11,6 +11,12 @@ gaussian.py, steps.py     kernel regression; Luong's and Bahdanau's decoder step
 masks, block_mask.py      who may attend to whom, as an algebra; the same in tiles
 positions                 how attention learns where things stand
 plots.py, curves.py       pictures of weights and of training runs
+
+Of their own, loaded when they are first asked for (``attention.marian.load(folder)``):
+
+seq2seq, transformer      recurrent models, their training and search; Transformers
+marian                    published translation models, read by hand
+tasks                     what the models learn: reversal, grammars, your own text
 """
 
 from . import masks
@@ -21,6 +27,7 @@ from .curves import accuracy_bars, loss_curves
 from .flash import merge
 from .gaussian import gaussian
 from .kv_cache import FixedKVCache, KVCache
+from .late import late
 from .layers import (
     AdditiveAttention,
     DotProductAttention,
@@ -102,3 +109,4 @@ __all__ = [
     "loss_curves",
     "accuracy_bars",
 ]
+__getattr__ = late(__name__, "marian", "seq2seq", "tasks", "transformer")

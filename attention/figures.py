@@ -1,6 +1,9 @@
 """A figure without pyplot, and the style that all pictures of this package share."""
 
 import functools
+import pathlib
+
+from .files import replacing
 
 
 def new_figure(figsize):
@@ -14,10 +17,28 @@ def new_figure(figsize):
 
 
 def save(figure, path):
-    """Write ``figure`` to ``path``, if there is one; return the figure."""
-    if path is not None:
+    """Write ``figure`` to ``path``, a name or an open file or None; return the figure.
+
+    A file is there whole or not at all. A name without an ending gets .png.
+    """
+    if hasattr(path, "write"):
         figure.savefig(path, dpi=150)
+    elif path is not None:
+        path = pathlib.Path(path)
+        path = path if path.suffix else path.with_name(f"{path.name}.png")
+        with replacing(path) as name:
+            figure.savefig(name, dpi=150)
     return figure
+
+
+def check_ending(option, path):
+    """Raise ValueError unless ``path`` has the ending of a kind of picture."""
+    kinds = sorted(new_figure((1, 1)).canvas.get_supported_filetypes())
+    if path.suffix.lower().removeprefix(".") not in kinds:
+        raise ValueError(
+            f"{option} is {path}; expected a name that ends with one of "
+            f"{', '.join(f'.{kind}' for kind in kinds)}."
+        )
 
 
 def short(value):

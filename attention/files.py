@@ -1,5 +1,6 @@
 """Files that are never half-written, and folders in which nothing is overwritten."""
 
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -7,22 +8,37 @@ import tempfile
 
 def write_text(path, text):
     """Write ``text`` to ``path`` whole or not at all."""
+    with replacing(path) as name, open(name, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """The name of an empty file, which takes the place of ``path`` when all went well.
+
+    It stands in the same folder and has the same ending. Whatever goes wrong, Ctrl-C
+    too: ``path`` is then as it was, and nothing else is left behind.
+    """
     path = pathlib.Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
+        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", path.parent)
+    except OSError as problem:  # with the name that was asked for
+        raise type(problem)(problem.errno, problem.strerror, str(path)) from None
+    os.close(handle)
+    try:
+        yield name
+        with open(name, "rb+") as file:
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
-        os.unlink(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
         raise
 
 
-def make_folder(path):
-    """Make the folder ``path`` and make sure that it can be written to.
+def make_folder(path, option="--out"):
+    """Make the folder ``path``, of ``option``, and make sure that it can be written to.
 
     Raises ValueError, with the reason, when it cannot.
     """
@@ -33,15 +49,18 @@ def make_folder(path):
     except OSError as problem:
         raise ValueError(
             f"Cannot write to {path}: {problem.strerror}. Choose another folder with "
-            "--out."
+            f"{option}."
         ) from None
 
 
 def keep_earlier(folder, patterns):
     """Move what an earlier run left in ``folder`` into a new subfolder of it.
 
-    Returns that subfolder, ``earlier-1`` or the next free number, or None when there
-    was nothing to move.
+    patterns   of the names that the command writes, and of no others: the folder may be
+               one in which the user has files too
+
+    Prints where they went. Returns that subfolder, ``earlier-1`` or the next free
+    number, or None when there was nothing to move.
     """
     found = sorted(p for pattern in patterns for p in folder.glob(pattern))
     if not found:
@@ -53,4 +72,5 @@ def keep_earlier(folder, patterns):
     aside.mkdir()
     for path in found:
         path.rename(aside / path.name)
+    print(f"the files of an earlier run were moved to {aside}")
     return aside

@@ -174,12 +174,42 @@ def refused(arguments, capsys):
     return printed.err.strip().splitlines()[-1]
 
 
+def test_a_config_that_one_of_its_runs_would_refuse():
+    with pytest.raises(ValueError, match="hidden is 0; expected"):
+        compare.Config(hidden=0)
+    with pytest.raises(ValueError, match="The dropout is 1; expected a number from 0"):
+        compare.Config(dropout=1)
+
+
+def test_two_aligned_files(tmp_path, capsys, monkeypatch):
+    sources = [f"{a} {b} ." for a in "abcdef" for b in "abcdef"]
+    (tmp_path / "a.en").write_text("\n".join([*sources, "", ""]))
+    (tmp_path / "a.xx").write_text("\n".join([*[f"{s} !" for s in sources], "x", ""]))
+    monkeypatch.chdir(tmp_path)
+    options = [*TINY, "--task", "a.en", "--target", "a.xx", "--seeds", 1]
+    assert main(*options, "--kinds", "none,luong", "--out", tmp_path / "out") == 0
+    printed = capsys.readouterr().out
+    assert "a.en: 28 pairs to train on, 4 to test" in printed
+    assert "36 pairs read. Line 37 was left out: it is empty in " in printed
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert main("--resume", tmp_path / "out") == 0
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert results["config"]["target"] == str(tmp_path / "a.xx")
+
+
 def test_what_it_refuses(tmp_path, capsys):
+    one, four = tmp_path / "one", tmp_path / "four"
+    one.write_text("a b\tc d\n")
+    four.write_text("a b\tc d\n" * 4)
     for arguments, sentence in [
         (["--kinds", "luong"], "'luong' should be none and others, out of none,bahd"),
         (["--kinds", "none,x"], "'none,x' should be none and others"),
         (["--seeds", "0"], "'0' should be a number from 1 up"),
         (["--task", "en-it"], "There is no task and no file en-it"),
+        (["--task", one], "holds 1 pair; expected 6 or more"),
+        (["--task", four], "holds 4 pairs; expected 6 or more"),
+        (["--dropout", "1"], "'1' should be a number from 0 to 1, 1 left out"),
         (["--resume", tmp_path], "There is nothing to resume in"),
     ]:
         said = refused(["--out", tmp_path / "x", *arguments], capsys)

@@ -131,6 +131,8 @@ def test_configs_that_do_not_fit():
         ({"schemes": ("rope+yarn",)}, "There is no scheme rope+yarn to train: none, "),
         ({"length": 12}, "The length is 12; expected a multiple of 8"),
         ({"factors": (0.5,)}, "expected numbers of 1 or more"),
+        ({"width": 30}, "width is 30, and 4 heads cannot share it evenly"),
+        ({"width": 4, "schemes": ("rope",)}, "and a head is 1 wide"),
     ]:
         with pytest.raises(ValueError) as refused:
             experiment.Config(**options)
@@ -211,6 +213,8 @@ def test_what_it_refuses(tmp_path, capsys):
     for arguments, sentence in [
         (["--schemes", "rotary"], "'rotary' should be different names out of none,"),
         (["--length", "12"], "The length is 12; expected a multiple of 8"),
+        (["--width", "30"], "width is 30, and 4 heads cannot share it evenly"),
+        ([*RUN[1:3], "2", "--schemes", "rope", "--width", "4"], "a head is 1 wide"),
         (["--resume", tmp_path / "none"], "There is nothing to resume in"),
         (["--resume", tmp_path], "is no state of extrapolate"),
     ]:

@@ -192,9 +192,22 @@ def test_lengths_are_spread_over_the_buckets(task, sets):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_as_many_as_there_are(task):
-    many = grammar.generate(task, grammar.MOST, seed=2)
+    many = grammar.generate(task, grammar.MOST, seed=3)
     assert len({pair.source for pair in many}) == grammar.MOST
     assert len({pair.target for pair in many}) == grammar.MOST
+    lengths = [{len(getattr(p, side)) for p in many} for side in ("source", "target")]
+    said = {"english-german": "one 4 to 18", "english-french": "French one 5 to 19"}
+    numbers = [f"{min(each)} to {max(each)}" for each in lengths]
+    text = " ".join(dataset.__doc__.split())
+    assert f"A source has {numbers[0]} tokens" in text and numbers[1] in said[task]
+    assert said[task] in text
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_all_is_in_lower_case(task, samples):
+    words = [word for p in samples[task] for word in (*p.source, *p.target)]
+    assert words and all(word == word.lower() for word in words)
+    assert "lower case, on purpose" in grammar.__doc__
 
 
 def test_what_does_not_fit_is_said_in_a_sentence():
@@ -204,11 +217,12 @@ def test_what_does_not_fit_is_said_in_a_sentence():
     with pytest.raises(ValueError, match=r"splits: task is \['english-german'\]; expe"):
         splits(["english-german"])
     with pytest.raises(
-        ValueError, match="n is 20001; there are at most 20000 pairs of"
+        ValueError, match="generate: n is 50001; there are at most 50000 pairs of"
     ):
-        generate("english-german", 20_001)
-    with pytest.raises(ValueError, match=r"validation \+ test is 20300; there are at"):
-        splits("english-french", train=20_000)
+        generate("english-german", 50_001)
+    said = "train is 50000, which with 100 for validation and 200 for test is 50300; th"
+    with pytest.raises(ValueError, match=f"splits: {said}ere are at most 50000 pairs"):
+        splits("english-french", train=50_000)
     with pytest.raises(ValueError, match="generate: n is -1; expected a whole number"):
         generate("english-german", -1)
     with pytest.raises(ValueError, match="splits: test is -2; expected a whole number"):

@@ -266,6 +266,27 @@ def test_a_pickle_is_refused_with_the_way_out(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "name, what, option",
+    [
+        ("model.safetensors.index.json", "the list of a model in several files", ""),
+        ("tf_model.h5", "TensorFlow's", ", from_tf=True"),
+    ],
+)
+def test_weights_in_another_form_are_named_with_the_way_out(
+    name, what, option, tmp_path
+):
+    os.remove(make_folder(tmp_path, "shared") / "model.safetensors")
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(ValueError) as error:
+        marian.load(tmp_path)
+    said = str(error.value)
+    assert said.startswith(f"{tmp_path / name} is {what}")
+    assert "not read here; convert it once, where transformers" in said
+    assert f"from_pretrained('{tmp_path}'{option}).save_pretrained(" in said
+    assert ("and tensorflow are installed" in said) == bool(option)
+
+
 def test_names_that_older_programs_wrote(tmp_path):
     g = golden("shared")
     weights = checkpoint.load(make_folder(tmp_path, "shared") / "model.safetensors")

@@ -26,6 +26,7 @@ from attention.seq2seq.metrics import (
     diagonal_baseline,
     exact_match,
     mean_attention_entropy,
+    renormalized,
     sentence_bleu,
     token_accuracy,
     uniform_baseline,
@@ -387,3 +388,26 @@ def test_entropy_of_half_precision_and_of_a_tensor():
     wanted = attention_entropy(w)
     for half in (w.astype(np.float16), mg.Tensor(w.astype(np.float32))):
         assert attention_entropy(half) == pytest.approx(wanted, rel=1e-2)
+
+
+def test_rows_that_sum_to_less_than_one_by_design():
+    """As of local-p: a Gaussian stands upon the softmax."""
+    p = np.random.default_rng(2).dirichlet(np.ones(6), (3, 4))
+    w = p * np.linspace(0.2, 0.9, 4)[:, None]
+    w[0, 0] = 0
+    with pytest.raises(
+        ValueError, match=r"renormalized\(weights\) brings those of loc"
+    ):
+        attention_entropy(w)
+    p[0, 0] = 0
+    np.testing.assert_allclose(renormalized(w), p, atol=1e-15)
+    assert attention_entropy(renormalized(mg.Tensor(w))) == pytest.approx(
+        attention_entropy(p)
+    )
+    gold = {(1, 1), (2, 3)}
+    assert alignment_error_rate(renormalized(w[1]), gold) == pytest.approx(
+        alignment_error_rate(p[1], gold)
+    )
+    for scores in p * 2, p - 0.5:  # they are no weights
+        with pytest.raises(ValueError, match="renormalized: row .* of the weights "):
+            renormalized(scores)

@@ -188,10 +188,13 @@ def test_the_command_writes_what_it_says(tmp_path, capsys):
 
 
 def test_an_earlier_result_is_kept(tmp_path):
+    (tmp_path / "holiday.png").write_text("mine")
     for seed in ("1", "2"):
         quick("--kinds", "dot", "--seed", seed, "--out", tmp_path)
     assert numbers(tmp_path)[0]["seed"] == 2
     assert numbers(tmp_path / "earlier-1")[0]["seed"] == 1
+    assert (tmp_path / "earlier-1" / "loss.png").exists()
+    assert (tmp_path / "holiday.png").exists()  # which is none of its own
 
 
 def test_several_seeds(tmp_path):

@@ -1,5 +1,8 @@
 """Whole models under torch's names: through a file, to torch, and back."""
 
+import pathlib
+import re
+
 import numpy as np
 import pytest
 
@@ -83,3 +86,23 @@ def test_what_has_no_names_in_torch():
     state.pop("decoder.layers.0.norm1.bias")
     with pytest.raises(ValueError, match="missing: decoder.layers.0.norm1.bias"):
         load_torch_state(model, state)
+
+
+def test_the_way_to_torch_and_back_in_the_readme(tmp_path, monkeypatch):
+    readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+    ours, theirs = re.findall(r"```python\n(.*?)```", readme.read_text("utf-8"), re.S)[
+        -2:
+    ]
+    monkeypatch.chdir(tmp_path)
+    there, back = ours.strip().rsplit("\n", 1)
+    exec(there, here := {})
+    before = {n: a.copy() for n, a in here["layer"].state_dict().items()}
+    exec(back, here)
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    exec(theirs, {})
+    for parameter in here["layer"].parameters():
+        parameter.data = parameter.data * 0
+    exec(back, here)
+    for name, value in here["layer"].state_dict().items():
+        np.testing.assert_array_equal(value, before[name])

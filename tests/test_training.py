@@ -259,7 +259,21 @@ def test_a_nan_stops_with_step_seed_and_layer_and_saves_nothing():
     assert "at step 4, batch 4 of seed 7" in said
     assert "in layer scale, in the result of mul, of shape (2,)" in said
     assert [s["step"] for s in states] == [0, 1, 2, 3]
+    assert "The last checkpoint is from before and good" in said
     assert run.step == 4 and np.isfinite(model.scale.w.data).all()
+
+
+def test_of_a_run_that_was_never_saved_no_checkpoint_is_promised():
+    def bad(i):
+        return model(np.array([1, np.nan if i == 1 else 1], np.float32))
+
+    model, run = line()
+    with pytest.raises(Diverged, match="There is no checkpoint yet; a smaller"):
+        fit(run, 9, bad, save=lambda state: None)
+    model, run = line()
+    run.load_state_dict(line()[1].state_dict())  # from a checkpoint: there is one
+    with pytest.raises(Diverged, match="last checkpoint is from before and good"):
+        fit(run, 9, bad, save=lambda state: None)
 
 
 def test_the_step_that_spoils_the_parameters_is_not_saved():

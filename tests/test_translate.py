@@ -17,6 +17,7 @@ from attention.experiments import scoring, translation
 from attention.pretrained import EN_FR
 from attention.seq2seq import translator
 from attention.seq2seq.bleu import corpus_bleu
+from attention.tasks.grammar import MOST
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TINY = "--pairs 30 --hidden 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
@@ -125,9 +126,109 @@ def test_from_a_file(tmp_path, capsys):
         assert "are not those that the" in capsys.readouterr().err
 
 
-def test_an_earlier_run_is_kept(tmp_path):
+def test_two_aligned_files_from_any_folder(tmp_path, monkeypatch, capsys):
+    words = "one two three four five six".split()
+    sources = [f"{a} {b} ." for a in words for b in words]
+    (tmp_path / "a.en").write_text("\n".join(sources))
+    (tmp_path / "a.xx").write_text("\n".join(f"{s} !" for s in sources))
+    (tmp_path / "elsewhere").mkdir()
+    out, task = tmp_path / "model", ["--task", "a.en", "--target", "a.xx"]
+    monkeypatch.chdir(tmp_path)
+    assert main("train", *task, *TINY, "--out", out) == 0
+    model = translator.load(out / "best.npz")
+    assert "!" in model.target.words and "!" not in model.source.words
+    assert main("train", *task, "--resume", out) == 0  # as it was typed before
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    before = numbers(out)
+    assert main("train", "--resume", out) == 0 and numbers(out) == before
+    assert main("score", "--model", out) == 0
+    # they were moved
+    moved = [tmp_path / "elsewhere" / name for name in ("b.en", "b.xx")]
+    for old, new in zip(("a.en", "a.xx"), moved):
+        (tmp_path / old).rename(new)
+    capsys.readouterr()
+    assert main("score", "--model", out) == 2
+    assert f"no file {tmp_path / 'a.en'}" in capsys.readouterr().err
+    assert main("score", "--model", out, "--task", "b.en", "--target", "b.xx") == 0
+    assert "b.en, 4 sentences that were" in capsys.readouterr().out
+    assert main("score", "--model", out, "--task", "b.en", "--target", "b.en") == 2
+    assert "are not those that the model was" in capsys.readouterr().err
+
+
+def test_a_file_of_too_few_pairs(tmp_path, capsys):
+    lines = [f"a{i} b\tc{i} d" for i in range(translation.FEWEST)]
+    text = tmp_path / "pairs.txt"
+    for n, said in (1, "holds 1 pair; "), (4, "holds 4 pairs; "), (5, "holds 5 pairs"):
+        text.write_text("\n".join(lines[:n]))
+        found = refused(["train", *TINY, "--task", text, "--out", tmp_path], capsys)
+        assert said in found and f"expected {translation.FEWEST} or more" in found
+    text.write_text("\n".join(lines))
+    assert main("train", *TINY, "--task", text, "--out", tmp_path / "x") == 0
+
+
+def test_printed_lines_fit(tmp_path, capsys):
+    words = "one two three four five six seven".split()
+    lines = [f"{a} {b} .\t{b} {a}" for a in words for b in words]
+    text = tmp_path / ("a long name" * 8)
+    text.write_text("\n".join([*lines, *["no tab"] * 9]))
+    for attention in "none", "luong":
+        options = [*TINY, "--attention", attention]
+        assert main("train", "--task", text, *options, "--out", tmp_path / "x") == 0
+        printed = capsys.readouterr().out.replace(str(tmp_path), "DIR")
+        lines = [line for line in printed.splitlines() if "a long name" not in line]
+        assert max(map(len, lines)) <= 80, printed
+        (said,) = [line for line in lines if line.startswith("no alignment error")]
+        assert ("has no attention" in said) == (attention == "none")
+        assert ("is not known" in said) == (attention == "luong")
+
+
+def test_weights_that_do_not_sum_to_one(tmp_path, capsys):
+    """Those of local-p: the Gaussian comes after the softmax."""
+    export = tmp_path / "small.safetensors"
+    options = [*TINY, "--local", "p", "--window", "2", "--export", export]
+    assert main("train", *options, "--out", tmp_path) == 0
+    results = json.loads((tmp_path / "results.json").read_text())["test"]
+    model = translator.load(tmp_path / "best.npz")
+    data = translation.load(translation.Config(**model.about["config"]))
+    weights = scoring.looked_at(model, data.test)
+    assert max(w.sum(-1).max() for w in weights) < 0.99
+    rates = rates_by_definition(data.test, weights)
+    assert {k: results[k] for k in rates} == pytest.approx(rates)
+    assert (tmp_path / "alignment.png").exists() and export.exists()
+    assert main("score", "--model", tmp_path) == 0
+    assert f"alignment error rate {results['aer']:.3f}" in capsys.readouterr().out
+    figure = tmp_path / "x.png"
+    assert main("run", "--model", tmp_path, "--figure", figure, "the cat .") == 0
+
+
+def test_a_figure_that_cannot_be_is_refused_before_the_work(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for figure, sentence in [
+        (tmp_path / "a.xyz", "expected a name that ends with one of"),
+        (tmp_path / "a", "expected a name that ends with one of"),
+        (tmp_path / "file" / "a.png", "Choose another folder with --figure."),
+    ]:
+        assert main("run", "--figure", figure, "the cat sleeps .") == 2
+        printed = capsys.readouterr()
+        assert sentence in printed.err and not printed.out
+
+
+def test_options_of_the_data_are_those_of_the_config(tmp_path):
+    options = [*TINY, "--validation", 7, "--test", 9, "--data-seed", 3]
+    assert main("train", *options, "--out", tmp_path) == 0
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert len(results["said"]) == 9
+    config = translation.Config(pairs=30, validation=7, test=9, data_seed=3)
+    assert results["data"] == translation.load(config).checksum
+
+
+def test_an_earlier_run_is_kept(tmp_path, capsys):
+    (tmp_path / "holiday.png").write_text("mine")
+    (tmp_path / "data.npz").write_text("mine")
     for seed in "1", "2":
         assert main("train", *TINY, "--seed", seed, "--out", tmp_path) == 0
+    assert f"were moved to {tmp_path / 'earlier-1'}" in capsys.readouterr().out
+    assert (tmp_path / "holiday.png").exists() and (tmp_path / "data.npz").exists()
     for folder, seed in (tmp_path / "earlier-1", 1), (tmp_path, 2):
         results = json.loads((folder / "results.json").read_text())
         assert results["config"]["seed"] == seed
@@ -219,6 +320,7 @@ def test_a_nan_is_one_sentence_and_leaves_the_checkpoint(trained, tmp_path, caps
     assert code == 1 and "Traceback" not in said
     assert said.startswith("translate: The loss or its gradient is no finite number at")
     assert "step 1, batch 1 of seed 1: the first is in layer " in said
+    assert "There is no checkpoint yet" in said and "last checkpoint" not in said
     assert not list(tmp_path.glob("*.npz"))
 
 
@@ -249,7 +351,15 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ([*train, "--local", "m"], "local is 'm', and window is None"),
         ([*train, "--dropout", "2"], "'2' should be a number from 0 to 1"),
         ([*train, "--lr", "nan"], "'nan' should be a number above 0"),
-        ([*train, "--pairs", "99999"], "there are at most 20000 pairs"),
+        (
+            [*train, "--pairs", "99999"],
+            f"train is 99999, which with 100 for validation and 200 for test is 100299;"
+            f" there are at most {MOST} pairs",
+        ),
+        ([*train, "--dropout", "1"], "'1' should be a number from 0 to 1, 1 left out"),
+        ([*train, "--smoothing", "1"], "'1' should be a number from 0 to 1, 1 left"),
+        ([*train, "--word-dropout", "1"], "'1' should be a number from 0 to 1, 1 le"),
+        ([*train, "--target", "x"], "target is x, and the task en-de has its own"),
         ([*train, "--export", "x.npz"], "expected a name.safetensors"),
         (["train", "--out", tmp_path / "file" / "x"], "another folder with --out."),
         (["train", "--resume", tmp_path / "no"], "There is nothing to resume in"),
@@ -303,21 +413,27 @@ def test_the_shipped_model_is_small_and_scores_what_its_origin_says():
 def test_alignment_rates_by_their_definition(trained):
     model = translator.load(trained / "best.npz")
     data = translation.load(translation.Config(**model.about["config"]))
-    pairs = data.test[:7]
-    right = {"aer": 0.0, "aer_uniform": 0.0, "aer_diagonal": 0.0}
-    total = 0
+    pairs, weights = data.test[:7], []
     for pair in pairs:
-        T, S = len(pair.target), len(pair.source)
         source, target = (
             model.source.encode(pair.source),
             model.target.encode(pair.target),
         )
         fed = np.concatenate([[1], target])[None]
-        w = model.model.forced(source[None], fed).weights.numpy()[0, :T]
+        w = model.model.forced(source[None], fed).weights.numpy()[0, : len(target)]
+        weights.append(w)
+    found = scoring.alignment_rates(model, pairs)
+    assert found == pytest.approx(rates_by_definition(pairs, weights))
+
+
+def rates_by_definition(pairs, weights):
+    right = {"aer": 0.0, "aer_uniform": 0.0, "aer_diagonal": 0.0}
+    total = 0
+    for pair, w in zip(pairs, weights):
+        T, S = len(pair.target), len(pair.source)
         total += T + len(pair.alignment)
         for t, s in pair.alignment:
             right["aer"] += 2 * (w[t].argmax() == s)
             right["aer_uniform"] += 2 / S
             right["aer_diagonal"] += 2 * (round(t * (S - 1) / (T - 1)) == s)
-    found = scoring.alignment_rates(model, pairs)
-    assert found == pytest.approx({k: 1 - v / total for k, v in right.items()})
+    return {k: 1 - v / total for k, v in right.items()}

@@ -12,7 +12,7 @@ import textwrap
 
 from ..experiments import compare as experiment
 from ..experiments import translation
-from .options import above_zero, natural, positive, share
+from .options import above_zero, below_one, natural, positive
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
@@ -31,12 +31,13 @@ def kinds(text):
 
 FIELDS = {
     "task": (str, "en-de, en-fr, or a file with source<TAB>target on each line"),
+    "target": (str, "a file of targets, where --task is one of sources, line by line"),
     "pairs": (positive, "sentences of the grammar to train on"),
     "test": (positive, "sentences of the grammar to test on"),
     "cell": (("gru", "lstm"), "of encoder and decoder"),
     "hidden": (positive, "width of a state"),
     "embedding": (positive, "width of a word"),
-    "dropout": (share, "in training"),
+    "dropout": (below_one, "in training"),
     "steps": (positive, "of training, at most"),
     "batch": (positive, "sentences a step"),
     "lr": (above_zero, "learning rate"),
@@ -48,6 +49,7 @@ FIELDS = {
 
 class Compare(Study):
     name, config, fields = "compare", experiment.Config, FIELDS
+    files = ("compare.png",)
     quick = experiment.QUICK, "one seed, smaller models: under a minute"
 
     def load(self, config):
@@ -56,11 +58,13 @@ class Compare(Study):
 
     def opening(self, config, data):
         last = config.seed + config.seeds - 1
-        return (
-            f"{config.task}: {len(data.train)} pairs to train on, {len(data.test)} to "
-            f"test; hidden {config.hidden},\n{config.steps} steps, seeds {config.seed} "
-            f"to {last}"
+        said = (
+            f"{translation.name_of(config)}: {len(data.train)} pairs to train on, "
+            f"{len(data.test)} to test; hidden {config.hidden}, {config.steps} steps, "
+            f"seeds {config.seed} to {last}"
         )
+        lines = [data.report, said] if data.report else [said]
+        return "\n".join(textwrap.fill(line, 80) for line in lines)
 
     def train(self, *arguments):
         return experiment.train(*arguments)

@@ -31,6 +31,7 @@ FIELDS = {
 
 class Extrapolation(Study):
     name, config, fields = "extrapolate", experiment.Config, FIELDS
+    files = "extrapolation.png", "loss.png"
     quick = experiment.QUICK, "40 steps: to see what it writes"
 
     def opening(self, config, data):

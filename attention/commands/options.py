@@ -99,6 +99,12 @@ def share(text):
     return _number(text, float, lambda x: 0 <= x <= 1, "a number from 0 to 1")
 
 
+def below_one(text):
+    """A number from 0 up to 1, without 1: of nothing, nothing could be learned."""
+    expected = "a number from 0 to 1, 1 left out"
+    return _number(text, float, lambda x: 0 <= x < 1, expected)
+
+
 def _number(text, kind, fits, expected):
     try:
         value = kind(text)
@@ -109,4 +115,11 @@ def _number(text, kind, fits, expected):
     return value
 
 
-KINDS = {positive: "N", natural: "N", above_zero: "X", share: "P", str: "NAME"}
+KINDS = {
+    positive: "N",
+    natural: "N",
+    above_zero: "X",
+    share: "P",
+    below_one: "P",
+    str: "NAME",
+}

@@ -42,6 +42,7 @@ FIELDS = {
 
 class Reversal(Study):
     name, config, fields = "reversal", experiment.Config, FIELDS
+    files = "loss.png", "accuracy.png", "alignment-*.png"
 
     def opening(self, config, data):
         return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)

@@ -22,7 +22,7 @@ from ..progress import Progress
 from . import side_by_side
 from .options import add_fields, given, load_state
 
-FILES = ("results.json", "state.npz", "*.png")
+FILES = ("results.json", "state.npz")  # beside those of ``Study.files``
 
 
 class Study(abc.ABC):
@@ -31,10 +31,11 @@ class Study(abc.ABC):
     name     of the command, and of its folder below runs/
     config   the dataclass of its options, with steps, seeds and plan()
     fields   {field of config: (type, help)}, see ``add_fields``
+    files    the names, or patterns of names, of the figures that it writes
     quick    the options that --quick stands for, and what to say of it; None: no such
     """
 
-    name, config, fields, quick = "", None, {}, None
+    name, config, fields, files, quick = "", None, {}, (), None
 
     def load(self, config):
         """(what all runs share, a checksum of it)"""
@@ -113,7 +114,7 @@ class Study(abc.ABC):
         config = self.asked(args)
         data, checksum = self.load(config)
         make_folder(out)
-        keep_earlier(out, FILES)
+        keep_earlier(out, (*FILES, *self.files))
         return config, data, {"runs": {}, "current": {}, "data": checksum}
 
     def _carry_on(self, config, data, state, out, several):

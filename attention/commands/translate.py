@@ -35,6 +35,13 @@ def add_arguments(parser):
         metavar="PNG", help="of where it looked (default: runs/alignment.png)",
     )  # fmt: skip
     score = verbs.add_parser("score", help="BLEU by length, alignment error rate")
+    score.add_argument(
+        "--task", default=None, metavar="NAME",
+        help="where the file is now that the model learned from, if it was moved",
+    )  # fmt: skip
+    score.add_argument(
+        "--target", default=None, metavar="NAME", help="and that of the targets"
+    )
     for verb, beam in (run, 4), (score, 1):
         verb.add_argument(
             "--model", default=None, type=pathlib.Path, metavar="DIR",
@@ -58,13 +65,20 @@ def run(args):
     except FloatingPointError as problem:
         print(f"{NAME}: {problem}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        raise  # attention/__main__.py ends the program
     except (OSError, ValueError, TypeError) as problem:
         print(f"{NAME}: {problem}", file=sys.stderr)
         return 2
 
 
 def translate(args):
+    from .. import figures, plots
+
+    figures.check_ending("--figure", args.figure)
     model = loaded(args.model)
+    if model.model.config.attention != "none":  # before the work, not after it
+        make_folder(args.figure.parent, "--figure")
     text, ending = " ".join(args.sentence), model.about.get("ending")
     if ending is not None and model.words(text)[-1:] not in ([], [ending]):
         print(
@@ -82,9 +96,6 @@ def translate(args):
         why = "the model has no attention" if found.target else "nothing was said"
         print(f"no figure: {why}.", file=sys.stderr)
         return 0
-    from .. import plots
-
-    make_folder(args.figure.parent)
     plots.alignment_heatmap(
         found.weights, found.source, found.target, "Where did each word look?",
         args.figure,
@@ -95,14 +106,18 @@ def translate(args):
 
 def score(args):
     model = loaded(args.model)
-    config = experiment.Config(**model.about["config"])
+    moved = {"task": args.task, "target": args.target}
+    moved = {name: value for name, value in moved.items() if value is not None}
+    config = experiment.Config(**{**model.about["config"], **moved})
     data = experiment.load(config)
     if data.checksum != model.about["data"]:
         raise ValueError(
             f"The sentences of {config.task} are not those that the model was trained "
             "with, so that it may have seen some of the test set."
         )
-    print(f"{config.task}, {len(data.test)} sentences that were not trained on\n")
+    name = experiment.name_of(config)
+    several = "sentence that was" if len(data.test) == 1 else "sentences that were"
+    print(f"{name}, {len(data.test)} {several} not trained on\n")
     print(scoring.table(scoring.score(model, data.test, args.beam)))
     return 0
 

@@ -11,7 +11,9 @@ It writes into the folder ``--out``:
 
 import json
 import pathlib
+import shlex
 import sys
+import textwrap
 
 from minigrad import checkpoint
 
@@ -26,6 +28,7 @@ from ..seq2seq.config import CHOICES
 from .options import (
     above_zero,
     add_fields,
+    below_one,
     given,
     load_state,
     natural,
@@ -34,9 +37,14 @@ from .options import (
 )
 
 NAME = "translate train"
+FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
 FIELDS = {
     "task": (str, "en-de, en-fr, or a file with source<TAB>target on each line"),
+    "target": (str, "a file of targets, where --task is one of sources, line by line"),
     "pairs": (positive, "sentences of the grammar to train on"),
+    "validation": (positive, "sentences of the grammar to validate on"),
+    "test": (positive, "sentences of the grammar to test on"),
+    "data_seed": (natural, "of the grammar's sentences, or of a file's division"),
     "min_count": (positive, "words that come less often are <unk>"),
     "keep_case": (bool, "of a file: leave capitals as they are"),
     "attention": (CHOICES["attention"], "how the decoder looks back"),
@@ -50,16 +58,16 @@ FIELDS = {
     "window": (natural, "how far it reaches on either side"),
     "embedding": (positive, "width of a word"),
     "hidden": (positive, "width of a state"),
-    "dropout": (share, "in training"),
+    "dropout": (below_one, "in training"),
     "steps": (positive, "of training, at most"),
     "batch": (positive, "sentences a step"),
     "lr": (above_zero, "learning rate"),
     "schedule": (experiment.SCHEDULES, "of the learning rate"),
     "warmup": (natural, "steps in which the rate rises"),
     "clip": (above_zero, "largest norm of the gradient"),
-    "smoothing": (share, "of the labels"),
+    "smoothing": (below_one, "of the labels"),
     "sampling": (share, "scheduled sampling: its own words that it reads at the end"),
-    "word_dropout": (share, "of source words, read as <unk> in training"),
+    "word_dropout": (below_one, "of source words, read as <unk> in training"),
     "validate_every": (positive, "steps between two validations"),
     "patience": (positive, "validations without a new least loss that end it"),
     "seed": (natural, "of parameters, batches and dropout"),
@@ -90,7 +98,7 @@ def train(args):
         config, state = experiment.Config(**options), {"run": None}
         data = experiment.load(config)
         make_folder(out)
-        keep_earlier(out, ["*.npz", "metrics.jsonl", "results.json", "*.png"])
+        keep_earlier(out, FILES)
     else:
         config, state = load_state(out / "last.npz", experiment.Config, options, NAME)
         data = experiment.load(config)
@@ -100,10 +108,13 @@ def train(args):
                 "was started with. Start another run with --out."
             )
     if data.report:
-        print(data.report)
+        print(textwrap.fill(data.report, 80))
+    said = (
+        f"{experiment.name_of(config)}: {len(data.train)} pairs to train on, "
+        f"{len(data.validation)} to validate, {len(data.test)} to test"
+    )
     print(
-        f"{config.task}: {len(data.train)} pairs to train on, {len(data.validation)} to"
-        f" validate, {len(data.test)} to test\n"
+        f"{textwrap.fill(said, 80)}\n"
         f"{len(data.source)} and {len(data.target)} words; attention "
         f"{config.attention}, cell {config.cell}, seed {config.seed}"
     )
@@ -112,6 +123,8 @@ def train(args):
         if finished:
             conclude(config, data, one, out, args.export)
             return 0
+    except BrokenPipeError:
+        raise  # attention/__main__.py ends the program
     except OSError as problem:  # a full disk, and what was there before is there still
         print(f"{NAME}: {problem}", file=sys.stderr)
         return 1
@@ -217,5 +230,5 @@ def command_of(config):
         if value != usual and isinstance(value, bool):
             words.append(f"--{option}" if value else f"--no-{option}")
         elif value != usual or name == "seed":
-            words.append(f"--{option} {value}")
+            words.append(f"--{option} {shlex.quote(str(value))}")
     return " ".join(words)

@@ -27,6 +27,7 @@ class Config:
     """What defines the experiment; two of equal configs have equal numbers."""
 
     task: str = "en-de"
+    target: str | None = None  # a file, if the task is a file of sources alone
     pairs: int = 500
     test: int = 200
     cell: str = "gru"
@@ -49,6 +50,9 @@ class Config:
                 f"The kinds are {', '.join(self.kinds)}; expected none, and one or "
                 f"more of {', '.join(KINDS[1:])}."
             )
+        for kind in self.kinds:  # what a run would refuse is refused now
+            own = self.translation(kind, self.seed)
+        self.task, self.target = own.task, own.target
 
     def plan(self):
         """The runs to make, in order: every kind with every seed."""

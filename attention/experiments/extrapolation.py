@@ -66,6 +66,8 @@ class Config:
             raise ValueError(
                 f"The factors are {self.factors}; expected numbers of 1 or more."
             )
+        for name in self.rows:  # what a run would refuse is refused now
+            sizes_of(self, name)
 
     @property
     def lengths(self):
@@ -91,9 +93,9 @@ class Config:
         ]
 
 
-def model_of(config, scheme, seed=0):
-    """The model of a scheme, as it stands before the first step."""
-    sizes = TransformerConfig(
+def sizes_of(config, scheme):
+    """The ``TransformerConfig`` of a scheme."""
+    return TransformerConfig(
         Bindings().vocabulary,
         width=config.width,
         layers=config.layers,
@@ -105,7 +107,11 @@ def model_of(config, scheme, seed=0):
         max_distance=config.length,
         max_length=config.longest if scheme == "learned" else config.length,
     )
-    return DecoderOnly(sizes, np.random.default_rng(seed))
+
+
+def model_of(config, scheme, seed=0):
+    """The model of a scheme, as it stands before the first step."""
+    return DecoderOnly(sizes_of(config, scheme), np.random.default_rng(seed))
 
 
 def build(config, scheme, seed, model=None):

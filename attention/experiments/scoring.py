@@ -14,6 +14,7 @@ from ..seq2seq.bleu import corpus_bleu
 from ..seq2seq.metrics import (
     corpus_alignment_error_rate,
     diagonal_baseline,
+    renormalized,
     uniform_baseline,
 )
 from ..tasks.batching import in_order
@@ -28,7 +29,8 @@ def score(translator, pairs, beam=1):
     -> {"bleu": {"all": …, "5-7": …}, "exact": {…}, "sentences": {…},
         "aer": …, "aer_uniform": …, "aer_diagonal": …, "said": [a list of words, …]}
 
-    The rates are None without attention, or without known alignments.
+    The rates are None without attention, or without known alignments; "aer_missing"
+    then says which it is.
     """
     sources = [ids for ids, _ in ids_of(translator, pairs)]
     said = [
@@ -59,13 +61,16 @@ def buckets(lengths):
 
 
 def alignment_rates(translator, pairs):
-    """{"aer": …, "aer_uniform": …, "aer_diagonal": …}, or None for each."""
+    """{"aer": …, "aer_uniform": …, "aer_diagonal": …}.
+
+    Or None for each, and "aer_missing": why.
+    """
     none = dict.fromkeys(("aer", "aer_uniform", "aer_diagonal"))
+    if translator.model.config.attention == "none":
+        return none | {"aer_missing": "the model has no attention"}
     if any(pair.alignment is None for pair in pairs):
-        return none
-    weights = looked_at(translator, pairs)
-    if weights is None:
-        return none
+        return none | {"aer_missing": "the right alignment is not known"}
+    weights = [renormalized(w) for w in looked_at(translator, pairs)]
     golds = [pair.alignment for pair in pairs]
     found = {"aer": corpus_alignment_error_rate(weights, golds)}
     # weighted by what each is divided by, the mean is that of the corpus
@@ -102,7 +107,7 @@ def table(report):
         "",
     ]
     if report["aer"] is None:
-        return "\n".join([*lines, "no alignment error rate: " + _why(report)])
+        return "\n".join([*lines, f"no alignment error rate: {report['aer_missing']}"])
     rates = [f"{report[n]:.3f}" for n in ("aer", "aer_uniform", "aer_diagonal")]
     rate, uniform, diagonal = rates
     return "\n".join(
@@ -112,7 +117,3 @@ def table(report):
             f"a diagonal one {diagonal} (0 is right)",
         ]
     )
-
-
-def _why(report):
-    return "the model has no attention, or the right alignment is not known"

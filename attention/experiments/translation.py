@@ -9,7 +9,7 @@ depends on the seed and on the step alone. So a run that is resumed ends with th
 numbers, and a step that went wrong can be computed again.
 """
 
-import pathlib
+import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -33,6 +33,10 @@ from ..tasks.vocabulary import UNK, Vocabulary
 from ..tasks.words import tokenize
 
 TASKS = {"en-de": "english-german", "en-fr": "english-french"}
+SHARE = 0.1  # of a file, to validate on, and as many to test on
+FEWEST = next(
+    n for n in range(1, 99) if round(SHARE * n)
+)  # pairs of a file: for one each
 SCHEDULES = ("constant", "cosine", "inverse-sqrt")
 SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
 
@@ -42,6 +46,7 @@ class Config:
     """What defines a run; two runs with equal configs have equal numbers."""
 
     task: str = "en-de"  # or "en-fr", or a file of source<TAB>target
+    target: str | None = None  # a file, if the task is a file of sources alone
     pairs: int = 500  # to train on, of a grammar
     validation: int = 100
     test: int = 200  # of a file: a tenth each
@@ -76,6 +81,16 @@ class Config:
     def __post_init__(self):
         if self.score is None:
             self.score = SCORES.get(self.attention, "additive")
+        for name in ("task", "target"):  # found again from another folder too
+            value = getattr(self, name)
+            if value is not None and value not in TASKS and os.path.exists(value):
+                setattr(self, name, os.path.abspath(value))
+        for name in ("dropout", "smoothing", "word_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"The {name.replace('_', ' ')} is {getattr(self, name)}; expected "
+                    "a number from 0 to 1, 1 left out: of nothing, nothing is learned."
+                )
         if self.schedule not in SCHEDULES:
             raise ValueError(
                 f"There is no schedule {self.schedule!r}; choose from "
@@ -135,27 +150,50 @@ def load(config):
     """
     report = ""
     if config.task in TASKS:
+        if config.target is not None:
+            raise ValueError(
+                f"The target is {config.target}, and the task {config.task} has its "
+                "own; expected one only where the task is a file of sources."
+            )
         sizes = config.pairs, config.validation, config.test
         parts = splits(TASKS[config.task], *sizes, seed=config.data_seed)
     else:
-        if not pathlib.Path(config.task).exists():
-            raise ValueError(
-                f"There is no task and no file {config.task}; expected "
-                f"{', '.join(TASKS)}, or a file with source<TAB>target on each line."
-            )
-        text = read_pairs(config.task)
-        report, lower = text.report(), not config.keep_case
-        words = [tuple(tuple(tokenize(s, lower)) for s in pair) for pair in text]
-        words = [pair for pair in words if all(pair)]
-        parts = split(words, config.data_seed)
-        parts = [
-            [Pair(s, t, None) for s, t in part]
-            for part in (parts.train, parts.validation, parts.test)
-        ]
+        parts, report = _read(config)
     train = parts[0]
     source = Vocabulary.build([p.source for p in train], config.min_count)
     target = Vocabulary.build([p.target for p in train], config.min_count)
     return Data(*parts, source, target, report)
+
+
+def _read(config):
+    """(training, validation and test pairs of a file, what is to be said of it)"""
+    if not os.path.exists(config.task):
+        raise ValueError(
+            f"There is no task and no file {config.task}; expected "
+            f"{', '.join(TASKS)}, or a file with source<TAB>target on each line."
+        )
+    text = read_pairs(config.task, config.target)
+    words = [
+        tuple(tuple(tokenize(s, not config.keep_case)) for s in pair) for pair in text
+    ]
+    words = [pair for pair in words if all(pair)]
+    if len(words) < FEWEST:
+        raise ValueError(
+            f"{config.task} holds {len(words)} pair{'s' * (len(words) != 1)}; expected "
+            f"{FEWEST} or more: a tenth is to validate on, and another tenth to test "
+            "on."
+        )
+    parts = split(words, config.data_seed, SHARE, SHARE)
+    parts = [
+        [Pair(s, t, None) for s, t in part]
+        for part in (parts.train, parts.validation, parts.test)
+    ]
+    return parts, text.report()
+
+
+def name_of(config):
+    """The task as it is printed: a file without its folder."""
+    return config.task if config.task in TASKS else os.path.basename(config.task)
 
 
 def build(config, data):

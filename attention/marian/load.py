@@ -26,8 +26,16 @@ from .tokenizer import read_tokenizer
 
 CONVERT = (
     'python -c "import transformers; transformers.MarianMTModel.from_pretrained('
-    "'{0}').save_pretrained('{0}', safe_serialization=True)\""
+    "'{0}'{1}).save_pretrained('{0}', safe_serialization=True)\""
 )
+OTHERS = {  # weights in another form: what they are, and what from_pretrained wants
+    "pytorch_model.bin": ("a pickle, a program that runs when it is read, and is", ""),
+    "model.safetensors.index.json": (
+        "the list of a model in several files, which are",
+        "",
+    ),
+    "tf_model.h5": ("TensorFlow's, and is", ", from_tf=True"),
+}
 ATTENTION = {"q_proj": "W_q", "k_proj": "W_k", "v_proj": "W_v", "out_proj": "W_o"}
 SHARED = "model.shared.weight"
 ENCODER = "model.encoder.embed_tokens.weight"
@@ -52,14 +60,7 @@ def load(folder):
     config = read_config(folder)
     path = os.path.join(folder, "model.safetensors")
     if not os.path.exists(path):
-        pickled = os.path.join(folder, "pytorch_model.bin")
-        if os.path.exists(pickled):
-            raise ValueError(
-                f"{pickled} is a pickle, a program that runs when it is read, and is "
-                "not read here; convert it once, where transformers is installed: "
-                f"{CONVERT.format(folder)}"
-            )
-        raise FileNotFoundError(f"There is no {path}.")
+        raise _missing(folder, path)
     try:
         state = translated(config, checkpoint.load(path))
     except checkpoint.CheckpointError:
@@ -70,6 +71,19 @@ def load(folder):
     model = Marian(config, tokenizer, np.random.default_rng(0))
     model.load_state_dict(state)
     return model.eval()
+
+
+def _missing(folder, path):
+    """The error for a folder without the weights: says what is there in their place."""
+    for name, (what, option) in OTHERS.items():
+        found = os.path.join(folder, name)
+        if os.path.exists(found):
+            tensorflow = " and tensorflow are" if option else " is"
+            return ValueError(
+                f"{found} is {what} not read here; convert it once, where transformers"
+                f"{tensorflow} installed: {CONVERT.format(folder, option)}"
+            )
+    return FileNotFoundError(f"There is no {path}.")
 
 
 def translated(config, arrays):

@@ -92,7 +92,8 @@ def attention_entropy(weights, source_lengths=None):
                      is left out, and the rest of the row divided by its sum
 
     A row without weights, that of a query with nothing to attend to, has entropy 0.
-    Raises ValueError where other rows do not sum to 1: scores are no weights.
+    Raises ValueError where other rows do not sum to 1: scores are no weights. Those of
+    local-p do not either, by design; ``renormalized`` brings them to 1.
     """
     w = checked_weights("attention_entropy", weights, axes=None)
     if source_lengths is not None:
@@ -142,9 +143,30 @@ def checked_weights(name, weights, axes=2):
             why = f"holds {w[place].min():.4g}"
         raise ValueError(
             f"{name}: {row} of the weights {why}; expected numbers from 0 up that sum "
-            "to 1, as of a softmax, or zeros alone."
+            f"to 1, as of a softmax, or zeros alone.{_hint(w[place])}"
         )
     return w
+
+
+def _hint(row):
+    below = (row >= 0).all() and row.sum() < 1
+    return " renormalized(weights) brings those of local-p to 1." if below else ""
+
+
+def renormalized(weights):
+    """The weights (..., L, S) with each row divided by its sum; zeros stay zeros.
+
+    Those of local-p sum to less than 1 by design (``attention/local.py``). What is
+    asked of weights here, which source has most of them and how sharp a row is, makes
+    sense of such rows once they are brought to 1.
+
+    Raises ValueError for rows that sum to more than 1: scores are no weights.
+    """
+    w = plain(weights).astype(np.float64)
+    total = w.sum(-1, keepdims=True)
+    if (total > 1 + SUM).any() or (w < 0).any():
+        checked_weights("renormalized", w, axes=None)  # which says where
+    return w / np.where(total > 0, total, 1)
 
 
 def _counts(name, weights, gold, possible):

@@ -12,6 +12,7 @@ from .alignment_metrics import (
     corpus_alignment_error_rate,
     diagonal_baseline,
     mean_attention_entropy,
+    renormalized,
     uniform_baseline,
 )
 from .bleu import Bleu, bleu_parts, corpus_bleu, sentence_bleu
@@ -20,8 +21,8 @@ from .patterns import alignment_pattern, self_attention_pattern
 __all__ = [
     "Bleu", "alignment_error_rate", "alignment_pattern", "attention_entropy",
     "bleu_parts", "corpus_alignment_error_rate", "corpus_bleu", "diagonal_baseline",
-    "exact_match", "mean_attention_entropy", "self_attention_pattern", "sentence_bleu",
-    "token_accuracy", "uniform_baseline",
+    "exact_match", "mean_attention_entropy", "renormalized", "self_attention_pattern",
+    "sentence_bleu", "token_accuracy", "uniform_baseline",
 ]  # fmt: skip
 
 

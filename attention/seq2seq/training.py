@@ -36,8 +36,9 @@ class Run:
 
     Attributes: ``step`` (steps taken), ``losses`` (one a step), ``norm`` (of the last
     gradient, before it was clipped), ``seconds`` (spent in the training loop alone; of
-    n models trained at once each counts an n-th, ``at_once``), ``validations`` ([step, loss] of each), ``best`` (None, or the parameters with the
-    least validation loss: {"step", "loss", "model"}).
+    n models trained at once each counts an n-th, ``at_once``), ``validations`` ([step,
+    loss] of each), ``best`` (None, or the parameters with the least validation loss:
+    {"step", "loss", "model"}), ``saved`` (whether a checkpoint has a state of it).
     """
 
     at_once = 1
@@ -47,7 +48,7 @@ class Run:
         self.parameters = list(model.parameters())
         self.schedule, self.clip = schedule, clip
         self.step, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
-        self.validations, self.best = [], None
+        self.validations, self.best, self.saved = [], None, False
 
     def descend(self, loss):
         """Take one step down ``loss``, a scalar Tensor."""
@@ -61,8 +62,8 @@ class Run:
         value = loss.item()
         if not math.isfinite(value):
             raise FloatingPointError(
-                f"The loss became {value} at step {self.step}. The last checkpoint is "
-                "from before; a smaller learning rate usually helps."
+                f"The loss became {value} at step {self.step}; a smaller learning rate "
+                "usually helps."
             )
         self.optimizer.zero_grad()
         loss.backward()
@@ -111,7 +112,7 @@ class Run:
         self.step, self.seconds = state["step"], state["seconds"]
         self.losses = state["losses"].tolist()
         self.validations = [list(each) for each in state.get("validations", [])]
-        self.best = state.get("best")
+        self.best, self.saved = state.get("best"), True
 
 
 class Validation:
@@ -170,7 +171,7 @@ def fit(
             due = time.monotonic() - last_saved > every
             if save is not None and (stop or due):
                 save(run.state_dict())
-                last_saved = time.monotonic()
+                run.saved, last_saved = True, time.monotonic()
             if stop:
                 break
             start, lr = time.perf_counter(), run.optimizer.lr
@@ -207,10 +208,12 @@ def _explained(run, compute, seed, which=""):
         place = first_not_finite(run.model, compute)
         batch = f", batch {run.step} of seed {seed}" if seed is not None else ""
         run.optimizer.zero_grad()
+        checkpoint = "There is no checkpoint yet"
+        if run.saved:
+            checkpoint = "The last checkpoint is from before and good"
         raise Diverged(
             f"The {which}loss or its gradient is no finite number at step {run.step}"
-            f"{batch}: {place} The last checkpoint is from before and good; a smaller "
-            "learning rate usually helps."
+            f"{batch}: {place} {checkpoint}; a smaller learning rate usually helps."
         ) from None
 
 

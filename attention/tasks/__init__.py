@@ -1,1 +1,17 @@
 """Where the data come from: one task a file."""
+
+from ..late import late
+
+__getattr__ = late(
+    __name__,
+    "algorithmic",
+    "batch",
+    "batching",
+    "bindings",
+    "grammar",
+    "parallel_text",
+    "reversal",
+    "symbols",
+    "vocabulary",
+    "words",
+)

@@ -66,10 +66,10 @@ def split(pairs, seed, validation=0.1, test=0.1):
     for name in ("train", "validation", "test"):
         if len(parts[name]) < asked[name]:
             raise ValueError(
-                f"split: {len(pairs)} pairs with {len(groups)} different sources leave "
-                f"{len(parts[name])} for {name}, beside {wanted['validation']} for "
-                f"validation and {wanted['test']} for test; expected more pairs, or "
-                "smaller shares."
+                f"split: {len(pairs)} pair{'s' * (len(pairs) != 1)} with "
+                f"{len(groups)} different sources leave {len(parts[name])} for {name}, "
+                f"beside {wanted['validation']} for validation and {wanted['test']} "
+                "for test; expected more pairs, or smaller shares."
             )
     return Split(**{k: [pairs[i] for i in sorted(v)] for k, v in parts.items()})
 

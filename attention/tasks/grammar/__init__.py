@@ -9,6 +9,9 @@
 
 ``meaning`` says what a sentence can mean, ``draw`` draws a meaning, ``english``,
 ``german`` and ``french`` say it, and ``pairs`` links the words that mean the same.
+
+All of it is in lower case, on purpose, German nouns and the first word as well: a word
+is one entry of the vocabulary wherever it stands, and 500 pairs are few.
 """
 
 from .dataset import (

@@ -4,6 +4,9 @@
     splits(task, ...)           training, validation and test set
     by_length(pairs)            {"5-7": [...], "8-10": [...], "11-15": [...]}
 
+A source has 5 to 15 tokens, and its target about as many: a German one 4 to 18, and a
+French one 5 to 19. These are the shortest and the longest of MOST pairs of one seed.
+
 A sentence that is to be translated in the test has been seen neither as source nor as
 target before. All randomness is one numpy Generator: a seed is a data set, for good.
 """
@@ -22,7 +25,7 @@ from .pairs import Pair
 
 BUCKETS = ((5, 7), (8, 10), (11, 15))  # the lengths of sources, of exercise 6.9
 ALONE = (1.0, 0.6, 0.3)  # of each, the share to be drawn as one clause
-MOST = 20_000  # pairs of one seed; a test makes as many
+MOST = 50_000  # pairs of one seed; a test makes as many
 
 
 class Task(NamedTuple):
@@ -60,22 +63,26 @@ def generate(task, n, seed=0):
     """
     task = _checked_task("generate", task)
     n, seed = whole("generate", "n", n), whole("generate", "seed", seed)
-    _checked_number("generate", "n", n)
+    _checked_number("generate: n is", n)
     return _distinct(task, n, seed)
 
 
 def splits(task, train=500, validation=100, test=200, seed=0):
-    """``Splits`` of so many pairs each, of the task's name; see ``generate``.
+    """``Splits`` of so many pairs each, MOST in all, of the task's name.
 
-    The test set is drawn first, and the validation set next: neither depends on how
-    many pairs there are to train on, so that what was learned from 500 and from 5000
-    is measured on the same ones.
+    See ``generate``. The test set is drawn first, and the validation set next: neither
+    depends on how many pairs there are to train on, so that what was learned from 500
+    and from 5000 is measured on the same ones.
     """
     task = _checked_task("splits", task)
     sizes = {"test": test, "validation": validation, "train": train}
     sizes = {name: whole("splits", name, size) for name, size in sizes.items()}
     seed = whole("splits", "seed", seed)
-    _checked_number("splits", "train + validation + test", sum(sizes.values()))
+    _checked_number(
+        f"splits: train is {sizes['train']}, which with {sizes['validation']} for "
+        f"validation and {sizes['test']} for test is",
+        sum(sizes.values()),
+    )
     pairs = iter(_distinct(task, sum(sizes.values()), seed))
     sets = {name: [next(pairs) for _ in range(n)] for name, n in sizes.items()}
     return Splits(**sets)
@@ -142,9 +149,8 @@ def _checked_task(name, task):
     return TASKS[task]
 
 
-def _checked_number(name, argument, n):
+def _checked_number(said, n):
     if n > MOST:
         raise ValueError(
-            f"{name}: {argument} is {n}; there are at most {MOST} pairs of one seed. "
-            "Ask for fewer."
+            f"{said} {n}; there are at most {MOST} pairs of one seed. Ask for fewer."
         )
