@@ -11,6 +11,7 @@ that moment its gradient is complete:
 Nothing here recurses: a chain of 100 000 operations needs no deep stack.
 """
 
+import contextlib
 import functools
 import itertools
 
@@ -65,7 +66,7 @@ class GradMode:
 recording = GradMode()
 
 
-class no_grad:
+class no_grad(contextlib.ContextDecorator):
     """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
 
     Values are the same; results have ``requires_grad=False`` and keep nothing.
@@ -73,11 +74,9 @@ class no_grad:
 
     def __new__(cls, function=None):
         self = super().__new__(cls)
-        if function is None:
-            return self
-        if not callable(function):
+        if function is not None and not callable(function):
             raise TypeError(f"no_grad takes a function or nothing, not {function!r}.")
-        return self(function)
+        return self if function is None else self(function)
 
     def __init__(self):
         self._before = []  # a stack: one object may be entered within itself
@@ -89,14 +88,6 @@ class no_grad:
 
     def __exit__(self, *exc):
         recording.on = self._before.pop()
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def without_recording(*args, **kwargs):
-            with no_grad():
-                return function(*args, **kwargs)
-
-        return without_recording
 
 
 def kept_arrays(node):
