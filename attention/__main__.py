@@ -22,7 +22,21 @@ THREADS = (*BLAS, "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def main(argv=None):
-    """Run one command; return its exit code: 0 done, 2 wrong usage, 130 stopped."""
+    """Run one command; return its exit code: 0 done, 2 wrong usage, 130 stopped.
+
+    1 if whoever reads the output has gone, as in ``python -m attention ledger | head``.
+    """
+    try:
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()  # here, and not when nobody can catch it any more
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(argv):
     is_program, argv = argv is None, sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(
         prog="python -m attention", description="Experiments on attention."

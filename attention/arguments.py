@@ -10,6 +10,7 @@ from minigrad import Tensor, expand
 
 from .block_mask import BlockMask
 from .masks import Mask
+from .masks.checks import flag, tensor
 from .pairs import NAME, joined
 
 
@@ -68,15 +69,14 @@ def checked(
     return_lse=False,
 ):
     """The arguments of ``scaled_dot_product_attention``, which says what they mean."""
-    for name, flag in {
+    for name, given in {
         "is_causal": is_causal,
         "enable_gqa": enable_gqa,
         "training": training,
         "return_weights": return_weights,
         "return_lse": return_lse,
     }.items():
-        if not isinstance(flag, (bool, np.bool_)):
-            raise TypeError(f"{NAME}: {name} is {flag!r}; expected True or False.")
+        flag(NAME, name, given)
     query, key, value = _rows(query, key, value, enable_gqa)
     (*heads, L, E), dtype = query.shape, query.dtype
     mask, offset, added = joined(
@@ -111,7 +111,7 @@ def _rows(query, key, value, enable_gqa):
     """The three as Tensors, with the same leading axes, but for the number of heads."""
     tensors = {}
     for name, x in ("query", query), ("key", key), ("value", value):
-        x = tensors[name] = x if isinstance(x, Tensor) else Tensor(x)
+        x = tensors[name] = tensor(NAME, name, x)
         if x.dtype.kind != "f":
             raise TypeError(
                 f"{NAME}: {name} is {x.dtype}; expected floating-point numbers. Write "

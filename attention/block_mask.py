@@ -3,6 +3,11 @@
 A tile of Tq queries by Tk keys is EMPTY (skipped), FULL (needs no mask) or PARTIAL
 (needs its own). A kernel over a BlockMask does work for the tiles that are kept, and
 needs memory for tiles, never for all L x S pairs.
+
+    kind = FULL if all pairs of the tile are allowed, EMPTY if none is, else PARTIAL
+
+Made once, in O(L + tiles) memory, for all calls of that shape: a kernel's time is then
+in proportion to the tiles that are kept. Dong et al. 2024, "Flex Attention".
 """
 
 import textwrap
@@ -259,9 +264,10 @@ class BlockMask:
 
 def _pair(block):
     """(Tq, Tk), from two numbers or one for both."""
-    both = (block, block) if isinstance(block, (int, np.integer)) else tuple(block)
-    if len(both) != 2:
-        raise ValueError(
-            f"BlockMask: block is {block}; expected (Tq, Tk), or one number for both."
+    both = (block, block) if isinstance(block, (int, np.integer)) else block
+    if not isinstance(both, (tuple, list)) or len(both) != 2:
+        kind = ValueError if isinstance(both, (tuple, list)) else TypeError
+        raise kind(
+            f"BlockMask: block is {block!r}; expected (Tq, Tk), or one number for both."
         )
     return tuple(whole("BlockMask", "block", n, least=1) for n in both)

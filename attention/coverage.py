@@ -26,7 +26,7 @@ from minigrad import Tensor, minimum, nn, stack, where
 
 from .attend import attend
 from .layers import AdditiveAttention, ProjectedKeys
-from .masks.checks import between, plain, wholes
+from .masks.checks import between, flag, plain, wholes
 
 
 class CoverageAttention(AdditiveAttention):
@@ -51,7 +51,8 @@ class CoverageAttention(AdditiveAttention):
     ):
         super().__init__(query_size, key_size, num_hiddens, dropout, rng)
         self.w_c = nn.Parameter(np.zeros(num_hiddens, np.float32))
-        self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if bias else None
+        biased = flag("CoverageAttention", "bias", bias)
+        self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if biased else None
 
     def forward(self, queries, keys, values, valid_lens=None):
         keys, queries = self._projected(keys), _tensor(queries)

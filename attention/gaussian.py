@@ -10,6 +10,10 @@ the quotient is a softmax of scores, and the estimate is attention.
 
 The term of q is the same for all keys and leaves the weights alone. So if all keys have
 one norm, these are the weights of the dot product at the temperature h^2.
+
+L S D multiplications and L S numbers of memory. It shows where attention comes from,
+and serves wherever near is meant by distance and not by angle. Nadaraya 1964; Watson
+1964; Zhang et al., Dive into Deep Learning, 11.2.
 """
 
 import numpy as np

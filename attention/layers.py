@@ -6,10 +6,16 @@ queries (B, L, Dq), keys (B, S, Dk), values (B, S, Ev), valid_lens (B,) or (B, L
 ->  context (B, L, Ev); any leading axes will do. ``layer.attention_weights`` is then
 the (B, L, S) Tensor of weights, before dropout and apart from the graph.
 
-The parameters are stored as the equations have them.
+    c_i = sum_j p_ij v_j,    p_i = softmax over j of score(q_i, k_j)
+
+The parameters are stored as the equations have them. The cost is that of the score
+(scores.py), L S Ev for the average, and the memory of the weights, L S.
 
 A decoder asks the same keys at every step, one query at a time. What the score makes of
 the keys alone is then computed once, by ``keys = layer.precompute(keys)``.
+
+Bahdanau et al. 2015 (additive); Luong et al. 2015 (general, dot, concat); Vaswani et
+al. 2017 (scaled dot products).
 """
 
 import math

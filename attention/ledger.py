@@ -101,6 +101,9 @@ def ledger(
     for name, value in (sizes | dict(tile=tile, threads=threads)).items():
         whole("ledger", name, value, least=1)
     _check(variant, E, Dk, H, Hk, projected)
+    note = ", or -1 for all keys on that side"
+    _check_numbers("window", window, -1, ("left", "right"), note)
+    _check_numbers("blocks", blocks, 0, ("block", "window", "n_random", "n_global"))
     N, w = B * H, np.dtype(dtype).itemsize
     how = projected or PROJECTED.get(variant, (None,))[0]
     parameters, projecting, projected_numbers = _projections(variant, how, N=N, **sizes)
@@ -122,14 +125,14 @@ def ledger(
         return Cost(0, 0, scoring, averaging, 0, held)
     width = {"general": Dk if how == "queries" else E, "additive": A, "concat": A}
     scoring = pairs * width.get(variant, E)
+    at_scores = matrix + projected_numbers  # what was projected is needed no longer
     if variant in ("scaled", "dense", "multi-head"):
         scoring += N * L * E  # the queries are scaled, not the scores
-        projected_numbers += N * L * E
-    at_scores = matrix + projected_numbers  # what was projected is needed no longer
+        at_scores += N * L * E
     if variant in ("additive", "concat") and not fused:
         at_scores += matrix * A
     at_weights = 2 * matrix + out  # scores and weights
-    if variant == "multi-head":
+    if variant == "multi-head":  # it has them still
         at_weights += projected_numbers
     numbers = max(at_scores, at_weights)
     return Cost(parameters, projecting, scoring, pairs * Ev, w * matrix, w * numbers)
@@ -220,7 +223,7 @@ def _projections(variant, how, *, N, L, S, B, H, E, Dk, Ev, A, Hk):
         D = H * E
         parameters = D * D + Hk * (E + Ev) * D + H * Ev * D
         multiplications = B * (L * D * D + S * D * Hk * (E + Ev) + L * H * Ev * D)
-        numbers = B * (L * D + S * Hk * (E + Ev) + L * D)
+        numbers = B * (L * D + S * Hk * (E + Ev))
         return parameters, multiplications, numbers
     return 0, 0, 0
 
@@ -242,4 +245,14 @@ def _check(variant, E, Dk, H, Hk, projected):
         choices = ", ".join(map(repr, PROJECTED.get(variant, ()))) or "None"
         raise ValueError(
             f"ledger: projected is {projected!r}; expected {choices} for {variant!r}."
+        )
+
+
+def _check_numbers(name, value, least, letters, note=""):
+    """ValueError unless ``value`` is a whole number for each of the letters."""
+    fits = isinstance(value, (tuple, list)) and len(value) == len(letters)
+    if not fits or not all(isinstance(n, int) and n >= least for n in value):
+        raise ValueError(
+            f"ledger: {name} is {value!r}; expected ({', '.join(letters)}), whole "
+            f"numbers{note}."
         )

@@ -21,7 +21,7 @@ import numpy as np
 from minigrad import Tensor, exp, expand, matmul, swapaxes, where
 
 from .linear_scan import linear_scan
-from .masks.checks import between, wholes
+from .masks.checks import between, tensor, wholes
 
 NAME = "linear_attention"
 
@@ -31,7 +31,7 @@ def elu_plus_one(x):
 
     Written with e^x itself: as elu(x) + 1, the digits of a small e^x would be lost.
     """
-    x = _tensor(x)
+    x = tensor("elu_plus_one", "x", x)
     above = x.data > 0
     return where(above, x + 1.0, exp(where(above, 0.0, x)))
 
@@ -175,13 +175,9 @@ class LinearAttentionState:
         return f"LinearAttentionState({shape}, length={self.length})"
 
 
-def _tensor(x):
-    return x if isinstance(x, Tensor) else Tensor(x)
-
-
 def _floats(name, **named):
     """The arguments as Tensors, of one floating-point dtype."""
-    found = {key: _tensor(x) for key, x in named.items()}
+    found = {key: tensor(name, key, x) for key, x in named.items()}
     for key, x in found.items():
         if x.dtype.kind != "f":
             raise TypeError(

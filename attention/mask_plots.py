@@ -6,6 +6,7 @@ import numpy as np
 
 from .block_mask import BlockMask
 from .figures import new_figure, save
+from .masks import Mask
 from .masks.checks import whole
 from .masks.tiling import EMPTY
 
@@ -30,7 +31,7 @@ def show_masks(
              q_idx, kv_idx), or a BlockMask. Of the last the tiles show as well: grey
              are the pairs that a kernel computes for nothing, since they are forbidden
              but in a tile that it keeps
-    titles   one for each; None writes the masks out
+    titles   one for each; None writes the masks out, and the names of functions
     title    that of the figure
 
     Global, local-m and local-p attention, for 16 queries, 20 keys and centres p (16,):
@@ -38,15 +39,20 @@ def show_masks(
         show_masks([everything, local(lambda i: i * 20 // 16, 3), local(p, 3)], 16, 20)
 
     Returns the Figure; saves it to ``path``.
-    Raises ValueError when there is nothing to draw, when a mask does not fit L and S or
-    is not the same for all examples and heads, or when the titles do not fit the masks.
+    Raises TypeError for a mask that is not in a list; ValueError when there is nothing
+    to draw, when a mask does not fit L and S or is not the same for all examples and
+    heads, or when the titles do not fit the masks.
     """
+    if isinstance(masks, BlockMask) or callable(masks):
+        raise TypeError(
+            "show_masks: masks is one mask; expected a list of masks, such as [mask]."
+        )
     masks = list(masks)
     if not masks:
         raise ValueError("show_masks: masks is empty; expected at least one mask.")
     L, S = whole("show_masks", "L", L, least=1), whole("show_masks", "S", S, least=1)
     if titles is None:
-        titles = [str(m.mask if isinstance(m, BlockMask) else m) for m in masks]
+        titles = [_title(mask) for mask in masks]
     if len(titles) != len(masks):
         raise ValueError(
             f"show_masks: titles has {len(titles)} entries; expected {len(masks)}, one "
@@ -76,6 +82,16 @@ def show_masks(
     figure.suptitle(textwrap.fill(title, int(size[0] / 0.11)))
     _legend(figure, panels[0, 0], pictures)
     return save(figure, path)
+
+
+def _title(mask):
+    """The mask written out; of a plain function its name."""
+    mask = mask.mask if isinstance(mask, BlockMask) else mask
+    function = getattr(mask, "function", mask)
+    if isinstance(mask, Mask) and function is mask:
+        return str(mask)
+    name = getattr(function, "__name__", type(function).__name__)
+    return "a function" if name == "<lambda>" else name
 
 
 def _shades(mask, L, S):

@@ -7,7 +7,7 @@ from minigrad import Tensor, unsqueeze
 from . import masks
 from .block_mask import BlockMask
 from .kv_cache import FixedKVCache, KVCache
-from .masks.checks import plain, wholes
+from .masks.checks import plain, tensor, wholes
 
 NAME = "MultiHeadAttention"
 
@@ -24,7 +24,7 @@ def sources(layer, query, key, value, cache):
         )
     itself = key is None or key is query
     _check_cache(cache, itself)
-    query = query if isinstance(query, Tensor) else Tensor(query)
+    query = tensor(NAME, "query", query)
     named = {"query": (query, layer.embed_dim)}
     if isinstance(key, FixedKVCache):
         (query,), alone = rows(named)
@@ -43,11 +43,24 @@ def sources(layer, query, key, value, cache):
     return query, query if itself else key, value, itself, alone
 
 
+def checked_scale(scale):
+    """``scale``, if it is a finite number or None; the door says what dtypes hold."""
+    if scale is None:
+        return None
+    number = isinstance(scale, (int, float, np.number)) and not isinstance(scale, bool)
+    if not number or not np.isfinite(scale):
+        raise (ValueError if number else TypeError)(
+            f"{NAME}: scale is {scale!r}; expected a finite number, or None for "
+            "1 / sqrt(E). To learn a scale, multiply the query by it."
+        )
+    return scale
+
+
 def rows(named):
     """[(B, n, width) Tensors] of {name: (x, width)}, and whether the axis B is new."""
     tensors = {}
     for name, (x, width) in named.items():
-        x = tensors[name] = x if isinstance(x, Tensor) else Tensor(x)
+        x = tensors[name] = tensor(NAME, name, x)
         if x.dtype.kind != "f":
             raise TypeError(
                 f"{NAME}: {name} is {x.dtype}; expected floating-point numbers. Write "

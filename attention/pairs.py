@@ -15,6 +15,7 @@ from minigrad import Tensor, astype
 
 from . import masks
 from .block_mask import BlockMask
+from .masks.checks import tensor
 
 NAME = "scaled_dot_product_attention"
 
@@ -108,11 +109,18 @@ def _block_mask(block_mask, shape):
 
 def _attn_mask(attn_mask, shape):
     """A bool array, or floats as they came."""
-    if callable(attn_mask):
-        raise TypeError(
-            f"{NAME}: attn_mask is a function; expected an array. A function of "
-            "(b, h, q_idx, kv_idx) is mask_mod=."
-        )
+    other = None
+    if isinstance(attn_mask, BlockMask):
+        other = "a BlockMask; expected an array. Pass it as block_mask="
+    elif isinstance(attn_mask, masks.Mask):
+        other = f"the mask {attn_mask}; expected an array. Pass it as mask_mod="
+    elif callable(attn_mask):
+        other = "a function; expected an array. A function of (b, h, q_idx, kv_idx) is"
+        other += " mask_mod="
+    elif isinstance(attn_mask, str):
+        other = f"{attn_mask!r}; expected an array. A causal mask is is_causal=True"
+    if other is not None:
+        raise TypeError(f"{NAME}: attn_mask is {other}.")
     values = attn_mask._data if isinstance(attn_mask, Tensor) else np.asarray(attn_mask)
     if values.dtype.kind not in "bf":
         raise TypeError(
@@ -125,7 +133,13 @@ def _attn_mask(attn_mask, shape):
 
 
 def _bias(bias, shape):
-    bias = bias if isinstance(bias, Tensor) else Tensor(bias)
+    if callable(bias):  # no Tensor is, though Modules are
+        *_, L, S = shape
+        raise TypeError(
+            f"{NAME}: bias is a {type(bias).__name__}; expected numbers. Call it: "
+            f"bias({L}, {S}) for {L} queries and {S} keys, or bias.by_offset({L}, {S})."
+        )
+    bias = tensor(NAME, "bias", bias)
     if bias.dtype.kind != "f":
         raise TypeError(
             f"{NAME}: bias is {bias.dtype}; expected floating-point numbers, which are "

@@ -4,6 +4,14 @@
 
 Leading axes are broadcast. All functions take Tensors or arrays, and are differentiable
 in every argument. Costs are in multiplications, for one example.
+
+    dot, scaled_dot    q . k, q . k / sqrt(D)             L S D
+    general            q^T W_a k                          L Dq Dk + L S Dk
+    additive, concat   w_v . tanh(W_q q + W_k k)          (L Dq + S Dk) A + L S A, tanh
+
+A score is what tells one kind of attention from another: products are fast, and a
+learned one fits queries and keys of two widths. Bahdanau et al. 2015, appendix A.1.2
+(additive); Luong et al. 2015, equation 8 (dot, general, concat); Vaswani et al. 2017.
 """
 
 import math
@@ -13,6 +21,7 @@ import numpy as np
 from minigrad import Tensor, differentiable, linear, matmul, swapaxes
 
 from .kernels import additive as kernels
+from .masks.checks import tensor
 
 
 def dot(queries, keys):
@@ -134,6 +143,11 @@ def additive_core(q, k, w_v):
             "two, the axes must be alike, or 1, or missing."
         ) from None
     dtype = np.result_type(q, k, w_v)
+    if dtype.kind != "f":
+        raise TypeError(
+            f"additive_core: q, k and w_v make {dtype}; expected floating-point "
+            "numbers. Write 1.0 for 1, or use .astype(np.float32)."
+        )
     Q, K = (_batch(x, leading).astype(dtype, copy=False) for x in (q, k))  # (B, ·, A)
     w = w_v.astype(dtype, copy=False)
     rows = kernels.prepared(Q, K, w)
@@ -159,8 +173,7 @@ def _unbatched(x, leading):
 
 def _rows(name, queries, keys):
     """Both as Tensors of rows, with leading axes that fit."""
-    queries = queries if isinstance(queries, Tensor) else Tensor(queries)
-    keys = keys if isinstance(keys, Tensor) else Tensor(keys)
+    queries, keys = tensor(name, "queries", queries), tensor(name, "keys", keys)
     if queries.ndim < 2 or keys.ndim < 2:
         raise ValueError(
             f"{name}: queries have shape {queries.shape} and keys {keys.shape}; "

@@ -3,6 +3,15 @@
 Behind it are two paths that give the same numbers: dense.py has the whole matrix of
 scores, flash.py computes it a tile at a time and keeps none of it. Both stand under the
 arguments of torch, in torch's order and layout.
+
+    o_i = sum_j p_ij v_j,    p_i = softmax over j of q_i . k_j / sqrt(E)
+
+It takes L S (E + Ev) multiplications a head either way, and the memory of L S numbers
+or of L + S. Masks, biases, dropout and shared key heads are said here alone, so that
+every layer above asks for them in one place.
+
+Vaswani et al. 2017, equation 1; tiles: Dao 2023; score_mod and mask_mod: Dong et al.
+2024.
 """
 
 import numpy as np
@@ -13,9 +22,11 @@ from .arguments import NAME, checked
 from .block_mask import BlockMask
 from .dense import attention_average, attention_scores
 from .flash import flash_attention
+from .masks.checks import called
 from .planning import plan
 from .positions import toeplitz
 
+SCORE_MOD = "(score, b, h, q_idx, kv_idx)"
 TILED_FROM = 64  # queries, a row of tiles: for fewer, the whole matrix is quicker
 
 
@@ -166,7 +177,16 @@ def _modified(a, s, allowed):
         s = where(allowed, s, 0.0)
     b, h = np.arange(B).reshape(-1, 1, 1, 1), np.arange(H).reshape(-1, 1, 1)
     q_idx, kv_idx = np.arange(L)[:, None], np.arange(S)
-    found = a.score_mod(s.reshape(B, H, L, S), b, h, q_idx, kv_idx)
+    name, scores = f"{NAME}: score_mod", s.reshape(B, H, L, S)
+    try:
+        found = called(name, SCORE_MOD, a.score_mod, scores, b, h, q_idx, kv_idx)
+    except ValueError as error:
+        if "truth value" not in str(error):
+            raise
+        raise ValueError(
+            f"{name} asks whether an array is true. It is called once, on arrays: "
+            "write &, |, ~ for `and`, `or`, `not`, and minigrad's where for `if`."
+        ) from error
     if not isinstance(found, Tensor) or found.shape != (B, H, L, S):
         what = f"a {type(found).__name__}"
         if isinstance(found, Tensor):

@@ -5,6 +5,11 @@
 A query with no allowed key has the weights 0, and its scores the gradient 0. The usual
 way, a score of -1e6 for what is masked, gives such a query the weight 1/S on every key,
 padding included, and it fails where real scores are as low as that.
+
+An exp for each allowed pair, in L S numbers of memory, forward and backward. All
+variants that have a matrix of weights get it here.
+
+Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 """
 
 import numpy as np

@@ -1,11 +1,17 @@
 """The ledger against plain loops that count, the engine's own plans, and memory."""
 
+import os
+import subprocess
+import sys
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import attention
 import attention.multihead
 from attention import kernels, ledger_table, masks
+from attention.block_mask import BlockMask
 from attention.ledger import LEARNED, PROJECTED, VARIANTS, ledger, pairs_within
 from attention.sdpa import dense_attention
 from attention.tally import count
@@ -126,17 +132,21 @@ def test_the_loops_that_count_compute_what_the_package_computes():
         "concat",
         "linear",
         "tiled",
+        "multi-head",
     ):
-        q, k, v, parameters = drawn(variant, (5, 7, 4, 3, 6))
-        options = (
-            {"tiles": ledger_table.tiles_of(5, 7, 3)} if variant == "tiled" else {}
-        )
+        options = {
+            "tiled": {"tiles": ledger_table.tiles_of(5, 7, 3)},
+            "multi-head": {"heads": 1},
+        }.get(variant, {})
+        Ev = 4 if variant == "multi-head" else 3  # the layer's is E
+        q, k, v, parameters = drawn(variant, (5, 7, 4, Ev, 6))
         o, _ = count(variant, q, k, v, parameters, **options)
         with kernels.backend("numpy"):  # that the kernels are the same, others test
             found = ledger_table.call_of(variant, 7, q, k, v, parameters)()
         found = found[0] if isinstance(found, tuple) else found
         # eps = 1e-6 stands in the denominator of linear attention
-        rtol = 1e-5 if variant == "linear" else 1e-11
+        # and the layer holds its parameters as float32
+        rtol = 1e-5 if variant in ("linear", "multi-head") else 1e-11
         np.testing.assert_allclose(o, found.data, rtol=rtol, atol=1e-12)
     q, k, v, parameters = drawn("concat", (5, 7, 4, 3, 6))
     both = [
@@ -190,7 +200,10 @@ def test_exercise_6_4_in_bytes():
     assert ledger("dense", L=32_768, H=32).score_bytes == 137_438_953_472
 
 
-@pytest.mark.parametrize("variant", ["dot", "scaled", "general", "additive", "dense"])
+MATRIX = ["dot", "scaled", "general", "additive", "concat", "dense", "multi-head"]
+
+
+@pytest.mark.parametrize("variant", MATRIX)
 def test_the_whole_matrix_takes_the_bytes_predicted(variant):
     pytest.importorskip("numba")
     with kernels.backend("numba"):
@@ -233,6 +246,9 @@ def test_parameters_are_those_of_the_layers():
     (dict(variant="general", projected="once"), "expected 'queries', 'keys', 'pairs'"),
     (dict(variant="bigbird", L=65), "expected L and S in whole blocks"),
     (dict(variant="dot", L=0), "L is 0; expected a whole number, 1 or more"),
+    (dict(variant="window", window=3), r"window is 3; expected \(left, right\), whole"),
+    (dict(variant="window", window=(3, -2)), r"window is \(3, -2\); expected"),
+    (dict(variant="bigbird", blocks=64), r"blocks is 64; expected \(block, window, n_"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_said(options, message):
     with pytest.raises(ValueError, match=message):
@@ -244,6 +260,11 @@ def test_the_tables_fit_a_terminal():
     assert max(map(len, text.splitlines())) <= 80
     for variant in VARIANTS:
         assert f"\n{variant} " in text
+    for line in text.split("\n\n")[1].splitlines()[2:]:
+        assert line.split()[-1] != "-", "everything is measured"
+    assert "6 queries x 8 keys: with E = 4, Ev = 3, A = 5; multi-head with 2" in text
+    assert "bigbird has blocks of 64 tokens, and 1,000 is no multiple" in text
+    assert "blocks beside all this: 244.1 MB for n = 1,000,000" in text
     assert "4.295 GB" in text and "137.4 GB" in text and "67.11 MB" in text
     assert ledger_table.size(999) == "999 B" and ledger_table.size(4e12) == "4 TB"
 
@@ -262,3 +283,34 @@ def test_the_command(capsys):
     with pytest.raises(SystemExit):
         parser.parse_args(["--width", "none"])
     assert "'none' should be a number from 1 up" in capsys.readouterr().err
+
+
+def test_bigbird_s_tiles_are_found_in_little_more_than_their_own_memory():
+    n, block = 2**15, ledger_table.BLOCKS[0]
+    tracemalloc.start()
+    try:
+        BlockMask.from_mask(masks.bigbird(*ledger_table.BLOCKS, seed=0), n, n)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert held < 4 * (n / block) ** 2  # a byte for each pair of blocks, and the tiles
+
+
+def test_a_reader_who_leaves_ends_the_program_without_a_traceback():
+    command = [sys.executable, "-m", "attention", "ledger", "--tokens", "64"]
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    for unbuffered in ({}, {"PYTHONUNBUFFERED": "1"}):
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            found = subprocess.run(
+                command,
+                stdout=writing,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment | unbuffered,
+            )
+        finally:
+            os.close(writing)
+        assert found.returncode == 1
+        assert "Traceback" not in found.stderr and "Broken" not in found.stderr

@@ -132,3 +132,13 @@ def test_the_messages(masks, options, message):
     with pytest.raises(ValueError) as raised:
         show_masks(masks, 4, 5, **options)
     assert str(raised.value) == message
+
+
+def test_functions_have_their_names_for_titles():
+    def first_keys(b, h, i, j):
+        return j < 3
+
+    given = [first_keys, lambda b, h, i, j: i >= j, causal]
+    given.append(BlockMask.from_mask(first_keys, 5, 5))
+    titles = [panel.get_title() for panel in show_masks(given, 5, 5).axes]
+    assert titles == ["first_keys", "a function", "causal", "first_keys"]

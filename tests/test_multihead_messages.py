@@ -277,8 +277,8 @@ ELSEWHERE = {  # said by those whose business it is
     "rope of an odd width": (
         called(rotate=rope),
         ValueError,
-        "rope: rot_dim is 3; expected an even number from 0 to 3, the width, as "
-        "entries are turned in pairs.",
+        "rope: the width E is 3; expected an even number, as entries are turned in "
+        "pairs. rot_dim=2 leaves the last one as it is.",
     ),
 }
 

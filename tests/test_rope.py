@@ -319,7 +319,7 @@ REFUSED = {
     "rope-leading": (ValueError, lambda: rope(x, np.zeros((2, 2, 5))), "(2, 2, 5)"),
     "rope-bool": (TypeError, lambda: rope(x, [True] * 5), "positions are bool"),
     "rope-nan": (ValueError, lambda: rope(x, [0, 1, np.nan, 3, 4]), "no position nan"),
-    "rope-odd": (ValueError, lambda: rope(np.ones((5, 7)), p[:5]), "rot_dim is 7"),
+    "rope-odd": (ValueError, lambda: rope(np.ones((5, 7)), p[:5]), "E is 7", "even"),
     "rope-wide": (ValueError, lambda: rope(x, p[:5], rot_dim=6), "is 6", "0 to 4"),
     "rope-negative": (ValueError, lambda: rope(x, p[:5], rot_dim=-2), "rot_dim is -2"),
     "rope-half": (ValueError, lambda: rope(x, p[:5], rot_dim=2.0), "rot_dim is 2.0"),

@@ -97,8 +97,7 @@ PAIRS = [
     (
         TypeError,
         {"attn_mask": masks.causal},
-        "attn_mask is a function; expected an array. A function of (b, h, q_idx, "
-        "kv_idx) is mask_mod=.",
+        "attn_mask is the mask causal; expected an array. Pass it as mask_mod=.",
     ),
     (
         ValueError,

@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from ..ledger_table import size
+from .sweep import crossing
 
 
 def matmul_peak(n=1024, rounds=8):
@@ -53,6 +54,9 @@ def table(bench):
     for name, record in bench.get("sweep", {}).items():
         if "missing" in record:
             lines += ["", *_wrapped(f"sweep: no {name}: {record['missing']}")]
+    crossed = crossing(bench.get("sweep", {}))
+    if crossed:
+        lines += ["", *_wrapped(f"sweep: {crossed}")]
     return "\n".join([*lines, "", *verdict(bench)])
 
 

@@ -8,11 +8,13 @@ from minigrad import Tensor, no_grad
 
 from .. import kernels
 from ..ledger import ledger
-from ..ledger_table import call_of, inputs, options_of
+from ..ledger_table import BLOCKS, call_of, inputs, options_of
 from .timing import as_arrays, peak_memory, rotated, timed
 
 VARIANTS = ("dense", "tiled", "window", "bigbird", "linear", "additive")
-LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16_384)
+LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
+SHORT, REPEATS = 256, 16  # below n = SHORT a call is too short to be timed alone
+FASTER = "linear is faster than dense softmax"
 WIDTH = 64
 MOST = 1.2e9  # bytes that a variant may be predicted to take
 
@@ -21,7 +23,8 @@ def sweep(quick, say=lambda text: None, lengths=LENGTHS, seconds=None, rounds=No
     """{variant: {"n", "seconds", "least", "bytes"} or {"missing": why}}: lists.
 
     A variant stops where the next n would take it more than ``seconds`` a call, or more
-    memory than there may be. All that are left at an n are timed in turn.
+    memory than there may be; bigbird begins at the first n of whole blocks. All that
+    are left at an n are timed in turn; short calls are several, and told as one.
     """
     rounds = rounds or (3 if quick else 5)
     seconds = seconds or (0.5 if quick else 3.0)
@@ -32,6 +35,8 @@ def sweep(quick, say=lambda text: None, lengths=LENGTHS, seconds=None, rounds=No
         calls = {}
         for name in VARIANTS:
             record = found[name]
+            if name == "bigbird" and n % BLOCKS[0]:
+                continue
             if "missing" in record or not _goes_on(name, n, record, seconds):
                 continue
             say(f"{name}, n={n}, first call")
@@ -42,16 +47,52 @@ def sweep(quick, say=lambda text: None, lengths=LENGTHS, seconds=None, rounds=No
                 found[name] = {"missing": f"{type(problem).__name__}: {problem}"}
                 calls.pop(name, None)
         times = {name: [] for name in calls}
+        repeats = REPEATS if n < SHORT else 1
         for turn in range(rounds):
             for name in rotated(calls, turn):
                 say(f"{name}, n={n}")
-                times[name].append(timed(calls[name]))
+                run = _repeated(calls[name], repeats)
+                times[name].append(timed(run) / repeats)
         for name, call in calls.items():
             found[name]["n"].append(n)
             found[name]["seconds"].append(statistics.median(times[name]))
             found[name]["least"].append(min(times[name]))
             found[name]["bytes"].append(peak_memory(call, traced=True))
     return found
+
+
+def crossing(found):
+    """From which n on linear attention takes less time than dense softmax, or None.
+
+    Between two n that were measured the logarithm of the ratio is taken to be straight
+    in the logarithm of n. None if the two were not measured at the same n.
+    """
+    linear, dense = (
+        dict(zip(record.get("n", ()), record.get("seconds", ())))
+        for record in (found.get("linear", {}), found.get("dense", {}))
+    )
+    lengths = sorted(linear.keys() & dense.keys())
+    if not lengths:
+        return None
+    gain = [np.log(dense[n] / linear[n]) for n in lengths]  # > 0: linear is faster
+    behind = [i for i, x in enumerate(gain) if x <= 0]
+    if not behind:
+        return f"{FASTER} from below n = {lengths[0]} on, the smallest measured."
+    i = behind[-1]
+    if i == len(lengths) - 1:
+        return f"linear is not yet faster than dense softmax at n = {lengths[i]}."
+    low, high = lengths[i : i + 2]
+    part = -gain[i] / (gain[i + 1] - gain[i])  # of the way from low to high
+    n = low * (high / low) ** part
+    return f"{FASTER} from n = {n:.0f} on, between {low} and {high} as measured."
+
+
+def _repeated(call, repeats):
+    def run():
+        for _ in range(repeats):
+            call()
+
+    return run
 
 
 def _goes_on(name, n, record, seconds):
@@ -98,7 +139,9 @@ def figure(found, path=None):
         panel.set_xlabel("n, queries and keys")
         panel.set_ylabel(label)
         ticks = sorted({n for record in drawn.values() for n in record["n"]})
-        panel.set_xticks(ticks, map(str, ticks))
+        every = 1 + len(ticks) // 9  # else their labels run into one another
+        labels = [str(n) if i % every == 0 else "" for i, n in enumerate(ticks)]
+        panel.set_xticks(ticks, labels)
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
         _guides(panel, drawn)

@@ -52,6 +52,8 @@ def run(args):
     status = Status(len(set(names)))
     try:
         return _run(args, [name for name in known if name in names], status)
+    except BrokenPipeError:
+        raise  # attention/__main__.py ends the program
     except OSError as problem:
         status.close()
         print(f"bench: {problem}", file=sys.stderr)

@@ -11,7 +11,9 @@ import operator
 import numpy as np
 
 from . import ranges, tiling
-from .checks import whole
+from .checks import called, whole
+
+INDICES = "(b, h, q_idx, kv_idx)"
 
 
 class Mask:
@@ -140,8 +142,9 @@ class mask_mod(Mask):
     comparisons, arithmetic, indexing and & | ~, and not of `and`, `or`, `not`, `if`. It
     must go on giving the same answers: a BlockMask asks again for partial tiles.
 
-    When called, it raises TypeError if the function gives anything but bool, and
-    ValueError if it asks for the truth of an array, or gives a shape that does not fit.
+    When called, it raises TypeError if the function takes other arguments or gives
+    anything but bool, and ValueError if it asks for the truth of an array, or gives a
+    shape that does not fit.
     """
 
     def __init__(self, function):
@@ -154,7 +157,9 @@ class mask_mod(Mask):
 
     def allowed(self, b, h, q, kv):
         try:
-            answer = np.asarray(self.function(b, h, q, kv))
+            name = f"{self}: the function"
+            answer = called(name, INDICES, self.function, b, h, q, kv)
+            answer = np.asarray(answer)
         except ValueError as error:
             if "truth value" not in str(error):
                 raise

@@ -1,4 +1,13 @@
-"""BigBird: a window, global blocks and random blocks, O(n) pairs in all."""
+"""BigBird: a window, global blocks and random blocks, O(n) pairs in all.
+
+    block i attends to the blocks j with |i - j| <= window // 2, j or i global, j drawn
+
+Of n tokens each attends to (window + n_random + n_global) blocks, so the cost grows
+with n and not with n^2; by way of the global blocks any token reaches any other in two
+layers. To draw them takes a byte for each pair of blocks, (n / block)^2.
+
+Zaheer et al. 2020, section 2.
+"""
 
 import copy
 
@@ -59,11 +68,12 @@ class bigbird(Mask):
         return self._blocks
 
     def _drawn(self, rows, columns):
-        i, j = np.arange(rows)[:, None], np.arange(columns)
-        blocks = np.abs(i - j) <= self.window // 2
-        blocks |= self._is_global(i, rows) | self._is_global(j, columns)
-        rng = np.random.default_rng(self.seed)
-        for row in blocks:
+        blocks = np.zeros((rows, columns), bool)  # and never a number for each of them
+        blocks[self._is_global(np.arange(rows), rows)] = True
+        blocks[:, self._is_global(np.arange(columns), columns)] = True
+        rng, reach = np.random.default_rng(self.seed), self.window // 2
+        for i, row in enumerate(blocks):
+            row[max(i - reach, 0) : i + reach + 1] = True
             left = np.flatnonzero(~row)
             row[rng.permutation(left)[: self.n_random]] = True
         return blocks

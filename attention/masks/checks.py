@@ -1,4 +1,6 @@
-"""What masks ask of their arguments."""
+"""What masks, and functions like them, ask of their arguments."""
+
+import inspect
 
 import numpy as np
 
@@ -45,6 +47,49 @@ def between(name, argument, x, least, most, what):
             f"{name}: {argument} holds {wrong}; expected numbers from {least} to "
             f"{most}, {what}."
         )
+
+
+def flag(name, argument, value):
+    """``value`` as a bool, if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: {argument} is {value!r}; expected True or False.")
+    return bool(value)
+
+
+def tensor(name, argument, x):
+    """``x`` as a Tensor; the TypeError for what holds no numbers names the argument."""
+    if isinstance(x, Tensor):
+        return x
+    try:
+        return Tensor(x)
+    except TypeError:
+        kind = type(x).__name__
+        what = "None" if x is None else f"of type {kind} and holds no numbers"
+        raise TypeError(
+            f"{name}: {argument} is {what}; expected an array or a Tensor of "
+            "floating-point numbers."
+        ) from None
+
+
+def called(name, expected, function, *arguments):
+    """function(*arguments); where it takes others, a TypeError that says which.
+
+    name       what the sentence begins with: who calls, and what for
+    expected   the arguments in words
+    """
+    try:
+        return function(*arguments)
+    except TypeError as error:
+        try:
+            signature = inspect.signature(function)
+            signature.bind(*arguments)
+        except ValueError:  # some builtins do not tell
+            raise error from None
+        except TypeError:
+            raise TypeError(
+                f"{name} takes {signature}; expected a function of {expected}."
+            ) from error
+        raise
 
 
 def plain(x):

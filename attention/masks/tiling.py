@@ -82,15 +82,17 @@ class Tiling:
         """The kinds where pair (i, j) is allowed if blocks[i // size, j // size] is.
 
         A tile meets a rectangle of blocks, and the sum over a rectangle is a difference
-        of the sums from the first block to its corners.
+        of the sums from the first column on. One row of tiles at a time: a number for
+        every pair of blocks would be eight times the blocks themselves.
         """
-        sums = np.zeros((blocks.shape[0] + 1, blocks.shape[1] + 1), np.int64)
-        sums[1:, 1:] = blocks.cumsum(0).cumsum(1)
         top, bottom = _met(self._rows, self.Tq, self.L, size)
         left, right = _met(self._columns, self.Tk, self.S, size)
-        strips = sums[bottom] - sums[top]
-        count = strips[:, right] - strips[:, left]
-        return kinds(count > 0, count == (bottom - top)[:, None] * (right - left))
+        found = np.empty((self.nq, self.nk), np.uint8)
+        for row, first, last in zip(found, top, bottom):
+            sums = np.append(0, blocks[first:last].sum(0).cumsum())
+            count = sums[right] - sums[left]
+            row[:] = kinds(count > 0, count == (last - first) * (right - left))
+        return found
 
     def of_array(self, allowed):
         """The kinds of a bool array (B | 1, H | 1, L, S)."""

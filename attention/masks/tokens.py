@@ -1,4 +1,15 @@
-"""Masks by what the tokens are: padding, prefixes, documents, global tokens."""
+"""Masks by what the tokens are: padding, prefixes, documents, global tokens.
+
+    padding j < len_b;   prefix_lm j < prefix_b or j <= i;   document d_i = d_j;
+    global_tokens i or j among a few
+
+They say which keys are words at all, which are known in advance, which belong together
+and which serve everybody. Each takes O(L + S) numbers, never an array (L, S), and tiles
+that it leaves empty cost nothing; g global tokens add at most g (L + S) pairs.
+
+Raffel et al. 2020, section 3.2.1 (prefixes); Krell et al. 2021 (documents); Beltagy et
+al. 2020, section 3.1 (global tokens).
+"""
 
 import numpy as np
 

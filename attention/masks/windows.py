@@ -1,9 +1,17 @@
 """Masks by distance: causal, sliding windows, dilated windows, windows anywhere.
 
+    -left <= j - (i + offset) <= right
+
 Query i stands at the position i + offset among the keys. With the offset 0, which is
 also "upper_left", query 0 stands at key 0. With "lower_right", which is S - L, the last
 query stands at the last key: that is meant where the queries are the last L positions
 of a sequence, and the keys of those before are in a cache.
+
+A window of w keys leaves L w of the L S pairs: time and memory that grow with n, not
+with n^2, for text where near tokens matter most. Dilation reaches farther for the same
+price; ``local`` puts the window anywhere, for source and target in other orders.
+
+Beltagy et al. 2020, section 3.1; Luong et al. 2015, section 3.2 (``local``).
 """
 
 import copy
@@ -11,7 +19,7 @@ import copy
 import numpy as np
 
 from .algebra import Mask
-from .checks import UNSIZED, plain, whole
+from .checks import UNSIZED, called, plain, whole
 from .ranges import normalised
 from .tiling import both
 
@@ -202,7 +210,8 @@ class local(Mask):
     def _ends(self, b, q):
         """The first key of the window, and the one past the last."""
         if callable(self.centre):
-            centre = plain(self.centre(q))
+            name = f"{self}: the function centre"
+            centre = plain(called(name, "one array, q_idx", self.centre, q))
         else:
             centre = self.centre[q] if self.centre.ndim == 1 else self.centre[b, q]
         if centre.dtype.kind not in "iuf":

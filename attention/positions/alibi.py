@@ -26,7 +26,8 @@ def alibi_slopes(num_heads, dtype=np.float32):
     Raises ValueError unless there is at least one head, TypeError for a dtype that has
     no fractions.
     """
-    if not isinstance(num_heads, (int, np.integer)) or num_heads < 1:
+    whole = isinstance(num_heads, (int, np.integer)) and not isinstance(num_heads, bool)
+    if not whole or num_heads < 1:
         raise ValueError(
             f"alibi_slopes: num_heads is {num_heads!r}; expected an integer of 1 or "
             "more."

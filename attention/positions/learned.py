@@ -40,7 +40,12 @@ class LearnedPositions(nn.Module):
                 f"{self!r}: positions are {positions.dtype}; expected integers, as "
                 "there is no row between two rows."
             )
-        outside = positions[(positions < 0) | (positions >= self.n_max)]
+        if (positions < 0).any():
+            raise IndexError(
+                f"{self!r}: there is no row for position {positions.min()}; positions "
+                f"count from 0, the first row, to {self.n_max - 1}."
+            )
+        outside = positions[positions >= self.n_max]
         if outside.size:
             raise IndexError(
                 f"{self!r}: there is no row for position {outside.max()}; the table "

@@ -126,6 +126,11 @@ def _check(x, positions, base, interleaved, scaling):
 
 
 def _checked_width(name, E, rot_dim):
+    if rot_dim is None and isinstance(E, (int, np.integer)) and E % 2:
+        raise ValueError(
+            f"{name}: the width E is {E}; expected an even number, as entries are "
+            f"turned in pairs. rot_dim={E - 1} leaves the last one as it is."
+        )
     R = E if rot_dim is None else rot_dim
     if not isinstance(R, (int, np.integer)) or R % 2 or not 0 <= R <= E:
         raise ValueError(

@@ -80,6 +80,8 @@ def check_numbers(name, positions):
 
 
 def check_base(name, base):
+    if isinstance(base, bool) or not isinstance(base, (int, float, np.number)):
+        raise TypeError(f"{name}: base is {base!r}; expected a number above 1.")
     if not base > 1:
         raise ValueError(
             f"{name}: base is {base}; expected a number above 1, as the frequencies "
