@@ -74,12 +74,10 @@ class no_grad(contextlib.ContextDecorator):
 
     def __new__(cls, function=None):
         self = super().__new__(cls)
+        self._before = []  # a stack: one object may be entered within itself
         if function is not None and not callable(function):
             raise TypeError(f"no_grad takes a function or nothing, not {function!r}.")
         return self if function is None else self(function)
-
-    def __init__(self):
-        self._before = []  # a stack: one object may be entered within itself
 
     def __enter__(self):
         self._before.append(recording.on)
