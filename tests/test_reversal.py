@@ -272,6 +272,10 @@ def test_resume_with_other_options_is_refused(tmp_path, capsys):
     quick("--kinds", "dot", "--out", tmp_path)
     said = refused(["--resume", tmp_path, "--steps", "9", "--hidden", "8"], capsys)
     assert "--steps was 1" in said and "--hidden" not in said
+    said = refused(["--resume", tmp_path, "--kinds", "dot,scaled"], capsys)
+    assert "--kinds was dot." in said
+    said = refused(["--resume", tmp_path, "--out", tmp_path / "other"], capsys)
+    assert f"leave out --out {tmp_path / 'other'}" in said
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off", b"no zip at all"])

@@ -5,6 +5,7 @@ run can tell what was asked for now from what is only the default.
 """
 
 import argparse
+import pathlib
 
 from minigrad import checkpoint
 
@@ -37,6 +38,24 @@ def given(args, config):
     return {name: value for name, value in vars(args).items() if name in names}
 
 
+def folder_of(args, default):
+    """Where a run is: --out, or what --resume names, or the default.
+
+    Raises ValueError when both are given, and differ.
+    """
+    named = [p for p in (args.out, args.resume) if p not in (None, True)]
+    if len(set(named)) > 1:
+        raise ValueError(
+            f"--resume {args.resume} goes on there; leave out --out {args.out}."
+        )
+    return named[0] if named else pathlib.Path(default)
+
+
+def shown(value):
+    """A value as it is written on the command line."""
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
 def load_state(path, config, options, command):
     """(config, state) of the checkpoint at ``path``; what is given now must agree.
 
@@ -53,7 +72,7 @@ def load_state(path, config, options, command):
     before = config(**state["config"])
     now = config(**{**state["config"], **options})
     differing = [
-        f"--{name.replace('_', '-')} was {getattr(before, name)}"
+        f"--{name.replace('_', '-')} was {shown(getattr(before, name))}"
         for name in options
         if getattr(before, name) != getattr(now, name)
     ]

@@ -20,7 +20,7 @@ from ..experiments.reversal import describe, versions
 from ..files import keep_earlier, make_folder, write_text
 from ..progress import Progress
 from . import side_by_side
-from .options import add_fields, given, load_state
+from .options import add_fields, folder_of, given, load_state
 
 FILES = ("results.json", "state.npz")  # beside those of ``Study.files``
 
@@ -78,10 +78,8 @@ class Study(abc.ABC):
 
     def run(self, args):
         """Run the command; return its exit code: 0 done, 1 failed, 2 usage, 130."""
-        out = args.out or pathlib.Path("runs") / self.name
-        if args.resume not in (None, True):
-            out = args.resume
         try:
+            out = folder_of(args, f"runs/{self.name}")
             config, data, state = self._begin(args, out)
         except (OSError, ValueError, TypeError) as problem:
             print(f"{self.name}: {problem}", file=sys.stderr)
@@ -104,6 +102,8 @@ class Study(abc.ABC):
         if args.resume is not None:
             path = out / "state.npz"
             config, state = load_state(path, self.config, options, self.name)
+            if not isinstance(state["runs"], dict):
+                raise ValueError(f"{path} is of an earlier version of this program.")
             data, checksum = self.load(config)
             if checksum != state["data"]:
                 raise ValueError(

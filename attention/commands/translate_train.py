@@ -29,6 +29,7 @@ from .options import (
     above_zero,
     add_fields,
     below_one,
+    folder_of,
     given,
     load_state,
     natural,
@@ -88,9 +89,7 @@ def add_train_arguments(parser):
 
 
 def train(args):
-    out = args.out or pathlib.Path("runs/translate")
-    if args.resume not in (None, True):
-        out = args.resume
+    out = folder_of(args, "runs/translate")
     if args.export is not None and args.export.suffix != ".safetensors":
         raise ValueError(f"--export is {args.export}; expected a name.safetensors.")
     options = given(args, experiment.Config)
