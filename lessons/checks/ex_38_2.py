@@ -50,6 +50,9 @@ def exactly(my, found, want, variants):
     """Fail unless two exact numbers are equal."""
     if found == want:
         return
+    if isinstance(found, float) and math.isclose(found, want, rel_tol=1e-9):
+        said = "yours is a float, where the exact fraction is expected  [float]"
+        my.holds(False, "float", f"expected {want}", f"found    {found}", said)
     named = [v for v in variants if v[2] != want and _near(found, v[2])]
     tag, what, _ = named[0] if named else ("unknown", "no known pattern", 0)
     said = f"yours equals {what}  [{tag}]" if named else f"{what}  [{tag}]"

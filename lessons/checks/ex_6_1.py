@@ -57,13 +57,19 @@ def if_and_only_if(my, rng):
             f"expected True: seven scores of {c:g} give weights of 1/7",
             "found False",
         )
-    step = np.zeros(7)
-    for gap, tag in ((1.0, "always"), (1e-9, "tolerance")):
-        step[3] = gap
+    for others, gap, tag in (
+        (1.0, 1.0, "always"),
+        (1.0, 1e-9, "tolerance"),
+        (1.0, 2.0**-50, "tolerance"),
+        (0.0, 1e-300, "tolerance"),  # so little that the weights are equal in float64
+    ):
+        e = np.full(7, others)
+        e[3] += gap
         my.holds(
-            not my.is_uniform(1 + step),
+            not my.is_uniform(e),
             tag,
-            f"expected False: one score is larger by {gap:g}",
+            f"expected False: one score is larger by {gap:.3g}, the others are "
+            f"{others:g}",
             "found True",
         )
 
@@ -79,11 +85,19 @@ def of_the_context(my, rng):
     my.gradients(context, [alpha, H], variants={"H": [unweighted]})
 
 
-@edges("scores of 1e4 and -1e4, and a single state")
+@edges("scores of 700 and 2000, equal and unequal, and a single state")
 def large_scores(my, rng):
+    e = np.array([705.0, 708.0, 712.0])  # exp of the last is inf
+    z = np.exp(e)
+    cut = softmax(np.clip(e, -700, 700))
+    wrong = [
+        ("overflow", "exp(e) / sum exp(e)", z / z.sum()),
+        ("clipped", "the softmax of the scores cut off at 700", cut),
+    ]
+    my.equal(my.weights(e), softmax(e), "T", wrong)
+    for e in ([0.0, 0.0, 2000.0], [0.0, -2000.0, -2000.0]):
+        e = np.array(e)
+        my.equal(my.weights(e), softmax(e), "T")
     for c in (1e4, -1e4):
-        e = np.full(7, c)
-        naive = ("overflow", "exp(e) / sum exp(e)", np.exp(e) / np.exp(e).sum())
-        plain = ("overflow", "exp(e), too large or too small", np.exp(e))
-        my.equal(my.weights(e), np.full(7, 1 / 7), "T", [naive, plain])
+        my.equal(my.weights(np.full(7, c)), np.full(7, 1 / 7), "T")
     my.equal(my.weights(np.array([3.0])), [1.0], "T")

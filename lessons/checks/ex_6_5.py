@@ -4,11 +4,16 @@ import math
 
 import numpy as np
 
+from lessons.classroom.failure import CheckFailed
 from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
 
 NAMES = "s", "H", "W_s", "W_h", "v"
 CHAIN = "alpha", "e", "pre", "v", "W_s", "W_h", "s", "H"  # from the loss backwards
 D_S, D_H, D_A = 3, 5, 11
+AXES = {
+    "s": ("d_s",), "H": ("S", "d_h"), "W_s": ("d_a", "d_s"), "W_h": ("d_a", "d_h"),
+    "v": ("d_a",), "alpha": "S", "e": "S", "pre": ("S", "d_a"),
+}  # fmt: skip
 
 
 def draw(rng, S=7):
@@ -138,25 +143,37 @@ def for_each(my, rng):
         f"expected a dictionary of {', '.join(CHAIN)}",
         f"found {', '.join(map(str, found)) if isinstance(found, dict) else listed}",
     )
-    for name, array in zip(NAMES, inputs):
-        my.shape(found[name], array.shape, (f"d_{name}",) * array.ndim)
-    for name, each in (("alpha", (7,)), ("e", (7,)), ("pre", (7, D_A))):
-        my.shape(found[name], each)
+    shapes = dict(zip(NAMES, map(np.shape, inputs)))
+    for name, each in (shapes | {"alpha": (7,), "e": (7,), "pre": (7, D_A)}).items():
+        shape_of(my, name, found[name], each)
 
 
-@numbers("§6.2.5, recomputed: three of the four scores that it prints are wrong")
+def shape_of(my, name, gradient, expected):
+    """Fail unless a gradient has this shape; the report says which gradient it is."""
+    try:
+        my.shape(gradient, expected, AXES[name])
+    except CheckFailed as failure:
+        where = f"of the gradient for {name}"
+        raise CheckFailed(failure.tag, *failure.lines, where) from None
+
+
+@numbers("§6.2.5, recomputed (of its four scores, the chapter prints three wrong)")
 def the_worked_example(my, rng):
-    """The book gives W_s s and W_h h_j; with identities for W they are s and h_j."""
+    """The book gives W_s s and W_h h_j; with identities for W they are s and h_j.
+
+    A fifth position is padding, which the mask hides.
+    """
     projected = [
         [0.4, 0.2, -0.3, 0.6], [-0.2, 0.5, 0.3, -0.1],
-        [0.7, -0.3, 0.4, 0.2], [0.1, 0.4, -0.2, 0.5],
+        [0.7, -0.3, 0.4, 0.2], [0.1, 0.4, -0.2, 0.5], [0.0, 0.0, 0.0, 0.0],
     ]  # fmt: skip
     s, v = np.array([0.3, -0.1, 0.5, 0.2]), np.array([0.3, 0.5, -0.2, 0.4])
     inputs = s, np.array(projected), np.eye(4), np.eye(4), v
-    every = np.ones(4, bool)
-    _, alpha = my.bahdanau_forward(*inputs, every)
-    wrong = [(t, w, np.round(a, 3)) for t, w, a in wrong_weights(*inputs, every)]
-    my.equal(np.round(alpha, 3), [0.297, 0.213, 0.197, 0.293], "S", wrong)
+    mask = np.arange(5) < 4
+    _, alpha = my.bahdanau_forward(*inputs, mask)
+    wrong = [(t, w, np.round(a, 3)) for t, w, a in wrong_weights(*inputs, mask)]
+    want = [0.297, 0.213, 0.197, 0.293, 0.0]
+    my.equal(np.round(alpha, 3), want, "S", wrong, mask=mask)
 
 
 @values("weights and context, against loops")
@@ -166,7 +183,7 @@ def against_loops(my, rng):
     for may in (np.ones(7, bool), mask):
         c, alpha = my.bahdanau_forward(*inputs, may)
         want = weights(*inputs, may)
-        my.equal(alpha, want, "S", wrong_weights(*inputs, may))
+        my.equal(alpha, want, "S", wrong_weights(*inputs, may), mask=may)
         unweighted = [
             ("ignores-weights", "the mean of the states", H.mean(0)),
             ("ignores-weights", "the sum of the states", H.sum(0)),
@@ -245,12 +262,12 @@ def link_by_link(my, rng):
 @edges("scores of 1e4, and a single state")
 def far_and_alone(my, rng):
     inputs, mask = draw(rng)
-    inputs[-1] = 1e4 * inputs[-1]
-    z = np.exp(np.where(mask, scores(arguments(*inputs[:4]), inputs[-1]), -np.inf))
+    z = np.exp(np.where(mask, at_the_limit(inputs, mask), -np.inf))
     naive = [("overflow", "exp(e) / sum exp(e), too large or too small", z / z.sum())]
-    my.equal(
-        my.bahdanau_forward(*inputs, mask)[1], weights(*inputs, mask), "S", naive
-    )  # fmt: skip
+    found = my.bahdanau_forward(*inputs, mask)[1]
+    my.equal(found, weights(*inputs, mask), "S", naive)
+    inputs[-1] = 1e4 * inputs[-1]
+    my.equal(my.bahdanau_forward(*inputs, mask)[1], weights(*inputs, mask), "S")
     inputs, _ = draw(rng, 2)
     one = inputs[1][:1]
     inputs[1], g = one, rng.normal(size=D_H)
@@ -266,3 +283,18 @@ def far_and_alone(my, rng):
             f"found d_{name} of up to {np.abs(found[name]).max():.3g}",
         )
     my.equal(found["H"], g[None], "jd")
+
+
+def at_the_limit(inputs, mask):
+    """Make exp of the largest score too large for a float64, and of the next not quite.
+
+    Changes H and v of ``inputs``; returns the scores.
+    """
+    e = np.where(mask, scores(arguments(*inputs[:4]), inputs[-1]), 0.0)
+    top = int(np.abs(e).argmax())
+    other = next(j for j in np.flatnonzero(mask) if j != top)
+    inputs[1][other] = 1.001 * inputs[1][top]
+    e = scores(arguments(*inputs[:4]), inputs[-1])
+    limit = math.log(np.finfo(float).max)
+    inputs[-1] = inputs[-1] * limit / e[[top, other]].mean()
+    return scores(arguments(*inputs[:4]), inputs[-1])

@@ -80,6 +80,11 @@ def mistakes(distances, both=True, num=32, far=128):
                 "the buckets with earlier and later keys exchanged, but for 0",
                 np.where(distances == 0, 0, turned),
             ),
+            (
+                "zero-distance",
+                "the buckets with distance 0 among those of later keys",
+                table_of(distances, *how) + nb * (distances == 0),
+            ),
         ]
         whole = table_of(-np.abs(distances), False, num, far)
         shifted = whole + num * (distances > 0)

@@ -8,7 +8,7 @@ from .catalogue import UsageError, exercises
 from .overview import latest
 from .paths import hash_of, shown
 from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN
-from .screen import say
+from .screen import say, whole
 
 INTERVAL = 0.5  # seconds between two looks at the files
 WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)
@@ -54,7 +54,10 @@ def watch(exercise, *, seed=0, interval=INTERVAL, looks=None):
         raise UsageError(
             "Nothing is started yet. python -m lessons list shows what is."
         )
-    say(f"watching {shown(exercise.work)}; Ctrl-C ends it")
+    if not exercise.work.exists():
+        say(f"{exercise.id} is not started: python -m lessons start {exercise.id}")
+        return UNWRITTEN
+    say(f"watching {whole(shown(exercise.work))}; Ctrl-C ends it")
     files, checked, before = [], None, None
     try:
         while looks is None or looks > 0:

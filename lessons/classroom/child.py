@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 
-from . import catalogue
+from . import catalogue, stubs
 
 ALONE = 30  # seconds, beyond twice the limit
 
@@ -66,8 +66,8 @@ def check(exercise, path, order, tell):
     try:
         mine = loading.load(exercise, path, seed=order["seed"])
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
+        if isinstance(error, KeyboardInterrupt) and order.get("pdb"):
+            raise  # Ctrl-C: only then does a terminal reach this process
         unwritten = type(error).__name__ == "NotWritten"
         failed = {"step": "written", "title": "the file"}
         if unwritten:
@@ -77,13 +77,35 @@ def check(exercise, path, order, tell):
         tag = "syntax" if isinstance(error, SyntaxError) else "raises"
         tell(outcome=failed | {"result": "failed", "tag": tag, "lines": lines})
         return 1
-    outcomes = []
-    for outcome in staircase.climb(
-        checks, mine, order["seed"], order.get("pdb", False)
-    ):
-        tell(outcome=outcome.as_dict())
-        outcomes.append(outcome)
-    return staircase.verdict(outcomes)
+    outcomes, debug = [], order.get("pdb", False)
+    waiting = _waiting(exercise, path)
+    try:
+        for outcome in staircase.climb(checks, mine, order["seed"], debug):
+            while waiting and outcome.result == "unwritten":
+                tell(outcome=waiting.pop(0))
+            tell(outcome=outcome.as_dict())
+            outcomes.append(outcome)
+    except BaseException as error:  # KeyboardInterrupt, raised by the answer
+        if debug:
+            raise
+        tell(outcome=_of_raising(error, checks, mine, path))
+        return 1
+    code = staircase.verdict(outcomes)
+    for part in waiting if code else ():  # a right answer has what is needed
+        tell(outcome=part)
+    return code
+
+
+def _waiting(exercise, path):
+    """An outcome for each part that is not written yet, in the order of the file.
+
+    A function of the check ends at the first such part, and never names the others.
+    """
+    part = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
+    return [
+        part | {"lines": [f"{exercise.id} {name}"]}
+        for name in stubs.unwritten(path.read_text(encoding="utf-8"))
+    ]
 
 
 def imported_files():
@@ -106,12 +128,31 @@ def _of_import(error, path, exercise):
         return ["the file is not text in UTF-8", str(error)]
     if isinstance(error, SystemExit):
         return [f"the file ends the program, by SystemExit({error}), when it is loaded"]
-    where = [
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return [f"{said}, when the file is loaded", *_line(error, path)]
+
+
+def _of_raising(error, checks, mine, path):
+    """The outcome of a function of the check that an answer has left like this."""
+    frames = traceback.extract_tb(error.__traceback__)
+    called = [
+        getattr(checks, f.name, None) for f in frames if f.filename == checks.__file__
+    ]
+    of = next((function for function in called if hasattr(function, "step")), None)
+    step, title = (of.step, of.title) if of else ("values", "the check")
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    lines = [*mine.last_call(), said, *_line(error, path)]
+    failed = {"step": step, "title": title, "result": "failed", "tag": "raises"}
+    return failed | {"lines": lines}
+
+
+def _line(error, path):
+    """[the last line of the learner's file that an error came through]."""
+    return [
         f"line {frame.lineno}:  {frame.line}"
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path)
     ][-1:]
-    return [f"{type(error).__name__}: {error}, when the file is loaded", *where]
 
 
 if __name__ == "__main__":

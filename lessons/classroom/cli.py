@@ -6,12 +6,14 @@ Exit codes: 0 passed or done, 1 failed, 2 wrong usage, 3 not written yet, 4 out 
 import argparse
 import importlib
 import os
+import subprocess
 import sys
 
-from . import checking, overview, working
+from . import checking, overview, shelf, working
 from .catalogue import UsageError, exercises, find
+from .paths import shown
 from .runner import FAILED, USAGE, within
-from .screen import prepare
+from .screen import prepare, say, whole, width
 
 WOVEN = {
     "read": "where the page of a lesson is, and what is in it",
@@ -26,19 +28,19 @@ def main(argv=None):
     prepare()
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
-        if argv and argv[0] in WOVEN:
+        if argv and argv[0] in WOVEN and not {"-h", "--help"} & set(argv):
             return _woven(argv[0], argv[1:])
-        args = _parser().parse_args(argv)
+        args = _parser(argv).parse_args(argv)
         return args.do(args)
     except UsageError as error:
-        print(error, file=sys.stderr)
+        say(str(error), file=sys.stderr)
         return USAGE
     except BrokenPipeError:  # python -m lessons list | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
         named = f"{error.strerror}: {error.filename}" if error.filename else error
-        print(named, file=sys.stderr)
+        say(whole(named), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("\nstopped.", file=sys.stderr)
@@ -57,12 +59,25 @@ def _woven(verb, args):
     return weave.main(verb, args)
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """Help of at most 80 columns; what is wrong is a sentence, and not the usage."""
+
+    def __init__(self, **options):
+        def formatter(prog):
+            return argparse.HelpFormatter(prog, width=width())
+
+        super().__init__(formatter_class=formatter, **options)
+
+    def error(self, message):
+        verb = self.prog.rpartition(" ")[2]
+        where = f"{verb}: " if verb != "lessons" else ""
+        raise UsageError(f"{where}{message}. {self.prog} --help shows how it is meant.")
+
+
+def _parser(argv):
+    parser = _Parser(
         prog="python -m lessons",
         description="The course: lessons to read and run, exercises to fill.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="lessons:\n" + "\n".join(f"  {v:<10}{t}" for v, t in WOVEN.items()),
     )
     parser.set_defaults(do=lambda args: overview.status())
     verbs = parser.add_subparsers(metavar="VERB", title="verbs")
@@ -71,12 +86,13 @@ def _parser():
         sub = verbs.add_parser(name, help=text, description=text)
         sub.set_defaults(do=do)
         if id != "none":
-            count = {"one": None, "last": "?", "many": "*"}[id]
+            count = {"one": None, "last": "?"}[id]
             sub.add_argument(
                 "id", nargs=count, metavar="ID", help="such as 38.5 or E.2"
             )
         return sub
 
+    _add_lessons(verb)
     verb(
         "status",
         "where you are, and the next step",
@@ -95,15 +111,33 @@ def _parser():
     sub = verb("undo", "the text before the present one", _undo)
     sub.add_argument("--to", metavar="HASH", help="a text of the history")
     verb("history", "what has happened", lambda a: working.history(_one(a)), "last")
-    sub = verb("experiment", "the expensive part of an exercise, recorded", _experiment)
+    sub = verb(
+        "experiment", "the expensive part of an exercise or a lesson", _experiment
+    )
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
     sub.add_argument("--seed", type=int, default=0, metavar="N")
     sub.add_argument("--weights", metavar="DIR", help="a Marian model's files, for 6.7")
     verb("doctor", "what this machine has", _doctor, "none")
     sub = verb("dev", "for authors: sync the stubs, audit the checks", _dev, "none")
-    sub.add_argument("what", choices=("sync", "audit"))
-    sub.add_argument("id", nargs="*", metavar="ID")
+    sub.add_argument("what", choices=("sync", "audit"), metavar="sync|audit")
+    sub.add_argument("id", nargs="*", metavar="ID", default=[])
+    verb = next((a for a in argv if not a.startswith("-")), None)
+    if verb and verb not in verbs.choices:
+        there = ", ".join(verbs.choices)
+        raise UsageError(f"There is no verb {verb!r}. There are {there}.")
     return parser
+
+
+def _add_lessons(verb):
+    """The weaver's verbs: for the help alone, they are handed over before."""
+    for name, text in WOVEN.items():
+        sub = verb(name, text, None, "none")
+        what = "5, 38.3 or scaling; without it, all of them"
+        sub.add_argument("lesson", nargs="*", metavar="LESSON", help=what)
+        if name in ("figures", "weave"):
+            sub.add_argument(
+                "--check", action="store_true", help="compare, write nothing"
+            )
 
 
 def _add_check(verb):
@@ -141,7 +175,10 @@ def _undo(args):
 
 
 def _experiment(args):
-    exercise = find(args.id)
+    try:
+        exercise = find(args.id)
+    except UsageError as error:
+        return _of_a_lesson(args, error)
     if args.weights is not None:
         if exercise.id != "6.7" or not os.path.isdir(args.weights):
             raise UsageError(
@@ -151,6 +188,25 @@ def _experiment(args):
     with within(exercise):  # before numpy is loaded, which reads it once
         records = importlib.import_module(f"{__package__}.records")
         return records.experiment(exercise, args.impl, abs(args.seed))
+
+
+def _of_a_lesson(args, error):
+    """``experiment 11``: the script that makes the record of a lesson."""
+    try:
+        found = shelf.meant(args.id)
+    except UsageError:
+        raise error from None
+    if (args.impl, args.seed, args.weights) != ("work", 0, None):
+        raise UsageError("The experiment of a lesson takes no options.")
+    scripts = [s for s in (f / "experiment.py" for f in found) if s.exists()]
+    if len(scripts) != 1:
+        every = [f for f in shelf.folders() if (f / "experiment.py").exists()]
+        raise UsageError(
+            f"{args.id} is no lesson with an experiment. Those that have one: "
+            f"{', '.join(map(shelf.number, every))}."
+        )
+    say(whole(f"python {shown(scripts[0])}"))
+    return min(subprocess.run([sys.executable, scripts[0]]).returncode, FAILED)
 
 
 def _doctor(args):

@@ -14,11 +14,18 @@ outlives ``git clean -fdx``.
 import contextlib
 import json
 import os
+import re
 import time
 
 from .paths import hash_of, mirror_folder, work_folder
 
 NAME, HISTORY = "journal.jsonl", ".history"
+NOTHING = type(None)
+FORMS = {  # of the facts that are read again; what else an event says is its own
+    "t": (int, float), "ex": str, "event": str, "work": (str, NOTHING), "check": str,
+    "ok": bool, "step": (str, NOTHING), "diag": (str, NOTHING), "code": int,
+    "why": str, "left": str, "depth": int, "hint": list,
+}  # fmt: skip
 
 
 def append(ex, event, **facts):
@@ -40,9 +47,9 @@ def events(ex=None):
     """The events, oldest first; those of one exercise, or all."""
     found = []
     for line in _journal().split(b"\n"):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             entry = json.loads(line)
-            if isinstance(entry, dict) and {"ex", "event"} <= entry.keys():
+            if _is_event(entry):
                 found.append(entry)
     return [entry for entry in found if ex in (None, entry["ex"])]
 
@@ -66,6 +73,7 @@ def keep(data):
     _store(work_folder() / HISTORY / sha, data)
     with contextlib.suppress(OSError):
         _store(mirror_folder() / HISTORY / sha, data)
+    return sha
 
 
 def text_of(sha):
@@ -141,6 +149,22 @@ def status(exercise, log=None):
         same_text = any(e.get("work") == sha for e in passed)
         return ("changed" if same_text else "stale"), passed[-1]
     return "started", None
+
+
+def _is_event(entry):
+    """Whether a line says what an event says: others were not written here."""
+    if not isinstance(entry, dict) or not {"ex", "event"} <= entry.keys():
+        return False
+    if not all(isinstance(entry[k], FORMS[k]) for k in FORMS.keys() & entry.keys()):
+        return False
+    hint = entry.get("hint", ["", 0])
+    return (
+        0 <= entry.get("t", 0) < 1e11  # seconds that a calendar has
+        and entry.get("depth", 0) >= 0
+        and re.fullmatch("[0-9a-f]*", entry.get("work") or "") is not None
+        and [type(part) for part in hint] == [str, int]
+        and hint[1] >= 0
+    )
 
 
 def _stack(exercise):

@@ -7,13 +7,15 @@ print what it says, with when and on what it was made.
 
 import json
 import os
+import pathlib
 import platform
+import sys
 
 import numpy as np
 
 from attention.files import write_text
 
-from .paths import LESSONS
+from .paths import LESSONS, hash_of
 
 RECORDS = LESSONS / "records"
 
@@ -39,14 +41,17 @@ def write_record(name, results, *, command, seeds, records=RECORDS):
     command   what a reader types to make the record again
     seeds     the seeds that were used
 
-    Added under "made": command, seeds, versions and machine. Returns the path.
+    Added under "made": command, seeds, versions, machine, and of the script that calls
+    (the experiment.py of a lesson) a hash, "code". Returns the path.
     """
+    script = pathlib.Path(sys._getframe(1).f_globals.get("__file__", ""))
     made = {
         "command": command,
         "seeds": list(seeds),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "code": hash_of(script)[:16],
     }
     text = json.dumps({"made": made} | results, indent=1, default=_plain)
     path = records / f"{name}.json"

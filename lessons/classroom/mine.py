@@ -12,7 +12,7 @@ import numpy as np
 
 from lessons import NotWritten
 
-from . import diagnose, show
+from . import blame, diagnose, show
 from .failure import CheckFailed
 from .staircase import Outcome
 
@@ -33,6 +33,7 @@ class Mine:
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed = signatures, seed
         self._calls = []  # (result, description) at begin and end, the latest last
+        self._widths = {}  # description -> the last axes of the arrays handed over
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:
@@ -40,13 +41,16 @@ class Mine:
         value = self._namespace[name]
         return self._careful(name, value) if callable(value) else value
 
-    def equal(self, got, want, axes=None, variants=(), rtol=1e-9, atol=1e-12):
+    def equal(
+        self, got, want, axes=None, variants=(), rtol=1e-9, atol=1e-12, mask=None
+    ):
         """Fail unless ``got`` is ``want``, in shape, dtype and value.
 
         axes      the letters of the axes, "ts", for the report
         variants  (tag, what, array) of wrong answers that have a name; ``what`` ends
                   the sentence "yours equals …"
         rtol, atol  |got - want| may be atol * max|want| + rtol * |want|
+        mask      of want's shape, False where what is masked must have no weight
         """
         __tracebackhide__ = True
         want, variants = np.asarray(want), list(variants)  # they are read twice
@@ -70,7 +74,8 @@ class Mine:
             right = array == want
         if right.all():
             return
-        tag, sentence = diagnose.of_values(array, want, variants)
+        widths = self._widths.get(call, ())
+        tag, sentence = diagnose.of_values(array, want, variants, mask, widths)
         raise CheckFailed(
             tag,
             call,
@@ -133,8 +138,7 @@ class Mine:
                 k, tag, sentence = named
                 about = op, inputs, names, self._seed, no_gradient, k
                 text = diagnose.of_gradients(*about)[1]
-                text = text.replace("no known pattern  [unknown]", sentence)
-                text += "" if sentence in text else "\n" + sentence
+                text = diagnose.with_sentence(text, sentence)
             raise CheckFailed(tag, call, text)
 
     def first_wrong(self, yours, right):
@@ -174,6 +178,8 @@ class Mine:
             __tracebackhide__ = True
             names = show.parameters(function) or []
             call = show.call(name, names, args, options) + of
+            given = [*args, *options.values()]
+            self._widths[call] = {a.shape[-1] for a in given if _has_axes(a)}
             args = [_sealed(a) for a in args]
             options = {key: _sealed(a) for key, a in options.items()}
             self._calls.append((NO_RESULT, call))  # under way
@@ -212,9 +218,12 @@ class Mine:
             ][-1:]
             text = f"{type(error).__name__}: {error}"
             if isinstance(error, ValueError) and "read-only" in str(error):
-                text = "writes into an array that it was given"
-                raise CheckFailed("mutates-input", call, text, *where) from error
-            raise CheckFailed("raises", call, text, *where) from error
+                given = blame.is_given(error, self._path)
+                tag = "read-only" if given is False else "mutates-input"
+                text = "an array that it was given" if given else "a read-only array"
+                raise CheckFailed(tag, call, f"writes into {text}", *where) from error
+            tag = "recursion" if isinstance(error, RecursionError) else "raises"
+            raise CheckFailed(tag, call, text, *where) from error
 
     def _try_backward(self, op, inputs, call):
         """Run once: what is unwritten, or raises, shows here and not in the middle."""
@@ -264,6 +273,10 @@ def _sealed(value):
     copy = value.copy()
     copy.flags.writeable = False
     return copy
+
+
+def _has_axes(value):
+    return isinstance(value, np.ndarray) and value.ndim > 0
 
 
 def _among(got, results):

@@ -1,11 +1,9 @@
 """``status`` and ``list``: where the learner is. Nothing slow is ever run."""
 
-import re
-
-from . import journal
+from . import journal, shelf
 from .catalogue import exercises
-from .paths import LESSONS, shown, work_folder
-from .screen import fit, paint, say, width
+from .paths import shown, work_folder
+from .screen import fit, paint, say, whole, width
 
 MARKS = {
     "new": ("", "dim"),
@@ -21,7 +19,8 @@ def status():
     """Where you are, and the next step."""
     known, states = exercises(), _states()
     passed = sum(states[e.id] == "passed" for e in known)
-    say(f"{passed} of {len(known)} exercises passed.  Yours: {shown(work_folder())}")
+    yours = whole(shown(work_folder()))
+    say(f"{passed} of {len(known)} exercises passed.  Yours: {yours}")
     begun = [e for e in known if states[e.id] not in ("new", "passed")]
     if begun:
         say()
@@ -36,11 +35,11 @@ def status():
 def list_all():
     """All lessons and exercises: difficulty, minutes, what they need, your state."""
     known, states = exercises(), _states()
-    lessons = sorted((LESSONS / "book").glob("[0-9][0-9]_*/lesson.py"))
+    lessons = [shelf.header(folder) for folder in shelf.folders()]
     if lessons:
-        say("Lessons (python -m lessons read NN)")
-    for path in lessons:
-        say(f"{path.parent.name[:2]}     {_title(path)}", 2)
+        say("Lessons (python -m lessons read NN); <- those that it builds on")
+    for lesson in lessons:
+        _lesson(lesson)
     if lessons:
         say()
     say("Exercises (python -m lessons start ID); <- those that it builds on")
@@ -61,6 +60,14 @@ def _states():
     for entry in journal.events():
         by_id.setdefault(entry["ex"], []).append(entry)
     return {e.id: journal.status(e, by_id.get(e.id, []))[0] for e in exercises()}
+
+
+def _lesson(header):
+    """One lesson in one line, with minutes and needs under those of the exercises."""
+    needs = "<- " + ", ".join(header.needs) if header.needs else ""
+    minutes = f"{header.minutes} min" if header.minutes else ""
+    title = fit(header.title, max(16, width() - 44))
+    print(f"  {header.number:<5}  {title} {minutes:>12} {'':8} {needs}".rstrip())
 
 
 def _line(exercise, state):
@@ -86,10 +93,3 @@ def _next_step(known, states):
         verb = "start" if states[left[0].id] == "new" else "check"
         return f"python -m lessons {verb} {left[0].id}"
     return "nothing: every exercise has passed"
-
-
-def _title(path):
-    """The first heading of a lesson."""
-    found = re.search(r"^#\s+#\s+(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    title = found[1].strip() if found else path.parent.name[3:].replace("_", " ")
-    return re.sub(r"^\d+\.\s*", "", title)  # the number stands before it

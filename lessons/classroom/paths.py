@@ -24,13 +24,14 @@ def mirror_folder():
 
 
 def shown(path):
-    """``path`` as the reader would type it: relative where that is shorter."""
+    """``path`` as the reader would type it: relative to the folder they are in."""
     path = pathlib.Path(path)
     try:
-        relative = path.relative_to(pathlib.Path.cwd())
+        here = pathlib.Path.cwd()
+        # from / it would be tmp/…, which reads like an absolute path that is wrong
+        return str(path if here == here.parent else path.relative_to(here))
     except (ValueError, OSError):
         return str(path)
-    return str(relative)
 
 
 def hash_of(data):

@@ -10,7 +10,7 @@
 import json
 
 from .paths import hash_of, shown
-from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN
+from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN, telling
 from .screen import paint, say, width
 
 WORDS = {
@@ -55,10 +55,13 @@ def body(exercise, report, verbose=False):
     if missing:
         names = [name.removeprefix(f"{exercise.id} ") for name in missing]
         say(f"{paint('to do', 'yellow')} not written yet: {', '.join(names)}", 2)
-    for k, o in enumerate(report.failures):
+    said = set()
+    for o in report.failures:
         say(f"{paint('FAIL', 'red')}  {o['step']}: {o['title']}", 2)
-        if k == 0 or verbose:
+        sentence = o["tag"], *o["lines"][-1:]
+        if not said or verbose or (telling(o) and sentence not in said):
             say("\n".join(o["lines"]), 8)
+        said.add(sentence)
     if report.ending:
         say(f"{paint('END', 'red')}   {report.ending}", 2)
     _printed(report)
@@ -97,11 +100,13 @@ def _printed(report):
 def _what_next(exercise, report):
     if report.code == PASSED:
         say(paint("passed", "green"), 2)
-    elif report.code == FAILED and report.failures:
+        return
+    if report.code == FAILED and report.failures:
         if report.failures[0]["step"] != "written":
             say(paint(f"seed {report.seed}, {report.versions}", "dim"), 8)
             seed = f" --seed {report.seed}" if report.seed else ""
             say(f"again: python -m lessons check {exercise.id}{seed} --pdb", 2)
-        say(f"hint:  python -m lessons hint {exercise.id}", 2)
-    elif report.code == UNWRITTEN:
-        say(f"hint:  python -m lessons hint {exercise.id}", 2)
+    elif report.code == FAILED and report.done:  # the check is broken, not the answer
+        say("next:  python -m lessons doctor", 2)
+        return
+    say(f"hint:  python -m lessons hint {exercise.id}", 2)

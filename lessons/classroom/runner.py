@@ -23,6 +23,7 @@ SECONDS = 10  # that a check may take, unless it says TIME_LIMIT = …
 LOADING = 30  # seconds that the library may take until then, on a busy machine
 PRINTED = 2000  # characters of what an answer prints, that are kept
 PASSED, FAILED, USAGE, UNWRITTEN, TIMEOUT = range(5)
+UNKNOWN = "no known pattern  [unknown]"
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Report:
     ending    a sentence, when the process did not end by itself
     files     what the answer and the check have imported of the house
     seed      of the numbers;  versions, what they were computed with
+    done      whether the check came to its end
     """
 
     code: int = FAILED
@@ -45,17 +47,29 @@ class Report:
     files: list = field(default_factory=list)
     seed: int = 0
     versions: str = ""
+    done: bool = True
 
     @property
     def failures(self):
-        return [o for o in self.outcomes if o["result"] == "failed"]
+        """What has failed; first, what a pattern or a place is known of."""
+        failed = [o for o in self.outcomes if o["result"] == "failed"]
+        return sorted(failed, key=lambda o: (o["tag"] == "unknown", not telling(o)))
 
     @property
     def tag(self):
         """The mistake that was named, or None."""
         if self.failures:
             return self.failures[0]["tag"]
+        if not self.done and self.code == FAILED:
+            return "exits"
         return "timeout" if self.code == TIMEOUT else None
+
+
+def telling(outcome):
+    """Whether a failure says more than which entry is wrong."""
+    if outcome["tag"] != "unknown":
+        return True
+    return not (outcome["lines"] and outcome["lines"][-1].endswith(UNKNOWN))
 
 
 def time_limit(exercise):
@@ -86,15 +100,15 @@ def run(exercise, path, seed=0, limit=None):
         finally:
             _end(process)
             printed.join()
-        report = _read(
-            results, Report(seed=seed, printed=printed.text, more=printed.more)
-        )
+        report = Report(seed=seed, printed=printed.text, more=printed.more, done=False)
+        _read(results, report)
         if late:
             report.code = TIMEOUT
             report.ending = f"no end after {limit:g} s, the time limit"
             where = _last_line(stack, path)
             report.ending += f"; it was in {where}" if where else ""
-        elif process.returncode != report.code:
+        elif not report.done or process.returncode != report.code:
+            report.done = False
             report.code = FAILED
             report.ending = _how_it_ended(process.returncode)
         return report
@@ -200,6 +214,7 @@ def _read(results, report):
                 if "outcome" in facts:
                     report.outcomes.append(facts["outcome"])
                 report.code = facts.get("done", report.code)
+                report.done = report.done or "done" in facts
                 report.files = facts.get("files", report.files)
                 report.ending = facts.get("broken", report.ending)
                 report.versions = facts.get("versions", report.versions)

@@ -124,7 +124,8 @@ def _entry(got, want, wrong, axes):
     index = tuple(int(i) for i in index)
     where = f"entry {list(index)}" if index else "number"
     if axes and len(axes) == len(index):
-        where += "  (" + ", ".join(f"{a}={i}" for a, i in zip(axes, index)) + ")"
+        # "S=2" would read as a size
+        where += "  (at " + ", ".join(f"{a} {i}" for a, i in zip(axes, index)) + ")"
     yield where
     a, b = got[index], want[index]
     digits = 6
@@ -139,15 +140,17 @@ def _entry(got, want, wrong, axes):
 def _rows(got, want, wrong, axes):
     """Of a mask, the rows that are wrong: which entries are True."""
     axes = axes or "".join("ijklmn"[k] for k in range(want.ndim))
+    last = axes[-1].lower()  # an index, and not a size
     rows = [i for i in np.ndindex(want.shape[:-1]) if wrong[i].any()]
     for i in rows[:ROWS]:
-        where = ", ".join(f"{a}={k}" for a, k in zip(axes, i)) or "mask"
+        where = ", ".join(f"{a.lower()}={k}" for a, k in zip(axes, i)) or "mask"
         yield (
-            f"row {where}:  expected {axes[-1]} = {_places(want[i])}    "
-            f"found {axes[-1]} = {_places(got[i])}"
+            f"row {where}:  expected {last} = {_places(want[i])}    "
+            f"found {last} = {_places(got[i])}"
         )
     if len(rows) > ROWS:
-        yield f"and {len(rows) - ROWS} more rows"
+        more = len(rows) - ROWS
+        yield f"and {more} more row{'s' * (more > 1)}"
 
 
 def _places(row):

@@ -87,6 +87,8 @@ def climb(checks, mine, seed=0, debug=False):
         yield outcome
         if outcome.result == "failed":
             stopped = function.step
+            if debug:
+                return
 
 
 def take(function, mine, seed=0, debug=False):
@@ -102,10 +104,12 @@ def take(function, mine, seed=0, debug=False):
     except CheckFailed as failure:
         if debug:
             print("\n".join(failure.lines))
-            origin = failure.__cause__ or failure
-            pdb.post_mortem(origin.__traceback__)
+            look(failure.__cause__ or failure, function, mine)
         return Outcome(*where, "failed", failure.tag, failure.lines)
     except Exception as error:  # such as a pair that was expected, and is none
+        if debug:
+            print(f"{type(error).__name__}: {error}")
+            look(error, function, mine)
         frame = traceback.extract_tb(error.__traceback__)[-1]
         lines = [
             *mine.last_call(),
@@ -114,6 +118,31 @@ def take(function, mine, seed=0, debug=False):
         ]
         return Outcome(*where, "failed", "raises", CheckFailed("", *lines).lines)
     return Outcome(*where, "ok")
+
+
+def look(error, function, mine):
+    """The debugger, in the learner's frame that raised, or in that of the check."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    files = mine._path, inspect.getsourcefile(function)
+    depth = {f: k for k, frame in enumerate(frames)
+             for f in files if frame.f_code.co_filename == f}  # fmt: skip
+    start = depth.get(files[0], depth.get(files[1], len(frames) - 1))
+    if start < len(frames) - 1:
+        print("The debugger is in the check; down: what was compared; q: the end.")
+    debugger = _Debugger()
+    debugger.start = start
+    debugger.reset()
+    debugger.interaction(None, error.__traceback__)
+
+
+class _Debugger(pdb.Pdb):
+    """pdb that begins in frame ``start`` of a traceback, not in the innermost one."""
+
+    def setup(self, frame, tb):
+        super().setup(frame, tb)
+        self.curindex = self.start
+        self.curframe = self.stack[self.start][0]
+        self.curframe_locals = self.curframe.f_locals
 
 
 def verdict(outcomes):

@@ -123,9 +123,20 @@ def unwritten(text):
         if isinstance(node, ast.FunctionDef)
         and any(
             isinstance(inner, ast.Raise) and "NotWritten" in ast.unparse(inner)
-            for inner in ast.walk(node)
+            for inner in _reached(node)
         )
     ]
+
+
+def _reached(node):
+    """A node and what is in it, but for what stands below a return or a raise."""
+    yield node
+    for _, value in ast.iter_fields(node):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.AST):
+                yield from _reached(part)
+                if isinstance(part, (ast.Return, ast.Raise)):
+                    break  # a learner may write above the line that is to go
 
 
 def _with_import(lines):

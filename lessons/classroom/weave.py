@@ -1,6 +1,6 @@
 """The book: run a lesson, weave it into its page, and tell whether the page is fresh.
 
-    read 5            where the page is, and what is in it
+    read 5            where the page is, and what is in it; 38.3 and scaling do as well
     run 5             print what it prints; figures go to the learner's folder
     weave 5           write README.md, figures/ and digest.json beside lesson.py
     weave 5 --check   run it again: do text and digests still agree?
@@ -24,12 +24,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import shelf
+from .catalogue import UsageError
 from .figures import Gallery, readers_figures
 from .pages import check_links, evaluated, faults_of_prose, headings, page
-from .paths import LESSONS, shown
+from .paths import shown
 from .percent import LessonError, parse
-
-BOOK = LESSONS / "book"
+from .screen import say
+from .shelf import BOOK, number
 
 
 def main(verb, args, book=BOOK):
@@ -42,14 +44,15 @@ def main(verb, args, book=BOOK):
     unknown = [o for o in options if o not in allowed]
     if unknown or verb not in ("read", "run", "figures", "weave"):
         what = f"{verb} has no option {unknown[0]}" if unknown else f"no verb {verb}"
-        print(f"{what}. See python -m lessons --help.", file=sys.stderr)
+        say(f"{what}. See python -m lessons {verb} --help.", file=sys.stderr)
         return 2
+    names = [a for a in args if not a.startswith("-")]
     try:
-        folders = find([a for a in args if not a.startswith("-")], book)
-    except LessonError as error:
-        print(error, file=sys.stderr)
+        folders = find(names, book)
+    except UsageError as error:
+        say(str(error), file=sys.stderr)
         return 2
-    if not args and verb in ("read", "run"):
+    if verb in ("read", "run") and len(folders) > len(names):  # which of them?
         for folder in folders:
             print(f"  {title(folder)}")
         print(f"\nnext: python -m lessons {verb} {number(folders[0])}")
@@ -59,24 +62,9 @@ def main(verb, args, book=BOOK):
 
 
 def find(names, book=BOOK):
-    """The folders of the lessons of those numbers; of all, without any."""
-    folders = sorted(path.parent for path in book.glob("[0-9][0-9]_*/lesson.py"))
-    if not names:
-        return folders
-    found = []
-    for name in names:
-        key = name.partition("_")[0].zfill(2)
-        match = [f for f in folders if f.name in (name, name.rstrip("/"))]
-        match = match or [f for f in folders if number(f) == key]
-        if not match:
-            there = ", ".join(map(number, folders)) or "none"
-            raise LessonError(f"There is no lesson {name}. There are: {there}.")
-        found += match
-    return found
-
-
-def number(folder):
-    return folder.name.partition("_")[0]
+    """The folders of the lessons that are meant; all of them, without any name."""
+    found = [f for name in names for f in shelf.meant(name, book)]
+    return list(dict.fromkeys(found)) if names else shelf.folders(book)
 
 
 def title(folder):

@@ -10,14 +10,14 @@ import time
 from . import hints, journal, stubs
 from .catalogue import UsageError
 from .paths import hash_of, shown
-from .screen import paint, say
+from .screen import paint, say, whole
 
 
 def start(exercise):
     """Copy the stub to your folder; an answer that is there stays as it is."""
     if exercise.work.exists():
         raise UsageError(
-            f"{shown(exercise.work)} exists and stays as it is. "
+            f"{whole(shown(exercise.work))} exists and stays as it is. "
             f"python -m lessons reset {exercise.id} gives a fresh stub, and keeps "
             "yours in the history."
         )
@@ -31,15 +31,17 @@ def start(exercise):
 def hint(exercise):
     """The next hint: on the mistake that was measured last, then step by step."""
     found = hints.next_hint(exercise)
-    if found is None:
+    if found is not None:
+        text, what, again = found
+        say(f"hint {what}{', once more' * again}:")
+        say(text, 2)
+    if found is None or again:
+        none = "All hints" if found else "There are no hints"
+        have = "have been shown" if found else f"for {exercise.id}"
         say(
-            f"There are no more hints for {exercise.id}. "
-            f"python -m lessons solution {exercise.id} --peek shows an answer."
+            f"{none} {have}. python -m lessons solution {exercise.id} --peek shows an "
+            "answer."
         )
-        return 0
-    text, what = found
-    say(f"hint {what}:")
-    say(text, 2)
     return 0
 
 
@@ -77,7 +79,7 @@ def reset(exercise):
     kept = journal.snapshot(exercise, "reset")
     _fresh(exercise, "reset")
     print(f"{shown(exercise.work)} is a fresh stub.")
-    if kept:
+    if kept not in ("", hash_of(exercise.work)):
         say(f"Yours is kept: python -m lessons undo {exercise.id} brings it back.")
     return 0
 
@@ -106,14 +108,14 @@ def history(exercise):
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.get("t", 0)))
         sha = entry.get("work", "")[:7] if isinstance(entry.get("work"), str) else ""
         here = "  (as it is now)" if now and entry.get("work") == now else ""
-        say(f"{when}  {sha:<7}  {_what(entry)}{here}")
+        say(f"{when}  {sha:<7}  {_what(exercise, entry)}{here}")
     if any(entry.get("work") for entry in log):
         say(f"python -m lessons undo {exercise.id} --to HASH brings a text back.")
     sys.stdout.flush()
     return 0
 
 
-def _what(entry):
+def _what(exercise, entry):
     """An event in a few words."""
     if entry["event"] == "check":
         if entry.get("ok"):
@@ -123,7 +125,7 @@ def _what(entry):
         where = entry.get("step") or "?"
         return "check: " + (words.get(entry.get("code")) or f"failed at {where}{tag}")
     if entry["event"] == "hint":
-        return "hint " + " ".join(str(part) for part in entry.get("hint", ()))
+        return "hint " + hints.described(exercise, *entry.get("hint", ("", 0)))
     if entry["event"] == "snapshot":
         return f"kept, before {entry.get('why', '?')}"
     return {"undo": "undone, back to this", "peek": "looked at the solution"}.get(

@@ -66,7 +66,7 @@ HINTS = {
         "The keys multiply the transposed matrix from the left. A projection takes "
         "d_s d_h multiplications, a dot product d_s; count how often each happens.",
     ],
-    "raises": [
+    "axes": [
         "The two sizes that do not meet are in the report. The rows of H have d_h "
         "entries: which axis of W_g do they have to meet?",
     ],
@@ -87,7 +87,7 @@ HINTS = {
 }
 
 MUTANTS = [
-    ("H @ W_g.T", "H @ W_g", "raises"),
+    ("H @ W_g.T", "H @ W_g", "axes"),
     ("H @ W_g.T", "W_g @ H.T", "transpose"),
     ("return H @ W_g.T", "return H @ __import__('numpy').linalg.pinv(W_g)", "inverse"),
     ("H @ W_g.T", "H[:, : len(W_g)]", "ignores-W"),

@@ -66,6 +66,10 @@ HINTS = {
         "move their scores apart?",
     ],
     "other-side": ["Here the keys are random, and the query is given."],
+    "float": [
+        "The formula is right, and its value was rounded: sums, products and quotients "
+        "of Fractions are Fractions. Which operation makes a float?"
+    ],
     "one-mean": ["Both means are taken away."],
     "inverse": ["The variance before is divided by the variance after."],
     "one-mean-for-all": ["Each row has a mean of its own, over the last axis."],
@@ -75,6 +79,7 @@ HINTS = {
 
 MUTANTS = [
     ("return d * (", "return d**2 * (", "d-squared"),
+    ("return d * (", "return float(d) * (", "float"),
     (" + v_s * mu_h**2 + v_h * mu_s**2)", ")", "centred-only"),
     (" + v_s * mu_h**2", "", "no-mu-h"),
     (" + v_h * mu_s**2", "", "no-mu-s"),

@@ -66,6 +66,7 @@ HINTS = {
         "The last symbol of a string of 3 is at position 2, however far it is padded.",
     ],
     "padding-leak": ["A window near the end of a short string reaches over its end."],
+    "transpose": ["Each query has a row, each key a column: (T, S), not (S, T)."],
     "not-reversed": ["Query 0 writes the last symbol. At which position is it?"],
 }
 
@@ -78,6 +79,7 @@ MUTANTS = [
         "wrap-around",
     ),
     ("np.abs(s - p) <= D", "np.abs(s - p) > D", "complement"),
+    ("return np.abs(s - p) <= D", "return (np.abs(s - p) <= D).T", "transpose"),
     ("return length - 1 - t", "return length - t", "not-reversed"),
     ("return length - 1 - t", "return t", "not-reversed"),
     (

@@ -57,6 +57,11 @@ HINTS = {
     "overflow": [
         "exp(1e4) is more than a float64 holds. Softmax has a freedom to use."
     ],
+    "nan": [
+        "inf / inf is NaN, and exp(x) is inf from x = 710 on. Which number can be "
+        "taken from all scores, so that none of the differences is above 0?",
+    ],
+    "clipped": ["Scores that are cut off at a limit are no longer different."],
     "only-zero": ["Scores that are all 5 give which weights?"],
     "tolerance": [
         "Nearly equal scores give nearly equal weights, which are not equal."
@@ -65,6 +70,8 @@ HINTS = {
 
 MUTANTS = [
     ("np.exp(e - e.max())", "np.exp(e)", "overflow"),
+    ("np.exp(e - e.max())", "np.exp(e - e.mean())", "nan"),
+    ("np.exp(e - e.max())", "np.exp(np.clip(e, -700, 700))", "clipped"),
     ("return z / z.sum()", "return z", "not-normalised"),
     ("return alpha @ H", "return H.mean(0)", "ignores-weights"),
     ("return alpha @ H", "return H.sum(0)", "scale:7"),
@@ -73,5 +80,7 @@ MUTANTS = [
     ("np.outer(alpha, g)", "np.outer(g, alpha)", "transpose"),
     ("e == e[0]", "e == 0", "only-zero"),
     ("np.all(e == e[0])", "np.allclose(e, e[0])", "tolerance"),
+    ("np.all(e == e[0])", "np.ptp(e) < 1e-12", "tolerance"),
+    ("np.all(e == e[0])", "np.all(weights(e) == 1 / len(e))", "tolerance"),
     ("np.all(e == e[0])", "np.any(e == e[0])", "always"),
 ]

@@ -50,6 +50,15 @@ HINTS = {
         "At a low temperature, should the largest weight grow or shrink?"
     ],
     "tau-power": ["Which power of tau makes the slope that of the measured entropy?"],
+    "nan": [
+        "inf / inf and 0 * -inf are NaN, and exp(x) is inf from x = 710 on: which "
+        "number can be taken from the scores of a row, so that none is above 0?",
+    ],
+    "overflow": ["exp(710) is more than a float64 holds. What may be subtracted?"],
+    "whole-maximum": [
+        "Each row has a largest score of its own. What is left of exp in a row that is "
+        "1000 below another?"
+    ],
     "flat-variance": ["The variance is taken under p, not over equal weights."],
     "log2": ["The entropy here is in nats: the natural logarithm."],
 }
@@ -57,6 +66,8 @@ HINTS = {
 MUTANTS = [
     ("keepdims=True)) / tau)", "keepdims=True)) * tau)", "tau-multiplies"),
     ("(e - e.max(-1, keepdims=True)) / tau", "e / tau", "overflow"),
+    ("e.max(-1, keepdims=True)) / tau", "e.mean(-1, keepdims=True)) / tau", "nan"),
+    ("e.max(-1, keepdims=True)", "e.max()", "whole-maximum"),
     ("z / z.sum(-1, keepdims=True)", "z / z.sum(0, keepdims=True)", "wrong-axis"),
     ("np.log(np.where(p > 0, p, 1.0))", "np.log(p)", "nan"),
     ("np.log(np.where", "np.log2(np.where", "log2"),

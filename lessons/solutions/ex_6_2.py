@@ -77,11 +77,11 @@ HINTS = {
     "error-type": [
         "NumPy's own error speaks of signatures. Compare the widths, and raise a "
         "ValueError that says what was given.",
+        "dot is to raise ValueError for widths that differ, and nothing else.",
     ],
     "scaled": ["The dot product itself is asked for, without the 1 / sqrt(d)."],
     "truncated": ["All entries count."],
     "error-text": ["The sentence of the error is to contain both numbers."],
-    "raises": ["dot is to raise ValueError for widths that differ, and nothing else."],
     "too-many": ["One question for one entry of W_a is enough."],
     "cross-terms": [
         "A question with more than one 1 is answered with a sum of entries."

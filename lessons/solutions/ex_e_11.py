@@ -133,5 +133,10 @@ MUTANTS = [
     ("reshape(E // 2, 2).T", "reshape(2, E // 2).T", "inverse-order"),
     ("return turned_q @ turned_k.T", "return turned_q @ k.T", "unturned"),
     ("return turned_q @ turned_k.T", "return q @ k.T", "unturned"),
+    (
+        "return turned_q @ turned_k.T",
+        "return turned_q @ turned_k.T / np.sqrt(q.shape[-1])",
+        "scale:1/sqrt(14)",
+    ),
     ("return turned_q @ turned_k.T", "return turned_k @ turned_q.T", "transpose"),
 ]

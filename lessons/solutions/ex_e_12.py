@@ -85,6 +85,7 @@ HINTS = {
         "floor(…) >= k means n^K >= e^(K - k) max_distance^k. Which k is the largest?",
     ],
     "sign": ["The distance is key minus query. To which side is a later key?"],
+    "zero-distance": ["A key at the query's own place is not a later one."],
     "one-sided": ["Keys that come before and after have buckets of their own."],
     "not-causal": [
         "Where only earlier keys may be seen, later ones need no buckets: n is 0."
@@ -108,6 +109,11 @@ MUTANTS = [
         "sign",
     ),
     ("base = nb if bidirectional and d > 0 else 0", "base = 0", "one-sided"),
+    (
+        "bidirectional and d > 0 else 0",
+        "bidirectional and d >= 0 else 0",
+        "zero-distance",
+    ),
     ("n = abs(d) if bidirectional else max(-d, 0)", "n = abs(d)", "not-causal"),
     (
         "n = abs(d) if bidirectional else max(-d, 0)",

@@ -77,7 +77,7 @@ HINTS = {
     "repeats": ["A value with two users is met twice. Who remembers?"],
     "unreachable": ["Not everything in the dict has to do with root."],
     "incomplete": ["Something that root was computed from is missing in the list."],
-    "raises": [
+    "recursion": [
         "Python calls functions inside functions about a thousand deep. A list that is "
         "used as a stack has no such limit."
     ],
@@ -114,7 +114,7 @@ MUTANTS = [
         "    return done + [name] if done.append(name) else done\n\n\n"
         "def _unused(graph, root):\n"
         "    finished, seen, stack = [], set(), [(root, False)]",
-        "raises",
+        "recursion",
     ),
     ("found[x] += found[name] * slope", "found[x] = found[name] * slope", "overwrites"),
     ("found[x] += found[name] * slope", "found[x] += slope", "ignores-upstream"),

@@ -90,6 +90,10 @@ HINTS = {
     "masked-nan": [
         "0 * NaN is NaN: a mask that multiplies cannot take a NaN away. np.where can."
     ],
+    "overflow": [
+        "exp(1e4) is more than a float64 holds. ln sum exp(x) = m + ln sum exp(x - m) "
+        "for every m: which one?"
+    ],
     "wrong-slope": ["By how much does ln sum_j exp(x_j) grow when x_i does?"],
 }
 
@@ -134,4 +138,10 @@ MUTANTS = [
         "wrong-slope",
     ),
     ("np.where(highest == -np.inf, 0.0, highest)", "highest", "nan"),
+    (
+        "base + np.log(np.exp(s - base[..., None]).sum(-1))",
+        "np.log(np.exp(s).sum(-1))",
+        "overflow",
+    ),
+    ("e = np.exp(s - top)", "e = np.exp(x - top) * mask", "nan"),
 ]

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from lessons.classroom import catalogue, journal
+from lessons.classroom import catalogue, cli, journal
 from lessons.classroom.paths import hash_of, mirror_folder, work_folder
 
 
@@ -134,3 +134,32 @@ def test_every_event_is_one_line_of_json(exercise):
     journal.append("E.2", "check", note="Zeile\numgebrochen · 中文")
     [line] = (work_folder() / journal.NAME).read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["note"] == "Zeile\numgebrochen · 中文"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"ex": ["a"], "event": "check"}',
+        '{"ex": "E.2", "event": {}}',
+        '{"ex": "E.2", "event": "check", "work": 3}',
+        '{"ex": "E.2", "event": "snapshot", "work": "../\\u0000"}',
+        '{"ex": "E.2", "event": "undo", "depth": "1"}',
+        '{"ex": "E.2", "event": "undo", "depth": -1}',
+        '{"ex": "E.2", "event": "check", "diag": ["zero"]}',
+        '{"ex": "E.2", "event": "hint", "hint": [1, "a", 3]}',
+        '{"ex": "E.2", "event": "hint", "hint": ["", -1]}',
+        '{"ex": "E.2", "event": "check", "t": 1e300}',
+        '{"ex": "E.2", "event": "check", "t": NaN}',
+        "[" * 100_000,
+    ],
+)
+def test_a_line_of_another_form_is_passed_over(exercise, line, capsys):
+    put(exercise, "one")
+    journal.append("E.2", "hint", hint=["", 0])
+    before = journal.events()
+    with open(work_folder() / journal.NAME, "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    assert journal.events() == before
+    for verb in (["status"], ["history", "E.2"], ["hint", "E.2"], ["list"]):
+        assert cli.main(verb) == 0
+    capsys.readouterr()

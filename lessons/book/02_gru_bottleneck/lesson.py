@@ -224,15 +224,15 @@ for kind in ("none", "bahdanau"):
 
 # %%
 kept = record("bottleneck")
-print(kept["made"])
+print(*(f"{key}: {value}" for key, value in kept["made"].items()), sep="\n")
 lengths, runs, good = np.array(kept["lengths"]), {}, {}
 for r in kept["runs"]:
     name = f"{r['hidden']} numbers" + ", looks back" * (r["attention"] != "none")
     mean = {key: np.mean(r[key], 0) for key in ("letters", "strings", "places")}
     runs[name], apart = mean, np.ptp(r["letters"], 0).max()
     good[name] = int(lengths[mean["letters"] >= 0.9].max())
-    print(f"{name:22s} {r['parameters']:7,} parameters, nine of ten letters", end=" ")
-    print(f"up to length {good[name]:2d}; seeds {apart:.2f} apart at most")
+    print(f"{name:22s} {r['parameters']:7,} parameters, nine of ten letters")
+    print(f"    up to length {good[name]:2d}; seeds {apart:.2f} apart at most")
 
 # %% [figure]
 fig, axes = figure("What does one vector forget?", columns=2)
@@ -256,8 +256,8 @@ show(fig, "by-length", alt)
 # %%
 for name, run in runs.items():
     picked = {n: run["letters"][lengths == n].item() for n in (4, 8, 12, 16, 24)}
-    print(f"{name:22s}", *(f"{n}: {a:.2f}" for n, a in picked.items()), end="   ")
-    print(f"whole strings of 8: {run['strings'][lengths == 8].item():.2f}")
+    print(f"{name:22s}", *(f"{n}: {a:.2f}" for n, a in picked.items()))
+    print(f"    whole strings of 8: {run['strings'][lengths == 8].item():.2f}")
 
 # %% [markdown]
 # Four claims of 6.1 can be held against these curves:

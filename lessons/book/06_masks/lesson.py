@@ -253,7 +253,7 @@ show(fig, "two-layers", alt)
 try:
     layers["additive"][0](rng.normal(size=(2, 1, 19)), keys, values, lens)
 except ValueError as refusal:
-    print(refusal)
+    print(str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
 # ## Where else does padding leak?

@@ -18,22 +18,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %%
 import numpy as np
 
-from attention import (
-    LearnedPositions,
-    T5RelativeBias,
-    alibi_bias,
-    alibi_slopes,
-    disentangled_scores,
-    rope,
-    scaled_dot,
-    sinusoidal,
-    t5_bucket,
-)
-from attention.positions import frequencies
-from lessons.classroom.figures import COLOURS, GREY, PURPLE, figure, show
+from attention import T5RelativeBias, alibi_bias, alibi_slopes, scaled_dot, t5_bucket
+from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
+from attention.positions.learned import LearnedPositions
+from lessons.classroom.figures import COLOURS, GREY, figure, show
 from lessons.classroom.measured import record
 
 rng = np.random.default_rng(11)
+
+# %%
 book = {  # relative, extrapolation, parameters
     "sinusoidal": ("no", "limited", "none"), "learned": ("no", "poor", "n_max d"),
     "t5": ("yes", "good", "small"), "rope": ("yes", "good, extended", "none"),
@@ -90,7 +83,7 @@ print("rows with a gradient", np.flatnonzero(np.abs(table.weight.grad).sum(1)).t
 try:
     table(9)
 except IndexError as refusal:
-    print(refusal)
+    print(str(refusal).replace("; ", ";\n").replace(": raise", ":\nraise"))
 
 # %% [markdown]
 # Nothing, and nothing. "Poor" is kind: it extrapolates to rows of random numbers, or
@@ -152,15 +145,20 @@ for i, j in ((1, 2), (51, 52), (2, 1)):
 
 # %% [figure]
 n = np.arange(1, 201)
-fig, ax = figure("What does a scheme make of a distance?", size=(6.8, 2.7))
-ax.semilogx(n, np.cos(n[:, None] * frequencies(64)).mean(1), label="sines, RoPE")
-for m in slopes[1:5:3]:
-    ax.semilogx(n, np.exp(-m * n), "--", label=f"ALiBi, slope 1/{1 / m:g}")
-ax.step(n, t5_bucket(-n, False) / 31, color=PURPLE, label="T5's bucket / 31")
-ax.set(xlabel="distance n")
-ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-alt = """By distance: the mean cosine of the hands, of sines and of RoPE, falls and
-wavers; ALiBi's weights fall smoothly to 0; T5's bucket climbs by steps, to the last."""
+fig, axes = figure("What does a scheme make of a distance?", columns=3, size=(7.2, 2.7))
+cosine, bucket = np.cos(n[:, None] * frequencies(64)).mean(1), t5_bucket(-n, False)
+axes[0].semilogx(n, cosine)
+for m, style in zip(slopes[1:5:3], ("-", "--")):
+    axes[1].semilogx(n, np.exp(-m * n), style, label=f"m = 1/{1 / m:g}")
+axes[1].legend(loc="upper right", handlelength=1.5, borderaxespad=0)
+axes[2].semilogx(n, bucket, drawstyle="steps-post")
+words = ("mean cosine of the hands", "factor of the weight", "bucket")
+for ax, name, word in zip(axes, ("sines, RoPE", "ALiBi", "T5"), words):
+    ax.set(title=name, xlabel="distance n", ylabel=word)
+alt = f"""Three panels, by distance, 1 to {n[-1]}. Sines and RoPE: the mean cosine of
+the hands falls from {cosine[0]:.2f} to {cosine[-1]:.2f}, and wavers. ALiBi: the factor
+of the weight falls smoothly to 0, later where the slope is flat. T5: the bucket climbs
+by steps to {bucket[-1]}, the last, which begins at {first_far}."""
 show(fig, "distance", alt)
 
 # %% [markdown]
@@ -176,6 +174,7 @@ bias = T5RelativeBias(1)
 bias.table.data = rng.normal(size=bias.table.shape)
 
 
+# %%
 def scores(name, start):
     at = start + np.arange(8)
     added = {"sinusoidal": sinusoidal(at, 16), "learned": P[at]}.get(name, 0)
@@ -190,6 +189,7 @@ def scores(name, start):
     return s
 
 
+# %%
 for name in book:
     change = np.abs(scores(name, 20) - scores(name, 0)).max()
     print(f"{name:11s} the Notes: {book[name][0]:4s} unchanged: {change < 1e-6}")
@@ -203,14 +203,15 @@ for name in book:
 # of it. So small decoders were trained on sequences of up to 32 tokens, and asked at up
 # to 128. The task has the same difficulty at all lengths: pairs of a key and a value,
 # keys bound anew now and then, and the question is a key's *latest* value
-# ([bindings.py](../../../attention/tasks/bindings.py)). It takes 20 minutes, so this
-# page reads a record. It was put together from runs of
-# `python -m attention extrapolate`, and `made` says how to make it anew.
+# ([bindings.py](../../../attention/tasks/bindings.py)). The training took
+# {{ f"{record('positions')['seconds'] / 60:.0f}" }} minutes, so its results are kept in
+# a record. It was put together from runs of `python -m attention extrapolate`, and
+# `command` says how to make it anew.
 
 # %%
 kept = record("positions")
 n, chance = kept["lengths"], kept["chance"]
-print(kept["made"])
+print(*(f"{key}: {value}" for key, value in kept["made"].items()), sep="\n")
 print(f"right among the last 16 tokens (chance {chance})   ", "training loss")
 print(f"{'':15s}" + "".join(f"{length:8d}" for length in n))
 for name, row in kept["accuracy"].items():
@@ -220,19 +221,14 @@ for name, row in kept["accuracy"].items():
 # %% [figure]
 fig, ax = figure("Which positions go on beyond 32 tokens?", size=(7.2, 3.4))
 colour = dict(zip(book, COLOURS))
-styles = {
-    "rope+linear": ":",
-    "rope+ntk": "--",
-    "rope+yarn": "-.",
-    "t5, 32 buckets": "--",
-}
+styles = {"rope+linear": ":", "rope+ntk": "--", "rope+yarn": "-."}
+styles["t5, 32 buckets"] = "--"
 for name, row in kept["accuracy"].items():
     base = name.partition("+")[0].partition(",")[0]
     ax.plot(n, row, styles.get(name, "-"), color=colour[base], marker="o", label=name)
 ax.axhline(chance, color=GREY, lw=0.8, ls=":")
-ax.set(
-    xlabel="tokens (trained on up to 32)", ylabel="right values", xticks=n, ylim=(0, 1)
-)
+ax.set(xlabel="tokens (trained on up to 32)", ylabel="right values")
+ax.set(xticks=n, ylim=(0, 1))
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 last = {name: row[-1] for name, row in kept["accuracy"].items()}
 order = sorted(last, key=last.get, reverse=True)
@@ -243,14 +239,17 @@ show(fig, "extrapolation", alt)
 
 # %%
 few, many = "t5, 16 buckets", "t5, 32 buckets"
-touched = np.unique(t5_bucket(-np.arange(32), bidirectional=False)).size
-plain = kept["parameters"]["rope"]
+trained, plain = kept["config"]["length"], kept["parameters"]["rope"]
 for name, count in kept["parameters"].items():
     if "+" not in name:
         print(f"{name:15s} parameters {count}, for positions {count - plain:4d}")
-print("of 32 buckets up to 128, those that 32 tokens reach:", touched)
-a = kept["accuracy"]
-both = {name: f"{row[2]:.2f} | {row[4]:.2f}" for name, row in a.items()}
+touched = {}
+for buckets, longest in ((32, 128), (16, trained)):
+    reached = set(t5_bucket(-np.arange(trained), False, buckets, longest))
+    touched[buckets] = len(reached)
+    print(f"{trained} tokens reach {len(reached)} of {buckets} buckets")
+a, two, four = kept["accuracy"], n.index(2 * trained), n.index(4 * trained)
+both = {name: f"{row[two]:.2f} | {row[four]:.2f}" for name, row in a.items()}
 
 # %% [markdown]
 # Row by row, the Notes and the record:
@@ -268,15 +267,15 @@ both = {name: f"{row[2]:.2f} | {row[4]:.2f}" for name, row in a.items()}
 #   is of little use to a model that has not met it. The learned table is behind from
 #   the start, with the highest training loss of all.
 # - **T5** depends on its buckets. With those of the paper, made for longer texts,
-#   {{ 32 - touched }} of 32 are never trained here, and at the end it is hardly better
-#   than sines. With 16, the last of which begins within 32 tokens, it is. This setting
-#   was chosen after the other had failed, so the table has both.
+#   {{ 32 - touched[32] }} of 32 are never trained here, and at the end it is hardly
+#   better than sines. With 16 buckets, {{ touched[16] }} of them trained, it is. This
+#   setting was chosen after the other had failed, so the table has both.
 # - **RoPE** by itself is between. "With extensions" hides a choice: slower rotations
 #   help (NTK {{ f"{last['rope+ntk']:.2f}" }}, YaRN {{ f"{last['rope+yarn']:.2f}" }} at
 #   the end) where they leave the fast hands alone. Slowing all of them alike is *worse*
-#   than nothing, {{ f"{a['rope+linear'][2]:.2f}" }} against {{ f"{a['rope'][2]:.2f}" }}
-#   at twice the length, as neighbours blur; those who proposed it train a little more
-#   afterwards.
+#   than nothing, {{ f"{a['rope+linear'][two]:.2f}" }} against
+#   {{ f"{a['rope'][two]:.2f}" }} at twice the length, as neighbours blur; those who
+#   proposed it train a little more afterwards.
 # - **ALiBi** is the best at the end, and no better than others within the trained
 #   length ({{ f"{a['alibi'][0]:.3f}" }}). The task asks for the *latest* value, and a
 #   preference for what is near is half of the answer. One that asks for the first would

@@ -113,8 +113,9 @@ print(tiles.map())
 
 # %% [markdown]
 # The Notes say of the sliding window that it comes "plus global tokens (Longformer,
-# Mistral)". With them it is Longformer's, without them Mistral's. And of BigBird
-# "$O(n)$ or $O(n \sqrt n)$". How do the multiplications grow when $n$ doubles?
+# Mistral)". With them it is Longformer's, whose $w$ neighbours are half before and half
+# after the token; without them it is Mistral's, which looks back only. And of BigBird
+# they say "$O(n)$ or $O(n \sqrt n)$". How do the multiplications grow when $n$ doubles?
 
 # %%
 for name, options in (
@@ -221,8 +222,8 @@ options = {"window": {"window": (255, 0)}}
 lengths = [1024, 4096, 32_768, 2**20]
 bill = {w: [ledger(w, L=n, **options.get(w, {})) for n in lengths] for w in ways}
 for way, costs in bill.items():
-    print(f"{way:8s}", *(f"{c.multiplications:9.1e}" for c in costs), end="   ")
-    print(*(f"{size(c.extra_bytes):>9s}" for c in costs))
+    print(f"{way:7s}", *(f"{c.multiplications:.1e}" for c in costs), end="  ")
+    print(*(f"{size(c.extra_bytes):>8s}" for c in costs))
 
 # %% [markdown]
 # Columns: multiplications, then bytes, for {{ ", ".join(f"{n:,}" for n in lengths) }}
@@ -244,11 +245,14 @@ for way, x in measured.items():
 
 # %% [figure]
 colours = dict(zip((*ways, "additive"), (*COLOURS, GREY)))
+# some lines lie on others: with hollow marks of different sizes all can be seen
+marks = dict(zip(colours, zip("osD^x+", (6, 12, 8, 5, 4, 11))))
 fig, axes = figure("What do a longer sequence's time and memory do?", columns=2)
 for way, x in measured.items():
     n, held = np.array(x["n"]), np.array(x["bytes"], float)
-    axes[0].loglog(n, np.array(x["least"]) * 1e3, ".-", color=colours[way], label=way)
-    axes[1].loglog(n, held / 1e6, ".-", color=colours[way], label=way)
+    look = dict(zip(("marker", "ms"), marks[way]), color=colours[way], mfc="none")
+    axes[0].loglog(n, np.array(x["least"]) * 1e3, lw=1, label=way, **look)
+    axes[1].loglog(n, held / 1e6, lw=1, label=way, **look)
 axes[0].set(xlabel="tokens n", ylabel="time of one call (ms)")
 axes[1].set(xlabel="tokens n", ylabel="memory beside the inputs (MB)")
 axes[1].legend(fontsize=8, ncols=2, loc="upper left")
@@ -260,15 +264,17 @@ slopes = {  # of the times, the first two left out
 }
 ends = ", ".join(f"{way} {slope:.1f}" for way, slope in slopes.items())
 alt = f"""Time and memory against n, logarithmic, one line a variant. Slopes of the
-times: {ends}. Memory of dense and additive grows with the square, of the others in
-proportion to n."""
+times: {ends}. In the right panel there are two bundles: memory of dense and additive
+grows with the square; tiled, window, bigbird and linear lie nearly on one another, and
+grow in proportion to n."""
 show(fig, "clock", alt)
 
 # %%
 x, y = measured["dense"], measured["tiled"]
 for n, dense, tiled in zip(x["n"], x["least"], y["least"]):  # the same n
     print(f"{n:6d} tokens: tiled is {dense / tiled:.1f} times as fast as dense")
-print({way: f"n to the {slope:.2f}" for way, slope in slopes.items()})
+for way, slope in slopes.items():
+    print(f"time of {way:8s} n to the {slope:.2f}")
 
 # %% [markdown]
 # The Notes promise FlashAttention to be two to four times as fast. That was measured on

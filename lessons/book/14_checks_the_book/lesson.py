@@ -9,11 +9,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 14. The engine checks the book
 #
 # Four texts stand behind these lessons, and much of what they print can be computed. So
-# we compute it: one line a claim, with the book's value beside ours and a verdict. Most
-# of what is wrong is small. Some of it changes what one would conclude; there a lesson
-# looks closer, and is linked.
-#
-# Read it in any order, after lesson [05](../05_scaling/README.md). Half an hour.
+# we compute it: one line a claim, with the book's value, ours, and a verdict. Most of
+# what is wrong is small. Some of it changes what one would conclude; there a lesson is
+# linked. Read this after lesson [05](../05_scaling/README.md). Half an hour.
 
 # %%
 import numpy as np
@@ -51,7 +49,7 @@ def check(where, claim, book, ours):
     ours = ("no", "yes")[int(ours)] if isinstance(ours, bool | np.bool_) else ours
     found.append((where, verdict(book, ours), book, ours))
     ours = f"{ours:.4g}" if isinstance(ours, float) else ours
-    print(f"{found[-1][1]:5s} {where:8s} {claim:42s} {book:>11s} {ours!s:>11s}")
+    print(f"{found[-1][1]:5s} {where:8s} {claim:41s} {book:>11s} {ours!s:>11s}")
 
 
 print([verdict("0.59", x) for x in (0.594, 0.60, 0.62)], verdict("4", 3.9))
@@ -66,7 +64,8 @@ print([verdict("0.59", x) for x in (0.594, 0.60, 0.62)], verdict("4", 3.9))
 # %%
 Wh_h = np.array([[0.4, 0.2, -0.3, 0.6], [-0.2, 0.5, 0.3, -0.1],
                  [0.7, -0.3, 0.4, 0.2], [0.1, 0.4, -0.2, 0.5]])  # fmt: skip
-e = np.tanh([0.3, -0.1, 0.5, 0.2] + Wh_h) @ [0.3, 0.5, -0.2, 0.4]  # (4,)
+Ws_s, v = np.array([0.3, -0.1, 0.5, 0.2]), np.array([0.3, 0.5, -0.2, 0.4])
+e = np.tanh(Ws_s + Wh_h) @ v  # (4,), all positions at once
 alpha = mg.softmax(e).data
 for j, printed in enumerate(("0.458", "0.121", "0.512", "0.389")):
     check("6.2.5", f"score e_1{j + 1}", printed, e[j])
@@ -81,7 +80,8 @@ check("6.2.5", "exp(0.512)", "1.668", np.exp(0.512))
 # Dividing by the sum of absolute values keeps the signs (6.2.2). A score that costs
 # $\Theta(Td)$ doubles when $d$ does: dot does, additive does not, since it multiplies
 # by $d \times d$ matrices (6.3.4; exercise 6.3 asks for a proof). With its keys
-# projected once a sentence it comes nearer, and never arrives.
+# projected once a sentence it comes nearer, and never arrives. But "separate operations
+# for each source position" it does not need: one sum, broadcast, serves all.
 
 # %%
 l1 = np.array([1.0, -2.0, 0.5]) / 3.5  # the sum of absolute values
@@ -92,6 +92,8 @@ for score, how in (("dot", None), ("additive", "pairs"), ("additive", "once")):
     times = (two.projecting + two.scoring) / (one.projecting + one.scoring)
     check("6.3.4", f"{score} {how or ''} cost of 2d, over that of d", "2.00", times)
 once = ledger("additive", L=50, S=50, E=64, projected="once").projecting // 64**2
+alike = np.allclose(e, [np.tanh(Ws_s + row) @ v for row in Wh_h])  # one at a time
+check("6.3.4", "additive: an operation for each position", "yes", not alike)
 check("38.2", "50 x 50 words, products with a matrix", "2500", once)
 
 # %% [markdown]
@@ -99,18 +101,16 @@ check("38.2", "50 x 50 words, products with a matrix", "2500", once)
 #
 # The distances hold. "$\Theta(T^2)$ operations versus $\Theta(T)$ sequential ones"
 # (6.4.3) compares work with depth; work against work, at 100 words and $d = 512$,
-# attention is the *cheaper* one. And to be permutation-equivariant (6.5.5) is not to
-# stay as one is: shuffle the input, and the outputs are shuffled alike. Exercise 6.4's
-# megabytes are exact, and $d = 512$ has no part in them. In 6.8 vectors are their own
-# queries, and keep nearly all the weight; 6.10 takes its temperatures from there, and
+# attention is the *cheaper* one. Permutation-equivariant (6.5.5) means that outputs are
+# shuffled as the input is. Exercise 6.4's megabytes are exact; $d = 512$ has no part in
+# them. In 6.8 vectors are their own queries, and keep nearly all the weight; 6.10
 # stops far from the uniform end (lesson [09](../09_self_attention/README.md)).
 
 # %%
 said = "The animal did not cross the street because it was too tired".split()
 check("6.4.1", "from 'it' to 'animal'", "7", said.index("it") - said.index("animal"))
-T, d = 100, 512
-work = ledger("dot", L=T, S=T, E=d).multiplications
-check("6.4.3", "more work than a recurrence", "yes", work > 2 * T * d * d)
+work = ledger("dot", L=100, S=100, E=512).multiplications
+check("6.4.3", "more work than a recurrence", "yes", work > 2 * 100 * 512**2)
 X, order = rng.normal(size=(8, 16)), rng.permutation(8)
 Z, ZP = (attend(x, x, x, dot)[0].data for x in (X, X[order]))
 same = np.allclose(mg.softmax(X @ X.T).data @ X, Z)
@@ -152,17 +152,16 @@ check("ex. 38.1", "W_g^T h is a product that exists", "yes", W.T.shape[1] == 7)
 # %% [markdown]
 # ## Chapter 38: the square root
 #
-# The derivation holds; what is read off the plots is loose. The largest weight moves
-# most not at unit variance but far beyond, and at scale 10 it is not "near zero". Nor
-# is the Jacobian largest at the uniform distribution. Lesson
-# [05](../05_scaling/README.md) has all of it, with pictures.
+# The derivation holds. The largest weight moves most far beyond unit variance, and at
+# scale 10 not "near zero"; nor is the Jacobian largest at the uniform distribution.
+# Lesson [05](../05_scaling/README.md) has all of it, with pictures.
 
 # %%
 base, scales = np.linspace(-1, 1, 16), np.linspace(0.1, 20, 200)
 p = mg.softmax(scales[:, None] * base).data  # (200, 16)
 slope = np.linalg.norm(p[:, -1:] * (np.eye(16)[-1] - p), axis=1)  # of the largest
-unit = f"{1 / base.std():.2f}"  # the scale of unit variance
-check("38.3", "scale of the peak", unit, scales[slope.argmax()])
+peak = scales[slope.argmax()]
+check("38.3", "peak: the scale of unit variance", f"{1 / base.std():.2f}", peak)
 check("38.3", "slope at scale 10", "0.00", slope[np.abs(scales - 10).argmin()])
 
 # %%
@@ -217,14 +216,16 @@ check("38.6", "a batch in 1000 is narrower than 8", "yes", (5 / 6) ** 64 > 1e-3)
 # ## Chapter 38: windows, and one formula for all
 #
 # Luong's local-m looks around $p_t = t$; the code in 38.7 stretches the diagonal.
-# Local-p has a Gaussian, which is no mask, since it changes the ratio of two keys that
-# are both allowed. And the causal constraint, with $i$ for the query, is $j \le i$: as
-# it is printed, each position sees itself and the future.
+# Local-p has a Gaussian, which is no mask: it changes the ratio of two keys that are
+# both allowed. The causal constraint, with $i$ for the query, is $j \le i$; as printed,
+# each sees itself and the future. Longformer's $w$ (the Notes) is $w/2$ on either side.
 
 # %%
 check("38.7", "local-m: centre of row 15", str(int(15 * 20 / 16)), 15)
 fall = np.exp(-(2**2) / (2 * (3 / 2) ** 2))  # two from the centre, sigma = D/2, D = 3
 check("38.7", "local-p: factor between two allowed keys", "1.00", fall)
+row = masks.sliding_window(256, 256).dense(1, 1, 1024, 1024)[0, 0, 512]
+check("notes", "w = 512 neighbours: w/2 on either side", "512", row.sum() - 1)
 printed = np.tri(5).T > 0  # i <= j
 same = np.array_equal(printed, masks.causal().dense(1, 1, 5, 5)[0, 0])
 check("38.7", "i <= j is the causal mask", "yes", same)
@@ -287,9 +288,8 @@ for text in ("Chapter 6", "Chapter 38", "scoring functions", "notes"):
 
 # %% [figure]
 fig, ax = figure("How far off are the numbers?", size=(5.2, 4))
-colours = {"holds": BLUE, "near": GREY, "no": ORANGE}
 numbers = [x for x in found if not isinstance(x[3], str) and float(x[2]) > 0 < x[3]]
-for word, colour in colours.items():
+for word, colour in (("holds", BLUE), ("near", GREY), ("no", ORANGE)):
     xy = [(float(book), ours) for _, said, book, ours in numbers if said == word]
     ax.loglog(*zip(*xy), "o", color=colour, label=word)
 ax.plot([0.03, 1e5], [0.03, 1e5], color=GREY, lw=0.8, ls=":")

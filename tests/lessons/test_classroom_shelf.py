@@ -1,0 +1,159 @@
+"""Which lesson a word means, what the list says of it, and its experiment."""
+
+import json
+
+import pytest
+
+from lessons.classroom import cli, measured, overview, shelf, weave
+from lessons.classroom.catalogue import UsageError
+from lessons.classroom.paths import LESSONS, hash_of
+
+LESSON = '''"""A lesson."""
+
+# %% [markdown]
+# # {title}
+#
+# {prose}
+
+# %%
+print("You need [lesson 99](../99_x/README.md). An hour.")
+'''
+TABLE = """# Lessons
+
+| lesson | question |
+|---|---|
+| [03](book/03_x/README.md) | 6.2.9 |
+
+| text | section | lesson |
+|---|---|---|
+| Chapter 6 | 6.2.1 to 6.2.3 scores | 03 |
+| | 6.3.1, 6.3.2 dot | 04, 03 |
+| Notes | all of it | 04 |
+| Chapter 38 | 38.1 four scores | 04 |
+"""
+
+
+@pytest.fixture
+def book(tmp_path):
+    book = tmp_path / "book"
+    for name, title, prose in (
+        ("03_additive", "03. Additive attention", "It is. You\n# need nothing."),
+        (
+            "04_dot_general",
+            "04. Products",
+            "See [lesson 01](../01_x). You\n# need lessons [02](../02_x/README.md) "
+            "and [03](../03_x/README.md), and half\n# an hour.",
+        ),
+    ):
+        (book / name).mkdir(parents=True)
+        text = LESSON.format(title=title, prose=prose)
+        (book / name / "lesson.py").write_text(text)
+    (tmp_path / "README.md").write_text(TABLE)
+    return book
+
+
+@pytest.mark.parametrize(
+    "name, numbers",
+    [
+        ("3", "03"), ("03", "03"), ("03_additive", "03"), ("03_additive/", "03"),
+        ("additive", "03"), ("General", "04"), ("dot general", "04"),
+        ("products", "04"), ("38", "04"), ("38.1", "04"), ("38.1.2", "04"),
+        ("6.2", "03"), ("6.2.2", "03"), ("6.3.2", "03 04"), ("6", "03 04"),
+    ],
+)  # fmt: skip
+def test_a_word_means_a_lesson(book, name, numbers):
+    assert " ".join(map(shelf.number, shelf.meant(name, book))) == numbers
+
+
+@pytest.mark.parametrize("name", ["8", "38.2", "6.2.9", "additives", "", "6.", "?"])
+def test_other_words_mean_none(book, name):
+    with pytest.raises(UsageError, match="There are: 03, 04; .* table of the chapters"):
+        shelf.meant(name, book)
+
+
+def test_every_section_of_the_index_leads_to_its_lessons():
+    readme = LESSONS / "README.md"
+    assert shelf.lessons_of("38.5", readme) == ["05"]
+    assert shelf.lessons_of("6.2.5", readme) == ["03", "14"]
+    assert {"04", "05", "07", "08", "10"} == set(shelf.lessons_of("38", readme))
+    for number in shelf.lessons_of("38", readme) + shelf.lessons_of("6", readme):
+        assert shelf.meant(number)
+
+
+def test_read_of_a_chapter_lists_its_lessons(book, capsys):
+    assert weave.main("read", ["6.3"], book) == 0
+    said = capsys.readouterr().out
+    assert "03. Additive" in said and "04. Products" in said and "read 03" in said
+    assert weave.main("run", ["6.3"], book) == 2  # which of them?
+    assert weave.main("read", ["6.7"], book) == 2
+    error = capsys.readouterr().err
+    assert "no lesson 6.7" in error and max(map(len, error.splitlines())) <= 80
+
+
+def test_the_header_of_a_lesson(book):
+    first, second = map(shelf.header, shelf.folders(book))
+    assert first == shelf.Header("03", "Additive attention", None, ())
+    assert second == shelf.Header("04", "Products", 30, ("02", "03"))
+
+
+def test_the_list_has_minutes_and_needs_of_lessons(book, capsys, monkeypatch):
+    monkeypatch.setattr(shelf.folders, "__defaults__", (book,))
+    overview.list_all()
+    lines = capsys.readouterr().out.splitlines()
+    [line] = [x for x in lines if "Products" in x]
+    assert line.split() == "04 Products 30 min <- 02, 03".split()
+    [exercise] = [x for x in lines if x.startswith("  6.5 ")]
+    for word in (" min ", "<- "):
+        assert line.index(word) == exercise.index(word)
+    assert max(map(len, lines)) <= 80
+
+
+def test_every_lesson_says_its_minutes_in_words_that_are_known():
+    for folder in shelf.folders():
+        head = shelf.header(folder)
+        text = (folder / "lesson.py").read_text(encoding="utf-8")[:1500].lower()
+        assert head.minutes or not ("minutes." in text or " hour." in text), folder
+        assert set(head.needs) <= {shelf.number(f) for f in shelf.folders()}
+
+
+# experiments
+
+SCRIPT = """
+from lessons.classroom.measured import write_record
+import pathlib
+here = pathlib.Path(__file__).parent
+write_record("r", {"a": 1}, command="python it", seeds=[1], records=here)
+"""
+
+
+@pytest.fixture
+def experiments(book, monkeypatch):
+    monkeypatch.setattr(shelf.folders, "__defaults__", (book,))
+    monkeypatch.setattr(shelf.meant, "__defaults__", (book,))
+    monkeypatch.setenv("PYTHONPATH", str(LESSONS.parent))
+    (book / "03_additive" / "experiment.py").write_text(SCRIPT)
+    return book / "03_additive"
+
+
+def test_the_experiment_of_a_lesson_runs_and_keeps_its_hash(experiments, capfd):
+    assert cli.main(["experiment", "3"]) == 0
+    script = experiments / "experiment.py"
+    assert f"python {script}" in capfd.readouterr().out
+    made = json.loads((experiments / "r.json").read_text())["made"]
+    assert made["code"] == hash_of(script)[:16]
+    script.write_text("raise SystemExit(7)")
+    assert cli.main(["experiment", "additive"]) == 1
+
+
+def test_an_experiment_that_is_none_names_those_there_are(experiments, capsys):
+    assert cli.main(["experiment", "4"]) == 2
+    assert "Those that have one: 03." in capsys.readouterr().err
+    assert cli.main(["experiment", "99"]) == 2
+    assert "no exercise '99'" in capsys.readouterr().err
+    for options in (["--seed", "3"], ["--impl", "solution"], ["--weights", "."]):
+        assert cli.main(["experiment", "3", *options]) == 2
+        assert "takes no options" in capsys.readouterr().err
+
+
+def test_records_without_a_hash_are_read():
+    assert measured.record("sweep")["made"]["command"]
