@@ -78,7 +78,7 @@ WRONG = [
     ("raises", add_bias, lambda g, y, x, b: g, [X, draw(5)]),
     ("unknown", np.tanh, lambda g, y, x: g * (1 - x * x), [X]),
     ("unknown", np.exp, lambda g, y, x: g * x, [X]),
-    ("unknown", matmul, lambda g, y, a, b: (g @ b, a.T @ g), [SQUARE, OTHER]),
+    ("transpose", matmul, lambda g, y, a, b: (g @ b, a.T @ g), [SQUARE, OTHER]),
 ]  # fmt: skip
 
 
@@ -220,3 +220,23 @@ def test_bank_recognises_single_precision():
 def test_one_number_is_no_proof_of_a_factor():
     assert diagnose(Case(np.array(0.7), np.array(0.31))).tag == "unknown"
     assert diagnose(Case(np.array(-0.62), np.array(0.31))).tag == "scale:-2"
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_a_product_with_the_other_factor_transposed(wrong):
+    """Where that is square no shape tells."""
+
+    @mg.differentiable
+    def product(a, b):
+        a, b = np.asarray(a), np.asarray(b)
+
+        def backward(g):
+            return (g @ b, a.T @ g) if wrong == 0 else (g @ b.T, a @ g)
+
+        return a @ b, backward
+
+    rng = np.random.default_rng(0)
+    factors = [mg.Tensor(rng.normal(size=(3, 3)), requires_grad=True) for _ in "ab"]
+    found = mg.gradcheck(product, factors)
+    assert not found and found.tag == "transpose"
+    assert f"the numeric gradient with input {1 - wrong} transposed" in str(found)

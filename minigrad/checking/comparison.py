@@ -182,7 +182,7 @@ def _case(c):
         vjp=vjp,
         again=lambda: seen.again[c.i],
         earlier=earlier,
-        variants=list(_other_axes(c)) if single else [],
+        variants=[*_other_axes(c), *_turned(c)] if single else [],
     )
 
 
@@ -206,6 +206,25 @@ def _other_axes(c):
             f"yours equals the numeric gradient of the operation with axes {i} and {j} "
             "exchanged, input and output",
             exchanged,
+        )
+
+
+def _turned(c):
+    """The operation with another input transposed, where that is square."""
+    held = [leaf._data for leaf in c.subject.leaves]
+    for k, other in enumerate(held):
+        if k == c.i or other.ndim < 2 or other.shape[-1] != other.shape[-2]:
+            continue
+
+        def turned(k=k, other=other):
+            arrays = [*held[:k], other.swapaxes(-1, -2).copy(), *held[k + 1 :]]
+            with c.subject.holding(arrays):
+                return slopes(c.f, c.x, c.seen.cotangents).value.reshape(c.x.shape)
+
+        yield (
+            "transpose",
+            f"yours equals the numeric gradient with input {k} transposed",
+            turned,
         )
 
 
