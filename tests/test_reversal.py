@@ -216,6 +216,12 @@ def test_pad_eval_and_book(tmp_path):
     assert (config["decoder_init"], config["pad_eval"]) == ("zero", 8)
 
 
+def test_lengths_of_the_evaluation(tmp_path):
+    quick("--kinds", "dot", "--lengths", "2,8", "--out", tmp_path)
+    (run,) = numbers(tmp_path)
+    assert list(run["accuracy"]) == list(run["exact_match"]) == ["2", "8"]
+
+
 def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
@@ -259,6 +265,7 @@ def test_what_it_refuses(tmp_path, capsys):
     for arguments, sentence in [
         (["--kinds", "cosine"], "'cosine' should be different names out of additive,"),
         (["--steps", "0"], "'0' should be a number from 1 up"),
+        (["--lengths", "3,x"], "'x' should be a number from 1 up"),
         (["--seed", "x"], "'x' should be a number from 0 up"),
         (["--threads", "0"], "--threads is 0; it must be at least 1"),
         (["--out", tmp_path / "file" / "x"], "Choose another folder with --out."),

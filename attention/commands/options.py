@@ -113,6 +113,11 @@ def names_of(choices):
     return names
 
 
+def positives(text):
+    """'3,5,7' -> (3, 5, 7)"""
+    return tuple(map(positive, text.split(",")))
+
+
 def share(text):
     """A number from 0 to 1."""
     return _number(text, float, lambda x: 0 <= x <= 1, "a number from 0 to 1")

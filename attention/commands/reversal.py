@@ -12,7 +12,7 @@ as they are with n threads, each counts an n-th.
 """
 
 from ..experiments import reversal as experiment
-from .options import names_of, natural, positive
+from .options import names_of, natural, positive, positives
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
@@ -33,6 +33,7 @@ FIELDS = {
     "hidden": (positive, "GRU width"),
     "seed": (natural, "the first seed"),
     "seeds": (positive, "how many seeds"),
+    "lengths": (positives, "of the strings that are evaluated (default: 3,5,7,10)"),
     "pad_eval": (
         positive,
         "evaluate on sources padded to N letters (default: unpadded)",
@@ -80,7 +81,8 @@ add_arguments, run = Reversal().add_arguments, Reversal().run
 def table(config, runs):
     """Accuracy and exact match by length, means over the seeds, as text."""
     padded = f" (sources padded to {config.pad_eval})" if config.pad_eval else ""
-    head = "".join(f"{'L=' + str(n):>8s}" for n in config.lengths)
+    wide = 8 if len(config.lengths) < 5 else 6
+    head = "".join(f"{'L=' + str(n):>{wide}s}" for n in config.lengths)
     lines = [
         f"letters right, the ones before given{padded}, and whole strings right by",
         "greedy decoding; means over the seeds",
@@ -91,7 +93,7 @@ def table(config, runs):
         cells = ""
         for what in ("accuracy", "exact_match"):
             for n in config.lengths:
-                cells += f"{experiment.mean_by_kind(runs, what, n)[kind]:8.3f}"
+                cells += f"{experiment.mean_by_kind(runs, what, n)[kind]:{wide}.3f}"
             cells += "   "
         lines.append(f"{kind:9s}{cells}".rstrip())
     return "\n".join(lines)
