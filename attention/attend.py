@@ -86,7 +86,7 @@ def attend(
     context = kept @ values  # (..., L, Ev)
     if not np.isfinite(context._data).all():
         masked = mask is not None or valid_lens is not None
-        context = _average(kept, values, masked)
+        context = weighted_average(kept, values, masked)
     return context, weights
 
 
@@ -123,7 +123,7 @@ def _guarded(score, query, keys, shape):
 
 
 @differentiable
-def _average(p, v, masked):
+def weighted_average(p, v, masked):
     """p @ v, where a query that no gradient comes for has none to give.
 
     Nor does p = 0 meet v, if there is a mask: else it is only too small to be told

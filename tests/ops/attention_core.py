@@ -162,3 +162,54 @@ wrong(
     _additive(dq=lambda d: d.sum(1), dk=lambda d: d.sum(2)),
     on="square",
 )
+
+
+def weighted_average(p, v, masked):
+    """sum_j p_ij v_j, one query at a time."""
+    leading = np.broadcast_shapes(p.shape[:-2], v.shape[:-2])
+    p = np.broadcast_to(p, leading + p.shape[-2:])
+    v = np.broadcast_to(v, leading + v.shape[-2:])
+    o = np.zeros(leading + (p.shape[-2], v.shape[-1]))
+    for *batch, i in np.ndindex(o.shape[:-1]):
+        for j in range(p.shape[-1]):
+            o[(*batch, i)] += p[(*batch, i, j)] * v[(*batch, j)]
+    return o
+
+
+_shapes = {
+    "batched": ((3, 5, 7), (3, 7, 2)),
+    "square": ((3, 5, 5), (3, 5, 5)),
+    "values-for-all": ((3, 5, 7), (7, 2)),
+    "weights-for-all": ((5, 7), (2, 3, 7, 11)),
+    "both-ways": ((3, 1, 5, 7), (2, 7, 3)),
+    "empty": ((0, 5, 7), (0, 7, 2)),
+    "empty-keys": ((3, 5, 0), (3, 0, 2)),
+}
+spec(
+    "weighted_average",
+    weighted_average,
+    {
+        name + mask: lambda r, s=s, t=t, m=bool(mask): call(
+            normal(r, s), normal(r, t), m
+        )
+        for name, (s, t) in _shapes.items()
+        for mask in ("", "-masked")
+    },
+    lambda T, p, v, masked: p @ v,
+)
+for _tag, _dp, _dv in (
+    ("no-keys-in-dp", lambda g, p, v: g @ v[:, :1].swapaxes(1, 2) + 0 * p, None),
+    ("mean-over-width", lambda g, p, v: g @ v.swapaxes(1, 2) / v.shape[2], None),
+    ("values-transposed", lambda g, p, v: g @ v, None),
+    ("weights-forgotten", None, lambda g, p, v: g.sum(1, keepdims=True) + 0 * v),
+    ("weights-transposed", None, lambda g, p, v: p @ g),
+    ("first-query", None, lambda g, p, v: p[:, :1].swapaxes(1, 2) @ g[:, :1]),
+):
+    _dp = _dp or (lambda g, p, v: g @ v.swapaxes(1, 2))
+    _dv = _dv or (lambda g, p, v: p.swapaxes(1, 2) @ g)
+    wrong(
+        "weighted_average",
+        _tag,
+        lambda g, o, p, v, masked, dp=_dp, dv=_dv: (dp(g, p, v), dv(g, p, v)),
+        on="square",
+    )
