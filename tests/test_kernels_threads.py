@@ -100,3 +100,24 @@ def test_a_forked_process_makes_its_own_threads(any_work_is_shared):
 def test_threads_refuses(n):
     with pytest.raises(ValueError, match="threads: expected a whole number of 1 or"):
         kernels.threads(n)
+
+
+def test_a_thread_that_wakes_late_keeps_no_array(monkeypatch):
+    """What is left in the queue, or in a thread that waits, is an empty job."""
+    jobs = []
+
+    class Queue:
+        put = staticmethod(jobs.append)
+
+    monkeypatch.setattr(pool, "_jobs", Queue)
+    monkeypatch.setattr(pool, "_start", lambda n: None)
+    before = kernels.threads()
+    kernels.threads(2)
+    try:
+        done = []
+        array = np.zeros(3)
+        pool.spread(lambda start, stop, a: done.append(stop - start), 8, 1e9, array)
+    finally:
+        kernels.threads(before)
+    assert sum(done) == 8 and jobs
+    assert all(array is not held for job in jobs for held in job.arguments)

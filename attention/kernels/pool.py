@@ -48,6 +48,7 @@ def spread(loop, items, nanoseconds, *arguments):
         _jobs.put(job)
     job.work()
     job.done.acquire()  # until every part is done, also those that others took
+    job.arguments = ()  # a thread that wakes late would keep these arrays alive
     if job.error is not None:
         raise job.error
 
