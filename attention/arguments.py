@@ -9,8 +9,8 @@ import numpy as np
 from minigrad import Tensor, expand
 
 from .block_mask import BlockMask
+from .checks import flag, tensor
 from .masks import Mask
-from .masks.checks import flag, tensor
 from .pairs import NAME, joined
 
 

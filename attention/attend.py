@@ -16,8 +16,8 @@ import numpy as np
 
 from minigrad import Tensor, differentiable, dropout, no_grad, unbroadcast, where
 
+from .checks import tensor
 from .kernels.product import weighted_sum
-from .masks.checks import tensor
 from .scores import dot, scaled_dot
 from .softmax import masked_softmax
 
@@ -93,7 +93,8 @@ def attend(
 def _without_padding(query, keys, values, shape, mask, valid_lens):
     """Zeros for the rows that nothing may depend on, if anything is not finite.
 
-    Finite rows stay as they are: a weight of 0 already keeps them out, exactly.
+    Finite rows stay as they are: a weight of 0 already keeps them out, exactly. A float
+    mask of -inf would not: added to a score of NaN it is NaN.
     """
     if all(np.isfinite(x._data).all() for x in (query, keys, values)):
         return query, keys, values

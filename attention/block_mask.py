@@ -15,9 +15,9 @@ from collections import namedtuple
 
 import numpy as np
 
+from .checks import whole
 from .masks.algebra import Mask, mask_mod
 from .masks.arrays import from_array
-from .masks.checks import whole
 from .masks.tiling import EMPTY, FULL, PARTIAL, UNKNOWN, Tiling, kinds
 
 WIDTH = 80  # columns of the map

@@ -25,8 +25,8 @@ import numpy as np
 from minigrad import Tensor, minimum, nn, stack, where
 
 from .attend import attend
+from .checks import between, flag, plain, wholes
 from .layers import AdditiveAttention, ProjectedKeys
-from .masks.checks import between, flag, plain, wholes
 
 
 class CoverageAttention(AdditiveAttention):

@@ -20,7 +20,7 @@ import numpy as np
 
 from minigrad import Tensor, concat
 
-from .masks.checks import between, whole, wholes
+from .checks import between, whole, wholes
 
 
 class KVCache:

@@ -26,7 +26,7 @@ from minigrad import Tensor, linear, nn
 from minigrad.nn.layers import floats, probability
 
 from .attend import attend
-from .masks.checks import whole
+from .checks import whole
 from .projection import project_finite
 from .scores import additive_core, concat, dot, general, scaled_dot
 

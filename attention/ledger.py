@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .checks import whole
 from .kernels.plan import SIZE
-from .masks.checks import whole
 
 ONCE = ("once", "steps", "pairs")
 PROJECTED = {  # which projections there are of queries and keys; the first is usual

@@ -20,8 +20,8 @@ import numpy as np
 
 from minigrad import Tensor, exp, expand, matmul, swapaxes, where
 
+from .checks import between, tensor, wholes
 from .linear_scan import linear_scan
-from .masks.checks import between, tensor, wholes
 
 NAME = "linear_attention"
 

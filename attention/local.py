@@ -31,6 +31,7 @@ from minigrad import (
 )
 
 from .attend import attend
+from .checks import between, called, tensor, whole, wholes
 from .gather import gather_windows
 from .layers import (
     Attention,
@@ -39,7 +40,6 @@ from .layers import (
     to_one_number,
     xavier_uniform,
 )
-from .masks.checks import between, called, tensor, whole, wholes
 from .projection import project_finite
 
 

@@ -5,9 +5,9 @@ import textwrap
 import numpy as np
 
 from .block_mask import BlockMask
+from .checks import whole
 from .figures import new_figure, save
 from .masks import Mask
-from .masks.checks import whole
 from .masks.tiling import EMPTY
 
 WHITE, GREY, DARK = 1.0, 0.62, 0.15  # allowed; computed in vain; forbidden

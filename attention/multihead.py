@@ -23,8 +23,8 @@ import numpy as np
 from minigrad import nn, reshape, swapaxes
 from minigrad.nn.layers import probability
 
+from .checks import flag, whole
 from .kv_cache import FixedKVCache
-from .masks.checks import flag, whole
 from .multihead_arguments import (
     NAME,
     by_position,

@@ -6,8 +6,8 @@ from minigrad import Tensor, unsqueeze
 
 from . import masks
 from .block_mask import BlockMask
+from .checks import plain, tensor, wholes
 from .kv_cache import FixedKVCache, KVCache
-from .masks.checks import plain, tensor, wholes
 
 NAME = "MultiHeadAttention"
 

@@ -15,7 +15,7 @@ from minigrad import Tensor, astype
 
 from . import masks
 from .block_mask import BlockMask
-from .masks.checks import tensor
+from .checks import tensor
 
 NAME = "scaled_dot_product_attention"
 

@@ -13,7 +13,7 @@ class Progress:
     stderr, so that what a command prints can be piped on.
     """
 
-    def __init__(self, label, total, done=0, stream=None, every=10.0):
+    def __init__(self, label, total, stream=None, every=10.0):
         self.label, self.total, self.every = label, total, every
         self.stream = sys.stderr if stream is None else stream
         self.live = self.stream.isatty()

@@ -20,8 +20,8 @@ import numpy as np
 
 from minigrad import Tensor, differentiable, linear, matmul, swapaxes
 
+from .checks import tensor
 from .kernels import additive as kernels
-from .masks.checks import tensor
 
 
 def dot(queries, keys):

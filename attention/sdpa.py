@@ -20,9 +20,9 @@ from minigrad import Tensor, dropout, where
 
 from .arguments import NAME, checked
 from .block_mask import BlockMask
+from .checks import called
 from .dense import attention_average, attention_scores
 from .flash import flash_attention
-from .masks.checks import called
 from .planning import plan
 from .positions import toeplitz
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from minigrad import nn
 
-from .masks.checks import plain
+from .checks import plain
 
 PARTS = ("W_q", "W_k", "W_v")  # in the order of torch
 

@@ -82,11 +82,11 @@ def test_numbers_are_those_of_one_after_the_other():
 def test_stopped_and_resumed(tmp_path, monkeypatch):
     config, sent = small(400), []
 
-    def show(line, workers, steps):
+    def show(progress, workers, steps):
         if workers and not sent:  # in training
             sent.append(os.kill(os.getpid(), signal.SIGINT))
 
-    monkeypatch.setattr(side_by_side.Line, "show", show)
+    monkeypatch.setattr(side_by_side, "show", show)
     cut = run(Reversal(), config, side_by_side.make)
     assert sent
     assert cut["stopped"] and set(cut["stopped"]) == set(cut["kept"])
@@ -126,11 +126,11 @@ def test_a_disk_that_is_gone_ends_it(which, monkeypatch):
     config, sent = small(100_000 if which == "keep" else 2), []
     does = {"keep": lambda *_: None, "made": lambda *_: None, which: gone}
 
-    def show(line, workers, steps):
+    def show(progress, workers, steps):
         if which == "keep" and workers and not sent:  # stopped, each sends its state
             sent.append(os.kill(os.getpid(), signal.SIGINT))
 
-    monkeypatch.setattr(side_by_side.Line, "show", show)
+    monkeypatch.setattr(side_by_side, "show", show)
     with pytest.raises(OSError, match="No space left"):
         todo = dict.fromkeys(config.plan())
         side_by_side.make(Reversal(), config, todo, does["keep"], does["made"])

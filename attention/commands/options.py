@@ -141,6 +141,7 @@ def _number(text, kind, fits, expected):
 
 KINDS = {
     positive: "N",
+    positives: "N,N",
     natural: "N",
     above_zero: "X",
     share: "P",

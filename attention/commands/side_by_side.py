@@ -53,7 +53,7 @@ def make(study, config, todo, keep, made):
     """
     threads, waiting, stopped, failures = kernels.threads(), list(todo), {}, []
     at = {job: state["step"] if state else 0 for job, state in todo.items()}
-    line = Line(config.steps * len(todo))
+    progress = Progress("", config.steps * len(todo))
 
     def heard(job, what, news):
         """One run's message; whether the run is over with it."""
@@ -62,7 +62,7 @@ def make(study, config, todo, keep, made):
         elif what == "state":
             keep(job, news)
         else:
-            line.close()
+            progress.close()
         if what == "made":
             at[job] = config.steps
             made(job, news)
@@ -80,9 +80,10 @@ def make(study, config, todo, keep, made):
             busy = [worker for worker in team if worker.job]
             # the first alone compiles the kernels, where they are not yet compiled
             if waiting and not ended and all(w.loss is not None for w in busy):
-                for worker in [w for w in team if not w.job][:1]:
-                    worker.begin(waiting[0], todo[waiting.pop(0)])
-                    busy.append(worker)
+                idle = next((worker for worker in team if not worker.job), None)
+                if idle:
+                    idle.begin(waiting[0], todo[waiting.pop(0)])
+                    busy.append(idle)
             if not busy:
                 break
             for worker in busy:
@@ -93,31 +94,19 @@ def make(study, config, todo, keep, made):
             connection.wait([worker.pipe for worker in busy], timeout=0.1)
             for worker in busy:
                 worker.hear(heard)
-            line.show([w for w in busy if w.loss is not None], sum(at.values()))
-        line.close()
+            show(progress, [w for w in busy if w.loss is not None], sum(at.values()))
+        progress.close()
     if failures:
         raise Failed(failures[0])
     return stopped
 
 
-class Line:
-    """A progress line for all that are in training: their steps together, mean loss."""
-
-    def __init__(self, total):
-        self.total, self.progress = total, None
-
-    def show(self, workers, steps):
-        if not workers:
-            return
-        if self.progress is None:  # now it begins, and not while processes started
-            self.progress = Progress("", self.total, steps)
+def show(progress, workers, steps):
+    """All that are in training on one line: their steps together, their mean loss."""
+    if workers:  # none, while the processes start
         names = ", ".join(worker.job[0] for worker in workers)
-        self.progress.label = names if len(names) < 20 else f"{len(workers)} runs"
-        self.progress.update(steps, sum(w.loss for w in workers) / len(workers))
-
-    def close(self):
-        if self.progress is not None:
-            self.progress.close()
+        progress.label = names if len(names) < 20 else f"{len(workers)} runs"
+        progress.update(steps, sum(w.loss for w in workers) / len(workers))
 
 
 class Worker:

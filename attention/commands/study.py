@@ -163,8 +163,7 @@ class Study(abc.ABC):
     def one_by_one(self, config, data, todo, keep, made):
         """Make the runs ``todo`` as ``side_by_side.make`` does, in this process."""
         for job, state in todo.items():
-            done = state["step"] if state else 0
-            progress = Progress(self.label(config, job), config.steps, done)
+            progress = Progress(self.label(config, job), config.steps)
             save = functools.partial(keep, job)
             run, finished = self.train(config, *job, data, state, save, progress)
             if not finished:

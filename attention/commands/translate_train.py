@@ -146,7 +146,7 @@ def learn(config, data, state, out):
         translator.save(out / "best.npz", best_of(config, data, run))
 
     metrics = MetricsFile(out / "metrics.jsonl", step)
-    progress = Progress(config.attention, config.steps, step)
+    progress = Progress(config.attention, config.steps)
     try:
         one, finished = experiment.train(
             config, data, state, save, progress, metrics.write, keep

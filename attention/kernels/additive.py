@@ -16,8 +16,9 @@ from .pool import spread
 
 FORWARD_NS, BACKWARD_NS = 0.25, 0.4  # for one tanh, in float32
 PARTS = 8  # of the backward, at least, where there are queries enough
-prepared = additive_product.prepared
 TILE = 2**16  # numbers that NumPy's twin has in hand at once: they stay in the cache
+
+prepared = additive_product.prepared
 
 
 def forward(q, k, w, rows=None):

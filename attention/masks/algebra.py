@@ -10,10 +10,14 @@ import operator
 
 import numpy as np
 
+from ..checks import called, whole
 from . import ranges, tiling
-from .checks import called, whole
 
 INDICES = "(b, h, q_idx, kv_idx)"
+UNSIZED = (
+    "{}: depends on L and S, which a call does not say. Use .dense or "
+    "BlockMask.from_mask, or call mask.sized(L, S)."
+)
 
 
 class Mask:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ..checks import plain
 from .algebra import Mask
-from .checks import plain
 
 
 class from_array(Mask):

@@ -13,8 +13,8 @@ import copy
 
 import numpy as np
 
-from .algebra import Mask
-from .checks import UNSIZED, whole
+from ..checks import whole
+from .algebra import UNSIZED, Mask
 
 
 class bigbird(Mask):

@@ -13,8 +13,8 @@ al. 2020, section 3.1 (global tokens).
 
 import numpy as np
 
+from ..checks import between, wholes
 from .algebra import Mask
-from .checks import between, wholes
 from .ranges import normalised
 
 

@@ -18,8 +18,8 @@ import copy
 
 import numpy as np
 
-from .algebra import Mask
-from .checks import UNSIZED, called, plain, whole
+from ..checks import called, plain, whole
+from .algebra import UNSIZED, Mask
 from .ranges import normalised
 from .tiling import both
 

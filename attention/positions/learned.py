@@ -13,7 +13,7 @@ import numpy as np
 
 from minigrad import embedding, nn
 
-from ..masks.checks import whole
+from ..checks import whole
 from .sinusoidal import as_positions
 
 

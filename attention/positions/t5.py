@@ -19,7 +19,7 @@ import numpy as np
 
 from minigrad import embedding, nn, swapaxes
 
-from ..masks.checks import whole
+from ..checks import whole
 from .offsets import offsets, toeplitz
 
 

@@ -21,7 +21,7 @@ AER: Och and Ney 2003, equation 12.
 
 import numpy as np
 
-from ..masks.checks import plain, whole, wholes
+from ..checks import plain, whole, wholes
 
 SUM = 1e-2  # how far from 1 a row of weights may sum to: float16 is welcome
 

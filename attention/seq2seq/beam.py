@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..masks.checks import whole
+from ..checks import whole
 from ..tasks.batch import EOS, PAD
 from .decoding import (
     Decoded,

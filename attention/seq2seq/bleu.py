@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..masks.checks import whole
+from ..checks import whole
 
 SMOOTHING = {"none": None, "floor": 0.1, "add-k": 1.0, "exp": None}  # default values
 

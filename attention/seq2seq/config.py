@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 
 from minigrad.nn.layers import probability
 
-from ..masks.checks import whole
+from ..checks import whole
 from ..tasks.batch import EOS
 
 CHOICES = {

@@ -21,6 +21,7 @@ import numpy as np
 import minigrad as mg
 from minigrad import Tensor, nn
 
+from ..checks import between, wholes
 from ..layers import (
     AdditiveAttention,
     DotProductAttention,
@@ -29,7 +30,6 @@ from ..layers import (
     ProjectedKeys,
 )
 from ..local import LocalAttention
-from ..masks.checks import between, wholes
 from ..steps import BahdanauStep, LuongStep
 from ..tasks.batch import PAD
 from .attention_gru import attention_gru

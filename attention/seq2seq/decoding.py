@@ -34,7 +34,7 @@ import numpy as np
 
 from minigrad import nn, no_grad
 
-from ..masks.checks import between, plain, whole, wholes
+from ..checks import between, plain, whole, wholes
 from ..tasks.batch import EOS, PAD, SOS
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from minigrad import nn
 
-from ..masks.checks import between, wholes
+from ..checks import between, wholes
 from .decoder import Decoder
 from .encoder import Bridge, Encoder
 

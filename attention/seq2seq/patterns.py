@@ -29,7 +29,7 @@ draw much of all attention: Clark et al. 2019, section 3.2.
 
 import numpy as np
 
-from ..masks.checks import plain
+from ..checks import plain
 from .alignment_metrics import attention_entropy, checked_weights
 
 UNIFORM = 0.9  # of the largest entropy

@@ -17,7 +17,7 @@ import numpy as np
 
 from minigrad.random import generator
 
-from ..masks.checks import whole
+from ..checks import whole
 from .decoding import one_by_one
 
 NAME = "sample"

@@ -13,7 +13,7 @@ The choice is made without dropout. Bengio et al. 2015, with the linear schedule
 
 import numpy as np
 
-from ..masks.checks import plain
+from ..checks import plain
 from ..tasks.batch import PAD, SOS
 from .decoding import decoding
 

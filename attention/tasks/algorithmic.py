@@ -21,7 +21,7 @@ import re
 
 import numpy as np
 
-from ..masks.checks import whole
+from ..checks import whole
 from ..seq2seq.metrics import exact_match, token_accuracy
 from .batch import Stream, assemble
 from .symbols import Symbols

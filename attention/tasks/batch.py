@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..masks.checks import whole
+from ..checks import whole
 
 PAD, SOS, EOS = 0, 1, 2
 

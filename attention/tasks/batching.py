@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..masks.checks import whole
+from ..checks import whole
 from .batch import EOS, assemble
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..masks.checks import whole
+from ..checks import whole
 
 NOTHING = -100  # the target where nothing is asked: cross_entropy's ignore_index
 

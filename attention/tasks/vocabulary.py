@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 
-from ..masks.checks import whole
+from ..checks import whole
 from .batch import EOS, PAD, SOS
 
 UNK = 3

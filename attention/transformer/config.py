@@ -16,7 +16,7 @@ import numpy as np
 from minigrad import gelu, relu, sigmoid
 from minigrad.nn.layers import probability
 
-from ..masks.checks import whole
+from ..checks import whole
 
 
 def silu(x):

@@ -1,6 +1,6 @@
 """Ids and lengths as a model is given them, checked at the door."""
 
-from ..masks.checks import between, wholes
+from ..checks import between, wholes
 
 
 def checked_ids(model, name, ids, vocabulary, rows=None, least=1):

@@ -1,13 +1,13 @@
 """From gradients to steps: update rules, and learning rates over time.
 
-optimizer = Adam(model.parameters(), lr=3e-3)
-schedule = CosineAnnealingLR(optimizer, T_max=2500)
-for batch in batches:
-    optimizer.zero_grad()
-    loss(batch).backward()
-    clip_grad_norm_(optimizer.params, 1.0)
-    optimizer.step()
-    schedule.step()
+    optimizer = Adam(model.parameters(), lr=3e-3)
+    schedule = CosineAnnealingLR(optimizer, T_max=2500)
+    for batch in batches:
+        optimizer.zero_grad()
+        loss(batch).backward()
+        clip_grad_norm_(optimizer.params, 1.0)
+        optimizer.step()
+        schedule.step()
 """
 
 from .optimizer import Optimizer

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...masks.checks import whole
+from ...checks import whole
 from . import english, french, german, lexicon_french, lexicon_german
 from .draw import Drawer
 from .meaning import Lexicon

@@ -1,15 +1,10 @@
-"""What masks, and functions like them, ask of their arguments."""
+"""What the doors of this package ask of their arguments, in whatever room they are."""
 
 import inspect
 
 import numpy as np
 
 from minigrad import Tensor
-
-UNSIZED = (
-    "{}: depends on L and S, which a call does not say. Use .dense or "
-    "BlockMask.from_mask, or call mask.sized(L, S)."
-)
 
 
 def whole(name, argument, value, least=0):
