@@ -201,6 +201,8 @@ class _Npz:
     @staticmethod
     def read(file, size):
         arrays, structure = {}, None
+        if not zipfile.is_zipfile(file):  # its list of contents stands at its end
+            raise ValueError("it is cut short, or never was a .npz file")
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if sum(max(e.file_size, e.compress_size) for e in entries) > size:

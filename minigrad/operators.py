@@ -79,8 +79,8 @@ class Operators:
     def cumsum(self, axis=None):
         return OPS["cumsum"](self, axis=axis)
 
-    def clip(self, low=None, high=None):
-        return OPS["clip"](self, low, high)
+    def clip(self, min=None, max=None):
+        return OPS["clip"](self, min, max)
 
     def reshape(self, *shape):
         return OPS["reshape"](self, shape[0] if _is_sequence(shape) else shape)

@@ -17,9 +17,10 @@ def path(request, tmp_path):
 def test_truncated_anywhere(path):
     save(path, SMALL)
     raw = path.read_bytes()
+    said = "is cut short, or never was a .npz file" if path.suffix == ".npz" else ""
     for n in range(len(raw)):
         path.write_bytes(raw[:n])
-        assert_refused(path)
+        assert_refused(path, said)
 
 
 def test_something_appended(path):

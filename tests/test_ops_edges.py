@@ -81,8 +81,8 @@ def test_clip_at_its_borders_and_into_its_bounds():
     y, g = gradient(lambda x: mg.clip(x, low, high), x, [1.0, 2.0, 3.0, 4.0, 5.0])
     assert (y, g) == ([-1, -1, 0, 1, 1], [0, 2, 3, 4, 0])
     assert (low.grad.tolist(), high.grad.tolist()) == ([1], [5])
-    assert gradient(lambda x: mg.clip(x, low=0), x)[1] == [0, 0, 1, 1, 1]
-    assert gradient(lambda x: mg.clip(x, high=0), x)[1] == [1, 1, 1, 0, 0]
+    assert gradient(lambda x: mg.clip(x, min=0), x)[1] == [0, 0, 1, 1, 1]
+    assert gradient(lambda x: mg.clip(x, max=0), x)[1] == [1, 1, 1, 0, 0]
     assert gradient(mg.clip, x)[0] == x
 
 

@@ -138,6 +138,11 @@ MESSAGES = {
         TypeError,
         "LSTM(7, 2): the state must be a pair (h0, c0); found Tensor.",
     ),
+    "layer: half a pair": (
+        lambda: nn.LSTM(7, 2)(ones((3, 5, 7)), (ones((1, 3, 2)),)),
+        TypeError,
+        "LSTM(7, 2): the state must be a pair (h0, c0); found tuple of 1.",
+    ),
     "layer: lengths": (
         lambda: nn.GRU(7, 2)(ones((3, 5, 7)), lengths=[5, 5, 6]),
         ValueError,

@@ -223,8 +223,10 @@ def _check_state(module, name, state, sizes):
 
 def _checked_pair(module, state, letters):
     if state is not None and not (isinstance(state, (tuple, list)) and len(state) == 2):
+        found = type(state).__name__
+        if isinstance(state, (tuple, list)):
+            found += f" of {len(state)}"
         raise TypeError(
-            f"{module!r}: the state must be a pair {letters}; "
-            f"found {type(state).__name__}."
+            f"{module!r}: the state must be a pair {letters}; found {found}."
         )
     return state

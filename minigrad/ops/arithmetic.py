@@ -144,16 +144,16 @@ def where(condition, x, y):
 
 
 @differentiable
-def clip(x, low=None, high=None):
-    """y = min(max(x, low), high), with low <= high; None stands for no bound.
+def clip(x, min=None, max=None):
+    """y = x between min and max, with min <= max; None stands for no bound.
 
     The gradient goes to what was taken: x inside and on the borders, else a bound.
     """
-    y = x if low is None else np.maximum(x, low)
-    y = y if high is None else np.minimum(y, high)
+    y = x if min is None else np.maximum(x, min)
+    y = y if max is None else np.minimum(y, max)
 
     def backward(g, needs):
-        taken = (y == x, y > x, y < x)  # x, low, high
+        taken = (y == x, y > x, y < x)  # x, min, max
         return tuple(only(t, g) if need else None for t, need in zip(taken, needs))
 
     return y, backward
