@@ -4,10 +4,14 @@ scores.py, softmax.py     how well a key suits a query; scores into weights
 attend.py                 the template that joins them
 layers.py                 the same with learned scores
 sdpa.py, flash.py         exact attention under torch's arguments; tile by tile
+merge.py                  attention over two sets of keys into that over both
 multihead.py, kv_cache.py heads side by side; keys and values kept for decoding
 linear.py                 attention in linear time, and its state for decoding
 local.py, coverage.py     windows that move; a memory of what was attended to
-gaussian.py, steps.py     kernel regression; Luong's and Bahdanau's decoder step
+longformer.py             windows, and a few tokens that see all and are seen by all
+gaussian.py               the Gaussian kernel as a score
+kernel_regression.py      the estimate of Nadaraya and Watson, by one of four kernels
+steps.py                  Luong's and Bahdanau's decoder step
 masks, block_mask.py      who may attend to whom, as an algebra; the same in tiles
 positions                 how attention learns where things stand
 plots.py, curves.py       pictures of weights and of training runs
@@ -24,12 +28,13 @@ from .attend import attend
 from .block_mask import BlockMask
 from .coverage import CoverageAttention, coverage_loss
 from .curves import accuracy_bars, loss_curves
-from .flash import merge
 from .gaussian import gaussian
+from .kernel_regression import nadaraya_watson
 from .kv_cache import FixedKVCache, KVCache
 from .late import late
 from .layers import (
     AdditiveAttention,
+    BahdanauAttention,
     DotProductAttention,
     GeneralAttention,
     LuongAttention,
@@ -37,7 +42,9 @@ from .layers import (
 )
 from .linear import LinearAttentionState, elu_plus_one, linear_attention
 from .local import LocalAttention
+from .longformer import LongformerAttention
 from .mask_plots import show_masks
+from .merge import merge
 from .multihead import MultiHeadAttention
 from .plots import alignment_heatmap, show_heatmaps
 from .positions import (
@@ -51,8 +58,12 @@ from .positions import (
     alibi_slopes,
     disentangled_scores,
     rope,
+    shaw_scores,
+    shaw_values,
     sinusoidal,
     t5_bucket,
+    transformer_xl_distances,
+    transformer_xl_scores,
 )
 from .scores import additive, concat, dot, general, scaled_dot
 from .sdpa import scaled_dot_product_attention
@@ -81,12 +92,15 @@ __all__ = [
     "DotProductAttention",
     "GeneralAttention",
     "AdditiveAttention",
+    "BahdanauAttention",
     "LuongAttention",
     "ProjectedKeys",
     "LocalAttention",
     "CoverageAttention",
     "coverage_loss",
+    "LongformerAttention",
     "gaussian",
+    "nadaraya_watson",
     "BahdanauStep",
     "LuongStep",
     "masks",
@@ -102,6 +116,10 @@ __all__ = [
     "YaRNScaling",
     "alibi_slopes",
     "alibi_bias",
+    "shaw_scores",
+    "shaw_values",
+    "transformer_xl_scores",
+    "transformer_xl_distances",
     "disentangled_scores",
     "show_masks",
     "show_heatmaps",

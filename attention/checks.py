@@ -66,6 +66,17 @@ def tensor(name, argument, x):
         ) from None
 
 
+def floats(name, argument, x):
+    """``x`` as a Tensor, if what it holds are floating-point numbers."""
+    x = tensor(name, argument, x)
+    if x.dtype.kind != "f":
+        raise TypeError(
+            f"{name}: {argument} is {x.dtype}; expected floating-point numbers. Write "
+            "1.0 for 1, or use .astype(np.float32)."
+        )
+    return x
+
+
 def called(name, expected, function, *arguments):
     """function(*arguments); where it takes others, a TypeError that says which.
 

@@ -3,7 +3,7 @@
 import functools
 import pathlib
 
-from .files import replacing
+from minigrad.files import write_whole
 
 
 def new_figure(figsize):
@@ -26,8 +26,10 @@ def save(figure, path):
     elif path is not None:
         path = pathlib.Path(path)
         path = path if path.suffix else path.with_name(f"{path.name}.png")
-        with replacing(path) as name:
-            figure.savefig(name, dpi=150)
+        kind = path.suffix[1:].lower()
+        write_whole(
+            path, lambda file: figure.savefig(file, dpi=150, format=kind), "picture"
+        )
     return figure
 
 

@@ -1,40 +1,13 @@
 """Files that are never half-written, and folders in which nothing is overwritten."""
 
-import contextlib
-import os
-import pathlib
 import tempfile
+
+from minigrad.files import write_whole
 
 
 def write_text(path, text):
     """Write ``text`` to ``path`` whole or not at all."""
-    with replacing(path) as name, open(name, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-@contextlib.contextmanager
-def replacing(path):
-    """The name of an empty file, which takes the place of ``path`` when all went well.
-
-    It stands in the same folder and has the same ending. Whatever goes wrong, Ctrl-C
-    too: ``path`` is then as it was, and nothing else is left behind.
-    """
-    path = pathlib.Path(path)
-    try:
-        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", path.parent)
-    except OSError as problem:  # with the name that was asked for
-        raise type(problem)(problem.errno, problem.strerror, str(path)) from None
-    os.close(handle)
-    try:
-        yield name
-        with open(name, "rb+") as file:
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
+    write_whole(path, lambda file: file.write(text.encode()))
 
 
 def make_folder(path, option="--out"):

@@ -26,7 +26,7 @@ import numpy as np
 
 from minigrad import differentiable
 
-from .kernels import tiled_backward, tiled_forward
+from .kernels import dropout, tiled_backward, tiled_forward
 from .kernels.compiling import as_field
 from .kernels.plan import SIZE, row_of
 from .kernels.product import idle, weighted_sum
@@ -34,7 +34,9 @@ from .kernels.tile import Terms
 
 
 @differentiable
-def flash_attention(q, k, v, offset=None, added=None, *, plan, scale, softcap=None):
+def flash_attention(
+    q, k, v, offset=None, added=None, *, plan, scale, softcap=None, draws=None
+):
     """Attention over the tiles of a plan: o, and lse, the log of each row's sum.
 
     q (..., H, L, E), k (..., Hk, S, E), v (..., Hk, S, Ev)
@@ -45,6 +47,7 @@ def flash_attention(q, k, v, offset=None, added=None, *, plan, scale, softcap=No
     plan      of kernels/plan.py, for as many heads as there are
     scale     a number
     softcap   c, for cap(x) = c tanh(x / c)
+    draws     of kernels/dropout.py: which of the weights p are dropped from o
 
     H is a multiple of Hk: query head h reads key head h // (H / Hk). A query with no
     key has o = 0 and lse = -inf.
@@ -57,16 +60,19 @@ def flash_attention(q, k, v, offset=None, added=None, *, plan, scale, softcap=No
         dv_j  = sum_i p_ij g_i            db_ij = ds_ij
         dq_i  = scale sum_j ds_ij c_ij k_j,   dk_j = scale sum_i ds_ij c_ij q_i
 
-    where c_ij = 1 - tanh^2 is the slope of the cap. A pair that may not attend takes no
-    part in any of these sums, whatever q, k, v or g hold there.
+    where c_ij = 1 - tanh^2 is the slope of the cap. Dropout z stands between p and v,
+    o_i = sum_j z_ij p_ij v_j: then dp_ij = z_ij g_i . v_j and dv_j = sum_i z_ij p_ij
+    g_i, with z drawn again. A pair that may not attend takes no part in any of these
+    sums, whatever q, k, v or g hold there.
     """
     q, k, v = np.asarray(q), np.asarray(k), np.asarray(v)
     heads, L, (S, Ev) = q.shape[:-2], q.shape[-2], v.shape[-2:]
     Q, K, V = (_flat(x) for x in (q, k, v))  # (N, L, E), (N / G, S, E), (N / G, S, Ev)
     terms = _terms(Q.dtype, heads, L, S, offset, added, scale, softcap)
     with np.errstate(all="ignore"):  # NaN and infinity give what they give
-        found = tiled_forward.forward(Q, K, V, terms, plan)
-        out, lse, m, share = found or forward_twin(Q, K, V, terms, plan)
+        given = Q, K, V, terms, plan, draws or dropout.none(Q.dtype)
+        found = tiled_forward.forward(*given)
+        out, lse, m, share = found or forward_twin(*given)
 
     def backward(g, needs):
         do, dlse = _flat(g[0]), g[1].reshape(lse.shape)
@@ -75,7 +81,7 @@ def flash_attention(q, k, v, offset=None, added=None, *, plan, scale, softcap=No
         if rows is not None:  # they count for nothing: a share of 0 is no pair at all
             kept = [np.where(rows[..., None], 0, x) for x in (Q, out)]
             kept += [np.where(rows, 0, x) for x in (m, share)]
-        saved = kept[0], K, V, terms, plan, *kept[1:], do, dlse, *wanted
+        saved = kept[0], *given[1:], *kept[1:], do, dlse, *wanted
         with np.errstate(all="ignore"):
             found = tiled_backward.backward(*saved)
             dq, dk, dv, doffset, dadded = found or backward_twin(*saved)
@@ -90,7 +96,7 @@ def flash_attention(q, k, v, offset=None, added=None, *, plan, scale, softcap=No
     return (out.reshape(*heads, L, Ev), lse.reshape(*heads, L)), backward
 
 
-def forward_twin(q, k, v, terms, plan):
+def forward_twin(q, k, v, terms, plan, draws):
     """o (N, L, Ev), lse, m and 1 / l (N, L): Dao 2023, algorithm 1.
 
     q (N, L, E), k (N / G, S, E), v (N / G, S, Ev)
@@ -108,7 +114,8 @@ def forward_twin(q, k, v, terms, plan):
         alpha = np.exp(m[n, i] - m_new)
         p = np.exp(s - m_new[:, None])
         l[n, i] = alpha * l[n, i] + p.sum(-1)
-        o[n, i] = alpha[:, None] * o[n, i] + _product(p, v[h, j], allowed)
+        zp, kept = _dropped(p, allowed, draws, n, i, j)
+        o[n, i] = alpha[:, None] * o[n, i] + _product(zp, v[h, j], kept)
         m[n, i] = top
     empty = l == 0
     l[empty], m[empty] = 1, 0
@@ -117,7 +124,7 @@ def forward_twin(q, k, v, terms, plan):
     return o, lse, m, np.where(empty, 0, 1 / l)
 
 
-def backward_twin(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
+def backward_twin(q, k, v, terms, plan, draws, o, m, share, do, dlse, offsets, masks):
     """dq, dk, dv; doffset (N, L + S - 1 + 64), as in Terms; dadded (N, L | 1, S).
 
     Dao 2023, algorithm 2. ``offsets`` and ``masks``: whether to give the last two.
@@ -131,9 +138,10 @@ def backward_twin(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
         s, slope = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         p = np.exp(s - m[n, i, None]) * share[n, i, None]
         p = np.where(allowed & (share[n, i, None] != 0), p, 0)
-        dp = do[n, i] @ v[h, j].T
+        dp, _ = _dropped(do[n, i] @ v[h, j].T, allowed, draws, n, i, j)
         ds = np.where(p != 0, p * (dp - D[n, i, None]), 0)
-        dv[h, j] += _product(p.T, do[n, i], allowed)  # summed over i
+        zp, kept = _dropped(p, allowed, draws, n, i, j)
+        dv[h, j] += _product(zp.T, do[n, i], kept)  # summed over i
         if offsets:
             np.add.at(doffset[n], _distance(i, j, S), ds)
         if masks and dadded.shape[1] == 1:
@@ -144,58 +152,6 @@ def backward_twin(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
         dk[h, j] += _product(ds.T, q[n, i], allowed)  # summed over i
         dq[n, i] += _product(ds, k[h, j], allowed)  # summed over j
     return dq, dk, dv, doffset, dadded
-
-
-@differentiable
-def merge(o1, lse1, o2, lse2):
-    """Attention over two sets of keys that have none in common, from that over each.
-
-    o1, o2 (..., L, Ev), lse1, lse2 (..., L)  ->  o (..., L, Ev), lse (..., L)
-
-        e_a = exp(lse_a - m), where m is the larger lse,    w_a = e_a / (e_1 + e_2)
-        o = w1 o1 + w2 o2,    lse = m + ln(e_1 + e_2)
-
-    So keys may be spread over machines, or come from a cache and from a new chunk.
-    With g = dL/do, gl = dL/dlse, dlse/dlse_a = w_a and dw_1/dlse_1 = w_1 w_2,
-
-        do_a = w_a g,    dlse_1 = w_1 w_2 g . (o1 - o2) + w_1 gl,    dlse_2 likewise
-
-    The sum e_1 + e_2 and not lse is what weights are divided by: a large m would leave
-    no digits to the logarithm of the sum.
-    Where both sets are empty, o = 0 and lse = -inf, without gradient.
-    Raises ValueError when the shapes do not fit.
-    """
-    o1, lse1, o2, lse2 = (np.asarray(x) for x in (o1, lse1, o2, lse2))
-    if not o1.shape[:-1] == o2.shape[:-1] == lse1.shape == lse2.shape or (
-        o1.shape != o2.shape
-    ):
-        raise ValueError(
-            f"merge: o1 has shape {o1.shape}, lse1 {lse1.shape}, o2 {o2.shape}, lse2 "
-            f"{lse2.shape}; expected (..., L, Ev), (..., L), (..., L, Ev), (..., L)."
-        )
-    with np.errstate(all="ignore"):  # NaN and infinity give what they give
-        top = np.maximum(lse1, lse2)
-        m = np.where(top == -np.inf, 0, top)  # (-inf) - (-inf) would be NaN
-        e1, e2 = np.exp(lse1 - m), np.exp(lse2 - m)
-        total = e1 + e2
-        share = np.where(total == 0, 0, 1 / total)
-        w1, w2 = (e1 * share)[..., None], (e2 * share)[..., None]
-        o = w1 * o1 + w2 * o2
-        lse = m + np.log(total)
-
-    def backward(g):
-        g, gl = g
-        gl = gl[..., None]
-        # where no gradient comes from, NaN counts for nothing
-        asked = (g != 0).any(-1, keepdims=True) | (gl != 0)
-        with np.errstate(all="ignore"):
-            apart = w1 * w2 * (g * (o1 - o2)).sum(-1, keepdims=True)
-            dlse1, dlse2 = w1 * gl + apart, w2 * gl - apart
-            found = w1 * g, dlse1, w2 * g, dlse2
-            do1, dlse1, do2, dlse2 = (np.where(asked, x, 0) for x in found)
-        return do1, dlse1[..., 0], do2, dlse2[..., 0]
-
-    return (o, lse), backward
 
 
 def _tiles(plan, N, L, H, S):
@@ -222,6 +178,14 @@ def _tiles(plan, N, L, H, S):
 def _product(p, v, allowed):
     """p @ v; in a tile with masked pairs, a 0 keeps NaN out."""
     return p @ v if allowed.all() else weighted_sum(p, v)
+
+
+def _dropped(p, allowed, draws, n, i, j):
+    """p times z, and which are neither masked nor dropped."""
+    if not draws.drop:
+        return p, allowed
+    z = dropout.mask(draws, n, i, j)  # (Tq, Tk)
+    return np.where(z != 0, p * z, 0), allowed & (z != 0)
 
 
 def _scores(q, k, terms, n, i, j, S):

@@ -42,7 +42,7 @@ def gaussian(queries, keys, bandwidth=1.0):
     does not fit.
     """
     d = squared_distance(queries, keys)  # (..., L, S)
-    h = _checked_bandwidth(bandwidth, d)
+    h = checked_bandwidth("gaussian", bandwidth, d)
     return d / (h * h * -2.0)
 
 
@@ -82,6 +82,33 @@ def squared_distance(q, k):
     return d, backward
 
 
+def checked_bandwidth(name, bandwidth, d):
+    """A number, or a Tensor of the dtype of d, the distances; ``name`` asks for it."""
+    values = bandwidth._data if isinstance(bandwidth, Tensor) else np.asarray(bandwidth)
+    if values.dtype.kind not in "iuf":
+        raise TypeError(
+            f"{name}: bandwidth is {bandwidth!r}; expected a positive number, or an "
+            "array of them."
+        )
+    sizes = zip(reversed(values.shape), reversed(d.shape))
+    if values.ndim > d.ndim or any(m not in (1, n) for m, n in sizes):
+        raise ValueError(
+            f"{name}: bandwidth has shape {values.shape}; expected one that "
+            f"broadcasts to the scores, {d.shape}."
+        )
+    wrong = values[~((values >= 1e-15) & (values <= 1e15))]  # NaN is wrong, too
+    if wrong.size:  # within these, float32 holds the square and its inverse
+        raise ValueError(
+            f"{name}: bandwidth is {wrong[0]}; expected a positive number, from "
+            "1e-15 to 1e15."
+        )
+    if values.ndim == 0 and not isinstance(bandwidth, Tensor):
+        return float(values)
+    bandwidth = bandwidth if isinstance(bandwidth, Tensor) else Tensor(values)
+    same = values.dtype == d.dtype
+    return bandwidth if same else bandwidth.astype(d.dtype)
+
+
 def _differences(q, k, a):
     """q_ia - k_ja of all pairs: (..., L, S)"""
     return q[..., :, None, a] - k[..., None, :, a]
@@ -102,30 +129,3 @@ def _checked_points(q, k):
             f"squared_distance: queries have shape {q.shape} and keys {k.shape}; "
             "before the last two, the axes must be alike, or 1, or missing."
         ) from None
-
-
-def _checked_bandwidth(bandwidth, d):
-    """A number, or a Tensor of the scores' dtype."""
-    values = bandwidth._data if isinstance(bandwidth, Tensor) else np.asarray(bandwidth)
-    if values.dtype.kind not in "iuf":
-        raise TypeError(
-            f"gaussian: bandwidth is {bandwidth!r}; expected a positive number, or an "
-            "array of them."
-        )
-    sizes = zip(reversed(values.shape), reversed(d.shape))
-    if values.ndim > d.ndim or any(m not in (1, n) for m, n in sizes):
-        raise ValueError(
-            f"gaussian: bandwidth has shape {values.shape}; expected one that "
-            f"broadcasts to the scores, {d.shape}."
-        )
-    wrong = values[~((values >= 1e-15) & (values <= 1e15))]  # NaN is wrong, too
-    if wrong.size:  # within these, float32 holds the square and its inverse
-        raise ValueError(
-            f"gaussian: bandwidth is {wrong[0]}; expected a positive number, from "
-            "1e-15 to 1e15."
-        )
-    if values.ndim == 0 and not isinstance(bandwidth, Tensor):
-        return float(values)
-    bandwidth = bandwidth if isinstance(bandwidth, Tensor) else Tensor(values)
-    same = values.dtype == d.dtype
-    return bandwidth if same else bandwidth.astype(d.dtype)

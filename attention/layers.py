@@ -189,6 +189,9 @@ class AdditiveAttention(Attention):
         return f"{sizes}, {super().extra_repr()}"
 
 
+BahdanauAttention = AdditiveAttention  # by its author, as Luong's three scores are
+
+
 class LuongAttention(Attention):
     """Luong's three scores by name, Luong et al. 2015, equation 8.
 

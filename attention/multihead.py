@@ -35,7 +35,7 @@ from .multihead_arguments import (
     sources,
     turned,
 )
-from .projection import project_finite
+from .projection import heads, project_finite
 from .sdpa import scaled_dot_product_attention
 
 
@@ -56,6 +56,10 @@ class MultiHeadAttention(nn.Module):
     kdim, vdim     the widths of key and value; None is embed_dim
     scale          of the products; None is 1 / sqrt(E), 1.0 is T5's
     rng            draws the parameters and the dropout; None takes minigrad's own
+
+    attention_weights   after a call with need_weights: those of each head, (B, H, L, S)
+                        or (H, L, S), before dropout and apart from the graph; after
+                        any other call, and before the first, None
 
     W_q, W_k, W_v  Linear, Xavier-uniform: over the three stacked if all read embed_dim
                    numbers, as torch does, else each over itself. Biases start from 0
@@ -102,6 +106,7 @@ class MultiHeadAttention(nn.Module):
         self.W_k = nn.Linear(self.kdim, Hk * E, bias, rng)
         self.W_v = nn.Linear(self.vdim, Hk * E, bias, rng)
         self.W_o = nn.Linear(H * E, D, bias, rng)
+        self.attention_weights = None  # those of the last call
         self._initialise()
 
     def forward(
@@ -114,6 +119,7 @@ class MultiHeadAttention(nn.Module):
         mask=None,
         is_causal=False,
         need_weights=False,
+        average_attn_weights=False,
         bias=None,
         rotate=None,
         positions=None,
@@ -129,6 +135,9 @@ class MultiHeadAttention(nn.Module):
                      a function (b, h, q_idx, kv_idx) -> bool
         is_causal    no key after the query, j <= i
         need_weights also the weights of each head, before dropout
+        average_attn_weights
+                     with need_weights: their mean over the heads, (B, L, S), in place
+                     of them. torch's argument, which is True there if nothing is said
         bias         added to the scores: (H, L, S), (H, L + S - 1) or what broadcasts
                      to (B, H, L, S); or a function (L, S, causal_align) that makes it,
                      such as a T5RelativeBias or its by_offset
@@ -150,13 +159,11 @@ class MultiHeadAttention(nn.Module):
 
         Raises TypeError and ValueError, in a sentence, for arguments that do not fit.
         """
-        if not isinstance(need_weights, (bool, np.bool_)):
-            raise TypeError(
-                f"{NAME}: need_weights is {need_weights!r}; expected True or False."
-            )
+        need_weights = flag(NAME, "need_weights", need_weights)
+        average = flag(NAME, "average_attn_weights", average_attn_weights)
         query, key, value, itself, alone = sources(self, query, key, value, cache)
         B, L, _ = query.shape
-        q = _heads(self.W_q, query, self.num_heads)  # (B, H, L, E)
+        q = heads(self.W_q, query, self.num_heads)  # (B, H, L, E)
         if isinstance(key, FixedKVCache):
             k, v = key.rows(self, B, q.dtype)
         else:
@@ -194,10 +201,13 @@ class MultiHeadAttention(nn.Module):
         c, weights = attended if need_weights else (attended, None)
         c = swapaxes(c, 1, 2)  # (B, L, H, E): the heads of a token side by side
         output = project_finite(self.W_o, reshape(c, (B, L, self.embed_dim)))
-        if alone:
-            output = output[0]
-            weights = weights[0] if need_weights else None
-        return (output, weights) if need_weights else output
+        output = output[0] if alone else output
+        self.attention_weights = None  # those of an earlier call would mislead
+        if not need_weights:
+            return output
+        weights = weights[0] if alone else weights  # (B, H, L, S) or (H, L, S)
+        self.attention_weights = weights.detach()
+        return output, weights.mean(-3) if average else weights
 
     def precompute(self, key, value=None):
         """Keys and values that stay the same, projected once for all calls to come.
@@ -228,7 +238,7 @@ class MultiHeadAttention(nn.Module):
 
     def _keys_and_values(self, key, value):
         Hk = self.num_kv_heads
-        return _heads(self.W_k, key, Hk), _heads(self.W_v, value, Hk)
+        return heads(self.W_k, key, Hk), heads(self.W_v, value, Hk)
 
     def _initialise(self):
         three = self.W_q, self.W_k, self.W_v
@@ -241,9 +251,3 @@ class MultiHeadAttention(nn.Module):
         for W in (*three, self.W_o):
             if W.bias is not None:
                 nn.init.uniform_(W.bias, 0, 0, self.rng)
-
-
-def _heads(W, x, H):
-    """(B, n, width)  ->  (B, H, n, E): W x, whose entries the heads share evenly."""
-    y = project_finite(W, x)
-    return swapaxes(reshape(y, (*y.shape[:2], H, y.shape[2] // H)), 1, 2)

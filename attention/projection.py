@@ -1,8 +1,8 @@
-"""A projection that what is not finite stays out of."""
+"""Projections that what is not finite stays out of, and their heads."""
 
 import numpy as np
 
-from minigrad import where
+from minigrad import reshape, swapaxes, where
 
 
 def project_finite(project, x):
@@ -17,3 +17,9 @@ def project_finite(project, x):
     if finite.all():
         return project(x)
     return where(finite, project(where(finite, x, 0.0)), np.nan)
+
+
+def heads(W, x, H):
+    """(B, n, width)  ->  (B, H, n, E): W x, whose entries the heads share evenly."""
+    y = project_finite(W, x)
+    return swapaxes(reshape(y, (*y.shape[:2], H, y.shape[2] // H)), 1, 2)

@@ -16,13 +16,15 @@ Vaswani et al. 2017, equation 1; tiles: Dao 2023; score_mod and mask_mod: Dong e
 
 import numpy as np
 
-from minigrad import Tensor, dropout, where
+from minigrad import Tensor, where
+from minigrad.random import generator
 
 from .arguments import NAME, checked
 from .block_mask import BlockMask
 from .checks import called
 from .dense import attention_average, attention_scores
 from .flash import flash_attention
+from .kernels import dropout
 from .planning import plan
 from .positions import toeplitz
 
@@ -87,8 +89,8 @@ def scaled_dot_product_attention(
     no part in anything: not even a NaN passes from one side to the other. ``weights``
     (..., H, L, S) are those before dropout.
 
-    The whole matrix of scores is computed (``dense_attention``) if weights, a score_mod
-    or dropout ask for it, or for fewer than 64 queries, where it is quicker. Otherwise
+    The whole matrix of scores is computed (``dense_attention``) if weights or a
+    score_mod ask for it, or for fewer than 64 queries, where it is quicker. Otherwise
     it is computed in tiles of which none is kept (``tiled_attention``): the same
     numbers up to rounding, in O(L + S) memory, and in time proportional to the tiles
     that the masks leave.
@@ -115,14 +117,14 @@ def tiled_attention(*args, **options):
     arguments = checked(*args, **options)
     if _dense_only(arguments):
         raise ValueError(
-            f"{NAME}: weights, a score_mod and dropout need the whole matrix of "
-            "scores, which tiled_attention never has."
+            f"{NAME}: weights and a score_mod need the whole matrix of scores, which "
+            "tiled_attention never has."
         )
     return _tiled(arguments)
 
 
 def _dense_only(a):
-    return a.return_weights or a.score_mod is not None or a.dropout_p > 0
+    return a.return_weights or a.score_mod is not None
 
 
 def _tiled(a):
@@ -135,6 +137,7 @@ def _tiled(a):
         plan=plan(a.mask, *a.sizes),
         scale=a.scale,
         softcap=a.softcap,
+        draws=_draws(a),
     )
     return (o, lse) if a.return_lse else o
 
@@ -151,12 +154,21 @@ def _dense(a):
             s = s + (bias if s.ndim > 2 else bias[0])
         if a.added is not None:
             s = s + a.added
-    z = None
-    if a.dropout_p > 0:
-        z = dropout(np.ones(s.shape, s.dtype), a.dropout_p, rng=a.rng)
+    z, draws = None, _draws(a)
+    if draws:
+        z = dropout.mask(draws, slice(None), slice(None), slice(None)).reshape(s.shape)
     o, weights, lse = attention_average(s, a.value, allowed, z)
     asked = (weights,) * a.return_weights + (lse,) * a.return_lse
     return (o, *asked) if asked else o
+
+
+def _draws(a):
+    """What tells a dropped weight from its place, the same on both paths; or None."""
+    if a.dropout_p == 0:
+        return None
+    B, H, L, S = a.sizes
+    seed = (a.rng or generator()).integers(2**63)
+    return dropout.draws(a.dropout_p, seed, B * H, L, S, a.query.dtype)
 
 
 def _dense_mask(a, shape):

@@ -8,12 +8,25 @@
 
 These are the names of torch.nn.MultiheadAttention. A module that contains some, such as
 a Transformer's block, says under ``torch_names`` what torch calls its other parts; all
-else (GRU, LSTM, Linear, Embedding, LayerNorm) has torch's names anyway. The stack of a
-``DecoderOnly`` is so a torch.nn.TransformerEncoder with a causal mask, with its table
-of words beside it.
+else (GRU, LSTM, Linear, Embedding, LayerNorm) has torch's names anyway.
 
-Both compute the same from them, if torch's is made with batch_first=True. There, a
-boolean attn_mask or key_padding_mask is True for what may *not* attend: ~mask of ours.
+    torch.nn                     here
+    TransformerEncoderLayer      Block
+    TransformerDecoderLayer      Block with cross=True
+    TransformerEncoder           DecoderOnly.decoder, EncoderDecoder.encoder
+    TransformerDecoder           EncoderDecoder.decoder
+    Transformer                  EncoderDecoder, with final_norm=True if it is post-norm
+
+Ours have their tables of words beside the layers, torch's leave them to who uses them.
+So a torch.nn.Transformer's state is loaded with, and the tables stay as they are:
+
+    load_torch_state(model, torch_state(model) | state)
+
+Both compute the same, if torch's is made with batch_first=True, and ours with positions
+that are added to the input, or none. There, a boolean attn_mask or key_padding_mask is
+True for what may *not* attend: ~mask of ours. A state does not tell the number of heads
+or the activation. With bias=False torch's norms have no biases either; ours have, which
+begin as 0, and the line above leaves them so.
 """
 
 import numpy as np

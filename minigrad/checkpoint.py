@@ -16,12 +16,11 @@ stands in one piece of JSON, which says where the arrays belong:
 A state comes back as it was: values, shapes and dtypes to the last bit, integers of any
 size, NaN and infinities. Tuples come back as lists, NumPy's scalars as Python's.
 
-Writing is atomic: under another name, down to the disk, and then renamed. At every
-moment the old file or the new one is there, whole. A process that is killed while it
-writes leaves a ``.checkpoint-*.tmp`` behind, which may be deleted.
+Writing is atomic (``minigrad/files.py``): at every moment the old file or the new one
+is there, whole. A process that is killed while it writes leaves a ``.checkpoint-*.tmp``
+behind, which may be deleted.
 """
 
-import contextlib
 import io
 import json
 import math
@@ -33,6 +32,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from . import safetensors
+from .files import write_whole
 
 STRUCTURE = "minigrad.json"  # the name of the JSON beside the arrays
 
@@ -60,7 +60,7 @@ def save(path, state):
         raise TypeError(
             "save() got a state that is nested too deeply, or contains itself."
         ) from None
-    _write_atomically(path, lambda file: codec.write(file, arrays, structure))
+    write_whole(path, lambda file: codec.write(file, arrays, structure), "checkpoint")
 
 
 def load(path):
@@ -138,31 +138,6 @@ def _put_back(tree, arrays):
             raise ValueError(f"its array {tree['@array']!r} is missing")
         return arrays.pop(tree["@array"])
     return {key.removeprefix("@"): _put_back(v, arrays) for key, v in tree.items()}
-
-
-def _write_atomically(path, write):
-    path = os.path.realpath(path)  # through a symbolic link, not over it
-    folder = os.path.dirname(path)
-    temporary = os.path.join(folder, f".checkpoint-{os.urandom(8).hex()}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())  # the bytes are down before the name points to them
-        os.replace(temporary, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            reason = f"The checkpoint was not saved: {error.strerror or error}"
-            raise OSError(error.errno, reason, path) from error
-        raise
-    if os.name == "posix":  # the new name, too, is only safe once the folder is down
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _codec(path):

@@ -135,7 +135,7 @@ def _check_entry(name, entry):
         raise ValueError(f"its array {name} has the shape {shorten(shape)}")
     if len(shape) > MOST_AXES:
         raise ValueError(
-            f"its array {name} has {len(shape)} axes, and NumPy's have up to {MOST_AXES}"
+            f"its array {name} has {len(shape)} axes; NumPy's have up to {MOST_AXES}"
         )
     if not _is_sizes(span) or len(span) != 2 or span[0] > span[1]:
         raise ValueError(f"its array {name} has the data_offsets {shorten(span)}")
@@ -150,9 +150,10 @@ def _check_entry(name, entry):
         )
     needed = math.prod(shape) * stored.itemsize
     if needed != span[1] - span[0]:
+        needed = needed if needed < 2**63 else "more than any file"
         raise ValueError(
             f"its array {name} has {span[1] - span[0]} bytes, where {dtype} "
-            f"{shorten(shape)} needs {needed if needed < 2**63 else 'more than any file'}"
+            f"{shorten(shape)} needs {needed}"
         )
     return stored, tuple(shape), tuple(span)
 

@@ -10,6 +10,7 @@ import pytest
 
 import minigrad as mg
 from attention.__main__ import main
+from attention.commands.extrapolate import table
 from attention.experiments import extrapolation as experiment
 from attention.positions.t5 import first_distances
 from attention.tasks.bindings import NOTHING, Bindings
@@ -174,6 +175,15 @@ def test_the_command_writes_what_it_says(tmp_path, capsys):
         assert rows[row] == [f"{mean:.3f}" for mean in means]
     assert main([*RUN, "alibi", "--out", str(out)]) == 0
     assert (out / "earlier-1" / "results.json").exists()
+
+
+def test_the_table_has_room_for_every_name():
+    config = experiment.Config(schemes=experiment.TRAINED)
+    reached = {row: dict.fromkeys(map(str, config.lengths), 0.5) for row in config.rows}
+    lines = table(config, [{"accuracy": reached}]).splitlines()[3:]
+    assert len({len(line) for line in lines}) == 1 and len(lines[0]) <= 80
+    names = [line.split()[0] for line in lines[2:]]
+    assert names == list(config.rows)
 
 
 def test_stopped_it_goes_on_to_the_same_numbers(tmp_path, capsys, monkeypatch):

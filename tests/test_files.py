@@ -5,7 +5,8 @@ import os
 import pytest
 
 from attention import figures
-from attention.files import keep_earlier, make_folder, replacing, write_text
+from attention.files import keep_earlier, make_folder, write_text
+from minigrad.files import write_whole
 
 
 def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
@@ -18,10 +19,13 @@ def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
 @pytest.mark.parametrize("problem", [OSError("full"), KeyboardInterrupt()])
 def test_what_goes_wrong_leaves_the_old_file_alone(problem, tmp_path):
     write_text(tmp_path / "a.txt", "old")
-    with pytest.raises(type(problem)), replacing(tmp_path / "a.txt") as name:
-        with open(name, "w") as file:
-            file.write("ne")
+
+    def half(file):
+        file.write(b"ne")
         raise problem
+
+    with pytest.raises(type(problem)):
+        write_whole(tmp_path / "a.txt", half)
     assert (tmp_path / "a.txt").read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 
@@ -33,9 +37,8 @@ def test_a_figure_is_never_half_written(problem, tmp_path, monkeypatch):
     before = path.read_bytes()
     assert before.startswith(b"\x89PNG")
 
-    def savefig(name, **_):
-        with open(name, "wb") as file:
-            file.write(b"half")
+    def savefig(file, **_):
+        file.write(b"half")
         raise problem
 
     monkeypatch.setattr(figure, "savefig", savefig)

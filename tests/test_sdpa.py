@@ -123,8 +123,13 @@ def test_dropout():
     q, k, v, g = draw((2, 3, 70, 5), (2, 3, 90, 5), (2, 3, 90, 4), (2, 3, 70, 4))
     draws = lambda: np.random.default_rng(9)  # noqa: E731
     shape = (2, 3, 70, 90)
-    z = mg.dropout(np.ones(shape), 0.4, rng=draws()).data
+    run = functools.partial(
+        scaled_dot_product_attention, dropout_p=0.4, rng=draws(), return_weights=True
+    )
+    picked, kept = run(q, k, np.eye(90))  # the values tell which: z_ij p_ij
+    z = picked.data / kept.data
     assert 0.5 < (z == 0).mean() / 0.4 < 1.5
+    close(z[z != 0], np.full((z != 0).sum(), 1 / 0.6))
     (o, p, _), gradients = definition(
         q, k, v, np.ones(shape, bool), np.zeros(shape), 5**-0.5, None, z,
         (g, np.zeros(shape), np.zeros(shape[:-1])),
@@ -202,13 +207,13 @@ def test_which_path_it_takes():
         {},
         {"attn_mask": np.ones((64, 80), bool), "bias": np.zeros((1, 143))},
         {"return_lse": True},
-        {"dropout_p": 0.5, "training": False},
+        {"dropout_p": 0.5, "rng": rng},
     ):
         assert op(**options) == "flash_attention[0]", options
     for options in (
         {"L": 63},
         {"return_weights": True},
-        {"dropout_p": 0.5, "rng": rng},
+        {"dropout_p": 0.5, "rng": rng, "return_weights": True},
         {"score_mod": lambda s, *_: s},
     ):
         assert op(**options) == "attention_average[0]", options

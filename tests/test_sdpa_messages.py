@@ -254,11 +254,10 @@ def test_the_tiled_path_says_what_it_cannot_do():
     for options in (
         {"return_weights": True},
         {"score_mod": lambda s, *_: s},
-        {"dropout_p": 0.1},
     ):
         with pytest.raises(ValueError) as error:
             tiled_attention(Q, K, V, **options)
         assert str(error.value) == (
-            "scaled_dot_product_attention: weights, a score_mod and dropout need the "
-            "whole matrix of scores, which tiled_attention never has."
+            "scaled_dot_product_attention: weights and a score_mod need the whole "
+            "matrix of scores, which tiled_attention never has."
         )

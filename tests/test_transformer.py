@@ -279,7 +279,13 @@ def test_a_source_of_no_token_is_no_nan():
 @pytest.mark.parametrize("positions, norm", BOTH)
 def test_the_number_of_parameters_is_the_formula(positions, norm):
     F, layers, kv = 12, 2, 1 / 2
-    of = {"learned": L * D, "t5": 4 * H, "disentangled": 2 * 5 * D}.get(positions, 0)
+    of = {
+        "learned": L * D,
+        "t5": 4 * H,
+        "shaw": (2 * 5 + 1) * D // H,
+        "transformer-xl": D * D + 2 * D,
+        "disentangled": 2 * 5 * D,
+    }.get(positions, 0)
     last = 2 * D if norm == "pre" else 0
     block = (2 + 2 * kv) * (D * D + D) + 2 * D * F + F + D + 4 * D
     m = model(positions, norm, key_heads=1, tied=False)

@@ -47,7 +47,7 @@ def test_it_is_the_plain_program(backend, name):
     n = 70 if name.startswith(("tiled", "dense", "linear", "merge")) else 10
     for L, S in (n, n), (5, 13), (13, 5), (1, 9), (9, 1), (1, 1):
         if name == "linear causal" and L != S:
-            continue  # refused: test_linear.py
+            continue  # refused: test_linear_messages.py
         if "Longformer" in name and max(L, S) < 3:
             continue  # there is no such token
         allowed = variant.pairs(2, L, S)
@@ -126,6 +126,8 @@ def test_attention_is_between_its_values(backend):
     for name, variant in VARIANTS.items():
         if name.startswith(("heads", "one key", "local-p", "linear", "Luong's", "Bah")):
             continue  # a projection, a Gaussian, an eps, or a state beside it
+        if name == "Shaw's values":
+            continue  # values and distances are averaged together
         q, k, v = draw((2, 9, D), (2, 9, D), (2, 9, D))
         o = variant.run(variant.module(), *map(Tensor, (q, k, v))).data
         if name != "dense groups" and name != "tiled groups":
@@ -143,7 +145,7 @@ def test_nothing_at_all(backend, name):
         if variant.run is run_steps and not L:
             continue  # a loop of no steps, which is the caller's
         if name == "linear causal" and L != S:
-            continue  # refused: test_linear.py
+            continue  # refused: test_linear_messages.py
         if "Longformer" in name and max(L, S) < 3:
             continue  # there is no such token
         arrays = draw((B, L, D), (B, S, D), (B, S, D))

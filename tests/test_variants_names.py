@@ -21,6 +21,14 @@ SIGNATURES = {
     "t5_bucket": "relative_position, bidirectional, num_buckets, max_distance",
     "rope": "x, positions, base=10000.0, interleaved=False, scaling=None",
     "alibi_slopes": "num_heads",
+    "shaw_scores": (
+        "queries, keys, relative_keys, scale=None, causal_align='upper_left'"
+    ),
+    "shaw_values": "weights, relative_values, causal_align='upper_left'",
+    "transformer_xl_scores": (
+        "queries, keys, relative_keys, content_bias, position_bias, scale=None"
+    ),
+    "transformer_xl_distances": "L, S, causal_align='upper_left'",
     "merge": "o1, lse1, o2, lse2",
     "MultiHeadAttention": (
         "embed_dim, num_heads, num_kv_heads=None, dropout=0.0, bias=True, kdim=None, "
@@ -30,6 +38,19 @@ SIGNATURES = {
         "self, query, key=None, value=None, *, valid_lens=None, mask=None, "
         "is_causal=False, need_weights=False"
     ),
+    "BahdanauAttention": "query_size, key_size, num_hiddens, dropout=0.0",
+    "nadaraya_watson": (
+        "queries, keys, values, kernel='gaussian', bandwidth=1.0, mask=None, "
+        "valid_lens=None"
+    ),
+    "LongformerAttention": (
+        "embed_dim, num_heads, window, dropout=0.0, bias=True, rng=None"
+    ),
+    "LongformerAttention.forward": (
+        "self, x, global_tokens=None, valid_lens=None, need_weights=False"
+    ),
+    "masks.and_masks": "*masks",
+    "masks.or_masks": "*masks",
     "masks.sliding_window": "left, right",
     "masks.dilated": "window, dilation",
     "masks.padding": "valid_lens",

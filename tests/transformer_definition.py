@@ -49,9 +49,7 @@ class Definition:
             x = x * math.sqrt(D)
         for p in range(len(ids)):
             if self.config.positions == "sinusoidal":
-                for e in range(D):
-                    angle = p / self.config.base ** (e // 2 * 2 / D)
-                    x[p, e] += math.cos(angle) if e % 2 else math.sin(angle)
+                x[p] += self.sinusoid(p)
             if self.config.positions == "learned":
                 x[p] = x[p] + self.state[f"{side}.scheme.table.weight"][p]
         n, seen = 0, []
@@ -144,6 +142,16 @@ class Definition:
             return q @ k + table[self.bucket(j - i, causal), h]
         if kind == "alibi":
             return q @ k / math.sqrt(E) - 2 ** (-8 * (h + 1) / c.heads) * abs(i - j)
+        if kind == "shaw":
+            table, m = self.state[f"{side}.scheme.table"], c.max_distance
+            return q @ (k + table[min(max(j - i, -m), m) + m]) / math.sqrt(E)
+        if kind == "transformer-xl":
+            u, w = (
+                self.state[f"{side}.scheme.{asks}_bias"][h]
+                for asks in ("content", "position")
+            )
+            R = self.linear(f"{side}.scheme.W_kR", self.sinusoid(i - j))[own]
+            return ((q + u) @ k + (q + w) @ R) / math.sqrt(E)
         if kind == "disentangled":
             P, m = self.state[f"{side}.scheme.table"], c.max_distance
             K_r, Q_r = (self.linear(f"{name}.W_{w}", P) for w in "kq")
@@ -154,6 +162,14 @@ class Definition:
         if kind.startswith("rope"):
             q, k = self.turned(q, i), self.turned(k, j)
         return q @ k / math.sqrt(E)
+
+    def sinusoid(self, p):
+        """Of position or distance p: (D,)"""
+        D = self.config.width
+        angles = [p / self.config.base ** (e // 2 * 2 / D) for e in range(D)]
+        return np.array(
+            [math.cos(a) if e % 2 else math.sin(a) for e, a in enumerate(angles)]
+        )
 
     def bucket(self, distance, causal):
         nb, first = self.config.num_buckets, 0

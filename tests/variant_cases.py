@@ -37,9 +37,12 @@ from .variant_plain import (
     joined,
     local_p,
     scaled,
+    shaw,
+    shaw_and_values,
     steps,
     t,
     toeplitz,
+    transformer_xl,
     turned,
 )
 
@@ -61,6 +64,22 @@ def layer(make, score):
     run = lambda m, q, k, v, lens=None: m(q, k, v, lens)  # noqa: E731
     plain = lambda P, q, k, v, allowed: average(score(P, q, k), v, allowed)  # noqa: E731
     return Variant(run, plain, make)
+
+
+def score_of_shaw(m, q, k):
+    return A.shaw_scores(q, k, m.a_K)
+
+
+def run_shaw(m, q, k, v, lens=None):
+    score = functools.partial(score_of_shaw, m)
+    context, p = A.attend(q, k, v, score, valid_lens=lens)
+    return context + A.shaw_values(p, m.a_V)
+
+
+def score_of_transformer_xl(m, q, k):
+    at = A.transformer_xl_distances(q.shape[1], k.shape[1])
+    R = A.sinusoidal(at, D, dtype=q.dtype) @ t(m.W_kR)
+    return A.transformer_xl_scores(q, k, R, m.u, m.w)
 
 
 def run_steps(m, q, k, v, lens=None):
@@ -229,6 +248,13 @@ def variants():
             Q_r=(6, D),
             K_r=(6, D),
         ),
+        "Shaw": by_score((score_of_shaw, shaw), a_K=(7, D)),
+        "Shaw's values": Variant(
+            run_shaw, shaw_and_values, lambda: Loose(a_K=(7, D), a_V=(7, D))
+        ),
+        "Transformer-XL": by_score(
+            (score_of_transformer_xl, transformer_xl), W_kR=(D, D), u=(D,), w=(D,)
+        ),
         "DotProductAttention": layer(A.DotProductAttention, scaled),
         "GeneralAttention": layer(lambda: A.GeneralAttention(D, D), general),
         "AdditiveAttention": layer(lambda: A.AdditiveAttention(D, D, 6), additive),
@@ -267,7 +293,8 @@ def variants():
 
 
 VARIANTS = variants()
-VARIANTS["disentangled"].ordered = True
+for name in "disentangled", "Shaw", "Shaw's values", "Transformer-XL":
+    VARIANTS[name].ordered = True
 
 
 def across(names=tuple(VARIANTS)):

@@ -105,6 +105,27 @@ def disentangled(P, q, k):
     return (q @ t(k) + asked + offered) * (3 * D) ** -0.5
 
 
+def clipped(q, k):
+    """j - i from -3 to 3, as rows of a table: (L, S)"""
+    d = np.arange(k.shape[1]) - np.arange(q.shape[1])[:, None]
+    return np.clip(d, -3, 3) + 3
+
+
+def shaw(P, q, k):
+    return (q[:, :, None] * (k[:, None] + P.a_K[clipped(q, k)])).sum(-1) * D**-0.5
+
+
+def shaw_and_values(P, q, k, v, allowed):
+    p = mg.softmax(mg.where(allowed, shaw(P, q, k), -np.inf), -1)
+    return (p[..., None] * (v[:, None] + P.a_V[clipped(q, k)])).sum(-2)
+
+
+def transformer_xl(P, q, k):
+    i, j = np.arange(q.shape[1])[:, None], np.arange(k.shape[1])
+    R = A.sinusoidal(i - j, D, dtype=q.dtype) @ t(P.W_kR)  # (L, S, D)
+    return ((q + P.u) @ t(k) + ((q + P.w)[:, :, None] * R).sum(-1)) * D**-0.5
+
+
 def local_p(P, q, k, v, allowed):
     S, reach = k.shape[1], 3
     lens = allowed.sum(-1).astype(q.dtype)

@@ -8,7 +8,7 @@ from minigrad import Tensor, no_grad
 
 from .. import kernels
 from ..ledger import ledger
-from ..ledger_table import BLOCKS, call_of, inputs, options_of
+from ..ledger.trials import BLOCKS, call_of, inputs, options_of
 from .timing import as_arrays, peak_memory, rotated, timed
 
 VARIANTS = ("dense", "tiled", "window", "bigbird", "linear", "additive")

@@ -35,6 +35,7 @@ FIELDS = {
     "pairs": (positive, "sentences of the grammar to train on"),
     "test": (positive, "sentences of the grammar to test on"),
     "cell": (("gru", "lstm"), "of encoder and decoder"),
+    "layers": (positive, "of encoder, and of decoder"),
     "hidden": (positive, "width of a state"),
     "embedding": (positive, "width of a word"),
     "dropout": (below_one, "in training"),

@@ -18,8 +18,8 @@ SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 FIELDS = {
     "schemes": (
         names_of(experiment.TRAINED),
-        f"out of {','.join(experiment.TRAINED)} (default: the five with a place in the "
-        "notes' table)",
+        f"out of {', '.join(experiment.TRAINED)} (default: the five with a place "
+        "in the notes' table)",
     ),
     "length": (positive, "n, trained on"),
     "steps": (positive, "training steps"),
@@ -66,22 +66,22 @@ add_arguments, run = Extrapolation().add_arguments, Extrapolation().run
 
 def table(config, runs):
     """Accuracy by length, a row for each scheme, means over the seeds, as text."""
-    n = config.length
+    n, names = config.length, max(12, *map(len, config.rows))
     head = "".join(f"{f'L={length}':>9s}" for length in config.lengths)
     times = "".join(f"{f'{factor:g} n':>9s}" for factor in config.factors)
     lines = [
         f"values right among the last {n // 2} tokens, trained on up to n = {n};",
         f"by chance: {1 / experiment.Bindings().values:.3f}; means over the seeds",
         "",
-        f"{'scheme':12s}{head}",
-        f"{'':12s}{times}",
+        f"{'scheme':{names}s}{head}",
+        f"{'':{names}s}{times}",
     ]
     for row in config.rows:
         cells = "".join(
             f"{experiment.mean_over_seeds(runs, 'accuracy', row, length):9.3f}"
             for length in config.lengths
         )
-        lines.append(f"{row:12s}{cells}")
+        lines.append(f"{row:{names}s}{cells}")
     return "\n".join(lines)
 
 

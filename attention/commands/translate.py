@@ -4,6 +4,13 @@
     translate run "the cat sleeps ."             one sentence, and where it looked
     translate score                              BLEU by length, alignment error rate
 
+The questions of ``tasks/algorithmic.py`` are translated too, to their answers. There a
+word is one character; spaces between them are welcome, and mean nothing.
+
+    translate train --task copy|reversal|sort|addition|recall
+    translate run --model DIR "12+345"           the answer, or "1 2 + 3 4 5"
+    translate score --model DIR                  answers and characters that are right
+
 ``train`` writes into the folder ``--out``; what, stands in ``translate_train.py``.
 ``run`` and ``score`` read such a folder, or the English-French model that comes with
 the package.
@@ -18,7 +25,7 @@ from ..experiments import translation as experiment
 from ..files import make_folder
 from ..pretrained import EN_FR
 from ..seq2seq import translator
-from .options import positive
+from .options import positive, shown
 from .translate_train import add_train_arguments, train
 
 TRAINS = True  # see attention/__main__.py
@@ -27,14 +34,20 @@ NAME = "translate"
 
 def add_arguments(parser):
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    add_train_arguments(verbs.add_parser("train", help="learn to translate"))
-    run = verbs.add_parser("run", help="translate a sentence")
-    run.add_argument("sentence", nargs="+", help="with its full stop, if it has one")
+    add_train_arguments(
+        verbs.add_parser("train", help="learn to translate, or to answer")
+    )
+    run = verbs.add_parser("run", help="translate a sentence, or answer a question")
+    run.add_argument(
+        "sentence", nargs="+", help="with its full stop, if it has one; or a question"
+    )
     run.add_argument(
         "--figure", type=pathlib.Path, default=pathlib.Path("runs/alignment.png"),
         metavar="PNG", help="of where it looked (default: runs/alignment.png)",
     )  # fmt: skip
-    score = verbs.add_parser("score", help="BLEU by length, alignment error rate")
+    score = verbs.add_parser(
+        "score", help="BLEU or right answers by length, alignment error rate"
+    )
     score.add_argument(
         "--task", default=None, metavar="NAME",
         help="where the file is now that the model learned from, if it was moved",
@@ -80,6 +93,7 @@ def translate(args):
     if model.model.config.attention != "none":  # before the work, not after it
         make_folder(args.figure.parent, "--figure")
     text, ending = " ".join(args.sentence), model.about.get("ending")
+    right = answer_to(model, text)
     if ending is not None and model.words(text)[-1:] not in ([], [ending]):
         print(
             f"{ending!r} was put at the end, as in all that the model learned from.",
@@ -87,21 +101,42 @@ def translate(args):
         )
         text += f" {ending}"
     found = model.translate(text, args.beam)
+    unit = "symbol" if model.characters else "word"
     for word in found.unknown:
         print(
             f"{word!r} is not in the vocabulary; it is read as <unk>.", file=sys.stderr
         )
     print(found.text)
+    if right is not None and found.target != list(right):
+        print(
+            f"This is wrong: {right} is right. The model learned from questions with "
+            f"--lengths {shown(model.about['config']['lengths'])}.",
+            file=sys.stderr,
+        )
     if found.weights is None or not len(found.weights):
         why = "the model has no attention" if found.target else "nothing was said"
         print(f"no figure: {why}.", file=sys.stderr)
         return 0
     plots.alignment_heatmap(
-        found.weights, found.source, found.target, "Where did each word look?",
+        found.weights, found.source, found.target, f"Where did each {unit} look?",
         args.figure,
     )  # fmt: skip
-    print(f"where each word looked: {args.figure}", file=sys.stderr)
+    print(f"where each {unit} looked: {args.figure}", file=sys.stderr)
     return 0
+
+
+def answer_to(model, text):
+    """The right answer, where the model learned from questions; else None.
+
+    Raises ValueError, in a sentence, for what is none of its questions.
+    """
+    if not model.characters:
+        return None
+    task = experiment.task_of(experiment.Config(**model.about["config"]))
+    question = "".join(model.words(text))
+    right = task.answer(question)
+    task.encode(question)
+    return right
 
 
 def score(args):
@@ -116,7 +151,8 @@ def score(args):
             "with, so that it may have seen some of the test set."
         )
     name = experiment.name_of(config)
-    several = "sentence that was" if len(data.test) == 1 else "sentences that were"
+    what = "sentence" if data.questions is None else "question"
+    several = f"{what} that was" if len(data.test) == 1 else f"{what}s that were"
     print(f"{name}, {len(data.test)} {several} not trained on\n")
     print(scoring.table(scoring.score(model, data.test, args.beam)))
     return 0

@@ -7,6 +7,9 @@ It writes into the folder ``--out``:
     metrics.jsonl   a line for each step and for each validation, as they come
     results.json    config, versions, and the scores on the test set
     alignment.png   where it looked in one sentence of the test set
+
+What it learns from is a grammar's sentences, the questions of a task, or a file. The
+sizes and the seed of the data mean the same for a grammar and for a task.
 """
 
 import json
@@ -34,19 +37,42 @@ from .options import (
     load_state,
     natural,
     positive,
+    positives,
     share,
+    shown,
 )
 
 NAME = "translate train"
 FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
+
+
+def usual(text, name):
+    """The help of an option, with what is usual for sentences and for questions."""
+    of_sentences, of_questions = experiment.USUAL[name]
+    return f"{text} (default: {of_sentences}; with questions {of_questions})"
+
+
+LENGTHS = "; ".join(
+    f"{name} {shown(kind().lengths)}" for name, kind in experiment.QUESTIONS.items()
+)
 FIELDS = {
-    "task": (str, "en-de, en-fr, or a file with source<TAB>target on each line"),
+    "task": (
+        str,
+        f"sentences of a grammar: {', '.join(experiment.GRAMMARS)}; questions: "
+        f"{', '.join(experiment.QUESTIONS)}; or a file with source<TAB>target on each "
+        "line",
+    ),
     "target": (str, "a file of targets, where --task is one of sources, line by line"),
-    "pairs": (positive, "sentences of the grammar to train on"),
-    "validation": (positive, "sentences of the grammar to validate on"),
-    "test": (positive, "sentences of the grammar to test on"),
-    "data_seed": (natural, "of the grammar's sentences, or of a file's division"),
-    "min_count": (positive, "words that come less often are <unk>"),
+    "lengths": (
+        positives,
+        "of questions, least and most: letters, digits of a number, pairs of key and "
+        f"value (default: {LENGTHS})",
+    ),
+    "pairs": (positive, usual("sentences or questions to train on", "pairs")),
+    "validation": (positive, "sentences or questions to validate on"),
+    "test": (positive, "sentences or questions to test on; none is trained on"),
+    "data_seed": (natural, "of what is drawn, or of a file's division"),
+    "min_count": (positive, "words of sentences that come less often are <unk>"),
     "keep_case": (bool, "of a file: leave capitals as they are"),
     "attention": (CHOICES["attention"], "how the decoder looks back"),
     "score": (CHOICES["score"], "by what (default: additive, or general with luong)"),
@@ -59,17 +85,20 @@ FIELDS = {
     "window": (natural, "how far it reaches on either side"),
     "embedding": (positive, "width of a word"),
     "hidden": (positive, "width of a state"),
-    "dropout": (below_one, "in training"),
-    "steps": (positive, "of training, at most"),
-    "batch": (positive, "sentences a step"),
-    "lr": (above_zero, "learning rate"),
+    "dropout": (below_one, usual("in training", "dropout")),
+    "steps": (positive, usual("of training, at most", "steps")),
+    "batch": (positive, usual("sentences or questions a step", "batch")),
+    "lr": (above_zero, usual("learning rate", "lr")),
     "schedule": (experiment.SCHEDULES, "of the learning rate"),
     "warmup": (natural, "steps in which the rate rises"),
     "clip": (above_zero, "largest norm of the gradient"),
     "smoothing": (below_one, "of the labels"),
     "sampling": (share, "scheduled sampling: its own words that it reads at the end"),
     "word_dropout": (below_one, "of source words, read as <unk> in training"),
-    "validate_every": (positive, "steps between two validations"),
+    "validate_every": (
+        positive,
+        usual("steps between two validations", "validate_every"),
+    ),
     "patience": (positive, "validations without a new least loss that end it"),
     "seed": (natural, "of parameters, batches and dropout"),
 }
@@ -114,7 +143,7 @@ def train(args):
     )
     print(
         f"{textwrap.fill(said, 80)}\n"
-        f"{len(data.source)} and {len(data.target)} words; attention "
+        f"{len(data.source)} and {len(data.target)} {data.unit}s; attention "
         f"{config.attention}, cell {config.cell}, seed {config.seed}"
     )
     try:
@@ -187,8 +216,8 @@ def conclude(config, data, run, out, export):
 
         plots.alignment_heatmap(
             weights[0], pair.source, pair.target,
-            f"Where does {config.attention} look, told each word?",
-            out / "alignment.png", gold=sorted(pair.alignment or ()),
+            f"Where does {config.attention} look, told each {data.unit}?",
+            out / "alignment.png", gold=sorted(pair.possible or pair.alignment or ()),
         )  # fmt: skip
         written += ", alignment.png"
     print(
@@ -220,14 +249,15 @@ def export_half(best, data, path, config):
 def command_of(config):
     """The command that makes this run anew: its seed, and what is not the default."""
     words = ["python -m attention translate train"]
-    default = experiment.Config(attention=config.attention)
+    # what is usual depends on these two
+    default = experiment.Config(task=config.task, attention=config.attention)
     for name in FIELDS:
-        value, usual = getattr(config, name), getattr(default, name)
-        if name == "attention":
-            usual = experiment.Config().attention
+        value, omitted = getattr(config, name), getattr(default, name)
+        if name in ("task", "attention"):
+            omitted = getattr(experiment.Config(), name)
         option = name.replace("_", "-")
-        if value != usual and isinstance(value, bool):
+        if value != omitted and isinstance(value, bool):
             words.append(f"--{option}" if value else f"--no-{option}")
-        elif value != usual or name == "seed":
-            words.append(f"--{option} {shlex.quote(str(value))}")
+        elif value != omitted or name == "seed":
+            words.append(f"--{option} {shlex.quote(str(shown(value)))}")
     return " ".join(words)

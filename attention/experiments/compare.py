@@ -31,6 +31,7 @@ class Config:
     pairs: int = 500
     test: int = 200
     cell: str = "gru"
+    layers: int = 1
     hidden: int = 128
     embedding: int = 64
     dropout: float = 0.4
@@ -43,6 +44,12 @@ class Config:
     resamples: int = 2000  # for the intervals
 
     def __post_init__(self):
+        if self.task in translation.QUESTIONS:
+            raise ValueError(
+                f"The task is {self.task}, and what is compared is BLEU, which says "
+                "little of answers to questions; expected "
+                f"{', '.join(translation.GRAMMARS)}, or a file."
+            )
         self.kinds = tuple(self.kinds)
         wrong = [kind for kind in self.kinds if kind not in KINDS]
         if wrong or "none" not in self.kinds or len(self.kinds) < 2:

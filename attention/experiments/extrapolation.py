@@ -159,10 +159,11 @@ def evaluate(config, scheme, model):
     The rows are the scheme's: one, or for "rope" also those of the scaled ones.
     """
     report = {"accuracy": {}, "loss": {}}
-    state = model.state_dict()
-    for name in [scheme, *SCALED] if scheme == "rope" else [scheme]:
-        asked = model_of(config, name).eval()
-        asked.load_state_dict(state)
+    rows = {scheme: model.eval()}
+    for name in SCALED if scheme == "rope" else ():
+        rows[name] = model_of(config, name).eval()
+        rows[name].load_state_dict(model.state_dict())
+    for name, asked in rows.items():
         found = [_ask(config, asked, length) for length in config.lengths]
         for what, values in zip(report, zip(*found)):
             report[what][name] = dict(zip(map(str, config.lengths), values))

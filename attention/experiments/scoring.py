@@ -4,6 +4,10 @@ BLEU and exact matches are of what it says by itself. The alignment error rate i
 where it looks while it is told the reference word by word, since the right alignment is
 known of that one only; and it stands beside the rates of two alignments that know
 nothing (``seq2seq/alignment_metrics.py``).
+
+An answer to a question is right or wrong, and may be shorter than the four words that
+BLEU counts together. In place of BLEU it has the accuracy of its characters, the end
+among them.
 """
 
 import numpy as np
@@ -15,8 +19,10 @@ from ..seq2seq.metrics import (
     corpus_alignment_error_rate,
     diagonal_baseline,
     renormalized,
+    token_accuracy,
     uniform_baseline,
 )
+from ..tasks.batch import EOS
 from ..tasks.batching import in_order
 from .translation import ids_of
 
@@ -29,22 +35,34 @@ def score(translator, pairs, beam=1):
     -> {"bleu": {"all": …, "5-7": …}, "exact": {…}, "sentences": {…},
         "aer": …, "aer_uniform": …, "aer_diagonal": …, "said": [a list of words, …]}
 
-    The rates are None without attention, or without known alignments; "aer_missing"
-    then says which it is.
+    Of questions, "accuracy" takes the place of "bleu". The rates are None without
+    attention, or without known alignments; "aer_missing" then says which it is.
     """
-    sources = [ids for ids, _ in ids_of(translator, pairs)]
-    said = [
-        translator.target.decode(ids) for ids, _ in translator.decode(sources, beam)
-    ]
+    sources, targets = zip(*ids_of(translator, pairs))
+    ids = [ids for ids, _ in translator.decode(list(sources), beam)]
+    said = [translator.target.decode(row) for row in ids]
     wanted = [list(pair.target) for pair in pairs]
-    report = {"bleu": {}, "exact": {}, "sentences": {}}
+    measure = "accuracy" if translator.characters else "bleu"
+    report = {measure: {}, "exact": {}, "sentences": {}}
     for name, rows in buckets([len(pair.source) for pair in pairs]).items():
         mine, right = [said[i] for i in rows], [wanted[i] for i in rows]
-        report["bleu"][name] = corpus_bleu(mine, right)
+        if translator.characters:
+            both = ended([ids[i] for i in rows]), ended([targets[i] for i in rows])
+            report["accuracy"][name] = token_accuracy(*both)
+        else:
+            report["bleu"][name] = corpus_bleu(mine, right)
         same = [a == b for a, b in zip(mine, right)]
         report["exact"][name] = sum(same) / len(same)
         report["sentences"][name] = len(rows)
     return {**report, **alignment_rates(translator, pairs), "said": said}
+
+
+def ended(rows):
+    """Ids as a matrix (B, T), each row with its EOS, and PAD after it."""
+    wide = np.zeros((len(rows), 1 + max(map(len, rows))), np.int64)
+    for row, ids in zip(wide, rows):
+        row[: len(ids)], row[len(ids)] = ids, EOS
+    return wide
 
 
 def buckets(lengths):
@@ -72,14 +90,18 @@ def alignment_rates(translator, pairs):
         return none | {"aer_missing": "the right alignment is not known"}
     weights = [renormalized(w) for w in looked_at(translator, pairs)]
     golds = [pair.alignment for pair in pairs]
-    found = {"aer": corpus_alignment_error_rate(weights, golds)}
+    possibles = [pair.possible for pair in pairs]
+    found = {"aer": corpus_alignment_error_rate(weights, golds, possibles)}
     # weighted by what each is divided by, the mean is that of the corpus
     links = [len(w) + len(gold) for w, gold in zip(weights, golds)]
     for name, baseline in (
         ("uniform", uniform_baseline),
         ("diagonal", diagonal_baseline),
     ):
-        rates = [baseline(*w.shape, gold) for w, gold in zip(weights, golds)]
+        rates = [
+            baseline(*w.shape, gold, possible)
+            for w, gold, possible in zip(weights, golds, possibles)
+        ]
         found[f"aer_{name}"] = float(np.average(rates, weights=links))
     return found
 
@@ -98,14 +120,20 @@ def looked_at(translator, pairs):
 
 def table(report):
     """The scores as lines of text."""
-    names = list(report["bleu"])
-    lines = [
-        f"{'source words':14s}" + "".join(f"{name:>9s}" for name in names),
-        f"{'sentences':14s}" + "".join(f"{report['sentences'][n]:9d}" for n in names),
-        f"{'BLEU':14s}" + "".join(f"{report['bleu'][n]:9.1f}" for n in names),
-        f"{'exact':14s}" + "".join(f"{report['exact'][n]:9.3f}" for n in names),
-        "",
-    ]
+    rows = {
+        "sentences": ("questions" if "accuracy" in report else "sentences", "9d"),
+        "bleu": ("BLEU", "9.1f"),
+        "exact": ("exact", "9.3f"),
+        "accuracy": ("accuracy", "9.3f"),
+    }
+    names = list(report["exact"])
+    of = "symbols" if "accuracy" in report else "words"
+    lines = [f"{f'source {of}':14s}" + "".join(f"{name:>9s}" for name in names)]
+    for measure, (label, form) in rows.items():
+        if measure in report:
+            cells = [f"{report[measure][name]:{form}}" for name in names]
+            lines.append(f"{label:14s}" + "".join(cells))
+    lines.append("")
     if report["aer"] is None:
         return "\n".join([*lines, f"no alignment error rate: {report['aer_missing']}"])
     rates = [f"{report[n]:.3f}" for n in ("aer", "aer_uniform", "aer_diagonal")]

@@ -1,6 +1,6 @@
 """Learn to translate: the data, the model, its training, and what came of it.
 
-    data = load(config)                     sentences of a grammar, or of a file
+    data = load(config)                     sentences, or questions: translation_data.py
     run, finished = train(config, data)
     score(translator_of(config, data, run), data.test)
 
@@ -10,8 +10,6 @@ numbers, and a step that went wrong can be computed again.
 """
 
 import os
-import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -26,35 +24,56 @@ from ..seq2seq.scheduled_sampling import mixed_inputs
 from ..seq2seq.training import Run, Validation, fit
 from ..seq2seq.translator import Translator
 from ..tasks.batch import PAD
-from ..tasks.batching import Batches, in_order, split
-from ..tasks.grammar import Pair, splits
-from ..tasks.parallel_text import read_pairs
-from ..tasks.vocabulary import UNK, Vocabulary
-from ..tasks.words import tokenize
+from ..tasks.batching import Batches, in_order
+from ..tasks.vocabulary import UNK
+from .translation_data import (
+    FEWEST,
+    GRAMMARS,
+    QUESTIONS,
+    TASKS,
+    Data,
+    ids_of,
+    load,
+    name_of,
+    task_of,
+)
 
-TASKS = {"en-de": "english-german", "en-fr": "english-french"}
-SHARE = 0.1  # of a file, to validate on, and as many to test on
-FEWEST = next(
-    n for n in range(1, 99) if round(SHARE * n)
-)  # pairs of a file: for one each
+__all__ = [
+    "FEWEST", "GRAMMARS", "QUESTIONS", "SCHEDULES", "SCORES", "TASKS", "USUAL",
+    "Config", "Data", "build", "fresh", "ids_of", "load", "loss_of", "name_of",
+    "task_of", "train", "translator_of", "validation_loss",
+]  # fmt: skip
+
 SCHEDULES = ("constant", "cosine", "inverse-sqrt")
 SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
+USUAL = {  # what is usual for sentences, and what for questions
+    "pairs": (500, 50_000),
+    "dropout": (0.3, 0.0),
+    "steps": (600, 2500),
+    "batch": (50, 128),
+    "lr": (3e-3, 5e-3),
+    "validate_every": (50, 100),
+}
 
 
 @dataclass
 class Config:
-    """What defines a run; two runs with equal configs have equal numbers."""
+    """What defines a run; two runs with equal configs have equal numbers.
 
-    task: str = "en-de"  # or "en-fr", or a file of source<TAB>target
+    None stands for what is usual: by ``USUAL``, SCORES, or the task.
+    """
+
+    task: str = "en-de"  # one of TASKS, or a file of source<TAB>target
     target: str | None = None  # a file, if the task is a file of sources alone
-    pairs: int = 500  # to train on, of a grammar
+    lengths: tuple | None = None  # of questions: the least and the most
+    pairs: int | None = None  # to train on, of a grammar or of questions
     validation: int = 100
     test: int = 200  # of a file: a tenth each
     data_seed: int = 0
     keep_case: bool = False  # of a file
     min_count: int = 1  # rarer words are <unk>
     attention: str = "bahdanau"
-    score: str | None = None  # None: additive with bahdanau, general with luong
+    score: str | None = None
     cell: str = "gru"
     layers: int = 1
     bidirectional: bool = True
@@ -64,23 +83,28 @@ class Config:
     coverage: bool = False
     local: str | None = None
     window: int | None = None
-    dropout: float = 0.3
-    steps: int = 600
-    batch: int = 50
-    lr: float = 3e-3
+    dropout: float | None = None
+    steps: int | None = None
+    batch: int | None = None
+    lr: float | None = None
     schedule: str = "cosine"
     warmup: int = 0  # steps in which the rate rises
     clip: float = 1.0
     smoothing: float = 0.0  # of the labels
     sampling: float = 0.0  # of its own words that it reads at the end of training
     word_dropout: float = 0.0  # of source words that are read as <unk> in training
-    validate_every: int = 50
+    validate_every: int | None = None
     patience: int = 6  # validations without a new least loss
     seed: int = 1
 
     def __post_init__(self):
         if self.score is None:
             self.score = SCORES.get(self.attention, "additive")
+        task = task_of(self)
+        self.lengths = task and task.lengths
+        for name, (of_sentences, of_questions) in USUAL.items():
+            if getattr(self, name) is None:
+                setattr(self, name, of_questions if task else of_sentences)
         for name in ("task", "target"):  # found again from another folder too
             value = getattr(self, name)
             if value is not None and value not in TASKS and os.path.exists(value):
@@ -103,97 +127,6 @@ class Config:
         shared = {field.name for field in fields(Seq2SeqConfig)}
         own = {k: v for k, v in vars(self).items() if k in shared}
         return Seq2SeqConfig(source_vocabulary, target_vocabulary, **own)
-
-
-@dataclass
-class Data:
-    """``Pair``s of words, in three parts, and the words that the first one has.
-
-    The alignment of a pair is None where nobody knows it.
-    """
-
-    train: Sequence
-    validation: Sequence
-    test: Sequence
-    source: Vocabulary
-    target: Vocabulary
-    report: str = ""  # of a file: what was read, and what was not
-
-    def ids(self, part):
-        """[(source ids, target ids)] of the pairs of a part."""
-        return ids_of(self, getattr(self, part))
-
-    @property
-    def ending(self):
-        """The word that all sources of the training end with, or None."""
-        last = {pair.source[-1] for pair in self.train}
-        return last.pop() if len(last) == 1 else None
-
-    @property
-    def checksum(self):
-        """A number that is another one where any word of any part is."""
-        pairs = *self.train, *self.validation, *self.test
-        words = [(pair.source, pair.target) for pair in pairs]
-        return zlib.crc32(repr(words).encode())
-
-
-def ids_of(vocabularies, pairs):
-    """[(source ids, target ids)], for what has ``source`` and ``target``."""
-    source, target = vocabularies.source, vocabularies.target
-    return [(source.encode(p.source), target.encode(p.target)) for p in pairs]
-
-
-def load(config):
-    """The ``Data`` of a config.
-
-    Raises OSError and ValueError, in a sentence, where they cannot be had.
-    """
-    report = ""
-    if config.task in TASKS:
-        if config.target is not None:
-            raise ValueError(
-                f"The target is {config.target}, and the task {config.task} has its "
-                "own; expected one only where the task is a file of sources."
-            )
-        sizes = config.pairs, config.validation, config.test
-        parts = splits(TASKS[config.task], *sizes, seed=config.data_seed)
-    else:
-        parts, report = _read(config)
-    train = parts[0]
-    source = Vocabulary.build([p.source for p in train], config.min_count)
-    target = Vocabulary.build([p.target for p in train], config.min_count)
-    return Data(*parts, source, target, report)
-
-
-def _read(config):
-    """(training, validation and test pairs of a file, what is to be said of it)"""
-    if not os.path.exists(config.task):
-        raise ValueError(
-            f"There is no task and no file {config.task}; expected "
-            f"{', '.join(TASKS)}, or a file with source<TAB>target on each line."
-        )
-    text = read_pairs(config.task, config.target)
-    words = [
-        tuple(tuple(tokenize(s, not config.keep_case)) for s in pair) for pair in text
-    ]
-    words = [pair for pair in words if all(pair)]
-    if len(words) < FEWEST:
-        raise ValueError(
-            f"{config.task} holds {len(words)} pair{'s' * (len(words) != 1)}; expected "
-            f"{FEWEST} or more: a tenth is to validate on, and another tenth to test "
-            "on."
-        )
-    parts = split(words, config.data_seed, SHARE, SHARE)
-    parts = [
-        [Pair(s, t, None) for s, t in part]
-        for part in (parts.train, parts.validation, parts.test)
-    ]
-    return parts, text.report()
-
-
-def name_of(config):
-    """The task as it is printed: a file without its folder."""
-    return config.task if config.task in TASKS else os.path.basename(config.task)
 
 
 def build(config, data):
@@ -293,4 +226,6 @@ def translator_of(config, data, run, about=None):
     model = Seq2Seq(run.model.config, np.random.default_rng(0)).eval()
     model.load_state_dict(run.best["model"])
     lower = config.task in TASKS or not config.keep_case
-    return Translator(model, data.source, data.target, lower, about or {})
+    words = data.source, data.target
+    characters = data.questions is not None
+    return Translator(model, *words, lower, about or {}, characters)

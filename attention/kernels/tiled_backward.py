@@ -6,6 +6,7 @@ Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l:
     ds = p (dp - D)                 dK += scale ds Q        dQ += scale ds^T K
     D  = rowsum(dO O) - dlse        doffset[k - q] += ds    dadded[q, k] = ds
 
+Dropout, drawn again as well, multiplies dp, and the p of dV.
 ``attention/flash.py`` is the same in NumPy, with the derivation.
 
 Queries and keys are dealt into so many hands each. In phase f a work item is one hand
@@ -17,6 +18,7 @@ order however many threads there are, and nothing is computed twice.
 import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
+from .dropout import Draws, drop_out, read_draws
 from .elementary import exp
 from .plan import SIZE, Plan
 from .pool import spread
@@ -27,7 +29,7 @@ from .tiled_forward import MULTIPLY_NS
 ITEMS = 8  # in a phase, at least, where there are blocks enough
 
 
-def backward(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
+def backward(q, k, v, terms, plan, draws, o, m, share, do, dlse, offsets, masks):
     """dq, dk, dv; doffset (N, L + S - 1 + 64), as in Terms; dadded (N, L | 1, S).
 
     o, m, share are those of ``forward``; None when NumPy's twin is to run. The last two
@@ -48,8 +50,8 @@ def backward(q, k, v, terms, plan, o, m, share, do, dlse, offsets, masks):
     do, dlse = np.ascontiguousarray(do), np.ascontiguousarray(dlse)
     for phase in range(hands):
         spread(
-            loop, H * hands, time, phase, hands, order, q, k, v, terms, plan, o, m,
-            share, do, dlse, dq, dk, dv, doffset, dadded,
+            loop, H * hands, time, phase, hands, order, q, k, v, terms, plan, draws, o,
+            m, share, do, dlse, dq, dk, dv, doffset, dadded,
         )  # fmt: skip
     return dq, dk, dv, doffset.sum(0) if offsets else None, dadded if masks else None
 
@@ -66,6 +68,7 @@ def backward_loop(
     v: reads(3),
     terms: Terms,
     plan: Plan,
+    draws: Draws,
     o: reads(3),
     peak: reads(2),
     share: reads(2),
@@ -91,6 +94,7 @@ def backward_loop(
     D = np.empty(SIZE, q.dtype)
     lo = np.zeros(SIZE, np.int32)
     hi = np.zeros(SIZE, np.int32)
+    a = np.empty(SIZE, np.uint32)
     blocks = plan.first.shape[1]
     for item in range(start, stop):
         h, hand = order[item // hands], item % hands
@@ -104,6 +108,7 @@ def backward_loop(
             q_i, do_i, dq_i = q[n, q0:q1], do[n, q0:q1], dq[n, q0:q1]
             pack(columns, q_i, terms.scale)
             pack(gradients, do_i, one)
+            read_draws(a, draws, n, q0, q1)
             read_rows(top, part, peak[n, q0:q1], share[n, q0:q1])
             row_sums(D, do_i, o[n, q0:q1], dlse[n, q0:q1])
             for e in range(plan.first[row, i], plan.last[row, i]):
@@ -120,8 +125,13 @@ def backward_loop(
                 add_terms(p, terms, n, q0, q1, k0, S)
                 masked = mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
                 multiply(ds, v_j, gradients, False)
+                if draws.drop > 0:
+                    drop_out(ds, draws, a, k0)
                 softmax_backward(p, ds, top, part, D)
-                accumulate(dv[h, k0:k1], p[:, :count], do_i, masked)
+                if draws.drop > 0:
+                    drop_out(p, draws, a, k0)
+                kept = masked or draws.drop > 0  # some p may be 0
+                accumulate(dv[h, k0:k1], p[:, :count], do_i, kept)
                 if doffset.shape[0] > 0:
                     add_diagonals(doffset[hand, n, q0 - k1 + S :], ds, count)
                 if dadded.shape[0] > 0:

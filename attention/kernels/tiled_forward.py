@@ -7,12 +7,14 @@ with the scores s (keys down, queries along),
     l  = exp(m - m') l + sum_k p     O = exp(m - m') O + p^T V
 
 and at the end o = O / l and lse = m + ln l. One tile a thread is all the memory it
-takes. ``attention/flash.py`` is the same in NumPy, and the one to read.
+takes. ``attention/flash.py`` is the same in NumPy, and the one to read. Dropout acts
+on the p that meet V, and not on those that are summed.
 """
 
 import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
+from .dropout import Draws, drop_out, read_draws
 from .elementary import exp
 from .plan import SIZE, Plan
 from .pool import spread
@@ -22,7 +24,7 @@ from .tile import Terms, add_terms, mask, pack, read_ranges, soften
 MULTIPLY_NS = 0.01  # a multiplication and an addition, in float32
 
 
-def forward(q, k, v, terms, plan):
+def forward(q, k, v, terms, plan, draws):
     """o (N, L, Ev), lse, m and 1 / l (N, L); None when NumPy's twin is to run.
 
     q (N, L, E), k (N / G, S, E), v (N / G, S, Ev); head n reads the keys of n // G. The
@@ -36,7 +38,7 @@ def forward(q, k, v, terms, plan):
     o = np.empty((N, L, Ev), q.dtype)
     lse, m, share = (np.empty((N, L), q.dtype) for _ in range(3))
     time = MULTIPLY_NS * SIZE * SIZE * (E + Ev) * plan.tiles().sum()
-    spread(loop, len(plan.order), time, q, k, v, terms, plan, o, lse, m, share)
+    spread(loop, len(plan.order), time, q, k, v, terms, plan, draws, o, lse, m, share)
     return o, lse, m, share
 
 
@@ -49,6 +51,7 @@ def forward_loop(
     v: reads(3),
     terms: Terms,
     plan: Plan,
+    draws: Draws,
     o: writes(3),
     lse: writes(2),
     peak: writes(2),
@@ -68,12 +71,14 @@ def forward_loop(
     total = np.empty(SIZE, q.dtype)
     lo = np.zeros(SIZE, np.int32)
     hi = np.zeros(SIZE, np.int32)
+    a = np.empty(SIZE, np.uint32)
     for item in range(start, stop):
         n, i = divmod(plan.order[item], plan.first.shape[1])
         row, h = plan.row_of[n], n // G
         q0, q1 = i * SIZE, min(i * SIZE + SIZE, L)
         inside, beyond = read_ranges(plan, row, q0, q1, lo, hi)
         pack(columns, q[n, q0:q1], terms.scale)
+        read_draws(a, draws, n, q0, q1)
         o_i = o[n, q0:q1]
         begin(o_i, m, ell)
         for e in range(plan.first[row, i], plan.last[row, i]):
@@ -88,6 +93,9 @@ def forward_loop(
             raise_maximum(p, m, top, alpha)
             exponentiate(p, top, total)
             rescale(o_i, ell, alpha, total)
+            if draws.drop > 0:
+                drop_out(p, draws, a, k0)
+                masked = True
             accumulate(o_i, p.T[: q1 - q0], v[h, k0:k1], masked)
         finish(o_i, lse[n, q0:q1], peak[n, q0:q1], share[n, q0:q1], m, ell)
 

@@ -17,7 +17,7 @@ bigbird.py   by blocks, some of them drawn at random
 ranges.py, tiling.py   the keys and the tiles of a mask, told without its array
 """
 
-from .algebra import Mask, everything, mask_mod, nothing
+from .algebra import Mask, and_masks, everything, mask_mod, nothing, or_masks
 from .arrays import from_array
 from .bigbird import bigbird
 from .tokens import document, global_tokens, padding, prefix_lm
@@ -28,6 +28,8 @@ __all__ = [
     "everything",
     "nothing",
     "mask_mod",
+    "and_masks",
+    "or_masks",
     "from_array",
     "causal",
     "sliding_window",

@@ -6,6 +6,7 @@ The same three operators act on the key ranges of the masks and on the kinds of 
 tiles, so that what is known of the parts is known of the whole.
 """
 
+import functools
 import operator
 
 import numpy as np
@@ -208,6 +209,16 @@ class _Constant(Mask):
 
 
 everything, nothing = _Constant(True), _Constant(False)
+
+
+def and_masks(*masks):
+    """m_1 & m_2 & ..., under flex_attention's name; of none, ``everything``."""
+    return functools.reduce(operator.and_, map(_as_mask, masks or (everything,)))
+
+
+def or_masks(*masks):
+    """m_1 | m_2 | ..., under flex_attention's name; of none, ``nothing``."""
+    return functools.reduce(operator.or_, map(_as_mask, masks or (nothing,)))
 
 
 class _Not(Mask):

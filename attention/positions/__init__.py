@@ -4,6 +4,8 @@ scheme            where it acts                 learned            beyond the tr
 sinusoidal.py     added to the input            nothing            defined everywhere
 learned.py        added to the input            n_max x d          refused
 t5.py             added to the scores           num_buckets x H    as the last bucket
+shaw.py           one more term of the score    a table 2k+1 x d   as distance k
+transformer_xl.py three more terms of it        W_kR and two d     defined everywhere
 disentangled.py   two more terms of the score   two tables 2k x d  as distance k
 alibi.py          added to the scores           nothing            defined everywhere
 rope.py           turns queries and keys        nothing            defined everywhere
@@ -20,8 +22,10 @@ from .learned import LearnedPositions
 from .offsets import toeplitz
 from .rope import rope, rope_permutation
 from .scaling import DynamicNTKScaling, LinearScaling, NTKScaling, YaRNScaling
+from .shaw import shaw_scores, shaw_values
 from .sinusoidal import frequencies, sinusoidal
 from .t5 import T5RelativeBias, t5_bucket
+from .transformer_xl import transformer_xl_distances, transformer_xl_scores
 
 __all__ = [
     "sinusoidal",
@@ -30,6 +34,10 @@ __all__ = [
     "t5_bucket",
     "T5RelativeBias",
     "toeplitz",
+    "shaw_scores",
+    "shaw_values",
+    "transformer_xl_scores",
+    "transformer_xl_distances",
     "disentangled_scores",
     "alibi_slopes",
     "alibi_bias",

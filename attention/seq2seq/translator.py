@@ -33,27 +33,39 @@ class Translation:
     target: list  # words
     weights: np.ndarray | None  # (T, S): where each word looked; None without attention
     unknown: list  # those of source that are not in the vocabulary, each once
+    between: str | None = None  # two words of the text; None: a space where English has
 
     @property
     def text(self):
+        if self.between is not None:
+            return self.between.join(self.target)
         return detokenize(self.target)
 
 
 @dataclass
 class Translator:
-    """model (a Seq2Seq), source and target (Vocabulary), lower, about (a dict)."""
+    """A Seq2Seq, the Vocabulary of either side, and how a text becomes words.
+
+    lower        all in lower case
+    about        a dict: where it comes from
+    characters   each is a word of its own, and spaces are none, as in questions of
+                 ``tasks/questions.py``
+    """
 
     model: Seq2Seq
     source: Vocabulary
     target: Vocabulary
     lower: bool = True
     about: dict = field(default_factory=dict)
+    characters: bool = False
 
     def words(self, text):
         """The words of a sentence as the vocabulary has them.
 
         "woman's" is cut into two where only these are known, not the whole.
         """
+        if self.characters:
+            return list("".join((text.lower() if self.lower else text).split()))
         found = []
         for word in tokenize(text.replace(" 's", "'s"), self.lower):
             stem = word[:-2]
@@ -68,6 +80,8 @@ class Translator:
         beam         beginnings that go on; 1 is greedy
         max_length   of the target; None: twice the source's and ten
 
+        Where each character is a word, the text has spaces if the question has.
+
         Raises ValueError for a text without words.
         """
         words = self.words(text)
@@ -75,7 +89,10 @@ class Translator:
             raise ValueError("There is no word to translate in this sentence.")
         ids, weights = self.decode([self.source.encode(words)], beam, max_length)[0]
         unknown = [w for w in dict.fromkeys(words) if w not in self.source]
-        return Translation(words, self.target.decode(ids), weights, unknown)
+        between = None
+        if self.characters:
+            between = " " * (len(text.split()) == len(words) > 1)
+        return Translation(words, self.target.decode(ids), weights, unknown, between)
 
     def decode(self, sources, beam=1, max_length=None, size=100):
         """[(ids without EOS, weights (T, S) or None)] of a list of ids of sources."""
@@ -111,6 +128,7 @@ class Translator:
             "target": self.target.state_dict(),
             "lower": self.lower,
             "about": self.about,
+            "characters": self.characters,
             "model": parameters,
         }
 
@@ -123,7 +141,8 @@ class Translator:
         model = Seq2Seq(config, np.random.default_rng(0))  # to be overwritten
         model.load_state_dict(state["model"])
         source, target = (Vocabulary.from_state(state[k]) for k in ("source", "target"))
-        return cls(model.eval(), source, target, state["lower"], state["about"])
+        rest = state["lower"], state["about"], state.get("characters", False)
+        return cls(model.eval(), source, target, *rest)
 
 
 def save(path, translator, half=False):

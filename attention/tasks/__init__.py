@@ -10,6 +10,7 @@ __getattr__ = late(
     "bindings",
     "grammar",
     "parallel_text",
+    "questions",
     "reversal",
     "symbols",
     "vocabulary",

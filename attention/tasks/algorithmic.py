@@ -1,6 +1,7 @@
 """Tasks whose answers a few lines of Python know, to see what a model can learn.
 
     Copy        "dog" -> "dog"            output t looks at input t
+    Reversal    "dog" -> "god"            at input S - 1 - t
     Sort        "dog" -> "dgo"            it looks wherever the next letter stands
     Addition    "47+8" -> "55"            at a column of digits, and what is carried
     Recall      "a3b7c1b" -> "7"          it looks the key up: a soft dictionary
@@ -31,7 +32,8 @@ DIGITS = "0123456789"
 
 
 class Task:
-    """What the tasks have in common. Each has ``symbols``, and defines
+    """What the tasks have in common. Each has ``symbols`` and ``lengths``, the least
+    and the most letters, digits or pairs of a question, and defines
 
     answer(text)         the answer to a question, both strings
     questions(rng, n)    n questions
@@ -40,6 +42,7 @@ class Task:
     """
 
     symbols: Symbols
+    lengths: tuple
 
     @property
     def vocabulary(self):
@@ -85,11 +88,10 @@ class Copy(Task):
     """Say what was said: the diagonal, and nothing else."""
 
     def __init__(self, min_length=3, max_length=8, letters=26):
-        self.min_length, self.max_length = _range(
-            self, "length", min_length, max_length
-        )
+        self.lengths = _range(self, "length", min_length, max_length)
+        self.min_length, self.max_length = self.lengths
         self.letters = _at_most(self, "letters", letters, 26)
-        self.symbols = Symbols(LETTERS[:letters])
+        self.symbols = Symbols(LETTERS[:letters], "a to z" if letters == 26 else None)
 
     def questions(self, rng, n):
         lengths = rng.integers(self.min_length, self.max_length + 1, n)
@@ -104,6 +106,17 @@ class Copy(Task):
 
     def alignment(self, text):
         sure = {(t, t) for t in range(len(text))}
+        return sure, sure
+
+
+class Reversal(Copy):
+    """Say it from its end: the other diagonal. ``reversal.py`` draws it faster."""
+
+    def answer(self, text):
+        return text[::-1]
+
+    def alignment(self, text):
+        sure = {(t, len(text) - 1 - t) for t in range(len(text))}
         return sure, sure
 
 
@@ -136,9 +149,8 @@ class Addition(Task):
     symbols = Symbols(DIGITS + "+")
 
     def __init__(self, min_digits=1, max_digits=3, reverse=False):
-        self.min_digits, self.max_digits = _range(
-            self, "digits", min_digits, max_digits
-        )
+        self.lengths = _range(self, "digits", min_digits, max_digits)
+        self.min_digits, self.max_digits = self.lengths
         _at_most(self, "max_digits", max_digits, 18)  # 10^18 is an int64
         self.reverse = bool(reverse)
 
@@ -179,7 +191,8 @@ class Recall(Task):
     symbols = Symbols(LETTERS + DIGITS)
 
     def __init__(self, min_pairs=2, max_pairs=6, queries=1):
-        self.min_pairs, self.max_pairs = _range(self, "pairs", min_pairs, max_pairs)
+        self.lengths = _range(self, "pairs", min_pairs, max_pairs)
+        self.min_pairs, self.max_pairs = self.lengths
         _at_most(self, "max_pairs", max_pairs, len(LETTERS))
         self.queries = whole("Recall", "queries", queries, 1)
 
@@ -218,7 +231,13 @@ class Recall(Task):
         return [book[key] for key in keys]
 
 
-TASKS = {"copy": Copy, "sort": Sort, "addition": Addition, "recall": Recall}
+TASKS = {
+    "copy": Copy,
+    "reversal": Reversal,
+    "sort": Sort,
+    "addition": Addition,
+    "recall": Recall,
+}
 
 
 def _range(task, what, least, most):

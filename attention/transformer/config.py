@@ -26,8 +26,8 @@ def silu(x):
 
 ACTIVATIONS = {"relu": relu, "gelu": gelu, "silu": silu, "swish": silu}
 SCHEMES = (
-    "none", "sinusoidal", "learned", "t5", "disentangled", "alibi", "rope",
-    "rope+linear", "rope+ntk", "rope+yarn",
+    "none", "sinusoidal", "learned", "t5", "shaw", "transformer-xl", "disentangled",
+    "alibi", "rope", "rope+linear", "rope+ntk", "rope+yarn",
 )  # fmt: skip
 NORMS = ("pre", "post")
 
@@ -43,6 +43,8 @@ class TransformerConfig:
     layers           blocks, one upon the other
     hidden           the width inside the feed-forward network; None is 4 D
     norm             "pre": x + f(LN(x)), and a last LN; "post": LN(x + f(x))
+    final_norm       whether a stack ends with a LN; None: with "pre" alone. Those of
+                     torch.nn.Transformer always do
     activation       of the feed-forward network
     dropout          of weights, of what a block adds, of embeddings, in training
     bias             whether the linear maps of a block have biases
@@ -50,9 +52,10 @@ class TransformerConfig:
     max_length       of "learned", the rows of the table; of "rope+...", the length
                      that is trained on; others take any length
     num_buckets      of "t5"
-    max_distance     from which on all distances are alike, of "t5" and "disentangled"
-    base             of "sinusoidal" and "rope...": the slowest hand goes round in about
-                     2 pi base positions
+    max_distance     from which on all distances are alike, of "t5", "shaw" and
+                     "disentangled"
+    base             of "sinusoidal", "transformer-xl" and "rope...": the slowest hand
+                     goes round in about 2 pi base positions
     tied             whether the table of the words also makes the logits
     scale_embedding  whether embeddings are multiplied by sqrt(D)
 
@@ -66,6 +69,7 @@ class TransformerConfig:
     layers: int = 2
     hidden: int | None = None
     norm: str = "pre"
+    final_norm: bool | None = None
     activation: str = "gelu"
     dropout: float = 0.0
     bias: bool = True
@@ -100,6 +104,11 @@ class TransformerConfig:
                 f"num_buckets is {self.num_buckets} and max_distance "
                 f"{self.max_distance}; expected 1 < num_buckets < max_distance"
             )
+
+    @property
+    def ends_with_norm(self):
+        """Whether a stack ends with a LN, True or False in any case."""
+        return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     @property
     def feed_forward(self):
@@ -143,7 +152,7 @@ class TransformerConfig:
             if value not in choices:
                 listed = ", ".join(map(repr, choices))
                 raise self._error(f"{name} is {value!r}; expected one of {listed}")
-        elif field.type is bool:
+        elif field.type in (bool, bool | None):
             if not isinstance(value, (bool, np.bool_)):
                 raise TypeError(f"{cls}: {name} is {value!r}; expected True or False.")
             setattr(self, name, bool(value))

@@ -2,14 +2,14 @@
 
     x_i    = c E[token_i] + P_i              c = sqrt(D) or 1; P by the scheme, or none
     x      = block(x) for each block, in which i sees j <= i
-    z_i    = W LN(x_i)                       pre-norm; post-norm without this LN
+    z_i    = W LN(x_i)                       pre-norm; post-norm mostly without this LN
     p(token_{i+1} = v | token_0 ... token_i) = softmax(z_i)_v
 
 W is E, if ``tied``: what a token means when it is read and when it is said. Parameters,
 for width D, hidden F, kv = Hk / H, with biases:
 
     V D  +  layers ((2 + 2 kv) (D^2 + D) + 2 D F + F + D + 4 D)
-         +  2 D if pre-norm  +  V D unless tied  +  those of the scheme
+         +  2 D for the last LN  +  V D unless tied  +  those of the scheme
 
 Radford et al. 2018; Liu et al. 2018, section 4.2.3.
 """
@@ -47,7 +47,7 @@ class Stack(nn.Module):
         self.blocks = [
             Block(config, self.scheme, cross, causal, rng) for _ in range(layers)
         ]
-        self.final_norm = nn.LayerNorm(config.width) if config.norm == "pre" else None
+        self.final_norm = nn.LayerNorm(config.width) if config.ends_with_norm else None
         self.dropout = nn.Dropout(config.dropout, rng)
 
     def forward(self, ids, at=None, caches=None, memories=None, **options):

@@ -6,13 +6,17 @@ sinusoidal     + sin, cos
 learned        + a row                                                       n_max D
 t5                                 + table[bucket(j - i), h]                 nb H
 alibi                              - m_h |i - j|
+shaw                               + q_i . a                                 (2k+1) E
+transformer-xl                     + (q_i + w) . R + u . k_j                 D^2 + 2 D
 disentangled                       + q_i . K_r + k_j . Q_r                   2k D
 rope                                                           turned
 rope+linear, rope+ntk, rope+yarn                               turned, and slower once
                                                                ``extend`` says so
 
 A causal model sees some order without any of them: its first query has one key, the
-next one two. T5's table and DeBERTa's are those of all layers of a stack.
+next one two. What a scheme learns, it learns once for all layers of a stack. Scores
+that are more than products and a bias (shaw, transformer-xl, disentangled) are given as
+a bias to products whose scale is 0.
 """
 
 import math
@@ -31,7 +35,10 @@ from ..positions import (
     alibi_by_offset,
     disentangled_scores,
     rope,
+    shaw_scores,
     sinusoidal,
+    transformer_xl_distances,
+    transformer_xl_scores,
 )
 
 
@@ -94,40 +101,93 @@ class ALiBi(Scheme):
         return {"bias": partial(alibi_by_offset, attention.num_heads, dtype=x.dtype)}
 
 
-class Disentangled(Scheme):
-    """DeBERTa's score takes the place of the products, whose scale is therefore 0.
+class Scores(Scheme):
+    """Scores of its own take the place of the products, whose scale is therefore 0.
 
-    The table of distances is projected by each layer's own W_q and W_k, as in the
-    authors' second version. Queries and keys are projected here and in the attention
-    once more: a third of the projections twice, which is what it costs that attention
-    need not know of this score.
+    Queries and keys are projected here and in the attention once more: a third of the
+    projections twice, which is what it costs that attention need not know of them.
     """
 
     scale = 0.0
 
-    def __init__(self, config, rng=None):
-        table = np.empty((2 * config.max_distance, config.width), np.float32)
-        self.table = nn.init.normal_(nn.Parameter(table), rng=rng)
-
     def arguments(self, attention, x, cache):
         H, Hk, E = attention.num_heads, attention.num_kv_heads, attention.head_dim
         B, L, _ = x.shape
-        G, n = H // Hk, len(self.table)  # G heads share a key head: an axis of its own
+        G = H // Hk  # so many heads share a key head: an axis of its own
         q = swapaxes(reshape(attention.W_q(x), (B, L, H, E)), 1, 2)
         k = swapaxes(reshape(attention.W_k(x), (B, L, Hk, E)), 1, 2)
         if cache is not None and cache.key is not None:
             k = concat([cache.key, k], 2)  # (B, Hk, S, E)
         S = k.shape[2]
-        q_r = swapaxes(reshape(attention.W_q(self.table), (n, H, E)), 0, 1)
-        k_r = swapaxes(reshape(attention.W_k(self.table), (n, Hk, E)), 0, 1)
-        scores = disentangled_scores(
-            reshape(q, (B, Hk, G, L, E)),
-            reshape(k, (B, Hk, 1, S, E)),
-            reshape(q_r, (Hk, G, n, E)),
-            reshape(k_r, (Hk, 1, n, E)),
-            causal_align="upper_left" if cache is None else "lower_right",
+        q, k = reshape(q, (B, Hk, G, L, E)), reshape(k, (B, Hk, 1, S, E))
+        align = "upper_left" if cache is None else "lower_right"
+        return {"bias": reshape(self.scores(attention, q, k, align), (B, H, L, S))}
+
+    def scores(self, attention, q, k, align):
+        """q (B, Hk, G, L, E), k (B, Hk, 1, S, E)  ->  (B, Hk, G, L, S)"""
+        raise NotImplementedError
+
+
+class Shaw(Scores):
+    """One table for all heads, as in the paper; and for all layers.
+
+    The value side, sum_j p_ij a^V_d, is left out: it needs the weights, which belong to
+    the attention. The authors found translations as good without it (section 4.3).
+    """
+
+    def __init__(self, config, rng=None):
+        shape = 2 * config.max_distance + 1, config.width // config.heads
+        table = nn.Parameter(np.empty(shape, np.float32))
+        self.table = nn.init.xavier_uniform_(table, rng=rng)
+
+    def scores(self, attention, q, k, align):
+        return shaw_scores(q, k, self.table, causal_align=align)
+
+
+class TransformerXL(Scores):
+    """Sinusoids of the distance, projected by one W_kR for all layers, as are u and w.
+
+    In the paper each layer has a W_kR of its own.
+    """
+
+    def __init__(self, config, rng=None):
+        H, D = config.heads, config.width
+        self.base = config.base
+        self.W_kR = nn.Linear(D, D, False, rng)
+        self.content_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # u
+        self.position_bias = nn.Parameter(np.zeros((H, D // H), np.float32))  # w
+
+    def scores(self, attention, q, k, align):
+        _, Hk, G, L, E = q.shape
+        at = transformer_xl_distances(L, k.shape[-2], align)  # (n,)
+        R = self.W_kR(sinusoidal(at, Hk * G * E, self.base, q.dtype))
+        R = swapaxes(reshape(R, (len(at), Hk * G, E)), 0, 1)  # (H, n, E)
+        return transformer_xl_scores(
+            q,
+            k,
+            reshape(R, (Hk, G, len(at), E)),
+            reshape(self.content_bias, (Hk, G, E)),
+            reshape(self.position_bias, (Hk, G, E)),
         )
-        return {"bias": reshape(scores, (B, H, L, S))}
+
+
+class Disentangled(Scores):
+    """DeBERTa's score.
+
+    The table of distances is projected by each layer's own W_q and W_k, as in the
+    authors' second version.
+    """
+
+    def __init__(self, config, rng=None):
+        table = np.empty((2 * config.max_distance, config.width), np.float32)
+        self.table = nn.init.normal_(nn.Parameter(table), rng=rng)
+
+    def scores(self, attention, q, k, align):
+        (_, Hk, G, _, E), n = q.shape, len(self.table)
+        q_r = swapaxes(reshape(attention.W_q(self.table), (n, Hk * G, E)), 0, 1)
+        k_r = swapaxes(reshape(attention.W_k(self.table), (n, Hk, E)), 0, 1)
+        q_r, k_r = reshape(q_r, (Hk, G, n, E)), reshape(k_r, (Hk, 1, n, E))
+        return disentangled_scores(q, k, q_r, k_r, causal_align=align)
 
 
 class RoPE(Scheme):
@@ -176,6 +236,14 @@ class ScaledRoPE(RoPE):
         return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
 
 
+DRAWN = {
+    "learned": Learned,
+    "shaw": Shaw,
+    "transformer-xl": TransformerXL,
+    "disentangled": Disentangled,
+}
+
+
 def scheme_of(config, causal, rng=None):
     """The scheme that a config names, for one stack of layers.
 
@@ -186,8 +254,8 @@ def scheme_of(config, causal, rng=None):
         return RoPE(config) if name == "rope" else ScaledRoPE(config)
     if name == "t5":
         return T5(config, causal)
-    if name in ("learned", "disentangled"):
-        return {"learned": Learned, "disentangled": Disentangled}[name](config, rng)
+    if name in DRAWN:
+        return DRAWN[name](config, rng)
     if name == "sinusoidal":
         return Sinusoidal(config)
     return {"none": Scheme, "alibi": ALiBi}[name]()

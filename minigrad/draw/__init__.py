@@ -8,6 +8,9 @@ place for every box, ``picture`` draws them. matplotlib is imported when there i
 something to draw, not before.
 """
 
+import os
+
+from ..files import write_whole
 from .boxes import boxes_of
 from .ledger import saved_bytes
 from .picture import Picture
@@ -18,7 +21,8 @@ __all__ = ["graph", "saved_bytes"]
 def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
     """Draw what ``tensor`` was computed from; return the matplotlib Figure.
 
-    path       a file to save the picture to; its suffix decides the format
+    path       a file to save the picture to, whole or not at all; its suffix decides
+               the format. Or a file that is open for writing bytes
     ax         matplotlib axes to draw on, emptied before, instead of a new figure
     names      {"W": W} names tensors, leaves above all, in the picture
     gradient   what backward() would be given; ones, if nothing is said
@@ -42,5 +46,18 @@ def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
     ax = picture.axes() if ax is None else ax
     picture.draw(ax)
     if path is not None:
-        ax.figure.savefig(path)
+        _save(ax.figure, path)
     return ax.figure
+
+
+def _save(figure, path):
+    if hasattr(path, "write"):
+        figure.savefig(path)
+        return
+    path, suffix = os.fspath(path), os.path.splitext(path)[1]
+    kind = suffix[1:] or figure.canvas.get_default_filetype()
+    write_whole(
+        path if suffix else f"{path}.{kind}",
+        lambda file: figure.savefig(file, format=kind),
+        "picture",
+    )

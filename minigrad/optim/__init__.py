@@ -8,6 +8,8 @@
         clip_grad_norm_(optimizer.params, 1.0)
         optimizer.step()
         schedule.step()
+
+Rules, schedules and their arguments are torch's, step by step.
 """
 
 from .optimizer import Optimizer

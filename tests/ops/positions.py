@@ -237,3 +237,177 @@ wrong(
     ),
     on="heads",
 )
+
+
+# of each query a row by offset, to all pairs and back
+
+
+def _column(i, j, n, first):
+    """Where the offset of a pair stands, or the nearest that there is."""
+    return min(max(j - i - first, 0), n - 1)
+
+
+def _from_offsets(x, S, first, column=_column):
+    """One pair at a time."""
+    L, n = x.shape[-2:]
+    y = np.zeros((*x.shape[:-1], S))
+    for i in range(L):
+        for j in range(S):
+            y[..., i, j] = x[..., i, column(i, j, n, first)]
+    return y
+
+
+def _sum_offsets(p, n, first, column=_column):
+    """One pair at a time."""
+    L, S = p.shape[-2:]
+    y = np.zeros((*p.shape[:-1], n))
+    for i in range(L):
+        for j in range(S):
+            y[..., i, column(i, j, n, first)] += p[..., i, j]
+    return y
+
+
+def _columns(T, x, L, S, n, first):
+    column = T.clip(T.arange(S) - T.arange(L)[:, None] - first, 0, n - 1)
+    return column.expand(*x.shape[:-1], S)
+
+
+def _from_offsets_peer(T, x, S, first):
+    L, n = x.shape[-2:]
+    return x.gather(-1, _columns(T, x, L, S, n, first))
+
+
+def _sum_offsets_peer(T, p, n, first):
+    y = T.zeros(*p.shape[:-1], n, dtype=p.dtype)
+    return y.scatter_add(-1, _columns(T, p, *p.shape[-2:], n, first), p)
+
+
+# leading axes, L, S, n, first
+_tables = {
+    "clipped": ((3,), 7, 5, 3, -1),
+    "clipped-on-the-left": ((), 5, 7, 5, 2),
+    "clipped-on-the-right": ((), 5, 7, 3, -4),
+    "more-offsets-than-there-are": ((2, 3), 5, 7, 23, -9),
+    "as-many-as-there-are": ((3,), 5, 7, 11, -4),
+    "square": ((), 5, 5, 5, -2),
+    "one-offset": ((3,), 5, 7, 1, 0),
+    "all-far-to-the-right": ((), 3, 5, 3, -11),
+    "one-query": ((3,), 1, 7, 5, -3),
+    "one-key": ((3,), 7, 1, 5, -3),
+    "empty": ((0,), 5, 7, 3, -1),
+    "empty-keys": ((3,), 5, 0, 3, -1),
+    "empty-queries": ((3,), 0, 7, 3, -1),
+    "empty-all": ((3,), 1, 0, 0, 0),
+}
+spec(
+    "from_offsets",
+    _from_offsets,
+    {
+        name: lambda r, b=b, L=L, S=S, n=n, first=first: call(
+            normal(r, (*b, L, n)), S, first
+        )
+        for name, (b, L, S, n, first) in _tables.items()
+    },
+    _from_offsets_peer,
+)
+spec(
+    "sum_offsets",
+    _sum_offsets,
+    {
+        name: lambda r, b=b, L=L, S=S, n=n, first=first: call(
+            normal(r, (*b, L, S)), n, first
+        )
+        for name, (b, L, S, n, first) in _tables.items()
+    },
+    _sum_offsets_peer,
+)
+
+
+def _own(L, S, n, first):
+    """Which pairs have an offset that is none of those beyond: (L, S)"""
+    offset = np.arange(S) - np.arange(L)[:, None]
+    return (first <= offset) & (offset < first + n)
+
+
+def _other_way(i, j, n, first):
+    return _column(j, i, n, first)
+
+
+def _one_off(i, j, n, first):
+    return _column(i, j, n, first + 1)
+
+
+def _wrapped(i, j, n, first):
+    return (j - i - first) % n
+
+
+def _last_alone(g, y, x, S, first):
+    L, n = x.shape[-2:]
+    dx = np.zeros(x.shape)
+    for i in range(L):
+        for j in range(S):
+            dx[..., i, _column(i, j, n, first)] = g[..., i, j]
+    return dx
+
+
+def _own_alone(g, y, x, S, first):
+    L, n = x.shape[-2:]
+    return _sum_offsets(g * _own(L, S, n, first), n, first)
+
+
+def _mean(g, y, x, S, first):
+    n = x.shape[-1]
+    count = _sum_offsets(np.ones(g.shape), n, first)
+    return _sum_offsets(g, n, first) / np.maximum(count, 1)
+
+
+for tag, column in {
+    "i-and-j-changed": _other_way,
+    "one-offset-off": _one_off,
+    "wrapped-for-clipped": _wrapped,
+}.items():
+    wrong(
+        "from_offsets",
+        tag,
+        lambda g, y, x, S, first, column=column: _sum_offsets(
+            g, x.shape[-1], first, column
+        ),
+        on="clipped",
+    )
+    wrong(
+        "sum_offsets",
+        tag,
+        lambda g, y, p, n, first, column=column: _from_offsets(
+            g, p.shape[-1], first, column
+        ),
+        on="clipped",
+    )
+wrong("from_offsets", "=-for-+=", _last_alone, on="clipped")
+wrong("from_offsets", "the-rest-forgotten", _own_alone, on="clipped")
+wrong("from_offsets", "means-for-sums", _mean, on="clipped")
+wrong(
+    "from_offsets",
+    "summed-over-queries",
+    lambda g, y, x, S, first: np.broadcast_to(
+        _sum_offsets(g, x.shape[-1], first).sum(-2, keepdims=True), x.shape
+    ),
+    on="clipped",
+)
+wrong(
+    "sum_offsets",
+    "the-rest-forgotten",
+    lambda g, y, p, n, first: (
+        _from_offsets(g, p.shape[-1], first) * _own(*p.shape[-2:], n, first)
+    ),
+    on="clipped",
+)
+wrong(
+    "sum_offsets",
+    "shared-out",
+    lambda g, y, p, n, first: _from_offsets(
+        g / np.maximum(_sum_offsets(np.ones(p.shape), n, first), 1),
+        p.shape[-1],
+        first,
+    ),
+    on="clipped",
+)

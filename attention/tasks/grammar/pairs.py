@@ -36,6 +36,7 @@ class Pair:
     source: tuple  # S strings
     target: tuple  # T strings
     alignment: frozenset  # of (t, s): target[t] translates source[s]
+    possible: frozenset | None = None  # links that are no error either; None: no others
 
     @classmethod
     def of(cls, source, target):

@@ -1,0 +1,105 @@
+"""Dropout that can be drawn again: what becomes of a weight is told by where it stands.
+
+    z_ij = 0 with probability p, else 1 / (1 - p)
+
+A generator gives its numbers one after the other, and the backward of tiled attention,
+which computes each tile again in another order, would have to keep all of them: L S. So
+z is a function of a seed and of the weight's place,
+
+    a_i = 32 bits made of the seed, the head and the query i
+    b_j = 32 bits made of the seed and the key j
+    z_ij = 0 where mix(a_i xor b_j) < p 2^32
+
+and L + S numbers are held. ``mix`` turns over half of the bits of its result when one
+bit of its argument changes; about ten operations a weight.
+
+Salmon et al. 2011 (counters for generators); mix ends Appleby's MurmurHash3, and the
+a and b are those of Steele, Lea and Flood 2014 (SplitMix64).
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from .compiling import Helper, as_field, reads
+from .plan import SIZE
+
+
+class Draws(NamedTuple):
+    """For N heads of L queries and S keys. ``drop`` 0, and no rows: no dropout."""
+
+    drop: int  # z is 0 where mix < drop: p 2^32
+    keep: float  # elsewhere: 1 / (1 - p)
+    queries: reads(2, int)  # (N, L)
+    keys: reads(1, int)  # (S,)
+
+
+def draws(p, seed, N, L, S, dtype):
+    """The Draws of a probability p from 0 to 1, and a ``seed`` below 2^64."""
+    drop = max(round(p * 2**32), int(p > 0))  # some, however few
+    seed, apart = (int(x) for x in _bits(seed, 2))  # so that a and b are unlike
+    queries = _bits(seed, N * L).reshape(N, L) >> np.uint64(32)
+    keys = _bits(apart, S) >> np.uint64(32)
+    keep = 1 / (1 - p) if p < 1 else 0
+    both = (as_field(x, np.int64) for x in (queries, keys))
+    return Draws(drop, dtype.type(keep), *both)
+
+
+@functools.cache
+def none(dtype):
+    """The Draws where there is no dropout."""
+    return draws(0, 0, 0, 0, 0, dtype)
+
+
+def mask(draws, n, i, j):
+    """z of the queries ``i`` of the heads ``n`` and the keys ``j``: NumPy's twin.
+
+    n   a number, or a slice of them; i, j slices  ->  (..., Tq, Tk)
+    """
+    a, b = draws.queries[n, i], draws.keys[j]
+    bits = _mix((a[..., None] ^ b).astype(np.uint32))
+    return np.where(bits < draws.drop, draws.keep * 0, draws.keep)
+
+
+def _mix(x):
+    """32 bits into 32 bits, one to one."""
+    x ^= x >> np.uint32(16)
+    x *= np.uint32(0x85EBCA6B)
+    x ^= x >> np.uint32(13)
+    x *= np.uint32(0xC2B2AE35)
+    return x ^ (x >> np.uint32(16))
+
+
+def _bits(seed, count):
+    """The first ``count`` numbers of SplitMix64: 64 bits each."""
+    step = np.uint64(0x9E3779B97F4A7C15)
+    x = np.uint64(seed) + step * np.arange(1, count + 1, dtype=np.uint64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@Helper
+def read_draws(a, draws, n, q0, q1):
+    """The numbers a of queries q0 to q1; where there is no dropout, nothing."""
+    if draws.drop > 0:
+        for q in range(SIZE):
+            a[q] = np.uint32(draws.queries[n, q0 + q]) if q < q1 - q0 else np.uint32(0)
+
+
+@Helper
+def drop_out(p, draws, a, k0):
+    """p[k, q] *= z of query q and key k0 + k; a dropped weight is 0, even if NaN."""
+    zero = p.dtype.type(0)
+    last = np.uint32(draws.drop - 1)
+    for k in range(p.shape[0]):
+        b = np.uint32(draws.keys[k0 + k])
+        for q in range(SIZE):
+            x = np.uint32(a[q] ^ b)  # numba widens every operation to 64 bits
+            x = np.uint32(x ^ (x >> np.uint32(16)))
+            x = np.uint32(x * np.uint32(0x85EBCA6B))
+            x = np.uint32(x ^ (x >> np.uint32(13)))
+            x = np.uint32(x * np.uint32(0xC2B2AE35))
+            x = np.uint32(x ^ (x >> np.uint32(16)))
+            p[k, q] = p[k, q] * draws.keep if x > last else zero
