@@ -9,6 +9,8 @@ import pytest
 from attention import kernels
 from attention.kernels import additive, softmax
 
+from .array_cases import draw
+
 FLOATS = [np.float32, np.float64]
 BACKENDS = ["numba", "numpy"]
 
@@ -21,11 +23,6 @@ def running(backend):
     with kernels.backend(backend), warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
-
-
-def draw(*shapes, dtype=float, seed=0):
-    rng = np.random.default_rng(seed)
-    return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
 
 
 def close(value, exact, dtype):

@@ -115,7 +115,7 @@ LIES = {
     ),
     "64 dimensions": (
         build({"w": entry(shape=[1] * 65, offsets=(0, 4))}, bytes(4)),
-        "'w' has 65 axes, and NumPy's have up to 64",
+        "'w' has 65 axes; NumPy's have up to 64",
     ),
     "a product of a million digits": (
         build({"w": entry(shape=[10**4000] * 60)}, bytes(8)),

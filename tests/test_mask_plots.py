@@ -14,7 +14,7 @@ from attention.masks import (
     sliding_window,
 )
 
-from .test_plots import PNG, is_whole, overlap
+from .plot_cases import PNG, is_whole, overlap
 
 
 def shades(panel):

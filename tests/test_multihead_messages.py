@@ -1,4 +1,4 @@
-"""What MultiHeadAttention and its exchange with torch refuse, and what they say."""
+"""Multi-head attention: what it says of wrong options and arguments."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from attention import masks
 from attention.block_mask import BlockMask
 from attention.multihead import MultiHeadAttention
 from attention.positions import rope
-from attention.torch_state import load_torch_state, torch_state
 
-B, L, S, D, H = 2, 5, 7, 12, 4
+from .multihead_cases import B, D, H, L, S
+
 X, Y = np.ones((B, L, D)), np.ones((B, S, D))
 
 
@@ -306,40 +306,4 @@ def test_what_a_key_to_be_kept_must_be():
     assert str(error.value) == (
         "MultiHeadAttention: found key (2, 7, 12), value (2, 6, 12); expected one "
         "value for each key."
-    )
-
-
-def test_a_state_that_does_not_fit_is_not_loaded():
-    layer = MultiHeadAttention(D, H)
-    before, state = layer.state_dict(), torch_state(layer)
-    del state["in_proj_bias"]
-    state = {name: value + 1 for name, value in state.items()}
-    state |= {"bias_k": np.ones((1, 1, D)), "out_proj.bias": np.ones(11)}
-    with pytest.raises(ValueError) as error:
-        load_torch_state(layer, state)
-    assert str(error.value) == (
-        "MultiHeadAttention cannot load this state of torch's; nothing was changed.\n"
-        "  does not fit: out_proj.bias: expected (12,), found (11,)\n"
-        "  missing: in_proj_bias\n"
-        "  unexpected: bias_k"
-    )
-    for name, value in layer.state_dict().items():
-        np.testing.assert_array_equal(value, before[name])
-    with pytest.raises(TypeError) as error:
-        load_torch_state(layer, [])
-    assert str(error.value) == (
-        "load_torch_state: state is a list; expected a dict of arrays by name, such as "
-        "torch's state_dict()."
-    )
-
-
-@pytest.mark.parametrize(
-    "exchange", [torch_state, lambda layer: load_torch_state(layer, {})]
-)
-def test_torch_has_no_groups(exchange):
-    with pytest.raises(ValueError) as error:
-        exchange(MultiHeadAttention(D, H, 2))
-    assert str(error.value) == (
-        "MultiHeadAttention: has 4 query heads and 2 key heads; "
-        "torch.nn.MultiheadAttention has as many of both."
     )

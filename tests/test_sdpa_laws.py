@@ -1,62 +1,36 @@
-"""Laws that attention obeys, leaks that it must not have, and torch beside it."""
-
-import warnings
+"""Attention obeys its laws: what changes nothing, orders, groups, shifts and steps."""
 
 import numpy as np
 import pytest
 
-from attention import kernels, masks
+from attention import masks
 from attention.block_mask import BlockMask
 from attention.positions import T5RelativeBias, alibi_by_offset, toeplitz
-from attention.sdpa import (
-    dense_attention,
-    scaled_dot_product_attention,
-    tiled_attention,
-)
+from attention.sdpa import dense_attention
 from minigrad import Tensor
 
-PATHS = {"dense": dense_attention, "tiled": tiled_attention}
-B, H, L, S, E = 2, 4, 70, 90, 6
-
-
-@pytest.fixture(
-    params=[(p, b) for p in PATHS for b in ("numba", "numpy")], ids="-".join
+from .array_cases import draw
+from .kernel_cases import running
+from .sdpa_laws_cases import (
+    PATHS,
+    PATHS_AND_BACKENDS,
+    B,
+    E,
+    H,
+    L,
+    S,
+    example,
+    results,
+    same,
 )
+
+
+@pytest.fixture(params=PATHS_AND_BACKENDS, ids="-".join)
 def attention(request):
     """Each path in each backend, with every warning an error."""
     path, backend = request.param
-    if backend == "numba":
-        pytest.importorskip("numba")
-    with kernels.backend(backend), warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with running(backend):
         yield PATHS[path]
-
-
-def draw(*shapes, seed=0, dtype=float):
-    rng = np.random.default_rng(seed)
-    return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
-
-
-def example(n=L, m=S, heads=(B, H), key_heads=None):
-    key_heads = heads if key_heads is None else key_heads
-    return draw((*heads, n, E), (*key_heads, m, E), (*key_heads, m, 3))
-
-
-def results(attention, q, k, v, g=None, gl=None, **options):
-    """o, lse, dq, dk, dv for given dL/do, dL/dlse, else for some that are fixed."""
-    tensors = [Tensor(x, requires_grad=True) for x in (q, k, v)]
-    o, lse = attention(*tensors, return_lse=True, **options)
-    g = draw(o.shape, seed=5)[0] if g is None else g
-    gl = draw(lse.shape, seed=6)[0] if gl is None else gl
-    o.backward(g, retain_graph=True)
-    lse.backward(np.where(np.isfinite(lse.data), gl, 0))
-    return [o.data, lse.data, *(t.grad for t in tensors)]
-
-
-def same(found, expected, tolerance=1e-13):
-    """The same up to the rounding of sums of a hundred numbers of order one."""
-    for x, y in zip(found, expected, strict=True):
-        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("options", [
@@ -177,153 +151,3 @@ def test_one_tensor_in_all_three_places(attention):
     attention(t, t, t, is_causal=True).backward(g)
     _, _, *parts = results(attention, x, x, x, g, np.zeros((H, L)), is_causal=True)
     same([t.grad], [sum(parts)])
-
-
-# Leaks: a change here must not be seen there, in no bit
-
-LENGTH = 50
-_ids = np.arange(S) // 23
-LEAKS = {  # what hides the keys from LENGTH on from all queries
-    "bool mask": {"attn_mask": np.arange(S) < LENGTH},
-    "bool mask of each": {"attn_mask": np.tile(np.arange(S) < LENGTH, (B, H, L, 1))},
-    "float mask": {"attn_mask": np.where(np.arange(S) < LENGTH, 0.3, -np.inf)},
-    "bias": {"bias": np.where(np.arange(S) < LENGTH, 0.3, np.full((L, 1), -np.inf))},
-    "lengths": {"mask_mod": masks.padding([LENGTH, LENGTH])},
-    "function": {"mask_mod": lambda b, h, q, kv: kv < LENGTH},
-    "blocks": {
-        "block_mask": BlockMask.from_dense(np.tile(np.arange(S) < LENGTH, (L, 1)))
-    },
-    "softcap": {"mask_mod": masks.padding([LENGTH, LENGTH]), "softcap": 2.0},
-    "causal": {"is_causal": True, "mask_mod": lambda b, h, q, kv: kv < LENGTH},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("bad", [7.0, np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("name", LEAKS)
-def test_what_stands_in_the_padding_changes_no_bit(attention, name, bad):
-    q, k, v = example()
-    expected = results(attention, q, k, v, **LEAKS[name])
-    k[..., LENGTH:, :], v[..., LENGTH:, :] = bad, bad
-    found = results(attention, q, k, v, **LEAKS[name])
-    for x, y in zip(found, expected):
-        np.testing.assert_array_equal(x, y)
-    assert not found[3][..., LENGTH:, :].any() and not found[4][..., LENGTH:, :].any()
-
-
-@pytest.mark.parametrize("bad", [7.0, np.nan, np.inf])
-def test_the_future_changes_no_bit_of_the_past(attention, bad):
-    at = 40
-    q, k, v = example(S, S)
-    g, gl = draw((B, H, S, 3), (B, H, S), seed=5)
-    g[..., at:, :], gl[..., at:] = 0, 0  # a loss on the past
-    expected = results(attention, q, k, v, g, gl, is_causal=True)
-    for x in q, k, v:
-        x[..., at:, :] = bad
-    found = results(attention, q, k, v, g, gl, is_causal=True)
-    o, lse, dq, dk, dv = (x[:, :, :at] == y[:, :, :at] for x, y in zip(found, expected))
-    assert o.all() and lse.all() and dq.all()
-    # Finite or not, no query of the past meets these keys. But a later query does meet
-    # the earlier keys, and when it is NaN, 0 * NaN is what it sends back to them.
-    assert not np.isfinite(bad) or (dk.all() and dv.all())
-
-
-@pytest.mark.parametrize("bad", [7.0, np.nan, np.inf])
-def test_queries_without_keys_change_no_bit(attention, bad):
-    q, k, v = example()
-    options = {"mask_mod": lambda b, h, q, kv: (q < LENGTH) & (kv > q - 9)}
-    expected = results(attention, q, k, v, **options)
-    q[..., LENGTH:, :] = bad
-    for x, y in zip(results(attention, q, k, v, **options), expected):
-        np.testing.assert_array_equal(x, y)
-
-
-def test_a_bad_row_reaches_those_alone_that_attend_to_it(attention):
-    """Document 1 is NaN; the others know nothing of it, forward and backward."""
-    q, k, v = example(S, S)
-    options = {"mask_mod": masks.document(_ids)}
-    expected = results(attention, q, k, v, **options)
-    for x in q, k, v:
-        x[..., _ids == 1, :] = np.nan
-    for x, y in zip(results(attention, q, k, v, **options), expected):
-        np.testing.assert_array_equal(x[:, :, _ids != 1], y[:, :, _ids != 1])
-        assert np.isnan(x[:, :, _ids == 1]).all()
-
-
-# Precision
-
-
-def plain(q, k, v, g, allowed):
-    """What a plain program computes, in the dtype of its inputs."""
-    scale = q.dtype.type(q.shape[-1] ** -0.5)
-    K, V = (x.swapaxes(1, 2) for x in (k, v))
-    s = np.where(allowed, scale * (q @ K), -np.inf)
-    e = np.exp(s - s.max(-1, keepdims=True))
-    p = e / e.sum(-1, keepdims=True)
-    dp = g @ V
-    ds = p * (dp - (p * dp).sum(-1, keepdims=True))
-    P, dS = p.swapaxes(1, 2), ds.swapaxes(1, 2)
-    return p @ v, scale * ds @ k, scale * dS @ q, P @ g
-
-
-@pytest.mark.parametrize("size", [0.1, 1, 30])
-@pytest.mark.parametrize("heads, n", [(4, 200), (2, 800)])
-def test_float32_is_as_exact_as_a_plain_program(attention, heads, n, size):
-    """At most twice the error of plain float32, three times in the gradients."""
-    # heads enough, so that both meet their worst case
-    q, k, v, g = draw(*[(heads, n, 64)] * 4, dtype=np.float32)
-    q *= np.float32(size)
-    allowed = np.tri(n, dtype=bool)
-    o, _, *gradients = results(
-        attention, q, k, v, g, np.zeros((heads, n), np.float32), is_causal=True
-    )
-    simple = plain(q, k, v, g, allowed)
-    exact = plain(*(x.astype(float) for x in (q, k, v, g)), allowed)
-    for x, y, z, times in zip((o, *gradients), simple, exact, (2, 3, 3, 3)):
-        assert x.dtype == np.float32
-        assert np.abs(x - z).max() <= times * np.abs(y - z).max()
-
-
-# torch, where it is installed
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_as_in_torch(attention, seed):
-    torch = pytest.importorskip("torch")
-    rng = np.random.default_rng(seed)
-    b, g, hk = rng.integers(1, 4, 3)
-    n, m = rng.integers(1, 140, 2)
-    e, ev = rng.integers(1, 40, 2)
-    arrays = draw((b, g * hk, n, e), (b, hk, m, e), (b, hk, m, ev), seed=seed)
-    options = {"enable_gqa": bool(g > 1), "scale": [None, 0.3][rng.integers(2)]}
-    learned = None
-    match seed % 4:
-        case 1:
-            options["is_causal"] = True
-        case 2:
-            shape = (b, g * hk, n, m)[rng.integers(3) :]
-            options["attn_mask"] = rng.random(shape) < 0.6
-        case 3:
-            learned = rng.standard_normal((b, 1, n, m)[rng.integers(3) :])
-    inputs = arrays if learned is None else [*arrays, learned]
-    ours = [Tensor(x, requires_grad=True) for x in inputs]
-    theirs = [torch.tensor(x, requires_grad=True) for x in inputs]
-    o = attention(*ours, **options)
-    if "attn_mask" in options:
-        options["attn_mask"] = torch.tensor(options["attn_mask"])
-    expected = torch.nn.functional.scaled_dot_product_attention(*theirs, **options)
-    grad = draw(o.shape, seed=seed + 100)[0]
-    o.backward(grad)
-    expected.backward(torch.tensor(grad))
-    same([o.data], [expected.detach().numpy()])
-    same([t.grad for t in ours], [t.grad.numpy() for t in theirs])
-
-
-def test_positions_of_torch_arguments():
-    """The first eight, by position, mean what they mean there."""
-    torch = pytest.importorskip("torch")
-    q, k, v = example(9, 9)
-    args = None, 0.0, True, 0.4, False
-    expected = torch.nn.functional.scaled_dot_product_attention(
-        *map(torch.tensor, (q, k, v)), *args[:3], scale=0.4, enable_gqa=False
-    )
-    same([scaled_dot_product_attention(q, k, v, *args).data], [expected.numpy()])

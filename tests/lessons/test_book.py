@@ -1,15 +1,18 @@
 """Every lesson of the book: its page is fresh, whole, and reads well on GitHub."""
 
+import ast
 import re
 from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom import pages, weave
+from lessons.classroom import pages, percent, shelf, weave
 from lessons.classroom.paths import LESSONS
 
 FOLDERS = weave.find([])
 LARGEST = 120_000  # bytes of an SVG
+WIDEST = 80  # columns of what a lesson prints: those of a terminal
+LONGEST = 12  # lines of code in a cell
 
 lessons = pytest.mark.parametrize("folder", FOLDERS, ids=[f.name for f in FOLDERS])
 
@@ -40,6 +43,37 @@ def test_figures_have_words_and_are_drawings(folder):
 
 
 @lessons
+def test_what_it_prints_fits_a_terminal(folder):
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    printed = re.findall(r"^(```+)text\n(.*?)\n\1$", text, re.M | re.S)
+    assert printed
+    wide = [x for _, out in printed for x in out.splitlines() if len(x) > WIDEST]
+    assert not wide, "\n".join(wide)
+
+
+@lessons
+def test_cells_are_short(folder):
+    path = folder / "lesson.py"
+    cells = percent.parse(path.read_text(encoding="utf-8"), str(path))
+    long = [(c.line, n) for c in cells if (n := lines_of_code(c)) > LONGEST]
+    assert not long, f"{path}: cells, by line, with more than {LONGEST}: {long}"
+
+
+def lines_of_code(cell):
+    """How many lines of a cell are code, without imports; of what is folded, none."""
+    if cell.kind != "code":
+        return 0
+    imported = {
+        line
+        for node in ast.parse(cell.text).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for line in range(node.lineno, node.end_lineno + 1)
+    }
+    lines = enumerate(map(str.strip, cell.text.splitlines()), 1)
+    return sum(bool(x) and x[0] != "#" and k not in imported for k, x in lines)
+
+
+@lessons
 def test_math_stands_where_github_renders_it(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```math\n(.*?)\n```$", text, re.M | re.S)
@@ -59,7 +93,11 @@ def test_math_stands_where_github_renders_it(folder):
 def test_the_index_leads_to_it(folder):
     index = (LESSONS / "README.md").read_text(encoding="utf-8")
     words = f"[{weave.title(folder)}](book/{folder.name}/README.md)"
-    assert words in index, f"lessons/README.md has no link {words}"
+    head = shelf.header(folder)
+    row = next((x for x in index.splitlines() if words in x), "")
+    said = f"| {head.dots} | {head.minutes} |"
+    assert row.endswith(said), f"lessons/README.md: expected {words} … {said}"
+    assert head.dots and head.minutes
 
 
 def test_links_of_the_index_and_of_the_authors_page_resolve():

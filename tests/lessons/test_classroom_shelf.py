@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from lessons.classroom import cli, measured, overview, shelf, weave
+from lessons.classroom import cli, journal, overview, shelf, visits, weave
 from lessons.classroom.catalogue import UsageError
-from lessons.classroom.paths import LESSONS, hash_of
+from lessons.classroom.fingerprint import fingerprint
+from lessons.classroom.paths import LESSONS
 
-LESSON = '''"""A lesson."""
+LESSON = '''"""A lesson.{dots}"""
 
 # %% [markdown]
 # # {title}
@@ -46,10 +47,17 @@ def book(tmp_path):
         ),
     ):
         (book / name).mkdir(parents=True)
-        text = LESSON.format(title=title, prose=prose)
+        dots = "  ●●●○" if name == "04_dot_general" else ""
+        text = LESSON.format(title=title, prose=prose, dots=dots)
         (book / name / "lesson.py").write_text(text)
     (tmp_path / "README.md").write_text(TABLE)
     return book
+
+
+@pytest.fixture
+def learner(tmp_path, monkeypatch):
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "work"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.mark.parametrize(
@@ -92,20 +100,61 @@ def test_read_of_a_chapter_lists_its_lessons(book, capsys):
 
 def test_the_header_of_a_lesson(book):
     first, second = map(shelf.header, shelf.folders(book))
-    assert first == shelf.Header("03", "Additive attention", None, ())
-    assert second == shelf.Header("04", "Products", 30, ("02", "03"))
+    assert first == shelf.Header("03", "Additive attention", None, (), "")
+    assert second == shelf.Header("04", "Products", 30, ("02", "03"), "●●●○")
 
 
-def test_the_list_has_minutes_and_needs_of_lessons(book, capsys, monkeypatch):
+def test_the_list_has_minutes_and_needs_of_lessons(book, learner, capsys, monkeypatch):
     monkeypatch.setattr(shelf.folders, "__defaults__", (book,))
     overview.list_all()
     lines = capsys.readouterr().out.splitlines()
     [line] = [x for x in lines if "Products" in x]
-    assert line.split() == "04 Products 30 min <- 02, 03".split()
+    assert line.split() == "04 Products ●●●○ 30 min <- 02, 03".split()
     [exercise] = [x for x in lines if x.startswith("  6.5 ")]
-    for word in (" min ", "<- "):
+    for word in ("●●●○ ", " min ", "<- "):
         assert line.index(word) == exercise.index(word)
     assert max(map(len, lines)) <= 80
+
+
+def test_the_list_says_what_was_read_and_run(book, learner, capsys, monkeypatch):
+    monkeypatch.setattr(shelf.folders, "__defaults__", (book,))
+
+    def said():
+        overview.list_all()
+        lines = capsys.readouterr().out.splitlines()
+        words = next(x for x in lines if "Products" in x).split()
+        overview.status()
+        return words[words.index("min") + 1], capsys.readouterr().out
+
+    folder = book / "04_dot_general"
+    word, status = said()
+    assert word == "<-" and "0 of 2 lessons read" in status
+    assert "next:  python -m lessons read 03" in status
+    for verb in ("run", "read", "read"):
+        visits.note(folder, verb)
+    visits.note(book / "03_additive", "read")
+    word, status = said()
+    assert word == "run" and "2 of 2 lessons read" in status
+    assert "lessons read" not in status.partition("lessons read.")[2]
+    (folder / "lesson.py").write_text((folder / "lesson.py").read_text() + "\n")
+    assert said()[0] == "changed"
+    visits.note(folder, "read")
+    assert said()[0] == "read"
+
+
+def test_read_and_run_are_noted_of_the_course_alone(book, learner, capsys):
+    assert weave.main("read", ["00", "1"]) == 0
+    assert weave.main("read", ["6.3"], book) == 0  # another book
+    assert weave.main("read", ["38"]) == 0  # which of them? none was shown
+    assert weave.main("weave", ["nothing"]) == 2
+    noted = [(e["ex"], e["event"]) for e in journal.events()]
+    assert noted == [("00", "read"), ("01", "read")]
+
+
+def test_a_journal_that_cannot_be_written_hinders_no_reading(learner, tmp_path, capsys):
+    (tmp_path / "work").write_text("no folder")
+    assert weave.main("read", ["00"]) == 0
+    assert "00. A tape" in capsys.readouterr().out
 
 
 def test_every_lesson_says_its_minutes_in_words_that_are_known():
@@ -140,7 +189,7 @@ def test_the_experiment_of_a_lesson_runs_and_keeps_its_hash(experiments, capfd):
     script = experiments / "experiment.py"
     assert f"python {script}" in capfd.readouterr().out
     made = json.loads((experiments / "r.json").read_text())["made"]
-    assert made["code"] == hash_of(script)[:16]
+    assert made["code"] == fingerprint(script.read_text())
     script.write_text("raise SystemExit(7)")
     assert cli.main(["experiment", "additive"]) == 1
 
@@ -153,7 +202,3 @@ def test_an_experiment_that_is_none_names_those_there_are(experiments, capsys):
     for options in (["--seed", "3"], ["--impl", "solution"], ["--weights", "."]):
         assert cli.main(["experiment", "3", *options]) == 2
         assert "takes no options" in capsys.readouterr().err
-
-
-def test_records_without_a_hash_are_read():
-    assert measured.record("sweep")["made"]["command"]

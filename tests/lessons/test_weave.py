@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom import figures, measured, pages, weave
+from lessons.classroom import figures, pages, weave
 from lessons.classroom.paths import ROOT
 from lessons.classroom.percent import Cell, LessonError, parse
 from lessons.classroom.sources import source
@@ -484,23 +484,6 @@ def test_a_lesson_is_a_plain_script(tmp_path):
     assert "numeric 0.78644773" in done.stdout
     assert list((tmp_path / "w" / "figures").rglob("*.svg"))
     assert contents(script.parent) == before
-
-
-# records
-
-
-def test_a_record_is_read_as_it_was_written(tmp_path):
-    path = measured.write_record(
-        "run", {"curve": np.array([1.5, 2.0]), "n": np.int64(3)},
-        command="python -m lessons experiment run", seeds=[1, 2], records=tmp_path,
-    )  # fmt: skip
-    found = measured.record("run", records=tmp_path)
-    assert found["curve"] == [1.5, 2.0] and found["n"] == 3
-    assert found["made"]["seeds"] == [1, 2]
-    assert found["made"]["numpy"] == np.__version__
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    with pytest.raises(FileNotFoundError, match="no record walk .* there are: run"):
-        measured.record("walk", records=tmp_path)
 
 
 def test_the_loom_itself_loads_neither_matplotlib_nor_numba():

@@ -1,0 +1,184 @@
+"""What the source chapters get wrong, number by number: where it is computed.
+
+ERRATA.md, which came with the chapters, has 44 entries. Each that can be computed is
+here with the lesson, the heading and something that is to be read below it: the number
+that decides, as the page has it. So none gets lost when a lesson is written anew, and a
+number that changes is noticed. The others are here with the reason.
+"""
+
+import re
+
+import pytest
+
+from lessons.classroom import shelf
+
+ENTRIES = range(1, 45)
+
+# entry: (lesson, the heading begins with, what is to be read there), one or several
+COMPUTED = {
+    1: [
+        ("03", "What does the worked example", "e 0.047 book 0.512"),
+        ("03", "What does the worked example", "[0.297 0.213 0.197 0.293]"),
+        ("14", "Chapter 6: the worked", "no 6.2.5 score e_13 0.512 0.04722"),
+    ],
+    2: [("03", "Where does the context go", "s_1 = [-0.203 0.374 0.344")],
+    3: [
+        ("03", "What does the softmax", "[ 0.286 -0.571 0.143] sum -0.143"),
+        ("14", "Chapter 6: normalising", "so divided 1 -0.1429"),
+    ],
+    4: [
+        ("10", "And if the keys", "self: unchanged False along True"),
+        ("14", "Chapter 6: self", "no 6.5.5 unchanged, if the input is shuffled"),
+    ],
+    6: [
+        ("04", "What does each score cost", "d = 128: 1,644,800 d to the 1.99"),
+        ("14", "Chapter 6: normalising", "additive once cost of 2d, over that of d"),
+    ],
+    7: [
+        ("04", "What does each score cost", "at once: True"),
+        ("04", "What does each score cost", "675,600 bytes for 50 queries, tanhs"),
+        ("14", "Chapter 6: normalising", "an operation for each position yes no"),
+    ],
+    8: [
+        ("08", "Where do the three", "$p_t$ goes *back* in 3 of 15 steps"),
+        ("08", "Is local-p a mask", "0.2 0.1213 0.0271] sum 0.4967"),
+    ],
+    11: [
+        ("09", "What does it cost", "T 64 attention 4 + 50 recurrence 34"),
+        ("14", "Chapter 6: self", "no 6.4.3 more work than a recurrence yes no"),
+    ],
+    13: [("10", "Do heads become", "cosine of the two heads 1.00")],
+    14: [("13", "Does it use what", "for 0.79 of these it is the one looked at most")],
+    15: [
+        ("12", "What does the matrix", "1,000 tokens 4 MB the same at d = 64: True"),
+        ("12", "What does the matrix", "32,768 tokens 4.295 GB"),
+        ("12", "What does the matrix", "32 heads: 137.4 GB"),
+    ],
+    16: [
+        ("09", "What does the chapter's", "as it is on itself 0.987 entropy 0.04"),
+        ("09", "What does the chapter's", "scaled on itself 0.778 entropy 0.806"),
+        ("14", "Chapter 6: self", "no ex. 6.8 others get a tenth of the weight"),
+    ],
+    17: [
+        ("09", "Is it a dictionary", "5.0 1.077 2.007"),
+        ("14", "Chapter 6: self", "no ex. 6.10 entropy at tau = 5, over ln 8"),
+    ],
+    18: [("09", "How far is it", "it to animal: 7")],
+    19: [
+        ("07", "Does it come back", "scaled loss 0.0287 3: 0.408 5: 0.173"),
+        ("07", "What did the models see", "probability of a narrower one 8.6e-06"),
+        ("07", "What did the models see", "general 1.000, scaled 1.000"),
+        ("07", "What do they do with", "dot 0.375 0.000 0.000 0.000 0.000"),
+        ("07", "The controlled", "scaled loss 0.0159 3: 1.000 5: 1.000"),
+        ("14", "Chapter 38: the reversal", "scaled, 5 letters, padded to 8 0.17 1"),
+    ],
+    20: [
+        ("04", "What does each score cost", "96: 128,509 the score 8,256"),
+        ("14", "Chapter 38: the reversal", "lowest of 'all lengths' 0.99 0.946"),
+        ("14", "Chapter 38: the reversal", "width that was run 55517 109981"),
+    ],
+    21: [
+        (
+            "05",
+            "Does a saturated",
+            "unit variance is scale 1.63: 0.170 scale 10: 0.244",
+        ),
+        ("05", "Does a saturated", "peak at scale 5.9: 0.291, where p is 0.54"),
+        ("14", "Chapter 38: the square", "slope at scale 10 0.00 0.2442"),
+    ],
+    22: [
+        ("05", "Does a saturated", "uniform trace 0.9375 Frobenius 0.2421"),
+        ("05", "Does a saturated", "tie of two trace 0.5000 Frobenius 0.5000"),
+        ("14", "Chapter 38: the square", "at uniform p, i != j 0.0586 0.003906"),
+    ],
+    23: [
+        (
+            "05",
+            "How much is lost",
+            "0.41 nats *below* the uniform line at $T = 16$, 0.47",
+        ),
+        ("14", "Chapter 38: the square", "scaled: below ln 16 by 0.00 0.4134"),
+    ],
+    24: [
+        ("05", "How much is lost", "d = 256 entropy 0.19"),
+        ("14", "Chapter 38: the square", "unscaled entropy at d = 256 0.00 0.1961"),
+    ],
+    25: [("05", "How large is a dot", "d = 64 mean book -0.106, ours")],
+    26: [("05", "What does softmax make", "scaled largest weight 0.243 0.246 0.247")],
+    27: [
+        ("08", "Where do the three", "p = t: unseen keys 1"),
+        ("14", "Chapter 38: windows", "local-m: centre of row 15 18 15"),
+        ("14", "Chapter 38: windows", "between two allowed keys 1.00 0.4111"),
+    ],
+    28: [
+        ("10", "Which triangle", "i <= j an output moved by a later token: True"),
+        ("14", "Chapter 38: windows", "no 38.7 i <= j is the causal mask yes no"),
+    ],
+    29: [
+        ("04", "Project the key", "shapes of W^T h: (7, 4) (7,)"),
+        ("04", "What can each score say", "values of W_g: [1.041 0.527 0.359 0.093]"),
+        ("14", "Chapter 38: the scores", "W_g^T h is a product that exists yes no"),
+    ],
+    30: [
+        ("04", "What can each score say", "order [4 0 1 2 3] order [3 2 1 0 4]"),
+        ("14", "Chapter 38: the scores", "general always grows with s.h yes no"),
+    ],
+    31: [("05", "The mean and the typical", "d = 1024 mean 1.61 median 0.00048")],
+    35: [
+        ("04", "What does each score cost", "concat score 216 (38.6: 216)"),
+        ("14", "Chapter 6: normalising", "50 x 50 words, products with a matrix 2500"),
+    ],
+    37: [("04", "Project the key", "s.(W h_j): True")],
+    38: [("04", "What do the four", "general e = +0.3471 printed +0.3471")],
+    39: [("04", "What do the four", "additive e = -0.6569 printed -0.6569")],
+    40: [("14", "Chapter 38: windows", "w/2 on either side 512 512")],
+    41: [
+        ("12", "Which pairs", "bigbird n to the 1.00"),
+        ("14", "Attention Mechanisms", "no notes ... if n sqrt(n) 2.8 2.002"),
+    ],
+    42: [
+        ("11", "Sines", "PE[p + 7] = R(7) PE[p]: True"),
+        ("11", "Which of them go on", "t5, 32 buckets"),
+        ("14", "Attention Mechanisms", "T5 tells 129 from 5000 tokens away yes no"),
+    ],
+    43: [("12", "And by the clock", "tokens: tiled is 2.")],
+    44: [
+        ("06", "Why not a large", "nothing allowed sentinel [0.25 0.25 0.25 0.25]"),
+        ("06", "The two classes", "dot product train context (2, 1, 4)"),
+        ("06", "The two classes", "expected a last axis of 20, the layer's query_size"),
+    ],
+}
+PAPER = "it is about what a paper says or shows, and no arithmetic decides it"
+HISTORY = "it is about who was first or which product uses what"
+NOT_COMPUTED = {
+    5: f"Bahdanau translated English to French: {PAPER}; 09 and 13 say so in words",
+    9: f"which figure of Cho and others is the curve of lengths: {PAPER}",
+    10: f"what stands in Bahdanau's appendix: {PAPER}; 03 derives the gradient",
+    12: f"what Clark and others found in BERT: {PAPER}; 09 draws the missing pattern",
+    32: f"what Luong and others compared, and on which data: {PAPER}",
+    33: f"the first variant, Q, K and V in 1991: {HISTORY}",
+    34: f"whose idea coverage is, how models avoid repetition: {HISTORY}; see 08",
+    36: f"local attention in Mistral, Gemma and others: {HISTORY}; see 08",
+}
+
+
+def test_every_entry_has_its_place():
+    assert sorted([*COMPUTED, *NOT_COMPUTED]) == list(ENTRIES)
+    assert all(len(reason) > 40 for reason in NOT_COMPUTED.values())
+
+
+@pytest.mark.parametrize("entry", COMPUTED)
+def test_what_an_entry_says_is_on_the_page(entry):
+    for number, heading, words in COMPUTED[entry]:
+        below = section(number, heading)
+        assert words in below, f"lesson {number}, {heading!r}: {words!r} is not there"
+
+
+def section(number, heading):
+    """A section of a page, without its code, every white space a single one."""
+    [folder] = [f for f in shelf.folders() if shelf.number(f) == number]
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.M | re.S)
+    found = re.findall(rf"^## ({re.escape(heading)}.*?)(?=^## |\Z)", text, re.M | re.S)
+    assert len(found) == 1, f"lesson {number}: {len(found)} headings {heading!r}"
+    return " ".join(found[0].split())

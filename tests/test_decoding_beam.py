@@ -1,0 +1,210 @@
+"""Beam search finds what its definition finds, and in full width the best."""
+
+import math
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.seq2seq.beam import LEAST, beam_search, hypotheses, most
+from attention.seq2seq.decoding import greedy
+from attention.tasks.batch import EOS, SOS
+
+from .decoding_cases import (
+    LENGTHS,
+    MODELS,
+    SOURCE,
+    N,
+    S,
+    Table,
+    V,
+    decoded,
+    every_sentence,
+    log_probability,
+)
+
+
+def ranked(model, b, alpha, beta, n=N):
+    """[(s, ln P, y)], best first, of every sentence for row b of SOURCE."""
+    found = []
+    for y in every_sentence(n):
+        logp, looked = log_probability(model, SOURCE[b], LENGTHS[b], y)
+        s = logp / ((5 + len(y)) / 6) ** alpha
+        for j in range(LENGTHS[b] if beta else 0):
+            s += beta * math.log(max(min(looked[:, j].sum(), 1.0), LEAST))
+        found.append((s, logp, y))
+    return sorted(found, key=lambda one: -one[0])
+
+
+@pytest.mark.parametrize("alpha, beta", [(0, 0), (1.0, 0), (0, 0.5), (0.6, 0.2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_beam_of_full_width_ranks_all_sentences(seed, alpha, beta):
+    model, everything = Table(seed), len(list(every_sentence()))
+    found = hypotheses(model, SOURCE, LENGTHS, N, everything, alpha=alpha, beta=beta)
+    for b, each in enumerate(found):
+        expected = ranked(model, b, alpha, beta)
+        assert [h.ids for h in each] == [y for _, _, y in expected]
+        np.testing.assert_allclose([h.score for h in each], [s for s, _, _ in expected])
+        np.testing.assert_allclose(
+            [h.log_probability for h in each], [p for _, p, _ in expected]
+        )
+        # nothing is left out: all that can be said has probability 1
+        assert sum(math.exp(h.log_probability) for h in each) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_beam_of_full_width_finds_the_best(name):
+    model, beta = MODELS[name](), 0.3
+    if name in ("table-without-weights", "none"):
+        beta = 0
+    d = beam_search(model, SOURCE, LENGTHS, 3, beam=20, alpha=0.7, beta=beta)
+    with mg.no_grad():
+        for b in range(len(SOURCE)):
+            s, _, y = ranked(model, b, 0.7, beta, n=3)[0]
+            assert decoded(d)[b] == y
+            np.testing.assert_allclose(d.scores[b], s, rtol=1e-4)
+
+
+def test_penalties_change_what_is_best():
+    """Else the tests above would pass without them."""
+    plain, *others = (
+        beam_search(Table(0), SOURCE, LENGTHS, N, 40, **options)
+        for options in (dict(), dict(alpha=2.0), dict(beta=2.0))
+    )
+    for other in others:
+        assert decoded(plain) != decoded(other)
+
+
+@pytest.mark.parametrize("alpha, beta", [(0, 0), (1.0, 0.5)])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_beam_of_one_is_greedy(name, alpha, beta):
+    if name in ("table-without-weights", "none"):
+        beta = 0
+    for length in 1, 2, 7:
+        one = beam_search(
+            MODELS[name](), SOURCE, LENGTHS, length, 1, alpha=alpha, beta=beta
+        )
+        g = greedy(MODELS[name](), SOURCE, LENGTHS, length)
+        np.testing.assert_array_equal(one.ids, g.ids)
+        np.testing.assert_array_equal(one.lengths, g.lengths)
+        if g.weights is None:
+            assert one.weights is None
+        else:
+            np.testing.assert_allclose(one.weights, g.weights, atol=1e-6)
+        if not alpha:
+            np.testing.assert_allclose(one.scores, g.scores, rtol=1e-5)
+
+
+def by_definition(model, b, K, n):
+    """The search as its text has it, one beginning a call: [(ln P, y)] finished."""
+    going, finished = [(0.0, [])], []
+    for _ in range(n):
+        candidates = []
+        for place, (_, y) in enumerate(going):
+            for token in range(2, V):
+                logp, _ = log_probability(model, SOURCE[b], LENGTHS[b], [*y, token])
+                candidates.append((-logp, place, token, [*y, token]))
+        kept = sorted(candidates)[: K - len(finished)]
+        going = [(-p, y) for p, _, token, y in kept if token != EOS]
+        finished += [(-p, y) for p, _, token, y in kept if token == EOS]
+    return finished + going
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("alpha", [0.0, 1.5])
+def test_a_beam_of_any_width_is_its_definition(K, alpha):
+    for seed in range(3):
+        model = Table(seed, sharp=0.7)
+        found = hypotheses(model, SOURCE, LENGTHS, N, K, alpha=alpha)
+        best = beam_search(model, SOURCE, LENGTHS, N, K, alpha=alpha)
+        for b, each in enumerate(found):
+            expected = [(p / ((5 + len(y)) / 6) ** alpha, y)
+                        for p, y in by_definition(model, b, K, N)]  # fmt: skip
+            expected.sort(key=lambda one: -one[0])
+            assert [h.ids for h in each] == [y for _, y in expected]
+            # ending early loses nothing
+            assert decoded(best)[b] == expected[0][1]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("K", [1, 3])
+def test_a_batch_is_as_good_as_one_at_a_time(name, K):
+    model = MODELS[name]()
+    together = beam_search(model, SOURCE, LENGTHS, 6, K, alpha=0.5)
+    for b in range(len(SOURCE)):
+        n = LENGTHS[b]
+        alone = beam_search(model, SOURCE[b : b + 1, :n], None, 6, K, alpha=0.5)
+        assert decoded(alone)[0] == decoded(together)[b]
+        np.testing.assert_allclose(alone.scores[0], together.scores[b], rtol=1e-4)
+        if alone.weights is not None:
+            k = alone.weights.shape[1]
+            weights = together.weights[b]
+            np.testing.assert_allclose(weights[:k, :n], alone.weights[0], atol=1e-5)
+            assert not weights[k:].any() and not weights[:, n:].any()
+
+
+@pytest.mark.parametrize("K", [1, 2, 5])
+@pytest.mark.parametrize("name", ["gru", "lstm-fed-coverage", "local"])
+def test_weights_belong_to_the_sentence_they_come_with(name, K):
+    """Told to say the same, the model looks where the beam says it has looked."""
+    model = MODELS[name]()
+    for b, each in enumerate(hypotheses(model, SOURCE, LENGTHS, 5, K)):
+        for h in each:
+            told = np.array([[SOS, *h.ids[:-1]]])
+            out = model.forced(SOURCE[b : b + 1], told, LENGTHS[b : b + 1])
+            np.testing.assert_allclose(h.weights, out.weights.data[0], atol=1e-5)
+            assert h.weights.shape == (len(h.ids), S)
+
+
+def test_the_search_ends_as_soon_as_nothing_better_can_come():
+    certain = Table(sharp=0.0)  # all tokens alike: EOS, the first among them, wins
+    certain.of = lambda source, said: (np.array([0, 0, 20.0, 0, 0]), np.zeros(S))
+    for K in 1, 4:
+        certain.calls = 0
+        d = beam_search(certain, SOURCE, LENGTHS, 50, K, alpha=1.0)
+        assert decoded(d) == [[EOS]] * 4 and certain.calls == 1
+    certain.calls = 0
+    greedy(certain, SOURCE, LENGTHS, 50)
+    assert certain.calls == 1
+    # but all K are found if all K are asked for
+    assert [len(each) for each in hypotheses(certain, SOURCE, LENGTHS, 50, 4)] == [
+        4
+    ] * 4
+
+
+def test_equals_go_by_place_and_then_by_id():
+    class Flat(Table):
+        def of(self, source, said):
+            return np.zeros(self.V), np.full(S, 1 / S)
+
+    assert decoded(greedy(Flat(), SOURCE, LENGTHS, 3)) == [[EOS]] * 4
+    each = hypotheses(Flat(), SOURCE[:1], LENGTHS[:1], 2, 4)[0]
+    assert [h.ids for h in each] == [[EOS], [3, EOS], [3, 3], [3, 4]]
+    scores = np.array([[1.0, 2.0, 2.0], [2.0, -np.inf, 0.0]])
+    assert most(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
+    assert most(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
+    assert most(scores, 9)[-1] == (0.0, 1, 2) and len(most(scores, 9)) == 5
+
+
+def test_most_is_a_sort():
+    rng = np.random.default_rng(0)
+    for n in 1, 3, 17, 40, 60:
+        scores = rng.integers(-3, 3, (5, 8)).astype(float)  # many equals
+        scores[scores == -3] = -np.inf
+        expected = sorted(
+            (-scores[r, t], r, t) for r in range(5) for t in range(8)
+            if scores[r, t] > -np.inf
+        )[:n]  # fmt: skip
+        assert most(scores, n) == [(-s, r, t) for s, r, t in expected]
+
+
+def test_a_source_token_that_is_never_looked_at_is_no_infinity():
+    class Blind(Table):
+        def of(self, source, said):
+            return super().of(source, said)[0], np.array([1.0, 0, 0])
+
+    each = hypotheses(Blind(), SOURCE, LENGTHS, N, 4, beta=1.0)
+    for b, n in enumerate(LENGTHS):
+        for h in each[b]:
+            penalty = (n - 1) * math.log(LEAST)  # padding does not count
+            assert h.score == pytest.approx(h.log_probability + penalty)

@@ -1,0 +1,123 @@
+"""Sampling filters as defined, and sentences come as often as they are probable."""
+
+import math
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.seq2seq.decoding import greedy
+from attention.seq2seq.sampling import draw, filtered, sample
+
+from .decoding_cases import (
+    LENGTHS,
+    SOURCE,
+    Table,
+    decoded,
+    every_sentence,
+    log_probability,
+    tiny,
+)
+
+
+def filtered_by_hand(logits, T, k, p):
+    """One row: what is left, by sorting and adding up."""
+    q = [math.exp((z - max(logits)) / T) for z in logits]
+    order = sorted(range(len(q)), key=lambda v: (-q[v], v))
+    kept = order if k is None else order[:k]
+    if p is not None:
+        total, so_far, nucleus = sum(q[v] for v in kept), 0.0, []
+        for v in kept:
+            if nucleus and so_far / total >= p:
+                break
+            nucleus.append(v)
+            so_far += q[v]
+        kept = nucleus
+    total = sum(q[v] for v in kept)
+    return [q[v] / total if v in kept else 0.0 for v in range(len(q))]
+
+
+@pytest.mark.parametrize("T", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("k", [None, 1, 3, 99])
+@pytest.mark.parametrize("p", [None, 1e-9, 0.5, 0.9, 1.0])
+def test_filters_are_their_definition(T, k, p):
+    logits = np.random.default_rng(0).standard_normal((6, 9))
+    logits[:, :2] = -np.inf
+    q = filtered(logits, T, k, p)
+    expected = [filtered_by_hand(row.tolist(), T, k, p) for row in logits]
+    np.testing.assert_allclose(q, expected, rtol=1e-12, atol=0)
+    np.testing.assert_allclose(q.sum(-1), 1)
+
+
+def test_the_nucleus_holds_the_token_that_reaches_p():
+    q = np.log([[0.5, 0.25, 0.125, 0.125]])
+    for p, left in (0.4, 1), (0.5, 1), (0.51, 2), (0.75, 2), (0.76, 3), (0.9, 4):
+        assert (filtered(q, top_p=p) > 0).sum() == left
+    assert filtered([[0.0, -50.0]], top_p=1.0)[0, 1] > 0  # 1 + e^-50 is 1, rounded
+    # after top_k: 0.5 and 0.25 are then 2/3 and 1/3
+    assert (filtered(q, top_k=2, top_p=0.6) > 0).sum() == 1
+    # of equals the least ids stay
+    equals = np.random.default_rng(0).integers(0, 2, (1, 300)).astype(float)
+    _, left = np.nonzero(filtered(equals, top_k=40))
+    np.testing.assert_array_equal(left, np.flatnonzero(equals)[:40])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_low_temperature_is_greedy():
+    model = Table(1)
+    expected = greedy(model, SOURCE, LENGTHS, 6)
+    for T in 1e-3, 1e-300, 5e-324:
+        d = sample(model, SOURCE, LENGTHS, 6, temperature=T)
+        np.testing.assert_array_equal(d.ids, expected.ids)
+    d = sample(model, SOURCE, LENGTHS, 6, top_k=1)
+    np.testing.assert_array_equal(d.ids, expected.ids)
+
+
+def test_sentences_come_as_often_as_they_are_probable():
+    model, n = Table(2), 6000
+    source, lengths = np.repeat(SOURCE[:1], n, 0), np.repeat(LENGTHS[:1], n)
+    state = model.of
+    known = {}
+    model.of = lambda s, said: known.setdefault(said, state(s, said))  # each once
+    d = sample(model, source, lengths, 3, rng=np.random.default_rng(0))
+    counts = {}
+    for y in decoded(d):
+        counts[tuple(y)] = counts.get(tuple(y), 0) + 1
+    chi = 0.0
+    sentences = list(every_sentence(3))
+    for y in sentences:
+        expected = n * math.exp(log_probability(model, SOURCE[0], LENGTHS[0], y)[0])
+        chi += (counts.get(tuple(y), 0) - expected) ** 2 / expected
+    degrees = len(sentences) - 1
+    assert chi < degrees + 4 * math.sqrt(2 * degrees)  # four standard deviations
+
+
+def test_draw_never_takes_what_cannot_come():
+    class Edge:
+        def __init__(self, u):
+            self.u = u
+
+        def random(self, shape):
+            return np.full(shape, self.u)
+
+    q = np.array([[0.0, 0.3, 0.0, 0.7, 0.0], [1.0, 0, 0, 0, 0]])
+    np.testing.assert_array_equal(draw(q, Edge(0.0)), [1, 0])
+    np.testing.assert_array_equal(draw(q, Edge(1 - 2**-53)), [3, 0])
+    np.testing.assert_array_equal(draw(q, Edge(1.0)), [3, 0])  # rounded up
+    np.testing.assert_array_equal(draw(q, Edge(0.3)), [3, 0])
+    np.testing.assert_array_equal(draw(q, Edge(0.2999)), [1, 0])
+    np.testing.assert_array_equal(draw(2 * q, Edge(0.4)), [3, 0])  # whatever the sum
+
+
+def test_samples_repeat_with_their_generator():
+    model = tiny()
+
+    def rows(rng=None):
+        return sample(model, SOURCE, LENGTHS, 6, rng=rng).ids.tolist()
+
+    assert rows(np.random.default_rng(3)) == rows(np.random.default_rng(3))
+    mg.manual_seed(5)
+    first, second = rows(), rows()
+    mg.manual_seed(5)
+    assert (rows(), rows()) == (first, second)
+    assert len({str(rows()) for _ in range(6)}) > 1

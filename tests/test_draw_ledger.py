@@ -1,0 +1,110 @@
+"""The ledger of a graph counts each byte that is kept for the backward, once."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import draw, lift
+from minigrad.tensor import Tensor
+
+from .draw_cases import leaf, mlp
+from .engine_cases import named
+
+
+def by_op(tensor):
+    return {row.op: (row.kept, row.new) for row in draw.saved_bytes(tensor).rows}
+
+
+def test_add_keeps_nothing_and_tanh_its_output():
+    x, y = leaf(5, 3), leaf(5, 3)
+    ledger = draw.saved_bytes(mg.tanh(x + y))
+    assert [(r.op, r.shape, r.kept, r.new) for r in ledger.rows] == [
+        ("add", (5, 3), 0, 0),
+        ("tanh", (5, 3), 5 * 3 * 8, 5 * 3 * 8),
+    ]
+    assert ledger.total == 120 and ledger.references == ()
+
+
+def test_mul_keeps_both_inputs_and_leaves_are_listed_apart():
+    x, y = leaf(4), leaf(2, 4)
+    a, b = x + 1.0, y + 1.0
+    assert by_op(a * b)["mul"] == (32 + 64, 32 + 64)
+    ledger = draw.saved_bytes(x * Tensor(np.ones(4, np.float32)))
+    assert ledger.total == 0
+    kinds = [(each.kind, each.shape, each.size) for each in ledger.references]
+    assert sorted(kinds) == [("constant", (4,), 16), ("leaf", (4,), 32)]
+
+
+def test_a_plain_array_is_copied_and_counts():
+    assert by_op(leaf(4) * np.ones(4))["mul"] == (32, 32)
+
+
+def test_a_buffer_kept_by_several_is_counted_once():
+    h = mg.tanh(leaf(6) + 1.0)
+    ledger = draw.saved_bytes(h * h)
+    assert by_op(h * h) == {"add": (0, 0), "tanh": (48, 48), "mul": (48, 0)}
+    assert ledger.total == 48
+
+
+def test_a_view_keeps_the_whole_buffer():
+    @lift
+    def first_squared(x):
+        part = x[:1]
+        return part * part, lambda g: np.concatenate([2 * g * part, 0 * x[1:]])
+
+    @lift
+    def keep_a_view(x):
+        part = x[:1]
+        return x.sum(), lambda g: g * np.broadcast_to(part * 0 + 1, (1000,))
+
+    hidden = leaf(1000) + 1.0
+    assert by_op(keep_a_view(hidden))["keep_a_view"] == (8000, 8000)
+    both = keep_a_view(hidden) + first_squared(hidden).sum()
+    assert draw.saved_bytes(both).total == 8000
+
+
+def test_additive_scores_keep_one_array_of_every_pair():
+    """tanh(q_i + k_j) for all i, j: the (B, L, S, A) array, and nothing else."""
+    B, L, S, A = 2, 5, 7, 3
+    q, k, w = leaf(B, L, A), leaf(B, S, A), leaf(A)
+    scores = mg.tanh(q[:, :, None, :] + k[:, None, :, :]) @ w
+    ledger = draw.saved_bytes(scores)
+    assert ledger.total == B * L * S * A * 8
+    assert [each.shape for each in ledger.references] == [(A,)]
+
+
+def test_several_outputs_have_one_row():
+    a, b = mg.split(leaf(4), 2)
+    ledger = draw.saved_bytes(a * b)
+    assert [row.op for row in ledger.rows] == ["split", "mul"]
+    assert ledger.rows[0].shape == [(2,), (2,)]
+    assert "2 outputs" in str(ledger)
+
+
+def test_the_table():
+    loss, _ = mlp()
+    ledger = draw.saved_bytes(loss)
+    lines = str(ledger).splitlines()
+    assert repr(ledger) == str(ledger)
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[0].split() == ["operation", "output", "keeps", "of", "it", "new"]
+    total = next(line for line in lines if line.startswith("saved for backward"))
+    assert total.endswith(f" {ledger.total:,}")
+    assert ledger.total == sum(row.new for row in ledger.rows) > 64 * 16 * 8
+    columns = {len(line) for line in lines if line.startswith(("matmul", "tanh"))}
+    assert columns == {len(lines[0])}
+
+
+def test_the_table_stays_narrow():
+    wide = lift(named("an_operation_with_a_very_long_name", lambda x: (x, lambda g: g)))
+    ledger = draw.saved_bytes(wide(leaf(*[1] * 20, 123456)))
+    assert all(len(line) <= 80 for line in str(ledger).splitlines())
+
+
+def test_a_freed_graph_has_no_ledger():
+    y = mg.tanh(leaf(3)).sum()
+    y.backward()
+    with pytest.raises(
+        RuntimeError, match=r"saved_bytes\(\) walks as backward\(\) does"
+    ):
+        draw.saved_bytes(y)

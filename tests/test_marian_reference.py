@@ -1,0 +1,86 @@
+"""Marian says, in numbers and in words, what the reference implementation says."""
+
+import copy
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+import attention.marian as marian
+from minigrad import no_grad
+
+from .marian_cases import NAMES, RECORDED, TEXT, close, golden, loaded, text_folder
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return loaded(tmp_path_factory)
+
+
+BANNED = tuple([word] for word in range(10, 31))
+SEARCHES = {
+    "greedy": dict(num_beams=1),
+    "beam2": dict(num_beams=2),
+    "beam4": dict(num_beams=4),
+    "long": dict(num_beams=4, length_penalty=2.0),
+    "short": dict(num_beams=4, length_penalty=-1.0),
+    "early": dict(num_beams=4, early_stopping=True),
+    "never": dict(num_beams=3, early_stopping="never"),
+    "cut": dict(num_beams=1, max_length=4),
+    "cut4": dict(num_beams=4, max_length=4),
+    "bans": dict(num_beams=1, bad_words_ids=BANNED),
+    "bans4": dict(num_beams=4, bad_words_ids=BANNED, renormalize_logits=False),
+    "renewed": dict(num_beams=4, bad_words_ids=BANNED, renormalize_logits=True),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_and_attentions_are_those_of_the_reference(models, name):
+    g = golden(name)
+    with no_grad():
+        said = models[name](g["source"], g["target"], g["mask"], return_attentions=True)
+    np.testing.assert_allclose(said.logits.data, g["logits"], **close)
+    np.testing.assert_allclose(np.stack(said.cross_attentions), g["cross"], **close)
+    for p in said.cross_attentions:
+        np.testing.assert_allclose(p.sum(-1), 1, rtol=1e-6)
+        assert (np.moveaxis(p, 3, 1)[~g["mask"]] == 0).all()
+
+
+@pytest.mark.parametrize("name, search", [*itertools.product(NAMES, SEARCHES)])
+def test_what_is_generated_is_what_the_reference_generates(models, name, search):
+    g, settings = golden(name), {"max_length": 12, **SEARCHES[search]}
+    model = copy.copy(models[name])
+    written = {"bad_words_ids", "renormalize_logits"} & set(settings)  # in the folder
+    changes = {key: settings.pop(key) for key in written}
+    model.config = dataclasses.replace(model.config, **changes)
+    ids = model.generate(g["source"], **settings, source_mask=g["mask"])
+    np.testing.assert_array_equal(ids, g[search])
+
+
+def test_the_goldens_differ_where_the_searches_do():
+    for name in NAMES:
+        g = golden(name)
+        assert len({g[search].tobytes() for search in SEARCHES}) >= 4
+        assert len({row.tolist().index(0) for row in g["greedy"]}) >= 3  # lengths
+    assert any((golden(n)["bans4"] != golden(n)["renewed"]).any() for n in NAMES)
+    assert str(RECORDED["provenance"]).startswith("torch 2.13.0")
+
+
+def test_padding_is_what_is_not_given_a_mask(models):
+    g = golden("shared")
+    with_mask = models["shared"].generate(g["source"], 12, source_mask=g["mask"])
+    np.testing.assert_array_equal(models["shared"].generate(g["source"], 12), with_mask)
+    said = models["shared"](g["source"], g["target"])  # here all are words
+    assert np.abs(said.logits.data - g["logits"]).max() > 1e-3
+
+
+def test_text_becomes_ids_and_ids_text_as_in_the_reference(tmp_path):
+    model = marian.load(text_folder(tmp_path))
+    for text, ids in TEXT["ids"]:
+        assert model.tokenizer.encode(text) == ids, text
+    for ids, text in TEXT["said"]:
+        assert model.tokenizer.decode(ids) == text, ids
+    ids = model.tokenizer.encode("the old dog")
+    said = model.tokenizer.decode(model.generate([ids], 9, num_beams=3)[0])
+    assert model.translate("the old dog", 9, 3) == said and said

@@ -1,0 +1,95 @@
+"""Accuracies and rates of alignment errors are what is counted by hand."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.seq2seq.alignment_metrics import diagonal_links, links
+from attention.seq2seq.metrics import (
+    alignment_error_rate,
+    corpus_alignment_error_rate,
+    diagonal_baseline,
+    exact_match,
+    token_accuracy,
+    uniform_baseline,
+)
+
+
+def test_accuracy_and_exact_match():
+    wanted = np.array([[5, 6, 2, 0], [7, 2, 0, 0], [5, 6, 7, 2]])
+    said = np.array([[5, 6, 2, 9], [7, 9, 9, 9], [5, 9, 7, 2]])
+    assert token_accuracy(said, wanted) == 7 / 9
+    assert exact_match(said, wanted) == 1 / 3
+    assert token_accuracy(wanted, wanted) == exact_match(wanted, wanted) == 1
+    # what is not said is wrong; what is said beyond is not asked for
+    assert token_accuracy(said[:, :2], wanted) == 4 / 9
+    assert exact_match(said[:, :2], wanted) == 0
+    wide = np.concatenate([said, said], axis=1)
+    assert token_accuracy(wide, wanted) == 7 / 9
+    assert exact_match(said, wanted, ignore=None) == 0
+    assert token_accuracy([[0, 1]], [[0, 2]], ignore=-1) == 0.5
+
+
+def one_hot(sources, S):
+    return np.eye(S)[list(sources)]
+
+
+def test_alignment_error_rate_by_hand():
+    w = one_hot([0, 2, 1, 3], 5) * 0.6 + 0.08
+    assert links(w) == {(0, 0), (1, 2), (2, 1), (3, 3)}
+    gold = {(0, 0), (1, 2), (2, 1), (3, 3)}
+    assert alignment_error_rate(w, gold) == 0
+    assert alignment_error_rate(w, {(0, 1), (1, 0)}) == 1
+    # 2 of 4 found links are right, and 2 of 3 gold ones found
+    gold = {(0, 0), (1, 2), (2, 4)}
+    assert alignment_error_rate(w, gold) == pytest.approx(1 - 4 / 7)
+    # (3, 3) is allowed now: 2 sure and 3 possible ones
+    assert alignment_error_rate(w, gold, {(3, 3), (3, 4)}) == pytest.approx(1 - 5 / 7)
+    # sure or not, the possible ones hold the sure ones
+    assert alignment_error_rate(w, gold, gold | {(3, 3)}) == pytest.approx(1 - 5 / 7)
+    assert alignment_error_rate(w, set(), {(0, 0)}) == pytest.approx(1 - 1 / 4)
+
+
+def test_alignments_in_every_form():
+    w = np.random.default_rng(1).dirichlet(np.ones(6), 4)
+    gold, possible = {(0, 3), (2, 1)}, {(1, 5)}
+    wanted = alignment_error_rate(w, gold, possible)
+    matrix, other = np.zeros((4, 6), bool), np.zeros((4, 6), bool)
+    matrix[[0, 2], [3, 1]], other[1, 5] = True, True
+    for weights in (w, w.tolist(), mg.Tensor(w), w.astype(np.float16)):
+        assert alignment_error_rate(weights, matrix, other) == wanted
+        assert alignment_error_rate(weights, [[0, 3], (2, 1)], list(possible)) == wanted
+    assert alignment_error_rate(w, np.array([[0, 3], [2, 1]]).tolist()) <= 1
+
+
+def test_ties_and_rows_of_nothing():
+    w = np.array([[0.5, 0.5, 0], [0, 0, 0], [0.2, 0.4, 0.4]])
+    assert links(w) == {(0, 0), (2, 1)}
+    assert alignment_error_rate(w, {(0, 0), (2, 1)}) == 0
+
+
+def test_of_many_sentences_the_counts_are_summed():
+    a, b = one_hot([0], 3), one_hot([0, 1, 2, 2], 3)
+    golds = {(0, 1)}, {(0, 0), (1, 1), (2, 2)}
+    rates = [alignment_error_rate(w, g) for w, g in zip((a, b), golds)]
+    assert rates == [1, pytest.approx(1 - 6 / 7)]
+    assert corpus_alignment_error_rate([a, b], golds) == pytest.approx(1 - 6 / 9)
+    found = corpus_alignment_error_rate([a, b], golds, [{(0, 0)}, None])
+    assert found == pytest.approx(1 - 7 / 9)
+
+
+def test_baselines():
+    assert diagonal_links(3, 5) == {(0, 0), (1, 2), (2, 4)}
+    assert diagonal_links(1, 5) == {(0, 0)} and diagonal_links(0, 5) == set()
+    gold = {(0, 0), (1, 1), (2, 3), (3, 2)}
+    assert diagonal_baseline(4, 4, gold) == pytest.approx(1 - 4 / 8)
+    assert diagonal_baseline(4, 4, {(t, t) for t in range(4)}) == 0
+    # every way to guess, 4^3 of them, in the mean
+    sure, possible = {(0, 0), (2, 1)}, {(2, 2)}
+    rates = [
+        alignment_error_rate(one_hot(guess, 4), sure, possible)
+        for guess in itertools.product(range(4), repeat=3)
+    ]
+    assert uniform_baseline(3, 4, sure, possible) == pytest.approx(np.mean(rates))

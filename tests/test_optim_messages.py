@@ -1,0 +1,80 @@
+"""Optimizers, schedules and clipping: what they say of wrong arguments."""
+
+import math
+
+import numpy as np
+import pytest
+
+from minigrad import optim
+from minigrad.tensor import Tensor
+
+from .engine_cases import named
+from .optim_cases import parameters
+
+
+def test_bad_parameters():
+    w, constant = Tensor([1.0], requires_grad=True), Tensor([1.0])
+    from minigrad import lift
+
+    double = lift(function=named("double", lambda x: (x + x, lambda g: 2 * g)))
+    for params, error, message in [
+        ([], ValueError, "SGD: there are no parameters to optimise."),
+        (w, TypeError, "SGD: params is a list of tensors, not one; write [tensor]."),
+        ([w, ("w", w)], TypeError, "params[1] is a tuple, not a tensor"),
+        ([np.ones(3)], TypeError, "params[0] is a ndarray, not a tensor"),
+        ([constant], ValueError, "of shape (1,), has requires_grad=False"),
+        ([double(w)], ValueError, "is the result of double; only leaves"),
+        ([w, Tensor([2.0], True), w], ValueError, "params[2] is params[0] again"),
+    ]:
+        with pytest.raises(error) as caught:
+            optim.SGD(params, lr=0.1)
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rule, settings, message",
+    [
+        (optim.SGD, dict(lr=0.0), "SGD: lr must be above 0 and finite, not 0.0"),
+        (optim.Adam, dict(lr=-1), "Adam: lr must be above 0 and finite, not -1"),
+        (optim.Adam, dict(lr=math.nan), "lr must be above 0 and finite, not nan"),
+        (optim.Adam, dict(betas=(0.9, 1.0)), "betas are two numbers"),
+        (optim.Adam, dict(eps=-1e-8), "eps must not be negative"),
+        (optim.AdamW, dict(weight_decay=-1), "weight_decay must not be negative"),
+        (optim.SGD, dict(lr=1, momentum=-0.9), "momentum must not be negative"),
+        (optim.SGD, dict(lr=1, nesterov=True), "needs a momentum above 0"),
+        (
+            optim.SGD,
+            dict(lr=1, nesterov=True, momentum=0.9, dampening=0.1),
+            "and no dampening",
+        ),
+    ],
+)
+def test_bad_settings(rule, settings, message):
+    with pytest.raises(ValueError, match=message):
+        rule(parameters(), **settings)
+
+
+def test_bad_schedules_and_norms():
+    optimizer, other = optim.SGD(parameters(), 0.1), optim.SGD(parameters(), 0.1)
+    for make, message in [
+        (lambda: optim.CosineAnnealingLR(optimizer, 0), "T_max must be above 0, not 0"),
+        (lambda: optim.StepLR(optimizer, -1), "step_size must be above 0, not -1"),
+        (lambda: optim.WarmupLR(optimizer, 0), "warmup_steps must be above 0"),
+        (lambda: optim.InverseSqrtLR(optimizer, 0), "scale must be above 0"),
+        (
+            lambda: optim.WarmupLR(optimizer, 1, after=optim.StepLR(other, 1)),
+            "after= belongs to another optimizer",
+        ),
+        (lambda: optim.clip_grad_norm_([], 0), "max_norm must be above 0, not 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            make()
+
+
+def test_a_gradient_of_the_wrong_shape_is_refused_before_anything_moves():
+    params = parameters(shapes=((2,), (3,)))
+    params[0].grad, params[1].grad = np.ones(2), np.ones((3, 1))
+    before = params[0].data.copy()
+    with pytest.raises(ValueError, match=r"params\[1\] has shape \(3,\), .* \(3, 1\)"):
+        optim.Adam(params).step()
+    np.testing.assert_array_equal(params[0].data, before)

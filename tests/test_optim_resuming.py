@@ -1,0 +1,109 @@
+"""An optimizer and its schedule go on from their state to the same bits."""
+
+import numpy as np
+import pytest
+
+from minigrad import optim
+
+from .optim_cases import RULES, give_gradients, parameters, rates
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_resuming_gives_the_same_bits(name):
+    rule, settings = RULES[name]
+
+    def run(params, optimizer, schedule, steps):
+        for k in steps:
+            give_gradients(params, k, skip=[k % 4])
+            optimizer.step()
+            schedule.step()
+
+    def make(params):
+        optimizer = rule(params, **settings)
+        after = optim.CosineAnnealingLR(optimizer, T_max=20)
+        return optimizer, optim.WarmupLR(optimizer, 3, after=after)
+
+    whole = parameters()
+    run(whole, *make(whole), range(12))
+
+    first = parameters()
+    optimizer, schedule = make(first)
+    run(first, optimizer, schedule, range(7))
+    weights = [p.data.copy() for p in first]
+    states = optimizer.state_dict(), schedule.state_dict()
+    run(first, optimizer, schedule, range(7, 9))  # must not reach what was saved
+
+    second = parameters(seed=1)
+    for p, w in zip(second, weights):
+        p.data = w
+    optimizer, schedule = make(second)
+    optimizer.load_state_dict(states[0])
+    schedule.load_state_dict(states[1])
+    run(second, optimizer, schedule, range(7, 12))
+    for p, q in zip(second, whole):
+        np.testing.assert_array_equal(p.data, q.data)
+
+
+def test_state_dict_holds_numbers_strings_and_lists_of_arrays():
+    params = parameters()
+    optimizer = optim.Adam(params, lr=0.5)
+    give_gradients(params, 0)
+    optimizer.step()
+    state = optimizer.state_dict()
+    assert state["kind"] == "Adam" and state["lr"] == 0.5 and state["t"] == [1] * 5
+    assert [m.shape for m in state["m"]] == [p.shape for p in params]
+    np.testing.assert_allclose(state["m"][0], 0.1 * params[0].grad, rtol=1e-6)
+    np.testing.assert_allclose(state["v"][0], 1e-3 * params[0].grad ** 2, rtol=1e-6)
+
+
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
+    a = optim.Adam(parameters(), lr=0.5)
+    bad = {
+        "the state is not that of Adam": optim.SGD(parameters(), lr=0.1).state_dict(),
+        "not that of Adam": None,
+        "the state is that of 1 parameters; these are 5": optim.Adam(
+            parameters(shapes=((3, 4),))
+        ).state_dict(),
+        "m\\[0\\] has shape \\(4, 3\\), and params\\[0\\] has \\(3, 4\\)": optim.Adam(
+            parameters(shapes=((4, 3), (), (5,), (0, 2), (2, 1, 3)))
+        ).state_dict(),
+        "the state holds \\['betas'.* are wanted": {
+            k: v for k, v in a.state_dict().items() if k != "m"
+        },
+    }
+    for message, state in bad.items():
+        with pytest.raises(ValueError, match="Adam: .*" + message):
+            a.load_state_dict(state)
+        assert a.lr == 0.5 and a.t == [0] * 5
+
+
+def test_a_schedule_resumes_on_an_optimizer_whose_rate_has_moved():
+    def make(optimizer):
+        after = optim.StepLR(optimizer, 2, 0.5)
+        return optim.WarmupLR(optimizer, 3, after=after)
+
+    whole = rates(make(optim.SGD(parameters(), 0.4)), 10)
+    optimizer = optim.SGD(parameters(), 0.4)
+    schedule = make(optimizer)
+    rates(schedule, 6)
+    resumed = make(optim.SGD(parameters(), optimizer.lr))  # base is now another
+    resumed.load_state_dict(schedule.state_dict())
+    assert rates(resumed, 4) == whole[6:]
+
+
+def test_a_schedule_refuses_the_state_of_another():
+    optimizer = optim.SGD(parameters(), 0.4)
+    step = optim.StepLR(optimizer, 2)
+    with pytest.raises(ValueError, match="StepLR: the state is not that of StepLR"):
+        step.load_state_dict(optim.InverseSqrtLR(optimizer, 4).state_dict())
+    state = step.state_dict()
+    del state["gamma"]
+    with pytest.raises(ValueError, match="StepLR: the state holds .* are wanted"):
+        step.load_state_dict(state)
+    warm = optim.WarmupLR(optimizer, 3, after=optim.StepLR(optimizer, 2))
+    state = {**warm.state_dict(), "t": 9, "after": None}
+    with pytest.raises(ValueError, match="StepLR: the state is not that of StepLR"):
+        warm.load_state_dict(state)
+    assert warm.t == 0 and isinstance(warm.after, optim.StepLR)
+    with pytest.raises(ValueError, match="the state has an after=, and this one has"):
+        optim.WarmupLR(optimizer, 3).load_state_dict(warm.state_dict())
