@@ -1,6 +1,6 @@
 """``status`` and ``list``: where the learner is. Nothing slow is ever run."""
 
-from . import journal, shelf
+from . import journal, shelf, visits
 from .catalogue import exercises
 from .paths import shown, work_folder
 from .screen import fit, paint, say, whole, width
@@ -12,34 +12,45 @@ MARKS = {
     "stale": ("edited", "yellow"),
     "changed": ("recheck", "yellow"),
     "passed": ("passed", "green"),
+    "read": ("read", "yellow"),
+    "run": ("run", "green"),
+    "other": ("changed", "yellow"),
 }
 
 
 def status():
     """Where you are, and the next step."""
-    known, states = exercises(), _states()
+    known, states, lessons = exercises(), _states(), _lessons()
     passed = sum(states[e.id] == "passed" for e in known)
+    seen = sum(state != "new" for _, state in lessons)
     yours = whole(shown(work_folder()))
-    say(f"{passed} of {len(known)} exercises passed.  Yours: {yours}")
+    said = f"{passed} of {len(known)} exercises passed, "
+    say(f"{said}{seen} of {len(lessons)} lessons read.  Yours: {yours}")
     begun = [e for e in known if states[e.id] not in ("new", "passed")]
     if begun:
         say()
     for exercise in begun:
         _line(exercise, states[exercise.id])
     say()
-    say("next:  " + _next_step(known, states))
+    steps = [_next_step(known, states), _next_lesson(lessons)]
+    if not begun:  # the lesson comes first, where no answer is half done
+        steps.reverse()
+    steps = [step for step in steps if step] or ["nothing is left to do"]
+    for head, step in zip(("next:", "or:"), steps):
+        say(f"{head:<5}  {step}")
     say("       python -m lessons list      everything there is;  -h, all verbs")
     return 0
 
 
 def list_all():
     """All lessons and exercises: difficulty, minutes, what they need, your state."""
-    known, states = exercises(), _states()
-    lessons = [shelf.header(folder) for folder in shelf.folders()]
+    known, states, lessons = exercises(), _states(), _lessons()
     if lessons:
         say("Lessons (python -m lessons read NN); <- those that it builds on")
-    for lesson in lessons:
-        _lesson(lesson)
+    for folder, state in lessons:
+        head = shelf.header(folder)
+        minutes = f"{head.minutes:>3} min" if head.minutes else ""
+        _row(head.number, head.title, head.dots, minutes, head.needs, state)
     if lessons:
         say()
     say("Exercises (python -m lessons start ID); <- those that it builds on")
@@ -62,20 +73,26 @@ def _states():
     return {e.id: journal.status(e, by_id.get(e.id, []))[0] for e in exercises()}
 
 
-def _lesson(header):
-    """One lesson in one line, with minutes and needs under those of the exercises."""
-    needs = "<- " + ", ".join(header.needs) if header.needs else ""
-    minutes = f"{header.minutes} min" if header.minutes else ""
-    title = fit(header.title, max(16, width() - 44))
-    print(f"  {header.number:<5}  {title} {minutes:>12} {'':8} {needs}".rstrip())
+def _lessons():
+    """[(folder, state)] of all lessons."""
+    log = journal.events()
+    return [
+        (f, visits.state(f, [e for e in log if e["ex"] == shelf.number(f)]))
+        for f in shelf.folders()
+    ]
 
 
 def _line(exercise, state):
-    """One exercise in one line of at most 80 columns."""
+    minutes = f"{exercise.minutes:>3} min"
+    _row(exercise.id, exercise.title, exercise.dots, minutes, exercise.needs, state)
+
+
+def _row(id, title, dots, minutes, needs, state):
+    """One lesson or exercise in one line of at most 80 columns."""
     word, colour = MARKS[state]
-    needs = "<- " + ", ".join(exercise.needs) if exercise.needs else ""
-    title = fit(exercise.title, max(16, width() - 44))
-    cells = f"{exercise.id:<5}  {title} {exercise.dots} {exercise.minutes:>3} min "
+    needs = "<- " + ", ".join(needs) if needs else ""
+    title = fit(title, max(16, width() - 44))
+    cells = f"{id:<5}  {title} {dots:<4} {minutes:<7} "
     state = paint(f" {word:<7}", colour) if word else " " * 8
     print(("  " + cells + state + fit(f" {needs}", 13)).rstrip())
 
@@ -92,4 +109,10 @@ def _next_step(known, states):
     if left:
         verb = "start" if states[left[0].id] == "new" else "check"
         return f"python -m lessons {verb} {left[0].id}"
-    return "nothing: every exercise has passed"
+    return ""
+
+
+def _next_lesson(lessons):
+    """The first lesson that was not read yet: the book is in order."""
+    unread = [folder for folder, state in lessons if state == "new"]
+    return f"python -m lessons read {shelf.number(unread[0])}" if unread else ""

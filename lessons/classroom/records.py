@@ -1,12 +1,13 @@
 """Long experiments: run once, recorded with what one needs to run them again."""
 
-import hashlib
 import importlib.metadata
 import json
 import platform
 import time
 
+from . import stubs
 from .catalogue import UsageError
+from .fingerprint import fingerprint
 from .loading import load, load_checks
 from .paths import LESSONS, shown, work_folder
 from .screen import say
@@ -60,6 +61,11 @@ def read_record(exercise, impl="solution"):
 
 
 def code_hash(exercise, path):
-    """What was run: a hash of the answer and of its check."""
-    parts = (path.read_bytes(), exercise.check.read_bytes())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    """What was run: a fingerprint of the answer and of the check's ``experiment``.
+
+    The parts of a check that the experiment does not use may change, and so may what
+    stands below the answer, hints and planted mistakes: neither has made the record.
+    """
+    answer = stubs.exercise_part(path.read_text(encoding="utf-8"))
+    check = exercise.check.read_text(encoding="utf-8")
+    return fingerprint(answer, check, root="experiment")

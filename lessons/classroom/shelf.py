@@ -18,12 +18,17 @@ MINUTES = {"half an hour": 30, "forty minutes": 40, "an hour": 60}
 
 @dataclass(frozen=True)
 class Header:
-    """What the first cell of a lesson says of it; what it leaves out is None or ()."""
+    """What a lesson says of itself; what it leaves out is None, () or "".
+
+    dots    at the end of the script's first line, ``Lesson 05: ….  ●●●○``; the rest is
+            in its first cell
+    """
 
     number: str
     title: str
     minutes: int | None
     needs: tuple
+    dots: str
 
 
 def folders(book=BOOK):
@@ -46,7 +51,9 @@ def header(folder):
     needs = re.search(r"You need.*?\.(?= |$)", prose)
     needs = re.findall(r"\]\(\.\./(\d\d)_", needs[0]) if needs else ()
     said = [m for words, m in MINUTES.items() if f" {words}." in prose.lower()]
-    return Header(number(folder), title, said[0] if said else None, tuple(needs))
+    dots = re.search(r"  ([●○]{4})(?:\"{3})?$", text.partition("\n")[0])
+    minutes, dots = said[0] if said else None, dots[1] if dots else ""
+    return Header(number(folder), title, minutes, tuple(needs), dots)
 
 
 def meant(name, book=BOOK):

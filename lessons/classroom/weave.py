@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import shelf
+from . import shelf, visits
 from .catalogue import UsageError
 from .figures import Gallery, readers_figures
 from .pages import check_links, evaluated, faults_of_prose, headings, page
@@ -58,7 +58,11 @@ def main(verb, args, book=BOOK):
         print(f"\nnext: python -m lessons {verb} {number(folders[0])}")
         return 0 if verb == "read" else 2
     act = {"read": read, "run": run, "figures": figures, "weave": weave}[verb]
-    return max([act(f, *[bool(options)] * bool(allowed)) for f in folders], default=0)
+    codes = [act(f, *[bool(options)] * bool(allowed)) for f in folders]
+    for folder, code in zip(folders, codes):
+        if verb in visits.VERBS and not code and book == BOOK:
+            visits.note(folder, verb)
+    return max(codes, default=0)
 
 
 def find(names, book=BOOK):

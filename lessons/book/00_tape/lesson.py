@@ -1,4 +1,4 @@
-"""Lesson 00: a tape and the chain rule."""
+"""Lesson 00: a tape and the chain rule.  ●○○○"""
 
 import pathlib
 import sys
@@ -67,6 +67,11 @@ class Value:
         tape.append(self)
 
 
+# %% [markdown]
+# An operation makes a `Value`, and says what its parents get when `g` arrives:
+
+
+# %%
 def add(a, b):
     return Value(a.data + b.data, (a, b), lambda g: (g, g))
 

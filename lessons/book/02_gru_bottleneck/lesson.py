@@ -1,4 +1,4 @@
-"""Lesson 02: the GRU and the bottleneck."""
+"""Lesson 02: the GRU and the bottleneck.  ●●○○"""
 
 import pathlib
 import sys
@@ -23,7 +23,7 @@ import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
 from lessons.classroom.figures import BLUE, GREEN, ORANGE, PURPLE, figure, show
-from lessons.classroom.measured import record
+from lessons.classroom.measured import how_made, record
 
 rng = np.random.default_rng(0)
 
@@ -57,6 +57,7 @@ def gru_by_hand(x, h):
     return r, z, n, (1 - z) * n + z * h
 
 
+# %%
 r, z, n, new = gru_by_hand(x, h)
 print(f"r = {r:.4f}   z = {z:.4f}   n = {n:.4f}   h' = {new:.4f}")
 columns = [np.array([list(W.values())]).T for W in (W_i, W_h)]  # (3, 1) each
@@ -180,6 +181,7 @@ def unpack(number, length):
     return text
 
 
+# %%
 word = "bottlenecks"
 for noise in (0.0, 1e-9, 1e-5, 1e-3):
     print(f"noise {noise:.0e}: {unpack(pack(word) + noise, 11)}")
@@ -224,7 +226,7 @@ for kind in ("none", "bahdanau"):
 
 # %%
 kept = record("bottleneck")
-print(*(f"{key}: {value}" for key, value in kept["made"].items()), sep="\n")
+print(how_made(kept))
 lengths, runs, good = np.array(kept["lengths"]), {}, {}
 for r in kept["runs"]:
     name = f"{r['hidden']} numbers" + ", looks back" * (r["attention"] != "none")

@@ -1,4 +1,4 @@
-"""Lesson 03: additive attention."""
+"""Lesson 03: additive attention.  ●●○○"""
 
 import pathlib
 import sys

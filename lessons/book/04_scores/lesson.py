@@ -1,4 +1,4 @@
-"""Lesson 04: dot, general, concat, and the attentional state."""
+"""Lesson 04: dot, general, concat, and the attentional state.  ●●○○"""
 
 import pathlib
 import sys
@@ -49,13 +49,13 @@ W_a = np.array([
     [0.2138, -0.2231, 0.084, 0.112, 0.8985, -0.0771, -0.2051, 0.3186],
 ])  # fmt: skip
 v_a = np.array([-0.2907, -0.6406, -0.3129, -0.5122])
-book = {"dot": 1.18, "scaled": 0.59, "general": 0.3471, "additive": -0.6569}
 
 # %% [markdown]
 # By hand the first is $(1)(0.6) + (-0.5)(0.2) + (0.3)(-0.4) + (0.8)(1)$, and dividing
 # by $\sqrt 4$ halves it. Do the library's four functions give what the chapter prints?
 
 # %%
+book = {"dot": 1.18, "scaled": 0.59, "general": 0.3471, "additive": -0.6569}
 q, k = s[None], h[None]  # one query, one key: (1, 4) each
 found = {
     "dot": dot(q, k),
@@ -65,7 +65,7 @@ found = {
 }
 for name, e in found.items():
     print(f"{name:9s} e = {e.item():+.4f}   printed {book[name]:+.4f}")
-print("s W_g", (s @ W_g).round(3), end="   ")
+print("s W_g", (s @ W_g).round(3), end="  ")
 print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 
 # %% [markdown]
@@ -133,7 +133,7 @@ for W in (np.eye(4), -np.eye(4)):
 try:
     dot(rng.normal(size=(1, 4)), rng.normal(size=(5, 7)))
 except ValueError as refusal:
-    print("\n" + str(refusal))
+    print("\n" + str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
 # So *"additive is the only one that can be non-monotone in $s^\top h$"* (38.1) is not
@@ -207,17 +207,15 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 # %%
 T, d = 6, 4
 few = [rng.normal(size=size) for size in ((1, d), (T, d), (T, d))]  # q, k, v
-for name, drawn, printed in (
-    ("dot", [], T * d),
-    ("scaled", [], T * d + T),
-    ("general", [W_g], d * d + T * d),
-    ("concat", [W_a, v_a], T * (2 * d * d + d)),
-):
+printed = {"dot": T * d, "scaled": T * d + T, "general": d * d + T * d}
+printed["concat"] = T * (2 * d * d + d)
+drawn = {"general": [W_g], "concat": [W_a, v_a]}
+for name, of_book in printed.items():
     how = {"projected": "pairs"} if name == "concat" else {}
     told = ledger(name, L=1, S=T, E=d, **how)
-    print(f"{name:8s} score {told.projecting + told.scoring} (38.6: {printed})", end="")
+    print(f"{name:8s} score {told.projecting + told.scoring} (38.6: {of_book})", end="")
     print(f"   with the average {told.multiplications}", end=", ")
-    print("counted", count(name, *few, drawn, **how)[1])
+    print("counted", count(name, *few, drawn.get(name, []), **how)[1])
 
 # %% [markdown]
 # Only one differs: our scaled score scales the query, $d$ numbers, not the $T$ scores.
@@ -228,19 +226,14 @@ for name, drawn, printed in (
 # With 50 words in and 50 out, as in 38.2, per step:
 
 # %%
-ds = np.array([16, 32, 64, 128, 256, 512, 1024])
-lines = {}
-for way, how in (
-    ("dot", None),
-    ("general", None),
-    ("additive, keys once", "once"),
-    ("additive, keys each step", "steps"),
-    ("additive, every pair", "pairs"),
-):
+ds, lines = np.array([16, 32, 64, 128, 256, 512, 1024]), {}
+projected = {"dot": None, "general": None, "additive, keys once": "once"}
+projected |= {"additive, keys each step": "steps", "additive, every pair": "pairs"}
+for way, how in projected.items():
     sizes = [dict(L=50, S=50, E=int(d), projected=how) for d in ds]
     costs = [ledger(way.partition(",")[0], **size) for size in sizes]
     line = lines[way] = np.array([c.projecting + c.scoring for c in costs]) / 50
-    print(f"{way:25s} d = 64: {line[2]:>9,.0f}   d = 128: {line[3]:>10,.0f}", end="")
+    print(f"{way:24s} d = 64: {line[2]:>9,.0f}   d = 128: {line[3]:>10,.0f}", end="")
     print(f"   d to the {np.log2(line[3] / line[2]):.2f}")
 
 # %% [figure]
@@ -287,8 +280,9 @@ printed = {"additive": (63773, 8256), "dot": (55517, 0), "general": (59613, 4096
 printed["scaled"] = printed["dot"]
 for name, (total, own) in printed.items():
     sizes = [Reverser(name, hidden=width).num_parameters() for width in (64, 96)]
-    print(f"{name:9s} 64: {sizes[0]:,} (printed {total:,})   96: {sizes[1]:,}", end="")
-    print(f"   of the score {ledger(name, L=1, E=64).parameters:,} (printed {own:,})")
+    score = ledger(name, L=1, E=64).parameters
+    print(f"{name:9s} 64: {sizes[0]:,} (38.6: {total:,})   96: {sizes[1]:,}", end="")
+    print(f"  the score {score:,} (38.6: {own:,})")
 
 # %% [markdown]
 # ## What would break it

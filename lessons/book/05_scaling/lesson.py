@@ -1,4 +1,4 @@
-"""Lesson 05: why divide by the square root of d."""
+"""Lesson 05: why divide by the square root of d.  ●●●○"""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Lesson 06: masks and padding."""
+"""Lesson 06: masks and padding.  ●●○○"""
 
 import pathlib
 import sys
@@ -104,9 +104,10 @@ second = np.array([
     [[1, 0, 0, 0], [0.3033781, 0.2762389, 0.42038298, 0]],
     [[0.55870575, 0.44129428, 0, 0], [0.19670235, 0.2990804, 0.14326371, 0.36095354]],
 ])  # fmt: skip
+
+# %%
 for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
-    s = np.log(np.where(printed > 0, printed, 1))  # (2, 2, 4)
-    s[printed == 0] = np.nan
+    s = np.log(np.where(printed > 0, printed, np.nan))  # (2, 2, 4)
     spread = (np.nanmax(s, -1) - np.nanmin(s, -1)).max()
     p = masked_softmax(s, valid_lens=np.array(lens)).data
     print("as printed:", np.allclose(p, printed, atol=1e-6), end="   ")

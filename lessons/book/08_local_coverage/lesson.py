@@ -1,4 +1,4 @@
-"""Lesson 08: local attention and coverage."""
+"""Lesson 08: local attention and coverage.  ●●○○"""
 
 import pathlib
 import sys
@@ -50,7 +50,8 @@ masks = {
     "the chapter's local-m": local(book_m, D),
     "the chapter's local-p": local(np.array(book_p), D),
 }
-s = np.arange(S)
+
+# %%
 for name, p in (("local-m", book_m), ("local-p", book_p)):
     loop = np.zeros((T, S), bool)
     for t in range(T):
@@ -117,6 +118,7 @@ c = rng.normal(size=4)
 print("with the Gaussian: largest dL/dv_p", f"{np.abs(layer.v_p.grad).max():.4f}")
 
 
+# %%
 def window_alone(v_p):
     p = 20 / (1 + np.exp(-v_p @ np.tanh(layer.W_p.data @ q[0, 0])))  # p_t
     inside = np.abs(np.arange(20) - p) <= 3
@@ -168,18 +170,18 @@ for S in (20, 100, 500):
     print(f"{S:5d}{whole:10d}{window:9d}{window + E * E + E:10d}")
 
 # %% [markdown]
-# For sentences of twenty words it saves nothing, and predicting the centre costs more
-# than it saves up to about {{ 2 * D + 1 + (E + 1) // 2 }} keys. Long sources are
-# another matter, and there it is in use: 38.7 calls local attention "rarely used in
-# pure Transformers" and names Mistral, a pure Transformer that has it in every layer,
-# in one sentence. The window of those models is local-m with $p_t = t$, cut at $t$, and
-# layers widen it:
+# A window of {{ 2 * D + 1 }} saves nothing on sentences of twenty words, and predicting
+# the centre costs more than it saves up to about {{ 2 * D + 1 + (E + 1) // 2 }} keys.
+# Long sources are another matter, and there it is in use: 38.7 calls local attention
+# "rarely used in pure Transformers" and names Mistral, a pure Transformer that has it
+# in every layer, in one sentence. The window of those models is local-m with $p_t = t$,
+# cut at $t$, and layers widen it:
 
 # %%
 seen, mask = np.eye(40, dtype=bool), sliding_window(4, 0).dense(1, 1, 40, 40)[0, 0]
 for depth in range(1, 5):
     seen = seen @ mask  # whom do those see whom I see?
-    print(f"{depth} layers of 5 keys: the last position is reached by {seen[-1].sum()}")
+    print(f"windows of 5, layers {depth}: the last position hears of {seen[-1].sum()}")
 
 # %% [markdown]
 # ## What does coverage count?

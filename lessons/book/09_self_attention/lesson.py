@@ -1,4 +1,4 @@
-"""Lesson 09: self-attention, and attention as a dictionary."""
+"""Lesson 09: self-attention, and attention as a dictionary.  ●●○○"""
 
 import pathlib
 import sys
@@ -52,7 +52,7 @@ alpha = mg.softmax(X @ X.T).data  # (T, T)
 Z = alpha @ X  # (T, d)
 print(alpha.round(3))
 print("sums of the rows", alpha.sum(1).round(6))
-print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3).tolist())
+print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3), sep="\n")
 
 # %% [markdown]
 # Four of the five rows look at themselves, and $z_i$ is $x_i$ again. The fourth vector
@@ -65,8 +65,7 @@ print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3).tolist())
 # %%
 T, d, n = 8, 16, 1000
 X = rng.normal(size=(n, T, d))
-W = rng.normal(size=(2, n, d, d)) / d**0.5  # what keeps the variance at 1
-q, k = X @ W[0], X @ W[1]  # (n, T, d) each
+q, k = (X @ W for W in rng.normal(size=(2, n, d, d)) / d**0.5)  # of variance 1
 e = X @ X.swapaxes(1, 2)  # (n, T, T)
 ways = {"as it is": e, "scaled": e / d**0.5}
 ways["projected, scaled"] = q @ k.swapaxes(1, 2) / d**0.5
@@ -115,7 +114,8 @@ for name, f in through.items():
     x = mg.Tensor(rng.normal(size=(8, T, d)), requires_grad=True)  # 8 sequences
     (f(x)[:, -1] * rng.normal(size=(8, d))).sum().backward()
     size = (x.grad**2).sum(-1).mean(0) ** 0.5  # (T,)
-    print(f"{name:15s}", *(f"{k} back: {size[99 - k]:.1e}  " for k in (1, 7, 50, 99)))
+    felt = [f"{k} back {size[99 - k]:.1e}" for k in (1, 7, 50, 99)]
+    print(f"{name:14s}", *felt, sep="  ")
 
 # %% [markdown]
 # The GRU's gradient falls exponentially, self-attention's not at all. But it starts
@@ -205,11 +205,11 @@ def at(e, tau):  # e (n, T, T) -> entropy, its slope, median of |dp/de|
 
 
 raw, fix = ways["as it is"], ways["scaled"]
+print(" tau        H   scaled  dH/dtau  numeric      |J|   scaled")
 for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
     (a, slope, s), (b, _, t) = at(raw, tau), at(fix, tau)
     numeric = (at(raw, tau * 1.001)[0] - at(raw, tau * 0.999)[0]) / (0.002 * tau)
-    print(f"tau {tau:3.1f}   H {a:.3f}, scaled {b:.3f}   dH/dtau {slope:.3f}", end="")
-    print(f" (numeric {numeric:.3f})   |J| {s:.3f}, scaled {t:.3f}")
+    print(f"{tau:4.1f}", *(f"{x:8.3f}" for x in (a, b, slope, numeric, s, t)))
 
 # %% [figure]
 taus = np.geomspace(0.1, 50, 28)
@@ -256,8 +256,7 @@ show(fig, "crossing", alt)
 
 # %% [markdown]
 # They do, in a picture of what is expected. (Bahdanau and others translated English
-# *to* French, not the other way.) Lesson 13 holds a trained model against gold
-# alignments.
+# *to* French.) Lesson 13 holds a trained model against gold alignments.
 #
 # The section warns that weight is not importance. A smallest case, three values, and
 # the part $p_j v_j$ of each in the output:
@@ -285,8 +284,8 @@ made |= {"long-range": j == (i + 6) % T, "uniform": i >= 0}
 for name, on in made.items():
     w = (on + 0.02) / (on + 0.02).sum(1, keepdims=True)
     excess = self_attention_excess(w).items()
-    print(f"{name:10s} -> {self_attention_pattern(w):11s}", end="")
-    print(*(f"{k} {round(x, 2) + 0:.2f}  " for k, x in excess))
+    print(f"{name:>10s}: {self_attention_pattern(w):10s}", end=" ")
+    print(*(f"{k} {round(x, 2) + 0:.2f}" for k, x in excess), sep=", ")
 
 # %% [markdown]
 # Five shapes, five names, by the thresholds of

@@ -1,4 +1,4 @@
-"""Lesson 10: many heads, causal and cross-attention."""
+"""Lesson 10: many heads, causal and cross-attention.  ●●●○"""
 
 import pathlib
 import sys
@@ -10,9 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # All queries in one product of matrices; several attentions side by side; a mask that
 # hides the future; keys from elsewhere. Each is one line, and can be wrong without an
-# error message. We write the slow form of all of them and compare.
-#
-# You need [lesson 09](../09_self_attention/README.md). Forty minutes.
+# error message. We write the slow form of all of them and compare. You need
+# [lesson 09](../09_self_attention/README.md). Forty minutes.
 
 # %%
 import numpy as np
@@ -52,6 +51,7 @@ book = 2.384185791015625e-07
 print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
 
 
+# %%
 def loop_form(Q, K, V):
     rows = []
     for q in Q:  # one query s at a time, as in the chapters before
@@ -81,25 +81,20 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
 #
 # A library has one matrix $D \times D$ for all heads, and cuts its product into pieces:
 
-# %% [source] attention.multihead._heads
+# %% [source] attention.projection.heads
 
 # %% [markdown]
-# With the pieces for the matrices of the heads, run the formula head after head. Is it
-# the layer?
+# Run the formula head after head, with the pieces for matrices. Is it the layer?
 
 # %%
-D, H, T = 12, 3, 6
-E = D // H
+D, H, E, T = 12, 3, 4, 6  # E = D / H
 mg.manual_seed(10)
 layer = MultiHeadAttention(D, H, bias=False)
 X = rng.normal(size=(T, D))
-W_q, W_k, W_v, W_o = (
-    np.float64(W.weight.data.T) for W in (layer.W_q, layer.W_k, layer.W_v, layer.W_o)
-)  # (D, D) each, as the Notes write them: x W
-heads = []
-for h in range(H):
-    cut = slice(h * E, (h + 1) * E)
-    heads.append(loop_form(X @ W_q[:, cut], X @ W_k[:, cut], X @ W_v[:, cut]))
+of_all = layer.W_q, layer.W_k, layer.W_v, layer.W_o
+*W, W_o = (np.float64(m.weight.data.T) for m in of_all)  # (D, D) each, of x W
+cuts = [slice(h * E, (h + 1) * E) for h in range(H)]
+heads = [loop_form(*(X @ each[:, cut] for each in W)) for cut in cuts]  # (T, E) each
 by_hand = np.concatenate(heads, 1) @ W_o  # (T, D)
 out, weights = layer(X, need_weights=True)
 print("same:", np.allclose(out.data, by_hand, atol=1e-6), " weights", weights.shape)
@@ -133,7 +128,7 @@ A = rng.normal(size=(2, 4, 2))  # W_v of two heads, 2 wide each
 for name, x in X.items():
     a = one @ x @ np.concatenate(A, 1)
     b = np.concatenate([two[h] @ x @ A[h] for h in range(2)])
-    print(f"{name:10s} one head {a[0].round(2)}   two heads {b.round(2)}")
+    print(f"{name:10s} one {a[0].round(2)}   two {b.round(2)}")
 
 # %% [markdown]
 # One head says the same twice. Uneven weights would not, and still hand on a mixture.
@@ -141,10 +136,9 @@ for name, x in X.items():
 # ## Do heads become different by themselves?
 #
 # Section 6.5.4 says that many heads are "specifically designed to encourage" diversity.
-# Look at the formula: which term would do that? We give two heads the same start, and
-# train them on something that takes two heads: at every position, the token before it
-# and the one before that. Beside them, two heads drawn as usual, and twins with a
-# hundred-millionth between them.
+# Look at the formula: which term would do that? Two heads with the same start learn
+# what takes two: at every position, the token before it and the one before that. Beside
+# them learn two heads drawn as usual, and twins with a hundred-millionth between them.
 
 
 # %%
@@ -155,28 +149,35 @@ def draw(n):  # tokens, one-hot, with a one-hot position: (n, 8, 14)
     return np.concatenate([x, where], -1), np.concatenate(past, -1)  # (n, 6, 12)
 
 
+# %%
 def heads_of(layer):  # the parameters of each head, side by side
     W = [m.weight.data.reshape(2, -1) for m in (layer.W_q, layer.W_k, layer.W_v)]
     out = layer.W_o.weight.data.reshape(14, 2, -1).swapaxes(0, 1).reshape(2, -1)
     return np.concatenate([*W, out], 1)  # (2, numbers of a head)
 
 
-def train(twins, apart=0.0, steps=140):
+# %%
+def begin(twins, apart):
     layer = MultiHeadAttention(14, 2, bias=False, rng=np.random.default_rng(1))
     for m in (layer.W_q, layer.W_k, layer.W_v, layer.W_o):
         W = np.float64(m.weight.data)  # 7 rows a head; of W_o, 7 columns
         if twins:  # head 1 begins as a copy of head 0
             W = np.tile(W[:, :7], (1, 2)) if m is layer.W_o else np.tile(W[:7], (2, 1))
         m.weight.data = W + apart * np.random.default_rng(2).normal(size=W.shape)
+    return layer
+
+
+# %%
+def train(layer):
     optimizer, losses = mg.optim.Adam(layer.parameters(), lr=3e-2), []
-    for _ in range(steps):
+    for _ in range(140):
         x, y = draw(16)
         loss = ((layer(x)[:, 2:, :12] - y) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return layer, np.array(losses)
+    return np.array(losses)
 
 
 # %%
@@ -184,7 +185,8 @@ curves = {}
 starts = {"drawn": (False, 0), "twins": (True, 0), "twins, nudged": (True, 1e-8)}
 for name, start in starts.items():
     rng = np.random.default_rng(3)  # the same batches for all
-    layer, curves[name] = train(*start)
+    layer = begin(*start)
+    curves[name] = train(layer)
     a, b = heads_of(layer)
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     end = curves[name][-20:].mean()
@@ -255,9 +257,8 @@ show(fig, "influence", alt)
 
 # %%
 X = rng.normal(size=(1, T, D))
-cache, steps = KVCache(), []
-for t in range(T):
-    steps.append(layer(X[:, t : t + 1], cache=cache).data)  # one query
+cache = KVCache()
+steps = [layer(X[:, t : t + 1], cache=cache).data for t in range(T)]  # one query each
 whole, steps = layer(X, is_causal=True).data, np.concatenate(steps, 1)
 print("same:", np.allclose(steps, whole, atol=1e-6))
 
@@ -287,9 +288,8 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 #
 # Self-attention's outputs are shuffled along with its inputs: that is *equivariance*.
 # "Do not change" is *invariance*, and true of the source of cross-attention. Neither
-# knows of any order, which is the third of the section's three elements,
-# [lesson 11](../11_positions/README.md). The first, scaling, is
-# [lesson 05](../05_scaling/README.md).
+# knows of any order: that is [lesson 11](../11_positions/README.md), the third of the
+# section's three elements. The first was [lesson 05](../05_scaling/README.md).
 #
 # ## What would break it
 #

@@ -1,4 +1,4 @@
-"""Lesson 12: exact and cheap."""
+"""Lesson 12: exact and cheap.  ●●●○"""
 
 import pathlib
 import sys
@@ -25,7 +25,7 @@ from attention.ledger import ledger
 from attention.ledger_table import size
 from attention.sdpa import dense_attention, tiled_attention
 from lessons.classroom.figures import BLUE, COLOURS, GREY, ORANGE, figure, show
-from lessons.classroom.measured import record
+from lessons.classroom.measured import how_made, record
 
 rng = np.random.default_rng(12)
 
@@ -99,7 +99,7 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 #
 # A window: each token looks at the $w$ before it. BigBird: a window of blocks, a few
 # global blocks, a few drawn at random. Tiles without a pair are never computed, so the
-# map of tiles is the bill:
+# share of empty tiles is what is saved. Below it, BigBird's tiles, `#` for the others:
 
 # %%
 n = 1024
@@ -132,8 +132,8 @@ for name, options in (
 # ($n \sqrt n$ is the cost of strided patterns, such as the Sparse Transformer's. The
 # memory grows a little faster only because our map of blocks has a byte for each pair
 # of blocks.) The window and BigBird leave pairs out, and give other results than full
-# attention. What is lost first is the short path of 6.4.3: in how many layers can the
-# first token reach all others?
+# attention. What is lost first is the short path of 6.4.3: in how many layers can every
+# token have heard of every other?
 
 
 # %%
@@ -147,10 +147,10 @@ def layers_to_all(mask, n=1024, block=64):
 
 both = masks.sliding_window(128, 128)
 for mask in (masks.everything, both, both | masks.global_tokens([0]), bigbird):
-    print(f"{layers_to_all(mask)} layers   {mask!r}")
+    print(f"layers: {layers_to_all(mask)}   {mask!r}")
 
 # %% [markdown]
-# A window needs $n/w$ of them; one global token makes it two.
+# A window of $w$ to either side needs $n/w$ of them; one global token makes it two.
 #
 # ## What if no pair is computed at all?
 #
@@ -179,8 +179,10 @@ print("the library's:", np.allclose(linear_attention(q, k, v).data, pairs))
 print("rank of the weights:", np.linalg.matrix_rank(w), "of 50")
 
 # %% [markdown]
-# The Notes say that it "loses some expressivity". How much? Ask for one key among $n$:
-# the query is that key, four times as long. What weight does it get?
+# The weights are a matrix of 50 by 4 times one of 4 by 50, so their rank is 4; those of
+# a softmax may have 50. The Notes say that it "loses some expressivity". How much? Ask
+# for one key among $n$: the query is that key, four times as long. What weight does it
+# get?
 
 # %%
 d, counts = 64, np.array([4, 16, 64, 256, 1024])
@@ -221,14 +223,15 @@ ways = ("dense", "tiled", "window", "bigbird", "linear")
 options = {"window": {"window": (255, 0)}}
 lengths = [1024, 4096, 32_768, 2**20]
 bill = {w: [ledger(w, L=n, **options.get(w, {})) for n in lengths] for w in ways}
+print(f"{'':8s}{'multiplications':32s} {'bytes':>8s}")
 for way, costs in bill.items():
     print(f"{way:7s}", *(f"{c.multiplications:.1e}" for c in costs), end="  ")
     print(*(f"{size(c.extra_bytes):>8s}" for c in costs))
 
 # %% [markdown]
-# Columns: multiplications, then bytes, for {{ ", ".join(f"{n:,}" for n in lengths) }}
-# tokens. Tiled saves the memory, terabytes of it, and no work; at a million tokens the
-# work is what is left, and only leaving pairs out helps.
+# Columns: {{ ", ".join(f"{n:,}" for n in lengths) }} tokens, twice. Tiled saves the
+# memory, terabytes of it, and no work; at a million tokens the work is what is left,
+# and only leaving pairs out helps.
 #
 # ## And by the clock?
 #
@@ -237,7 +240,7 @@ for way, costs in bill.items():
 
 # %%
 kept = record("sweep")
-print(kept["made"]["command"], "on", kept["made"]["machine"])
+print(how_made(kept))
 measured = {w: x for w, x in kept["variants"].items() if x.get("n")}
 for way, x in measured.items():
     ms = [f"{n}: {1e3 * t:.3g} ms" for n, t in zip(x["n"], x["least"])][::2]

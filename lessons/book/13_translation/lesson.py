@@ -1,4 +1,4 @@
-"""Lesson 13: translation."""
+"""Lesson 13: translation.  ●●○○"""
 
 import pathlib
 import sys
@@ -18,6 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # [03](../03_additive/README.md). Forty minutes.
 
 # %%
+import textwrap
+
 import numpy as np
 
 import minigrad as mg
@@ -34,7 +36,7 @@ from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
 from attention.tasks.vocabulary import UNK
 from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
-from lessons.classroom.measured import record
+from lessons.classroom.measured import how_made, record
 
 # %% [markdown]
 # ## How does one read a heatmap?
@@ -57,11 +59,12 @@ book = np.array(
      [0.03, 0.03, 0.03, 0.06, 0.85]]
 )  # fmt: skip
 gold = {(0, 0), (1, 2), (2, 1), (3, 3), (4, 4)}  # (target, source)
+
+# %%
 straight = np.zeros((5, 5))
 straight[tuple(zip(*diagonal_links(5, 5)))] = 1
-print(
-    "rows sum to 1:", np.allclose(book.sum(1), 1), "  pattern:", alignment_pattern(book)
-)
+print("rows sum to 1:", np.allclose(book.sum(1), 1), end="   ")
+print("pattern:", alignment_pattern(book))
 print(f"AER {alignment_error_rate(book, gold):.2f}", end="   ")
 print(f"of the diagonal {alignment_error_rate(straight, gold):.2f}")
 
@@ -72,16 +75,21 @@ print(f"of the diagonal {alignment_error_rate(straight, gold):.2f}")
 # ## Where do sentences come from?
 #
 # A small grammar draws a meaning and says it in English and in another language, and
-# keeps count of which words say the same. Three of the French pairs:
+# keeps count of which words say the same. Three of the French pairs, and below each the
+# linked words whose places differ:
+
 
 # %%
+def say(head, words):
+    indent = {"initial_indent": "    ", "subsequent_indent": "    "}
+    print(head, textwrap.fill(" ".join(words), 76, **indent), sep="\n")
+
+
 pairs = splits("english-french", 4000, 100, 200).test
 for pair in (pairs[1], pairs[4], pairs[5]):
-    print(" ".join(pair.source), "=", " ".join(pair.target))
-    t, s = np.array([x for x in sorted(pair.alignment) if x[0] != x[1]]).T
-    print(
-        "   ", ", ".join(f"{pair.target[a]} - {pair.source[b]}" for a, b in zip(t, s))
-    )
+    say(" ".join(pair.source), pair.target)
+    crossed = [(t, s) for t, s in sorted(pair.alignment) if t != s]
+    print("   ", ", ".join(f"{pair.target[t]}-{pair.source[s]}" for t, s in crossed))
 
 # %% [markdown]
 # Adjectives behind their noun, pronouns before the verb, one word for two: what makes
@@ -96,11 +104,12 @@ for pair in (pairs[1], pairs[4], pairs[5]):
 
 # %%
 kept = record("translation")
-print(kept["made"]["command"])
+print(how_made(kept))
 parts = ("5-7", "8-10", "11-15")  # words of the source
+print(f"{'BLEU [interval]':13s}", *(f"{part + ' words':>15s}" for part in parts))
 for size in ("500", "4000"):
     config, told = kept[size]["config"], kept[size]["summary"]
-    print(f"{size} pairs, {config['steps']} steps, seeds {config['seeds']}")
+    print(f"{size} pairs, {config['steps']} steps, seeds: {config['seeds']}")
     for kind in config["kinds"]:
         row = [told["bleu"][part][kind] for part in parts]
         print(f"   {kind:9s}", *(f"{m:6.1f} [{a:.0f}, {b:.0f}]" for m, a, b in row))
@@ -142,9 +151,9 @@ show(fig, "bleu", alt)
 # %%
 test = splits("english-german", 500, 100, 200).test
 for i in (0, 2):
-    print("reference       ", " ".join(test[i].target))
+    say("reference", test[i].target)
     for size in ("500", "4000"):
-        print(f"none, {size:4s} pairs", kept[size]["said"]["none"][i])
+        say(f"none, {size} pairs", kept[size]["said"]["none"][i].split())
 
 # %% [markdown]
 # With 4000 pairs the picture of 6.1.2 appears: without attention {{ f"{ends[0]:.0f}" }}
@@ -184,11 +193,14 @@ chosen = [pairs[1]]
 for n in (9, 13):
     chosen.append(next(p for p in pairs if len(p.source) == n and p not in chosen))
 weights = looked_at(translator, chosen)  # (T, S) each
+
+# %%
 for pair, w in zip(chosen, weights):
     found = translator.translate(" ".join(pair.source))
-    print(f"{found.text}   {alignment_pattern(w)}", end=", ")
+    print(f"{found.text}\n    {alignment_pattern(w)}", end=", ")
     print(f"AER {alignment_error_rate(w, pair.alignment):.2f}", end="   ")
-    print("right" if found.target == list(pair.target) else " ".join(pair.target))
+    right = found.target == list(pair.target)
+    print("right" if right else "expected:\n    " + " ".join(pair.target))
 
 # %% [figure]
 fig, axes = figure("Where does it look?", columns=3, size=(9, 3.6))
@@ -214,7 +226,8 @@ for low, high in ((5, 7), (8, 10), (11, 15)):
     some = [n for n, p in zip(names, pairs) if low <= len(p.source) <= high]
     print(f"{low:2d} to {high} words:", {n: some.count(n) for n in sorted(set(some))})
 cat = translator.translate("the black cat sleeps .")
-print(cat.text, {w: round(float(p), 2) for w, p in zip(cat.source, cat.weights[2])})
+looked = zip(cat.source, cat.weights[2])  # by "noir"
+print(cat.text, ", ".join(f"{word} {p:.2f}" for word, p in looked), sep="   ")
 
 # %% [markdown]
 # Not every error is one: "la" looks at "car", whose gender it has to have. And the
@@ -230,9 +243,8 @@ print(cat.text, {w: round(float(p), 2) for w, p in zip(cat.source, cat.weights[2
 # falls. For each target word: is the source word that matters most the one that was
 # looked at most?
 
+
 # %%
-
-
 def log_probabilities(sources, pair):  # many variants of one source, one target
     ids = [(s, translator.target.encode(pair.target)) for s in sources]
     batch = next(iter(in_order(ids, 100)))
@@ -242,6 +254,7 @@ def log_probabilities(sources, pair):  # many variants of one source, one target
     return np.take_along_axis(p, batch.target_out[..., None], -1)[:, :-1, 0]
 
 
+# %%
 agree, needed = [], []
 for pair, w in zip(pairs[:60], every):
     ids = translator.source.encode(pair.source)
@@ -251,7 +264,7 @@ for pair, w in zip(pairs[:60], every):
     counts = drop.max(0) > 0.5  # target words that depend on any
     agree += list((drop.argmax(0) == w.argmax(1))[counts])
     needed += list(counts)
-print(f"{np.mean(needed):.2f} of the words depend on some source word;", end=" ")
+print(f"{np.mean(needed):.2f} of the words depend on some source word;")
 print(f"for {np.mean(agree):.2f} of these it is the one looked at most")
 
 # %% [markdown]

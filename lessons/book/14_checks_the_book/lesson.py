@@ -1,4 +1,4 @@
-"""Lesson 14: the engine checks the book."""
+"""Lesson 14: the engine checks the book.  ●●●○"""
 
 import pathlib
 import sys
@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # Four texts stand behind these lessons, and much of what they print can be computed. So
 # we compute it: one line a claim, with the book's value, ours, and a verdict. Most of
 # what is wrong is small. Some of it changes what one would conclude; there a lesson is
-# linked. Read this after lesson [05](../05_scaling/README.md). Half an hour.
+# linked. You need lesson [05](../05_scaling/README.md). Half an hour.
 
 # %%
 import numpy as np
@@ -45,6 +45,7 @@ def verdict(book, ours):
     return "holds" if off <= holds else "near" if off <= near else "no"
 
 
+# %%
 def check(where, claim, book, ours):
     ours = ("no", "yes")[int(ours)] if isinstance(ours, bool | np.bool_) else ours
     found.append((where, verdict(book, ours), book, ours))
@@ -163,6 +164,10 @@ slope = np.linalg.norm(p[:, -1:] * (np.eye(16)[-1] - p), axis=1)  # of the large
 peak = scales[slope.argmax()]
 check("38.3", "peak: the scale of unit variance", f"{1 / base.std():.2f}", peak)
 check("38.3", "slope at scale 10", "0.00", slope[np.abs(scales - 10).argmin()])
+J, tie = np.eye(16) / 16 - 1 / 256, np.diag([0.5, 0.5]) - 0.25
+check("38.3", "|dp_i/de_j| at uniform p, i != j", f"{15 / 256:.4f}", abs(J[0, 1]))
+larger = np.linalg.norm(J) > np.linalg.norm(tie)
+check("38.5", "largest at the uniform p, not at a tie", "yes", larger)
 
 # %%
 left = {}  # the entropies, by T, d and scale
@@ -170,10 +175,6 @@ for T, d, scale in ((16, 4, 1), (64, 4, 1), (16, 256, 1), (16, 256, 1 / 16)):
     e = rng.normal(size=(4000, T)) * np.sqrt(rng.chisquare(d, (4000, 1)))  # s.h_j
     p = mg.softmax(e * scale).data
     left[T, d, scale] = -(p * np.log(p + 1e-300)).sum(-1).mean()
-J, tie = np.eye(16) / 16 - 1 / 256, np.diag([0.5, 0.5]) - 0.25
-check("38.3", "|dp_i/de_j| at uniform p, i != j", f"{15 / 256:.4f}", abs(J[0, 1]))
-larger = np.linalg.norm(J) > np.linalg.norm(tie)
-check("38.5", "largest at the uniform p, not at a tie", "yes", larger)
 check("38.5", "unscaled entropy at d = 256", "0.00", left[16, 256, 1])
 check("38.5", "scaled: below ln 16 by", "0.00", np.log(16) - left[16, 256, 1 / 16])
 faster = left[64, 4, 1] / np.log(64) < left[16, 4, 1] / np.log(16)
@@ -196,12 +197,13 @@ check("38.6", "general, lowest", "0.41", min(table["general"]))
 check("38.6", "scaled falls with length", "yes", np.all(np.diff(table["scaled"]) < 0))
 loss = {"additive": 0.0016, "dot": 0.0827, "general": 0.0925, "scaled": 0.0221}
 check("38.6", "scaled trains worst", "yes", max(loss, key=loss.get) == "scaled")
+check("38.6", "a batch in 1000 is narrower than 8", "yes", (5 / 6) ** 64 > 1e-3)
+
+# %%
 for name, total in (("additive", "63773"), ("dot", "55517"), ("general", "59613")):
     check("38.6", f"parameters of {name}", total, Reverser(name).num_parameters())
 ran = Reverser("dot", hidden=96).num_parameters()
 check("38.6", "... of dot, at the width that was run", "55517", ran)
-
-# %%
 for kind, row in table.items():
     runs = [r for r in record("reversal")["runs"] if r["setup"] == "book"]
     runs = [r for r in runs if r["kind"] == kind]
@@ -210,7 +212,6 @@ for kind, row in table.items():
     check("38.6", f"{kind} comes back, within 0.05", "yes", near)
 padded = np.mean([r["widths"]["5"][3] for r in runs])
 check("38.6", "scaled, 5 letters, padded to 8", "0.17", padded)
-check("38.6", "a batch in 1000 is narrower than 8", "yes", (5 / 6) ** 64 > 1e-3)
 
 # %% [markdown]
 # ## Chapter 38: windows, and one formula for all
@@ -257,8 +258,7 @@ check("scoring", "half precision has -1e6", "yes", float(np.finfo("float16").max
 #
 # The formulas hold. Sinusoids do carry relative positions: $PE(p + k)$ is a rotation of
 # $PE(p)$, whatever $p$. T5 tells no distances apart beyond 128. BigBird's cost is
-# linear; $n\sqrt n$ is another pattern's (lesson
-# [12](../12_exact_and_cheap/README.md)).
+# linear; $n\sqrt n$ is another's ([lesson 12](../12_exact_and_cheap/README.md)).
 
 # %%
 P = sinusoidal(200, 16, dtype=np.float64)

@@ -1,0 +1,75 @@
+"""Which version of a script made a record: what its code says, in sixteen letters.
+
+    fingerprint(text)                  of all of it
+    fingerprint(text, "experiment")    of that function, and of all that it leads to
+
+Comments, docstrings, blank lines and the folding of long lines do not count: a record
+is not out of date because a sentence beside the code has been made better. Nor does
+what the script imports: the library has tests of its own, and a record is made again
+where one of them says that numbers have changed.
+"""
+
+import ast
+import hashlib
+
+LETTERS = 16
+
+
+def fingerprint(*texts, root=None):
+    """The fingerprint of some scripts, together: 16 hexadecimal letters.
+
+    root    the name of a function: then only what it uses of the last script's top
+            level counts, directly or through what that uses, imports included. A script
+            without that function counts whole.
+    """
+    trees = [ast.parse(text) for text in texts]
+    if root is not None:
+        trees[-1].body = _reached(trees[-1].body, root)
+    said = repr([_plain(tree) for tree in trees])
+    return hashlib.sha256(said.encode()).hexdigest()[:LETTERS]
+
+
+def _plain(node):
+    """A tree as nested tuples, without places, empty fields and docstrings.
+
+    Not ``ast.dump``: other versions of Python have other empty fields, and print them.
+    """
+    if isinstance(node, list):
+        return [_plain(each) for each in node]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = dict(ast.iter_fields(node))
+    if isinstance(fields.get("body"), list) and _docstring(node):
+        fields["body"] = node.body[1:]
+    kept = [(k, _plain(v)) for k, v in fields.items() if v is not None and v != []]
+    return type(node).__name__, kept
+
+
+def _docstring(node):
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return isinstance(node, owners) and ast.get_docstring(node, clean=False) is not None
+
+
+def _reached(body, root):
+    """The statements of a top level that ``root`` leads to, in their order."""
+    by_name, left, kept = {}, [root], set()
+    for k, statement in enumerate(body):
+        for name in _defined(statement):
+            by_name.setdefault(name, set()).add(k)
+    if root not in by_name:
+        return body
+    while left:
+        for k in by_name.pop(left.pop(), ()):
+            kept.add(k)
+            left += [n.id for n in ast.walk(body[k]) if isinstance(n, ast.Name)]
+    return [body[k] for k in sorted(kept)]
+
+
+def _defined(statement):
+    """The names that a statement of a top level gives a meaning."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return [(a.asname or a.name).partition(".")[0] for a in statement.names]
+    if hasattr(statement, "name"):  # a function, a class
+        return [statement.name]
+    stored = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+    return [n.id for n in stored if isinstance(n.ctx, ast.Store)]
