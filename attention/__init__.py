@@ -2,7 +2,7 @@
 
 scores.py, softmax.py     how well a key suits a query; scores into weights
 attend.py                 the template that joins them
-layers.py                 the same with learned scores
+layers.py, luong.py       the same with learned scores
 sdpa.py, flash.py         exact attention under torch's arguments; tile by tile
 merge.py                  attention over two sets of keys into that over both
 multihead.py, kv_cache.py heads side by side; keys and values kept for decoding
@@ -28,7 +28,7 @@ from .attend import attend
 from .block_mask import BlockMask
 from .coverage import CoverageAttention, coverage_loss
 from .curves import accuracy_bars, loss_curves
-from .gaussian import gaussian
+from .gaussian import GaussianAttention, gaussian
 from .kernel_regression import nadaraya_watson
 from .kv_cache import FixedKVCache, KVCache
 from .late import late
@@ -37,12 +37,12 @@ from .layers import (
     BahdanauAttention,
     DotProductAttention,
     GeneralAttention,
-    LuongAttention,
     ProjectedKeys,
 )
 from .linear import LinearAttentionState, elu_plus_one, linear_attention
 from .local import LocalAttention
 from .longformer import LongformerAttention
+from .luong import LuongAttention
 from .mask_plots import show_masks
 from .merge import merge
 from .multihead import MultiHeadAttention
@@ -100,6 +100,7 @@ __all__ = [
     "coverage_loss",
     "LongformerAttention",
     "gaussian",
+    "GaussianAttention",
     "nadaraya_watson",
     "BahdanauStep",
     "LuongStep",

@@ -18,7 +18,9 @@ and serves wherever near is meant by distance and not by angle. Nadaraya 1964; W
 
 import numpy as np
 
-from minigrad import Tensor, differentiable
+from minigrad import Tensor, differentiable, exp, nn
+
+from .layers import Attention
 
 
 def gaussian(queries, keys, bandwidth=1.0):
@@ -44,6 +46,30 @@ def gaussian(queries, keys, bandwidth=1.0):
     d = squared_distance(queries, keys)  # (..., L, S)
     h = checked_bandwidth("gaussian", bandwidth, d)
     return d / (h * h * -2.0)
+
+
+class GaussianAttention(Attention):
+    """Near keys count: s_ij = -|q_i - k_j|^2 / (2 h^2), queries as wide as keys.
+
+    bandwidth       h to begin with
+    log_bandwidth   (), the parameter: h = exp(log_bandwidth) is above 0 at every step
+
+    Raises TypeError and ValueError for a bandwidth that is no number
+    from 1e-15 to 1e15.
+    Nadaraya 1964; Watson 1964.
+    """
+
+    def __init__(self, bandwidth=1.0, dropout=0.0, rng=None):
+        super().__init__(dropout, rng)
+        h = checked_bandwidth("GaussianAttention", bandwidth, np.empty(()))
+        self.log_bandwidth = nn.Parameter(np.log(h, dtype=np.float32))
+
+    def score(self, queries, keys):
+        return gaussian(queries, keys, exp(self.log_bandwidth))
+
+    def extra_repr(self):
+        h = float(np.exp(self.log_bandwidth.data))
+        return f"bandwidth={h:.3g}, {super().extra_repr()}"
 
 
 @differentiable

@@ -14,8 +14,8 @@ The parameters are stored as the equations have them. The cost is that of the sc
 A decoder asks the same keys at every step, one query at a time. What the score makes of
 the keys alone is then computed once, by ``keys = layer.precompute(keys)``.
 
-Bahdanau et al. 2015 (additive); Luong et al. 2015 (general, dot, concat); Vaswani et
-al. 2017 (scaled dot products).
+Bahdanau et al. 2015 (additive); Luong et al. 2015 (general); Vaswani et al. 2017
+(scaled dot products). luong.py and gaussian.py have more such layers.
 """
 
 import math
@@ -28,7 +28,7 @@ from minigrad.nn.layers import floats, probability
 from .attend import attend
 from .checks import whole
 from .projection import project_finite
-from .scores import additive_core, concat, dot, general, scaled_dot
+from .scores import additive_core, dot, general, scaled_dot
 
 
 class Attention(nn.Module):
@@ -137,16 +137,16 @@ class GeneralAttention(Attention):
         self.W_a = xavier_uniform(query_size, key_size, rng)
 
     def score(self, queries, keys):
-        _check_width(self, "queries", queries, "query_size")
-        _check_width(self, "keys", keys, "key_size")
+        check_width(self, "queries", queries, "query_size")
+        check_width(self, "keys", keys, "key_size")
         return general(queries, keys, self.W_a)
 
     def project(self, keys):
-        _check_width(self, "keys", keys, "key_size")
+        check_width(self, "keys", keys, "key_size")
         return linear(keys, self.W_a)  # W_a k_j
 
     def score_projected(self, queries, projected):
-        _check_width(self, "queries", queries, "query_size")
+        check_width(self, "queries", queries, "query_size")
         return dot(queries, projected)
 
     def extra_repr(self):
@@ -177,11 +177,11 @@ class AdditiveAttention(Attention):
         return self.score_projected(queries, self.project(keys))
 
     def project(self, keys):
-        _check_width(self, "keys", keys, "key_size")
+        check_width(self, "keys", keys, "key_size")
         return linear(keys, self.W_k)  # W_k k_j
 
     def score_projected(self, queries, projected):
-        _check_width(self, "queries", queries, "query_size")
+        check_width(self, "queries", queries, "query_size")
         return additive_core(linear(queries, self.W_q), projected, self.w_v)
 
     def extra_repr(self):
@@ -190,81 +190,6 @@ class AdditiveAttention(Attention):
 
 
 BahdanauAttention = AdditiveAttention  # by its author, as Luong's three scores are
-
-
-class LuongAttention(Attention):
-    """Luong's three scores by name, Luong et al. 2015, equation 8.
-
-    kind          "dot"      q_i . k_j, for queries as wide as keys: no parameters
-                  "general"  q_i^T W_a k_j, with W_a (query_size, key_size)
-                  "concat"   v_a . tanh(W_a [q_i; k_j]), with v_a (num_hiddens,) and
-                             W_a (num_hiddens, query_size + key_size)
-    num_hiddens   of "concat"; None: as many as query_size
-
-    W_a and v_a are Xavier-uniform. Raises ValueError for another kind, for "dot" of two
-    sizes, and for num_hiddens where there are none.
-    """
-
-    def __init__(
-        self, kind, query_size, key_size, num_hiddens=None, dropout=0.0, rng=None
-    ):
-        super().__init__(dropout, rng)
-        self.kind = kind
-        self.query_size = whole("LuongAttention", "query_size", query_size, least=1)
-        self.key_size = whole("LuongAttention", "key_size", key_size, least=1)
-        if kind not in ("dot", "general", "concat"):
-            raise ValueError(
-                f"LuongAttention: kind is {kind!r}; expected 'dot', 'general' or "
-                "'concat'."
-            )
-        if kind == "dot" and query_size != key_size:
-            raise ValueError(
-                f"LuongAttention: 'dot' needs queries and keys of one width; found "
-                f"query_size {query_size} and key_size {key_size}: use 'general' or "
-                "'concat'."
-            )
-        if kind != "concat" and num_hiddens is not None:
-            raise ValueError(
-                f"LuongAttention: num_hiddens is {num_hiddens}, which {kind!r} has no "
-                "use for; it belongs to 'concat'."
-            )
-        if kind == "general":
-            self.W_a = xavier_uniform(query_size, key_size, rng)
-        if kind == "concat":
-            A = query_size if num_hiddens is None else num_hiddens
-            whole("LuongAttention", "num_hiddens", A, least=1)
-            self.W_a = xavier_uniform(A, query_size + key_size, rng)
-            self.v_a = to_one_number(A, rng)
-
-    def score(self, queries, keys):
-        _check_width(self, "queries", queries, "query_size")
-        _check_width(self, "keys", keys, "key_size")
-        if self.kind == "dot":
-            return dot(queries, keys)
-        if self.kind == "general":
-            return general(queries, keys, self.W_a)
-        return concat(queries, keys, self.W_a, self.v_a)
-
-    def project(self, keys):
-        _check_width(self, "keys", keys, "key_size")
-        if self.kind == "dot":
-            return keys
-        if self.kind == "general":
-            return linear(keys, self.W_a)
-        return linear(keys, self.W_a[:, self.query_size :])  # the half for the keys
-
-    def score_projected(self, queries, projected):
-        _check_width(self, "queries", queries, "query_size")
-        if self.kind != "concat":
-            return dot(queries, projected)
-        q = linear(queries, self.W_a[:, : self.query_size])
-        return additive_core(q, projected, self.v_a)
-
-    def extra_repr(self):
-        sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"
-        if self.kind == "concat":
-            sizes += f", {len(self.v_a)}"
-        return f"{sizes}, {super().extra_repr()}"
 
 
 def xavier_uniform(rows, columns, rng):
@@ -279,7 +204,8 @@ def to_one_number(columns, rng):
     return nn.init.uniform_(nn.Parameter(np.empty(columns, np.float32)), -a, a, rng)
 
 
-def _check_width(layer, name, x, option):
+def check_width(layer, name, x, option):
+    """ValueError unless the last axis of ``x`` is the size that ``option`` said."""
     size = getattr(layer, option)
     if x.shape[-1] != size:
         raise ValueError(

@@ -33,13 +33,8 @@ from minigrad import (
 from .attend import attend
 from .checks import between, called, tensor, whole, wholes
 from .gather import gather_windows
-from .layers import (
-    Attention,
-    LuongAttention,
-    ProjectedKeys,
-    to_one_number,
-    xavier_uniform,
-)
+from .layers import Attention, ProjectedKeys, to_one_number, xavier_uniform
+from .luong import LuongAttention
 from .projection import project_finite
 
 

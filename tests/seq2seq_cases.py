@@ -18,6 +18,7 @@ SPREAD = {
     "bahdanau-scaled": dict(score="scaled", decoder_init="zero"),
     "bahdanau-general-two-sides": dict(score="general", bidirectional=True),
     "bahdanau-concat": dict(score="concat", bidirectional=True),
+    "bahdanau-gaussian": dict(score="gaussian"),
     "bahdanau-lstm": dict(cell="lstm", score="general"),
     "bahdanau-lstm-deep": dict(cell="lstm", layers=2, bidirectional=True),
     "bahdanau-deep": dict(layers=3, score="dot"),
@@ -27,6 +28,9 @@ SPREAD = {
     "luong": dict(attention="luong", score="general"),
     "luong-lstm-two-sides": dict(attention="luong", cell="lstm", bidirectional=True),
     "luong-deep": dict(attention="luong", layers=2, score="scaled"),
+    "luong-local-gaussian": dict(
+        attention="luong", score="gaussian", local="p", window=2
+    ),
     "luong-local-m": dict(attention="luong", score="dot", local="m", window=0),
     "luong-local-p": dict(attention="luong", score="general", local="p", window=1),
     "luong-coverage": dict(attention="luong", coverage=True, cell="lstm"),

@@ -3,7 +3,8 @@
 import numpy as np
 
 import minigrad as mg
-from attention.layers import AdditiveAttention, LuongAttention
+from attention.layers import AdditiveAttention
+from attention.luong import LuongAttention
 from attention.local import LocalAttention
 from attention.steps import BahdanauStep, LuongStep
 from minigrad import nn

@@ -41,8 +41,8 @@ def test_numpys_whole_numbers_become_pythons():
             dict(attention="bahdanu"),
             "attention is 'bahdanu'; expected 'none', 'bahdanau' or 'luong'.",
         ),
-        (dict(score=3), "score is 3; expected 'additive', 'dot', 'general', 'scaled' "
-                        "or 'concat'."),
+        (dict(score=3), "score is 3; expected 'additive', 'dot', 'general', 'scaled', "
+                        "'concat' or 'gaussian'."),
         (dict(local="x", window=1), "local is 'x'; expected None, 'm' or 'p'."),
         (dict(hidden=0), "hidden is 0; expected a whole number, 1 or more."),
         (dict(layers=1.0), "layers is 1.0; expected a whole number."),

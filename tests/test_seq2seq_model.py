@@ -61,6 +61,9 @@ def attend_by_hand(p, c, q, memory, t, covered):
             scores[j] = p[inner + "v_a"] @ a
         elif c.score == "general":
             scores[j] = q @ p[inner + "W_a"] @ h
+        elif c.score == "gaussian":
+            width = np.exp(p[inner + "log_bandwidth"])
+            scores[j] = -((q - h) ** 2).sum() / (2 * width**2)
         else:
             scores[j] = q @ h / (np.sqrt(len(q)) if c.score == "scaled" else 1)
     if c.local == "p":

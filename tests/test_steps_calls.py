@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.layers import AdditiveAttention, LuongAttention
+from attention.layers import AdditiveAttention
+from attention.luong import LuongAttention
 from attention.local import LocalAttention
 from minigrad import Tensor
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.layers import GeneralAttention, LuongAttention
+from attention.layers import GeneralAttention
+from attention.luong import LuongAttention
 from attention.scores import concat, dot, general
 from minigrad import Tensor
 

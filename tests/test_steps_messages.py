@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from attention.coverage import CoverageAttention
-from attention.layers import AdditiveAttention, GeneralAttention, LuongAttention
+from attention.layers import AdditiveAttention, GeneralAttention
+from attention.luong import LuongAttention
 from attention.steps import BahdanauStep, LuongStep
 
 from .array_cases import draw

@@ -18,7 +18,7 @@ from ..tasks.batch import EOS
 CHOICES = {
     "cell": ("gru", "lstm"),
     "attention": ("none", "bahdanau", "luong"),
-    "score": ("additive", "dot", "general", "scaled", "concat"),
+    "score": ("additive", "dot", "general", "scaled", "concat", "gaussian"),
     "local": (None, "m", "p"),
     "decoder_init": ("zero", "encoder"),
 }
@@ -37,7 +37,8 @@ class Seq2SeqConfig:
     attention     "none": the decoder knows the encoder's last state alone
                   "bahdanau": the state before asks, and what is found enters the next
                   "luong": the new state asks, and what is found enters the output
-    score         "additive" or "concat", of H hidden units; "dot", "general", "scaled"
+    score         "additive" or "concat", of H hidden units; "dot", "general", "scaled";
+                  "gaussian", with a bandwidth that is learned, from H^(1/4) on
     local, window "m" or "p": only 2 window + 1 keys are looked at (``LocalAttention``)
     coverage      the score knows what was looked at before (``CoverageAttention``)
     input_feeding of "luong": its output h~ is also read at the next step
@@ -158,7 +159,7 @@ class Seq2SeqConfig:
             ),
             (
                 self.attention != "none"
-                and self.score in ("dot", "scaled")
+                and self.score in ("dot", "scaled", "gaussian")
                 and self.bidirectional,
                 f"score {self.score!r} needs states of one width, and a bidirectional "
                 f"encoder has {self.memory} numbers where the decoder has "

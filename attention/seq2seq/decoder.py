@@ -22,14 +22,15 @@ import minigrad as mg
 from minigrad import Tensor, nn
 
 from ..checks import between, wholes
+from ..gaussian import GaussianAttention
 from ..layers import (
     AdditiveAttention,
     DotProductAttention,
     GeneralAttention,
-    LuongAttention,
     ProjectedKeys,
 )
 from ..local import LocalAttention
+from ..luong import LuongAttention
 from ..steps import BahdanauStep, LuongStep
 from ..tasks.batch import PAD
 from .attention_gru import attention_gru
@@ -94,7 +95,8 @@ class Decoder(nn.Module):
         """Whether all steps are one operation, ``attention_gru``."""
         c = self.config
         alone = c.layers == 1 and c.local is None and not c.coverage
-        return c.attention == "bahdanau" and c.cell == "gru" and alone
+        products = c.score != "gaussian"
+        return c.attention == "bahdanau" and c.cell == "gru" and alone and products
 
     def start(self, memory, lengths, recurrent):
         """Without attention, only ``recurrent`` is known from here on."""
@@ -191,6 +193,8 @@ def _attention(c, rng):
         layer = GeneralAttention(H, M, rng=rng)
     elif c.score == "scaled":
         layer = DotProductAttention(rng=rng)
+    elif c.score == "gaussian":  # h^2 = sqrt(H), as the scaled products are divided by
+        layer = GaussianAttention(H**0.25, rng=rng)
     else:
         layer = LuongAttention(c.score, H, M, rng=rng)  # "dot" or "concat"
     if c.local is not None:
