@@ -120,18 +120,18 @@ wrong("where", "only-x", lambda g, out, c, x, y: (None, g * c, np.zeros_like(g))
 
 spec(
     "clip",
-    lambda x, low=None, high=None: np.clip(x, low, high),
+    lambda x, min=None, max=None: np.clip(x, min, max),
     {
         "scalar": lambda r: call(np.array(0.5), -1.0, 1.0),
         "both": lambda r: call(distinct(r, (3, 5)), -1.0, 1.0),
-        "low": lambda r: call(distinct(r, (3, 5)), -0.5, None),
-        "high": lambda r: call(distinct(r, (3, 5)), None, 1.0),
+        "min": lambda r: call(distinct(r, (3, 5)), -0.5, None),
+        "max": lambda r: call(distinct(r, (3, 5)), None, 1.0),
         "arrays": lambda r: call(distinct(r, (7, 5)), np.full(5, -1.0), np.array(1.0)),
-        "keywords": lambda r: call(distinct(r, (3, 5)), low=-1.0, high=0.5),
+        "keywords": lambda r: call(distinct(r, (3, 5)), min=-1.0, max=0.5),
         "empty": lambda r: call(np.zeros((0, 3)), -1.0, 1.0),
     },
-    lambda T, x, low=None, high=None: T.clamp(x, low, high),
+    lambda T, x, min=None, max=None: T.clamp(x, min, max),
 )
-wrong("clip", "unclipped", lambda g, y, x, low=None, high=None: g)
-wrong("clip", "outside", lambda g, y, x, low=None, high=None: g * (y != x))
-wrong("clip", "slope-of-y", lambda g, y, x, low=None, high=None: g * y)
+wrong("clip", "unclipped", lambda g, y, x, min=None, max=None: g)
+wrong("clip", "outside", lambda g, y, x, min=None, max=None: g * (y != x))
+wrong("clip", "slope-of-y", lambda g, y, x, min=None, max=None: g * y)
