@@ -9,7 +9,7 @@ from minigrad import Tensor, no_grad
 from .. import kernels
 from ..ledger import ledger
 from ..ledger.trials import BLOCKS, call_of, inputs, options_of
-from .timing import as_arrays, peak_memory, rotated, timed
+from .timing import as_arrays, nothing_old_collected, peak_memory, rotated, timed
 
 VARIANTS = ("dense", "tiled", "window", "bigbird", "linear", "additive")
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
@@ -28,6 +28,11 @@ def sweep(quick, say=lambda text: None, lengths=LENGTHS, seconds=None, rounds=No
     """
     rounds = rounds or (3 if quick else 5)
     seconds = seconds or (0.5 if quick else 3.0)
+    with nothing_old_collected():
+        return _swept(lengths, seconds, rounds, say)
+
+
+def _swept(lengths, seconds, rounds, say):
     found = {
         name: {"n": [], "seconds": [], "least": [], "bytes": []} for name in VARIANTS
     }

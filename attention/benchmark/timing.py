@@ -8,6 +8,7 @@ soon after another program it would wait for that one's threads and caches. What
 reported is the median.
 """
 
+import contextlib
 import gc
 import statistics
 import time
@@ -46,11 +47,18 @@ def measure(
 
     A side that fails, or gives other numbers than the first one, has {"missing": why}.
     """
+    with nothing_old_collected():
+        return _measured(case, rounds, seconds, least, clock, say)
+
+
+@contextlib.contextmanager
+def nothing_old_collected():
+    """Within it, a collection looks through what has come since: torch is large."""
     gc.collect()
     frozen = gc.get_freeze_count()
-    gc.freeze()  # what was there before need not be looked through each time
+    gc.freeze()
     try:
-        return _measured(case, rounds, seconds, least, clock, say)
+        yield
     finally:
         if not frozen:
             gc.unfreeze()
