@@ -44,6 +44,19 @@ def between(name, argument, x, least, most, what):
         )
 
 
+def scale_or(usual, name, scale, formula="1 / sqrt(D)"):
+    """``scale``, if it is a finite number; ``usual``, the ``formula``, where None."""
+    if scale is None:
+        return usual
+    number = isinstance(scale, (int, float, np.number)) and not isinstance(scale, bool)
+    if not number or not np.isfinite(scale):
+        raise (ValueError if number else TypeError)(
+            f"{name}: scale is {scale!r}; expected a finite number, or None for "
+            f"{formula}. To learn a scale, multiply the query by it."
+        )
+    return scale
+
+
 def flag(name, argument, value):
     """``value`` as a bool, if it is True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -25,7 +25,7 @@ import numpy as np
 from minigrad import Tensor, minimum, nn, stack, where
 
 from .attend import attend
-from .checks import between, flag, plain, wholes
+from .checks import between, plain, wholes
 from .layers import AdditiveAttention, ProjectedKeys
 
 
@@ -41,18 +41,15 @@ class CoverageAttention(AdditiveAttention):
 
     Where a query depends on the context before, go step by step (``step``).
 
-    W_q, W_k, w_v   as of AdditiveAttention, whose state may be loaded (strict=False)
-    w_c             (num_hiddens,), from 0: at first it is AdditiveAttention
-    b               (num_hiddens,), from 0; None without bias
+    W_q, W_k, w_v, b   as of AdditiveAttention, whose state may be loaded (strict=False)
+    w_c                (num_hiddens,), from 0: at first it is AdditiveAttention
     """
 
     def __init__(
         self, query_size, key_size, num_hiddens, bias=False, dropout=0.0, rng=None
     ):
-        super().__init__(query_size, key_size, num_hiddens, dropout, rng)
+        super().__init__(query_size, key_size, num_hiddens, dropout, rng, bias)
         self.w_c = nn.Parameter(np.zeros(num_hiddens, np.float32))
-        biased = flag("CoverageAttention", "bias", bias)
-        self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if biased else None
 
     def forward(self, queries, keys, values, valid_lens=None):
         keys, queries = self._projected(keys), _tensor(queries)
@@ -116,13 +113,6 @@ class CoverageAttention(AdditiveAttention):
             rng=self.rng,
         )
         return context[..., 0, :], weights[..., 0, :]
-
-    def project(self, keys):
-        projected = super().project(keys)
-        return projected if self.b is None else projected + self.b
-
-    def extra_repr(self):
-        return super().extra_repr() + ("" if self.b is None else ", bias=True")
 
     def _projected(self, keys):
         return keys if isinstance(keys, ProjectedKeys) else self.precompute(keys)

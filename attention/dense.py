@@ -80,7 +80,7 @@ def attention_average(s, v, mask=None, z=None):
         if mask is not None and np.isnan(lse).any():
             p = np.where(mask, p, 0)  # a row that is NaN is so where it attends
         V = _flat(v)  # (N, S, Ev)
-        weights = p if z is None else np.where(z != 0, p * z, 0)
+        weights = p if z is None else p * z
         W = _grouped(weights, V)  # (N, G L, S)
         # a weight that is too small to be told from 0 is no mask: then NaN is found
         average = np.matmul if mask is None and z is None else weighted_sum

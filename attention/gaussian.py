@@ -18,9 +18,11 @@ and serves wherever near is meant by distance and not by angle. Nadaraya 1964; W
 
 import numpy as np
 
-from minigrad import Tensor, differentiable, exp, nn
+from minigrad import Tensor, clip, differentiable, exp, nn
 
 from .layers import Attention
+
+LIMIT = 30.0  # of the logarithm of a bandwidth that is learned
 
 
 def gaussian(queries, keys, bandwidth=1.0):
@@ -52,7 +54,8 @@ class GaussianAttention(Attention):
     """Near keys count: s_ij = -|q_i - k_j|^2 / (2 h^2), queries as wide as keys.
 
     bandwidth       h to begin with
-    log_bandwidth   (), the parameter: h = exp(log_bandwidth) is above 0 at every step
+    log_bandwidth   (), the parameter: h = exp(log_bandwidth) is above 0 at every step,
+                    and within what float32 holds the square of, from 1e-13 to 1e13
 
     Raises TypeError and ValueError for a bandwidth that is no number
     from 1e-15 to 1e15.
@@ -61,14 +64,20 @@ class GaussianAttention(Attention):
 
     def __init__(self, bandwidth=1.0, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
-        h = checked_bandwidth("GaussianAttention", bandwidth, np.empty(()))
+        name = "GaussianAttention"
+        if not isinstance(bandwidth, (int, float, np.number, np.ndarray)):
+            raise TypeError(
+                f"{name}: bandwidth is a {type(bandwidth).__name__}; expected a number."
+            )
+        h = checked_bandwidth(name, bandwidth, np.empty(()))
         self.log_bandwidth = nn.Parameter(np.log(h, dtype=np.float32))
 
     def score(self, queries, keys):
-        return gaussian(queries, keys, exp(self.log_bandwidth))
+        within = clip(self.log_bandwidth, -LIMIT, LIMIT)
+        return gaussian(queries, keys, exp(within))
 
     def extra_repr(self):
-        h = float(np.exp(self.log_bandwidth.data))
+        h = np.exp(np.clip(self.log_bandwidth.data, -LIMIT, LIMIT))
         return f"bandwidth={h:.3g}, {super().extra_repr()}"
 
 

@@ -26,7 +26,7 @@ from minigrad import Tensor, linear, nn
 from minigrad.nn.layers import floats, probability
 
 from .attend import attend
-from .checks import whole
+from .checks import flag, whole
 from .projection import project_finite
 from .scores import additive_core, dot, general, scaled_dot
 
@@ -154,16 +154,19 @@ class GeneralAttention(Attention):
 
 
 class AdditiveAttention(Attention):
-    """A network of one hidden layer, s_ij = w_v . tanh(W_q q_i + W_k k_j).
+    """A network of one hidden layer, s_ij = w_v . tanh(W_q q_i + W_k k_j + b).
 
     W_q   (num_hiddens, query_size)
     W_k   (num_hiddens, key_size)
     w_v   (num_hiddens,); all three Xavier-uniform
+    b     (num_hiddens,), from 0; None without bias, as in the paper
 
-    Bahdanau et al. 2015, appendix A.1.2, without biases.
+    Bahdanau et al. 2015, appendix A.1.2; See et al. 2017, equation 1 (the bias).
     """
 
-    def __init__(self, query_size, key_size, num_hiddens, dropout=0.0, rng=None):
+    def __init__(
+        self, query_size, key_size, num_hiddens, dropout=0.0, rng=None, bias=False
+    ):
         super().__init__(dropout, rng)
         name = type(self).__name__
         self.query_size = whole(name, "query_size", query_size, least=1)
@@ -172,13 +175,15 @@ class AdditiveAttention(Attention):
         self.W_q = xavier_uniform(num_hiddens, query_size, rng)
         self.W_k = xavier_uniform(num_hiddens, key_size, rng)
         self.w_v = to_one_number(num_hiddens, rng)
+        biased = flag(name, "bias", bias)
+        self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if biased else None
 
     def score(self, queries, keys):
         return self.score_projected(queries, self.project(keys))
 
     def project(self, keys):
         check_width(self, "keys", keys, "key_size")
-        return linear(keys, self.W_k)  # W_k k_j
+        return linear(keys, self.W_k, self.b)  # W_k k_j + b
 
     def score_projected(self, queries, projected):
         check_width(self, "queries", queries, "query_size")
@@ -186,7 +191,8 @@ class AdditiveAttention(Attention):
 
     def extra_repr(self):
         sizes = f"{self.query_size}, {self.key_size}, {self.num_hiddens}"
-        return f"{sizes}, {super().extra_repr()}"
+        biased = "" if self.b is None else ", bias=True"
+        return f"{sizes}, {super().extra_repr()}{biased}"
 
 
 BahdanauAttention = AdditiveAttention  # by its author, as Luong's three scores are

@@ -27,6 +27,7 @@ from minigrad.nn.layers import probability
 
 from .checks import between, flag, floats, plain, whole, wholes
 from .masks import Mask, everything, padding, sliding_window
+from .masks.tokens import positions
 from .projection import heads, project_finite
 from .sdpa import scaled_dot_product_attention
 
@@ -220,11 +221,15 @@ def _marked(global_tokens, B, L):
                 f"{(B, L)}, or {(L,)} if all examples are alike."
             )
         return np.atleast_2d(given)
-    shapes = {1: "(n,), a list of positions, or bool (B, L), where True = global"}
-    positions = wholes(NAME, "global_tokens", given, shapes)
-    between(NAME, "global_tokens", positions, 0, L - 1, "positions of tokens")
+    if given.ndim != 1:
+        raise ValueError(
+            f"{NAME}: global_tokens has shape {given.shape}; expected (n,), a list of "
+            "positions, or bool (B, L), where True = global."
+        )
+    where = positions(NAME, "global_tokens", given)
+    between(NAME, "global_tokens", where, 0, L - 1, "positions of tokens")
     marked = np.zeros((1, L), bool)
-    marked[0, positions] = True
+    marked[0, where] = True
     return marked
 
 

@@ -32,9 +32,17 @@ def merge(o1, lse1, o2, lse2):
     The sum e_1 + e_2 and not lse is what weights are divided by: a large m would leave
     no digits to the logarithm of the sum.
     Where both sets are empty, o = 0 and lse = -inf, without gradient.
-    Raises ValueError when the shapes do not fit.
+    Raises TypeError for what are no floating-point numbers, ValueError when the shapes
+    do not fit.
     """
-    o1, lse1, o2, lse2 = (np.asarray(x) for x in (o1, lse1, o2, lse2))
+    found = dict(o1=o1, lse1=lse1, o2=o2, lse2=lse2)
+    for name, x in found.items():
+        if np.asarray(x).dtype.kind != "f":
+            raise TypeError(
+                f"merge: {name} is {x if x is None else np.asarray(x).dtype}; expected "
+                "floating-point numbers."
+            )
+    o1, lse1, o2, lse2 = map(np.asarray, found.values())
     if not o1.shape[:-1] == o2.shape[:-1] == lse1.shape == lse2.shape or (
         o1.shape != o2.shape
     ):
@@ -42,6 +50,11 @@ def merge(o1, lse1, o2, lse2):
             f"merge: o1 has shape {o1.shape}, lse1 {lse1.shape}, o2 {o2.shape}, lse2 "
             f"{lse2.shape}; expected (..., L, Ev), (..., L), (..., L, Ev), (..., L)."
         )
+    # a set without keys has no part, whatever stands in its rows
+    o1, o2 = (
+        np.where((lse == -np.inf)[..., None], o.dtype.type(0), o)
+        for o, lse in ((o1, lse1), (o2, lse2))
+    )
     with np.errstate(all="ignore"):  # NaN and infinity give what they give
         top = np.maximum(lse1, lse2)
         m = np.where(top == -np.inf, 0, top)  # (-inf) - (-inf) would be NaN

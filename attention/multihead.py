@@ -23,12 +23,11 @@ import numpy as np
 from minigrad import nn, reshape, swapaxes
 from minigrad.nn.layers import probability
 
-from .checks import flag, whole
+from .checks import flag, scale_or, whole
 from .kv_cache import FixedKVCache
 from .multihead_arguments import (
     NAME,
     by_position,
-    checked_scale,
     pairs,
     places,
     rows,
@@ -99,7 +98,7 @@ class MultiHeadAttention(nn.Module):
                 "key heads that divides the number of query heads."
             )
         self.dropout = probability(f"{NAME}: dropout", dropout)
-        self.scale, self.rng = checked_scale(scale), rng
+        self.scale, self.rng = scale_or(None, NAME, scale, "1 / sqrt(E)"), rng
         bias = flag(NAME, "bias", bias)
         E = self.head_dim = D // H
         self.W_q = nn.Linear(D, H * E, bias, rng)

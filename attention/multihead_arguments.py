@@ -43,19 +43,6 @@ def sources(layer, query, key, value, cache):
     return query, query if itself else key, value, itself, alone
 
 
-def checked_scale(scale):
-    """``scale``, if it is a finite number or None; the door says what dtypes hold."""
-    if scale is None:
-        return None
-    number = isinstance(scale, (int, float, np.number)) and not isinstance(scale, bool)
-    if not number or not np.isfinite(scale):
-        raise (ValueError if number else TypeError)(
-            f"{NAME}: scale is {scale!r}; expected a finite number, or None for "
-            "1 / sqrt(E). To learn a scale, multiply the query by it."
-        )
-    return scale
-
-
 def rows(named):
     """[(B, n, width) Tensors] of {name: (x, width)}, and whether the axis B is new."""
     tensors = {}

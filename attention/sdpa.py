@@ -71,7 +71,8 @@ def scaled_dot_product_attention(
     dropout_p     the probability that a weight is dropped, while ``training``; drawn
                   from ``rng``, a numpy Generator; None is minigrad's own
     is_causal     no key after the query's position, which is i, or i + S - L with
-                  causal_align="lower_right"
+                  causal_align="lower_right": where L != S, say which is meant. The
+                  new queries of a cache stand at its last keys, "lower_right"
     scale         a number; None is 1 / sqrt(E)
     enable_gqa    H may be a multiple of Hk: query head h reads key head h // (H / Hk)
     window_size   (left, right): only so many keys before the query's position and after

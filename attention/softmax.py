@@ -116,6 +116,11 @@ def _check_temperature(temperature):
 def _checked_mask(mask, scores):
     """A bool array, or a float array or Tensor of the scores' dtype."""
     values = mask._data if isinstance(mask, Tensor) else np.asarray(mask)
+    if values.dtype.kind == "O":
+        raise TypeError(
+            f"masked_softmax: mask is {mask!r}; expected an array of bool or float. A "
+            "mask of attention.masks gives one: mask.dense(1, 1, L, S)[0, 0]."
+        )
     if values.dtype.kind not in "bf":
         raise TypeError(
             f"masked_softmax: mask is {values.dtype}; expected bool, where True = may "

@@ -19,6 +19,9 @@ Both are called in the same way, so that a model takes either:
 
 x (B, input_size), memory (B, S, value_size), valid_lens (B,)  ->  output
 (B, output_size), weights (B, S), those of the attention, apart from the graph.
+
+A step costs the attention's S scores and their average, S value_size, beside the cell;
+Luong's also hidden_size (value_size + hidden_size) for W_c.
 """
 
 import numpy as np

@@ -133,6 +133,12 @@ OF_POSITIONS = [
     ),
     (
         ValueError,
+        lambda: global_tokens([0, 0, 1, 0]),
+        "global_tokens: idx holds 4 numbers, all of them 0 or 1; expected positions. "
+        "Of marks, 1 for global, they are np.flatnonzero(marks).",
+    ),
+    (
+        ValueError,
         lambda: global_tokens([3, -1]),
         "global_tokens: idx holds -1; expected positions, counted from 0.",
     ),

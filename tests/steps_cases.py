@@ -4,8 +4,8 @@ import numpy as np
 
 import minigrad as mg
 from attention.layers import AdditiveAttention
-from attention.luong import LuongAttention
 from attention.local import LocalAttention
+from attention.luong import LuongAttention
 from attention.steps import BahdanauStep, LuongStep
 from minigrad import nn
 

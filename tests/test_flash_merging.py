@@ -75,3 +75,23 @@ def test_merging_far_scores():
         o, lse = merge(o1, np.full(5, 1e4), o2, np.zeros(5))
         np.testing.assert_array_equal(o.data, o1)
         np.testing.assert_array_equal(lse.data, 1e4)
+
+
+def test_what_stands_in_the_rows_of_no_keys_has_no_part():
+    o, lse, g = draw((3, 2), (3,), (3, 2))
+    rest, none = np.full((3, 2), np.nan), np.full(3, -np.inf)
+    tensors = [Tensor(x, requires_grad=True) for x in (o, lse, rest, none)]
+    for found in merge(*tensors), merge(*tensors[2:], *tensors[:2]):
+        np.testing.assert_array_equal(found[0].data, o)
+        np.testing.assert_array_equal(found[1].data, lse)
+        found[0].backward(g)
+    assert all(np.isfinite(t.grad).all() for t in tensors)
+    found = merge(rest, none, rest, none)
+    assert not found[0].data.any() and (found[1].data == -np.inf).all()
+
+
+@pytest.mark.parametrize("wrong", [None, np.zeros((3, 2), int), np.ones((3, 2), bool)])
+def test_merge_wants_floats(wrong):
+    lse = np.zeros(3)
+    with pytest.raises(TypeError, match="^merge: o2 is .*; expected floating-point"):
+        merge(np.zeros((3, 2)), lse, wrong, lse)

@@ -39,6 +39,15 @@ def test_a_bandwidth_stays_above_zero_however_it_is_learned():
     assert 0 < widths[-1] < widths[0] / 2
 
 
+@pytest.mark.parametrize("far", [-1e4, 1e4])
+def test_a_step_that_went_too_far_ends_nothing(far):
+    layer = GaussianAttention()
+    layer.log_bandwidth.data = np.float32(far)
+    found = layer(q, k, v)
+    assert np.isfinite(found.data).all()
+    assert repr(layer).startswith("GaussianAttention(bandwidth=")
+
+
 def test_as_text():
     assert repr(GaussianAttention(0.5, 0.1)) == (
         "GaussianAttention(bandwidth=0.5, dropout=0.1)"
@@ -51,3 +60,5 @@ def test_refuses(bandwidth):
         GaussianAttention(bandwidth)
     with pytest.raises(ValueError, match="^GaussianAttention: bandwidth has shape"):
         GaussianAttention(np.ones(3))
+    with pytest.raises(TypeError, match="bandwidth is a Tensor; expected a number"):
+        GaussianAttention(mg.Tensor(2.0))

@@ -1,6 +1,7 @@
 """The ledger of moving windows, coverage and the Gaussian kernel: loops and memory."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -201,10 +202,36 @@ def test_coverage_takes_the_bytes_predicted_and_a_kilobyte_a_step(L, S, A):
     (dict(variant="gaussian", Dk=3), ValueError, "'gaussian' needs queries and keys"),
     (dict(variant="coverage", projected="once"), ValueError, "expected None for 'cov"),
     (dict(variant="bigbird", blocks=(0, 1, 1, 1)), ValueError, "has blocks of 0 tok"),
+    (dict(variant="bigbird", blocks=(1, 4, 2, 5)), ValueError, "window of 4; expected"),
+    (dict(variant="window", window=(True, 0)), ValueError, r"window is \(True, 0\)"),
+    (dict(variant="additive", fused="no"), TypeError, "fused is 'no'; expected True"),
 ])  # fmt: skip
 def test_what_does_not_fit_is_said(options, error, message):
     with pytest.raises(error, match=message):
         ledger(**{"L": 64, **options})
+
+
+def test_numbers_of_numpy_are_numbers():
+    """And no narrow ones, in which a product would begin again from 0."""
+    for n in np.int16(1000), np.int32(65_536), np.int64(10**6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = ledger("dense", L=n, E=np.int8(64), window=(np.int64(3), 0))
+        assert found == ledger("dense", L=int(n), E=64)
+
+
+def test_loops_that_there_are_not_and_queries_without_keys():
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.normal(size=(n, 2)) for n in (3, 5, 5))
+    with pytest.raises(ValueError, match="no loop 'window'; expected one of dot, "):
+        count("window", q, k, v)
+    allowed = np.ones((3, 5), bool)
+    allowed[1] = False
+    tiles = [(range(3), [range(3), range(3, 5)])]
+    found, _ = count("tiled", q, k, v, allowed=allowed, tiles=tiles)
+    expected, _ = count("masked", q, k, v, allowed=allowed)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert not found[1].any()
 
 
 def test_the_table_says_what_the_ledger_was_told():

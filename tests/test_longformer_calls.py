@@ -241,6 +241,12 @@ BAD = [
         "global_tokens holds -1; expected numbers from 0 to 8, positions of tokens.",
     ),
     (
+        lambda: of(2)(x, [0, 0, 0, 1]),
+        ValueError,
+        "global_tokens holds 4 numbers, all of them 0 or 1; expected positions. Of "
+        "marks, 1 for global, they are np.flatnonzero(marks).",
+    ),
+    (
         lambda: of(2)(x, [0.5]),
         TypeError,
         "global_tokens holds float64; expected whole numbers.",

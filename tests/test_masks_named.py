@@ -57,6 +57,17 @@ def test_they_are_the_operators(named, operate, every, of_none):
 
 
 @pytest.mark.parametrize("named, operate, every, of_none", NAMED)
+def test_of_many(named, operate, every, of_none):
+    """More of them than calls can stand in one another."""
+    rows = [sliding_window(i % 7, -1) for i in range(3000)]
+    found = named(*rows).dense(1, 1, 9, 9)
+    wanted = every == all
+    np.testing.assert_array_equal(
+        found[0, 0], full(sliding_window(0 if wanted else 6, -1), 9, 9)[0, 0]
+    )
+
+
+@pytest.mark.parametrize("named, operate, every, of_none", NAMED)
 def test_of_one_and_of_none(named, operate, every, of_none):
     assert named() is of_none
     assert named(causal) is causal

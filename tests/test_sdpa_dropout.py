@@ -85,6 +85,15 @@ def test_a_dropped_value_is_out_even_if_it_is_nan():
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_a_row_without_a_number_has_none_whatever_is_dropped(bad):
+    q, k, v = np.ones((64, 1)), np.zeros((64, 1)), np.ones((64, 1))
+    k[3] = bad
+    for attention in (dense_attention, tiled_attention):
+        o, *_ = run(attention, (q, k, v), np.zeros((64, 1)), dropout_p=0.5)
+        assert np.isnan(o).all()
+
+
 def test_the_kernel_draws_what_numpy_draws():
     N, L, S = 3, 100, 150
     draws = dropout.draws(0.37, 11, N, L, S, np.dtype(np.float32))

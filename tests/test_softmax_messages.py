@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attention import masks
 from attention.softmax import masked_softmax
 from minigrad import Tensor
 
@@ -22,6 +23,12 @@ BAD = [
         "masked_softmax: mask is int64; expected bool, where True = may attend, or "
         "float, which is added. Ones and zeros could be meant either way: write mask "
         "== 1 to allow the ones.",
+    ),
+    (
+        {"mask": masks.causal},
+        TypeError,
+        "masked_softmax: mask is causal; expected an array of bool or float. A mask of "
+        "attention.masks gives one: mask.dense(1, 1, L, S)[0, 0].",
     ),
     (
         {"mask": np.ones((L, S + 1), bool)},

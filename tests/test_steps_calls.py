@@ -5,8 +5,8 @@ import pytest
 
 import minigrad as mg
 from attention.layers import AdditiveAttention
-from attention.luong import LuongAttention
 from attention.local import LocalAttention
+from attention.luong import LuongAttention
 from minigrad import Tensor
 
 from .array_cases import draw

@@ -110,4 +110,4 @@ def test_nan_and_infinity(backend, name):
 def nobody_is_near(name, which, bad):
     """Scores of -inf, for which there is no softmax: nothing is attended to; or of one
     key, which the others do without."""
-    return name == "gaussian" and which < 2 and np.isinf(bad)
+    return name in ("gaussian", "GaussianAttention") and which < 2 and np.isinf(bad)

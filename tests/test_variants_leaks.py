@@ -146,7 +146,7 @@ def test_a_query_that_no_loss_depends_on_may_be_nan(backend, name):
     g[:, at:] = 0
     expected = results(variant, (q, k, v), g)
     # to a bandwidth that is learned, a distance too large for a number is none
-    for bad in (np.nan, np.inf, 1e300)[: 2 if name == "gaussian" else 3]:
+    for bad in (np.nan, np.inf, 1e300)[: 2 if "aussian" in name else 3]:
         q[:, at:] = bad
         o, dq, *others = results(variant, (q, k, v), g)
         np.testing.assert_array_equal(o[:, :at], expected[0][:, :at])

@@ -38,7 +38,9 @@ SIGNATURES = {
         "self, query, key=None, value=None, *, valid_lens=None, mask=None, "
         "is_causal=False, need_weights=False"
     ),
-    "BahdanauAttention": "query_size, key_size, num_hiddens, dropout=0.0",
+    "BahdanauAttention": (
+        "query_size, key_size, num_hiddens, dropout=0.0, rng=None, bias=False"
+    ),
     "nadaraya_watson": (
         "queries, keys, values, kernel='gaussian', bandwidth=1.0, mask=None, "
         "valid_lens=None"

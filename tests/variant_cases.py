@@ -27,6 +27,7 @@ from .variant_plain import (
     Variant,
     additive,
     average,
+    biased,
     concat,
     coverage,
     disentangled,
@@ -36,6 +37,7 @@ from .variant_plain import (
     heads,
     joined,
     local_p,
+    near,
     scaled,
     shaw,
     shaw_and_values,
@@ -258,6 +260,10 @@ def variants():
         "DotProductAttention": layer(A.DotProductAttention, scaled),
         "GeneralAttention": layer(lambda: A.GeneralAttention(D, D), general),
         "AdditiveAttention": layer(lambda: A.AdditiveAttention(D, D, 6), additive),
+        "AdditiveAttention, biased": layer(
+            lambda: A.AdditiveAttention(D, D, 6, bias=True), biased
+        ),
+        "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), near),
         "Luong dot": layer(luong("dot"), dot),
         "Luong general": layer(luong("general"), general),
         "Luong concat": layer(luong("concat"), concat),

@@ -86,6 +86,11 @@ def additive(P, q, k):
     return (hidden * P.w_v).sum(-1)
 
 
+def biased(P, q, k):
+    hidden = mg.tanh((q @ t(P.W_q))[:, :, None] + (k @ t(P.W_k) + P.b)[:, None])
+    return (hidden * P.w_v).sum(-1)
+
+
 def concat(P, q, k):
     return (mg.tanh(split(q, k) @ t(P.W_a)) * P.v_a).sum(-1)
 
@@ -93,6 +98,12 @@ def concat(P, q, k):
 def gaussian(P, q, k):
     d = q[:, :, None] - k[:, None]
     h = P.h * P.h + 1.0
+    return (d * d).sum(-1) * -0.5 / (h * h)
+
+
+def near(P, q, k):
+    d = q[:, :, None] - k[:, None]
+    h = mg.exp(P.log_bandwidth)
     return (d * d).sum(-1) * -0.5 / (h * h)
 
 

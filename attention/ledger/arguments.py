@@ -5,6 +5,8 @@ scores with parameters. What has no meaning for a variant is checked all the sam
 that one set of options may be given to several.
 """
 
+import numpy as np
+
 from ..checks import between, whole, wholes
 
 ONCE = ("once", "steps", "pairs")
@@ -55,7 +57,11 @@ def check_patterns(variant, L, S, window, dilation, global_tokens, blocks, D):
     tokens = wholes("ledger", "global_tokens", global_tokens, shapes)
     most = max(L, S) - 1
     between("ledger", "global_tokens", tokens, 0, most, "positions of tokens")
-    block = blocks[0]
+    block, wide, _, _ = blocks
+    if variant == "bigbird" and wide % 2 == 0:
+        raise ValueError(
+            f"ledger: bigbird has a window of {wide}; expected an odd number of blocks."
+        )
     if variant == "bigbird" and (block < 1 or L % block or S % block):
         raise ValueError(
             f"ledger: bigbird has blocks of {block} tokens; expected L and S in whole "
@@ -66,7 +72,10 @@ def check_patterns(variant, L, S, window, dilation, global_tokens, blocks, D):
 def _check_numbers(name, value, least, letters, note=""):
     """ValueError unless ``value`` is a whole number for each of the letters."""
     fits = isinstance(value, (tuple, list)) and len(value) == len(letters)
-    if not fits or not all(isinstance(n, int) and n >= least for n in value):
+    kinds = (int, np.integer)
+    if not fits or not all(
+        isinstance(n, kinds) and not isinstance(n, bool) and n >= least for n in value
+    ):
         raise ValueError(
             f"ledger: {name} is {value!r}; expected ({', '.join(letters)}), whole "
             f"numbers{note}."

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..checks import whole
+from ..checks import flag, whole
 from ..kernels.plan import SIZE
 from .arguments import LOCAL, PATTERNS, check_patterns, check_variant
 from .pairs import pairs_kept
@@ -114,8 +114,11 @@ def ledger(
     A = E if A is None else A
     Hk = H if Hk is None else Hk
     sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk)
-    for name, value in (sizes | dict(tile=tile, threads=threads)).items():
-        whole("ledger", name, value, least=1)
+    sizes |= dict(tile=tile, threads=threads)
+    sizes = {name: whole("ledger", name, n, least=1) for name, n in sizes.items()}
+    L, S, B, H, E, Dk, Ev, A, Hk, tile, threads = sizes.values()  # no NumPy integers
+    sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk)
+    fused = flag("ledger", "fused", fused)
     check_variant(variant, E, Dk, H, Hk, projected)
     pattern = window, dilation, global_tokens, blocks
     check_patterns(variant, L, S, *pattern, D)

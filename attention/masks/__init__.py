@@ -14,12 +14,14 @@ arrays.py    bool arrays as masks
 windows.py   by distance: causal, sliding_window, dilated, local
 tokens.py    by what the tokens are: padding, prefix_lm, document, global_tokens
 bigbird.py   by blocks, some of them drawn at random
+named.py     and_masks, or_masks: & and | of any number
 ranges.py, tiling.py   the keys and the tiles of a mask, told without its array
 """
 
-from .algebra import Mask, and_masks, everything, mask_mod, nothing, or_masks
+from .algebra import Mask, everything, mask_mod, nothing
 from .arrays import from_array
 from .bigbird import bigbird
+from .named import and_masks, or_masks
 from .tokens import document, global_tokens, padding, prefix_lm
 from .windows import causal, dilated, local, sliding_window
 

@@ -6,7 +6,6 @@ The same three operators act on the key ranges of the masks and on the kinds of 
 tiles, so that what is known of the parts is known of the whole.
 """
 
-import functools
 import operator
 
 import numpy as np
@@ -109,16 +108,16 @@ class Mask:
         return self.tile_kinds(tiles) if known is None else tiles.of_ranges(*known)
 
     def __and__(self, other):
-        return _Pair("&", self, _as_mask(other))
+        return _Pair("&", self, as_mask(other))
 
     def __rand__(self, other):
-        return _Pair("&", _as_mask(other), self)
+        return _Pair("&", as_mask(other), self)
 
     def __or__(self, other):
-        return _Pair("|", self, _as_mask(other))
+        return _Pair("|", self, as_mask(other))
 
     def __ror__(self, other):
-        return _Pair("|", _as_mask(other), self)
+        return _Pair("|", as_mask(other), self)
 
     def __invert__(self):
         return _Not(self)
@@ -211,16 +210,6 @@ class _Constant(Mask):
 everything, nothing = _Constant(True), _Constant(False)
 
 
-def and_masks(*masks):
-    """m_1 & m_2 & ..., under flex_attention's name; of none, ``everything``."""
-    return functools.reduce(operator.and_, map(_as_mask, masks or (everything,)))
-
-
-def or_masks(*masks):
-    """m_1 | m_2 | ..., under flex_attention's name; of none, ``nothing``."""
-    return functools.reduce(operator.or_, map(_as_mask, masks or (nothing,)))
-
-
 class _Not(Mask):
     """The pairs that another mask leaves out."""
 
@@ -288,7 +277,7 @@ class _Pair(Mask):
         return f"{side(self.left)} {self.symbol} {side(self.right)}"
 
 
-def _as_mask(other):
+def as_mask(other):
     """What stands beside an operator: a mask, or a function as of ``mask_mod``."""
     if isinstance(other, Mask):
         return other

@@ -156,7 +156,7 @@ class global_tokens(Mask):
     """
 
     def __init__(self, idx):
-        self.idx = wholes("global_tokens", "idx", idx, {1: "(n,), a list of positions"})
+        self.idx = positions("global_tokens", "idx", idx)
         if (self.idx < 0).any():
             raise ValueError(
                 f"global_tokens: idx holds {self.idx.min()}; expected positions, "
@@ -183,6 +183,18 @@ class global_tokens(Mask):
 
     def __repr__(self):
         return f"global_tokens({_shown(self.idx)})"
+
+
+def positions(name, argument, values):
+    """``values`` as an int array (n,) of positions; refused, if they are marks."""
+    found = wholes(name, argument, values, {1: "(n,), a list of positions"})
+    if len(found) > 2 and found.min() >= 0 and found.max() <= 1:
+        raise ValueError(
+            f"{name}: {argument} holds {len(found)} numbers, all of them 0 or 1; "
+            "expected positions. Of marks, 1 for global, they are "
+            "np.flatnonzero(marks)."
+        )
+    return found
 
 
 def _runs(queries, keys):

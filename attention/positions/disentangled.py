@@ -20,6 +20,7 @@ import numpy as np
 
 from minigrad import Tensor, matmul, swapaxes
 
+from ..checks import scale_or
 from .offsets import relative_positions
 
 
@@ -60,8 +61,9 @@ def disentangled_scores(
     content = matmul(q, swapaxes(k, -1, -2))  # (..., L, S)
     to_position = matmul(q, swapaxes(k_r, -1, -2))[..., i, there]  # of (..., L, 2k)
     from_position = matmul(k, swapaxes(q_r, -1, -2))[..., j, back]  # of (..., S, 2k)
-    if scale is None:
-        scale = 1 / math.sqrt(max(3 * D, 1))
+    scale = scale_or(
+        1 / math.sqrt(max(3 * D, 1)), "disentangled_scores", scale, "1 / sqrt(3 D)"
+    )
     return (content + to_position + from_position) * scale
 
 

@@ -10,7 +10,10 @@ the frequencies theta_m of ``rope`` down, so that longer sequences meet angles i
                         never turns round, a ramp between; and sharper scores
 
 R is the number of entries that are turned, m = 0, 1, ..., R / 2 - 1. s = 1 changes
-nothing, except in the dynamic one, which never changes anything up to L0.
+nothing, except in the dynamic one, which never changes anything up to L0. None of them
+has parameters; they cost R / 2 numbers, and rope what it always does.
+
+Chen et al. 2023 (linear); bloc97 2023 (NTK-aware, dynamic); Peng et al. 2023 (YaRN).
 """
 
 import math

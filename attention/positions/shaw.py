@@ -22,7 +22,7 @@ import numpy as np
 
 from minigrad import matmul, swapaxes, where
 
-from ..checks import floats
+from ..checks import floats, scale_or
 from .offsets import first_query, from_offsets, sum_offsets
 
 
@@ -65,8 +65,7 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
     content = matmul(q, swapaxes(k, -1, -2))  # (..., L, S)
     asked = matmul(q, swapaxes(a, -1, -2))  # (..., L, 2k + 1)
     position = from_offsets(asked, S, _first(name, L, S, a, causal_align))
-    if scale is None:
-        scale = 1 / math.sqrt(max(D, 1))
+    scale = scale_or(1 / math.sqrt(max(D, 1)), name, scale)
     return (content + position) * scale
 
 
@@ -79,9 +78,9 @@ def shaw_values(weights, relative_values, causal_align="upper_left"):
         context, p = attend(q, k, v, lambda q, k: shaw_scores(q, k, a_K))
         output = context + shaw_values(p, a_V)
 
-    Masked weights are 0, and so is what their distances add. Where attention drops
-    weights, p here are those before. Leading axes are broadcast. A query with a weight
-    of NaN has an output of NaN, and gives the table no gradient.
+    Masked weights are 0, and so is what their distances add, if the table is finite.
+    Where attention drops weights, p here are those before. Leading axes are broadcast.
+    A query with a weight of NaN has an output of NaN, and gives the table no gradient.
 
     The weights of a distance are summed first, P_id (L, 2k + 1). With g = dL/do:
     da^V = P^T g, and dp_ij = g_i . a^V_d.

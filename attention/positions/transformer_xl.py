@@ -28,7 +28,7 @@ import numpy as np
 
 from minigrad import matmul, swapaxes, unsqueeze
 
-from ..checks import floats
+from ..checks import floats, scale_or
 from .offsets import from_offsets, offsets
 
 NAME = "transformer_xl_scores"
@@ -78,8 +78,7 @@ def transformer_xl_scores(
     content = matmul(q + u, swapaxes(k, -1, -2))  # (..., L, S)
     asked = matmul(q + w, swapaxes(R, -1, -2))  # (..., L, L + S - 1)
     position = from_offsets(asked, S, 1 - L)  # column 0 is j - i = -(L - 1)
-    if scale is None:
-        scale = 1 / math.sqrt(max(D, 1))
+    scale = scale_or(1 / math.sqrt(max(D, 1)), NAME, scale)
     return (content + position) * scale
 
 

@@ -32,6 +32,11 @@ def count(variant, q, k, v, parameters=(), **options):
                  products of those pairs alone, and of "tiled"; tiles, of "tiled":
                  [(queries, [keys, ...]), ...], both as ranges
     """
+    if variant not in LOOPS:
+        raise ValueError(
+            f"count: there is no loop {variant!r}; expected one of {', '.join(LOOPS)}. "
+            'Patterns such as a window are "masked", with allowed=.'
+        )
     tally = Tally()
     q, k, v = map(tally.numbers, (q, k, v))
     parameters = list(map(tally.numbers, parameters))

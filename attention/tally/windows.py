@@ -56,7 +56,7 @@ def _online(q_i, k, v, tiles, allowed):
         o = [x * alpha + inner(p, column)
              for x, column in zip(o, zip(*(v[j] for j in keys)))]  # fmt: skip
         m = top
-    return [x / l for x in o]
+    return [x / l for x in o] if l.value else o
 
 
 def local_m(q, k, v, D):
