@@ -31,6 +31,8 @@ TABLE = """# Lessons
 | | 6.3.1, 6.3.2 dot | 04, 03 |
 | Notes | all of it | 04 |
 | Chapter 38 | 38.1 four scores | 04 |
+| | 38.6 is not there: nobody wrote it | none |
+| | the Gaussian kernel | 03 |
 """
 
 
@@ -67,6 +69,8 @@ def learner(tmp_path, monkeypatch):
         ("additive", "03"), ("General", "04"), ("dot general", "04"),
         ("products", "04"), ("38", "04"), ("38.1", "04"), ("38.1.2", "04"),
         ("6.2", "03"), ("6.2.2", "03"), ("6.3.2", "03 04"), ("6", "03 04"),
+        ("Gaussian", "03"), ("four scores", "04"), ("scores", "03 04"), ("dot", "04"),
+        ("notes", "04"), ("chapter 38", "03 04"), ("chapter 6", "03 04"),
     ],
 )  # fmt: skip
 def test_a_word_means_a_lesson(book, name, numbers):
@@ -79,11 +83,24 @@ def test_other_words_mean_none(book, name):
         shelf.meant(name, book)
 
 
+def test_a_section_that_a_chapter_has_not_is_said_to_be_none(book):
+    with pytest.raises(UsageError, match=r"lesson 38\.6: 38\.6 is not .* wrote it\.$"):
+        shelf.meant("38.6", book)
+    assert "38.4 is not there" in shelf.said_of("38.4", LESSONS / "README.md")
+
+
+@pytest.mark.parametrize("word, numbers", [("transformer", "10"), ("Gaussian", "09")])
+def test_words_of_the_index_lead_to_lessons(word, numbers):
+    assert " ".join(map(shelf.number, shelf.meant(word))) == numbers
+    assert {"02", "05", "09", "12"} <= set(map(shelf.number, shelf.meant("notes")))
+
+
 def test_every_section_of_the_index_leads_to_its_lessons():
     readme = LESSONS / "README.md"
     assert shelf.lessons_of("38.5", readme) == ["05"]
     assert shelf.lessons_of("6.2.5", readme) == ["03", "14"]
-    assert {"04", "05", "07", "08", "10"} == set(shelf.lessons_of("38", readme))
+    every = {"04", "05", "07", "08", "10", "12", "14"}
+    assert every == set(shelf.lessons_of("38", readme))
     for number in shelf.lessons_of("38", readme) + shelf.lessons_of("6", readme):
         assert shelf.meant(number)
 

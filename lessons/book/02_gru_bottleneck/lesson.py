@@ -95,10 +95,11 @@ print(f"sum {sum(shares.values()):.6f}   library {leaf.grad.item():.6f}")
 # %% [markdown]
 # ## Has the GRU "solved" vanishing gradients?
 #
-# So chapter 6 begins. We run sixty steps and ask how much of the gradient of the last
-# state arrives at each input before. Three machines of 32 numbers: a plain recurrence
-# $h' = \tanh(W_i x + W_h h)$, a GRU as it is drawn, and the same GRU with a bias of 3
-# on $z$. What do you expect of the second?
+# Chapter 6 begins with "LSTMs and GRUs solved the vanishing gradient problem". How much
+# of the gradient of the last of sixty states arrives at each input before? Machines of
+# 32 numbers: a plain recurrence $h' = \tanh(W_i x + W_h h)$; a GRU; an LSTM, which has
+# a state more, $c' = f \odot c + i \odot g$, and shows $h' = o \odot \tanh c'$. Both as
+# they are drawn, and with a bias of 3 on $z$, or on $f$. What do you expect?
 
 
 # %%
@@ -118,51 +119,56 @@ def plain(x):
 # %%
 mg.manual_seed(0)
 plain_i, plain_h = (rng.uniform(-1, 1, (k, 32)) / 32**0.5 for k in (8, 32))
-gru = mg.nn.GRU(8, 32)
-reach = {"plain": arriving(plain), "GRU": arriving(lambda x: gru(x)[1])}
-gru.bias_ih_l0.data[32:64] = 3.0  # the bias of z
-reach["GRU, z near 1"] = arriving(lambda x: gru(x)[1])
+reach = {"plain": arriving(plain)}
+for name, gate in (("GRU", "z"), ("LSTM", "f")):
+    machine = getattr(mg.nn, name)(8, 32)
+    reach[name] = arriving(lambda x, run=machine: run(x)[0][:, -1])
+    machine.bias_ih_l0.data[32:64] = 3.0  # of the second gate, z or f
+    reach[f"{name}, {gate} near 1"] = arriving(lambda x, run=machine: run(x)[0][:, -1])
 for name, sizes in reach.items():
     kept = (sizes[40] / sizes[0]) ** (1 / 40)
-    print(f"{name:13s} 40 steps back {sizes[40] / sizes[0]:.0e}", end="")
+    print(f"{name:14s} 40 steps back {sizes[40] / sizes[0]:.0e}", end="")
     print(f"   a factor of {kept:.2f} a step")
 
 # %% [figure]
 fig, ax = figure("How far back does the gradient reach?", size=(7.2, 3))
-for (name, sizes), colour in zip(reach.items(), (ORANGE, PURPLE, BLUE)):
-    ax.semilogy(sizes / sizes[0], ".-", color=colour, label=name)
+looks = zip((ORANGE, PURPLE, PURPLE, BLUE, BLUE), (".-", ".-", "--", ".-", "--"))
+for (name, sizes), (colour, style) in zip(reach.items(), looks):
+    ax.semilogy(sizes / sizes[0], style, color=colour, label=name)
 ax.set(xlabel="steps before the last", ylabel="size of the gradient")
 ax.legend()
-far = {name: sizes[-1] / sizes[0] for name, sizes in reach.items()}
+p, g, g3, f, f3 = (sizes[-1] / sizes[0] for sizes in reach.values())
 alt = f"""Size of the gradient at an input against its distance from the end, relative
-to the last input. Plain recurrence and GRU fall alike, to {far["plain"]:.0e} and
-{far["GRU"]:.0e} at 59 steps; the GRU with z near 1 keeps {far["GRU, z near 1"]:.2f}."""
+to the last input. Plain recurrence, GRU and LSTM fall alike, to {p:.0e}, {g:.0e} and
+{f:.0e} at 59 steps; with z near 1 the GRU keeps {g3:.2f}, with f near 1 the LSTM
+{f3:.2f}."""
 show(fig, "reach", alt)
 
 # %% [markdown]
-# Freshly drawn, a GRU forgets nearly as fast as a plain recurrence: its gates stand
-# near a half, and half of a half of a half is little. What the gate gives is a *way*:
-# where training moves $z$ towards 1, the first share above carries the gradient through
-# untouched. It can be learned; it is not there at the start.
+# Freshly drawn, both forget nearly as fast as a plain recurrence: their gates stand
+# near a half, and half of a half of a half is little. What a gate gives is a *way*:
+# where training, or a bias, moves $z$ or $f$ towards 1, the first share above carries
+# the gradient through untouched. It can be learned; it is not there at the start.
 #
 # ## How much could one vector hold?
 #
 # The vanilla encoder-decoder keeps $c = h_T$ and nothing else. Section 6.1.1 asks
-# whether 256 numbers can capture 50 words, and argues: the capacity is constant, the
-# content grows with $T$, so at some length it must overflow. Let us do the counting
-# that this leaves out, with 32 bits a number, and words from a vocabulary of 30,000.
+# whether 256 numbers can capture 50 words, and argues: the capacity is constant, also
+# of 1024, the content grows with $T$, so at some length it must overflow. We count what
+# this leaves out, with 32 bits a number, and words from a vocabulary of 30,000.
 
 # %%
-room = 256 * 32  # bits
-a_word = np.log2(30_000)
-print(f"room {room} bits, 50 words {50 * a_word:.0f} bits", end="   ")
-print(f"full at {room / a_word:.0f} words")
+a_word = np.log2(30_000)  # bits
+for d in (1024, 256):
+    room = d * 32
+    print(f"{d} numbers: room {room} bits, 50 words {50 * a_word:.0f} bits", end="   ")
+    print(f"full at {room / a_word:,.0f} words")
 
 # %% [markdown]
-# Fifty words fill {{ f"{100 * 50 * a_word / room:.0f}" }} percent of the room, if all
-# words were equally likely; real sentences need less. The argument is right for numbers
-# of finitely many bits, and starts to bite far beyond fifty words. One float64 is
-# enough for eleven letters, exactly:
+# Fifty words, all equally likely, fill {{ f"{100 * 50 * a_word / room:.0f}" }} percent
+# of 256 numbers; real sentences need less. The argument is right for finitely many
+# bits, at any width, and starts to bite far beyond fifty words. One float64 is enough
+# for eleven letters, exactly:
 
 
 # %%
@@ -187,11 +193,10 @@ for noise in (0.0, 1e-9, 1e-5, 1e-3):
     print(f"noise {noise:.0e}: {unpack(pack(word) + noise, 11)}")
 
 # %% [markdown]
-# Without noise all eleven letters come back. With a little of it the later ones are
-# lost, since each letter needs a reading 26 times finer than the one before. So what is
-# scarce is not room. It is a code that a network can *learn*, that survives being
-# passed through tanhs, and that a decoder of a few matrices can read. How long that
-# lasts, no counting tells. It has to be measured.
+# With a little noise the later letters are lost, since each needs a reading 26 times
+# finer than the one before. So what is scarce is not room. It is a code that a network
+# can *learn*, that survives tanhs, and that a decoder of a few matrices can read. How
+# long that lasts, no counting tells. It has to be measured.
 #
 # ## What can a decoder look at?
 #
@@ -210,9 +215,9 @@ for kind in ("none", "bahdanau"):
     print(f"{kind:9s} numbers known after 5, 10, 50 letters: {known}")
 
 # %% [markdown]
-# That is the idea of 6.1.3: keep all the $h_j$, and let the decoder average those that
-# matter at each step, $`c_i = \sum_j \alpha_{ij} h_j`$.
-# [Lesson 03](../03_additive/README.md) computes the $\alpha$. What is it worth?
+# That is the idea of 6.1.3: keep all the $h_j$, and average those that matter at each
+# step, $`c_i = \sum_j \alpha_{ij} h_j`$, with the $\alpha$ of
+# [lesson 03](../03_additive/README.md). What is it worth?
 #
 # ## Where does it break?
 #
@@ -267,9 +272,9 @@ for name, run in runs.items():
 # - *It gets worse with length, steadily* (6.1.2): yes, for every width without
 #   attention, with as much data as one likes. (The lengths of 6.1.2 belong to other
 #   people's translators; lesson 13 has ours.)
-# - *A wider state is no complete solution* (6.1.1): each doubling moves the fall to the
-#   right, from {{ good["32 numbers"] }} over {{ good["64 numbers"] }} to
-#   {{ good["128 numbers"] }} letters, for roughly three times the parameters each time.
+# - *A wider state is no complete solution* (6.1.1, "from 256 to 1024"): each doubling
+#   moves the fall to the right, {{ good["32 numbers"] }}, {{ good["64 numbers"] }},
+#   {{ good["128 numbers"] }} letters, for about three times the parameters each time.
 # - *Looking back removes the bottleneck* (6.1.3): 32 numbers that look back beat 128
 #   that do not, with a sixth of the parameters. But only up to the lengths that were
 #   trained. At 24 letters they get
@@ -281,9 +286,8 @@ for name, run in runs.items():
 #   {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps, and are
 #   not a limit.
 #
-# The right panel shows *what* is forgotten. The letter that is said first, the last one
-# read, comes out best. From there it goes down to the middle of the string, and in the
-# wider models up again a little towards its beginning.
+# The right panel shows *what* is forgotten. The letter said first, the last one read,
+# is best; the middle of the string is lower, and in wider models its beginning higher.
 #
 # ## What would break it
 #

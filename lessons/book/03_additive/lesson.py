@@ -48,14 +48,15 @@ Wh_h = np.array(  # W_h h_j, (S = 4, d_a = 4)
 )  # fmt: skip
 v = np.array([0.3, 0.5, -0.2, 0.4])
 book = {
+    "terms": np.array([0.181, 0.050, -0.039, 0.266]),  # of e_1
     "scores": np.array([0.458, 0.121, 0.512, 0.389]),
     "exp": np.array([1.581, 1.129, 1.668, 1.476]),
     "weights": np.array([0.270, 0.193, 0.285, 0.252]),
 }
 
 # %% [markdown]
-# The chapter writes out $e_1$ and says of the others that the same computation yields
-# them. It does not take long to check. Do you expect all four to agree?
+# The chapter writes out $e_1$, four terms, and says of the others that the same
+# computation yields them. Do you expect all four to agree?
 
 # %%
 inside = Ws_s + Wh_h  # (4, 4), s added to each row
@@ -68,16 +69,18 @@ for j in range(4):
 # %% [markdown]
 # Only the first agrees, up to its last digit. The third is off by
 # {{ f"{book['scores'][2] - e[2]:.2f}" }}: the token that the book scores highest is the
-# *lowest* of the four. Follow it with a pencil:
+# *lowest* of the four. Follow both with a pencil:
 
 # %%
-terms = v * t[2]
-print(" + ".join(f"{a:.1f} ({b:.3f})" for a, b in zip(v, t[2])))
-print(" + ".join(f"({x:.3f})" for x in terms), f"= {terms.sum():.3f}")
+for j in (2, 0):
+    print(f"e_{j + 1} =", " + ".join(f"{a:.1f} ({b:.3f})" for a, b in zip(v, t[j])))
+    print("    =", " + ".join(f"({x:.3f})" for x in v * t[j]), f"= {e[j]:.3f}")
+print(f"    printed {book['terms'].round(3)}, sum {book['terms'].sum():.3f}")
 
 # %% [markdown]
-# Two terms pull down, two up. From here on the chapter's arithmetic is sound, so that
-# the error goes through to the weights:
+# The four terms of $e_1$ are right, and so is their sum, as they are rounded. In $e_3$
+# two pull down, two up. From here on the chapter's arithmetic is sound, and the error
+# goes through to the weights:
 
 
 # %%
@@ -188,11 +191,8 @@ show(fig, "sharper", alt)
 
 # %%
 h = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]])  # (S = 4, d_h = 3)
-for name, weights in (
-    ("uniform", np.full(4, 0.25)),
-    ("example", alpha),
-    ("one", one[0]),
-):
+limits = {"uniform": np.full(4, 0.25), "example": alpha, "one": one[0]}
+for name, weights in limits.items():
     print(f"{name:8s} c = {(weights @ h).round(3)}")
 
 # %% [markdown]

@@ -9,8 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 04. Dot, general, concat
 #
 # Does a score need a network? Luong and others tried a matrix, and nothing at all. What
-# can each score say about a key that the others cannot, and what does it cost? Most of
-# the answers of 6.3, 38.1 and 38.2 hold; we compute those that do not. You need
+# can each score say about a key that the others cannot, and what does it cost? Most
+# answers of 6.3, 38.1 and 38.2 hold; we compute those that do not. You need
 # [lesson 03](../03_additive/README.md), and half an hour.
 
 # %%
@@ -22,6 +22,7 @@ from attention.ledger import ledger
 from attention.seq2seq.reverser import Reverser
 from attention.tally import count
 from lessons.classroom.figures import BLUE, ORANGE, PURPLE, figure, show
+from lessons.classroom.measured import record
 
 rng = np.random.default_rng(0)
 
@@ -57,22 +58,16 @@ v_a = np.array([-0.2907, -0.6406, -0.3129, -0.5122])
 # %%
 book = {"dot": 1.18, "scaled": 0.59, "general": 0.3471, "additive": -0.6569}
 q, k = s[None], h[None]  # one query, one key: (1, 4) each
-found = {
-    "dot": dot(q, k),
-    "scaled": scaled_dot(q, k),
-    "general": general(q, k, W_g),
-    "additive": concat(q, k, W_a, v_a),
-}
-for name, e in found.items():
-    print(f"{name:9s} e = {e.item():+.4f}   printed {book[name]:+.4f}")
+found = dot(q, k), scaled_dot(q, k), general(q, k, W_g), concat(q, k, W_a, v_a)
+for (name, printed), e in zip(book.items(), found):
+    print(f"{name:9s} e = {e.item():+.4f}   printed {printed:+.4f}")
 print("s W_g", (s @ W_g).round(3), end="  ")
 print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 
 # %% [markdown]
-# All four hold, with both intermediate lines. The fourth is written with one matrix on
-# $[s; h]$, which is Luong's "concat". Its left half meets $s$ alone, its right half $h$
-# alone: it *is* the additive score, and so the Notes say. What differs is who asks:
-# Bahdanau's $`s_{t-1}`$, or Luong's current state.
+# All hold, with both intermediate lines. The fourth has one matrix on $[s; h]$, Luong's
+# "concat". Half of it meets $s$ alone, half $h$: it *is* the additive score, as the
+# Notes say. What differs is who asks: Bahdanau's $`s_{t-1}`$, or Luong's current state.
 
 # %% [source] attention.scores.concat
 
@@ -88,31 +83,30 @@ plane = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)  # (625, 2)
 turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
 W_q, W_k = -np.kron(np.eye(2), [[1], [3]]), np.kron(np.eye(2), [[2], [2]])  # (4, 2)
 w_v = np.array([1.0, -1, 1, -1])
-scores = {
-    "dot": dot(s2[None], plane),
-    "general": general(s2[None], plane, turn),
-    "additive": additive(s2[None], plane, W_q, W_k, w_v),
+rules = {  # key by key: h (S, 2) -> scores (1, S)
+    "dot": lambda h: dot(s2[None], h),
+    "general": lambda h: general(s2[None], h, turn),
+    "additive": lambda h: additive(s2[None], h, W_q, W_k, w_v),
 }
 
 # %% [figure]
 fig, axes = figure("Which keys does a query prefer?", columns=3, sharey=True)
-for ax, (name, e) in zip(axes, scores.items()):
+for ax, (name, score) in zip(axes, rules.items()):
+    e = score(plane)
     bands = np.linspace(-1, 1, 11) * np.abs(e.data).max()
     ax.contourf(axis, axis, e.data.reshape(25, 25), levels=bands, cmap="RdBu_r")
     ax.annotate("", s2, (0, 0), arrowprops={"arrowstyle": "->", "color": "black"})
     ax.set(title=name, xlabel="first number of h", aspect="equal")
     ax.grid(False)
 axes[0].set_ylabel("second number of h")
-alt = """Three maps of the score over a plane of keys, with the query as an arrow.
-Dot: straight bands across the arrow, rising along it. General: straight bands in
-another direction. Additive: a hill at the query, with a ridge along each axis."""
+alt = """Maps of the score over a plane of keys, the query an arrow. Dot: straight bands
+across it. General: in another direction. Additive: a hill, a ridge along each axis."""
 show(fig, "planes", alt)
 
 # %% [markdown]
-# Dot and general are *linear* in $h$: straight bands that rise for ever in one
-# direction. Additive can have a hill: "a key like the query, and no other". Three
-# claims can be checked now. *The dot product rewards similar directions* (6.3.1, 38.2).
-# It rewards length as well; cosine is what ignores it. Which of these keys wins?
+# Dot and general are *linear* in $h$: straight bands that rise for ever. Additive can
+# have a hill: "a key like the query, and no other". *The dot product rewards similar
+# directions* (6.3.1, 38.2)? Length as well; cosine ignores it. Which of two keys wins?
 
 # %%
 for name, key in (("aligned, short", 0.5 * s2), ("askew, long", np.array([3.0, -1]))):
@@ -136,20 +130,14 @@ except ValueError as refusal:
     print("\n" + str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
-# So *"additive is the only one that can be non-monotone in $s^\top h$"* (38.1) is not
-# the difference: general is no function of $s^\top h$ at all. The difference is
-# linearity in $h$. Of three keys in a row, a linear score gives the middle one the mean
-# of the outer two, whatever its parameters. And additive?
+# *"Additive is the only one that can be non-monotone in $s^\top h$"* (38.1)? General is
+# no function of $s^\top h$ at all. What differs is linearity in $h$. Of three keys in a
+# row, a linear score gives the middle one the mean of the outer two. And additive?
 
 # %%
 three = np.array([[-0.5, 1.0], [1.0, 0.75], [2.5, 0.5]])  # (3, 2)
-rows = {
-    "dot": dot(s2[None], three),
-    "general": general(s2[None], three, turn),
-    "additive": additive(s2[None], three, W_q, W_k, w_v),
-}
-for name, e in rows.items():
-    left, middle, right = e.data[0]
+for name, score in rules.items():
+    left, middle, right = score(three).data[0]
     print(f"{name:9s} middle {middle:.3f}   mean of the ends {(left + right) / 2:.3f}")
 
 # %% [markdown]
@@ -166,7 +154,7 @@ print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape
 
 # %% [markdown]
 # $`W_g^\top h`$ does not exist; it should be $W_g h$, or $W_g^\top s$ on the other
-# side. The gradients, with $G$ that of the scores, are two products of lesson 00:
+# side. Gradients, with $G$ that of the scores, are products of lesson 00:
 # $`dW = Q^\top G K`$, $`dQ = G K W^\top`$, $`dK = G^\top Q W`$.
 #
 # ## What does the decoder make of the context?
@@ -183,8 +171,8 @@ print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape
 # %% [source] attention.steps.LuongStep.forward
 
 # %% [markdown]
-# Its gradient: with $d = g \odot (1 - \tilde h^2)$, $`dW_c = d [c; h]^\top`$, and
-# $W_c^\top d$ is cut where $[c; h]$ was joined. Cutting is the backward of joining.
+# With $d = g \odot (1 - \tilde h^2)$, $`dW_c = d [c; h]^\top`$, and $W_c^\top d$ is cut
+# where $[c; h]$ was joined: cutting is the backward of joining.
 
 # %%
 c, state, W_c, g = (rng.normal(size=size) for size in (3, 5, (5, 8), 5))
@@ -192,17 +180,15 @@ leaves = [mg.Tensor(x, requires_grad=True) for x in (c, state, W_c)]
 tilde = mg.tanh(leaves[2] @ mg.concat(leaves[:2], 0))  # (5,)
 (tilde * g).sum().backward()
 d = g * (1 - tilde.data**2)
-dc, dh = np.split(W_c.T @ d, [3])
-right = (dc, dh, np.outer(d, np.concatenate([c, state])))
+right = (*np.split(W_c.T @ d, [3]), np.outer(d, np.concatenate([c, state])))
 print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 
 # %% [markdown]
 # ## What does each score cost?
 #
-# The ledger of 38.6 counts, for one query and $T$ keys of width $d$: additive
-# $T(2d^2 + d)$, dot $Td$, general $d^2 + Td$, scaled $Td + T$. (It says FLOPs and
-# counts multiplications; each comes with an addition.) The library's ledger is exact,
-# and a loop over numbers that count agrees with it:
+# 38.6 counts, for one query and $T$ keys of width $d$: additive $T(2d^2 + d)$, dot
+# $Td$, general $d^2 + Td$, scaled $Td + T$ (it says FLOPs, and counts multiplications).
+# The library's ledger is exact, and a loop over numbers that count agrees with it:
 
 # %%
 T, d = 6, 4
@@ -219,11 +205,10 @@ for name, of_book in printed.items():
 
 # %% [markdown]
 # Only one differs: our scaled score scales the query, $d$ numbers, not the $T$ scores.
-#
 # "Both are $\Theta(T d)$", says 6.3.4 of additive and dot, and exercise 6.3 asks to
-# show it by counting every multiplication. $T(2d^2 + d)$ is not $\Theta(Td)$. It
-# depends on *when the keys are projected*: a decoder asks the same keys at every step.
-# With 50 words in and 50 out, as in 38.2, per step:
+# show it. $T(2d^2 + d)$ is not $\Theta(Td)$. It depends on *when the keys are
+# projected*: a decoder asks the same keys at every step. With 50 words in and 50 out,
+# as in 38.2, per step:
 
 # %%
 ds, lines = np.array([16, 32, 64, 128, 256, 512, 1024]), {}
@@ -243,37 +228,58 @@ for (way, line), (colour, style) in zip(lines.items(), styles):
     ax.loglog(ds, line, style, marker=".", color=colour, label=way, base=2)
 ax.set(xlabel="width d", ylabel="multiplications a step")
 ax.legend()
-alt = f"""Multiplications a decoder step for 50 keys against the width d, both
-logarithmic. Dot is lowest, a line of slope one. General and additive with keys
-projected once bend upwards from it to {lines["general"][-1] / lines["dot"][-1]:.0f} and
-{lines["additive, keys once"][-1] / lines["dot"][-1]:.0f} times as much at d = 1024.
-Additive with keys projected at each step, or for every pair, has slope two."""
+up = [lines[way][-1] / lines["dot"][-1] for way in ("general", "additive, keys once")]
+alt = f"""Multiplications a decoder step for 50 keys against the width d, logarithmic.
+Dot is a line of slope one; general and additive with keys projected once bend up to
+{up[0]:.0f} and {up[1]:.0f} times it. With keys projected again, slope two."""
 show(fig, "cost", alt)
 
 # %% [markdown]
 # Projected once, the keys cost $d_a d_h T$ a sentence, of which a step bears a share;
 # its own are $d_a d_s + T d_a$. So at $d = 64$ additive is
 # {{ f"{lines['additive, keys once'][2] / lines['dot'][2]:.1f}" }} times as dear as dot,
-# and not {{ f"{lines['additive, every pair'][2] / lines['dot'][2]:.0f}" }} times, as
-# the ledger in 38.6 has it; 38.2's 2,500 evaluations of a network are 100 projections
-# and 2,500 rows of tanhs. But none of it is $\Theta(Td)$: the $d^2$ of the projections
-# stays, and it rules as soon as $d > T$.
+# and not {{ f"{lines['additive, every pair'][2] / lines['dot'][2]:.0f}" }}, as 38.6 has
+# it; 38.2's 2,500 evaluations of a network are 100 projections and 2,500 rows of tanhs.
+# But none of it is $\Theta(Td)$: the $d^2$ of the projections rules once $d > T$.
 #
 # Nor does it need "separate operations for each source position" (6.3.4): it is one
-# expression, and the projections are matrix products. What it does need is $T d_a$
-# tanhs for each query, in an array unless a compiled loop adds them up as they come.
+# expression, the projections are matrix products. What it does need is $T d_a$ tanhs
+# for each query, in an array unless a compiled loop adds them up as they come. Below,
+# memory, for $B = 1$, $T = 50$, $d = 64$, and with $B$, $T$, $d$ doubled in turn:
 
 # %%
 S, A = 50, 64
 a, b, w = rng.normal(size=A), rng.normal(size=(S, A)), rng.normal(size=A)
 print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b]))
+shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
 for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)):
     size = ledger(name, L=50, S=S, E=A, fused=bool(fused)).extra_bytes
     print(f"{name:9s} {size:>7,} bytes for 50 queries{'' if fused else ', tanhs kept'}")
+    held = [ledger(name, L=1, B=B, S=T, E=d, fused=bool(fused)) for B, T, d in shapes]
+    print("    numbers for one query:", *(f"{c.extra_bytes // 4:6,}" for c in held))
 
 # %% [markdown]
-# Finally the parameters, on the models of 38.6. Its text says width 64, its runs have
-# 96, its table is of 64:
+# Additive doubles with each, $O(BTd)$ as in 38.6, also without tanhs: the projected
+# keys are as many. For dot 38.6 has $O(BT)$, for general $O(BT + Bd)$: no difference,
+# once the $Bd$ numbers of the context are counted. And the time? "Dramatically faster"
+# (38.2), by "the difference in throughput" (6.3.4)? The record of exercise 6.6, of one
+# thread, at $d = 128$ and with keys projected anew at each call:
+
+# %%
+clock = record("ex_6_6")["result"]
+d = clock["d"]
+for name, seconds in clock["seconds"].items():
+    times = " ".join(f"{T}: {1e3 * x:.3f}" for T, x in zip(clock["T"], seconds))
+    print(f"{name:8s} T ** {clock['exponent'][name]:.2f}, ms at {times}")
+work = np.array([1000 * (d * d + d) + d * d, 1000 * d])  # multiplications, T = 1000
+taken = np.array([seconds[-1] for seconds in clock["seconds"].values()])
+print("billions of multiplications a second, T = 1000:", (work / taken / 1e9).round(1))
+
+# %% [markdown]
+# Dot is {{ f"{taken[0] / taken[1]:.0f}" }} times faster at a thousand keys, with
+# {{ f"{work[0] / work[1]:.0f}" }} times fewer multiplications: the $d^2$ that 6.3.4
+# left out. The higher throughput, on this processor, is *additive's*. Last, parameters
+# of the models of 38.6, of width 64 in its text and its table, and 96 in its runs:
 
 # %%
 printed = {"additive": (63773, 8256), "dot": (55517, 0), "general": (59613, 4096)}

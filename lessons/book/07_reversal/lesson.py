@@ -9,12 +9,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 07. The reversal experiment
 #
 # Chapter 38.6 trains four scores to reverse strings. Additive wins, dot and general
-# come second, and the scaled dot product, which every Transformer uses, is last by far.
-# The chapter explains: at this small width, scaling "over-flattens the softmax". We
-# repeat the experiment, find a better explanation, and test it by changing one thing.
-#
-# You need lessons [04](../04_scores/README.md) and [06](../06_masks/README.md). Forty
-# minutes.
+# come second, the scaled dot product of all Transformers is last by far. It explains:
+# at this small width, scaling "over-flattens the softmax". We repeat the experiment,
+# find a better explanation, and test it by changing one thing. You need lessons
+# [04](../04_scores/README.md) and [06](../06_masks/README.md). Forty minutes.
 
 # %%
 import numpy as np
@@ -41,12 +39,10 @@ book = {  # at 3, 5, 7 and 10 letters
 }
 
 # %% [markdown]
-# Compare the columns, before we compute anything. By the *loss*, scaled is second best,
-# four times better than dot. The strings are random, so nothing can be learned by
-# heart: a loss of {{ f"{book_loss['scaled']:.3f}" }} gives the right letter a
-# probability of about {{ f"{np.exp(-book_loss['scaled']):.2f}" }}. How can it be wrong
-# four times in five at the evaluation? And why would dot be worse at *three* letters
-# than at ten?
+# By the *loss*, scaled is second best, four times better than dot: of random letters
+# the right one has probability {{ f"{np.exp(-book_loss['scaled']):.2f}" }}. How can
+# it be wrong four times in five at the evaluation? And why would dot be worse at
+# *three* letters than at ten?
 #
 # (The text differs from its printout: additive has {{ said["additive"] }} "across all
 # lengths", but {{ f"{book['additive'][3]:.3f}" }} at ten; general, with dot, has
@@ -56,9 +52,8 @@ book = {  # at 3, 5, 7 and 10 letters
 #
 # ## Does it come back?
 #
-# The same experiment on our engine: the chapter's widths, initial values, optimiser and
-# clipping, an encoder that reads the padding, and an attention that may look at it.
-# Trained once and kept:
+# The same on our engine: the chapter's widths, initial values, optimiser and clipping,
+# an encoder that reads the padding, an attention that may look at it. Trained once:
 
 # %%
 kept = record("reversal")
@@ -66,9 +61,8 @@ lengths, runs = kept["lengths"], kept["runs"]
 print(how_made(kept))
 
 
-def of(setup, kind, what):
-    mine = [r for r in runs if (r["setup"], r["kind"]) == (setup, kind)]
-    return np.array([r[what] for r in mine])  # (seeds, ...)
+def of(setup, kind, what):  # (seeds, ...)
+    return np.array([r[what] for r in runs if (r["setup"], r["kind"]) == (setup, kind)])
 
 
 def table(setup):
@@ -84,28 +78,24 @@ table("book")
 colours = dict(zip(KINDS, (BLUE, ORANGE, PURPLE, GREEN)))
 fig, axes = figure("Does the chapter's table come back?", columns=4, sharey=True)
 for ax, kind in zip(axes, KINDS):
-    for row in of("book", kind, "accuracy"):
-        ax.plot(lengths, row, ".-", color=colours[kind], lw=1.2)
+    rows = of("book", kind, "accuracy")  # (seeds, 5)
+    ax.plot(lengths, rows.T, ".-", color=colours[kind], lw=1.2)
     ax.plot((3, 5, 7, 10), book[kind], "x", color=GREY, ms=7, mew=2)
     ax.axvline(8, color=GREY, lw=0.8, ls=":")
     ax.set(title=kind, xlabel="letters", xticks=lengths)
 axes[0].set(ylabel="share of letters right", ylim=(0, 1.03))
 eight = {kind: of("book", kind, "accuracy")[:, 3] for kind in KINDS}
 least = min(shares.min() for shares in eight.values())
-alt = f"""Share of letters right against the length of the string, a line a seed, the
-chapter's values as crosses. Three follow the crosses. Additive has crosses near 1, and
-falls at 3, 5 and 10 letters. At 8, a dotted line, the least is {least:.2f}."""
+alt = f"""Share of letters right by length, a line a seed, the chapter's as crosses.
+Three follow them. Additive falls below at 3, 5, 10. At 8, the least is {least:.2f}."""
 show(fig, "table", alt)
 
 # %% [markdown]
 # Three rows come back. Additive does not: our seeds give
 # {{ " and ".join(f"{a:.2f}" for a in of("book", "additive", "accuracy").mean(0)[:2]) }}
-# at 3 and 5 letters, with a loss as low as the chapter's. The winner of the table won
-# by its one seed.
-#
-# And there is a length that the chapter leaves out. At 8 letters scaled gets
-# {{ f"{eight['scaled'].mean():.2f}" }}, more than dot and general. What is special
-# about eight?
+# at 3 and 5 letters, with as low a loss: it won by its one seed. And at a length that
+# the chapter leaves out, 8 letters, scaled gets {{ f"{eight['scaled'].mean():.2f}" }},
+# more than dot and general. What is special about eight?
 #
 # ## What did the models see?
 #
@@ -117,10 +107,9 @@ widths = [Batches(1, 64, 3, 8)[i].source.shape[1] for i in range(100)]
 print("widths:", set(widths), f"  probability of a narrower one {(5 / 6) ** 64:.1e}")
 
 # %% [markdown]
-# None. Every source in training is eight wide, and ends in padding, unless it has eight
-# letters. The evaluation gives strings one by one, *without* padding: an input of a
-# kind that was never seen. If that is what hurts, then padding the very same strings to
-# eight should cure it, with no training at all.
+# None. Every source in training is eight wide, padded unless it has eight letters. The
+# evaluation gives strings one by one, *without* padding: a kind of input never seen. If
+# that is what hurts, padding the very same strings to eight should cure it.
 
 # %% [figure]
 fig, axes = figure("What does padding at the evaluation do?", columns=3, sharey=True)
@@ -135,40 +124,37 @@ axes[0].set(ylabel="share of letters right", ylim=(0, 1.03))
 axes[2].legend(fontsize=8, loc="lower left")
 at8 = {k: np.mean([w["5"][3] for w in of("book", k, "widths")]) for k in KINDS}
 eights = ", ".join(f"{kind} {a:.3f}" for kind, a in at8.items())
-alt = f"""Strings of 3, 5 and 7 letters: share of letters right against the width they
-are padded to, mean over seeds. Every score is near 1 at width 8, a dotted line: for 5
-letters {eights}. To its left all fall; to its right additive and scaled do, too."""
+alt = f"""Share of letters right against the width that strings of 3, 5, 7 letters are
+padded to. Every score is near 1 at width 8: for 5 letters {eights}. To its left all
+fall; to its right additive and scaled do, too."""
 show(fig, "widths", alt)
 
 # %% [markdown]
-# Padded as in training, strings of five letters come out right in a share of
-# {{ f"{min(at8.values()):.3f}" }} of the letters or more, by all four. What the table
-# of 38.6 ranks is how badly each model takes it when its padding is missing.
+# Padded as in training, strings of five get {{ f"{min(at8.values()):.3f}" }} of their
+# letters right or more, with all four. What the table of 38.6 ranks is how badly each
+# model takes it when its padding is missing.
 #
 # ## What do they do with the padding?
 #
-# Padding carries no letter. But the encoder runs on through it, and so the states there
-# hold what came before. Here is the share of attention that lies on the three pads of
-# five letters, output by output:
+# Padding carries no letter. But the encoder runs on through it, so the states there
+# hold what came before. The share of attention on the three pads of five letters:
 
 # %%
 for kind in KINDS:
     print(f"{kind:9s}", *(f"{w:.3f}" for w in of("book", kind, "on_padding").mean(0)))
 
 # %% [markdown]
-# Additive reads its first letter *entirely* from the padding: behind the end of the
-# string there are states that have seen the whole of it. Without them it starts from
-# nothing that it knows. The others give exactly three eighths at the first step, as
-# many as there are pads, whatever they have learned. They have no choice:
+# Additive reads its first letter *entirely* from the padding, whose states have seen
+# the whole string. The others give exactly three eighths at first, whatever they have
+# learned. They have no choice:
 
 # %% [source] attention.seq2seq.reverser.Reverser.encode
 
 # %% [markdown]
 # The decoder starts from $s = 0$. For a zero query the dot, the scaled and the general
-# score of *every* key is 0, so the weights are uniform and the context is the mean of
-# all states, padding included. The first letter has to be read from that mean. Additive
-# has $v \cdot \tanh(W_k h_j)$, which can tell keys apart without a query. Before any
-# training, on one string:
+# score of *every* key is 0, the weights are uniform, the context is the mean of all
+# states, padding included. Additive has $v \cdot \tanh(W_k h_j)$, which can tell keys
+# apart without a query. Before any training, on one string:
 
 # %%
 one = make_batch(encode("fig")[None], [3], pad_to=8)
@@ -179,11 +165,9 @@ for kind in KINDS:
     print(f"{kind:9s}", *(f"{w:.3f}" for w in out[2].data[0, 0]))  # the first step
 
 # %% [markdown]
-# So the first letter has to be read from a mean, and with padding that is possible: the
-# states there hold the end of the string. Without padding it is another mean. If dot
-# and general lose the first letter, and nothing else, then each string that is not
-# wholly right has one letter wrong, and the share of letters is
-# $1 - (1 - \text{strings})/n$. Greedy decoding, whole strings with their end:
+# So the first letter has to be read from a mean, and without padding it is another one.
+# If dot and general lose that letter alone, the share of letters is
+# $1 - (1 - \text{strings})/n$, with whole strings, and their ends, decoded greedily:
 
 # %%
 shares = "accuracy", "exact_match"  # of letters, of whole strings
@@ -193,23 +177,19 @@ for kind in KINDS:
         print(f"  {a:.3f}, {1 - (1 - whole) / n:.3f}", end="" if n < 10 else "\n")
 
 # %% [markdown]
-# For dot and general it is so from 5 to 8 letters: all they lose is the first one. One
-# wrong letter is a larger share of a short string, and so they look *worse* on short
-# strings. Additive and scaled lose more. They fall on *both* sides of 8 in the figure,
-# as if they counted from an end that is eight places away. And "exact match", the label
-# of the chapter's axis? At 7 letters dot has
-# {{ f"{of('book', 'dot', 'accuracy').mean(0)[2]:.2f}" }} of the letters and
-# {{ f"{of('book', 'dot', 'exact_match').mean(0)[2]:.2f}" }} of the strings.
+# For dot and general it is so from 5 to 8 letters: one wrong letter is a larger share
+# of a short string, and they look *worse* on those. Additive and scaled lose more, on
+# *both* sides of 8, as if they counted from an end eight places away. (At 7 letters dot
+# has {{ f"{of('book', 'dot', shares[0]).mean(0)[2]:.2f}" }} of the letters and
+# {{ f"{of('book', 'dot', shares[1]).mean(0)[2]:.2f}" }} "exact matches", of strings.)
 #
 # ## The controlled experiment
 #
-# Now we change one thing, and keep the rest, the first state of zeros included: padding
-# gets no weight, and the encoder stops at the end of each string.
-
-# %%
-table("masked")
+# Now we change one thing and keep the rest, the zero first state too: padding gets no
+# weight, and the encoder stops at the end of each string.
 
 # %% [figure]
+table("masked")
 fig, ax = figure("What do four scores get right when padding is masked?")
 for i, kind in enumerate(KINDS):
     rows = of("masked", kind, "accuracy")  # (seeds, 5)
@@ -228,32 +208,38 @@ show(fig, "masked", alt)
 # %% [markdown]
 # Within the lengths of the training all four now reverse strings; the least of all
 # {{ str(len(KINDS) * len(kept["made"]["seeds"])) }} models gets {{ f"{within:.3f}" }}.
-# The ranking of 38.6 is gone. Its explanation can be tested all the same: if dividing
-# by $\sqrt{96}$ "over-flattens the softmax, leaving gradients too uniform", then scaled
-# should learn more slowly than dot, or end with a higher loss.
+# The ranking is gone. And its explanation? If dividing by $\sqrt{96}$ "over-flattens
+# the softmax, leaving gradients too uniform", scaled should learn more slowly than dot,
+# or end higher. On the left the chapter's figure, "Training loss (smoothed)":
 
 # %% [figure]
-fig, ax = figure("Does scaling slow the learning down?", size=(7.2, 2.8))
-steps = kept["every"] * (np.arange(len(runs[0]["curve"])) + 0.5)
-for kind in KINDS:
-    curve = of("masked", kind, "curve").mean(0)
-    ax.semilogy(steps, curve, color=colours[kind], lw=1.2, label=kind)
-ax.set(xlabel="step", ylabel="training loss, masked")
-ax.legend()
-alt = """Training loss against the step, logarithmic, mean over seeds, padding masked.
-Scaled ends above additive, which is lowest, and below dot and general."""
+fig, axes = figure("Does scaling slow the learning down?", columns=2, sharey=True)
+steps = kept["every"] * (np.arange(len(runs[0]["curve"])) + 1)
+curves = {s: [of(s, k, "curve").mean(0) for k in KINDS] for s in ("book", "masked")}
+for ax, (setup, rows) in zip(axes, curves.items()):
+    for kind, curve in zip(KINDS, rows):
+        ax.semilogy(steps, curve, color=colours[kind], lw=1.2, label=kind)
+    ax.set(title="padding as in the book" if setup == "book" else setup, xlabel="step")
+axes[0].set_ylabel("training loss")
+axes[0].legend(loc="lower left", fontsize=8)
+alt = """Training loss against the step, mean over seeds, padding as in the book, and
+masked. In both panels additive is lowest, then scaled, then dot and general."""
 show(fig, "loss", alt)
+for kind, *both in zip(KINDS, *curves.values()):
+    first = [steps[(curve < 0.1).argmax()] for curve in both]
+    print(f"{kind:9s} below 0.1 at step {first[0]:4d}, masked {first[1]:4d}")
+behind = [int(steps[(rows[3] < rows[1]).argmax()]) for rows in curves.values()]
 
 # %% [markdown]
-# With padding or without, scaled ends with a *lower* loss than dot and general. It does
-# no harm at this width, and dot does not "win the race" where it was trained. Beyond,
-# at ten letters, dot gets {{ f"{ten['dot']:.2f}" }}, scaled
-# {{ f"{ten['scaled']:.2f}" }}, and additive {{ f"{ten['additive']:.2f}" }}; the
-# chapter's {{ f"{book['additive'][3]:.3f}" }} is of its seed, too.
+# Scaled is behind dot until step {{ behind[0] }} and {{ behind[1] }}, ahead ever after:
+# sooner below a tenth, *lower* in the end. Nothing is too flat, and dot does not "win
+# the race" where it was trained. Beyond, at ten letters, dot gets
+# {{ f"{ten['dot']:.2f}" }}, scaled {{ f"{ten['scaled']:.2f}" }}, and additive
+# {{ f"{ten['additive']:.2f}" }} (the chapter's {{ f"{book['additive'][3]:.3f}" }}).
 #
-# What is left for additive is real, and smaller: its loss is the lowest, and at the
-# first step it alone can choose. That can be had for nothing: start the decoder from
-# the encoder's last state, as most do, and the first query is not zero. With one seed:
+# What is left for additive is real: its loss is the lowest, and at the first step it
+# alone can choose. That can be had for nothing: start the decoder from the encoder's
+# last state, as most do, and the first query is not zero. With one seed:
 
 # %%
 table("masked, encoder")
@@ -273,28 +259,42 @@ for ax, kind in zip(axes, KINDS):
     ax.set(title=kind)
     ax.grid(False)
 axes[0].set_ylabel("letter to be said")
-alt = f"""Attention while reversing the word {word}, four scores. Additive and scaled: a
-blurred band along the other diagonal. Dot and general: a sharp one, a letter further
-to the right, below a uniform first row, which scaled has, too."""
+alt = f"""Attention while reversing {word}. Additive, scaled: a blurred band along the
+other diagonal. Dot and general: a sharp one, a letter further right, below a uniform
+first row, which scaled has, too."""
 show(fig, "alignment", alt)
-
-# %%
 for kind in KINDS:
     w = of("masked", kind, "alignment")[:, 1:]  # (seeds, 7, 8), from the second output
     on, right = (np.mean([w[:, t, 6 - t + k] for t in range(7)]) for k in (0, 1))
     print(f"{kind:9s} on the letter {on:.2f}, one to its right {right:.2f}")
 
 # %% [markdown]
-# Additive and scaled look roughly where the letter stands. Dot and general look,
-# sharply, *one place to the right*: at the letter said before, whose encoder state has
-# read the wanted one as well. They follow a chain of letters, which goes on at any
-# length. So scaling does soften the weights, as 38.6 says. Here that led to another
-# solution, and to a lower loss.
+# Additive and scaled look roughly where the letter stands, dot and general, sharply,
+# *one place to the right*: at the letter said before, whose state has read the wanted
+# one as well, a chain that goes on at any length. So scaling does soften the weights,
+# as 38.6 says, and here that led to a lower loss.
+#
+# ## And at the widths of real models?
+#
+# There unscaled dot "would saturate the softmax into one-hot vectors and the model
+# would not train at all" (38.6, of Vaswani's and BERT's). Exercise 38.4 has 256:
+
+# %%
+print(f"d_k: Vaswani {512 // 8}, BERT-base {768 // 12}, deviation {64**0.5:.0f}")
+wide = record("ex_38_4")["result"]
+for run in wide["runs"]:
+    H, name = run["entropy"], f"{run['kind']:6s} seed {run['seed']}"
+    print(f"d = {wide['d']}, {name}: loss {run['loss'][0]:.2f}", end=" ")
+    print(f"to {run['last_loss']:.2f}, entropy {H[0]:.2f} to {H[-1]:.2f}")
+
+# %% [markdown]
+# What counts is $d_k$, less than our 96. At 256 dot does train: sharper, with a higher
+# loss after {{ wide["steps"] }} steps, and not broken; its weights *begin* soft, since
+# states of a GRU have no unit variance. (A deep Transformer is not tested by this.) "No
+# reason ever to use unscaled"? None on the training lengths; at ten letters one, above.
 #
 # ## What would break it
 #
-# - One seed; a test unlike the training. Vary what should not matter, and look.
-# - A story that fits the ranking, but not the losses printed beside it.
-#
-# The ledger that 38.6 adds is in lesson [04](../04_scores/README.md). For practice:
-# exercise 38.4, dot against scaled at a width of 256, and 38.5.
+# One seed; a test unlike the training; a story that fits the ranking, but not the
+# losses printed beside it. 38.6's ledger is in lesson [04](../04_scores/README.md). For
+# practice: exercises 38.4 and 38.5.

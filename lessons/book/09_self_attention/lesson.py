@@ -14,16 +14,20 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # You need [lesson 05](../05_scaling/README.md). Forty minutes.
 
 # %%
+from importlib import import_module
+
 import numpy as np
 
 import minigrad as mg
-from attention import additive, alignment_heatmap, attend, dot, general, scaled_dot
+from attention import additive, alignment_heatmap, attend, dot, gaussian, general
+from attention import scaled_dot as scaled
 from attention.ledger import ledger
 from attention.seq2seq.alignment_metrics import attention_entropy
 from attention.seq2seq.patterns import self_attention_excess, self_attention_pattern
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.classroom.figures import show
 from minigrad import nn
 
+drawing = import_module("lessons.book.09_self_attention.drawing")
 rng = np.random.default_rng(9)
 
 # %% [markdown]
@@ -36,9 +40,8 @@ rng = np.random.default_rng(9)
 # z_i = \sum_{j=1}^{T} \alpha_{ij}\, x_j
 # ```
 #
-# Its code draws five vectors of six numbers with torch's seed 42, and the page does not
-# show what it prints. Here are those numbers, rounded. Each score with itself is
-# $`\|x_i\|^2`$. What will the rows of $\alpha$ look like?
+# Its code draws five vectors with torch's seed 42 (here, rounded); the page does not
+# show what it prints. Each score with itself is $`\|x_i\|^2`$. What will $\alpha$ be?
 
 # %%
 X = np.array([
@@ -59,8 +62,8 @@ print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3), sep="\n")
 # is the shortest: its score with itself, {{ f"{X[3] @ X[3]:.1f}" }}, is little more
 # than the {{ f"{X[3] @ X[4]:.1f}" }} that chance gave another. For entries of mean 0
 # and variance 1 the mean of $x_i^\top x_i$ is $d$, while $x_i^\top x_j$ has mean 0 and
-# standard deviation $\sqrt d$. The wider, the worse. Exercise 6.8 does the same with
-# $T = 8$, $d = 16$ and asks what moves. Many draws, three ways to make the scores:
+# standard deviation $\sqrt d$. The wider, the worse. Exercise 6.8 asks what moves with
+# $T = 8$, $d = 16$. Many draws, three ways to make the scores:
 
 # %%
 T, d, n = 8, 16, 1000
@@ -77,24 +80,15 @@ for name, scores in ways.items():
     print(f"{name:18s} on itself {own:.3f}   entropy {H:.3f} of {np.log(T):.3f} nats")
 
 # %% [figure]
-fig, axes = figure("Where does each position look?", columns=3, size=(7.2, 2.7))
-for ax, (name, (own, p)) in zip(axes, found.items()):
-    image = ax.imshow(p, cmap="Blues", vmin=0, vmax=1)
-    ax.set(title=name, xlabel="key j", xticks=range(0, T, 2))
-    ax.grid(False)
-axes[0].set_ylabel("query i")
-fig.colorbar(image, ax=axes, shrink=0.7)
 alt = f"""Weights of one draw. As it is: a dark diagonal. Scaled: paler,
 {found["scaled"][0]:.2f} in the mean. Projected: none; each row spread differently."""
-show(fig, "diagonal", alt)
+show(drawing.diagonal(found), "diagonal", alt)
 
 # %% [markdown]
-# Unscaled, {{ f"{found['as it is'][0]:.3f}" }} of the weight stays at home, so $Z$ is
-# nearly $X$, and the picture that the exercise asks for is the identity matrix. Scaling
-# makes it {{ f"{found['scaled'][0]:.3f}" }}. Random projections leave
-# {{ f"{found['projected, scaled'][0]:.3f}" }}, one part in {{ T }}: a vector is no
-# longer the best answer to its own question. These are the three roles of 6.4.3; in
-# code example 2 there is one.
+# Unscaled, {{ f"{found['as it is'][0]:.3f}" }} of the weight stays at home: $Z$ is
+# nearly $X$, and the exercise's picture the identity matrix. Scaled, it is
+# {{ f"{found['scaled'][0]:.3f}" }}; and {{ f"{found['projected, scaled'][0]:.3f}" }},
+# one part in {{ T }}, when random projections make the three roles of 6.4.3.
 #
 # ## How far is it from one word to another?
 #
@@ -118,9 +112,8 @@ for name, f in through.items():
     print(f"{name:14s}", *felt, sep="  ")
 
 # %% [markdown]
-# The GRU's gradient falls exponentially, self-attention's not at all. But it starts
-# lower: sharing among {{ T }} positions has come in the place of the chain. A short
-# path is no wide one; to learn *where* to look is what remains.
+# The GRU's gradient falls exponentially, self-attention's not at all, but it starts
+# lower, shared among {{ T }} positions: a short path is no wide one.
 #
 # ## What does it cost?
 #
@@ -139,13 +132,12 @@ for T in (64, 512, 1024, 2048):
 # Attention alone is $2T^2 d$, two products of matrices with a softmax between (6.4.4),
 # and less than the recurrence's $2 T d^2$ up to $T = d$. With projections it is always
 # more, but less than a GRU's three times as much up to $T = 3d/2$. Its depth is a
-# constant in either case. [Later lessons](../../README.md) measure the time.
+# constant in either case. [Lesson 12](../12_exact_and_cheap/README.md) has the time.
 #
 # ## One formula
 #
-# Equation 6.6 is a score, a softmax, an average: the library's one template. Given
-# nothing but another score, is it Bahdanau's attention, Luong's two, and the scaled
-# one?
+# Equation 6.6 is a score, a softmax, an average: the library's template. Is it, with no
+# more than another score, Bahdanau's attention, Luong's two, and the scaled one?
 
 # %% [source] attention.attend.attend
 
@@ -154,13 +146,22 @@ q, K, V = (rng.normal(size=s) for s in ((1, 4), (5, 4), (5, 3)))  # 5 keys
 W, W_q, W_k, w_v = (rng.normal(size=s) for s in ((4, 4), (6, 4), (6, 4), (6,)))
 scores = {
     "additive": lambda q, k: additive(q, k, W_q, W_k, w_v),
-    "dot": dot, "general": lambda q, k: general(q, k, W), "scaled": scaled_dot,
+    "dot": dot, "general": lambda q, k: general(q, k, W), "scaled": scaled,
 }  # fmt: skip
 e = [[w_v @ np.tanh(W_q @ q[0] + W_k @ k) for k in K], K @ q[0], q[0] @ W @ K.T]
 for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 2]):
     p = np.exp(by_hand) / np.exp(by_hand).sum()
     out, weights = attend(q, K, V, score)
     print(f"{name:9s} {weights.data[0].round(3)}", np.allclose(out.data[0], p @ V))
+
+# %% [markdown]
+# Keys need not be words. Xu and others (2015) let the decoder of a caption ask the
+# regions of an image, here 6 by 7 of width 8; the weights are a picture again:
+
+# %%
+regions, q = rng.normal(size=(1, 6 * 7, 8)), rng.normal(size=(1, 1, 8))
+picture = attend(q, regions, regions, scaled)[1].data.reshape(6, 7)
+print("weights", picture.shape, "of sum", f"{picture.sum():.4f}")
 
 # %% [markdown]
 # ## Is it a dictionary?
@@ -176,14 +177,20 @@ print("dot", (q @ K.T)[0], "-> value", v[(q @ K.T).argmax()])
 far = ((q[:, None] - K) ** 2).sum(-1)  # squared distances
 print("distance", far[0], "-> value", v[far.argmin()])
 for tau in (2, 0.5, 0.05):
-    print(f"softly, tau = {tau}: {mg.softmax(-far / tau).data[0] @ v:.3f}")
+    p = attend(q, K, v[:, None], lambda q, k: gaussian(q, k, (tau / 2) ** 0.5))[1].data
+    same = np.allclose(p, mg.softmax(-far / tau).data)
+    print(f"softly, tau = {tau}: {p[0] @ v:.3f}   softmax of -distance / tau: {same}")
+U = K / np.linalg.norm(K, axis=1, keepdims=True)  # keys of one length
+same = np.allclose(mg.softmax(gaussian(U, U)).data, mg.softmax(dot(U, U)).data)
+print("keys of one length: gaussian has the weights of dot:", same)
 
 # %% [markdown]
 # With the dot product the query does not even find its own key: a longer one wins. With
-# a distance, or keys of one length, it does. Neither says that a key is missing.
-#
-# The temperature $\tau$ leads from the maximum to the mean. With $p$ the softmax of
-# $e/\tau$, and the variance taken under $p$, the entropy grows all the way:
+# a distance it does. That is the "Gaussian-kernel view" of the page on scoring
+# functions, $`\exp(-\|q - k\|^2 / 2h^2)`$ with $\tau = 2h^2$, and the dot product's if
+# all keys have one length. Neither says that a key is missing. The temperature leads
+# from the maximum to the mean. With $p$ the softmax of $e/\tau$, and the variance under
+# $p$, the entropy grows all the way:
 #
 # ```math
 # H = -\sum_j p_j \ln p_j, \qquad
@@ -213,20 +220,15 @@ for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
 
 # %% [figure]
 taus = np.geomspace(0.1, 50, 28)
-fig, axes = figure("From a hard lookup to a mean: where is the gradient?", columns=2)
-for name, e, colour in (("as it is", raw, ORANGE), ("scaled", fix, BLUE)):
+curves = {}
+for name, e in (("as it is", raw), ("scaled", fix)):
     H, _, J = np.array([at(e[:300], tau) for tau in taus]).T
-    axes[0].semilogx(taus, H, color=colour, label=name)
-    axes[1].semilogx(taus, J, color=colour, label=name)
-axes[0].axhline(np.log(8), color=GREY, lw=0.8, ls=":")
-axes[0].set(xlabel="temperature", ylabel="entropy (nats)")
-axes[1].set(xlabel="temperature", ylabel="median of |dp/de|")
-axes[0].legend()
+    curves[name] = H, J
 alt = f"""Two panels against temperature. Entropy rises from the floor to almost
 {np.log(8):.2f} nats; the scaled curve is the other, four times earlier. Gradient: a
 hump, {J.max():.2f} high near {taus[J.argmax()]:.1f} when scaled, and falling to 0 at
 either end."""
-show(fig, "temperature", alt)
+show(drawing.temperature(taus, curves), "temperature", alt)
 
 # %% [markdown]
 # - Raw, four of five temperatures lie near the floor. Dividing by $\sqrt d$ *is* a
@@ -256,10 +258,8 @@ show(fig, "crossing", alt)
 
 # %% [markdown]
 # They do, in a picture of what is expected. (Bahdanau and others translated English
-# *to* French.) Lesson 13 holds a trained model against gold alignments.
-#
-# The section warns that weight is not importance. A smallest case, three values, and
-# the part $p_j v_j$ of each in the output:
+# *to* French.) Lesson 13 holds a trained model against gold alignments. The section
+# warns that weight is not importance. Three values, and the part $p_j v_j$ of each:
 
 # %%
 p, V = np.array([0.90, 0.07, 0.03]), np.array([[0.1, 0], [0.1, 0], [0, 8.0]])
@@ -267,8 +267,7 @@ for j in range(3):
     print(f"weight {p[j]:.2f}   length of its part {np.linalg.norm(p[j] * V[j]):.3f}")
 
 # %% [markdown]
-# The least weight makes the largest part. The section is right: a heatmap shows where a
-# query looks; what is found there is in $V$.
+# The least weight makes the largest part. It is so: what is found there is in $V$.
 #
 # ## Which patterns are there?
 #
@@ -290,10 +289,12 @@ for name, on in made.items():
 # %% [markdown]
 # Five shapes, five names, by the thresholds of
 # [patterns.py](../../../attention/seq2seq/patterns.py); a real matrix is often "mixed".
+# That "early layers tend toward local and positional patterns, while deeper layers"
+# look far (6.5.4) is of models such as BERT, of which there is none here: not measured.
 # What makes heads differ is asked in [lesson 10](../10_heads/README.md).
 #
 # ## What would break it
 #
 # One matrix for queries and keys: the diagonal is back. The softmax over the wrong
-# axis: as $X X^\top$ is symmetric, the picture looks almost right. A temperature of 0.
-# For practice: `python -m lessons start 6.10`.
+# axis: as $X X^\top$ is symmetric, it looks almost right. A temperature of 0. For
+# practice: `python -m lessons start 6.10`.

@@ -9,18 +9,23 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 10. Many heads, causal and cross
 #
 # All queries in one product of matrices; several attentions side by side; a mask that
-# hides the future; keys from elsewhere. Each is one line, and can be wrong without an
-# error message. We write the slow form of all of them and compare. You need
+# hides the future; keys from elsewhere. We write the slow form of each, compare, and
+# ask what else a Transformer needs. You need
 # [lesson 09](../09_self_attention/README.md). Forty minutes.
 
 # %%
+from importlib import import_module
+
 import numpy as np
 
 import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
 from attention.ledger import ledger
-from lessons.classroom.figures import BLUE, GREEN, ORANGE, figure, show
+from lessons.classroom.figures import show
+from lessons.classroom.measured import how_made, record
 
+drawing = import_module("lessons.book.10_heads.drawing")
+twins = import_module("lessons.book.10_heads.twins")
 rng = np.random.default_rng(10)
 
 # %% [markdown]
@@ -42,9 +47,9 @@ by_hand = np.exp([[1, 0], [0, 2]]) / (1 + np.exp([[1], [2]]))
 print(o.round(4).tolist(), np.allclose(o, by_hand))
 
 # %% [markdown]
-# Section 38.9 sets $T = 5$ and $d_k = 8$ and compares the product of matrices with a
-# loop over queries, in float32. It prints `book` as the largest difference. What is
-# that number, in units of float32's last digit at 1?
+# Section 38.9 compares the product with a loop over queries, $T = 5$ and $d_k = 8$, in
+# float32, and prints `book` as the largest difference: how many units of float32's last
+# digit at 1?
 
 # %%
 book = 2.384185791015625e-07
@@ -67,8 +72,8 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
     print(dtype.__name__, np.abs(o - loop_form(Q, K, V)).max() < tolerance)
 
 # %% [markdown]
-# Two units of rounding: "identical to numerical precision" holds. In float64 the
-# difference shrinks with the unit, as a rounding does and a mistake does not.
+# Two: "identical to numerical precision" holds. In float64 the difference shrinks with
+# the unit, as a rounding does and a mistake does not.
 #
 # ## What is a head?
 #
@@ -110,15 +115,13 @@ for n in (1, 3, 12):
     print(f"{cost.multiplications / 1e6:.1f} M multiplications")
 
 # %% [markdown]
-# The same parameters, the same multiplications; only the exponentials are $H T^2$ where
-# they were $T^2$. What is paid with is rank: the scores of a head are a product of
-# $T \times E$ and $E \times T$. And what is bought?
+# The same; only the exponentials are $H T^2$ where they were $T^2$. One pays with rank:
+# a head's scores are a product of $T \times E$ and $E \times T$.
 #
 # ## What can two heads do that one cannot?
 #
 # A head is one average. Let position 1 need both neighbours, and to know which is
-# which. One head with weight one half on each sees their mean, and the mean does not
-# change when they are exchanged. Two heads look at one neighbour each:
+# which. One head with half its weight on each sees their mean. Two look at one each:
 
 # %%
 left, right = rng.normal(size=(2, 4))
@@ -131,86 +134,42 @@ for name, x in X.items():
     print(f"{name:10s} one {a[0].round(2)}   two {b.round(2)}")
 
 # %% [markdown]
-# One head says the same twice. Uneven weights would not, and still hand on a mixture.
+# One head says the same twice. (Uneven weights would not, and hand on a mixture.)
 #
 # ## Do heads become different by themselves?
 #
 # Section 6.5.4 says that many heads are "specifically designed to encourage" diversity.
-# Look at the formula: which term would do that? Two heads with the same start learn
-# what takes two: at every position, the token before it and the one before that. Beside
-# them learn two heads drawn as usual, and twins with a hundred-millionth between them.
+# By which term of the formula? Two heads with the same start learn what takes two: at
+# every position, the token before it and the one before that. Beside them learn two
+# drawn as usual, and twins a hundred-millionth apart ([twins.py](twins.py)):
 
+# %% [source] lessons.book.10_heads.twins.begin
 
-# %%
-def draw(n):  # tokens, one-hot, with a one-hot position: (n, 8, 14)
-    x = np.eye(6)[rng.integers(6, size=(n, 8))]
-    past = [np.roll(x, k, 1)[:, 2:] for k in (1, 2)]
-    where = np.broadcast_to(np.eye(8), (n, 8, 8))
-    return np.concatenate([x, where], -1), np.concatenate(past, -1)  # (n, 6, 12)
-
-
-# %%
-def heads_of(layer):  # the parameters of each head, side by side
-    W = [m.weight.data.reshape(2, -1) for m in (layer.W_q, layer.W_k, layer.W_v)]
-    out = layer.W_o.weight.data.reshape(14, 2, -1).swapaxes(0, 1).reshape(2, -1)
-    return np.concatenate([*W, out], 1)  # (2, numbers of a head)
-
-
-# %%
-def begin(twins, apart):
-    layer = MultiHeadAttention(14, 2, bias=False, rng=np.random.default_rng(1))
-    for m in (layer.W_q, layer.W_k, layer.W_v, layer.W_o):
-        W = np.float64(m.weight.data)  # 7 rows a head; of W_o, 7 columns
-        if twins:  # head 1 begins as a copy of head 0
-            W = np.tile(W[:, :7], (1, 2)) if m is layer.W_o else np.tile(W[:7], (2, 1))
-        m.weight.data = W + apart * np.random.default_rng(2).normal(size=W.shape)
-    return layer
-
-
-# %%
-def train(layer):
-    optimizer, losses = mg.optim.Adam(layer.parameters(), lr=3e-2), []
-    for _ in range(140):
-        x, y = draw(16)
-        loss = ((layer(x)[:, 2:, :12] - y) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return np.array(losses)
-
+# %% [source] lessons.book.10_heads.twins.train
 
 # %%
 curves = {}
 starts = {"drawn": (False, 0), "twins": (True, 0), "twins, nudged": (True, 1e-8)}
 for name, start in starts.items():
     rng = np.random.default_rng(3)  # the same batches for all
-    layer = begin(*start)
-    curves[name] = train(layer)
-    a, b = heads_of(layer)
-    cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
-    end = curves[name][-20:].mean()
-    print(f"{name:14s} loss {end:.4f}   cosine of the two heads {cosine:.2f}")
+    layer = twins.begin(*start)
+    curves[name] = twins.train(layer, rng)
+    end, alike = curves[name][-20:].mean(), twins.cosine(layer)
+    print(f"{name:14s} loss {end:.4f}   cosine of the two heads {alike:.2f}")
 half = 5 / 36 / 2  # half of the variance of a one-hot entry, 1/6 (1 - 1/6)
 print(f"half of what there is to explain: {half:.4f}")
 
 # %% [figure]
-fig, ax = figure("Do two equal heads part?", size=(6, 2.6))
-for (name, losses), colour in zip(curves.items(), (BLUE, ORANGE, GREEN)):
-    ax.semilogy(losses, color=colour, label=name)
-ax.set(xlabel="training step", ylabel="squared error")
-ax.legend()
 alt = f"""Loss by step, logarithmic. Drawn heads fall to
 {curves["drawn"][-20:].mean():.4f}; twins stay at {half:.3f}; nudged ones leave
 them near step 100 and then fall, too."""
-show(fig, "twins", alt)
+show(drawing.losses(curves), "twins", alt)
 
 # %% [markdown]
 # Equal heads get equal gradients, and remain one head, paid for twice, with half of the
-# task undone. With a hundred-millionth between them they part, for here the loss has a
-# use for it: the even state is a saddle. So it is the draw they begin with and the loss
-# that make heads differ, and no term of the design. Where a loss has no use for a
-# second view, nothing keeps two heads from learning the same.
+# task undone. With a hundred-millionth between them they part, for the loss has a use
+# for it: the even state is a saddle. So the draw they begin with and the loss make
+# heads differ, and no term of the design; nothing keeps two from learning the same.
 #
 # ## Which triangle is causal?
 #
@@ -236,24 +195,16 @@ for name, m in moved.items():
 print("is_causal is j <= i:", np.allclose(influence(is_causal=True), moved["j <= i"]))
 
 # %% [figure]
-fig, axes = figure("Which inputs move which outputs?", columns=3, size=(7.2, 2.7))
-for ax, (name, m) in zip(axes, moved.items()):
-    ax.imshow(m, cmap="Blues", vmin=0)
-    ax.set(title=f"mask: {name}", xlabel="token j that is pushed")
-    ax.grid(False)
-axes[0].set_ylabel("output i")
 alt = f"""Three panels, outputs down, pushed tokens across. Without a mask all
 {(moved["none"] > 0).sum()} fields are coloured; with j <= i the lower triangle,
 {(moved["j <= i"] > 0).sum()} fields; with i <= j the upper one."""
-show(fig, "influence", alt)
+show(drawing.influence(moved), "influence", alt)
 
 # %% [markdown]
 # The Notes' condition is the causal one. With $i \le j$ a position sees itself and what
-# a language model is to predict: its loss may go to nothing, and it has nothing to say.
-# (With $i$ for the key it would be right; 38.7 has called $i$ the target.)
-#
-# What causality buys is that training and decoding agree. Outputs of all positions at
-# once, or token after token with the keys and values of the past kept in a cache:
+# a language model is to predict. (With $i$ for the key it would be right; 38.7 has
+# called $i$ the target.) What causality buys is that training and decoding agree: all
+# positions at once, or one after another with keys and values of the past in a cache:
 
 # %%
 X = rng.normal(size=(1, T, D))
@@ -265,11 +216,10 @@ print("same:", np.allclose(steps, whole, atol=1e-6))
 # %% [markdown]
 # ## And if the keys come from elsewhere?
 #
-# In cross-attention a decoder's $L$ states ask an encoder's $S$. So it was in the
-# chapters on recurrent networks; new is that all $L$ ask at once, with several heads,
-# in every layer (Notes). Now shuffle. Section 6.5.5 says of self-attention that it is
-# permutation-*equivariant*, and explains: "the output representations do not change if
-# the input sequence is shuffled". Do they not?
+# In cross-attention a decoder's $L$ states ask an encoder's $S$; new since recurrent
+# networks is that all $L$ ask at once, with several heads, in every layer (Notes).
+# Section 6.5.5 says that self-attention is permutation-*equivariant*: "the output
+# representations do not change if the input sequence is shuffled". Do they not?
 
 # %%
 L, S = 4, 7
@@ -286,15 +236,65 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # \mathrm{cross}(Y, PX) = \mathrm{cross}(Y, X)
 # ```
 #
-# Self-attention's outputs are shuffled along with its inputs: that is *equivariance*.
-# "Do not change" is *invariance*, and true of the source of cross-attention. Neither
-# knows of any order: that is [lesson 11](../11_positions/README.md), the third of the
-# section's three elements. The first was [lesson 05](../05_scaling/README.md).
+# Self-attention's outputs are shuffled along: *equivariance*. "Do not change" is
+# *invariance*, and true of the source of cross-attention. Neither knows of any order:
+# that is [lesson 11](../11_positions/README.md), the third of the section's elements;
+# the first, the square root, was [lesson 05](../05_scaling/README.md).
+#
+# ## What else does a Transformer need?
+#
+# Attention "alone is not quite all you need", says the sidebar of 6.4.4, and names four
+# things more: positions; a network for each token; the sum $x + f(x)$; a norm. The
+# library's block has the last three. $f$ is an attention, then the network:
+
+# %% [source] attention.transformer.block.FeedForward
+
+# %% [source] attention.transformer.block.Block._add
+
+# %% [markdown]
+# What is the sum for? An average pulls together what it averages. Twelve attentions in
+# a row, not trained, over ten tokens: how large are the differences between tokens, as
+# a part of the whole? (What is below a millionth is printed as one.)
+
+# %%
+mg.manual_seed(10)
+stack = [MultiHeadAttention(16, 2, bias=False) for _ in range(12)]
+first = rng.normal(size=(10, 16))  # (T, D)
+for name, kept in (("f(x)", 0), ("x + f(x)", 1)):
+    x = first
+    for k, f in enumerate(stack, 1):
+        x = kept * x + f(x).data
+        spread = np.linalg.norm(x - x.mean(0)) / np.linalg.norm(x)
+        if k in (1, 2, 4, 8, 12):
+            print(f"{k}: {max(spread, 1e-6):.0e}", end="   ")
+    print(name)
+
+# %% [markdown]
+# After two layers all tokens are nearly one: attention alone loses rank with depth
+# (Dong and others, 2021). The sum keeps each token's own. "Without any one of them, the
+# Transformer does not train effectively", the sidebar goes on. We left out each, and
+# trained blocks of width 32 to look up in a table what a token and the one before it
+# make ([experiment.py](experiment.py)). The share of right answers of 2, 4, 8 blocks,
+# of three seeds the worst and the best (one in eight is chance), and the loss of 8:
+
+# %%
+kept = record("transformer")
+print(how_made(kept), "without", sep="\n")
+for without in dict.fromkeys(run["without"] for run in kept["runs"]):
+    print(f"{without:12s}", end="")
+    runs = [run for run in kept["runs"] if run["without"] == without]
+    for n in (2, 4, 8):
+        right = [run["accuracy"] for run in runs if run["layers"] == n]
+        print(f"   {n}: {min(right):.2f} to {max(right):.2f}", end="")
+    print(f"   loss {np.mean([run['loss'] for run in runs if run['layers'] == n]):.4f}")
+
+# %% [markdown]
+# For two of the four it holds. Without positions no token knows which one is before it.
+# Without the sum two blocks learn, four next to nothing: see above. Without the network
+# they learn, not quite as far; without the norm at least as well, at this width.
 #
 # ## What would break it
 #
-# - Cutting without moving the axis: `reshape(H, T, E)` has the right shape and mixes
-#   tokens with heads. The loop over heads finds it.
+# - `reshape(H, T, E)` without moving the axis: the right shape, tokens and heads mixed.
 # - Dividing by $\sqrt D$ in place of $\sqrt E$: all weights a little too even.
-# - A mask the wrong way up, or cut for $L = S$ when a cache has more keys than queries:
-#   then the first query is not at the first key.
+# - A mask the wrong way up, or cut for $L = S$ when a cache has more keys than queries.
