@@ -18,15 +18,20 @@ else (GRU, LSTM, Linear, Embedding, LayerNorm) has torch's names anyway.
     Transformer                  EncoderDecoder, with final_norm=True if it is post-norm
 
 Ours have their tables of words beside the layers, torch's leave them to who uses them.
-So a torch.nn.Transformer's state is loaded with, and the tables stay as they are:
+So they stay behind on the way to a torch.nn.Transformer, and as they are on the way
+back; all other names have to be there, each of its shape:
 
-    load_torch_state(model, torch_state(model) | state)
+    TABLES = ("encoder.embedding", "decoder.embedding")
+    theirs.load_state_dict(
+        {n: torch.from_numpy(a) for n, a in torch_state(ours, without=TABLES).items()}
+    )
+    load_torch_state(ours, theirs.state_dict(), keep=TABLES)
 
 Both compute the same, if torch's is made with batch_first=True, and ours with positions
 that are added to the input, or none. There, a boolean attn_mask or key_padding_mask is
 True for what may *not* attend: ~mask of ours. A state does not tell the number of heads
 or the activation. With bias=False torch's norms have no biases either; ours have, which
-begin as 0, and the line above leaves them so.
+begin as 0, and stay so if they are named beside the tables.
 """
 
 import numpy as np
@@ -38,23 +43,33 @@ from .checks import plain
 PARTS = ("W_q", "W_k", "W_v")  # in the order of torch
 
 
-def torch_state(module):
+def torch_state(module, without=()):
     """{torch's name: array}: copies, for load_state_dict of torch after from_numpy.
 
-    Raises ValueError for fewer key heads than query heads, which torch's has not.
+    without   names, torch's, of what torch's module has not, such as tables of words
+
+    Raises ValueError for a name that there is not, and for fewer key heads than query
+    heads, which torch's has not.
     """
     _check_module(module)
+    names = _names(module)
+    without = _chosen("torch_state", "without", without, module, names)
     found, state = module.state_dict(), {}
-    for name, ours in _names(module).items():
-        state[name] = np.concatenate([found[each] for each in ours])
+    for name, ours in names.items():
+        if name not in without:
+            state[name] = np.concatenate([found[each] for each in ours])
     return state
 
 
-def load_torch_state(module, state):
+def load_torch_state(module, state, keep=()):
     """Copy the values of torch's state_dict() in; they take the parameters' dtype.
 
+    keep   names, torch's, of what the state has not, such as tables of words: they stay
+           as they are
+
     Raises ValueError, which lists all that is missing, unexpected or of another shape;
-    then nothing is loaded. So it does for fewer key heads than query heads.
+    then nothing is loaded. So it does for a name that there is not, and for fewer key
+    heads than query heads. Raises TypeError, with the name, for what NumPy cannot read.
     """
     _check_module(module)
     if not isinstance(state, dict):
@@ -63,11 +78,17 @@ def load_torch_state(module, state):
             "arrays by name, such as torch's state_dict()."
         )
     names, sizes = _names(module), module.state_dict()
+    keep = _chosen("load_torch_state", "keep", keep, module, names)
+    names = {name: ours for name, ours in names.items() if name not in keep}
     lines = [f"missing: {name}" for name in names if name not in state]
-    lines += [f"unexpected: {name}" for name in state if name not in names]
+    lines += [
+        f"unexpected: {name}{', which is in keep' * (name in keep)}"
+        for name in state
+        if name not in names
+    ]
     values = {}
     for name in names.keys() & state.keys():
-        value, parts = plain(state[name]), [sizes[each] for each in names[name]]
+        value, parts = _array(name, state[name]), [sizes[each] for each in names[name]]
         expected = (sum(len(part) for part in parts), *parts[0].shape[1:])
         if value.shape != expected:
             lines.append(
@@ -82,7 +103,38 @@ def load_torch_state(module, state):
             f"{type(module).__name__} cannot load this state of torch's; nothing was "
             f"changed.\n  {listed}"
         )
-    module.load_state_dict(values)
+    module.load_state_dict({n: values.get(n, size) for n, size in sizes.items()})
+
+
+def _chosen(function, argument, given, module, names):
+    """The set of ``given``, if all are among ``names``, those that torch would use."""
+    if isinstance(given, str):
+        raise TypeError(
+            f"{function}: {argument} is {given!r}; expected a tuple of names."
+        )
+    wrong = [name for name in given if name not in names]
+    if wrong:
+        raise ValueError(
+            f"{function}: {argument} has {wrong[0]!r}, and {type(module).__name__} no "
+            f"such parameter; expected some of {', '.join(names)}."
+        )
+    return set(given)
+
+
+def _array(name, value):
+    """The array of a value; TypeError, with the name, for what NumPy cannot read."""
+    try:
+        found = plain(value)
+        if found.dtype.kind in "biuf":
+            return found
+        why = f"it holds {found.dtype}"
+    except Exception as problem:  # torch raises what it likes
+        why = str(problem).split("\n")[0].rstrip(".") or type(problem).__name__
+    raise TypeError(
+        f"load_torch_state: {name} cannot be read as an array ({why}); expected real "
+        "numbers that NumPy knows: of a tensor of torch's, "
+        "value.detach().to_dense().float() has them."
+    )
 
 
 def _names(module):

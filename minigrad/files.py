@@ -9,7 +9,9 @@ leaves a ``.picture-*.tmp`` behind, which may be deleted.
 """
 
 import contextlib
+import errno
 import os
+import stat
 
 
 def write_whole(path, write, kind="file"):
@@ -17,14 +19,22 @@ def write_whole(path, write, kind="file"):
 
     kind   what is written, in one word, for messages and for the other name
 
-    Raises OSError when the disk refuses, and what ``write`` raises. ``path`` then is as
-    it was. Through a symbolic link, its target is written.
+    A file that was there before leaves its permissions to the new one. Through a
+    symbolic link, its target is written.
+
+    Raises OSError when the disk refuses, or where ``path`` is a folder, a device or
+    anything else that is no file, and what ``write`` raises. ``path`` then is as it
+    was.
     """
     path = os.path.realpath(path)  # through a symbolic link, not over it
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".{kind}-{os.urandom(8).hex()}.tmp")
     try:
+        permissions = _permissions(path)  # before anything is written
         with open(temporary, "xb") as file:
+            if permissions is not None:
+                with contextlib.suppress(OSError):  # where the disk knows of none
+                    os.chmod(temporary, permissions)
             write(file)
             file.flush()
             os.fsync(file.fileno())  # the bytes are down before the name points to them
@@ -37,8 +47,27 @@ def write_whole(path, write, kind="file"):
             raise OSError(error.errno, reason, path) from error
         raise
     if os.name == "posix":  # the new name, too, is only safe once the folder is down
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with contextlib.suppress(OSError):  # one that cannot be read: the file is there
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def _permissions(path):
+    """Those of the file at ``path``, None where there is none yet.
+
+    Raises OSError for what is there and is no file.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "a folder has this name")
+    if not stat.S_ISREG(mode):  # a device or a pipe, which would be gone
+        raise OSError(
+            errno.EINVAL, "what has this name is no file that can be replaced"
+        )
+    return stat.S_IMODE(mode)

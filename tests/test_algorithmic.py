@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attention.seq2seq.metrics import alignment_error_rate
+from attention.tasks import questions
 from attention.tasks.algorithmic import TASKS, Addition, Copy, Recall, Sort
 from attention.tasks.symbols import FIRST, Symbols
 
@@ -203,3 +204,37 @@ def test_messages():
             f"Recall: {text!r} is no question; expected 'a3b7b', different letters "
             "with a digit each, then one of the letters, or more."
         )
+
+
+def test_what_is_too_long():
+    for task in Copy, Sort, TASKS["reversal"]:
+        assert message(lambda: task(1, 1001)) == (
+            f"{task.__name__}: max_length is 1001; expected 1 to 1000."
+        )
+        assert task(1, 1000).lengths == (1, 1000)
+    most = "9" * 1000
+    assert Addition().answer(f"{most}+0") == most
+    for question in f"1+{most}9", f"{'8' * 5000}+1":
+        digits = max(map(len, question.split("+")))
+        assert message(lambda: Addition().answer(question)) == (
+            f"Addition: the question has a number of {digits} digits; expected 1000 at "
+            "most."
+        )
+
+
+def test_questions_that_the_memory_does_not_hold():
+    """They are refused before the first is drawn."""
+
+    class Undrawn(Copy):
+        def questions(self, rng, n):
+            raise AssertionError("drawn")
+
+    for task, pairs in (Undrawn(1, 1000), 50_000), (Undrawn(), 10**9):
+        longest = task.lengths[1]
+        assert message(lambda: questions.splits(task, pairs)) == (
+            f"splits: {pairs + 300} questions with lengths up to {longest} would fill "
+            f"the memory; expected {questions.MOST // longest} or fewer pairs in all, "
+            "or shorter questions."
+        )
+    with pytest.raises(AssertionError, match="drawn"):
+        questions.splits(Undrawn(), questions.MOST // 8 - 300)

@@ -171,7 +171,7 @@ def refused(arguments, capsys):
         code = stop.code
     printed = capsys.readouterr()
     assert code == 2 and "Traceback" not in printed.err
-    return printed.err.strip().splitlines()[-1]
+    return " ".join(printed.err.split())
 
 
 def test_a_config_that_one_of_its_runs_would_refuse():
@@ -190,6 +190,7 @@ def test_two_aligned_files(tmp_path, capsys, monkeypatch):
     assert main(*options, "--kinds", "none,luong", "--out", tmp_path / "out") == 0
     printed = capsys.readouterr().out
     assert "a.en: 28 pairs to train on, 4 to test" in printed
+    printed = " ".join(printed.split())
     assert "36 pairs read. Line 37 was left out: it is empty in " in printed
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
@@ -231,3 +232,88 @@ def test_quick_is_smaller_but_what_is_asked_for_counts():
     assert compare.Config().plan()[:4] == [
         ("none", 1), ("bahdanau", 1), ("luong", 1), ("none", 2)
     ]  # fmt: skip
+
+
+LENGTHS = {"1-4": 3, "5-7": 6, "8-10": 9, "11-15": 13, "16+": 20}
+
+
+def test_the_longest_sources_are_in_the_table_and_in_the_line(tmp_path, capsys):
+    """A file with sources of all five buckets."""
+    rng = np.random.default_rng(0)
+    pairs = [
+        " ".join(rng.choice(list("abcdefgh"), n))
+        for n in LENGTHS.values()
+        for _ in "x" * 40
+    ]
+    text = tmp_path / "pairs.txt"
+    text.write_text("\n".join(f"{line}\t{line.upper()}" for line in pairs))
+    options = [*TINY, "--seeds", 1, "--kinds", "none,luong", "--task", text]
+    assert main(*options, "--out", tmp_path / "out") == 0
+    printed = capsys.readouterr().out.replace(str(tmp_path), "DIR")
+    lines = printed.splitlines()
+    assert max(map(len, lines)) <= 80
+    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    bleu = found["summary"]["bleu"]
+    assert list(bleu) == ["all", *LENGTHS]
+    heads = [line.split()[1:] for line in lines if line.startswith("BLEU")]
+    assert sum(heads, []) == list(LENGTHS)
+    for kind in "none", "luong":
+        rows = [
+            line for line in lines if line.startswith(f"{kind:10s}") and "[" in line
+        ]
+        cells = sum((row[10:].split("]")[:-1] for row in rows), [])
+        means = [float(cell.split("[")[0]) for cell in cells]
+        assert means == [float(f"{bleu[name][kind][0]:.1f}") for name in LENGTHS]
+    for run in found["runs"]:
+        start = lines.index(
+            next(x for x in lines if x.startswith(f"{run['kind']:10s}"))
+        )
+        said = " ".join(" ".join(lines[start : start + 2]).split())
+        for name in LENGTHS:
+            assert f"{name}: {run['bleu'][name]:.1f}" in said
+        assert f"best at step {run['best_step']}" in said
+
+
+def test_the_widest_lines_fit():
+    names = dict.fromkeys(["all", *LENGTHS], 100.0)
+    result = {"bleu": names, "best_step": 100_000, "seconds": 10_000}
+    line = command.Compare().line(None, result)
+    assert max(map(len, line.split("\n"))) <= 80 - 11
+    assert " ".join(line.split()).startswith("BLEU at 1-4: 100.0 5-7: 100.0 8-10: ")
+    whole = {"none": [100.0] * 3, "luong": [100.0] * 3}
+    found = {"bleu": dict.fromkeys(names, whole), "aer_uniform": None}
+    table = compare.table(found, ("none", "luong"))
+    assert max(map(len, table.split("\n"))) <= 80 and "16+" in table
+
+
+def test_the_opening_line_says_what_was_asked_for(tmp_path, capsys):
+    options = [*TINY, "--kinds", "none,luong", "--seeds", 1]
+    options += ["--layers", 2, "--cell", "lstm"]
+    assert main(*options, "--out", tmp_path) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "30 to test; cell lstm, layers 2, hidden 6, 3 steps" in printed
+
+
+def test_no_task_is_advised_that_it_refuses(tmp_path, capsys):
+    said = refused(["--task", "nosuch", "--out", tmp_path / "x"], capsys)
+    assert "no file nosuch; expected en-de, en-fr, or a file with" in said
+
+
+def test_a_file_that_was_moved_is_gone_on_with(tmp_path, capsys):
+    sources = [f"{a} {b} ." for a in "abcdef" for b in "abcdef"]
+    old, new, out = tmp_path / "old", tmp_path / "new", tmp_path / "out"
+    old.write_text("\n".join(f"{s}\t{s} !" for s in sources))
+    options = [*TINY, "--task", old, "--seeds", 1, "--kinds", "none,luong"]
+    assert main(*options, "--out", out) == 0
+    old.rename(new)
+    said = refused(["--resume", out], capsys)
+    assert f"no file {old}" in said
+    assert main("--resume", out, "--task", new) == 0
+    results = json.loads((out / "results.json").read_text())
+    assert results["config"]["task"] == str(new)
+    assert main("--resume", out) == 0
+    new.write_text("\n".join(f"{s}\t{s} ?" for s in sources))
+    said = refused(["--resume", out, "--task", new], capsys)
+    assert "The data are not those that the run" in said
+    said = refused(["--resume", out, "--task", "en-de"], capsys)
+    assert f"was started otherwise: --task was {new}" in said

@@ -96,14 +96,17 @@ def test_a_folder_that_is_not_there_and_a_format_that_is_none(tmp_path):
 def test_a_link_is_written_through_and_the_umask_counts(tmp_path):
     target, link = tmp_path / "target.png", tmp_path / "link.png"
     target.write_bytes(b"old")
+    target.chmod(0o604)
     link.symlink_to(target)
     before = os.umask(0o027)
     try:
         draw.graph(product(), link)
+        draw.graph(product(), tmp_path / "new.png")
     finally:
         os.umask(before)
     assert link.is_symlink() and target.read_bytes().startswith(BEGINS[".png"])
-    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert stat.S_IMODE(target.stat().st_mode) == 0o604  # as it was
+    assert stat.S_IMODE((tmp_path / "new.png").stat().st_mode) == 0o640
 
 
 def test_any_file_can_be_written_so(tmp_path):

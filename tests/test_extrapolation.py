@@ -214,7 +214,7 @@ def refused(arguments, capsys):
         code = stop.code
     printed = capsys.readouterr()
     assert code == 2 and "Traceback" not in printed.err
-    return printed.err.strip().splitlines()[-1]
+    return " ".join(printed.err.split())
 
 
 def test_what_it_refuses(tmp_path, capsys):

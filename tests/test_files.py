@@ -1,6 +1,7 @@
 """Files that are whole or not there; what stays where it is in a user's folder."""
 
 import os
+import stat
 
 import pytest
 
@@ -84,3 +85,52 @@ def test_the_option_of_a_folder_is_named(tmp_path):
     for option in "--out", "--figure":
         with pytest.raises(ValueError, match=f"another folder with {option}"):
             make_folder(tmp_path / "file" / "x", option)
+
+
+def never(file):
+    raise AssertionError("nothing is to be written")
+
+
+def test_what_is_no_file_is_left_alone(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("pipe")
+    for name, said in ("pipe", "no file"), ("folder", "a folder"), ("link", "no file"):
+        with pytest.raises(OSError, match=f"picture was not saved: .*{said}") as caught:
+            write_whole(tmp_path / name, never, "picture")
+        real = os.path.realpath(tmp_path / name)
+        assert caught.value.filename == real and os.path.exists(real)
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["folder", "link", "pipe"]
+
+
+@pytest.mark.parametrize("permissions", [0o600, 0o640, 0o444])
+def test_a_file_keeps_its_permissions(permissions, tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    usual = stat.S_IMODE(path.stat().st_mode)
+    path.chmod(permissions)
+
+    def write(file):
+        (temporary,) = tmp_path.glob(".file-*.tmp")  # nor is it open to others now
+        assert stat.S_IMODE(temporary.stat().st_mode) == permissions
+        file.write(b"new")
+
+    write_whole(path, write)
+    assert stat.S_IMODE(path.stat().st_mode) == permissions
+    assert path.read_bytes() == b"new"
+    write_text(tmp_path / "b.txt", "new")
+    assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == usual
+
+
+def test_a_folder_that_cannot_be_read_has_the_file_all_the_same(tmp_path, monkeypatch):
+    good = os.open
+
+    def refused(path, flags, *rest, **more):
+        if os.fspath(path) == os.path.realpath(tmp_path):
+            raise PermissionError(13, "Permission denied")
+        return good(path, flags, *rest, **more)
+
+    monkeypatch.setattr(os, "open", refused)  # to root, no folder is closed
+    write_text(tmp_path / "a.txt", "new")
+    assert os.listdir(tmp_path) == ["a.txt"]

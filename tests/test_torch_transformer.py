@@ -8,6 +8,7 @@ torch. To record again:
 
 import pathlib
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_from_torch_the_same_is_computed(name):
     torch = pytest.importorskip("torch")
     module, model = theirs(torch, *MODELS[name]), ours(*MODELS[name])
     table = model.encoder.embedding.data.copy()
-    load_torch_state(model, torch_state(model) | module.state_dict())
+    load_torch_state(model, module.state_dict(), keep=TABLES)
     np.testing.assert_array_equal(model.encoder.embedding.data, table)
     compare(computed(model), computed_by_torch(torch, module, table))
 
@@ -130,7 +131,7 @@ def test_the_same_is_computed_as_torch_did(name):
         )
     model = ours(*MODELS[name])
     assert torch_state(model).keys() - TABLES == state.keys()
-    load_torch_state(model, torch_state(model) | state)
+    load_torch_state(model, state, keep=TABLES)
     model.encoder.embedding.data = table["table"]
     compare(computed(model), expected)
 
@@ -144,8 +145,7 @@ def test_to_torch_and_back_through_a_file(name, tmp_path):
     for parameter in one.parameters():
         parameter.data = rng.standard_normal(parameter.shape)
     state = torch_state(one)
-    layers = {n: a for n, a in state.items() if n not in TABLES}
-    mg.checkpoint.save(path, layers)
+    mg.checkpoint.save(path, torch_state(one, without=TABLES))
 
     module = theirs(torch, *MODELS[name])
     loaded = {n: torch.from_numpy(a) for n, a in mg.checkpoint.load(path).items()}
@@ -253,16 +253,102 @@ def test_what_is_neither_true_nor_false():
 # what the README says of it
 
 
-def test_the_line_of_the_readme_moves_a_transformer():
+def readme_names():
+    """What the README's last lines of Python say, by the names that they need."""
     readme = pathlib.Path(__file__).resolve().parent.parent / "README.md"
-    (line,) = re.findall(
-        r"`(load_torch_state\(model,.*?\))`", readme.read_text("utf-8"), re.S
-    )
+    blocks = re.findall(r"```python\n(.*?)```", readme.read_text("utf-8"), re.S)
+    (lines,) = [block for block in blocks if "TABLES" in block]
+    tables, there, back = lines.strip().splitlines()
+    exec(tables, found := {})
+    return found["TABLES"], there, back
+
+
+def test_the_lines_of_the_readme_move_a_transformer():
+    tables, there, back = readme_names()
+    assert set(tables) == TABLES and repr(tables).replace("'", '"') in torch_doc()
     model, other = ours("post", "relu"), ours("post", "relu")
-    state = {n: a + 1 for n, a in torch_state(other).items() if n not in TABLES}
-    exec(line, globals() | {"model": model, "state": state})
-    for name, value in state.items():
-        np.testing.assert_array_equal(torch_state(model)[name], value)
+    kept = {n: torch_state(other)[n] for n in TABLES}
+    exec(there, names := globals() | {"model": model, "TABLES": tables})
+    names |= {"state": {n: a + 1 for n, a in names["state"].items()}, "model": other}
+    exec(back, names)
+    for name, value in (names["state"] | kept).items():
+        np.testing.assert_array_equal(torch_state(other)[name], value)
+
+
+def torch_doc():
+    from attention import torch_state as function
+
+    return sys.modules[function.__module__].__doc__.replace("\n", " ")
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+def test_both_ways_as_the_readme_has_them_with_torch():
+    torch = pytest.importorskip("torch")
+    tables, there, back = readme_names()
+    model, module = ours("post", "relu"), theirs(torch, "post", "relu")
+    exec(there, names := globals() | {"model": model, "TABLES": tables})
+    state = {n: torch.from_numpy(a) for n, a in names["state"].items()}
+    module.load_state_dict(state)  # strict
+    before, other = torch_state(model), ours("post", "relu")
+    exec(back, globals() | {"model": other, "TABLES": tables, "state": state})
+    for name, value in before.items():
+        np.testing.assert_array_equal(torch_state(other)[name], value)
+
+
+def test_a_layer_that_is_missing_is_not_kept_in_silence():
+    model = ours("pre", "gelu")  # two layers, and a state of one
+    state = {n: a for n, a in torch_state(model, TABLES).items() if ".1." not in n}
+    before = {name: value.copy() for name, value in model.state_dict().items()}
+    with pytest.raises(ValueError) as caught:
+        load_torch_state(model, {n: a + 1 for n, a in state.items()}, keep=TABLES)
+    lines = str(caught.value).splitlines()[1:]
+    assert lines and all(x.startswith("  missing: encoder.layers.1.") for x in lines)
+    for name, value in model.state_dict().items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_names_to_keep_or_leave_out_that_do_not_fit():
+    model = ours("pre", "gelu")
+    for call, argument in (
+        (lambda names: torch_state(model, without=names), "without"),
+        (lambda names: load_torch_state(model, torch_state(model), names), "keep"),
+    ):
+        with pytest.raises(ValueError, match=f"{argument} has 'encoder.table', and En"):
+            call(["encoder.embedding", "encoder.table"])
+        with pytest.raises(TypeError, match=f"{argument} is 'encoder.embedding'; exp"):
+            call("encoder.embedding")
+    with pytest.raises(ValueError, match="unexpected: encoder.embedding, which is in"):
+        load_torch_state(model, torch_state(model), keep=TABLES)
+
+
+class Unreadable:
+    """As a tensor of torch's that NumPy cannot have."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("Can't call numpy() on it.\nUse something else.")
+
+
+@pytest.mark.parametrize(
+    "value", [Unreadable(), "letters", [1j], [None], [[1], [2, 3]]]
+)
+def test_what_numpy_cannot_read_is_named(value):
+    layer = mg.nn.GRU(2, 3)
+    state = torch_state(layer) | {"bias_hh_l0": value}
+    with pytest.raises(TypeError, match="^load_torch_state: bias_hh_l0 cannot be read"):
+        load_torch_state(layer, state)
+
+
+def test_tensors_of_torchs_that_numpy_cannot_read():
+    torch = pytest.importorskip("torch")
+    layer = mg.nn.GRU(2, 3)
+    state = {n: torch.from_numpy(a) for n, a in torch_state(layer).items()}
+    weight = state["weight_ih_l0"]
+    for value in weight.bfloat16(), weight.clone().requires_grad_(), weight.to_sparse():
+        with pytest.raises(TypeError, match="weight_ih_l0 cannot be read as an") as no:
+            load_torch_state(layer, state | {"weight_ih_l0": value})
+        (advice,) = re.findall(r"value[.].*[)]", str(no.value))
+        names = {"value": value}  # and what it advises helps
+        load_torch_state(layer, state | {"weight_ih_l0": eval(advice, names)})
 
 
 def record():

@@ -178,3 +178,77 @@ def test_what_is_watched_for_is_put_back():
         assert sys.getprofile() is mine
     finally:
         sys.setprofile(None)
+
+
+# what a layer refuses
+
+
+class Refusing(Scale):
+    """Takes numbers below 3 only, as a layer might that checks what it is given."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def forward(self, x):
+        if (x >= 3).any():
+            raise self.error
+        return super().forward(x)
+
+
+class Outer(nn.Module):
+    def __init__(self, error):
+        self.inner = Refusing(error)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def refusing(error, at, validation=False):
+    """(what ``fit`` raises, the run, the states that it saved)"""
+    model, states = Outer(error), []
+    run = Run(model, optim.SGD(model.parameters(), lr=0.1))
+    look = Validation(lambda: model(np.full(2, 3.0)).item(), at)
+    with pytest.raises(Exception) as caught:
+        fit(
+            run, 9, lambda i: model(np.full(2, 3.0 if i == at else 1.0, np.float32)),
+            save=states.append, every=-1.0, seed=7,
+            validation=look if validation else None,
+        )  # fmt: skip
+    return caught.value, run, states
+
+
+REFUSALS = [
+    ValueError("scale: x is 3; expected less."),
+    ZeroDivisionError("division by zero"),
+    OverflowError("too large"),
+    FloatingPointError("NumPy was told to raise"),
+    np.linalg.LinAlgError("Singular matrix"),
+]
+
+
+@pytest.mark.parametrize("error", REFUSALS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("validation", [False, True])
+def test_what_a_layer_refuses_in_training_ends_as_a_nan_does(error, validation):
+    found, run, states = refusing(error, 4, validation)
+    assert isinstance(found, Diverged)
+    said = str(found)
+    assert "at step 4, batch 4 of seed 7: in layer inner, " in said
+    assert str(error) in said and said.startswith("The validation" * validation)
+    assert "The last checkpoint is from before and good; a smaller" in said
+    assert run.step == 4 and [s["step"] for s in states] == [0, 1, 2, 3]
+
+
+def test_at_the_first_step_a_value_error_is_of_the_arguments():
+    error = ValueError("scale: x is 3; expected less.")
+    found, run, states = refusing(error, 0)
+    assert found is error and not states
+    found, *_ = refusing(ZeroDivisionError("by zero"), 0)
+    assert isinstance(found, Diverged) and "at step 0" in str(found)
+    model = Outer(error)
+    for step, kind in (0, ValueError), (3, Diverged):  # while it is prepared, too
+        run = Run(model, optim.SGD(model.parameters(), lr=0.1))
+        run.step, run.saved = step, True
+        with pytest.raises(kind, match="x is 3; expected less") as caught:
+            fit(run, 9, None, prepare=lambda: model(np.full(2, 3.0)))
+        assert type(caught.value) is kind

@@ -8,11 +8,10 @@ It writes into the folder ``--out``:
 """
 
 import argparse
-import textwrap
 
 from ..experiments import compare as experiment
 from ..experiments import translation
-from .options import above_zero, below_one, natural, positive
+from .options import above_zero, below_one, natural, positive, wrapped
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
@@ -54,18 +53,20 @@ class Compare(Study):
     quick = experiment.QUICK, "one seed, smaller models: under a minute"
 
     def load(self, config):
-        data = translation.load(config.translation("none", config.seed))
+        own = config.translation("none", config.seed)
+        data = translation.load(own, tasks=translation.GRAMMARS)
         return data, data.checksum
 
     def opening(self, config, data):
         last = config.seed + config.seeds - 1
         said = (
             f"{translation.name_of(config)}: {len(data.train)} pairs to train on, "
-            f"{len(data.test)} to test; hidden {config.hidden}, {config.steps} steps, "
-            f"seeds {config.seed} to {last}"
+            f"{len(data.test)} to test; cell {config.cell}, layers {config.layers}, "
+            f"hidden {config.hidden}, {config.steps} steps, seeds {config.seed} to "
+            f"{last}"
         )
         lines = [data.report, said] if data.report else [said]
-        return "\n".join(textwrap.fill(line, 80) for line in lines)
+        return wrapped("\n".join(lines))
 
     def train(self, *arguments):
         return experiment.train(*arguments)
@@ -74,12 +75,13 @@ class Compare(Study):
         return experiment.result(*arguments)
 
     def line(self, config, result):
-        lengths = [name for name in result["bleu"] if name != "all"][:3]
-        reached = "  ".join(f"{n}: {result['bleu'][n]:.1f}" for n in lengths)
-        return (
-            f"BLEU at {reached}  best at step {result['best_step']}  "
-            f"{result['seconds']:.0f} s"
+        lengths = [name for name in result["bleu"] if name != "all"]
+        reached = "  ".join(f"{n}:\xa0{result['bleu'][n]:.1f}" for n in lengths)
+        said = (
+            f"BLEU at\xa0{reached}  best\xa0at\xa0step\xa0{result['best_step']}  "
+            f"{result['seconds']:.0f}\xa0s"
         )
+        return wrapped(said, 68).replace("\xa0", " ")  # what belongs together stays so
 
     def conclude(self, config, data, runs, out):
         from ..experiments.compare_figure import bleu_by_length
@@ -90,7 +92,7 @@ class Compare(Study):
             "by the words of the source, means over the seeds and 95 % intervals, of\n"
             f"{config.resamples} resamplings of sentences and seeds\n\n"
             f"{experiment.table(found, config.kinds)}\n\n"
-            f"{textwrap.fill(found['statement'], 80)}"
+            f"{wrapped(found['statement'])}"
         )
         if config.seeds < 3:
             text += "\n\nFewer than 3 seeds: this is a look, and no result."

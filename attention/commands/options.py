@@ -6,8 +6,14 @@ run can tell what was asked for now from what is only the default.
 
 import argparse
 import pathlib
+import sys
+import textwrap
 
 from minigrad import checkpoint
+
+from ..experiments.translation_data import moved
+
+PLACES = ("task", "target")  # where a file is: it may be elsewhere when one goes on
 
 
 def add_fields(parser, config, fields):
@@ -30,6 +36,18 @@ def add_fields(parser, config, fields):
         else:
             options |= {"type": kind, "metavar": KINDS.get(kind, "A,B")}
         parser.add_argument(f"--{name.replace('_', '-')}", **options)
+
+
+def complain(command, problem):
+    """Print to stderr what is wrong, in lines of 80 columns at most."""
+    print(wrapped(f"{command}: {problem}"), file=sys.stderr)
+
+
+def wrapped(text, width=80):
+    """``text`` in lines that fit; a path or a name is never cut."""
+    options = {"break_long_words": False, "break_on_hyphens": False}
+    lines = text.splitlines() or [""]
+    return "\n".join(textwrap.fill(line, width, **options) for line in lines)
 
 
 def given(args, config):
@@ -59,6 +77,9 @@ def shown(value):
 def load_state(path, config, options, command):
     """(config, state) of the checkpoint at ``path``; what is given now must agree.
 
+    But for a file's place: it may have been moved. Whether its lines are the same, a
+    checksum tells the caller.
+
     Raises ValueError, in a sentence.
     """
     if not path.is_file():
@@ -70,12 +91,23 @@ def load_state(path, config, options, command):
     if state.get("command") != command:
         raise ValueError(f"{path} is no state of {command}.")
     before = config(**state["config"])
+    places = {name: options[name] for name in PLACES if name in options}
+    options = {name: options[name] for name in options if name not in places}
     now = config(**{**state["config"], **options})
     differing = [
         f"--{name.replace('_', '-')} was {shown(getattr(before, name))}"
         for name in options
         if getattr(before, name) != getattr(now, name)
     ]
+    try:
+        before = moved(before, **places) if places else before
+    except ValueError:
+        differing += [
+            f"--{name} was {getattr(before, name)}"
+            for name in places
+            if getattr(before, name) not in (None, places[name])
+        ]
+        differing = differing or ["--target was not given"]
     if differing:
         raise ValueError(
             f"The run in {path.parent} was started otherwise: {'; '.join(differing)}. "

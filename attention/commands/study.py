@@ -12,15 +12,15 @@ import abc
 import functools
 import json
 import pathlib
-import sys
 
 from minigrad import checkpoint
 
 from ..experiments.reversal import describe, versions
 from ..files import keep_earlier, make_folder, write_text
 from ..progress import Progress
+from ..seq2seq.training import asked_to_stop
 from . import side_by_side
-from .options import add_fields, folder_of, given, load_state
+from .options import add_fields, complain, folder_of, given, load_state
 
 FILES = ("results.json", "state.npz")  # beside those of ``Study.files``
 
@@ -55,7 +55,7 @@ class Study(abc.ABC):
 
     @abc.abstractmethod
     def line(self, config, result):
-        """One finished run in one line, after its label."""
+        """One finished run in one line, or as few as it takes, after its label."""
 
     @abc.abstractmethod
     def conclude(self, config, data, runs, out):
@@ -82,17 +82,20 @@ class Study(abc.ABC):
             out = folder_of(args, f"runs/{self.name}")
             config, data, state = self._begin(args, out)
         except (OSError, ValueError, TypeError) as problem:
-            print(f"{self.name}: {problem}", file=sys.stderr)
+            complain(self.name, problem)
             return 2
-        print(self.opening(config, data))
+        several = getattr(args, "is_program", False)  # not inside of another
         try:
-            several = getattr(args, "is_program", False)  # not inside of another
+            print(self.opening(config, data))
             self._carry_on(config, data, state, out, several)
         except KeyboardInterrupt:
+            if not (out / "state.npz").exists():
+                print("stopped: nothing was trained yet.")
+                return 130
             print(f"Go on with\n  python -m attention {self.name} --resume {out}")
             return 130
         except (FloatingPointError, OSError, side_by_side.Failed) as problem:
-            print(f"{self.name}: {problem}", file=sys.stderr)
+            complain(self.name, problem)
             return 1
         return 0
 
@@ -134,7 +137,8 @@ class Study(abc.ABC):
         def made(job, result):
             runs[names[job]] = result
             keep(job, None)
-            print(f"{self.label(config, job):10s} {self.line(config, result)}")
+            lines = self.line(config, result).replace("\n", "\n" + " " * 11)
+            print(f"{self.label(config, job):10s} {lines}")
 
         checkpoint.save(out / "state.npz", always)
         todo = {
@@ -165,7 +169,8 @@ class Study(abc.ABC):
         for job, state in todo.items():
             progress = Progress(self.label(config, job), config.steps)
             save = functools.partial(keep, job)
-            run, finished = self.train(config, *job, data, state, save, progress)
+            with asked_to_stop():  # as soon as it is built, it can be saved
+                run, finished = self.train(config, *job, data, state, save, progress)
             if not finished:
                 return {job: run.step}
             made(job, self.result(config, *job, data, run))

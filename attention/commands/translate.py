@@ -25,7 +25,7 @@ from ..experiments import translation as experiment
 from ..files import make_folder
 from ..pretrained import EN_FR
 from ..seq2seq import translator
-from .options import positive, shown
+from .options import complain, positive, shown, wrapped
 from .translate_train import add_train_arguments, train
 
 TRAINS = True  # see attention/__main__.py
@@ -35,8 +35,11 @@ NAME = "translate"
 def add_arguments(parser):
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     add_train_arguments(
-        verbs.add_parser("train", help="learn to translate, or to answer")
-    )
+        verbs.add_parser(
+            "train", help="learn to translate, or to answer",
+            usage="%(prog)s [--task NAME] [OPTION ...]",
+        )
+    )  # fmt: skip
     run = verbs.add_parser("run", help="translate a sentence, or answer a question")
     run.add_argument(
         "sentence", nargs="+", help="with its full stop, if it has one; or a question"
@@ -76,12 +79,12 @@ def run(args):
     try:
         return VERBS[args.verb](args)
     except FloatingPointError as problem:
-        print(f"{NAME}: {problem}", file=sys.stderr)
+        complain(NAME, problem)
         return 1
     except BrokenPipeError:
         raise  # attention/__main__.py ends the program
     except (OSError, ValueError, TypeError) as problem:
-        print(f"{NAME}: {problem}", file=sys.stderr)
+        complain(NAME, problem)
         return 2
 
 
@@ -94,7 +97,7 @@ def translate(args):
         make_folder(args.figure.parent, "--figure")
     text, ending = " ".join(args.sentence), model.about.get("ending")
     right = answer_to(model, text)
-    if ending is not None and model.words(text)[-1:] not in ([], [ending]):
+    if isinstance(ending, str) and model.words(text)[-1:] not in ([], [ending]):
         print(
             f"{ending!r} was put at the end, as in all that the model learned from.",
             file=sys.stderr,
@@ -108,13 +111,14 @@ def translate(args):
         )
     print(found.text)
     if right is not None and found.target != list(right):
-        print(
+        said = (
             f"This is wrong: {right} is right. The model learned from questions with "
-            f"--lengths {shown(model.about['config']['lengths'])}.",
-            file=sys.stderr,
+            f"--lengths {shown(config_of(model).lengths)}."
         )
+        print(wrapped(said), file=sys.stderr)
     if found.weights is None or not len(found.weights):
-        why = "the model has no attention" if found.target else "nothing was said"
+        none = model.model.config.attention == "none"
+        why = "the model has no attention" if none else "nothing was said"
         print(f"no figure: {why}.", file=sys.stderr)
         return 0
     plots.alignment_heatmap(
@@ -126,33 +130,54 @@ def translate(args):
 
 
 def answer_to(model, text):
-    """The right answer, where the model learned from questions; else None.
+    """The right answer, where it is known that the model learned from questions.
+
+    Else None.
 
     Raises ValueError, in a sentence, for what is none of its questions.
     """
-    if not model.characters:
+    if not model.characters or "config" not in model.about:
         return None
-    task = experiment.task_of(experiment.Config(**model.about["config"]))
+    task = experiment.task_of(config_of(model))
+    if task is None:
+        return None
     question = "".join(model.words(text))
     right = task.answer(question)
     task.encode(question)
     return right
 
 
+def config_of(model):
+    """The config of the run that a model comes from.
+
+    Raises ValueError, in a sentence, where the model does not say.
+    """
+    found = model.about.get("config")
+    if not isinstance(found, dict) or not isinstance(found.get("task"), str):
+        raise ValueError(
+            "The model does not say what it was trained with: there is no config with "
+            "a task in what it has about itself. Those of translate train have one."
+        )
+    unknown = [k for k in found if k not in experiment.Config.__dataclass_fields__]
+    if unknown:
+        raise ValueError(
+            f"The model was trained with {', '.join(map(repr, unknown))}, which this "
+            "version of the program does not know."
+        )
+    return experiment.Config(**found)
+
+
 def score(args):
     model = loaded(args.model)
-    moved = {"task": args.task, "target": args.target}
-    moved = {name: value for name, value in moved.items() if value is not None}
-    config = experiment.Config(**{**model.about["config"], **moved})
+    config = experiment.moved(config_of(model), args.task, args.target)
     data = experiment.load(config)
-    if data.checksum != model.about["data"]:
+    if data.checksum != model.about.get("data"):
         raise ValueError(
-            f"The sentences of {config.task} are not those that the model was trained "
-            "with, so that it may have seen some of the test set."
+            f"The {data.what}s of {config.task} are not those that the model was "
+            "trained with, so that it may have seen some of the test set."
         )
     name = experiment.name_of(config)
-    what = "sentence" if data.questions is None else "question"
-    several = f"{what} that was" if len(data.test) == 1 else f"{what}s that were"
+    several = data.what + (" that was" if len(data.test) == 1 else "s that were")
     print(f"{name}, {len(data.test)} {several} not trained on\n")
     print(scoring.table(scoring.score(model, data.test, args.beam)))
     return 0

@@ -15,8 +15,6 @@ sizes and the seed of the data mean the same for a grammar and for a task.
 import json
 import pathlib
 import shlex
-import sys
-import textwrap
 
 from minigrad import checkpoint
 
@@ -28,10 +26,12 @@ from ..metrics_file import MetricsFile
 from ..progress import Progress
 from ..seq2seq import translator
 from ..seq2seq.config import CHOICES
+from ..seq2seq.training import asked_to_stop
 from .options import (
     above_zero,
     add_fields,
     below_one,
+    complain,
     folder_of,
     given,
     load_state,
@@ -40,6 +40,7 @@ from .options import (
     positives,
     share,
     shown,
+    wrapped,
 )
 
 NAME = "translate train"
@@ -119,48 +120,68 @@ def add_train_arguments(parser):
 
 def train(args):
     out = folder_of(args, "runs/translate")
-    if args.export is not None and args.export.suffix != ".safetensors":
-        raise ValueError(f"--export is {args.export}; expected a name.safetensors.")
+    check_export(args.export, out)
     options = given(args, experiment.Config)
     if args.resume is None:
         config, state = experiment.Config(**options), {"run": None}
         data = experiment.load(config)
-        make_folder(out)
-        keep_earlier(out, FILES)
     else:
         config, state = load_state(out / "last.npz", experiment.Config, options, NAME)
         data = experiment.load(config)
         if data.checksum != state["data"]:
             raise ValueError(
-                f"The sentences of {config.task} are not those that the run in {out} "
-                "was started with. Start another run with --out."
+                f"The {data.what}s of {config.task} are not those that the run in "
+                f"{out} was started with. Start another run with --out."
             )
-    if data.report:
-        print(textwrap.fill(data.report, 80))
+    if args.export is not None:  # before the work, not after it
+        make_folder(args.export.parent, "--export")
+    if args.resume is None:
+        make_folder(out)
+        keep_earlier(out, FILES)
     said = (
         f"{experiment.name_of(config)}: {len(data.train)} pairs to train on, "
         f"{len(data.validation)} to validate, {len(data.test)} to test"
     )
-    print(
-        f"{textwrap.fill(said, 80)}\n"
+    sizes = (
         f"{len(data.source)} and {len(data.target)} {data.unit}s; attention "
         f"{config.attention}, cell {config.cell}, seed {config.seed}"
     )
     try:
-        one, finished = learn(config, data, state["run"], out)
+        with asked_to_stop():  # from here on, whatever comes finds something to save
+            print(wrapped("\n".join(filter(None, (data.report, said, sizes)))))
+            one, finished = learn(config, data, state["run"], out)
         if finished:
             conclude(config, data, one, out, args.export)
             return 0
     except BrokenPipeError:
         raise  # attention/__main__.py ends the program
     except OSError as problem:  # a full disk, and what was there before is there still
-        print(f"{NAME}: {problem}", file=sys.stderr)
+        complain(NAME, problem)
         return 1
     print(
         f"stopped at step {one.step} of {config.steps}, and saved. Go on with\n"
         f"  python -m attention translate train --resume {out}"
     )
     return 130
+
+
+def check_export(path, out):
+    """ValueError unless ``--export`` is None, or a name that is free of a run's."""
+    if path is None:
+        return
+    if path.suffix != ".safetensors":
+        raise ValueError(f"--export is {path}; expected a name.safetensors.")
+    for written in path, path.with_suffix(".json"):
+        if written.is_dir():
+            raise ValueError(
+                f"--export is {path}, and {written} is a folder; expected a name that "
+                "is free."
+            )
+        if written.resolve() in [(out / name).resolve() for name in FILES]:
+            raise ValueError(
+                f"--export is {path}, with a {written.name} beside it, which is the "
+                f"name of a file of the run in {out}; expected another name."
+            )
 
 
 def learn(config, data, state, out):
@@ -222,7 +243,7 @@ def conclude(config, data, run, out, export):
         written += ", alignment.png"
     print(
         f"\nbest at step {run.best['step']} of {run.step}, with a validation loss of "
-        f"{run.best['loss']:.3f}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
+        f"{run.best['loss']:.4g}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
         f"{written}:\nin {out}"
     )
     if export is not None:
@@ -231,7 +252,7 @@ def conclude(config, data, run, out, export):
 
 def export_half(best, data, path, config):
     """Write a model in half precision, and beside it where it comes from."""
-    make_folder(path.parent)
+    make_folder(path.parent, "--export")
     translator.save(path, best, half=True)
     halved = scoring.score(translator.load(path), data.test)
     halved.pop("said")

@@ -17,6 +17,7 @@ import numpy as np
 from . import bootstrap, scoring, translation
 
 KINDS = ("none", "bahdanau", "luong")
+ABREAST = 3  # columns of the table on a line of 80; those that are left go below
 QUICK = {
     "hidden": 64, "embedding": 48, "dropout": 0.2, "steps": 300, "seeds": 1,
 }  # fmt: skip
@@ -185,13 +186,17 @@ def statement(found, seeds):
 
 def table(found, kinds):
     """BLEU by length, with intervals, and the alignment error rates, as text."""
-    lines = [f"{'BLEU':10s}" + "".join(f"{name:>19s}" for name in _columns(found))]
-    for kind in kinds:
-        cells = ""
-        for name in _columns(found):
-            mean, low, high = found["bleu"][name][kind]
-            cells += f"{mean:6.1f} [{low:4.1f}, {high:4.1f}]"
-        lines.append(f"{kind:10s}{cells}")
+    lengths, lines = [name for name in found["bleu"] if name != "all"], []
+    for start in range(0, len(lengths), ABREAST):
+        names = lengths[start : start + ABREAST]
+        lines += [""] * bool(lines)
+        lines.append(f"{'BLEU':10s}" + "".join(f"{name:>19s}" for name in names))
+        for kind in kinds:
+            cells = ""
+            for name in names:
+                mean, low, high = found["bleu"][name][kind]
+                cells += f"{mean:6.1f} [{low:4.1f}, {high:4.1f}]"
+            lines.append(f"{kind:10s}{cells}")
     if found["aer_uniform"] is not None:
         rates = [f"{kind} {rate:.3f}" for kind, rate in found["aer"].items()]
         lines += [
@@ -201,8 +206,3 @@ def table(found, kinds):
             f"{found['aer_diagonal']:.3f}",
         ]
     return "\n".join(lines)
-
-
-def _columns(found):
-    """The buckets that fit on a line, without the sum of them."""
-    return [name for name in found["bleu"] if name != "all"][:3]

@@ -82,11 +82,15 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     if state is not None:
         run.load_state_dict(state)
     batches = Batches(seed, config.batch, config.min_length, config.max_length)
-    # once for nothing: what the kernels take to load is no part of the training time
-    loss_of(run.model, batches[run.step]).backward()
+
+    def loss_at(i):
+        return loss_of(run.model, batches[i])
+
     finished = fit(
-        run, config.steps, lambda i: loss_of(run.model, batches[i]), save, progress
-    )
+        run, config.steps, loss_at, save, progress,
+        # what the kernels take to load is no part of the training time
+        prepare=lambda: loss_at(run.step).backward(),
+    )  # fmt: skip
     return run, finished
 
 

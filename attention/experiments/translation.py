@@ -11,12 +11,14 @@ numbers, and a step that went wrong can be computed again.
 
 import os
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 
 import numpy as np
 
 import minigrad as mg
 from minigrad import optim
 
+from ..checks import whole
 from ..coverage import coverage_loss
 from ..seq2seq.config import Seq2SeqConfig
 from ..seq2seq.model import Seq2Seq
@@ -34,14 +36,15 @@ from .translation_data import (
     Data,
     ids_of,
     load,
+    moved,
     name_of,
     task_of,
 )
 
 __all__ = [
     "FEWEST", "GRAMMARS", "QUESTIONS", "SCHEDULES", "SCORES", "TASKS", "USUAL",
-    "Config", "Data", "build", "fresh", "ids_of", "load", "loss_of", "name_of",
-    "task_of", "train", "translator_of", "validation_loss",
+    "Config", "Data", "build", "fresh", "ids_of", "load", "loss_of", "moved",
+    "name_of", "task_of", "train", "translator_of", "validation_loss",
 ]  # fmt: skip
 
 SCHEDULES = ("constant", "cosine", "inverse-sqrt")
@@ -54,6 +57,12 @@ USUAL = {  # what is usual for sentences, and what for questions
     "lr": (3e-3, 5e-3),
     "validate_every": (50, 100),
 }
+
+WHOLE = {  # the least of each
+    "pairs": 1, "validation": 1, "test": 1, "data_seed": 0, "min_count": 1, "steps": 1,
+    "batch": 1, "warmup": 0, "validate_every": 1, "patience": 1, "seed": 0,
+}  # fmt: skip
+NUMBERS = ("dropout", "lr", "clip", "smoothing", "sampling", "word_dropout")
 
 
 @dataclass
@@ -98,6 +107,12 @@ class Config:
     seed: int = 1
 
     def __post_init__(self):
+        for name in ("task", "target"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and (value is not None or name == "task"):
+                raise TypeError(
+                    f"Config: {name} is {value!r}; expected a name, a string."
+                )
         if self.score is None:
             self.score = SCORES.get(self.attention, "additive")
         task = task_of(self)
@@ -109,6 +124,16 @@ class Config:
             value = getattr(self, name)
             if value is not None and value not in TASKS and os.path.exists(value):
                 setattr(self, name, os.path.abspath(value))
+        for name, least in WHOLE.items():
+            setattr(self, name, whole("Config", name, getattr(self, name), least))
+        for name in NUMBERS:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(f"Config: {name} is {value!r}; expected a number.")
+        if not isinstance(self.keep_case, bool):
+            raise TypeError(
+                f"Config: keep_case is {self.keep_case!r}; expected True or False."
+            )
         for name in ("dropout", "smoothing", "word_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(
@@ -170,8 +195,6 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
         p = config.sampling * i / config.steps
         return loss_of(run.model, batch, config.smoothing, p, rng)
 
-    # once for nothing: what the kernels take to load is no part of the training time
-    loss_at(run.step).backward()
     validation = Validation(
         lambda: validation_loss(run.model, held_out),
         config.validate_every,
@@ -181,6 +204,8 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     finished = fit(
         run, config.steps, loss_at, save, progress,
         validation=validation, record=record, seed=config.seed,
+        # what the kernels take to load is no part of the training time
+        prepare=lambda: loss_at(run.step).backward(),
     )  # fmt: skip
     return run, finished
 

@@ -11,7 +11,7 @@ question, each character is a token, and all that there are have an id, seen or 
 import os
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..tasks import algorithmic, questions
 from ..tasks.batching import split
@@ -47,6 +47,11 @@ class Data:
         return ids_of(self, getattr(self, part))
 
     @property
+    def what(self):
+        """What a pair is called."""
+        return "sentence" if self.questions is None else "question"
+
+    @property
     def unit(self):
         """What a token is called."""
         return "word" if self.questions is None else "symbol"
@@ -71,8 +76,10 @@ def ids_of(vocabularies, pairs):
     return [(source.encode(p.source), target.encode(p.target)) for p in pairs]
 
 
-def load(config):
+def load(config, tasks=TASKS):
     """The ``Data`` of a config.
+
+    tasks   those that are named where it has a task that is neither one nor a file
 
     Raises OSError and ValueError, in a sentence, where they cannot be had.
     """
@@ -91,7 +98,7 @@ def load(config):
     if config.task in GRAMMARS:
         parts = splits(GRAMMARS[config.task], *sizes, seed=config.data_seed)
     else:
-        parts, report = _read(config)
+        parts, report = _read(config, tasks)
     train = parts[0]
     source = Vocabulary.build([p.source for p in train], config.min_count)
     target = Vocabulary.build([p.target for p in train], config.min_count)
@@ -104,6 +111,11 @@ def task_of(config):
     Raises ValueError for lengths that do not fit it, and for any where it has none.
     """
     kind, lengths = QUESTIONS.get(config.task), config.lengths
+    if lengths is not None and not isinstance(lengths, (list, tuple)):
+        raise TypeError(
+            f"Config: lengths is {lengths!r}; expected two, the least and the most "
+            "letters, digits or pairs of a question."
+        )
     if lengths is not None and (kind is None or len(lengths) != 2):
         found = ",".join(map(str, lengths))
         why = f"{config.task} has none" if kind is None else f"found {len(lengths)}"
@@ -114,12 +126,28 @@ def task_of(config):
     return kind and kind(*(lengths or ()))
 
 
-def _read(config):
+def moved(config, task=None, target=None):
+    """The same config, with its file, or its two, where they are now; None: as before.
+
+    Raises ValueError where it has no file, or another task is named.
+    """
+    if task in (None, config.task) and target in (None, config.target):
+        return config
+    if config.task in TASKS or task in TASKS:
+        found = ", ".join(str(name) for name in (task, target) if name is not None)
+        raise ValueError(
+            f"The task is {config.task}, and {found} another one; expected the place "
+            "of a file, where the task is a file that was moved."
+        )
+    return replace(config, task=task or config.task, target=target or config.target)
+
+
+def _read(config, tasks):
     """(training, validation and test pairs of a file, what is to be said of it)"""
     if not os.path.exists(config.task):
         raise ValueError(
             f"There is no task and no file {config.task}; expected "
-            f"{', '.join(TASKS)}, or a file with source<TAB>target on each line."
+            f"{', '.join(tasks)}, or a file with source<TAB>target on each line."
         )
     text = read_pairs(config.task, config.target)
     words = [

@@ -16,6 +16,7 @@ import math
 import signal
 import threading
 import time
+import traceback
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from .watch import first_not_finite
 
 
 class Diverged(FloatingPointError):
-    """Training has met a number that is none. Its message says where."""
+    """Training met a number that is none, or that a layer refused. It says where."""
 
 
 class Run:
@@ -137,7 +138,7 @@ class Validation:
 
 def fit(
     run, steps, loss_at, save=None, progress=None, every=5.0,
-    *, validation=None, record=None, seed=None,
+    *, validation=None, record=None, seed=None, prepare=None,
 ):  # fmt: skip
     """Train ``run`` until it has taken ``steps`` steps; return whether it got there.
 
@@ -148,10 +149,13 @@ def fit(
     validation  a ``Validation``; where it gives up, the run counts as finished
     record      called with a dict of numbers after each step and each validation
     seed        of the batches, for the message
+    prepare     called before the first step; its time does not count
 
-    A run that is interrupted stops between two steps, never inside one. Nothing is
-    saved of one that has met a NaN or an infinity. Raises ``Diverged``, which says at
-    which step, with which batch, in which layer.
+    A run that is interrupted stops between two steps, never inside one; while it is
+    prepared, before the first. Nothing is saved of one that has met a NaN or an
+    infinity. Raises ``Diverged``, which says at which step, with which batch, in which
+    layer; so it does of what a layer refuses after the first step. A ValueError before
+    that is of the arguments, and passes.
     """
     record = record or (lambda numbers: None)
 
@@ -163,6 +167,9 @@ def fit(
     line = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # what overflows is found below, and explained there
     with asked_to_stop() as stop, line, np.errstate(over="ignore", invalid="ignore"):
+        if prepare is not None and not ended():
+            with _explained(run, prepare, seed):
+                prepare()
         while not ended():
             start = time.perf_counter()
             with _explained(run, lambda: loss_at(run.step), seed):
@@ -201,31 +208,60 @@ def _validate(run, validation, last, record, seed):
 
 @contextlib.contextmanager
 def _explained(run, compute, seed, which=""):
-    """Say of a FloatingPointError which step, batch and layer it came from."""
+    """Say of an error in the numbers which step, batch and layer it came from."""
     try:
         yield
     except FloatingPointError:
-        place = first_not_finite(run.model, compute)
-        batch = f", batch {run.step} of seed {seed}" if seed is not None else ""
-        run.optimizer.zero_grad()
-        checkpoint = "There is no checkpoint yet"
-        if run.saved:
-            checkpoint = "The last checkpoint is from before and good"
-        raise Diverged(
-            f"The {which}loss or its gradient is no finite number at step {run.step}"
-            f"{batch}: {place} {checkpoint}; a smaller learning rate usually helps."
-        ) from None
+        try:
+            place = first_not_finite(run.model, compute)
+        except (ArithmeticError, ValueError) as problem:  # the model raised it itself
+            place = _raised(run.model, problem)
+        said = f"{which}loss or its gradient is no finite number"
+        raise _diverged(run, said, place, seed) from None
+    except (ArithmeticError, ValueError) as problem:
+        if isinstance(problem, ValueError) and run.step == 0:
+            raise  # nothing has moved yet: the arguments are wrong, not the numbers
+        place = _raised(run.model, problem)
+        said = f"{which}loss or its gradient cannot be computed"
+        raise _diverged(run, said, place, seed) from problem
+
+
+def _diverged(run, what, place, seed):
+    """The ``Diverged`` that says of the next step what went wrong, and in which."""
+    run.optimizer.zero_grad()
+    batch = f", batch {run.step} of seed {seed}" if seed is not None else ""
+    checkpoint = "There is no checkpoint yet"
+    if run.saved:
+        checkpoint = "The last checkpoint is from before and good"
+    return Diverged(
+        f"The {what} at step {run.step}{batch}: {place} {checkpoint}; a smaller "
+        "learning rate usually helps."
+    )
+
+
+def _raised(model, problem):
+    """What was raised, and in which layer: the innermost module that was at work."""
+    names, layer = {id(module): name for name, module in model.named_modules()}, ""
+    for frame, _ in traceback.walk_tb(problem.__traceback__):
+        layer = names.get(id(frame.f_locals.get("self")), layer)
+    said = str(problem).rstrip(".") or type(problem).__name__
+    return f"{f'in layer {layer}, ' if layer else ''}{said}."
 
 
 @contextlib.contextmanager
 def asked_to_stop():
     """A list that becomes non-empty when Ctrl-C (or a termination signal) arrives.
 
-    The second Ctrl-C ends the program as usual.
+    The second Ctrl-C ends the program as usual. Inside of another one, it is the same
+    list: what arrived before training began still stops it.
     """
     arrived = []
     if threading.current_thread() is not threading.main_thread():
         yield arrived  # signals reach the main thread only
+        return
+    outer = getattr(signal.getsignal(signal.SIGINT), "arrived", None)
+    if outer is not None:
+        yield outer
         return
 
     def note(number, frame):
@@ -233,6 +269,7 @@ def asked_to_stop():
             raise KeyboardInterrupt
         arrived.append(number)
 
+    note.arrived = arrived
     before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield arrived

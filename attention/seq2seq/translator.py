@@ -23,6 +23,10 @@ from .decoding import greedy
 from .model import Seq2Seq
 
 FORMAT = "translator"
+PARTS = {  # of a state, and what each has to be
+    "config": dict, "source": dict, "target": dict, "model": dict, "about": dict,
+    "lower": bool, "characters": bool,
+}  # fmt: skip
 
 
 @dataclass
@@ -137,11 +141,30 @@ class Translator:
         """The translator that ``state_dict`` describes, in evaluation mode."""
         if not isinstance(state, dict) or state.get("format") != FORMAT:
             raise ValueError("This is no checkpoint of a translator.")
+        state = {"characters": False, **state}  # older ones do not say
+        for name, kind in PARTS.items():
+            if name not in state:
+                raise ValueError(
+                    f"This checkpoint of a translator is incomplete: it has no {name}."
+                )
+            if type(state[name]) is not kind:
+                raise ValueError(
+                    f"In this checkpoint of a translator, {name} is {state[name]!r:.40}"
+                    f"; expected a {kind.__name__}."
+                )
         config = Seq2SeqConfig.from_dict(state["config"])
         model = Seq2Seq(config, np.random.default_rng(0))  # to be overwritten
         model.load_state_dict(state["model"])
         source, target = (Vocabulary.from_state(state[k]) for k in ("source", "target"))
-        rest = state["lower"], state["about"], state.get("characters", False)
+        for side, size in (
+            (source, config.source_vocabulary), (target, config.target_vocabulary)
+        ):  # fmt: skip
+            if len(side) != size:
+                raise ValueError(
+                    f"This checkpoint of a translator has {len(side)} words where its "
+                    f"model has {size}."
+                )
+        rest = state["lower"], state["about"], state["characters"]
         return cls(model.eval(), source, target, *rest)
 
 

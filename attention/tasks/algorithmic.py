@@ -29,6 +29,7 @@ from .symbols import Symbols
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"
+LONGEST = 1000  # digits of a number that is added
 
 
 class Task:
@@ -85,11 +86,15 @@ class Task:
 
 
 class Copy(Task):
-    """Say what was said: the diagonal, and nothing else."""
+    """Say what was said: the diagonal, and nothing else.
+
+    max_length   at most 1000 letters
+    """
 
     def __init__(self, min_length=3, max_length=8, letters=26):
         self.lengths = _range(self, "length", min_length, max_length)
         self.min_length, self.max_length = self.lengths
+        _at_most(self, "max_length", max_length, 1000)  # what is drawn has such rows
         self.letters = _at_most(self, "letters", letters, 26)
         self.symbols = Symbols(LETTERS[:letters], "a to z" if letters == 26 else None)
 
@@ -164,6 +169,11 @@ class Addition(Task):
         if not re.fullmatch("[0-9]+[+][0-9]+", text):
             raise ValueError(f"Addition: {text!r} is no question; expected '12+345'.")
         a, b = text.split("+")
+        if max(len(a), len(b)) > LONGEST:  # Python adds them, but does not read them
+            raise ValueError(
+                f"Addition: the question has a number of {max(len(a), len(b))} digits; "
+                f"expected {LONGEST} at most."
+            )
         total = str(int(a) + int(b))
         return total[::-1] if self.reverse else total
 

@@ -17,6 +17,7 @@ from .algorithmic import Task
 from .grammar import Pair, Splits
 
 AT_ONCE = 1000  # questions that are drawn together; another number, other questions
+MOST = 20_000_000  # symbols of all questions together: some gigabytes
 PATIENCE = 20  # of a draw, so many in turn without a new question: there are no more
 
 
@@ -25,14 +26,21 @@ def splits(task, train=50_000, validation=100, test=200, seed=0):
 
     task   of algorithmic.py, such as Copy(3, 8)
 
-    Raises TypeError and ValueError, in a sentence, for arguments that do not fit, and
-    where there are not as many questions.
+    Raises TypeError and ValueError, in a sentence, for arguments that do not fit, where
+    there are not as many questions, and where they would hold more than MOST symbols.
     """
     if not isinstance(task, Task):
         raise TypeError(f"splits: task is {task!r}; expected one such as Copy(3, 8).")
     sizes = {"test": test, "validation": validation, "train": train}
     sizes = {name: whole("splits", name, size) for name, size in sizes.items()}
-    texts = iter(_distinct(task, sum(sizes.values()), whole("splits", "seed", seed)))
+    n = sum(sizes.values())
+    if n * task.lengths[1] > MOST:
+        raise ValueError(
+            f"splits: {n} questions with lengths up to {task.lengths[1]} would fill "
+            f"the memory; expected {MOST // task.lengths[1]} or fewer pairs in all, or "
+            "shorter questions."
+        )
+    texts = iter(_distinct(task, n, whole("splits", "seed", seed)))
     sets = {n: [pair_of(task, next(texts)) for _ in range(k)] for n, k in sizes.items()}
     return Splits(**sets)
 
