@@ -187,8 +187,8 @@ def in_attention(my, rng):
 
 @edges("one entry, and a row that is its own mean")
 def one_entry(my, rng):
-    my.equal(my.centre(np.array([[3.0], [4.0]])), np.zeros((2, 1)), "td")
-    my.equal(my.centre(np.full((2, 3), 7.0)), np.zeros((2, 3)), "td")
+    my.equal(my.centre(np.array([[3.0], [4.0]])), np.zeros((2, 1)), "td", size=4)
+    my.equal(my.centre(np.full((2, 3), 7.0)), np.zeros((2, 3)), "td", size=7)
     my.equal(my.centre(np.array([1.0, 3.0])), [-1.0, 1.0], "d")
 
 

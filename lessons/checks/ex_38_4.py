@@ -9,6 +9,7 @@ from attention.seq2seq.reverser import Reverser
 from attention.seq2seq.training import Run
 from attention.tasks.reversal import PAD, Batches
 from lessons.classroom.catalogue import find
+from lessons.classroom.figures import BLUE, ORANGE, figure
 from lessons.classroom.records import code_hash, read_record
 from lessons.classroom.staircase import edges, laws, numbers, shape, values
 from minigrad import cross_entropy, optim
@@ -192,6 +193,21 @@ def experiment(my, seed=0, d=256, steps=500, every=25):
         "rate": 3e-3,
         "runs": runs,
     }
+
+
+def picture(found):
+    """The figure of a record: losses and entropies of all runs."""
+    fig, (left, right) = figure(f"d = {found['d']}: does scaling help?", columns=2)
+    for run in found["runs"]:
+        colour = (BLUE, ORANGE)[KINDS.index(run["kind"])]
+        line = {"color": colour, "label": f"{run['kind']}, seed {run['seed']}"}
+        for ax, name, first in ((left, "loss", 1), (right, "entropy", 0)):
+            steps = found["every"] * (first + np.arange(len(run[name])))
+            ax.plot(steps, run[name], **line)
+    left.set(xlabel="step", ylabel="loss, nats a symbol", yscale="log")
+    right.set(xlabel="step", ylabel="entropy of the weights, nats")
+    left.legend()
+    return fig
 
 
 def wrong_means(alpha, lengths):

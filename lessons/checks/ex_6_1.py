@@ -57,21 +57,29 @@ def if_and_only_if(my, rng):
             f"expected True: seven scores of {c:g} give weights of 1/7",
             "found False",
         )
-    for others, gap, tag in (
-        (1.0, 1.0, "always"),
-        (1.0, 1e-9, "tolerance"),
-        (1.0, 2.0**-50, "tolerance"),
-        (0.0, 1e-300, "tolerance"),  # so little that the weights are equal in float64
+    larger(my, 1.0, 1.0, "always")
+    for e in ([1.0, 0.0, 2.0], [0.0, -3.0, 3.0]):  # the first is the mean of all
+        found = my.is_uniform(np.array(e))
+        said = "expected False: the scores differ", "found True"
+        my.holds(not found, "mean-of-scores", *said)
+    for others, gap in (
+        (1.0, 1e-9),
+        (1.0, 2.0**-50),
+        (0.0, 5e-324),  # so little that the weights are equal in float64
     ):
-        e = np.full(7, others)
-        e[3] += gap
-        my.holds(
-            not my.is_uniform(e),
-            tag,
-            f"expected False: one score is larger by {gap:.3g}, the others are "
-            f"{others:g}",
-            "found True",
-        )
+        larger(my, others, gap, "tolerance")
+
+
+def larger(my, others, gap, tag):
+    """Fail unless seven scores, of which one is larger, are not uniform."""
+    e = np.full(7, others)
+    e[3] += gap
+    my.holds(
+        not my.is_uniform(e),
+        tag,
+        f"expected False: one score is larger by {gap:.3g}, the others are {others:g}",
+        "found True",
+    )
 
 
 @gradients("of the context, for the weights and the states")
@@ -81,6 +89,7 @@ def of_the_context(my, rng):
     def context(alpha, H):
         return my.context(alpha, H), lambda g: my.context_backward(alpha, H, g)
 
+    context.__name__ = "context_backward"  # whose gradients they are
     unweighted = ("ignores-weights", "g for every state", lambda g: np.tile(g, (7, 1)))
     my.gradients(context, [alpha, H], variants={"H": [unweighted]})
 

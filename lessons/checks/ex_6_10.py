@@ -41,6 +41,7 @@ def two_scores(my, rng):
     my.equal(my.softmax_t(e, 2.0), [0.25, 0.75], "j", swapped)
     H = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
     in_bits = [("log2", "the entropy in bits", H / math.log(2))]
+    in_bits.append(("scale:-1", "the entropy, its sign turned", -H))
     my.equal(my.entropy(np.array([0.25, 0.75])), H, "", in_bits)
 
 
@@ -73,7 +74,18 @@ def the_slope(my, rng):
             ("flat-variance", "Var(e) / tau^3 under equal weights", e.var(-1) / tau**3),
             ("uncentred", "E_p(e^2) / tau^3", (p * e**2).sum(-1) / tau**3),
         ]
-        my.equal(my.dH_dtau(e, tau), want, "i", wrong, rtol=1e-7)
+        found = my.dH_dtau(e, tau)
+        my.equal(found, want, "i", wrong, rtol=1e-7)
+        # what is exact has more digits than four entropies: Var x = E (x - x')^2 / 2
+        pairs = p[:, :, None] * p[:, None, :] * (e[:, :, None] - e[:, None, :]) ** 2
+        slope = pairs.sum((1, 2)) / 2 / tau**3
+        off = np.abs(found / slope - 1).max()
+        my.holds(
+            off < 1e-12,
+            "differences",
+            "expected the formula, to 12 digits",
+            f"found a slope that is off by {off:.1g} of itself, as differences are",
+        )
 
 
 @laws("the entropy only grows, and log n - H goes as Var(e) / (2 tau^2)")

@@ -27,9 +27,15 @@ class Hidden:
         )
 
 
+def as_floats(W):
+    """A matrix of whole numbers as one of floats: it multiplies in the same way."""
+    whole = isinstance(W, np.ndarray) and W.dtype.kind in "iu"
+    return W.astype(float) if whole else W
+
+
 @shape("matrices of the widths that they join")
 def of_the_widths(my, rng):
-    my.shape(my.W_for_dot(3), (3, 3), ("d", "d"))
+    my.shape(as_floats(my.W_for_dot(3)), (3, 3), ("d", "d"))
     score = Hidden(rng.normal(size=(3, 5)))
     my.shape(my.recover_W(score, 3, 5), (3, 5), ("d_s", "d_h"))
     my.shape(my.W_after_change(rng.normal(size=(3, 3))), (3, 3), ("d", "d"))
@@ -53,7 +59,8 @@ def against_a_sum(my, rng):
         want = sum(s[i] * h[i] for i in range(d))
         part = ("truncated", "the sum over the first three entries", s[:3] @ h[:3])
         my.equal(my.dot(s, h), want, "", [part][: d - 3])
-        my.equal(my.W_for_dot(d), [[float(i == k) for k in range(d)] for i in range(d)])
+        W = as_floats(my.W_for_dot(d))
+        my.equal(W, [[float(i == k) for k in range(d)] for i in range(d)])
 
 
 @values("five hidden matrices, found with d_s d_h questions")

@@ -162,6 +162,14 @@ def large_scores(my, rng):
     found = my.attention_in_blocks(near, K, V, 1)
     my.equal(found, attend(near, K, V), "td", overflow)
     my.equal(my.attention_in_blocks(Q, Q, V, 1), V, "td")
+    # less the largest of both rows, exp of the second has one digit or two
+    half = near / 2
+    e = half @ K.T
+    z = np.exp(e - e.max())
+    text = "exp(e - the largest of a block), divided by its sum"
+    whole = [("whole-maximum", text, z @ V / z.sum(-1, keepdims=True))]
+    found = my.attention_in_blocks(half, K, V, 2)
+    my.equal(found, attend(half, K, V), "td", whole)
     one = np.array([[3.0]])
     my.equal(my.attention_in_blocks(one, one, one, 5), one, "td")
     my.equal(my.longest(0, "float32"), 0)

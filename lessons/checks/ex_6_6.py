@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from lessons.classroom.failure import CheckFailed
+from lessons.classroom.figures import figure
 from lessons.classroom.staircase import edges, laws, numbers, shape, values
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
@@ -268,3 +269,14 @@ def experiment(my, seed=0):
         "blas": f"{blas.get('name')} {blas.get('version')}",
         "threads": os.environ.get("OPENBLAS_NUM_THREADS", "not set"),
     }
+
+
+def picture(found):
+    """The figure of a record: seconds for all scores of a query, and their slopes."""
+    fig, ax = figure("How does the time of a query grow with the keys?")
+    for name, seconds in found["seconds"].items():
+        label = f"{name}, as T^{found['exponent'][name]:.2f}"
+        ax.loglog(found["T"], seconds, marker="o", label=label)
+    ax.set(xlabel="T", ylabel="seconds")
+    ax.legend()
+    return fig

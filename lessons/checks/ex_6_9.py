@@ -263,3 +263,10 @@ def experiment(my, seed=0):
         run, _ = compare.train(config, kind, one, data)
         runs.append(compare.result(config, kind, one, data, run))
     return given.report(my, config, data, runs)
+
+
+def picture(found):
+    """The figure of a record: BLEU, and what attention adds to it, by length."""
+    from attention.experiments.compare_figure import bleu_by_length  # matplotlib
+
+    return bleu_by_length(found, seeds=len(found["seeds"]))

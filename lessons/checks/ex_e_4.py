@@ -86,7 +86,10 @@ WRONG = {
         with_backward("tanh, NaN in all", tanh, lambda dx, *_: dx * np.nan),
     ],
     "absolute": [
-        with_backward("1e-6 x^3, backward 2 times", scaled(1e-6), lambda dx, *_: 2 * dx)
+        with_backward(
+            f"1e-6 x^3, backward {k} times", scaled(1e-6), lambda dx, *_, k=k: k * dx
+        )
+        for k in (2, 1.001)
     ],
 }
 

@@ -76,6 +76,7 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
     right = dict(zip(names, right))
     for name in ("da_n", "da_z", "dm", "da_r", "direct"):  # da_r follows from da_n
         known = [(tag, f"{name} = {what}", wr) for tag, what, wr in wrong[name]]
+        known.append(("scale:-1", f"-1 times {name}", -right[name]))
         try:
             my.equal(found[name], right[name], "bh", known)
         except CheckFailed as failure:

@@ -104,7 +104,7 @@ def _waiting(exercise, path):
     part = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
     return [
         part | {"lines": [f"{exercise.id} {name}"]}
-        for name in stubs.unwritten(path.read_text(encoding="utf-8"))
+        for name in stubs.unwritten(path.read_text(encoding="utf-8-sig"))
     ]
 
 
@@ -122,14 +122,23 @@ def imported_files():
 def _of_import(error, path, exercise):
     """Lines that say why a file could not be run."""
     if isinstance(error, SyntaxError):
-        where = f"line {error.lineno}:  {(error.text or '').strip()}"
-        return [f"the file is not Python yet: {error.msg}", where]
+        said = [f"the file is not Python yet: {error.msg}"]
+        if error.lineno is None:  # a NUL byte, of which Python says no line
+            return said + _nul(path)
+        return [*said, f"line {error.lineno}:  {(error.text or '').strip()}"]
     if isinstance(error, UnicodeDecodeError):
         return ["the file is not text in UTF-8", str(error)]
     if isinstance(error, SystemExit):
         return [f"the file ends the program, by SystemExit({error}), when it is loaded"]
     said = f"{type(error).__name__}: {error}".removesuffix(": ")
     return [f"{said}, when the file is loaded", *_line(error, path)]
+
+
+def _nul(path):
+    """[which line a NUL byte is in], where there is one."""
+    before, nul, _ = path.read_bytes().partition(b"\0")
+    line = before.count(b"\n") + 1
+    return [f"line {line} has a NUL byte in it"] if nul else []
 
 
 def _of_raising(error, checks, mine, path):

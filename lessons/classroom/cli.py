@@ -29,9 +29,12 @@ def main(argv=None):
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         if argv and argv[0] in WOVEN and not {"-h", "--help"} & set(argv):
-            return _woven(argv[0], argv[1:])
-        args = _parser(argv).parse_args(argv)
-        return args.do(args)
+            code = _woven(argv[0], argv[1:])
+        else:
+            args = _parser(argv).parse_args(argv)
+            code = args.do(args)
+        sys.stdout.flush()  # a reader who has left is noticed here, and not later
+        return code
     except UsageError as error:
         say(str(error), file=sys.stderr)
         return USAGE

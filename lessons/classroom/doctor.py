@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 from .paths import mirror_folder, work_folder
-from .screen import paint, say, width
+from .screen import paint, say, whole, width
 
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -62,7 +62,12 @@ def _folder(name, path):
 
 def _line(name, value, good=True, otherwise=""):
     word = paint("ok", "green") if good else paint("--", "red")
-    print(f"  {word}  {name:<13} {value}")
+    head = f"  {word}  {name:<13}"
+    if 20 + len(value) <= width():
+        print(head, value)
+    else:  # a path is not divided: it has a line to itself
+        print(head.rstrip())
+        say(whole(value), 6)
     if not good and otherwise:
         say(otherwise, 20)
     return good

@@ -149,6 +149,14 @@ def render(fig):
     return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
 
 
+def rendered(make, *arguments):
+    """What ``make`` draws of the arguments, as SVG; its style ends with it."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        return render(make(*arguments))
+
+
 def digest(fig):
     """{what: "n values, least to largest, hash"} of all that is plotted, in order."""
     found = {}

@@ -61,7 +61,7 @@ def _reached(body, root):
     while left:
         for k in by_name.pop(left.pop(), ()):
             kept.add(k)
-            left += [n.id for n in ast.walk(body[k]) if isinstance(n, ast.Name)]
+            left += _names(body[k])
     return [body[k] for k in sorted(kept)]
 
 
@@ -71,5 +71,23 @@ def _defined(statement):
         return [(a.asname or a.name).partition(".")[0] for a in statement.names]
     if hasattr(statement, "name"):  # a function, a class
         return [statement.name]
-    stored = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
-    return [n.id for n in stored if isinstance(n.ctx, ast.Store)]
+    return list(_changed(statement))
+
+
+def _changed(node):
+    """The names that are bound in a statement, or whose values may be changed by it.
+
+    T = …, T[k] = …, m.X = … and, where a call is a statement of its own, T.append(…)
+    and fill(T): a call for the sake of its result is taken to change nothing.
+    """
+    for each in ast.walk(node):
+        if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
+            yield from _names(each)
+        elif isinstance(getattr(each, "ctx", None), (ast.Store, ast.Del)):
+            while isinstance(each, (ast.Attribute, ast.Subscript, ast.Starred)):
+                each = each.value
+            yield from _names(each)
+
+
+def _names(node):
+    return (n.id for n in ast.walk(node) if isinstance(n, ast.Name))

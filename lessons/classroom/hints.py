@@ -42,12 +42,18 @@ OF_THE_BANK = {
     "mask-leak": "What is masked has no influence, so its gradient is 0.",
     "stale-cache": "What the backward uses was saved by another call.",
     "block": "All else is right. What is special about the part that is named?",
-    "mutates-input": "Take a copy before changing an array in place.",
+    "mutates-input": (
+        "Take a copy before changing an array, a list or a dict in place."
+    ),
     "read-only": (
         "np.broadcast_to and .diagonal return views that cannot be written to. Take a "
         "copy of it first, or np.fill_diagonal."
     ),
     "float32": "Keep the dtype of the inputs; they are float64 in a check.",
+    "nearly": (
+        "Where are digits lost: in a difference of numbers that are nearly equal, or "
+        "where something small is left out?"
+    ),
     "complement": "True means: may attend.",
     "shape": "Write the shape of each intermediate at the end of its line.",
     "dtype": "Which operation makes the numbers of this kind?",

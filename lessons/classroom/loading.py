@@ -14,7 +14,8 @@ def load(exercise, path, text=None, seed=0):
     From the text, never through a cache of compiled code: what is checked is what is
     there now. ``text`` is given where it is not that of the file (planted mutants).
     """
-    text = path.read_text(encoding="utf-8") if text is None else text
+    # some editors on Windows begin a file with a mark of its encoding: utf-8-sig
+    text = path.read_text(encoding="utf-8-sig") if text is None else text
     module = types.ModuleType(exercise.stem)
     module.__file__ = str(path)
     # dataclasses and pickle look a module up by its name: it is not registered, and a

@@ -14,6 +14,7 @@ from lessons import NotWritten
 
 from . import blame, diagnose, show
 from .failure import CheckFailed
+from .handed import first_changed, sealed
 from .staircase import Outcome
 
 NO_RESULT = object()  # of a call that is under way, or has raised
@@ -42,7 +43,15 @@ class Mine:
         return self._careful(name, value) if callable(value) else value
 
     def equal(
-        self, got, want, axes=None, variants=(), rtol=1e-9, atol=1e-12, mask=None
+        self,
+        got,
+        want,
+        axes=None,
+        variants=(),
+        rtol=1e-9,
+        atol=1e-12,
+        mask=None,
+        size=0.0,
     ):
         """Fail unless ``got`` is ``want``, in shape, dtype and value.
 
@@ -50,6 +59,7 @@ class Mine:
         variants  (tag, what, array) of wrong answers that have a name; ``what`` ends
                   the sentence "yours equals …"
         rtol, atol  |got - want| may be atol * max|want| + rtol * |want|
+        size      at least so large are the numbers that were added: for max|want|
         mask      of want's shape, False where what is masked must have no weight
         """
         __tracebackhide__ = True
@@ -68,7 +78,7 @@ class Mine:
             )
         self._dtype(array, want, call)
         if want.dtype.kind == "f":
-            size = np.abs(want[np.isfinite(want)]).max(initial=0)
+            size = np.abs(want[np.isfinite(want)]).max(initial=size)
             right = np.isclose(array, want, rtol, atol * size, equal_nan=True)
         else:
             right = array == want
@@ -161,7 +171,10 @@ class Mine:
             value = self._namespace.get(name)
             if not callable(value):
                 lines = [f"MISSING FUNCTION -> {name}({', '.join(expected)})"]
-                lines += show.did_you_rename(name, self._namespace)
+                if name in self._namespace:  # local_mask = 3, below the function
+                    lines = [f"{name} is no function: it is {show.brief(value)}"]
+                else:
+                    lines += show.did_you_rename(name, self._namespace)
                 return Outcome("written", "functions", "failed", "missing", lines)
             found = show.parameters(value)
             if found is not None and found != expected:
@@ -180,14 +193,20 @@ class Mine:
             call = show.call(name, names, args, options) + of
             given = [*args, *options.values()]
             self._widths[call] = {a.shape[-1] for a in given if _has_axes(a)}
-            args = [_sealed(a) for a in args]
-            options = {key: _sealed(a) for key, a in options.items()}
+            args = [sealed(a) for a in args]
+            options = {key: sealed(a) for key, a in options.items()}
+            before = [sealed(a) for a in (*args, *options.values())]
             self._calls.append((NO_RESULT, call))  # under way
             result = NO_RESULT
             try:
                 result = self._guard(call, function, *args, **options)
             finally:
                 self._calls.append((result, call))
+            names = [*names[: len(args)], *options]
+            which = first_changed(names, before, [*args, *options.values()])
+            if which:
+                said = f"changes {which}, which was given to it"
+                raise CheckFailed("mutates-input", call, said)
             if isinstance(result, tuple):  # (array, backward): that one too
                 result = tuple(
                     self._careful(show.inner(r), r, f" of {call}") if callable(r) else r
@@ -227,7 +246,7 @@ class Mine:
 
     def _try_backward(self, op, inputs, call):
         """Run once: what is unwritten, or raises, shows here and not in the middle."""
-        returned = op(*[_sealed(a) for a in inputs])
+        returned = op(*map(sealed, inputs))
         pair = isinstance(returned, tuple) and len(returned) == 2
         if not pair or not callable(returned[1]):
             found = type(returned).__name__
@@ -264,15 +283,6 @@ class Mine:
         if found.kind != kind and {found.kind, kind} != {"i", "u"}:
             text = f"expected an array of {want.dtype}, found {found}"
             raise CheckFailed("dtype", call, text)
-
-
-def _sealed(value):
-    """A copy that cannot be written to; what is no array stays what it is."""
-    if not isinstance(value, np.ndarray):
-        return value
-    copy = value.copy()
-    copy.flags.writeable = False
-    return copy
 
 
 def _has_axes(value):

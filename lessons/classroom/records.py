@@ -1,5 +1,6 @@
 """Long experiments: run once, recorded with what one needs to run them again."""
 
+import importlib
 import importlib.metadata
 import json
 import platform
@@ -14,7 +15,10 @@ from .screen import say
 
 
 def experiment(exercise, impl, seed):
-    """Run ``experiment(my, seed=…)`` of a check and write what it returns, as json."""
+    """Run ``experiment(my, seed=…)`` of a check and write what it returns, as json.
+
+    Beside a learner's own record goes its figure, where the check has a ``picture``.
+    """
     checks = load_checks(exercise)
     if not hasattr(checks, "experiment"):
         raise UsageError(f"{exercise.id} has no experiment.")
@@ -45,7 +49,21 @@ def experiment(exercise, impl, seed):
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     importlib.import_module("attention.files").write_text(target, text)  # late: heavy
     say(f"recorded in {shown(target)}, {record['seconds']} s")
+    if impl == "work" and hasattr(checks, "picture"):
+        _draw(checks, result, target.with_suffix(".svg"))
     return 0
+
+
+def _draw(checks, result, path):
+    """Write the figure of a record, ``picture(result)`` of a check, beside it."""
+    try:
+        figures = importlib.import_module(f"{__package__}.figures")
+        svg = figures.rendered(checks.picture, result)
+    except ImportError as error:  # matplotlib may be missing; the record is there
+        say(f"no figure: {error}")
+        return
+    importlib.import_module("attention.files").write_text(path, svg.decode())
+    say(f"drawn in {shown(path)}")
 
 
 def read_record(exercise, impl="solution"):
@@ -66,6 +84,6 @@ def code_hash(exercise, path):
     The parts of a check that the experiment does not use may change, and so may what
     stands below the answer, hints and planted mistakes: neither has made the record.
     """
-    answer = stubs.exercise_part(path.read_text(encoding="utf-8"))
+    answer = stubs.exercise_part(path.read_text(encoding="utf-8-sig"))
     check = exercise.check.read_text(encoding="utf-8")
     return fingerprint(answer, check, root="experiment")

@@ -3,6 +3,7 @@
 A command to be typed, and a path, are never divided: they are to be copied.
 """
 
+import codecs
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 import textwrap
 
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "dim": "2", "bold": "1"}
+PLAIN = {"●": "*", "○": ".", "…": "~", "·": "-", "§": "$", "±": "~", "–": "-"}
 STUCK = "\xa0"  # a space at which no line ends
 COMMAND = re.compile(
     r"python -m lessons(?: [a-z]+\b)?(?: (?:--?[a-z]+|(?:\d+|E)\.\d+|\d+|[A-Z]{2,}))*"
@@ -17,10 +19,19 @@ COMMAND = re.compile(
 
 
 def prepare():
-    """A terminal that cannot write ● gets a question mark, and not an exception."""
+    """A terminal that cannot write ● gets another sign, and not an exception."""
+    codecs.register_error("lessons", _instead)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="lessons")
+
+
+def _instead(error):
+    """What is written for letters that an encoding does not have: an error handler."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    return "".join(PLAIN.get(c, "?") for c in letters), error.end
 
 
 def paint(text, colour):

@@ -267,6 +267,8 @@ def _execute(cell, namespace, path):
             value = eval(code, namespace)
             if value is not None:
                 print(repr(value))
+    except BrokenPipeError:  # python -m lessons run 0 | head: no fault of the lesson's
+        raise
     except (Exception, SystemExit) as error:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__)
                  if f.filename == str(path)]  # fmt: skip

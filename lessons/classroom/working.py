@@ -63,7 +63,7 @@ def solution(exercise, peek):
         if line.strip() not in (stubs.BEGIN, stubs.END)
     ]
     yours = exercise.work if exercise.work.exists() else exercise.stub
-    text = yours.read_text(encoding="utf-8", errors="replace").splitlines()
+    text = yours.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     names = shown(yours), "the reference"
     changes = list(difflib.unified_diff(text, reference, *names, lineterm=""))
     for line in changes:

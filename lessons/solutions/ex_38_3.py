@@ -103,6 +103,7 @@ HINTS = {
     "half-or-whole": [
         "ln Z brings half a variance in, and the mean score takes a whole one away.",
     ],
+    "deviation": ["Is it the variance that is to be halved, or its root?"],
     "nan": [
         "Where a weight is exactly 0 its logarithm is not a number to multiply with."
     ],
@@ -121,4 +122,5 @@ MUTANTS = [
     ("return -np.sum(p * logs, axis=-1)", "return -np.sum(p * logs)", "shape"),
     ("np.log(T) - variance / 2", "np.log(T) + 0 * variance", "on-the-line"),
     ("np.log(T) - variance / 2", "np.log(T) - variance", "half-or-whole"),
+    ("np.log(T) - variance / 2", "np.log(T) - np.sqrt(variance) / 2", "deviation"),
 ]

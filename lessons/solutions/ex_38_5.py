@@ -59,6 +59,7 @@ HINTS = {
         "asks for; then hide s >= length.",
     ],
     "off-by-one": ["Count the keys of a window with D = 1. How many should there be?"],
+    "half-width": ["A window with D = 3 has 7 keys: 3 to each side, and the centre."],
     "wrap-around": [
         "What lies to the left of position 0? Nothing, or the last symbol?"
     ],
@@ -72,6 +73,7 @@ HINTS = {
 
 MUTANTS = [
     ("np.abs(s - p) <= D", "np.abs(s - p) < D", "off-by-one"),
+    ("np.abs(s - p) <= D", "np.abs(s - p) <= D / 2", "half-width"),
     ("np.abs(s - p) <= D", "(s - p) % S <= D", "one-sided"),
     (
         "np.abs(s - p) <= D",

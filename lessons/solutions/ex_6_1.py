@@ -66,6 +66,10 @@ HINTS = {
     "tolerance": [
         "Nearly equal scores give nearly equal weights, which are not equal."
     ],
+    "mean-of-scores": [
+        "Scores of 1, 0, 2 have the mean 1, which is the first of them. Are their "
+        "weights equal?"
+    ],
 }
 
 MUTANTS = [
@@ -81,6 +85,9 @@ MUTANTS = [
     ("e == e[0]", "e == 0", "only-zero"),
     ("np.all(e == e[0])", "np.allclose(e, e[0])", "tolerance"),
     ("np.all(e == e[0])", "np.ptp(e) < 1e-12", "tolerance"),
+    ("np.all(e == e[0])", "np.ptp(e) < 1e-300", "tolerance"),
     ("np.all(e == e[0])", "np.all(weights(e) == 1 / len(e))", "tolerance"),
     ("np.all(e == e[0])", "np.any(e == e[0])", "always"),
+    ("np.all(e == e[0])", "e.mean() == e[0]", "mean-of-scores"),
+    ("np.all(e == e[0])", "e.sum() == len(e) * e[0]", "mean-of-scores"),
 ]

@@ -59,6 +59,10 @@ HINTS = {
         "Each row has a largest score of its own. What is left of exp in a row that is "
         "1000 below another?"
     ],
+    "differences": [
+        "A difference of entropies loses the digits that they share. The hints lead to "
+        "the formula, which has them all."
+    ],
     "flat-variance": ["The variance is taken under p, not over equal weights."],
     "log2": ["The entropy here is in nats: the natural logarithm."],
 }
@@ -74,6 +78,12 @@ MUTANTS = [
     ("return -(p * logs)", "return (p * logs)", "scale:-1"),
     ("variance / tau**3", "variance / tau**2", "tau-power"),
     ("variance / tau**3", "variance", "tau-power"),
+    (
+        "return variance / tau**3",
+        "H = [entropy(softmax_t(e, tau * (1 + k * 1e-3))) for k in (-2, -1, 1, 2)]\n"
+        "    return (8 * (H[2] - H[1]) - H[3] + H[0]) / (12e-3 * tau)",
+        "differences",
+    ),
     ("(p * (e - mean) ** 2).sum(-1)", "e.var(-1)", "flat-variance"),
     ("(p * (e - mean) ** 2).sum(-1)", "(p * e**2).sum(-1)", "uncentred"),
 ]

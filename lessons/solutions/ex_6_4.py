@@ -78,6 +78,10 @@ HINTS = {
     "overflow": [
         "exp(1e3) is more than a float64 holds. Softmax has a freedom to use."
     ],
+    "whole-maximum": [
+        "Each query has a largest score of its own. What is left of exp in a row that "
+        "is 1000 below another of its block?"
+    ],
 }
 
 MUTANTS = [
@@ -100,4 +104,5 @@ MUTANTS = [
     ),
     ("for start in range", "block = len(Q)\n    for start in range", "peak"),
     ("np.exp(e - e.max(axis=-1, keepdims=True))", "np.exp(e)", "overflow"),
+    ("e.max(axis=-1, keepdims=True)", "e.max()", "whole-maximum"),
 ]  # fmt: skip

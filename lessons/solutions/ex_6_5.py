@@ -127,4 +127,9 @@ MUTANTS = [
     ("alpha = z / z.sum()", "alpha = z", "not-normalised"),
     ("np.exp(e - e.max())", "np.exp(e)", "overflow"),
     ("return alpha @ H, alpha", "return H.mean(0), alpha", "ignores-weights"),
+    (
+        "    e = np.where(mask, e, -np.inf)",
+        "    e = np.where(mask, e.astype('f4').astype(float), -np.inf)",
+        "float32",
+    ),
 ]

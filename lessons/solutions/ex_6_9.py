@@ -175,6 +175,11 @@ MUTANTS = [
     ("if low <= n <= high", "if low <= n < high", "bounds"),
     ("len(words) for words", "len(' '.join(words)) for words", "characters"),
     ("if p[0] not in sources and p[1] not in targets", "", "test-in-train"),
+    (
+        "    sources = {",
+        "    del pairs[-n:]\n    sources = {",
+        "mutates-input",
+    ),
     ("p[0] not in sources and ", "p not in test and ", "test-in-train"),
     ("masked_softmax(e, mask=mask)", "masked_softmax(e)", "mask-leak"),
     ("masked_softmax(e, mask=mask)", "masked_softmax(e, mask=~mask)", "complement"),

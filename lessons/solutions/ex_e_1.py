@@ -86,4 +86,5 @@ MUTANTS = [
     ("unbroadcast(g * a, b.shape)", "unbroadcast(g, b.shape)", "no-factor"),
     ("unbroadcast(g * b, a.shape)", "unbroadcast(g, a.shape) * b", "sum-first"),
     ("unbroadcast(g * a, b.shape)", "g * a", "unbroadcast"),
+    ("    extra = ", "    g = g.astype('f4').astype(float)\n    extra = ", "float32"),
 ]

@@ -116,6 +116,11 @@ MUTANTS = [
         "    finished, seen, stack = [], set(), [(root, False)]",
         "recursion",
     ),
+    (
+        "            stack.extend(",
+        "            graph[name].reverse()\n            stack.extend(",
+        "mutates-input",
+    ),
     ("found[x] += found[name] * slope", "found[x] = found[name] * slope", "overwrites"),
     ("found[x] += found[name] * slope", "found[x] += slope", "ignores-upstream"),
     ("found[root] = 1.0", "found[root] = 0.0", "zero"),

@@ -129,6 +129,11 @@ MUTANTS = [
         "one-entry",
     ),
     ("<= 1e-5 * scale", "<= 1e-5", "absolute"),
+    (
+        "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
+        "np.allclose(yours, numeric)",
+        "absolute",
+    ),
     ("<= 1e-5 * scale", "<= 1e-14 * scale", "refuses-right"),
 ]
 

@@ -14,10 +14,11 @@ CLOSE = 1e-6  # relative to the largest entry
 
 
 def same(a, b):
-    """Whether two arrays are equal to 1e-6 of their largest entry."""
+    """Whether two arrays are finite, and equal to 1e-6 of their largest entry."""
     if a is None or b is None or a.shape != b.shape or not a.size:
         return False
-    return bool(np.abs(a - b).max() <= CLOSE * max(np.abs(a).max(), np.abs(b).max()))
+    size = max(np.abs(a).max(), np.abs(b).max())  # of infinity, anything is a part
+    return bool(size < np.inf and np.abs(a - b).max() <= CLOSE * size)
 
 
 def is_single(a):
@@ -257,12 +258,12 @@ BANK = (
 
 
 def _ratio(case):
-    """k with A = k G, or None."""
+    """k with A = k G, or None; of what is nearly right, k = 1 says nothing."""
     A, G = case.yours, case.numeric
     if A.shape == G.shape and G.any():
         unit = G / np.abs(G).max()  # the square of G may underflow
         k = (A * unit).sum() / (G * unit).sum()
-        return k if same(A, k * G) else None
+        return k if abs(k - 1) > CLOSE and same(A, k * G) else None
 
 
 def _factors(case):

@@ -13,7 +13,9 @@ from lessons.classroom import (
     catalogue,
     checking,
     cli,
+    figures,
     journal,
+    loading,
     records,
     runner,
     screen,
@@ -245,11 +247,78 @@ def test_an_experiment_leaves_a_record(lessons, monkeypatch):
     assert records.read_record(catalogue.find("38.5"), "work") is None
 
 
+def test_beside_a_learners_record_goes_its_figure(lessons, monkeypatch):
+    checks = type(sys)("checks")
+    checks.experiment = lambda my, seed: {"y": [1.0, 3.0]}
+
+    def picture(found):
+        fig, ax = figures.figure("Does it rise?")
+        ax.plot(found["y"])
+        return fig
+
+    monkeypatch.setattr(records, "load_checks", lambda exercise: checks)
+    E2.work.parent.mkdir()
+    E2.work.write_text(answer(), encoding="utf-8")
+    drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
+    assert lessons("experiment", "E.2")[0] == 0 and not drawn.exists()
+    checks.picture = picture
+    code, text = lessons("experiment", "E.2")
+    assert code == 0 and "drawn in " in text and b"<svg" in drawn.read_bytes()
+    drawn.unlink()
+
+    def without(found):
+        raise ImportError("No module named 'matplotlib'")
+
+    checks.picture = without
+    code, text = lessons("experiment", "E.2")
+    assert code == 0 and "no figure: No module named" in text and not drawn.exists()
+
+
+@pytest.mark.parametrize("id", ["38.4", "6.6", "6.9"])
+def test_the_figure_of_a_record(id):
+    exercise = catalogue.find(id)
+    found = records.read_record(exercise)["result"]
+    import matplotlib
+
+    with matplotlib.rc_context():
+        fig = loading.load_checks(exercise).picture(found)
+    words = [t.get_text() for ax in fig.axes for t in (ax.xaxis.label, ax.yaxis.label)]
+    assert all(words) and figures.digest(fig) and b"<svg" in figures.render(fig)
+    if id != "6.9":  # there, as bars of intervals
+        first = found.get("runs", [{}])[0].get("loss") or found["seconds"]["additive"]
+        assert list(fig.axes[0].lines[0].get_ydata()) == first
+
+
+def test_the_style_of_a_figure_ends_with_it():
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    svg = figures.rendered(lambda title: figures.figure(title)[0], "How far?")
+    assert b"<svg" in svg and dict(matplotlib.rcParams) == before
+
+
 def test_doctor(lessons, capsys):
     cli.main(["doctor"])
     text = capsys.readouterr().out
     for what in ("python", "numpy", "float64", "kernel cache", "terminal", "mirror"):
         assert re.search(rf"ok  .*{what}", text), text
+
+
+def test_doctor_on_a_long_path(monkeypatch, capsys):
+    def doctor():
+        cli.main(["doctor"])
+        return capsys.readouterr().out.splitlines()
+
+    path = "/home/somebody/.cache/minigrad/a folder with a name/kernels/0123456789"
+    module = type(sys)("cache")
+    module.cache_directory = lambda: path
+    monkeypatch.setitem(sys.modules, "attention.kernels.cache", module)
+    lines = doctor()
+    where = lines.index(f"      {path}")
+    assert lines[where - 1] == "  ok  kernel cache"
+    assert len(path) == 70  # by its name's side it would end at column 90
+    module.cache_directory = lambda: path[:60]
+    assert f"  ok  kernel cache  {path[:60]}" in doctor()
 
 
 def test_a_folder_that_cannot_be_written(lessons, tmp_path, monkeypatch):

@@ -1,13 +1,17 @@
 """Answers of every kind, in a process of their own: each has its own clear end."""
 
+import contextlib
+import io
 import json
 import os
+import pathlib
 import subprocess
 import sys
+import types
 
 import pytest
 
-from lessons.classroom import catalogue, cli, runner
+from lessons.classroom import catalogue, cli, runner, weave
 from lessons.classroom.paths import ROOT
 
 from .classroom_cases import answer, spoilt
@@ -183,7 +187,32 @@ def test_the_folder_runs_as_a_program(work):
     assert done.returncode == 0 and "●●○○" in done.stdout
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(command, capture_output=True, encoding="ascii", env=env)
-    assert done.returncode == 0 and "??" in done.stdout
+    assert done.returncode == 0 and " **.. " in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes that break")
+@pytest.mark.parametrize("args", [("run", "1"), ("read", "1"), ("list",)])
+def test_a_reader_who_leaves_is_no_fault(work, args):
+    """python -m lessons run 1 | true; an empty PYTHONUNBUFFERED is none"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lessons", *args],
+        env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdout.close()
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait() == 1 and said == ""
+
+
+def test_a_lesson_is_not_blamed_for_a_reader_who_leaves():
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    cell = types.SimpleNamespace(line=1, text="print(1)", kind="code")
+    with contextlib.redirect_stdout(Gone()), pytest.raises(BrokenPipeError):
+        weave._execute(cell, {}, pathlib.Path("lesson.py"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="asks the system for processor time")

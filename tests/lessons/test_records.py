@@ -60,6 +60,21 @@ def test_a_fingerprint_of_a_function_sees_what_it_leads_to():
     assert fingerprint("x = 1") != fingerprint("x = 1.0") != fingerprint("x = True")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        "N.append(2)", "N['a'] = 2", "np.X = 1", "del N[0]", "fill(N)", "N[0] += 1",
+        "N.a.b[0].sort()", "for i in range(3):\n    N.append(i)", "*N, last = 1, 2",
+    ],
+)  # fmt: skip
+def test_a_fingerprint_sees_what_changes_a_name(changes):
+    """At the top level, and of a name that the function leads to; of no other."""
+    right = fingerprint(SCRIPT, root="experiment")
+    assert fingerprint(SCRIPT + changes, root="experiment") != right
+    other = changes.replace("N", "other_n").replace("np", "os")
+    assert fingerprint(SCRIPT + other, root="experiment") == right
+
+
 def test_a_fingerprint_stays():
     """Of all versions of Python: records of the past are held against it."""
     text = "def f(x, *, y=None):\n    return f'{x:.2f} {y!r}' if x else [x, -1j, b'a']"
