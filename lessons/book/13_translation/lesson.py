@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 # %%
 import textwrap
+from importlib import import_module
 
 import numpy as np
 
@@ -29,8 +30,10 @@ from attention.seq2seq.translator import load
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
 from attention.tasks.vocabulary import UNK
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.classroom.figures import show
 from lessons.classroom.measured import how_made, record
+
+drawing = import_module("lessons.book.13_translation.drawing")
 
 # %% [markdown]
 # ## How does one read a heatmap?
@@ -112,24 +115,13 @@ parts = ("5-7", "8-10", "11-15")  # words of the source
 print(f"{'BLEU [interval]':13s}", *(f"{part + ' words':>15s}" for part in parts))
 for size in ("500", "4000"):
     config, told = kept[size]["config"], kept[size]["summary"]
-    print(f"{size} pairs, {config['steps']} steps, seeds: {config['seeds']}")
+    seeds = f"{config['seeds']} seed{'s' * (config['seeds'] > 1)}"
+    print(f"{size} pairs, {config['steps']} steps, {seeds}")
     for kind in config["kinds"]:
         row = [told["bleu"][part][kind] for part in parts]
         print(f"   {kind:9s}", *(f"{m:6.1f} [{a:.0f}, {b:.0f}]" for m, a, b in row))
 
 # %% [figure]
-fig, axes = figure("What does BLEU do with the length?", columns=2, sharey=True)
-colours = {"none": GREY, "bahdanau": ORANGE, "luong": BLUE}
-for ax, size in zip(axes, ("500", "4000")):
-    told = kept[size]["summary"]["bleu"]
-    for i, (kind, colour) in enumerate(colours.items()):
-        m, low, high = np.array([told[part][kind] for part in parts]).T
-        at = np.arange(3) + (i - 1) * 0.06
-        ax.errorbar(at, m, [m - low, high - m], color=colour, label=kind, capsize=3)
-    ax.set_xticks(range(3), parts)
-    ax.set(title=f"{size} pairs", xlabel="words of the source")
-axes[0].set(ylabel="BLEU", ylim=(0, 104))
-axes[0].legend(loc="center left")
 bleu = {n: kept[n]["summary"]["bleu"] for n in ("500", "4000")}
 gain = {
     n: [x[p]["bahdanau"][0] - x[p]["none"][0] for p in parts] for n, x in bleu.items()
@@ -139,7 +131,7 @@ ends = [bleu["4000"][part]["none"][0] for part in (parts[0], parts[-1])]
 alt = f"""BLEU by length of the source, with intervals. With 500 pairs both kinds of
 attention are near 80 and fall slightly; without, all is near 18. With 4000 attention is
 near 100 throughout; without it BLEU falls from {ends[0]:.0f} to {ends[1]:.0f}."""
-show(fig, "bleu", alt)
+show(drawing.by_length(bleu, parts), "bleu", alt)
 
 # %% [markdown]
 # At 500 pairs attention is ahead by {{ f"{gain['500'][0]:.0f}" }} on short sentences
@@ -221,19 +213,11 @@ for pair, w in zip(chosen, weights):
     print("right" if right else "expected:\n    " + " ".join(pair.target))
 
 # %% [figure]
-fig, axes = figure("Where does it look?", columns=3, size=(9, 3.6))
-for ax, pair, w in zip(axes, chosen, weights):
-    ax.imshow(w, cmap="Blues", vmin=0, vmax=1)
-    t, s = np.array(sorted(pair.alignment)).T
-    ax.plot(s, t, "s", mfc="none", mec=ORANGE, ms=7, mew=1.2)
-    ax.set_xticks(range(len(pair.source)), pair.source, rotation=90)
-    ax.set_yticks(range(len(pair.target)), pair.target)
-    ax.grid(False)
 rates = [metrics.alignment_error_rate(w, p.alignment) for p, w in zip(chosen, weights)]
 alt = f"""Attention for three sentences, French words down, English words across, with
 the right links as squares. Most dark fields are in squares, also where adjectives and
 nouns swap; the rates of error are {", ".join(f"{x:.2f}" for x in rates)}."""
-show(fig, "heatmaps", alt)
+show(drawing.heatmaps(chosen, weights), "heatmaps", alt)
 
 # %%
 every = looked_at(translator, pairs)
@@ -248,12 +232,20 @@ looked = zip(cat.source, cat.weights[2])  # by "noir"
 print(cat.text, ", ".join(f"{word} {p:.2f}" for word, p in looked), sep="   ")
 
 # %% [markdown]
-# Not every error is one: "la" looks at "car", whose gender it has to have. And how does
-# the pattern change with length (6.7)? Hardly: a single swap of an adjective makes a
-# "reordering", in a short sentence as in a long one. The last line is the example of
-# 6.2.1, the other way round, which expects "a moderate score" on the noun, too, where
-# noun and adjective swap; this model looks at "black" alone.
-#
+# Not every error is one: "la" looks at "car", whose gender it has to have. The pattern
+# hardly changes with length (6.7): one swap makes a "reordering", in a short sentence
+# as in a long one. The last line is the example of 6.2.1, the other way round, which
+# expects "a moderate score" on the noun, too; this model looks at "black" alone. What
+# the reference answers to exercises 6.7 and 6.9 found (`experiment 6.7` finds yours):
+
+# %%
+seven = record("ex_6_7")["result"]["tier A"]
+print(f"6.7: sentences right {seven['exact']}, AER {seven['aer']:.3f}")
+for run in record("ex_6_9")["result"]["runs"][:3]:
+    scores = ", ".join(f"{words} {x:.0f}" for words, x in run["bleu"].items())
+    print(f"6.9: {run['kind']:9s} seed {run['seed']}, BLEU by words: {scores}")
+
+# %% [markdown]
 # ## Does it use what it looks at?
 #
 # A caution in 6.5.3 says that heatmaps show where a model looks, not what it relies on.
