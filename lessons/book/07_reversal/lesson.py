@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %%
 import numpy as np
 
-from attention.seq2seq.reverser import KINDS, Reverser
+from attention.experiments.reversal import KINDS, Config, Reverser
 from attention.tasks.reversal import Batches, encode, make_batch
 from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.measured import how_made, record
@@ -47,18 +47,18 @@ book = {  # at 3, 5, 7 and 10 letters
 # (The text differs from its printout: additive has {{ said["additive"] }} "across all
 # lengths", but {{ f"{book['additive'][3]:.3f}" }} at ten; general, with dot, has
 # {{ said["dot and general"] }}, but {{ f"{min(book['general']):.3f}" }} at least;
-# scaled "degrades with length", but goes down, up, down. The axis says "exact match",
-# the code counts letters; the width is 64 in the text, 96 in the code.)
+# scaled "degrades with length", but goes down, up, down. "Exact match", on the
+# axis, counts letters; the states have 64 numbers in the text, 96 in the code.)
 #
 # ## Does it come back?
 #
-# The same on our engine: the chapter's widths, initial values, optimiser and clipping,
-# an encoder that reads the padding, an attention that may look at it. Trained once:
+# The same here: Adam's rate falls along a cosine, padding is read and attended to.
 
 # %%
-kept = record("reversal")
+kept, c = record("reversal"), Config()
 lengths, runs = kept["lengths"], kept["runs"]
 print(how_made(kept))
+print(f"states {c.hidden}, embeddings {c.embedding}, rate {c.lr}, clip {c.clip}")
 
 
 def of(setup, kind, what):  # (seeds, ...)
