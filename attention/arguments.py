@@ -9,7 +9,7 @@ import numpy as np
 from minigrad import Tensor, expand
 
 from .block_mask import BlockMask
-from .checks import flag, tensor
+from .checks import flag, floats, one_dtype
 from .masks import Mask
 from .pairs import NAME, joined
 
@@ -111,21 +111,14 @@ def _rows(query, key, value, enable_gqa):
     """The three as Tensors, with the same leading axes, but for the number of heads."""
     tensors = {}
     for name, x in ("query", query), ("key", key), ("value", value):
-        x = tensors[name] = tensor(NAME, name, x)
-        if x.dtype.kind != "f":
-            raise TypeError(
-                f"{NAME}: {name} is {x.dtype}; expected floating-point numbers. Write "
-                "1.0 for 1, or use .astype(np.float32)."
-            )
+        x = tensors[name] = floats(NAME, name, x)
         if x.ndim < 2:
             axes = "L, E" if name == "query" else "S, E"
             raise ValueError(
                 f"{NAME}: {name} has shape {x.shape}; expected (..., {axes}). A single "
                 "vector x is x[None, :], one row."
             )
-    if len({x.dtype for x in tensors.values()}) > 1:
-        found = ", ".join(f"{name} is {x.dtype}" for name, x in tensors.items())
-        raise TypeError(f"{NAME}: {found}; expected one dtype. Use .astype.")
+    one_dtype(NAME, tensors)
     query, key, value = tensors.values()
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(

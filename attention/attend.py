@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad import Tensor, differentiable, dropout, no_grad, unbroadcast, where
 
-from .checks import tensor
+from .checks import floats, tensor
 from .kernels.product import weighted_sum
 from .scores import dot, scaled_dot
 from .softmax import masked_softmax
@@ -146,12 +146,7 @@ def weighted_average(p, v, masked):
 
 def _rows(name, x, axes):
     """``x`` as a Tensor of floats with at least the two axes."""
-    x = tensor("attend", name, x)
-    if x.dtype.kind != "f":
-        raise TypeError(
-            f"attend: {name} is {x.dtype}; expected floating-point numbers. Write 1.0 "
-            "for 1, or use .astype(np.float32)."
-        )
+    x = floats("attend", name, x)
     if x.ndim < 2:
         raise ValueError(
             f"attend: {name} has shape {x.shape}; expected (..., {axes}). A single "

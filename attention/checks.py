@@ -90,6 +90,23 @@ def floats(name, argument, x):
     return x
 
 
+def one_dtype(name, tensors):
+    """TypeError unless all of {argument: Tensor} have one dtype."""
+    if len({x.dtype for x in tensors.values()}) > 1:
+        found = ", ".join(f"{argument} is {x.dtype}" for argument, x in tensors.items())
+        raise TypeError(f"{name}: {found}; expected one dtype. Use .astype.")
+
+
+def leading_axes(found, *shapes, place="the last two"):
+    """What the axes before ``place`` broadcast to; ``found`` begins the sentence."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(
+            f"{found}; before {place}, the axes must be alike, or 1, or missing."
+        ) from None
+
+
 def called(name, expected, function, *arguments):
     """function(*arguments); where it takes others, a TypeError that says which.
 

@@ -1,9 +1,8 @@
 """A figure without pyplot, and the style that all pictures of this package share."""
 
 import functools
-import pathlib
 
-from minigrad.files import write_whole
+from minigrad.files import save_figure
 
 
 def new_figure(figsize):
@@ -21,15 +20,8 @@ def save(figure, path):
 
     A file is there whole or not at all. A name without an ending gets .png.
     """
-    if hasattr(path, "write"):
-        figure.savefig(path, dpi=150)
-    elif path is not None:
-        path = pathlib.Path(path)
-        path = path if path.suffix else path.with_name(f"{path.name}.png")
-        kind = path.suffix[1:].lower()
-        write_whole(
-            path, lambda file: figure.savefig(file, dpi=150, format=kind), "picture"
-        )
+    if path is not None:
+        save_figure(figure, path, dpi=150)
     return figure
 
 

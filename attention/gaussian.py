@@ -20,6 +20,7 @@ import numpy as np
 
 from minigrad import Tensor, clip, differentiable, exp, nn
 
+from .checks import leading_axes
 from .layers import Attention
 
 LIMIT = 30.0  # of the logarithm of a bandwidth that is learned
@@ -151,16 +152,10 @@ def _differences(q, k, a):
 
 def _checked_points(q, k):
     """The leading axes of the distances."""
+    found = f"squared_distance: queries have shape {q.shape} and keys {k.shape}"
     if min(q.ndim, k.ndim) < 2 or q.shape[-1] != k.shape[-1]:
         raise ValueError(
-            f"squared_distance: queries have shape {q.shape} and keys {k.shape}; "
-            "expected (…, L, D) and (…, S, D), points of one space. Numbers x on a "
-            "line are x[:, None]."
+            f"{found}; expected (…, L, D) and (…, S, D), points of one space. Numbers "
+            "x on a line are x[:, None]."
         )
-    try:
-        return np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    except ValueError:
-        raise ValueError(
-            f"squared_distance: queries have shape {q.shape} and keys {k.shape}; "
-            "before the last two, the axes must be alike, or 1, or missing."
-        ) from None
+    return leading_axes(found, q.shape[:-2], k.shape[:-2])

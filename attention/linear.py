@@ -20,7 +20,7 @@ import numpy as np
 
 from minigrad import Tensor, exp, expand, matmul, swapaxes, where
 
-from .checks import between, tensor, wholes
+from .checks import between, floats, one_dtype, tensor, wholes
 from .linear_scan import linear_scan
 
 NAME = "linear_attention"
@@ -177,16 +177,8 @@ class LinearAttentionState:
 
 def _floats(name, **named):
     """The arguments as Tensors, of one floating-point dtype."""
-    found = {key: tensor(name, key, x) for key, x in named.items()}
-    for key, x in found.items():
-        if x.dtype.kind != "f":
-            raise TypeError(
-                f"{name}: {key} is {x.dtype}; expected floating-point numbers. Write "
-                "1.0 for 1, or use .astype(np.float32)."
-            )
-    if len({x.dtype for x in found.values()}) > 1:
-        kinds = ", ".join(f"{key} is {x.dtype}" for key, x in found.items())
-        raise TypeError(f"{name}: {kinds}; expected one dtype. Use .astype.")
+    found = {key: floats(name, key, x) for key, x in named.items()}
+    one_dtype(name, found)
     return found.values()
 
 

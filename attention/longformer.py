@@ -18,8 +18,6 @@ mask sliding_window(w / 2, w / 2) | global_tokens(...).
 Beltagy, Peters and Cohan 2020, section 3.1.
 """
 
-import math
-
 import numpy as np
 
 from minigrad import concat, nn, swapaxes, unsqueeze
@@ -28,7 +26,7 @@ from minigrad.nn.layers import probability
 from .checks import between, flag, floats, plain, whole, wholes
 from .masks import Mask, everything, padding, sliding_window
 from .masks.tokens import positions
-from .projection import heads, project_finite
+from .projection import check_heads, draw, heads, project_finite
 from .sdpa import scaled_dot_product_attention
 
 NAME = "LongformerAttention"
@@ -70,11 +68,7 @@ class LongformerAttention(nn.Module):
         self.embed_dim = D = whole(NAME, "embed_dim", embed_dim, least=1)
         self.num_heads = H = whole(NAME, "num_heads", num_heads, least=1)
         self.window = whole(NAME, "window", window, least=2)
-        if D % H:
-            raise ValueError(
-                f"{NAME}: embed_dim is {D}, and {H} heads cannot share it evenly; "
-                f"expected a multiple of num_heads, such as {-(-D // H) * H}."
-            )
+        check_heads(NAME, D, H)
         if self.window % 2:
             raise ValueError(
                 f"{NAME}: window is {window}; expected an even number of keys, as many "
@@ -89,7 +83,10 @@ class LongformerAttention(nn.Module):
         self.W_q_global, self.W_k_global, self.W_v_global = (
             nn.Linear(D, D, bias, rng) for _ in range(3)
         )
-        self._initialise()
+        first = self.W_q, self.W_k, self.W_v
+        draw(first, self.W_o, rng)
+        for W, copy in zip(first, (self.W_q_global, self.W_k_global, self.W_v_global)):
+            copy.load_state_dict(W.state_dict())
 
     def forward(self, x, global_tokens=None, valid_lens=None, need_weights=False):
         """output (B, L, embed_dim); or (output, weights (B, H, L, L)) if need_weights.
@@ -152,18 +149,6 @@ class LongformerAttention(nn.Module):
         )
         c, weights = found if need_weights else (found, None)
         return swapaxes(c, 1, 2), swapaxes(weights, 1, 2) if need_weights else None
-
-    def _initialise(self):
-        three = self.W_q, self.W_k, self.W_v
-        a = math.sqrt(6 / (4 * self.embed_dim))  # Xavier-uniform, of the three stacked
-        for W in three:
-            nn.init.uniform_(W.weight, -a, a, self.rng)
-        for W in (*three, self.W_o):
-            if W.bias is not None:
-                nn.init.uniform_(W.bias, 0, 0, self.rng)
-        copies = self.W_q_global, self.W_k_global, self.W_v_global
-        for W, copy in zip(three, copies):
-            copy.load_state_dict(W.state_dict())
 
 
 class _Marked(Mask):

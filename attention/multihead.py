@@ -16,8 +16,6 @@ Hk / H the size.
 Vaswani et al. 2017, section 3.2.2; Shazeer 2019; Ainslie et al. 2023.
 """
 
-import math
-
 import numpy as np
 
 from minigrad import nn, reshape, swapaxes
@@ -34,7 +32,7 @@ from .multihead_arguments import (
     sources,
     turned,
 )
-from .projection import heads, project_finite
+from .projection import check_heads, draw, heads, project_finite
 from .sdpa import scaled_dot_product_attention
 
 
@@ -87,11 +85,7 @@ class MultiHeadAttention(nn.Module):
         self.embed_dim = D = whole(NAME, "embed_dim", embed_dim, least=1)
         self.kdim = D if kdim is None else whole(NAME, "kdim", kdim, least=1)
         self.vdim = D if vdim is None else whole(NAME, "vdim", vdim, least=1)
-        if D % H:
-            raise ValueError(
-                f"{NAME}: embed_dim is {D}, and {H} heads cannot share it evenly; "
-                f"expected a multiple of num_heads, such as {-(-D // H) * H}."
-            )
+        check_heads(NAME, D, H)
         if H % Hk:
             raise ValueError(
                 f"{NAME}: num_heads is {H} and num_kv_heads {Hk}; expected a number of "
@@ -106,7 +100,8 @@ class MultiHeadAttention(nn.Module):
         self.W_v = nn.Linear(self.vdim, Hk * E, bias, rng)
         self.W_o = nn.Linear(H * E, D, bias, rng)
         self.attention_weights = None  # those of the last call
-        self._initialise()
+        alike = self.kdim == self.vdim == D
+        draw((self.W_q, self.W_k, self.W_v), self.W_o, rng, stacked=alike)
 
     def forward(
         self,
@@ -238,15 +233,3 @@ class MultiHeadAttention(nn.Module):
     def _keys_and_values(self, key, value):
         Hk = self.num_kv_heads
         return heads(self.W_k, key, Hk), heads(self.W_v, value, Hk)
-
-    def _initialise(self):
-        three = self.W_q, self.W_k, self.W_v
-        alike = self.kdim == self.vdim == self.embed_dim
-        stacked = sum(W.out_features for W in three)
-        for W in three:
-            outputs = stacked if alike else W.out_features
-            a = math.sqrt(6 / (outputs + W.in_features))
-            nn.init.uniform_(W.weight, -a, a, self.rng)
-        for W in (*three, self.W_o):
-            if W.bias is not None:
-                nn.init.uniform_(W.bias, 0, 0, self.rng)

@@ -6,7 +6,7 @@ from minigrad import Tensor, unsqueeze
 
 from . import masks
 from .block_mask import BlockMask
-from .checks import plain, tensor, wholes
+from .checks import floats, one_dtype, plain, tensor, wholes
 from .kv_cache import FixedKVCache, KVCache
 
 NAME = "MultiHeadAttention"
@@ -47,12 +47,7 @@ def rows(named):
     """[(B, n, width) Tensors] of {name: (x, width)}, and whether the axis B is new."""
     tensors = {}
     for name, (x, width) in named.items():
-        x = tensors[name] = tensor(NAME, name, x)
-        if x.dtype.kind != "f":
-            raise TypeError(
-                f"{NAME}: {name} is {x.dtype}; expected floating-point numbers. Write "
-                "1.0 for 1, or use .astype(np.float32)."
-            )
+        x = tensors[name] = floats(NAME, name, x)
         if x.ndim not in (2, 3) or x.shape[-1] != width:
             n = "L" if name == "query" else "S"
             raise ValueError(
@@ -67,9 +62,7 @@ def rows(named):
         )
     if "key" in tensors and tensors["key"].shape[-2] != tensors["value"].shape[-2]:
         raise ValueError(f"{NAME}: found {shapes}; expected one value for each key.")
-    if len({x.dtype for x in tensors.values()}) > 1:
-        found = ", ".join(f"{name} is {x.dtype}" for name, x in tensors.items())
-        raise TypeError(f"{NAME}: {found}; expected one dtype. Use .astype.")
+    one_dtype(NAME, tensors)
     alone = x.ndim == 2
     return [unsqueeze(x, 0) if alone else x for x in tensors.values()], alone
 

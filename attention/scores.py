@@ -20,7 +20,7 @@ import numpy as np
 
 from minigrad import Tensor, differentiable, linear, matmul, swapaxes
 
-from .checks import tensor
+from .checks import leading_axes, tensor
 from .kernels import additive as kernels
 
 
@@ -135,13 +135,8 @@ def additive_core(q, k, w_v):
             f"additive_core: q has shape {q.shape}, k {k.shape} and w_v {w_v.shape}; "
             "expected (…, L, A), (…, S, A) and (A,), with one A."
         )
-    try:
-        leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    except ValueError:
-        raise ValueError(
-            f"additive_core: q has shape {q.shape} and k {k.shape}; before the last "
-            "two, the axes must be alike, or 1, or missing."
-        ) from None
+    found = f"additive_core: q has shape {q.shape} and k {k.shape}"
+    leading = leading_axes(found, q.shape[:-2], k.shape[:-2])
     dtype = np.result_type(q, k, w_v)
     if dtype.kind != "f":
         raise TypeError(
@@ -174,19 +169,13 @@ def _unbatched(x, leading):
 def _rows(name, queries, keys):
     """Both as Tensors of rows, with leading axes that fit."""
     queries, keys = tensor(name, "queries", queries), tensor(name, "keys", keys)
+    found = f"{name}: queries have shape {queries.shape} and keys {keys.shape}"
     if queries.ndim < 2 or keys.ndim < 2:
         raise ValueError(
-            f"{name}: queries have shape {queries.shape} and keys {keys.shape}; "
-            "expected (…, L, Dq) and (…, S, Dk). A single vector x is x[None, :], one "
-            "row."
+            f"{found}; expected (…, L, Dq) and (…, S, Dk). A single vector x is "
+            "x[None, :], one row."
         )
-    try:
-        np.broadcast_shapes(queries.shape[:-2], keys.shape[:-2])
-    except ValueError:
-        raise ValueError(
-            f"{name}: queries have shape {queries.shape} and keys {keys.shape}; before "
-            "the last two, the axes must be alike, or 1, or missing."
-        ) from None
+    leading_axes(found, queries.shape[:-2], keys.shape[:-2])
     return queries, keys
 
 

@@ -1,11 +1,12 @@
 """A file is there whole, or it is not there: written beside its place, then renamed.
 
-    write_whole("loss.png", lambda file: figure.savefig(file), "picture")
+    write_whole("notes.txt", lambda file: file.write(b"..."))
+    save_figure(figure, "loss.png")
 
 The bytes go to a file of another name in the same folder, and down to the disk, before
 the name that was asked for points to them. At every moment that name has the old file
 or the new one, whatever stops the program. A process that is killed while it writes
-leaves a ``.picture-*.tmp`` behind, which may be deleted.
+leaves a ``.file-*.tmp`` behind, which may be deleted.
 """
 
 import contextlib
@@ -53,6 +54,27 @@ def write_whole(path, write, kind="file"):
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def save_figure(figure, path, **options):
+    """Save a matplotlib Figure, whole or not at all; its suffix decides the format.
+
+    path      a name, which gets matplotlib's usual suffix (.png) if it has none; or a
+              file that is open for writing bytes
+    options   of ``savefig``
+
+    Raises as ``write_whole`` does.
+    """
+    if hasattr(path, "write"):
+        figure.savefig(path, **options)
+        return
+    path, suffix = os.fspath(path), os.path.splitext(path)[1]
+    kind = suffix[1:].lower() or figure.canvas.get_default_filetype()
+    write_whole(
+        path if suffix else f"{path}.{kind}",
+        lambda file: figure.savefig(file, format=kind, **options),
+        "picture",
+    )
 
 
 def _permissions(path):

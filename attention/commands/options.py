@@ -11,8 +11,6 @@ import textwrap
 
 from minigrad import checkpoint
 
-from ..experiments.translation_data import moved
-
 PLACES = ("task", "target")  # where a file is: it may be elsewhere when one goes on
 
 
@@ -77,8 +75,8 @@ def shown(value):
 def load_state(path, config, options, command):
     """(config, state) of the checkpoint at ``path``; what is given now must agree.
 
-    But for a file's place: it may have been moved. Whether its lines are the same, a
-    checksum tells the caller.
+    But for a file's place, in a config that has ``moved``: whether its lines are the
+    same, a checksum tells the caller.
 
     Raises ValueError, in a sentence.
     """
@@ -91,7 +89,8 @@ def load_state(path, config, options, command):
     if state.get("command") != command:
         raise ValueError(f"{path} is no state of {command}.")
     before = config(**state["config"])
-    places = {name: options[name] for name in PLACES if name in options}
+    names = PLACES if hasattr(config, "moved") else ()
+    places = {name: options[name] for name in names if name in options}
     options = {name: options[name] for name in options if name not in places}
     now = config(**{**state["config"], **options})
     differing = [
@@ -100,7 +99,7 @@ def load_state(path, config, options, command):
         if getattr(before, name) != getattr(now, name)
     ]
     try:
-        before = moved(before, **places) if places else before
+        before = before.moved(**places) if places else before
     except ValueError:
         differing += [
             f"--{name} was {getattr(before, name)}"

@@ -169,7 +169,7 @@ def config_of(model):
 
 def score(args):
     model = loaded(args.model)
-    config = experiment.moved(config_of(model), args.task, args.target)
+    config = config_of(model).moved(args.task, args.target)
     data = experiment.load(config)
     if data.checksum != model.about.get("data"):
         raise ValueError(

@@ -44,6 +44,8 @@ class Config:
     kinds: tuple = KINDS
     resamples: int = 2000  # for the intervals
 
+    moved = translation.moved
+
     def __post_init__(self):
         if self.task in translation.QUESTIONS:
             raise ValueError(

@@ -114,10 +114,10 @@ def ledger(
     A = E if A is None else A
     Hk = H if Hk is None else Hk
     sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk)
-    sizes |= dict(tile=tile, threads=threads)
     sizes = {name: whole("ledger", name, n, least=1) for name, n in sizes.items()}
-    L, S, B, H, E, Dk, Ev, A, Hk, tile, threads = sizes.values()  # no NumPy integers
-    sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk)
+    L, S, B, H, E, Dk, Ev, A, Hk = sizes.values()  # Python's: no product is too large
+    tile = whole("ledger", "tile", tile, least=1)
+    threads = whole("ledger", "threads", threads, least=1)
     fused = flag("ledger", "fused", fused)
     check_variant(variant, E, Dk, H, Hk, projected)
     pattern = window, dilation, global_tokens, blocks

@@ -20,7 +20,7 @@ import numpy as np
 
 from minigrad import Tensor, matmul, swapaxes
 
-from ..checks import scale_or
+from ..checks import leading_axes, scale_or
 from .offsets import relative_positions
 
 
@@ -70,22 +70,18 @@ def disentangled_scores(
 def _check(q, k, q_r, k_r):
     shapes = (
         f"disentangled_scores: queries have shape {q.shape}, keys {k.shape}, "
-        f"relative_queries {q_r.shape} and relative_keys {k_r.shape}; "
+        f"relative_queries {q_r.shape} and relative_keys {k_r.shape}"
     )
     if min(x.ndim for x in (q, k, q_r, k_r)) < 2:
         raise ValueError(
-            f"{shapes}expected (..., L, D), (..., S, D), (..., 2k, D) and (..., 2k, D)."
+            f"{shapes}; expected (..., L, D), (..., S, D), (..., 2k, D) and "
+            "(..., 2k, D)."
         )
     if any(x.shape[-1] != q.shape[-1] for x in (k, q_r, k_r)):
-        raise ValueError(f"{shapes}expected one width D for all four.")
+        raise ValueError(f"{shapes}; expected one width D for all four.")
     n = k_r.shape[-2]
     if q_r.shape[-2] != n or n % 2 or n == 0:
         raise ValueError(
-            f"{shapes}expected two tables of 2k rows, for the distances -k to k - 1."
+            f"{shapes}; expected two tables of 2k rows, for the distances -k to k - 1."
         )
-    try:
-        np.broadcast_shapes(*(x.shape[:-2] for x in (q, k, q_r, k_r)))
-    except ValueError:
-        raise ValueError(
-            f"{shapes}before the last two, the axes must be alike, or 1, or missing."
-        ) from None
+    leading_axes(shapes, *(x.shape[:-2] for x in (q, k, q_r, k_r)))

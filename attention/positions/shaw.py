@@ -22,7 +22,7 @@ import numpy as np
 
 from minigrad import matmul, swapaxes, where
 
-from ..checks import floats, scale_or
+from ..checks import floats, leading_axes, scale_or
 from .offsets import first_query, from_offsets, sum_offsets
 
 
@@ -117,9 +117,4 @@ def _check(found, expected, tensors):
         raise ValueError(
             f"{found}; expected a table of 2k + 1 rows, for the distances -k to k."
         )
-    try:
-        np.broadcast_shapes(*(x.shape[:-2] for x in tensors))
-    except ValueError:
-        raise ValueError(
-            f"{found}; before the last two, the axes must be alike, or 1, or missing."
-        ) from None
+    leading_axes(found, *(x.shape[:-2] for x in tensors))

@@ -24,11 +24,9 @@ Dai et al. 2019, section 3.3 and appendix B.
 
 import math
 
-import numpy as np
-
 from minigrad import matmul, swapaxes, unsqueeze
 
-from ..checks import floats, scale_or
+from ..checks import floats, leading_axes, scale_or
 from .offsets import from_offsets, offsets
 
 NAME = "transformer_xl_scores"
@@ -94,26 +92,20 @@ def transformer_xl_distances(L, S, causal_align="upper_left"):
 def _check(q, k, R, u, w):
     shapes = (
         f"{NAME}: queries have shape {q.shape}, keys {k.shape}, relative_keys "
-        f"{R.shape}, content_bias {u.shape} and position_bias {w.shape}; "
+        f"{R.shape}, content_bias {u.shape} and position_bias {w.shape}"
     )
     if min(x.ndim for x in (q, k, R)) < 2 or min(u.ndim, w.ndim) < 1:
         raise ValueError(
-            f"{shapes}expected (..., L, D), (..., S, D), (..., L + S - 1, D), (..., D) "
-            "and (..., D)."
+            f"{shapes}; expected (..., L, D), (..., S, D), (..., L + S - 1, D), "
+            "(..., D) and (..., D)."
         )
     if any(x.shape[-1] != q.shape[-1] for x in (k, R, u, w)):
-        raise ValueError(f"{shapes}expected one width D for all five.")
+        raise ValueError(f"{shapes}; expected one width D for all five.")
     n = max(q.shape[-2] + k.shape[-2] - 1, 0)
     if R.shape[-2] != n:
         raise ValueError(
-            f"{shapes}expected {n} relative_keys, one for each of "
+            f"{shapes}; expected {n} relative_keys, one for each of "
             f"transformer_xl_distances({q.shape[-2]}, {k.shape[-2]})."
         )
-    try:
-        np.broadcast_shapes(
-            *(x.shape[:-2] for x in (q, k, R)), *(x.shape[:-1] for x in (u, w))
-        )
-    except ValueError:
-        raise ValueError(
-            f"{shapes}before L, S and D, the axes must be alike, or 1, or missing."
-        ) from None
+    leading = [x.shape[:-2] for x in (q, k, R)] + [x.shape[:-1] for x in (u, w)]
+    leading_axes(shapes, *leading, place="L, S and D")

@@ -104,6 +104,9 @@ class ALiBi(Scheme):
 class Scores(Scheme):
     """Scores of its own take the place of the products, whose scale is therefore 0.
 
+    A subclass has a method ``scores(attention, q, k, align)``: q (B, Hk, G, L, E) and
+    k (B, Hk, 1, S, E)  ->  (B, Hk, G, L, S), where G heads share a key head.
+
     Queries and keys are projected here and in the attention once more: a third of the
     projections twice, which is what it costs that attention need not know of them.
     """
@@ -122,10 +125,6 @@ class Scores(Scheme):
         q, k = reshape(q, (B, Hk, G, L, E)), reshape(k, (B, Hk, 1, S, E))
         align = "upper_left" if cache is None else "lower_right"
         return {"bias": reshape(self.scores(attention, q, k, align), (B, H, L, S))}
-
-    def scores(self, attention, q, k, align):
-        """q (B, Hk, G, L, E), k (B, Hk, 1, S, E)  ->  (B, Hk, G, L, S)"""
-        raise NotImplementedError
 
 
 class Shaw(Scores):

@@ -8,9 +8,7 @@ place for every box, ``picture`` draws them. matplotlib is imported when there i
 something to draw, not before.
 """
 
-import os
-
-from ..files import write_whole
+from ..files import save_figure
 from .boxes import boxes_of
 from .ledger import saved_bytes
 from .picture import Picture
@@ -46,18 +44,5 @@ def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
     ax = picture.axes() if ax is None else ax
     picture.draw(ax)
     if path is not None:
-        _save(ax.figure, path)
+        save_figure(ax.figure, path)
     return ax.figure
-
-
-def _save(figure, path):
-    if hasattr(path, "write"):
-        figure.savefig(path)
-        return
-    path, suffix = os.fspath(path), os.path.splitext(path)[1]
-    kind = suffix[1:] or figure.canvas.get_default_filetype()
-    write_whole(
-        path if suffix else f"{path}.{kind}",
-        lambda file: figure.savefig(file, format=kind),
-        "picture",
-    )

@@ -26,7 +26,7 @@ from lessons.classroom.figures import show
 from lessons.classroom.measured import record
 
 claims = import_module("lessons.book.14_checks_the_book.claims")
-drawn = import_module("lessons.book.14_checks_the_book.drawn")
+drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(14)
 found = []  # (where, verdict, book, ours)
 
@@ -136,7 +136,7 @@ ask("ex. 6.10", "entropy at tau = 5, over ln 8, is 1", rest > 0.95, rest)
 # %% [markdown]
 # ## Chapter 38: the scores
 #
-# The worked example holds, with what torch draws ([drawn.py](drawn.py)). The remarks do
+# The worked example holds, with what torch draws ([drawn.py](../04_scores/drawn.py)). The remarks do
 # not: a general $W_g$ is no rotation; with $W_g = -1$ the score falls as $s^\top h$
 # grows; where $d_s \ne d_h$ there is no $`W_g^\top h`$.
 

@@ -1,7 +1,4 @@
-"""What section 38.1 draws with torch's generator, seed 11, to five and four decimals.
-
-Lesson 04 has the same numbers, and all that they come to.
-"""
+"""What section 38.1 draws with torch's generator, seed 11, to five and four decimals."""
 
 import numpy as np
 
