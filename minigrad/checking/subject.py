@@ -24,19 +24,19 @@ class Subject:
 
     @contextlib.contextmanager
     def holding(self, arrays):
-        """Lend the leaves copies of ``arrays``; give them their own back afterwards.
+        """Give the leaves copies of ``arrays``, and afterwards their own data again.
 
-        Not through ``leaf.data``, which copies: an optimiser may hold views of the
+        This bypasses ``leaf.data``, which copies: an optimizer may hold views of the
         array that a parameter has.
         """
-        own = [(t._data, t._seal, t._changed) for t in self.leaves]
+        own = [leaf._data for leaf in self.leaves]
         try:
             for leaf, array in zip(self.leaves, arrays):
-                leaf._data, leaf._seal = np.array(array), None
+                leaf._data = np.array(array)
             yield
         finally:
-            for leaf, (data, seal, changed) in zip(self.leaves, own):
-                leaf._data, leaf._seal, leaf._changed = data, seal, changed
+            for leaf, data in zip(self.leaves, own):
+                leaf._data = data
 
     def outputs(self):
         """All float tensors that the computation returns, tuples taken apart."""

@@ -60,7 +60,7 @@ def _generator(rng):
 
 def _write(tensor, values):
     tensor._data[...] = values
-    tensor.overwritten()
+    tensor._mark_written()
     return tensor
 
 

@@ -110,7 +110,7 @@ class Module:
             raise ValueError("\n".join(lines))
         for name, value in values.items():
             parameters[name]._data[...] = value
-            parameters[name].overwritten()
+            parameters[name]._mark_written()
         return missing, unexpected
 
     def extra_repr(self):

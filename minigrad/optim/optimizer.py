@@ -76,7 +76,7 @@ class Optimizer:
             if decay and self.decoupled:
                 p._data *= 1 - self.lr * decay
             p._data -= flat.changes[i]
-            p.overwritten()
+            p._mark_written()
             self.t[i] = t
 
     def _change(self, t, g, change, *averages):
