@@ -32,9 +32,7 @@ class Case:
     earlier          () -> G at the inputs of an earlier call
     variants         (tag, sentence, () -> G of an operation that may have been meant)
     blocks           {name: index}, parts of x that have names, like the gates of a GRU
-    names            {length of an axis: its name}, for the sentences
     mask             of x's shape, True where attention is allowed
-    mutated          whether the inputs were found changed after the call
 
         >>> G = np.array([[1.0, 2.0], [3.0, 5.0]])
         >>> diagnose(Case(yours=G.T, numeric=G)).sentence
@@ -52,9 +50,7 @@ class Case:
     earlier: Callable | None = None
     variants: list = field(default_factory=list)
     blocks: dict = field(default_factory=dict)
-    names: dict = field(default_factory=dict)
     mask: np.ndarray | None = None
-    mutated: bool = False
 
     def terms(self):
         """c_k J_ki, (outputs, inputs): the sum over k is G."""

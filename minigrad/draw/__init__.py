@@ -1,16 +1,16 @@
-"""The graph of a tensor as a picture, and the ledger of the bytes that it keeps.
+"""Draw the graph of a tensor, and count the bytes that it keeps for its backward.
 
     draw.graph(loss, "loss.png", names={"W": W, "b": b})
     print(draw.saved_bytes(loss))
 
-The picture is made in three steps: ``boxes`` looks at the graph, ``layering`` finds a
-place for every box, ``picture`` draws them. matplotlib is imported when there is
-something to draw, not before.
+The picture is made in three steps: ``boxes`` reads the graph, ``layering`` computes a
+position for every box, ``picture`` draws them. matplotlib is imported when a picture is
+drawn, not before.
 """
 
 from ..files import save_figure
 from .boxes import boxes_of
-from .ledger import saved_bytes
+from .saved_bytes import saved_bytes
 from .picture import Picture
 
 __all__ = ["graph", "saved_bytes"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..differentiable import differentiable
 from .normal import normal_cdf
-from .select import only
+from .select import select
 
 
 @differentiable
@@ -28,7 +28,7 @@ def sigmoid(x):
 def relu(x):
     """y = max(x, 0).    dL/dx = g where x > 0, else 0; so also at x = 0."""
     y = np.maximum(x, 0)
-    return y, lambda g: only(y > 0, g)
+    return y, lambda g: select(y > 0, g)
 
 
 @differentiable
@@ -40,7 +40,7 @@ def elu(x, alpha=1.0):
     below = np.minimum(x, 0)  # so that e^x cannot overflow where it is not wanted
 
     def backward(g):
-        return only(x > 0, g) + only(x <= 0, g * (alpha * np.exp(below)))
+        return select(x > 0, g) + select(x <= 0, g * (alpha * np.exp(below)))
 
     return np.maximum(x, 0) + alpha * np.expm1(below), backward
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import random
 from ..differentiable import differentiable
-from .select import only
+from .select import select
 
 
 @differentiable
@@ -33,4 +33,4 @@ def dropout(x, p, training=True, rng=None):
     x = np.asarray(x)
     keep = (rng or random.generator()).random(x.shape, np.float32) >= p
     scale = 1 / (1 - p) if p < 1 else 0.0
-    return only(keep, x * scale), lambda g: only(keep, g * scale)
+    return select(keep, x * scale), lambda g: select(keep, g * scale)
