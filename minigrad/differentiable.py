@@ -114,7 +114,7 @@ def _tensors_in_position(args, options, positional):
 
 
 def _recorded(name, out, backward, parents):
-    """Return ``out`` as a tensor, or several, with a new node of the graph behind it."""
+    """Return ``out`` as a tensor, or several, recorded in the graph as a new node."""
     code = getattr(backward, "__code__", None)
     if code is not None and code.co_argcount > 1 and code.co_varnames[1] == "needs":
         needs = tuple(p is not None and p.requires_grad for p in parents)

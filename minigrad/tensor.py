@@ -251,7 +251,7 @@ def _numbers(data):
         array = np.array(_plain(data))
     except ValueError:
         raise ValueError(
-            "The rows of these data differ in length; a tensor needs rows of one length."
+            "The rows of these data differ in length; a tensor needs equal rows."
         ) from None
     if array.dtype.kind not in "bifuc":
         found = repr(array.item())[:60] if array.ndim == 0 else f"{array.dtype} data"

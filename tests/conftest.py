@@ -30,7 +30,12 @@ DEAR = {
 }  # a test
 
 
+def pytest_addoption(parser):
+    parser.addoption("--deep", action="store_true", help="run the slow tail as well")
+
+
 def pytest_configure(config):
+    config.addinivalue_line("markers", "deep: slow tail, run by pytest --deep")
     config.share = os.environ.get(SHARE)
     config.other = None
     whole = set(config.invocation_params.args) <= PLAIN
@@ -49,6 +54,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--deep"):
+        deep = [item for item in items if item.get_closest_marker("deep")]
+        config.hook.pytest_deselected(items=deep)
+        items[:] = [i for i in items if not i.get_closest_marker("deep")]
     if config.share is None:
         return
     files, load = {}, [0, 0]

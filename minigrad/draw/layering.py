@@ -1,11 +1,11 @@
-"""Where the boxes of a graph go when it is drawn, inputs above what is made of them.
+"""Arrange the boxes of a graph in rows, inputs above the operations that use them.
 
 The method is that of Sugiyama, Tagawa & Toda 1981, in four steps:
 
-    rows     a box stands one row above the uppermost of its users
-    lanes    a line that passes a row gets a place in it, as a box does
-    order    boxes and lanes are sorted within their rows, so that few lines cross
-    places   each stands as near to its neighbours above and below as the row allows
+    rows       a box is one row above the uppermost of its users
+    lanes      a line that passes a row gets a position in it, as a box does
+    order      boxes and lanes are sorted within their rows, so that few lines cross
+    positions  each is as near to its neighbours above and below as the row allows
 """
 
 import itertools

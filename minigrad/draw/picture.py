@@ -1,4 +1,4 @@
-"""Boxes and arrows on matplotlib axes.
+"""Draw boxes and arrows on matplotlib axes.
 
 All lengths are inches, all font sizes points, of a picture in its natural size, which
 is about eight inches wide at most: 800 pixels at 100 dots an inch.
@@ -16,7 +16,7 @@ HEAD = 0.09  # the length of an arrow's head
 HEADING, LETTERS = 12.5, 8.3
 
 INK, MUTED, ARROW = "#1f2430", "#868c97", "#5c6470"
-GRADIENT, ALARM = "#a04a00", "#d0021b"  # a gradient; what is not finite
+GRADIENT, ALARM = "#a04a00", "#d0021b"  # a gradient; NaN or infinity
 STYLES = {  # kind: (fill, border, what the legend says)
     "leaf": ("#fdeccb", "#c98a1b", "leaf"),
     "constant": ("#f1f1f1", "#a0a0a0", "constant"),
@@ -26,7 +26,7 @@ STYLES = {  # kind: (fill, border, what the legend says)
 
 
 class Picture:
-    """Boxes with their places; ``width`` and ``height`` are known before drawing."""
+    """Boxes and their positions; ``width`` and ``height`` are known before drawing."""
 
     def __init__(self, boxes, question, remark=""):
         self.boxes = boxes

@@ -57,7 +57,7 @@ class SavedBytes:
 
 
 def saved_bytes(tensor):
-    """What every operation below ``tensor`` keeps for backward(): a ``SavedBytes``.
+    """Return what every operation below ``tensor`` keeps for backward().
 
     An operation keeps the arrays that its backward refers to. Not arrays are counted
     but buffers: a view keeps all of the buffer that it looks into, and a buffer that

@@ -1,4 +1,4 @@
-"""The layers without a memory: Linear, Embedding, LayerNorm, Dropout."""
+"""The layers Linear, Embedding, LayerNorm and Dropout."""
 
 import math
 
@@ -42,12 +42,12 @@ class Linear(Module):
 
 
 class Embedding(Module):
-    """A row of a table for each id:  ids (...)  ->  (..., embedding_dim).
+    """Look up a row of a table for each id:  ids (...)  ->  (..., embedding_dim).
 
     weight (num_embeddings, embedding_dim) starts as N(0, 1).
 
-    padding_idx   the row of padding: it starts as zero and gets no gradient. A negative
-                  number counts from the end.
+    padding_idx   the row of padding, which starts as zero and gets no gradient; a
+                  negative number counts from the end
     """
 
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, rng=None):
@@ -77,7 +77,7 @@ class Embedding(Module):
 
 
 class LayerNorm(Module):
-    """Mean 0 and variance 1 over the last axes, then a learnt scale and shift.
+    """Give the last axes mean 0 and variance 1, then a learned scale and shift.
 
     normalized_shape   the lengths of those axes, or of the only one. weight starts as
                        one and bias as zero, both of that shape.
@@ -103,7 +103,7 @@ class LayerNorm(Module):
 
 
 class Dropout(Module):
-    """In training, set entries to zero with probability p and scale up the others."""
+    """Set entries to zero with probability p in training, and scale up the others."""
 
     def __init__(self, p=0.5, rng=None):
         self.p, self.rng = probability("Dropout: p", p), rng
@@ -116,7 +116,7 @@ class Dropout(Module):
 
 
 def floats(module, name, x):
-    """x, a Tensor or an array; TypeError if it does not hold floating-point numbers."""
+    """Return x as a Tensor or array; raise TypeError unless it is floating point."""
     x = x if isinstance(x, Tensor) else np.asarray(x)
     if x.dtype.kind != "f":
         raise TypeError(f"{module!r}: {name} must be floating point; found {x.dtype}.")
@@ -124,7 +124,7 @@ def floats(module, name, x):
 
 
 def size(name, n):
-    """n, if it is a whole number from 1 up."""
+    """Return n; raise unless it is a whole number of 1 or more."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
         raise TypeError(f"{name} must be a whole number; found {n!r}.")
     if n < 1:
@@ -133,7 +133,7 @@ def size(name, n):
 
 
 def probability(name, p):
-    """p, if it is one."""
+    """Return p; raise unless it is a probability."""
     number = isinstance(p, (int, float, np.number)) and not isinstance(p, bool)
     if not number or not 0 <= p <= 1:
         raise ValueError(f"{name} must be a probability, from 0 to 1; found {p!r}.")

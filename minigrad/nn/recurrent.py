@@ -1,9 +1,9 @@
-"""GRU and LSTM as layers: stacked, in both directions, or one step at a time.
+"""GRU and LSTM layers: stacked, in both directions, or one step at a time.
 
-The mathematics stands in ``minigrad/ops/recurrent.py``. Parameters are named as torch
-names them: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 in the first layer, _l1
-in the next, with _reverse behind that for the direction from last to first token.
-All start uniform within 1 / sqrt(hidden_size).
+The equations are in ``minigrad/ops/recurrent.py``. Parameters have PyTorch's names:
+weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 in the first layer, _l1 in the next,
+then _reverse for the direction from last to first token. All start uniform within
+1 / sqrt(hidden_size).
 """
 
 import math
@@ -17,18 +17,18 @@ from .module import Module, Parameter
 
 
 class Recurrent(Module):
-    """What GRU and LSTM share: layers, directions, and a look at the arguments.
+    """Base class of GRU and LSTM: layers, directions and argument checks.
 
     input_size      features of x
     hidden_size     features of a state, H
-    num_layers      each layer runs over the output of the one below
-    bidirectional   run from the last token to the first as well; outputs side by side
+    num_layers      layers, each of which reads the output of the one below
+    bidirectional   also run from the last token to the first; outputs are concatenated
     bias            whether the gates have biases
     dropout         of the output of every layer but the last, in training
-    rng             draws initial values and dropout; None takes minigrad's generator
+    rng             for initial values and dropout; None is minigrad's generator
     """
 
-    op, gates, kinds = None, 0, ()  # one run over time, its gates, its states
+    op, gates, kinds = None, 0, ()  # the operation, its gates, names of its states
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Recurrent(Module):
             width = hidden_size * len(layer)
 
     def run(self, x, states, lengths):
-        """The last layer's output, and the last states of all layers and directions.
+        """Return the last layer's output, and the last states of all layers.
 
         x (B, T, input_size)  ->  (B, T, H) or (B, T, 2 H)
         states   None for zeros, or for each kind (num_layers * directions, B, H)
@@ -81,7 +81,7 @@ class Recurrent(Module):
         return x, [ops.stack(list(each)) for each in zip(*last)]
 
     def _names(self):
-        """What the names of parameters end in: for each layer, for each direction."""
+        """Return the endings of parameter names: for each layer, for each direction."""
         ends = ["", "_reverse"] if self.bidirectional else [""]
         return [[f"_l{i}{end}" for end in ends] for i in range(self.num_layers)]
 
@@ -94,17 +94,17 @@ class Recurrent(Module):
 
 
 class GRU(Recurrent):
-    """Gated recurrent units over time; the equations stand in ``ops.gru``.
+    """Gated recurrent units over time; the equations are in ``ops.gru``.
 
     gru(x, h0=None, lengths=None)  ->  output, h_n
 
     x (B, T, input_size)  ->  output (B, T, directions * H), h_n (layers, B, H), where a
     layer counts once for each direction. h0 has the shape of h_n; None is zero.
 
-    lengths   (B,), from 1 to T: tokens beyond are padding, on which nothing depends.
-              There the output is 0; h_n is the state after an example's own last token.
+    lengths   (B,), from 1 to T: tokens beyond are padding and have no influence. The
+              output there is 0; h_n is the state after an example's own last token.
 
-    Raises ValueError or TypeError, in one sentence, when an argument does not fit.
+    Raises ValueError or TypeError when an argument does not fit.
     """
 
     op, gates, kinds = staticmethod(ops.gru), 3, ("h",)
@@ -115,7 +115,7 @@ class GRU(Recurrent):
 
 
 class LSTM(Recurrent):
-    """Long short-term memory over time; the equations stand in ``ops.lstm``.
+    """Long short-term memory over time; the equations are in ``ops.lstm``.
 
     lstm(x, state=None, lengths=None)  ->  output, (h_n, c_n)
 
@@ -132,7 +132,7 @@ class LSTM(Recurrent):
 
 
 class Cell(Module):
-    """What GRUCell and LSTMCell share: one step, with torch's names without _l0."""
+    """Base class of GRUCell and LSTMCell: one step; names as above without _l0."""
 
     op, gates, kinds = None, 0, ()
 
@@ -144,7 +144,7 @@ class Cell(Module):
         _draw_weights(self, "", input_size)
 
     def step(self, x, states):
-        """The states after x."""
+        """Return the states after x."""
         x = _checked_input(self, x, "(B, input_size)")
         states = states or [_zeros(self, (len(x),))] * len(self.kinds)
         for kind, state in zip(self.kinds, states):
@@ -175,7 +175,7 @@ class LSTMCell(Cell):
 
 
 def _draw_weights(module, suffix, width):
-    """Give the module the parameters of one layer in one direction."""
+    """Add the parameters of one layer in one direction to the module."""
     H, bound = module.hidden_size, 1 / math.sqrt(module.hidden_size)
     shapes = {
         "weight_ih": (module.gates * H, width),

@@ -1,4 +1,4 @@
-"""Activation functions, element by element: dL/dx_i = g_i dy_i/dx_i."""
+"""Activation functions, applied to each element: dL/dx_i = g_i dy_i/dx_i."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def elu(x, alpha=1.0):
 
     dL/dx = g where x > 0, else g alpha e^x
     """
-    below = np.minimum(x, 0)  # so that e^x cannot overflow where it is not wanted
+    below = np.minimum(x, 0)  # where x > 0, e^x is unused and could overflow
 
     def backward(g):
         return select(x > 0, g) + select(x <= 0, g * (alpha * np.exp(below)))
@@ -60,7 +60,7 @@ def gelu(x, approximate="none"):
     """
     if approximate not in ("none", "tanh"):
         raise ValueError(
-            f'gelu: approximate is "none" or "tanh", and not {approximate!r}.'
+            f'gelu: approximate is {approximate!r}; expected "none" or "tanh".'
         )
     x = np.asarray(x)
     if approximate == "none":

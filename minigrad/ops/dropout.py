@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout: set random entries to zero in training."""
 
 import numpy as np
 
@@ -14,10 +14,10 @@ def dropout(x, p, training=True, rng=None):
         y_i = x_i b_i / (1 - p),   b_i ~ Bernoulli(1 - p)
         dL/dx_i = g_i b_i / (1 - p)
 
-    so that E[y] = x, and nothing has to change when it is off (``training=False``).
+    so that E[y] = x, and with ``training=False`` y is x itself.
     That is the inverted form of Srivastava et al. 2014, section 10.
 
-    rng   a numpy.random.Generator; None takes the one that ``manual_seed`` seeds
+    rng   a numpy.random.Generator; None is the one that ``manual_seed`` seeds
 
     Raises ValueError unless 0 <= p <= 1, TypeError when rng is no Generator.
     """

@@ -1,4 +1,4 @@
-"""What the recurrent layers share: stacked gates, and a look at their arguments."""
+"""Functions of stacked gates that GRU and LSTM share, and their argument check."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def project(x, weight, bias, out):
 
 
 def by_gate(a, gates):
-    """Rows (n, gates H), which lie one after the other, as a view (gates, n, H)."""
+    """View rows (n, gates H), whose gates lie side by side, as (gates, n, H)."""
     n, width = a.shape
     return a.reshape(n, gates, width // gates).swapaxes(0, 1)
 
@@ -33,9 +33,9 @@ def sigmoid(a):
 
 
 def checked(name, gates, x, states, weight_ih, weight_hh, bias_ih, bias_hh):
-    """The common dtype of the arguments of ``name``, once their shapes fit.
+    """Return the common dtype of the arguments of ``name``.
 
-    Raises TypeError for what is not floating point, and ValueError for shapes.
+    Raises TypeError unless all are floating point, ValueError unless the shapes fit.
     """
     cell = name.endswith("_cell")
     named = {"x": x, **dict(zip(("h", "c") if cell else ("h0", "c0"), states))}

@@ -1,4 +1,4 @@
-"""Cross-entropy between logits and class numbers."""
+"""The cross-entropy loss of class scores (logits)."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ..differentiable import differentiable
 def cross_entropy(
     logits, targets, ignore_index=-100, label_smoothing=0.0, reduction="mean"
 ):
-    """How surprising the targets are: -ln softmax(logits)[target], averaged.
+    """Average -ln softmax(logits)[target]: how surprising the targets are.
 
     logits (..., C), the classes on the *last* axis; targets (...), integers
     ->  a scalar ("mean" over the positions that count, or "sum"), or (...) ("none")
@@ -22,8 +22,8 @@ def cross_entropy(
     target is ``ignore_index`` have l = 0 and gradient 0 and are not counted; when none
     counts, the mean is 0 (torch: NaN).
 
-    Raises IndexError for a target out of range, naming it and its place; TypeError for
-    targets that are no integers; ValueError for shapes that do not match, a smoothing
+    Raises IndexError for a target out of range, naming it and its position; TypeError
+    unless targets are integers; ValueError for shapes that do not match, a smoothing
     outside [0, 1], an unknown reduction.
     """
     logits, targets = np.asarray(logits), np.asarray(targets)
@@ -61,7 +61,7 @@ def cross_entropy(
 
 
 def _check(logits, targets, ignore_index, label_smoothing, reduction):
-    """Refuse what makes no sense; return the number of classes and what is ignored."""
+    """Validate the arguments; return the number of classes and the ignored targets."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(
             f'cross_entropy: reduction is "mean", "sum" or "none", not {reduction!r}.'

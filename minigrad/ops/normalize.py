@@ -9,7 +9,7 @@ from ..differentiable import differentiable
 
 @differentiable
 def layer_norm(x, weight=None, bias=None, eps=1e-5):
-    """Give the last axis mean 0 and variance 1, then a learnt scale and shift.
+    """Give the last axis mean 0 and variance 1, then a learned scale and shift.
 
     x (..., n), weight (n,), bias (n,)  ->  y (..., n)        (Ba et al. 2016, eq. 4)
 
@@ -34,7 +34,7 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
             )
     axes = tuple(range(-k, 0))
     if math.prod(x.shape[-k:]) == 0:
-        raise ValueError(f"layer_norm: there is nothing to normalise in {x.shape}.")
+        raise ValueError(f"layer_norm: there is nothing to normalize in {x.shape}.")
     xhat = x - x.mean(axes, keepdims=True)
     s = np.sqrt((xhat * xhat).mean(axes, keepdims=True) + eps)
     xhat /= s

@@ -1,4 +1,4 @@
-"""Reductions along axes: ``axis`` is None (all), an integer, or a tuple, as in NumPy.
+"""Sums, means, extremes and the like along axes; ``axis`` is as in NumPy.
 
 Each output is computed from a group of inputs, so each input receives its share of that
 one output's gradient: g, with the reduced axes back in place, broadcast to x's shape.

@@ -4,14 +4,14 @@ import numpy as np
 
 
 def select(condition, g):
-    """Return g where the condition holds, else 0, as ``np.where(condition, g, 0)`` does.
+    """Return g where the condition holds, else 0, faster than ``np.where``.
 
     condition (boolean), g (float)  ->  their broadcast shape, g's dtype
 
-    ``np.where`` branches at every element, which is slow where the condition follows no
-    pattern: for 10 000 random entries in float32 it takes 81 us, and this 8 us. Here the
-    bits of g are chosen: "and" with all ones (-1) keeps a number, "and" with all zeros
-    makes it 0. A product with the condition is as fast, but makes inf * 0 = NaN.
+    ``np.where`` branches at every element, which is slow where the condition has no
+    pattern: 81 us for 10 000 random float32 entries, and this takes 8 us. It chooses
+    the bits of g: "and" with all ones (-1) keeps a number, "and" with zeros makes it 0.
+    The product g * condition is as fast, but makes inf * 0 = NaN.
     """
     g = np.asarray(g)
     bits = f"i{g.itemsize}"
