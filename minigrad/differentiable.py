@@ -65,7 +65,7 @@ def lift(function):
                 "the inputs."
             )
         if tracked and recording():
-            return _recorded(name, *result, tuple(parents))
+            return _record(name, *result, tuple(parents))
         return _constants(result[0])
 
     op.raw = function
@@ -113,7 +113,7 @@ def _tensors_in_position(args, options, positional):
     return args, dict(zip(options, _inputs(options.values())[0]))
 
 
-def _recorded(name, out, backward, parents):
+def _record(name, out, backward, parents):
     """Return ``out`` as a tensor, or several, recorded in the graph as a new node."""
     code = getattr(backward, "__code__", None)
     if code is not None and code.co_argcount > 1 and code.co_varnames[1] == "needs":

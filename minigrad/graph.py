@@ -1,10 +1,10 @@
 """The graph of recorded operations, and the walk that carries gradients back over it.
 
 A recorded operation is a ``Node``. Its ``parents`` are the nodes or leaf tensors that
-its inputs came from, and its ``backward`` maps dL/d(output) to dL/d(inputs). Nodes are
-recorded after the nodes that they depend on, so the order of recording is a topological
-order. Walked from the last node to the first, each node comes after all of its users,
-when its own gradient is complete:
+its inputs came from, and its ``backward`` maps dL/d(output) to dL/d(inputs). A node is
+recorded after the nodes that it depends on, so the order of recording is a topological
+order. A walk from the last node to the first reaches each node after all of its users,
+when its gradient is complete:
 
     dL/dx = sum over users u of x:  (du/dx)^T dL/du
 
@@ -49,7 +49,7 @@ class Node:
         "value",
         "slot",
     )
-    requires_grad, _version = True, 0  # so that nodes and tensors are alike as parents
+    requires_grad, _version = True, 0  # as parents, nodes and tensors are alike
 
     def __init__(self, op, parents, backward, shape, dtype, value=None, slot=None):
         self.op, self.parents, self.backward = op, parents, backward
@@ -69,19 +69,19 @@ def flow(root, gradient, free=True, visit=None):
     """
     nodes = reachable(root)
     _refuse_overwritten(nodes)
-    arrived = {root: gradient}  # {node or leaf: sum of the gradients received so far}
-    summed = set()  # those whose gradient is a sum made here, not an op's own array
+    gradients = {root: gradient}  # {node or leaf: sum of the gradients received so far}
+    sums = set()  # the nodes and leaves whose gradient is an array that we may add to
     for node in nodes:
-        g = arrived.pop(node, None)
+        g = gradients.pop(node, None)
         if g is not None:
             if visit is not None:
                 visit(node, g)
             for parent, d in zip(node.parents, _input_gradients(node, g)):
                 if d is not None and parent is not None and parent.requires_grad:
-                    _add(arrived, summed, parent, d, node, g)
+                    _add(gradients, sums, parent, d, node, g)
         if free:
             node.parents, node.backward = (), None
-    return list(arrived.items())
+    return list(gradients.items())  # the nodes are gone, the leaves are left
 
 
 def reachable(root):
@@ -206,7 +206,7 @@ def _input_gradients(node, g):
     return gradients
 
 
-def _fitted(d, parent, node):
+def _fit(d, parent, node):
     """Return the gradient ``d`` in the shape and dtype of ``parent``."""
     if not hasattr(d, "shape"):
         raise TypeError(
@@ -222,26 +222,26 @@ def _fitted(d, parent, node):
         ) from None
 
 
-def _add(arrived, summed, parent, d, node, g):
-    """Add ``d``, which ``node`` computed from g for ``parent``, to what has arrived.
+def _add(gradients, sums, parent, d, node, g):
+    """Add ``d``, which ``node`` computed from g, to the gradient of ``parent``.
 
-    The first sum is a new array; later gradients are added to it in place. A leaf's
-    gradient shares no memory: ``d`` may be g itself, or a view.
+    The first sum is a new array, and later gradients are added to it in place. Since
+    ``d`` may be g itself or a view, a leaf receives a copy, which shares no memory.
     """
     if node.slot is not None:  # one of several outputs, whose gradients form a list
-        arrived.setdefault(parent, [None] * len(parent.shape))[node.slot] = d
+        gradients.setdefault(parent, [None] * len(parent.shape))[node.slot] = d
         return
     if getattr(d, "shape", None) != parent.shape or d.dtype is not parent.dtype:
-        d = _fitted(d, parent, node)
-    total = arrived.get(parent)
+        d = _fit(d, parent, node)
+    total = gradients.get(parent)
     if total is None:
         shared = type(parent) is not Node and (d is g or d.base is not None)
-        arrived[parent] = np.asarray(d.copy() if shared else d)
-    elif parent in summed:
+        gradients[parent] = np.asarray(d.copy() if shared else d)
+    elif parent in sums:
         total += d
     else:
-        arrived[parent] = np.asarray(total + d)  # a sum of shape () is no array
-        summed.add(parent)
+        gradients[parent] = np.asarray(total + d)  # of shape (), a sum is no array
+        sums.add(parent)
 
 
 def _refuse_miscount(node, gradients):
@@ -266,13 +266,13 @@ def _refuse_overwritten(nodes):
     The ``order`` of a node and the ``_version`` of a tensor, the time of the last write
     into it, are numbers of the same clock.
     """
-    overwritten = {
+    changed_tensors = {
         parent
         for node in nodes
         for parent in node.parents
         if parent is not None and parent._version > node.order
     }
-    for tensor, node in itertools.product(overwritten, nodes):
+    for tensor, node in itertools.product(changed_tensors, nodes):
         if tensor._version > node.order and any(
             np.may_share_memory(kept, tensor._data) for kept in kept_arrays(node)
         ):

@@ -60,10 +60,10 @@ class Operators:
         return OPS["clip"](self, min, max)
 
     def reshape(self, *shape):
-        return OPS["reshape"](self, _unpacked(shape))
+        return OPS["reshape"](self, _as_tuple(shape))
 
     def transpose(self, *axes):
-        return OPS["transpose"](self, _unpacked(axes) or None)
+        return OPS["transpose"](self, _as_tuple(axes) or None)
 
     @property
     def T(self):
@@ -82,7 +82,7 @@ class Operators:
         return OPS["astype"](self, dtype)
 
 
-def _unpacked(args):
+def _as_tuple(args):
     """Return the axes of x.reshape(2, 3) and of x.reshape((2, 3)) alike."""
     sequence = len(args) == 1 and (
         args[0] is None or isinstance(args[0], (tuple, list))
