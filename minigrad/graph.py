@@ -24,6 +24,7 @@ import operator
 import numpy as np
 
 clock = itertools.count(1)  # numbers nodes and writes into tensors, in order
+_last_write = 0  # on the clock
 
 
 class Node:
@@ -161,6 +162,12 @@ def recording():
     return not _pauses.get()
 
 
+def mark_written(tensor):
+    """Note a write into ``tensor``: backward() then refuses to use the old values."""
+    global _last_write
+    tensor._version = _last_write = next(clock)
+
+
 def kept_arrays(node):
     """Return the arrays that ``node`` keeps for its backward, which its closure holds.
 
@@ -206,19 +213,19 @@ def _input_gradients(node, g):
     return gradients
 
 
-def _fit(d, parent, node):
-    """Return the gradient ``d`` in the shape and dtype of ``parent``."""
+def _fit(d, shape, dtype, node):
+    """Return the gradient ``d``, from ``node``, as an array of this shape and dtype."""
     if not hasattr(d, "shape"):
         raise TypeError(
             f"The backward of {node.op} returned a {type(d).__name__} for a gradient; "
             "expected an array, or a tuple of arrays and None."
         )
     try:
-        return unbroadcast(d, parent.shape).astype(parent.dtype, copy=False)
+        return np.asarray(unbroadcast(d, shape), dtype)
     except ValueError:
         raise ValueError(
             f"The backward of {node.op} returned a gradient of shape {d.shape} for an "
-            f"input of shape {parent.shape}, which does not broadcast to it."
+            f"input of shape {shape}, which does not broadcast to it."
         ) from None
 
 
@@ -231,12 +238,13 @@ def _add(gradients, sums, parent, d, node, g):
     if node.slot is not None:  # one of several outputs, whose gradients form a list
         gradients.setdefault(parent, [None] * len(parent.shape))[node.slot] = d
         return
-    if getattr(d, "shape", None) != parent.shape or d.dtype is not parent.dtype:
-        d = _fit(d, parent, node)
+    shape, dtype = parent.shape, parent.dtype
+    if type(d) is not np.ndarray or d.shape != shape or d.dtype is not dtype:
+        d = _fit(d, shape, dtype, node)
     total = gradients.get(parent)
     if total is None:
         shared = type(parent) is not Node and (d is g or d.base is not None)
-        gradients[parent] = np.asarray(d.copy() if shared else d)
+        gradients[parent] = d.copy() if shared else d
     elif parent in sums:
         total += d
     else:
@@ -266,6 +274,8 @@ def _refuse_overwritten(nodes):
     The ``order`` of a node and the ``_version`` of a tensor, the time of the last write
     into it, are numbers of the same clock.
     """
+    if nodes[-1].order > _last_write:
+        return  # as usual in training: no write since the first node
     changed_tensors = {
         parent
         for node in nodes

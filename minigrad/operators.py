@@ -1,8 +1,11 @@
 """The operators and methods of tensors: ``a @ b`` calls ``OPS["matmul"](a, b)``.
 
 There is no mathematics here: each name calls the operation registered under it. The
-methods are those of NumPy's arrays, with NumPy's keywords.
+methods are those of NumPy's arrays, with NumPy's keywords. Comparisons have no gradient
+and return arrays of booleans.
 """
+
+import operator
 
 from .registry import OPS
 
@@ -13,6 +16,16 @@ def _binary(name):
         lambda self, other: OPS[name](self, other),
         lambda self, other: OPS[name](other, self),
     )
+
+
+def _comparison(compare):
+    """Return the method that compares a tensor's values with those of another."""
+    return lambda self, other: compare(self._data, plain(other))
+
+
+def plain(value):
+    """Return a tensor's array, and any other value unchanged."""
+    return value._data if isinstance(value, Operators) else value
 
 
 class Operators:
@@ -27,6 +40,11 @@ class Operators:
     __pow__, __rpow__ = _binary("pow")
     __matmul__, __rmatmul__ = _binary("matmul")
 
+    __hash__ = object.__hash__  # by identity, although == compares values
+    __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+
     def __neg__(self):
         return OPS["neg"](self)
 
@@ -35,7 +53,7 @@ class Operators:
 
     def __getitem__(self, index):
         if type(index) is tuple:  # tensors inside a tuple serve as arrays of integers
-            index = tuple(i._data if isinstance(i, Operators) else i for i in index)
+            index = tuple(plain(i) for i in index)
         return OPS["getitem"](self, index)
 
     def sum(self, axis=None, keepdims=False):

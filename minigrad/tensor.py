@@ -13,8 +13,8 @@ method names in ``minigrad.operators``.
 
 import numpy as np
 
-from .graph import clock, flow, recording
-from .operators import Operators
+from .graph import flow, mark_written, recording
+from .operators import Operators, plain
 
 
 class Tensor(Operators):
@@ -75,13 +75,13 @@ class Tensor(Operators):
                     "that shape."
                 )
             gradient = 1
-        elif np.shape(_plain(gradient)) != self.shape:
+        elif np.shape(plain(gradient)) != self.shape:
             raise ValueError(
-                f"backward() got a gradient of shape {np.shape(_plain(gradient))} for "
+                f"backward() got a gradient of shape {np.shape(plain(gradient))} for "
                 f"a tensor of shape {self.shape}; the two must be equal."
             )
         g = np.empty_like(self._data)
-        g[...] = _plain(gradient)
+        g[...] = plain(gradient)
         pairs = [(self, g)]
         if self._node is not None:
             pairs = flow(self._node, g, free=not retain_graph)
@@ -112,7 +112,7 @@ class Tensor(Operators):
                 "be replaced. Take .detach() first."
             )
         if value is self._data:  # `t.data -= d` writes in place, then assigns itself
-            self._mark_written()
+            mark_written(self)
             return
         value = _numbers(value)
         if self.requires_grad and value.dtype.kind != "f":
@@ -132,12 +132,8 @@ class Tensor(Operators):
                 "from. Use minigrad.where to choose values, or write into a leaf under "
                 "no_grad()."
             )
-        self._data[index] = _plain(value)
-        self._mark_written()
-
-    def _mark_written(self):
-        """Note a write in place: backward() then refuses to use the old values."""
-        self._version = next(clock)
+        self._data[index] = plain(value)
+        mark_written(self)
 
     def numpy(self):
         """Return ``.data``: copy it before you change it."""
@@ -220,35 +216,11 @@ class Tensor(Operators):
             text += ", requires_grad=True"
         return f"{prefix}{text})"
 
-    __hash__ = object.__hash__
-
-    def __eq__(self, other):
-        return self._data == _plain(other)
-
-    def __ne__(self, other):
-        return self._data != _plain(other)
-
-    def __lt__(self, other):
-        return self._data < _plain(other)
-
-    def __le__(self, other):
-        return self._data <= _plain(other)
-
-    def __gt__(self, other):
-        return self._data > _plain(other)
-
-    def __ge__(self, other):
-        return self._data >= _plain(other)
-
-
-def _plain(value):
-    return value._data if isinstance(value, Tensor) else value
-
 
 def _numbers(data):
     """Return a copy of ``data`` as an array of numbers."""
     try:
-        array = np.array(_plain(data))
+        array = np.array(plain(data))
     except ValueError:
         raise ValueError(
             "The rows of these data differ in length; a tensor needs equal rows."

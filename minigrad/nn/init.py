@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from .. import random
+from ..graph import mark_written
 
 
 def uniform_(tensor, low=0.0, high=1.0, rng=None):
@@ -60,7 +61,7 @@ def _generator(rng):
 
 def _write(tensor, values):
     tensor._data[...] = values
-    tensor._mark_written()
+    mark_written(tensor)
     return tensor
 
 

@@ -14,6 +14,7 @@ layers.1.bias.
 
 import numpy as np
 
+from ..graph import mark_written
 from ..tensor import Tensor
 
 
@@ -109,7 +110,7 @@ class Module:
             raise ValueError("\n".join(lines))
         for name, value in values.items():
             parameters[name]._data[...] = value
-            parameters[name]._mark_written()
+            mark_written(parameters[name])
         return missing, unexpected
 
     def extra_repr(self):

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ..graph import mark_written
 from ..tensor import Tensor
 
 
@@ -80,7 +81,7 @@ class Optimizer:
             if decay and self.decoupled:
                 p._data *= 1 - self.lr * decay
             p._data -= changes[i]
-            p._mark_written()
+            mark_written(p)
             self.t[i] = t
 
     def _change(self, t, g, change, *averages):
