@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-from attention.files import write_text
+from attention.app.files import write_text
 
 from .fingerprint import fingerprint
 from .paths import LESSONS, ROOT

@@ -47,7 +47,7 @@ def experiment(exercise, impl, seed):
     target = folder / "records" / f"{exercise.stem}.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-    importlib.import_module("attention.files").write_text(target, text)  # late: heavy
+    importlib.import_module("attention.app.files").write_text(target, text)  # late: heavy
     say(f"recorded in {shown(target)}, {record['seconds']} s")
     if impl == "work" and hasattr(checks, "picture"):
         _draw(checks, result, target.with_suffix(".svg"))
@@ -62,7 +62,7 @@ def _draw(checks, result, path):
     except ImportError as error:  # matplotlib may be missing; the record is there
         say(f"no figure: {error}")
         return
-    importlib.import_module("attention.files").write_text(path, svg.decode())
+    importlib.import_module("attention.app.files").write_text(path, svg.decode())
     say(f"drawn in {shown(path)}")
 
 
