@@ -96,6 +96,8 @@ def test_wrong_gradient_is_refused_and_named(tag, forward, backward, inputs):
     assert result.tag == tag, str(result)
     if tag not in ("none", "shape", "raises", "unknown", "transpose"):
         assert f"[{tag}]" in result.message
+    if tag not in ("shape", "raises"):
+        assert all(len(line) <= 80 for line in str(result).splitlines())
 
 
 # The report
@@ -122,13 +124,6 @@ def test_the_whole_report():
     with pytest.raises(mg.GradcheckError, match="gradcheck of softmax: FAIL"):
         result.assert_ok()
     assert issubclass(mg.GradcheckError, AssertionError)
-
-
-@pytest.mark.parametrize("tag, forward, backward, inputs", WRONG)
-def test_no_line_is_wider_than_80_columns(tag, forward, backward, inputs):
-    result = mg.gradcheck(with_backward(forward, backward), inputs)
-    long = [line for line in str(result).splitlines() if len(line) > 80]
-    assert not long or tag in ("raises", "shape"), long
 
 
 def test_worst_entry_says_what_the_message_says():
