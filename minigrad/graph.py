@@ -12,7 +12,7 @@ Nothing here recurses: a chain of 100 000 operations needs no deep stack.
 
 Do not overwrite an array between forward and backward: the backward may still read it.
 A write through a tensor (``t[i] = v``, ``t.data -= d``) raises an error at backward; a
-write through a NumPy array that shares the tensor's memory is not noticed.
+write through a view, a detached tensor or a NumPy array of the same memory does not.
 """
 
 import contextlib
