@@ -86,7 +86,5 @@ def _permissions(path):
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "a folder has this name")
     if not stat.S_ISREG(mode):  # a device or a pipe, which would be gone
-        raise OSError(
-            errno.EINVAL, "what has this name is no file that can be replaced"
-        )
+        raise OSError(errno.EINVAL, "this name belongs to no regular file")
     return stat.S_IMODE(mode)

@@ -97,7 +97,7 @@ def reachable(root):
             raise RuntimeError(
                 f"backward() reached {node.op}, which an earlier backward() has freed. "
                 "Pass retain_graph=True to the first backward(), or compute the value "
-                "anew."
+                "again."
             )
         for parent in node.parents:
             if type(parent) is Node and parent not in nodes:

@@ -104,7 +104,7 @@ def _check_outputs(subject, seen):
             (
                 "stateful",
                 "two calls with equal inputs return different values; random numbers "
-                "have to come from a generator that is made anew in each call",
+                "have to come from a generator that each call makes for itself",
             )
         )
 

@@ -10,10 +10,10 @@ from .diagnosis import Case, diagnose
 from .numeric import EVERY, jacobian, random_directions, slopes
 from .verdict import Entry, Row, describe, label, picture
 
-CLEAR = 1000  # the largest slope must stand this far above the noise
-# what rounding may leave of slopes that cancel, where the cotangent is 1:
-ROUND = 1e-12  # of analytic ones, some units in the last place
-FAINT = 1e-9  # of numeric ones, the same divided by a step
+CLEAR = 1000  # the largest slope must be this many times the noise
+# rounding left of slopes that cancel, where the cotangent is 1:
+ROUND = 1e-12  # analytic slopes, some units in the last place
+FAINT = 1e-9  # numeric slopes, the same divided by a step
 DIAGNOSED = 4096  # entries up to which a wrong gradient is measured in every one
 
 
@@ -90,7 +90,7 @@ class Comparison:
             excess = np.abs(self.analytic - self.numeric) / self.tolerance
         excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
         excess[self.wrong & ~np.isfinite(self.analytic)] = np.inf
-        excess[self.wrong] += 1  # what was declared to be 0 is off, though it agrees
+        excess[self.wrong] += 1  # declared to be 0 and is not, though both agree
         k = smooth[np.argmax(excess[smooth])]
         return float(excess[k]), self.entry(k)
 

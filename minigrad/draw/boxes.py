@@ -62,8 +62,8 @@ def nodes_of(tensor, caller):
     """
     if tensor._node is None:
         raise ValueError(
-            f"{caller} looks at what a tensor was computed from, and this one, of "
-            f"shape {tensor.shape}, has no graph: it is a leaf, or was computed from "
+            f"{caller} needs the graph of a tensor; this one, of shape "
+            f"{tensor.shape}, has no graph: it is a leaf, or was computed from "
             "constants or under no_grad."
         )
     try:

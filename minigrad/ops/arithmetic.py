@@ -149,7 +149,7 @@ def where(condition, x, y):
 def clip(x, min=None, max=None):
     """y = x between min and max, with min <= max; None stands for no bound.
 
-    The gradient goes to what was taken: x inside and on the borders, else a bound.
+    The gradient goes to the value taken: x inside and on the borders, else a bound.
     """
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)

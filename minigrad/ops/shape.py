@@ -15,7 +15,7 @@ from ..differentiable import differentiable
 
 @differentiable
 def reshape(x, shape):
-    """The same values in another shape; one -1 stands for what is left."""
+    """Return the same values in another shape; one length may be -1, for the rest."""
     x = np.asarray(x)
     before = x.shape
     return x.reshape(shape), lambda g: g.reshape(before)

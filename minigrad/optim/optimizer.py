@@ -54,7 +54,7 @@ class Optimizer:
         """Move every parameter that has a gradient, in place."""
         for flat in self._flats:
             for i in flat.members:
-                self._check_gradient(i, flat.views["gradient"][i])
+                self._check_shapes(i, flat.views["gradient"][i].shape)
         for flat in self._flats:
             # neighbours that are at the same step are one stretch of the flat arrays
             for t, run in itertools.groupby(flat.members, self._next_t):
@@ -134,14 +134,14 @@ class Optimizer:
             for i, view in flat.views[name].items():
                 np.copyto(view, state[name][i], casting="same_kind")
 
-    def _check_gradient(self, i, place):
+    def _check_shapes(self, i, shape):
         """Raise unless parameter i and its gradient have the shape they began with."""
         p = self.params[i]
         for what, found in (("data", p._data), ("gradient", p.grad)):
-            if found is not None and found.shape != place.shape:
+            if found is not None and found.shape != shape:
                 raise ValueError(
                     f"{type(self).__name__}: the {what} of params[{i}] has shape "
-                    f"{found.shape}; expected {place.shape}, its shape when the "
+                    f"{found.shape}; expected {shape}, its shape when the "
                     "optimizer was made. Make a new optimizer for new shapes."
                 )
 
