@@ -139,10 +139,8 @@ class Match:
         if more < 0 or (more and shape.dots is None):
             return "number of axes"
         start = len(found) if shape.dots is None else shape.dots
-        leading, rest = (
-            found[start : start + more],
-            found[:start] + found[start + more :],
-        )
+        leading = found[start : start + more]
+        rest = found[:start] + found[start + more :]
         sizes = dict(self.sizes)
         if not all(axis.fits(n, sizes) for axis, n in zip(shape.axes, rest)):
             return "sizes"
