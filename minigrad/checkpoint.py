@@ -202,7 +202,7 @@ def _parse_npy(content, name):
     array = npy.read_array(io.BytesIO(content), allow_pickle=False)
     if array.dtype.kind not in "biufc":
         raise ValueError(f"its array {name!r} holds {array.dtype}, not numbers")
-    return array
+    return np.asarray(array, order="C")
 
 
 class _Safetensors:

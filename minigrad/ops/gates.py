@@ -1,4 +1,4 @@
-"""Functions of stacked gates that GRU and LSTM share, and their argument check."""
+"""Functions of stacked gates that GRU and LSTM share."""
 
 import numpy as np
 
@@ -30,41 +30,3 @@ def sigmoid(a):
     np.tanh(a, out=a)
     a *= 0.5
     a += 0.5
-
-
-def checked(name, gates, x, states, weight_ih, weight_hh, bias_ih, bias_hh):
-    """Return the common dtype of the arguments of ``name``.
-
-    Raises TypeError unless all are floating point, ValueError unless the shapes fit.
-    """
-    cell = name.endswith("_cell")
-    named = {"x": x, **dict(zip(("h", "c") if cell else ("h0", "c0"), states))}
-    named |= {"weight_ih": weight_ih, "weight_hh": weight_hh}
-    named |= {"bias_ih": bias_ih, "bias_hh": bias_hh}
-    named = {key: array for key, array in named.items() if array is not None}
-    for key, array in named.items():
-        found = getattr(array, "dtype", type(array).__name__)
-        if getattr(found, "kind", None) != "f":
-            raise TypeError(f"{name}: {key} must be floating point; found {found}.")
-    letters = "(B, I)" if cell else "(B, T, I)"
-    if x.ndim != (2 if cell else 3):
-        raise ValueError(f"{name}: x must have shape {letters}; found {x.shape}.")
-    if not cell and x.shape[1] == 0:
-        raise ValueError(f"{name}: x of shape {x.shape} has no time steps, T = 0.")
-    if weight_hh.ndim != 2 or weight_hh.shape[0] != gates * weight_hh.shape[1]:
-        raise ValueError(
-            f"{name}: weight_hh must have shape ({gates} H, H); "
-            f"found {weight_hh.shape}."
-        )
-    H = weight_hh.shape[1]
-    wanted = dict.fromkeys(named, (len(x), H))  # the states
-    wanted |= {"x": x.shape, "weight_hh": weight_hh.shape}
-    wanted |= {"weight_ih": (gates * H, x.shape[-1])}
-    wanted |= {"bias_ih": (gates * H,), "bias_hh": (gates * H,)}
-    for key, array in named.items():
-        if array.shape != wanted[key]:
-            raise ValueError(
-                f"{name}: {key} must have shape {wanted[key]} to go with x {letters} = "
-                f"{x.shape} and H = {H}; found {array.shape}."
-            )
-    return np.result_type(*named.values())
