@@ -69,7 +69,7 @@ def test_a_config_that_does_not_fit(options, error, sentence):
 def test_a_bidirectional_table_needs_buckets_for_both_sides(num_buckets):
     config = dict(num_buckets=num_buckets, max_distance=8)
     decoder("t5", **config)
-    with pytest.raises(ValueError, match="expected at least 4, two for each direction"):
+    with pytest.raises(ValueError, match="expected a whole number, 4 or more"):
         both(positions="t5", **config)
 
 
@@ -156,7 +156,7 @@ def test_steps_that_do_not_fit():
 def test_learned_positions_end_where_the_table_ends():
     m = decoder("learned", max_length=3)
     m(IDS)
-    sentence = "there is no row for position 3; the table ends at 2. Learned positions"
+    sentence = "there is no row for position 3; positions are 0 to 2. Learned positions"
     for refused in (
         lambda: m(np.zeros((1, 4), int)),
         lambda: m.extend(4),
