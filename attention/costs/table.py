@@ -12,7 +12,7 @@ def operations():
     """Return the table of operations for a few tokens, as text."""
     sizes = ", ".join(f"{name} = {size}" for name, size in SMALL.items())
     lines = [
-        f"operations of one head, {sizes}; of two heads for multi-head",
+        f"operations of one head (two of multi-head), {sizes}",
         "",
         f"{'':10s}{'multiplications':>24s}{'exp and tanh':>24s}",
         f"{'variant':10s}" + 2 * f"{'formula':>12s}{'counted':>12s}",

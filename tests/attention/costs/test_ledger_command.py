@@ -13,7 +13,7 @@ from attention.costs import VARIANTS, table, trials
 
 def test_the_tables_fit_a_terminal_and_hold_all_variants():
     text = table.operations() + "\n" + table.comparison(128, 16)
-    assert max(map(len, (text + table.long_contexts()).splitlines())) <= 80
+    assert max(map(len, f"{text}\n{table.long_contexts()}".splitlines())) <= 80
     for variant in VARIANTS:
         assert text.count(f"\n{variant} ") == 2
     options = dict(
