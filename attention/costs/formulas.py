@@ -27,93 +27,121 @@ from . import pair_counts
 TILE = 64  # queries, and keys, of a kernel's tile
 
 
-class Formulas(NamedTuple):
-    """The costs of one head of one example; of "multi-head", those of all its heads."""
-
-    parameters: str
-    projecting: str  # multiplications by parameters, before and after the attention
-    scoring: str  # multiplications that the scores take
-    averaging: str  # multiplications by the values
-    exponentials: str
-    scores: str  # numbers in an array with one for each pair
-    held: str  # bytes beside inputs and parameters, at the widest point; the output too
-
-
-# scores and weights of all pairs, and the output
-MATRICES = "w*(2*L*S + L*Ev)"
+MATRICES = "w*(2*L*S + L*Ev)"  # scores, weights and the output
 TILES = "w*(L*Ev + 3*L)"  # the output; a query's largest score, its sum, and the log
-ADDITIVE = Formulas(
-    "A*(E + Dk + 1)", "A*(L*E + S*Dk)", "L*S*A", "L*S*Ev", "L*S*A + L*S", "L*S",
-    "w*max(L*S + (L + S)*A, 2*L*S + L*Ev)",
-)  # fmt: skip
-UNFUSED = "w*max(L*S + (L + S)*A + L*S*A, 2*L*S + L*Ev)"  # with the array of all tanh
-SCALED = Formulas(
-    "0", "0", "L*E + L*S*E", "L*S*Ev", "L*S", "L*S", "w*max(L*S + L*E, 2*L*S + L*Ev)"
+
+
+class Formulas(NamedTuple):
+    """The costs of one head of one example, as Python expressions of the sizes.
+
+    The defaults are those of dot products of all pairs. Those of "multi-head" hold for
+    all its heads.
+    """
+
+    parameters: str = "0"
+    projecting: str = "0"  # multiplications by parameters
+    scoring: str = "L*S*E"  # multiplications that the scores take
+    averaging: str = "L*S*Ev"  # multiplications by the values
+    exponentials: str = "L*S"  # exp and tanh
+    scores: str = "L*S"  # numbers in the matrix of scores
+    held: str = MATRICES  # bytes beside inputs and parameters, with the output
+
+
+# the queries are scaled, and not the scores
+SCALED = Formulas(scoring="L*E + L*S*E", held="w*max(L*S + L*E, 2*L*S + L*Ev)")
+# W_a^T q_i once a query
+GENERAL = Formulas(
+    parameters="E*Dk",
+    projecting="L*E*Dk",
+    scoring="L*S*Dk",
+    held="w*max(L*S + L*Dk, 2*L*S + L*Ev)",
 )
-PATTERN = Formulas("0", "0", "L*E + P*E", "P*Ev", "P", "0", TILES)
+# W_a k_j once a key
+GENERAL_KEYS = Formulas(
+    parameters="E*Dk", projecting="S*E*Dk", held="w*max(L*S + S*E, 2*L*S + L*Ev)"
+)
+# W_q q_i once a query and W_k k_j once a key
+ADDITIVE = Formulas(
+    parameters="A*(E + Dk + 1)",
+    projecting="A*(L*E + S*Dk)",
+    scoring="L*S*A",
+    exponentials="L*S*A + L*S",
+    held="w*max(L*S + (L + S)*A, 2*L*S + L*Ev)",
+)
+UNFUSED = "w*max(L*S + (L + S)*A + L*S*A, 2*L*S + L*Ev)"  # with the array of all tanh
+# the keys again at every step, as in a decoder without a cache
+ADDITIVE_STEPS = ADDITIVE._replace(projecting="A*(L*E + L*S*Dk)")
+# both again for every pair
+ADDITIVE_PAIRS = ADDITIVE._replace(projecting="A*(L*S*E + L*S*Dk)")
+PATTERN = Formulas(
+    scoring="L*E + P*E", averaging="P*Ev", exponentials="P", scores="0", held=TILES
+)
 
 FORMULAS = {
-    "dot": Formulas("0", "0", "L*S*E", "L*S*Ev", "L*S", "L*S", MATRICES),
+    "dot": Formulas(),
     "scaled": SCALED,
-    # W_a^T q_i once a query; or W_a k_j once a key; or W_a k_j again for every pair
-    "general": Formulas(
-        "E*Dk", "L*E*Dk", "L*S*Dk", "L*S*Ev", "L*S", "L*S",
-        "w*max(L*S + L*Dk, 2*L*S + L*Ev)",
-    ),
-    "general, keys": Formulas(
-        "E*Dk", "S*E*Dk", "L*S*E", "L*S*Ev", "L*S", "L*S",
-        "w*max(L*S + S*E, 2*L*S + L*Ev)",
-    ),
-    "general, pairs": Formulas(
-        "E*Dk", "L*S*E*Dk", "L*S*E", "L*S*Ev", "L*S", "L*S",
-        "w*max(L*S + S*E, 2*L*S + L*Ev)",
-    ),
-    # W_q q_i once a query and W_k k_j once a key; or the keys again at every step, as
-    # in a decoder without a cache; or both again for every pair
+    "general": GENERAL,
+    "general, keys": GENERAL_KEYS,
+    "general, pairs": GENERAL_KEYS._replace(projecting="L*S*E*Dk"),
     "additive": ADDITIVE,
-    "additive, steps": ADDITIVE._replace(projecting="A*(L*E + L*S*Dk)"),
-    "additive, pairs": ADDITIVE._replace(projecting="A*(L*S*E + L*S*Dk)"),
+    "additive, steps": ADDITIVE_STEPS,
+    "additive, pairs": ADDITIVE_PAIRS,
     "concat": ADDITIVE,  # W_a [q; k] = W_q q + W_k k
-    "concat, steps": ADDITIVE._replace(projecting="A*(L*E + L*S*Dk)"),
-    "concat, pairs": ADDITIVE._replace(projecting="A*(L*S*E + L*S*Dk)"),
-    # a square for each coordinate of q_i - k_j
-    "gaussian": Formulas("0", "0", "L*S*E", "L*S*Ev", "L*S", "L*S", MATRICES),
+    "concat, steps": ADDITIVE_STEPS,
+    "concat, pairs": ADDITIVE_PAIRS,
+    "gaussian": Formulas(),  # a square for each coordinate of q_i - k_j
     # additive, and w_c c_j from the second query on. Weights, coverages and contexts of
     # all steps are held twice: step by step, and as one array.
     "coverage": Formulas(
-        "A*(E + Dk + 2)", "A*(L*E + S*Dk)", "L*S*A + (L - 1)*S*A", "L*S*Ev",
-        "L*S*A + L*S", "L*S",
-        "w*((1 + S)*A + 2*L*S + L*Ev + max(2*L*S + L*Ev, 2*S*A*min(L - 1, 1)))",
+        parameters="A*(E + Dk + 2)",
+        projecting="A*(L*E + S*Dk)",
+        scoring="L*S*A + (L - 1)*S*A",
+        exponentials="L*S*A + L*S",
+        held="w*((1 + S)*A + 2*L*S + L*Ev + max(2*L*S + L*Ev, 2*S*A*min(L - 1, 1)))",
     ),
     # copies of the window's keys and values for every query, and their positions
     "local-m": Formulas(
-        "0", "0", "L*W*E", "L*W*Ev", "L*W", "L*W",
-        "w*(L*W*(2*E + Ev + 1) + L*E) + 10*L*W + 32*L",
+        scoring="L*W*E",
+        averaging="L*W*Ev",
+        exponentials="L*W",
+        scores="L*W",
+        held="w*(L*W*(2*E + Ev + 1) + L*E) + 10*L*W + 32*L",
     ),
     # the same around a predicted centre, with a Gaussian on the values
     "local-p": Formulas(
-        "E*E + E", "L*(E*E + E)", "L*W*E + L + 2*L*W", "2*L*W*Ev",
-        "L*(E + 1) + 2*L*W", "L*W",
-        "w*(L*W*(E + Ev + max(E, Ev) + 3) + L*E) + 10*L*W + 32*L",
+        parameters="E*E + E",
+        projecting="L*(E*E + E)",
+        scoring="L*W*E + L + 2*L*W",
+        averaging="2*L*W*Ev",
+        exponentials="L*(E + 1) + 2*L*W",
+        scores="L*W",
+        held="w*(L*W*(E + Ev + max(E, Ev) + 3) + L*E) + 10*L*W + 32*L",
     ),
     "dense": SCALED,
     "multi-head": Formulas(
-        "H*E*H*E + Hk*(E + Ev)*H*E + H*Ev*H*E",
-        "L*H*E*H*E + S*Hk*(E + Ev)*H*E + L*H*Ev*H*E",
-        "H*(L*E + L*S*E)", "H*L*S*Ev", "H*L*S", "H*L*S",
-        "w*(L*H*E + S*Hk*(E + Ev) + H*max(L*S + L*E, 2*L*S + L*Ev))",
+        parameters="H*E*H*E + Hk*(E + Ev)*H*E + H*Ev*H*E",
+        projecting="L*H*E*H*E + S*Hk*(E + Ev)*H*E + L*H*Ev*H*E",
+        scoring="H*(L*E + L*S*E)",
+        averaging="H*L*S*Ev",
+        exponentials="H*L*S",
+        scores="H*L*S",
+        held="w*(L*H*E + S*Hk*(E + Ev) + H*max(L*S + L*E, 2*L*S + L*Ev))",
     ),
-    # the sum so far and o are rescaled at each tile: Ev + 1 a query
-    "tiled": Formulas("0", "0", "L*E + P*E", "P*Ev + V*(Ev + 1)", "P + V", "0", TILES),
+    # at each tile the sum so far and o are rescaled: Ev + 1 a query
+    "tiled": PATTERN._replace(averaging="P*Ev + V*(Ev + 1)", exponentials="P + V"),
     "window": PATTERN,
     "dilated": PATTERN,
     "longformer": PATTERN,
     "bigbird": PATTERN,
-    # phi(q) (sum_j phi(k_j) v_j^T), without pairs; the divisors are phi(q) z
+    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs
     "linear": Formulas(
-        "0", "0", "L*E", "(S + L)*E*Ev", "(S + L)*E", "0", "w*(L*Ev + L)"
+        scoring="L*E",
+        averaging="(S + L)*E*Ev",
+        exponentials="(S + L)*E",
+        scores="0",
+        held="w*(L*Ev + L)",
     ),
-}  # fmt: skip
+}
 VARIANTS = tuple(name for name in FORMULAS if "," not in name)
 TILED = ("tiled", "window", "dilated", "longformer", "bigbird")
 PROJECTED = {
@@ -190,15 +218,14 @@ def cost_of(
     _check(variant, projected, sizes, blocks, D)
     L, S, w = sizes["L"], sizes["S"], np.dtype(dtype).itemsize
     P, V = _pairs(variant, L, S, window, dilation, global_tokens, blocks, tile)
-    sizes |= dict(P=P, V=V, W=min(2 * D + 1, S), w=w)
+    sizes |= dict(P=P, V=V, W=min(2 * int(D) + 1, S), w=w)
     formulas = FORMULAS[variant]
     if projected and projected != PROJECTED[variant][0]:
         formulas = FORMULAS[f"{variant}, {projected}"]
     if not fused and formulas.held == ADDITIVE.held:
         formulas = formulas._replace(held=UNFUSED)
-    # a formula is a Python expression of the sizes
     parameters, *operations, scores, held = (eval(f, sizes.copy()) for f in formulas)
-    N = B if variant == "multi-head" else B * H
+    N = sizes["B"] if variant == "multi-head" else sizes["B"] * sizes["H"]
     held = N * held + _tile_bytes(variant, sizes, window, blocks, N)
     return Cost(parameters, *(N * n for n in operations), N * w * scores, held)
 
