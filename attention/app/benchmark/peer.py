@@ -85,12 +85,42 @@ def reversal(config, models, batches):
     """Return a call that trains the four models of the reversal experiment."""
     import torch
     from torch.nn import functional as F
+
+    arrays = [
+        [torch.as_tensor(x).long() for x in
+         (b.source, b.target_in, b.lengths, b.target_out)]
+        for b in batches
+    ]  # fmt: skip
+
+    def train():
+        losses = []
+        for ours in models:
+            model = reverser(ours)
+            optimizer = torch.optim.Adam(model.parameters(), config.lr)
+            schedule = torch.optim.lr_scheduler.CosineAnnealingLR(
+                optimizer, config.steps
+            )
+            for *inputs, target in arrays:
+                logits = model(*inputs).flatten(0, 1)
+                loss = F.cross_entropy(logits, target.flatten(), ignore_index=0)
+                optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+                optimizer.step()
+                schedule.step()
+                losses.append(loss.item())
+        return losses
+
+    return train
+
+
+def reverser(model):
+    """Return a torch module that is a copy of ``model``, a Reverser of ours."""
+    import torch
     from torch.nn.utils import rnn
 
     class Reverser(torch.nn.Module):
-        """The model of seq2seq/reverser.py, with the same names of parameters."""
-
-        def __init__(self, model):
+        def __init__(self):
             super().__init__()
             self.kind, hidden = model.kind, model.hidden
             V, E = model.embed_source.weight.shape
@@ -132,29 +162,4 @@ def reversal(config, models, batches):
                 steps.append(torch.cat([s, c], 1))
             return self.output(torch.stack(steps, 1))
 
-    arrays = [
-        [torch.as_tensor(x).long() for x in
-         (b.source, b.target_in, b.lengths, b.target_out)]
-        for b in batches
-    ]  # fmt: skip
-
-    def train():
-        losses = []
-        for ours in models:
-            model = Reverser(ours)
-            optimizer = torch.optim.Adam(model.parameters(), config.lr)
-            schedule = torch.optim.lr_scheduler.CosineAnnealingLR(
-                optimizer, config.steps
-            )
-            for *inputs, target in arrays:
-                logits = model(*inputs).flatten(0, 1)
-                loss = F.cross_entropy(logits, target.flatten(), ignore_index=0)
-                optimizer.zero_grad()
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-                optimizer.step()
-                schedule.step()
-                losses.append(loss.item())
-        return losses
-
-    return train
+    return Reverser()

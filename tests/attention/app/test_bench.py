@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from attention import kernels
-from attention.app.benchmark import rows, sweep, timing
+from attention.app.benchmark import peer, rows, sweep, timing
 from attention.app.benchmark.rows import ROWS, Row
 from attention.app.benchmark.timing import Case, measure
 from attention.app.commands import bench
+from attention.app.experiments import reversal
 
 # -- timing ----------------------------------------------------------------------------
 
@@ -115,6 +116,21 @@ def test_the_sides_of_the_engine_agree(torch):
         assert_sides_agree(cases_of_the_engine(bench.torch_peer(1) if torch else None))
 
 
+@pytest.mark.parametrize("kind", reversal.Config().kinds)
+def test_the_reverser_of_torch_is_a_copy_of_ours(kind):
+    torch = pytest.importorskip("torch")
+    model = reversal.build(reversal.Config(), kind, seed=1).model
+    for parameter in model.parameters():
+        parameter.data = 3 * parameter.data  # so that the weights are far from uniform
+    batch = reversal.Batches(1, 8, 3, 8)[0]
+    inputs = batch.source, batch.target_in, batch.lengths
+    copy = peer.reverser(model)
+    with kernels.backend("numpy"), torch.no_grad():
+        ours = model(*inputs).data
+        theirs = copy(*(torch.as_tensor(x).long() for x in inputs)).numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("torch", [False, True])
 def test_the_sides_of_the_kernels_agree(torch):
@@ -207,8 +223,6 @@ def test_ctrl_c_keeps_the_rows_that_were_printed(monkeypatch, capsys):
 
 
 def test_without_torch_our_sides_are_measured(monkeypatch, capsys):
-    from attention.app.benchmark import peer
-
     def missing(threads):
         raise timing.Missing("torch does not load: No module named 'torch'")
 
@@ -257,8 +271,8 @@ def test_the_exponent_is_a_slope_of_logarithms():
 
 @pytest.mark.parametrize("dense, linear, sentence", [
     ([2, 4, 8], [1, 1, 1], "from below n = 16 on"),
-    # dense / linear is 1/2 at 16 and 2 at 32: 1 in the middle, 16 sqrt(2)
-    ([1, 4, 16], [2, 2, 2], "from n = 23 on"),
+    # dense / linear is 1/2 at 16 and 4 at 32: 1 at a third, 16 * 2 ** (1 / 3)
+    ([1, 8, 16], [2, 2, 2], "from n = 20 on"),
     ([4, 1, 4], [2, 2, 2], "from n = 45 on"),  # the last crossing counts
 ])  # fmt: skip
 def test_from_which_n_linear_is_faster(dense, linear, sentence):
