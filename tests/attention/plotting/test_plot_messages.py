@@ -50,7 +50,7 @@ W, ABC, DE = weights(2, 3), list("abc"), list("de")
     (lambda: show_masks([padding([2, 3])], 4, 5), ValueError,
      ("padding([2, 3]) is not the same for all", "padding(valid_lens[:1])")),
     (lambda: show_masks([lambda b, h, i, j: b > 0], 4, 5), ValueError,
-     ("expected the number of examples, B",)),
+     ("differs between examples",)),
     (lambda: show_masks([BlockMask.from_mask(causal, 4, 7)], 4, 5), ValueError,
      ("4 queries and 7 keys", "4 and 5")),
 ])  # fmt: skip
