@@ -10,8 +10,8 @@ drawn, not before.
 
 from ..files import save_figure
 from .boxes import boxes_of
-from .saved_bytes import saved_bytes
 from .picture import Picture
+from .saved_bytes import saved_bytes
 
 __all__ = ["graph", "saved_bytes"]
 
