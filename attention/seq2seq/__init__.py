@@ -1,9 +1,28 @@
-"""Encoder, decoder and what stands between them."""
+"""Recurrent encoder-decoders with attention: models, training, decoding and metrics."""
 
-from ..late import late
+from . import (
+    alignment_metrics,
+    attention_gru,
+    beam,
+    bleu,
+    cells,
+    config,
+    decoder,
+    decoder_steps,
+    decoding,
+    encoder,
+    encoder_gru,
+    find_nan,
+    metrics,
+    model,
+    patterns,
+    reverser,
+    sampling,
+    training,
+    translator,
+)
 
-__getattr__ = late(
-    __name__,
+__all__ = [
     "alignment_metrics",
     "attention_gru",
     "beam",
@@ -11,17 +30,16 @@ __getattr__ = late(
     "cells",
     "config",
     "decoder",
+    "decoder_steps",
     "decoding",
     "encoder",
     "encoder_gru",
+    "find_nan",
     "metrics",
     "model",
-    "orders",
     "patterns",
     "reverser",
     "sampling",
-    "scheduled_sampling",
     "training",
     "translator",
-    "watch",
-)
+]

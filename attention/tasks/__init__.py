@@ -1,9 +1,19 @@
-"""Where the data come from: one task a file."""
+"""The data that the models learn from: generated tasks, grammars and your own text."""
 
-from ..late import late
+from . import (
+    algorithmic,
+    batch,
+    batching,
+    bindings,
+    grammar,
+    parallel_text,
+    questions,
+    reversal,
+    vocabulary,
+    words,
+)
 
-__getattr__ = late(
-    __name__,
+__all__ = [
     "algorithmic",
     "batch",
     "batching",
@@ -12,7 +22,6 @@ __getattr__ = late(
     "parallel_text",
     "questions",
     "reversal",
-    "symbols",
     "vocabulary",
     "words",
-)
+]

@@ -141,7 +141,7 @@ def test_a_loss_that_is_no_number_stops_the_run():
     batch = random_batch(np.random.default_rng(1), 2, 3, 3)
     with pytest.raises(FloatingPointError, match="loss became nan at step 0"):
         run.descend(experiment.loss_of(run.model, batch))
-    assert run.step == 0
+    assert run.steps == 0
 
 
 def command(*arguments, **options):

@@ -341,7 +341,7 @@ def test_a_validation_loss_that_is_large_is_short(tmp_path, monkeypatch, capsys)
     config = translation.Config(pairs=30, hidden=6, embedding=5, steps=1, batch=10)
     data = translation.load(config)
     run, _ = translation.build(config, data)
-    run.judge(5e31)
+    run.record_validation(5e31)
     translate_train.conclude(config, data, run, tmp_path, None)
     printed = capsys.readouterr().out
     assert "a validation loss of 5e+31; 0 s" in printed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.seq2seq.beam import LEAST, beam_search, hypotheses, most
+from attention.seq2seq.beam import LEAST, beam_search, hypotheses, largest
 from attention.seq2seq.decoding import greedy
 from attention.tasks.batch import EOS, SOS
 
@@ -181,9 +181,9 @@ def test_equals_go_by_place_and_then_by_id():
     each = hypotheses(Flat(), SOURCE[:1], LENGTHS[:1], 2, 4)[0]
     assert [h.ids for h in each] == [[EOS], [3, EOS], [3, 3], [3, 4]]
     scores = np.array([[1.0, 2.0, 2.0], [2.0, -np.inf, 0.0]])
-    assert most(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
-    assert most(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
-    assert most(scores, 9)[-1] == (0.0, 1, 2) and len(most(scores, 9)) == 5
+    assert largest(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
+    assert largest(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
+    assert largest(scores, 9)[-1] == (0.0, 1, 2) and len(largest(scores, 9)) == 5
 
 
 def test_most_is_a_sort():
@@ -195,7 +195,7 @@ def test_most_is_a_sort():
             (-scores[r, t], r, t) for r in range(5) for t in range(8)
             if scores[r, t] > -np.inf
         )[:n]  # fmt: skip
-        assert most(scores, n) == [(-s, r, t) for s, r, t in expected]
+        assert largest(scores, n) == [(-s, r, t) for s, r, t in expected]
 
 
 def test_a_source_token_that_is_never_looked_at_is_no_infinity():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attention.seq2seq.cells import Cells
+from attention.seq2seq.cells import StackedCells
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
 from attention.seq2seq.reverser import KINDS, Reverser
@@ -67,7 +67,7 @@ def test_parameter_counts_are_those_the_chapter_prints(kind, count):
 
 @pytest.mark.parametrize("kind, each", [("gru", 1), ("lstm", 2)])
 def test_cells_over_time_equal_cells_step_by_step(kind, each):
-    cells = Cells(E, H, kind, layers=3, rng=generator())
+    cells = StackedCells(E, H, kind, layers=3, rng=generator())
     rng = generator(1)
     x = rng.standard_normal((2, 4, E)).astype(np.float32)
     state = tuple(Tensor(rng.standard_normal((2, H)).astype(np.float32))
@@ -81,7 +81,7 @@ def test_cells_over_time_equal_cells_step_by_step(kind, each):
 
 
 def test_dropout_stands_between_the_layers_and_not_below():
-    cells = Cells(E, H, layers=2, dropout=1.0, rng=generator())
+    cells = StackedCells(E, H, layers=2, dropout=1.0, rng=generator())
     x = Tensor(generator(1).standard_normal((2, E)).astype(np.float32))
     zeros = Tensor(np.zeros((2, H), np.float32))
     top, low = cells(x, (zeros, zeros))

@@ -8,7 +8,7 @@ import pytest
 import minigrad as mg
 from attention.app.experiments import translation
 from attention.seq2seq.training import Diverged, Run, Validation, fit
-from attention.seq2seq.watch import first_not_finite
+from attention.seq2seq.find_nan import find_nan
 from attention.tasks.batching import in_order
 from minigrad import nn, optim
 
@@ -29,7 +29,7 @@ def test_a_nan_stops_with_step_seed_and_layer_and_saves_nothing():
     assert "in layer scale, in the result of mul, of shape (2,)" in said
     assert [s["step"] for s in states] == [0, 1, 2, 3]
     assert "The last checkpoint is from before and good" in said
-    assert run.step == 4 and np.isfinite(model.scale.w.data).all()
+    assert run.steps == 4 and np.isfinite(model.scale.w.data).all()
 
 
 def test_of_a_run_that_was_never_saved_no_checkpoint_is_promised():
@@ -143,7 +143,7 @@ class Forked(Root):
 @pytest.mark.parametrize("root_first", [True, False])
 def test_of_two_users_the_one_to_blame_is_named(root_first):
     model = Forked(root_first)
-    assert "out of the backward of sqrt." in first_not_finite(model, model)
+    assert "out of the backward of sqrt." in find_nan(model, model)
 
 
 def test_finite_gradients_whose_sum_is_not_have_a_sender_too():
@@ -154,15 +154,15 @@ def test_finite_gradients_whose_sum_is_not_have_a_sender_too():
         h = w + 0.0
         return (h * most).sum() + (h * most).sum()
 
-    assert "out of the backward of mul." in first_not_finite(model, loss)
+    assert "out of the backward of mul." in find_nan(model, loss)
 
 
 def test_minus_infinity_is_how_a_mask_is_written():
     model = Rooted()
     x = np.array([0.0, -np.inf], np.float32)
-    said = first_not_finite(model, lambda: model.scale.w + x)
+    said = find_nan(model, lambda: model.scale.w + x)
     assert "no operation shows it" in said
-    said = first_not_finite(model, lambda: model.scale.w - x)
+    said = find_nan(model, lambda: model.scale.w - x)
     assert "in the model outside of its layers, in the result of sub" in said
 
 
@@ -174,7 +174,7 @@ def test_what_is_watched_for_is_put_back():
 
     sys.setprofile(mine)
     try:
-        first_not_finite(Rooted(), lambda: 1.0)
+        find_nan(Rooted(), lambda: 1.0)
         assert sys.getprofile() is mine
     finally:
         sys.setprofile(None)
@@ -236,7 +236,7 @@ def test_what_a_layer_refuses_in_training_ends_as_a_nan_does(error, validation):
     assert "at step 4, batch 4 of seed 7: in layer inner, " in said
     assert str(error) in said and said.startswith("The validation" * validation)
     assert "The last checkpoint is from before and good; a smaller" in said
-    assert run.step == 4 and [s["step"] for s in states] == [0, 1, 2, 3]
+    assert run.steps == 4 and [s["step"] for s in states] == [0, 1, 2, 3]
 
 
 def test_at_the_first_step_a_value_error_is_of_the_arguments():
@@ -248,7 +248,7 @@ def test_at_the_first_step_a_value_error_is_of_the_arguments():
     model = Outer(error)
     for step, kind in (0, ValueError), (3, Diverged):  # while it is prepared, too
         run = Run(model, optim.SGD(model.parameters(), lr=0.1))
-        run.step, run.saved = step, True
+        run.steps, run.saved = step, True
         with pytest.raises(kind, match="x is 3; expected less") as caught:
             fit(run, 9, None, prepare=lambda: model(np.full(2, 3.0)))
         assert type(caught.value) is kind

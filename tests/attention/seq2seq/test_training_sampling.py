@@ -6,7 +6,7 @@ import pytest
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoding import greedy
 from attention.seq2seq.model import Seq2Seq
-from attention.seq2seq.scheduled_sampling import mixed_inputs
+from attention.seq2seq.sampling import mixed_inputs
 from attention.tasks.batch import EOS, PAD, SOS
 from attention.tasks.batching import in_order
 

@@ -6,7 +6,7 @@ import pytest
 from attention.seq2seq.metrics import alignment_error_rate
 from attention.tasks import questions
 from attention.tasks.algorithmic import TASKS, Addition, Copy, Recall, Sort
-from attention.tasks.symbols import FIRST, Symbols
+from attention.tasks.vocabulary import FIRST, Symbols
 
 EVERY = {
     "copy": Copy(2, 9, letters=5),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attention.tasks import grammar
-from attention.tasks.grammar import dataset, english, pairs
+from attention.tasks.grammar import dataset, english, sentence_pairs
 from attention.tasks.grammar.draw import Drawer
 
 from . import english_french_checkers as checkers
@@ -125,7 +125,7 @@ def test_no_sentence_can_be_translated_in_two_ways(task):
     drawer, known = Drawer(lexicon, np.random.default_rng(5)), {}
     for _ in range(2500):
         meaning = drawer.sentence()
-        pair = pairs.Pair.of(english.sentence(meaning), say(meaning, lexicon))
+        pair = sentence_pairs.Pair.of(english.sentence(meaning), say(meaning, lexicon))
         assert known.setdefault(pair.source, pair) == pair
 
 
@@ -231,7 +231,7 @@ def test_what_does_not_fit_is_said_in_a_sentence():
         generate("english-german", 2.5)
     with pytest.raises(ValueError, match="generate: seed is -1; expected a whole"):
         generate("english-german", 1, seed=-1)
-    short = pairs.Pair(("hello", "."), ("hallo", "."), frozenset())
+    short = sentence_pairs.Pair(("hello", "."), ("hallo", "."), frozenset())
     with pytest.raises(
         ValueError, match="a source has 2 tokens; expected from 5 to 15"
     ):

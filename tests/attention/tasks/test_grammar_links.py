@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attention.tasks import grammar
-from attention.tasks.grammar import english, pairs
+from attention.tasks.grammar import english, sentence_pairs
 from attention.tasks.grammar.meaning import Clause, Phrase, Sentence
 
 TASKS = ("english-german", "english-french")
@@ -80,7 +80,7 @@ def _entry(task, english_word):
 
 
 def _pair(task, meaning):
-    return pairs.Pair.of(
+    return sentence_pairs.Pair.of(
         english.sentence(meaning),
         grammar.TASKS[task].say(meaning, grammar.TASKS[task].lexicon),
     )
@@ -165,7 +165,7 @@ def test_crossing_share_is_the_share_of_crossing_pairs(samples):
                 crossing += (t - t2) * (s - s2) < 0
                 total += (t, s) != (t2, s2)
     assert 0 < grammar.crossing_share(some) == crossing / total
-    backwards = pairs.Pair(
+    backwards = sentence_pairs.Pair(
         tuple("abc"), tuple("cba"), frozenset({(0, 2), (1, 1), (2, 0)})
     )
     assert grammar.crossing_share([backwards]) == 1

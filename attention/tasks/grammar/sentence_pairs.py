@@ -1,14 +1,14 @@
-"""A pair of sentences, and which word translates which.
+"""A pair of sentences with the links between words that translate each other.
 
     source      the  cat  does  not  sleep  .            S tokens
     target      le   chat  ne   dort  pas  .             T tokens
     alignment   (0, 0)  (1, 1)  (2, 3)  (3, 2)  (3, 4)  (4, 3)  (5, 5)     (t, s)
 
-No one has drawn these links by hand, and nothing has estimated them. A sentence is
-made of words that carry what they mean, ``Word(text, meanings)``; it is said once in
-each language, from the same meanings, in whatever order that language wants; and two
-words are linked if, and only if, they share a meaning. What is moved keeps its links,
-and one meaning in two places, as ne ... pas, has a link to both.
+The links are neither drawn by hand nor estimated. A sentence consists of words with
+their meanings, ``Word(text, meanings)``. Each language expresses the same meanings in
+its own order, and two words are linked if, and only if, they share a meaning. Words
+keep their links when they move, and one meaning in two places, as ne ... pas, is linked
+to both.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ import numpy as np
 
 
 class Word(NamedTuple):
-    """One token of a sentence in the making, and the meanings that it carries."""
+    """One token of a sentence, and its meanings."""
 
     text: str
     meanings: tuple
 
 
 def word(text, *meanings):
-    """A word that carries each of ``meanings``, which may be any hashable things."""
+    """Return a word with these meanings, which may be any hashable objects."""
     return Word(text, meanings)
 
 
@@ -36,11 +36,11 @@ class Pair:
     source: tuple  # S strings
     target: tuple  # T strings
     alignment: frozenset  # of (t, s): target[t] translates source[s]
-    possible: frozenset | None = None  # links that are no error either; None: no others
+    possible: frozenset | None = None  # further links that are no error
 
     @classmethod
     def of(cls, source, target):
-        """The pair of two lists of words, linked where they share a meaning."""
+        """Return the pair of two lists of words, linked where they share a meaning."""
         places = {}
         for s, each in enumerate(source):
             for meaning in each.meanings:
@@ -54,11 +54,7 @@ class Pair:
         return cls(tuple(w.text for w in source), tuple(w.text for w in target), links)
 
     def matrix(self):
-        """The alignment as weights are laid out: bool (T, S), True = linked.
-
-        An attention map (T, S) can be held against it: which share of each row of
-        weights falls on links, or whether the largest of each row does.
-        """
+        """Return the alignment in the layout of attention weights: bool (T, S)."""
         linked = np.zeros((len(self.target), len(self.source)), dtype=bool)
         for t, s in self.alignment:
             linked[t, s] = True
@@ -70,12 +66,12 @@ class Pair:
 
 
 def crossing_share(pairs):
-    """The share of all pairs of links that cross: 0 where no word order differs.
+    """Return the share of all pairs of links that cross; 0 for equal word orders.
 
         (t, s) and (t', s') cross      where  (t - t') (s - s') < 0
 
-    Counted over all sentences together; of those that share a word, none can cross.
-    A reversal has 1, a random order 1/2.
+    Counted over all sentences together; links with a common word never cross. A
+    reversal has 1, a random order 1/2.
     """
     crossing = total = 0
     for pair in pairs:
