@@ -1,6 +1,6 @@
 """Name the pattern of an attention matrix, by simple rules.
 
-Between two sentences, weights (T, S), with p_t the source of target t's largest weight:
+Between two sentences, weights (T, S), with p_t the source that target t weights most:
 
     uniform       the mean entropy of a row is 0.9 or more of the largest possible
     many-to-one   1/3 or more of the targets share their source with an earlier one

@@ -18,7 +18,7 @@ def test_the_gradient_is_clipped_and_its_norm_recorded():
     np.testing.assert_allclose(model.scale.w.data, [1 - 0.3, 2 - 0.4], rtol=1e-4)
 
 
-def test_validation_keeps_the_best_and_gives_up():
+def test_validation_keeps_the_best_and_stops_early():
     model, run = line()
     values = iter([5.0, 4.0, 4.5, 4.0, 4.2, 1.0])
     kept, lines = [], []
@@ -29,14 +29,14 @@ def test_validation_keeps_the_best_and_gives_up():
         run, 100, lambda i: model(np.ones(2, np.float32)), validation=validation,
         record=lines.append,
     )  # fmt: skip
-    assert finished and run.steps == 10  # 3 looks after the best, at step 4
+    assert finished and run.steps == 10  # 3 validations after the best, at step 4
     assert run.validations == [[2, 5.0], [4, 4.0], [6, 4.5], [8, 4.0], [10, 4.2]]
     assert kept == [2, 4] and run.best["step"] == 4 and run.best["loss"] == 4.0
     np.testing.assert_allclose(run.best["model"]["scale.w"], [0.6, 1.6], rtol=1e-5)
     assert [n for n in lines if "validation" in n][1] == {"step": 4, "validation": 4.0}
 
 
-def test_a_run_that_has_given_up_is_not_gone_on_with():
+def test_a_run_without_patience_left_does_not_continue():
     model, run = line()
     run.validations = [[2, 1.0], [4, 2.0]]
     run.best = {"step": 2, "loss": 1.0, "model": model.state_dict()}
