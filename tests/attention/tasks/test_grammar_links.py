@@ -1,4 +1,4 @@
-"""The links of the translation grammars: which word translates which."""
+"""The links of the translation grammars: words that translate each other."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_words_are_linked_to_their_translations(task, samples):
             word = pair.source[s]
             seen.add(word)
             assert pair.target[t] in dictionary.get(word, pair.target), str(pair)
-    assert dictionary.keys() <= seen  # all of them have been put to the test
+    assert dictionary.keys() <= seen  # every entry was tested
 
 
 def _entry(task, english_word):
@@ -82,7 +82,7 @@ def _entry(task, english_word):
 def _pair(task, meaning):
     return sentence_pairs.Pair.of(
         english.sentence(meaning),
-        grammar.TASKS[task].say(meaning, grammar.TASKS[task].lexicon),
+        grammar.TASKS[task].sentence(meaning, grammar.TASKS[task].lexicon),
     )
 
 
@@ -142,7 +142,7 @@ def test_the_example_of_the_docstring():
     assert " ".join(pair.source) == "the cat does not sleep ."
     assert " ".join(pair.target) == "le chat ne dort pas ."
     text = "  ".join(str(link) for link in sorted(pair.alignment))
-    assert text in pairs.__doc__
+    assert text in sentence_pairs.__doc__
 
 
 @pytest.mark.parametrize(
