@@ -117,8 +117,7 @@ def one_of_two(b, h, q, kv):
         (
             [one_of_two],
             {},
-            "mask_mod(one_of_two): is not the same for all; expected the number of "
-            "examples, B.",
+            "mask_mod(one_of_two): differs between examples; expected their number."
         ),
         (
             [BlockMask.from_mask(causal, 4, 7)],
