@@ -22,7 +22,7 @@ AER: Och and Ney 2003, equation 12.
 
 import numpy as np
 
-from minigrad.checks import between, plain
+from minigrad.checks import plain
 
 TOLERANCE = 1e-2  # of the sum of a row of weights, which may be float16
 
@@ -76,39 +76,14 @@ def uniform_baseline(T, S, gold, possible=None):
     return _rate(len(sure) / S, len(allowed) / S, T + len(sure))
 
 
-def attention_entropy(weights, source_lengths=None):
+def attention_entropy(weights):
     """Return the entropy of every row, in nats: (..., L, S) -> (..., L), float64.
-
-    source_lengths   (B,), for weights (B, ..., L, S): the positions beyond are padding.
-                     They are left out, and the rest of the row is divided by its sum
 
     A row of zeros, of a query without keys, has entropy 0. Other rows must sum to 1;
     ``renormalized`` divides those of local-p, which do not, by their sums.
     """
     w = checked_weights("attention_entropy", weights)
-    if source_lengths is not None:
-        w = np.where(_real("source_lengths", source_lengths, w, -1), w, 0)
-        total = w.sum(-1, keepdims=True)
-        w = w / np.where(total > 0, total, 1)
     return np.abs(w * np.log(np.where(w > 0, w, 1))).sum(-1)  # 0 log 0 = 0
-
-
-def mean_attention_entropy(weights, source_lengths=None, target_lengths=None):
-    """Return the mean of ``attention_entropy`` over all rows, as a float.
-
-    target_lengths   (B,), for weights (B, ..., L, S): rows beyond do not count; rows of
-                     zeros never do
-    """
-    H = attention_entropy(weights, source_lengths)  # (..., L)
-    w = np.asarray(plain(weights), np.float64)
-    counted = w.any(-1)
-    if source_lengths is not None:
-        counted = (w * _real("source_lengths", source_lengths, w, -1)).any(-1)
-    if target_lengths is not None:
-        counted &= _real("target_lengths", target_lengths, w, -2)[..., 0]
-    if not counted.any():
-        raise ValueError("mean_attention_entropy: no row of weights counts.")
-    return float(H[counted].mean())
 
 
 def checked_weights(name, weights):
@@ -186,18 +161,3 @@ def _link_set(name, argument, links, shape):
                 f"targets and {shape[1]} sources; expected (t, s), both from 0."
             )
     return links
-
-
-def _real(argument, lengths, w, axis):
-    """Return a bool array that broadcasts with w, False in the padding of ``axis``."""
-    name, lengths = "attention_entropy", np.asarray(lengths)
-    B, size = w.shape[0], w.shape[axis]
-    if w.ndim < 3 or lengths.shape != (B,):
-        raise ValueError(
-            f"{name}: {argument} have shape {lengths.shape} and weights {w.shape}; "
-            "expected (B,) and (B, ..., L, S)."
-        )
-    between(name, argument, lengths, 0, size, "an axis of the weights")
-    shape = [B] + [1] * (w.ndim - 1)
-    shape[axis] = size
-    return (np.arange(size) < lengths[:, None]).reshape(shape)

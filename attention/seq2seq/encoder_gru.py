@@ -2,9 +2,9 @@
 
 The formulas and the backward pass stand in ``minigrad/ops/recurrent.py``. Here each
 thread takes some examples through all steps (``attention/kernels/gru.py``), so that no
-step waits for a call from Python: a whole training run of the reversal experiment takes
-about half the time. Without numba this is ``minigrad.gru`` itself; a test holds the two
-equal.
+step waits for a call from Python and all cores work: on two cores it takes about 0.6
+of the time (B = 64, T = 8, H = 96). Without numba this is ``minigrad.gru`` itself; a
+test holds the two equal.
 """
 
 import numpy as np

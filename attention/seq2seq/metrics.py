@@ -11,7 +11,6 @@ from .alignment_metrics import (
     attention_entropy,
     corpus_alignment_error_rate,
     diagonal_baseline,
-    mean_attention_entropy,
     renormalized,
     uniform_baseline,
 )
@@ -21,8 +20,8 @@ from .patterns import alignment_pattern, self_attention_pattern
 __all__ = [
     "Bleu", "alignment_error_rate", "alignment_pattern", "attention_entropy",
     "bleu_parts", "corpus_alignment_error_rate", "corpus_bleu", "diagonal_baseline",
-    "exact_match", "mean_attention_entropy", "renormalized", "self_attention_pattern",
-    "sentence_bleu", "token_accuracy", "uniform_baseline",
+    "exact_match", "renormalized", "self_attention_pattern", "sentence_bleu",
+    "token_accuracy", "uniform_baseline",
 ]  # fmt: skip
 
 

@@ -43,14 +43,14 @@ FAR = 1 / 4  # of the length
 def alignment_pattern(weights):
     """Return "uniform", "many-to-one", "reordering" or "diagonal".
 
-    weights (T, S); rows of zeros are left out. In a target longer than its source some words must share
-    one, so T > 1.5 S is always many-to-one, or uniform.
+    weights (T, S); rows of zeros are left out. In a target longer than its
+    source some words must share one, so T > 1.5 S is many-to-one, or uniform.
     """
     w = checked_weights("alignment_pattern", weights)
     w = w[w.any(1)]
     if len(w) < 2:
         raise ValueError(
-            f"alignment_pattern: weights have {len(w)} rows that are not zero; expected "
+            f"alignment_pattern: weights have {len(w)} rows above zero; expected "
             "two or more."
         )
     if _evenness(w, None) >= UNIFORM:

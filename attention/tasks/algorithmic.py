@@ -6,11 +6,8 @@
     Addition    "47+8" -> "55"            a column of digits, and the carry
     Recall      "a3b7c1b" -> "7"          the value of a key: a soft dictionary
 
-A task draws random questions; ``answer`` defines it. The batches come from a stream
-that depends on the seed alone:
-
-    task = Recall(max_pairs=6)
-    batches = task.batches(seed=1, size=64)        batches[0], batches[1], …
+A task draws random questions, and ``answer`` defines it. ``questions.py`` makes data
+sets of them.
 
 Recall is the work attention is made for (query, key, value); the fixed last state of an
 encoder can do it for few pairs only. It is the associative recall of Graves et al.
@@ -23,7 +20,6 @@ import numpy as np
 
 from minigrad.checks import whole
 
-from .batch import Stream, assemble, pad
 from .vocabulary import Symbols
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -31,7 +27,7 @@ DIGITS = "0123456789"
 
 
 class Task:
-    """Encode questions and answers in batches: the base class of all tasks.
+    """The base class of all tasks.
 
     A task has ``symbols`` and ``lengths`` (the fewest and the most letters, digits or
     pairs of a question), and defines
@@ -55,19 +51,6 @@ class Task:
 
     def decode(self, ids):
         return self.symbols.decode(ids)
-
-    def batch(self, questions):
-        """Return the batch of some questions and their answers."""
-        source = pad([self.encode(text) for text in questions])
-        target = pad([self.encode(self.answer(text)) for text in questions])
-        return assemble(*source, *target)
-
-    def random_batch(self, rng, size):
-        return self.batch(self.questions(rng, size))
-
-    def batches(self, seed, size):
-        """Return an endless stream; batch i depends on the seed and on i alone."""
-        return Stream(seed, size, self.random_batch)
 
 
 class Copy(Task):

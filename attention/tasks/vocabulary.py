@@ -41,11 +41,10 @@ class Vocabulary:
         self._ids = {word: len(SPECIAL) + i for i, word in enumerate(words)}
 
     @classmethod
-    def build(cls, sentences, min_count=1, max_size=None):
+    def build(cls, sentences, min_count=1):
         """Return the vocabulary of ``sentences``, each a list of words.
 
         min_count   words that occur less often are left out and become <unk>
-        max_size    the largest number of ids, the four special ones included
 
         A word spelled like a special one, such as <unk>, is left out.
         """
@@ -66,9 +65,6 @@ class Vocabulary:
                 f"one occurs {max(counts.values(), default=0)} times."
             )
         words.sort(key=lambda word: (-counts[word], word))
-        if max_size is not None:
-            max_size = whole(name, "max_size", max_size, len(SPECIAL) + 1)
-            words = words[: max_size - len(SPECIAL)]
         return cls(words)
 
     def __len__(self):
@@ -113,12 +109,6 @@ class Vocabulary:
             if i not in (PAD, SOS):
                 words.append(self._words[i])
         return words
-
-    def unknown(self, sentences):
-        """Return the share of all words of ``sentences`` that become <unk>, 0 to 1."""
-        ids = [self.encode(sentence) for sentence in sentences]
-        total = sum(map(len, ids))
-        return sum(int((i == UNK).sum()) for i in ids) / total if total else 0.0
 
     def state_dict(self):
         """Return the state, of strings and lists, that ``from_state`` reads."""

@@ -15,27 +15,9 @@ All sentences are in lower case, on purpose, German nouns and the first word as 
 word is one entry of the vocabulary wherever it stands, and 500 pairs are few.
 """
 
-from .dataset import (
-    BUCKETS,
-    MOST,
-    TASKS,
-    Splits,
-    by_length,
-    generate,
-    splits,
-    vocabularies,
-)
-from .sentence_pairs import Pair, crossing_share
+from .dataset import BUCKETS, MOST, TASKS, Splits, by_length, generate, splits
+from .sentence_pairs import Pair
 
 __all__ = [
-    "BUCKETS",
-    "MOST",
-    "TASKS",
-    "Pair",
-    "Splits",
-    "by_length",
-    "crossing_share",
-    "generate",
-    "splits",
-    "vocabularies",
-]
+    "BUCKETS", "MOST", "TASKS", "Pair", "Splits", "by_length", "generate", "splits",
+]  # fmt: skip

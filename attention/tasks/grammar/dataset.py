@@ -92,13 +92,6 @@ def by_length(pairs):
     return buckets
 
 
-def vocabularies(pairs):
-    """Return the words of all sources, and of all targets: two sorted tuples."""
-    sources = {word for pair in pairs for word in pair.source}
-    targets = {word for pair in pairs for word in pair.target}
-    return tuple(sorted(sources)), tuple(sorted(targets))
-
-
 def _distinct(name, task, n, seed):
     one_of(name, "task", task, tuple(TASKS))
     task, rng = TASKS[task], np.random.default_rng(whole(name, "seed", seed))

@@ -63,22 +63,3 @@ class Pair:
     def __str__(self):
         links = " ".join(f"{t}-{s}" for t, s in sorted(self.alignment))
         return f"{' '.join(self.source)}\n{' '.join(self.target)}\n{links}"
-
-
-def crossing_share(pairs):
-    """Return the share of all pairs of links that cross; 0 for equal word orders.
-
-        (t, s) and (t', s') cross      where  (t - t') (s - s') < 0
-
-    Counted over all sentences together; links with a common word never cross. A
-    reversal has 1, a random order 1/2.
-    """
-    crossing = total = 0
-    for pair in pairs:
-        if not pair.alignment:
-            continue
-        t, s = np.array(sorted(pair.alignment)).T  # (links,)
-        product = (t[:, None] - t) * (s[:, None] - s)  # each two of them, twice
-        crossing += int((product < 0).sum())
-        total += len(t) * (len(t) - 1)
-    return crossing / total if total else 0.0

@@ -34,11 +34,9 @@ def test_neither_the_order_of_sentences_nor_of_words_matters():
     assert counts == sorted(counts, reverse=True)
 
 
-def test_minimum_count_and_size():
+def test_minimum_count():
     assert Vocabulary.build(SENTENCES, min_count=2).words == ["a", "b"]
     assert Vocabulary.build(SENTENCES, min_count=3).words == ["a", "b"]
-    assert Vocabulary.build(SENTENCES, max_size=7).words == ["a", "b", "c"]
-    assert Vocabulary.build(SENTENCES, max_size=99).words == ["a", "b", "c", "d", "é"]
 
 
 def test_unknown_words():
@@ -46,8 +44,6 @@ def test_unknown_words():
     ids = v.encode(["a", "c", "<pad>", "<eos>", "b"])
     assert ids.tolist() == [4, 3, 3, 3, 5] and ids.dtype == np.int64
     assert v.decode(ids) == ["a", "<unk>", "<unk>", "<unk>", "b"]
-    assert v.unknown([["a", "x"], ["y", "b"]]) == 0.5
-    assert v.unknown([]) == 0.0
     assert v.encode([]).shape == (0,) and v.encode([]).dtype == np.int64
 
 
@@ -74,7 +70,7 @@ def test_state_through_json_and_through_a_checkpoint(tmp_path):
     mg.checkpoint.save(tmp_path / "v.npz", {"source": v.state_dict()})
     again = Vocabulary.from_state(mg.checkpoint.load(tmp_path / "v.npz")["source"])
     assert again == v and (again.encode(["é", "a"]) == v.encode(["é", "a"])).all()
-    assert v != Vocabulary.build(SENTENCES, max_size=7) and v != "v"
+    assert v != Vocabulary.build(SENTENCES, min_count=2) and v != "v"
 
 
 def test_a_state_is_a_copy():
@@ -107,7 +103,6 @@ MESSAGES = [
     (lambda: BUILD([["a", "a"]], 3), ValueError, ["3 times or more", "2 times"]),
     (lambda: BUILD([]), ValueError, ["no word", "0 times"]),
     (lambda: BUILD([["a"]], min_count=0), ValueError, ["min_count is 0", "1 or more"]),
-    (lambda: BUILD([["a"]], max_size=4), ValueError, ["max_size is 4", "5 or more"]),
     (lambda: V.encode("a b"), TypeError, ["sentence is 'a b'", "a list of words"]),
     (lambda: V.encode([1]), TypeError, ["sentence holds 1"]),
     (lambda: V.decode([4, 6]), ValueError, ["ids holds 6", "0 to 5"]),
