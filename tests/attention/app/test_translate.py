@@ -351,7 +351,7 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ),
         (
             [*train, "--attention", "none", "--coverage"],
-            "there is nothing for local or",
+            "local and coverage change an",
         ),
         ([*train, "--local", "m"], "local is 'm', and window is None"),
         ([*train, "--dropout", "2"], "'2' should be a number from 0 to 1"),
