@@ -25,7 +25,7 @@ import time
 from multiprocessing import connection
 
 from ... import kernels
-from ...seq2seq.training import Run, asked_to_stop
+from ...seq2seq.training import Run, stop_signals
 from ..memory import keep_freed_memory
 from ..progress import Progress
 
@@ -72,7 +72,7 @@ def make(study, config, todo, keep, made):
             failures.append(news)
         return what in ("made", "stopped", "failed")
 
-    with asked_to_stop() as stop, contextlib.ExitStack() as stack:
+    with stop_signals() as stop, contextlib.ExitStack() as stack:
         number = min(threads, len(todo))
         team = [stack.enter_context(Worker(study, config)) for _ in range(number)]
         while True:
@@ -183,7 +183,7 @@ def work(study, config, pipe):
                 if finished:
                     pipe.send(("made", study.result(*arguments, run)))
                 else:
-                    pipe.send(("stopped", run.step))
+                    pipe.send(("stopped", run.steps))
             except (FloatingPointError, OSError) as problem:
                 pipe.send(("failed", str(problem)))
 

@@ -15,7 +15,7 @@ import pathlib
 
 from minigrad import checkpoint
 
-from ...seq2seq.training import asked_to_stop
+from ...seq2seq.training import stop_signals
 from ..experiments.reversal import describe, versions
 from ..files import keep_earlier, make_folder, write_text
 from ..progress import Progress
@@ -169,9 +169,9 @@ class Study(abc.ABC):
         for job, state in todo.items():
             progress = Progress(self.label(config, job), config.steps)
             save = functools.partial(keep, job)
-            with asked_to_stop():  # as soon as it is built, it can be saved
+            with stop_signals():  # as soon as it is built, it can be saved
                 run, finished = self.train(config, *job, data, state, save, progress)
             if not finished:
-                return {job: run.step}
+                return {job: run.steps}
             made(job, self.result(config, *job, data, run))
         return {}

@@ -20,7 +20,7 @@ from minigrad import checkpoint
 
 from ...seq2seq import translator
 from ...seq2seq.config import CHOICES
-from ...seq2seq.training import asked_to_stop
+from ...seq2seq.training import stop_signals
 from ..experiments import scoring
 from ..experiments import translation as experiment
 from ..experiments.reversal import describe, versions
@@ -147,7 +147,7 @@ def train(args):
         f"{config.attention}, cell {config.cell}, seed {config.seed}"
     )
     try:
-        with asked_to_stop():  # from here on, whatever comes finds something to save
+        with stop_signals():  # from here on, whatever comes finds something to save
             print(wrapped("\n".join(filter(None, (data.report, said, sizes)))))
             one, finished = learn(config, data, state["run"], out)
         if finished:
@@ -159,7 +159,7 @@ def train(args):
         complain(NAME, problem)
         return 1
     print(
-        f"stopped at step {one.step} of {config.steps}, and saved. Go on with\n"
+        f"stopped at step {one.steps} of {config.steps}, and saved. Go on with\n"
         f"  python -m attention translate train --resume {out}"
     )
     return 130
@@ -227,7 +227,7 @@ def conclude(config, data, run, out, export):
     best = best_of(config, data, run)
     report = scoring.score(best, data.test)
     said = [" ".join(words) for words in report.pop("said")]
-    results = {**best.about, "steps": run.step, "seconds": run.seconds, "test": report}
+    results = {**best.about, "steps": run.steps, "seconds": run.seconds, "test": report}
     write_text(out / "results.json", json.dumps({**results, "said": said}, indent=1))
     pair = next((p for p in data.test if len(p.source) >= 8), data.test[0])
     weights = scoring.looked_at(best, [pair])
@@ -242,7 +242,7 @@ def conclude(config, data, run, out, export):
         )  # fmt: skip
         written += ", alignment.png"
     print(
-        f"\nbest at step {run.best['step']} of {run.step}, with a validation loss of "
+        f"\nbest at step {run.best['step']} of {run.steps}, with a validation loss of "
         f"{run.best['loss']:.4g}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
         f"{written}:\nin {out}"
     )

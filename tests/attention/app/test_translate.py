@@ -323,7 +323,7 @@ def test_a_nan_is_one_sentence_and_leaves_the_checkpoint(trained, tmp_path, caps
     code = main("train", *TINY, "--lr", "1e38", "--dropout", "0", "--out", tmp_path)
     said = joined(capsys.readouterr().err)
     assert code == 1 and "Traceback" not in said
-    assert said.startswith("translate: The loss or its gradient is no finite number at")
+    assert said.startswith("translate: The loss or its gradient is NaN or infinite at")
     assert "step 1, batch 1 of seed 1: the first is in layer " in said
     assert "There is no checkpoint yet" in said and "last checkpoint" not in said
     assert not list(tmp_path.glob("*.npz"))
@@ -351,7 +351,7 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ),
         (
             [*train, "--attention", "none", "--coverage"],
-            "there is nothing for local or",
+            "local and coverage change an",
         ),
         ([*train, "--local", "m"], "local is 'm', and window is None"),
         ([*train, "--dropout", "2"], "'2' should be a number from 0 to 1"),
