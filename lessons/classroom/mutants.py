@@ -1,7 +1,7 @@
-"""Wrong answers, planted to see whether a check notices: the tests of the tests.
+"""Wrong answers, made from a solution, that its check must reject.
 
-``planted`` are the author's, each with the mistake that has to be named. ``automatic``
-are changes of one operator in the regions of a solution, which have to be noticed.
+``planted`` are the author's, each with the name of its mistake. ``automatic`` are
+changes of one operator in the regions of the solution.
 """
 
 import ast
@@ -11,7 +11,7 @@ from . import stubs
 
 
 def planted(text):
-    """[(what, text, tag)] from MUTANTS. Each pattern occurs exactly once."""
+    """Return [(what, text, tag)] from MUTANTS; each pattern occurs exactly once."""
     answer, found = stubs.exercise_part(text), []
     for old, new, tag in stubs.author_part(text).get("MUTANTS", []):
         times = answer.count(old)
@@ -22,16 +22,16 @@ def planted(text):
         mutant = answer.replace(old, new)
         try:
             compile(mutant, "a planted answer", "exec")
-        except (SyntaxError, ValueError) as error:
+        except SyntaxError as error:
             raise stubs.StubError(
-                f"the pattern {old!r} -> {new!r} leaves no Python: {error}"
+                f"the pattern {old!r} -> {new!r} is no Python: {error}"
             ) from None
         found.append((f"{old} -> {new}", mutant, tag))
     return found
 
 
 def automatic(text):
-    """[(what, text)]: what is "before -> after", of one node of a region."""
+    """Return [(what, text)]; what is "before -> after" of one node of a region."""
     answer = stubs.exercise_part(text)
     regions, tree = stubs.find_regions(text), ast.parse(answer)
     found = []
@@ -49,6 +49,8 @@ def automatic(text):
 
 
 class _Replace(ast.NodeTransformer):
+    """Replace one node of a tree."""
+
     def __init__(self, target, changed):
         self.target, self.changed = target, changed
 
@@ -63,7 +65,7 @@ SWAPPED = {
 
 
 def _changes(node):
-    """What ``node`` may be changed into, one after the other."""
+    """Yield what ``node`` may be changed into."""
     node = copy.deepcopy(node)
     if isinstance(node, ast.Attribute) and node.attr == "T":
         yield node.value
@@ -85,7 +87,7 @@ def _changes(node):
 
 
 def _calls(node):
-    """sum(-1, keepdims=True) along axis 0, and without keepdims."""
+    """Yield a call without keepdims, and along axis 0 instead of -1."""
     others = [k for k in node.keywords if k.arg != "keepdims"]
     if len(others) < len(node.keywords):
         yield ast.Call(node.func, node.args, others)

@@ -1,9 +1,10 @@
-"""``status`` and ``list``: where the learner is. Nothing slow is ever run."""
+"""``status`` and ``list``: the learner's progress and the next step."""
 
-from . import journal, shelf, visits
+from . import journal, lesson_index
 from .catalogue import exercises
 from .paths import shown, work_folder
-from .screen import fit, paint, say, whole, width
+from .terminal import fit, paint, say, unbroken, width
+from .verbs import latest
 
 MARKS = {
     "new": ("", "dim"),
@@ -19,76 +20,71 @@ MARKS = {
 
 
 def status():
-    """Where you are, and the next step."""
-    known, states, lessons = exercises(), _states(), _lessons()
-    passed = sum(states[e.id] == "passed" for e in known)
-    seen = sum(state != "new" for _, state in lessons)
-    yours = whole(shown(work_folder()))
-    said = f"{passed} of {len(known)} exercises passed, "
-    say(f"{said}{seen} of {len(lessons)} lessons read.  Yours: {yours}")
-    begun = [e for e in known if states[e.id] not in ("new", "passed")]
-    if begun:
+    """Print how much is done, and the next step."""
+    known, lessons = _exercises(), _lessons()
+    passed = [e for e, state in known if state == "passed"]
+    unread = [folder for folder, state in lessons if state == "new"]
+    say(
+        f"{len(passed)} of {len(known)} exercises passed, "
+        f"{len(lessons) - len(unread)} of {len(lessons)} lessons read.  "
+        f"Your folder: {unbroken(shown(work_folder()))}"
+    )
+    open_ones = [each for each in known if each[1] not in ("new", "passed")]
+    if open_ones:
         say()
-    for exercise in begun:
-        _line(exercise, states[exercise.id])
+    for exercise, state in open_ones:
+        _exercise_row(exercise, state)
     say()
-    steps = [_next_step(known, states), _next_lesson(lessons)]
-    if not begun:  # the lesson comes first, where no answer is half done
-        steps.reverse()
-    steps = [step for step in steps if step] or ["nothing is left to do"]
+    steps = [_next_exercise(dict((e.id, state) for e, state in known), known)]
+    if unread:  # the lesson comes first, unless an exercise is open
+        lesson = f"python -m lessons read {lesson_index.number(unread[0])}"
+        steps.insert(len(open_ones) > 0, lesson)
+    steps = [step for step in steps if step] or ["nothing: all is done"]
     for head, step in zip(("next:", "or:"), steps):
         say(f"{head:<5}  {step}")
-    say("       python -m lessons list      everything there is;  -h, all verbs")
+    say("       python -m lessons list      all lessons and exercises;  -h, all verbs")
     return 0
 
 
 def list_all():
-    """All lessons and exercises: difficulty, minutes, what they need, your state."""
-    known, states, lessons = exercises(), _states(), _lessons()
-    if lessons:
-        say("Lessons (python -m lessons read NN); <- those that it builds on")
-    for folder, state in lessons:
-        head = shelf.header(folder)
+    """Print all lessons and exercises: difficulty, minutes, needs, and your state."""
+    say("Lessons (python -m lessons read NN); <- the lessons that come before")
+    for folder, state in _lessons():
+        head = lesson_index.header(folder)
         minutes = f"{head.minutes:>3} min" if head.minutes else ""
         _row(head.number, head.title, head.dots, minutes, head.needs, state)
-    if lessons:
-        say()
-    say("Exercises (python -m lessons start ID); <- those that it builds on")
-    for exercise in known:
-        _line(exercise, states[exercise.id])
+    say()
+    say("Exercises (python -m lessons start ID); <- the exercises that come before")
+    for exercise, state in _exercises():
+        _exercise_row(exercise, state)
     return 0
 
 
-def latest():
-    """The exercise whose answer was edited last, or None."""
-    begun = [e for e in exercises() if e.work.exists()]
-    return max(begun, key=lambda e: e.work.stat().st_mtime_ns, default=None)
-
-
-def _states():
-    """{id: state} of all exercises, from one reading of the journal."""
-    by_id = {}
-    for entry in journal.events():
-        by_id.setdefault(entry["ex"], []).append(entry)
-    return {e.id: journal.status(e, by_id.get(e.id, []))[0] for e in exercises()}
-
-
-def _lessons():
-    """[(folder, state)] of all lessons."""
+def _exercises():
+    """Return [(exercise, state)], from one reading of the journal."""
     log = journal.events()
     return [
-        (f, visits.state(f, [e for e in log if e["ex"] == shelf.number(f)]))
-        for f in shelf.folders()
+        (e, journal.exercise_state(e, [x for x in log if x["ex"] == e.id]))
+        for e in exercises()
     ]
 
 
-def _line(exercise, state):
-    minutes = f"{exercise.minutes:>3} min"
-    _row(exercise.id, exercise.title, exercise.dots, minutes, exercise.needs, state)
+def _lessons():
+    """Return [(folder, state)]."""
+    log = journal.events()
+    return [
+        (f, journal.lesson_state(f, [x for x in log if x["ex"] == number]))
+        for f in lesson_index.lesson_folders()
+        for number in [lesson_index.number(f)]
+    ]
+
+
+def _exercise_row(e, state):
+    _row(e.id, e.title, e.dots, f"{e.minutes:>3} min", e.needs, state)
 
 
 def _row(id, title, dots, minutes, needs, state):
-    """One lesson or exercise in one line of at most 80 columns."""
+    """Print one line of at most 80 columns."""
     word, colour = MARKS[state]
     needs = "<- " + ", ".join(needs) if needs else ""
     title = fit(title, max(16, width() - 44))
@@ -97,22 +93,17 @@ def _row(id, title, dots, minutes, needs, state):
     print(("  " + cells + state + fit(f" {needs}", 13)).rstrip())
 
 
-def _next_step(known, states):
-    last = latest()
-    if last and states[last.id] != "passed":
-        return f"python -m lessons check {last.id}"
-    for exercise in known:
-        ready = all(states.get(n) == "passed" for n in exercise.needs)
-        if states[exercise.id] == "new" and ready:
+def _next_exercise(states, known):
+    """Return the command for the next exercise: the one edited last, or a new one."""
+    if set(states.values()) != {"new"}:
+        last = latest()
+        if states[last.id] != "passed":
+            return f"python -m lessons check {last.id}"
+    for exercise, state in known:
+        if state == "new" and all(states.get(n) == "passed" for n in exercise.needs):
             return f"python -m lessons start {exercise.id}"
-    left = [e for e in known if states[e.id] != "passed"]
-    if left:
-        verb = "start" if states[left[0].id] == "new" else "check"
-        return f"python -m lessons {verb} {left[0].id}"
-    return ""
-
-
-def _next_lesson(lessons):
-    """The first lesson that was not read yet: the book is in order."""
-    unread = [folder for folder, state in lessons if state == "new"]
-    return f"python -m lessons read {shelf.number(unread[0])}" if unread else ""
+    left = [(e.id, state) for e, state in known if state != "passed"]
+    if not left:
+        return ""
+    id, state = left[0]
+    return f"python -m lessons {'start' if state == 'new' else 'check'} {id}"
