@@ -86,7 +86,7 @@ def undo(exercise):
     The present text is stored first; another undo goes further back. If the file was
     removed, the last text is restored.
     """
-    removed = not snapshot(exercise, "undo")
+    removed = not snapshot(exercise, "before undo")
     stack = _undo_stack(exercise)
     if not removed:
         stack = stack[:-1]
@@ -106,7 +106,7 @@ def restore(exercise, start):
     text = text_of(found[0]) if len(found) == 1 else None
     if text is None:
         return None
-    snapshot(exercise, "restore")
+    snapshot(exercise, "before undo")
     write(exercise.work, text)
     append(exercise.id, "snapshot", work=found[0], why="restored")
     return found[0]

@@ -131,7 +131,7 @@ def solution(exercise, peek=False):
 
 def reset(exercise):
     """Write a fresh stub; the present text is stored first."""
-    kept = journal.snapshot(exercise, "reset")
+    kept = journal.snapshot(exercise, "before reset")
     _write_stub(exercise, "reset")
     print(f"{shown(exercise.work)} is a fresh stub.")
     if kept not in ("", hash_of(exercise.work)):
@@ -177,7 +177,7 @@ def _is_started(exercise):
 
 def _check(exercise, seed, verbose=False, json=False):
     """Check an answer, print the report, add it to the journal, and return it."""
-    sha = journal.snapshot(exercise, "check")
+    sha = journal.snapshot(exercise, "before check")
     if not json:
         report.heading(exercise, exercise.work)
     found = runner.run(exercise, exercise.work, seed)
@@ -221,7 +221,7 @@ def _event_in_words(exercise, entry):
     if event == "hint":
         return "hint " + hints.described(exercise, *entry["hint"])
     if event == "snapshot":
-        return f"stored, before {entry['why']}"
+        return f"stored, {entry['why']}"
     words = {"check": "check: passed", "undo": "undone", "peek": "saw the solution"}
     return words.get(event, event)
 
@@ -231,4 +231,4 @@ def _write_stub(exercise, event):
     text = exercise.stub.read_bytes()
     journal.write(exercise.work, text)
     journal.append(exercise.id, event, work=journal.store(text))
-    journal.snapshot(exercise, event)
+    journal.snapshot(exercise, "a fresh stub")
