@@ -104,7 +104,7 @@ def _parser():
         "--weights", metavar="DIR", help="files of a Marian model, for 6.7"
     )
     seed(sub)
-    verb("doctor", "what this machine has", _late("doctor", "doctor", bare=True))
+    verb("doctor", "what this machine has", lambda a: overview.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
     for name, text in (("sync", "write the stubs"), ("audit", "test the checks")):
         sub = verb(name, text, _dev(name), to=dev)
@@ -115,12 +115,13 @@ def _parser():
     return parser
 
 
-def _late(module, function, bare=False):
+def _late(module, function):
     """Return a verb whose module is imported when it runs, because it is slow."""
 
     def run(args):
-        found = getattr(importlib.import_module(f"{__package__}.{module}"), function)
-        return found() if bare else found(args)
+        return getattr(importlib.import_module(f"{__package__}.{module}"), function)(
+            args
+        )
 
     return run
 

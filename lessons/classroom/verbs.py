@@ -159,7 +159,7 @@ def history(exercise):
     for entry in log:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry["t"]))
         sha = entry.get("work") or ""
-        present = "  (the present text)" if sha and sha == now else ""
+        present = "  <- now" if sha and sha == now else ""
         say(f"{when}  {sha[:7]:<7}  {_event_in_words(exercise, entry)}{present}")
     if not log:
         say(f"{exercise.id} has no history yet.")

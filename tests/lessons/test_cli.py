@@ -146,7 +146,7 @@ def test_no_verb_loses_a_text(lessons, runs):
     code, text = lessons("undo", "E.2")
     assert code == 0 and E2.work.read_text() == "mine, never checked"
     code, text = lessons("history", "E.2")
-    assert "stored, before reset" in text and "undone" in text and "present" in text
+    assert "stored, before reset" in text and "undone" in text and "<- now" in text
     sha = re.findall(r"(\w{7})  stored, before reset", text)[-1]
     E2.work.unlink()
     lessons("start", "E.2")
