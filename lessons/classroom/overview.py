@@ -1,4 +1,4 @@
-"""The verbs ``status``, ``list`` and ``doctor``: progress, next step, and the machine."""
+"""The verbs ``status``, ``list`` and ``doctor``: your progress and your machine."""
 
 import importlib.metadata
 import os
