@@ -1,36 +1,33 @@
 """attention: every attention variant as one template with a choice of score and mask.
 
-scores.py, softmax.py     how well a key suits a query; scores into weights
-attend.py                 the template that joins them
-layers.py, luong.py       the same with learned scores
-sdpa.py, flash.py         exact attention under torch's arguments; tile by tile
-merge.py                  attention over two sets of keys into that over both
-multihead.py, kv_cache.py heads side by side; keys and values kept for decoding
-linear.py                 attention in linear time, and its state for decoding
-local.py, coverage.py     windows that move; a memory of what was attended to
-longformer.py             windows, and a few tokens that see all and are seen by all
-gaussian.py               the Gaussian kernel as a score
-kernel_regression.py      the estimate of Nadaraya and Watson, by one of four kernels
-steps.py                  Luong's and Bahdanau's decoder step
-masks, block_mask.py      who may attend to whom, as an algebra; the same in tiles
-positions                 how attention learns where things stand
-plots.py, curves.py       pictures of weights and of training runs
+Read these four first; they are the whole of classical attention:
 
-Of their own, loaded when they are first asked for (``attention.marian.load(folder)``):
+scores.py, softmax.py   how well a key suits a query; scores into weights
+attend.py, layers.py    the template that joins them; the same with learned scores
 
-seq2seq, transformer      recurrent models, their training and search; Transformers
-marian                    published translation models, read by hand
-tasks                     what the models learn: reversal, grammars, your own text
+exact/          scaled dot-product attention, whole and in tiles; many heads; a cache
+variants/       windows, coverage, kernels, linear time, Longformer, decoder steps
+masks/          which key a query may attend to, as an algebra and in blocks
+positions/      how attention learns where a token stands
+kernels/        the hot loops, compiled by numba, each beside its NumPy twin
+seq2seq/        recurrent models with attention, their training, search and metrics
+transformer/    Transformer blocks and models
+marian/         published translation models, read and run
+tasks/          what the models learn: reversal, grammars, your own text
+costs/          what attention costs: formulas, counted, measured
+plotting/       figures of weights, masks and training runs
+app/            the command line
+
+seq2seq, transformer, marian and tasks load when they are first used.
 """
 
 from . import masks
 from .attend import attend
-from .block_mask import BlockMask
-from .coverage import CoverageAttention, coverage_loss
-from .curves import accuracy_bars, loss_curves
-from .gaussian import GaussianAttention, gaussian
-from .kernel_regression import nadaraya_watson
-from .kv_cache import FixedKVCache, KVCache
+from .exact.kv_cache import FixedKVCache, KVCache
+from .exact.merge import merge
+from .exact.multihead import MultiHeadAttention
+from .exact.sdpa import scaled_dot_product_attention
+from .exact.torch_state import load_torch_state, torch_state
 from .late import late
 from .layers import (
     AdditiveAttention,
@@ -39,14 +36,10 @@ from .layers import (
     GeneralAttention,
     ProjectedKeys,
 )
-from .linear import LinearAttentionState, elu_plus_one, linear_attention
-from .local import LocalAttention
-from .longformer import LongformerAttention
-from .luong import LuongAttention
-from .mask_plots import show_masks
-from .merge import merge
-from .multihead import MultiHeadAttention
-from .plots import alignment_heatmap, show_heatmaps
+from .masks.block_mask import BlockMask
+from .plotting.curves import accuracy_bars, loss_curves
+from .plotting.heatmaps import alignment_heatmap, show_heatmaps
+from .plotting.masks import show_masks
 from .positions import (
     DynamicNTKScaling,
     LearnedPositions,
@@ -66,10 +59,15 @@ from .positions import (
     transformer_xl_scores,
 )
 from .scores import additive, concat, dot, general, scaled_dot
-from .sdpa import scaled_dot_product_attention
 from .softmax import masked_softmax
-from .steps import BahdanauStep, LuongStep
-from .torch_state import load_torch_state, torch_state
+from .variants.coverage import CoverageAttention, coverage_loss
+from .variants.gaussian import GaussianAttention, gaussian
+from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
+from .variants.local import LocalAttention
+from .variants.longformer import LongformerAttention
+from .variants.luong import LuongAttention
+from .variants.nadaraya_watson import nadaraya_watson
+from .variants.steps import BahdanauStep, LuongStep
 
 __all__ = [
     "masked_softmax",

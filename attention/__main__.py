@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 
-from .commands import bench, compare, extrapolate, ledger, reversal, translate
-from .memory import keep_freed_memory
+from .app.commands import bench, compare, extrapolate, ledger, reversal, translate
+from .app.memory import keep_freed_memory
 
 COMMANDS = {
     "reversal": reversal,

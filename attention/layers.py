@@ -27,7 +27,7 @@ from minigrad.nn.layers import floats, probability
 
 from .attend import attend
 from .checks import flag, whole
-from .projection import project_finite
+from .exact.projection import project_finite
 from .scores import additive_core, dot, general, scaled_dot
 
 

@@ -9,7 +9,7 @@ the features of the chunk's queries and keys (``phi`` of q and k), causal,
 
 and then o is divided by c + eps. Without a mask for the future, S and z are summed over
 all keys first, and o = a S. The small products lie as in tiled attention, keys down and
-queries along, so that every loop runs along queries. ``attention/linear_scan.py`` is
+queries along, so that every loop runs along queries. ``attention/variants/linear_scan.py`` is
 the same in NumPy, and the one to read; the backward is in linear_backward.py.
 """
 

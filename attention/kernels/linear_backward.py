@@ -7,7 +7,7 @@ With n_i = g_i / (c_i + eps) and d_i = -(g_i . o_i) / (c_i + eps), in chunks,
     dv = b R + tril(a b^T)^T n                   and r = sum d_i a_i, of later chunks
 
 so that no state was kept, and none but the present one exists. A query whose g is all 0
-takes part in nothing. ``attention/linear_scan.py`` has the derivation, and the same in
+takes part in nothing. ``attention/variants/linear_scan.py`` has the derivation, and the same in
 NumPy; the layout of chunks is that of linear.py.
 """
 

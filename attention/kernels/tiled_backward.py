@@ -7,7 +7,7 @@ Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l:
     D  = rowsum(dO O) - dlse        doffset[k - q] += ds    dadded[q, k] = ds
 
 Dropout, drawn again as well, multiplies dp, and the p of dV.
-``attention/flash.py`` is the same in NumPy, with the derivation.
+``attention/exact/flash.py`` is the same in NumPy, with the derivation.
 
 Queries and keys are dealt into so many hands each. In phase f a work item is one hand
 of queries of the heads that share their keys, against the hand of keys f places on. So

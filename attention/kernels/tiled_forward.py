@@ -7,7 +7,7 @@ with the scores s (keys down, queries along),
     l  = exp(m - m') l + sum_k p     O = exp(m - m') O + p^T V
 
 and at the end o = O / l and lse = m + ln l. One tile a thread is all the memory it
-takes. ``attention/flash.py`` is the same in NumPy, and the one to read. Dropout acts
+takes. ``attention/exact/flash.py`` is the same in NumPy, and the one to read. Dropout acts
 on the p that meet V, and not on those that are summed.
 """
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from minigrad import Tensor, embedding, linear, nn
 
-from ..kv_cache import KVCache
-from ..multihead import MultiHeadAttention
+from ..exact.kv_cache import KVCache
+from ..exact.multihead import MultiHeadAttention
 from ..positions import sinusoidal
 from .config import ACTIVATIONS
 from .generate import generate

@@ -156,7 +156,7 @@ def _hint(row):
 def renormalized(weights):
     """The weights (..., L, S) with each row divided by its sum; zeros stay zeros.
 
-    Those of local-p sum to less than 1 by design (``attention/local.py``). What is
+    Those of local-p sum to less than 1 by design (``attention/variants/local.py``). What is
     asked of weights here, which source has most of them and how sharp a row is, makes
     sense of such rows once they are brought to 1.
 

@@ -2,7 +2,7 @@
 
     x_t = E[y_{t-1}],    state_t, o_t = step(x_t, state_{t-1}),    logits_t = W o_t + b
 
-The step is one of four: Bahdanau's and Luong's (``attention/steps.py``), Luong's
+The step is one of four: Bahdanau's and Luong's (``attention/variants/steps.py``), Luong's
 without input feeding, and one without attention (``orders.py``). What is returned in
 training, when all y are known, is the same in three ways:
 
@@ -22,17 +22,17 @@ import minigrad as mg
 from minigrad import Tensor, nn
 
 from ..checks import between, wholes
-from ..gaussian import GaussianAttention
 from ..layers import (
     AdditiveAttention,
     DotProductAttention,
     GeneralAttention,
     ProjectedKeys,
 )
-from ..local import LocalAttention
-from ..luong import LuongAttention
-from ..steps import BahdanauStep, LuongStep
 from ..tasks.batch import PAD
+from ..variants.gaussian import GaussianAttention
+from ..variants.local import LocalAttention
+from ..variants.luong import LuongAttention
+from ..variants.steps import BahdanauStep, LuongStep
 from .attention_gru import attention_gru
 from .cells import Cells
 from .orders import CoveredAttention, PlainStep, UnfedLuongStep

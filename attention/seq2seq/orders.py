@@ -1,6 +1,6 @@
 """Decoder steps beside Bahdanau's and Luong's: without attention, and without feeding.
 
-They are called as those of ``attention/steps.py`` are,
+They are called as those of ``attention/variants/steps.py`` are,
 
     state, output, weights = step(x, state, keys, memory, lengths)
 
@@ -12,8 +12,8 @@ What these two have in common is that no step reads what the one before has foun
 
 from minigrad import concat, linear, nn, tanh
 
-from ..coverage import CoverageAttention
-from ..steps import LuongStep
+from ..variants.coverage import CoverageAttention
+from ..variants.steps import LuongStep
 
 
 class PlainStep(nn.Module):

@@ -15,7 +15,7 @@ Vaswani et al. 2017, sections 3.1 and 3.3.
 
 from minigrad import nn
 
-from ..multihead import MultiHeadAttention
+from ..exact.multihead import MultiHeadAttention
 from .config import ACTIVATIONS
 from .schemes import shrink_queries
 
@@ -61,7 +61,7 @@ class Block(nn.Module):
 
     @property
     def torch_names(self):
-        """What torch calls our parts, see attention/torch_state.py."""
+        """What torch calls our parts, see attention/exact/torch_state.py."""
         names = {"feed_forward": "", "self_attn_norm": "norm1"}
         if self.cross_attn is None:
             return names | {"feed_forward_norm": "norm2"}

@@ -15,7 +15,7 @@ input count from a row's first token on.
 
 import numpy as np
 
-from ..kv_cache import KVCache
+from ..exact.kv_cache import KVCache
 
 
 class Decoding:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attention.tally import Tally, apply, inner
+from attention.costs.counted import Tally, apply, inner
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 from lessons.classroom.theory import check_chain, links_that_run, rationals
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from attention.experiments.reversal import loss_of
+from attention.app.experiments.reversal import loss_of
 from attention.seq2seq.reverser import Reverser
 from attention.seq2seq.training import Run
 from attention.tasks.reversal import PAD, Batches

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from attention.tally import Tally, apply, inner
+from attention.costs.counted import Tally, apply, inner
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 SIZES = (  # T, d_s, d_h, d_a

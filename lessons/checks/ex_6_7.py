@@ -6,7 +6,7 @@ import tempfile
 
 import numpy as np
 
-from attention.pretrained import EN_FR
+from attention.app.pretrained import EN_FR
 from lessons.checks import looking
 from lessons.checks.looking import EOS, PAD, SOS, experiment  # noqa: F401
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values

@@ -6,7 +6,7 @@ import textwrap
 import numpy as np
 
 import minigrad as mg
-from attention.experiments import compare, translation
+from attention.app.experiments import compare, translation
 from lessons.checks import translating as given
 from lessons.checks.translating import BUCKETS, B, D, M, S, V, bleu_by_loop, by_loop
 from lessons.classroom.catalogue import find
@@ -267,6 +267,6 @@ def experiment(my, seed=0):
 
 def picture(found):
     """The figure of a record: BLEU, and what attention adds to it, by length."""
-    from attention.experiments.compare_figure import bleu_by_length  # matplotlib
+    from attention.app.experiments.compare_figure import bleu_by_length
 
     return bleu_by_length(found, seeds=len(found["seeds"]))

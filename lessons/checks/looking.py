@@ -5,9 +5,10 @@ import os
 import numpy as np
 
 import minigrad as mg
-from attention import kernels, marian, plots
-from attention.experiments import scoring
-from attention.pretrained import EN_FR
+from attention import kernels, marian
+from attention.app.experiments import scoring
+from attention.app.pretrained import EN_FR
+from attention.plotting import heatmaps as plots
 from attention.seq2seq import alignment_metrics, patterns, translator
 from attention.tasks.grammar import by_length, splits
 from lessons.classroom.paths import work_folder

@@ -7,7 +7,7 @@ import numpy as np
 
 import minigrad as mg
 from attention import kernels
-from attention.experiments import compare
+from attention.app.experiments import compare
 from attention.seq2seq.bleu import corpus_bleu
 from attention.tasks.grammar import generate
 from minigrad import optim

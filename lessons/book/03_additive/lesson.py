@@ -207,7 +207,7 @@ for name, weights in limits.items():
 # c_t = \mathrm{attend}(s_{t-1}), \qquad s_t = \mathrm{GRU}([x_t; c_t],\, s_{t-1})
 # ```
 
-# %% [source] attention.steps.BahdanauStep.forward
+# %% [source] attention.variants.steps.BahdanauStep.forward
 
 # %% [markdown]
 # Change what the encoder says, and keep the words and the first state. In Bahdanau's

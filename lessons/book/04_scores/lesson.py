@@ -20,9 +20,9 @@ import numpy as np
 
 import minigrad as mg
 from attention import additive, concat, dot, general, scaled_dot
-from attention.ledger import ledger
+from attention.costs import ledger
 from attention.seq2seq.reverser import Reverser
-from attention.tally import count
+from attention.costs.counted import count
 from lessons.classroom.figures import BLUE, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import record
 
@@ -162,7 +162,7 @@ print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape
 # (In the Notes "a linear layer": without the tanh, $W_o W_c$ would be one matrix.) Here
 # the *new* state asks, and $\tilde h$ is fed to the next step ("input feeding"):
 
-# %% [source] attention.steps.LuongStep.forward
+# %% [source] attention.variants.steps.LuongStep.forward
 
 # %% [markdown]
 # With $d = g \odot (1 - \tilde h^2)$, $`dW_c = d [c; h]^\top`$, and $W_c^\top d$ is cut

@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 import minigrad as mg
-from attention.experiments.reversal import KINDS, Config, alignment, evaluate, train
+from attention.app.experiments.reversal import KINDS, Config, alignment, evaluate, train
 from attention.tasks.reversal import random_batch
 from lessons.classroom.records import write_record
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %%
 import numpy as np
 
-from attention.experiments.reversal import KINDS, Config, Reverser
+from attention.app.experiments.reversal import KINDS, Config, Reverser
 from attention.tasks.reversal import Batches, encode, make_batch
 from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import how_made, record

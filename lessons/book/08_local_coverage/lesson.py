@@ -19,7 +19,7 @@ import numpy as np
 import minigrad as mg
 from attention import CoverageAttention, LocalAttention, coverage_loss, show_masks
 from attention.masks import everything, local, sliding_window
-from attention.tally import count
+from attention.costs.counted import count
 from lessons.classroom.figures import figure, neutral_style, show
 
 rng = np.random.default_rng(8)

@@ -19,9 +19,10 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention import additive, alignment_heatmap, attend, dot, gaussian, general
+from attention import additive, alignment_heatmap, attend, dot, general
+from attention import gaussian
 from attention import scaled_dot as scaled
-from attention.ledger import ledger
+from attention.costs import ledger
 from attention.seq2seq.alignment_metrics import attention_entropy
 from attention.seq2seq.patterns import self_attention_excess, self_attention_pattern
 from lessons.classroom.figures import show

@@ -20,7 +20,7 @@ import numpy as np
 
 import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
-from attention.ledger import ledger
+from attention.costs import ledger
 from lessons.classroom.figures import show
 from lessons.classroom.records import how_made, record
 
@@ -86,7 +86,7 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
 #
 # A library has one matrix $D \times D$ for all heads, and cuts its product into pieces:
 
-# %% [source] attention.projection.heads
+# %% [source] attention.exact.projection.heads
 
 # %% [markdown]
 # Run the formula head after head, with the pieces for matrices. Is it the layer?

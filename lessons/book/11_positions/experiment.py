@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
 
-from attention.experiments import extrapolation
+from attention.app.experiments import extrapolation
 from attention.tasks.bindings import Bindings
 from attention.transformer import DecoderOnly
 from lessons.classroom.records import write_record

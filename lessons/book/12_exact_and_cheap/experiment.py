@@ -18,8 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 from attention import MultiHeadAttention, kernels
-from attention.benchmark.sweep import WIDTH, sweep
-from attention.benchmark.timing import nothing_old_collected, rotated, timed
+from attention.app.benchmark.sweep import WIDTH, sweep
+from attention.app.benchmark.timing import nothing_old_collected, rotated, timed
 from lessons.classroom.records import write_record
 from minigrad import Tensor, nn, no_grad
 

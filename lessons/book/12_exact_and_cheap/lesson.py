@@ -21,9 +21,9 @@ import numpy as np
 
 import minigrad as mg
 from attention import BlockMask, linear_attention, masks
-from attention.ledger import ledger
-from attention.ledger_table import size
-from attention.sdpa import dense_attention, tiled_attention
+from attention.costs import ledger
+from attention.costs.table import size
+from attention.exact.sdpa import dense_attention, tiled_attention
 from lessons.classroom.figures import show
 from lessons.classroom.records import how_made, record
 
@@ -78,7 +78,7 @@ print(f"at once: {mg.softmax(np.array(s)).data @ v:.4f}")
 # at the end. The first (2022) had keys outside and divided at every tile; the third is
 # fitted to one kind of GPU (Hopper), of which there is nothing to show here:
 
-# %% [source] attention.flash.forward_twin
+# %% [source] attention.exact.flash.forward_twin
 
 # %%
 q, k, v = (mg.Tensor(x, requires_grad=True) for x in rng.normal(size=(3, 1, 300, 16)))

@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
-from attention.experiments import compare, translation
+from attention.app.experiments import compare, translation
 from lessons.classroom.records import write_record
 
 SIZES = {

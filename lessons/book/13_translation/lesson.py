@@ -22,8 +22,8 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.experiments.scoring import looked_at
-from attention.pretrained import EN_FR
+from attention.app.experiments.scoring import looked_at
+from attention.app.pretrained import EN_FR
 from attention.seq2seq import alignment_metrics as metrics
 from attention.seq2seq.patterns import alignment_pattern
 from attention.seq2seq.translator import load

@@ -20,7 +20,7 @@ import numpy as np
 import minigrad as mg
 from attention import attend, concat, dot, general, masked_softmax, masks, sinusoidal
 from attention import t5_bucket
-from attention.ledger import ledger
+from attention.costs import ledger
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom.figures import show
 from lessons.classroom.records import record

@@ -1,0 +1,1 @@
+"""The command line: its commands, the experiments they run, and the benchmark."""

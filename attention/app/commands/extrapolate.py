@@ -1,0 +1,120 @@
+"""Train each positional scheme at length n, and ask it at lengths up to 4 n.
+
+It writes into the folder ``--out``:
+
+    results.json        config, versions, and of each run losses, accuracies, seconds
+    extrapolation.png   the accuracies by length        loss.png   the training losses
+    state.npz           what ``--resume`` goes on from
+"""
+
+from ..experiments import extrapolation as experiment
+from .options import names_of, natural, positive
+from .study import Study
+
+TRAINS = True  # see attention/__main__.py
+SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
+
+
+FIELDS = {
+    "schemes": (
+        names_of(experiment.TRAINED),
+        f"out of {', '.join(experiment.TRAINED)} (default: the five with a place "
+        "in the notes' table)",
+    ),
+    "length": (positive, "n, trained on"),
+    "steps": (positive, "training steps"),
+    "width": (positive, "of the models"),
+    "seed": (natural, "the first seed"),
+    "seeds": (positive, "how many seeds"),
+}
+
+
+class Extrapolation(Study):
+    name, config, fields = "extrapolate", experiment.Config, FIELDS
+    files = "extrapolation.png", "loss.png"
+    quick = experiment.QUICK, "40 steps: to see what it writes"
+
+    def opening(self, config, data):
+        return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
+
+    def train(self, config, kind, seed, data, state, save, progress):
+        return experiment.train(config, kind, seed, state, save, progress)
+
+    def result(self, config, kind, seed, data, run):
+        return {
+            "scheme": kind,
+            "seed": seed,
+            "losses": run.losses,
+            **experiment.evaluate(config, kind, run.model),
+            "seconds": run.seconds,
+            "parameters": run.model.num_parameters(),
+        }
+
+    def line(self, config, result):
+        reached = result["accuracy"][result["scheme"]]
+        found = "  ".join(f"{n}: {a:.2f}" for n, a in reached.items())
+        return f"right at {found}  {result['seconds']:.0f} s"
+
+    def conclude(self, config, data, runs, out):
+        draw(config, runs, out)
+        files = "results.json, extrapolation.png, loss.png"
+        return f"{table(config, runs)}\n\n{files}: in {out}", {}
+
+
+add_arguments, run = Extrapolation().add_arguments, Extrapolation().run
+
+
+def table(config, runs):
+    """Accuracy by length, a row for each scheme, means over the seeds, as text."""
+    n, names = config.length, max(12, *map(len, config.rows))
+    head = "".join(f"{f'L={length}':>9s}" for length in config.lengths)
+    times = "".join(f"{f'{factor:g} n':>9s}" for factor in config.factors)
+    lines = [
+        f"values right among the last {n // 2} tokens, trained on up to n = {n};",
+        f"by chance: {1 / experiment.Bindings().values:.3f}; means over the seeds",
+        "",
+        f"{'scheme':{names}s}{head}",
+        f"{'':{names}s}{times}",
+    ]
+    for row in config.rows:
+        cells = "".join(
+            f"{experiment.mean_over_seeds(runs, 'accuracy', row, length):9.3f}"
+            for length in config.lengths
+        )
+        lines.append(f"{row:{names}s}{cells}")
+    return "\n".join(lines)
+
+
+def draw(config, runs, out):
+    """The figures: accuracy against length, and the losses of the first seed."""
+    from ...plotting.curves import loss_curves
+    from ...plotting.figure import new_figure, save
+
+    first = {run["scheme"]: run["losses"] for run in reversed(runs)}
+    loss_curves(
+        {name: first[name] for name in config.schemes},
+        path=out / "loss.png",
+        title="Which positions are learnt fastest?",
+        ylabel="training loss (nats a value)",
+    )
+    figure = new_figure((8, 4.5))
+    panel = figure.subplots()
+    for place, row in enumerate(config.rows):
+        mean = [
+            experiment.mean_over_seeds(runs, "accuracy", row, length)
+            for length in config.lengths
+        ]
+        style = dict(color=f"C{place % 10}", marker="osv^D"[place % 5], markersize=5)
+        panel.plot(config.lengths, mean, ("-", "--")["+" in row], label=row, **style)
+    chance = 1 / experiment.Bindings().values
+    panel.axhline(chance, color="0.6", linewidth=0.8, label="by chance")
+    panel.axvline(config.length, color="0.6", linewidth=0.8, linestyle=":")
+    panel.set_xticks(config.lengths)
+    panel.set_ylim(0, 1.03)
+    panel.set_xlabel(f"sequence length (trained on up to {config.length}, dotted)")
+    panel.set_ylabel("right values among the last tokens")
+    panel.set_title("Which positions carry on beyond the trained length?")
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(axis="y", color="0.9", linewidth=0.8)
+    panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, out / "extrapolation.png")

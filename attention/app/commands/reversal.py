@@ -1,0 +1,130 @@
+"""Train four attention scores to reverse strings, and compare them.
+
+It writes into the folder ``--out``:
+
+    results.json      config, versions, and of each run the losses, accuracies, seconds
+    loss.png          the losses           accuracy.png   the accuracies by length
+    alignment-*.png   where each score looked while it reversed a word
+    state.npz         what ``--resume`` goes on from
+
+The seconds are those of the training loop alone; of n models that are trained at once,
+as they are with n threads, each counts an n-th.
+"""
+
+from ..experiments import reversal as experiment
+from .options import names_of, natural, positive, positives
+from .study import Study
+
+TRAINS = True  # see attention/__main__.py
+SUMMARY = ("preset", "decoder_init", "steps", "hidden", "batch", "seed")
+
+
+FIELDS = {
+    "preset": (
+        tuple(experiment.PRESETS),
+        "masked: padding is not attended to; book: as in the chapter",
+    ),
+    "decoder_init": (("zero", "encoder"), "the decoder's first state (default: zero)"),
+    "kinds": (
+        names_of(experiment.KINDS),
+        f"which scores: {','.join(experiment.KINDS)} (default: all)",
+    ),
+    "steps": (positive, "training steps"),
+    "hidden": (positive, "GRU width"),
+    "seed": (natural, "the first seed"),
+    "seeds": (positive, "how many seeds"),
+    "lengths": (positives, "of the strings that are evaluated (default: 3,5,7,10)"),
+    "pad_eval": (
+        positive,
+        "evaluate on sources padded to N letters (default: unpadded)",
+    ),
+}
+
+
+class Reversal(Study):
+    name, config, fields = "reversal", experiment.Config, FIELDS
+    files = "loss.png", "accuracy.png", "alignment-*.png"
+
+    def opening(self, config, data):
+        return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
+
+    def train(self, config, kind, seed, data, state, save, progress):
+        return experiment.train(config, kind, seed, state, save, progress)
+
+    def result(self, config, kind, seed, data, run):
+        return {
+            "kind": kind,
+            "seed": seed,
+            "losses": run.losses,
+            **experiment.evaluate(config, run.model),
+            "seconds": run.seconds,
+            "parameters": run.model.num_parameters(),
+            "alignment": experiment.alignment(run.model),
+        }
+
+    def line(self, config, result):
+        reached = "  ".join(f"{n}: {a:.3f}" for n, a in result["accuracy"].items())
+        return (
+            f"loss {result['losses'][-1]:.4f}  accuracy at {reached}  "
+            f"{result['seconds']:.0f} s"
+        )
+
+    def conclude(self, config, data, runs, out):
+        draw(config, runs, out)
+        files = "results.json, loss.png, accuracy.png, alignment-*.png"
+        return f"{table(config, runs)}\n\n{files}: in {out}", {}
+
+
+add_arguments, run = Reversal().add_arguments, Reversal().run
+
+
+def table(config, runs):
+    """Accuracy and exact match by length, means over the seeds, as text."""
+    padded = f" (sources padded to {config.pad_eval})" if config.pad_eval else ""
+    wide = 8 if len(config.lengths) < 5 else 6
+    head = "".join(f"{'L=' + str(n):>{wide}s}" for n in config.lengths)
+    lines = [
+        f"letters right, the ones before given{padded}, and whole strings right by",
+        "greedy decoding; means over the seeds",
+        "",
+        f"{'score':9s}{head}   {head}",
+    ]
+    for kind in config.kinds:
+        cells = ""
+        for what in ("accuracy", "exact_match"):
+            for n in config.lengths:
+                cells += f"{experiment.mean_by_kind(runs, what, n)[kind]:{wide}.3f}"
+            cells += "   "
+        lines.append(f"{kind:9s}{cells}".rstrip())
+    return "\n".join(lines)
+
+
+def draw(config, runs, out):
+    """The figures: losses, accuracies, and one alignment a score, of its first seed."""
+    from ...plotting import curves
+    from ...plotting import heatmaps as plots
+
+    first = {run["kind"]: run for run in reversed(runs)}
+    curves.loss_curves(
+        {kind: first[kind]["losses"] for kind in config.kinds}, path=out / "loss.png"
+    )
+    curves.accuracy_bars(
+        {
+            kind: {
+                n: experiment.mean_by_kind(runs, "accuracy", n)[kind]
+                for n in config.lengths
+            }
+            for kind in config.kinds
+        },
+        path=out / "accuracy.png",
+    )
+    for kind in config.kinds:
+        seen = first[kind]["alignment"]
+        plots.alignment_heatmap(
+            seen["weights"],
+            seen["source"],
+            seen["target"],
+            title=f"Where does {kind} look, reversing a word?",
+            path=out / f"alignment-{kind}.png",
+            gold=[(t, len(seen["source"]) - 1 - t) for t in range(len(seen["target"]))],
+        )

@@ -1,0 +1,1 @@
+"""Exact attention: the whole matrix of scores, the same in tiles, and many heads."""

@@ -1,0 +1,1 @@
+"""Figures of attention: heatmaps of weights, pictures of masks, training curves."""

@@ -1,0 +1,231 @@
+"""Pictures of attention weights: a grid of matrices, and one sentence's alignment.
+
+Every function returns a matplotlib ``Figure`` and, given ``path``, writes it there.
+Nothing here touches pyplot: no window, no global list of open figures, no display.
+A notebook shows a returned figure by itself. matplotlib is imported when the first
+picture is drawn.
+"""
+
+import textwrap
+
+import numpy as np
+
+from minigrad import Tensor
+
+from .curves import accuracy_bars, loss_curves
+from .figure import new_figure, save, short
+
+__all__ = ["show_heatmaps", "alignment_heatmap", "loss_curves", "accuracy_bars"]
+
+GOLD = "#0072B2"  # the outline of a gold alignment, against the reds of the weights
+
+
+def show_heatmaps(
+    matrices,
+    xlabel,
+    ylabel,
+    titles=None,
+    figsize=None,
+    cmap="Reds",
+    path=None,
+    *,
+    label="attention weight",
+):
+    """Draw a grid of weight matrices on one colour scale, keys across and queries down.
+
+    matrices  (rows, cols, n_queries, n_keys), array or Tensor: one panel for a matrix
+    titles    one for each column, or one for each panel, row by row
+    label     what the colours mean, written along the colour bar
+
+    The scale starts at zero (below it, if there are negative values) and is the same in
+    all panels, so that equal colours are equal weights. Returns the Figure; saves it to
+    ``path``.
+
+    Raises ValueError when the matrices are not 4-D, or empty, or the titles do not fit.
+    """
+    matrices = _array(matrices)
+    if matrices.ndim != 4 or matrices.size == 0:
+        raise ValueError(
+            f"show_heatmaps: matrices has shape {matrices.shape}; expected "
+            "(rows, cols, n_queries, n_keys), none of them zero. One matrix m becomes "
+            "a grid of one by m.reshape(1, 1, *m.shape)."
+        )
+    rows, cols, n_queries, n_keys = matrices.shape
+    if titles is not None and len(titles) not in (cols, rows * cols):
+        raise ValueError(
+            f"show_heatmaps: titles has {len(titles)} entries; expected {cols}, one "
+            f"for each column, or {rows * cols}, one for each panel of a {rows} by "
+            f"{cols} grid."
+        )
+    cell = np.clip(2.4 / max(n_queries, n_keys), 0.08, 0.4)
+    if figsize is None:
+        width = cols * max(1.3, cell * n_keys) + 1.6
+        height = rows * max(0.8, cell * n_queries + 0.3) + 0.7
+        figsize = (max(3.2, width), max(1.8, height))
+    figure = new_figure(figsize)
+    panels = figure.subplots(rows, cols, sharex=True, sharey=True, squeeze=False)
+    scale = _scale(matrices)
+    for (i, j), panel in np.ndenumerate(panels):
+        image = panel.imshow(
+            matrices[i, j], cmap=cmap, interpolation="nearest", **scale
+        )
+        _count_from_zero(panel.xaxis, n_keys)
+        _count_from_zero(panel.yaxis, n_queries)
+        if i == rows - 1:
+            panel.set_xlabel(xlabel)
+        if j == 0:
+            panel.set_ylabel(ylabel)
+        if titles is not None and (len(titles) != cols or i == 0):
+            panel.set_title(titles[i * cols + j])
+    figure.colorbar(image, ax=panels, shrink=0.8, label=label)
+    return save(figure, path)
+
+
+def alignment_heatmap(weights, source, target, title=None, path=None, *, gold=None):
+    """Draw which source words each target word attended to.
+
+    weights  (T_target, S_source), array or Tensor; row t belongs to target word t
+    source   S_source words, written across the top
+    target   T_target words, written down the side
+    gold     [(t, s), ...], target and source positions: known alignments, as outlines
+
+    Up to twelve words a side the weights stand in their cells, an exact 0 as "0".
+    Returns the Figure; saves it to ``path``.
+
+    Raises ValueError when the weights are not a matrix, when the words do not fit its
+    sides, or when a gold pair lies outside; TypeError when a sentence is one string.
+    """
+    weights = _array(weights)
+    if weights.ndim != 2 or weights.size == 0:
+        raise ValueError(
+            f"alignment_heatmap: weights has shape {weights.shape}; expected one "
+            "matrix (T_target, S_source). Take one example, and one head, of a batch."
+        )
+    rows, columns = weights.shape
+    source = _words("source", source, columns, f"weights {weights.shape} has columns")
+    target = _words("target", target, rows, f"weights {weights.shape} has rows")
+    pairs = [_gold_pair(pair, weights.shape) for pair in ([] if gold is None else gold)]
+
+    small = max(rows, columns) <= 12
+    cell = 0.46 if small else max(0.25, 0.46 * 12 / max(rows, columns))
+    upright = max(map(len, source)) * 0.1 < cell  # the words fit side by side
+    beside = 0.09 * max(map(len, target))
+    above = 0.15 if upright else 0.09 * max(map(len, source))
+    figure = new_figure(
+        (
+            max(3.6, cell * columns + beside + 1.7),
+            max(2.2, cell * rows + above + 0.9 + 0.3 * (bool(title) + bool(pairs))),
+        )
+    )
+    panel = figure.subplots()
+    image = panel.imshow(
+        weights, cmap="Reds", interpolation="nearest", **_scale(weights)
+    )
+    panel.xaxis.tick_top()
+    panel.xaxis.set_label_position("top")
+    panel.set_xticks(
+        range(columns),
+        source,
+        rotation=0 if upright else 90,
+        ha="center",
+        va="bottom",
+    )
+    panel.set_yticks(range(rows), target)
+    panel.tick_params(length=0)
+    panel.set_xlabel("source")
+    panel.set_ylabel("target")
+    _white_lines_between_cells(panel, rows, columns)
+    if title is not None:
+        letters = int(figure.get_figwidth() / 0.11)  # that fit on one line
+        figure.suptitle(textwrap.fill(title, letters))
+    if small:
+        _write_values(panel, image, weights)
+    if pairs:
+        _outline(panel, pairs)
+        figure.legend(loc="outside lower center", frameon=False)
+    figure.colorbar(image, ax=panel, label="attention weight", aspect=30, pad=0.02)
+    return save(figure, path)
+
+
+def _array(values):
+    """The plain array, of floats, of a Tensor (with a graph or without) or a list."""
+    return np.asarray(values.data if isinstance(values, Tensor) else values, float)
+
+
+def _scale(values):
+    """The colour scale: from zero to the largest value, so that pale means little."""
+    finite = values[np.isfinite(values)]
+    low, high = min(finite.min(initial=0), 0), max(finite.max(initial=0), 0)
+    return {"vmin": low, "vmax": high if high > low else low + 1}
+
+
+def _count_from_zero(axis, n):
+    """At most eight whole numbers along an axis of n cells."""
+    axis.set_ticks(range(0, n, -(-n // 8)))
+
+
+def _words(argument, words, n, why):
+    if isinstance(words, str):
+        raise TypeError(
+            f"alignment_heatmap: {argument} is one string, {words!r}; expected a list "
+            f"of {n} words. Write {argument}.split() for words, list({argument}) for "
+            "letters."
+        )
+    words = [str(word) for word in words]
+    if len(words) != n:
+        raise ValueError(
+            f"alignment_heatmap: {argument} has {len(words)} words; expected {n}, as "
+            f"many as {why}."
+        )
+    return words
+
+
+def _gold_pair(pair, shape):
+    t, s = pair
+    if not (0 <= t < shape[0] and 0 <= s < shape[1]):
+        raise ValueError(
+            f"alignment_heatmap: the gold pair ({t}, {s}) lies outside weights "
+            f"{shape}; expected (target position, source position), counted from 0."
+        )
+    return t, s
+
+
+def _white_lines_between_cells(panel, rows, columns):
+    for spine in panel.spines.values():
+        spine.set_visible(False)
+    panel.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+    panel.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+    panel.grid(which="minor", color="white", linewidth=1)
+    panel.tick_params(which="minor", length=0)
+
+
+def _write_values(panel, image, weights):
+    for (t, s), weight in np.ndenumerate(weights):
+        red, green, blue, _ = image.cmap(image.norm(weight))
+        dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+        panel.text(
+            s,
+            t,
+            short(weight),
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="white" if dark else "black",
+        )
+
+
+def _outline(panel, pairs):
+    from matplotlib.patches import Rectangle
+
+    for n, (t, s) in enumerate(pairs):
+        panel.add_patch(
+            Rectangle(
+                (s - 0.45, t - 0.45),
+                0.9,
+                0.9,
+                fill=False,
+                edgecolor=GOLD,
+                linewidth=2,
+                label="gold alignment" if n == 0 else None,
+            )
+        )

@@ -1,0 +1,1 @@
+"""Attention with other weights: windows, coverage, kernels, linear time, steps."""

@@ -1,0 +1,235 @@
+"""The extrapolation experiment: its task, the run that can be resumed, the command."""
+
+import json
+import os
+import re
+import signal
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.__main__ import main
+from attention.app.commands.extrapolate import table
+from attention.app.experiments import extrapolation as experiment
+from attention.positions.t5 import first_distances
+from attention.tasks.bindings import NOTHING, Bindings
+
+SMALL = dict(steps=4, width=8, heads=2, batch=2, samples=3, length=8, factors=(1, 2, 4))
+RUN = "extrapolate --quick --steps 2 --length 8 --width 8 --schemes".split()
+
+
+# the task
+
+
+def answers(ids, keys):
+    """What each key was last bound to, by a loop; None where it is new."""
+    book, found = {}, []
+    for place in range(0, len(ids), 2):
+        key, value = ids[place : place + 2]
+        assert key < keys <= value
+        found += [book.get(key), None]
+        book[key] = value
+    return found
+
+
+def test_what_is_asked_is_the_value_last_bound():
+    task = Bindings(keys=4, values=5, rebound=0.4)
+    ids, targets = task.draw(np.random.default_rng(0), 50, 24)
+    assert ids.shape == targets.shape == (50, 24) and ids.max() == task.vocabulary - 1
+    anew = seen = 0
+    for row, asked in zip(ids, targets):
+        for place, answer in enumerate(answers(row.tolist(), 4)):
+            if asked[place] != NOTHING:
+                assert asked[place] == answer == row[place + 1]
+            elif answer is not None:
+                anew += 1
+            seen += answer is not None
+    assert anew / seen == pytest.approx(0.4, abs=0.05)
+
+
+def test_always_the_same_value_or_never():
+    rng = np.random.default_rng(0)
+    ids, targets = Bindings(rebound=0).draw(rng, 20, 16)
+    for row, asked in zip(ids, targets):
+        expected = [NOTHING if a is None else a for a in answers(row.tolist(), 6)]
+        assert asked.tolist() == expected
+    assert (Bindings(rebound=1).draw(rng, 20, 16)[1] == NOTHING).all()
+
+
+def test_a_task_that_does_not_fit():
+    with pytest.raises(ValueError, match="length is 7; expected an even number"):
+        Bindings().draw(np.random.default_rng(0), 2, 7)
+    with pytest.raises(ValueError, match="rebound is 1.5; expected a probability"):
+        Bindings(rebound=1.5)
+    with pytest.raises(ValueError, match="keys is 0; expected a whole number, 1 or"):
+        Bindings(keys=0)
+
+
+# the experiment
+
+
+def test_a_model_learns_it():
+    config = experiment.Config(**SMALL | {"steps": 150, "batch": 16, "lr": 1e-2})
+    run, finished = experiment.train(config, "alibi", 1)
+    assert finished and np.mean(run.losses[-20:]) < 0.9 * np.log(8)
+    assert max(run.losses[:9]) > np.log(8)
+
+
+def test_only_what_stands_at_the_end_is_asked():
+    config = experiment.Config(**SMALL)
+    found = experiment.evaluate(config, "rope", experiment.model_of(config, "rope"))
+    rows = ["rope", "rope+linear", "rope+ntk", "rope+yarn"]
+    assert list(found["accuracy"]) == list(found["loss"]) == rows
+    assert set(found["loss"]["rope"]) == {"8", "16", "32"}
+    for row in rows[1:]:  # within what was trained, all rotations are alike
+        assert found["loss"][row]["8"] == found["loss"]["rope"]["8"]
+        assert found["loss"][row]["32"] != found["loss"]["rope"]["32"]
+    model = experiment.model_of(config, "rope").eval()
+    ids, targets = Bindings().draw(np.random.default_rng([97, 16]), 3, 16)
+    right, losses = [], []
+    for row, asked in zip(model(ids).data, targets):
+        for place in range(12, 16):
+            if asked[place] != NOTHING:
+                z = row[place].astype(float)
+                right.append(z.argmax() == asked[place])
+                losses.append(np.log(np.exp(z).sum()) - z[asked[place]])
+    assert found["accuracy"]["rope"]["16"] == pytest.approx(np.mean(right))
+    assert found["loss"]["rope"]["16"] == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+def test_a_learned_table_has_rows_that_are_never_trained():
+    config = experiment.Config(**SMALL | {"steps": 12})
+    before = experiment.model_of(config, "learned", 1).decoder.scheme.table.weight.data
+    run, _ = experiment.train(config, "learned", 1)
+    after = run.model.decoder.scheme.table.weight.data
+    changed = (before != after).any(1)
+    assert changed[:7].all() and not changed[8:].any() and len(after) == 32
+
+
+def test_the_last_bucket_of_t5_is_trained():
+    for n in (8, 32, 64):
+        c = experiment.model_of(experiment.Config(length=n), "t5").config
+        assert first_distances(c.num_buckets, c.max_distance)[-1] < n
+
+
+def test_resumed_it_ends_with_the_same_numbers(tmp_path):
+    config = experiment.Config(**SMALL)
+    whole, _ = experiment.train(config, "t5", 1)
+    first = experiment.build(config, "t5", 1)
+    for i in range(2):
+        first.descend(experiment.loss_at(config, first.model, 1, i))
+    mg.checkpoint.save(tmp_path / "state.npz", first.state_dict())
+    state = mg.checkpoint.load(tmp_path / "state.npz")
+    resumed, finished = experiment.train(config, "t5", 1, state=state)
+    assert finished and resumed.losses == whole.losses
+    for a, b in zip(whole.model.parameters(), resumed.model.parameters()):
+        assert (a.data == b.data).all()
+
+
+def test_configs_that_do_not_fit():
+    for options, sentence in [
+        ({"schemes": ("rope+yarn",)}, "There is no scheme rope+yarn to train: none, "),
+        ({"length": 12}, "The length is 12; expected a multiple of 8"),
+        ({"factors": (0.5,)}, "expected numbers of 1 or more"),
+        ({"width": 30}, "width is 30, and 4 heads cannot share it evenly"),
+        ({"width": 4, "schemes": ("rope",)}, "and a head is 1 wide"),
+    ]:
+        with pytest.raises(ValueError) as refused:
+            experiment.Config(**options)
+        assert sentence in str(refused.value)
+    assert experiment.Config().lengths == (32, 48, 64, 96, 128)
+
+
+# the command
+
+
+def numbers(out):
+    """What must be equal between two runs: all but the times."""
+    runs = json.loads((out / "results.json").read_text())["runs"]
+    return [{k: v for k, v in run.items() if k != "seconds"} for run in runs]
+
+
+def test_the_command_writes_what_it_says(tmp_path, capsys):
+    out = tmp_path / "a folder"
+    assert main([*RUN, "rope,alibi", "--seeds", "2", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    results = json.loads((out / "results.json").read_text())
+    assert set(results) == {"config", "versions", "runs"}
+    made = [(run["scheme"], run["seed"]) for run in results["runs"]]
+    assert made == [("rope", 1), ("alibi", 1), ("rope", 2), ("alibi", 2)]
+    for name in ("loss.png", "extrapolation.png"):
+        assert (out / name).read_bytes().startswith(b"\x89PNG")
+    lines = printed.replace(str(out), "DIR").splitlines()
+    assert max(map(len, lines)) <= 80, printed
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line}
+    for row in ("rope", "rope+linear", "rope+ntk", "rope+yarn", "alibi"):
+        means = np.mean(
+            [
+                list(run["accuracy"][row].values())
+                for run in results["runs"]
+                if row in run["accuracy"]
+            ],
+            axis=0,
+        )
+        assert rows[row] == [f"{mean:.3f}" for mean in means]
+    assert main([*RUN, "alibi", "--out", str(out)]) == 0
+    assert (out / "earlier-1" / "results.json").exists()
+
+
+def test_the_table_has_room_for_every_name():
+    config = experiment.Config(schemes=experiment.TRAINED)
+    reached = {row: dict.fromkeys(map(str, config.lengths), 0.5) for row in config.rows}
+    lines = table(config, [{"accuracy": reached}]).splitlines()[3:]
+    assert len({len(line) for line in lines}) == 1 and len(lines[0]) <= 80
+    names = [line.split()[0] for line in lines[2:]]
+    assert names == list(config.rows)
+
+
+def test_stopped_it_goes_on_to_the_same_numbers(tmp_path, capsys, monkeypatch):
+    options = [*RUN, "alibi,none", "--steps", "6"]
+    assert main([*options, "--out", str(tmp_path / "whole")]) == 0
+    cut, ask = str(tmp_path / "cut"), experiment.loss_at
+
+    def interrupted(config, model, seed, step):
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return ask(config, model, seed, step)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(experiment, "loss_at", interrupted)
+        assert main([*options, "--out", cut]) == 130
+    printed = capsys.readouterr().out
+    assert re.search("stopped alibi at step [34] of 6, and saved", printed)
+    assert f"python -m attention extrapolate --resume {cut}" in printed
+    assert main(["extrapolate", "--resume", cut]) == 0
+    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
+
+
+def refused(arguments, capsys):
+    """The one sentence with which the command refuses its arguments."""
+    try:
+        code = main(["extrapolate", *map(str, arguments)])
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    printed = capsys.readouterr()
+    assert code == 2 and "Traceback" not in printed.err
+    return " ".join(printed.err.split())
+
+
+def test_what_it_refuses(tmp_path, capsys):
+    state = {"config": {}, "runs": [], "current": None}
+    mg.checkpoint.save(tmp_path / "state.npz", state)
+    for arguments, sentence in [
+        (["--schemes", "rotary"], "'rotary' should be different names out of none,"),
+        (["--length", "12"], "The length is 12; expected a multiple of 8"),
+        (["--width", "30"], "width is 30, and 4 heads cannot share it evenly"),
+        ([*RUN[1:3], "2", "--schemes", "rope", "--width", "4"], "a head is 1 wide"),
+        (["--resume", tmp_path / "none"], "There is nothing to resume in"),
+        (["--resume", tmp_path], "is no state of extrapolate"),
+    ]:
+        assert sentence in refused(arguments, capsys)
+    assert main([*RUN, "none", "--out", str(tmp_path / "done")]) == 0
+    capsys.readouterr()
+    said = refused(["--resume", tmp_path / "done", "--steps", "9"], capsys)
+    assert "--steps was 2" in said

@@ -1,0 +1,136 @@
+"""Files that are whole or not there; what stays where it is in a user's folder."""
+
+import os
+import stat
+
+import pytest
+
+from attention.app.files import keep_earlier, make_folder, write_text
+from attention.plotting import figure as figures
+from minigrad.files import write_whole
+
+
+def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
+    write_text(tmp_path / "a.txt", "é")
+    write_text(tmp_path / "a.txt", "ü")
+    assert (tmp_path / "a.txt").read_bytes() == "ü".encode()
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("problem", [OSError("full"), KeyboardInterrupt()])
+def test_what_goes_wrong_leaves_the_old_file_alone(problem, tmp_path):
+    write_text(tmp_path / "a.txt", "old")
+
+    def half(file):
+        file.write(b"ne")
+        raise problem
+
+    with pytest.raises(type(problem)):
+        write_whole(tmp_path / "a.txt", half)
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("problem", [OSError("full"), KeyboardInterrupt()])
+def test_a_figure_is_never_half_written(problem, tmp_path, monkeypatch):
+    figure, path = figures.new_figure((1, 1)), tmp_path / "a.png"
+    assert figures.save(figure, path) is figure
+    before = path.read_bytes()
+    assert before.startswith(b"\x89PNG")
+
+    def savefig(file, **_):
+        file.write(b"half")
+        raise problem
+
+    monkeypatch.setattr(figure, "savefig", savefig)
+    with pytest.raises(type(problem)):
+        figures.save(figure, path)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.png"]
+
+
+def test_a_figure_has_the_name_and_the_kind_that_were_asked_for(tmp_path):
+    figure = figures.new_figure((1, 1))
+    for name, begins in ("a.svg", b"<?xml"), ("b.pdf", b"%PDF"), ("c", b"\x89PNG"):
+        figures.save(figure, str(tmp_path / name))
+        found = tmp_path / (name if "." in name else f"{name}.png")
+        assert found.read_bytes().startswith(begins)
+    with open(tmp_path / "d", "wb") as file:
+        figures.save(figure, file)
+    assert (tmp_path / "d").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(FileNotFoundError, match="none/a.png"):
+        figures.save(figure, tmp_path / "none" / "a.png")
+
+
+def test_an_ending_that_is_no_picture(tmp_path):
+    for name in "a.xyz", "a":
+        with pytest.raises(ValueError, match=r"--figure is .*; expected .*\.png"):
+            figures.check_ending("--figure", tmp_path / name)
+    figures.check_ending("--figure", tmp_path / "a.PNG")
+
+
+def test_earlier_files_are_moved_and_others_are_not(tmp_path, capsys):
+    for name in "loss.png", "holiday.png", "alignment-dot.png":
+        (tmp_path / name).write_text(name)
+    patterns = "loss.png", "alignment-*.png", "none.npz"
+    aside = keep_earlier(tmp_path, patterns)
+    assert {p.name for p in aside.iterdir()} == {"loss.png", "alignment-dot.png"}
+    assert (tmp_path / "holiday.png").exists()
+    assert str(aside) in capsys.readouterr().out
+    assert keep_earlier(tmp_path, patterns) is None
+    assert not capsys.readouterr().out
+
+
+def test_the_option_of_a_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    for option in "--out", "--figure":
+        with pytest.raises(ValueError, match=f"another folder with {option}"):
+            make_folder(tmp_path / "file" / "x", option)
+
+
+def never(file):
+    raise AssertionError("nothing is to be written")
+
+
+def test_what_is_no_file_is_left_alone(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("pipe")
+    for name, said in ("pipe", "no file"), ("folder", "a folder"), ("link", "no file"):
+        with pytest.raises(OSError, match=f"picture was not saved: .*{said}") as caught:
+            write_whole(tmp_path / name, never, "picture")
+        real = os.path.realpath(tmp_path / name)
+        assert caught.value.filename == real and os.path.exists(real)
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["folder", "link", "pipe"]
+
+
+@pytest.mark.parametrize("permissions", [0o600, 0o640, 0o444])
+def test_a_file_keeps_its_permissions(permissions, tmp_path):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+    usual = stat.S_IMODE(path.stat().st_mode)
+    path.chmod(permissions)
+
+    def write(file):
+        (temporary,) = tmp_path.glob(".file-*.tmp")  # nor is it open to others now
+        assert stat.S_IMODE(temporary.stat().st_mode) == permissions
+        file.write(b"new")
+
+    write_whole(path, write)
+    assert stat.S_IMODE(path.stat().st_mode) == permissions
+    assert path.read_bytes() == b"new"
+    write_text(tmp_path / "b.txt", "new")
+    assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == usual
+
+
+def test_a_folder_that_cannot_be_read_has_the_file_all_the_same(tmp_path, monkeypatch):
+    good = os.open
+
+    def refused(path, flags, *rest, **more):
+        if os.fspath(path) == os.path.realpath(tmp_path):
+            raise PermissionError(13, "Permission denied")
+        return good(path, flags, *rest, **more)
+
+    monkeypatch.setattr(os, "open", refused)  # to root, no folder is closed
+    write_text(tmp_path / "a.txt", "new")
+    assert os.listdir(tmp_path) == ["a.txt"]

@@ -1,0 +1,167 @@
+"""Multi-head attention equals torch's, now and as recorded, and exchanges states."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from attention.exact.multihead import MultiHeadAttention
+from attention.exact.torch_state import load_torch_state, torch_state
+from minigrad import Tensor
+
+from ...minigrad.array_cases import draw
+from .multihead_cases import DENSE, B, D, Dk, Dv, H, L, close, example, j, layer
+
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "multihead.npz"
+
+PROBLEMS = {  # of the layer; of the call
+    "self": ({}, {"same": True}),
+    "self causal": ({}, {"same": True, "causal": True}),
+    "cross padding": ({}, {"lens": [4, 7]}),
+    "widths": ({"kdim": Dk, "vdim": Dv}, {"lens": [7, 2]}),
+    "no bias": ({"bias": False}, {"mask": DENSE[0, 0] | (j == 0)}),
+}
+
+
+def ours(name, arrays, g, state):
+    """{name: array}: the output, the weights, and all gradients, by torch's names."""
+    options, call = PROBLEMS[name]
+    module = layer(**options, seed=1)
+    load_torch_state(module, state)
+    leaves = [Tensor(a, requires_grad=True) for a in arrays]
+    output, weights = module(
+        *(leaves[:1] if "same" in call else leaves),
+        valid_lens=call.get("lens"),
+        mask=call.get("mask"),
+        is_causal=call.get("causal", False),
+        need_weights=True,
+    )
+    output.backward(g)
+    for parameter in module.parameters():
+        parameter.data = parameter.grad
+    found = {f"d {n}": a for n, a in torch_state(module).items()}
+    found |= {f"d {n}": x.grad for n, x in zip("qkv", leaves) if x.grad is not None}
+    return {"output": output.data, "weights": weights.data, **found}
+
+
+def peer(torch, name, arrays, g, state):
+    options, call = PROBLEMS[name]
+    module = torch.nn.MultiheadAttention(D, H, batch_first=True, **options).double()
+    module.load_state_dict({n: torch.from_numpy(a) for n, a in state.items()})
+    leaves = [torch.tensor(a, requires_grad=True) for a in arrays]
+    q, k, v = leaves[:1] * 3 if "same" in call else leaves
+    mask, padding = call.get("mask"), None
+    if "causal" in call:
+        mask = np.tri(L, dtype=bool)
+    if "lens" in call:
+        padding = torch.from_numpy(j >= np.array(call["lens"])[:, None])
+    output, weights = module(
+        q, k, v,
+        key_padding_mask=padding,
+        attn_mask=None if mask is None else torch.from_numpy(~mask),
+        average_attn_weights=False,
+    )  # fmt: skip
+    output.backward(torch.from_numpy(g))
+    found = {f"d {n}": p.grad.numpy() for n, p in module.named_parameters()}
+    found |= {
+        f"d {n}": x.grad.numpy() for n, x in zip("qkv", leaves) if x.grad is not None
+    }
+    output, weights = output.detach().numpy(), weights.detach().numpy()
+    return {"output": output, "weights": weights, **found}
+
+
+RECORDED = ["self causal", "widths", "no bias"]
+
+
+def problem(name):
+    options, _ = PROBLEMS[name]
+    state = torch_state(layer(**options))
+    return example(options), draw((B, L, D), seed=9)[0], state
+
+
+def compare(found, expected):
+    assert found.keys() == expected.keys()
+    for n, wanted in expected.items():
+        np.testing.assert_allclose(found[n], wanted, **close, err_msg=n)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_equal_to_torch(name):
+    torch = pytest.importorskip("torch")
+    known = problem(name)
+    compare(ours(name, *known), peer(torch, name, *known))
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_equal_to_what_torch_gave(name):
+    with np.load(GOLDEN) as file:
+        stored = [
+            {k.split("|")[2]: file[k] for k in file if k.startswith(f"{name}|{part}|")}
+            for part in ("in", "state", "out")
+        ]
+    arrays, state, expected = stored
+    g = arrays.pop("g")
+    compare(ours(name, arrays.values(), g, state), expected)
+
+
+def record():
+    """Write the golden file, from torch."""
+    import torch
+
+    kept = {"torch": np.array(torch.__version__)}
+    for name in RECORDED:
+        arrays, g, state = problem(name)
+        kept |= {f"{name}|in|{n}": a for n, a in zip("qkv", arrays)}
+        kept[f"{name}|in|g"] = g
+        kept |= {f"{name}|state|{n}": a for n, a in state.items()}
+        out = peer(torch, name, arrays, g, state)
+        kept |= {f"{name}|out|{n}": a for n, a in out.items()}
+    np.savez_compressed(GOLDEN, **kept)
+
+
+@pytest.mark.parametrize("options", [{}, {"kdim": Dk}, {"bias": False}])
+def test_there_and_back(options):
+    one, other = layer(**options), layer(**options, seed=1)
+    state = torch_state(one)
+    load_torch_state(other, state)
+    for name, value in one.state_dict().items():
+        np.testing.assert_array_equal(other.state_dict()[name], value)
+    for value in state.values():
+        value += 1  # a copy: the layer does not change
+    np.testing.assert_array_equal(other.W_q.weight.data, one.W_q.weight.data)
+
+
+def test_a_state_that_does_not_fit_is_not_loaded():
+    layer = MultiHeadAttention(D, H)
+    before, state = layer.state_dict(), torch_state(layer)
+    del state["in_proj_bias"]
+    state = {name: value + 1 for name, value in state.items()}
+    state |= {"bias_k": np.ones((1, 1, D)), "out_proj.bias": np.ones(11)}
+    with pytest.raises(ValueError) as error:
+        load_torch_state(layer, state)
+    assert str(error.value) == (
+        "MultiHeadAttention cannot load this state of torch's; nothing was changed.\n"
+        "  does not fit: out_proj.bias: expected (12,), found (11,)\n"
+        "  missing: in_proj_bias\n"
+        "  unexpected: bias_k"
+    )
+    for name, value in layer.state_dict().items():
+        np.testing.assert_array_equal(value, before[name])
+    with pytest.raises(TypeError) as error:
+        load_torch_state(layer, [])
+    assert str(error.value) == (
+        "load_torch_state: state is a list; expected a dict of arrays by name, such as "
+        "torch's state_dict()."
+    )
+
+
+@pytest.mark.parametrize(
+    "exchange", [torch_state, lambda layer: load_torch_state(layer, {})]
+)
+def test_torch_has_no_groups(exchange):
+    with pytest.raises(ValueError) as error:
+        exchange(MultiHeadAttention(D, H, 2))
+    assert str(error.value) == (
+        "MultiHeadAttention: has 4 query heads and 2 key heads; "
+        "torch.nn.MultiheadAttention has as many of both."
+    )

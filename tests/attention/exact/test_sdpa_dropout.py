@@ -1,0 +1,164 @@
+"""Dropout that is drawn again: one draw on every path, and a fair one."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention import kernels
+from attention.exact.sdpa import dense_attention, tiled_attention
+from attention.kernels import dropout
+from attention.kernels.compiling import kernel, reads, writes
+from attention.kernels.dropout import Draws, drop_out, read_draws
+from minigrad import Tensor
+
+EVERY = slice(None), slice(None), slice(None)
+
+
+def arrays(*shapes, dtype=np.float64, seed=1):
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+
+
+def drawn(p, seed, N, L, S):
+    """Which weights are dropped: bool (N, L, S)."""
+    draws = dropout.draws(p, seed, N, L, S, np.dtype(np.float64))
+    return dropout.mask(draws, *EVERY) == 0
+
+
+def run(attention, inputs, g, backend="numba", **options):
+    """Output and gradients."""
+    tensors = [Tensor(x, requires_grad=True) for x in inputs]
+    with kernels.backend(backend):
+        o = attention(
+            *tensors, enable_gqa=True, rng=np.random.default_rng(3), **options
+        )
+        o.backward(g)
+    return [o.data, *(t.grad for t in tensors)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"is_causal": True, "causal_align": "lower_right"},
+        {"window_size": (9, 20), "softcap": 3.0},
+        {"mask_mod": lambda b, h, q, k: (q + k + h) % 3 != 0},
+    ],
+    ids=["all", "causal", "window", "function"],
+)
+@pytest.mark.parametrize("p", [1e-12, 0.1, 0.7, 1.0])
+def test_every_path_drops_the_same(p, options):
+    *inputs, g = arrays((2, 4, 70, 5), (2, 2, 90, 5), (2, 2, 90, 4), (2, 4, 70, 4))
+    dense = run(dense_attention, inputs, g, dropout_p=p, **options)
+    for backend in ("numba", "numpy"):
+        tiled = run(tiled_attention, inputs, g, backend, dropout_p=p, **options)
+        for found, expected in zip(tiled, dense):
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+    still = run(tiled_attention, inputs, g, **options)
+    assert (p == 1e-12) == np.allclose(dense[0], still[0])
+    assert p < 1 or not any(x.any() for x in dense)
+
+
+def test_gradients():
+    inputs = arrays((2, 66, 3), (1, 70, 3), (1, 70, 2), (2, 135), (66, 70))
+
+    def function(q, k, v, offset, added):
+        return tiled_attention(
+            q, k, v, added, bias=offset, dropout_p=0.3, is_causal=True,
+            enable_gqa=True, rng=np.random.default_rng(5), return_lse=True,
+        )  # fmt: skip
+
+    result = mg.gradcheck(function, inputs)
+    assert result.ok, result.message
+
+
+def test_a_dropped_value_is_out_even_if_it_is_nan():
+    q, k, v, g = arrays((2, 65, 3), (2, 65, 3), (2, 65, 3), (2, 65, 3))
+    v[:, 7] = np.nan
+    dense = run(dense_attention, (q, k, v), g, dropout_p=0.5)
+    assert 0.3 < np.isnan(dense[0]).any(-1).mean() < 0.7
+    for backend in ("numba", "numpy"):
+        tiled = run(tiled_attention, (q, k, v), g, backend, dropout_p=0.5)
+        for found, expected in zip(tiled, dense):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_a_row_without_a_number_has_none_whatever_is_dropped(bad):
+    q, k, v = np.ones((64, 1)), np.zeros((64, 1)), np.ones((64, 1))
+    k[3] = bad
+    for attention in (dense_attention, tiled_attention):
+        o, *_ = run(attention, (q, k, v), np.zeros((64, 1)), dropout_p=0.5)
+        assert np.isnan(o).all()
+
+
+def test_the_kernel_draws_what_numpy_draws():
+    N, L, S = 3, 100, 150
+    draws = dropout.draws(0.37, 11, N, L, S, np.dtype(np.float32))
+
+    @kernel
+    def loop(draws: Draws, n: int, rows: reads(1, int), p: writes(3)):
+        a = np.empty(64, np.uint32)
+        for i in range(len(rows) - 1):
+            read_draws(a, draws, n, rows[i], rows[i + 1])
+            drop_out(p[i], draws, a, 0)
+
+    version = loop.version(np.dtype(np.float32))
+    if version is None:
+        pytest.skip("there is no numba")
+    p = np.ones((2, S, 64), np.float32)
+    version(draws, 2, np.array([0, 64, 100]), p)
+    found = np.concatenate([p[0].T, p[1].T[:36]])
+    np.testing.assert_array_equal(found, dropout.mask(draws, *EVERY)[2])
+
+
+@pytest.mark.parametrize("p", [0.02, 0.5, 0.9])
+def test_as_many_as_were_asked_for(p):
+    """In all, in each query and for each key: within six standard errors."""
+    dropped = drawn(p, 0, 4, 256, 300)
+    for axes in ((0, 1, 2), (2,), (1,), (0,)):
+        count = np.prod([dropped.shape[axis] for axis in axes])
+        error = 6 * np.sqrt(p * (1 - p) / count) + 1e-12
+        if axes != (0,):  # four heads are too few for one weight
+            assert abs(dropped.mean(axes) - p).max() < error
+
+
+def test_weights_are_dropped_independently():
+    """No two queries, keys or heads drop alike, nor in a pattern of four.
+
+    The mean of products of n signs of mean 0 has the standard error 1 / sqrt(n).
+    """
+    sign = np.where(drawn(0.5, 1, 6, 128, 128), 1.0, -1.0)
+    rows = sign.reshape(-1, 128)  # queries of all heads
+    apart = ~np.eye(len(rows), dtype=bool)
+    assert abs((rows @ rows.T)[apart]).max() < 6.5 * np.sqrt(128)
+    for head in sign:
+        alike = (head.T @ head)[~np.eye(128, dtype=bool)]
+        assert abs(alike).max() < 6.5 * np.sqrt(128)
+        assert abs((head * head.T).mean()) < 6 * np.sqrt(2) / 128  # nor turned round
+    for step in (1, 2, 64):
+        four = sign * np.roll(sign, step, 1)
+        four = four * np.roll(four, step, 2)  # the corners of a rectangle
+        assert abs(four.mean()) < 6 / np.sqrt(sign.size)
+        for axis in (0, 1, 2):
+            two = sign * np.roll(sign, step, axis) if step < sign.shape[axis] else 0
+            assert abs(np.mean(two)) < 6 / np.sqrt(sign.size)
+
+
+def test_seeds_differ():
+    one, two = drawn(0.5, 1, 2, 100, 100), drawn(0.5, 2, 2, 100, 100)
+    assert abs((one == two).mean() - 0.5) < 6 * 0.5 / np.sqrt(one.size)
+    np.testing.assert_array_equal(one, drawn(0.5, 1, 2, 100, 100))
+
+
+def test_the_memory_of_tiles():
+    n = 2048
+    q, k, v = (Tensor(x, requires_grad=True) for x in arrays((n, 8), (n, 8), (n, 8)))
+    tiled_attention(q, k, v, dropout_p=0.5).sum().backward()  # compiles
+    tracemalloc.start()
+    tiled_attention(q, k, v, dropout_p=0.5).sum().backward()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * 8 * n * n

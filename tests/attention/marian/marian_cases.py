@@ -1,0 +1,71 @@
+"""Folders of the recorded Marian models, for the tests.
+
+``tests/golden/marian.npz`` and ``marian_*.safetensors`` were recorded from transformers
+(its version is in the file) by ``tests/golden/record_marian.py``: three tiny models, as
+``save_pretrained`` writes them, in float32, float16 and bfloat16.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+
+import numpy as np
+
+import attention.marian as marian
+from minigrad import checkpoint
+
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
+NAMES = ("shared", "separate", "untied")
+with np.load(GOLDEN / "marian.npz") as recorded:
+    RECORDED = dict(recorded)
+TEXT = json.loads((GOLDEN / "marian_text.json").read_text())["tokenizer"]
+VOCAB = TEXT["vocab"]
+close = dict(rtol=0, atol=1e-5)
+
+
+def golden(name):
+    prefix = f"{name}."
+    return {
+        key.removeprefix(prefix): array
+        for key, array in RECORDED.items()
+        if key.startswith(prefix)
+    }
+
+
+def make_folder(path, name, **changes):
+    """A folder as a user has it; changes are of entries of config.json, None: out."""
+    found = golden(name)
+    config = json.loads(found["config"].tobytes()) | changes
+    config = {key: value for key, value in config.items() if value is not None}
+    (path / "config.json").write_text(json.dumps(config))
+    (path / "generation_config.json").write_bytes(found["generation"].tobytes())
+    shutil.copy(GOLDEN / f"marian_{name}.safetensors", path / "model.safetensors")
+    return path
+
+
+def loaded(tmp_path_factory):
+    """{name: model} of every recorded model, each from a folder of its own."""
+    return {
+        name: marian.load(make_folder(tmp_path_factory.mktemp(name), name))
+        for name in NAMES
+    }
+
+
+def text_folder(path):
+    """A model of the recorded vocabulary, with weights of ours under their names."""
+    V = len(VOCAB)
+    make_folder(
+        path, "shared", vocab_size=V, decoder_vocab_size=V, pad_token_id=V - 1,
+        decoder_start_token_id=V - 1, bad_words_ids=[[V - 1]],
+    )  # fmt: skip
+    os.remove(path / "generation_config.json")
+    weights = checkpoint.load(path / "model.safetensors")
+    rng = np.random.default_rng(0)
+    weights["model.shared.weight"] = rng.normal(0, 0.5, (V, 16)).astype(np.float32)
+    weights["final_logits_bias"] = np.zeros((1, V), np.float32)
+    checkpoint.save(path / "model.safetensors", weights)
+    (path / "vocab.json").write_text(json.dumps(VOCAB))
+    for side in ("source", "target"):
+        shutil.copy(GOLDEN / f"marian_{side}.spm", path / f"{side}.spm")
+    return path

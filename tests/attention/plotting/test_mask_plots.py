@@ -1,0 +1,144 @@
+"""The pictures of masks: what stands on them, read from the returned Figure."""
+
+import numpy as np
+import pytest
+
+from attention.masks import (
+    causal,
+    everything,
+    global_tokens,
+    local,
+    padding,
+    sliding_window,
+)
+from attention.masks.block_mask import BlockMask
+from attention.plotting.masks import DARK, GREY, WHITE, show_masks
+
+from .plot_cases import PNG, is_whole, overlap
+
+
+def shades(panel):
+    (image,) = panel.images
+    assert image.get_clim() == (0, 1) and image.cmap.name == "gray"  # 1 is white
+    return image.get_array()
+
+
+def test_global_local_m_and_local_p_side_by_side(tmp_path):
+    L, S, D = 16, 20, 3
+    p = np.clip(np.arange(L) * S / L + np.random.default_rng(2).normal(0, 2, L), 0, 19)
+    path = tmp_path / "masks.png"
+    titles = ["global", "local-m, D = 3", "local-p, D = 3"]
+    figure = show_masks(
+        [everything, local(lambda i: i * S // L, D), local(p, D)], L, S, titles, path
+    )
+    assert path.read_bytes().startswith(PNG)
+    one, m, at_p = figure.axes
+    assert (shades(one) == WHITE).all() and shades(one).shape == (L, S)
+    j = np.arange(S)
+    near = abs(j - (np.arange(L) * S // L)[:, None]) <= D
+    np.testing.assert_array_equal(shades(m), np.where(near, WHITE, DARK))
+    near = abs(j - p[:, None]) <= D
+    np.testing.assert_array_equal(shades(at_p), np.where(near, WHITE, DARK))
+    assert [panel.get_title() for panel in figure.axes] == titles
+    assert [x.get_xlabel() for x in figure.axes] == ["source position j (key)"] * 3
+    ylabels = [x.get_ylabel() for x in figure.axes]
+    assert ylabels == ["target position i (query)", "", ""]
+    assert figure.get_suptitle() == "Which keys may each query attend to?"
+    assert list(one.get_xticks()) == list(one.get_yticks()) == [0, 5, 10, 15]
+    (legend,) = figure.legends
+    assert [x.get_text() for x in legend.get_texts()] == ["may attend", "may not"]
+    assert is_whole(figure)
+
+
+def test_the_tiles_of_a_block_mask_show_what_is_computed_for_nothing():
+    n, size = 12, 4
+    mask = causal & (sliding_window(2, 0) | global_tokens([0]))
+    tiles = BlockMask.from_mask(mask, n, n, block=size)
+    figure = show_masks([mask, tiles], n, n)
+    allowed = mask.dense(1, 1, n, n)[0, 0]
+    plain, tiled = map(shades, figure.axes)
+    np.testing.assert_array_equal(plain, np.where(allowed, WHITE, DARK))
+    np.testing.assert_array_equal(tiled == WHITE, allowed)
+    kept = np.kron(tiles.kinds[0, 0] > 0, np.ones((size, size))) > 0
+    np.testing.assert_array_equal(tiled == GREY, kept & ~allowed)
+    written = "causal & (sliding_window(2, 0) | global_tokens([0]))"
+    for panel in figure.axes:
+        assert panel.get_title().replace("\n", " ") == written
+    (legend,) = figure.legends
+    assert [x.get_text() for x in legend.get_texts()] == [
+        "may attend", "may not", "may not, computed all the same",
+    ]  # fmt: skip
+    assert is_whole(figure)
+
+
+def test_many_masks_stand_in_rows_of_four():
+    many = [sliding_window(k, k) for k in range(6)]
+    figure = show_masks(many, 130, 110, title="How wide is each window?")
+    panels = [panel for panel in figure.axes if panel.images]
+    assert len(panels) == 6
+    assert [bool(x.get_xlabel()) for x in panels] == [False] * 2 + [True] * 4
+    assert [bool(x.get_ylabel()) for x in panels] == [n % 4 == 0 for n in range(6)]
+    assert figure.get_suptitle() == "How wide is each window?"
+    assert is_whole(figure)
+    assert not overlap(figure, [panel.title for panel in panels])
+
+
+@pytest.mark.parametrize("L, S", [(1, 1), (1, 300), (300, 7), (33, 40), (1000, 1000)])
+def test_any_size_has_few_round_ticks(L, S):
+    figure = show_masks([causal], L, S)
+    (panel,) = figure.axes
+    for ticks, n in ((panel.get_xticks(), S), (panel.get_yticks(), L)):
+        step = np.diff(ticks)
+        assert ticks[0] == 0 and ticks[-1] < n and len(ticks) <= 7
+        assert len(set(step)) <= 1
+        assert not len(step) or str(int(step[0])).strip("0") in {"1", "2", "5"}
+    assert is_whole(figure)
+
+
+def one_of_two(b, h, q, kv):
+    return b > 0
+
+
+@pytest.mark.parametrize(
+    "masks, options, message",
+    [
+        ([], {}, "show_masks: masks is empty; expected at least one mask."),
+        (
+            [causal, everything],
+            dict(titles=["one"]),
+            "show_masks: titles has 1 entries; expected 2, one for each mask.",
+        ),
+        (
+            [padding([2, 3])],
+            {},
+            "show_masks: padding([2, 3]) is not the same for all examples and heads; "
+            "expected a mask for one, such as padding(valid_lens[:1]).",
+        ),
+        (
+            [one_of_two],
+            {},
+            "mask_mod(one_of_two): is not the same for all; expected the number of "
+            "examples, B.",
+        ),
+        (
+            [BlockMask.from_mask(causal, 4, 7)],
+            {},
+            "BlockMask: made for 4 queries and 7 keys; found 4 and 5. Make one with "
+            "BlockMask.from_mask(mask, 4, 5).",
+        ),
+    ],
+)
+def test_the_messages(masks, options, message):
+    with pytest.raises(ValueError) as raised:
+        show_masks(masks, 4, 5, **options)
+    assert str(raised.value) == message
+
+
+def test_functions_have_their_names_for_titles():
+    def first_keys(b, h, i, j):
+        return j < 3
+
+    given = [first_keys, lambda b, h, i, j: i >= j, causal]
+    given.append(BlockMask.from_mask(first_keys, 5, 5))
+    titles = [panel.get_title() for panel in show_masks(given, 5, 5).axes]
+    assert titles == ["first_keys", "a function", "causal", "first_keys"]

@@ -1,0 +1,128 @@
+"""Sinusoidal positions equal their formula and obey its laws; learned positions."""
+
+import math
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.positions import LearnedPositions, frequencies, sinusoidal
+from minigrad import Tensor
+
+
+def by_loops(positions, d, base=10000.0):
+    encoding = np.zeros((len(positions), d))
+    for row, p in enumerate(positions):
+        for column in range(d):
+            w = base ** (-2 * (column // 2) / d)
+            encoding[row, column] = math.cos(p * w) if column % 2 else math.sin(p * w)
+    return encoding
+
+
+# float64: a few roundings, and angles up to 1000 with an ulp of 1e-13
+CLOSE = {"rtol": 0, "atol": 1e-12}
+
+
+@pytest.mark.parametrize("n, d", [(1, 1), (1, 2), (5, 7), (7, 8), (1000, 3), (0, 4)])
+def test_sinusoidal_by_its_formula(n, d):
+    found = sinusoidal(n, d, dtype=np.float64)
+    assert found.shape == (n, d)
+    np.testing.assert_allclose(found, by_loops(range(n), d), **CLOSE)
+
+
+def test_sinusoidal_with_another_base():
+    found = sinusoidal(5, 6, base=7, dtype=np.float64)
+    np.testing.assert_allclose(found, by_loops(range(5), 6, 7.0), **CLOSE)
+
+
+def test_sinusoidal_at_given_positions():
+    positions = np.array([[3.0, -2.5, 0.0], [1e3, 7, 3]])
+    found = sinusoidal(positions, 5, dtype=np.float64)
+    expected = [by_loops(row, 5) for row in positions]
+    np.testing.assert_allclose(found, expected, **CLOSE)
+    np.testing.assert_array_equal(sinusoidal([0, 1, 2], 5), sinusoidal(3, 5))
+    np.testing.assert_array_equal(sinusoidal(Tensor([0, 1, 2]), 5), sinusoidal(3, 5))
+
+
+@pytest.mark.parametrize("d", [6, 7])
+@pytest.mark.parametrize("k", [1, -3, 40])
+def test_a_step_of_k_is_one_rotation_everywhere(d, k):
+    """PE[p + k] = R(k) PE[p], with an R(k) that does not know p."""
+    p = np.arange(50, 60)
+    here, there = (sinusoidal(x, d, dtype=np.float64) for x in (p, p + k))
+    for i, w in enumerate(frequencies(d)[: d // 2]):
+        R = [
+            [math.cos(k * w), math.sin(k * w)],
+            [-math.sin(k * w), math.cos(k * w)],
+        ]
+        pair = slice(2 * i, 2 * i + 2)
+        np.testing.assert_allclose(
+            there[:, pair], here[:, pair] @ np.transpose(R), **CLOSE
+        )
+
+
+def test_products_depend_on_the_distance_alone():
+    encoding = sinusoidal(40, 8, dtype=np.float64)
+    gram = encoding @ encoding.T
+    for k in range(-39, 40):
+        diagonal = np.diagonal(gram, k)
+        np.testing.assert_allclose(diagonal, diagonal[0], **CLOSE)
+
+
+def test_the_sum_with_embeddings_keeps_their_dtype():
+    assert sinusoidal(5, 7).dtype == np.float32
+    assert sinusoidal(5, 7, dtype=np.float64).dtype == np.float64
+    x = Tensor(np.ones((2, 5, 7), np.float32), requires_grad=True)
+    for y in (x + sinusoidal(5, 7), sinusoidal(5, 7) + x):
+        assert isinstance(y, Tensor) and y.dtype == np.float32 and y.requires_grad
+
+
+def test_angles_are_exact_at_large_positions():
+    """In float32 the angle alone would be off by up to half a spacing."""
+    assert 0.03 < np.spacing(np.float32(1e6)) / 2 < 0.032
+    found = sinusoidal([1_000_003], 2)[0]
+    np.testing.assert_array_equal(
+        found, np.float32([math.sin(1_000_003), math.cos(1_000_003)])
+    )
+
+
+def table(n_max=7, d=3):
+    return LearnedPositions(n_max, d, rng=np.random.default_rng(0))
+
+
+def test_learned_positions_are_rows_of_the_table():
+    layer = table()
+    weight = layer.weight.data
+    assert weight.shape == (7, 3) and weight.dtype == np.float32
+    assert dict(layer.named_parameters()).keys() == {"weight"}
+    np.testing.assert_array_equal(layer(5).data, weight[:5])
+    np.testing.assert_array_equal(layer(7).data, weight)
+    ids = np.array([[6, 0, 0], [1, 2, 6]], np.uint8)
+    np.testing.assert_array_equal(layer(ids).data, weight[ids])
+    assert layer(0).shape == (0, 3) and layer([]).shape == (0, 3)
+    assert (table().weight.data == weight).all()  # of the same seed
+
+
+def test_learned_positions_start_small():
+    weight = LearnedPositions(500, 100, rng=np.random.default_rng(1)).weight.data
+    # 50 000 draws: the deviation is known to 0.3 %, five of that is 1.6 %
+    np.testing.assert_allclose(weight.std(), 0.02, rtol=0.016)
+
+
+@pytest.mark.parametrize("n", [5, np.array([[6, 0, 0], [1, 2, 6]])])
+def test_learned_positions_gradcheck(n):
+    result = mg.gradcheck_module(table(), n)
+    assert result.ok, result
+
+
+def test_the_gradient_of_a_row_is_summed_over_the_batch():
+    layer, r = table(), np.random.default_rng(1)
+    x = Tensor(r.normal(size=(2, 5, 3)), requires_grad=True)
+    g = r.normal(size=(2, 5, 3))
+    (x + layer(5)).backward(g)
+    expected = np.zeros((7, 3))
+    for b in range(2):
+        for p in range(5):
+            expected[p] += g[b, p]
+    np.testing.assert_allclose(layer.weight.grad, expected, rtol=1e-6)  # float32
+    assert not layer.weight.grad[5:].any()

@@ -1,0 +1,159 @@
+"""Fused and at once equals step by step in small operations, gradients included."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.seq2seq.config import Seq2SeqConfig
+from attention.seq2seq.decoder import Decoder
+from attention.seq2seq.model import Seq2Seq
+from attention.variants.coverage import coverage_loss
+from minigrad.graph import reachable
+
+from .seq2seq_cases import (
+    LENGTHS,
+    SOURCE,
+    SPREAD,
+    TARGET,
+    close,
+    config,
+    generator,
+    model,
+    stepwise,
+)
+
+
+def gradients(m, logits):
+    m.zero_grad()
+    logits.backward(generator(5).standard_normal(logits.shape))
+    return {name: p.grad for name, p in m.named_parameters()}
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_fused_and_at_once_equal_small_operations_step_by_step(name, monkeypatch):
+    m = model(name)
+    out = m.forced(SOURCE, TARGET, LENGTHS)
+    with monkeypatch.context() as patch:
+        patch.setattr(Decoder, "fused", False)
+        logits, weights = stepwise(m)
+        ops = {n.op for n in reachable(logits._node)}
+        assert "attention_gru" not in ops and ops & {"gru_cell", "lstm_cell"}
+    np.testing.assert_allclose(out.logits.data, logits.data, **close)
+    if weights is not None:
+        np.testing.assert_allclose(out.weights.data, weights, **close)
+    one, other = gradients(m, out.logits), gradients(m, logits)
+    for key in one:
+        np.testing.assert_allclose(one[key], other[key], **close, err_msg=key)
+
+
+def test_which_configs_are_one_operation():
+    fused = {name for name in SPREAD if model(name).decoder.fused}
+    assert fused == {
+        "bahdanau", "bahdanau-dot", "bahdanau-scaled", "bahdanau-general-two-sides",
+        "bahdanau-concat", "padding-read",
+    }  # fmt: skip
+    for name in SPREAD:
+        m = model(name)
+        ops = [n.op for n in reachable(m(SOURCE, TARGET, LENGTHS)._node)]
+        assert ("attention_gru" in ops) == (name in fused), name
+        decoder_steps = ops.count("gru_cell") + ops.count("lstm_cell")
+        fed = m.config.attention == "bahdanau" or m.config.input_feeding
+        in_order = (fed or m.config.coverage) and name not in fused
+        L = TARGET.shape[1]
+        assert decoder_steps == (m.config.layers * L if in_order else 0), name
+
+
+# the others are held to these by the tests above, whose gradients are compared too
+CHECKED = [
+    "bahdanau", "bahdanau-general-two-sides", "bahdanau-coverage", "luong-fed",
+    "luong-lstm-two-sides", "luong-local-p", "none-two-sides",
+]  # fmt: skip
+
+
+class All(mg.nn.Module):
+    """Logits, and with coverage its loss as well."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def forward(self, *arguments):
+        out = self.model.forced(*arguments)
+        if out.coverages is None:
+            return out.logits
+        return out.logits, coverage_loss(out.weights, out.coverages)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_every_parameter_against_finite_differences(name):
+    options = dict(embedding=1, hidden=2) | SPREAD[name]
+    m = Seq2Seq(Seq2SeqConfig(4, 4, **options), generator())
+    if m.config.coverage:
+        m.decoder.order.attention.w_c.data = np.array([0.5, -1.0], np.float32)
+    source, target = np.array([[3, 2, 3], [2, 3, 0]]), np.array([[1, 3], [1, 2]])
+    check = mg.gradcheck_module(All(m), source, target, [3, 2])
+    assert check.ok, check.message
+
+
+def test_many_configs_at_once():
+    """All that may be combined: the two ways agree, and are finite."""
+    seen = 0
+    for cell, layers, two, attention, score, local, coverage, feeding in (
+        itertools.product(
+            ("gru", "lstm"), (1, 2), (False, True), ("none", "bahdanau", "luong"),
+            ("additive", "dot"), (None, "m", "p"), (False, True), (False, True),
+        )
+    ):  # fmt: skip
+        try:
+            m = model(
+                cell=cell, layers=layers, bidirectional=two, attention=attention,
+                score=score, local=local, window=local and 1, coverage=coverage,
+                input_feeding=feeding,
+            )  # fmt: skip
+        except ValueError:
+            continue
+        with mg.no_grad():
+            out = m(SOURCE, TARGET[:, :2], LENGTHS).data
+            other = stepwise(m, target=TARGET[:, :2])[0].data
+        np.testing.assert_allclose(out, other, err_msg=repr(m.config), **close)
+        seen += 1
+    assert seen == 4 * (4 + 11 + 22)  # of each cell and depth: none, bahdanau, luong
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_a_step_is_a_step_of_all(name):
+    m = model(name)
+    out, (logits, weights) = m.forced(SOURCE, TARGET, LENGTHS), stepwise(m)
+    np.testing.assert_allclose(out.logits.data, logits.data, **close)
+    if weights is not None:
+        np.testing.assert_allclose(out.weights.data, weights, **close)
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_selected_rows_go_on_as_if_they_had_been_there(name):
+    m, rows = model(name), [2, 0, 2, 1, 1]
+    state = m.start(SOURCE, LENGTHS)
+    _, state, _ = m.step(state, TARGET[:, 0])
+    _, state, _ = m.step(state, TARGET[:, 1])
+    assert state.select(rows) is state
+    logits, _, weights = m.step(state, TARGET[rows, 2])
+    expected, looked = stepwise(m, SOURCE[rows], TARGET[rows], LENGTHS[rows])
+    np.testing.assert_allclose(logits.data, expected.data[:, 2], **close)
+    if weights is not None:
+        np.testing.assert_allclose(weights.data, looked[:, 2], **close)
+
+
+def test_a_step_leaves_the_state_it_was_given():
+    for name in SPREAD:
+        m = model(name)
+        state = m.start(SOURCE, LENGTHS)
+        one = m.step(state, TARGET[:, 0])[0].data
+        np.testing.assert_array_equal(m.step(state, TARGET[:, 0])[0].data, one)
+
+
+def test_float32_stays_float32():
+    for name in SPREAD:
+        m = Seq2Seq(config(**SPREAD[name]), generator())
+        out = m.forced(SOURCE, TARGET, LENGTHS)
+        assert {x.dtype for x in out if x is not None} == {np.dtype("float32")}, name

@@ -1,0 +1,144 @@
+"""A step depends on its state and its words alone, so that a run can go on."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.app.experiments import translation
+from attention.app.metrics_file import MetricsFile
+from attention.seq2seq.training import fit
+from attention.tasks.batch import EOS, PAD, Batch
+from attention.tasks.batching import in_order
+
+from .training_cases import DATA, config
+
+
+def same(a, b):
+    return all((x.data == y.data).all() for x, y in zip(a.parameters(), b.parameters()))
+
+
+VARIANTS = [
+    dict(),
+    dict(attention="luong", input_feeding=True, cell="lstm", dropout=0.5),
+    dict(attention="none", sampling=0.9, schedule="inverse-sqrt", warmup=3),
+    dict(coverage=True, word_dropout=0.3, smoothing=0.1, bidirectional=False),
+]
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+def test_resumed_from_any_state_it_ends_with_the_same_numbers(options, tmp_path):
+    c, stop_at = config(**options), 4
+    whole, finished = translation.train(c, DATA)
+    assert finished and len(whole.losses) == c.steps
+
+    states = []
+
+    class Stop(Exception):
+        pass
+
+    def killed(numbers):
+        if numbers["step"] == stop_at:
+            raise Stop
+
+    def save(state):
+        states.append(state)
+
+    with pytest.raises(Stop), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translation, "fit", saving_each_step)
+        translation.train(c, DATA, save=save, record=killed)
+    assert states[-1]["step"] == stop_at - 1  # what was lost is one interval: a step
+    mg.checkpoint.save(tmp_path / "last.npz", states[-1])
+    state = mg.checkpoint.load(tmp_path / "last.npz")
+    resumed, finished = translation.train(c, DATA, state=state)
+    assert finished and resumed.losses == whole.losses
+    assert resumed.validations == whole.validations
+    assert resumed.best["step"] == whole.best["step"]
+    assert same(resumed.model, whole.model)
+
+
+def saving_each_step(*args, **options):
+    return fit(*args, every=-1.0, **options)
+
+
+def test_dropout_and_sampling_take_part():
+    plain = translation.train(config(dropout=0.0), DATA)[0].losses
+    for options in dict(dropout=0.5), dict(sampling=1.0), dict(word_dropout=0.5):
+        other = translation.train(config(**{"dropout": 0.0, **options}), DATA)[0]
+        assert other.losses != plain, options
+        assert all(map(math.isfinite, other.losses))
+
+
+def test_other_seed_other_numbers():
+    one, two = (translation.train(config(seed=s), DATA)[0].losses for s in (1, 2))
+    assert one != two
+
+
+@pytest.mark.parametrize("options", [{}, {"attention": "luong"}, {"coverage": True}])
+def test_padding_counts_for_nothing(options):
+    run, _ = translation.build(config(dropout=0.0, **options), DATA)
+    run.model.eval()
+    batch = next(in_order(DATA.ids("test"), 10))
+    assert (batch.source == PAD).any() and (batch.target_out == PAD).any()
+
+    def found(batch):
+        run.model.zero_grad()
+        loss = translation.loss_of(run.model, batch)
+        loss.backward()
+        return loss.item(), [p.grad.copy() for p in run.parameters]
+
+    def wider(ids):  # what stands in the padding of the source must not matter either
+        return np.pad(ids, ((0, 0), (0, 3)))
+
+    junk = wider(batch.source)
+    junk[np.arange(junk.shape[1]) >= batch.lengths[:, None]] = 5
+    loss, gradients = found(batch)
+    again = Batch(junk, batch.lengths, wider(batch.target_in), wider(batch.target_out))
+    loss_again, gradients_again = found(again)
+    assert loss_again == pytest.approx(loss, rel=1e-5)
+    for (name, _), a, b in zip(
+        run.model.named_parameters(), gradients, gradients_again
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_the_loss_is_a_mean_over_words_and_so_is_the_validation():
+    run, _ = translation.build(config(dropout=0.0), DATA)
+    run.model.eval()
+    ids = DATA.ids("test")
+    logits = [
+        run.model(b.source, b.target_in, b.lengths).numpy() for b in in_order(ids, 1)
+    ]
+    total = words = 0
+    for z, (_, target) in zip(logits, ids):
+        z = z[0] - np.log(np.exp(z[0]).sum(-1, keepdims=True))
+        total -= z[np.arange(len(z)), [*target, EOS]].sum()
+        words += len(z)
+    for size in 3, 10:
+        found = translation.validation_loss(run.model, list(in_order(ids, size)))
+        assert found == pytest.approx(total / words, rel=1e-5)
+
+
+def test_metrics_of_a_resumed_run_stand_once(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    metrics = MetricsFile(path)
+    for step in 1, 2, 3, 4:
+        metrics.write({"step": step, "loss": 0.5})
+        assert len(path.read_text().splitlines()) == step  # there at once
+    metrics.close()
+    with open(path, "a") as file:
+        file.write('{"step": 1, "lo')  # a disk that was full
+    metrics = MetricsFile(path, step=2)
+    metrics.write({"step": 3, "loss": 0.25})
+    metrics.close()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["step"] for line in lines] == [1, 2, 3]
+    assert lines[-1]["loss"] == 0.25
+
+
+def test_the_same_words_in_another_batch_are_another_checksum():
+    other = replace(DATA, test=DATA.test[1:])
+    assert other.checksum != DATA.checksum == replace(DATA).checksum

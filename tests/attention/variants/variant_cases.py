@@ -1,0 +1,323 @@
+"""Every public variant of attention twice: as it is, and as a plain program of it.
+
+    variant.run(module, q, k, v, lens)       the public function or layer
+    variant.plain(P, q, k, v, allowed)       its formula, in the operations of minigrad
+
+q (B, L, D), k (B, S, D), v (B, S, Ev)  ->  (B, L, width); the plain one works in any
+dtype, has the whole matrix of pairs, and nothing that saves time or guards anything.
+"""
+
+import contextlib
+import functools
+import warnings
+
+import numpy as np
+import pytest
+
+import attention as A
+import minigrad as mg
+from attention import kernels, masks
+from attention.exact.sdpa import dense_attention, tiled_attention
+from attention.masks.block_mask import BlockMask
+from minigrad import Tensor
+
+from .variant_plain import (
+    D,
+    Loose,
+    Variant,
+    additive,
+    average,
+    biased,
+    concat,
+    coverage,
+    disentangled,
+    dot,
+    gaussian,
+    general,
+    heads,
+    joined,
+    local_p,
+    near,
+    scaled,
+    shaw,
+    shaw_and_values,
+    steps,
+    t,
+    toeplitz,
+    transformer_xl,
+    turned,
+)
+
+
+def by_score(score, *, temperature=1.0, **shapes):
+    """``attend`` with a score(P, q, k), against the same score written out."""
+
+    def run(m, q, k, v, lens=None):
+        bound = functools.partial(score[0], m)
+        return A.attend(q, k, v, bound, valid_lens=lens, temperature=temperature)[0]
+
+    def plain(P, q, k, v, allowed):
+        return average(score[1](P, q, k) * (1 / temperature), v, allowed)
+
+    return Variant(run, plain, lambda: Loose(**shapes))
+
+
+def layer(make, score):
+    run = lambda m, q, k, v, lens=None: m(q, k, v, lens)  # noqa: E731
+    plain = lambda P, q, k, v, allowed: average(score(P, q, k), v, allowed)  # noqa: E731
+    return Variant(run, plain, make)
+
+
+def score_of_shaw(m, q, k):
+    return A.shaw_scores(q, k, m.a_K)
+
+
+def run_shaw(m, q, k, v, lens=None):
+    score = functools.partial(score_of_shaw, m)
+    context, p = A.attend(q, k, v, score, valid_lens=lens)
+    return context + A.shaw_values(p, m.a_V)
+
+
+def score_of_transformer_xl(m, q, k):
+    at = A.transformer_xl_distances(q.shape[1], k.shape[1])
+    R = A.sinusoidal(at, D, dtype=q.dtype) @ t(m.W_kR)
+    return A.transformer_xl_scores(q, k, R, m.u, m.w)
+
+
+def run_steps(m, q, k, v, lens=None):
+    """The queries are what a decoder reads; its state starts from 0."""
+    state = m.start(Tensor(np.zeros((q.shape[0], D), q.dtype)))
+    keys, outputs = m.attention.precompute(k), []
+    for i in range(q.shape[1]):
+        state, output, _ = m(q[:, i], state, keys, v, lens)
+        outputs.append(output)
+    return mg.stack(outputs, 1)
+
+
+def door(path, change=None, groups=1, local=None, causal=False, ordered=None, **extra):
+    """Two query heads beside one or two key heads, by one of the two paths.
+
+    change   (P, s) -> the scores with a bias, written out
+    extra    options of the door, or functions (P, L, S) that make them
+    """
+    shapes = extra.pop("shapes", {})
+
+    def run(m, q, k, v, lens=None):
+        L, S = q.shape[1], k.shape[1]
+        options = {n: x(m, L, S) if callable(x) else x for n, x in extra.items()}
+        if lens is not None:
+            options["mask_mod"] = masks.padding(lens)
+        q, k, v = heads(q), heads(k[..., : D // groups], 2 // groups), heads(v)
+        v = v[:, : 2 // groups]
+        return joined(path(q, k, v, enable_gqa=groups > 1, is_causal=causal, **options))
+
+    def plain(P, q, k, v, allowed):
+        q, k, v = heads(q), heads(k[..., : D // groups], 2 // groups), heads(v)
+        v = v[:, : 2 // groups]
+        k, v = (mg.expand(x, (len(x), 2, *x.shape[2:])) for x in (k, v))
+        s = q @ t(k) * (D // 2) ** -0.5
+        s = s if change is None else change(P, s)
+        return joined(average(s, v, allowed[:, None]))
+
+    ordered = (causal or local is not None) if ordered is None else ordered
+    return Variant(run, plain, lambda: Loose(**shapes), ordered, causal, local=local)
+
+
+def tiles(mask):
+    return lambda P, L, S: BlockMask.from_mask(mask, L, S, block=64)
+
+
+def through_doors():
+    """{name: Variant} of the door, on both paths."""
+    slopes = A.alibi_slopes(2, float)
+    globals_ = masks.global_tokens([0, 2])
+    big = masks.bigbird(4, 1, 1, 1, seed=0)
+    distance = lambda s: np.abs(np.subtract.outer(*map(np.arange, s.shape[-2:])))  # noqa: E731
+    is_global = lambda x: np.isin(x, [0, 2])  # noqa: E731
+    found = {}
+    for name, path in ("dense", dense_attention), ("tiled", tiled_attention):
+        found |= {
+            f"{name}": door(path),
+            f"{name} causal": door(path, causal=True),
+            f"{name} groups": door(path, groups=2),
+            f"{name} softcap": door(
+                path, lambda P, s: 1.5 * mg.tanh(s * (1 / 1.5)), softcap=1.5
+            ),
+            f"{name} ALiBi": door(
+                path,
+                lambda P, s: s - (slopes[:, None, None] * distance(s)).astype(s.dtype),
+                ordered=True,
+                bias=lambda P, L, S: A.alibi_bias(2, L, S, dtype=float),
+            ),
+            f"{name} bias by offset": door(
+                path,
+                lambda P, s: (
+                    s + toeplitz(P.b[:, : sum(s.shape[-2:]) - 1], *s.shape[-2:])
+                ),
+                ordered=True,
+                bias=lambda P, L, S: P.b[:, : max(L + S - 1, 0)],
+                shapes={"b": (2, 500)},
+            ),
+            f"{name} window": door(
+                path, local=lambda i, j: abs(i - j) <= 3, window_size=(3, 3)
+            ),
+            f"{name} dilated": door(
+                path,
+                local=lambda i, j: (abs(i - j) <= 6) & ((i - j) % 2 == 0),
+                block_mask=tiles(masks.dilated(6, 2)),
+            ),
+            f"{name} Longformer": door(
+                path,
+                local=lambda i, j: (abs(i - j) <= 2) | is_global(i) | is_global(j),
+                block_mask=tiles(masks.sliding_window(2, 2) | globals_),
+            ),
+            f"{name} BigBird": door(
+                path,
+                local=lambda i, j: big.dense(1, 1, len(i), len(j))[0, 0],
+                block_mask=tiles(big),
+            ),
+        }
+    return found
+
+
+def run_linear(is_causal):
+    def run(m, q, k, v, lens=None):
+        return A.linear_attention(q, k, v, is_causal, valid_lens=lens)
+
+    def plain(P, q, k, v, allowed):
+        w = mg.where(allowed, A.elu_plus_one(q) @ t(A.elu_plus_one(k)), 0.0)
+        return w @ v / (w.sum(-1, keepdims=True) + 1e-6)
+
+    return Variant(run, plain, ordered=is_causal, causal=is_causal)
+
+
+def multihead(num_kv_heads, is_causal=False, rotate=None):
+    def run(m, q, k, v, lens=None):
+        return m(q, k, v, valid_lens=lens, is_causal=is_causal, rotate=rotate)
+
+    def plain(m, q, k, v, allowed):
+        q = heads(q @ t(m.W_q.weight) + m.W_q.bias)
+        k = heads(k @ t(m.W_k.weight) + m.W_k.bias, num_kv_heads)
+        v = heads(v @ t(m.W_v.weight) + m.W_v.bias, num_kv_heads)
+        if rotate is not None:
+            q, k = (turned(x) for x in (q, k))
+        k, v = (mg.expand(x, (len(x), 2, *x.shape[2:])) for x in (k, v))
+        c = joined(average(q @ t(k) * (D // 2) ** -0.5, v, allowed[:, None]))
+        return c @ t(m.W_o.weight) + m.W_o.bias
+
+    make = lambda: A.MultiHeadAttention(D, 2, num_kv_heads)  # noqa: E731
+    return Variant(run, plain, make, rotate is not None or is_causal, is_causal)
+
+
+def merged(m, q, k, v, lens=None):
+    """Keys in two sets that have none in common, every other one."""
+    parts = []
+    for some in slice(0, None, 2), slice(1, None, 2):
+        own = None if lens is None else (np.asarray(lens) + (some.start == 0)) // 2
+        options = {} if own is None else {"mask_mod": masks.padding(own)}
+        o, lse = tiled_attention(
+            *(heads(x) for x in (q, k[:, some], v[:, some])), return_lse=True, **options
+        )
+        parts += [o, lse]
+    return joined(A.merge(*parts)[0])
+
+
+def variants():
+    sizes = {"W_q": (6, D), "W_k": (6, D), "w_v": (6,)}
+    step = lambda kind: lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6))  # noqa: E731
+    luong = lambda kind: lambda: A.LuongAttention(kind, D, D)  # noqa: E731
+    plain_merge = door(tiled_attention).plain
+    return {
+        "dot": by_score((lambda m, q, k: A.dot(q, k), dot)),
+        "scaled": by_score((lambda m, q, k: A.scaled_dot(q, k), scaled)),
+        "temperature": by_score((lambda m, q, k: A.dot(q, k), dot), temperature=2.5),
+        "general": by_score(
+            (lambda m, q, k: A.general(q, k, m.W_a), general), W_a=(D, D)
+        ),
+        "additive": by_score(
+            (lambda m, q, k: A.additive(q, k, m.W_q, m.W_k, m.w_v), additive), **sizes
+        ),
+        "concat": by_score(
+            (lambda m, q, k: A.concat(q, k, m.W_a, m.v_a), concat),
+            W_a=(6, 2 * D),
+            v_a=(6,),
+        ),
+        "gaussian": by_score(
+            (lambda m, q, k: A.gaussian(q, k, m.h * m.h + 1.0), gaussian), h=(1,)
+        ),
+        "disentangled": by_score(
+            (lambda m, q, k: A.disentangled_scores(q, k, m.Q_r, m.K_r), disentangled),
+            Q_r=(6, D),
+            K_r=(6, D),
+        ),
+        "Shaw": by_score((score_of_shaw, shaw), a_K=(7, D)),
+        "Shaw's values": Variant(
+            run_shaw, shaw_and_values, lambda: Loose(a_K=(7, D), a_V=(7, D))
+        ),
+        "Transformer-XL": by_score(
+            (score_of_transformer_xl, transformer_xl), W_kR=(D, D), u=(D,), w=(D,)
+        ),
+        "DotProductAttention": layer(A.DotProductAttention, scaled),
+        "GeneralAttention": layer(lambda: A.GeneralAttention(D, D), general),
+        "AdditiveAttention": layer(lambda: A.AdditiveAttention(D, D, 6), additive),
+        "AdditiveAttention, biased": layer(
+            lambda: A.AdditiveAttention(D, D, 6, bias=True), biased
+        ),
+        "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), near),
+        "Luong dot": layer(luong("dot"), dot),
+        "Luong general": layer(luong("general"), general),
+        "Luong concat": layer(luong("concat"), concat),
+        "local-m": Variant(
+            lambda m, q, k, v, lens=None: m(q, k, v, lens),
+            lambda P, q, k, v, allowed: average(dot(P, q, k), v, allowed),
+            lambda: A.LocalAttention(D, D, 3, score="dot"),
+            ordered=True,
+            local=lambda i, j: abs(i - j) <= 3,
+        ),
+        "local-p": Variant(
+            lambda m, q, k, v, lens=None: m(q, k, v, lens),
+            local_p,
+            lambda: A.LocalAttention(D, D, 3, "p", score="dot"),
+            ordered=True,
+        ),
+        "coverage": Variant(
+            lambda m, q, k, v, lens=None: m(q, k, v, lens)[0],
+            coverage,
+            lambda: A.CoverageAttention(D, D, 6, bias=True),
+        ),
+        "Bahdanau's step": Variant(run_steps, steps, step(A.BahdanauStep)),
+        "Luong's step": Variant(run_steps, steps, step(A.LuongStep)),
+        "linear": run_linear(False),
+        "linear causal": run_linear(True),
+        "heads": multihead(2),
+        "heads causal": multihead(2, True),
+        "one key head": multihead(1),
+        "heads with RoPE": multihead(2, rotate=A.rope),
+        "merge": Variant(merged, plain_merge),
+        **through_doors(),
+    }
+
+
+VARIANTS = variants()
+for name in "disentangled", "Shaw", "Shaw's values", "Transformer-XL":
+    VARIANTS[name].ordered = True
+
+
+def across(names=tuple(VARIANTS)):
+    """Each of the names with numba; with NumPy those that have loops of their own."""
+    alone = "tiled", "linear", "dot", "additive", "dense causal"
+    pairs = [(n, "numba") for n in names]
+    pairs += [(n, "numpy") for n in names if n.startswith(alone)]
+    return pytest.mark.parametrize(
+        "name, backend", pairs, indirect=["backend"], ids=["-".join(p) for p in pairs]
+    )
+
+
+@contextlib.contextmanager
+def running(backend):
+    """In that backend, with every warning an error."""
+    if backend == "numba":
+        pytest.importorskip("numba")
+    with kernels.backend(backend), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
