@@ -4,8 +4,8 @@
     python -m lessons start E.2    copy a stub to lessons/work/
     python -m lessons check        check your answer
 
-``lessons/README.md`` lists the lessons and exercises; ``lessons/AUTHORING.md`` describes
-how an exercise is written.
+``lessons/README.md`` lists all lessons and exercises; ``lessons/AUTHORING.md`` explains
+how to write an exercise.
 """
 
 

@@ -86,11 +86,7 @@ def neutral_style():
 
 def readers_figures(folder):
     """Return the folder for the figures of a reader's own runs of a lesson."""
-    work = work_folder()
-    work.mkdir(parents=True, exist_ok=True)
-    if not (work / ".gitignore").exists():
-        (work / ".gitignore").write_text("*\n")
-    return work / "figures" / folder.name
+    return work_folder() / "figures" / folder.name
 
 
 @dataclass

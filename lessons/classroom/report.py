@@ -46,13 +46,13 @@ def body(exercise, report, verbose=False):
     if unwritten:
         names = dict.fromkeys(o["lines"][0].split(" ")[-1] for o in unwritten)
         say(f"{paint('to do', 'yellow')} not written yet: {', '.join(names)}", 2)
-    said = set()
+    printed = set()
     for o in report.failures:
         say(f"{paint('FAIL', 'red')}  {o['step']}: {o['title']}", 2)
         sentence = o["tag"], *o["lines"][-1:]
-        if not said or verbose or (informative(o) and sentence not in said):
+        if not printed or verbose or (informative(o) and sentence not in printed):
             say("\n".join(o["lines"]), 8)
-        said.add(sentence)
+        printed.add(sentence)
     if report.ending:
         say(f"{paint('END', 'red')}   {report.ending}", 2)
     _show_prints(report)

@@ -78,7 +78,7 @@ def test_an_answer_that_ends_the_process_has_failed(work, code):
 
 
 def checked(exercise, path, text):
-    """(exit code, failures, names of the unwritten parts) of a text, in this process."""
+    """Check a text in this process: (exit code, failures, names of unwritten parts)."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     facts = []
     code = child.check(exercise, path, {"seed": 0}, lambda **f: facts.append(f))

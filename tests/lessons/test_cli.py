@@ -1,6 +1,5 @@
 """The verbs of ``python -m lessons``, one after the other, as a learner uses them."""
 
-import json
 import math
 import os
 import re
@@ -331,14 +330,6 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(lessons, monkeypatch):
     code, text = lessons("start", "E.2")
     assert code == 1 and "a file" in text and "Traceback" not in text
     assert lessons("read", "0")[0] == 0  # reading needs no journal
-
-
-def test_json_is_one_line(lessons, runs, capsys):
-    lessons("start", "E.2")
-    runs[:] = [failed("transpose")]
-    cli.main(["check", "--json"])
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["diagnosis"] == "transpose" and facts["code"] == 1
 
 
 # the terminal

@@ -1,7 +1,6 @@
 """The journal keeps every text: history, mirror, undo; states are derived from it."""
 
 import shutil
-import threading
 
 import pytest
 
@@ -101,16 +100,3 @@ def test_a_state_is_derived_from_hashes(exercise):
     assert journal.exercise_state(exercise) == "passed"  # that text has passed
     sha = put(exercise, "three")
     assert checked(sha, "another check", True) == "changed"
-
-
-def test_two_writers_never_mix_their_lines(exercise):
-    def write():
-        for k in range(50):
-            journal.append("E.2", "check", k=k, note="x" * 200)
-
-    threads = [threading.Thread(target=write) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(journal.events()) == 200
