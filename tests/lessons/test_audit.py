@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons.classroom import authors, catalogue, mutants, stubs
+from lessons.classroom import authors, catalogue, stubs
 from lessons.classroom.authors import Audit, audit_exercise, run, table
 
 from .classroom_cases import answer
@@ -136,7 +136,7 @@ def test_the_audit_of_an_unchanged_copy_finds_no_fault(spoil):
 def test_the_audit_finds_a_check_that_checks_nothing_or_is_slow(spoil, monkeypatch):
     monkeypatch.setattr(authors, "BUDGET", 1e-9)
     assert "a check of the solution takes" in spoil()
-    monkeypatch.setattr(authors, "load_checks", lambda exercise: type(mutants)("empty"))
+    monkeypatch.setattr(authors, "load_checks", lambda exercise: type(stubs)("empty"))
     faults = spoil()
     assert "the stub ends with 0" in faults and "planted, not noticed" in faults
 
@@ -156,7 +156,7 @@ def test_automatic_mistakes_are_in_the_regions_only():
         "    if a.sum(-1) <= 3:\n        return m + c / np.sqrt(2)\n"
         "    # END SOLUTION\n"
     )
-    assert {what for what, _ in mutants.automatic(text)} == {
+    assert {what for what, _ in authors.automatic_mutants(text)} == {
         "c += a.T -> c = a.T",
         "a.T -> a",
         "-c.max(axis=-1, keepdims=True) -> c.max(axis=-1, keepdims=True)",

@@ -276,6 +276,7 @@ def test_weaving_in_another_process_gives_the_same_bytes(folder):
         ("lesson.py", "The mean", "Their mean", "now   Their mean"),
         ("lesson.py", '"squares", alt', '"sq", alt', "figures/sq.svg is missing"),
         ("README.md", "sum 10.0", "sum 11.0", "kept  sum 11.0"),
+        ("README.md", "arange(5.0)", "arange(5.1)", "kept  x = np.arange(5.1)"),
         ("README.md", "sum 10.0", "sum 10.1", "07_squares: fresh"),  # the last digit
         ("digest.json", "16.0, 6.0", "16.0, 6.001", "squares plots other numbers"),
         ("digest.json", "16.0, 6.0", "16.0, 6.00001", "07_squares: fresh"),
