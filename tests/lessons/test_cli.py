@@ -223,6 +223,23 @@ def test_check_all_ends_with_the_worst(lessons, runs):
     assert text.count("\n        a\n") >= 5 and "more characters" in text
 
 
+def test_options_of_check(lessons, monkeypatch):
+    lessons("start", "E.2")
+    passed = {"step": "values", "title": "a title", "result": "ok"}
+    seeds = []
+
+    def run(exercise, path, seed):
+        seeds.append(seed)
+        return Report(code=0, outcomes=[passed])
+
+    monkeypatch.setattr(runner, "run", run)
+    assert "a title" not in lessons("check", "--seed", "7")[1]
+    assert "ok    values: a title" in lessons("check", "-v")[1]
+    monkeypatch.setattr(runner, "debug", lambda *a: seeds.append(a[2]) or Report(1))
+    assert lessons("check", "--pdb", "--seed", "3")[0] == 1
+    assert seeds == [7, 0, 3]
+
+
 def test_each_sentence_is_printed_once_and_known_mistakes_first(capsys):
     outcomes = [
         outcome("unknown", "nothing", ["f(4)", UNKNOWN]),
@@ -282,6 +299,7 @@ def test_read_and_run_are_noted(lessons):
 
 def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     monkeypatch.setattr(os, "environ", dict(os.environ))
+    os.environ.pop("ATTENTION_BACKEND", None)
     checks = type(sys)("checks")
     checks.experiment = lambda my, seed: {"tanh": my.tanh(0.5)[0].item(), "seed": seed}
 
@@ -302,7 +320,7 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     assert record["versions"]["numpy"] == np.__version__
     drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
     assert b"<svg" in drawn.read_bytes()
-    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert os.environ["ATTENTION_BACKEND"] == "numpy"
 
 
 def test_dev_weave_and_run_of_a_lesson(lessons):
