@@ -4,6 +4,8 @@ Without ``--impl`` the solutions are checked, so that a fresh clone is green. A 
 prints the report that the learner reads, and nothing else.
 """
 
+import os
+
 import pytest
 
 from lessons import NotWritten
@@ -19,6 +21,11 @@ def pytest_addoption(parser):
         help="which answers are checked: the solutions, yours, or the stubs",
     )
     parser.addoption("--seed", default=0, type=int, help="of the random numbers")
+
+
+def pytest_configure(config):
+    # as in ``python -m lessons check``: nothing is compiled
+    os.environ.setdefault("ATTENTION_BACKEND", "numpy")
 
 
 def pytest_collect_file(file_path, parent):

@@ -129,8 +129,10 @@ def test_the_audit_finds_a_fault(spoil, change, fault):
     assert fault in spoil(*change)
 
 
-def test_the_audit_of_an_unchanged_copy_finds_no_fault(spoil):
+def test_the_audit_finds_no_fault_where_there_is_none(spoil):
     assert spoil() == ""
+    idle = "    s = np.arange(S)", "    s = np.arange(S + 0)"
+    assert spoil(*idle, '\nEQUIVALENT = {"S + 0 -> S - 0": "adds 0"}\n') == ""
 
 
 def test_the_audit_finds_a_check_that_checks_nothing_or_is_slow(spoil, monkeypatch):
