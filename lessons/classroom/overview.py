@@ -1,6 +1,6 @@
 """The verbs ``status``, ``list`` and ``doctor``: your progress and your machine."""
 
-import importlib.metadata
+import importlib
 import os
 import platform
 import sys
@@ -42,7 +42,7 @@ def status():
     for exercise, state in open_ones:
         _exercise_row(exercise, state)
     say()
-    steps = [_next_exercise(dict((e.id, state) for e, state in known), known)]
+    steps = [_next_exercise(known)]
     if unread:  # the lesson comes first, unless an exercise is open
         lesson = f"python -m lessons read {lesson_index.number(unread[0])}"
         steps.insert(len(open_ones) > 0, lesson)
@@ -69,17 +69,19 @@ def list_all():
 
 def doctor():
     """Print what there is; return 0, or 1 if a necessary part is missing."""
+    metadata = importlib.import_module("importlib.metadata")  # late: it is slow
     python = platform.python_version()
     good = _line("python", python, sys.version_info >= (3, 11), "3.11 is necessary")
     for name in ("numpy", "matplotlib", "numba"):
         try:
-            _line(name, importlib.metadata.version(name))
-        except importlib.metadata.PackageNotFoundError:
+            _line(name, metadata.version(name))
+        except metadata.PackageNotFoundError:
             _line(name, "not installed", False, f"pip install {name}")
             good &= name != "numpy"  # the others are useful, not necessary
-    if importlib.util.find_spec("numpy") is None:
+    try:
+        eps = float(importlib.import_module("numpy").finfo(float).eps)
+    except ImportError:
         return 1
-    eps = float(importlib.import_module("numpy").finfo(float).eps)
     good &= _line(
         "float64", f"eps {eps:.2e}", eps == 2.0**-52, "gradients need 2.2e-16"
     )
@@ -127,8 +129,12 @@ def _row(id, title, dots, minutes, needs, state):
     print(("  " + cells + state + fit(f" {needs}", 13)).rstrip())
 
 
-def _next_exercise(states, known):
-    """Return the command for the next exercise: the one edited last, or a new one."""
+def _next_exercise(known):
+    """Return the command for the next exercise: the one edited last, or a new one.
+
+    known   [(exercise, state)]
+    """
+    states = {exercise.id: state for exercise, state in known}
     if set(states.values()) != {"new"}:
         last = latest()
         if states[last.id] != "passed":
@@ -136,11 +142,11 @@ def _next_exercise(states, known):
     for exercise, state in known:
         if state == "new" and all(states.get(n) == "passed" for n in exercise.needs):
             return f"python -m lessons start {exercise.id}"
-    left = [(e.id, state) for e, state in known if state != "passed"]
-    if not left:
-        return ""
-    id, state = left[0]
-    return f"python -m lessons {'start' if state == 'new' else 'check'} {id}"
+    for exercise, state in known:
+        if state != "passed":
+            verb = "start" if state == "new" else "check"
+            return f"python -m lessons {verb} {exercise.id}"
+    return ""
 
 
 def _folder(name, path):

@@ -40,8 +40,10 @@ def body(exercise, report, verbose=False):
     hidden |= {"written"} if unwritten else set()
     passed = [o for o in outcomes if o["result"] == "ok"]
     steps = dict.fromkeys(o["step"] for o in passed if o["step"] not in hidden)
-    lines = [f"{o['step']}: {o['title']}" for o in passed]
-    for line in lines if verbose else filter(None, [", ".join(steps)]):
+    lines = [", ".join(steps)] if steps else []
+    if verbose:
+        lines = [f"{o['step']}: {o['title']}" for o in passed]
+    for line in lines:
         say(f"{paint('ok', 'green')}    {line}", 2)
     if unwritten:
         names = dict.fromkeys(o["lines"][0].split(" ")[-1] for o in unwritten)

@@ -212,7 +212,7 @@ def _last_line(stack, path):
 
 def _how_it_ended(code):
     if code < 0:
-        return f"the process was ended by signal {-code}"
+        return f"the process was ended by signal {-code}, {signal.strsignal(-code)}"
     return f"the answer ended the process itself, with code {code}"
 
 
