@@ -54,7 +54,7 @@ class Harness:
     """
 
     def __init__(self, id, namespace, signatures, path, seed=0):
-        self._id, self._namespace, self.path = id, namespace, str(path)
+        self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed = signatures, seed
         self._calls = []  # (result, text) when a call begins and when it ends
         self._widths = {}  # text of a call -> the last axes of its arguments
@@ -63,7 +63,10 @@ class Harness:
         if name.startswith("__") or name not in self._namespace:
             raise AttributeError(f"{self._id} has no {name}")
         value = self._namespace[name]
-        return self._careful(name, value) if callable(value) else value
+        if callable(value):
+            value = self._careful(name, value)
+            setattr(self, name, value)  # wrapped once: a gradient check calls it often
+        return value
 
     def equal(
         self,
@@ -203,10 +206,11 @@ class Harness:
 
     def _careful(self, name, function, of=""):
         """Wrap ``function``; ``of`` says which call returned it, if one did."""
+        parameters = describe.parameters(function) or []
 
         def careful(*args, **options):
             __tracebackhide__ = True
-            names = describe.parameters(function) or []
+            names = parameters
             call = describe.call(name, names, args, options) + of
             given = [*args, *options.values()]
             self._widths[call] = {
@@ -237,7 +241,7 @@ class Harness:
             return result
 
         careful.__name__ = name
-        careful.__signature__ = inspect.signature(function)
+        careful.__wrapped__ = function  # its signature
         return careful
 
     def _call(self, call, function, *args, **options):
@@ -248,11 +252,11 @@ class Harness:
         except (NotWritten, CheckFailed):
             raise
         except (Exception, SystemExit) as error:
-            where = own_line(error, self.path)
+            where = own_line(error, self._path)
             text = f"{type(error).__name__}: {error}".removesuffix(": ")
             tag = "recursion" if isinstance(error, RecursionError) else "raises"
             if isinstance(error, ValueError) and "read-only" in str(error):
-                given = wrote_into_argument(error, self.path)
+                given = wrote_into_argument(error, self._path)
                 tag = "read-only" if given is False else "mutates-input"
                 text = "writes into " + (
                     "an array that it was given" if given else "a read-only array"

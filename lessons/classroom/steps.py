@@ -145,7 +145,7 @@ def _open_debugger(error, function, my):
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     files = [frame.f_code.co_filename for frame in frames]
     start = len(frames) - 1
-    for file in (inspect.getsourcefile(function), my.path):
+    for file in (inspect.getsourcefile(function), my._path):
         if file in files:
             start = max(k for k, each in enumerate(files) if each == file)
     if start < len(frames) - 1:
