@@ -75,8 +75,8 @@ def next_hint(exercise):
     Hints on a diagnosis count as shown while it stays the last diagnosis: if it comes
     back later, so do they. When all have been shown, they start again.
     """
-    rungs, log = ladder(exercise), journal.events(exercise.id)
-    if not rungs:
+    hints, log = all_hints(exercise), journal.events(exercise.id)
+    if not hints:
         return None
     tag, since = last_diagnosis(exercise), -1
     for k, entry in enumerate(log):
@@ -87,16 +87,17 @@ def next_hint(exercise):
         for k, entry in enumerate(log)
         if entry["event"] == "hint" and (k > since or not entry["hint"][0])
     ]
-    keys = [rung[:2] for rung in rungs]
+    keys = [hint[:2] for hint in hints]
     fresh = [n for n, key in enumerate(keys) if key not in shown]
-    last = max((keys.index(key) for key in shown[-1:] if key in keys), default=-1)
-    key, level, text, what = rungs[fresh[0] if fresh else (last + 1) % len(rungs)]
+    last = keys.index(shown[-1]) if shown and shown[-1] in keys else -1
+    n = fresh[0] if fresh else (last + 1) % len(hints)
+    key, level, text, what = hints[n]
     journal.append(exercise.id, "hint", hint=[key, level])
     return text, what, not fresh
 
 
-def ladder(exercise):
-    """Return [(key, level, text, what it is)]: all hints, in the order of giving."""
+def all_hints(exercise):
+    """Return [(key, level, text, what it is)], in the order in which hints are given."""
     tag, found = last_diagnosis(exercise), []
     for key in dict.fromkeys((tag, tag.split(":")[0])):
         texts = _texts(exercise, key) if key else []
