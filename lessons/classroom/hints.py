@@ -97,7 +97,7 @@ def next_hint(exercise):
 
 
 def all_hints(exercise):
-    """Return [(key, level, text, what it is)], in the order in which hints are given."""
+    """Return [(key, level, text, what it is)], in the order of giving."""
     tag, found = last_diagnosis(exercise), []
     for key in dict.fromkeys((tag, tag.split(":")[0])):
         texts = _texts(exercise, key) if key else []
