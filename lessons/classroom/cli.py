@@ -80,8 +80,7 @@ def _parser():
     verb("list", "all lessons and exercises", lambda a: overview.list_all())
     lessons(verb("read", "show the page of a lesson", _late("weave", "read")))
     lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
-    run = verbs.start
-    verb("start", "copy a stub to your folder", lambda a: run(find(a.id)), "required")
+    verb("start", "copy a stub to your folder", _named(verbs.start), "required")
     sub = verb("check", "check your answer", _check, "optional")
     sub.add_argument("--all", action="store_true", help="check all started answers")
     text = "list every function of the check"
@@ -90,13 +89,13 @@ def _parser():
     sub.add_argument("--json", action="store_true", help="print one line of json")
     seed(sub)
     seed(verb("watch", "check after every change", _watch, "optional"))
-    verb("hint", "the next hint", lambda a: verbs.hint(_one(a)), "optional")
+    verb("hint", "the next hint", _latest(verbs.hint), "optional")
     sub = verb("solution", "compare with the reference", _solution, "required")
     sub.add_argument("--peek", action="store_true", help="even before you have passed")
-    verb("reset", "a fresh stub", lambda a: verbs.reset(find(a.id)), "required")
+    verb("reset", "a fresh stub", _named(verbs.reset), "required")
     sub = verb("undo", "restore your text before this one", _undo, "required")
     sub.add_argument("--to", metavar="HASH", help="a text of the history")
-    verb("history", "what you did so far", lambda a: verbs.history(_one(a)), "optional")
+    verb("history", "what you did so far", _latest(verbs.history), "optional")
     text = "run the long part of an exercise or lesson and record it"
     sub = verb("experiment", text, _late("records", "experiment"), "required")
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
@@ -119,11 +118,20 @@ def _late(module, function):
     """Return a verb whose module is imported when it runs, because it is slow."""
 
     def run(args):
-        return getattr(importlib.import_module(f"{__package__}.{module}"), function)(
-            args
-        )
+        late = importlib.import_module(f"{__package__}.{module}")
+        return getattr(late, function)(args)
 
     return run
+
+
+def _named(action):
+    """Return a verb about the exercise that the command line names."""
+    return lambda args: action(find(args.id))
+
+
+def _latest(action):
+    """Return a verb about the named exercise, or else the one that was edited last."""
+    return lambda args: action(_one(args))
 
 
 def _check(args):
@@ -157,5 +165,5 @@ def _dev(name):
 
 
 def _one(args):
-    """Return the exercise of the command line, or the one that was edited last."""
+    """Return the named exercise, or the one that was edited last."""
     return find(args.id) if args.id else verbs.latest()
