@@ -22,11 +22,11 @@ import math
 
 import numpy as np
 
-from minigrad import Tensor, linear, nn
-from minigrad.nn.layers import floats, probability
+from minigrad import linear, nn
+from minigrad.checks import probability
 
 from .attend import attend
-from .checks import flag, whole
+from .checks import flag, floats, whole
 from .exact.projection import project_finite
 from .scores import additive_core, dot, general, scaled_dot
 
@@ -44,7 +44,7 @@ class Attention(nn.Module):
     """
 
     def __init__(self, dropout=0.0, rng=None):
-        self.dropout = probability(f"{type(self).__name__}: dropout", dropout)
+        self.dropout = probability(type(self).__name__, "dropout", dropout)
         self.rng = rng
         self.attention_weights = None  # those of the last call
 
@@ -71,8 +71,7 @@ class Attention(nn.Module):
         Raises TypeError for anything but floating-point numbers, ValueError for keys
         of another width.
         """
-        keys = floats(self, "keys", keys)
-        keys = keys if isinstance(keys, Tensor) else Tensor(keys)
+        keys = floats(type(self).__name__, "keys", keys)
         return ProjectedKeys(self, project_finite(self.project, keys))
 
     def keys_and_score(self, keys):
@@ -143,7 +142,7 @@ class GeneralAttention(Attention):
 
     def project(self, keys):
         check_width(self, "keys", keys, "key_size")
-        return linear(keys, self.W_a)  # W_a k_j
+        return linear.unchecked(keys, self.W_a)  # W_a k_j
 
     def score_projected(self, queries, projected):
         check_width(self, "queries", queries, "query_size")
@@ -183,11 +182,11 @@ class AdditiveAttention(Attention):
 
     def project(self, keys):
         check_width(self, "keys", keys, "key_size")
-        return linear(keys, self.W_k, self.b)  # W_k k_j + b
+        return linear.unchecked(keys, self.W_k, self.b)  # W_k k_j + b
 
     def score_projected(self, queries, projected):
         check_width(self, "queries", queries, "query_size")
-        return additive_core(linear(queries, self.W_q), projected, self.w_v)
+        return additive_core(linear.unchecked(queries, self.W_q), projected, self.w_v)
 
     def extra_repr(self):
         sizes = f"{self.query_size}, {self.key_size}, {self.num_hiddens}"

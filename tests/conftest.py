@@ -1,4 +1,4 @@
-"""What every test shares: one BLAS thread, and the option --deep.
+"""What every test shares: one BLAS thread, checked results, and the option --deep.
 
 ``pytest`` proves every gradient, every variant against its loop, and every exercise.
 ``pytest --deep`` adds the long tail: fuzzing, all dtypes and shapes, processes that are
@@ -21,6 +21,10 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "deep: part of the long tail, see --deep")
+
+    from minigrad.shapes import check_results  # NumPy only now reads the threads
+
+    check_results(True)
 
 
 def pytest_collection_modifyitems(config, items):

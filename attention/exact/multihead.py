@@ -19,7 +19,7 @@ Vaswani et al. 2017, section 3.2.2; Shazeer 2019; Ainslie et al. 2023.
 import numpy as np
 
 from minigrad import nn, reshape, swapaxes
-from minigrad.nn.layers import probability
+from minigrad.checks import probability
 
 from ..checks import flag, scale_or, whole
 from .kv_cache import FixedKVCache
@@ -91,7 +91,7 @@ class MultiHeadAttention(nn.Module):
                 f"{NAME}: num_heads is {H} and num_kv_heads {Hk}; expected a number of "
                 "key heads that divides the number of query heads."
             )
-        self.dropout = probability(f"{NAME}: dropout", dropout)
+        self.dropout = probability(NAME, "dropout", dropout)
         self.scale, self.rng = scale_or(None, NAME, scale, "1 / sqrt(E)"), rng
         bias = flag(NAME, "bias", bias)
         E = self.head_dim = D // H

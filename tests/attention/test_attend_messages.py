@@ -81,7 +81,7 @@ BAD = [
     (
         {"dropout_p": 1.5, "training": False},
         ValueError,
-        "dropout: p is a probability, from 0 to 1, not 1.5.",
+        "dropout: p is 1.5; expected a probability, from 0 to 1.",
     ),
 ]
 

@@ -233,7 +233,7 @@ def test_dropout_is_a_probability(kind):
         layer(kind, dropout=1.1)
     name = type(layer(kind)).__name__
     assert str(error.value) == (
-        f"{name}: dropout must be a probability, from 0 to 1; found 1.1."
+        f"{name}: dropout is 1.1; expected a probability, from 0 to 1."
     )
 
 

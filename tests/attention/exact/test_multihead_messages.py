@@ -69,7 +69,7 @@ OF_A_LAYER = {
     "dropout": (
         made(12, 4, dropout=1.5),
         ValueError,
-        "dropout must be a probability, from 0 to 1; found 1.5.",
+        "dropout is 1.5; expected a probability, from 0 to 1.",
     ),
 }
 

@@ -41,7 +41,7 @@ def both(**options):
         ({"activation": "elu"}, ValueError, "activation is 'elu'; expected one of 're"),
         ({"positions": "rotary"}, ValueError, "positions is 'rotary'; expected one of"),
         ({"positions": None}, ValueError, "positions is None; expected one of 'none'"),
-        ({"dropout": 2}, ValueError, "dropout must be a probability, from 0 to 1; "),
+        ({"dropout": 2}, ValueError, "dropout is 2; expected a probability"),
         ({"dropout": "0"}, TypeError, "dropout is '0'; expected a number"),
         ({"bias": 1}, TypeError, "bias is 1; expected True or False"),
         ({"base": 1}, ValueError, "base is 1; expected a number above 1"),

@@ -42,7 +42,7 @@ REFUSED = {
     ),
     "a mask function of integers": (
         lambda: DOOR(X, Y, Y, mask_mod=lambda b, h, i, j: (j <= i) * 1),
-        "the function gives int64; expected bool",
+        "the function returns int64; expected bool",
     ),
     "and between arrays": (
         lambda: DOOR(X, Y, Y, mask_mod=lambda b, h, i, j: j <= i and j > 0),
@@ -101,7 +101,7 @@ REFUSED = {
     ),
     "a length with a point": (
         lambda: A.sinusoidal(5.0, 4),
-        "a length of 5.0; expected a whole number",
+        "the length is 5.0; expected a whole number",
     ),
     "an infinite factor": (
         lambda: A.YaRNScaling(4, 2048, attention_factor=np.inf),
