@@ -324,10 +324,10 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
 
 
 def test_dev_weave_and_run_of_a_lesson(lessons):
-    code, text = lessons("dev", "weave", "0", "--check")
-    assert code == 0 and "00_tape: fresh" in text
-    code, text = lessons("run", "0")
-    assert code == 0 and "figure: mein Übungsheft/figures/00_tape/" in text
+    code, text = lessons("dev", "weave", "1", "--check")
+    assert code == 0 and "01_gradient_check: fresh" in text
+    code, text = lessons("run", "1")
+    assert code == 0 and "figure: mein Übungsheft/figures/01_gradient_check/" in text
 
 
 def test_dev_sync_changes_nothing(lessons):
