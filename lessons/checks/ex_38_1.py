@@ -3,8 +3,7 @@
 import numpy as np
 
 from attention.costs.counted import OpCounter
-from lessons.classroom.failure import CheckFailed
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 from lessons.classroom.theory import check_chain, links_that_run, rationals
 
 SIZES = ((1, 1, 5, 3, 7), (3, 5, 7, 2, 11), (2, 3, 1, 5, 3), (1, 7, 5, 11, 3))

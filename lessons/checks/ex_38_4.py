@@ -11,7 +11,7 @@ from attention.tasks.reversal import PAD, Batches
 from lessons.classroom.catalogue import find
 from lessons.classroom.figures import BLUE, ORANGE, figure
 from lessons.classroom.records import code_hash, read_record
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 from minigrad import cross_entropy, optim
 
 KINDS = ("dot", "scaled")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from attention.costs.counted import OpCounter
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 SIZES = (  # T, d_s, d_h, d_a
     (5, 3, 7, 11), (7, 11, 3, 5), (3, 5, 13, 2), (13, 2, 5, 3),

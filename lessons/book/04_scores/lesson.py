@@ -24,7 +24,7 @@ from attention.costs import cost_of
 from attention.seq2seq.reverser import Reverser
 from attention.costs.counted import count
 from lessons.classroom.figures import BLUE, ORANGE, PURPLE, figure, show
-from lessons.classroom.measured import record
+from lessons.classroom.records import record
 
 drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(0)

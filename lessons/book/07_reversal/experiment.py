@@ -22,7 +22,7 @@ import numpy as np
 import minigrad as mg
 from attention.app.experiments.reversal import KINDS, Config, alignment, evaluate, train
 from attention.tasks.reversal import random_batch
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 
 SETUPS = {
     "book": {"preset": "book"},

@@ -20,7 +20,7 @@ import numpy as np
 from attention.app.experiments.reversal import KINDS, Config, Reverser
 from attention.tasks.reversal import Batches, encode, make_batch
 from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 # %% [markdown]
 # ## What does the chapter print?

@@ -22,7 +22,7 @@ import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
 from attention.costs import cost_of
 from lessons.classroom.figures import show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 drawing = import_module("lessons.book.10_heads.drawing")
 twins = import_module("lessons.book.10_heads.twins")

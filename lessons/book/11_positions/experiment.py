@@ -20,7 +20,7 @@ import numpy as np
 from attention.app.experiments import extrapolation
 from attention.tasks.bindings import Bindings
 from attention.transformer import DecoderOnly
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 
 PAPER = {"num_buckets": 32, "max_distance": 128}
 SMALL, LARGE = "t5, 16 buckets", "t5, 32 buckets"

@@ -20,7 +20,7 @@ import numpy as np
 from attention import MultiHeadAttention, kernels
 from attention.app.benchmark.sweep import WIDTH, sweep
 from attention.app.benchmark.timing import nothing_old_collected, rotated, timed
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 from minigrad import Tensor, nn, no_grad
 
 LENGTHS = (100, 1000, 4000)

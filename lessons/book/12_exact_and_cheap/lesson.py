@@ -25,7 +25,7 @@ from attention.costs import cost_of
 from attention.costs.table import size
 from attention.exact.sdpa import dense_attention, tiled_attention
 from lessons.classroom.figures import show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 drawing = import_module("lessons.book.12_exact_and_cheap.drawing")
 rng = np.random.default_rng(12)

@@ -23,7 +23,7 @@ from attention import t5_bucket
 from attention.costs import cost_of
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom.figures import show
-from lessons.classroom.measured import record
+from lessons.classroom.records import record
 
 claims = import_module("lessons.book.14_checks_the_book.claims")
 drawn = import_module("lessons.book.04_scores.drawn")

@@ -1,9 +1,9 @@
-"""A stub is the solution without its regions, and gives nothing away."""
+"""A stub is the solution without its regions, and shows no line of them."""
 
 import pytest
 
 from lessons.classroom import catalogue, stubs
-from lessons.classroom.mine import Mine
+from lessons.classroom.harness import Harness
 from lessons.classroom.stubs import StubError, strip
 
 WHOLE = '''"""9.9  A title  ●○○○  5 min"""
@@ -60,20 +60,20 @@ def test_the_import_stands_in_its_place(imports, expected):
         ("    # END SOLUTION\n", "", "without # END SOLUTION"),
         ("    # BEGIN SOLUTION\n", "", "without # BEGIN SOLUTION"),
         ("    return 2", "    # BEGIN SOLUTION\n    return 2", "inside a region"),
-        ("# BEGIN SOLUTION", "# BEGIN SOLUTION of f", "a line of its own"),
+        ("# BEGIN SOLUTION", "# BEGIN SOLUTION of f", "needs a line of its own"),
         ("Twice x.", "return 2 * np.asarray(x)", "can be read in the stub"),
         ("def f(x):", "if True:", "outside functions"),
         ("    # BEGIN SOLUTION\n    return 2 * np.asarray(x)\n    # END SOLUTION\n",
          "", "nothing to fill in"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_a_source_is_refused(old, new, message):
+def test_a_solution_without_a_stub_is_refused(old, new, message):
     assert old in WHOLE
     with pytest.raises(StubError, match=message):
         strip(WHOLE.replace(old, new), "9.9")
 
 
-@pytest.mark.parametrize("name", stubs.TAKEN)
+@pytest.mark.parametrize("name", stubs.RESERVED)
 def test_names_of_the_harness_are_refused(name):
     text = WHOLE.replace("def f(", f"def {name}(")
     with pytest.raises(StubError, match=f"the function {name}, .* another name"):
@@ -82,13 +82,16 @@ def test_names_of_the_harness_are_refused(name):
 
 
 def test_the_names_of_the_harness_are_all_there():
-    assert {n for n in vars(Mine) if not n.startswith("_")} == set(stubs.TAKEN)
+    assert {n for n in vars(Harness) if not n.startswith("_")} == set(stubs.RESERVED)
 
 
-def test_signatures_and_what_is_left_to_write():
+def test_signatures_and_unwritten_functions():
     assert stubs.signatures(WHOLE) == {"f": ["x"]}
     assert stubs.unwritten(strip(WHOLE, "9.9")) == ["f"]
     assert stubs.unwritten(WHOLE) == stubs.unwritten("def f(:") == []
+    below = 'def f(x):\n    return x\n    raise NotWritten("9.9 f")\n'
+    assert stubs.unwritten(below) == []  # an answer above the line to be replaced
+    assert stubs.unwritten(below.replace("    ret", "    if x:\n        ret")) == ["f"]
 
 
 @pytest.mark.parametrize("name", ["E.2", "e2", "e.2", "ex_e_2", "a b/ex_e_2.py", "E2"])
@@ -106,7 +109,7 @@ def test_an_unknown_name_is_answered_with_near_ones():
 @pytest.mark.parametrize(
     "line", ["9.9  A title  ●○○  5 min", "9.9 A title", "9.8  A title  ●○○○  5 min"]
 )
-def test_a_first_line_that_does_not_fit(line, tmp_path):
+def test_a_wrong_first_line_is_refused(line, tmp_path):
     path = tmp_path / "ex_9_9.py"
     path.write_text(f'"""{line}\n"""\n', encoding="utf-8")
     with pytest.raises(catalogue.UsageError, match="first line"):

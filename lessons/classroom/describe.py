@@ -1,4 +1,4 @@
-"""How a report says what was called, what was expected, and what was found."""
+"""Short texts for reports: a call, a value, a shape, the entries that differ."""
 
 import difflib
 import inspect
@@ -7,25 +7,31 @@ import numpy as np
 
 from minigrad.checking.verdict import picture
 
-ROWS = 3  # of a mask, that are shown
-ROWS_DRAWN, COLUMNS_DRAWN = 8, 16  # of a picture
+MASK_ROWS = 3  # rows of a mask that are printed
+ROWS, COLUMNS = 8, 16  # of a picture of the wrong entries
+
+
+def named(text, function):
+    """Return ``function``, named ``text`` in reports: named("4 - t", lambda t: …)."""
+    function.__name__ = text
+    return function
 
 
 def parameters(function):
-    """The names of a function's positional parameters; None if it does not say."""
+    """Return the names of a function's positional parameters; None if unknown."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
-    positional = (
+    kinds = (
         inspect.Parameter.POSITIONAL_ONLY,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
     )
-    return [p.name for p in found if p.kind in positional]
+    return [p.name for p in found if p.kind in kinds]
 
 
 def call(name, names, args, options=None):
-    """local_mask(S=5, T=5, D=1, center=4 - t)"""
+    """Return the text of a call: local_mask(S=5, T=5, D=1, center=4 - t)"""
     parts = [
         f"{names[k]}={brief(a)}" if k < len(names) else brief(a)
         for k, a in enumerate(args)
@@ -35,28 +41,20 @@ def call(name, names, args, options=None):
 
 
 def inner(function):
-    """What to call a function that a call has returned."""
+    """Return the name for a function that a call has returned."""
     name = getattr(function, "__name__", "")
     return name if name.isidentifier() else "backward"
 
 
-def named(text, function):
-    """``function``, to be shown as ``text`` in reports: named("4 - t", lambda t: …)."""
-    function.__name__ = text
-    return function
-
-
 def brief(value):
-    """A value in a few characters: small arrays in full, others by shape."""
+    """Return a value in a few characters: small arrays in full, others by shape."""
     if isinstance(value, np.ndarray):
-        if value.size <= 6 and value.ndim <= 1:
-            inside = ", ".join(
-                f"{v:.4g}" if v.dtype.kind == "f" else str(v) for v in value.reshape(-1)
-            )
-            return f"[{inside}]"
-        return f"{value.dtype} {value.shape}"
+        if value.size > 6 or value.ndim > 1:
+            return f"{value.dtype} {value.shape}"
+        style = ".4g" if value.dtype.kind == "f" else ""
+        return f"[{', '.join(f'{v:{style}}' for v in value.reshape(-1).tolist())}]"
     if isinstance(value, np.random.Generator):
-        return "rng"  # not its address, which is another one each time
+        return "rng"  # its repr holds an address
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)
@@ -64,7 +62,7 @@ def brief(value):
 
 
 def shapes(array, shape, axes=None):
-    """Two lines: the shape that was expected, and the one that was found."""
+    """Return two lines: the expected shape, and the one found."""
     letters = f"  ({', '.join(axes)})" if axes else ""
     return [
         f"expected shape {tuple(shape)}{letters}",
@@ -73,51 +71,45 @@ def shapes(array, shape, axes=None):
 
 
 def differences(got, want, right, axes=None):
-    """The first wrong entry, or rows of a mask, and how many differ."""
-    wrong = ~right
-    if want.dtype == bool and want.ndim:
-        lines = list(_rows(got, want, wrong, axes))
-    else:
-        lines = list(_entry(got, want, wrong, axes))
+    """Return lines: the first wrong entry or rows, how many differ, and a picture."""
+    wrong, is_mask = ~right, want.dtype == bool
+    show = _mask_rows if is_mask and want.ndim else _worst_entry
+    lines = list(show(got, want, wrong, axes))
     if want.size > 1:
         lines.append(f"{wrong.sum()} of {wrong.size} entries differ")
-    drawn = (
-        picture(wrong, ROWS_DRAWN, COLUMNS_DRAWN)
-        if wrong.ndim > 1 and want.dtype != bool
-        else None
-    )
+    drawn = picture(wrong, ROWS, COLUMNS) if wrong.ndim > 1 and not is_mask else None
     if drawn:
         lines.append(f"{drawn}\n    {legend(want.shape)}")
     return lines
 
 
 def legend(shape):
-    """What stands below a picture of the wrong entries of an array of this shape.
+    """Return the explanation below a picture of the wrong entries of an array.
 
-    The picture has 8 rows and 16 columns at most: of a larger array it is a summary.
+    The picture has at most 8 rows and 16 columns: it summarises a larger array.
     """
     rows, columns = int(np.prod(shape[:-1])), shape[-1]
     parts = ["# differs", "the last axis runs to the right"]
     if len(shape) > 2:
-        parts.append("the axes before it, as one, run down")
-    if rows > ROWS_DRAWN or columns > COLUMNS_DRAWN:
-        drawn = f"{min(rows, ROWS_DRAWN)} by {min(columns, COLUMNS_DRAWN)}"
+        parts.append("the axes before it, flattened, run down")
+    if rows > ROWS or columns > COLUMNS:
+        drawn = f"{min(rows, ROWS)} by {min(columns, COLUMNS)}"
         parts.append(
-            f"drawn smaller, {drawn} signs for {rows} by {columns} entries, # where "
-            "one of them differs"
+            f"{drawn} signs stand for {rows} by {columns} entries, # where one of "
+            "them differs"
         )
     return f"({'; '.join(parts)})"
 
 
-def did_you_rename(name, namespace):
-    """What is there under a similar name."""
+def similar_name(name, namespace):
+    """Return [a question], if the file has a function with a similar name."""
     own = [n for n, v in namespace.items() if callable(v) and not n.startswith("_")]
     near = difflib.get_close_matches(name, own, 1)
     return [f"did you rename it? There is {near[0]}"] if near else []
 
 
-def _entry(got, want, wrong, axes):
-    """The first wrong entry that is finite and far off; NaN comes first."""
+def _worst_entry(got, want, wrong, axes):
+    """Yield the entry that is farthest off; NaN counts as farthest."""
     gap = np.where(wrong, np.abs(got.astype(float) - want.astype(float)), 0)
     gap = np.where(np.isnan(gap), np.inf, gap)
     index = np.unravel_index(int(np.argmax(gap)), want.shape)
@@ -129,31 +121,31 @@ def _entry(got, want, wrong, axes):
     yield where
     a, b = got[index], want[index]
     digits = 6
-    if want.dtype.kind == "f" and np.isfinite(a) and a != b:
+    if want.dtype.kind == "f" and np.isfinite([a, b]).all() and a != b:
         gap = abs(a - b) / (abs(b) or 1)
         digits = int(np.clip(2 - np.floor(np.log10(gap)), 6, 16))
-    number = f"+.{digits}g" if want.dtype.kind == "f" else ""
-    yield f"    expected  {b:{number}}"
-    yield f"    found     {a:{number}}"
+    style = f"+.{digits}g" if want.dtype.kind == "f" else ""
+    yield f"    expected  {b:{style}}"
+    yield f"    found     {a:{style}}"
 
 
-def _rows(got, want, wrong, axes):
-    """Of a mask, the rows that are wrong: which entries are True."""
+def _mask_rows(got, want, wrong, axes):
+    """Yield the first wrong rows of a mask: which entries are True."""
     axes = axes or "".join("ijklmn"[k] for k in range(want.ndim))
-    last = axes[-1].lower()  # an index, and not a size
+    last = axes[-1].lower()  # an index, not a size
     rows = [i for i in np.ndindex(want.shape[:-1]) if wrong[i].any()]
-    for i in rows[:ROWS]:
+    for i in rows[:MASK_ROWS]:
         where = ", ".join(f"{a.lower()}={k}" for a, k in zip(axes, i)) or "mask"
         yield (
-            f"row {where}:  expected {last} = {_places(want[i])}    "
-            f"found {last} = {_places(got[i])}"
+            f"row {where}:  expected {last} = {_true_entries(want[i])}    "
+            f"found {last} = {_true_entries(got[i])}"
         )
-    if len(rows) > ROWS:
-        more = len(rows) - ROWS
+    if len(rows) > MASK_ROWS:
+        more = len(rows) - MASK_ROWS
         yield f"and {more} more row{'s' * (more > 1)}"
 
 
-def _places(row):
-    places = np.flatnonzero(row)
-    text = ", ".join(map(str, places[:8])) or "none"
-    return text + (", …" if len(places) > 8 else "")
+def _true_entries(row):
+    entries = np.flatnonzero(row)
+    text = ", ".join(map(str, entries[:8])) or "none"
+    return text + (", …" if len(entries) > 8 else "")
