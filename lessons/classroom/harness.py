@@ -252,7 +252,7 @@ class Harness:
         except (NotWritten, CheckFailed):
             raise
         except (Exception, SystemExit) as error:
-            where = own_line(error, self._path)
+            where = [*getattr(error, "__notes__", []), *own_line(error, self._path)]
             text = f"{type(error).__name__}: {error}".removesuffix(": ")
             tag = "recursion" if isinstance(error, RecursionError) else "raises"
             if isinstance(error, ValueError) and "read-only" in str(error):
