@@ -27,7 +27,7 @@ def save(figure, path):
 
 def check_ending(option, path):
     """Raise ValueError unless ``path`` has the ending of a kind of picture."""
-    kinds = sorted(new_figure((1, 1)).canvas.get_supported_filetypes())
+    kinds = "jpg", "pdf", "png", "svg", "webp"  # matplotlib is slow to import
     if path.suffix.lower().removeprefix(".") not in kinds:
         raise ValueError(
             f"{option} is {path}; expected a name that ends with one of "
