@@ -208,7 +208,13 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_numbers(
     error = capsys.readouterr().err
     assert "stopped additive at step " in error and " of 6, and saved." in error
     assert f"python -m attention reversal --resume {cut}" in error
-    assert main("reversal", "--resume", cut) == 0
+    computed = []
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            experiment, "loss_of", lambda *a: computed.append(a) or correct(*a)
+        )
+        assert main("reversal", "--resume", cut) == 0
+    assert len(computed) == 4  # one to prepare, then steps 3 to 5 of the second run
     assert reversal(*options, "--out", tmp_path / "whole") == 0
     assert runs_of(cut) == runs_of(tmp_path / "whole")
     assert main("reversal", "--resume", cut) == 0  # a finished run
