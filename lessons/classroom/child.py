@@ -150,7 +150,8 @@ def _of_raising(error, checks, mine, path):
     of = next((function for function in called if hasattr(function, "step")), None)
     step, title = (of.step, of.title) if of else ("values", "the check")
     said = f"{type(error).__name__}: {error}".removesuffix(": ")
-    lines = [*mine.last_call(), said, *_line(error, path)]
+    notes = getattr(error, "__notes__", [])
+    lines = [*mine.last_call(), said, *notes, *_line(error, path)]
     failed = {"step": step, "title": title, "result": "failed", "tag": "raises"}
     return failed | {"lines": lines}
 

@@ -18,7 +18,7 @@ import pathlib
 from minigrad import checkpoint
 
 from ... import kernels
-from ...seq2seq.training import asked_to_stop
+from ...seq2seq.training import stop_signals
 from ..experiments.reversal import versions
 from ..files import (
     check_data,
@@ -125,7 +125,7 @@ class Study(abc.ABC):
             lines = self.line(config, result).replace("\n", "\n" + " " * 11)
             print(f"{self.label(config, job):10s} {lines}")
 
-        with asked_to_stop():  # from here on a signal ends training between two steps
+        with stop_signals():  # from here on a signal ends training between two steps
             if min(kernels.threads(), len(todo)) > 1 and config.steps >= SHORT_RUN:
                 stopped = train_in_processes(self, config, data, todo, out, finished)
             else:
@@ -162,10 +162,10 @@ class Study(abc.ABC):
 
         run, is_finished = self.train(config, *job, data, state, save, progress)
         if not is_finished:
-            return None, run.step
+            return None, run.steps
         result = self.result(config, *job, data, run)
         checkpoint.save(path, {"result": result})
-        return result, run.step
+        return result, run.steps
 
     def path(self, job, out):
         return out / "state" / f"{job[0]}-{job[1]}.npz"

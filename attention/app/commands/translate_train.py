@@ -19,7 +19,7 @@ from dataclasses import fields
 from minigrad import checkpoint
 
 from ...seq2seq import translator
-from ...seq2seq.training import asked_to_stop
+from ...seq2seq.training import stop_signals
 from ..experiments import scoring
 from ..experiments import translation as experiment
 from ..experiments.reversal import versions
@@ -71,12 +71,12 @@ def train(args):
     with locked(out), backend_for(config.steps):
         if args.resume is None:
             keep_earlier(out, FILES)
-        with asked_to_stop():  # from here on a signal ends training between two steps
+        with stop_signals():  # from here on a signal ends training between two steps
             print(wrapped(opening(config, data)))
             run, finished = learn(config, data, state, out)
         if not finished:
             raise KeyboardInterrupt(
-                f"stopped at step {run.step} of {config.steps}, and saved.\n"
+                f"stopped at step {run.steps} of {config.steps}, and saved.\n"
                 f"Continue with\n  python -m attention translate train --resume {out}"
             )
         conclude(config, data, run, out, args.export)
@@ -150,13 +150,13 @@ def conclude(config, data, run, out, export):
     best = best_of(config, data, run)
     report = scoring.score(best, data.test)
     said = [" ".join(words) for words in report.pop("said")]
-    results = {**best.about, "steps": run.step, "seconds": run.seconds, "test": report}
+    results = {**best.about, "steps": run.steps, "seconds": run.seconds, "test": report}
     write_text(out / "results.json", json.dumps({**results, "said": said}, indent=1))
     written = "best.npz, last.npz, metrics.jsonl, results.json"
     if draw_alignment(config, data, best, out / "alignment.png"):
         written += ", alignment.png"
     print(
-        f"\nbest at step {run.best['step']} of {run.step}, with a validation loss of "
+        f"\nbest at step {run.best['step']} of {run.steps}, with a validation loss of "
         f"{run.best['loss']:.4g}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
         f"{written}:\nin {out}"
     )

@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 
 from ... import kernels
-from ...seq2seq.training import Run, asked_to_stop
+from ...seq2seq.training import Run, stop_signals
 from ..machine import keep_freed_memory, set_blas_threads
 from ..progress import Progress
 
@@ -59,7 +59,7 @@ def train_in_processes(study, config, data, todo, out, finished):
     queue, stopped = list(enumerate(todo)), []
     with _signals_blocked():  # it starts the helper process of multiprocessing
         pool = ProcessPoolExecutor(workers, context, _prepare, task)
-    with asked_to_stop() as stop, contextlib.closing(progress), pool:
+    with stop_signals() as stop, contextlib.closing(progress), pool:
         try:
             with _signals_blocked():
                 starts = [pool.submit(os.getpid) for _ in range(workers)]
@@ -133,7 +133,7 @@ def _prepare(*task):
 def _train(i, job):
     """Train one model; return (result or None, step)."""
     study, config, data, out, board, threads = _task
-    with asked_to_stop() as stop:
+    with stop_signals() as stop:
         progress = _Report(board, i, threads, stop)
         return study.train_and_save(config, job, data, out, progress)
 

@@ -98,7 +98,7 @@ def result(config, kind, seed, data, run):
     return {
         "kind": kind,
         "seed": seed,
-        "steps": run.step,
+        "steps": run.steps,
         "best_step": run.best["step"],
         "validation": run.best["loss"],
         "seconds": run.seconds,

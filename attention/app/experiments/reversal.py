@@ -1,8 +1,10 @@
-"""Which score function learns to reverse a string, and what decides it?
+"""The experiment of chapter 38.6: which score function learns to reverse a string?
 
-The experiment of chapter 38.6: one encoder GRU, one decoder GRU, four scores. Preset
-``book`` is the chapter's own set-up, in which padding is attended to like any letter;
-preset ``masked`` changes that one thing. Everything else is shared.
+One encoder GRU, one decoder GRU, four scores. In the preset ``book``, the chapter's
+set-up, padding is attended to like any letter; in ``masked`` it is not.
+
+A source batch takes a straight way: ``Batches`` (the task) -> ``Batch`` -> ``Reverser``
+(the model) -> ``loss_of``.
 """
 
 import math
@@ -14,6 +16,8 @@ import numpy as np
 import minigrad as mg
 from minigrad import optim
 
+from ...seq2seq.decoding import greedy
+from ...seq2seq.metrics import exact_match
 from ...seq2seq.reverser import KINDS, Reverser
 from ...seq2seq.training import Run, fit
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
@@ -60,12 +64,12 @@ class Config:
             self.decoder_init = PRESETS[self.preset]["decoder_init"]
 
     def plan(self):
-        """Return the runs, in order: every kind with every seed."""
+        """Return (kind, seed) of all runs, in order: every kind with every seed."""
         return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
 
 
 def build(config, kind, seed):
-    """Return the model and its optimiser before the first step."""
+    """Return the ``Run`` before its first step."""
     model = Reverser(
         kind,
         embedding=config.embedding,
@@ -82,7 +86,7 @@ def build(config, kind, seed):
 def train(config, kind, seed, state=None, save=None, progress=None):
     """Train one model; return (run, whether it was finished).
 
-    state   of a ``Run``, to continue from; see ``fit`` for the rest
+    state   a ``Run``'s state to resume from, or None; see ``fit`` for the others
     """
     run = build(config, kind, seed)
     if state is not None:
@@ -94,23 +98,23 @@ def train(config, kind, seed, state=None, save=None, progress=None):
 
     finished = fit(
         run, config.steps, loss_at, save, progress,
-        # the time to load the kernels is not counted
-        prepare=lambda: loss_at(run.step).backward(),
+        # loading the kernels does not count as training time
+        prepare=lambda: loss_at(run.steps).backward(),
     )  # fmt: skip
     return run, finished
 
 
 def loss_of(model, batch):
-    """Return the teacher-forced cross-entropy, a mean over the letters without PAD."""
+    """Return the mean cross-entropy of the target letters; PAD does not count."""
     logits = model(batch.source, batch.target_in, batch.lengths)
     return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 
 
 def evaluate(config, model):
-    """Measure the accuracy by length: {"accuracy": {"3": …}, "exact_match": {"3": …}}.
+    """Return the results by length: {"accuracy": {"3": …}, "exact_match": {"3": …}}.
 
-    accuracy     the share of right letters, given the right letters before them
-    exact_match  the share of strings that greedy decoding gets right, with their end
+    accuracy     the share of correct letters, given the right letters before them
+    exact_match  the share of strings that greedy decoding reverses, the end included
     """
     report = {"accuracy": {}, "exact_match": {}}
     model.eval()
@@ -120,28 +124,25 @@ def evaluate(config, model):
         with mg.no_grad():
             logits = model(batch.source, batch.target_in, batch.lengths)
         letters = logits.numpy()[:, :length].argmax(-1)
-        right = letters == batch.target_out[:, :length]
-        report["accuracy"][str(length)] = float(right.mean())
-        said = model.greedy(batch.source, batch.lengths, steps=length + 1)
-        whole = said == batch.target_out[:, : length + 1]
-        report["exact_match"][str(length)] = float(whole.all(1).mean())
+        correct = letters == batch.target_out[:, :length]
+        report["accuracy"][str(length)] = float(correct.mean())
+        decoded = greedy(model, batch.source, batch.lengths, length + 1)
+        report["exact_match"][str(length)] = exact_match(decoded.ids, batch.target_out)
     model.train()
     return report
 
 
 def alignment(model, text="reversal"):
-    """Return the attention weights while the model reverses ``text`` greedily.
+    """Return the attention weights of the model while it reverses ``text`` greedily.
 
-    -> {"weights": (T, S) as lists, "source": S letters, "target": T output letters}
+    -> {"weights": (T, S) as lists, "source": S letters, "target": T decoded letters}
     """
     batch = make_batch(encode(text)[None], [len(text)])
-    said, weights = model.greedy(
-        batch.source, batch.lengths, steps=len(text), return_weights=True
-    )
+    decoded = greedy(model, batch.source, batch.lengths, len(text))
     return {
-        "weights": weights[0].tolist(),
+        "weights": decoded.weights[0].tolist(),
         "source": list(text),
-        "target": [decode([i]) or "·" for i in said[0]],  # a dot for SOS, EOS and PAD
+        "target": [decode([i]) or "·" for i in decoded.ids[0]],  # a dot for EOS
     }
 
 
@@ -159,7 +160,7 @@ def versions():
 
 
 def mean_by_kind(runs, what, length):
-    """Return {kind: mean over the seeds of run[what][length]}."""
+    """Return {kind: mean over seeds of run[what][length]}."""
     values = {}
     for run in runs:
         values.setdefault(run["kind"], []).append(run[what][str(length)])

@@ -19,7 +19,7 @@ from minigrad import optim
 
 from ...seq2seq.config import CHOICES, Seq2SeqConfig
 from ...seq2seq.model import Seq2Seq
-from ...seq2seq.scheduled_sampling import mixed_inputs
+from ...seq2seq.sampling import mixed_inputs
 from ...seq2seq.training import Run, Validation, fit
 from ...seq2seq.translator import Translator
 from ...tasks.batch import PAD
@@ -222,7 +222,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
         run, config.steps, loss_at, save, progress,
         validation=validation, record=record, seed=config.seed,
         # the time to load the kernels is not counted
-        prepare=lambda: loss_at(run.step).backward(),
+        prepare=lambda: loss_at(run.steps).backward(),
     )  # fmt: skip
     return run, finished
 

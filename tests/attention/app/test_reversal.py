@@ -37,7 +37,7 @@ def model(kind="dot", seed=0, **options):
 )  # fmt: skip
 def test_parameter_counts_are_those_the_chapter_prints(kind, parameters, of_attention):
     m = Reverser(kind, hidden=64)
-    own = [p.size for n, p in m.named_parameters() if n in ("W_a", "v_a", "W_g")]
+    own = [p.size for p in m.decoder.order.attention.parameters()]
     assert (m.num_parameters(), sum(own)) == (parameters, of_attention)
 
 
@@ -71,29 +71,17 @@ def test_masked_padding_has_no_influence_and_unmasked_padding_has(kind):
         assert np.allclose(a, b, rtol=1e-5, atol=1e-6) == mask_padding
 
 
-def test_decoder_starts_where_it_is_told():
+def test_decoder_init_decides_the_first_state():
     batch = random_batch(np.random.default_rng(1), 2, 4, 4)
     for init in ("zero", "encoder"):
-        m = model(decoder_init=init)
-        s = m.encode(batch.source, batch.lengths)[2]
+        s = model(decoder_init=init).start(batch.source, batch.lengths).recurrent[0]
         assert s.data.any() == (init == "encoder")
 
 
-def test_unknown_score_and_start_are_named():
-    with pytest.raises(ValueError, match="no score 'cosine'; choose from"):
-        model("cosine")
-    with pytest.raises(ValueError, match="decoder_init is 'last'; choose 'zero' or"):
-        model(decoder_init="last")
-
-
-def test_greedy_feeds_back_what_it_said():
-    m = model("additive")
-    batch = random_batch(np.random.default_rng(1), 5, 3, 6)
-    said, weights = m.greedy(batch.source, batch.lengths, 6, return_weights=True)
-    fed = np.concatenate([np.full((5, 1), 1), said[:, :-1]], axis=1)
-    logits = m(batch.source, fed, batch.lengths)  # the same letters, teacher-forced
-    assert (logits.argmax(-1) == said).all()
-    assert weights.shape == (5, 6, batch.source.shape[1])
+def test_the_alignment_ends_with_the_decoded_string():
+    found = experiment.alignment(model("additive"), "fig")
+    weights, target = np.array(found["weights"]), found["target"]
+    assert weights.shape == (len(target), 3) and 1 <= len(target) <= 3
     np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-6)
 
 
@@ -136,13 +124,13 @@ def test_resumed_it_ends_with_the_same_numbers(tmp_path):
     )
 
 
-def test_a_loss_that_is_no_number_stops_the_run():
+def test_a_loss_of_nan_stops_the_run():
     run = experiment.build(experiment.Config(steps=5, **SMALL), "dot", 1)
-    run.model.output.bias.data = np.full(29, np.nan, np.float32)
+    run.model.decoder.output.bias.data = np.full(29, np.nan, np.float32)
     batch = random_batch(np.random.default_rng(1), 2, 3, 3)
     with pytest.raises(FloatingPointError, match="loss became nan at step 0"):
         run.descend(experiment.loss_of(run.model, batch))
-    assert run.step == 0
+    assert run.steps == 0
 
 
 # the command

@@ -126,7 +126,7 @@ def test_files_of_sentences(files, tmp_path, capsys):
         xx.write("\nx\n")
     assert main(*TRAIN, *files, "--out", out) == 0
     printed = capsys.readouterr().out
-    assert "36 pairs read. Line 37 was left out: it is empty in" in joined(printed)
+    assert "36 pairs read. Line 37 was left out: " in joined(printed)
     assert "the right alignment is not known" in printed
     model = translator.load(out / "best.npz")
     assert "!" in model.target.words and "!" not in model.source.words

@@ -91,12 +91,8 @@ def test_all_questions_there_are_and_one_more():
     parts = questions.splits(task, 60, 20, 20)
     asked = {"".join(pair.source) for part in parts for pair in part}
     assert asked == {f"{a}+{b}" for a in range(10) for b in range(10)}
-    with pytest.raises(
-        ValueError, match="101 different questions .* lengths from 1 to"
-    ):
+    with pytest.raises(ValueError, match="with lengths from 1 to .* expected 101"):
         questions.splits(task, 61, 20, 20)
-    with pytest.raises(TypeError, match="task is 'sort'; expected one such as Copy"):
-        questions.splits("sort")
     with pytest.raises(ValueError, match="splits: seed is -1; expected"):
         questions.splits(task, 1, 1, 1, seed=-1)
 
@@ -273,13 +269,11 @@ def test_what_it_refuses(trained, tmp_path, capsys):
     for arguments, sentence in [
         ([*run["sort"], "3 1 2"], "'3' at place 0 of '312' is not one of a to z."),
         ([*run["addition"], "12"], "'12' is no question; expected '12+345'."),
-        ([*run["addition"], f"{'9' * 5000}+1"], "has a number of 5000 digits"),
         ([*run["reversal"], " "], "There is no word to translate"),
         ([*train, "copy", "--target", "x"], "the task copy has its own"),
         ([*train, "copy", "--lengths", "3"], "--lengths is 3 with the task copy; exp"),
         ([*train, "copy", "--lengths", "3,x"], "'3,x' is not whole numbers of 1 or m"),
         ([*train, "copy", "--lengths", "5,2"], "min_length is 5 and max_l"),
-        ([*train, "copy", "--lengths", "1,1000"], "would fill the memory"),
         ([*train, "recall", "--lengths", "2,27"], "expected 1 to 26"),
         ([*train, "en-de", "--lengths", "2,3"], "--lengths is 2,3 with the task en-de"),
         ([*train, "copying"], "no file copying; expected en-de, en-fr, copy"),

@@ -1,4 +1,4 @@
-"""The ledger of the bytes that a graph keeps for its backward pass."""
+"""Count the bytes that a graph keeps for its backward pass, operation by operation."""
 
 import dataclasses
 
@@ -33,7 +33,7 @@ class Reference:
 
 
 @dataclasses.dataclass(frozen=True)
-class Ledger:
+class SavedBytes:
     """``rows`` in the order of recording, ``references``, and ``total``, in bytes."""
 
     rows: tuple
@@ -57,7 +57,7 @@ class Ledger:
 
 
 def saved_bytes(tensor):
-    """What every operation below ``tensor`` keeps for backward(): a ``Ledger``.
+    """Return what every operation below ``tensor`` keeps for backward().
 
     An operation keeps the arrays that its backward refers to. Not arrays are counted
     but buffers: a view keeps all of the buffer that it looks into, and a buffer that
@@ -84,7 +84,9 @@ def saved_bytes(tensor):
         new = sum(size for key, size in own.items() if key not in counted)
         counted.update(own)
         rows.append(Row(node.op, node.shape, sum(own.values()), new))
-    return Ledger(tuple(rows), tuple(_reference(leaf) for leaf in references.values()))
+    return SavedBytes(
+        tuple(rows), tuple(_reference(leaf) for leaf in references.values())
+    )
 
 
 def _buffer(array):
