@@ -53,6 +53,11 @@ class Run:
         self.steps, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
         self.validations, self.best, self.saved = [], None, False
 
+    @classmethod
+    def share_time(cls, n):
+        """From now on count an n-th of the time: n models are trained at once."""
+        cls.at_once = n
+
     def descend(self, loss):
         """Take one step down ``loss``, a scalar Tensor."""
         self.step(self.backward(loss))

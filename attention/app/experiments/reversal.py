@@ -7,10 +7,9 @@ A source batch takes a straight way: ``Batches`` (the task) -> ``Batch`` -> ``Re
 (the model) -> ``loss_of``.
 """
 
-import importlib.metadata
 import math
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from ...seq2seq.metrics import exact_match
 from ...seq2seq.reverser import KINDS, Reverser
 from ...seq2seq.training import Run, fit
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
+from ..options import NATURAL, POSITIVE, POSITIVES, check, names_of, option
 
 PRESETS = {
     "masked": {"mask_padding": True, "decoder_init": "zero"},
@@ -31,31 +31,37 @@ PRESETS = {
 
 @dataclass
 class Config:
-    """All options of a run; two runs with equal configs have equal numbers."""
+    """What defines a run; two runs with equal configs have equal numbers."""
 
-    preset: str = "masked"
-    decoder_init: str | None = None  # None: the preset's
-    kinds: tuple = KINDS
-    steps: int = 2500
-    hidden: int = 96
+    preset: str = option(
+        "masked",
+        tuple(PRESETS),
+        "masked: padding is not attended to; book: as in the chapter",
+    )
+    decoder_init: str | None = option(
+        None, ("zero", "encoder"), "the decoder's first state (default: the preset's)"
+    )
+    kinds: tuple = option(KINDS, names_of(KINDS), "the scores")
+    steps: int = option(2500, POSITIVE, "training steps")
+    hidden: int = option(96, POSITIVE, "width of the GRU")
     embedding: int = 32
     batch: int = 64
     min_length: int = 3
     max_length: int = 8
     lr: float = 3e-3
     clip: float = 1.0
-    seed: int = 1
-    seeds: int = 1
-    pad_eval: int | None = None  # evaluate on sources padded to this width
-    lengths: tuple = (3, 5, 7, 10)
+    seed: int = option(1, NATURAL, "the first seed")
+    seeds: int = option(1, POSITIVE, "number of seeds")
+    pad_eval: int | None = option(
+        None, POSITIVE, "evaluate on sources padded to N letters (default: unpadded)"
+    )
+    lengths: tuple = option((3, 5, 7, 10), POSITIVES, "lengths of the evaluation")
     samples: int = 500  # strings for each length of the evaluation
 
     def __post_init__(self):
-        if self.preset not in PRESETS:
-            raise ValueError(f"There is no preset {self.preset!r}: {list(PRESETS)}.")
+        check(self)
         if self.decoder_init is None:
             self.decoder_init = PRESETS[self.preset]["decoder_init"]
-        self.kinds, self.lengths = tuple(self.kinds), tuple(self.lengths)
 
     def plan(self):
         """Return (kind, seed) of all runs, in order: every kind with every seed."""
@@ -141,21 +147,16 @@ def alignment(model, text="reversal"):
 
 
 def versions():
-    """Return the versions that the numbers depend on beside the config."""
+    """Return the versions that the numbers depend on, beside the config."""
+    from importlib import metadata  # slow to import
+
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in ("numpy", "numba"):
         try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
             found[package] = None
     return found
-
-
-def describe(config):
-    """Return the config as numbers and strings."""
-    return {
-        k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items()
-    }
 
 
 def mean_by_kind(runs, what, length):
