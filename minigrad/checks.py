@@ -1,0 +1,152 @@
+"""Check what a shape line cannot say: options, ranges, masks and functions.
+
+Each check takes the name of the function or layer, the name of the argument and its
+value. It returns the value, or raises with the same form of message as ``shapes``:
+
+    Dropout: p is 1.5; expected a probability, from 0 to 1.
+"""
+
+import inspect
+
+import numpy as np
+
+from .tensor import Tensor
+
+
+def whole(name, argument, value, least=0):
+    """Return ``value`` as an int if it is a whole number, ``least`` or more."""
+    expected = "a whole number" + f", {least} or more" * (least is not None)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: {argument} is {value!r}; expected {expected}.")
+    if least is not None and value < least:
+        raise ValueError(f"{name}: {argument} is {value}; expected {expected}.")
+    return int(value)
+
+
+def flag(name, argument, value):
+    """Return ``value`` as a bool if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: {argument} is {value!r}; expected True or False.")
+    return bool(value)
+
+
+def number(name, argument, value, positive=False):
+    """Return ``value`` if it is a finite number, and positive on request."""
+    expected = f"a {'positive, ' * positive}finite number"
+    if not _is_number(value):
+        raise TypeError(f"{name}: {argument} is {value!r}; expected {expected}.")
+    if not np.isfinite(value) or (positive and value <= 0):
+        raise ValueError(f"{name}: {argument} is {value}; expected {expected}.")
+    return value
+
+
+def probability(name, argument, value):
+    """Return ``value`` if it is a number from 0 to 1."""
+    if not _is_number(value) or not 0 <= value <= 1:
+        raise (ValueError if _is_number(value) else TypeError)(
+            f"{name}: {argument} is {value!r}; expected a probability, from 0 to 1."
+        )
+    return value
+
+
+def scale_or(default, name, scale, formula="1 / sqrt(D)"):
+    """Return ``scale`` if it is a finite number, and ``default`` if it is None."""
+    if scale is None:
+        return default
+    if not _is_number(scale) or not np.isfinite(scale):
+        raise (ValueError if _is_number(scale) else TypeError)(
+            f"{name}: scale is {scale!r}; expected a finite number, or None for "
+            f"{formula}. To learn a scale, multiply the query by it."
+        )
+    return scale
+
+
+def one_of(name, argument, value, choices):
+    """Return ``value`` if it is among the choices."""
+    if not any(value is choice or value == choice for choice in choices):
+        expected = " or ".join(map(repr, choices))
+        raise ValueError(f"{name}: {argument} is {value!r}; expected {expected}.")
+    return value
+
+
+def between(name, argument, x, least, most, what):
+    """Return the array ``x`` if all its numbers are from ``least`` to ``most``.
+
+    what   the meaning of the range, for the message: "the ids of the vocabulary"
+    """
+    if x.size and not least <= x.min() <= x.max() <= most:
+        wrong = x.min() if x.min() < least else x.max()
+        raise ValueError(
+            f"{name}: {argument} holds {wrong}; expected numbers from {least} to "
+            f"{most}, {what}."
+        )
+    return x
+
+
+def mask(name, argument, x, shape):
+    """Return ``x`` if it is bool or float and broadcasts to ``shape``.
+
+    A bool mask is returned as an array, a float mask as it is, to keep its graph.
+    """
+    array = plain(x)
+    if array.dtype.kind not in "bf":
+        raise TypeError(
+            f"{name}: {argument} is {array.dtype}; expected bool, where True = may "
+            "attend, or float, which is added. For a mask of ones and zeros, write "
+            f"{argument} == 1."
+        )
+    broadcastable(name, argument, array.shape, shape)
+    return array if array.dtype == bool else x
+
+
+def broadcastable(name, argument, found, shape):
+    """Raise ValueError unless the shape ``found`` broadcasts to ``shape``."""
+    axes = zip(reversed(found), reversed(shape))
+    if len(found) > len(shape) or any(m not in (1, n) for m, n in axes):
+        raise ValueError(
+            f"{name}: {argument} has shape {found}; expected one that broadcasts to "
+            f"{shape}."
+        )
+
+
+def generator(name, rng):
+    """Return ``rng`` if it is a numpy.random.Generator or None."""
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"{name}: rng is of type {type(rng).__name__}; expected a "
+            "numpy.random.Generator such as np.random.default_rng(0), or None."
+        )
+    return rng
+
+
+def called(name, expected, function, *arguments):
+    """Return function(*arguments); TypeError if it takes other arguments.
+
+    name       the caller and its option, with which the message begins
+    expected   the arguments in words, "(t, length)"
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some builtins have none
+        return function(*arguments)
+    except TypeError:
+        raise TypeError(
+            f"{name} is of type {type(function).__name__}; expected a function of "
+            f"{expected}."
+        ) from None
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise TypeError(
+            f"{name} takes {signature}; expected a function of {expected}."
+        ) from None
+    return function(*arguments)
+
+
+def plain(x):
+    """Return the array of a Tensor, a list or an array."""
+    return np.asarray(x._data if isinstance(x, Tensor) else x)
+
+
+def _is_number(value):
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

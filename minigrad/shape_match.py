@@ -1,0 +1,219 @@
+"""Fit the arguments of one call to a shape line, and say what does not fit."""
+
+import functools
+
+import numpy as np
+
+from .tensor import Tensor
+
+EXPECTED = {
+    "float": ("floating-point numbers", "Write 1.0 for 1, or use .astype(np.float32)."),
+    "int": ("integers", "Use .astype(int)."),
+    "bool": ("booleans", "Compare with 0, or use .astype(bool)."),
+}
+
+
+class Match:
+    """The arguments of one call, fitted to the shape line from left to right."""
+
+    def __init__(self, contract, values):
+        self.contract, self.values = contract, values
+        self.title = contract.title(values["self"])
+        self.arrays = {}  # {name: array}, without None and instances of classes
+        for item in contract.items:
+            x = values[item.name]
+            if x is None and not item.optional:
+                text = f"{self.title}: {item.name} {_verb('is', item)} None"
+                raise TypeError(f"{text}; expected {item.text}.")
+            bases = {base.__name__ for base in type(x).__mro__}
+            if x is not None and not bases & set(item.classes):
+                self.arrays[item.name] = self._numbers(item, x)
+        self.dtype = self._one_dtype()
+        self.sizes = {n: values[n] for n in contract.sizes if type(values[n]) is int}
+        self.sizes["self"] = values["self"]
+        self.leading = ()  # the axes of every "..." so far, broadcast
+        self.fitted = {}  # {name: the first of its shapes that fits}
+        present = [item for item in contract.items if item.name in self.arrays]
+        for item in present * 2:  # twice, as L + S - 1 may stand before L and S
+            self._fit(item)
+
+    def conversions(self):
+        """Return {name: function} for the arguments that arrive as another type."""
+        found = {}
+        for name, array in self.arrays.items():
+            x = self.values[name]
+            if array.dtype.kind != "f" and not isinstance(x, np.ndarray):
+                found[name] = functools.partial(_plain, dtype=array.dtype)
+            elif array.dtype.kind == "f" and not isinstance(x, Tensor):
+                dtype = array.dtype if isinstance(x, np.ndarray) else self.dtype
+                found[name] = functools.partial(_tensor, dtype=dtype)
+        return found
+
+    def check_results(self, results):
+        """Raise AssertionError unless the results fit the right side of the line."""
+        results, problems = _flat(results), []
+        for items in self.contract.results or ():
+            before = self.leading, dict(self.sizes)
+            problem = self._problem_of_results(items, results)
+            if problem is None:
+                return
+            self.leading, self.sizes = before
+            problems.append(problem)
+        if problems:
+            raise AssertionError(
+                f"{self.title} returned {'; '.join(problems)}; its docstring has "
+                f"->  {self.contract.right}"
+            )
+
+    def _problem_of_results(self, items, results):
+        if len(items) != len(results):
+            return f"{len(results)} results"
+        for item, x in zip(items, results):
+            if not item.shapes or (x is None and item.optional):
+                continue
+            if x is None:
+                return "None"
+            array = array_of(self.title, item.name, x)
+            if array.dtype.kind not in item.dtype_kinds:
+                return f"{array.dtype}"
+            if item.kinds == ["float"] and self.dtype not in (None, array.dtype):
+                return f"{array.dtype} for arguments of {self.dtype}"
+            if all(self._problem(shape, array.shape) for shape in item.shapes):
+                return f"{item.name} {array.shape}".lstrip()
+        return None
+
+    def _numbers(self, item, x):
+        """Return the array of ``x`` if it holds numbers of a kind that fits."""
+        array = array_of(self.title, item.name, x)
+        if array.dtype.kind in item.dtype_kinds:
+            return array
+        if item.kinds == ["float"] and type(x) is int:
+            return array.astype(float)
+        if item.kinds == ["int"] and isinstance(x, list) and not array.size:
+            return array.astype(int)
+        nouns, hints = zip(*(EXPECTED[kind] for kind in item.kinds))
+        raise TypeError(
+            f"{self.title}: {item.name} {_verb('is', item)} {array.dtype}; expected "
+            f"{' or '.join(nouns)}. {hints[0]}"
+        )
+
+    def _one_dtype(self):
+        """Return the dtype of the float arguments, which lists and numbers take on."""
+        floats = [item for item in self.contract.items if item.kinds == ["float"]]
+        arrays = [(i, self.arrays[i.name]) for i in floats if i.name in self.arrays]
+        exact = [
+            (item, array.dtype)
+            for item, array in arrays
+            if isinstance(self.values[item.name], (Tensor, np.ndarray))
+        ]
+        for item, dtype in exact[1:]:
+            first, expected = exact[0]
+            if dtype != expected:
+                raise TypeError(
+                    f"{self.title}: {first.name} {_verb('is', first)} {expected} and "
+                    f"{item.name} {dtype}; expected one dtype. Use .astype."
+                )
+        if exact:
+            return exact[0][1]
+        return arrays[0][1].dtype if arrays else None
+
+    def _fit(self, item):
+        """Choose the first shape of the item that fits, or raise ValueError."""
+        found, problems = self.arrays[item.name].shape, []
+        for shape in item.shapes:
+            problem = self._problem(shape, found)
+            if problem is None:
+                self.fitted[item.name] = shape
+                return
+            problems.append(problem)
+        raise ValueError(self._misfit(item, found, problems))
+
+    def _problem(self, shape, found):
+        """Return what does not fit; or None, and the letters have their sizes."""
+        more = len(found) - len(shape.axes)
+        if more < 0 or (more and shape.dots is None):
+            return "number of axes"
+        start = len(found) if shape.dots is None else shape.dots
+        leading, rest = (
+            found[start : start + more],
+            found[:start] + found[start + more :],
+        )
+        sizes = dict(self.sizes)
+        if not all(axis.fits(n, sizes) for axis, n in zip(shape.axes, rest)):
+            return "sizes"
+        try:
+            leading = np.broadcast_shapes(self.leading, leading)
+        except ValueError:
+            return "leading axes"
+        self.sizes, self.leading = sizes, leading
+        return None
+
+    def _misfit(self, item, found, problems):
+        """Return the message: what was found, what fits, and what it depends on."""
+        leading = "leading axes" in problems
+        letters = {letter for shape in item.shapes for letter in shape.letters()}
+        others = [
+            f"{name} {self.arrays[name].shape} as {shape.text}"
+            for name, shape in self.fitted.items()
+            if name != item.name
+            and (letters & shape.letters() or (leading and shape.dots is not None))
+        ]
+        expected = " or ".join(shape.described(self.sizes) for shape in item.shapes)
+        message = f"{self.title}: {item.name} {_verb('has', item)} shape {found}; "
+        message += f"expected {expected}"
+        if others:
+            *most, last = others
+            message += ", with " + ", ".join(most) + " and " * bool(most) + last
+        message += "."
+        if leading:
+            message += " Leading axes must be equal, or 1, or missing."
+        elif len(found) == 1 and problems == ["number of axes"]:
+            message += " A single vector x is x[None, :], one row."
+        return message
+
+
+def array_of(title, name, x):
+    """Return the array of a Tensor, an array, a list or a number."""
+    if isinstance(x, Tensor):
+        return x._data
+    if isinstance(x, (list, tuple)) and any(isinstance(each, Tensor) for each in x):
+        raise TypeError(
+            f"{title}: {name} is a {type(x).__name__} of Tensors; expected one Tensor. "
+            "Use minigrad.stack."
+        )
+    try:
+        array = np.asarray(x)
+    except ValueError:
+        raise ValueError(
+            f"{title}: {name} is a list of rows that differ in length; expected rows "
+            "of one length."
+        ) from None
+    if array.dtype.kind not in "biuf":
+        what = f"{array.dtype}" if isinstance(x, np.ndarray) else type(x).__name__
+        raise TypeError(
+            f"{title}: {name} is of type {what}; expected an array or a Tensor."
+        )
+    return array
+
+
+def _tensor(x, dtype):
+    return Tensor._of(np.asarray(x, dtype))
+
+
+def _plain(x, dtype):
+    return x._data if isinstance(x, Tensor) else np.asarray(x, dtype)
+
+
+def _flat(results):
+    """Return one list of the results of nested tuples."""
+    if not isinstance(results, tuple):
+        return [results]
+    return [each for result in results for each in _flat(result)]
+
+
+def _verb(singular, item):
+    """Return the verb for "x is", "queries are"."""
+    plural = item.name.endswith("s") and not item.name.endswith(
+        ("ss", "as", "is", "us")
+    )
+    return {"is": "are", "has": "have"}[singular] if plural else singular

@@ -1,0 +1,203 @@
+"""``@shapes`` checks the arguments of a function against the line in its docstring.
+
+    @shapes
+    def general(queries, keys, W_a):
+        \"\"\"e_ij = q_i^T W_a k_j
+
+        queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
+        \"\"\"
+
+A letter is one size in the whole line, and a number is itself. ``...`` stands for any
+number of axes, which are broadcast against each other. The arguments are floating-point
+numbers of one dtype; arrays, lists and numbers arrive as Tensors.
+
+    ids (B, L) int, mask (B | 1, L) bool | float, h? (B, 2H) or (B, L + S - 1)  ->  ()
+
+``int``, ``bool`` and ``float`` after a shape name its kinds of numbers; integers and
+booleans arrive as NumPy arrays. ``B | 1`` allows both sizes, ``or`` both shapes, ``h?``
+None. Sizes are computed with + - * /, where ``2H`` is 2 * H. ``()`` is a scalar.
+
+    x and y (B, self.width), keys (..., S, D) or Cache, n  ->  (B, D); h (B, D), c (n,)
+
+``x and y`` share a shape. ``self.width`` is an attribute of the layer. An instance of
+``Cache`` passes unchanged. ``n`` has no shape and is not checked; in a shape, it is the
+argument's value. The function returns one array, or two: ``;`` separates the cases.
+
+The line is parsed once, when the function is defined (``shape_line.py``), and every
+call is fitted to it (``shape_match.py``). Shapes and dtypes that have passed are
+remembered: the next call costs one lookup. ``f.unchecked`` is the bare function. Results
+are checked after ``check_results(True)``, which the tests call. Under ``python -OO``,
+where docstrings are missing, arrays of floats become Tensors and nothing is checked.
+"""
+
+import functools
+import inspect
+import sys
+
+import numpy as np
+
+from .shape_line import parse_items, shape_line
+from .shape_match import Match, array_of
+from .tensor import Tensor
+
+REMEMBERED = 256  # signatures of a function
+MISSING = inspect.Parameter.empty
+_switches = {"results": False}
+
+
+def shapes(function):
+    """Check every call of ``function`` against the shape line in its docstring."""
+    if sys.flags.optimize > 1:
+        return _unchecked(function)
+    contract = Contract(function)
+    passed = {}  # signature -> {name: conversion} of the arguments that need one
+
+    @functools.wraps(function)
+    def checked(*args, **options):
+        signature = contract.signature(args, options)
+        conversions = passed.get(signature)
+        if conversions is None or _switches["results"]:
+            values = contract.values(args, options)
+            if any(x is MISSING for x in values.values()):
+                return function(*args, **options)  # raises Python's own TypeError
+            match = Match(contract, values)
+            conversions = match.conversions()
+            if len(passed) == REMEMBERED:
+                passed.clear()
+            passed[signature] = conversions
+        if conversions:
+            args = contract.converted(conversions, args, options)
+        results = function(*args, **options)
+        if _switches["results"]:
+            match.check_results(results)
+        return results
+
+    checked.unchecked, checked.contract = function, contract
+    return checked
+
+
+def check_results(on=True):
+    """Check what the functions return as well; return the setting before."""
+    before, _switches["results"] = _switches["results"], bool(on)
+    return before
+
+
+class Contract:
+    """The shape line of one function, parsed.
+
+    items        the arguments that have a shape
+    results      the items of each case of the right side; None: it is prose
+    sizes        the arguments without a shape that stand in one, such as n
+    attributes   the attributes of the layer that stand in a shape
+    slots        (position, name, default) of all arguments that a check depends on
+    """
+
+    def __init__(self, function):
+        self.name = function.__qualname__
+        parameters = inspect.signature(function).parameters
+        self.method = "self" in parameters
+        line = shape_line(function)
+        if line is None:
+            raise ValueError(
+                f"{self.name}: found no shape line in the docstring; expected one such "
+                'as "x (B, D)  ->  y (B,)", which begins with the name of a parameter.'
+            )
+        left, self.right = line
+        try:
+            items = parse_items(left)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: shape line: {error}") from None
+        for item in items:
+            _check_parameter(self.name, item, parameters)
+        self.items = [item for item in items if item.shapes]
+        try:
+            cases = [case.strip().removeprefix("or ") for case in self.right.split(";")]
+            self.results = [parse_items(case) for case in cases]
+        except ValueError:
+            self.results = None
+        shapes = [s for i in self.items + sum(self.results or [], []) for s in i.shapes]
+        names = {item.name for item in self.items}
+        letters = {letter for shape in shapes for letter in shape.letters()}
+        self.sizes = letters & set(parameters) - names
+        axes = [axis for shape in shapes for axis in shape.axes]
+        self.attributes = sorted({name for axis in axes for name in axis.attributes})
+        self.slots = [
+            (sys.maxsize if p.kind is p.KEYWORD_ONLY else position, name, p.default)
+            for position, (name, p) in enumerate(parameters.items())
+            if name in names | self.sizes
+        ]
+
+    def title(self, instance):
+        """Return what a message begins with: the function, or the layer's class."""
+        name = self.name.rpartition(".")[2]
+        if not self.method:
+            return name
+        layer = type(instance).__name__
+        return layer if name in ("forward", "__call__") else f"{layer}.{name}"
+
+    def signature(self, args, options):
+        """Return all that a check depends on, as a key of a dict."""
+        given, found = len(args), []
+        for position, name, default in self.slots:
+            x = args[position] if position < given else options.get(name, default)
+            if isinstance(x, Tensor):
+                array = x._data
+            elif isinstance(x, np.ndarray):
+                array = x
+            elif isinstance(x, (list, tuple)):
+                array = array_of(self.title(args[0] if args else None), name, x)
+            else:  # None, a number or an object; of a size, its value counts
+                found.append(x if type(x) is int else type(x))
+                continue
+            found += type(x), array.shape, array.dtype
+        for name in self.attributes:
+            found.append(getattr(args[0], name))
+        return tuple(found)
+
+    def values(self, args, options):
+        """Return {name: value} of what a check depends on, with ``self``."""
+        values = {"self": args[0] if self.method else None}
+        for position, name, default in self.slots:
+            given = position < len(args)
+            values[name] = args[position] if given else options.get(name, default)
+        return values
+
+    def converted(self, conversions, args, options):
+        """Return args with the conversions applied; apply the others to options."""
+        args = list(args)
+        for position, name, default in self.slots:
+            if name in conversions and position < len(args):
+                args[position] = conversions[name](args[position])
+            elif name in conversions:
+                options[name] = conversions[name](options.get(name, default))
+        return args
+
+
+def _check_parameter(name, item, parameters):
+    """Raise ValueError unless the function has such a parameter."""
+    if item.name not in parameters:
+        raise ValueError(
+            f"{name}: the shape line has {item.name!r}, which is not a parameter; "
+            f"expected one of {', '.join(parameters)}."
+        )
+    if item.shapes and parameters[item.name].default is None and not item.optional:
+        raise ValueError(
+            f"{name}: {item.name} is None by default; write {item.name}? in the shape "
+            "line."
+        )
+
+
+def _unchecked(function):
+    """Make Tensors of arrays of floats, and check nothing: there is no docstring."""
+
+    def convert(x):
+        floats = isinstance(x, np.ndarray) and x.dtype.kind == "f"
+        return Tensor._of(x) if floats else x
+
+    @functools.wraps(function)
+    def converting(*args, **options):
+        options = {name: convert(x) for name, x in options.items()}
+        return function(*map(convert, args), **options)
+
+    converting.unchecked = function
+    return converting
