@@ -33,6 +33,7 @@ DEAR = {
 def pytest_configure(config):
     config.share = os.environ.get(SHARE)
     config.other = None
+    config.addinivalue_line("markers", "deep: slow tail, run by pytest --deep")
     whole = set(config.invocation_params.args) <= PLAIN
     cores = os.cpu_count() or 1
     if config.share is None and whole and cores > 1 and os.environ.get(ALONE) != "1":

@@ -18,7 +18,7 @@ from minigrad import Tensor, no_grad
 from .. import kernels, masks
 from ..attend import attend
 from ..exact.sdpa import dense_attention, tiled_attention
-from ..exact.tile_plan import plan
+from ..exact.tile_plan import tile_plan
 from ..kernels.plan import of_ranges
 from ..masks.block_mask import BlockMask
 from ..scores import additive, concat, dot, general, scaled_dot
@@ -99,7 +99,7 @@ def measured(variant, n, E=64):
         finally:
             tracemalloc.stop()
     if block_mask is not None:
-        _, *arrays = plan(block_mask, 1, 1, n, n)  # the one that the call was given
+        _, *arrays = tile_plan(block_mask, 1, 1, n, n)  # the one that the call was given
         held += sum(x.nbytes for x in arrays)
     return predicted, held
 

@@ -18,9 +18,7 @@ and k = 16. Shaw et al. 2018, equations 3 to 5.
 
 import math
 
-import numpy as np
-
-from minigrad import matmul, swapaxes, where
+from minigrad import matmul, swapaxes
 
 from ..checks import floats, leading_axes, scale_or
 from .offsets import first_query, from_offsets, sum_offsets
@@ -78,9 +76,8 @@ def shaw_values(weights, relative_values, causal_align="upper_left"):
         context, p = attend(q, k, v, lambda q, k: shaw_scores(q, k, a_K))
         output = context + shaw_values(p, a_V)
 
-    Masked weights are 0, and so is what their distances add, if the table is finite.
-    Where attention drops weights, p here are those before. Leading axes are broadcast.
-    A query with a weight of NaN has an output of NaN, and gives the table no gradient.
+    Masked weights are 0, and add nothing. The weights p are those before dropout.
+    Leading axes are broadcast.
 
     The weights of a distance are summed first, P_id (L, 2k + 1). With g = dL/do:
     da^V = P^T g, and dp_ij = g_i . a^V_d.
@@ -97,10 +94,7 @@ def shaw_values(weights, relative_values, causal_align="upper_left"):
     )
     L, S = p.shape[-2:]
     P = sum_offsets(p, a.shape[-2], _first(name, L, S, a, causal_align))
-    finite = np.isfinite(P._data).all(-1)[..., None]  # (..., L, 1)
-    if finite.all():
-        return matmul(P, a)  # (..., L, 2k + 1) by (..., 2k + 1, Ev)
-    return where(finite, matmul(where(finite, P, 0.0), a), np.nan)
+    return matmul(P, a)  # (..., L, 2k + 1) by (..., 2k + 1, Ev)
 
 
 def _first(name, L, S, table, causal_align):

@@ -11,7 +11,7 @@ from attention.costs.counted import count
 from attention.costs.pair_counts import pairs_dilated, pairs_longformer
 from attention.costs.tiles import listed_tiles, plan_bytes
 from attention.exact.sdpa import dense_attention, tiled_attention
-from attention.exact.tile_plan import plan
+from attention.exact.tile_plan import tile_plan
 from minigrad import Tensor, no_grad
 
 WINDOWS = [(6, 6, 2, 0), (6, 9, 0, 3), (9, 4, 1, 1), (3, 8, -1, 2), (8, 3, 2, -1),
@@ -112,7 +112,7 @@ def test_the_tiles_are_those_of_the_block_mask(L, S, size):
 @pytest.mark.parametrize("variant", ["dilated", "longformer"])
 def test_the_plan_takes_the_bytes_predicted(variant):
     n, options = 1000, trials.OPTIONS[variant]
-    _, *arrays = plan(trials.block_mask_of(variant, n), 1, 1, n, n)
+    _, *arrays = tile_plan(trials.block_mask_of(variant, n), 1, 1, n, n)
     kept = dict(dilation=1, global_tokens=(), blocks=trials.BLOCKS) | options
     told = plan_bytes(variant, 1, n, n, **kept, size=64)
     tiles = -(-n // 64)  # a side: a byte for each that there could be, 16 for a column
@@ -152,7 +152,7 @@ def test_what_is_measured_has_the_plan_in_it(variant):
         finally:
             tracemalloc.stop()
         _, found = trials.measured(variant, n)
-    _, *arrays = plan(block_mask, 1, 1, n, n)
+    _, *arrays = tile_plan(block_mask, 1, 1, n, n)
     assert found - alone == pytest.approx(sum(x.nbytes for x in arrays), abs=2000)
 
 

@@ -1,7 +1,5 @@
 """The weights of MultiHeadAttention: what it keeps, and their mean over heads."""
 
-import copy
-
 import numpy as np
 import pytest
 
@@ -117,26 +115,6 @@ def test_one_example_without_an_axis_for_it():
     np.testing.assert_allclose(alone.data, mean.data[1], **close)
 
 
-@pytest.mark.parametrize("b, n, m", [(0, L, S), (B, 0, S), (B, L, 0), (B, 1, 1)])
-def test_nothing_and_one_query_and_one_key(b, n, m):
-    module, (query, key) = layer(2), draw((b, n, D), (b, m, D))
-    _, mean = module(query, key, need_weights=True, average_attn_weights=True)
-    assert mean.shape == (b, n, m)
-    assert module.attention_weights.shape == (b, H, n, m)
-    assert m != 1 or (mean.data == 1).all()
-
-
-def test_they_are_those_before_dropout_in_every_dtype():
-    arrays = draw((B, 70, D), (B, 80, D), dtype=np.float32)  # enough to go by tiles
-    module = layer(dropout=0.5, dtype=np.float32)
-    _, mean = module(*arrays, need_weights=True, average_attn_weights=True)
-    assert mean.dtype == module.attention_weights.dtype == np.float32
-    np.testing.assert_allclose(mean.data.sum(-1), 1, rtol=1e-5)
-    weights = module.attention_weights.data
-    module.eval()(*arrays, need_weights=True)
-    np.testing.assert_array_equal(module.attention_weights.data, weights)
-
-
 def test_in_decoding_they_are_of_all_tokens_so_far():
     module, (x,) = layer(2), draw((B, L, D))
     _, whole = module(x, is_causal=True, need_weights=True)
@@ -148,44 +126,6 @@ def test_in_decoding_they_are_of_all_tokens_so_far():
             assert kept.shape == (B, H, 1, t + 1)
             np.testing.assert_allclose(kept[:, :, 0], whole.data[:, :, t, : t + 1],
                                        rtol=1e-11, atol=1e-12)  # fmt: skip
-
-
-def test_they_are_no_part_of_the_layer_s_state():
-    module, (x,) = layer(), draw((B, L, D))
-    names = list(module.state_dict()), [n for n, _ in module.named_parameters()]
-    module(x, need_weights=True)
-    assert names == (
-        list(module.state_dict()),
-        [n for n, _ in module.named_parameters()],
-    )
-    twin = copy.deepcopy(module)
-    np.testing.assert_array_equal(
-        twin.attention_weights.data, module.attention_weights.data
-    )
-
-
-def test_nan_in_the_padding_stays_out():
-    module, (query, key) = layer(), draw((B, L, D), (B, S, D))
-    call = dict(valid_lens=[4, 7], need_weights=True, average_attn_weights=True)
-    clean = module(query, key, **call)[1].data
-    key[0, 4:] = np.nan
-    leaf = Tensor(query, requires_grad=True)
-    _, mean = module(leaf, key, **call)
-    np.testing.assert_array_equal(mean.data, clean)
-    mean.backward(draw(mean.shape, seed=9)[0])
-    assert np.isfinite(leaf.grad).all()
-
-
-@pytest.mark.parametrize("name", ["need_weights", "average_attn_weights"])
-def test_messages(name):
-    module, (x,) = layer(), draw((B, L, D))
-    for wrong in (1, None, "mean"):
-        with pytest.raises(TypeError) as error:
-            module(x, **{name: wrong})
-        assert str(error.value) == (
-            f"MultiHeadAttention: {name} is {wrong!r}; expected True or False."
-        )
-    module(x, **{name: np.True_})
 
 
 def test_equal_to_torch():

@@ -29,6 +29,7 @@ def plain(q, k, v, g, allowed):
     return p @ v, scale * ds @ k, scale * dS @ q, P @ g
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("size", [0.1, 1, 30])
 @pytest.mark.parametrize("heads, n", [(4, 200), (2, 800)])
 def test_float32_is_as_exact_as_a_plain_program(attention, heads, n, size):

@@ -9,7 +9,7 @@ from attention import kernels, masks
 from attention.exact import flash
 from attention.exact.flash import flash_attention
 from attention.exact.sdpa import dense_attention, tiled_attention
-from attention.exact.tile_plan import plan
+from attention.exact.tile_plan import tile_plan
 from attention.masks.block_mask import BlockMask
 from minigrad import Tensor
 
@@ -105,7 +105,7 @@ def test_tiles_visited_are_tiles_kept(name, monkeypatch):
         visited.clear()
         o.sum().backward()
         assert sorted(visited) == sorted(kept)
-    assert plan(tiles, 2, 3, n, n).tiles().sum() == len(kept)
+    assert tile_plan(tiles, 2, 3, n, n).tiles().sum() == len(kept)
     if tiles.kinds.shape[:2] == (1, 1):
         assert tiles.sparsity() == pytest.approx(1 - len(kept) / (6 * 6 * 6))
 
@@ -117,7 +117,7 @@ def test_the_kernel_reads_the_kept_tiles_alone(name):
     n = 330
     tiles = BlockMask.from_mask(PATTERNS[name](n), n, n, block=SIZE)
     kept = tiles.kinds[0, 0] != 0
-    listed = plan(tiles, 1, 1, n, n)
+    listed = tile_plan(tiles, 1, 1, n, n)
     free = listed._replace(  # no pair of a listed tile is masked
         lo=np.zeros_like(listed.lo), hi=np.full_like(listed.hi, n),
         tile=np.full_like(listed.tile, -1),
@@ -154,7 +154,7 @@ def test_work_grows_as_the_sequence(name):
     if "padded" in name:
         return  # made for two examples
     counts = [
-        plan(BlockMask.from_mask(PATTERNS[name](n), n, n, block=SIZE), 1, 1, n, n)
+        tile_plan(BlockMask.from_mask(PATTERNS[name](n), n, n, block=SIZE), 1, 1, n, n)
         .tiles()
         .sum()
         for n in (2048, 4096, 8192)
