@@ -142,7 +142,7 @@ class GeneralAttention(Attention):
 
         keys (..., S, self.key_size)  ->  projected (..., S, self.query_size)
         """
-        return linear(keys, self.W_a)
+        return linear.unchecked(keys, self.W_a)
 
     def score_projected(self, queries, projected):
         return dot(queries, projected)
@@ -185,7 +185,7 @@ class AdditiveAttention(Attention):
 
         keys (..., S, self.key_size)  ->  projected (..., S, self.num_hiddens)
         """
-        return linear(keys, self.W_k, self.b)
+        return linear.unchecked(keys, self.W_k, self.b)
 
     @shapes
     def score_projected(self, queries, projected):
@@ -194,7 +194,7 @@ class AdditiveAttention(Attention):
         queries (..., L, self.query_size), projected (..., S, self.num_hiddens)
             ->  scores (..., L, S)
         """
-        q = linear(queries, self.W_q)  # (..., L, A)
+        q = linear.unchecked(queries, self.W_q)  # (..., L, A)
         return additive_core.unchecked(q, projected, self.w_v)
 
     def extra_repr(self):

@@ -77,8 +77,8 @@ def between(name, argument, x, least, most, what):
     if x.size and not least <= x.min() <= x.max() <= most:
         wrong = x.min() if x.min() < least else x.max()
         raise ValueError(
-            f"{name}: {argument} holds {wrong}; expected numbers from {least} to "
-            f"{most}, {what}."
+            f"{name}: {argument} {verb('holds', argument)} {wrong}; expected numbers "
+            f"from {least} to {most}, {what}."
         )
     return x
 
@@ -141,6 +141,14 @@ def called(name, expected, function, *arguments):
             f"{name} takes {signature}; expected a function of {expected}."
         ) from None
     return function(*arguments)
+
+
+def verb(singular, argument):
+    """Return "are" for "is" where the name of the argument is a plural."""
+    plural = argument.endswith("s") and not argument.endswith(("ss", "as", "is", "us"))
+    return (
+        {"is": "are", "has": "have", "holds": "hold"}[singular] if plural else singular
+    )
 
 
 def plain(x):

@@ -111,7 +111,7 @@ class Axis:
             except NameError:
                 found.append(None)
             else:
-                found.append(int(n) if n == int(n) else n)
+                found.append(max(int(n), 0) if n == int(n) else n)  # L + S - 1 of 0, 0
         return found
 
 

@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from .checks import verb
 from .tensor import Tensor
 
 EXPECTED = {
@@ -23,7 +24,7 @@ class Match:
         for item in contract.items:
             x = values[item.name]
             if x is None and not item.optional:
-                text = f"{self.title}: {item.name} {_verb('is', item)} None"
+                text = f"{self.title}: {item.name} {verb('is', item.name)} None"
                 raise TypeError(f"{text}; expected {item.text}.")
             bases = {base.__name__ for base in type(x).__mro__}
             if x is not None and not bases & set(item.classes):
@@ -36,6 +37,7 @@ class Match:
         present = [item for item in contract.items if item.name in self.arrays]
         for item in present * 2:  # twice, as L + S - 1 may stand before L and S
             self._fit(item)
+        self.dots = any(shape.dots is not None for shape in self.fitted.values())
 
     def conversions(self):
         """Return {name: function} for the arguments that arrive as another type."""
@@ -78,7 +80,7 @@ class Match:
                 return f"{array.dtype}"
             if item.kinds == ["float"] and self.dtype not in (None, array.dtype):
                 return f"{array.dtype} for arguments of {self.dtype}"
-            if all(self._problem(shape, array.shape) for shape in item.shapes):
+            if all(self._problem(s, array.shape, exact=True) for s in item.shapes):
                 return f"{item.name} {array.shape}".lstrip()
         return None
 
@@ -93,8 +95,8 @@ class Match:
             return array.astype(int)
         nouns, hints = zip(*(EXPECTED[kind] for kind in item.kinds))
         raise TypeError(
-            f"{self.title}: {item.name} {_verb('is', item)} {array.dtype}; expected "
-            f"{' or '.join(nouns)}. {hints[0]}"
+            f"{self.title}: {item.name} {verb('is', item.name)} {array.dtype}; "
+            f"expected {' or '.join(nouns)}. {hints[0]}"
         )
 
     def _one_dtype(self):
@@ -110,8 +112,8 @@ class Match:
             first, expected = exact[0]
             if dtype != expected:
                 raise TypeError(
-                    f"{self.title}: {first.name} {_verb('is', first)} {expected} and "
-                    f"{item.name} {dtype}; expected one dtype. Use .astype."
+                    f"{self.title}: {first.name} {verb('is', first.name)} {expected} "
+                    f"and {item.name} {dtype}; expected one dtype. Use .astype."
                 )
         if exact:
             return exact[0][1]
@@ -128,19 +130,22 @@ class Match:
             problems.append(problem)
         raise ValueError(self._misfit(item, found, problems))
 
-    def _problem(self, shape, found):
-        """Return what does not fit; or None, and the letters have their sizes."""
+    def _problem(self, shape, found, exact=False):
+        """Return what does not fit; or None, and the letters have their sizes.
+
+        exact   the leading axes must be those of the arguments, and not fewer or 1
+        """
         more = len(found) - len(shape.axes)
         if more < 0 or (more and shape.dots is None):
             return "number of axes"
         start = len(found) if shape.dots is None else shape.dots
-        leading, rest = (
-            found[start : start + more],
-            found[:start] + found[start + more :],
-        )
+        leading = found[start : start + more]
+        rest = found[:start] + found[start + more :]
         sizes = dict(self.sizes)
         if not all(axis.fits(n, sizes) for axis, n in zip(shape.axes, rest)):
             return "sizes"
+        if exact and self.dots and shape.dots is not None and leading != self.leading:
+            return "leading axes"
         try:
             leading = np.broadcast_shapes(self.leading, leading)
         except ValueError:
@@ -159,14 +164,14 @@ class Match:
             and (letters & shape.letters() or (leading and shape.dots is not None))
         ]
         expected = " or ".join(shape.described(self.sizes) for shape in item.shapes)
-        message = f"{self.title}: {item.name} {_verb('has', item)} shape {found}; "
+        message = f"{self.title}: {item.name} {verb('has', item.name)} shape {found}; "
         message += f"expected {expected}"
         if others:
             *most, last = others
             message += ", with " + ", ".join(most) + " and " * bool(most) + last
         message += "."
         if leading:
-            message += " Leading axes must be equal, or 1, or missing."
+            message += f" Leading axes must be {self.leading}, or 1, or missing."
         elif len(found) == 1 and problems == ["number of axes"]:
             message += " A single vector x is x[None, :], one row."
         return message
@@ -209,11 +214,3 @@ def _flat(results):
     if not isinstance(results, tuple):
         return [results]
     return [each for result in results for each in _flat(result)]
-
-
-def _verb(singular, item):
-    """Return the verb for "x is", "queries are"."""
-    plural = item.name.endswith("s") and not item.name.endswith(
-        ("ss", "as", "is", "us")
-    )
-    return {"is": "are", "has": "have"}[singular] if plural else singular

@@ -25,9 +25,9 @@ argument's value. The function returns one array, or two: ``;`` separates the ca
 
 The line is parsed once, when the function is defined (``shape_line.py``), and every
 call is fitted to it (``shape_match.py``). Shapes and dtypes that have passed are
-remembered: the next call costs one lookup. ``f.unchecked`` is the bare function. Results
-are checked after ``check_results(True)``, which the tests call. Under ``python -OO``,
-where docstrings are missing, arrays of floats become Tensors and nothing is checked.
+remembered: the next call costs one lookup. ``f.unchecked`` is the bare function.
+Results are checked after ``check_results(True)``, which the tests call. Under ``python
+-OO``, where docstrings are missing, arrays of floats become Tensors, nothing more.
 """
 
 import functools
@@ -133,7 +133,8 @@ class Contract:
         if not self.method:
             return name
         layer = type(instance).__name__
-        return layer if name in ("forward", "__call__") else f"{layer}.{name}"
+        silent = name == "forward" or name.startswith("_")
+        return layer if silent else f"{layer}.{name}"
 
     def signature(self, args, options):
         """Return all that a check depends on, as a key of a dict."""

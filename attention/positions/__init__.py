@@ -1,19 +1,21 @@
-"""Where a token stands: without these, attention sees a bag of tokens, not a sequence.
+"""How attention learns where a token stands: ten schemes of positions.
+
+Without one of these, attention sees a bag of tokens: no permutation of keys matters.
 
 scheme            where it acts                 learned            beyond the training
-sinusoidal.py     added to the input            nothing            defined everywhere
-learned.py        added to the input            n_max x d          refused
+sinusoidal.py     added to the input            nothing            defined
+learned.py        added to the input            n_max x d          an error
 t5.py             added to the scores           num_buckets x H    as the last bucket
+alibi.py          added to the scores           nothing            defined
 shaw.py           one more term of the score    a table 2k+1 x d   as distance k
-transformer_xl.py three more terms of it        W_kR and two d     defined everywhere
+transformer_xl.py three more terms of it        W_kR and two d     defined
 disentangled.py   two more terms of the score   two tables 2k x d  as distance k
-alibi.py          added to the scores           nothing            defined everywhere
-rope.py           turns queries and keys        nothing            defined everywhere
+rope.py           rotates queries and keys      nothing            defined
 
-"Defined everywhere" says that there is a number, not that a model knows what to make of
-it. offsets.py holds what the relative schemes share: a bias that depends on j - i alone
-is one value for each offset, L + S - 1 in place of L S. scaling.py slows rotations down
-for sequences longer than those of the training.
+"Defined" means that there is a number, not that a trained model can use it. offsets.py
+holds what the relative schemes share: a bias that depends on j - i alone has one value
+for each offset, L + S - 1 instead of L S. scaling.py slows the rotations of rope.py for
+sequences longer than those of the training.
 """
 
 from .alibi import alibi_bias, alibi_by_offset, alibi_slopes

@@ -1,10 +1,10 @@
-"""Learned positions: a row of a table for each, as for words.
+"""Learned positions: one row of a table for each position, as for each word.
 
     X[p] = E[token at p] + P[p]
 
-P has n_max rows of d numbers, and what P[p] receives as a gradient is the sum of dX[p]
-over the batch. A position that no training sequence reached keeps its random row, and
-one beyond the table has none: nothing can be said about it.
+P has n_max rows of d numbers. The gradient of P[p] is the sum of dX[p] over the batch.
+A position that no training sequence reached keeps its random row, and a position beyond
+the table has no row: learned positions do not extrapolate.
 
 Gehring et al. 2017, section 3.1; BERT and GPT-2.
 """
@@ -12,8 +12,8 @@ Gehring et al. 2017, section 3.1; BERT and GPT-2.
 import numpy as np
 
 from minigrad import embedding, nn
+from minigrad.checks import whole
 
-from ..checks import whole
 from .sinusoidal import as_positions
 
 
@@ -21,10 +21,7 @@ class LearnedPositions(nn.Module):
     """n  ->  (n, d), the rows of positions 0 to n - 1;  positions (...)  ->  (..., d).
 
     weight   (n_max, d), drawn from N(0, 0.02^2) as in BERT and GPT-2
-    rng      draws it; None takes minigrad's own generator
-
-    Raises IndexError for a position outside the table, TypeError for one that is not
-    an integer.
+    rng      draws the weight; None takes minigrad's own generator
     """
 
     def __init__(self, n_max, d, rng=None):
@@ -40,17 +37,12 @@ class LearnedPositions(nn.Module):
                 f"{self!r}: positions are {positions.dtype}; expected integers, as "
                 "there is no row between two rows."
             )
-        if (positions < 0).any():
-            raise IndexError(
-                f"{self!r}: there is no row for position {positions.min()}; positions "
-                f"count from 0, the first row, to {self.n_max - 1}."
-            )
-        outside = positions[positions >= self.n_max]
+        outside = positions[(positions < 0) | (positions >= self.n_max)]
         if outside.size:
             raise IndexError(
-                f"{self!r}: there is no row for position {outside.max()}; the table "
-                f"ends at {self.n_max - 1}. Learned positions do not extrapolate: "
-                "raise n_max, or take sinusoidal, rope or ALiBi."
+                f"{self!r}: there is no row for position {outside[0]}; positions are "
+                f"0 to {self.n_max - 1}. Learned positions do not extrapolate: raise "
+                "n_max, or use sinusoidal, rope or ALiBi."
             )
         return embedding(positions.astype(np.intp), self.weight)
 

@@ -1,17 +1,17 @@
-"""Slower rotations, for sequences s times as long as those of the training.
+"""Slower rotations of RoPE, for sequences s times as long as those of the training.
 
-A model trained on L0 positions has never seen the angles beyond. Each object here slows
-the frequencies theta_m of ``rope`` down, so that longer sequences meet angles it knows:
+A model trained on L0 positions has never seen larger angles. Each object here reduces
+the frequencies theta_m of ``rope``, so that longer sequences have angles it has seen:
 
-    LinearScaling       theta_m / s                all alike; neighbours become blurred
+    LinearScaling       theta_m / s                all equally; neighbours are harder to
+                                                   tell apart
     NTKScaling          theta_m s^(-2m / (R - 2))  the fastest stays, the last is / s
-    DynamicNTKScaling   the same, with as much s as the present length asks for
-    YaRNScaling         theta_m where it turns often in L0 steps, theta_m / s where it
-                        never turns round, a ramp between; and sharper scores
+    DynamicNTKScaling   the same, with s growing with the present length
+    YaRNScaling         theta_m for pairs that rotate often in L0 steps, theta_m / s for
+                        those that never complete a turn, a ramp between; larger scores
 
-R is the number of entries that are turned, m = 0, 1, ..., R / 2 - 1. s = 1 changes
-nothing, except in the dynamic one, which never changes anything up to L0. None of them
-has parameters; they cost R / 2 numbers, and rope what it always does.
+R is the number of entries that are rotated, m = 0, 1, ..., R / 2 - 1. s = 1 changes
+nothing. None has learned parameters, and rope costs the same with them.
 
 Chen et al. 2023 (linear); bloc97 2023 (NTK-aware, dynamic); Peng et al. 2023 (YaRN).
 """
@@ -24,20 +24,20 @@ import numpy as np
 
 @dataclass
 class Scaling:
-    """What all have: a factor s, and ``slow``. A subclass says how.
+    """The base class: a factor s, and a method ``slow`` that subclasses define.
 
     factor             s >= 1
     attention_factor   multiplies cos and sin, so that the scores get its square
     """
 
     factor: float
-    attention_factor = 1.0  # no field: only YaRN has another
+    attention_factor = 1.0  # not a field: only YaRN changes it
 
     def __post_init__(self):
         _check_at_least(1, self, "factor", self.factor)
 
     def slow(self, theta, base, length):
-        """theta' for theta (R/2,), which fall from 1 with the base, and this length."""
+        """Return theta' (R/2,) for frequencies theta (R/2,) and a sequence length."""
         raise NotImplementedError(f"{type(self).__name__} has no method slow.")
 
 
@@ -69,8 +69,8 @@ class DynamicNTKScaling(Scaling):
 
     original_length   L0
 
-    L is one more than the largest position. As it grows, all angles change: a cache
-    must hold keys as they are before ``rope``, not after.
+    L is the largest position plus one. As it grows, all angles change: a cache must
+    hold keys as they are before ``rope``, not after.
     Peng et al. 2023, section 3.3, with the factor of Hugging Face's implementation.
     """
 
@@ -87,16 +87,15 @@ class DynamicNTKScaling(Scaling):
 
 @dataclass
 class YaRNScaling(Scaling):
-    """Each frequency by how often it turns round within the original length.
+    """Each frequency by the number of turns it makes within the original length.
 
         ramp_m = clip((m - low) / (high - low), 0, 1)
         theta'_m = theta_m (1 - ramp_m) + theta_m ramp_m / s
 
     original_length    L0
-    beta_fast          what turns more often than this in L0 positions is left alone
-    beta_slow          what turns less often than this is divided by s
-    attention_factor   None: 0.1 ln(s) + 1. A number takes the place of that formula;
-                       either is applied once, here, and nowhere else
+    beta_fast          pairs with more turns than this in L0 positions do not change
+    beta_slow          pairs with fewer turns than this are divided by s
+    attention_factor   multiplies queries and keys; None is 0.1 ln(s) + 1
 
     Peng et al. 2023, sections 3.2 and 3.4. The ramp is linear in m, as in the authors'
     code; in their text it is linear in the number of turns.
@@ -127,18 +126,18 @@ class YaRNScaling(Scaling):
 
     def slow(self, theta, base, length):
         low, high = self.limits(2 * len(theta), base)
-        width = high - low or 0.001  # a step in place of a ramp
+        width = high - low or 0.001  # a step instead of a ramp
         ramp = np.clip((np.arange(len(theta)) - low) / width, 0, 1)
         return theta * (1 - ramp * (1 - 1 / self.factor))
 
     def limits(self, R, base):
-        """Where the ramp begins and ends: m, rounded outwards, from 0 to R - 1."""
-        low = math.floor(self.turning(self.beta_fast, R, base))
-        high = math.ceil(self.turning(self.beta_slow, R, base))
+        """Return the m where the ramp begins and ends, rounded outwards."""
+        low = math.floor(self.pair_with_turns(self.beta_fast, R, base))
+        high = math.ceil(self.pair_with_turns(self.beta_slow, R, base))
         return tuple(min(max(m, 0), R - 1) for m in (low, high))
 
-    def turning(self, r, R, base):
-        """The m, not rounded, whose theta_m turns r times round: theta_m L0 = 2 pi r.
+    def pair_with_turns(self, r, R, base):
+        """Return the m, not rounded, whose pair makes r turns: theta_m L0 = 2 pi r.
 
         base^(-2m / R) L0 = 2 pi r,   so   m = R ln(L0 / (2 pi r)) / (2 ln base)
         """
@@ -147,9 +146,9 @@ class YaRNScaling(Scaling):
 
 
 def _with_larger_base(theta, s):
-    """theta_m s^(-2m / (R - 2)), which is base s^(R / (R - 2)) in place of the base.
+    """Return theta_m s^(-2m / (R - 2)): the base becomes base s^(R / (R - 2)).
 
-    A single pair (R = 2) is both the fastest, which stays, and the slowest: it stays.
+    A single pair (R = 2) is the fastest one, and does not change.
     """
     m, R = np.arange(len(theta)), 2 * len(theta)
     return theta * s ** (-2 * m / max(R - 2, 1))

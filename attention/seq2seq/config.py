@@ -10,7 +10,7 @@ A config is checked when it is made, so that a model of it can be built.
 
 from dataclasses import asdict, dataclass, fields
 
-from minigrad.nn.layers import probability
+from minigrad.checks import probability
 
 from ..checks import whole
 from ..tasks.batch import EOS
@@ -85,7 +85,7 @@ class Seq2SeqConfig:
                 )
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, (int, float)):
             raise TypeError(f"{NAME}: dropout is {self.dropout!r}; expected a number.")
-        probability(f"{NAME}: dropout", self.dropout)
+        probability(NAME, "dropout", self.dropout)
         self._check_together()
 
     @property

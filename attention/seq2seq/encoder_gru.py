@@ -9,22 +9,25 @@ a test holds the two equal.
 import numpy as np
 
 from minigrad import differentiable, nn
-from minigrad.ops.gates import checked
 from minigrad.ops.packing import Packing
 from minigrad.ops.recurrent import gru
+from minigrad.shapes import shapes
 
 from ..kernels import gru as kernel
 
 
+@shapes
 @differentiable
 def encoder_gru(
     x, h0, weight_ih, weight_hh, bias_ih=None, bias_hh=None, lengths=None, reverse=False
 ):
-    """As ``minigrad.gru``, in every argument, result, gradient and error.
+    """Run a GRU over time, as ``minigrad.gru`` does.
 
-    x (B, T, I), h0 (B, H)  ->  output (B, T, H), h_n (B, H)
+    x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
+    bias_ih? and bias_hh? (3H,), lengths? (B,) int
+        ->  output (B, T, H), h_n (B, H)
     """
-    dtype = checked("encoder_gru", 3, x, (h0,), weight_ih, weight_hh, bias_ih, bias_hh)
+    dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
     packing = Packing("encoder_gru", B, T, lengths, reverse)
     order, own = packing.order, np.full(B, T)
@@ -75,4 +78,4 @@ def encoder_gru(
 class EncoderGRU(nn.GRU):
     """``nn.GRU`` with its loops compiled: the same parameters, the same numbers."""
 
-    op = staticmethod(encoder_gru)
+    op = staticmethod(encoder_gru.unchecked)

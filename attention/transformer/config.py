@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minigrad import gelu, relu, sigmoid
-from minigrad.nn.layers import probability
+from minigrad.checks import probability
 
 from ..checks import whole
 
@@ -162,7 +162,7 @@ class TransformerConfig:
             ):
                 raise TypeError(f"{cls}: {name} is {value!r}; expected a number.")
             if name == "dropout":
-                probability(f"{cls}: dropout", value)
+                probability(cls, "dropout", value)
             elif not 1 < value < math.inf:
                 raise self._error(f"{name} is {value}; expected a number above 1")
             setattr(self, name, float(value))

@@ -150,7 +150,7 @@ class LocalAttention(nn.Module):
 
     def _share(self, queries):
         """How much of the source lies before p_t, of local-p: (..., L, 1)."""
-        return sigmoid(matmul(tanh(linear(queries, self.W_p)), self.v_p[:, None]))
+        return sigmoid(matmul(tanh(linear.unchecked(queries, self.W_p)), self.v_p[:, None]))
 
     def _centres(self, queries, lengths, start):
         """p_t: an array (..., L) for local-m, a Tensor (..., L) for local-p."""

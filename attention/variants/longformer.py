@@ -21,7 +21,7 @@ Beltagy, Peters and Cohan 2020, section 3.1.
 import numpy as np
 
 from minigrad import concat, nn, swapaxes, unsqueeze
-from minigrad.nn.layers import probability
+from minigrad.checks import probability
 
 from ..checks import between, flag, floats, plain, whole, wholes
 from ..exact.multihead import check_heads, draw, heads
@@ -74,7 +74,7 @@ class LongformerAttention(nn.Module):
                 f"{NAME}: window is {window}; expected an even number of keys, as many "
                 "before a token as after it."
             )
-        self.dropout = probability(f"{NAME}: dropout", dropout)
+        self.dropout = probability(NAME, "dropout", dropout)
         self.rng, self.attention_weights = rng, None
         bias = flag(NAME, "bias", bias)
         self.W_q, self.W_k, self.W_v, self.W_o = (

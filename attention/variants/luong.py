@@ -87,8 +87,8 @@ class LuongAttention(Attention):
         if self.kind == "dot":
             return keys
         if self.kind == "general":
-            return linear(keys, self.W_a)
-        return linear(keys, self.W_a[:, self.query_size :])  # the half for the keys
+            return linear.unchecked(keys, self.W_a)
+        return linear.unchecked(keys, self.W_a[:, self.query_size :])  # the half for the keys
 
     @shapes
     def score_projected(self, queries, projected):
@@ -98,7 +98,7 @@ class LuongAttention(Attention):
         """
         if self.kind != "concat":
             return dot(queries, projected)
-        q = linear(queries, self.W_a[:, : self.query_size])
+        q = linear.unchecked(queries, self.W_a[:, : self.query_size])
         return additive_core.unchecked(q, projected, self.v_a)
 
     def extra_repr(self):

@@ -5,20 +5,21 @@ import math
 import numpy as np
 
 from .. import ops
-from ..tensor import Tensor
+from ..checks import probability, whole
+from ..shapes import shapes
 from . import init
 from .module import Module, Parameter
 
 
 class Linear(Module):
-    """y = x W^T + b:  x (..., in_features)  ->  y (..., out_features).
+    """Map the last axis: y = x W^T + b.
 
     weight (out, in) and bias (out,) start uniform within 1 / sqrt(in_features).
     """
 
     def __init__(self, in_features, out_features, bias=True, rng=None):
-        self.in_features = size("Linear: in_features", in_features)
-        self.out_features = size("Linear: out_features", out_features)
+        self.in_features = whole("Linear", "in_features", in_features, least=1)
+        self.out_features = whole("Linear", "out_features", out_features, least=1)
         self.weight = Parameter(np.empty((out_features, in_features), np.float32))
         init.kaiming_uniform_(self.weight, math.sqrt(5), rng)
         self.bias = None
@@ -27,14 +28,10 @@ class Linear(Module):
             self.bias = Parameter(np.empty(out_features, np.float32))
             init.uniform_(self.bias, -bound, bound, rng)
 
+    @shapes
     def forward(self, x):
-        x = floats(self, "x", x)
-        if not x.ndim or x.shape[-1] != self.in_features:
-            raise ValueError(
-                f"{self!r}: the last axis of x must have {self.in_features} features; "
-                f"found shape {x.shape}."
-            )
-        return ops.linear(x, self.weight, self.bias)
+        """x (..., self.in_features)  ->  y (..., self.out_features)"""
+        return ops.linear.unchecked(x, self.weight, self.bias)
 
     def extra_repr(self):
         bias = "" if self.bias is not None else ", bias=False"
@@ -42,7 +39,7 @@ class Linear(Module):
 
 
 class Embedding(Module):
-    """A row of a table for each id:  ids (...)  ->  (..., embedding_dim).
+    """Look up a row of a table for each id.
 
     weight (num_embeddings, embedding_dim) starts as N(0, 1).
 
@@ -51,23 +48,27 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, rng=None):
-        self.num_embeddings = size("Embedding: num_embeddings", num_embeddings)
-        self.embedding_dim = size("Embedding: embedding_dim", embedding_dim)
+        V = self.num_embeddings = whole(
+            "Embedding", "num_embeddings", num_embeddings, least=1
+        )
+        self.embedding_dim = whole("Embedding", "embedding_dim", embedding_dim, least=1)
         if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
+            if not -V <= padding_idx < V:
                 raise ValueError(
-                    f"Embedding: padding_idx is {padding_idx}, and there are "
-                    f"{num_embeddings} rows."
+                    f"Embedding: padding_idx is {padding_idx}; expected a row of "
+                    f"{V}, from {-V} to {V - 1}."
                 )
-            padding_idx %= num_embeddings
+            padding_idx %= V
         self.padding_idx = padding_idx
-        self.weight = Parameter(np.empty((num_embeddings, embedding_dim), np.float32))
+        self.weight = Parameter(np.empty((V, embedding_dim), np.float32))
         init.normal_(self.weight, rng=rng)
         if padding_idx is not None:
             self.weight._data[padding_idx] = 0
 
+    @shapes
     def forward(self, ids):
-        return ops.embedding(ids, self.weight, self.padding_idx)
+        """ids (...) int  ->  y (..., self.embedding_dim)"""
+        return ops.embedding.unchecked(ids, self.weight, self.padding_idx)
 
     def extra_repr(self):
         sizes = f"{self.num_embeddings}, {self.embedding_dim}"
@@ -77,7 +78,7 @@ class Embedding(Module):
 
 
 class LayerNorm(Module):
-    """Mean 0 and variance 1 over the last axes, then a learnt scale and shift.
+    """Give the last axes mean 0 and variance 1, then a learned scale and shift.
 
     normalized_shape   the lengths of those axes, or of the only one. weight starts as
                        one and bias as zero, both of that shape.
@@ -89,13 +90,9 @@ class LayerNorm(Module):
         self.weight = Parameter(np.ones(shape, np.float32))
         self.bias = Parameter(np.zeros(shape, np.float32))
 
+    @shapes
     def forward(self, x):
-        x = floats(self, "x", x)
-        if x.shape[-len(self.normalized_shape) :] != self.normalized_shape:
-            raise ValueError(
-                f"{self!r}: the last axes of x must be {self.normalized_shape}; "
-                f"found shape {x.shape}."
-            )
+        """x (...)  ->  y (...)"""
         return ops.layer_norm(x, self.weight, self.bias, eps=self.eps)
 
     def extra_repr(self):
@@ -106,35 +103,10 @@ class Dropout(Module):
     """In training, set entries to zero with probability p and scale up the others."""
 
     def __init__(self, p=0.5, rng=None):
-        self.p, self.rng = probability("Dropout: p", p), rng
+        self.p, self.rng = probability("Dropout", "p", p), rng
 
     def forward(self, x):
         return ops.dropout(x, self.p, training=self.training, rng=self.rng)
 
     def extra_repr(self):
         return f"p={self.p}"
-
-
-def floats(module, name, x):
-    """x, a Tensor or an array; TypeError if it does not hold floating-point numbers."""
-    x = x if isinstance(x, Tensor) else np.asarray(x)
-    if x.dtype.kind != "f":
-        raise TypeError(f"{module!r}: {name} must be floating point; found {x.dtype}.")
-    return x
-
-
-def size(name, n):
-    """n, if it is a whole number from 1 up."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise TypeError(f"{name} must be a whole number; found {n!r}.")
-    if n < 1:
-        raise ValueError(f"{name} must be 1 or more; found {n}.")
-    return int(n)
-
-
-def probability(name, p):
-    """p, if it is one."""
-    number = isinstance(p, (int, float, np.number)) and not isinstance(p, bool)
-    if not number or not 0 <= p <= 1:
-        raise ValueError(f"{name} must be a probability, from 0 to 1; found {p!r}.")
-    return p

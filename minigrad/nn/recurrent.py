@@ -11,8 +11,9 @@ import math
 import numpy as np
 
 from .. import ops
+from ..checks import probability, whole
+from ..shapes import shapes
 from . import init
-from .layers import floats, probability, size
 from .module import Module, Parameter
 
 
@@ -28,7 +29,7 @@ class Recurrent(Module):
     rng             draws initial values and dropout; None takes minigrad's generator
     """
 
-    op, gates, kinds = None, 0, ()  # one run over time, its gates, its states
+    op, gates = None, 0  # one run over time, and the number of its gates
 
     def __init__(
         self,
@@ -41,11 +42,12 @@ class Recurrent(Module):
         rng=None,
     ):
         name = type(self).__name__
-        self.input_size = size(f"{name}: input_size", input_size)
-        self.hidden_size = size(f"{name}: hidden_size", hidden_size)
-        self.num_layers = size(f"{name}: num_layers", num_layers)
+        self.input_size = whole(name, "input_size", input_size, least=1)
+        self.hidden_size = whole(name, "hidden_size", hidden_size, least=1)
+        self.num_layers = whole(name, "num_layers", num_layers, least=1)
         self.bidirectional = bool(bidirectional)
-        self.dropout, self.rng = probability(f"{name}: dropout", dropout), rng
+        self.directions = 2 if bidirectional else 1
+        self.dropout, self.rng = probability(name, "dropout", dropout), rng
         self.bias = bool(bias)
         width = input_size
         for layer in self._names():
@@ -54,18 +56,14 @@ class Recurrent(Module):
             width = hidden_size * len(layer)
 
     def run(self, x, states, lengths):
-        """The last layer's output, and the last states of all layers and directions.
+        """Return the last layer's output, and the last states of all runs.
 
-        x (B, T, input_size)  ->  (B, T, H) or (B, T, 2 H)
-        states   None for zeros, or for each kind (num_layers * directions, B, H)
+        A run is one layer in one direction. For each kind of state, h or h and c,
+        ``states`` has the initial ones of all runs, or None for zeros.
         """
-        x = _checked_input(self, x, "(B, T, input_size)")
         layers = self._names()
         count = sum(map(len, layers))
-        if states is None:
-            states = [_zeros(self, (count, len(x)))] * len(self.kinds)
-        for kind, state in zip(self.kinds, states):
-            _check_state(self, f"{kind}0", state, (count, len(x)))
+        states = [_zeros(self, (count, len(x))) if s is None else s for s in states]
         last = []
         for layer in layers:
             if last and self.dropout:
@@ -94,61 +92,71 @@ class Recurrent(Module):
 
 
 class GRU(Recurrent):
-    """Gated recurrent units over time; the equations stand in ``ops.gru``.
+    """Run gated recurrent units over time; the equations stand in ``ops.gru``.
 
-    gru(x, h0=None, lengths=None)  ->  output, h_n
+    gru(x, h0=None, lengths=None)  returns output, h_n
 
-    x (B, T, input_size)  ->  output (B, T, directions * H), h_n (layers, B, H), where a
-    layer counts once for each direction. h0 has the shape of h_n; None is zero.
-
-    lengths   (B,), from 1 to T: tokens beyond are padding, on which nothing depends.
+    h0        the initial states of all layers, each in all directions; None is zero
+    lengths   (B,), from 1 to T: tokens beyond are padding, which has no influence.
               There the output is 0; h_n is the state after an example's own last token.
-
-    Raises ValueError or TypeError, in one sentence, when an argument does not fit.
     """
 
-    op, gates, kinds = staticmethod(ops.gru), 3, ("h",)
+    op, gates = staticmethod(ops.gru.unchecked), 3
 
+    @shapes
     def forward(self, x, h0=None, lengths=None):
-        output, (h_n,) = self.run(x, None if h0 is None else (h0,), lengths)
+        """Return the outputs of the last layer and the last states of all.
+
+        x (B, T, self.input_size), lengths? (B,) int,
+        h0? (self.num_layers * self.directions, B, self.hidden_size)
+            ->  output (B, T, self.directions * self.hidden_size),
+                h_n (self.num_layers * self.directions, B, self.hidden_size)
+        """
+        output, (h_n,) = self.run(x, (h0,), lengths)
         return output, h_n
 
 
 class LSTM(Recurrent):
-    """Long short-term memory over time; the equations stand in ``ops.lstm``.
+    """Run long short-term memories over time; the equations stand in ``ops.lstm``.
 
-    lstm(x, state=None, lengths=None)  ->  output, (h_n, c_n)
+    lstm(x, state=None, lengths=None)  returns output, (h_n, c_n)
 
     state is a pair (h0, c0); otherwise as ``GRU``.
     """
 
-    op, gates, kinds = staticmethod(ops.lstm), 4, ("h", "c")
+    op, gates = staticmethod(ops.lstm.unchecked), 4
 
     def forward(self, x, state=None, lengths=None):
-        output, (h_n, c_n) = self.run(
-            x, _checked_pair(self, state, "(h0, c0)"), lengths
-        )
+        h0, c0 = _pair(self, state, "(h0, c0)")
+        return self._forward(x, h0, c0, lengths)
+
+    @shapes
+    def _forward(self, x, h0=None, c0=None, lengths=None):
+        """x (B, T, self.input_size), lengths? (B,) int,
+        h0? and c0? (self.num_layers * self.directions, B, self.hidden_size)
+            ->  output (B, T, self.directions * self.hidden_size),
+                h_n (self.num_layers * self.directions, B, self.hidden_size),
+                c_n (self.num_layers * self.directions, B, self.hidden_size)
+        """
+        output, (h_n, c_n) = self.run(x, (h0, c0), lengths)
         return output, (h_n, c_n)
 
 
 class Cell(Module):
     """What GRUCell and LSTMCell share: one step, with torch's names without _l0."""
 
-    op, gates, kinds = None, 0, ()
+    op, gates = None, 0
 
     def __init__(self, input_size, hidden_size, bias=True, rng=None):
         name = type(self).__name__
-        self.input_size = size(f"{name}: input_size", input_size)
-        self.hidden_size = size(f"{name}: hidden_size", hidden_size)
+        self.input_size = whole(name, "input_size", input_size, least=1)
+        self.hidden_size = whole(name, "hidden_size", hidden_size, least=1)
         self.bias, self.rng = bool(bias), rng
         _draw_weights(self, "", input_size)
 
     def step(self, x, states):
-        """The states after x."""
-        x = _checked_input(self, x, "(B, input_size)")
-        states = states or [_zeros(self, (len(x),))] * len(self.kinds)
-        for kind, state in zip(self.kinds, states):
-            _check_state(self, kind, state, (len(x),))
+        """Return the states after x; None is a state of zeros."""
+        states = [_zeros(self, (len(x),)) if s is None else s for s in states]
         return self.op(x, *states, *_weights(self, ""))
 
     def extra_repr(self):
@@ -157,21 +165,31 @@ class Cell(Module):
 
 
 class GRUCell(Cell):
-    """One step of a GRU:  x (B, input_size), h (B, H) or None  ->  h' (B, H)."""
+    """Compute one step of a GRU: ``cell(x, h)`` returns the next h."""
 
-    op, gates, kinds = staticmethod(ops.gru_cell), 3, ("h",)
+    op, gates = staticmethod(ops.gru_cell.unchecked), 3
 
+    @shapes
     def forward(self, x, h=None):
-        return self.step(x, None if h is None else (h,))
+        """x (B, self.input_size), h? (B, self.hidden_size)
+        ->  h' (B, self.hidden_size)"""
+        return self.step(x, (h,))
 
 
 class LSTMCell(Cell):
-    """One step of an LSTM:  x (B, input_size), (h, c) or None  ->  (h', c')."""
+    """Compute one step of an LSTM: ``cell(x, (h, c))`` returns the next (h, c)."""
 
-    op, gates, kinds = staticmethod(ops.lstm_cell), 4, ("h", "c")
+    op, gates = staticmethod(ops.lstm_cell.unchecked), 4
 
     def forward(self, x, state=None):
-        return self.step(x, _checked_pair(self, state, "(h, c)"))
+        h, c = _pair(self, state, "(h, c)")
+        return self._forward(x, h, c)
+
+    @shapes
+    def _forward(self, x, h=None, c=None):
+        """x (B, self.input_size), h? and c? (B, self.hidden_size)
+        ->  h' (B, self.hidden_size), c' (B, self.hidden_size)"""
+        return self.step(x, (h, c))
 
 
 def _draw_weights(module, suffix, width):
@@ -199,34 +217,15 @@ def _zeros(module, sizes):
     return np.zeros((*sizes, module.hidden_size), dtype)
 
 
-def _checked_input(module, x, letters):
-    x = floats(module, "x", x)
-    if x.ndim != letters.count(",") + 1 or x.shape[-1] != module.input_size:
-        raise ValueError(
-            f"{module!r}: x must have shape {letters} with input_size = "
-            f"{module.input_size}; found {x.shape}."
-        )
-    return x
-
-
-def _check_state(module, name, state, sizes):
-    shape = floats(module, name, state).shape
-    if shape != (*sizes, module.hidden_size):
-        letters = "(B, hidden_size)"
-        if len(sizes) == 2:
-            letters = "(num_layers * directions, B, hidden_size)"
-        raise ValueError(
-            f"{module!r}: {name} must have shape {letters} = "
-            f"{(*sizes, module.hidden_size)}; found {shape}."
-        )
-
-
-def _checked_pair(module, state, letters):
-    if state is not None and not (isinstance(state, (tuple, list)) and len(state) == 2):
-        found = type(state).__name__
+def _pair(module, state, letters):
+    """Return the two states of an LSTM; None is two states of zeros."""
+    if state is None:
+        return None, None
+    if not isinstance(state, (tuple, list)) or len(state) != 2:
+        found = f"of type {type(state).__name__}"
         if isinstance(state, (tuple, list)):
-            found += f" of {len(state)}"
+            found = f"a {type(state).__name__} of {len(state)}"
         raise TypeError(
-            f"{module!r}: the state must be a pair {letters}; found {found}."
+            f"{type(module).__name__}: state is {found}; expected a pair {letters}."
         )
     return state

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .. import random
+from ..checks import generator, probability
 from ..differentiable import differentiable
 from .select import only
 
@@ -18,16 +19,9 @@ def dropout(x, p, training=True, rng=None):
     That is the inverted form of Srivastava et al. 2014, section 10.
 
     rng   a numpy.random.Generator; None takes the one that ``manual_seed`` seeds
-
-    Raises ValueError unless 0 <= p <= 1, TypeError when rng is no Generator.
     """
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout: p is a probability, from 0 to 1, not {p}.")
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise TypeError(
-            "dropout: rng is a numpy.random.Generator, such as "
-            f"np.random.default_rng(0), not {type(rng).__name__}."
-        )
+    probability("dropout", "p", p)
+    generator("dropout", rng)
     if not training or p == 0:
         return x, lambda g: g
     x = np.asarray(x)

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from ..differentiable import differentiable
+from ..shapes import shapes
 
 
 @differentiable
@@ -34,19 +35,19 @@ def getitem(x, index):
     return x[index], backward
 
 
+@shapes
 @differentiable
 def embedding(ids, weight, padding_idx=None):
     """Look up rows of a table: y = W[ids].
 
-    ids (...) integers, weight (V, D)  ->  y (..., D)
+    ids (...) int, weight (V, D)  ->  y (..., D)
 
-    Row v receives the sum of g over all places where v stands; the row ``padding_idx``
-    receives nothing. Raises TypeError or IndexError, naming the id, unless all ids are
-    integers from 0 to V - 1.
+    Row v receives the sum of g over all positions where v stands; the row
+    ``padding_idx`` receives nothing. Raises IndexError for an id that is not from 0 to
+    V - 1.
     """
-    ids = np.asarray(ids)
-    _check_table(ids, weight, padding_idx)
     V, D = weight.shape
+    _check_rows(ids, V, padding_idx)
     ids = ids.astype(np.intp)  # ids * D must not overflow a small integer type
 
     def backward(g):
@@ -74,22 +75,15 @@ def _scatter_add(shape, position, g):
     return dx.reshape(shape)
 
 
-def _check_table(ids, weight, padding_idx):
-    if np.ndim(weight) != 2:
-        raise ValueError(
-            f"embedding: the table must be (V, D), a row for each id; it has shape "
-            f"{np.shape(weight)}."
-        )
-    V = len(weight)
-    if ids.dtype.kind not in "iu":
-        raise TypeError(f"embedding: ids must be integers; these are {ids.dtype}.")
+def _check_rows(ids, V, padding_idx):
     wrong = (ids < 0) | (ids >= V)
     if wrong.any():
         raise IndexError(
-            f"embedding: id {ids[wrong][0]} is outside the vocabulary of {V}; ids run "
-            f"from 0 to {V - 1}."
+            f"embedding: ids hold {ids[wrong][0]}; expected 0 to {V - 1}, the rows of "
+            "weight."
         )
     if padding_idx is not None and not 0 <= padding_idx < V:
         raise IndexError(
-            f"embedding: padding_idx {padding_idx} is outside the vocabulary of {V}."
+            f"embedding: padding_idx is {padding_idx}; expected 0 to {V - 1}, a row of "
+            "weight."
         )

@@ -2,17 +2,22 @@
 
 import numpy as np
 
+from ..checks import one_of, probability
 from ..differentiable import differentiable
+from ..shapes import shapes
 
 
+@shapes
 @differentiable
 def cross_entropy(
     logits, targets, ignore_index=-100, label_smoothing=0.0, reduction="mean"
 ):
-    """How surprising the targets are: -ln softmax(logits)[target], averaged.
+    """Measure how surprising the targets are: -ln softmax(logits)[target], averaged.
 
-    logits (..., C), the classes on the *last* axis; targets (...), integers
-    ->  a scalar ("mean" over the positions that count, or "sum"), or (...) ("none")
+    logits (..., C), targets (...) int  ->  loss (); or (...)
+
+    The classes lie on the *last* axis. ``reduction`` is "mean", over the positions that
+    count, or "sum"; "none" returns the loss (...) of each position.
 
     With p = softmax(z) and the smoothed target q = (1 - eps) onehot(t) + eps / C,
 
@@ -22,12 +27,12 @@ def cross_entropy(
     target is ``ignore_index`` have l = 0 and gradient 0 and are not counted; when none
     counts, the mean is 0 (torch: NaN).
 
-    Raises IndexError for a target out of range, naming it and its place; TypeError for
-    targets that are no integers; ValueError for shapes that do not match, a smoothing
-    outside [0, 1], an unknown reduction.
+    Raises IndexError for a target out of range, with its position.
     """
-    logits, targets = np.asarray(logits), np.asarray(targets)
-    C, ignored = _check(logits, targets, ignore_index, label_smoothing, reduction)
+    one_of("cross_entropy", "reduction", reduction, ("mean", "sum", "none"))
+    probability("cross_entropy", "label_smoothing", label_smoothing)
+    C, ignored = logits.shape[-1], targets == ignore_index
+    _check_targets(logits, targets, ignored)
     z = logits.reshape(targets.size, C)  # (N, C)
     t = np.where(ignored, 0, targets).ravel()  # (N,)
     ignored = ignored.ravel() if ignored.any() else None
@@ -60,33 +65,18 @@ def cross_entropy(
     return loss.sum() * scale, backward
 
 
-def _check(logits, targets, ignore_index, label_smoothing, reduction):
-    """Refuse what makes no sense; return the number of classes and what is ignored."""
-    if reduction not in ("mean", "sum", "none"):
+def _check_targets(logits, targets, ignored):
+    *positions, C = logits.shape
+    if targets.shape != tuple(positions):
         raise ValueError(
-            f'cross_entropy: reduction is "mean", "sum" or "none", not {reduction!r}.'
+            f"cross_entropy: targets have shape {targets.shape}; expected "
+            f"{tuple(positions)}, with logits {logits.shape}: all axes but the last, "
+            "the classes."
         )
-    if not 0 <= label_smoothing <= 1:
-        raise ValueError(
-            f"cross_entropy: label_smoothing is from 0 to 1, not {label_smoothing}."
-        )
-    if targets.dtype.kind not in "iu":
-        raise TypeError(
-            f"cross_entropy: targets are class numbers, integers, not {targets.dtype}."
-        )
-    if logits.ndim == 0 or logits.shape[:-1] != targets.shape:
-        raise ValueError(
-            f"cross_entropy: logits of shape {logits.shape} want targets of shape "
-            f"{logits.shape[:-1]}, all axes but the last (the classes); these are "
-            f"{targets.shape}."
-        )
-    C = logits.shape[-1]
-    ignored = targets == ignore_index
     wrong = ((targets < 0) | (targets >= C)) & ~ignored
     if wrong.any():
-        where = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(wrong)))
+        position = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(wrong)))
         raise IndexError(
-            f"cross_entropy: the target at {where} is {targets[wrong][0]}; with {C} "
-            f"classes it must be 0 to {C - 1}, or ignore_index ({ignore_index})."
+            f"cross_entropy: the target at {position} is {targets[wrong][0]}; expected "
+            f"0 to {C - 1}, one of the {C} classes, or ignore_index."
         )
-    return C, ignored

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from ..differentiable import differentiable
+from ..shapes import shapes
 
 
 @differentiable
@@ -58,27 +59,19 @@ def matmul(a, b):
     return y, backward
 
 
+@shapes
 @differentiable
 def linear(x, weight, bias=None):
     """Y = X W^T + b, for a weight stored (out, in), as torch stores it.
 
-    x (..., in)  ->  y (..., out)        y_o = sum_i x_i w_oi + b_o
+    x (..., in), weight (out, in), bias? (out,)  ->  y (..., out)
+
+        y_o = sum_i x_i w_oi + b_o
 
         dX = G W,    dW = G^T X,    db = sum over the rows of G
 
-    with all leading axes as rows. Raises ValueError when the shapes do not fit.
+    with all leading axes as rows.
     """
-    x, weight = np.asarray(x), np.asarray(weight)
-    if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
-        raise ValueError(
-            f"linear: x of shape {x.shape} and a weight of shape {weight.shape} do not "
-            "fit: the weight is (out, in), and the last axis of x must be in."
-        )
-    if bias is not None and np.shape(bias) != weight.shape[:1]:
-        raise ValueError(
-            f"linear: the bias has shape {np.shape(bias)}, and a weight (out, in) = "
-            f"{weight.shape} wants {weight.shape[:1]}."
-        )
     X = _rows(x)  # (N, in)
     Y = X @ weight.T  # (N, out)
     if bias is not None:

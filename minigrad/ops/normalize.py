@@ -9,9 +9,9 @@ from ..differentiable import differentiable
 
 @differentiable
 def layer_norm(x, weight=None, bias=None, eps=1e-5):
-    """Give the last axis mean 0 and variance 1, then a learnt scale and shift.
+    """Give the last axis mean 0 and variance 1, then a learned scale and shift.
 
-    x (..., n), weight (n,), bias (n,)  ->  y (..., n)        (Ba et al. 2016, eq. 4)
+    Ba et al. 2016, equation 4; x and y are (..., n), weight and bias (n,).
 
         xhat = (x - mean(x)) / s,   s = sqrt(var(x) + eps),   y = w xhat + b
 
@@ -20,8 +20,6 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
 
         dL/dx_k = (u_k - mean(u) - xhat_k mean(u xhat)) / s
         dL/dw = g xhat,    dL/db = g        (summed over the leading axes by the engine)
-
-    Raises ValueError when weight or bias do not have the shape of the last axes.
     """
     x = np.asarray(x)
     given = weight if weight is not None else bias
@@ -29,12 +27,15 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
     for name, array in (("weight", weight), ("bias", bias)):
         if array is not None and (k == 0 or array.shape != x.shape[-k:]):
             raise ValueError(
-                f"layer_norm: the {name} has shape {array.shape}, and x has shape "
-                f"{x.shape}; the {name} must have the shape of its last axes."
+                f"layer_norm: {name} has shape {array.shape}; expected the shape of "
+                f"the last axes of x, which has shape {x.shape}."
             )
     axes = tuple(range(-k, 0))
     if math.prod(x.shape[-k:]) == 0:
-        raise ValueError(f"layer_norm: there is nothing to normalise in {x.shape}.")
+        raise ValueError(
+            f"layer_norm: x has shape {x.shape}; expected one number or more to "
+            "normalise."
+        )
     xhat = x - x.mean(axes, keepdims=True)
     s = np.sqrt((xhat * xhat).mean(axes, keepdims=True) + eps)
     xhat /= s

@@ -13,6 +13,8 @@ the order of torch's packed sequences.
 
 import numpy as np
 
+from ..checks import between
+
 
 class Packing:
     """Which rows stand where, for B sequences of at most T tokens.
@@ -24,16 +26,19 @@ class Packing:
     rows of the step, and where the states after it belong. There are B more states than
     tokens, (B + N, H): the initial ones come first.
 
-    Raises ValueError and TypeError, in the name of the operation ``name``.
+    Raises ValueError in the name of the operation ``name`` for other lengths.
     """
 
     def __init__(self, name, B, T, lengths, reverse):
+        if T == 0:
+            raise ValueError(f"{name}: x has no time steps; expected T >= 1.")
         self.B, self.T, self.reverse = B, T, reverse
         self.order = slice(None)  # of the examples: longest first
         self.lengths = None  # None: whole sequences, for which views do
         live = [B] * T  # how many examples are running at each step
         if lengths is not None:
-            lengths = _checked_lengths(name, lengths, B, T)
+            what = "the tokens of a sequence"
+            lengths = between(name, "lengths", np.asarray(lengths), 1, T, what)
             if (lengths < T).any():
                 self.lengths, self.order = lengths, np.argsort(-lengths, kind="stable")
                 live = [int((lengths > t).sum()) for t in range(lengths.max())]
@@ -79,21 +84,3 @@ class Packing:
         if self.lengths is not None:
             return states[self.final]
         return states[self.N :].copy()
-
-
-def _checked_lengths(name, lengths, B, T):
-    lengths = np.asarray(lengths)
-    if lengths.shape != (B,):
-        raise ValueError(
-            f"{name}: lengths must hold one length for each of the {B} sequences; its "
-            f"shape is {lengths.shape}."
-        )
-    if B and lengths.dtype.kind not in "iu":
-        raise TypeError(f"{name}: lengths must be integers; found {lengths.dtype}.")
-    wrong = np.flatnonzero((lengths < 1) | (lengths > T))
-    if wrong.size:
-        b = wrong[0]
-        raise ValueError(
-            f"{name}: a length must be from 1 to T = {T}; lengths[{b}] is {lengths[b]}."
-        )
-    return lengths

@@ -14,10 +14,12 @@ gates stacked in the order r, z, n (GRU) or i, f, g, o (LSTM).
 import numpy as np
 
 from ..differentiable import differentiable
-from .gates import affine, by_gate, checked, project, sigmoid
+from ..shapes import shapes
+from .gates import affine, by_gate, project, sigmoid
 from .packing import Packing
 
 
+@shapes
 @differentiable
 def gru(
     x,
@@ -31,7 +33,8 @@ def gru(
 ):
     """Run a gated recurrent unit over time (Cho et al. 2014; the variant of cuDNN).
 
-    x (B, T, I), h0 (B, H)  ->  output (B, T, H), h_n (B, H)
+    x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
+    bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
 
         r = sigmoid(W_ir x_t + b_ir + W_hr h + b_hr)                h = h_{t-1}
         z = sigmoid(W_iz x_t + b_iz + W_hz h + b_hz)
@@ -39,7 +42,7 @@ def gru(
         n = tanh(W_in x_t + b_in + r m)
         h_t = (1 - z) n + z h
 
-    lengths   (B,), from 1 to T. Beyond its length an example's output is 0, and h_n is
+    lengths   from 1 to T. Beyond its length an example's output is 0, and h_n is
               the state after its own last token. Padding has no influence, and its
               gradient is 0.
     reverse   run from each example's own last token to its first
@@ -55,10 +58,8 @@ def gru(
     steps at once. Then dx_t = (da_r, da_z, da_n) W_ih, and summed over t and the batch
 
         dW_ih = (da_r, da_z, da_n)^T x_t,       dW_hh = (da_r, da_z, dm)^T h_{t-1}
-
-    Raises ValueError or TypeError when shapes, dtypes or lengths do not fit.
     """
-    dtype = checked("gru", 3, x, (h0,), weight_ih, weight_hh, bias_ih, bias_hh)
+    dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
     packing = Packing("gru", B, T, lengths, reverse)
     gates = np.empty((4, packing.N, H), dtype)  # r, z, n, m
@@ -96,10 +97,15 @@ def gru(
     return (packing.unpack(states[B:]), packing.last(states)), backward
 
 
+@shapes
 @differentiable
 def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """One step of ``gru``:  x (B, I), h (B, H)  ->  h' (B, H)."""
-    dtype = checked("gru_cell", 3, x, (h,), weight_ih, weight_hh, bias_ih, bias_hh)
+    """Compute one step of ``gru``.
+
+    x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
+    bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
+    """
+    dtype = np.result_type(x, weight_ih)
     B, H = h.shape
     gates, h_new = np.empty((4, B, H), dtype), np.empty((B, H), dtype)
     gates[:3] = by_gate(affine(x, weight_ih, bias_ih), 3)
@@ -162,6 +168,7 @@ def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
     return dx, dW_ih, dW_hh, db_ih, db_hh
 
 
+@shapes
 @differentiable
 def lstm(
     x,
@@ -177,7 +184,9 @@ def lstm(
     """Run a long short-term memory over time (Hochreiter & Schmidhuber 1997, with the
     forget gate of Gers et al. 2000).
 
-    x (B, T, I), h0 (B, H), c0 (B, H)  ->  output (B, T, H), h_n (B, H), c_n (B, H)
+    x (B, T, I), h0 and c0 (B, H), weight_ih (4H, I), weight_hh (4H, H),
+    bias_ih? and bias_hh? (4H,), lengths? (B,) int
+        ->  output (B, T, H), h_n (B, H), c_n (B, H)
 
         a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh                   (4 H), one H a gate
         i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o),         g = tanh(a_g)
@@ -194,10 +203,8 @@ def lstm(
         dL/dc_{t-1} = dc f                      dL/dh_{t-1} = da W_hh
 
     Then dx_t = da W_ih, and summed over t and the batch dW_ih = da^T x_t,
-    dW_hh = da^T h_{t-1}, db = da.
-    Raises ValueError or TypeError when shapes, dtypes or lengths do not fit.
-    """
-    dtype = checked("lstm", 4, x, (h0, c0), weight_ih, weight_hh, bias_ih, bias_hh)
+    dW_hh = da^T h_{t-1}, db = da."""
+    dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
     packing = Packing("lstm", B, T, lengths, reverse)
     gates = np.empty((4, packing.N, H), dtype)  # i, f, g, o
@@ -239,10 +246,15 @@ def lstm(
     return outputs, backward
 
 
+@shapes
 @differentiable
 def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
-    """One step of ``lstm``:  x (B, I), h (B, H), c (B, H)  ->  h' (B, H), c' (B, H)."""
-    dtype = checked("lstm_cell", 4, x, (h, c), weight_ih, weight_hh, bias_ih, bias_hh)
+    """Compute one step of ``lstm``.
+
+    x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H),
+    bias_ih? and bias_hh? (4H,)  ->  h' (B, H), c' (B, H)
+    """
+    dtype = np.result_type(x, weight_ih)
     B, H = h.shape
     gates, (h_new, c_new) = np.empty((4, B, H), dtype), np.empty((2, B, H), dtype)
     gates[:] = by_gate(affine(x, weight_ih, bias_ih), 4)

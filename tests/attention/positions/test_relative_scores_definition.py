@@ -1,4 +1,4 @@
-"""Relative scores equal their loops, and their gradients are slopes."""
+"""Relative scores equal their loops, and their gradients finite differences."""
 
 import math
 

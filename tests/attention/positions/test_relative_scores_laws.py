@@ -1,4 +1,4 @@
-"""Relative scores: distance alone counts; labml's form, caches, what is clipped."""
+"""Laws of relative scores: distance alone counts; labml's form, caches, clipping."""
 
 import math
 

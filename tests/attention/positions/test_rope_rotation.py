@@ -1,4 +1,4 @@
-"""RoPE turns each pair by its angle: scores depend on distances alone."""
+"""RoPE rotates each pair by its angle: scores depend on distances alone."""
 
 import math
 
@@ -127,8 +127,8 @@ def test_backward_is_the_rotation_by_minus_p(name, interleaved, rot_dim):
     np.testing.assert_allclose(x.grad, value(g, -p, **options), **CLOSE)
 
 
-def test_rope_turns_the_hands_of_the_sinusoids():
-    """PE[p + k] is PE[p] turned, with sine and cosine in the places of b and a."""
+def test_rope_rotates_the_sinusoids():
+    """PE[p + k] is PE[p] rotated, with sine and cosine as b and a."""
     here, there = (sinusoidal(p + k, E, dtype=np.float64) for k in (0, 5))
     swap = np.arange(E) ^ 1
     turned = value(here[:, swap], [5] * L, interleaved=True)
@@ -145,7 +145,7 @@ def test_positions_of_each_example():
 
 
 def test_one_step_is_a_row_of_the_whole():
-    """A decoder that turns each new key as it comes, and keeps it."""
+    """A decoder rotates each new key as it arrives, and caches it."""
     x = draw(2, L, E)
     whole = value(x, p)
     for t in range(L):

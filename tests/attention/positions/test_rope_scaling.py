@@ -77,8 +77,8 @@ def test_the_length_is_that_of_the_largest_position():
 def test_yarn_at_its_known_values():
     """E = 128, base 10^4, L0 = 2048, s = 16."""
     yarn = YaRNScaling(16, 2048)
-    assert yarn.turning(32, 128, 1e4) == pytest.approx(16.13, abs=0.005)
-    assert yarn.turning(1, 128, 1e4) == pytest.approx(40.21, abs=0.005)
+    assert yarn.pair_with_turns(32, 128, 1e4) == pytest.approx(16.13, abs=0.005)
+    assert yarn.pair_with_turns(1, 128, 1e4) == pytest.approx(40.21, abs=0.005)
     assert yarn.limits(128, 1e4) == (16, 41)
     assert yarn.attention_factor == pytest.approx(1.2773, abs=5e-5)
     before, after = frequencies(128), slowed(yarn, R=128)

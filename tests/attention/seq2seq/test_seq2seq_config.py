@@ -48,7 +48,7 @@ def test_numpys_whole_numbers_become_pythons():
         (dict(layers=1.0), "layers is 1.0; expected a whole number."),
         (dict(bidirectional=1), "bidirectional is 1; expected True or False."),
         (dict(dropout="0"), "dropout is '0'; expected a number."),
-        (dict(dropout=1.5), "dropout must be a probability, from 0 to 1; found 1.5."),
+        (dict(dropout=1.5), "dropout is 1.5; expected a probability, from 0 to 1."),
         (dict(attention="none", coverage=True), "attention is 'none', so there is "
          "nothing for local or coverage to change; expected 'bahdanau' or 'luong' with "
          "them."),

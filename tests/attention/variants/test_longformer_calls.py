@@ -211,7 +211,7 @@ BAD = [
     (
         lambda: of(2, dropout=2),
         ValueError,
-        "dropout must be a probability, from 0 to 1; found 2.",
+        "dropout is 2; expected a probability, from 0 to 1.",
     ),
     (lambda: of(2, bias=1), TypeError, "bias is 1; expected True or False."),
     (

@@ -76,8 +76,8 @@ def test_projected_keys_belong_to_one_layer():
         (
             np.zeros((B, S, M), int),
             TypeError,
-            "GeneralAttention(4, 7, dropout=0.0): keys must be floating point; found "
-            "int64.",
+            "GeneralAttention: keys is int64; expected floating-point numbers. Write "
+            "1.0 for 1, or use .astype(np.float32).",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from minigrad import Tensor
 
 from .variant_cases import VARIANTS, D, across, running
 
+pytestmark = pytest.mark.deep
 B = 2
 
 

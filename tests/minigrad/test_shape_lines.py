@@ -1,0 +1,68 @@
+"""Every public function with a shape line is decorated with ``@shapes``."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import minigrad
+from minigrad.shape_line import shape_line
+from minigrad.shapes import shapes
+
+PACKAGES = [minigrad]
+PROSE = set()  # functions whose right side is not checked
+NOT_SHAPES = {  # functions with words in the brackets before their arrow
+    "minigrad.graph.unbroadcast",
+    "minigrad.ops.select.only",
+}
+
+
+def functions(package):
+    """{qualified name: function} of the public functions and methods of a package."""
+    found = {}
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(module.name)
+        for owner in [module, *filter(inspect.isclass, vars(module).values())]:
+            for name, function in vars(owner).items():
+                public = not name.startswith("_") or name in ("__call__", "__init__")
+                own = getattr(function, "__module__", None) == module.__name__
+                if public and own and inspect.isfunction(function):
+                    found[f"{module.__name__}.{function.__qualname__}"] = function
+    return found
+
+
+def undecorated(functions):
+    return [
+        name
+        for name, function in functions.items()
+        if not hasattr(function, "contract") and shape_line(function)
+    ]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_every_shape_line_is_enforced(package):
+    assert set(undecorated(functions(package))) <= NOT_SHAPES
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_the_right_sides_in_prose_are_listed(package):
+    contracts = {n: getattr(f, "contract", None) for n, f in functions(package).items()}
+    prose = {n for n, c in contracts.items() if c is not None and c.results is None}
+    assert prose == PROSE
+
+
+def test_the_search_finds_functions_methods_and_lines():
+    found = functions(minigrad)
+    assert {"minigrad.ops.matmul.linear", "minigrad.nn.layers.Linear.forward"} <= set(
+        found
+    )
+
+    def decorated(x):
+        """x (B, D)  ->  y (B, D)"""
+
+    def forgotten(x):
+        """x (B, D)  ->  y (B, D)"""
+
+    both = {"decorated": shapes(decorated), "forgotten": forgotten}
+    assert undecorated(both) == ["forgotten"]
