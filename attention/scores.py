@@ -81,8 +81,7 @@ def additive(queries, keys, W_q, W_k, w_v):
     Each query and each key is projected once, and not once for every pair.
     ``additive_core`` has the gradients of the rest.
     """
-    q, k = linear.unchecked(queries, W_q), linear.unchecked(keys, W_k)
-    return additive_core.unchecked(q, k, w_v)
+    return additive_core(linear(queries, W_q), linear(keys, W_k), w_v)
 
 
 @shapes
@@ -97,9 +96,7 @@ def concat(queries, keys, W_a, v_a):
     would project every query S times and every key L times.
     """
     Dq = queries.shape[-1]
-    q = linear.unchecked(queries, W_a[:, :Dq])  # (..., L, A)
-    k = linear.unchecked(keys, W_a[:, Dq:])  # (..., S, A)
-    return additive_core.unchecked(q, k, v_a)
+    return additive(queries, keys, W_a[:, :Dq], W_a[:, Dq:], v_a)
 
 
 def additive_composed(q, k, w_v):

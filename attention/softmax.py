@@ -76,7 +76,7 @@ def _row_lengths(valid_lens, shape):
     """Return (G,) lengths, one for each group of consecutive rows of the scores."""
     if len(shape) <= valid_lens.ndim:
         raise ValueError(
-            f"masked_softmax: valid_lens has shape {valid_lens.shape} and scores "
+            f"masked_softmax: valid_lens have shape {valid_lens.shape} and scores "
             f"{shape}; expected (B,) with scores (B, ..., S), or (B, L) with scores "
             "(B, ..., L, S)."
         )

@@ -149,8 +149,9 @@ class LocalAttention(nn.Module):
         return Tensor._of(laid_out)
 
     def _share(self, queries):
-        """How much of the source lies before p_t, of local-p: (..., L, 1)."""
-        return sigmoid(matmul(tanh(linear.unchecked(queries, self.W_p)), self.v_p[:, None]))
+        """Return which part of the source lies before p_t, of local-p: (..., L, 1)."""
+        y = tanh(linear.unchecked(queries, self.W_p))  # (..., L, Dq)
+        return sigmoid(matmul(y, self.v_p[:, None]))
 
     def _centres(self, queries, lengths, start):
         """p_t: an array (..., L) for local-m, a Tensor (..., L) for local-p."""

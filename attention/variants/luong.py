@@ -18,7 +18,7 @@ from minigrad.checks import whole
 from minigrad.shapes import shapes
 
 from ..layers import Attention, to_one_number, xavier_uniform
-from ..scores import additive_core, concat, dot, general
+from ..scores import additive_core, dot, general
 
 
 class LuongAttention(Attention):
@@ -72,11 +72,9 @@ class LuongAttention(Attention):
         queries (..., L, self.query_size), keys (..., S, self.key_size)
             ->  scores (..., L, S)
         """
-        if self.kind == "dot":
-            return dot(queries, keys)
         if self.kind == "general":
             return general.unchecked(queries, keys, self.W_a)
-        return concat.unchecked(queries, keys, self.W_a, self.v_a)
+        return self.score_projected(queries, self.project(keys))
 
     @shapes
     def project(self, keys):
@@ -88,7 +86,7 @@ class LuongAttention(Attention):
             return keys
         if self.kind == "general":
             return linear.unchecked(keys, self.W_a)
-        return linear.unchecked(keys, self.W_a[:, self.query_size :])  # the half for the keys
+        return linear.unchecked(keys, self.W_a[:, self.query_size :])  # W_k k_j
 
     @shapes
     def score_projected(self, queries, projected):

@@ -78,8 +78,8 @@ SOFTMAX = [
     (softmax(mask=zeros(L, S, dtype=int)), TypeError, "mask is int64", "mask == 1"),
     (softmax(mask=masks.causal), TypeError, "masked_softmax: mask", "bool"),
     (softmax(mask=zeros(L, 8)), ValueError, "mask has shape (5, 8)", "(2, 5, 7)"),
-    (softmax(valid_lens=[2, 8]), ValueError, "valid_lens holds 8", "0 to 7"),
-    (softmax(valid_lens=[-1, 3]), ValueError, "valid_lens holds -1", "0 to 7"),
+    (softmax(valid_lens=[2, 8]), ValueError, "valid_lens hold 8", "0 to 7"),
+    (softmax(valid_lens=[-1, 3]), ValueError, "valid_lens hold -1", "0 to 7"),
     (softmax(valid_lens=[2.0, 3.0]), TypeError, "valid_lens are float64"),
     (softmax(valid_lens=[True, False]), TypeError, "valid_lens are bool"),
     (softmax(valid_lens=[2, 3, 4]), ValueError, "valid_lens", "(3,)"),
@@ -101,7 +101,7 @@ ATTEND = [
     (template(bias=zeros(L)), ValueError, "attend: bias has shape (5,)"),
     (template(bias=zeros(S, L)), ValueError, "attend: bias has shape (7, 5)"),
     (template(mask=zeros(L, S, dtype=int)), TypeError, "mask is int64"),
-    (template(valid_lens=[2, 8]), ValueError, "valid_lens holds 8"),
+    (template(valid_lens=[2, 8]), ValueError, "valid_lens hold 8"),
     (template(dropout_p=1.5), ValueError, "dropout: p is", "1.5"),
 ]
 
@@ -241,7 +241,7 @@ MULTIHEAD = [
     (lambda: step_with(x[:1]), ValueError, "holds 2 examples; found 1", "select"),
     (lambda: step_with(x.astype(float)), TypeError, "holds float32; found float64"),
     (lambda: KVCache(0), ValueError, "capacity is 0", "1 or more"),
-    (lambda: filled(layer()).select([2]), ValueError, "indices holds 2", "0 to 1"),
+    (lambda: filled(layer()).select([2]), ValueError, "indices hold 2", "0 to 1"),
     (lambda: filled(layer()).select([0.5]), TypeError, "indices are float64"),
     (lambda: filled(layer()).select(1), TypeError, "indices are int64 ()"),
 ]  # fmt: skip

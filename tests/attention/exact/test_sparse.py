@@ -162,31 +162,3 @@ def test_work_grows_as_the_sequence(name):
     first, second = counts[1] - counts[0], counts[2] - counts[1]
     assert 1.9 * first <= second <= 2.1 * first
     assert counts[2] <= 16 * 128  # of 128 * 128
-
-
-@pytest.mark.parametrize("path", ["dense", "tiled"])
-def test_a_window_over_everything_and_all_blocks_are_dense(backend, path):
-    run = {"dense": dense_attention, "tiled": tiled_attention}[path]
-    n = 150
-    arrays, learned = draw(*[(1, 2, n, 4)] * 3), draw((n, n), (2, 2 * n - 1), seed=1)
-    expected = results(dense_attention, arrays, learned)
-    for pattern in (
-        masks.sliding_window(n, n),
-        masks.sliding_window(n - 1, n - 1),
-        masks.dilated(n, 1),
-        masks.bigbird(16, 19, 0, 0, seed=0),
-        masks.bigbird(16, 1, 9, 0, seed=0),
-        masks.bigbird(16, 1, 0, 10, seed=0),
-        masks.global_tokens(range(n)),
-        masks.local(lambda i: i, n),
-        masks.prefix_lm(n),
-        masks.document(np.zeros(n, int)),
-        masks.dilated(n, 2) | ~masks.dilated(n, 2),
-    ):
-        tiles = BlockMask.from_mask(pattern, n, n, block=32)
-        found = results(run, arrays, learned, block_mask=tiles)
-        for x, y in zip(found, expected, strict=True):
-            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
-    less = BlockMask.from_mask(masks.sliding_window(n - 2, n - 2), n, n, block=32)
-    found = results(run, arrays, learned, block_mask=less)
-    assert np.abs(found[0] - expected[0]).max() > 1e-6
