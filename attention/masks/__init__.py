@@ -12,16 +12,15 @@ number or an array of them, and the four broadcast against one another. So
 algebra.py   what a mask is; &, | and ~; everything, nothing; functions of your own
 arrays.py    bool arrays as masks
 windows.py   by distance: causal, sliding_window, dilated, local
-tokens.py    by what the tokens are: padding, prefix_lm, document, global_tokens
-bigbird.py   by blocks, some of them drawn at random
-named.py     and_masks, or_masks: & and | of any number
-ranges.py, tiling.py   the keys and the tiles of a mask, told without its array
+tokens.py    by kind of token: padding, prefix_lm, document, global_tokens
+bigbird.py   by blocks, some of them random
+block_mask.py, tiling.py   the tiles of a mask: full, partial or empty
+ranges.py    the range of keys of each query, for masks that have one
 """
 
-from .algebra import Mask, everything, mask_mod, nothing
+from .algebra import Mask, and_masks, everything, mask_mod, nothing, or_masks
 from .arrays import from_array
 from .bigbird import bigbird
-from .named import and_masks, or_masks
 from .tokens import document, global_tokens, padding, prefix_lm
 from .windows import causal, dilated, local, sliding_window
 

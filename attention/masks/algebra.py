@@ -1,21 +1,21 @@
-"""What a mask is, and how masks combine.
+"""Masks as functions of (example, head, query, key), and how & | ~ combine them.
 
     (a & b)(b, h, i, j) = a and b        (a | b) = a or b        (~a) = not a
 
-The same three operators act on the key ranges of the masks and on the kinds of their
-tiles, so that what is known of the parts is known of the whole.
+The same three operators combine the key ranges of masks and the kinds of their tiles,
+so a combined mask is cut into tiles without evaluating every pair, if its parts are.
 """
 
 import operator
 
 import numpy as np
+from minigrad.checks import broadcastable, called, whole
 
-from ..checks import called, whole
 from . import ranges, tiling
 
 INDICES = "(b, h, q_idx, kv_idx)"
 UNSIZED = (
-    "{}: depends on L and S, which a call does not say. Use .dense or "
+    "{}: depends on L and S, which a call does not give. Use .dense or "
     "BlockMask.from_mask, or call mask.sized(L, S)."
 )
 
@@ -23,25 +23,24 @@ UNSIZED = (
 class Mask:
     """A function of index arrays, mask(b, h, q_idx, kv_idx) -> bool, True = may attend.
 
-    A mask of your own is ``mask_mod(function)``, or a subclass with
+    Your own mask is ``mask_mod(function)``, or a subclass with
 
         allowed(b, h, q, kv)     the definition, on int arrays that broadcast
 
-    and, where something is known without looking at every pair,
+    and, where more is known without evaluating every pair,
 
-        sized(L, S)              the mask for L queries and S keys; raises if none
-        key_ranges(L, S)         the one range of keys that each query has, or None
+        sized(L, S)              the mask for L queries and S keys; raises for others
+        key_ranges(L, S)         the range of keys of each query (ranges.py), or None
         tile_kinds(tiles)        full, empty, partial or unknown (tiling.py)
     """
 
-    examples = heads = None  # how many it is made for; None: any number
-    __array_ufunc__ = None  # so that array & mask comes to __rand__
+    examples = heads = None  # the numbers B and H that it requires; None: any
+    __array_ufunc__ = None  # array & mask then calls __rand__
 
     def __call__(self, b, h, q_idx, kv_idx):
-        """Whether query q_idx may attend to key kv_idx, in head h of example b.
+        """Return whether query q_idx may attend to key kv_idx, in head h of example b.
 
         Four whole numbers, or int arrays that broadcast  ->  bool array
-        Raises TypeError for numbers that are not whole.
         """
         indices = []
         for name, x in zip(("b", "h", "q_idx", "kv_idx"), (b, h, q_idx, kv_idx)):
@@ -55,11 +54,10 @@ class Mask:
         return self.allowed(*indices)
 
     def dense(self, B, H, L, S):
-        """The mask as a bool array (B, H, L, S), from one call.
+        """Return the mask as a bool array (B | 1, H | 1, L, S), from one call.
 
-        The axes B and H are 1 where the mask does not depend on them; None leaves the
-        number to a mask that knows it, as padding does. Memory: a byte for each pair.
-        Raises ValueError where the mask is made for other sizes.
+        The axes B and H are 1 if the mask does not depend on them. B=None or H=None
+        takes the number from the mask, as from padding. Memory: a byte for each pair.
         """
         mask = self.sized(whole("dense", "L", L), whole("dense", "S", S))
         B, H = mask.extent(B, H, L, S)
@@ -68,22 +66,22 @@ class Mask:
         return np.array(np.broadcast_to(allowed, (B, H, L, S)))
 
     def extent(self, B, H, L, S):
-        """(B or 1, H or 1): how many examples and heads have a mask of their own.
+        """Return (B | 1, H | 1): 1 where all examples, or heads, have the same mask.
 
-        The mask is asked about two examples of the same number, and two heads: where it
-        gives one answer for both, it does not look at which one it is.
+        The mask is called with index arrays of length two for b and h. If its result
+        has length one on such an axis, it does not depend on that index.
         """
         B, H = self._number("examples", "B", B), self._number("heads", "H", H)
-        if 0 in (B, H):  # nobody to ask about
+        if 0 in (B, H):  # no index to call the mask with
             return (0, 1) if B == 0 else (1, 0)
         two = np.zeros(2, np.intp)
         q, kv = two[: min(L, 1), None], two[: min(S, 1)]
-        answer = self.allowed(two.reshape(2, 1, 1, 1), two.reshape(2, 1, 1), q, kv)
-        shape = (1, 1, 1, 1, *answer.shape)[-4:]
-        for what, n, size in (("examples, B", B, shape[0]), ("heads, H", H, shape[1])):
+        allowed = self.allowed(two.reshape(2, 1, 1, 1), two.reshape(2, 1, 1), q, kv)
+        shape = (1, 1, 1, 1, *allowed.shape)[-4:]
+        for what, n, size in (("examples", B, shape[0]), ("heads", H, shape[1])):
             if n is None and size == 2:
                 raise ValueError(
-                    f"{self}: is not the same for all; expected the number of {what}."
+                    f"{self}: differs between {what}; expected their number."
                 )
         return B if shape[0] == 2 else 1, H if shape[1] == 2 else 1
 
@@ -100,12 +98,9 @@ class Mask:
         return tiles.unknown()
 
     def kinds(self, tiles):
-        """The kind of each tile, uint8 (B | 1, H | 1, nq, nk), from all that is known.
-
-        tiles   the ``Tiling`` to look at
-        """
-        known = self.key_ranges(tiles.L, tiles.S)
-        return self.tile_kinds(tiles) if known is None else tiles.of_ranges(*known)
+        """Return the kind of each tile: uint8 (B | 1, H | 1, nq, nk)."""
+        ranges = self.key_ranges(tiles.L, tiles.S)
+        return self.tile_kinds(tiles) if ranges is None else tiles.of_ranges(*ranges)
 
     def __and__(self, other):
         return _Pair("&", self, as_mask(other))
@@ -124,12 +119,12 @@ class Mask:
 
     def __bool__(self):
         raise TypeError(
-            f"{self}: a mask is neither true nor false. Combine masks by &, | and ~; "
-            "`and`, `or` and `not` would want one answer for all pairs."
+            f"{self}: a mask is neither true nor false. Combine masks by &, | and ~ "
+            "instead of `and`, `or` and `not`."
         )
 
     def _number(self, what, letter, n):
-        """How many examples or heads there are; None if nobody says."""
+        """Return the number of examples or heads; None if it is not known."""
         own = getattr(self, what)
         if n is None:
             return own
@@ -140,15 +135,11 @@ class Mask:
 
 
 class mask_mod(Mask):
-    """A mask from a function(b, h, q_idx, kv_idx) of your own, which returns bool.
+    """A mask from your own function(b, h, q_idx, kv_idx), which returns bool.
 
-    It is called on whole arrays that broadcast against one another, so it is made of
-    comparisons, arithmetic, indexing and & | ~, and not of `and`, `or`, `not`, `if`. It
-    must go on giving the same answers: a BlockMask asks again for partial tiles.
-
-    When called, it raises TypeError if the function takes other arguments or gives
-    anything but bool, and ValueError if it asks for the truth of an array, or gives a
-    shape that does not fit.
+    It is called on whole arrays that broadcast against one another, so write it with
+    comparisons, arithmetic, indexing and & | ~, without `and`, `or`, `not`, `if`. It
+    must return the same for the same indices: a BlockMask calls it for partial tiles.
     """
 
     def __init__(self, function):
@@ -162,29 +153,24 @@ class mask_mod(Mask):
     def allowed(self, b, h, q, kv):
         try:
             name = f"{self}: the function"
-            answer = called(name, INDICES, self.function, b, h, q, kv)
-            answer = np.asarray(answer)
+            allowed = called(name, INDICES, self.function, b, h, q, kv)
+            allowed = np.asarray(allowed)
         except ValueError as error:
             if "truth value" not in str(error):
                 raise
             raise ValueError(
-                f"{self}: the function asks whether an array is true. It is called "
+                f"{self}: the function uses an array as a condition. It is called "
                 "once, on arrays: write &, |, ~ for `and`, `or`, `not`, and np.where "
                 "for `if`."
             ) from error
-        if answer.dtype != bool:
+        if allowed.dtype != bool:
             raise TypeError(
-                f"{self}: the function gives {answer.dtype}; expected bool, True = may "
-                "attend."
+                f"{self}: the function returns {allowed.dtype}; expected bool, True = "
+                "may attend."
             )
         shape = np.broadcast_shapes(b.shape, h.shape, q.shape, kv.shape)
-        sizes = zip(reversed(answer.shape), reversed(shape))
-        if answer.ndim > len(shape) or any(m not in (1, n) for m, n in sizes):
-            raise ValueError(
-                f"{self}: the function gives shape {answer.shape}; expected one that "
-                f"broadcasts to {shape}, as its arguments do."
-            )
-        return answer
+        broadcastable(f"{self}", "the result of the function", allowed.shape, shape)
+        return allowed
 
     def __repr__(self):
         name = getattr(self.function, "__name__", type(self.function).__name__)
@@ -192,7 +178,7 @@ class mask_mod(Mask):
 
 
 class _Constant(Mask):
-    """The same for all pairs."""
+    """True for all pairs, or False for all."""
 
     def __init__(self, value):
         self.value = value
@@ -211,7 +197,7 @@ everything, nothing = _Constant(True), _Constant(False)
 
 
 class _Not(Mask):
-    """The pairs that another mask leaves out."""
+    """The pairs that another mask excludes."""
 
     def __init__(self, mask):
         self.mask, self.examples, self.heads = mask, mask.examples, mask.heads
@@ -236,9 +222,9 @@ class _Not(Mask):
 
 
 class _Pair(Mask):
-    """Two masks joined by an operator."""
+    """Two masks combined by an operator."""
 
-    JOIN = {  # answers, key ranges, kinds of tiles
+    JOIN = {  # for values, key ranges, kinds of tiles
         "&": (operator.and_, ranges.intersection, tiling.both),
         "|": (operator.or_, ranges.union, tiling.either),
     }
@@ -277,8 +263,32 @@ class _Pair(Mask):
         return f"{side(self.left)} {self.symbol} {side(self.right)}"
 
 
+def and_masks(*masks):
+    """Return the mask of the pairs that all masks allow; without masks, ``everything``.
+
+    masks   masks of this package, or functions (b, h, q_idx, kv_idx) -> bool
+
+    The name is that of flex_attention (Dong et al. 2024, section 3).
+    """
+    return _combined(operator.and_, masks, everything)
+
+
+def or_masks(*masks):
+    """Return the mask of the pairs that any mask allows; without masks, ``nothing``."""
+    return _combined(operator.or_, masks, nothing)
+
+
+def _combined(operate, masks, neutral):
+    """Combine masks in pairs, and pairs of pairs: the expression is ln n deep."""
+    masks = [as_mask(mask) for mask in masks] or [neutral]
+    while len(masks) > 1:
+        pairs = [operate(*masks[i : i + 2]) for i in range(0, len(masks) - 1, 2)]
+        masks = pairs + masks[2 * len(pairs) :]
+    return masks[0]
+
+
 def as_mask(other):
-    """What stands beside an operator: a mask, or a function as of ``mask_mod``."""
+    """Return a mask as it is, and a function as ``mask_mod`` of it."""
     if isinstance(other, Mask):
         return other
     if callable(other):

@@ -1,26 +1,24 @@
-"""A mask that stands in an array."""
+"""A mask given as a bool array."""
 
 import numpy as np
+from minigrad.checks import plain
 
-from ..checks import plain
 from .algebra import Mask
 
 
 class from_array(Mask):
     """The mask that a bool array holds, True = may attend.
 
-    array   (L, S), (B, L, S) or (B, H, L, S); axes that are 1 are alike for all. Copied
-
-    Raises TypeError for other dtypes, ValueError for other numbers of axes.
+    array   (L, S), (B, L, S) or (B, H, L, S), copied; an axis of length 1 stands for
+            any number of equal entries
     """
 
     def __init__(self, array):
         array = plain(array)
         if array.dtype != bool:
             raise TypeError(
-                f"from_array: array is {array.dtype}; expected bool, True = may "
-                "attend. Ones and zeros could be meant either way: write array == 1 to "
-                "allow the ones."
+                f"from_array: array is {array.dtype}; expected bool, where True = may "
+                "attend. For a mask of ones and zeros, write array == 1."
             )
         if not 2 <= array.ndim <= 4:
             raise ValueError(
@@ -37,8 +35,8 @@ class from_array(Mask):
     def sized(self, L, S):
         if any(m not in (1, n) for m, n in zip(self.array.shape[2:], (L, S))):
             raise ValueError(
-                f"{self}: found {L} queries and {S} keys; expected as many as the last "
-                "two axes say, unless they are 1."
+                f"{self}: found {L} queries and {S} keys; expected the last two axes "
+                "of the array, or 1."
             )
         return self
 

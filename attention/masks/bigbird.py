@@ -1,10 +1,11 @@
 """BigBird: a window, global blocks and random blocks, O(n) pairs in all.
 
-    block i attends to the blocks j with |i - j| <= window // 2, j or i global, j drawn
+    block i attends to block j if  |i - j| <= window // 2,  or i or j is global,  or
+    j is one of the n_random blocks drawn for i
 
-Of n tokens each attends to (window + n_random + n_global) blocks, so the cost grows
-with n and not with n^2; by way of the global blocks any token reaches any other in two
-layers. To draw them takes a byte for each pair of blocks, (n / block)^2.
+Each of n tokens attends to (window + n_random + n_global) blocks, so the cost grows
+with n instead of n^2; through the global blocks any token reaches any other in two
+layers. The drawn blocks take a byte for each pair of blocks, (n / block)^2.
 
 Zaheer et al. 2020, section 2.
 """
@@ -12,8 +13,8 @@ Zaheer et al. 2020, section 2.
 import copy
 
 import numpy as np
+from minigrad.checks import whole
 
-from ..checks import whole
 from .algebra import UNSIZED, Mask
 
 
@@ -23,19 +24,14 @@ class bigbird(Mask):
     block      tokens in a block; the last one may be smaller
     window     blocks in the window, odd: 3 is a block itself and one on either side
     n_random   blocks drawn for each block of queries, without replacement, from those
-               that neither the window nor the global blocks give it already; all of
-               them if they are fewer
-    n_global   global blocks, taken in turn from the start and from the end: 2 is the
-               first and the last. They attend to all and are attended to by all
-    seed       of the draw; the same seed, L and S give the same mask, and all examples
-               and heads have the same
+               outside its window and not global; all of them if they are fewer
+    n_global   global blocks, alternately from the start and from the end: 2 is the
+               first and the last. They attend to all, and all attend to them
+    seed       of the draw; the same seed, L and S give the same mask, for all examples
+               and heads
 
-    A block in the middle attends to window + n_random + n_global blocks, however long
-    the sequence is. Global blocks are parts of the sequence, not extra tokens: the
-    paper's internal transformer construction (ITC).
-
-    Raises TypeError and ValueError for anything but whole numbers that fit.
-    Source: Zaheer et al. 2020, section 2.
+    Global blocks are parts of the sequence, not extra tokens: the paper's internal
+    transformer construction (ITC).
     """
 
     def __init__(self, block, window, n_random, n_global, seed):
@@ -43,8 +39,8 @@ class bigbird(Mask):
         self.window = whole("bigbird", "window", window)
         if self.window % 2 == 0:
             raise ValueError(
-                f"bigbird: window is {window}; expected an odd number of blocks, as "
-                "many before a block as after it."
+                f"bigbird: window is {window}; expected an odd number of blocks, with "
+                "as many before a block as after it."
             )
         self.n_random = whole("bigbird", "n_random", n_random)
         self.n_global = whole("bigbird", "n_global", n_global)
@@ -68,7 +64,7 @@ class bigbird(Mask):
         return self._blocks
 
     def _drawn(self, rows, columns):
-        blocks = np.zeros((rows, columns), bool)  # and never a number for each of them
+        blocks = np.zeros((rows, columns), bool)
         blocks[self._is_global(np.arange(rows), rows)] = True
         blocks[:, self._is_global(np.arange(columns), columns)] = True
         rng, reach = np.random.default_rng(self.seed), self.window // 2

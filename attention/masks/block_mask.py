@@ -1,21 +1,21 @@
-"""BlockMask: which tiles of the score matrix attention computes, and how.
+"""BlockMask: which tiles of the score matrix attention computes, and which it skips.
 
-A tile of Tq queries by Tk keys is EMPTY (skipped), FULL (needs no mask) or PARTIAL
-(needs its own). A kernel over a BlockMask does work for the tiles that are kept, and
-needs memory for tiles, never for all L x S pairs.
+A tile of Tq queries by Tk keys is EMPTY (skipped), FULL (computed without a mask) or
+PARTIAL (computed with its own mask). A kernel does work for the tiles that are not
+empty, and needs memory for tiles, never for all L x S pairs.
 
     kind = FULL if all pairs of the tile are allowed, EMPTY if none is, else PARTIAL
 
-Made once, in O(L + tiles) memory, for all calls of that shape: a kernel's time is then
-in proportion to the tiles that are kept. Dong et al. 2024, "Flex Attention".
+It is made once, in O(L + tiles) memory, for all calls of that shape.
+Dong et al. 2024, "Flex Attention".
 """
 
 import textwrap
 from collections import namedtuple
 
 import numpy as np
+from minigrad.checks import whole
 
-from ..checks import whole
 from .algebra import Mask, mask_mod
 from .arrays import from_array
 from .tiling import EMPTY, FULL, PARTIAL, UNKNOWN, Tiling, kinds
@@ -33,8 +33,8 @@ class BlockMask:
     L, S     the numbers of queries and keys
     block    (Tq, Tk), a tile; the last of a row or a column may be smaller
     kinds    uint8 (B | 1, H | 1, nq, nk), where nq = ceil(L / Tq), nk = ceil(S / Tk):
-             0 empty, 1 full, 2 partial. An axis is 1 where all are alike; then the
-             number of any example, or head, stands for all
+             0 empty, 1 full, 2 partial. An axis is 1 if all examples, or heads, have
+             the same mask
 
     ``print(block_mask)`` draws the tiles.
     Source: PyTorch's FlexAttention (Dong et al. 2024), whose BlockMask this follows.
@@ -49,17 +49,15 @@ class BlockMask:
 
     @classmethod
     def from_mask(cls, mask, L, S, B=None, H=None, block=(128, 128)):
-        """The tiles of a mask, or of a function(b, h, q_idx, kv_idx).
+        """Return the tiles of a mask, or of a function(b, h, q_idx, kv_idx).
 
-        B, H    the numbers of examples and heads; None where the mask knows them, or
-                is the same for all
+        B, H    the numbers of examples and heads; None if the mask has them, or is the
+                same for all
         block   (Tq, Tk), or one number for both
 
-        Most masks tell their tiles from a few numbers a query; where they cannot, the
-        tiles in question are looked at, some at a time. So it takes O(L + tiles) memory
-        and never makes an array (L, S).
-
-        Raises TypeError for what is no mask, ValueError for sizes that do not fit.
+        Most masks know the kinds of their tiles from a few numbers a query. The tiles
+        that are not known are evaluated, strip by strip: O(L + tiles) memory, and no
+        array (L, S).
         """
         if not isinstance(mask, Mask):
             if not callable(mask):
@@ -75,28 +73,22 @@ class BlockMask:
         shape = (*mask.extent(B, H, L, S), tiles.nq, tiles.nk)
         found = np.array(np.broadcast_to(mask.kinds(tiles), shape))
         for some in tiles.strips(found == UNKNOWN):
-            allowed = tiles.look(mask, *some)
+            allowed = tiles.evaluate(mask, *some)
             found[some] = kinds(allowed.any((1, 2)), allowed.all((1, 2)))
         return cls(mask, tiles, found)
 
     @classmethod
     def from_dense(cls, array, block=(128, 128)):
-        """The tiles of a bool array, (L, S), (B, L, S) or (B, H, L, S), True = attend.
-
-        Raises TypeError for other dtypes, ValueError for other numbers of axes.
-        """
+        """Return the tiles of a bool array (L, S), (B, L, S) or (B, H, L, S)."""
         mask = from_array(array)
         return cls.from_mask(mask, *mask.array.shape[2:], block=block)
 
     def with_block(self, block):
-        """The same mask in tiles of another size."""
+        """Return the same mask in tiles of another size."""
         return self.from_mask(self.mask, self.L, self.S, *self.kinds.shape[:2], block)
 
     def check(self, B, H, L, S):
-        """Raise ValueError unless this fits scores (B, H, L, S).
-
-        What is alike for all examples, or heads, fits any number of them.
-        """
+        """Raise ValueError unless this fits scores (B, H, L, S)."""
         if (L, S) != (self.L, self.S):
             raise ValueError(
                 f"BlockMask: made for {self.L} queries and {self.S} keys; found {L} "
@@ -107,23 +99,23 @@ class BlockMask:
                 raise ValueError(f"BlockMask: made for {own} {what}; found {n}.")
 
     def sparsity(self):
-        """The share of tiles that are empty, 0 to 1: what a kernel leaves out."""
+        """Return the share of tiles that are empty and therefore skipped, 0 to 1."""
         return float((self.kinds == EMPTY).mean()) if self.kinds.size else 0.0
 
     def tiles_of(self, b, h, i):
-        """[(j, kind), ...]: the tiles of query block i that are kept, left to right."""
+        """Return [(j, kind), ...] of query block i, without the empty tiles."""
         row = self.kinds[self._at(b=b, h=h, i=i)]
         return [(j, kind) for j, kind in enumerate(row.tolist()) if kind != EMPTY]
 
     def tile_mask(self, b, h, i, j):
-        """The pairs of one tile, bool (Tq, Tk), or smaller at the end."""
+        """Return the pairs of one tile, bool (Tq, Tk), or smaller at the end."""
         b, h, i, j = (np.array([n]) for n in self._at(b=b, h=h, i=i, j=j))
         rows = min(self.block[0], self.L - i[0] * self.block[0])
         columns = min(self.block[1], self.S - j[0] * self.block[1])
-        return self._tiles.look(self.mask, b, h, i, j)[0, :rows, :columns].copy()
+        return self._tiles.evaluate(self.mask, b, h, i, j)[0, :rows, :columns].copy()
 
     def listing(self):
-        """The tiles that are kept, as a kernel walks through them: int32 arrays.
+        """Return the tiles that are not empty in the order of a kernel: int32 arrays.
 
         Block i of the queries, in row r of the mask (which counts B x H), has
 
@@ -142,22 +134,22 @@ class BlockMask:
         return Listing(*(x.astype(np.int32) for x in (first, last, blocks, partial)))
 
     def row_of(self, B, H):
-        """int32 (B H,): which row of ``listing`` each head of each example has."""
+        """Return int32 (B H,): the row of ``listing`` for each head of each example."""
         rows = np.arange(np.prod(self.kinds.shape[:2])).reshape(*self.kinds.shape[:2])
         return np.broadcast_to(rows, (B, H)).reshape(-1).astype(np.int32)
 
     def partial_tiles(self):
-        """Yield the pairs of the partial tiles, bool (n, Tq, Tk), some at a time.
+        """Yield the pairs of the partial tiles, bool (n, Tq, Tk), strip by strip.
 
-        They come in the order of ``listing``, and are False past the ends.
+        They have the order of ``listing``, and are False past the ends.
         """
         for some in self._tiles.strips(self.kinds == PARTIAL):
             yield self._pairs(*some)
 
     def key_ranges(self):
-        """(lo, hi), int32 (B | 1, H | 1, L): query i attends to lo[i] <= key < hi[i].
+        """Return (lo, hi), int32 (B | 1, H | 1, L): query i has lo[i] <= key < hi[i].
 
-        0, 0 for a query without keys. None if the keys of some query are not one range.
+        0, 0 for a query without keys. None if the keys of a query are not one range.
         """
         found = self.mask.key_ranges(self.L, self.S) or self._found_ranges()
         if found is None:
@@ -166,7 +158,7 @@ class BlockMask:
         return tuple(np.broadcast_to(x, shape).astype(np.int32) for x in found)
 
     def to_dense(self):
-        """The mask as a bool array, (B | 1, H | 1, L, S)."""
+        """Return the mask as a bool array (B | 1, H | 1, L, S)."""
         (B, H, nq, nk), (Tq, Tk) = self.kinds.shape, self.block
         pairs = np.zeros((B, H, nq, Tq, nk, Tk), bool)
         b, h, i, j = np.nonzero(self.kinds == FULL)
@@ -177,10 +169,10 @@ class BlockMask:
         return pairs[:, :, : self.L, : self.S].copy()
 
     def map(self, b=0, h=0):
-        """The tiles of one head in letters: # full, + partial, . empty.
+        """Return a drawing of the tiles of one head: # full, + partial, . empty.
 
-        At most 80 columns: where the tiles are more, one sign stands for several, # or
-        . if they are all so, else +.
+        It has at most 80 columns. With more tiles, one sign stands for several: # or .
+        if all are the same, else +.
         """
         kinds = self.kinds[self._at(b=b, h=h)]
         if not kinds.size:
@@ -218,12 +210,12 @@ class BlockMask:
         return max(1, -(-max(self.kinds.shape[2:]) // WIDTH))
 
     def _pairs(self, b, h, i, j):
-        """The pairs of tiles, bool (n, Tq, Tk); those that do not exist are False."""
-        pairs = self._tiles.look(self.mask, b, h, i, j)
+        """Return the pairs of tiles, bool (n, Tq, Tk), False past the ends."""
+        pairs = self._tiles.evaluate(self.mask, b, h, i, j)
         return pairs & self._tiles.inside(i, j)
 
     def _found_ranges(self):
-        """The first and the last key of each query, if it has all those between."""
+        """Return the first and last key of each query, if it has all keys between."""
         Tq, Tk = self.block
         shape = (*self.kinds.shape[:3], Tq)
         lo, hi = np.full(shape, self.S), np.zeros(shape, int)
@@ -246,24 +238,24 @@ class BlockMask:
         )
 
     def _at(self, **indices):
-        """The index of a head, a row of tiles or a tile; IndexError if there is none.
+        """Return the index of a head, a row of tiles or a tile; IndexError if outside.
 
-        An axis of 1 is alike for all, so that any number means the one there is.
+        On an axis of 1, which stands for all examples or heads, any number is 0.
         """
         at = []
         for (name, n), size in zip(indices.items(), self.kinds.shape):
-            alike = size == 1 and name in "bh"
-            if not 0 <= n < size and not alike:
+            shared = size == 1 and name in "bh"
+            if not 0 <= n < size and not shared:
                 raise IndexError(
                     f"BlockMask: there is no {name} = {n}; expected 0 to {size - 1} in "
                     f"kinds of shape {self.kinds.shape}."
                 )
-            at.append(0 if alike else n)
+            at.append(0 if shared else n)
         return tuple(at)
 
 
 def _pair(block):
-    """(Tq, Tk), from two numbers or one for both."""
+    """Return (Tq, Tk), from two numbers or one for both."""
     both = (block, block) if isinstance(block, (int, np.integer)) else block
     if not isinstance(both, (tuple, list)) or len(both) != 2:
         kind = ValueError if isinstance(both, (tuple, list)) else TypeError

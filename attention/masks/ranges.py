@@ -1,29 +1,29 @@
-"""Key ranges: of query i, the keys lo[i] <= key < hi[i] and no others.
+"""Key ranges: query i attends to the keys lo[i] <= key < hi[i] and to no others.
 
 A pair (lo, hi) of int arrays that broadcast to (B | 1, H | 1, L). A query without keys
-has 0, 0. Most masks are of this kind, O(L) numbers where the array has O(L S); None
-stands for the others.
+has 0, 0. Most masks have such ranges: O(L) numbers instead of an O(L S) array. For the
+others, the ranges are None.
 """
 
 import numpy as np
 
 
 def normalised(lo, hi, S):
-    """The part within the S keys."""
+    """Return the part of the ranges that lies within the S keys."""
     lo, hi = np.clip(lo, 0, S), np.clip(hi, 0, S)
     some = lo < hi
     return np.where(some, lo, 0), np.where(some, hi, 0)
 
 
 def intersection(a, b, S):
-    """The keys in both."""
+    """Return the ranges of the keys in both; None if one is unknown."""
     if a is None or b is None:
         return None
     return normalised(np.maximum(a[0], b[0]), np.minimum(a[1], b[1]), S)
 
 
 def union(a, b, S):
-    """The keys in either: one range unless there is a gap between two."""
+    """Return the ranges of the keys in either; None if there is a gap between two."""
     if a is None or b is None:
         return None
     (lo, hi), (other_lo, other_hi) = a, b
@@ -36,7 +36,7 @@ def union(a, b, S):
 
 
 def complement(a, S):
-    """The other keys: one range if ``a`` begins at the first or ends at the last."""
+    """Return the other keys; None if they lie on both sides of a range."""
     if a is None:
         return None
     lo, hi = a

@@ -1,38 +1,38 @@
-"""The tiles of a mask: full, empty or partial, found without looking at every pair.
+"""The tiles of a mask, full, empty or partial, found without evaluating every pair.
 
     EMPTY     no query of the tile may attend to a key of it: nothing to compute
     FULL      every query may attend to every key: nothing to mask
     PARTIAL   some of both
-    UNKNOWN   nobody has looked yet
+    UNKNOWN   not evaluated yet
 
 The kinds of a & b and of a | b follow from those of a and of b, except where both are
-partial: only those tiles are UNKNOWN, and have to be looked at pair by pair.
+partial: only those tiles are UNKNOWN, and are evaluated pair by pair.
 """
 
 import numpy as np
 
 EMPTY, FULL, PARTIAL, UNKNOWN = range(4)
-STRIP = 2**18  # pairs that are looked at in one go
+STRIP = 2**18  # pairs that are evaluated at once
 
 
 def both(a, b):
-    """The kinds of a & b: an empty tile decides, a full one leaves it to the other."""
+    """Return the kinds of a & b: empty if one is; if one is full, that of the other."""
     undecided = np.where(a == FULL, b, np.where(b == FULL, a, UNKNOWN))
     return np.where((a == EMPTY) | (b == EMPTY), EMPTY, undecided).astype(np.uint8)
 
 
 def either(a, b):
-    """The kinds of a | b, which is ~(~a & ~b)."""
+    """Return the kinds of a | b, which is ~(~a & ~b)."""
     return inverse(both(inverse(a), inverse(b)))
 
 
 def inverse(a):
-    """The kinds of ~a: empty and full change places."""
+    """Return the kinds of ~a: empty and full are exchanged."""
     return np.array([FULL, EMPTY, PARTIAL, UNKNOWN], np.uint8)[a]
 
 
 def kinds(some, every):
-    """The kinds, from whether some pair of a tile is allowed and whether all are."""
+    """Return the kinds, given whether any pair of a tile is allowed, and all are."""
     return np.where(some, np.where(every, FULL, PARTIAL), EMPTY).astype(np.uint8)
 
 
@@ -53,10 +53,10 @@ class Tiling:
         return np.full((1, 1, self.nq, self.nk), UNKNOWN, np.uint8)
 
     def of_ranges(self, lo, hi):
-        """The kinds where query i attends to the keys lo[i] <= key < hi[i] (ranges.py).
+        """Return the kinds where query i attends to the keys lo[i] <= key < hi[i].
 
-        Every query is counted in the tiles that it touches and in those that it fills:
-        O(L + tiles).
+        Each query is counted in the tiles that its range touches and in those that it
+        fills: O(L + tiles).
         """
         shape = np.broadcast_shapes(lo.shape, hi.shape, (1, 1, self.L))
         lo, hi = np.broadcast_to(lo, shape), np.broadcast_to(hi, shape)
@@ -67,10 +67,10 @@ class Tiling:
         return kinds(touched > 0, filled == queries)
 
     def of_tokens(self, queries, keys):
-        """The kinds where a pair is allowed if its query or its key is marked.
+        """Return the kinds where a pair is allowed if its query or its key is marked.
 
         queries (L,), keys (S,) bool. A tile is full if all its queries are marked, or
-        all its keys: else one that is not marked meets another.
+        all its keys: otherwise it has a pair without a mark.
         """
         some, every = (
             reduce(queries, self._rows)[:, None] | reduce(keys, self._columns)
@@ -79,14 +79,14 @@ class Tiling:
         return kinds(some, every)
 
     def of_blocks(self, blocks, size):
-        """The kinds where pair (i, j) is allowed if blocks[i // size, j // size] is.
+        """Return the kinds where (i, j) is allowed if blocks[i // size, j // size] is.
 
-        A tile meets a rectangle of blocks, and the sum over a rectangle is a difference
-        of the sums from the first column on. One row of tiles at a time: a number for
-        every pair of blocks would be eight times the blocks themselves.
+        A tile overlaps a rectangle of blocks, and the sum over a rectangle is a
+        difference of cumulative sums. One row of tiles at a time, as a number for every
+        pair of blocks would need eight times the memory of the blocks.
         """
-        top, bottom = _met(self._rows, self.Tq, self.L, size)
-        left, right = _met(self._columns, self.Tk, self.S, size)
+        top, bottom = _overlapped(self._rows, self.Tq, self.L, size)
+        left, right = _overlapped(self._columns, self.Tk, self.S, size)
         found = np.empty((self.nq, self.nk), np.uint8)
         for row, first, last in zip(found, top, bottom):
             sums = np.append(0, blocks[first:last].sum(0).cumsum())
@@ -95,7 +95,7 @@ class Tiling:
         return found
 
     def of_array(self, allowed):
-        """The kinds of a bool array (B | 1, H | 1, L, S)."""
+        """Return the kinds of a bool array (B | 1, H | 1, L, S)."""
         some, every = (
             reduce(reduce(allowed, self._rows, axis=2), self._columns, axis=3)
             for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
@@ -103,7 +103,7 @@ class Tiling:
         return kinds(some, every)
 
     def strips(self, chosen):
-        """Yield indices (b, h, i, j), each (n,), of the chosen tiles, some at a time.
+        """Yield indices (b, h, i, j), each (n,), of the chosen tiles, strip by strip.
 
         chosen   bool (B | 1, H | 1, nq, nk)
         """
@@ -112,11 +112,11 @@ class Tiling:
         for start in range(0, len(where[0]), step):
             yield tuple(x[start : start + step] for x in where)
 
-    def look(self, mask, b, h, i, j):
-        """The pairs of some tiles, bool (n, Tq, Tk), from one call of the mask.
+    def evaluate(self, mask, b, h, i, j):
+        """Return the pairs of n tiles, bool (n, Tq, Tk), from one call of the mask.
 
-        A tile that is smaller repeats its last query and key: what holds for some, or
-        for all, of its pairs is not changed by that.
+        A smaller tile repeats its last query and key: "any" and "all" of its pairs stay
+        the same.
         """
         q = np.minimum(i[:, None] * self.Tq + np.arange(self.Tq), self.L - 1)
         kv = np.minimum(j[:, None] * self.Tk + np.arange(self.Tk), self.S - 1)
@@ -125,16 +125,16 @@ class Tiling:
         return np.broadcast_to(mask.allowed(b, h, q, kv), shape)
 
     def inside(self, i, j):
-        """Which pairs of these tiles exist, bool (n, Tq, Tk)."""
+        """Return which pairs of these tiles exist, bool (n, Tq, Tk)."""
         rows = i[:, None] * self.Tq + np.arange(self.Tq) < self.L
         columns = j[:, None] * self.Tk + np.arange(self.Tk) < self.S
         return rows[:, :, None] & columns[:, None]
 
     def _count(self, first, last):
-        """How many queries of a row of tiles have tile j in first <= j < last.
+        """Count the queries of each row of tiles that have tile j in first <= j < last.
 
-        A query adds 1 at its first tile and takes it away past its last one; the
-        running sum over the tiles is the count.
+        A query adds 1 at its first tile and subtracts it after its last one; the
+        cumulative sum over the tiles is the count.
         """
         B, H, L = first.shape
         row = np.arange(B * H).reshape(B, H, 1) * self.nq + np.arange(L) // self.Tq
@@ -145,6 +145,6 @@ class Tiling:
         return steps.reshape(shape).cumsum(-1)[..., : self.nk]
 
 
-def _met(edges, tile, n, size):
-    """The first block that each tile meets, and the one past the last."""
+def _overlapped(edges, tile, n, size):
+    """Return the first block that each tile overlaps, and one past the last."""
     return edges // size, (np.minimum(edges + tile, n) - 1) // size + 1

@@ -1,30 +1,28 @@
-"""Masks by what the tokens are: padding, prefixes, documents, global tokens.
+"""Masks by kind of token: padding, prefixes, documents, global tokens.
 
     padding j < len_b;   prefix_lm j < prefix_b or j <= i;   document d_i = d_j;
     global_tokens i or j among a few
 
-They say which keys are words at all, which are known in advance, which belong together
-and which serve everybody. Each takes O(L + S) numbers, never an array (L, S), and tiles
-that it leaves empty cost nothing; g global tokens add at most g (L + S) pairs.
+They mark the keys that are words at all, that are known in advance, that belong to one
+document, or that serve all tokens. Each takes O(L + S) numbers, never an array (L, S);
+g global tokens add at most g (L + S) pairs.
 
 Raffel et al. 2020, section 3.2.1 (prefixes); Krell et al. 2021 (documents); Beltagy et
 al. 2020, section 3.1 (global tokens).
 """
 
 import numpy as np
+from minigrad.checks import between
 
-from ..checks import between, wholes
+from ..checks import wholes
 from .algebra import Mask
 from .ranges import normalised
 
 
 class padding(Mask):
-    """Only the first so many keys: key < valid_lens.
+    """Only the first valid_lens keys: key < valid_lens.
 
     valid_lens   (B,): one length for each example; (B, L): for each of its queries
-
-    Raises TypeError unless they are whole numbers, ValueError unless from 0 to S.
-    Source: ``masked_softmax``, whose valid_lens these are.
     """
 
     def __init__(self, valid_lens):
@@ -61,8 +59,7 @@ class prefix_lm(Mask):
 
     n   a whole number, or (B,), one for each example
 
-    Raises TypeError unless whole, ValueError unless from 0 to S.
-    Source: Raffel et al. 2020, figure 3, "causal with prefix".
+    Raffel et al. 2020, figure 3, "causal with prefix".
     """
 
     def __init__(self, n):
@@ -87,16 +84,14 @@ class prefix_lm(Mask):
 
 
 class document(Mask):
-    """Only the keys of the query's own document, where several share one row.
+    """Only the keys of the query's own document, when one row holds several.
 
         query_ids[query] == ids[key]
 
-    ids         (S,), or (B, S) if examples differ: the document that each key is from
-    query_ids   (L,) or (B, L): likewise for the queries; None: the ids of the keys
+    ids         (S,), or (B, S) if examples differ: the document of each key
+    query_ids   (L,) or (B, L): the document of each query; None: the ids of the keys
 
-    Raises TypeError unless the ids are whole numbers, ValueError unless they are as
-    many as the keys and the queries.
-    Source: Krell et al. 2021, packing without cross-contamination.
+    Krell et al. 2021, packing without cross-contamination.
     """
 
     def __init__(self, ids, query_ids=None):
@@ -119,7 +114,7 @@ class document(Mask):
         if (m, n) != (L, S):
             raise ValueError(
                 f"document: made for {m} queries and {n} keys; found {L} queries and "
-                f"{S} keys. Where the two differ, give ids of the keys and query_ids."
+                f"{S} keys. If the two differ, give ids for the keys and query_ids."
             )
         return self
 
@@ -129,7 +124,7 @@ class document(Mask):
         return self.query_ids[b, q] == self.ids[b, kv]
 
     def key_ranges(self, L, S):
-        """Where the keys of every document stand together, as they do when packed."""
+        """Known if the keys of every document are consecutive, as when packed."""
         rows = zip(np.atleast_2d(self.query_ids), np.atleast_2d(self.ids))
         found = [_runs(queries, keys) for queries, keys in rows]
         if any(ends is None for ends in found):
@@ -144,15 +139,14 @@ class document(Mask):
 
 
 class global_tokens(Mask):
-    """Tokens that attend to all and are attended to by all, and no other pairs.
+    """The pairs of a global token: it attends to all, and all attend to it.
 
         query in idx  or  key in idx
 
     idx   positions, counted from 0, the same among queries and among keys. Longformer's
           pattern is sliding_window(w, w) | global_tokens(idx)
 
-    Raises TypeError unless whole, ValueError for positions that do not exist.
-    Source: Beltagy et al. 2020, section 3.1, here with one projection for all tokens.
+    Beltagy et al. 2020, section 3.1, here with one projection for all tokens.
     """
 
     def __init__(self, idx):
@@ -162,7 +156,7 @@ class global_tokens(Mask):
                 f"global_tokens: idx holds {self.idx.min()}; expected positions, "
                 "counted from 0."
             )
-        # the last entry, False, stands for all positions after the others
+        # the last entry, False, is for all later positions
         self._marked = np.zeros(self.idx.max(initial=-1) + 2, bool)
         self._marked[self.idx] = True
 
@@ -186,19 +180,19 @@ class global_tokens(Mask):
 
 
 def positions(name, argument, values):
-    """``values`` as an int array (n,) of positions; refused, if they are marks."""
+    """Return ``values`` as an int array (n,); ValueError for marks 0 and 1."""
     found = wholes(name, argument, values, {1: "(n,), a list of positions"})
     if len(found) > 2 and found.min() >= 0 and found.max() <= 1:
         raise ValueError(
             f"{name}: {argument} holds {len(found)} numbers, all of them 0 or 1; "
-            "expected positions. Of marks, 1 for global, they are "
+            "expected positions. For marks, where 1 is global, write "
             "np.flatnonzero(marks)."
         )
     return found
 
 
 def _runs(queries, keys):
-    """The range of keys that equal each query; None if others stand between them."""
+    """Return the range of keys equal to each query; None if others lie between them."""
     names, first, count = np.unique(keys, return_index=True, return_counts=True)
     last = len(keys) - np.unique(keys[::-1], return_index=True)[1]
     if (last - first != count).any():

@@ -2,14 +2,14 @@
 
     -left <= j - (i + offset) <= right
 
-Query i stands at the position i + offset among the keys. With the offset 0, which is
-also "upper_left", query 0 stands at key 0. With "lower_right", which is S - L, the last
-query stands at the last key: that is meant where the queries are the last L positions
-of a sequence, and the keys of those before are in a cache.
+Query i has the position i + offset among the keys. With offset 0, also "upper_left",
+query 0 has the position of key 0. With "lower_right", which is S - L, the last query
+has the position of the last key: right when the queries are the last L positions of a
+sequence and the keys before them are in a cache.
 
-A window of w keys leaves L w of the L S pairs: time and memory that grow with n, not
-with n^2, for text where near tokens matter most. Dilation reaches farther for the same
-price; ``local`` puts the window anywhere, for source and target in other orders.
+A window of w keys keeps L w of the L S pairs: time and memory grow with n instead of
+n^2, for text where near tokens matter most. Dilation reaches farther at the same cost;
+``local`` centres the window anywhere, for source and target in different orders.
 
 Beltagy et al. 2020, section 3.1; Luong et al. 2015, section 3.2 (``local``).
 """
@@ -17,27 +17,26 @@ Beltagy et al. 2020, section 3.1; Luong et al. 2015, section 3.2 (``local``).
 import copy
 
 import numpy as np
+from minigrad.checks import called, number, plain, whole
 
-from ..checks import called, plain, whole
 from .algebra import UNSIZED, Mask
 from .ranges import normalised
 from .tiling import both
 
-FAR = 2**61  # past every key, and with any offset; sums with it are still int64
+FAR = 2**61  # beyond every key with any offset; sums with it are still int64
 
 
 class sliding_window(Mask):
     """The keys near the query: position - left <= key <= position + right.
 
-    left, right   how many keys before it and after it; -1 for all of them. Both ends
-                  and its own position belong to the window: left + 1 + right keys, and
-                  fewer at the borders. What counts "W keys, the last its own", as
-                  Mistral does, is sliding_window(W - 1, 0)
+    left, right   the number of keys before it and after it; -1 for all of them. Its own
+                  position belongs to the window: left + 1 + right keys, fewer at the
+                  borders. A window of W keys up to its own, as in Mistral, is
+                  sliding_window(W - 1, 0)
     offset        position = i + offset: a whole number, "upper_left" or "lower_right"
 
-    Raises TypeError and ValueError for anything else.
-    Source: Beltagy et al. 2020, section 3.1; FlashAttention's window_size = (left,
-    right) counts in the same way.
+    Beltagy et al. 2020, section 3.1; FlashAttention's window_size = (left, right)
+    counts in the same way.
     """
 
     name = "sliding_window"
@@ -45,7 +44,7 @@ class sliding_window(Mask):
     def __init__(self, left, right, offset=0):
         self.left = whole(self.name, "left", left, least=-1)
         self.right = whole(self.name, "right", right, least=-1)
-        self.offset = self._checked(offset)
+        self.offset = self._validated(offset)
 
     def sized(self, L, S):
         if self.offset != "lower_right":
@@ -64,7 +63,7 @@ class sliding_window(Mask):
         left, right = self._reach()
         return normalised(position - left, position + right + 1, S)
 
-    def _checked(self, offset):
+    def _validated(self, offset):
         if not isinstance(offset, str):
             offset = whole(self.name, "offset", offset, least=None)
             return max(-FAR // 2, min(offset, FAR // 2))
@@ -95,8 +94,8 @@ class sliding_window(Mask):
 class _Causal(sliding_window):
     """No key after the query: key <= position, the window (-1, 0).
 
-    ``causal`` is a mask, causal(b, h, q_idx, kv_idx). Called with nothing but an offset
-    it gives the same mask elsewhere: causal(offset="lower_right").
+    ``causal`` is a mask, causal(b, h, q_idx, kv_idx). Called with an offset alone it
+    returns the mask with that offset: causal(offset="lower_right").
     """
 
     name = "causal"
@@ -111,8 +110,8 @@ class _Causal(sliding_window):
             return mask
         if given != 4:
             raise TypeError(
-                f"causal: expected causal(b, h, q_idx, kv_idx), a mask already; found "
-                f"{given} of these 4. An offset has a name: causal(offset=3)."
+                f"causal: found {given} arguments; expected causal(b, h, q_idx, "
+                "kv_idx) or causal(offset=3)."
             )
         return Mask.__call__(mask, *indices, **named)
 
@@ -128,11 +127,8 @@ class dilated(sliding_window):
 
         |key - position| <= window  and  key - position is a multiple of dilation
 
-    So ``window`` is how far it reaches, and 2 (window // dilation) + 1 the number of
-    keys; fewer at the borders.
-
-    Raises TypeError and ValueError unless window >= 0 and dilation >= 1 are whole.
-    Source: Beltagy et al. 2020, section 3.1.
+    ``window`` is the largest distance, and 2 (window // dilation) + 1 the number of
+    keys, fewer at the borders. Beltagy et al. 2020, section 3.1.
     """
 
     name = "dilated"
@@ -150,7 +146,7 @@ class dilated(sliding_window):
         return super().key_ranges(L, S) if self.dilation == 1 else None
 
     def tile_kinds(self, tiles):
-        """Empty outside of the window; within it, look."""
+        """Empty outside of the window; unknown within."""
         window = tiles.of_ranges(*super().key_ranges(tiles.L, tiles.S))
         return both(window, tiles.unknown())
 
@@ -163,22 +159,15 @@ class local(Mask):
 
     centre   of the window of each query, any real number: a function of the array q_idx
              of query numbers, or an array, (L,), or (B, L) if examples differ. For
-             Luong's local-m it is ``lambda i: i``; for reversal, where query i wants
-             key S - 1 - i, ``lambda i: S - 1 - i``; for local-p the predicted p_t,
-             with a Gaussian around it that no mask can say
-    D        a number >= 0: half of the width. A centre between two keys leaves 2 D
+             Luong's local-m it is ``lambda i: i``; for reversal, where query i needs
+             key S - 1 - i, ``lambda i: S - 1 - i``; for local-p the predicted p_t
+    D        a number >= 0: half of the width. A centre between two keys has 2 D keys
 
-    Raises TypeError and ValueError for other arguments and, when called, for centres
-    that are not finite numbers, one for each query.
-    Source: Luong et al. 2015, section 3.2.
+    Luong et al. 2015, section 3.2.
     """
 
     def __init__(self, centre, D):
-        if isinstance(D, (bool, np.bool_)) or not isinstance(
-            D, (int, float, np.integer, np.floating)
-        ):
-            raise TypeError(f"local: D is {D!r}; expected a number.")
-        if not 0 <= D < FAR:
+        if not 0 <= number("local", "D", D) < FAR:
             raise ValueError(f"local: D is {D}; expected a finite number, 0 or more.")
         self.centre, self.D = centre, D
         if not callable(centre):
@@ -208,10 +197,10 @@ class local(Mask):
         return normalised(*self._ends(b, np.arange(L).reshape(1, 1, L)), S)
 
     def _ends(self, b, q):
-        """The first key of the window, and the one past the last."""
+        """Return the first key of the window, and one past the last."""
         if callable(self.centre):
             name = f"{self}: the function centre"
-            centre = plain(called(name, "one array, q_idx", self.centre, q))
+            centre = plain(called(name, "(q_idx), an array", self.centre, q))
         else:
             centre = self.centre[q] if self.centre.ndim == 1 else self.centre[b, q]
         if centre.dtype.kind not in "iuf":

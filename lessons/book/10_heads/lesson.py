@@ -20,7 +20,7 @@ import numpy as np
 
 import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
-from attention.costs import ledger
+from attention.costs import cost_of
 from lessons.classroom.figures import show
 from lessons.classroom.measured import how_made, record
 
@@ -109,7 +109,7 @@ print("same:", np.allclose(out.data, by_hand, atol=1e-6), " weights", weights.sh
 
 # %%
 for n in (1, 3, 12):
-    cost = ledger("multi-head", B=1, L=512, S=512, E=D // n, H=n)
+    cost = cost_of("multi-head", B=1, L=512, S=512, E=D // n, H=n)
     count = MultiHeadAttention(D, n).num_parameters()
     print(f"{n:2d} heads of {D // n:2d}: {count} parameters, ", end="")
     print(f"{cost.multiplications / 1e6:.1f} M multiplications")

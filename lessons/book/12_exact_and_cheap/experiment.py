@@ -2,7 +2,7 @@
 
     python lessons/book/12_exact_and_cheap/experiment.py
 
-The sweep of ``python -m attention bench --rows sweep``: one head of width 64, forward,
+The sweep of ``python -m attention bench --figure F``: one head of width 64, forward,
 float32, compiled kernels, one thread. And a recurrence beside self-attention, both with
 their projections. A few minutes; the machine should have nothing else to do.
 """

@@ -22,7 +22,7 @@ SIZES = [(7, 11), (11, 7), (9, 9), (1, 13), (13, 1), (1, 1)]
 
 
 def loop(rule, L, S):
-    """The definition: one question for every example, head, query and key."""
+    """The definition: the rule for every example, head, query and key."""
     allowed = np.zeros((B, H, L, S), bool)
     for b, h, i, j in np.ndindex(allowed.shape):
         allowed[b, h, i, j] = rule(b, h, i, j)
@@ -159,6 +159,6 @@ def cases(L, S):
 
 NAMES = list(cases(7, 11))
 
-# They look at examples, and at heads.
+# They depend on the example, and on the head.
 A = mask_mod(lambda b, h, q, kv: (b + q * kv) % 2 == 0)
 C = mask_mod(lambda b, h, q, kv: (h + q + kv) % 3 == 0)

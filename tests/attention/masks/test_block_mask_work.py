@@ -1,4 +1,4 @@
-"""Tiles are made without the pairs: in little memory, and asking little."""
+"""Tiles are found in little memory, and with few evaluations of the mask."""
 
 import tracemalloc
 
@@ -63,7 +63,7 @@ def test_the_sparsity_of_causal_at_32768_is_exact():
         (everything, 256),
     ],
 )
-def test_a_function_is_asked_only_where_the_rest_leaves_it_open(known, open_tiles):
+def test_a_function_is_evaluated_only_in_unknown_tiles(known, open_tiles):
     n, size = 1024, 64
     asked = 0
 

@@ -56,7 +56,7 @@ def test_the_laws_of_the_algebra(x, y, z, L, S):
 
 
 @pytest.mark.parametrize("L, S", SIZES)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_formula_means_what_its_parts_mean(L, S, seed):
     rng = np.random.default_rng(seed)
     parts = list(cases(L, S).values())

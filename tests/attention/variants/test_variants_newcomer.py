@@ -22,7 +22,7 @@ REFUSED = {
     ),
     "a mask function of integers": (
         lambda: DOOR(X, Y, Y, mask_mod=lambda b, h, i, j: (j <= i) * 1),
-        "the function gives int64; expected bool",
+        "the function returns int64; expected bool",
     ),
     "and between arrays": (
         lambda: DOOR(X, Y, Y, mask_mod=lambda b, h, i, j: j <= i and j > 0),
@@ -58,6 +58,10 @@ REFUSED = {
     "directions by name": (
         lambda: A.t5_bucket(3, "causal", 32, 128),
         "bidirectional is 'causal'; expected True or False",
+    ),
+    "a length with a point": (
+        lambda: A.sinusoidal(5.0, 4),
+        "the length is 5.0; expected a whole number",
     ),
     "an infinite factor": (
         lambda: A.YaRNScaling(4, 2048, attention_factor=np.inf),

@@ -1,9 +1,8 @@
 """Curves of losses and bars of accuracies show each run, and tell runs apart."""
 
 import numpy as np
-import pytest
 
-from attention.plotting import heatmaps as plots
+from attention.plotting import curves as plots
 from attention.plotting.curves import COLOURS
 
 from .plot_cases import PNG, is_whole
@@ -51,35 +50,6 @@ def test_a_short_run_is_smoothed_over_a_fifth_of_it():
     assert len(figure.axes[0].lines[1].get_xdata()) == 17  # windows of 4
 
 
-@pytest.mark.parametrize(
-    "histories, options, message",
-    [
-        ({}, {}, "loss_curves: histories is empty; expected {name: losses}."),
-        (
-            {"dot": [1.0]},
-            {"smooth": 0},
-            "loss_curves: smooth is 0; expected 1 step or more.",
-        ),
-        (
-            {"dot": [[1.0, 2.0]]},
-            {},
-            "loss_curves: the history of 'dot' has shape (1, 2); expected (steps,), "
-            "one loss for each step.",
-        ),
-        (
-            {"dot": []},
-            {},
-            "loss_curves: the history of 'dot' has shape (0,); expected (steps,), "
-            "one loss for each step.",
-        ),
-    ],
-)
-def test_loss_curves_refuse(histories, options, message):
-    with pytest.raises(ValueError) as error:
-        plots.loss_curves(histories, **options)
-    assert str(error.value) == message
-
-
 def test_accuracy_bars_stand_in_groups_by_length(tmp_path):
     path = tmp_path / "bars.png"
     accuracies = {
@@ -120,37 +90,6 @@ def test_the_bars_of_two_seeds_can_be_told_apart():
     (first,), (second,) = figure.axes[0].containers
     assert first.get_facecolor() == second.get_facecolor()
     assert first.get_hatch() != second.get_hatch()
-
-
-@pytest.mark.parametrize(
-    "accuracies, message",
-    [
-        (
-            {},
-            "accuracy_bars: accuracies holds nothing; expected "
-            "{name: {length: accuracy}}.",
-        ),
-        (
-            {"dot": {3: 0.5, 5: 0.5}, "scaled": {3: 0.5}},
-            "accuracy_bars: 'scaled' has lengths [3]; expected [3, 5], as the first "
-            "run has.",
-        ),
-        (
-            {"dot": {3: 99.6}},
-            "accuracy_bars: 'dot' has accuracy 99.6 at length 3; expected a number "
-            "between 0 and 1.",
-        ),
-        (
-            {"dot": {3: float("nan")}},
-            "accuracy_bars: 'dot' has accuracy nan at length 3; expected a number "
-            "between 0 and 1.",
-        ),
-    ],
-)
-def test_accuracy_bars_refuse(accuracies, message):
-    with pytest.raises(ValueError) as error:
-        plots.accuracy_bars(accuracies)
-    assert str(error.value) == message
 
 
 def test_colours_differ_also_in_lightness():

@@ -1,4 +1,4 @@
-"""The picture of an alignment has every word legible, and gold on its cells."""
+"""Heatmaps are a grid of panels on one scale; an alignment shows words and gold pairs."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,50 @@ from attention.plotting import heatmaps as plots
 from minigrad import Tensor
 
 from .plot_cases import PNG, is_whole, overlap, weights
+
+
+def test_heatmaps_are_a_grid_on_one_scale(tmp_path):
+    w = weights(2, 3, 4, 5)
+    path = tmp_path / "grid.png"
+    figure = plots.show_heatmaps(
+        w, "Keys", "Queries", titles=["head 1", "head 2", "head 3"], path=path
+    )
+    assert path.read_bytes().startswith(PNG)
+    *panels, bar = figure.axes
+    assert len(panels) == 6
+    for panel, matrix in zip(panels, w.reshape(6, 4, 5)):
+        (image,) = panel.images
+        np.testing.assert_array_equal(image.get_array(), matrix)
+        assert image.get_clim() == (
+            0,
+            w.max(),
+        )  # one scale: equal colours, equal weights
+    assert [p.get_title() for p in panels] == ["head 1", "head 2", "head 3", "", "", ""]
+    assert [p.get_xlabel() for p in panels] == [""] * 3 + ["Keys"] * 3
+    assert [p.get_ylabel() for p in panels] == ["Queries", "", ""] * 2
+    assert bar.get_ylabel() == "attention weight"
+    assert is_whole(figure)
+
+
+def test_heatmaps_take_tensors_of_a_graph_and_a_title_for_each_panel():
+    w = Tensor(weights(2, 2, 3, 3), requires_grad=True) * 1.0
+    figure = plots.show_heatmaps(w, "Keys", "Queries", titles=list("abcd"))
+    assert [p.get_title() for p in figure.axes[:4]] == list("abcd")
+
+
+@pytest.mark.parametrize("value, scale", [(0.0, (0, 1)), (-2.0, (-2, 0))])
+def test_the_scale_holds_zero_and_has_a_width(value, scale):
+    figure = plots.show_heatmaps(np.full((1, 1, 2, 2), value), "Keys", "Queries")
+    assert figure.axes[0].images[0].get_clim() == scale
+
+
+def test_a_heatmap_of_many_keys_has_few_ticks_and_the_size_that_was_asked_for():
+    figure = plots.show_heatmaps(
+        weights(1, 1, 50, 70), "Keys", "Queries", figsize=(5, 4), cmap="Blues"
+    )
+    assert list(figure.get_size_inches()) == [5, 4]
+    assert len(figure.axes[0].get_xticks()) <= 8
+    assert figure.axes[0].images[0].cmap.name == "Blues"
 
 
 def test_an_alignment_has_the_source_across_and_the_target_down(tmp_path):
@@ -78,50 +122,3 @@ def test_a_long_title_is_wrapped_and_not_cut_off():
     assert "\n" in figure.get_suptitle()
     assert figure.get_suptitle().split() == title.split()
     assert is_whole(figure)
-
-
-def test_alignment_takes_tensors_and_arrays_of_pairs():
-    w = Tensor(weights(2, 2), requires_grad=True) * 1.0
-    figure = plots.alignment_heatmap(w, list("ab"), list("cd"), gold=np.array([[0, 1]]))
-    assert len(figure.axes[0].patches) == 1
-
-
-def test_alignment_refuses_a_batch():
-    with pytest.raises(ValueError) as error:
-        plots.alignment_heatmap(weights(1, 2, 3), list("abc"), list("de"))
-    assert str(error.value) == (
-        "alignment_heatmap: weights has shape (1, 2, 3); expected one matrix "
-        "(T_target, S_source). Take one example, and one head, of a batch."
-    )
-
-
-def test_alignment_refuses_words_that_do_not_fit():
-    with pytest.raises(ValueError) as error:
-        plots.alignment_heatmap(weights(2, 3), list("ab"), list("cd"))
-    assert str(error.value) == (
-        "alignment_heatmap: source has 2 words; expected 3, as many as weights (2, 3) "
-        "has columns."
-    )
-    with pytest.raises(
-        ValueError, match=r"target has 3 words; expected 2, .* has rows\."
-    ):
-        plots.alignment_heatmap(weights(2, 3), list("abc"), list("def"))
-
-
-def test_alignment_refuses_a_string_for_a_sentence():
-    with pytest.raises(TypeError) as error:
-        plots.alignment_heatmap(weights(2, 3), "abc", list("de"))
-    assert str(error.value) == (
-        "alignment_heatmap: source is one string, 'abc'; expected a list of 3 words. "
-        "Write source.split() for words, list(source) for letters."
-    )
-
-
-@pytest.mark.parametrize("pair", [(2, 0), (0, 3), (-1, 0)])
-def test_alignment_refuses_gold_outside(pair):
-    with pytest.raises(ValueError) as error:
-        plots.alignment_heatmap(weights(2, 3), list("abc"), list("de"), gold=[pair])
-    assert str(error.value) == (
-        f"alignment_heatmap: the gold pair {pair} lies outside weights (2, 3); "
-        "expected (target position, source position), counted from 0."
-    )

@@ -1,0 +1,125 @@
+"""Masks and block masks: what the messages say about wrong arguments."""
+
+import numpy as np
+import pytest
+
+from attention.masks import (
+    and_masks,
+    bigbird,
+    causal,
+    dilated,
+    document,
+    everything,
+    from_array,
+    global_tokens,
+    local,
+    mask_mod,
+    or_masks,
+    padding,
+    prefix_lm,
+    sliding_window,
+)
+from attention.masks.block_mask import BlockMask
+
+from .mask_cases import A, C
+
+
+def dense(mask, B=None, H=None, L=4, S=5):
+    return mask.dense(B, H, L, S)
+
+
+def tiles(mask=causal, L=4, S=5, **options):
+    return BlockMask.from_mask(mask, L, S, **options)
+
+
+small = tiles(padding([1, 2, 3]) & causal, block=2)
+ints = mask_mod(lambda b, h, q, kv: q + kv)
+two = mask_mod(lambda b, h, q, kv: np.ones(2, bool))
+branch = mask_mod(lambda b, h, q, kv: q > kv and kv > 1)
+table = np.ones((3, 4))
+CALLS = [
+    # by distance
+    (lambda: sliding_window(-2, 0), "sliding_window: left is -2", "-1 or more"),
+    (lambda: sliding_window(1, 2.0), "right is 2.0; expected a whole number"),
+    (lambda: sliding_window(True, 0), "left is True"),
+    (lambda: sliding_window(1, 1, "left"), "offset is 'left'", "'upper_left'"),
+    (lambda: causal(offset=0.5), "causal: offset is 0.5"),
+    (lambda: causal("lower_right"), "causal: found 1 arguments", "causal(offset=3)"),
+    (lambda: causal(offset="lower_right")(0, 0, 0, 0), "depends on L and S", ".sized"),
+    (lambda: causal(0, 0, 1.0, 2), "causal: q_idx is float64", "counted from 0"),
+    (lambda: dense(causal, L=4.0), "dense: L is 4.0"),
+    (lambda: dense(causal, S=-1), "dense: S is -1"),
+    (lambda: dilated(-1, 2), "dilated: window is -1"),
+    (lambda: dilated(4, 0), "dilation is 0", "1 or more"),
+    (lambda: local(lambda i: i, -1), "local: D is -1", "0 or more"),
+    (lambda: local(lambda i: i, np.nan), "D is nan", "finite number"),
+    (lambda: local(lambda i: i, "3"), "D is '3'", "finite number"),
+    (lambda: local(3.0, 1), "centre has shape ()", "(L,), or (B, L)"),
+    (lambda: dense(local(np.ones(3), 1)), "centre has shape (3,)", "4 queries"),
+    (lambda: dense(local([0, np.nan, 0, 0], 1)), "a centre is NaN or infinite"),
+    (lambda: dense(local(lambda i: i > 1, 1)), "centres are bool", "real numbers"),
+    (lambda: dense(local(lambda i: np.ones(9), 1)), "centre gives shape (9,)"),
+    # by kind of token, and by blocks
+    (lambda: padding([1.5]), "padding: valid_lens holds float64", "whole numbers"),
+    (lambda: padding(3), "valid_lens has shape ()", "(B,)", "(B, L)"),
+    (lambda: dense(padding([2, 6])), "valid_lens holds 6", "0 to 5", "number of keys"),
+    (lambda: dense(padding([[1, 2, 3]])), "shape (1, 3)", "each of 4 queries"),
+    (lambda: dense(padding([1, 2]), B=3), "made for 2 examples; found B = 3"),
+    (lambda: dense(prefix_lm(6)), "prefix_lm: n holds 6"),
+    (lambda: prefix_lm([[1]]), "n has shape (1, 1)", "(B,), one for each example"),
+    (lambda: dense(document([1, 2, 3])), "made for 3 queries and 3 keys; found 4"),
+    (lambda: document(["a"]), "document: ids holds <U1"),
+    (lambda: document([1, 2], [[1]]), "query_ids has shape (1, 1)", "(L,)"),
+    (lambda: document([[1, 2]], [[1], [2]]), "(2, 1) and ids (1, 2)"),
+    (lambda: global_tokens([0, 0, 1, 0]), "all of them 0 or 1", "np.flatnonzero"),
+    (lambda: global_tokens([3, -1]), "idx holds -1", "counted from 0"),
+    (lambda: dense(global_tokens([5])), "idx holds 5", "0 to 4"),
+    (lambda: bigbird(4, 2, 1, 1, 0), "bigbird: window is 2", "odd number of blocks"),
+    (lambda: bigbird(0, 3, 1, 1, 0), "block is 0"),
+    (lambda: bigbird(4, 3, 1, 1, None), "seed is None"),
+    # arrays, functions and combinations
+    (lambda: from_array(table), "from_array: array is float64", "array == 1"),
+    (lambda: from_array(table[0] > 0), "shape (4,)", "(B, H, L, S)"),
+    (lambda: dense(from_array(table > 0)), "found 4 queries and 5 keys"),
+    (lambda: dense(from_array(np.ones((2, 3, 1, 1)) > 0), H=2), "made for 3 heads"),
+    (lambda: mask_mod(3), "mask_mod: found int", "from_array"),
+    (lambda: dense(ints), "the function returns int64; expected bool"),
+    (lambda: dense(two), "the result of the function has shape (2,)"),
+    (lambda: branch(0, 0, np.arange(3), np.arange(3)), "as a condition", "&, |, ~"),
+    (lambda: dense(A), "differs between examples; expected their number"),
+    (lambda: dense(C), "differs between heads"),
+    (lambda: padding([1]) & padding([1, 2]), "left side has B = 1 examples"),
+    (lambda: causal and everything, "neither true nor false", "&, | and ~"),
+    (lambda: causal & (table > 0), "&, |: found ndarray", "from_array(array)"),
+    (lambda: (table > 0) & causal, "&, |: found ndarray"),
+    (lambda: and_masks(causal, None), "&, |: found NoneType"),
+    (lambda: or_masks([causal]), "&, |: found list"),
+    # block masks
+    (lambda: small.check(3, 2, 8, 5), "made for 4 queries and 5 keys; found 8 and 5"),
+    (lambda: small.check(2, 2, 4, 5), "BlockMask: made for 3 examples; found 2"),
+    (lambda: tiles(np.ones((4, 5), bool)), "mask is a ndarray", "from_dense"),
+    (lambda: tiles(L=4.0), "BlockMask: L is 4.0"),
+    (lambda: tiles(block=0), "block is 0"),
+    (lambda: tiles(block=(4, 2, 1)), "block is (4, 2, 1)", "(Tq, Tk)"),
+    (lambda: tiles(lambda b, h, q, kv: h > 0), "differs between heads"),
+    (lambda: small.tile_mask(0, 0, 2, 0), "there is no i = 2", "0 to 1"),
+    (lambda: small.tiles_of(3, 0, 0), "there is no b = 3", "(3, 1, 2, 3)"),
+    (lambda: BlockMask(causal, 4, 5), "write BlockMask.from_mask(mask, L, S)"),
+]
+
+
+@pytest.mark.parametrize("call, fragments", [(call, words) for call, *words in CALLS])
+def test_message(call, fragments):
+    with pytest.raises((TypeError, ValueError, IndexError)) as error:
+        call()
+    for fragment in fragments:
+        assert fragment in str(error.value), str(error.value)
+    assert str(error.value).endswith(".")
+
+
+def test_an_error_inside_a_function_is_unchanged():
+    def broken(b, h, q, kv):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="^mine$"):
+        mask_mod(broken).dense(1, 1, 2, 2)
