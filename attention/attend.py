@@ -69,7 +69,7 @@ def attend(
     if bias is not None:
         s = s + bias
     weights = masked_softmax(s, valid_lens, mask, temperature)
-    kept = dropout(weights, dropout_p, training, rng)
+    kept = dropout(weights, dropout_p, training, rng) if dropout_p else weights
     return kept @ values, weights
 
 
