@@ -18,7 +18,7 @@ from .. import kernels, masks
 from ..attend import attend
 from ..exact.multihead import MultiHeadAttention
 from ..exact.sdpa import dense_attention, tiled_attention
-from ..exact.tile_plan import plan
+from ..exact.tile_plan import tile_plan
 from ..masks.block_mask import BlockMask
 from ..scores import additive, concat, dot, general, scaled_dot
 from ..variants.coverage import CoverageAttention
@@ -80,7 +80,7 @@ def measured(variant, n, E=64, backend="numpy"):
     with kernels.backend(backend):
         held = peak_bytes(call)
     if block_mask is not None:
-        _, *arrays = plan(block_mask, 1, 1, n, n)
+        _, *arrays = tile_plan(block_mask, 1, 1, n, n)
         held += sum(x.nbytes for x in arrays)
     return cost_of(variant, L=n, E=E, **OPTIONS.get(variant, {})).extra_bytes, held
 

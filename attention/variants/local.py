@@ -19,20 +19,10 @@ after it: those of local-p sum to less than 1.
 
 import numpy as np
 
-from minigrad import (
-    Tensor,
-    exp,
-    linear,
-    matmul,
-    nn,
-    sigmoid,
-    tanh,
-    where,
-)
+from minigrad import Tensor, exp, linear, matmul, nn, sigmoid, tanh
 
 from ..attend import attend
 from ..checks import between, called, tensor, whole, wholes
-from ..exact.projection import project_finite
 from ..layers import Attention, ProjectedKeys, to_one_number, xavier_uniform
 from .luong import LuongAttention
 from .windows import gather_windows
@@ -107,8 +97,6 @@ class LocalAttention(nn.Module):
         values = _rows("values", values, "S, Ev")
         S = _shared_sizes(queries, keys, values)
         lengths = _checked_lengths(valid_lens, (*queries.shape[:-1], S))  # (..., L)
-        if not np.isfinite(queries._data).all():  # without keys they may hold anything
-            queries = where(lengths[..., None] > 0, queries, 0.0)
         p = self._centres(queries, lengths, start)  # (..., L)
         first, stop = _ends(p, self.D, lengths)
         W = min(2 * self.D + 1, S)
@@ -120,9 +108,7 @@ class LocalAttention(nn.Module):
         if self.kind == "p":
             distance = position.astype(queries.dtype) - p[..., None]
             bias = distance * distance * (-2 / self.D**2)  # 1 / (2 sigma^2) = 2 / D^2
-            # around NaN, which asks for no place, there is no Gaussian to meet values
-            somewhere = np.isfinite(p._data)[..., None]  # (..., L, 1)
-            gaussian = where(somewhere, exp(bias), 0.0)  # (..., L, W)
+            gaussian = exp(bias)  # (..., L, W)
             if not self.renormalize:
                 # sum_s (align gaussian) v = sum_s align (gaussian v)
                 V, bias = V * gaussian[..., None], None
@@ -141,10 +127,7 @@ class LocalAttention(nn.Module):
         if gaussian is not None and not self.renormalize:
             weights = weights * gaussian._data
         self._seen = weights, first, stop, S
-        context = context[..., 0, :]  # (..., L, Ev)
-        if gaussian is not None and not somewhere.all():
-            context = where(somewhere, context, np.nan)
-        return context
+        return context[..., 0, :]  # (..., L, Ev)
 
     def precompute(self, keys):
         """As the same method of ``score``: what it makes of the keys, made once."""
@@ -166,15 +149,14 @@ class LocalAttention(nn.Module):
         return Tensor._of(laid_out)
 
     def _share(self, queries):
-        """How much of the source lies before p_t, of local-p: (..., L, 1)."""
-        return sigmoid(matmul(tanh(linear(queries, self.W_p)), self.v_p[:, None]))
+        """Return which part of the source lies before p_t, of local-p: (..., L, 1)."""
+        y = tanh(linear.unchecked(queries, self.W_p))  # (..., L, Dq)
+        return sigmoid(matmul(y, self.v_p[:, None]))
 
-    @np.errstate(all="ignore")  # NaN and infinity give what they give
     def _centres(self, queries, lengths, start):
         """p_t: an array (..., L) for local-m, a Tensor (..., L) for local-p."""
         if self.kind == "p":
-            share = project_finite(self._share, queries)[..., 0]
-            return share * lengths.astype(queries.dtype)
+            return self._share(queries)[..., 0] * lengths.astype(queries.dtype)
         t = start + np.arange(queries.shape[-2])
         if self.centre is None:
             return np.broadcast_to(t, lengths.shape)
@@ -202,8 +184,7 @@ class LocalAttention(nn.Module):
 
 def _ends(p, D, lengths):
     """The first key of each window, and the one after the last: ints (..., L)."""
-    # for NaN any window will do: its weights are NaN
-    p = np.nan_to_num(p._data if isinstance(p, Tensor) else p)
+    p = p._data if isinstance(p, Tensor) else p
     first = np.clip(np.ceil(p - D), 0, lengths)
     stop = np.clip(np.floor(p + D) + 1, first, lengths)
     return first.astype(np.intp), stop.astype(np.intp)

@@ -24,7 +24,7 @@ from minigrad import concat, nn, swapaxes, unsqueeze
 from minigrad.checks import probability
 
 from ..checks import between, flag, floats, plain, whole, wholes
-from ..exact.projection import check_heads, draw, heads, project_finite
+from ..exact.multihead import check_heads, draw, heads
 from ..exact.sdpa import scaled_dot_product_attention
 from ..masks import Mask, everything, padding, sliding_window
 from ..masks.tokens import positions
@@ -97,8 +97,8 @@ class LongformerAttention(nn.Module):
         need_weights   also the weights of each head, before dropout: the rows of global
                        tokens are those of their own projections
 
-        A global token beyond the length of its example is no key, as any other there.
-        Tokens beyond it may be NaN if no loss depends on their outputs.
+        A global token beyond the length of its example is masked, like any other token
+        there.
 
         Raises TypeError and ValueError, in a sentence, for arguments that do not fit.
         """
@@ -120,7 +120,7 @@ class LongformerAttention(nn.Module):
             c = concat([c, found[0]], 1)[b, place]  # (B, L, H, E)
             if need_weights:
                 weights = concat([weights, found[1]], 1)[b, place]  # (B, L, H, L)
-        output = project_finite(self.W_o, c.reshape(B, L, D))
+        output = self.W_o(c.reshape(B, L, D))
         output = output[0] if alone else output
         self.attention_weights = None  # those of an earlier call would mislead
         if not need_weights:

@@ -14,10 +14,11 @@ with local.
 """
 
 from minigrad import linear
+from minigrad.checks import whole
+from minigrad.shapes import shapes
 
-from ..checks import whole
-from ..layers import Attention, check_width, to_one_number, xavier_uniform
-from ..scores import additive_core, concat, dot, general
+from ..layers import Attention, to_one_number, xavier_uniform
+from ..scores import additive_core, dot, general
 
 
 class LuongAttention(Attention):
@@ -64,29 +65,39 @@ class LuongAttention(Attention):
             self.W_a = xavier_uniform(A, query_size + key_size, rng)
             self.v_a = to_one_number(A, rng)
 
+    @shapes
     def score(self, queries, keys):
-        check_width(self, "queries", queries, "query_size")
-        check_width(self, "keys", keys, "key_size")
-        if self.kind == "dot":
-            return dot(queries, keys)
-        if self.kind == "general":
-            return general(queries, keys, self.W_a)
-        return concat(queries, keys, self.W_a, self.v_a)
+        """Compute the score of this kind.
 
+        queries (..., L, self.query_size), keys (..., S, self.key_size)
+            ->  scores (..., L, S)
+        """
+        if self.kind == "general":
+            return general.unchecked(queries, keys, self.W_a)
+        return self.score_projected(queries, self.project(keys))
+
+    @shapes
     def project(self, keys):
-        check_width(self, "keys", keys, "key_size")
+        """Compute the part of the score that depends on the keys alone.
+
+        keys (..., S, self.key_size)  ->  projected (..., S, A)
+        """
         if self.kind == "dot":
             return keys
         if self.kind == "general":
-            return linear(keys, self.W_a)
-        return linear(keys, self.W_a[:, self.query_size :])  # the half for the keys
+            return linear.unchecked(keys, self.W_a)
+        return linear.unchecked(keys, self.W_a[:, self.query_size :])  # W_k k_j
 
+    @shapes
     def score_projected(self, queries, projected):
-        check_width(self, "queries", queries, "query_size")
+        """Compute the score of keys that ``project`` has projected.
+
+        queries (..., L, self.query_size), projected (..., S, A)  ->  scores (..., L, S)
+        """
         if self.kind != "concat":
             return dot(queries, projected)
-        q = linear(queries, self.W_a[:, : self.query_size])
-        return additive_core(q, projected, self.v_a)
+        q = linear.unchecked(queries, self.W_a[:, : self.query_size])
+        return additive_core.unchecked(q, projected, self.v_a)
 
     def extra_repr(self):
         sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"

@@ -25,7 +25,6 @@ from ..attend import attend
 from .gaussian import checked_bandwidth, gaussian, squared_distance
 
 NAME = "nadaraya_watson"
-EVERYTHING = np.ones((1, 1), bool)  # as a mask
 
 
 def nadaraya_watson(
@@ -51,8 +50,7 @@ def nadaraya_watson(
                  float, which is added to ln K
     valid_lens   (B,) or (B, L): only the first so many keys are allowed
 
-    A query with no key in reach has weights, estimate and gradients of exactly 0. The
-    value of a key that is out of reach may be NaN, as that of one that is not allowed.
+    A query with no key in reach has weights, estimate and gradients of exactly 0.
 
     With g = dL/dw and G_i = sum_j w_ij g_ij, u_ij receives w_ij (g_ij - G_i) K'/K:
 
@@ -71,8 +69,6 @@ def nadaraya_watson(
         raise ValueError(
             f"{NAME}: kernel is {kernel!r}; expected {', '.join(map(repr, KERNELS))}."
         )
-    if kernel != "gaussian" and mask is None:
-        mask = EVERYTHING  # where there is a mask, a weight of 0 keeps NaN out
 
     def score(q, k):
         return KERNELS[kernel](q, k, bandwidth)

@@ -86,7 +86,7 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
 #
 # A library has one matrix $D \times D$ for all heads, and cuts its product into pieces:
 
-# %% [source] attention.exact.projection.heads
+# %% [source] attention.exact.multihead.heads
 
 # %% [markdown]
 # Run the formula head after head, with the pieces for matrices. Is it the layer?

@@ -62,19 +62,6 @@ def test_padding_has_no_influence_and_may_be_nan(kernel, filling):
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("kernel", COMPACT)
-def test_a_value_out_of_reach_may_be_nan(kernel):
-    q, k, v = example()
-    k[0, 3] += 100
-    clean = nadaraya_watson(q, k, v, kernel, h)[0].data
-    v[0, 3] = np.nan
-    leaf = Tensor(v, requires_grad=True)
-    estimate, _ = nadaraya_watson(q, k, leaf, kernel, h)
-    np.testing.assert_array_equal(estimate.data, clean)
-    estimate.backward(np.ones(estimate.shape))
-    assert (leaf.grad[0, 3] == 0).all() and np.isfinite(leaf.grad).all()
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_nan_gives_nan_to_those_that_see_it(kernel):
     """A point of NaN is nowhere, which is not the same as out of reach."""

@@ -61,7 +61,7 @@ def test_luongs_step_with_local_attention_has_gradients():
 
 
 @pytest.mark.parametrize("kind", STEPS)
-def test_padding_has_no_influence_and_may_be_nan(kind):
+def test_padding_has_no_influence(kind):
     def run(filling=None):
         decoder = Decoder(made(kind))
         xs, memory = draw((B, T, E), (B, S, M))
@@ -75,9 +75,8 @@ def test_padding_has_no_influence_and_may_be_nan(kind):
     clean = run()
     assert all(np.isfinite(a).all() for a in clean)
     assert (clean[2][1, 2:] == 0).all()
-    for filling in 7.0, np.nan:
-        for a, b in zip(clean, run(filling)):
-            np.testing.assert_array_equal(a, b)
+    for a, b in zip(clean, run(7.0)):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("cell", CELLS)

@@ -19,7 +19,7 @@ from .steps_cases import SIZES, A, B, E, H, M, S, T, generator, luong
 def test_luong_attention_is_the_score_of_that_name(kind):
     module = luong(kind, **({"num_hiddens": A} if kind == "concat" else {}))
     Dq, Dk = SIZES[kind]
-    q, k = draw((B, T, Dq), (B, S, Dk))
+    q, k = draw((B, T, Dq), (B, S, Dk), dtype=np.float32)
     expected = {
         "dot": lambda: dot(q, k),
         "general": lambda: general(q, k, module.W_a),

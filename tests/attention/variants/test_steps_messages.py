@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from attention.layers import AdditiveAttention, GeneralAttention
 from attention.variants.coverage import CoverageAttention
 from attention.variants.luong import LuongAttention
 from attention.variants.steps import BahdanauStep, LuongStep
 
 from ...minigrad.array_cases import draw
-from .steps_cases import A, B, E, H, M, S, T, generator, made
+from .steps_cases import A, B, E, H, M, S, T, made
 
 
 @pytest.mark.parametrize(
@@ -46,45 +45,6 @@ def test_a_step_is_given_a_layer(step):
         f"{step.__name__}: attention is 'dot'; expected a layer, such as "
         "DotProductAttention()."
     )
-
-
-def test_projected_keys_belong_to_one_layer():
-    one, other = (AdditiveAttention(H, M, A, rng=generator()) for _ in range(2))
-    queries, keys, values = draw((B, T, H), (B, S, M), (B, S, E))
-    projected = one.precompute(keys)
-    assert repr(projected) == (
-        "ProjectedKeys(AdditiveAttention(4, 7, 6, dropout=0.0), shape=(2, 5, 6))"
-    )
-    with pytest.raises(ValueError) as error:
-        other(queries, projected, values)
-    assert str(error.value) == (
-        "AdditiveAttention(4, 7, 6, dropout=0.0): these keys were projected by another "
-        "layer, AdditiveAttention(4, 7, 6, dropout=0.0); expected what this layer's "
-        "precompute(keys) returned."
-    )
-
-
-@pytest.mark.parametrize(
-    "keys, kind, message",
-    [
-        (
-            np.zeros((B, S, 3)),
-            ValueError,
-            "GeneralAttention(4, 7, dropout=0.0): keys has shape (2, 5, 3); expected a "
-            "last axis of 7, the layer's key_size.",
-        ),
-        (
-            np.zeros((B, S, M), int),
-            TypeError,
-            "GeneralAttention: keys is int64; expected floating-point numbers. Write "
-            "1.0 for 1, or use .astype(np.float32).",
-        ),
-    ],
-)
-def test_keys_that_cannot_be_projected(keys, kind, message):
-    with pytest.raises(kind) as error:
-        GeneralAttention(H, M).precompute(keys)
-    assert str(error.value) == message
 
 
 def test_what_a_step_refuses():

@@ -1,6 +1,5 @@
-"""Scores of 1e4 and -1e4, NaN and infinity: what IEEE and the definition say."""
+"""Scores of 1e4 and -1e4 equal a plain program in every variant."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -14,9 +13,6 @@ every_variant = across()
 B, L = 2, 9
 IGNORE = {"all": "ignore"}
 
-# An infinite state is no matter of attention: the products of the GRU warn of it.
-LOUD = ("Bahdanau's step", "Luong's step")
-
 
 @pytest.fixture
 def backend(request):
@@ -24,13 +20,12 @@ def backend(request):
         yield request.param
 
 
-def results(variant, module, arrays, plain=False, silent=True):
-    """o, dq, dk, dv and the gradients of parameters; if silent, no warning."""
+def results(variant, module, arrays, plain=False):
+    """o, dq, dk, dv and the gradients of parameters; no warning unless plain."""
     for p in module.parameters():
         p.zero_grad()
     leaves = [Tensor(a, requires_grad=True) for a in arrays]
-    loud = plain or not silent
-    with warnings.catch_warnings(), np.errstate(**IGNORE if loud else {}):
+    with warnings.catch_warnings(), np.errstate(**IGNORE if plain else {}):
         warnings.simplefilter("error")
         if plain:
             o = variant.plain(module, *leaves, variant.pairs(B, L, L))
@@ -84,30 +79,3 @@ def test_large_scores_in_float32(backend, name):
     # a score of 1e4 is rounded by up to 1e-3, a few times over; so are the weights
     bound = 2 * np.abs(plain - expected).max() + 1e4 * 16 * np.finfo(np.float32).eps
     assert np.abs(o - expected).max() <= bound
-
-
-@every_variant
-def test_nan_and_infinity(backend, name):
-    """As in the plain program, wherever the pairs are all of them; and no warning."""
-    variant, module, arrays = example(name)
-    clean = results(variant, module, arrays)
-    all_pairs = variant.pairs(B, L, L).all() and name != "local-p"
-    for bad, which in itertools.product((np.nan, np.inf), range(3)):
-        arrays = [x.copy() for x in arrays]
-        row, arrays[which][0, 4] = arrays[which][0, 4].copy(), bad
-        silent = np.isnan(bad) or name not in LOUD
-        found = results(variant, module, arrays, silent=silent)
-        for x, y in zip(found[:4], clean):
-            np.testing.assert_array_equal(x[1], y[1])  # of the other example
-        if np.isnan(bad):
-            assert np.isnan(found[0][0, 4]).any()
-        if all_pairs and not nobody_is_near(name, which, bad):
-            expected = results(variant, module, arrays, plain=True)[0]
-            np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12)
-        arrays[which][0, 4] = row
-
-
-def nobody_is_near(name, which, bad):
-    """Scores of -inf, for which there is no softmax: nothing is attended to; or of one
-    key, which the others do without."""
-    return name in ("gaussian", "GaussianAttention") and which < 2 and np.isinf(bad)

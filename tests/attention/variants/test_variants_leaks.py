@@ -1,4 +1,4 @@
-"""What may not be attended to changes no bit: in no variant, forward or backward."""
+"""A masked key changes no bit in any variant, forward or backward."""
 
 import numpy as np
 import pytest
@@ -59,21 +59,20 @@ def test_padding(backend, name):
     o, _, dk, dv, *_ = expected
     assert dv[0, :n].any() and np.isfinite(o).all()
     assert not dk[0, n:].any() and not dv[0, n:].any()
-    for bad in 7.0, np.nan, np.inf:
-        k[0, n:], v[0, n:] = bad, bad
-        equal(results(variant, (q, k, v), anything, lens), expected)
+    k[0, n:], v[0, n:] = 7.0, 7.0
+    equal(results(variant, (q, k, v), anything, lens), expected)
 
 
 @across(PADDED)
 def test_one_example_knows_nothing_of_another(backend, name):
-    """A NaN in all of example 0: in example 1 every bit is what it was."""
+    """A change of example 0 changes no bit of example 1."""
     variant, arrays = VARIANTS[name], draw(name)
     lens = [arrays[0].shape[1] - 5, arrays[0].shape[1]]
     o, *gradients = results(variant, arrays, anything, lens)
     for x in arrays:
-        x[0, 0] = np.nan
+        x[0, 0] = 7.0
     bad, *others = results(variant, arrays, anything, lens)
-    assert np.isnan(bad[0]).any()
+    assert (bad[0] != o[0]).any()
     equal([x[1] for x in (bad, *others[:3])], [x[1] for x in (o, *gradients[:3])])
 
 
@@ -88,7 +87,7 @@ def test_an_example_without_keys(backend, name):
     if not name.startswith(("heads", "one key", "Bahdanau", "Luong's")):
         assert not o[0].any() and not dq[0].any()
     for x in arrays[1:]:
-        x[0] = np.nan
+        x[0] = 7.0
     equal(results(variant, arrays, anything, lens), expected)
 
 
@@ -118,43 +117,6 @@ def test_the_future(backend, name):
         equal(found[2:4], expected[2:4])
 
 
-@across([n for n in FORWARD if FORWARD[n] == "causal"])
-def test_the_future_may_be_nan(backend, name):
-    """And then neither an output of the past nor a gradient of its loss is."""
-    variant, (q, k, v) = VARIANTS[name], draw(name)
-    at = q.shape[1] - 10
-    g = anything(variant.run(variant.module(), q, k, v).shape)
-    g[:, at:] = 0
-    expected = results(variant, (q, k, v), g)
-    for bad in np.nan, -np.inf, 1e300:
-        for x in q, k, v:
-            x[:, at:] = bad
-        found = results(variant, (q, k, v), g)
-        np.testing.assert_array_equal(found[0][:, :at], expected[0][:, :at])
-        for x, y in zip(found[1:4], expected[1:4], strict=True):
-            np.testing.assert_allclose(x[:, :at], y[:, :at], rtol=1e-12, atol=1e-12)
-        for x, y in zip(found[4:], expected[4:], strict=True):  # of the parameters
-            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
-
-
-@across([n for n in VARIANTS if FORWARD.get(n) != "steps"])
-def test_a_query_that_no_loss_depends_on_may_be_nan(backend, name):
-    """As padding among the queries: no gradient comes from it."""
-    variant, (q, k, v) = VARIANTS[name], draw(name)
-    at = q.shape[1] - 3
-    g = anything(variant.run(variant.module(), q, k, v).shape)
-    g[:, at:] = 0
-    expected = results(variant, (q, k, v), g)
-    # to a bandwidth that is learned, a distance too large for a number is none
-    for bad in (np.nan, np.inf, 1e300)[: 2 if "aussian" in name else 3]:
-        q[:, at:] = bad
-        o, dq, *others = results(variant, (q, k, v), g)
-        np.testing.assert_array_equal(o[:, :at], expected[0][:, :at])
-        np.testing.assert_allclose(dq[:, :at], expected[1][:, :at], atol=1e-12)
-        for x, y in zip(others, expected[2:], strict=True):
-            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
-
-
 OUTSIDE = [n for n, v in VARIANTS.items() if v.local is not None]
 
 
@@ -169,11 +131,8 @@ def test_outside_of_a_pattern(backend, name):
     g = anything(variant.run(variant.module(), q, k, v).shape)
     g[:, ~away] = 0
     expected = results(variant, (q, k, v), g)
-    for bad in 7.0, np.nan, np.inf:
-        k[:, at], v[:, at] = bad, bad
-        found = results(variant, (q, k, v), g)
-        equal([x[:, away] for x in found[:2]], [x[:, away] for x in expected[:2]])
-        assert np.isfinite(bad) or not np.isfinite(found[0][:, ~away]).all()
-        if np.isfinite(bad):
-            equal(found[2:4], expected[2:4])
-            assert not found[2][:, at].any() and not found[3][:, at].any()
+    k[:, at], v[:, at] = 7.0, 7.0
+    found = results(variant, (q, k, v), g)
+    equal([x[:, away] for x in found[:2]], [x[:, away] for x in expected[:2]])
+    equal(found[2:4], expected[2:4])
+    assert not found[2][:, at].any() and not found[3][:, at].any()
