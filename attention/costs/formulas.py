@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks import flag, whole
-from ..kernels.plan import SIZE
+from ..kernels.tile_plan import SIZE
 from .arguments import LOCAL, PATTERNS, check_patterns, check_variant
 from .pair_counts import pairs_kept
 from .projections import projections, width_of_score

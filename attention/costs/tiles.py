@@ -5,7 +5,7 @@
               else a list: 16 bytes a tile, and for each tile with pairs that may not
               attend a bit a pair, in numbers of 8 bytes a key
 
-A window has ranges (kernels/plan.py, ``of_ranges``). Dilation, global tokens and random
+A window has ranges (kernels/tile_plan.py, ``of_ranges``). Dilation, global tokens and random
 blocks make a list (``of_tiles``), found by way of a BlockMask, which has a byte for
 each tile there could be. What is counted here is found from distances alone: a tile has
 pairs (i, j) at all distances j - i from its last query and first key to its first query

@@ -18,8 +18,7 @@ from minigrad import Tensor, no_grad
 from .. import kernels, masks
 from ..attend import attend
 from ..exact.sdpa import dense_attention, tiled_attention
-from ..exact.tile_plan import plan
-from ..kernels.plan import of_ranges
+from ..kernels.tile_plan import of_ranges, plan
 from ..masks.block_mask import BlockMask
 from ..scores import additive, concat, dot, general, scaled_dot
 from ..variants.coverage import CoverageAttention

@@ -28,7 +28,7 @@ from minigrad import differentiable
 
 from ..kernels import dropout, tiled_backward, tiled_forward
 from ..kernels.compiling import as_field
-from ..kernels.plan import SIZE, row_of
+from ..kernels.tile_plan import SIZE, row_of
 from ..kernels.product import idle, weighted_sum
 from ..kernels.tile import Terms
 
@@ -44,7 +44,7 @@ def flash_attention(
 
     offset    (H | 1, L + S - 1): b_ij = offset[j - i + L - 1], as of ``toeplitz``
     added     (..., H | 1, L | 1, S | 1): a float mask, a bias
-    plan      of kernels/plan.py, for as many heads as there are
+    plan      of kernels/tile_plan.py, for as many heads as there are
     scale     a number
     softcap   c, for cap(x) = c tanh(x / c)
     draws     of kernels/dropout.py: which of the weights p are dropped from o

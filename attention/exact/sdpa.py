@@ -21,12 +21,12 @@ from minigrad.random import generator
 
 from ..checks import called
 from ..kernels import dropout
+from ..kernels.tile_plan import plan
 from ..masks.block_mask import BlockMask
 from ..positions import toeplitz
 from .arguments import NAME, checked
 from .dense import attention_average, attention_scores
 from .flash import flash_attention
-from .tile_plan import plan
 
 SCORE_MOD = "(score, b, h, q_idx, kv_idx)"
 TILED_FROM = 64  # queries, a row of tiles: for fewer, the whole matrix is quicker

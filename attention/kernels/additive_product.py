@@ -31,18 +31,21 @@ from .elementary import exp_twice, multiply_add
 from .pool import spread
 
 ONE, HALF, LIMIT = np.float32(1), np.float32(0.5), np.float32(9)
-WORTH = 3  # pairs for each row that has to be prepared
+PAIRS_A_ROW = 3  # at least, to be worth preparing a row
 PREPARE_NS, FORWARD_NS, BACKWARD_NS = 0.5, 0.15, 0.3  # for a number, and for a pair's
 
 
 def prepared(q, k, w):
-    """(E_q, c_q), (E_k, c_k); None: take every tanh.
+    """Return (E_q, c_q), (E_k, c_k) as above, or None: compute every tanh.
 
-    c_i = sum_a w_a lambda_ia / 2, the query's or the key's number in the score
+    c_i = sum_a w_a lambda_ia / 2, what the query or the key adds to the score
     """
     L, S = q.shape[1], k.shape[1]
-    loop = prepare_loop.version(q.dtype)
-    if loop is None or q.dtype != np.float32 or L * S < WORTH * (L + S):
+    if q.dtype != np.float32 or L * S < PAIRS_A_ROW * (L + S):
+        return None
+    time = FORWARD_NS * len(q) * L * S * q.shape[2]  # that of the score
+    loop = prepare_loop.version(q.dtype, time)
+    if loop is None:
         return None
     if not np.isfinite(w).all():  # inf * lambda has the sign of lambda
         return None

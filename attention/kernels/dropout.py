@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import Helper, as_field, reads
-from .plan import SIZE
+from .tile_plan import SIZE
 
 
 class Draws(NamedTuple):

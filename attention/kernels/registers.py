@@ -21,9 +21,12 @@ BYTES = {"f": 4, "d": 8}  # of a number
 
 def _machine():
     """Bytes in a vector, and vectors beside one another in a block."""
+    from numba import config
     from numba.core.codegen import get_host_cpu_features
 
-    wide = "+avx512f" in get_host_cpu_features()
+    features = config.CPU_FEATURES  # NUMBA_CPU_FEATURES
+    features = get_host_cpu_features() if features is None else features
+    wide = "+avx512f" in features
     return (64, 4) if wide else (32, 2)  # 16 of 32 registers, or 8 of 16
 
 

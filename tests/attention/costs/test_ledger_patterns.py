@@ -11,7 +11,7 @@ from attention.costs.counted import count
 from attention.costs.pair_counts import pairs_dilated, pairs_longformer
 from attention.costs.tiles import listed_tiles, plan_bytes
 from attention.exact.sdpa import dense_attention, tiled_attention
-from attention.exact.tile_plan import plan
+from attention.kernels.tile_plan import plan
 from minigrad import Tensor, no_grad
 
 WINDOWS = [(6, 6, 2, 0), (6, 9, 0, 3), (9, 4, 1, 1), (3, 8, -1, 2), (8, 3, 2, -1),

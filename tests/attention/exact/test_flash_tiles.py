@@ -7,7 +7,7 @@ import pytest
 
 from attention import kernels, masks
 from attention.exact.flash import flash_attention
-from attention.exact.tile_plan import plan
+from attention.kernels.tile_plan import plan
 from attention.kernels import pool, product, tiled_backward, tiled_forward
 from minigrad import Tensor
 

