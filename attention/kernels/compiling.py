@@ -135,13 +135,15 @@ def kernel(function):
 
 
 def _compile(numba, function, char):
-    path = cache_directory(char)
-    if path is not None:
+    for _ in range(2):
+        path = cache_directory(char)
         try:
             return _build(numba, function, char, path)
-        except Exception:  # a full disk or a damaged file: start again, more slowly
+        except Exception:  # a damaged file: delete the cache and make it again
+            if path is None:
+                raise
             discard(path)
-    return _build(numba, function, char, None)
+    return _build(numba, function, char, None)  # a full disk
 
 
 def _build(numba, function, char, path):

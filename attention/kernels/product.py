@@ -1,8 +1,8 @@
-"""The matrix product that tiled attention is made of, also where a 0 must hold.
+"""Matrix products inside kernels, also where a weight of 0 has to exclude NaN.
 
-A weight of exactly 0 keeps a row out, whatever stands in it. In a product it does not:
-0 * NaN is NaN, and one bad row of padding would spread over everything. So the rows
-that are not finite are added apart from the others, to those alone that met them.
+In a product 0 * NaN is NaN, so one row of NaN padding would spread to every result. So
+rows with NaN or infinity are added apart from the others, only where their weight is
+not 0.
 """
 
 import numpy as np
