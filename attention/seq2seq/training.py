@@ -22,6 +22,7 @@ import numpy as np
 
 from minigrad import optim
 
+from .. import kernels
 from .watch import first_not_finite
 
 
@@ -166,7 +167,9 @@ def fit(
     last_saved = time.monotonic()
     line = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # what overflows is found below, and explained there
-    with asked_to_stop() as stop, line, np.errstate(over="ignore", invalid="ignore"):
+    quiet = np.errstate(over="ignore", invalid="ignore")
+    # the backend is chosen for the whole run, so that a resumed run gets the same bits
+    with kernels.backend(kernels.backend()), asked_to_stop() as stop, line, quiet:
         if prepare is not None and not ended():
             with _explained(run, prepare, seed):
                 prepare()
