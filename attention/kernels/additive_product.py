@@ -8,8 +8,8 @@ and a division are left. A division takes long, and two pairs share one:
     m/c = m d r   and   n/d = n c r,   where r = 1 / (c d)
 
 The square of P must not overflow in float32, so q and k must lie within LIMIT of 0.
-For other inputs, NaN too, and for an infinity in w or in a gradient, additive.py computes
-every tanh.
+For other inputs, NaN too, and for an infinity in w or in a gradient, additive.py
+computes every tanh.
 
 Where q + k is small, P is near 1, and the rounding error of the exponentials is large
 beside P - 1. So each row keeps, beside E = exp(2x) rounded, the relative rounding error
@@ -18,8 +18,8 @@ lambda of E, exp(2x) = E (1 + lambda), and to first order
     tanh(q + k) = t + (1 - t^2) (lambda_q + lambda_k) / 2
 
 with t from the rounded exponentials. In the score this adds one number for the query
-and one for the key, as 1 - t^2 is nearly 1 where the correction matters; in the gradient
-of w it adds half of lambda times a sum that the gradients of q and k need in any case.
+and one for the key, as 1 - t^2 is nearly 1 where the correction matters; in the
+gradient of w it adds half of lambda times a sum that the gradients of q and k need in any case.
 The error of a tanh is then at most 3e-7, absolute and not relative, which in a score,
 a sum of many, makes no difference. README.md has what it gains.
 """

@@ -1,4 +1,4 @@
-"""Keep the machine code of the kernels between runs, in a directory of the user's cache.
+"""Keep the machine code of the kernels between runs, in the user's cache.
 
 There is a directory for each state of the kernels' source and each combination of
 versions: numba itself looks only at the file of a kernel, and would keep using a kernel

@@ -90,7 +90,7 @@ def read_draws(a, draws, n, q0, q1):
 
 @Helper
 def drop_out(p, draws, a, k0):
-    """p[k, q] *= z of query q and key k0 + k; a dropped weight becomes 0, even if it is NaN."""
+    """p[k, q] *= z of query q and key k0 + k; a dropped weight is 0, even if NaN."""
     zero = p.dtype.type(0)
     last = np.uint32(draws.drop - 1)
     for k in range(p.shape[0]):

@@ -185,7 +185,7 @@ def weigh_rows(total, weights, x):
 
 @Helper
 def divide(o, inv_sum, begin, o_i, c, eps):
-    """o = o / (c + eps), and inv_sum = 1 / (c + eps); where that is 1 / 0, both are 0."""
+    """o = o / (c + eps), inv_sum = 1 / (c + eps); both are 0 where c + eps = 0."""
     zero, one = c.dtype.type(0), c.dtype.type(1)
     for r in range(min(CHUNK, o.shape[0] - begin)):
         total = c[r] + eps

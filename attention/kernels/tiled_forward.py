@@ -98,7 +98,7 @@ def begin(o_i, m, ell):
 
 @Helper
 def raise_maximum(s, m, new_max, alpha):
-    """m' = max(m, max_k s);  alpha = exp(m - m');  new_max = m', or 0 where m' = -inf."""
+    """m' = max(m, max_k s), alpha = exp(m - m'), new_max = m', or 0 where m' = -inf."""
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     n = s.shape[0]
     for q in range(SIZE):
