@@ -17,11 +17,11 @@ lambda of E, exp(2x) = E (1 + lambda), and to first order
 
     tanh(q + k) = t + (1 - t^2) (lambda_q + lambda_k) / 2
 
-with t from the rounded exponentials. In the score this adds one number for the query
-and one for the key, as 1 - t^2 is nearly 1 where the correction matters; in the
-gradient of w it adds half of lambda times a sum that the gradients of q and k need in any case.
-The error of a tanh is then at most 3e-7, absolute and not relative, which in a score,
-a sum of many, makes no difference. README.md has what it gains.
+with t from the rounded exponentials. In the score this adds one number for the
+query and one for the key, as 1 - t^2 is nearly 1 where the correction matters; in the
+gradient of w it adds half of lambda times a sum that the gradients of q and k need in
+any case. The error of a tanh is then at most 3e-7, absolute and not relative, which in
+a score, a sum of many, makes no difference. README.md has what it gains.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
     for k:   c[i:i+4, j:j+64] += a[i:i+4, k, None] * b[k, j:j+64]
 
 The sums stay in registers while k runs over the depth; numba's own vectoriser would
-load and store them at every k. README.md has the measurements, and a guide to this file;
+load and store them at every k. README.md has the measurements and a guide to this file;
 ``Block.definition`` is the same in NumPy.
 """
 
