@@ -130,7 +130,9 @@ def coverage_loss(weights, coverages, target_lens=None, mask=None):
     B, L, _ = weights.shape
     counted = np.ones((B, L), bool)
     if target_lens is not None:
-        between("coverage_loss", "target_lens", target_lens, 0, L, "the number of steps")
+        between(
+            "coverage_loss", "target_lens", target_lens, 0, L, "the number of steps"
+        )
         counted &= np.arange(L) < target_lens[:, None]
     if mask is not None:
         counted &= mask

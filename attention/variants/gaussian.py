@@ -102,7 +102,9 @@ def squared_distance(q, k):
         for a in range(D):
             slope = 2 * g * _differences(q, k, a)  # (..., L, S)
             dq[..., a] = slope.sum(-1)  # sum over j: a query is in a pair with each key
-            dk[..., a] = -slope.sum(-2)  # sum over i: a key is in a pair with each query
+            dk[..., a] = -slope.sum(
+                -2
+            )  # sum over i: a key is in a pair with each query
         return dq, dk
 
     return d, backward

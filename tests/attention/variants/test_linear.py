@@ -214,7 +214,9 @@ def test_a_masked_key_has_no_influence(backend, is_causal):
         for filling in 7.0, np.nan:
             other_k, other_v = k.copy(), v.copy()
             other_k[~keep] = other_v[~keep] = filling
-            close(run(q, other_k, other_v, g, is_causal, key_mask=keep, **options), clean)
+            close(
+                run(q, other_k, other_v, g, is_causal, key_mask=keep, **options), clean
+            )
 
 
 @pytest.mark.parametrize("at", [3, CHUNK - 1, CHUNK, 100])
@@ -288,7 +290,9 @@ def test_float32_is_as_exact_as_the_matrix_of_pairs(backend, is_causal, scale):
     """At most twice the error of plain float32, three times in gradients."""
     arrays = draw((2, 300, 32), (2, 300, 32), (2, 300, 16), (2, 300, 16), dtype="f")
     arrays = [x * np.float32(scale) for x in arrays[:2]] + arrays[2:]
-    exact = run(*(x.astype(float) for x in arrays), is_causal, linear_attention_by_pairs)
+    exact = run(
+        *(x.astype(float) for x in arrays), is_causal, linear_attention_by_pairs
+    )
     ours, theirs = (
         [np.abs(x - y).max() for x, y in zip(run(*arrays, is_causal, f), exact)]
         for f in (linear_attention, linear_attention_by_pairs)

@@ -90,7 +90,11 @@ CALLS = [
     (lambda: local(k=(2, 9, 4)), "keys have shape (2, 9, 4)", "(..., S, key_size)"),
     (lambda: local(v=(2, 8, 6)), "values have shape (2, 8, 6)", "keys (2, 9, 3)"),
     (lambda: local(k=(3, 9, 3)), "keys have shape (3, 9, 3)", "Leading axes"),
-    (lambda: local(lens=[9, 5, 1]), "valid_lens have shape (3,)", "(B, ..., L) = (2, 4)"),
+    (
+        lambda: local(lens=[9, 5, 1]),
+        "valid_lens have shape (3,)",
+        "(B, ..., L) = (2, 4)",
+    ),
     (lambda: local(lens=[9, 10]), "valid_lens", "10", "0 to 9, the number of keys"),
     (lambda: local(lens=[9.0, 5.0]), "valid_lens", "float64", "integers"),
     (lambda: local(start=-1), "start is -1", "0 or more"),
@@ -188,7 +192,11 @@ CALLS = [
     (lambda: LuongStep(2, 4, 7, None), "LuongStep: attention is None", "a layer"),
     (lambda: step(BahdanauStep, x=(2, 9)), "BahdanauStep: x has shape (2, 9)"),
     (lambda: step(LuongStep, x=(2, 3, 2)), "LuongStep: x has shape (2, 3, 2)"),
-    (lambda: step(LuongStep, v=(2, 5, 3)), "LuongStep: values", "value_size) = (2, 5, 7)"),
+    (
+        lambda: step(LuongStep, v=(2, 5, 3)),
+        "LuongStep: values",
+        "value_size) = (2, 5, 7)",
+    ),
     (lambda: step(BahdanauStep, start=False), "BahdanauStep: state is None"),
     (lambda: step(LuongStep, start=False), "LuongStep: state is a NoneType", "pair"),
     (

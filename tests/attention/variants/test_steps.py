@@ -357,7 +357,7 @@ def test_keys_are_projected_once(kind):
 
 @pytest.mark.parametrize("kind", SIZES)
 def test_luong_attention_is_the_score_of_its_kind(kind):
-    module = luong(kind, **({"num_hiddens": A} if kind == "concat" else {}))
+    module = in_float64(luong(kind, **({"num_hiddens": A} if kind == "concat" else {})))
     Dq, Dk = SIZES[kind]
     q, k = draw((B, T, Dq), (B, S, Dk))
     expected = {
