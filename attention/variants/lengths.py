@@ -15,8 +15,8 @@ def row_lengths(name, valid_lens, rows, S):
     expected = rows[:1] if valid_lens.ndim == 1 else (*rows[:1], *rows[-1:])
     if valid_lens.shape != expected or len(rows) < valid_lens.ndim:
         raise ValueError(
-            f"{name}: valid_lens have shape {valid_lens.shape}; expected (B,) or (B, L) "
-            f"for rows of scores (B, ..., L) = {rows}."
+            f"{name}: valid_lens have shape {valid_lens.shape}; expected (B,) or "
+            f"(B, L), for rows of scores (B, ..., L) = {rows}."
         )
     between(name, "valid_lens", valid_lens, 0, S, "the number of keys")
     B, *others = valid_lens.shape

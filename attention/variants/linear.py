@@ -162,9 +162,9 @@ class LinearAttentionState:
         if self.S is not None:
             if S.shape != self.S.shape or S.dtype != self.S.dtype:
                 raise ValueError(
-                    f"LinearAttentionState: keys and values give S {S.dtype} {S.shape}; "
-                    f"expected {self.S.dtype} {self.S.shape}, (..., E, Ev), as before. "
-                    "Make a new state for another batch."
+                    f"LinearAttentionState: keys and values give S {S.dtype} "
+                    f"{S.shape}; expected {self.S.dtype} {self.S.shape}, (..., E, "
+                    "Ev), as before. Make a new state for another batch."
                 )
             S, z = self.S + S, self.z + z
         self.S, self.z, self.length = S, z, self.length + n

@@ -3,8 +3,8 @@
     S_i = sum_j b_j v_j^T   (E, Ev)      z_i = sum_j b_j   (E,)
     o_i = S_i^T a_i / (a_i . z_i + eps)
 
-with the features a = phi(q), b = phi(k), and sums over the keys j <= i (causal), or over
-all keys. Key by key, the causal sums would be n steps of E Ev multiplications each. In
+with the features a = phi(q), b = phi(k), and sums over the keys j <= i (causal), or
+over all keys. Key by key, the causal sums would be n steps of E Ev multiplications. In
 chunks they are matrix products: the state of all earlier chunks, and a small masked
 product within the chunk. This file has the NumPy form, for all heads at once; compiled
 kernels do the same (kernels/linear.py, kernels/linear_backward.py).

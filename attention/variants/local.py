@@ -242,8 +242,8 @@ def _score_layer(score, query_size, key_size, rng):
 def _validated_centre(centre, kind):
     if centre is not None and kind == "p":
         raise ValueError(
-            f"{NAME}: centre is {centre!r}; expected None with kind 'p', which predicts "
-            "its centres."
+            f"{NAME}: centre is {centre!r}; expected None with kind 'p', which "
+            "predicts its centres."
         )
     if centre is not None and not callable(centre):
         raise TypeError(

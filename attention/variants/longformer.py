@@ -62,8 +62,8 @@ class LongformerAttention(nn.Module):
         check_heads(NAME, D, H)
         if self.window % 2:
             raise ValueError(
-                f"{NAME}: window is {window}; expected an even number, half of the keys "
-                "on either side of a token."
+                f"{NAME}: window is {window}; expected an even number, half of the "
+                "keys on either side of a token."
             )
         self.dropout = probability(NAME, "dropout", dropout)
         self.rng, self.attention_weights = rng, None

@@ -1,4 +1,4 @@
-"""The Gaussian score and its layer: definition, gradients, relation to the dot product."""
+"""The Gaussian score and its layer: definition, gradients, relation to products."""
 
 import math
 import tracemalloc

@@ -8,7 +8,6 @@ import pytest
 
 import minigrad as mg
 from attention.attend import attend
-from attention.variants.gaussian import gaussian
 from attention.variants.nadaraya_watson import KERNELS, nadaraya_watson
 from minigrad import Tensor
 

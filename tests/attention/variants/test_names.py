@@ -1,10 +1,9 @@
-"""The public names and signatures, which follow torch, and what their files begin with."""
+"""Public names and signatures, which follow torch, and docstrings of modules."""
 
 import importlib
 import inspect
 import re
 
-import numpy as np
 import pytest
 
 import attention

@@ -50,7 +50,7 @@ from .variant_plain import (
 
 
 def by_score(score, *, temperature=1.0, **shapes):
-    """Return ``attend`` with a score(P, q, k), beside the plain program of that score."""
+    """Return ``attend`` with a score(P, q, k), beside its plain program."""
 
     def run(m, q, k, v, lens=None):
         bound = functools.partial(score[0], m)

@@ -1,10 +1,11 @@
 """Plain programs of attention: the formulas in minigrad's operations, for all pairs.
 
-P holds the parameters by name; q (B, L, D), k (B, S, D), v (B, S, Ev), allowed (B, L, S).
+P holds the parameters by name; q (B, L, D), k (B, S, D), v (B, S, Ev), and allowed
+(B, L, S).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 
