@@ -42,10 +42,12 @@ def elu_plus_one(x):
     return where(above, x + 1.0, exp(where(above, 0.0, x)))
 
 
+@shapes
 def linear_attention_by_pairs(q, k, v, is_causal=False, keep=None, eps=1e-6):
     """Compute linear attention by its definition, with the matrix of all pairs.
 
-    keep   bool (..., S), False for masked keys; None: no key is masked
+    q (..., L, E), k (..., S, E), v (..., S, Ev), keep? (..., S) bool
+        ->  o (..., L, Ev)
 
     It costs L S E. ``linear_attention`` computes the same without that matrix.
     """

@@ -186,24 +186,27 @@ class LocalAttention(nn.Module):
         return text + (", renormalize=True" if self.renormalize else "")
 
 
+@shapes
 @differentiable
 def gather_windows(x, first, stop, width):
     """y_iw = x_s with s = first_i + w, if s < stop_i; otherwise 0.
 
-    x (..., S, D), first (..., L), stop (..., L)  ->  y (..., L, width, D)
+    x (..., S, D), first and stop (..., L) int, width  ->  y (..., L, width, D)
 
-    first and stop hold integers from 0 to S; x is broadcast to their leading axes.
+    first and stop hold numbers from 0 to S.
 
     Backward: a row of x is in several windows, and receives the sum of their gradients,
     dx_s = sum of g_iw over all i, w with first_i + w = s < stop_i. The work is that of
     the windows, and only dx has the size of x.
     """
-    *leading, L = first.shape
-    S, D = x.shape[-2:]
-    B = math.prod(leading)
+    leading = np.broadcast_shapes(x.shape[:-2], first.shape[:-1])
+    (S, D), L, B = x.shape[-2:], first.shape[-1], math.prod(leading)
     rows = np.broadcast_to(x, (*leading, S, D)).reshape(B, S, D)
-    s = first.reshape(B, L, 1) + np.arange(width)  # (B, L, width)
-    inside = s < stop.reshape(B, L, 1)
+    first, stop = (
+        np.broadcast_to(ends, (*leading, L)).reshape(B, L, 1) for ends in (first, stop)
+    )
+    s = first + np.arange(width)  # (B, L, width)
+    inside = s < stop
     b = np.arange(B)[:, None]
     y = rows[b[..., None], np.where(inside, s, 0)]  # (B, L, width, D)
     y[~inside] = 0

@@ -151,41 +151,6 @@ def test_gradients_with_other_scores(kind, score):
     assert mg.gradcheck_module(module, *arrays, [9, 5]).ok
 
 
-def test_gradients_of_local_p_by_hand():
-    """For each query: dG, dalign, ds and dp as in the specification."""
-    module, arrays = layer(D=3, kind="p"), example()
-    (g,) = draw((B, L, Ev), seed=9)
-    lengths = [9, 5]
-    leaves = [Tensor(a, requires_grad=True) for a in arrays]
-    module(*leaves, lengths).backward(g)
-
-    (queries, keys, values), D, sigma = arrays, 3, 3 / 2
-    W_a, W_p, v_p = (p.data for p in (module.score.W_a, module.W_p, module.v_p))
-    dq, dk, dv, dW_a, dW_p, dv_p = map(np.zeros_like, (*arrays, W_a, W_p, v_p))
-    for b, t in np.ndindex(B, L):
-        q, length = queries[b, t], lengths[b]
-        y = np.tanh(W_p @ q)
-        p = length / (1 + np.exp(-v_p @ y))
-        s = np.array(in_the_window(p, D, length))
-        e = np.exp(keys[b, s] @ W_a.T @ q)
-        align, gaussian = e / e.sum(), np.exp(-((s - p) ** 2) / (2 * sigma**2))
-        da = values[b, s] @ g[b, t]
-        dv[b, s] += np.outer(align * gaussian, g[b, t])
-        dG, dalign = da * align, da * gaussian
-        ds = align * (dalign - (align * dalign).sum())
-        dp = (dG * gaussian * (s - p)).sum() / sigma**2
-        dz = dp * p * (1 - p / length)
-        dy = dz * v_p * (1 - y**2)
-        dv_p += dz * y
-        dW_p += np.outer(dy, q)
-        dq[b, t] += W_p.T @ dy + W_a @ (ds @ keys[b, s])
-        dk[b, s] += np.outer(ds, W_a.T @ q)
-        dW_a += np.outer(q, ds @ keys[b, s])
-    found = (*leaves, module.score.W_a, module.W_p, module.v_p)
-    for leaf, d in zip(found, (dq, dk, dv, dW_a, dW_p, dv_p)):
-        np.testing.assert_allclose(leaf.grad, d, **close)
-
-
 def test_the_centre_has_a_gradient_through_the_gaussian_only():
     """If all values are equal and weights sum to 1, no p is better than another."""
     module, (queries, keys, values) = layer(kind="p"), example()

@@ -90,27 +90,6 @@ class Decoder(nn.Module):
 # definition
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def cell_by_hand(cell, x, state):
-    """One step for one example, from the equations of GRU and LSTM."""
-    W_i, W_h, b_i, b_h = (
-        getattr(cell, n).data for n in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    )
-    if isinstance(cell, nn.GRUCell):
-        i_r, i_z, i_n = np.split(W_i @ x + b_i, 3)
-        h_r, h_z, h_n = np.split(W_h @ state + b_h, 3)
-        r, z = sigmoid(i_r + h_r), sigmoid(i_z + h_z)
-        n = np.tanh(i_n + r * h_n)
-        return (1 - z) * n + z * state
-    h, c = state
-    i, f, g, o = np.split(W_i @ x + b_i + W_h @ h + b_h, 4)
-    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-    return sigmoid(o) * np.tanh(c), c
-
-
 def attention_by_hand(attention, query, memory, length):
     W_q, W_k, w_v = (getattr(attention, n).data for n in ("W_q", "W_k", "w_v"))
     e = np.array([w_v @ np.tanh(W_q @ query + W_k @ memory[j]) for j in range(length)])
@@ -120,21 +99,25 @@ def attention_by_hand(attention, query, memory, length):
 
 
 def decoder_by_hand(step, xs, state, memory, length):
-    """One example: outputs (T, ·), weights (T, S) and the last state of the cell."""
+    """Return outputs (T, ...), weights (T, S) and the last state of one example."""
     outputs, weights, attentional = [], [], np.zeros(H)
+
+    def cell(*parts):
+        return step.cell(np.concatenate(parts)[None], state)
+
+    def hidden():
+        return (state[0] if isinstance(state, tuple) else state).data[0]
+
     for x in xs:
-        hidden = state[0] if isinstance(state, tuple) else state
         if isinstance(step, BahdanauStep):
-            context, a = attention_by_hand(step.attention, hidden, memory, length)
-            state = cell_by_hand(step.cell, np.append(x, context), state)
-            hidden = state[0] if isinstance(state, tuple) else state
-            outputs.append(np.append(hidden, context))
+            context, a = attention_by_hand(step.attention, hidden(), memory, length)
+            state = cell(x, context)
+            outputs.append(np.append(hidden(), context))
         else:
-            state = cell_by_hand(step.cell, np.append(x, attentional), state)
-            hidden = state[0] if isinstance(state, tuple) else state
-            context, a = attention_by_hand(step.attention, hidden, memory, length)
+            state = cell(x, attentional)
+            context, a = attention_by_hand(step.attention, hidden(), memory, length)
             b_c = 0 if step.b_c is None else step.b_c.data
-            attentional = np.tanh(step.W_c.data @ np.append(context, hidden) + b_c)
+            attentional = np.tanh(step.W_c.data @ np.append(context, hidden()) + b_c)
             outputs.append(attentional)
         weights.append(a)
     return outputs, weights, state
@@ -154,15 +137,20 @@ def test_definition(kind, options, cell):
     assert outputs.shape == (B, T, step.output_size)
     for b in range(B):
         first = initial(cell)
-        first = first[b] if cell == "gru" else tuple(s[b] for s in first)
+        one = slice(b, b + 1)
+        first = (
+            Tensor(first[one])
+            if cell == "gru"
+            else tuple(Tensor(s[one]) for s in first)
+        )
         o, w, last = decoder_by_hand(step, xs[b], first, memory[b], lengths[b])
         np.testing.assert_allclose(outputs.data[b], o, **close)
         np.testing.assert_allclose([each[b] for each in decoder.weights], w, **close)
-        if cell == "gru":
-            np.testing.assert_allclose(decoder.state.data[b], last, **close)
-        else:
-            for found, expected in zip(decoder.state, last):
-                np.testing.assert_allclose(found.data[b], expected, **close)
+        found, last = (
+            x if isinstance(x, tuple) else (x,) for x in (decoder.state, last)
+        )
+        for x, y in zip(found, last, strict=True):
+            np.testing.assert_allclose(x.data[b], y.data[0], **close)
 
 
 @pytest.mark.parametrize("cell", CELLS)
