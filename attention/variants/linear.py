@@ -107,7 +107,7 @@ def linear_attention(
         keep = within if keep is None else keep & within
     fused = _callable(NAME, feature_map) is elu_plus_one  # linear_scan then applies it
     if not fused:
-        if keep is not None:  # feature_map may have no gradient at NaN
+        if keep is not None:  # a masked key may be NaN
             k = where(keep[..., None], k, 0.0)
         q, k = (_features(NAME, feature_map, each) for each in (q, k))
     return linear_scan(q, k, v, keep, is_causal=is_causal, eps=eps, elu=fused)

@@ -176,7 +176,7 @@ class Scan:
                 r += _transposed(d[:, j]) @ a
             kept = True if self.keep is None else self.keep[:, j, None]
             dk[:, j] = np.where(kept, db * self._slope(b), 0)
-            dv[:, j] = np.where(kept, dv_j, 0)
+            dv[:, j] = dv_j  # 0 for masked keys, as b is
         return dk, dv
 
     def _queries(self, i):
