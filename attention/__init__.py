@@ -21,6 +21,8 @@ app/            the command line
 seq2seq, transformer, marian and tasks load when they are first used.
 """
 
+import importlib
+
 from . import masks
 from .attend import attend
 from .exact.kv_cache import FixedKVCache, KVCache
@@ -28,7 +30,6 @@ from .exact.merge import merge
 from .exact.multihead import MultiHeadAttention
 from .exact.sdpa import scaled_dot_product_attention
 from .exact.torch_state import load_torch_state, torch_state
-from .late import late
 from .layers import (
     AdditiveAttention,
     BahdanauAttention,
@@ -126,4 +127,10 @@ __all__ = [
     "loss_curves",
     "accuracy_bars",
 ]
-__getattr__ = late(__name__, "marian", "seq2seq", "tasks", "transformer")
+
+
+def __getattr__(name):
+    """Import a large subpackage at its first use: importing attention stays fast."""
+    if name in ("marian", "seq2seq", "tasks", "transformer"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

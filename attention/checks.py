@@ -1,4 +1,4 @@
-"""What the doors of this package ask of their arguments, in whatever room they are."""
+"""Argument checks of the packages that do not use shape lines yet."""
 
 import inspect
 

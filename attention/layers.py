@@ -1,21 +1,18 @@
-"""Attention as layers: the template of ``attend`` with a score that is learned.
+"""Attention as layers: ``attend`` with a score whose parameters are learned.
 
     layer(queries, keys, values, valid_lens=None)  ->  context
 
-queries (B, L, Dq), keys (B, S, Dk), values (B, S, Ev), valid_lens (B,) or (B, L)
-->  context (B, L, Ev); any leading axes will do. ``layer.attention_weights`` is then
-the (B, L, S) Tensor of weights, before dropout and apart from the graph.
-
     c_i = sum_j p_ij v_j,    p_i = softmax over j of score(q_i, k_j)
 
-The parameters are stored as the equations have them. The cost is that of the score
-(scores.py), L S Ev for the average, and the memory of the weights, L S.
+queries (..., L, Dq), keys (..., S, Dk), values (..., S, Ev), valid_lens (B,) or (B, L)
+->  context (..., L, Ev). After the call, ``layer.attention_weights`` holds the weights
+(..., L, S), before dropout and without their graph.
 
-A decoder asks the same keys at every step, one query at a time. What the score makes of
-the keys alone is then computed once, by ``keys = layer.precompute(keys)``.
+A decoder compares the same keys with a new query at every step. The part of the score
+that depends on the keys alone is computed once, by ``keys = layer.precompute(keys)``.
 
 Bahdanau et al. 2015 (additive); Luong et al. 2015 (general); Vaswani et al. 2017
-(scaled dot products). luong.py and gaussian.py have more such layers.
+(scaled dot products). variants/luong.py and variants/gaussian.py have more such layers.
 """
 
 import math
@@ -23,30 +20,29 @@ import math
 import numpy as np
 
 from minigrad import linear, nn
-from minigrad.checks import probability
+from minigrad.checks import flag, probability, whole
+from minigrad.shapes import shapes
 
 from .attend import attend
-from .checks import flag, floats, whole
-from .exact.projection import project_finite
 from .scores import additive_core, dot, general, scaled_dot
 
 
 class Attention(nn.Module):
-    """What the layers share: the template, dropout on the weights, and a look at them.
+    """The base of the layers: ``attend``, dropout, and the weights of the last call.
 
-    A layer is this and a method ``score(queries, keys)``. If there is something to be
-    made of the keys alone, it has two methods more, so that
+    A layer defines ``score(queries, keys)``. A layer that projects its keys defines two
+    methods more, so that
 
         score(queries, keys) = score_projected(queries, project(keys))
 
     dropout   the probability that a weight is dropped, in training
-    rng       draws the parameters and the dropout; None takes minigrad's own generator
+    rng       the generator of parameters and dropout; None is minigrad's own
     """
 
     def __init__(self, dropout=0.0, rng=None):
         self.dropout = probability(type(self).__name__, "dropout", dropout)
         self.rng = rng
-        self.attention_weights = None  # those of the last call
+        self.attention_weights = None  # the weights of the last call
 
     def forward(self, queries, keys, values, valid_lens=None):
         keys, score = self.keys_and_score(keys)
@@ -60,28 +56,25 @@ class Attention(nn.Module):
             training=self.training,
             rng=self.rng,
         )
-        self.attention_weights = weights.detach()  # the graph lives with the loss alone
+        self.attention_weights = weights.detach()  # a graph here would outlive the loss
         return context
 
+    @shapes
     def precompute(self, keys):
-        """What can be made of the keys before there is a query, for all calls to come.
+        """Project keys once for many calls, which take the result in place of keys.
 
-        keys (..., S, Dk)  ->  ``ProjectedKeys``, to be passed in place of ``keys``
-
-        Raises TypeError for anything but floating-point numbers, ValueError for keys
-        of another width.
+        keys (..., S, Dk)  ->  ``ProjectedKeys``
         """
-        keys = floats(type(self).__name__, "keys", keys)
-        return ProjectedKeys(self, project_finite(self.project, keys))
+        return ProjectedKeys(self, self.project(keys))
 
     def keys_and_score(self, keys):
-        """The keys as a Tensor or array, and the score that goes with them."""
+        """Return the keys as the score takes them, and the score."""
         if not isinstance(keys, ProjectedKeys):
             return keys, self.score
         if keys.layer is not self:
             raise ValueError(
-                f"{self!r}: these keys were projected by another layer, "
-                f"{keys.layer!r}; expected what this layer's precompute(keys) returned."
+                f"{self!r}: the keys were projected by another layer, {keys.layer!r}; "
+                "expected the result of this layer's precompute(keys)."
             )
         return keys.projected, self.score_projected
 
@@ -96,12 +89,11 @@ class Attention(nn.Module):
 
 
 class ProjectedKeys:
-    """Keys as the score of one layer wants them, computed once for many queries.
+    """Keys that one layer has projected, for many calls of that layer.
 
-    ``layer.precompute(keys)`` makes it, and calls of that layer take it in place of
-    ``keys``. The gradients of all those calls go back through the one projection. It
-    belongs to the parameters that it was made with: after they have changed, and so for
-    every batch in training, make it anew.
+    ``layer.precompute(keys)`` makes it. The gradients of all calls go back through the
+    one projection. It holds for the parameters that made it: make a new one after an
+    optimizer step, and so for every batch in training.
     """
 
     def __init__(self, layer, projected):
@@ -114,9 +106,9 @@ class ProjectedKeys:
 
 
 class DotProductAttention(Attention):
-    """Scaled dot products, s_ij = q_i . k_j / sqrt(D): queries as wide as keys.
+    """Attention by scaled dot products, s_ij = q_i . k_j / sqrt(D), without parameters.
 
-    No parameters. Vaswani et al. 2017, equation 1.
+    Vaswani et al. 2017, equation 1.
     """
 
     def score(self, queries, keys):
@@ -124,7 +116,7 @@ class DotProductAttention(Attention):
 
 
 class GeneralAttention(Attention):
-    """A learned product, s_ij = q_i^T W_a k_j. Luong et al. 2015, "general".
+    """Attention by a learned product, s_ij = q_i^T W_a k_j. Luong et al. 2015, eq. 8.
 
     W_a   (query_size, key_size), Xavier-uniform
     """
@@ -135,17 +127,24 @@ class GeneralAttention(Attention):
         self.key_size = whole("GeneralAttention", "key_size", key_size, least=1)
         self.W_a = xavier_uniform(query_size, key_size, rng)
 
+    @shapes
     def score(self, queries, keys):
-        check_width(self, "queries", queries, "query_size")
-        check_width(self, "keys", keys, "key_size")
-        return general(queries, keys, self.W_a)
+        """Compute q_i^T W_a k_j.
 
+        queries (..., L, self.query_size), keys (..., S, self.key_size)
+            ->  scores (..., L, S)
+        """
+        return general.unchecked(queries, keys, self.W_a)
+
+    @shapes
     def project(self, keys):
-        check_width(self, "keys", keys, "key_size")
-        return linear.unchecked(keys, self.W_a)  # W_a k_j
+        """Compute W_a k_j.
+
+        keys (..., S, self.key_size)  ->  projected (..., S, self.query_size)
+        """
+        return linear.unchecked(keys, self.W_a)
 
     def score_projected(self, queries, projected):
-        check_width(self, "queries", queries, "query_size")
         return dot(queries, projected)
 
     def extra_repr(self):
@@ -153,7 +152,7 @@ class GeneralAttention(Attention):
 
 
 class AdditiveAttention(Attention):
-    """A network of one hidden layer, s_ij = w_v . tanh(W_q q_i + W_k k_j + b).
+    """Attention by a network of one hidden layer, w_v . tanh(W_q q_i + W_k k_j + b).
 
     W_q   (num_hiddens, query_size)
     W_k   (num_hiddens, key_size)
@@ -180,13 +179,23 @@ class AdditiveAttention(Attention):
     def score(self, queries, keys):
         return self.score_projected(queries, self.project(keys))
 
+    @shapes
     def project(self, keys):
-        check_width(self, "keys", keys, "key_size")
-        return linear.unchecked(keys, self.W_k, self.b)  # W_k k_j + b
+        """Compute W_k k_j + b.
 
+        keys (..., S, self.key_size)  ->  projected (..., S, self.num_hiddens)
+        """
+        return linear.unchecked(keys, self.W_k, self.b)
+
+    @shapes
     def score_projected(self, queries, projected):
-        check_width(self, "queries", queries, "query_size")
-        return additive_core(linear.unchecked(queries, self.W_q), projected, self.w_v)
+        """Compute w_v . tanh(W_q q_i + projected_j).
+
+        queries (..., L, self.query_size), projected (..., S, self.num_hiddens)
+            ->  scores (..., L, S)
+        """
+        q = linear.unchecked(queries, self.W_q)  # (..., L, A)
+        return additive_core.unchecked(q, projected, self.w_v)
 
     def extra_repr(self):
         sizes = f"{self.query_size}, {self.key_size}, {self.num_hiddens}"
@@ -194,26 +203,16 @@ class AdditiveAttention(Attention):
         return f"{sizes}, {super().extra_repr()}{biased}"
 
 
-BahdanauAttention = AdditiveAttention  # by its author, as Luong's three scores are
+BahdanauAttention = AdditiveAttention  # the name of its author
 
 
 def xavier_uniform(rows, columns, rng):
-    """A parameter (rows, columns) within Xavier's bounds."""
+    """Return a parameter (rows, columns), uniform within Xavier's bounds."""
     parameter = nn.Parameter(np.empty((rows, columns), np.float32))
     return nn.init.xavier_uniform_(parameter, rng=rng)
 
 
 def to_one_number(columns, rng):
-    """A parameter (columns,), which maps to one number, within Xavier's bounds."""
+    """Return a parameter (columns,), Xavier-uniform: a matrix with one output."""
     a = math.sqrt(6 / (columns + 1))
     return nn.init.uniform_(nn.Parameter(np.empty(columns, np.float32)), -a, a, rng)
-
-
-def check_width(layer, name, x, option):
-    """ValueError unless the last axis of ``x`` is the size that ``option`` said."""
-    size = getattr(layer, option)
-    if x.shape[-1] != size:
-        raise ValueError(
-            f"{layer!r}: {name} has shape {x.shape}; expected a last axis of {size}, "
-            f"the layer's {option}."
-        )

@@ -1,13 +1,13 @@
-"""The course: lessons to read and run, exercises to fill, checks that teach.
+"""The course: lessons to read and run, exercises to solve, checks that measure.
 
-    python -m lessons              where you are, and the next step
-    python -m lessons start E.2    a stub to fill, in lessons/work/
-    python -m lessons check        what your file does, measured
+    python -m lessons              your progress and the next step
+    python -m lessons start E.2    copy a stub to lessons/work/
+    python -m lessons check        check your answer
 
-``lessons/README.md`` lists what there is; ``lessons/AUTHORING.md`` says how an exercise
-is written.
+``lessons/README.md`` lists all lessons and exercises; ``lessons/AUTHORING.md`` explains
+how to write an exercise.
 """
 
 
 class NotWritten(NotImplementedError):
-    """Raised by a part of an exercise that is still to be filled in."""
+    """Raised by a part of an exercise that is not written yet."""

@@ -1,10 +1,10 @@
-"""``python -m lessons VERB``, and ``python path/to/lessons VERB`` from anywhere."""
+"""Run the course: ``python -m lessons VERB``, or ``python path/to/lessons VERB``."""
 
 import pathlib
 import sys
 
 if __name__ == "__main__":
-    if not __package__:  # run as a folder: its parent is where the packages are
+    if not __package__:  # run as a folder: the packages are beside it
         sys.path[0] = str(pathlib.Path(__file__).resolve().parent.parent)
     from lessons.classroom.cli import main
 

@@ -1,29 +1,28 @@
-"""Save and load: nested dicts of arrays, numbers and strings. Never a pickle.
+"""Save and load nested dicts of arrays, numbers and strings, never with pickle.
 
     save("run.npz", {"model": model.state_dict(), "step": 400, "rng": rng_state})
     state = load("run.npz")
 
 There are two formats, chosen by the suffix. ``.npz`` is a zip of ``.npy`` files, as
 ``numpy.savez`` writes it; ``.safetensors`` is a header in JSON and then the bytes of
-all arrays (``minigrad/safetensors.py``). In both, an array is named by the keys that
-lead to it, joined with "/" in the one and "." in the other. Whatever is not an array
-stands in one piece of JSON, which says where the arrays belong:
+all arrays (``minigrad/safetensors.py``). An array is named by the keys that lead to it,
+joined with "/" in .npz and "." in .safetensors. All else is stored in one piece of
+JSON, which also marks where the arrays belong:
 
     {"a": {"W": array([1., 2.])}, "step": 400}
         array    a.W
         JSON     {"a": {"W": {"@array": "a.W"}}, "step": 400}
 
-A state comes back as it was: values, shapes and dtypes to the last bit, integers of any
-size, NaN and infinities. Tuples come back as lists, NumPy's scalars as Python's.
+A loaded state equals the saved one: values, shapes and dtypes to the last bit, integers
+of any size, NaN and infinities. Tuples become lists, NumPy's scalars Python's.
 
-Writing is atomic (``minigrad/files.py``): at every moment the old file or the new one
-is there, whole. A process that is killed while it writes leaves a ``.checkpoint-*.tmp``
-behind, which may be deleted.
+Writing is atomic (``minigrad/files.py``): at every moment a whole file exists, the old
+or the new one. A process that is killed while it writes leaves ``.checkpoint-*.tmp``,
+which may be deleted.
 """
 
 import io
 import json
-import math
 import os
 import zipfile
 from urllib.parse import quote
@@ -38,38 +37,37 @@ STRUCTURE = "minigrad.json"  # the name of the JSON beside the arrays
 
 
 class CheckpointError(ValueError):
-    """A file that cannot be loaded, or a name that nothing can be saved under."""
+    """A file cannot be loaded, or its name has an unknown suffix."""
 
 
 def save(path, state):
-    """Write ``state`` to ``path``, a .npz or .safetensors, replacing what is there.
+    """Write ``state`` to ``path``, a .npz or .safetensors file, which is replaced.
 
     state   a dict with strings for keys; as values arrays of numbers, int, float, bool,
             None, str, and lists and dicts of these
 
-    Raises TypeError for anything else in ``state``, naming its place; CheckpointError
-    for another suffix; OSError when the disk refuses. ``path`` then is as it was.
+    Raises TypeError for anything else in ``state``; CheckpointError for another suffix;
+    OSError when the file cannot be written. ``path`` is then unchanged.
     """
     codec = _codec(path)
     if not isinstance(state, dict):
-        raise TypeError(f"save() wants a dict, and got a {type(state).__name__}.")
+        raise TypeError(f"save() needs a dict; found {type(state).__name__}.")
     arrays = {}
     try:
         structure = json.dumps(_take_out(state, arrays, codec, ()))
     except RecursionError:
         raise TypeError(
-            "save() got a state that is nested too deeply, or contains itself."
+            "save(): the state is nested too deeply, or contains itself."
         ) from None
     write_whole(path, lambda file: codec.write(file, arrays, structure), "checkpoint")
 
 
 def load(path):
-    """What ``save`` wrote to ``path``; from a file of other origin, {name: array}.
+    """Return the state that ``save`` wrote to ``path``; of another file, {name: array}.
 
     Raises FileNotFoundError when there is no such file; CheckpointError, with the
-    reason, when it is truncated, damaged or something else. The whole file is checked
-    before any of it is handed out, nothing in it is executed, and the sizes that it
-    claims are compared with its own before memory is taken.
+    reason, when it is truncated, damaged or no checkpoint. The whole file is checked
+    before anything is returned, and nothing in it is executed.
     """
     codec = _codec(path)
     try:
@@ -96,7 +94,7 @@ def load(path):
 
 
 def _take_out(value, arrays, codec, place):
-    """``value`` as JSON can hold it; its arrays go to ``arrays``, by name."""
+    """Return ``value`` as JSON can hold it; add its arrays to ``arrays`` by name."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or type(value) in (bool, int, float, str):
@@ -121,14 +119,14 @@ def _take_out(value, arrays, codec, place):
     tree = {}
     for key, v in value.items():
         if type(key) is not str:
-            raise TypeError(f"save() wants strings for keys; {where} has {key!r}.")
+            raise TypeError(f"save() needs strings as keys; {where} has {key!r}.")
         escaped = "@" + key if key.startswith("@") else key
         tree[escaped] = _take_out(v, arrays, codec, (*place, key))
     return tree
 
 
 def _put_back(tree, arrays):
-    """The inverse of ``_take_out``; what was put back is gone from ``arrays``."""
+    """Invert ``_take_out``; remove the arrays that are used from ``arrays``."""
     if isinstance(tree, list):
         return [_put_back(each, arrays) for each in tree]
     if not isinstance(tree, dict):
@@ -200,28 +198,11 @@ class _Npz:
 
 
 def _parse_npy(content, name):
-    """The array in the bytes of a ``.npy`` file."""
-    file = io.BytesIO(content)
-    version = npy.read_magic(file)
-    if version == (1, 0):
-        shape, fortran, dtype = npy.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, fortran, dtype = npy.read_array_header_2_0(file)
-    else:
-        raise ValueError(
-            f"its array {name!r} is in version {version} of the .npy format"
-        )
-    if dtype.kind not in "biufc":
-        raise ValueError(f"its array {name!r} holds {dtype}, not numbers")
-    start = file.tell()
-    described = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or described != len(content) - start:
-        raise ValueError(
-            f"its array {name!r} has {len(content) - start} bytes, where {dtype} "
-            f"{shape} needs {described}"
-        )
-    order = "F" if fortran else "C"
-    return np.ndarray(shape, dtype, content, start, order=order).copy()
+    """Return the array in the bytes of a ``.npy`` file."""
+    array = npy.read_array(io.BytesIO(content), allow_pickle=False)
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"its array {name!r} holds {array.dtype}, not numbers")
+    return np.asarray(array, order="C")
 
 
 class _Safetensors:

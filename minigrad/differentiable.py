@@ -1,4 +1,4 @@
-"""``@differentiable`` turns a function of arrays into a function of tensors.
+"""``@differentiable`` turns a function of arrays into an operation on tensors.
 
 An operation is written once, as a function from arrays to ``(array, backward)``:
 
@@ -8,17 +8,17 @@ An operation is written once, as a function from arrays to ``(array, backward)``
 
 Its backward maps g = dL/d(output) to the gradients of the positional arguments, in
 their order: one array for one argument, a tuple for several, None where there is no
-gradient. What it needs from the forward it finds in the function's local names; nothing
-has to be saved and restored.
+gradient. It reads what it needs from the local names of the forward.
 
 - A gradient may have the *broadcast* shape: the engine sums it down and casts it.
 - A gradient is a new array, or g itself, or a view of g; never an input or a saved one.
-- ``backward(g, needs)``, with that second parameter, is told which inputs want one.
-- The output may be a tuple; then g is a list, with zeros for outputs that nobody used.
+- ``backward(g, needs)``, with that second parameter, also receives a tuple of booleans:
+  which inputs need a gradient.
+- The output may be a tuple; then g is a list, with zeros for unused outputs.
 - A list of tensors as an argument stands for that many arguments.
 
 ``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
-arrays. ``lift`` does the same without entering the operation in the registry.
+arrays. ``lift`` does the same without registering the operation's name.
 """
 
 import functools
@@ -27,189 +27,129 @@ import weakref
 
 import numpy as np
 
-from .graph import Node, clock, recording
+from .graph import Node, recording
 from .registry import register
 from .tensor import Tensor
 
 
 def differentiable(function):
-    """Lift ``function`` to tensors and register it under its name."""
+    """Turn ``function`` into an operation on tensors, and register its name."""
     op = lift(function)
     register(op.__name__, op)
     return op
 
 
 def lift(function):
-    """Turn ``function`` (arrays -> (array, backward)) into a function of tensors.
-
-    Raises what ``function`` raises, as one sentence with the operation and its inputs.
-    """
+    """Turn ``function`` (arrays -> (array, backward)) into an operation on tensors."""
     name = function.__name__
-    positional = _positional(function)
+    positional = [
+        p
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is p.POSITIONAL_OR_KEYWORD
+    ]
 
     @functools.wraps(function)
     def op(*args, **options):
-        if options and any(isinstance(v, Tensor) for v in options.values()):
-            args = _in_position(args, options, positional)
-        if not recording.on:
-            arrays = [_array(a) for a in args]
-            return _wrap(_call(name, function, arrays, options)[0], arrays)
-        arrays, parents, tracked = [], [], False
-        for a in args:
-            if isinstance(a, Tensor):
-                arrays.append(a._data)
-                parents.append(a._node or a)
-                tracked = tracked or a.requires_grad
-            elif isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) for t in a):
-                arrays.append(_array(a))
-                parents += [t._node or t if isinstance(t, Tensor) else None for t in a]
-                tracked = tracked or any(getattr(t, "requires_grad", False) for t in a)
-            else:
-                # a copy: the caller may overwrite a plain array before backward
-                arrays.append(a.copy() if type(a) is np.ndarray else _array(a))
-                parents.append(None)
-        for parent in parents:
-            if isinstance(parent, Tensor) and parent._seal is not None:
-                parent.last_change()  # notice it: what changed before now is no harm
-        order = next(clock)
-        out, backward = _call(name, function, arrays, options)
-        if not tracked:
-            return _wrap(out, arrays)
-        code = getattr(backward, "__code__", None)
-        if code is not None and code.co_argcount > 1 and code.co_varnames[1] == "needs":
-            backward = functools.partial(backward, needs=_needs(parents))
-        if type(out) is tuple:
-            return _record_several(name, out, backward, tuple(parents), order)
-        if type(out) is not np.ndarray:
-            out = np.asarray(out)
-        return Tensor._of(
-            out,
-            Node(
-                name,
-                tuple(parents),
-                backward,
-                order,
-                out.shape,
-                out.dtype,
-                weakref.ref(out),
-            ),
-        )
+        if options:
+            args, options = _tensors_in_position(args, options, positional)
+        arrays, parents, tracked = _inputs(args)
+        try:
+            result = function(*arrays, **options)
+        except Exception as error:
+            error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
+            raise
+        if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
+            raise TypeError(
+                f"{name} returned {_describe(result)}; an operation returns (output, "
+                "backward), where backward maps g = dL/d(output) to the gradients of "
+                "the inputs."
+            )
+        if tracked and recording():
+            return _record(name, *result, tuple(parents))
+        return _constants(result[0])
 
     op.raw = function
     return op
 
 
-def _array(a):
-    """What the function of arrays is given for the argument ``a``.
+def _inputs(args):
+    """Return (arrays, parents, tracked) of the arguments of an operation.
 
-    NumPy's scalars become Python's, so that neither ever turns float32 into float64.
+    arrays    what the function of arrays receives
+    parents   where the gradient of each input goes; None for what is no tensor
+    tracked   whether any input requires a gradient
     """
-    if isinstance(a, Tensor):
-        return a._data
-    if isinstance(a, np.generic):
-        return a.item()
-    if isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) for t in a):
-        return type(a)(_array(t) for t in a)
-    return a
+    arrays, parents, tracked = [], [], False
+    for a in args:
+        if isinstance(a, Tensor):
+            arrays.append(a._data)
+            parents.append(a._node or a)
+            tracked = tracked or a.requires_grad
+        elif isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) for t in a):
+            inner, inner_parents, inner_tracked = _inputs(a)
+            arrays.append(type(a)(inner))
+            parents.extend(inner_parents)
+            tracked = tracked or inner_tracked
+        else:
+            # as a Python number, a NumPy scalar never turns float32 into float64
+            arrays.append(a.item() if isinstance(a, np.generic) else a)
+            parents.append(None)
+    return arrays, parents, tracked
 
 
-def _positional(function):
-    """{name: default} of the positional parameters, in order."""
-    return {
-        p.name: p.default
-        for p in inspect.signature(function).parameters.values()
-        if p.kind is p.POSITIONAL_OR_KEYWORD
-    }
+def _tensors_in_position(args, options, positional):
+    """Move tensors among the keyword ``options`` to their positions.
 
-
-def _in_position(args, options, positional):
-    """The arguments with the tensors among ``options`` moved to their positions.
-
-    A gradient belongs to a position: linear(x, W, bias=b) is linear(x, W, b).
+    A gradient belongs to a position: linear(x, W, bias=b) becomes linear(x, W, b).
     """
     args = list(args)
-    for name, default in list(positional.items())[len(args) :]:
+    for p in positional[len(args) :]:
         if not any(isinstance(v, Tensor) for v in options.values()):
             break
-        if name not in options and default is inspect.Parameter.empty:
+        if p.name not in options and p.default is p.empty:
             break
-        args.append(options.pop(name, default))
-    for name, value in options.items():  # what has no position is constant
-        options[name] = _array(value)
-    return args
+        args.append(options.pop(p.name, p.default))
+    # a tensor for a keyword-only parameter is a constant
+    return args, dict(zip(options, _inputs(options.values())[0]))
 
 
-def _call(name, function, arrays, options):
-    """Call ``function``; whatever NumPy has against it becomes a sentence."""
-    try:
-        return function(*arrays, **options)
-    except (ValueError, TypeError, IndexError) as error:
-        if str(error).startswith(f"{name}:"):
-            raise
-        inputs = ", ".join(_describe(a) for a in arrays) or "none"
-        # a subclass of TypeError may want other arguments, as NumPy's do
-        kind = TypeError if isinstance(error, TypeError) else type(error)
-        raise kind(f"{name}: {error} (inputs: {inputs})") from None
+def _record(name, out, backward, parents):
+    """Return ``out`` as a tensor, or several, recorded in the graph as a new node."""
+    code = getattr(backward, "__code__", None)
+    if code is not None and code.co_argcount > 1 and code.co_varnames[1] == "needs":
+        needs = tuple(p is not None and p.requires_grad for p in parents)
+        backward = functools.partial(backward, needs=needs)
+    if type(out) is not tuple:
+        out = out if type(out) is np.ndarray else np.asarray(out)
+        node = Node(name, parents, backward, out.shape, out.dtype, weakref.ref(out))
+        return Tensor._of(out, node)
+    outs = [np.asarray(each) for each in out]
+    shapes, dtypes = [o.shape for o in outs], [o.dtype for o in outs]
+    joint = Node(name, parents, backward, shapes, dtypes)
+    tensors = []
+    for i, o in enumerate(outs):
+        node = Node(f"{name}[{i}]", (joint,), _identity, o.shape, o.dtype)
+        node.value, node.slot = weakref.ref(o), i
+        tensors.append(Tensor._of(o, node))
+    return tuple(tensors)
 
 
-def _describe(a):
-    if isinstance(a, np.ndarray):
-        return f"{a.dtype} {a.shape}"
-    if isinstance(a, (list, tuple)) and any(isinstance(t, np.ndarray) for t in a):
-        return "[" + ", ".join(_describe(each) for each in a) + "]"
-    return repr(a) if isinstance(a, (int, float)) else type(a).__name__
-
-
-def _wrap(out, inputs):
-    """``out``, or several, as tensors without a graph, in memory of their own.
-
-    With no graph to connect them, nobody would see that a write to the input also
-    changes a view of it.
-    """
-    if type(out) is tuple:
-        return tuple(_wrap(each, inputs) for each in out)
-    out = np.asarray(out)
-    if out.base is not None or any(out is a for a in inputs):
-        if any(_shares(out, a) for a in inputs):
-            out = out.copy()
-    return Tensor._of(out)
-
-
-def _shares(out, a):
-    if isinstance(a, (list, tuple)):
-        return any(_shares(out, each) for each in a)
-    return isinstance(a, np.ndarray) and np.may_share_memory(out, a)
-
-
-def _record_several(name, outputs, backward, parents, order):
-    """A node for the operation, and one for each output, which hands g on to it."""
-    shapes, dtypes = [o.shape for o in outputs], [o.dtype for o in outputs]
-    joint = Node(name, parents, backward, order, shapes, dtypes)
-    return tuple(
-        Tensor._of(
-            out,
-            Node(
-                f"{name}[{i}]",
-                (joint,),
-                _hand_on,
-                next(clock),
-                out.shape,
-                out.dtype,
-                weakref.ref(out),
-                slot=i,
-            ),
-        )
-        for i, out in enumerate(outputs)
-    )
-
-
-def _hand_on(g):
-    """The backward of one of several outputs; ``flow`` puts g into its slot itself."""
+def _identity(g):
+    """Pass on the gradient of one of several outputs to their common node."""
     return g
 
 
-def _needs(parents):
-    """Which inputs want a gradient."""
-    return tuple(
-        p is not None and (type(p) is Node or p.requires_grad) for p in parents
-    )
+def _constants(out):
+    """Return ``out`` as a tensor, or several, without a graph."""
+    if type(out) is tuple:
+        return tuple(Tensor._of(np.asarray(each)) for each in out)
+    return Tensor._of(np.asarray(out))
+
+
+def _describe(value):
+    """Return dtypes and shapes of arrays, and numbers as they are, for messages."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape}"
+    if isinstance(value, (list, tuple)):
+        return "(" + ", ".join(_describe(each) for each in value) + ")"
+    return repr(value) if isinstance(value, (int, float)) else type(value).__name__

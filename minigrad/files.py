@@ -1,12 +1,11 @@
-"""A file is there whole, or it is not there: written beside its place, then renamed.
+"""Write files atomically: to another name in the same folder, which is then renamed.
 
     write_whole("notes.txt", lambda file: file.write(b"..."))
     save_figure(figure, "loss.png")
 
-The bytes go to a file of another name in the same folder, and down to the disk, before
-the name that was asked for points to them. At every moment that name has the old file
-or the new one, whatever stops the program. A process that is killed while it writes
-leaves a ``.file-*.tmp`` behind, which may be deleted.
+The bytes are on the disk before the name points to them, so at every moment the name
+has the whole old file or the whole new one, whatever stops the program. A process that
+is killed while it writes leaves a ``.file-*.tmp``, which may be deleted.
 """
 
 import contextlib
@@ -18,14 +17,12 @@ import stat
 def write_whole(path, write, kind="file"):
     """Call ``write(file)`` with a binary file, which then takes the place of ``path``.
 
-    kind   what is written, in one word, for messages and for the other name
+    kind   what is written, in one word, for messages and for the temporary name
 
-    A file that was there before leaves its permissions to the new one. Through a
-    symbolic link, its target is written.
+    The new file has the permissions of the old one. A symbolic link is followed.
 
-    Raises OSError when the disk refuses, or where ``path`` is a folder, a device or
-    anything else that is no file, and what ``write`` raises. ``path`` then is as it
-    was.
+    Raises OSError when the file cannot be written or ``path`` is no regular file, and
+    any error of ``write``. ``path`` is then unchanged.
     """
     path = os.path.realpath(path)  # through a symbolic link, not over it
     folder = os.path.dirname(path)
@@ -57,7 +54,7 @@ def write_whole(path, write, kind="file"):
 
 
 def save_figure(figure, path, **options):
-    """Save a matplotlib Figure, whole or not at all; its suffix decides the format.
+    """Save a matplotlib Figure atomically; the suffix decides the format.
 
     path      a name, which gets matplotlib's usual suffix (.png) if it has none; or a
               file that is open for writing bytes
@@ -78,9 +75,9 @@ def save_figure(figure, path, **options):
 
 
 def _permissions(path):
-    """Those of the file at ``path``, None where there is none yet.
+    """Return the permissions of the file at ``path``, or None if there is none yet.
 
-    Raises OSError for what is there and is no file.
+    Raises OSError if ``path`` is no regular file.
     """
     try:
         mode = os.stat(path).st_mode
@@ -89,7 +86,5 @@ def _permissions(path):
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "a folder has this name")
     if not stat.S_ISREG(mode):  # a device or a pipe, which would be gone
-        raise OSError(
-            errno.EINVAL, "what has this name is no file that can be replaced"
-        )
+        raise OSError(errno.EINVAL, "this name belongs to no regular file")
     return stat.S_IMODE(mode)

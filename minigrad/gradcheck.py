@@ -1,14 +1,14 @@
-"""Gradients held against finite differences: is this backward right?
+"""Check gradients against finite differences: is this backward right?
 
     >>> x = np.random.default_rng(0).normal(size=(3, 5))
     >>> gradcheck(minigrad.softmax, [x]).ok
     True
 
-Both sides compute the same numbers: with a random cotangent c, drawn from N(0, 1), and
-F = sum c f(x), the backward says what dF/dx is, and so do finite differences
-(``minigrad.checking.numeric``). c is never all ones: the outputs of a softmax sum to 1
-whatever x is, the true gradient of that sum is 0, and a backward that returns nothing
-would be right. A check that could not have failed raises VacuousCheckError.
+With a random cotangent c, drawn from N(0, 1), and F = sum c f(x), the backward computes
+dF/dx, and so do finite differences (``minigrad.checking.numeric``). c is never all
+ones: the outputs of a softmax sum to 1 for every x, so the true gradient of that sum is
+0, and a backward that returns 0 would pass. A check that could not have failed raises
+VacuousCheckError.
 """
 
 import numpy as np
@@ -40,18 +40,18 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
                  max(atol * largest |n| of that input, rtol * max(|a|, |n|), 10 b)
     no_gradient  the inputs (0, 1, ...) whose true gradient is 0, which is then checked
 
-    The result is false when a gradient is wrong; it says which entry and, if it is one,
-    which known mistake it equals. It is false as well when backward breaks a law
-    (``minigrad.checking.behaviour``), and at a kink, where no gradient is right. Of an
-    array of more than 400 entries, slopes are measured along random directions, in
-    which all entries move.
+    The result is false when a gradient is wrong; its message names the entry and, where
+    one fits, the known mistake. It is also false when backward breaks a law
+    (``minigrad.checking.behaviour``), and at a kink, where no gradient is right. An
+    array of more than 400 entries is checked along random directions, in which all
+    entries move.
 
-    Raises VacuousCheckError when the true gradient of an input is 0 that is not named
-    in ``no_gradient``, and GradcheckError when there is nothing to check.
+    Raises VacuousCheckError when the true gradient of an input is 0 and the input is
+    not named in ``no_gradient``; GradcheckError when there is nothing to check.
     """
     leaves, names, constants = [], [], []
     inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
-    arguments = _enter(inputs, "", leaves, names, constants)
+    arguments = _with_leaves(inputs, "", leaves, names, constants)
     subject = Subject(lambda: fn(*arguments), leaves, names, constants)
     return _check(subject, None, seed, rtol, atol, no_gradient)
 
@@ -60,15 +60,15 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     """Check every parameter of ``module``, and every float array among ``inputs``.
 
     As ``gradcheck``, in evaluation mode (no dropout) and with the parameters in
-    float64; afterwards the module is as it was. In the table and in ``no_gradient``,
-    parameters go by their names, inputs by their numbers.
+    float64; afterwards the module is unchanged. In the table and in ``no_gradient``,
+    parameters have their names and inputs their numbers.
     """
     leaves, names, constants = [], [], []
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             leaves.append(parameter)
             names.append(name)
-    arguments = _enter(list(inputs), "", leaves, names, constants)
+    arguments = _with_leaves(list(inputs), "", leaves, names, constants)
     subject = Subject(lambda: module(*arguments), leaves, names, constants)
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
@@ -80,11 +80,13 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
             part.training = training
 
 
-def _enter(value, name, leaves, names, constants):
-    """What the function is given for ``value``; float arrays in it become leaves."""
+def _with_leaves(value, name, leaves, names, constants):
+    """Return ``value`` with its float arrays as leaves, which are also listed."""
     if isinstance(value, (tuple, list)):
         entered = [
-            _enter(v, f"{name}[{k}]" if name else str(k), leaves, names, constants)
+            _with_leaves(
+                v, f"{name}[{k}]" if name else str(k), leaves, names, constants
+            )
             for k, v in enumerate(value)
         ]
         return entered if isinstance(value, list) else tuple(entered)
@@ -103,7 +105,7 @@ def _check(subject, op, seed, rtol, atol, no_gradient):
     if isinstance(no_gradient, (int, str)):
         no_gradient = (no_gradient,)
     declared = {str(name) for name in no_gradient}
-    _refuse_what_cannot_be_checked(subject, declared)
+    _refuse_uncheckable(subject, declared)
     rng = np.random.default_rng(seed)
     points = [leaf._data.astype(np.float64) for leaf in subject.leaves]
     with subject.holding(points):
@@ -122,7 +124,7 @@ def _check(subject, op, seed, rtol, atol, no_gradient):
         wrong = [each for each in compared if each.wrong.any()]
         kinks = [each for each in compared if each.slopes.kink.any()]
         silent = [each for each in compared if each.verdict == "no signal"]
-        # a gradient of 0 is all rounding: what is said of its values says nothing
+        # a gradient of 0 is all rounding: laws about its values say nothing
         seen.laws = [
             law for law in seen.laws if law[2] is None or compared[law[2]].signal
         ]
@@ -148,7 +150,7 @@ def _check(subject, op, seed, rtol, atol, no_gradient):
     return result
 
 
-def _refuse_what_cannot_be_checked(subject, declared):
+def _refuse_uncheckable(subject, declared):
     if not subject.leaves:
         raise GradcheckError(
             "gradcheck: there is no array of floats among the inputs, so there is no "
@@ -176,7 +178,7 @@ def _title(seen):
 
 
 def _report_broken(result, subject, seen):
-    """Nothing could be compared, because the call or its backward does not work."""
+    """Report a call or backward that does not work, so that nothing was compared."""
     for name, leaf in zip(subject.names, subject.leaves):
         row = Row(name, leaf.shape, "nothing", np.nan, np.nan, "not checked")
         result.rows.append(row)

@@ -1,36 +1,43 @@
-"""The tape: what is recorded while values are computed, and how gradients flow back.
+"""The graph of recorded operations, and the walk that carries gradients back over it.
 
-Every recorded operation is a ``Node``. Its ``backward`` maps dL/d(output) to
-dL/d(inputs), and its ``parents`` say where those belong: another node, or a leaf
-tensor. A node is made after all nodes that it depends on, so the order of making is a
-topological order, and walking it backwards meets every node after all of its users. At
-that moment its gradient is complete:
+A recorded operation is a ``Node``. Its ``parents`` are the nodes or leaf tensors that
+its inputs came from, and its ``backward`` maps dL/d(output) to dL/d(inputs). A node is
+recorded after the nodes that it depends on, so the order of recording is a topological
+order. A walk from the last node to the first reaches each node after all of its users,
+when its gradient is complete:
 
     dL/dx = sum over users u of x:  (du/dx)^T dL/du
 
 Nothing here recurses: a chain of 100 000 operations needs no deep stack.
+
+Do not overwrite an array between forward and backward: the backward may still read it.
+A write through a tensor (``t[i] = v``, ``t.data -= d``) raises an error at backward; a
+write through a view, a detached tensor or a NumPy array of the same memory does not.
 """
 
 import contextlib
+import contextvars
 import functools
 import itertools
+import operator
 
 import numpy as np
 
-clock = itertools.count(1)  # numbers nodes and in-place changes, in order of happening
+clock = itertools.count(1)  # numbers nodes and writes into tensors, in order
+_last_write = 0  # on the clock
 
 
 class Node:
     """One recorded operation.
 
     op        the operation's name, for messages and pictures
-    parents   where the gradients go: a Node, a leaf, a constant tensor, or None
+    parents   where each input's gradient goes: a Node, a leaf, a constant, or None
     backward  g -> one gradient, or a tuple in the order of ``parents``; None once freed
-    order     when it was recorded, on ``clock``
-    shape     of the output; a list of shapes for the node behind several outputs
-    dtype     of the output; likewise
-    value     a weak reference to the output array: alive while somebody keeps it
-    slot      i when this is output i of the operation in ``parents[0]``, else None
+    order     when the operation was recorded, on ``clock``
+    shape     of the output; for the node behind several outputs, a list of shapes
+    dtype     of the output, likewise
+    value     a weak reference to the output array, which the graph does not keep alive
+    slot      i if this is output i of the operation in ``parents[0]``, else None
     """
 
     __slots__ = (
@@ -43,231 +50,60 @@ class Node:
         "value",
         "slot",
     )
+    requires_grad, _version = True, 0  # as parents, nodes and tensors are alike
 
-    def __init__(
-        self, op, parents, backward, order, shape, dtype, value=None, slot=None
-    ):
-        self.op, self.parents, self.backward, self.order = op, parents, backward, order
-        self.shape, self.dtype, self.value, self.slot = shape, dtype, value, slot
+    def __init__(self, op, parents, backward, shape, dtype, value=None, slot=None):
+        self.op, self.parents, self.backward = op, parents, backward
+        self.order, self.shape, self.dtype = next(clock), shape, dtype
+        self.value, self.slot = value, slot
 
     def __repr__(self):
         return f"Node({self.op}, shape={self.shape})"
 
 
-class GradMode:
-    """Whether operations are recorded. There is one, ``recording``."""
+@np.errstate(all="ignore")  # NaN and infinity propagate without warnings
+def flow(root, gradient, free=True, visit=None):
+    """Carry ``gradient`` from ``root`` to the leaves; return [(leaf, dL/dleaf), ...].
 
-    __slots__ = ("on",)
-
-    def __init__(self):
-        self.on = True
-
-
-recording = GradMode()
-
-
-class no_grad(contextlib.ContextDecorator):
-    """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
-
-    Values are the same; results have ``requires_grad=False`` and keep nothing.
+    free    drop each node's saved arrays as soon as its backward has used them
+    visit   called with (node, g) for every node, when its gradient g is complete
     """
-
-    def __new__(cls, function=None):
-        self = super().__new__(cls)
-        self._before = []  # a stack: one object may be entered within itself
-        if function is not None and not callable(function):
-            raise TypeError(f"no_grad takes a function or nothing, not {function!r}.")
-        return self if function is None else self(function)
-
-    def __enter__(self):
-        self._before.append(recording.on)
-        recording.on = False
-        return self
-
-    def __exit__(self, *exc):
-        recording.on = self._before.pop()
-
-
-def kept_arrays(node):
-    """The arrays that ``node`` keeps for its backward: those its closure refers to.
-
-    Looks into tuples, lists and dicts, and into the functions that the closure calls.
-    """
-    found, seen, stack = [], set(), [node.backward]
-    while stack:
-        thing = stack.pop()
-        if id(thing) in seen:
-            continue
-        seen.add(id(thing))
-        if isinstance(thing, np.ndarray):
-            found.append(thing)
-        elif isinstance(thing, (tuple, list)):
-            stack.extend(thing)
-        elif isinstance(thing, dict):
-            stack.extend(thing.values())
-        elif isinstance(thing, functools.partial):
-            stack.extend((thing.func, thing.args, thing.keywords))
-        elif getattr(thing, "__closure__", None):
-            for cell in thing.__closure__:
-                try:
-                    stack.append(cell.cell_contents)
-                except ValueError:  # a name that was never assigned
-                    pass
-    return found
+    nodes = reachable(root)
+    _refuse_overwritten(nodes)
+    gradients = {root: gradient}  # {node or leaf: sum of the gradients received so far}
+    sums = set()  # the nodes and leaves whose gradient is an array that we may add to
+    for node in nodes:
+        g = gradients.pop(node, None)
+        if g is not None:
+            if visit is not None:
+                visit(node, g)
+            for parent, d in zip(node.parents, _input_gradients(node, g)):
+                if d is not None and parent is not None and parent.requires_grad:
+                    _add(gradients, sums, parent, d, node, g)
+        if free:
+            node.parents, node.backward = (), None
+    return list(gradients.items())  # the nodes are gone, the leaves are left
 
 
 def reachable(root):
-    """All nodes that ``root`` depends on, itself included, last recorded first.
+    """Return all nodes that ``root`` depends on, itself included, last recorded first.
 
-    Raises RuntimeError where the walk meets a freed node, or a tensor that was
-    overwritten in place although a node of this graph still needs its value.
+    Raises RuntimeError if an earlier backward() has freed one of them.
     """
-    nodes, seen, stack, changed = [], {root}, [root], set()
+    nodes, stack = {root}, [root]
     while stack:
         node = stack.pop()
-        nodes.append(node)
         if node.backward is None:
             raise RuntimeError(
                 f"backward() reached {node.op}, which an earlier backward() has freed. "
                 "Pass retain_graph=True to the first backward(), or compute the value "
-                "anew."
+                "again."
             )
         for parent in node.parents:
-            if parent is None:
-                continue
-            if type(parent) is Node:
-                if parent not in seen:
-                    seen.add(parent)
-                    stack.append(parent)
-            else:
-                if parent not in seen:  # a checksum once a walk, not once a use
-                    seen.add(parent)
-                    parent.last_change()
-                if parent._changed > node.order:
-                    changed.add(parent)
-    nodes.sort(key=_order, reverse=True)
-    for tensor in changed:
-        _refuse_if_needed(nodes, tensor)
-    return nodes
-
-
-def _order(node):
-    return node.order
-
-
-def _refuse_if_needed(nodes, tensor):
-    """Raise if a node recorded before ``tensor`` was overwritten keeps that memory."""
-    for node in nodes:
-        if tensor._changed > node.order and any(
-            np.may_share_memory(kept, tensor._data) for kept in kept_arrays(node)
-        ):
-            raise RuntimeError(
-                f"The backward of {node.op} needs a tensor of shape {tensor.shape} "
-                f"that was overwritten in place after {node.op} used it. Change a copy "
-                "instead, or call backward() before the change."
-            )
-
-
-@np.errstate(all="ignore")  # NaN and infinity give what they give
-def flow(root, gradient, free=True, visit=None):
-    """Carry ``gradient`` from ``root`` down; return [(leaf, dL/dleaf), ...].
-
-    Each node is met once, when its own gradient is complete, and hands its inputs their
-    share. ``free`` lets go of a node's saved arrays as soon as they have served.
-    ``visit(node, g)`` is called for every node on the way, to look at its gradient.
-    """
-    nodes = reachable(root)
-    arrived = {root: gradient}  # gradients that have come in so far
-    summed = set()  # those that are sums made here: they may be added to in place
-    leaves = {}
-    for node in nodes:
-        g = arrived.pop(node, None)
-        if g is not None:
-            if visit is not None:
-                visit(node, g)
-            if node.slot is not None:  # one of several outputs: fill its place
-                joint = node.parents[0]
-                arrived.setdefault(joint, [None] * len(joint.shape))[node.slot] = g
-            else:
-                for parent, d in zip(node.parents, _gradients(node, g)):
-                    if parent is None or d is None:
-                        continue
-                    if type(parent) is Node:
-                        shape, dtype = parent.shape, parent.dtype
-                    elif parent.requires_grad:
-                        shape, dtype = parent._data.shape, parent._data.dtype
-                        leaves[id(parent)] = parent
-                    else:
-                        continue
-                    if getattr(d, "shape", None) != shape:
-                        d = _fit(d, shape, node.op)
-                    if d.dtype is not dtype:
-                        d = d.astype(dtype)
-                    sofar = arrived.get(parent)
-                    if sofar is None:
-                        # g itself, or a view, may be others' memory: a leaf has its own
-                        if type(parent) is not Node and (d is g or d.base is not None):
-                            d = d.copy()
-                        arrived[parent] = np.asarray(d)
-                    elif parent in summed:
-                        sofar += d
-                    else:
-                        arrived[parent] = np.asarray(sofar + d)
-                        summed.add(parent)
-        if free:
-            node.backward, node.parents = None, ()
-    return [(leaf, arrived[leaf]) for leaf in leaves.values()]
-
-
-def _gradients(node, g):
-    """The gradients that ``node`` sends to its parents, as a tuple."""
-    if type(node.shape) is list:
-        g = [  # several outputs: those that nobody used have gradient zero
-            np.zeros(shape, dtype) if each is None else each
-            for each, shape, dtype in zip(g, node.shape, node.dtype)
-        ]
-    try:
-        gradients = node.backward(g)
-    except Exception as error:
-        error.add_note(f"(in the backward of {node.op}, output shape {node.shape})")
-        raise
-    if type(gradients) is not tuple:
-        gradients = tuple(gradients) if type(gradients) is list else (gradients,)
-    if len(gradients) != len(node.parents):
-        _refuse_miscount(node, gradients)
-    return gradients
-
-
-def _refuse_miscount(node, gradients):
-    """Raise, unless the inputs that were left out want no gradient.
-
-    An optional input that was not passed has no parent; the None for it is no miscount.
-    """
-    left_out = node.parents[len(gradients) :]
-    too_many = gradients[len(node.parents) :]
-    if any(d is not None for d in too_many) or any(
-        type(p) is Node or getattr(p, "requires_grad", False) for p in left_out
-    ):
-        raise ValueError(
-            f"The backward of {node.op} returned {len(gradients)} gradients for "
-            f"{len(node.parents)} inputs; None stands for no gradient."
-        )
-
-
-def _fit(d, shape, op):
-    """The gradient ``d``, which ``op`` returned, summed down to its input's shape."""
-    if not hasattr(d, "shape"):
-        raise TypeError(
-            f"The backward of {op} returned a {type(d).__name__} for a gradient; it "
-            "returns an array, or a tuple of arrays and None."
-        )
-    try:
-        return unbroadcast(d, shape)
-    except ValueError:
-        raise ValueError(
-            f"The backward of {op} returned a gradient of shape {d.shape} for an input "
-            f"of shape {shape}, which does not broadcast to it."
-        ) from None
+            if type(parent) is Node and parent not in nodes:
+                nodes.add(parent)
+                stack.append(parent)
+    return sorted(nodes, key=operator.attrgetter("order"), reverse=True)
 
 
 def unbroadcast(g, shape):
@@ -295,3 +131,163 @@ def unbroadcast(g, shape):
             f"{tuple(shape)}: that shape does not broadcast to it."
         )
     return out.reshape(shape)
+
+
+class no_grad(contextlib.ContextDecorator):
+    """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
+
+    Values are the same; results have ``requires_grad=False`` and no graph. Each thread
+    and each asyncio task has its own setting, which starts as recording.
+    """
+
+    def __new__(cls, function=None):
+        if function is not None and not callable(function):
+            raise TypeError(f"no_grad takes a function or nothing; found {function!r}.")
+        self = super().__new__(cls)
+        return self if function is None else self(function)
+
+    def __enter__(self):
+        _pauses.set(_pauses.get() + 1)
+        return self
+
+    def __exit__(self, *exc):
+        _pauses.set(_pauses.get() - 1)
+
+
+_pauses = contextvars.ContextVar("pauses", default=0)  # no_grad blocks entered
+
+
+def recording():
+    """Return whether operations are recorded here."""
+    return not _pauses.get()
+
+
+def mark_written(tensor):
+    """Note a write into ``tensor``: backward() then refuses to use the old values."""
+    global _last_write
+    tensor._version = _last_write = next(clock)
+
+
+def kept_arrays(node):
+    """Return the arrays that ``node`` keeps for its backward, which its closure holds.
+
+    Searches tuples, lists and dicts, and the functions that the closure calls.
+    """
+    found, seen, stack = [], set(), [node.backward]
+    while stack:
+        item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, np.ndarray):
+            found.append(item)
+        elif isinstance(item, (tuple, list)):
+            stack.extend(item)
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, functools.partial):
+            stack.extend((item.func, item.args, item.keywords))
+        else:
+            for cell in getattr(item, "__closure__", None) or ():
+                with contextlib.suppress(ValueError):  # a name never assigned
+                    stack.append(cell.cell_contents)
+    return found
+
+
+def _input_gradients(node, g):
+    """Call the backward of ``node``; return a tuple with a gradient for each parent."""
+    if type(node.shape) is list:  # several outputs; the gradient of unused ones is zero
+        g = [
+            np.zeros(shape, dtype) if each is None else each
+            for each, shape, dtype in zip(g, node.shape, node.dtype)
+        ]
+    try:
+        gradients = node.backward(g)
+    except Exception as error:
+        error.add_note(f"(in the backward of {node.op}, output shape {node.shape})")
+        raise
+    if type(gradients) is not tuple:
+        gradients = tuple(gradients) if type(gradients) is list else (gradients,)
+    if len(gradients) != len(node.parents):
+        _refuse_miscount(node, gradients)
+    return gradients
+
+
+def _fit(d, shape, dtype, node):
+    """Return the gradient ``d``, from ``node``, as an array of this shape and dtype."""
+    if not hasattr(d, "shape"):
+        raise TypeError(
+            f"The backward of {node.op} returned a {type(d).__name__} for a gradient; "
+            "expected an array, or a tuple of arrays and None."
+        )
+    try:
+        return np.asarray(unbroadcast(d, shape), dtype)
+    except ValueError:
+        raise ValueError(
+            f"The backward of {node.op} returned a gradient of shape {d.shape} for an "
+            f"input of shape {shape}, which does not broadcast to it."
+        ) from None
+
+
+def _add(gradients, sums, parent, d, node, g):
+    """Add ``d``, which ``node`` computed from g, to the gradient of ``parent``.
+
+    The first sum is a new array, and later gradients are added to it in place. Since
+    ``d`` may be g itself or a view, a leaf receives a copy, which shares no memory.
+    """
+    if node.slot is not None:  # one of several outputs, whose gradients form a list
+        gradients.setdefault(parent, [None] * len(parent.shape))[node.slot] = d
+        return
+    shape, dtype = parent.shape, parent.dtype
+    if type(d) is not np.ndarray or d.shape != shape or d.dtype is not dtype:
+        d = _fit(d, shape, dtype, node)
+    total = gradients.get(parent)
+    if total is None:
+        shared = type(parent) is not Node and (d is g or d.base is not None)
+        gradients[parent] = d.copy() if shared else d
+    elif parent in sums:
+        total += d
+    else:
+        gradients[parent] = np.asarray(total + d)  # of shape (), a sum is no array
+        sums.add(parent)
+
+
+def _refuse_miscount(node, gradients):
+    """Raise unless the surplus is None, or the missing ones are of constants.
+
+    An optional input that was not passed has no parent, and its None is no miscount.
+    """
+    missing = node.parents[len(gradients) :]
+    surplus = gradients[len(node.parents) :]
+    if any(d is not None for d in surplus) or any(
+        p is not None and p.requires_grad for p in missing
+    ):
+        raise ValueError(
+            f"The backward of {node.op} returned {len(gradients)} gradients for "
+            f"{len(node.parents)} inputs; None stands for no gradient."
+        )
+
+
+def _refuse_overwritten(nodes):
+    """Raise if a tensor was overwritten after a node recorded that it needs its values.
+
+    The ``order`` of a node and the ``_version`` of a tensor, the time of the last write
+    into it, are numbers of the same clock.
+    """
+    if nodes[-1].order > _last_write:
+        return  # as usual in training: no write since the first node
+    changed_tensors = {
+        parent
+        for node in nodes
+        for parent in node.parents
+        if parent is not None and parent._version > node.order
+    }
+    for tensor, node in itertools.product(changed_tensors, nodes):
+        if tensor._version > node.order and any(
+            np.may_share_memory(kept, tensor._data) for kept in kept_arrays(node)
+        ):
+            raise RuntimeError(
+                f"The backward of {node.op} needs a tensor of shape {tensor.shape} "
+                f"that was overwritten in place after {node.op} used it. Change a copy "
+                "instead, or call backward() before the change."
+            )

@@ -1,52 +1,49 @@
-"""The signs and method names of operations: ``a @ b`` is ``OPS["matmul"](a, b)``.
+"""The operators and methods of tensors: ``a @ b`` calls ``OPS["matmul"](a, b)``.
 
-There is no mathematics here. Every name looks up the operation that bears it in the
-registry; the methods are those that NumPy's arrays have, with NumPy's keywords.
+There is no mathematics here: each name calls the operation registered under it. The
+methods are those of NumPy's arrays, with NumPy's keywords. Comparisons have no gradient
+and return arrays of booleans.
 """
+
+import operator
 
 from .registry import OPS
 
 
+def _binary(name):
+    """Return the methods of ``tensor op other`` and of ``other op tensor``."""
+    return (
+        lambda self, other: OPS[name](self, other),
+        lambda self, other: OPS[name](other, self),
+    )
+
+
+def _comparison(compare):
+    """Return the method that compares a tensor's values with those of another."""
+    return lambda self, other: compare(self._data, plain(other))
+
+
+def plain(value):
+    """Return a tensor's array, and any other value unchanged."""
+    return value._data if isinstance(value, Operators) else value
+
+
 class Operators:
-    """What ``Tensor`` can do because ``minigrad.ops`` can."""
+    """Base class of ``Tensor``: what it computes through ``minigrad.ops``."""
 
     __slots__ = ()
 
-    def __add__(self, other):
-        return OPS["add"](self, other)
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("sub")
+    __mul__, __rmul__ = _binary("mul")
+    __truediv__, __rtruediv__ = _binary("div")
+    __pow__, __rpow__ = _binary("pow")
+    __matmul__, __rmatmul__ = _binary("matmul")
 
-    def __radd__(self, other):
-        return OPS["add"](other, self)
-
-    def __sub__(self, other):
-        return OPS["sub"](self, other)
-
-    def __rsub__(self, other):
-        return OPS["sub"](other, self)
-
-    def __mul__(self, other):
-        return OPS["mul"](self, other)
-
-    def __rmul__(self, other):
-        return OPS["mul"](other, self)
-
-    def __truediv__(self, other):
-        return OPS["div"](self, other)
-
-    def __rtruediv__(self, other):
-        return OPS["div"](other, self)
-
-    def __pow__(self, exponent):
-        return OPS["pow"](self, exponent)
-
-    def __rpow__(self, base):
-        return OPS["pow"](base, self)
-
-    def __matmul__(self, other):
-        return OPS["matmul"](self, other)
-
-    def __rmatmul__(self, other):
-        return OPS["matmul"](other, self)
+    __hash__ = object.__hash__  # by identity, although == compares values
+    __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __neg__(self):
         return OPS["neg"](self)
@@ -54,11 +51,9 @@ class Operators:
     def __abs__(self):
         return OPS["abs"](self)
 
-    T = property(lambda self: OPS["transpose"](self))
-
     def __getitem__(self, index):
-        if type(index) is tuple:  # an index inside a tuple is no input of its own
-            index = tuple(i._data if isinstance(i, Operators) else i for i in index)
+        if type(index) is tuple:  # tensors inside a tuple serve as arrays of integers
+            index = tuple(plain(i) for i in index)
         return OPS["getitem"](self, index)
 
     def sum(self, axis=None, keepdims=False):
@@ -83,10 +78,14 @@ class Operators:
         return OPS["clip"](self, min, max)
 
     def reshape(self, *shape):
-        return OPS["reshape"](self, shape[0] if _is_sequence(shape) else shape)
+        return OPS["reshape"](self, _as_tuple(shape))
 
     def transpose(self, *axes):
-        return OPS["transpose"](self, (axes[0] if _is_sequence(axes) else axes) or None)
+        return OPS["transpose"](self, _as_tuple(axes) or None)
+
+    @property
+    def T(self):
+        return OPS["transpose"](self)
 
     def swapaxes(self, axis1, axis2):
         return OPS["swapaxes"](self, axis1, axis2)
@@ -101,6 +100,9 @@ class Operators:
         return OPS["astype"](self, dtype)
 
 
-def _is_sequence(args):
-    """Whether f(*args) was called as f((2, 3)) and not as f(2, 3)."""
-    return len(args) == 1 and (args[0] is None or isinstance(args[0], (tuple, list)))
+def _as_tuple(args):
+    """Return the axes of x.reshape(2, 3) and of x.reshape((2, 3)) alike."""
+    sequence = len(args) == 1 and (
+        args[0] is None or isinstance(args[0], (tuple, list))
+    )
+    return args[0] if sequence else args

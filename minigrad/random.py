@@ -1,8 +1,8 @@
-"""The one default random generator: initial weights and dropout draw from it.
+"""The default random generator, for initial weights and dropout.
 
     >>> manual_seed(0)
 
-makes everything that is drawn without a generator of its own the same in every run.
+gives the same random numbers in every run, except where a generator is passed.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ _default = np.random.default_rng()  # seeded by the system until manual_seed is 
 
 
 def manual_seed(seed):
-    """Start the default generator anew from ``seed``, a non-negative integer.
+    """Restart the default generator from ``seed``, a non-negative integer.
 
-    The generator stays the same object, so those who hold it are reseeded as well.
+    It stays the same object, so every layer that uses it is reseeded as well.
     """
     _default.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
 
 def generator():
-    """The default ``numpy.random.Generator``; its state can be saved and restored."""
+    """Return the default ``numpy.random.Generator``."""
     return _default

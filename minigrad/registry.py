@@ -1,17 +1,23 @@
-"""The names of all differentiable operations.
+"""The names of all differentiable operations, and the functions behind them.
 
-``@differentiable`` writes here; the operators of ``Tensor`` (``+``, ``@``, ``[]``) look
-up here, and the tests walk through here, so that no operation goes without a check.
+``@differentiable`` registers operations here. The operators of ``Tensor`` (``+``,
+``@``, ``[]``) look them up here, and the tests check every operation found here.
 """
 
-OPS = {}  # name -> the lifted function, e.g. OPS["tanh"]
+OPS = {}  # {name: operation on tensors}, such as OPS["tanh"]
 
 
 def register(name, op):
-    """Enter ``op`` under ``name``; refuse a second, different one of that name."""
-    if name in OPS and OPS[name].raw.__code__ is not op.raw.__code__:
+    """Register ``op`` under ``name``.
+
+    An operation defined again, as in a notebook cell that is run twice, replaces the
+    first. Raises ValueError when another module or function defined that name.
+    """
+    origin = op.__module__, op.__qualname__
+    if name in OPS and origin != (OPS[name].__module__, OPS[name].__qualname__):
         raise ValueError(
-            f"An operation named {name!r} exists already, in {OPS[name].__module__}; "
-            "rename one of the two."
+            f"An operation named {name!r} exists already, in {OPS[name].__module__}. "
+            "Rename yours, or decorate it with minigrad.lift, which makes an operation "
+            "without registering its name."
         )
     OPS[name] = op

@@ -25,9 +25,10 @@ argument's value. The function returns one array, or two: ``;`` separates the ca
 
 The line is parsed once, when the function is defined (``shape_line.py``), and every
 call is fitted to it (``shape_match.py``). Shapes and dtypes that have passed are
-remembered: the next call costs one lookup. ``f.unchecked`` is the bare function.
-Results are checked after ``check_results(True)``, which the tests call. Under ``python
--OO``, where docstrings are missing, arrays of floats become Tensors, nothing more.
+remembered: the next call costs one lookup. ``f.unchecked`` is the bare function. After
+``check_results(True)``, which the tests call, results are checked as well, the first
+time that a call has new shapes. Under ``python -OO``, where docstrings are missing,
+arrays of floats become Tensors, and nothing is checked.
 """
 
 import functools
@@ -54,9 +55,9 @@ def shapes(function):
 
     @functools.wraps(function)
     def checked(*args, **options):
-        signature = contract.signature(args, options)
+        signature, match = contract.signature(args, options), None
         conversions = passed.get(signature)
-        if conversions is None or _switches["results"]:
+        if conversions is None:
             values = contract.values(args, options)
             if any(x is MISSING for x in values.values()):
                 return function(*args, **options)  # raises Python's own TypeError
@@ -68,7 +69,7 @@ def shapes(function):
         if conversions:
             args = contract.converted(conversions, args, options)
         results = function(*args, **options)
-        if _switches["results"]:
+        if match is not None and _switches["results"]:
             match.check_results(results)
         return results
 

@@ -1,8 +1,8 @@
 """Tensor: an array that remembers how it was computed.
 
-A tensor is a NumPy array, a gradient, and a place on the tape (``minigrad.graph``).
-What can be computed with it stands in ``minigrad.ops``; ``minigrad.operators`` lends
-those operations their signs and method names.
+A tensor is a NumPy array, a gradient, and the node of the graph (``minigrad.graph``)
+that computed it. Operations on tensors are in ``minigrad.ops``, and their operators and
+method names in ``minigrad.operators``.
 
     >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> loss = (x * x).sum()
@@ -11,12 +11,10 @@ those operations their signs and method names.
     array([2., 4., 6.])
 """
 
-import zlib
-
 import numpy as np
 
-from .graph import clock, flow, recording
-from .operators import Operators
+from .graph import flow, mark_written, recording
+from .operators import Operators, plain
 
 
 class Tensor(Operators):
@@ -27,123 +25,21 @@ class Tensor(Operators):
                     ``.grad``
 
     Attributes: ``data`` (ndarray), ``grad`` (ndarray or None), ``requires_grad``.
-    Raises TypeError when the data are not numbers, or when a gradient is wanted of
-    integers.
+    Raises TypeError when the data are not numbers, or when integers should get a
+    gradient.
     """
 
-    __slots__ = (
-        "_data",
-        "grad",
-        "requires_grad",
-        "_node",
-        "_seal",
-        "_changed",
-        "__weakref__",
-    )
-    __array_ufunc__ = None  # NumPy hands `array * tensor` over to Tensor.__rmul__
+    __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
+    __array_ufunc__ = None  # `array * tensor` calls Tensor.__rmul__, not NumPy
 
     def __init__(self, data, requires_grad=False):
-        if isinstance(data, Tensor):
-            data = data._data
-        try:
-            data = np.array(data)
-        except ValueError:
-            raise ValueError(
-                "A tensor is a box of numbers; the rows of these data differ in length."
-            ) from None
         self._data = _numbers(data)
         self.grad = None
         self.requires_grad = False
-        self._node = None  # set on results of recorded operations, None on leaves
-        self._seal = None  # checksum of the data, once they have been handed out
-        self._changed = 0  # when, on the clock, they were last overwritten in place
+        self._node = None  # what computed it; None for a leaf
+        self._version = 0  # the time of the last write in place, on the graph's clock
         if requires_grad:
             self.requires_grad_()
-
-    @property
-    def data(self):
-        """The values as an ndarray: a leaf's own; of a computed tensor, read-only.
-
-        Whoever holds a leaf's array may write to it. From the first time it is handed
-        out, the tensor keeps a checksum, by which ``backward()`` notices a value that
-        was overwritten while the graph still needed it.
-        """
-        if self._node is not None:
-            view = self._data.view()
-            view.flags.writeable = False
-            return view
-        if self._seal is None:
-            self._seal = _checksum(self._data)
-        return self._data
-
-    @data.setter
-    def data(self, value):
-        if self._node is not None:
-            raise RuntimeError(
-                f"This tensor is the result of {self._node.op}; only a leaf's data can "
-                "be replaced. Take .detach() first."
-            )
-        if value is self._data:  # `t.data -= d` writes in place, then assigns itself
-            self.overwritten()
-            return
-        value = _numbers(np.array(value._data if isinstance(value, Tensor) else value))
-        if self.requires_grad and value.dtype.kind != "f":
-            raise TypeError(
-                f"A tensor that requires a gradient cannot hold {value.dtype} data."
-            )
-        if (value.shape, value.dtype) != (self.shape, self.dtype):
-            self.grad = None  # a gradient of the old shape or dtype fits nothing now
-        self._data, self._seal = value, None
-
-    def overwritten(self):
-        """Take note that this leaf's array was written to in place."""
-        self._changed = next(clock)
-        if self._seal is not None:
-            self._seal = _checksum(self._data)
-
-    def last_change(self):
-        """When the data were last overwritten in place, on the clock."""
-        if self._seal is not None and self._seal != _checksum(self._data):
-            self.overwritten()
-        return self._changed
-
-    def numpy(self):
-        """The values as an ndarray, the same as ``.data``: copy before changing it."""
-        return self.data
-
-    def item(self):
-        """The one value of a tensor of size one, as a Python number."""
-        if self._data.size != 1:
-            raise ValueError(
-                f"item() wants one value; this tensor has shape {self.shape}."
-            )
-        return self._data.item()
-
-    def tolist(self):
-        return self._data.tolist()
-
-    def detach(self):
-        """The same values, in the same memory, as a leaf that no gradient passes."""
-        return Tensor._of(self.data)
-
-    def requires_grad_(self, requires_grad=True):
-        """Switch gradients of a leaf on or off, in place; return the tensor."""
-        if self._node is not None:
-            raise RuntimeError(
-                f"This tensor is the result of {self._node.op}; gradients are switched "
-                "on leaves."
-            )
-        if requires_grad and self._data.dtype.kind != "f":
-            raise TypeError(
-                f"Only floating-point tensors have gradients; this is {self.dtype}. "
-                "Write 1.0 for 1, or use .astype(np.float32)."
-            )
-        self.requires_grad = bool(requires_grad)
-        return self
-
-    def zero_grad(self):
-        """Forget the gradient."""
-        self.grad = None
 
     @classmethod
     def _of(cls, array, node=None):
@@ -153,8 +49,7 @@ class Tensor(Operators):
         tensor.grad = None
         tensor.requires_grad = node is not None
         tensor._node = node
-        tensor._seal = None
-        tensor._changed = 0
+        tensor._version = 0
         return tensor
 
     def backward(self, gradient=None, retain_graph=False):
@@ -173,32 +68,110 @@ class Tensor(Operators):
                 "or it was computed under no_grad()."
             )
         if gradient is None:
-            if self._data.size != 1:
+            if self.size != 1:
                 raise RuntimeError(
                     f"backward() starts from one number; this tensor has shape "
                     f"{self.shape}. Reduce it (.sum(), .mean()), or pass a gradient of "
                     "that shape."
                 )
-            gradient = np.ones_like(self._data)
-        else:
-            gradient = np.asarray(_plain(gradient))
-            if gradient.shape != self._data.shape:
-                raise ValueError(
-                    f"backward() got a gradient of shape {gradient.shape} for a tensor "
-                    f"of shape {self.shape}; the two must be equal."
-                )
-            gradient = gradient.astype(self._data.dtype)
-        if self._node is None:
-            self._accumulate(gradient)
-            return
-        for leaf, g in flow(self._node, gradient, free=not retain_graph):
-            leaf._accumulate(g)
+            gradient = 1
+        elif np.shape(plain(gradient)) != self.shape:
+            raise ValueError(
+                f"backward() got a gradient of shape {np.shape(plain(gradient))} for "
+                f"a tensor of shape {self.shape}; the two must be equal."
+            )
+        g = np.empty_like(self._data)
+        g[...] = plain(gradient)
+        pairs = [(self, g)]
+        if self._node is not None:
+            pairs = flow(self._node, g, free=not retain_graph)
+        for leaf, d in pairs:
+            if leaf.grad is None:
+                leaf.grad = d
+            else:
+                leaf.grad += d
 
-    def _accumulate(self, g):
-        if self.grad is None:
-            self.grad = g
-        else:
-            self.grad += g
+    @property
+    def data(self):
+        """The values as an ndarray: a leaf's own; of a computed tensor, read-only.
+
+        ``leaf.data -= step`` writes in place, and backward() notices that. It does not
+        notice a write through an array that you keep.
+        """
+        if self._node is None:
+            return self._data
+        view = self._data.view()
+        view.flags.writeable = False
+        return view
+
+    @data.setter
+    def data(self, value):
+        if self._node is not None:
+            raise RuntimeError(
+                f"This tensor is the result of {self._node.op}; only a leaf's data can "
+                "be replaced. Take .detach() first."
+            )
+        if value is self._data:  # `t.data -= d` writes in place, then assigns itself
+            mark_written(self)
+            return
+        value = _numbers(value)
+        if self.requires_grad and value.dtype.kind != "f":
+            raise TypeError(
+                f"A tensor that requires a gradient cannot hold {value.dtype} data."
+            )
+        if (value.shape, value.dtype) != (self.shape, self.dtype):
+            self.grad = None  # its shape or dtype no longer fits
+        self._data = value
+
+    def __setitem__(self, index, value):
+        """Write in place, outside any graph: into constants, or under ``no_grad``."""
+        if self._node is not None or (self.requires_grad and recording()):
+            what = f"the result of {self._node.op}" if self._node else "a leaf"
+            raise RuntimeError(
+                f"Writing into {what} would change a value that gradients are computed "
+                "from. Use minigrad.where to choose values, or write into a leaf under "
+                "no_grad()."
+            )
+        self._data[index] = plain(value)
+        mark_written(self)
+
+    def numpy(self):
+        """Return ``.data``: copy it before you change it."""
+        return self.data
+
+    def item(self):
+        """Return the one value of a tensor of size one, as a Python number."""
+        if self.size != 1:
+            raise ValueError(
+                f"item() wants one value; this tensor has shape {self.shape}."
+            )
+        return self._data.item()
+
+    def tolist(self):
+        return self._data.tolist()
+
+    def detach(self):
+        """Return the same values, in the same memory, as a leaf without a gradient."""
+        return Tensor._of(self.data)
+
+    def requires_grad_(self, requires_grad=True):
+        """Switch gradients of a leaf on or off, in place; return the tensor."""
+        if self._node is not None:
+            raise RuntimeError(
+                f"This tensor is the result of {self._node.op}; gradients are switched "
+                "on leaves."
+            )
+        if requires_grad and self.dtype.kind != "f":
+            raise TypeError(
+                f"Only floating-point tensors have gradients; this is {self.dtype}. "
+                "Write 1.0 for 1, or use .astype(np.float32)."
+            )
+        self.requires_grad = bool(requires_grad)
+        return self
+
+    def zero_grad(self):
+        """Set ``.grad`` to None."""
+        self.grad = None
 
     shape = property(lambda self: self._data.shape)
     ndim = property(lambda self: self._data.ndim)
@@ -206,7 +179,7 @@ class Tensor(Operators):
     dtype = property(lambda self: self._data.dtype)
 
     def argmax(self, axis=None):
-        """Where the largest value stands, as plain integers: no gradient."""
+        """Return the index of the largest value, as plain integers: no gradient."""
         return self._data.argmax(axis)
 
     def __len__(self):
@@ -234,61 +207,25 @@ class Tensor(Operators):
 
     def __repr__(self):
         prefix = f"{type(self).__name__}("
-        body = np.array2string(self._data, separator=", ", prefix=prefix, precision=4)
-        kind = "" if self.dtype == np.float64 else f", dtype={self.dtype}"
-        source = f", from={self._node.op}" if self._node is not None else ""
-        leaf = (
-            ", requires_grad=True" if self.requires_grad and self._node is None else ""
-        )
-        return f"{prefix}{body}{kind}{source}{leaf})"
-
-    __hash__ = object.__hash__
-
-    def __eq__(self, other):
-        return self._data == _plain(other)
-
-    def __ne__(self, other):
-        return self._data != _plain(other)
-
-    def __lt__(self, other):
-        return self._data < _plain(other)
-
-    def __le__(self, other):
-        return self._data <= _plain(other)
-
-    def __gt__(self, other):
-        return self._data > _plain(other)
-
-    def __ge__(self, other):
-        return self._data >= _plain(other)
-
-    def __setitem__(self, index, value):
-        """Write in place, outside any graph: into constants, or under ``no_grad``."""
-        if self._node is not None or (self.requires_grad and recording.on):
-            what = f"the result of {self._node.op}" if self._node else "a leaf"
-            raise RuntimeError(
-                f"Writing into {what} would change a value that gradients are computed "
-                "from. Use minigrad.where to choose values, or write into a leaf under "
-                "no_grad()."
-            )
-        self._data[index] = _plain(value)
-        self.overwritten()
+        text = np.array2string(self._data, separator=", ", prefix=prefix, precision=4)
+        if self.dtype != np.float64:
+            text += f", dtype={self.dtype}"
+        if self._node is not None:
+            text += f", from={self._node.op}"
+        elif self.requires_grad:
+            text += ", requires_grad=True"
+        return f"{prefix}{text})"
 
 
-def _plain(value):
-    return value._data if isinstance(value, Tensor) else value
-
-
-def _numbers(array):
+def _numbers(data):
+    """Return a copy of ``data`` as an array of numbers."""
+    try:
+        array = np.array(plain(data))
+    except ValueError:
+        raise ValueError(
+            "The rows of these data differ in length; a tensor needs equal rows."
+        ) from None
     if array.dtype.kind not in "bifuc":
-        if array.ndim == 0:
-            raise TypeError(f"A tensor holds numbers; this is {array.item()!r:.60}.")
-        raise TypeError(
-            f"A tensor holds numbers; these data became an array of {array.dtype}, as "
-            "strings do."
-        )
+        found = repr(array.item())[:60] if array.ndim == 0 else f"{array.dtype} data"
+        raise TypeError(f"A tensor holds numbers; found {found}.")
     return array
-
-
-def _checksum(array):
-    return zlib.crc32(array if array.flags.c_contiguous else array.tobytes())

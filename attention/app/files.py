@@ -1,8 +1,19 @@
-"""Files that are never half-written, and folders in which nothing is overwritten."""
+"""Files and folders of a run: written whole, used by one command at a time."""
 
+import contextlib
+import os
+import pathlib
 import tempfile
 
+from minigrad import checkpoint
 from minigrad.files import write_whole
+
+from .options import flag, shown
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None
 
 
 def write_text(path, text):
@@ -11,7 +22,7 @@ def write_text(path, text):
 
 
 def make_folder(path, option="--out"):
-    """Make the folder ``path``, of ``option``, and make sure that it can be written to.
+    """Make the folder ``path`` of ``option`` and check that files can be written to it.
 
     Raises ValueError, with the reason, when it cannot.
     """
@@ -27,23 +38,99 @@ def make_folder(path, option="--out"):
 
 
 def keep_earlier(folder, patterns):
-    """Move what an earlier run left in ``folder`` into a new subfolder of it.
+    """Move the files of an earlier run in ``folder`` to a new subfolder of it.
 
-    patterns   of the names that the command writes, and of no others: the folder may be
-               one in which the user has files too
+    patterns   of the names that the command writes; the user's own files stay
 
-    Prints where they went. Returns that subfolder, ``earlier-1`` or the next free
-    number, or None when there was nothing to move.
+    Prints the subfolder, ``earlier-1`` or the next free number, and returns it; None
+    when there was nothing to move.
     """
-    found = sorted(p for pattern in patterns for p in folder.glob(pattern))
+    found = sorted(path for pattern in patterns for path in folder.glob(pattern))
     if not found:
         return None
     number = 1
     while (folder / f"earlier-{number}").exists():
         number += 1
-    aside = folder / f"earlier-{number}"
-    aside.mkdir()
+    subfolder = folder / f"earlier-{number}"
+    subfolder.mkdir()
     for path in found:
-        path.rename(aside / path.name)
-    print(f"the files of an earlier run were moved to {aside}")
-    return aside
+        path.rename(subfolder / path.name)
+    print(f"the files of an earlier run were moved to {subfolder}")
+    return subfolder
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Keep other commands from writing to ``folder``; raise ValueError if one does.
+
+    The system releases the lock when the process ends, however it ends.
+    """
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(
+                    f"Another command is writing to {folder}. Wait until it has ended, "
+                    "or choose another folder with --out."
+                ) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def folder_of(args, default):
+    """Return the folder of a run: ``--out``, the one of ``--resume``, or the default.
+
+    Raises ValueError when the two options disagree.
+    """
+    named = [path for path in (args.out, args.resume) if path not in (None, True)]
+    if len(set(named)) > 1:
+        raise ValueError(
+            f"--resume {args.resume} continues in that folder; leave out --out "
+            f"{args.out}."
+        )
+    return named[0] if named else pathlib.Path(default)
+
+
+def load_run(path, config, options, command):
+    """Return (config, checkpoint) of the run saved at ``path``.
+
+    options   {name: value} typed with ``--resume``; they must be those of the run
+
+    Raises ValueError when there is no such run, or when the options differ.
+    """
+    if not path.is_file():
+        raise ValueError(
+            f"There is nothing to resume: {path} does not exist. Start the run without "
+            "--resume."
+        )
+    state = checkpoint.load(path)
+    if state.get("command") != command:
+        raise ValueError(f"{path} is not a checkpoint of {command}.")
+    before = config(**state["config"])
+    now = config(**{**state["config"], **options})
+    differing = [
+        f"{flag(name)} was {shown(getattr(before, name))}"
+        for name in options
+        if getattr(before, name) != getattr(now, name)
+    ]
+    if differing:
+        raise ValueError(
+            f"The run was started with other options: {'; '.join(differing)}. Leave "
+            "the option out to continue that run, or start another one with --out."
+        )
+    return before, state
+
+
+def check_data(state, checksum, path):
+    """Raise ValueError unless the data are still those that the run started with."""
+    if state["data"] != checksum:
+        raise ValueError(
+            f"The data are not those that the run of {path} was started with. Start "
+            "another run with --out."
+        )

@@ -1,4 +1,4 @@
-"""metrics.jsonl: numbers of a run as it goes, one JSON object a line.
+"""The file metrics.jsonl: numbers of a run as it goes, one JSON object a line.
 
     {"step": 1, "loss": 5.01, "norm": 1.3, "lr": 0.003}
     {"step": 50, "validation": 2.17}
@@ -15,10 +15,10 @@ from .files import write_text
 
 
 class MetricsFile:
-    """The file at ``path``; lines beyond ``step``, of a run that is resumed, are cut.
+    """The file at ``path``; in a resumed run, the lines after ``step`` are removed.
 
-    A run that was killed has gone on after its last checkpoint. What it wrote then will
-    be computed again, and would stand twice.
+    A run that was killed has continued after its last checkpoint. Those steps are
+    computed again, and their lines would appear twice.
     """
 
     def __init__(self, path, step=0):
@@ -42,7 +42,7 @@ def _lines(path):
 
 
 def _step(line):
-    """The step of a line; infinity for what is none, of a full disk for instance."""
+    """Return the step of a line; infinity for half a line, as a full disk leaves it."""
     try:
         return json.loads(line)["step"]
     except (ValueError, KeyError, TypeError):

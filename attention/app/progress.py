@@ -1,5 +1,6 @@
-"""One line that says how far a long job is, on a terminal or in a log."""
+"""A progress line for a long job, on a terminal or in a log."""
 
+import contextlib
 import shutil
 import sys
 import time
@@ -8,9 +9,9 @@ import time
 class Progress:
     """A progress line: label, bar, step, loss, steps a second, time left.
 
-    On a terminal the line is redrawn in place, ten times a second at most. Elsewhere (a
-    log, a pipe) a plain line is written about every ``every`` seconds. It goes to
-    stderr, so that what a command prints can be piped on.
+    On a terminal the line is redrawn in place, ten times a second at most. In a log or
+    a pipe, a plain line is written every ``every`` seconds. The line goes to stderr, so
+    that the output of a command can be piped on.
     """
 
     def __init__(self, label, total, stream=None, every=10.0):
@@ -21,7 +22,7 @@ class Progress:
         self.drawn = time.monotonic() if not self.live else -1.0
 
     def update(self, done, loss):
-        """Show that ``done`` steps of the total are behind us."""
+        """Show that ``done`` steps of the total are taken."""
         now = time.monotonic()
         if self.start is None:
             self.start, self.first = now, done
@@ -34,26 +35,29 @@ class Progress:
             left = clock((self.total - done) / rate)
             text += f"  {rate:.0f} steps/s  {left} left"
         if not self.live:
-            print(f"{self.label:9s} {text}", file=self.stream, flush=True)
+            self._write(f"{self.label:9s} {text}\n")
             return
         width = self.width()
-        room = width - max(len(self.label), 9) - len(text) - 6
+        space = width - max(len(self.label), 9) - len(text) - 6
         bar = ""
-        if room >= 8:
-            full = round(room * done / max(self.total, 1))
-            bar = "[" + "#" * full + "." * (room - full) + "] "
+        if space >= 8:
+            full = round(space * done / max(self.total, 1))
+            bar = "[" + "#" * full + "." * (space - full) + "] "
         line = f"{self.label:9s} {bar}{text}"[:width]
-        self.stream.write("\r" + line.ljust(width))
-        self.stream.flush()
+        self._write("\r" + line.ljust(width))
 
     def width(self):
-        """The columns of the terminal, 80 at most, but the last, where lines wrap."""
+        """Return the columns to use: 80 at most, without the last, where lines wrap."""
         return min(shutil.get_terminal_size().columns, 80) - 1
 
     def close(self):
-        """End the line, so that the next print starts on its own."""
+        """Clear the line, so that the next print starts at its beginning."""
         if self.live and self.drawn >= 0:
-            self.stream.write("\r" + " " * self.width() + "\r")
+            self._write("\r" + " " * self.width() + "\r")
+
+    def _write(self, text):
+        with contextlib.suppress(OSError):  # the terminal may be closed
+            self.stream.write(text)
             self.stream.flush()
 
 

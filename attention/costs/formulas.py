@@ -1,40 +1,165 @@
-"""What one call of a variant costs: multiplications, and the bytes that it holds.
+"""What one forward call of each variant of attention costs, as formulas of its sizes.
 
-    matrix      a score and a weight for each pair, L S of each
-    tiles       scores computed, used and dropped: what grows is the output, L Ev
-    windows     copies of the 2 D + 1 keys and values of every query, 3 (2 D + 1) L E
-    coverage    a step at a time, and every step's weights and coverage kept, 4 L S
-    linear      no pairs: sums over the keys of E Ev numbers
+    L, S    queries and keys                 E, Dk, Ev    widths of queries, keys, values
+    H, Hk   heads of queries, of keys        A            hidden width of additive scores
+    P       pairs that a sparse pattern keeps, or pairs in the tiles of "tiled"
+    V       tiles that each query meets, summed over the queries ("tiled")
+    W       keys in a local window, min(2 D + 1, S)
+    w       bytes of one number
 
-The first line is the memory that FlashAttention does away with; a million tokens take
-terabytes of it. Windows, patterns and phi's have less work as well. What is told here
-was held against the functions of this package, with compiled kernels and no graph.
+A multiplication goes with an addition: two floating-point operations. Divisions are not
+counted; exponentials are exp and tanh. Tests compare the numbers with those counted by
+counted.py, and the bytes with those that a call really holds. The chapter counts one
+query and leaves out the average of the values, which is the same for all its scores.
 
-Dao et al. 2022, section 3.1; Luong et al. 2015; Katharopoulos et al. 2020, section 3.2.
+Dao et al. 2022, section 3.1; Bahdanau et al. 2015; Luong et al. 2015; See et al. 2017;
+Vaswani et al. 2017; Katharopoulos et al. 2020, section 3.2.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..checks import flag, whole
-from ..kernels.plan import SIZE
-from .arguments import LOCAL, PATTERNS, check_patterns, check_variant
-from .pair_counts import pairs_kept
-from .projections import projections, width_of_score
-from .tiles import plan_bytes, tiled_work
+from minigrad.checks import one_of, whole
 
-HELD = 3  # numbers a query that the tiles keep: the largest score, the sum, its log
+from . import pair_counts
+
+TILE = 64  # queries, and keys, of a kernel's tile
+
+
+MATRICES = "w*(2*L*S + L*Ev)"  # scores, weights and the output
+TILES = "w*(L*Ev + 3*L)"  # the output; a query's largest score, its sum, and the log
+
+
+class Formulas(NamedTuple):
+    """The costs of one head of one example, as Python expressions of the sizes.
+
+    The defaults are those of dot products of all pairs. Those of "multi-head" hold for
+    all its heads.
+    """
+
+    parameters: str = "0"
+    projecting: str = "0"  # multiplications by parameters
+    scoring: str = "L*S*E"  # multiplications that the scores take
+    averaging: str = "L*S*Ev"  # multiplications by the values
+    exponentials: str = "L*S"  # exp and tanh
+    scores: str = "L*S"  # numbers in the matrix of scores
+    held: str = MATRICES  # bytes beside inputs and parameters, with the output
+
+
+# the queries are scaled, and not the scores
+SCALED = Formulas(scoring="L*E + L*S*E", held="w*max(L*S + L*E, 2*L*S + L*Ev)")
+# W_a^T q_i once a query
+GENERAL = Formulas(
+    parameters="E*Dk",
+    projecting="L*E*Dk",
+    scoring="L*S*Dk",
+    held="w*max(L*S + L*Dk, 2*L*S + L*Ev)",
+)
+# W_a k_j once a key
+GENERAL_KEYS = Formulas(
+    parameters="E*Dk", projecting="S*E*Dk", held="w*max(L*S + S*E, 2*L*S + L*Ev)"
+)
+# W_q q_i once a query and W_k k_j once a key
+ADDITIVE = Formulas(
+    parameters="A*(E + Dk + 1)",
+    projecting="A*(L*E + S*Dk)",
+    scoring="L*S*A",
+    exponentials="L*S*A + L*S",
+    held="w*max(L*S + (L + S)*A, 2*L*S + L*Ev)",
+)
+UNFUSED = "w*max(L*S + (L + S)*A + L*S*A, 2*L*S + L*Ev)"  # with the array of all tanh
+# the keys again at every step, as in a decoder without a cache
+ADDITIVE_STEPS = ADDITIVE._replace(projecting="A*(L*E + L*S*Dk)")
+# both again for every pair
+ADDITIVE_PAIRS = ADDITIVE._replace(projecting="A*(L*S*E + L*S*Dk)")
+PATTERN = Formulas(
+    scoring="L*E + P*E", averaging="P*Ev", exponentials="P", scores="0", held=TILES
+)
+
+FORMULAS = {
+    "dot": Formulas(),
+    "scaled": SCALED,
+    "general": GENERAL,
+    "general, keys": GENERAL_KEYS,
+    "general, pairs": GENERAL_KEYS._replace(projecting="L*S*E*Dk"),
+    "additive": ADDITIVE,
+    "additive, steps": ADDITIVE_STEPS,
+    "additive, pairs": ADDITIVE_PAIRS,
+    "concat": ADDITIVE,  # W_a [q; k] = W_q q + W_k k
+    "concat, steps": ADDITIVE_STEPS,
+    "concat, pairs": ADDITIVE_PAIRS,
+    "gaussian": Formulas(),  # a square for each coordinate of q_i - k_j
+    # additive, and w_c c_j from the second query on. Weights, coverages and contexts of
+    # all steps are held twice: step by step, and as one array.
+    "coverage": Formulas(
+        parameters="A*(E + Dk + 2)",
+        projecting="A*(L*E + S*Dk)",
+        scoring="L*S*A + (L - 1)*S*A",
+        exponentials="L*S*A + L*S",
+        held="w*((1 + S)*A + 2*L*S + L*Ev + max(2*L*S + L*Ev, 2*S*A*min(L - 1, 1)))",
+    ),
+    # copies of the window's keys and values for every query, and their positions
+    "local-m": Formulas(
+        scoring="L*W*E",
+        averaging="L*W*Ev",
+        exponentials="L*W",
+        scores="L*W",
+        held="w*(L*W*(2*E + Ev + 1) + L*E) + 10*L*W + 32*L",
+    ),
+    # the same around a predicted centre, with a Gaussian on the values
+    "local-p": Formulas(
+        parameters="E*E + E",
+        projecting="L*(E*E + E)",
+        scoring="L*W*E + L + 2*L*W",
+        averaging="2*L*W*Ev",
+        exponentials="L*(E + 1) + 2*L*W",
+        scores="L*W",
+        held="w*(L*W*(E + Ev + max(E, Ev) + 3) + L*E) + 10*L*W + 32*L",
+    ),
+    "dense": SCALED,
+    "multi-head": Formulas(
+        parameters="H*E*H*E + Hk*(E + Ev)*H*E + H*Ev*H*E",
+        projecting="L*H*E*H*E + S*Hk*(E + Ev)*H*E + L*H*Ev*H*E",
+        scoring="H*(L*E + L*S*E)",
+        averaging="H*L*S*Ev",
+        exponentials="H*L*S",
+        scores="H*L*S",
+        held="w*(L*H*E + S*Hk*(E + Ev) + H*max(L*S + L*E, 2*L*S + L*Ev))",
+    ),
+    # at each tile the sum so far and o are rescaled: Ev + 1 a query
+    "tiled": PATTERN._replace(averaging="P*Ev + V*(Ev + 1)", exponentials="P + V"),
+    "window": PATTERN,
+    "dilated": PATTERN,
+    "longformer": PATTERN,
+    "bigbird": PATTERN,
+    # phi(q) (sum_j phi(k_j) v_j^T) / phi(q) sum_j phi(k_j), without pairs
+    "linear": Formulas(
+        scoring="L*E",
+        averaging="(S + L)*E*Ev",
+        exponentials="(S + L)*E",
+        scores="0",
+        held="w*(L*Ev + L)",
+    ),
+}
+VARIANTS = tuple(name for name in FORMULAS if "," not in name)
+TILED = ("tiled", "window", "dilated", "longformer", "bigbird")
+PROJECTED = {
+    "general": ("queries", "keys", "pairs"),  # the first is the usual one
+    "additive": ("once", "steps", "pairs"),
+    "concat": ("once", "steps", "pairs"),
+}
 
 
 class Cost(NamedTuple):
-    """What one call costs, forward."""
+    """What one forward call costs."""
 
     parameters: int
-    projecting: int  # multiplications by parameters, before and after the attention
-    scoring: int  # multiplications that scores take, or what stands in their place
-    averaging: int  # multiplications by the values
-    score_bytes: int  # of one array with a number for each pair; 0 if there is none
+    projecting: int
+    scoring: int
+    averaging: int
+    exponentials: int
+    score_bytes: int  # of an array with a number for each pair; 0 if there is none
     extra_bytes: int  # of all that is held beside inputs and parameters; the output too
 
     @property
@@ -42,7 +167,7 @@ class Cost(NamedTuple):
         return self.projecting + self.scoring + self.averaging
 
 
-def ledger(
+def cost_of(
     variant,
     *,
     L,
@@ -61,160 +186,102 @@ def ledger(
     global_tokens=(0,),
     blocks=(64, 3, 3, 2),
     D=10,
-    tile=SIZE,
-    threads=1,
+    tile=TILE,
     dtype="float32",
 ):
-    """The cost of one variant at one shape: a ``Cost`` of whole numbers.
+    """Return the ``Cost`` of B examples of H heads with L queries and S keys.
 
-    variant     "dot", "scaled", "general", "additive", "concat"   scores of scores.py
-                "gaussian"     |q - k|^2, a square for each coordinate (gaussian.py)
-                "coverage"     "additive", and w_c c_j from the second query on
-                "local-m"      dot products with a window of 2 D + 1 keys (local.py)
-                "local-p"      the same around p_t, with a Gaussian on the values
-                "dense"        scaled dot products, with the whole matrix of scores
-                "multi-head"   the same for H heads out of H E numbers, and back
-                "tiled"        the same in tiles of which none is kept (flash.py)
-                "window"       the pairs of a sliding window alone
-                "dilated"      of these the ones at multiples of ``dilation``
-                "longformer"   those of the window, and all with a global token
-                "bigbird"      those of masks.bigbird
-                "linear"       exp, softmax and all pairs replaced by a product of phi's
-    S, Dk, Ev   None: L, E and E       A      None: E         Hk    None: H
-    projected   "general"   "queries": W_a^T q_i once a query; "keys": W_a k_j once a
-                            key; "pairs": the same again for every pair
-                "additive", "concat"   "once": W_q q_i once a query and W_k k_j once a
-                            key; "steps": the keys again for every query, as a decoder
-                            without a cache does; "pairs": both for every pair
-    fused       whether "additive" and "concat" do without the array (B, H, L, S, A)
-    window      (left, right): keys i - left to i + right; -1 for all. Of "tiled",
-                "window", "dilated" and "longformer"
-    dilation    of "dilated", 1 or more
-    global_tokens   of "longformer": positions, as of masks.global_tokens
-    blocks      (block, window, n_random, n_global), of "bigbird"; L and S in blocks
-    D           of "local-m" and "local-p"
-    threads     each has a few tiles to itself
+    variant         a name of VARIANTS
+    S, Dk, Ev       None: L, E and E         A   None: E         Hk   None: H
+    projected       what is multiplied by parameters how often, as in FORMULAS: "keys"
+                    is the row "general, keys". None: the usual way
+    fused           whether "additive" and "concat" compute each tanh where it is used,
+                    or hold the array (B, H, L, S, A)
+    window          (left, right) of "tiled", "window", "dilated", "longformer": keys
+                    i - left to i + right; -1 for all
+    dilation        of "dilated"
+    global_tokens   positions, of "longformer"
+    blocks          (block, window, n_random, n_global) of "bigbird"
+    D               of "local-m" and "local-p"
 
-    Multiplications of "window", "dilated", "longformer" and "bigbird" are those of the
-    pairs kept, each once. The kernel computes more, whole tiles, every one that such a
-    pair lies in; for a window, "tiled" with that window tells how much. Their bytes are
-    the kernel's, with a list of tiles where a query's keys are not one range. A local
-    window has min(2 D + 1, S) places for every query, also where the source ends: so
-    the layer computes it.
+    Of a sparse pattern the multiplications are those of the pairs that it keeps. The
+    kernel computes whole tiles: "tiled" with the same window counts those.
 
-    extra_bytes are what the functions of this package hold at their widest point, with
-    compiled kernels and without a graph. "coverage" has the weights and the coverage of
-    every step in them, which it returns.
-
-    Raises TypeError and ValueError for what does not fit.
+    Raises TypeError and ValueError for arguments that do not fit.
     """
-    S = L if S is None else S
-    Dk = E if Dk is None else Dk
-    Ev = E if Ev is None else Ev
-    A = E if A is None else A
-    Hk = H if Hk is None else Hk
-    sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk)
-    sizes = {name: whole("ledger", name, n, least=1) for name, n in sizes.items()}
-    L, S, B, H, E, Dk, Ev, A, Hk = sizes.values()  # Python's: no product is too large
-    tile = whole("ledger", "tile", tile, least=1)
-    threads = whole("ledger", "threads", threads, least=1)
-    fused = flag("ledger", "fused", fused)
-    check_variant(variant, E, Dk, H, Hk, projected)
-    pattern = window, dilation, global_tokens, blocks
-    check_patterns(variant, L, S, *pattern, D)
-    N, w = B * H, np.dtype(dtype).itemsize
-    learned = projections(variant, projected, **sizes)
-    width = width_of_score(variant, projected, E=E, Dk=Dk, A=A)
-    if variant == "linear":
-        return _linear(w, N, L, S, E, Ev, tile, threads)
-    if variant in LOCAL:
-        return _local(variant, w, N, L, S, E, Ev, D, learned)
-    if variant == "coverage":
-        return _coverage(w, N, L, S, Ev, A, learned)
-    if variant == "tiled" or variant in PATTERNS:
-        lists = plan_bytes(variant, N, L, S, *pattern, tile)
-        if variant == "tiled":
-            pairs, visits = tiled_work(L, S, window, tile)
-        else:
-            pairs, visits = pairs_kept(variant, L, S, *pattern), 0
-        in_hand = threads * (2 * tile + E) * tile
-        return _tiles(w, N, L, E, Ev, N * pairs, N * visits, in_hand, lists)
-    own = 0 if fused or variant not in ("additive", "concat") else A
-    return _matrix(variant, w, N, L, S, E, Ev, width, own, learned)
+    S, Dk, Ev, A, Hk = (
+        default if size is None else size
+        for size, default in ((S, L), (Dk, E), (Ev, E), (A, E), (Hk, H))
+    )
+    sizes = dict(L=L, S=S, B=B, H=H, E=E, Dk=Dk, Ev=Ev, A=A, Hk=Hk, tile=tile)
+    sizes = {name: whole("cost_of", name, n, least=1) for name, n in sizes.items()}
+    _check(variant, projected, sizes, blocks, D)
+    L, S, w = sizes["L"], sizes["S"], np.dtype(dtype).itemsize
+    P, V = _pairs(variant, L, S, window, dilation, global_tokens, blocks, tile)
+    sizes |= dict(P=P, V=V, W=min(2 * int(D) + 1, S), w=w)
+    formulas = FORMULAS[variant]
+    if projected and projected != PROJECTED[variant][0]:
+        formulas = FORMULAS[f"{variant}, {projected}"]
+    if not fused and formulas.held == ADDITIVE.held:
+        formulas = formulas._replace(held=UNFUSED)
+    parameters, *operations, scores, held = (eval(f, sizes.copy()) for f in formulas)
+    N = sizes["B"] if variant == "multi-head" else sizes["B"] * sizes["H"]
+    held = N * held + _tile_bytes(variant, sizes, window, blocks, N)
+    return Cost(parameters, *(N * n for n in operations), N * w * scores, held)
 
 
-def _matrix(variant, w, N, L, S, E, Ev, width, own, learned):
-    """A score and a weight for each pair; ``own``: numbers of each pair besides."""
-    parameters, projecting, projected = learned
-    out, matrix = N * L * Ev, N * L * S
-    scoring = matrix * width
-    at_scores = matrix + projected + matrix * own  # projected: needed no longer
-    if variant in ("scaled", "dense", "multi-head"):
-        scoring += N * L * E  # the queries are scaled, not the scores
-        at_scores += N * L * E
-    if variant == "gaussian":  # differences of one coordinate, squared where they are
-        at_scores += matrix
-    at_weights = 2 * matrix + out  # scores and weights
-    if variant == "multi-head":  # it has them still
-        at_weights += projected
-    numbers = max(at_scores, at_weights)
-    return Cost(parameters, projecting, scoring, matrix * Ev, w * matrix, w * numbers)
+def _pairs(variant, L, S, window, dilation, global_tokens, blocks, tile):
+    """Return P and V of one head: the pairs computed, and the visits of tiles."""
+    if variant == "tiled":
+        return pair_counts.window_tiles(L, S, *window, tile)
+    if variant == "dilated":
+        return pair_counts.dilated_pairs(L, S, *window, dilation), 0
+    if variant == "longformer":
+        return pair_counts.longformer_pairs(L, S, *window, global_tokens), 0
+    if variant == "bigbird":
+        return pair_counts.bigbird_blocks(L, S, *blocks) * blocks[0] ** 2, 0
+    return pair_counts.window_pairs(L, S, *window), 0
 
 
-def _tiles(w, N, L, E, Ev, pairs, visits, in_hand, lists):
-    """None of the tiles is kept: the output, HELD numbers a query, and the plan.
+def _tile_bytes(variant, sizes, window, blocks, N):
+    """Return the bytes of the tile that is computed, and of the list of all tiles.
 
-    At each tile the sum so far is rescaled, and so is o: Ev + 1 for each visit.
+    A window has a range of keys for each query. Other patterns list their tiles: a byte
+    for each that there could be, 16 for each that is kept and, if some of its pairs may
+    not attend, a bit a pair. The tiles of "dilated" and "longformer" are taken to be
+    those of the window, each with bits.
     """
-    scoring, averaging = N * L * E + pairs * E, pairs * Ev + visits * (Ev + 1)
-    held = w * (N * L * Ev + HELD * N * L + in_hand) + lists
-    return Cost(0, 0, scoring, averaging, 0, held)
+    L, S, E, Ev, T, w = (sizes[name] for name in ("L", "S", "E", "Ev", "tile", "w"))
+    if variant == "linear":  # the sums over all keys, and a chunk of all else
+        return w * (E * Ev + E + (2 * E + 2 * Ev + T) * T)
+    if variant not in TILED:
+        return 0
+    rows, columns = -(-L // T), -(-S // T)
+    held = w * (2 * T + E) * T + 16 * L + (16 + 8 * N) * rows + 16 * columns
+    if variant == "bigbird":
+        held += rows * columns + 16 * pair_counts.bigbird_blocks(L, S, *blocks)
+    if variant in ("dilated", "longformer"):
+        in_window = columns if min(window) < 0 else -(-sum(window) // T) + 1
+        held += rows * columns + (16 + 8 * T) * rows * min(columns, in_window)
+    return held
 
 
-def _local(variant, w, N, L, S, E, Ev, D, learned):
-    """Windows of keys and values copied out, min(2 D + 1, S) places a query.
-
-    For p: S sigmoid once a query; the Gaussian takes 2 a place, and meets the values.
-    (It also meets the weights that the layer shows, which are not counted.)
-    At its widest it holds the windows, and once more those of the keys, as NumPy's
-    product with one query each copies them, or the values before the Gaussian.
-    """
-    parameters, projecting, _ = learned
-    places = N * L * min(2 * D + 1, S)
-    scoring, averaging = places * E, places * Ev
-    numbers = places * (E + Ev + 1) + N * L * E  # a score a place, and the query
-    indices = places * (8 + 1 + 1) + N * L * 4 * 8  # positions, two masks; 4 a query
-    if variant == "local-m":
-        numbers += places * E
-    else:
-        scoring += N * L + 2 * places
-        averaging += places * Ev
-        numbers += places * (max(E, Ev) + 2)  # distances and Gaussian
-    held = w * numbers + indices
-    return Cost(parameters, projecting, scoring, averaging, w * places, held)
-
-
-def _coverage(w, N, L, S, Ev, A, learned):
-    """One step after another. The first has seen nothing: no w_c c.
-
-    In the end there are weights, coverage and context of all steps twice, step by step
-    and as one array. While it goes, keys with their coverage stand beside the keys, and
-    one more array for w_c c. (Python's own objects, a kilobyte a step, are not told.)
-    """
-    parameters, projecting, projected = learned
-    matrix, out = N * L * S, N * L * Ev
-    scoring = matrix * A + N * (L - 1) * S * A
-    at_end = 4 * matrix + 2 * out
-    at_last_step = 2 * matrix + out + (2 * N * S * A if L > 1 else 0)
-    numbers = projected + max(at_end, at_last_step)
-    return Cost(parameters, projecting, scoring, matrix * Ev, w * matrix, w * numbers)
-
-
-def _linear(w, N, L, S, E, Ev, tile, threads):
-    """No pairs. In hand: the sums over all keys, and a chunk of all else.
-
-    That is of phi(q), phi(k), v, o and scores.
-    """
-    scoring, averaging = N * L * E, N * (S + L) * E * Ev
-    in_hand = min(threads, N) * (E * Ev + E + (2 * E + 2 * Ev + tile) * tile)
-    return Cost(0, 0, scoring, averaging, 0, w * (N * L * Ev + N * L + in_hand))
+def _check(variant, projected, sizes, blocks, D):
+    """Raise ValueError unless these arguments fit together."""
+    one_of("cost_of", "variant", variant, VARIANTS)
+    if projected is not None:
+        one_of("cost_of", "projected", projected, PROJECTED.get(variant, (None,)))
+    whole("cost_of", "D", D, least=1 if variant == "local-p" else 0)
+    L, S, E, Dk, H, Hk = (sizes[name] for name in ("L", "S", "E", "Dk", "H", "Hk"))
+    if E != Dk and "Dk" not in FORMULAS[variant].projecting:
+        raise ValueError(
+            f"cost_of: E is {E} and Dk is {Dk}; expected one width of queries and keys "
+            f"for {variant!r}."
+        )
+    if H % Hk:
+        raise ValueError(f"cost_of: H is {H}; expected a multiple of Hk, {Hk}.")
+    if variant == "bigbird" and (L % blocks[0] or S % blocks[0]):
+        raise ValueError(
+            f"cost_of: L is {L} and S is {S}; expected whole blocks of {blocks[0]} "
+            "tokens for 'bigbird'."
+        )

@@ -1,101 +1,76 @@
-"""How many pairs of query and key a pattern keeps, told without looking at them.
+"""Count the pairs of query and key that a sparse pattern keeps, without its mask.
 
     window       i - left <= j <= i + right
     dilated      of those, the pairs with j - i a multiple of the dilation
     longformer   those of the window, and all pairs with a global query or key
-    bigbird      blocks of the window, global ones and random ones
+    bigbird      blocks of the window, global blocks and random blocks
 
-for 0 <= i < L and 0 <= j < S. The masks of these names (attention/masks) say which
-pairs they are, a byte for each in an array; here it takes a few sums, and at most a
-number for each distance, query or block. So a million tokens cost next to nothing.
+for 0 <= i < L and 0 <= j < S; -1 for left or right means no limit. Each function adds
+up the keys of every query: L numbers where the mask has L S, so a million tokens take
+a few milliseconds. Tests hold the counts equal to the masks of attention/masks.
 
-Beltagy et al. 2020, section 3.1; Zaheer et al. 2020, section 2.
+Beltagy et al. 2020, section 3.1; Zaheer et al. 2020, section 2; Dao 2023 (tiles).
 """
 
 import numpy as np
 
 
-def pairs_kept(variant, L, S, window, dilation, global_tokens, blocks):
-    """The pairs of one head of which a score is computed."""
-    if variant == "window":
-        return pairs_within(L, S, *window)
-    if variant == "dilated":
-        return pairs_dilated(L, S, *window, dilation)
-    if variant == "longformer":
-        return pairs_longformer(L, S, *window, global_tokens)
-    if variant == "bigbird":
-        return bigbird_blocks(L, S, *blocks) * blocks[0] ** 2
-    return L * S
+def window_pairs(L, S, left=-1, right=-1):
+    low, high = _key_range(np.arange(L), S, left, right)
+    return int((high - low).sum())
 
 
-def pairs_within(L, S, left=-1, right=-1):
-    """How many pairs (i, j) have i - left <= j <= i + right; -1 for no limit.
-
-    0 <= i < L and 0 <= j < S. The pairs with j - i <= r are  sum_i clip(i + r + 1, 0,
-    S), a difference of two sums over all clipped integers up to a number.
-    """
-
-    def clipped(m):  # the sum of clip(x, 0, S) over the integers x <= m
-        m = max(m, 0)
-        return m * (m + 1) // 2 if m <= S else S * (S + 1) // 2 + (m - S) * S
-
-    def up_to(r):
-        return clipped(r + L) - clipped(r)
-
-    above = up_to(right if right >= 0 else S)
-    return above - (up_to(-left - 1) if left >= 0 else 0)
+def dilated_pairs(L, S, left, right, dilation):
+    i = np.arange(L)
+    low, high = _key_range(i, S, left, right)
+    # the multiples of the dilation among the distances low - i, ..., high - 1 - i
+    multiples = (high - 1 - i) // dilation - (low - 1 - i) // dilation
+    return int(multiples.sum())
 
 
-def pairs_dilated(L, S, left, right, dilation):
-    """How many of them have j - i a multiple of the dilation, 1 or more.
-
-    Those at one distance d = j - i are a diagonal: i from max(0, -d) to min(L, S - d).
-    """
-    left, right = reach(L, S, left, right)
-    d = np.arange(-(left // dilation) * dilation, right + 1, dilation)
-    return int((np.minimum(L, S - d) - np.maximum(0, -d)).sum())
-
-
-def pairs_longformer(L, S, left, right, tokens):
-    """How many pairs a window and global tokens keep together.
-
-    The rows of global queries and the columns of global keys hold n_q S + L n_k - n_q
-    n_k pairs. To those come the window's, but for the ones that it has in these rows
-    and columns: they have been counted.
-    """
-    tokens = np.unique(np.asarray(tokens, int))
-    i, j = tokens[tokens < L], tokens[tokens < S]
-    both = pairs_within(L, S, left, right)
-    left, right = reach(L, S, left, right)
-    in_rows = _between(i - left, i + right, S).sum()
-    in_columns = _between(j - right, j + left, L).sum()
-    distance = j - i[:, None]
-    twice = ((-left <= distance) & (distance <= right)).sum()
-    crosses = len(i) * S + L * len(j) - len(i) * len(j)
-    return both + crosses - int(in_rows + in_columns - twice)
+def longformer_pairs(L, S, left, right, global_tokens):
+    tokens = np.unique(np.asarray(global_tokens, int))
+    low, high = _key_range(np.arange(L), S, left, right)
+    keys = tokens[tokens < S]
+    inside = np.searchsorted(keys, high) - np.searchsorted(keys, low)
+    kept = high - low + len(keys) - inside
+    kept[tokens[tokens < L]] = S  # a global query attends to every key
+    return int(kept.sum())
 
 
 def bigbird_blocks(L, S, block, window, n_random, n_global):
-    """The blocks of pairs: those of the window, global ones and random ones."""
-    i, columns = np.arange(L // block), S // block
-    first, last = -(-n_global // 2), n_global // 2
-    low = np.clip(i - window // 2, 0, columns)
-    high = np.clip(i + window // 2 + 1, 0, columns)
-    # the window's blocks between the global columns at the start and at the end
+    """Count the blocks of ``block`` x ``block`` pairs of masks.bigbird."""
+    rows, columns = L // block, S // block
+    i = np.arange(rows)
+    first, last = -(-n_global // 2), n_global // 2  # global blocks at start and end
     start, stop = min(first, columns), max(columns - last, min(first, columns))
-    own = np.maximum(np.minimum(high, stop) - np.maximum(low, start), 0)
-    own = own + start + columns - stop
-    drawn = np.minimum(n_random, columns - own)
-    everything = (i < first) | (i >= len(i) - last)
-    return int(np.where(everything, columns, own + drawn).sum())
+    low = np.maximum(i - window // 2, start)
+    high = np.minimum(i + window // 2 + 1, stop)
+    fixed = np.maximum(high - low, 0) + start + columns - stop  # window and global
+    kept = np.minimum(fixed + n_random, columns)
+    kept[(i < first) | (i >= rows - last)] = columns
+    return int(kept.sum())
 
 
-def reach(L, S, left, right):
-    """(left, right) with the distances of the farthest pairs for -1, and no more."""
-    most = L - 1, S - 1
-    return tuple(m if n < 0 else min(n, m) for n, m in zip((left, right), most))
+def window_tiles(L, S, left, right, tile):
+    """Return (pairs, visits): the work of tiled attention with a window.
+
+    pairs    pairs in the tiles that the window touches: whole tiles are computed
+    visits   the tiles that each query meets, summed over the queries
+    """
+    start = np.arange(0, L, tile)
+    stop = np.minimum(start + tile, L)
+    low, _ = _key_range(start, S, left, right)
+    _, high = _key_range(stop - 1, S, left, right)
+    first = low // tile
+    last = np.where(low < high, -(-high // tile), first)
+    visits = (stop - start) * (last - first)
+    pairs = (stop - start) * (np.minimum(last * tile, S) - np.minimum(first * tile, S))
+    return int(pairs.sum()), int(visits.sum())
 
 
-def _between(low, high, n):
-    """How many of the numbers 0 to n - 1 are from low to high, both included."""
-    return np.maximum(np.minimum(high, n - 1) - np.maximum(low, 0) + 1, 0)
+def _key_range(i, S, left, right):
+    """Return low and high: query i has the keys low <= j < high of a window."""
+    low = np.clip(i - left, 0, S) if left >= 0 else np.zeros_like(i)
+    high = np.clip(i + right + 1, 0, S) if right >= 0 else np.full_like(i, S)
+    return low, high

@@ -1,193 +1,124 @@
-"""What is said about pairs of a query and a key: masks and biases, checked and joined.
+"""All masks and biases of one call of scaled_dot_product_attention, combined.
 
-The names are those of scaled_dot_product_attention, which says what they mean. All
-masks become one, of attention.masks; a float mask and a dense bias become their sum; a
-bias by offset stays one.
+All masks become one mask of attention.masks. A float mask and a dense bias become their
+sum. A bias by offset stays as it is, L + S - 1 numbers a head.
 """
 
 import functools
 import math
 import operator
+from dataclasses import dataclass
 
 import numpy as np
 
 from minigrad import Tensor, astype
+from minigrad.checks import broadcastable, plain
+from minigrad.checks import mask as check_mask
 
 from .. import masks
-from ..checks import tensor
 from ..masks.block_mask import BlockMask
+from .options import NAME
 
-NAME = "scaled_dot_product_attention"
+
+@dataclass
+class CombinedMasks:
+    """What is added to the scores of one call, and which pairs may attend.
+
+    shape    (..., H, L, S), the shape of the scores
+    mask     a mask of attention.masks, a BlockMask, or None: every pair may attend
+    offset   (H | 1, L + S - 1): a bias by offset, or None
+    added    (..., H | 1, L | 1, S | 1): a float mask, a dense bias, their sum, or None
+    """
+
+    shape: tuple
+    mask: masks.Mask | BlockMask | None
+    offset: Tensor | None
+    added: Tensor | None
+
+    @property
+    def sizes(self):
+        """B, H, L, S, where B counts the examples of all axes before the heads."""
+        *batch, H, L, S = (1,) * (3 - len(self.shape)) + self.shape
+        return math.prod(batch), H, L, S
+
+    def dense(self):
+        """Return the mask as a bool array that broadcasts to the scores, or None."""
+        if self.mask is None:
+            return None
+        mask = self.mask.mask if isinstance(self.mask, BlockMask) else self.mask
+        allowed = mask.dense(*self.sizes)  # (B | 1, H | 1, L, S)
+        axes = len(self.shape)
+        if axes < 4 or len(allowed) == 1:
+            return allowed.reshape(allowed.shape[4 - min(axes, 4) :])
+        return allowed.reshape(*self.shape[:-3], *allowed.shape[1:])
+
+    def used_keys(self, key_shape):
+        """Return which keys some query may attend to, bool (..., Hk, S).
+
+        key_shape   (..., Hk, S, E)
+        """
+        allowed = np.broadcast_to(self.dense(), self.shape)
+        if len(self.shape) == 2:
+            return allowed.any(0)  # (S,)
+        *batch, Hk, S, _ = key_shape
+        L = self.shape[-2]
+        group = self.shape[-3] // max(Hk, 1)
+        return allowed.reshape(*batch, Hk, group * L, S).any(-2)
 
 
-def joined(
-    shape,
-    dtype,
-    attn_mask,
-    is_causal,
-    window_size,
-    bias,
-    mask_mod,
-    block_mask,
-    causal_align,
-):
-    """mask, offset, added, as in ``Arguments``; for scores of that shape and dtype."""
-    patterns = [
-        *_by_distance(is_causal, window_size, causal_align),
-        *_mask_mod(mask_mod),
-        *_block_mask(block_mask, shape),
-    ]
+def combined_masks(shape, dtype, options):
+    """Return the ``CombinedMasks`` of Options, for scores of that shape and dtype."""
+    patterns = []
+    if options.is_causal:
+        patterns.append(masks.causal(offset=options.causal_align))
+    if tuple(options.window_size) != (-1, -1):
+        left, right = options.window_size
+        patterns.append(masks.sliding_window(left, right, options.causal_align))
+    if options.mask_mod is not None:
+        patterns.append(_mask_of_function(options.mask_mod))
+    if options.block_mask is not None:
+        patterns.append(_mask_of_blocks(options.block_mask, shape))
     offset, terms = None, []
-    if attn_mask is not None:
-        attn_mask = _attn_mask(attn_mask, shape)
+    if options.attn_mask is not None:
+        attn_mask = check_mask(NAME, "attn_mask", options.attn_mask, shape)
         if attn_mask.dtype == bool:
-            patterns.append(_of_array(attn_mask, shape))
+            patterns.append(_mask_of_array(attn_mask, shape))
         else:
             terms.append(_cast(attn_mask, dtype))
-    if bias is not None:
-        bias = _cast(_bias(bias, shape), dtype)
-        if _by_offset(bias, shape):
+    if options.bias is not None:
+        bias = _cast(_float_bias(options.bias), dtype)
+        if _is_by_offset(bias.shape, shape):
             offset = bias if bias.ndim == 2 else bias.reshape(1, -1)
         else:
+            broadcastable(NAME, "bias", bias.shape, shape)
             terms.append(bias)
     added = functools.reduce(operator.add, terms) if terms else None
     if added is not None and (added._data == -np.inf).any():
-        patterns.append(_of_array(added._data != -np.inf, shape))
-    if block_mask is not None and len(patterns) == 1:
-        return block_mask, offset, added
+        patterns.append(_mask_of_array(added._data != -np.inf, shape))
     mask = functools.reduce(operator.and_, patterns) if patterns else None
-    return mask, offset, added
+    if options.block_mask is not None and len(patterns) == 1:
+        mask = options.block_mask  # its plan of tiles is kept from call to call
+    return CombinedMasks(shape, mask, offset, added)
 
 
-def _by_distance(is_causal, window_size, causal_align):
-    """Masks that depend on the distance of query and key alone."""
-    if causal_align not in ("upper_left", "lower_right"):
-        raise ValueError(
-            f"{NAME}: causal_align is {causal_align!r}; expected 'upper_left', where "
-            "the first query stands at the first key, or 'lower_right', where the last "
-            "stands at the last."
-        )
-    reach = window_size if isinstance(window_size, (tuple, list)) else ()
-    if len(reach) != 2 or not all(_is_whole(n) and n >= -1 for n in reach):
-        raise ValueError(
-            f"{NAME}: window_size is {window_size!r}; expected (left, right), how many "
-            "keys before the query's position and after it, -1 for all of them."
-        )
-    if is_causal:
-        yield masks.causal(offset=causal_align)
-    if tuple(reach) != (-1, -1):
-        yield masks.sliding_window(*reach, causal_align)
+def _mask_of_function(mask_mod):
+    return mask_mod if isinstance(mask_mod, masks.Mask) else masks.mask_mod(mask_mod)
 
 
-def _mask_mod(mask_mod):
-    if mask_mod is None:
-        return
-    if not callable(mask_mod):
-        other = "A BlockMask is block_mask"
-        if not isinstance(mask_mod, BlockMask):
-            other = "An array is attn_mask"
-        raise TypeError(
-            f"{NAME}: mask_mod is a {type(mask_mod).__name__}; expected a function of "
-            f"(b, h, q_idx, kv_idx), or a mask of attention.masks. {other}=."
-        )
-    is_mask = isinstance(mask_mod, masks.Mask)
-    yield mask_mod if is_mask else masks.mask_mod(mask_mod)
-
-
-def _block_mask(block_mask, shape):
-    if block_mask is None:
-        return
+def _mask_of_blocks(block_mask, shape):
     if not isinstance(block_mask, BlockMask):
         raise TypeError(
-            f"{NAME}: block_mask is a {type(block_mask).__name__}; expected a "
-            "BlockMask, such as BlockMask.from_mask(mask, L, S). A mask is mask_mod=."
+            f"{NAME}: block_mask is of type {type(block_mask).__name__}; expected a "
+            "BlockMask such as BlockMask.from_mask(mask, L, S). Pass a mask as "
+            "mask_mod."
         )
     *batch, H, L, S = (1,) * (3 - len(shape)) + shape
     block_mask.check(math.prod(batch), H, L, S)
-    yield block_mask.mask
+    return block_mask.mask
 
 
-def _attn_mask(attn_mask, shape):
-    """A bool array, or floats as they came."""
-    other = None
-    if isinstance(attn_mask, BlockMask):
-        other = "a BlockMask; expected an array. Pass it as block_mask="
-    elif isinstance(attn_mask, masks.Mask):
-        other = f"the mask {attn_mask}; expected an array. Pass it as mask_mod="
-    elif callable(attn_mask):
-        other = "a function; expected an array. A function of (b, h, q_idx, kv_idx) is"
-        other += " mask_mod="
-    elif isinstance(attn_mask, str):
-        other = f"{attn_mask!r}; expected an array. A causal mask is is_causal=True"
-    if other is not None:
-        raise TypeError(f"{NAME}: attn_mask is {other}.")
-    values = attn_mask._data if isinstance(attn_mask, Tensor) else np.asarray(attn_mask)
-    if values.dtype.kind not in "bf":
-        raise TypeError(
-            f"{NAME}: attn_mask is {values.dtype}; expected bool, where True = may "
-            "attend, or float, which is added. Ones and zeros could be meant either "
-            "way: write attn_mask == 1 to allow the ones."
-        )
-    _check_fits("attn_mask", values.shape, shape)
-    return values if values.dtype == bool else attn_mask
-
-
-def _bias(bias, shape):
-    if callable(bias):  # no Tensor is, though Modules are
-        *_, L, S = shape
-        raise TypeError(
-            f"{NAME}: bias is a {type(bias).__name__}; expected numbers. Call it: "
-            f"bias({L}, {S}) for {L} queries and {S} keys, or bias.by_offset({L}, {S})."
-        )
-    bias = tensor(NAME, "bias", bias)
-    if bias.dtype.kind != "f":
-        raise TypeError(
-            f"{NAME}: bias is {bias.dtype}; expected floating-point numbers, which are "
-            "added to the scores. What may attend to what is a boolean attn_mask=."
-        )
-    if not _by_offset(bias, shape):
-        _check_fits("bias", bias.shape, shape, or_offsets=True)
-    return bias
-
-
-def _by_offset(bias, shape):
-    """Whether it is (H | 1, L + S - 1), one value for each offset.
-
-    Where L = 1 that is (H, S), which as a dense bias would not fit unless H = 1; then
-    both mean the same, as they do where there are no queries or no keys.
-    """
-    *heads, L, S = shape
-    H = heads[-1] if heads else 1
-    offsets = bias.ndim in (1, 2) and bias.shape[-1] == max(L + S - 1, 0)
-    dense = bias.shape[-1:] in ((1,), (S,)) and L > 1 and S > 0
-    return offsets and not dense and (1, *bias.shape)[-2] in (1, H)
-
-
-def _check_fits(name, own, shape, or_offsets=False):
-    """ValueError unless ``own`` broadcasts to the scores' shape and not beyond it."""
-    sizes = zip(reversed(own), reversed(shape))
-    if len(own) <= len(shape) and all(m in (1, n) for m, n in sizes):
-        return
-    *heads, L, S = shape
-    or_else = ""
-    if or_offsets:
-        one = (heads[-1] if heads else 1, max(L + S - 1, 0))
-        or_else = f", or one value for each head and offset, {one}"
-    raise ValueError(
-        f"{NAME}: {name} has shape {own}; expected one that broadcasts to the scores, "
-        f"{shape}{or_else}."
-    )
-
-
-def _cast(x, dtype):
-    """The same floats as a Tensor of that dtype."""
-    x = x if isinstance(x, Tensor) else Tensor(x)
-    with np.errstate(over="ignore"):  # -1e300 becomes -inf in float32
-        return x if x.dtype == dtype else astype(x, dtype)
-
-
-def _of_array(allowed, shape):
-    """A mask of B examples from a bool array that broadcasts to (..., H, L, S)."""
+def _mask_of_array(allowed, shape):
+    """Return a mask from a bool array that broadcasts to (..., H, L, S)."""
     *batch, H, L, S = (1,) * (3 - len(shape)) + shape
     allowed = allowed.reshape((1,) * (len(batch) + 3 - allowed.ndim) + allowed.shape)
     own = allowed.shape[: len(batch)]
@@ -197,5 +128,32 @@ def _of_array(allowed, shape):
     return masks.from_array(allowed.reshape(math.prod(batch), *allowed.shape[-3:]))
 
 
-def _is_whole(n):
-    return isinstance(n, (int, np.integer)) and not isinstance(n, (bool, np.bool_))
+def _float_bias(bias):
+    if plain(bias).dtype.kind != "f":
+        found = type(bias).__name__ if callable(bias) else plain(bias).dtype
+        raise TypeError(
+            f"{NAME}: bias is {found}; expected floating-point numbers, which are "
+            "added to the scores. Call a function: bias(L, S). Pass a bool array as "
+            "attn_mask."
+        )
+    return bias
+
+
+def _is_by_offset(own, shape):
+    """Return whether a bias of shape ``own`` has one value for each offset j - i.
+
+    Then it is (H | 1, L + S - 1). For L = 1 that is (H | 1, S), which as a dense bias
+    fits only if H = 1, and then both mean the same.
+    """
+    *heads, L, S = shape
+    H = heads[-1] if heads else 1
+    by_offset = len(own) in (1, 2) and own[-1] == max(L + S - 1, 0)
+    dense = own[-1:] in ((1,), (S,)) and L > 1 and S > 0
+    return by_offset and not dense and (1, *own)[-2] in (1, H)
+
+
+def _cast(x, dtype):
+    """Return the same floats as a Tensor of that dtype."""
+    x = x if isinstance(x, Tensor) else Tensor(x)
+    with np.errstate(over="ignore"):  # -1e300 becomes -inf in float32
+        return x if x.dtype == dtype else astype(x, dtype)

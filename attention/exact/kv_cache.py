@@ -1,42 +1,40 @@
-"""Keys and values that are kept, so that a decoder computes each of them once.
+"""Caches of keys and values, so that a decoder computes each of them once.
 
     K_t = [K_{t-1}; k_t],    V_t = [V_{t-1}; v_t],    o_t = attention(q_t, K_t, V_t)
 
-A causal query sees nothing that comes later, so what it has found stays right however
-the sequence goes on: T steps of one token give the rows of one causal pass over all T.
-Without a cache, step t projects t tokens and computes t^2 scores; with it, one token
-and t scores. The price is memory, 2 Hk E numbers for each token, layer and example,
-which is what fewer key heads than query heads (Hk < H) are for: Shazeer 2019, Ainslie
-et al. 2023.
+A causal query sees no later token, so its result stays right however the sequence goes
+on: T steps of one token give the rows of one causal pass over all T. Without a cache,
+step t projects t tokens and computes t^2 scores; with it, one token and t scores. The
+price is memory, 2 Hk E numbers for each token, layer and example, which fewer key heads
+than query heads (Hk < H) reduce: Shazeer 2019, Ainslie et al. 2023.
 
     cache = KVCache()                                  of self-attention: it grows
     y = layer(x[:, t : t + 1], is_causal=True, cache=cache)
 
-    memory = layer.precompute(encoded)                 of cross-attention: it does not
+    memory = layer.precompute(encoded)                 of cross-attention: it is fixed
     y = layer(x[:, t : t + 1], memory)
 """
 
 import numpy as np
 
 from minigrad import Tensor, concat
-
-from ..checks import between, whole, wholes
+from minigrad.checks import between, plain, whole
 
 
 class KVCache:
     """The keys and values of the earlier tokens of one layer of self-attention.
 
-    capacity   for how many tokens there is room at first; the room doubles when it is
+    capacity   the number of tokens that fit at first; the buffer doubles when it is
                full, so that T tokens are copied O(T) times in all
-    length     how many tokens there are
-    key, value (B, Hk, length, E) Tensors, None while there are none; keys that are
-               turned by their position are kept as they were turned
+    length     the number of tokens
+    key, value (B, Hk, length, E) Tensors, None while there are none; keys are kept
+               after the rotation by their positions
 
-    It belongs to the layer that it was first used with, and to one run: begin the next
-    with ``reset()`` or a new one. A call that is refused leaves it as it was.
+    A cache belongs to the layer that it was first used with, and to one run: begin the
+    next run with ``reset()`` or a new cache. A call that raises leaves it unchanged.
 
-    Where keys need no gradient, under ``no_grad`` above all, they are written into the
-    room. Where they do, they are joined instead, each step a copy, and the gradients of
+    Keys without a gradient, as under ``no_grad``, are written into the buffer. Keys
+    with a gradient are concatenated instead, a copy at each step, and the gradients of
     all steps go back to all tokens.
     """
 
@@ -45,7 +43,7 @@ class KVCache:
         self.reset()
 
     def reset(self):
-        """Forget all tokens, and the layer."""
+        """Remove all tokens, and the layer."""
         self.layer = None
         self._key, self._value = _Rows(self.capacity), _Rows(self.capacity)
 
@@ -54,11 +52,9 @@ class KVCache:
     value = property(lambda self: self._value.kept)
 
     def extended(self, layer, k, v):
-        """The kept keys and values followed by k and v (B, Hk, L, E): two Tensors.
+        """Return the kept keys and values followed by k and v (B, Hk, L, E).
 
-        They are not kept until ``keep`` says so: the call may yet fail.
-        Raises ValueError for another layer's, or another number of examples; TypeError
-        for another dtype.
+        They are kept only after ``keep``: the call may yet raise.
         """
         if self.layer is not None and self.layer is not layer:
             raise ValueError(
@@ -66,21 +62,21 @@ class KVCache:
                 "layer, and reset() before a cache is used with another."
             )
         if self.key is not None:
-            _check_rows("KVCache", self.key, len(k), k.dtype)
+            _check_rows("KVCache", self.key, k)
         return self._key.extended(k), self._value.extended(v)
 
     def keep(self, layer, k, v):
-        """Make k and v, what ``extended`` returned, all that is kept."""
+        """Keep k and v, which ``extended`` returned."""
         self.layer, self._key.kept, self._value.kept = layer, k, v
 
     def select(self, indices):
-        """Row n becomes what row indices[n] was: the beams that go on, in their order.
+        """Replace example n by example indices[n]: the beams that go on, in order.
 
-        indices   (n,) whole numbers from 0 to B - 1; one may come several times, or not
-                  at all
+        indices   (n,) whole numbers from 0 to B - 1; an index may occur several times,
+                  or not at all
         """
         if self.key is not None:
-            indices = _checked_indices("KVCache", indices, len(self.key))
+            indices = _example_indices("KVCache", indices, len(self.key))
             self._key.select(indices)
             self._value.select(indices)
 
@@ -89,12 +85,12 @@ class KVCache:
 
 
 class FixedKVCache:
-    """What a layer makes of keys and values that stay: of the encoder's, say.
+    """Keys and values that stay the same, such as the encoder's, after projection.
 
     ``layer.precompute(key, value)`` makes it, and calls of that layer take it in place
-    of ``key``. The gradients of all those calls go back through the one projection. It
-    belongs to the parameters that it was made with: after they have changed, and so for
-    every batch in training, make it anew.
+    of ``key``. The gradients of all calls go back through the one projection. It holds
+    for the parameters that made it: make a new one after an optimizer step, and so for
+    every batch in training.
 
     key, value   (B, Hk, S, E) Tensors
     """
@@ -102,19 +98,19 @@ class FixedKVCache:
     def __init__(self, layer, key, value):
         self.layer, self.key, self.value = layer, key, value
 
-    def rows(self, layer, B, dtype):
-        """key and value, if they are that layer's, of B examples, and of that dtype."""
+    def rows(self, layer, q):
+        """Return key and value, if they fit the layer and its queries (B, H, L, E)."""
         if self.layer is not layer:
             raise ValueError(
-                "FixedKVCache: these keys were projected by another layer; expected "
-                "what this layer's precompute(key, value) returned."
+                "FixedKVCache: the keys were projected by another layer; expected the "
+                "result of this layer's precompute(key, value)."
             )
-        _check_rows("FixedKVCache", self.key, B, dtype)
+        _check_rows("FixedKVCache", self.key, q)
         return self.key, self.value
 
     def select(self, indices):
-        """As of ``KVCache``: row n becomes what row indices[n] was."""
-        indices = _checked_indices("FixedKVCache", indices, len(self.key))
+        """Replace example n by example indices[n], as ``KVCache.select`` does."""
+        indices = _example_indices("FixedKVCache", indices, len(self.key))
         self.key, self.value = self.key[indices], self.value[indices]
 
     def __repr__(self):
@@ -122,48 +118,53 @@ class FixedKVCache:
 
 
 class _Rows:
-    """Rows (B, Hk, n, E) whose number n grows, in room for more than there are."""
+    """Rows (B, Hk, n, E) whose number n grows, in a buffer with free rows."""
 
     def __init__(self, capacity):
         self.capacity, self.kept = capacity, None
-        self._room = None  # (B, Hk, capacity or more, E); None if kept stands elsewhere
+        self._buffer = None  # (B, Hk, capacity or more, E); None if kept is elsewhere
 
     n = property(lambda self: 0 if self.kept is None else self.kept.shape[-2])
 
     def extended(self, x):
-        """What is kept, and then the rows of x, as one Tensor."""
+        """Return the kept rows followed by the rows of x, as one Tensor."""
         n, total = self.n, self.n + x.shape[-2]
         if x.requires_grad or (self.kept is not None and self.kept.requires_grad):
-            self._room = None
+            self._buffer = None
             return x if self.kept is None else concat([self.kept, x], -2)
-        if self._room is None or self._room.shape[-2] < total:
-            room = max(self.capacity, total, 2 * n)
-            room = np.empty((*x.shape[:-2], room, x.shape[-1]), x.dtype)
+        if self._buffer is None or self._buffer.shape[-2] < total:
+            size = max(self.capacity, total, 2 * n)
+            buffer = np.empty((*x.shape[:-2], size, x.shape[-1]), x.dtype)
             if n:
-                room[..., :n, :] = self.kept._data
-            self._room = room
-        # rows that were kept are never written again: a graph may still need them
-        self._room[..., n:total, :] = x._data
-        return Tensor._of(self._room[..., :total, :])
+                buffer[..., :n, :] = self.kept._data
+            self._buffer = buffer
+        # kept rows are never written again: a graph may still need them
+        self._buffer[..., n:total, :] = x._data
+        return Tensor._of(self._buffer[..., :total, :])
 
     def select(self, indices):
-        self.kept, self._room = self.kept[indices], None
+        self.kept, self._buffer = self.kept[indices], None
 
 
-def _check_rows(name, kept, B, dtype):
-    if len(kept) != B:
+def _check_rows(name, kept, x):
+    if len(kept) != len(x):
         raise ValueError(
-            f"{name}: holds {len(kept)} examples; found {B}. select(indices) says "
-            "which of them go on."
+            f"{name}: holds {len(kept)} examples; found {len(x)}. select(indices) "
+            "chooses which of them go on."
         )
-    if kept.dtype != dtype:
+    if kept.dtype != x.dtype:
         raise TypeError(
-            f"{name}: holds {kept.dtype}; found {dtype}. Expected one dtype from the "
+            f"{name}: holds {kept.dtype}; found {x.dtype}. Expected one dtype from the "
             "first step to the last."
         )
 
 
-def _checked_indices(name, indices, B):
-    indices = wholes(name, "indices", indices, {1: "(n,), rows to go on with"})
-    between(name, "indices", indices, 0, B - 1, "numbers of examples")
-    return indices
+def _example_indices(name, indices, B):
+    indices = plain(indices)
+    if indices.ndim != 1 or (indices.dtype.kind not in "iu" and indices.size):
+        raise TypeError(
+            f"{name}: indices are {indices.dtype} {indices.shape}; expected whole "
+            "numbers (n,), the examples that go on."
+        )
+    indices = indices.astype(np.intp)
+    return between(name, "indices", indices, 0, B - 1, "the numbers of the examples")

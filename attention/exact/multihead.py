@@ -1,39 +1,35 @@
-"""Multi-head attention: several small attentions side by side, each with its own view.
+"""Multi-head attention: H attentions side by side, each with its own projections.
 
     q_h = W_q^h x_i,   k_g = W_k^g y_j,   v_g = W_v^g y_j         g = h // (H / Hk)
     c_h = attention(q_h, k_g, v_g)                                h = 0, ..., H - 1
     out = W_o [c_0; c_1; ...; c_{H-1}]
 
-Self-attention asks the sequence itself, y = x; cross-attention asks another one. Each
-head has width E = D / H, so that all of them together cost what one of width D would:
-4 L D^2 for the projections, 2 L S D for scores and averages. The loop over heads is an
-axis of the arrays, (B, H, L, E).
+In self-attention y = x; in cross-attention y is another sequence. Each head has width
+E = D / H, so all heads together cost what one head of width D would: 4 L D^2 for the
+projections, 2 L S D for scores and averages. The loop over heads is an axis of the
+arrays, (B, H, L, E).
 
 With fewer key heads than query heads, Hk < H, several query heads share keys and values
-(grouped queries; Hk = 1 is multi-query attention): the same scores, but a cache of
+(grouped queries; Hk = 1 is multi-query attention): as many scores, but a cache of
 Hk / H the size.
 
 Vaswani et al. 2017, section 3.2.2; Shazeer 2019; Ainslie et al. 2023.
 """
 
+import math
+
 import numpy as np
 
-from minigrad import nn, reshape, swapaxes
-from minigrad.checks import probability
+from minigrad import nn, reshape, swapaxes, unsqueeze
+from minigrad.checks import flag, plain, probability, scale_or, whole
+from minigrad.shapes import shapes
 
-from ..checks import flag, scale_or, whole
+from .. import masks
+from ..masks.block_mask import BlockMask
 from .kv_cache import FixedKVCache
-from .multihead_arguments import (
-    NAME,
-    by_position,
-    pairs,
-    places,
-    rows,
-    sources,
-    turned,
-)
-from .projection import check_heads, draw, heads, project_finite
 from .sdpa import scaled_dot_product_attention
+
+NAME = "MultiHeadAttention"
 
 
 class MultiHeadAttention(nn.Module):
@@ -41,9 +37,9 @@ class MultiHeadAttention(nn.Module):
 
         layer(query, key=None, value=None)  ->  output (B, L, embed_dim)
 
-    query (B, L, embed_dim), key (B, S, kdim), value (B, S, vdim). Without a key, the
-    query is its own: self-attention. Without a value, the key is. All three without the
-    axis B are one example, and so is the output.
+    query (B, L, embed_dim), key (B, S, kdim), value (B, S, vdim). The default key is
+    the query (self-attention), the default value is the key. Without the axis B, the
+    three are one example, and so is the output.
 
     num_heads      H, which divides embed_dim
     num_kv_heads   Hk, which divides H: query head h reads key head h // (H / Hk); None
@@ -52,18 +48,15 @@ class MultiHeadAttention(nn.Module):
     bias           whether the four projections have biases
     kdim, vdim     the widths of key and value; None is embed_dim
     scale          of the products; None is 1 / sqrt(E), 1.0 is T5's
-    rng            draws the parameters and the dropout; None takes minigrad's own
+    rng            the generator of parameters and dropout; None is minigrad's own
 
-    attention_weights   after a call with need_weights: those of each head, (B, H, L, S)
-                        or (H, L, S), before dropout and apart from the graph; after
-                        any other call, and before the first, None
+    attention_weights   after a call with need_weights: the weights of each head,
+                        (B, H, L, S) or (H, L, S), before dropout and without their
+                        graph; after any other call None
 
     W_q, W_k, W_v  Linear, Xavier-uniform: over the three stacked if all read embed_dim
-                   numbers, as torch does, else each over itself. Biases start from 0
-    W_o            Linear, from 0 its bias as well
-
-    Raises ValueError for widths and heads that do not divide, TypeError for what are
-    not whole numbers.
+                   numbers, as in torch, else each over itself. Biases start from 0
+    W_o            Linear; its bias starts from 0
     """
 
     def __init__(
@@ -99,10 +92,11 @@ class MultiHeadAttention(nn.Module):
         self.W_k = nn.Linear(self.kdim, Hk * E, bias, rng)
         self.W_v = nn.Linear(self.vdim, Hk * E, bias, rng)
         self.W_o = nn.Linear(H * E, D, bias, rng)
-        self.attention_weights = None  # those of the last call
-        alike = self.kdim == self.vdim == D
-        draw((self.W_q, self.W_k, self.W_v), self.W_o, rng, stacked=alike)
+        self.attention_weights = None  # the weights of the last call
+        one_width = self.kdim == self.vdim == D
+        draw((self.W_q, self.W_k, self.W_v), self.W_o, rng, stacked=one_width)
 
+    @shapes
     def forward(
         self,
         query,
@@ -119,68 +113,73 @@ class MultiHeadAttention(nn.Module):
         positions=None,
         cache=None,
     ):
-        """output (B, L, embed_dim); or (output, weights (B, H, L, S)) if need_weights.
+        """Return the output, or (output, weights) if need_weights.
 
-        valid_lens   (B,): only the first so many keys of each example; (B, L): of each
-                     query
+        query (B, L, self.embed_dim) or (L, self.embed_dim),
+        key? (B, S, self.kdim) or (S, self.kdim) or FixedKVCache,
+        value? (B, S, self.vdim) or (S, self.vdim), valid_lens? (B,) or (B, L) int,
+        positions? (L,) or (B | 1, L) int  ->  output (B, L, self.embed_dim) or
+        (L, self.embed_dim); output, weights (B, H, L, T) or (H, L, T) or (B, L, T) or
+        (L, T)
+
+        valid_lens   how many keys are allowed, from the first: of each example, or of
+                     each query
         mask         bool, where True = may attend, or float, which is added: (L, S), or
-                     four axes that broadcast to (B, H, L, S); (B, S) is written
+                     four axes that broadcast to (B, H, L, S); for padding (B, S), pass
                      mask[:, None, None]. Or a BlockMask, a mask of attention.masks, or
                      a function (b, h, q_idx, kv_idx) -> bool
-        is_causal    no key after the query, j <= i
-        need_weights also the weights of each head, before dropout
+        is_causal    masks keys after the query
+        need_weights also return the weights of each head, before dropout
         average_attn_weights
-                     with need_weights: their mean over the heads, (B, L, S), in place
-                     of them. torch's argument, which is True there if nothing is said
+                     with need_weights: return their mean over the heads instead
         bias         added to the scores: (H, L, S), (H, L + S - 1) or what broadcasts
                      to (B, H, L, S); or a function (L, S, causal_align) that makes it,
                      such as a T5RelativeBias or its by_offset
-        rotate       a function (x, positions) -> x such as ``rope``, which turns q and
-                     k, (B, H | Hk, L | S, E), by the positions of their rows
-        positions    for ``rotate``, of the queries, (L,) or (B, L), and of the keys if
-                     they are the queries'; None counts from 0
+        rotate       a function (x, positions) -> x such as ``rope``, which rotates q
+                     and k, (B, H | Hk, L | S, E), by the positions of their rows
+        positions    of the queries, for ``rotate``, and of the keys in self-attention;
+                     None counts from 0, or from the length of the cache
         cache        a KVCache with the keys and values of earlier tokens. S counts them
-                     too, positions go on from them, and the last query stands at the
-                     last key (so is_causal, and a ``bias`` that is a function, are
-                     right; a mask by distance is with offset="lower_right").
-                     valid_lens may then be more than the keys there are so far
+                     too, and the last query stands at the last key: is_causal and a
+                     ``bias`` that is a function follow, a mask by distance needs
+                     offset="lower_right". valid_lens may exceed the keys so far
 
-        Whoever may attend must be allowed by all that is given. A query with no key has
-        weights 0 and what W_o makes of a context of 0. Keys and values that nobody may
-        attend to, and queries with no key, may be NaN; so may queries whose outputs no
-        loss depends on, as padding among them, which attends like any other unless
-        (B, L) lengths or a mask leave it no key.
-
-        Raises TypeError and ValueError, in a sentence, for arguments that do not fit.
+        A pair may attend if all masks allow it. A query with no allowed key has weights
+        0, and the bias of W_o as its output. Padding must be finite, for the gradients
+        of the projections.
         """
         need_weights = flag(NAME, "need_weights", need_weights)
-        average = flag(NAME, "average_attn_weights", average_attn_weights)
-        query, key, value, itself, alone = sources(self, query, key, value, cache)
+        single = query.ndim == 2  # one example, without the axis B
+        if single:
+            query, key, value = (
+                x if x is None or isinstance(x, FixedKVCache) else unsqueeze(x, 0)
+                for x in (query, key, value)
+            )
+        itself = key is None or _same_data(key, query)
+        if cache is not None and not itself:
+            raise ValueError(
+                f"{NAME}: found a cache and a key; expected a cache in self-attention "
+                "only. Keys that stay the same are precompute(key, value), as the key."
+            )
+        key = query if key is None else key
         B, L, _ = query.shape
         q = heads(self.W_q, query, self.num_heads)  # (B, H, L, E)
-        if isinstance(key, FixedKVCache):
-            k, v = key.rows(self, B, q.dtype)
-        else:
-            k, v = self._keys_and_values(key, value)  # (B, Hk, S, E)
+        k, v = self._keys_and_values(key, value, q)  # (B, Hk, S, E)
         if rotate is not None:
             start = 0 if cache is None else cache.length
-            at = places(positions, start, B, L)
-            q = turned(rotate, "query", q, at)
-            k = turned(rotate, "key", k, at if itself else np.arange(k.shape[2]))
-        elif positions is not None:
-            raise ValueError(
-                f"{NAME}: positions has no use without rotate; expected both or none."
-            )
+            at = np.arange(start, start + L) if positions is None else positions
+            at = at if at.ndim == 1 else at[:, None]  # (L,) or (B, 1, L)
+            q = rotate(q, at)
+            k = rotate(k, at if itself else np.arange(k.shape[2]))
         if cache is not None:
             k, v = cache.extended(self, k, v)
         S, align = k.shape[2], "upper_left" if cache is None else "lower_right"
-
-        attended = scaled_dot_product_attention(
+        result = scaled_dot_product_attention(
             q,
             k,
             v,
-            **pairs(mask, valid_lens, (B, self.num_heads, L, S), cache is not None),
-            bias=by_position(bias, L, S, align),
+            **_mask_options(mask, valid_lens, S, growing=cache is not None),
+            bias=bias(L, S, align) if callable(bias) else bias,
             is_causal=is_causal,
             causal_align=align,
             scale=self.scale,
@@ -191,30 +190,32 @@ class MultiHeadAttention(nn.Module):
             return_weights=need_weights,
         )
         if cache is not None:
-            cache.keep(self, k, v)  # the call has not been refused
-        c, weights = attended if need_weights else (attended, None)
+            cache.keep(self, k, v)  # only now: the call has not raised
+        c, weights = result if need_weights else (result, None)
         c = swapaxes(c, 1, 2)  # (B, L, H, E): the heads of a token side by side
-        output = project_finite(self.W_o, reshape(c, (B, L, self.embed_dim)))
-        output = output[0] if alone else output
-        self.attention_weights = None  # those of an earlier call would mislead
+        output = self.W_o(reshape(c, (B, L, self.embed_dim)))
+        output = output[0] if single else output
+        self.attention_weights = None
         if not need_weights:
             return output
-        weights = weights[0] if alone else weights  # (B, H, L, S) or (H, L, S)
+        weights = weights[0] if single else weights  # (B, H, L, S) or (H, L, S)
         self.attention_weights = weights.detach()
-        return output, weights.mean(-3) if average else weights
+        return output, weights.mean(-3) if average_attn_weights else weights
 
+    @shapes
     def precompute(self, key, value=None):
-        """Keys and values that stay the same, projected once for all calls to come.
+        """Project keys and values once for many calls, which take the result as key.
 
-        key (B, S, kdim), value (B, S, vdim)  ->  ``FixedKVCache``, in place of ``key``
+        key (B, S, self.kdim) or (S, self.kdim),
+        value? (B, S, self.vdim) or (S, self.vdim)  ->  ``FixedKVCache``
         """
-        value = key if value is None else value
-        named = {"key": (key, self.kdim), "value": (value, self.vdim)}
-        (key, value), _ = rows(named)
+        if key.ndim == 2:
+            key = unsqueeze(key, 0)
+            value = None if value is None else unsqueeze(value, 0)
         return FixedKVCache(self, *self._keys_and_values(key, value))
 
     def load_state_dict(self, state, strict=True):
-        """As of every module; a state of torch's is for ``load_torch_state``."""
+        """Load a state of this layer; ``load_torch_state`` loads one of torch."""
         try:
             return super().load_state_dict(state, strict)
         except ValueError as error:
@@ -230,6 +231,74 @@ class MultiHeadAttention(nn.Module):
             parts.append(f"num_kv_heads={self.num_kv_heads}")
         return ", ".join([*parts, f"dropout={self.dropout}"])
 
-    def _keys_and_values(self, key, value):
+    def _keys_and_values(self, key, value, q=None):
+        """Return k and v, (B, Hk, S, E)."""
+        if isinstance(key, FixedKVCache):
+            return key.rows(self, q)
+        value = key if value is None else value
         Hk = self.num_kv_heads
         return heads(self.W_k, key, Hk), heads(self.W_v, value, Hk)
+
+
+def heads(W, x, H):
+    """Project a sequence and split the result into heads.
+
+    x (B, n, width)  ->  (B, H, n, E), where W maps width to H E
+    """
+    y = W(x)  # (B, n, H E)
+    y = reshape(y, (*y.shape[:2], H, y.shape[2] // H))  # (B, n, H, E)
+    return swapaxes(y, 1, 2)
+
+
+def check_heads(name, D, H):
+    """Raise ValueError unless H heads divide the width D."""
+    if D % H:
+        raise ValueError(
+            f"{name}: embed_dim is {D} and num_heads {H}; expected a multiple of "
+            f"num_heads, such as {-(-D // H) * H}."
+        )
+
+
+def draw(three, W_o, rng, stacked=True):
+    """Draw W_q, W_k and W_v Xavier-uniform, and set the biases of all four to 0.
+
+    stacked   Xavier's bounds of the three as one matrix, as in torch; False: of each
+    """
+    together = sum(W.out_features for W in three)
+    for W in three:
+        outputs = together if stacked else W.out_features
+        a = math.sqrt(6 / (outputs + W.in_features))
+        nn.init.uniform_(W.weight, -a, a, rng)
+    for W in (*three, W_o):
+        if W.bias is not None:
+            nn.init.uniform_(W.bias, 0, 0, rng)
+
+
+def _same_data(key, query):
+    """Return whether the key is the query, also if both were made of one array."""
+    return not isinstance(key, FixedKVCache) and key._data is query._data
+
+
+def _mask_options(mask, valid_lens, S, growing):
+    """Return mask and valid_lens as options of scaled_dot_product_attention.
+
+    growing   a cache adds keys from call to call, and valid_lens may count later ones
+    """
+    options = {}
+    if isinstance(mask, BlockMask):
+        options["block_mask"] = mask
+    elif callable(mask):
+        options["mask_mod"] = mask
+    elif mask is not None:
+        if plain(mask).ndim == 3:
+            raise ValueError(
+                f"{NAME}: mask has shape {plain(mask).shape}; expected (L, S), or four "
+                "axes (B | 1, H | 1, L, S). If the first axis counts examples, pass "
+                "mask[:, None]; if it counts heads, mask[None]."
+            )
+        options["attn_mask"] = mask
+    if valid_lens is not None:
+        lens = np.minimum(valid_lens, S) if growing else valid_lens
+        padding, other = masks.padding(lens), options.get("mask_mod")
+        options["mask_mod"] = padding if other is None else padding & other
+    return options

@@ -1,37 +1,38 @@
-"""scaled_dot_product_attention: the one door to exact attention.
-
-Behind it are two paths that give the same numbers: dense.py has the whole matrix of
-scores, flash.py computes it a tile at a time and keeps none of it. Both stand under the
-arguments of torch, in torch's order and layout.
+"""scaled_dot_product_attention: exact attention, with all masks and biases.
 
     o_i = sum_j p_ij v_j,    p_i = softmax over j of q_i . k_j / sqrt(E)
 
-It takes L S (E + Ev) multiplications a head either way, and the memory of L S numbers
-or of L + S. Masks, biases, dropout and shared key heads are said here alone, so that
-every layer above asks for them in one place.
+The arguments are torch's, in torch's order and layout. Two paths compute the same
+numbers: dense.py makes the whole matrix of scores, and flash.py computes it tile by
+tile and keeps no tile. Both take L S (E + Ev) multiplications a head; the memory is
+L S numbers, or L + S.
 
 Vaswani et al. 2017, equation 1; tiles: Dao 2023; score_mod and mask_mod: Dong et al.
 2024.
 """
 
+import math
+
 import numpy as np
 
-from minigrad import Tensor, where
+from minigrad import Tensor, expand
+from minigrad.checks import called
 from minigrad.random import generator
+from minigrad.shapes import shapes
 
-from ..checks import called
+from ..attend import clear_unused
 from ..kernels import dropout
-from ..masks.block_mask import BlockMask
 from ..positions import toeplitz
-from .arguments import NAME, checked
+from .combined_masks import combined_masks
 from .dense import attention_average, attention_scores
 from .flash import flash_attention
-from .tile_plan import plan
+from .options import NAME, Options
+from .tile_plan import tile_plan
 
-SCORE_MOD = "(score, b, h, q_idx, kv_idx)"
-TILED_FROM = 64  # queries, a row of tiles: for fewer, the whole matrix is quicker
+TILED_FROM = 64  # queries, a row of tiles: for fewer, the whole matrix is faster
 
 
+@shapes
 def scaled_dot_product_attention(
     query,
     key,
@@ -53,164 +54,177 @@ def scaled_dot_product_attention(
     rng=None,
     return_weights=False,
     return_lse=False,
+    path=None,
 ):
     """Average the values, each weighted by how well its key suits the query.
 
-    query (..., H, L, E), key (..., Hk, S, E), value (..., Hk, S, Ev)
-        ->  o (..., H, L, Ev); or (o, weights), (o, lse), (o, weights, lse)
+    query (..., H | 1, L, E) or (L, E), key (..., Hk | 1, S, E) or (S, E),
+    value (..., Hk | 1, S, Ev) or (S, Ev)  ->  o (..., H, L, Ev) or (L, Ev);
+    o, weights (..., H, L, S) or (L, S); o, lse (..., H, L) or (L,); o, weights, lse
 
         s_ij = softcap tanh(scale q_i . k_j / softcap) + b_ij
         p_ij = exp(s_ij) / sum_l exp(s_il)    over the allowed j, l; else exactly 0
         o_i  = sum_j z_ij p_ij v_j            lse_i = ln sum_l exp(s_il)
 
-    in the order scale, softcap, score_mod, bias, mask, softmax, dropout z, values.
-    Leading axes may be any, and are broadcast; (L, E) alone is one head.
+    The order is scale, softcap, score_mod, bias, mask, softmax, dropout z, values.
 
     attn_mask     broadcasts to (..., H, L, S): bool, where True = may attend, or float,
-                  which is added, with a gradient; where it is -inf, nobody attends
-    dropout_p     the probability that a weight is dropped, while ``training``; drawn
-                  from ``rng``, a numpy Generator; None is minigrad's own
-    is_causal     no key after the query's position, which is i, or i + S - L with
-                  causal_align="lower_right": where L != S, say which is meant. The
-                  new queries of a cache stand at its last keys, "lower_right"
+                  which is added, with a gradient; -inf masks
+    dropout_p     the probability that a weight is dropped, while ``training``, drawn
+                  from the numpy Generator ``rng``; None is minigrad's own
+    is_causal     masks keys after the query's position. That is i, or i + S - L with
+                  causal_align="lower_right": the last query stands at the last key, as
+                  the new queries of a cache do
     scale         a number; None is 1 / sqrt(E)
-    enable_gqa    H may be a multiple of Hk: query head h reads key head h // (H / Hk)
-    window_size   (left, right): only so many keys before the query's position and after
-                  it, both ends included, left + 1 + right in all; -1 for all of them
-    bias          added: broadcasts to (..., H, L, S), or (H, L + S - 1), one value for
-                  each head and offset, b_ij = bias[h, j - i + L - 1] (T5, ALiBi)
-    score_mod     function(score, b, h, q_idx, kv_idx) of Tensor and indices that
+    enable_gqa    allows H to be a multiple of Hk: query head h reads key head
+                  h // (H / Hk)
+    window_size   (left, right): how many keys before and after the query's position are
+                  allowed, besides the one at it; -1 for all of them
+    bias          b_ij, with a gradient: broadcasts to (..., H, L, S), or has a value
+                  for each head and offset, (H | 1, L + S - 1), b_ij = bias[h, j - i + L
+                  - 1] (T5, ALiBi)
+    score_mod     a function (score, b, h, q_idx, kv_idx) of a Tensor and indices that
                   broadcast, which returns new scores (B, H, L, S); B counts through all
                   axes before the heads
-    mask_mod      function(b, h, q_idx, kv_idx) -> bool, or a mask of attention.masks
+    mask_mod      a function (b, h, q_idx, kv_idx) -> bool, or a mask of attention.masks
     block_mask    a BlockMask, made once for many calls
+    path          "dense" or "tiled"; None chooses: dense for weights, a score_mod, and
+                  fewer than 64 queries, where it is faster
 
-    Whoever may attend must be allowed by all masks that are given. A query with no key
-    has output, weights and gradient 0, and lse -inf. A pair that may not attend takes
-    no part in anything: not even a NaN passes from one side to the other. ``weights``
-    (..., H, L, S) are those before dropout.
+    A pair may attend if all masks allow it. A query with no allowed key has output,
+    weights and gradient 0, and lse -inf. A masked pair has no influence. Keys and
+    values that every query excludes may be NaN. The weights are returned before
+    dropout.
 
-    The whole matrix of scores is computed (``dense_attention``) if weights or a
-    score_mod ask for it, or for fewer than 64 queries, where it is quicker. Otherwise
-    it is computed in tiles of which none is kept (``tiled_attention``): the same
-    numbers up to rounding, in O(L + S) memory, and in time proportional to the tiles
-    that the masks leave.
-
-    Raises TypeError for what is of the wrong kind, integer masks among them, and
-    ValueError for shapes and numbers that do not fit; each names the argument.
     Sources: Vaswani et al. 2017, equation 1; Dao 2023; torch's function of this name.
     """
-    arguments = checked(**locals())
-    tiled = arguments.sizes[2] >= TILED_FROM and not _dense_only(arguments)
-    return (_tiled if tiled else _dense)(arguments)
-
-
-def dense_attention(*args, **options):
-    """``scaled_dot_product_attention`` by way of the whole matrix of scores."""
-    return _dense(checked(*args, **options))
-
-
-def tiled_attention(*args, **options):
-    """``scaled_dot_product_attention`` in tiles, of which none is kept.
-
-    Raises ValueError for what needs the whole matrix.
-    """
-    arguments = checked(*args, **options)
-    if _dense_only(arguments):
-        raise ValueError(
-            f"{NAME}: weights and a score_mod need the whole matrix of scores, which "
-            "tiled_attention never has."
-        )
-    return _tiled(arguments)
-
-
-def _dense_only(a):
-    return a.return_weights or a.score_mod is not None
-
-
-def _tiled(a):
-    o, lse = flash_attention(
-        a.query,
-        a.key,
-        a.value,
-        a.offset,
-        a.added,
-        plan=plan(a.mask, *a.sizes),
-        scale=a.scale,
-        softcap=a.softcap,
-        draws=_draws(a),
+    options = Options(
+        attn_mask=attn_mask,
+        dropout_p=dropout_p,
+        is_causal=is_causal,
+        scale=1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale,
+        enable_gqa=enable_gqa,
+        softcap=softcap,
+        window_size=window_size,
+        bias=bias,
+        score_mod=score_mod,
+        mask_mod=mask_mod,
+        block_mask=block_mask,
+        causal_align=causal_align,
+        training=training,
+        rng=rng,
+        return_weights=return_weights,
+        return_lse=return_lse,
+        path=path,
     )
-    return (o, lse) if a.return_lse else o
+    query, key, value = with_equal_batch(query, key, value, enable_gqa)
+    scores_shape = *query.shape[:-1], key.shape[-2]
+    masks = combined_masks(scores_shape, query.dtype, options)
+    if masks.mask is not None:
+        key, value = clear_unused(key, value, lambda: masks.used_keys(key.shape))
+    if path is None:
+        few = query.shape[-2] < TILED_FROM
+        path = "dense" if few or options.needs_matrix() else "tiled"
+    attention = _dense if path == "dense" else _tiled
+    return attention(query, key, value, masks, options)
 
 
-def _dense(a):
-    L, S = a.sizes[2:]
-    s = attention_scores(a.query, a.key, a.scale, a.softcap)  # (..., H, L, S)
-    allowed = _dense_mask(a, s.shape)
-    if a.score_mod is not None:
-        s = _modified(a, s, allowed)
-    with np.errstate(invalid="ignore"):  # inf - inf: masked, or else NaN as it must be
-        if a.offset is not None:
-            bias = toeplitz(a.offset, L, S)  # (H | 1, L, S)
-            s = s + (bias if s.ndim > 2 else bias[0])
-        if a.added is not None:
-            s = s + a.added
-    z, draws = None, _draws(a)
-    if draws:
-        z = dropout.mask(draws, slice(None), slice(None), slice(None)).reshape(s.shape)
-    o, weights, lse = attention_average(s, a.value, allowed, z)
-    asked = (weights,) * a.return_weights + (lse,) * a.return_lse
-    return (o, *asked) if asked else o
+def dense_attention(query, key, value, *args, **options):
+    """Compute ``scaled_dot_product_attention`` with the whole matrix of scores."""
+    options["path"] = "dense"
+    return scaled_dot_product_attention(query, key, value, *args, **options)
 
 
-def _draws(a):
-    """What tells a dropped weight from its place, the same on both paths; or None."""
-    if a.dropout_p == 0:
+def tiled_attention(query, key, value, *args, **options):
+    """Compute ``scaled_dot_product_attention`` in tiles, and keep no tile."""
+    options["path"] = "tiled"
+    return scaled_dot_product_attention(query, key, value, *args, **options)
+
+
+def with_equal_batch(query, key, value, enable_gqa):
+    """Give all three the same leading axes, but H heads to query and Hk to the others.
+
+    query (..., H | 1, L, E), key (..., Hk | 1, S, E), value (..., Hk | 1, S, Ev)
+        ->  query (..., H, L, E), key (..., Hk, S, E), value (..., Hk, S, Ev)
+    """
+    tensors = query, key, value
+    if all(x.ndim == 2 for x in tensors):
+        return tensors
+    H, *others = ((1, *x.shape)[-3] for x in tensors)
+    batch = np.broadcast_shapes(*(x.shape[:-3] for x in tensors))
+    (Hk,) = np.broadcast_shapes(*((n,) for n in others))
+    H = Hk if H == 1 else H
+    if Hk not in (H, 1) and not (enable_gqa and Hk and H % Hk == 0):
+        expected = "a number of query heads that is a multiple of the key heads"
+        if not enable_gqa:
+            expected = f"equal numbers, or enable_gqa=True and {expected}"
+        raise ValueError(
+            f"{NAME}: query has shape {query.shape}, key {key.shape} and value "
+            f"{value.shape}, {H} query heads and {Hk} key heads; expected {expected}."
+        )
+    shapes = ((*batch, n, *x.shape[-2:]) for x, n in zip(tensors, (H, Hk, Hk)))
+    return [x if x.shape == s else expand(x, s) for x, s in zip(tensors, shapes)]
+
+
+def _tiled(query, key, value, masks, options):
+    if options.needs_matrix():
+        raise ValueError(
+            f"{NAME}: path is 'tiled', but weights and a score_mod need the whole "
+            "matrix of scores; expected 'dense' or None."
+        )
+    o, lse = flash_attention(
+        query,
+        key,
+        value,
+        masks.offset,
+        masks.added,
+        plan=tile_plan(masks.mask, *masks.sizes),
+        scale=options.scale,
+        softcap=options.softcap,
+        draws=_dropout_draws(query, masks, options),
+    )
+    return (o, lse) if options.return_lse else o
+
+
+def _dense(query, key, value, masks, options):
+    L, S = masks.shape[-2:]
+    s = attention_scores(query, key, options.scale, options.softcap)  # (..., H, L, S)
+    if options.score_mod is not None:
+        s = _modified(s, options.score_mod, masks.sizes)
+    if masks.offset is not None:
+        bias = toeplitz(masks.offset, L, S)  # (H | 1, L, S)
+        s = s + (bias if s.ndim > 2 else bias[0])
+    if masks.added is not None:
+        s = s + masks.added
+    z, draws = None, _dropout_draws(query, masks, options)
+    if draws is not None:
+        everything = slice(None)
+        z = dropout.mask(draws, everything, everything, everything).reshape(s.shape)
+    o, weights, lse = attention_average(s, value, masks.dense(), z)
+    results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
+    return tuple(results) if len(results) > 1 else o
+
+
+def _dropout_draws(query, masks, options):
+    """Return the random numbers of dropout, the same on both paths; None without it."""
+    if not options.training or options.dropout_p == 0:
         return None
-    B, H, L, S = a.sizes
-    seed = (a.rng or generator()).integers(2**63)
-    return dropout.draws(a.dropout_p, seed, B * H, L, S, a.query.dtype)
+    B, H, L, S = masks.sizes
+    seed = (options.rng or generator()).integers(2**63)
+    return dropout.draws(options.dropout_p, seed, B * H, L, S, query.dtype)
 
 
-def _dense_mask(a, shape):
-    """The mask as an array that broadcasts to the scores, or None."""
-    if a.mask is None:
-        return None
-    mask = a.mask.mask if isinstance(a.mask, BlockMask) else a.mask
-    allowed = mask.dense(*a.sizes)  # (B | 1, H | 1, L, S)
-    if len(shape) < 4 or len(allowed) == 1:
-        return allowed.reshape(allowed.shape[4 - min(len(shape), 4) :])
-    return allowed.reshape(*shape[:-3], *allowed.shape[1:])
-
-
-def _modified(a, s, allowed):
-    """The scores that score_mod makes of ``s``."""
-    B, H, L, S = a.sizes
-    if allowed is not None:  # so that no NaN passes through score_mod and its backward
-        s = where(allowed, s, 0.0)
+def _modified(s, score_mod, sizes):
+    """Return the scores that score_mod makes of s."""
+    B, H, L, S = sizes
     b, h = np.arange(B).reshape(-1, 1, 1, 1), np.arange(H).reshape(-1, 1, 1)
     q_idx, kv_idx = np.arange(L)[:, None], np.arange(S)
-    name, scores = f"{NAME}: score_mod", s.reshape(B, H, L, S)
-    try:
-        found = called(name, SCORE_MOD, a.score_mod, scores, b, h, q_idx, kv_idx)
-    except ValueError as error:
-        if "truth value" not in str(error):
-            raise
+    name, arguments = f"{NAME}: score_mod", "(score, b, h, q_idx, kv_idx)"
+    y = called(name, arguments, score_mod, s.reshape(B, H, L, S), b, h, q_idx, kv_idx)
+    if not isinstance(y, Tensor) or y.shape != (B, H, L, S) or y.dtype.kind != "f":
+        found = f"{y.dtype} {y.shape}" if isinstance(y, Tensor) else type(y).__name__
         raise ValueError(
-            f"{name} asks whether an array is true. It is called once, on arrays: "
-            "write &, |, ~ for `and`, `or`, `not`, and minigrad's where for `if`."
-        ) from error
-    if not isinstance(found, Tensor) or found.shape != (B, H, L, S):
-        what = f"a {type(found).__name__}"
-        if isinstance(found, Tensor):
-            what = f"shape {found.shape}"
-        raise ValueError(
-            f"{NAME}: score_mod gave {what}; expected a Tensor of the shape of the "
-            f"scores, {(B, H, L, S)}."
+            f"{name} returned {found}; expected a Tensor of floats of the shape of the "
+            f"scores, {sizes}."
         )
-    if found.dtype.kind != "f":
-        raise TypeError(
-            f"{NAME}: score_mod gave {found.dtype}; expected floating-point numbers."
-        )
-    found = found if found.dtype == s.dtype else found.astype(s.dtype)
-    return found.reshape(s.shape)
+    return y.astype(s.dtype).reshape(s.shape)

@@ -137,9 +137,11 @@ def forward_twin(x, lengths, mask, temperature):
     with np.errstate(all="ignore"):  # NaN and infinity give what they give
         m = s.max(-1, keepdims=True, initial=-np.inf)
         m = np.where(np.isfinite(m), m, 0)
-        e = np.exp((s - m) * (1 / temperature))  # exp(-inf) is 0
-        total = e.sum(-1, keepdims=True)
-        p = e / np.where(total == 0, 1, total)
+        p = s - m  # from here on in place: one array more than x, not three
+        p *= 1 / temperature
+        np.exp(p, out=p)  # exp(-inf) is 0
+        total = p.sum(-1, keepdims=True)
+        p /= np.where(total == 0, 1, total)
         return np.where(counted, p, 0) if np.isnan(total).any() else p
 
 

@@ -1,9 +1,7 @@
-"""Pictures of attention weights: a grid of matrices, and one sentence's alignment.
+"""Figures of attention weights: a grid of matrices, and one sentence's alignment.
 
-Every function returns a matplotlib ``Figure`` and, given ``path``, writes it there.
-Nothing here touches pyplot: no window, no global list of open figures, no display.
-A notebook shows a returned figure by itself. matplotlib is imported when the first
-picture is drawn.
+Every function returns a matplotlib Figure, which a notebook shows, and saves it if it
+is given a ``path``. pyplot is not used: there is no window and no list of open figures.
 """
 
 import textwrap
@@ -28,27 +26,22 @@ def show_heatmaps(
     figsize=None,
     cmap="Reds",
     path=None,
-    *,
-    label="attention weight",
 ):
     """Draw a grid of weight matrices on one colour scale, keys across and queries down.
 
     matrices  (rows, cols, n_queries, n_keys), array or Tensor: one panel for a matrix
     titles    one for each column, or one for each panel, row by row
-    label     what the colours mean, written along the colour bar
 
-    The scale starts at zero (below it, if there are negative values) and is the same in
-    all panels, so that equal colours are equal weights. Returns the Figure; saves it to
-    ``path``.
-
-    Raises ValueError when the matrices are not 4-D, or empty, or the titles do not fit.
+    All panels have one scale, so that equal colours are equal weights. It starts at
+    zero, or at the smallest value if that is negative. Returns the Figure, and saves it
+    to ``path``. Raises ValueError if the matrices are not 4-D, or the titles do not fit.
     """
     matrices = _array(matrices)
     if matrices.ndim != 4 or matrices.size == 0:
         raise ValueError(
             f"show_heatmaps: matrices has shape {matrices.shape}; expected "
-            "(rows, cols, n_queries, n_keys), none of them zero. One matrix m becomes "
-            "a grid of one by m.reshape(1, 1, *m.shape)."
+            "(rows, cols, n_queries, n_keys), none of them zero. For one matrix m "
+            "write m[None, None]."
         )
     rows, cols, n_queries, n_keys = matrices.shape
     if titles is not None and len(titles) not in (cols, rows * cols):
@@ -77,7 +70,7 @@ def show_heatmaps(
             panel.set_ylabel(ylabel)
         if titles is not None and (len(titles) != cols or i == 0):
             panel.set_title(titles[i * cols + j])
-    figure.colorbar(image, ax=panels, shrink=0.8, label=label)
+    figure.colorbar(image, ax=panels, shrink=0.8, label="attention weight")
     return save(figure, path)
 
 
@@ -89,11 +82,9 @@ def alignment_heatmap(weights, source, target, title=None, path=None, *, gold=No
     target   T_target words, written down the side
     gold     [(t, s), ...], target and source positions: known alignments, as outlines
 
-    Up to twelve words a side the weights stand in their cells, an exact 0 as "0".
-    Returns the Figure; saves it to ``path``.
-
-    Raises ValueError when the weights are not a matrix, when the words do not fit its
-    sides, or when a gold pair lies outside; TypeError when a sentence is one string.
+    Up to twelve words a side, each cell shows its weight, an exact 0 as "0". Returns
+    the Figure, and saves it to ``path``. Raises ValueError if the words or a gold pair
+    do not fit the weights, TypeError if a sentence is one string.
     """
     weights = _array(weights)
     if weights.ndim != 2 or weights.size == 0:
@@ -148,19 +139,19 @@ def alignment_heatmap(weights, source, target, title=None, path=None, *, gold=No
 
 
 def _array(values):
-    """The plain array, of floats, of a Tensor (with a graph or without) or a list."""
+    """Return the floats of a Tensor, an array or a list as an array."""
     return np.asarray(values.data if isinstance(values, Tensor) else values, float)
 
 
 def _scale(values):
-    """The colour scale: from zero to the largest value, so that pale means little."""
+    """Return the limits of the colours: from zero to the largest value."""
     finite = values[np.isfinite(values)]
     low, high = min(finite.min(initial=0), 0), max(finite.max(initial=0), 0)
     return {"vmin": low, "vmax": high if high > low else low + 1}
 
 
 def _count_from_zero(axis, n):
-    """At most eight whole numbers along an axis of n cells."""
+    """Write at most eight whole numbers along an axis of n cells."""
     axis.set_ticks(range(0, n, -(-n // 8)))
 
 

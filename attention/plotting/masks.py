@@ -1,16 +1,17 @@
-"""Masks as pictures: white is what may be attended to."""
+"""Figures of masks: a query may attend to the keys that are white."""
 
 import textwrap
 
 import numpy as np
 
-from ..checks import whole
+from minigrad.checks import whole
+
 from ..masks import Mask
 from ..masks.block_mask import BlockMask
 from ..masks.tiling import EMPTY
 from .figure import new_figure, save
 
-WHITE, GREY, DARK = 1.0, 0.62, 0.15  # allowed; computed in vain; forbidden
+WHITE, GREY, DARK = 1.0, 0.62, 0.15  # allowed; forbidden but computed; forbidden
 COLUMNS = 4  # panels side by side, at most
 
 
@@ -22,26 +23,21 @@ def show_masks(
     path=None,
     *,
     title="Which keys may each query attend to?",
-    xlabel="source position j (key)",
-    ylabel="target position i (query)",
 ):
     """Draw masks side by side, keys across and queries down, allowed pairs in white.
 
     masks    [mask, ...], each for L queries and S keys: a mask, a function of (b, h,
-             q_idx, kv_idx), or a BlockMask. Of the last the tiles show as well: grey
-             are the pairs that a kernel computes for nothing, since they are forbidden
-             but in a tile that it keeps
-    titles   one for each; None writes the masks out, and the names of functions
-    title    that of the figure
+             q_idx, kv_idx), or a BlockMask. Grey pairs of a BlockMask are forbidden, but
+             a kernel computes them, because they lie in a tile with allowed pairs
+    titles   one for each mask; None: the masks as text, and the names of functions
+    title    of the figure
 
     Global, local-m and local-p attention, for 16 queries, 20 keys and centres p (16,):
 
         show_masks([everything, local(lambda i: i * 20 // 16, 3), local(p, 3)], 16, 20)
 
-    Returns the Figure; saves it to ``path``.
-    Raises TypeError for a mask that is not in a list; ValueError when there is nothing
-    to draw, when a mask does not fit L and S or is not the same for all examples and
-    heads, or when the titles do not fit the masks.
+    Returns the Figure, and saves it to ``path``. Raises TypeError if masks is not a
+    list, ValueError if a mask does not fit L and S or differs between examples or heads.
     """
     if isinstance(masks, BlockMask) or callable(masks):
         raise TypeError(
@@ -58,7 +54,7 @@ def show_masks(
             f"show_masks: titles has {len(titles)} entries; expected {len(masks)}, one "
             "for each mask."
         )
-    pictures = [_shades(mask, L, S) for mask in masks]
+    pictures = [_grey_levels(mask, L, S) for mask in masks]
 
     columns = min(COLUMNS, len(masks))
     rows = -(-len(masks) // columns)
@@ -75,17 +71,17 @@ def show_masks(
         panel.set_title(textwrap.fill(titles[n], int(width / 0.1)), fontsize="medium")
         _mark_positions(panel, L, S)
         if n + columns >= len(masks):
-            panel.set_xlabel(xlabel)
+            panel.set_xlabel("source position j (key)")
             panel.tick_params(labelbottom=True)
         if n % columns == 0:
-            panel.set_ylabel(ylabel)
+            panel.set_ylabel("target position i (query)")
     figure.suptitle(textwrap.fill(title, int(size[0] / 0.11)))
     _legend(figure, panels[0, 0], pictures)
     return save(figure, path)
 
 
 def _title(mask):
-    """The mask written out; of a plain function its name."""
+    """Return the mask as text, or the name of a plain function."""
     mask = mask.mask if isinstance(mask, BlockMask) else mask
     function = getattr(mask, "function", mask)
     if isinstance(mask, Mask) and function is mask:
@@ -94,8 +90,8 @@ def _title(mask):
     return "a function" if name == "<lambda>" else name
 
 
-def _shades(mask, L, S):
-    """The picture of one mask, (L, S)."""
+def _grey_levels(mask, L, S):
+    """Return the grey level of each pair, (L, S)."""
     tiled = isinstance(mask, BlockMask)
     block_mask = mask if tiled else BlockMask.from_mask(mask, L, S)
     if block_mask.kinds.shape[:2] != (1, 1):
@@ -113,7 +109,7 @@ def _shades(mask, L, S):
 
 
 def _mark_positions(panel, L, S):
-    """Few round numbers along the axes and, where the cells are large, lines."""
+    """Write a few round numbers along the axes; draw lines between large cells."""
     panel.set_xticks(range(0, S, _round_step(S)))
     panel.set_yticks(range(0, L, _round_step(L)))
     panel.tick_params(length=2)
@@ -125,17 +121,17 @@ def _mark_positions(panel, L, S):
 
 
 def _round_step(n):
-    """1, 2 or 5, times a power of ten, so that about five of it make n."""
+    """Return 1, 2 or 5 times a power of ten, about a fifth of n."""
     power = 10 ** max(0, len(str(n // 5)) - 1)
     return next((k * power for k in (1, 2, 5) if n <= 6 * k * power), 10 * power)
 
 
 def _legend(figure, panel, pictures):
-    """What the shades mean, for those that occur."""
+    """Explain the grey levels that occur."""
     names = {
         WHITE: "may attend",
         DARK: "may not",
-        GREY: "may not, computed all the same",
+        GREY: "may not, but computed",
     }
     handles = [
         panel.plot([], [], "s", color=str(shade), markeredgecolor="0.3", label=name)[0]

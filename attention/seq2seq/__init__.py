@@ -1,27 +1,13 @@
-"""Encoder, decoder and what stands between them."""
+"""Recurrent encoder-decoders with attention: models, training, decoding and metrics."""
 
-from ..late import late
+from . import (
+    alignment_metrics, attention_gru, beam, bleu, cells, config, decoder, decoder_steps,
+    decoding, encoder, encoder_gru, find_nan, metrics, model, patterns, reverser,
+    sampling, training, translator,
+)  # fmt: skip
 
-__getattr__ = late(
-    __name__,
-    "alignment_metrics",
-    "attention_gru",
-    "beam",
-    "bleu",
-    "cells",
-    "config",
-    "decoder",
-    "decoding",
-    "encoder",
-    "encoder_gru",
-    "metrics",
-    "model",
-    "orders",
-    "patterns",
-    "reverser",
-    "sampling",
-    "scheduled_sampling",
-    "training",
-    "translator",
-    "watch",
-)
+__all__ = [
+    "alignment_metrics", "attention_gru", "beam", "bleu", "cells", "config", "decoder",
+    "decoder_steps", "decoding", "encoder", "encoder_gru", "find_nan", "metrics",
+    "model", "patterns", "reverser", "sampling", "training", "translator",
+]  # fmt: skip

@@ -1,13 +1,13 @@
-"""Recurrent cells on top of each other, one step or all steps at a time.
+"""Recurrent cells stacked in layers, for one step or for all steps at once.
 
     h^0_t = cell^0(x_t, h^0_{t-1}),    h^l_t = cell^l(h^{l-1}_t, h^l_{t-1})
 
 The state is one flat tuple, the top layer first: (h^1, h^0) of two GRU layers, and
-(h^1, c^1, h^0, c^0) of an LSTM's. Its first entry is thus always the one that asks, and
-that the output is made from.
+(h^1, c^1, h^0, c^0) of an LSTM's. Its first entry is always the query, and the cell's
+output.
 
-One step is for a decoder that feeds back what it finds. One that does not can run over
-all steps of a layer before the next begins, which is one operation a layer.
+A decoder that feeds its context back runs step by step. One that does not runs over all
+steps of a layer before the next layer: one operation a layer.
 """
 
 import minigrad as mg
@@ -18,7 +18,7 @@ from .encoder_gru import encoder_gru
 KINDS = {"gru": (nn.GRUCell, encoder_gru, 1), "lstm": (nn.LSTMCell, mg.lstm, 2)}
 
 
-class Cells(nn.Module):
+class StackedCells(nn.Module):
     """``layers`` cells of one kind, "gru" or "lstm", with dropout between them.
 
     cells(x, state)        x (B, input_size)       ->  state
@@ -41,7 +41,7 @@ class Cells(nn.Module):
             new = new if isinstance(new, tuple) else (new,)
             return new[0], new
 
-        return self._through(step, x, state)[1]
+        return self._through_layers(step, x, state)[1]
 
     def run(self, x, state):
         def run(cell, x, old):
@@ -49,15 +49,15 @@ class Cells(nn.Module):
             output, *new = self.over_time(x, *old, *weights)
             return output, tuple(new)
 
-        return self._through(run, x, state)
+        return self._through_layers(run, x, state)
 
-    def _through(self, call, x, state):
-        """From the lowest layer up: the output of the top one, and the new state."""
+    def _through_layers(self, call, x, state):
+        """Return the output of the top layer, and the new state of all layers."""
         new = ()
-        for i, cell in enumerate(self.layers):
+        for i, cell in enumerate(self.layers):  # from the lowest up
             if i and self.dropout:
                 x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
-            place = len(state) - (i + 1) * self.each
-            x, own = call(cell, x, state[place : place + self.each])
+            first = len(state) - (i + 1) * self.each
+            x, own = call(cell, x, state[first : first + self.each])
             new = own + new
         return x, new

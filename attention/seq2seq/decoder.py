@@ -1,15 +1,15 @@
-"""The decoder: a sentence from a state, token by token, with or without a look back.
+"""The decoder: a sentence, token by token, with or without attention to the source.
 
     x_t = E[y_{t-1}],    state_t, o_t = step(x_t, state_{t-1}),    logits_t = W o_t + b
 
-The step is one of four: Bahdanau's and Luong's (``attention/variants/steps.py``), Luong's
-without input feeding, and one without attention (``orders.py``). What is returned in
-training, when all y are known, is the same in three ways:
+The step is one of four: Bahdanau's and Luong's (``attention/variants/steps.py``),
+Luong's without input feeding, and one without attention (``decoder_steps.py``). In
+training all y are known, and the steps are computed in one of three ways, with equal
+results:
 
-    fused      a GRU of one layer in Bahdanau's order is one operation over all steps,
-               and over one step as well
-    at once    what feeds nothing back runs over all of time, and then looks back once
-    in order   all else, step after step
+    fused      a GRU of one layer in Bahdanau's order: one operation for all steps
+    at once    steps that feed nothing back: the cells over all of time, then attention
+    in order   all others, step after step
 """
 
 import math
@@ -20,8 +20,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad.checks import between
 
-from ..checks import between, wholes
 from ..layers import (
     AdditiveAttention,
     DotProductAttention,
@@ -34,12 +34,12 @@ from ..variants.local import LocalAttention
 from ..variants.luong import LuongAttention
 from ..variants.steps import BahdanauStep, LuongStep
 from .attention_gru import attention_gru
-from .cells import Cells
-from .orders import CoveredAttention, PlainStep, UnfedLuongStep
+from .cells import StackedCells
+from .decoder_steps import CoveredAttention, PlainStep, UnfedLuongStep
 
 
-class Forced(NamedTuple):
-    """What a decoder says when it is told at each step what came before."""
+class TeacherForcedOutput(NamedTuple):
+    """The outputs of all steps of a decoder that reads the right tokens."""
 
     logits: Tensor  # (B, L, V)
     weights: Tensor | None  # (B, L, S), None without attention
@@ -47,10 +47,10 @@ class Forced(NamedTuple):
 
 
 class State:
-    """All that the next step depends on, for B sentences or beginnings of sentences.
+    """Everything the next step depends on, for B sentences or their beginnings.
 
-    recurrent   the step's own, tuples of Tensors (B, H)
-    keys, memory, lengths   what is looked at: ProjectedKeys, (B, S, M), (B,) or None
+    recurrent   of the step, tuples of Tensors (B, H)
+    keys, memory, lengths   of the attention: ProjectedKeys, (B, S, M), (B,) or None
     coverage    (B, S), the sum of all weights so far; None without coverage
     t           the number of the next step
     """
@@ -60,9 +60,9 @@ class State:
         self.keys, self.memory, self.lengths = keys, memory, lengths
 
     def select(self, indices):
-        """Row n becomes what row indices[n] was, in place; returns this state."""
-        indices = wholes("State", "indices", indices, {1: "(n,), rows to go on with"})
-        between("State", "indices", indices, 0, self.B - 1, "numbers of rows")
+        """Make row n what row indices[n] was, in place; return this state."""
+        indices = np.asarray(indices, np.intp)
+        between("State", "indices", indices, 0, self.B - 1, "the rows of the state")
         self.B = len(indices)
         for name in ("recurrent", "keys", "memory", "lengths", "coverage"):
             setattr(self, name, _rows(getattr(self, name), indices))
@@ -74,32 +74,32 @@ class Decoder(nn.Module):
 
     start(memory, lengths, recurrent)   -> State, before the first step
     step(state, tokens (B,))            -> logits (B, V), State, weights (B, S) or None
-    forward(tokens (B, L), state)       -> Forced: all steps, their inputs being known
+    forward(tokens (B, L), state)       -> TeacherForcedOutput
     """
 
     def __init__(self, config, rng=None):
         self.config, self.rng = config, rng
         c, E, H = config, config.embedding, config.hidden
         self.embed = nn.Embedding(c.target_vocabulary, E, PAD, rng=rng)
-        cell = partial(Cells, kind=c.cell, layers=c.layers, dropout=c.dropout)
+        cell = partial(StackedCells, kind=c.cell, layers=c.layers, dropout=c.dropout)
         if c.attention == "none":
             self.order = PlainStep(E, H, cell, rng=rng)
         else:
             luong = LuongStep if c.input_feeding else UnfedLuongStep
-            kind = BahdanauStep if c.attention == "bahdanau" else luong
-            self.order = kind(E, H, c.memory, _attention(c, rng), cell, rng=rng)
+            step = BahdanauStep if c.attention == "bahdanau" else luong
+            self.order = step(E, H, c.memory, _attention(c, rng), cell, rng=rng)
         self.output = nn.Linear(self.order.output_size, c.target_vocabulary, rng=rng)
 
     @property
     def fused(self):
-        """Whether all steps are one operation, ``attention_gru``."""
+        """Whether ``attention_gru`` computes the steps."""
         c = self.config
-        alone = c.layers == 1 and c.local is None and not c.coverage
+        simple = c.layers == 1 and c.local is None and not c.coverage
         products = c.score != "gaussian"
-        return c.attention == "bahdanau" and c.cell == "gru" and alone and products
+        return c.attention == "bahdanau" and c.cell == "gru" and simple and products
 
     def start(self, memory, lengths, recurrent):
-        """Without attention, only ``recurrent`` is known from here on."""
+        """Return the State; without attention it holds nothing but ``recurrent``."""
         B, keys, coverage = len(memory), None, None
         if self.order.attention is None:
             memory = lengths = None
@@ -110,59 +110,28 @@ class Decoder(nn.Module):
         return State(B, self.order.start(recurrent), keys, memory, lengths, coverage)
 
     def step(self, state, tokens):
-        x = self._dropped(self.embed(tokens))  # (B, E)
+        x = self._dropout(self.embed(tokens))  # (B, E)
         output, state, weights = self._step(x, state)
         if weights is not None:
             weights = weights.detach()
-        return self.output(self._dropped(output)), state, weights
+        return self.output(self._dropout(output)), state, weights
 
     def forward(self, tokens, state):
-        x = self._dropped(self.embed(tokens))  # (B, L, E)
+        x = self._dropout(self.embed(tokens))  # (B, L, E)
+        coverages = None
         if self.fused:
             outputs, weights, _ = self._fused(x, state)
-            looked = weights, None
         elif hasattr(self.order, "run") and not self.config.coverage:
             outputs, weights = self.order.run(
-                x, state.recurrent, *_seen(state), **self._options(state)
+                x, state.recurrent, *_source(state), **self._options(state)
             )
-            looked = weights, None
         else:
-            outputs, *looked = self._in_order(x, state)
-        return Forced(self.output(self._dropped(outputs)), *looked)
-
-    def _step(self, x, state):
-        """output (B, O), the next State, weights (B, S) or None."""
-        if self.fused:
-            outputs, looked, recurrent = self._fused(x[:, None], state)
-            output, weights = outputs[:, 0], looked[:, 0]
-        else:
-            recurrent, output, weights = self.order(
-                x, state.recurrent, *_seen(state), **self._options(state)
-            )
-        coverage = state.coverage
-        if coverage is not None:
-            coverage = coverage + weights  # before the next step, after this one
-            self.order.attention.attention_weights = weights[:, None].detach()
-        new = State(state.B, recurrent, *_seen(state), coverage, state.t + 1)
-        return output, new, weights
-
-    def _options(self, state):
-        """What an attention wants to know beside queries, keys and values."""
-        if self.config.local is not None:
-            return {"start": state.t}
-        return {"coverage": state.coverage} if self.config.coverage else {}
-
-    def _in_order(self, x, state):
-        """outputs (B, L, O), weights and coverages (B, L, S) or None."""
-        steps = []
-        for t in range(x.shape[1]):
-            before = state.coverage
-            output, state, weights = self._step(x[:, t], state)
-            steps.append((output, weights, before))
-        return [None if a[0] is None else mg.stack(list(a), 1) for a in zip(*steps)]
+            outputs, weights, coverages = self._in_order(x, state)
+        logits = self.output(self._dropout(outputs))
+        return TeacherForcedOutput(logits, weights, coverages)
 
     def _fused(self, x, state):
-        """outputs (B, L, O), weights (B, L, S), the step's own state after the last."""
+        """outputs (B, L, O), weights (B, L, S), states (B, L, H) of all steps."""
         cell, attention = self.order.cell.layers[0], self.order.attention
         H, kind, score = self.config.hidden, self.config.score, ()
         if kind == "additive":
@@ -174,16 +143,46 @@ class Decoder(nn.Module):
             cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh, *score,
             scale=1 / math.sqrt(H) if kind == "scaled" else 1.0, lengths=state.lengths,
         )  # fmt: skip
-        outputs = mg.concat([states, contexts], axis=-1)
-        return outputs, weights.detach(), (states[:, -1],)
+        return mg.concat([states, contexts], axis=-1), weights.detach(), states
 
-    def _dropped(self, x):
+    def _in_order(self, x, state):
+        """outputs (B, L, O), weights and coverages (B, L, S) or None."""
+        steps = []
+        for t in range(x.shape[1]):
+            before = state.coverage
+            output, state, weights = self._step(x[:, t], state)
+            steps.append((output, weights, before))
+        return [None if a[0] is None else mg.stack(list(a), 1) for a in zip(*steps)]
+
+    def _step(self, x, state):
+        """output (B, O), the next State, weights (B, S) or None."""
+        if self.fused:
+            output, weights, states = self._fused(x[:, None], state)
+            output, weights, recurrent = output[:, 0], weights[:, 0], (states[:, 0],)
+        else:
+            recurrent, output, weights = self.order(
+                x, state.recurrent, *_source(state), **self._options(state)
+            )
+        coverage = state.coverage
+        if coverage is not None:
+            coverage = coverage + weights  # the next step reads this step's weights too
+            self.order.attention.attention_weights = weights[:, None].detach()
+        new = State(state.B, recurrent, *_source(state), coverage, state.t + 1)
+        return output, new, weights
+
+    def _options(self, state):
+        """Arguments of an attention beside queries, keys and values."""
+        if self.config.local is not None:
+            return {"start": state.t}
+        return {"coverage": state.coverage} if self.config.coverage else {}
+
+    def _dropout(self, x):
         p = self.config.dropout
         return mg.dropout(x, p, training=self.training, rng=self.rng) if p else x
 
 
 def _attention(c, rng):
-    """The layer that a config asks for: queries of width H, keys of width M."""
+    """Return the attention layer of a config: queries of width H, keys of width M."""
     H, M = c.hidden, c.memory
     if c.coverage:
         return CoveredAttention(H, M, H, rng=rng)
@@ -193,7 +192,7 @@ def _attention(c, rng):
         layer = GeneralAttention(H, M, rng=rng)
     elif c.score == "scaled":
         layer = DotProductAttention(rng=rng)
-    elif c.score == "gaussian":  # h^2 = sqrt(H), as the scaled products are divided by
+    elif c.score == "gaussian":  # h^2 = sqrt(H), the divisor of the scaled products
         layer = GaussianAttention(H**0.25, rng=rng)
     else:
         layer = LuongAttention(c.score, H, M, rng=rng)  # "dot" or "concat"
@@ -202,12 +201,12 @@ def _attention(c, rng):
     return layer
 
 
-def _seen(state):
+def _source(state):
     return state.keys, state.memory, state.lengths
 
 
 def _rows(value, indices):
-    """Rows of whatever a state is made of."""
+    """Return rows of any part of a state."""
     if value is None:
         return None
     if isinstance(value, tuple):

@@ -1,10 +1,10 @@
-"""The encoder: a sentence into one vector a token, and a state to start from.
+"""The encoder: one vector for each token of a sentence, and the decoder's first state.
 
     x_j = E[source_j],    h_j = RNN(x_j, h_{j-1})
     of both directions    h_j = [h_j from the left; h_j from the right]
 
-A token is thus seen with all that stands before it, and with a second direction also
-with what follows. Bahdanau et al. 2015, section 3.2.
+The vector of a token thus depends on all tokens before it, and with a second direction
+on those after it as well. Bahdanau et al. 2015, section 3.2.
 """
 
 import numpy as np
@@ -17,15 +17,15 @@ from .encoder_gru import EncoderGRU
 
 
 class Encoder(nn.Module):
-    """Embedded tokens through a GRU or LSTM of a ``Seq2SeqConfig``.
+    """Embed tokens and run the GRU or LSTM of a ``Seq2SeqConfig`` over them.
 
     encoder(source (B, S), lengths (B,) or None)  ->  memory (B, S, M), last
 
     last has one list for each layer from the lowest, of the last states (B, M): h, and
-    of an LSTM c. Those of two directions stand side by side, each after its own last
+    of an LSTM c. The states of two directions are joined, each after its own last
     token: the end of the sentence, and its beginning.
 
-    Beyond a row's length memory is 0, and nothing depends on what stands there.
+    Beyond a row's length memory is 0, and nothing depends on the tokens there.
     """
 
     def __init__(self, config, rng=None):
@@ -58,15 +58,14 @@ class Encoder(nn.Module):
 
 
 class Bridge(nn.Module):
-    """From where the encoder ended to where the decoder starts, layer by layer.
+    """Compute the decoder's first state from the encoder's last, layer by layer.
 
         "zero"           0
         "encoder"        the encoder's last state as it is
           two directions h = tanh(W_h [h_left; h_right] + b_h)
-                         c = W_c [c_left; c_right] + b_c, of an LSTM, whose c has no
-                         bounds
+                         c = W_c [c_left; c_right] + b_c of an LSTM, which has no bounds
 
-    bridge(last)  ->  a state as ``Cells`` has it, the top layer first
+    bridge(last)  ->  the state of ``StackedCells``, the top layer first
     """
 
     def __init__(self, config, rng=None):

@@ -1,7 +1,7 @@
-"""How right a model is, token by token and sentence by sentence.
+"""Accuracy of tokens and sentences; and all other metrics under one import.
 
-What is measured otherwise stands beside: ``bleu.py`` compares texts, and
-``alignment_metrics.py`` and ``patterns.py`` look at attention weights.
+``bleu.py`` compares texts; ``alignment_metrics.py`` and ``patterns.py`` examine
+attention weights.
 """
 
 import numpy as np
@@ -11,7 +11,6 @@ from .alignment_metrics import (
     attention_entropy,
     corpus_alignment_error_rate,
     diagonal_baseline,
-    mean_attention_entropy,
     renormalized,
     uniform_baseline,
 )
@@ -21,59 +20,47 @@ from .patterns import alignment_pattern, self_attention_pattern
 __all__ = [
     "Bleu", "alignment_error_rate", "alignment_pattern", "attention_entropy",
     "bleu_parts", "corpus_alignment_error_rate", "corpus_bleu", "diagonal_baseline",
-    "exact_match", "mean_attention_entropy", "renormalized", "self_attention_pattern",
-    "sentence_bleu", "token_accuracy", "uniform_baseline",
+    "exact_match", "renormalized", "self_attention_pattern", "sentence_bleu",
+    "token_accuracy", "uniform_baseline",
 ]  # fmt: skip
 
 
-def token_accuracy(said, wanted, ignore=0):
-    """The share of tokens that are right, from 0 to 1.
+def token_accuracy(decoded, target, ignore=0):
+    """Return the share of correct tokens, from 0 to 1.
 
-    said (B, T'), wanted (B, T)   ids; a place that ``said`` does not reach is wrong,
-                                  and what it holds beyond T is not looked at
-    ignore                        the id in ``wanted`` that asks for nothing: PAD
+    decoded (B, T'), target (B, T)   ids; positions that ``decoded`` lacks are wrong,
+                                     those beyond T do not count
+    ignore                           the id in ``target`` that does not count: PAD
     """
-    right, counts = _compared("token_accuracy", said, wanted, ignore)
-    return float(right[counts].mean())
+    correct, counted = _compare("token_accuracy", decoded, target, ignore)
+    return float(correct[counted].mean())
 
 
-def exact_match(said, wanted, ignore=0):
-    """The share of rows of which every token is right, from 0 to 1.
+def exact_match(decoded, target, ignore=0):
+    """Return the share of rows in which every token is correct, from 0 to 1.
 
-    Arguments as of ``token_accuracy``. Where ``wanted`` holds EOS, a row must have
-    ended there too.
+    The arguments are those of ``token_accuracy``. Where ``target`` holds EOS, the
+    decoded row must end there too.
     """
-    right, counts = _compared("exact_match", said, wanted, ignore)
-    return float((right | ~counts).all(1).mean())
+    correct, counted = _compare("exact_match", decoded, target, ignore)
+    return float((correct | ~counted).all(1).mean())
 
 
-def _compared(name, said, wanted, ignore):
-    """Which tokens are right, and which count: two bool (B, T)."""
-    said, wanted = np.asarray(said), np.asarray(wanted)
-    for which, x in ("said", said), ("wanted", wanted):
-        if x.dtype.kind not in "iu":
-            raise TypeError(
-                f"{name}: {which} holds {x.dtype}; expected ids, whole numbers. Of "
-                "logits, .argmax(-1) makes them."
-            )
-        if x.ndim != 2:
-            raise ValueError(
-                f"{name}: {which} has shape {x.shape}; expected (B, T), a row of ids "
-                "for each sentence."
-            )
-    if len(said) != len(wanted):
+def _compare(name, decoded, target, ignore):
+    """Return which tokens are correct and which count: two bool (B, T)."""
+    decoded, target = np.asarray(decoded), np.asarray(target)
+    if decoded.ndim != 2 or target.ndim != 2 or len(decoded) != len(target):
         raise ValueError(
-            f"{name}: said has {len(said)} rows and wanted {len(wanted)}; expected as "
-            "many."
+            f"{name}: decoded has shape {decoded.shape} and target {target.shape}; "
+            "expected (B, T') and (B, T), a row of ids for each sentence."
         )
-    counts = wanted != ignore
-    if not len(wanted) or not counts.any(1).all():
-        empty = f"row {int(counts.any(1).argmin())}" if len(wanted) else "wanted"
+    counted = target != ignore
+    if not counted.any(1).all() or not len(target):
         raise ValueError(
-            f"{name}: {empty} holds no token that counts; expected one or more that "
-            f"are not {ignore}."
+            f"{name}: a row of target has no token that counts; expected one or more "
+            f"that are not {ignore}."
         )
-    n = min(said.shape[1], wanted.shape[1])
-    right = np.zeros(wanted.shape, bool)
-    right[:, :n] = said[:, :n] == wanted[:, :n]
-    return right, counts
+    n = min(decoded.shape[1], target.shape[1])
+    correct = np.zeros(target.shape, bool)
+    correct[:, :n] = decoded[:, :n] == target[:, :n]
+    return correct, counted

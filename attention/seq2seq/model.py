@@ -5,35 +5,28 @@
 
     P(y | x) = prod_t softmax(logits_t)[y_t]        y_0 = SOS, and y ends with EOS
 
-In training y is given ("teacher forcing"). Afterwards the functions of ``decoding.py``,
-``beam.py`` and ``sampling.py`` look for a y that is probable, with ``start`` and
-``step``. Sutskever et al. 2014; Bahdanau et al. 2015; Luong et al. 2015.
+In training the decoder reads the right y ("teacher forcing"). Afterwards the functions
+of ``decoding.py``, ``beam.py`` and ``sampling.py`` search a probable y with ``start``
+and ``step``. Sutskever et al. 2014; Bahdanau et al. 2015; Luong et al. 2015.
 """
 
-import numpy as np
-
 from minigrad import nn
+from minigrad.checks import between
+from minigrad.shapes import shapes
 
-from ..checks import between, wholes
 from .decoder import Decoder
 from .encoder import Bridge, Encoder
 
-NAME = "Seq2Seq"
-
 
 class Seq2Seq(nn.Module):
-    """One model for all that a ``Seq2SeqConfig`` can say.
+    """The encoder-decoder of a ``Seq2SeqConfig``.
 
         model(source, target_in, lengths)    logits (B, L, V): P(y_t | y_<t, x)
 
-    source (B, S), target_in (B, L) ids, SOS first; lengths (B,): tokens of each source,
-    None if all have S. ``forced`` returns the attention weights as well, and what
-    ``coverage_loss`` wants. ``start`` and ``step`` are for decoding.
+    ``forced`` also returns the attention weights and coverages; ``start`` and ``step``
+    are for decoding.
 
-    rng   draws the parameters and the dropout; None takes minigrad's own generator
-
-    Raises TypeError, ValueError and IndexError, in a sentence, for ids and lengths that
-    do not fit.
+    rng   draws the parameters and the dropout; None uses minigrad's own generator
     """
 
     def __init__(self, config, rng=None):
@@ -43,77 +36,55 @@ class Seq2Seq(nn.Module):
         self.decoder = Decoder(config, rng)
 
     def forward(self, source, target_in, lengths=None):
+        """Return the logits of all steps; the arguments are those of ``forced``."""
         return self.forced(source, target_in, lengths).logits
 
+    @shapes
     def forced(self, source, target_in, lengths=None):
-        """All that comes of teacher forcing: logits (B, L, V), weights, coverages.
+        """Run the decoder on the right tokens: a ``TeacherForcedOutput``.
 
-        With coverage, the loss that belongs to it is
+        source (B, S) int, target_in (B, L) int, lengths? (B,) int  ->  a record
+
+        target_in begins with SOS; lengths are the numbers of tokens of the sources,
+        None if all have S. With coverage, the loss is
 
             out = model.forced(source, target_in, lengths)
             loss = cross_entropy(…) + coverage_loss(out.weights, out.coverages, …)
 
-        Without it, weights are apart from the graph, and coverages are None.
+        Without it, the weights have no graph, and coverages are None.
         """
-        target_in = _ids("target_in", target_in, "(B, L)")
-        state = self.start(source, lengths)
-        if len(target_in) != len(source):
-            raise ValueError(
-                f"{NAME}: source has {len(source)} rows and target_in "
-                f"{len(target_in)}; expected as many."
-            )
-        return self.decoder(target_in, state)
+        return self.decoder(target_in, self.start(source, lengths))
 
+    @shapes
     def encode(self, source, lengths=None):
-        """memory (B, S, M), the last states by layer, and the lengths that count."""
-        source = _ids("source", source, "(B, S)")
-        B, S = source.shape
+        """Return memory (B, S, M), the last states by layer, and the valid lengths.
+
+        source (B, S) int, lengths? (B,) int  ->  three values
+        """
         if lengths is not None:
-            lengths = wholes(NAME, "lengths", lengths, {1: "(B,), one for each row"})
-            if lengths.shape != (B,):
-                raise ValueError(
-                    f"{NAME}: lengths have shape {lengths.shape}; expected {(B,)}, one "
-                    f"for each row of source {source.shape}."
-                )
-            between(NAME, "lengths", lengths, 1, S, "the tokens of a row")
+            between(
+                "Seq2Seq", "lengths", lengths, 1, source.shape[1], "tokens of a row"
+            )
         if not self.config.mask_padding:
             lengths = None
         memory, last = self.encoder(source, lengths)
         return memory, last, lengths
 
     def start(self, source, lengths=None):
-        """Read the source: the ``State`` before the first step, B rows."""
+        """Read the source and return the ``State`` before the first step, of B rows."""
         memory, last, lengths = self.encode(source, lengths)
         return self.decoder.start(memory, lengths, self.bridge(last))
 
+    @shapes
     def step(self, state, tokens):
-        """logits (B, V) after ``tokens`` (B,), the new State, weights (B, S) or None.
+        """Return logits (B, V) after ``tokens``, the new State, weights (B, S) or None.
 
-        tokens are what was said last, SOS at first. The state that is passed in stays
-        as it was.
+        tokens (B,) int  ->  three values
+
+        tokens are the last ones, SOS at first. ``state`` itself does not change.
         """
-        tokens = wholes(NAME, "tokens", tokens, {1: "(B,), one for each row"})
-        if len(tokens) != state.B:
-            raise ValueError(
-                f"{NAME}: there are {len(tokens)} tokens for a state of {state.B} rows;"
-                " expected as many. state.select(indices) says which rows go on."
-            )
         return self.decoder.step(state, tokens)
 
     def extra_repr(self):
         c = self.config
         return f"{c.cell}, attention={c.attention!r}, score={c.score!r}"
-
-
-def _ids(name, ids, letters):
-    ids = np.asarray(ids)
-    if ids.dtype.kind not in "iu":
-        raise TypeError(
-            f"{NAME}: {name} holds {ids.dtype}; expected ids, whole numbers."
-        )
-    if ids.ndim != 2 or not ids.size:
-        raise ValueError(
-            f"{NAME}: {name} has shape {ids.shape}; expected {letters}, one row or "
-            "more, of one id or more."
-        )
-    return ids

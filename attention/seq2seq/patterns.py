@@ -1,35 +1,35 @@
-"""What an attention matrix looks like, by rules that can be read and argued with.
+"""Name the pattern of an attention matrix, by simple rules.
 
-Between two sentences, weights (T, S), with p_t the source that target t looks at most:
+Between two sentences, weights (T, S), with p_t the source that target t weights most:
 
-    uniform       a row's entropy is, in the mean, 0.9 or more of the largest there is
-    many-to-one   1/3 or more of the targets look where one before them has looked
+    uniform       the mean entropy of a row is 0.9 or more of the largest possible
+    many-to-one   1/3 or more of the targets share their source with an earlier one
     reordering    1 step in 10 or more, from p_t to p_{t+1}, goes back
     diagonal      else: the order is kept
 
-Within one sentence, weights (T, T). Each shape catches the share of all weights that
-lies in it, and by its size alone would catch a part of evenly spread ones: the
-difference, its excess, must be 0.3 or more. Diagonal, block and column compete, and the
-largest excess wins.
+Within one sentence, weights (T, T). Each shape holds a share of all weights; evenly
+spread weights would hold a share in proportion to its size. The difference, its excess,
+must be 0.3 or more. Diagonal, block and column compete, and the largest excess wins.
 
-    uniform       as above, before the others are asked
-    diagonal      |i - j| <= 1: each position looks at itself and its neighbours
-    block         runs of 3 or more positions look within the run; of all ways to cut
-                  the sentence into runs, the best
-    column        all look at one position: a delimiter, often
+    uniform       as above, before all others
+    diagonal      |i - j| <= 1: each position attends to itself and its neighbours
+    block         runs of 3 or more positions attend within the run; the best of all
+                  ways to cut the sentence into runs
+    column        all attend to one position: often a delimiter
     long-range    |i - j| > T / 4, and none of those above
     mixed         else
 
-The thresholds are choices: a name is a summary of a matrix, not a property of it.
-``self_attention_excess`` has the numbers behind.
+The thresholds are choices: a name summarises a matrix and is not a property of it.
+``self_attention_excess`` returns the numbers behind it.
 
-The four patterns of the literature leave out the column, though in BERT the delimiters
-draw much of all attention: Clark et al. 2019, section 3.2.
+The four patterns of the literature do not include the column, though delimiters receive
+much of the attention in BERT: Clark et al. 2019, section 3.2.
 """
 
 import numpy as np
 
-from ..checks import plain
+from minigrad.checks import plain
+
 from .alignment_metrics import attention_entropy, checked_weights
 
 UNIFORM = 0.9  # of the largest entropy
@@ -41,18 +41,17 @@ FAR = 1 / 4  # of the length
 
 
 def alignment_pattern(weights):
-    """ "uniform", "many-to-one", "reordering" or "diagonal", of weights (T, S).
+    """Return "uniform", "many-to-one", "reordering" or "diagonal".
 
-    Rows without weights are left out. Of a target longer than its source some words
-    must share one, so T > 1.5 S is always many-to-one, or uniform. Raises ValueError
-    where fewer than two rows are left.
+    weights (T, S); rows of zeros are left out. In a target longer than its
+    source some words must share one, so T > 1.5 S is many-to-one, or uniform.
     """
     w = checked_weights("alignment_pattern", weights)
     w = w[w.any(1)]
     if len(w) < 2:
         raise ValueError(
-            f"alignment_pattern: weights have {len(w)} rows that attend to anything; "
-            "expected two or more."
+            f"alignment_pattern: weights have {len(w)} rows above zero; expected "
+            "two or more."
         )
     if _evenness(w, None) >= UNIFORM:
         return "uniform"
@@ -63,13 +62,13 @@ def alignment_pattern(weights):
 
 
 def self_attention_pattern(weights, mask=None):
-    """ "uniform", "diagonal", "block", "column", "long-range" or "mixed".
+    """Return "uniform", "diagonal", "block", "column", "long-range" or "mixed".
 
-    weights (T, T), T >= 8: in a shorter sentence everything is near
-    mask (T, T)   bool, True = may attend; for a causal model np.tri(T, dtype=bool), or
-                  what is spread over all that is allowed is not seen as uniform
+    weights   (T, T), T >= 8: in a shorter sentence everything is near
+    mask      (T, T) bool, True = may attend; of a causal model np.tri(T, dtype=bool),
+              or weights spread over all allowed positions are not seen as uniform
     """
-    w, mask = _checked_square("self_attention_pattern", weights, mask)
+    w, mask = _square("self_attention_pattern", weights, mask)
     if _evenness(w, mask) >= UNIFORM:
         return "uniform"
     excess = _excess(w, mask)
@@ -81,12 +80,12 @@ def self_attention_pattern(weights, mask=None):
 
 
 def self_attention_excess(weights, mask=None):
-    """How much more each shape catches than it would of evenly spread weights.
+    """Return how much more each shape holds than of evenly spread weights.
 
-    -> {"diagonal": …, "block": …, "column": …, "long-range": …}, arguments as of
-    ``self_attention_pattern``
+    -> {"diagonal": …, "block": …, "column": …, "long-range": …}; the arguments are
+    those of ``self_attention_pattern``
     """
-    return _excess(*_checked_square("self_attention_excess", weights, mask))
+    return _excess(*_square("self_attention_excess", weights, mask))
 
 
 def _excess(w, mask):
@@ -104,7 +103,7 @@ def _excess(w, mask):
 
 
 def _best_blocks(surplus):
-    """The most that runs of positions, side by side, can catch.
+    """Return the largest sum of surplus in runs of positions that cover the sentence.
 
     best[j] is that of the first j positions: the last run is i to j, for the best i.
     """
@@ -121,30 +120,27 @@ def _best_blocks(surplus):
 
 
 def _evenness(w, mask):
-    """The mean over rows of H / log n, n the number of sources that are allowed."""
+    """Return the mean over rows of H / log n, n the number of allowed sources."""
     n = np.full(len(w), w.shape[1]) if mask is None else mask.sum(1)
-    rows = w.any(1) & (n > 1)  # with one source there is nothing to spread over
+    rows = w.any(1) & (n > 1)  # one source alone is not spread
     if not rows.any():
         return 0.0
     return float((attention_entropy(w[rows]) / np.log(n[rows])).mean())
 
 
-def _checked_square(name, weights, mask):
+def _square(name, weights, mask):
+    """Return weights and mask of one sentence as arrays (T, T)."""
     w = checked_weights(name, weights)
     T = len(w)
-    if w.shape != (T, T) or T < 8:
-        raise ValueError(
-            f"{name}: weights have shape {w.shape}; expected (T, T), a sentence of 8 "
-            "or more positions that looks at itself."
-        )
     mask = np.ones((T, T), bool) if mask is None else plain(mask)
-    if mask.dtype != bool or mask.shape != (T, T):
+    if w.shape != (T, T) or T < 8 or mask.shape != (T, T) or mask.dtype != bool:
         raise ValueError(
-            f"{name}: mask is {mask.dtype} of shape {mask.shape}; expected bool of "
-            f"shape {(T, T)}, where True = may attend."
+            f"{name}: weights have shape {w.shape}, and mask is {mask.dtype} of shape "
+            f"{mask.shape}; expected (T, T) with 8 or more positions, and a bool mask "
+            "of the same shape, where True = may attend."
         )
-    if (w[~mask] > 0).any():
-        raise ValueError(f"{name}: there are weights where the mask is False.")
-    if not w.any():
-        raise ValueError(f"{name}: no row attends to anything.")
+    if (w[~mask] > 0).any() or not w.any():
+        raise ValueError(
+            f"{name}: weights are positive where the mask is False, or all zero."
+        )
     return w, mask

@@ -1,34 +1,36 @@
-"""The model of the reversal experiment: encoder GRU, attention, decoder GRU.
+"""The model of the reversal experiment: a ``Seq2Seq`` with one of four scores.
 
     H, h_last = encoder(embed(source))
     s_0 = 0, or h_last
     for each t:  c_t = attend(s_{t-1}, H);  s_t = GRU([embed(y_{t-1}); c_t], s_{t-1})
                  logits_t = W [s_t; c_t] + b
 
-Only the score differs between the four kinds, and it is the only thing that has its own
-parameters: W_a (A, 2H) and v_a (A,) for ``additive``, W_g (H, H) for ``general``.
+The four models differ in their score alone, and only the score has parameters of its
+own: W_a (H, 2H) and v_a (H,) for ``additive``, W_a (H, H) for ``general``.
 """
 
 import math
 
 import numpy as np
 
-import minigrad as mg
 from minigrad import nn
+from minigrad.checks import one_of
 
-from ..tasks.reversal import PAD, SOS, VOCABULARY
-from .attention_gru import attention_gru
+from ..tasks.reversal import PAD, VOCABULARY
+from .config import Seq2SeqConfig
 from .encoder_gru import EncoderGRU
+from .model import Seq2Seq
 
 KINDS = ("additive", "dot", "general", "scaled")
 
 
-class Reverser(nn.Module):
+class Reverser(Seq2Seq):
     """Reverse strings with one of four scores.
 
     kind           "additive", "dot", "general" or "scaled"
     decoder_init   "zero", or "encoder": start from the encoder's last state
-    mask_padding   False: attend to padding as to any letter, and encode it too
+    mask_padding   False: padding is read and attended like any letter
+    rng            draws the parameters; None draws them from fresh entropy
     """
 
     def __init__(
@@ -41,87 +43,41 @@ class Reverser(nn.Module):
         mask_padding=True,
         rng=None,
     ):
-        super().__init__()
-        if kind not in KINDS:
-            raise ValueError(f"There is no score {kind!r}; choose from {KINDS}.")
-        if decoder_init not in ("zero", "encoder"):
-            raise ValueError(
-                f"decoder_init is {decoder_init!r}; choose 'zero' or 'encoder'."
-            )
-        rng = np.random.default_rng() if rng is None else rng
-        self.kind, self.hidden = kind, hidden
-        self.decoder_init, self.mask_padding = decoder_init, mask_padding
-        self.embed_source = nn.Embedding(vocabulary, embedding, PAD, rng=rng)
-        self.embed_target = nn.Embedding(vocabulary, embedding, PAD, rng=rng)
-        self.encoder = EncoderGRU(embedding, hidden, rng=rng)
-        self.decoder = nn.GRUCell(embedding + hidden, hidden, rng=rng)
-        self.output = nn.Linear(2 * hidden, vocabulary, rng=rng)
-        if kind == "general":
-            self.W_g = _parameter(0.1 * rng.standard_normal((hidden, hidden)))
-        if kind == "additive":
-            # as a linear layer would start: uniform within 1 / sqrt(width of its input)
-            wide, narrow = 1 / math.sqrt(2 * hidden), 1 / math.sqrt(hidden)
-            self.W_a = _parameter(rng.uniform(-wide, wide, (hidden, 2 * hidden)))
-            self.v_a = _parameter(rng.uniform(-narrow, narrow, hidden))
-
-    def forward(self, source, target_in, lengths):
-        """Logits of every target position, the letters before it given.
-
-        source (B, S) ids, target_in (B, L) ids, lengths (B,)  ->  (B, L, V)
-        """
-        memory, keys, s, lengths = self.encode(source, lengths)
-        x = self.embed_target(target_in)  # (B, L, E)
-        states, contexts, _ = self.decode(x, s, memory, keys, lengths)
-        return self.output(mg.concat([states, contexts], axis=-1))
-
-    def encode(self, source, lengths):
-        """What all decoder steps share: memory, keys, the first state, and the lengths.
-
-        The lengths are None when padding counts as letters do.
-        """
-        x = self.embed_source(source)  # (B, S, E)
-        lengths = np.asarray(lengths) if self.mask_padding else None
-        memory, last = self.encoder(x, lengths=lengths)  # (B, S, H), (1, B, H)
-        keys = memory
-        if self.kind == "general":
-            keys = mg.linear(memory, self.W_g)  # W_g h_j, once for all steps
-        if self.kind == "additive":
-            keys = mg.linear(memory, self.W_a[:, self.hidden :])  # the half for h_j
-        s = last[0]
-        if self.decoder_init == "zero":
-            s = mg.Tensor(np.zeros(s.shape, s.dtype))
-        return memory, keys, s, lengths
-
-    def decode(self, x, s, memory, keys, lengths):
-        """States (B, L, H), contexts (B, L, H), weights (B, L, S) of all steps."""
-        cell = self.decoder
-        weights = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
-        score = ()
-        if self.kind == "additive":
-            score = self.W_a[:, : self.hidden], self.v_a
-        scale = 1 / math.sqrt(self.hidden) if self.kind == "scaled" else 1.0
-        return attention_gru(
-            x, s, memory, keys, *weights, *score, scale=scale, lengths=lengths
+        self.kind = one_of("Reverser", "kind", kind, KINDS)
+        config = Seq2SeqConfig(
+            vocabulary,
+            vocabulary,
+            embedding,
+            hidden,
+            score="concat" if kind == "additive" else kind,  # v_a . tanh(W_a [s; h])
+            decoder_init=decoder_init,
+            mask_padding=mask_padding,
         )
+        rng = np.random.default_rng() if rng is None else rng
+        super().__init__(config, rng=np.random.default_rng(0))
+        self._draw_parameters(rng)
 
-    def greedy(self, source, lengths, steps, return_weights=False):
-        """The most probable letter at each step, fed back as the next input.
+    def _draw_parameters(self, rng):
+        """Draw all parameters in the order, and the distributions, of chapter 38.6.
 
-        -> ids (B, steps), and the attention weights (B, steps, S) on request
+        Its results depend on both: ``Seq2Seq`` draws the encoder first, and its scores
+        within Xavier's bounds.
         """
-        with mg.no_grad():
-            memory, keys, s, lengths = self.encode(source, lengths)
-            y = np.full((len(source), 1), SOS)
-            said, looked = [], []
-            for _ in range(steps):
-                x = self.embed_target(y)
-                states, contexts, weights = self.decode(x, s, memory, keys, lengths)
-                logits = self.output(mg.concat([states, contexts], axis=-1))
-                s, y = states[:, 0], logits.argmax(-1)
-                said.append(y)
-                looked.append(weights.numpy())
-        ids = np.concatenate(said, axis=1)
-        return (ids, np.concatenate(looked, axis=1)) if return_weights else ids
+        c, decoder = self.config, self.decoder
+        E, H, V = c.embedding, c.hidden, c.target_vocabulary
+        self.encoder.embed = nn.Embedding(V, E, PAD, rng=rng)
+        decoder.embed = nn.Embedding(V, E, PAD, rng=rng)
+        self.encoder.rnn = EncoderGRU(E, H, rng=rng)
+        decoder.order.cell.layers[0] = nn.GRUCell(E + H, H, rng=rng)
+        decoder.output = nn.Linear(2 * H, V, rng=rng)
+        attention = decoder.order.attention
+        if self.kind == "general":
+            attention.W_a = _parameter(0.1 * rng.standard_normal((H, H)))
+        if self.kind == "additive":
+            # like linear layers: uniform within 1 / sqrt(number of inputs)
+            a, b = 1 / math.sqrt(2 * H), 1 / math.sqrt(H)
+            attention.W_a = _parameter(rng.uniform(-a, a, (H, 2 * H)))
+            attention.v_a = _parameter(rng.uniform(-b, b, H))
 
 
 def _parameter(array):

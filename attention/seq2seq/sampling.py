@@ -1,79 +1,75 @@
-"""Decoding by chance: say each token as often as the model holds it probable.
+"""Sample tokens from a model: in use, and in training ("scheduled sampling").
 
-    y_t ~ Q(. | y_1 … y_{t-1}, x),    Q from P in this order:
+In use, ``sample`` draws each token from Q, which it computes from P in this order:
+
+    y_t ~ Q(. | y_1 … y_{t-1}, x)
 
     temperature  Q(v) ~ P(v)^{1/T}      T < 1: more of the probable; T > 1: more even
     top_k        0 for all but the k most probable
-    top_p        0 for all but the most probable that together have p: the fewest whose
-                 sum is p or more, after temperature and top_k
+    top_p        0 for all but the fewest most probable tokens whose sum is p or more
 
-and what is left is scaled up to sum to 1. The tail of a distribution is long: tokens
-that are each improbable come often, taken together, and after one of them a sentence
-seldom recovers. top_k cuts the tail at a rank, top_p where the probability ends.
-Fan et al. 2018; Holtzman et al. 2020, "nucleus sampling".
+and the rest is scaled to sum to 1. The tail of a distribution is long: improbable
+tokens are frequent, taken together, and a sentence seldom recovers after one of them.
+top_k cuts the tail at a rank, top_p where the probability ends. Fan et al. 2018;
+Holtzman et al. 2020, "nucleus sampling".
+
+In training, ``mixed_inputs`` replaces some of the right tokens by the model's own:
+
+    input_t = y_{t-1}                                 with probability 1 - p
+              argmax_v P(v | input_1 … input_{t-1})   with probability p, for t > 1
+
+Under teacher forcing a model never reads its own mistakes; in use it reads nothing
+else. p grows during training. No gradient passes through the choice, so the tokens are
+found first, step by step and without a graph, and the loss is that of the mixed
+sentence, in one pass as always. The targets stay the same. Bengio et al. 2015.
 """
 
 import numpy as np
 
-from minigrad.random import generator
+from minigrad.checks import generator, number, plain, probability, whole
+from minigrad.random import generator as own_generator
 
-from ..checks import whole
-from .decoding import one_by_one
-
-NAME = "sample"
+from ..tasks.batch import PAD, SOS
+from .decoding import evaluation, one_by_one
 
 
 def sample(
     model, source, lengths, max_length, *, temperature=1.0, top_k=None, top_p=None,
     rng=None,
 ):  # fmt: skip
-    """Sentences drawn from the model, one for each row of source: ``Decoded``.
+    """Draw one sentence for each row of source from the model: ``Decoded``.
 
     model, source, lengths, max_length   as of ``greedy``
-    temperature   T > 0; towards 0 it becomes ``greedy``
-    top_k, top_p  k from 1; p above 0, at most 1; None leaves all in
+    temperature   T > 0; towards 0 the result becomes that of ``greedy``
+    top_k, top_p  k from 1; p above 0, at most 1; None keeps all tokens
     rng           a numpy.random.Generator; None is minigrad's own
 
-    ``scores`` are ln P of the sentence in the model's own distribution, not in Q.
-    Repeat a row of source for more than one sentence of it.
+    ``scores`` are ln P of the sentences in the model's own distribution, not in Q.
+    Repeat a row of source for several sentences of it.
     """
-    checked = _checked_filters(temperature, top_k, top_p)
-    if not (rng is None or isinstance(rng, np.random.Generator)):
-        raise TypeError(
-            f"{NAME}: rng is a {type(rng).__name__}; expected a numpy.random.Generator,"
-            " such as np.random.default_rng(0)."
-        )
-    rng = generator() if rng is None else rng
+    number("sample", "temperature", temperature, positive=True)
+    top_k = None if top_k is None else whole("sample", "top_k", top_k, 1)
+    if top_p is not None:
+        number("sample", "top_p", probability("sample", "top_p", top_p), positive=True)
+    rng = generator("sample", rng) or own_generator()
 
     def choose(logp):
-        return draw(_filtered(logp, *checked), rng)
+        return draw(filtered(logp, temperature, top_k, top_p), rng)
 
-    return one_by_one(NAME, model, source, lengths, max_length, choose)
+    return one_by_one(model, source, lengths, max_length, choose)
 
 
 def filtered(logp, temperature=1.0, top_k=None, top_p=None):
-    """Q (n, V) of ln P (n, V), or of logits: probabilities, rows sum to 1.
+    """Return Q (n, V) of ln P (n, V), or of logits: rows sum to 1.
 
     Among equals the least id stays in.
     """
     logp = np.asarray(logp, np.float64)
-    return _filtered(logp, *_checked_filters(temperature, top_k, top_p))
-
-
-def draw(probabilities, rng):
-    """A token from each row of (n, V), (n,), and never one of probability 0."""
-    total = probabilities.cumsum(-1)
-    u = rng.random((len(total), 1)) * total[:, -1:]
-    tokens = (total <= u).sum(-1)  # the first whose sum exceeds u
-    # u may be rounded up to the whole total; then it is the last that can come
-    last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(-1)
-    return np.minimum(tokens, last)
-
-
-def _filtered(logp, temperature, top_k, top_p):
     with np.errstate(over="ignore"):  # to -inf, which is right
         q = np.exp((logp - logp.max(-1, keepdims=True)) / temperature)
     q /= q.sum(-1, keepdims=True)
+    if top_p == 1:  # keeps all; rounded sums would reach 1 before the tail
+        top_p = None
     if top_k is None and top_p is None:
         return q
     order = np.argsort(-q, axis=-1, kind="stable")  # the most probable first
@@ -82,30 +78,44 @@ def _filtered(logp, temperature, top_k, top_p):
         ranked[:, top_k:] = 0
         ranked /= ranked.sum(-1, keepdims=True)
     if top_p is not None:
-        before = ranked.cumsum(-1) - ranked  # of all that are more probable: 0 at first
+        before = ranked.cumsum(-1) - ranked  # the sum of all more probable tokens
         ranked[before >= top_p] = 0
         ranked /= ranked.sum(-1, keepdims=True)
     np.put_along_axis(q, order, ranked, -1)
     return q
 
 
-def _checked_filters(temperature, top_k, top_p):
-    for name, value in ("temperature", temperature), ("top_p", top_p):
-        number = isinstance(value, (int, float, np.integer, np.floating))
-        if value is None and name == "top_p":
-            continue
-        if isinstance(value, (bool, np.bool_)) or not number:
-            raise TypeError(f"{NAME}: {name} is {value!r}; expected a number.")
-    if not 0 < temperature < np.inf:
-        raise ValueError(
-            f"{NAME}: temperature is {temperature}; expected a number above 0. What it "
-            "comes to at 0 is greedy."
-        )
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(
-            f"{NAME}: top_p is {top_p}; expected a number above 0 and at most 1."
-        )
-    if top_k is not None:
-        top_k = whole(NAME, "top_k", top_k, 1)
-    # rounded sums reach 1 before the tail has come, but 1 leaves all in
-    return float(temperature), top_k, None if top_p in (None, 1) else float(top_p)
+def draw(probabilities, rng):
+    """Draw a token from each row of (n, V): (n,), never one of probability 0."""
+    total = probabilities.cumsum(-1)
+    u = rng.random((len(total), 1)) * total[:, -1:]
+    tokens = (total <= u).sum(-1)  # the first whose sum exceeds u
+    # u may be rounded up to the whole total; then take the last possible token
+    last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(-1)
+    return np.minimum(tokens, last)
+
+
+def mixed_inputs(model, batch, p, rng):
+    """Return ``batch.target_in`` (B, T) with a share p of the model's own tokens.
+
+    p     from 0 to 1
+    rng   a numpy Generator, which alone decides the replaced positions
+
+    SOS and padding stay. The model's tokens are found without dropout.
+    """
+    right = batch.target_in
+    replaced = rng.random(right.shape) < probability("mixed_inputs", "p", p)
+    replaced &= right != PAD
+    last = np.flatnonzero(replaced.any(0)).max(initial=0)
+    mixed = right.copy()
+    if not last:  # position 0 is SOS
+        return mixed
+    with evaluation(model):
+        state = model.start(batch.source, batch.lengths)
+        for t in range(last):
+            logits, state, _ = model.step(state, mixed[:, t])
+            logits = np.array(plain(logits))
+            logits[:, [PAD, SOS]] = -np.inf  # never produced, so never read
+            own = logits.argmax(-1)
+            mixed[:, t + 1] = np.where(replaced[:, t + 1], own, right[:, t + 1])
+    return mixed

@@ -1,14 +1,13 @@
-"""One training loop, that can be stopped at any moment and gone on with.
+"""One training loop, which can be stopped at any moment and resumed.
 
     loss -> backward -> clip the gradients -> optimiser step -> schedule step
 
-A ``Run`` is everything that the next step depends on. Its state goes into a checkpoint
-and comes back from it bit for bit, so that a run resumed after a crash ends with the
-numbers that it would have had.
+A ``Run`` is everything the next step depends on. A checkpoint restores it bit for bit,
+so that a run resumed after a crash ends with the numbers of an uninterrupted one.
 
-A state is saved between the check and the step: after the loss and the gradients of the
-next batch were found to be finite, and before anything moves. So what was saved last is
-good, also when the step that follows is the one that spoils the parameters.
+A state is saved between ``backward`` and ``step``: after the loss and the gradients of
+the next batch were found to be finite, and before the parameters change. So the last
+checkpoint is good, even if the following step makes the parameters NaN.
 """
 
 import contextlib
@@ -22,11 +21,11 @@ import numpy as np
 
 from minigrad import optim
 
-from .watch import first_not_finite
+from .find_nan import find_nan
 
 
 class Diverged(FloatingPointError):
-    """Training met a number that is none, or that a layer refused. It says where."""
+    """The loss is NaN or infinite, or a layer rejected its input."""
 
 
 class Run:
@@ -35,11 +34,14 @@ class Run:
     model, optimizer, schedule (or None)    as built for step 0
     clip                                    largest norm of all gradients together
 
-    Attributes: ``step`` (steps taken), ``losses`` (one a step), ``norm`` (of the last
-    gradient, before it was clipped), ``seconds`` (spent in the training loop alone; of
-    n models trained at once each counts an n-th, ``at_once``), ``validations`` ([step,
-    loss] of each), ``best`` (None, or the parameters with the least validation loss:
-    {"step", "loss", "model"}), ``saved`` (whether a checkpoint has a state of it).
+    steps         steps taken
+    losses        one a step
+    norm          of the last gradient, before clipping
+    seconds       in the training loop; of n models trained at once each counts an n-th,
+                  ``at_once``
+    validations   [step, loss] of each
+    best          {"step", "loss", "model"} of the least validation loss, or None
+    saved         whether a checkpoint has a state of this run
     """
 
     at_once = 1
@@ -48,52 +50,58 @@ class Run:
         self.model, self.optimizer = model, optimizer
         self.parameters = list(model.parameters())
         self.schedule, self.clip = schedule, clip
-        self.step, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
+        self.steps, self.losses, self.seconds, self.norm = 0, [], 0.0, 0.0
         self.validations, self.best, self.saved = [], None, False
+
+    @classmethod
+    def share_time(cls, n):
+        """From now on count an n-th of the time: n models are trained at once."""
+        cls.at_once = n
 
     def descend(self, loss):
         """Take one step down ``loss``, a scalar Tensor."""
-        self.move(self.look(loss))
+        self.step(self.backward(loss))
 
-    def look(self, loss):
-        """Find the gradients, and move nothing; return the loss as a number.
+    def backward(self, loss):
+        """Compute and clip the gradients; return the loss as a number.
 
-        Raises FloatingPointError when it, or a gradient, is NaN or infinite.
+        Raises FloatingPointError, before any parameter changes, if the loss or a
+        gradient is NaN or infinite.
         """
         value = loss.item()
         if not math.isfinite(value):
             raise FloatingPointError(
-                f"The loss became {value} at step {self.step}; a smaller learning rate "
-                "usually helps."
+                f"The loss became {value} at step {self.steps}; a smaller learning "
+                "rate usually helps."
             )
         self.optimizer.zero_grad()
         loss.backward()
         self.norm = optim.clip_grad_norm_(self.parameters, self.clip)
         return value
 
-    def move(self, value):
-        """Take the step that ``look`` has found, down a loss of ``value``."""
+    def step(self, value):
+        """Update the parameters by the gradients of a loss of ``value``."""
         self.optimizer.step()
         if self.schedule is not None:
             self.schedule.step()
         self.losses.append(value)
-        self.step += 1
+        self.steps += 1
 
-    def judge(self, value):
-        """Enter the validation loss ``value``; return whether it is the least so far.
+    def record_validation(self, value):
+        """Record a validation loss; return whether it is the least so far.
 
-        The parameters are then kept in ``best``.
+        The parameters of the least are kept in ``best``.
         """
-        self.validations.append([self.step, value])
+        self.validations.append([self.steps, value])
         if self.best is not None and value >= self.best["loss"]:
             return False
         state = self.model.state_dict()
-        self.best = {"step": self.step, "loss": value, "model": state}
+        self.best = {"step": self.steps, "loss": value, "model": state}
         return True
 
     def state_dict(self):
         state = {
-            "step": self.step,
+            "step": self.steps,
             "seconds": self.seconds,
             "losses": np.array(self.losses),
             "validations": [list(each) for each in self.validations],
@@ -110,26 +118,26 @@ class Run:
         self.optimizer.load_state_dict(state["optimizer"])
         if self.schedule is not None:
             self.schedule.load_state_dict(state["schedule"])
-        self.step, self.seconds = state["step"], state["seconds"]
+        self.steps, self.seconds = state["step"], state["seconds"]
         self.losses = state["losses"].tolist()
-        self.validations = [list(each) for each in state.get("validations", [])]
-        self.best, self.saved = state.get("best"), True
+        self.validations = [list(each) for each in state["validations"]]
+        self.best, self.saved = state["best"], True
 
 
 class Validation:
-    """When to look at a validation loss, and when to give up.
+    """When to compute a validation loss, and when to stop early.
 
-    loss       () -> the loss, a number; the model stands in evaluation mode
-    every      steps between two looks; the last step has one too
-    patience   training ends after so many looks in a row without a new least loss;
+    loss       () -> the loss, a number, of the model in evaluation mode
+    every      steps between two validations; the last step has one too
+    patience   validations in a row without a new least loss that end the training;
                None: never
-    keep       called with the Run when its loss is the least so far, or None
+    keep       called with the Run after each new least loss, or None
     """
 
     def __init__(self, loss, every, patience=None, keep=None):
         self.loss, self.every, self.patience, self.keep = loss, every, patience, keep
 
-    def given_up(self, run):
+    def exhausted(self, run):
         if self.patience is None or run.best is None:
             return False
         since = [step for step, _ in run.validations if step > run.best["step"]]
@@ -140,40 +148,39 @@ def fit(
     run, steps, loss_at, save=None, progress=None, every=5.0,
     *, validation=None, record=None, seed=None, prepare=None,
 ):  # fmt: skip
-    """Train ``run`` until it has taken ``steps`` steps; return whether it got there.
+    """Train ``run`` for ``steps`` steps in all; return whether it is finished.
 
-    loss_at     i -> the loss Tensor of step i; asked twice, it gives the same number
+    loss_at     i -> the loss Tensor of step i; two calls give the same number
     save        called with the run's state whenever ``every`` seconds have passed, and
                 when the user presses Ctrl-C; the loop then ends and returns False
     progress    a ``Progress``, which is closed at the end, or None
-    validation  a ``Validation``; where it gives up, the run counts as finished
+    validation  a ``Validation``; if its patience ends, the run is finished
     record      called with a dict of numbers after each step and each validation
-    seed        of the batches, for the message
+    seed        of the batches, for messages
     prepare     called before the first step; its time does not count
 
-    A run that is interrupted stops between two steps, never inside one; while it is
-    prepared, before the first. Nothing is saved of one that has met a NaN or an
-    infinity. Raises ``Diverged``, which says at which step, with which batch, in which
-    layer; so it does of what a layer refuses after the first step. A ValueError before
-    that is of the arguments, and passes.
+    Ctrl-C stops a run between two steps. If the loss or a gradient is NaN or infinite,
+    nothing is saved, and ``Diverged`` names the step, the batch and the layer; the same
+    after the first step if a layer rejects its input. A ValueError at the first step is
+    an error of the arguments and is raised as it is.
     """
     record = record or (lambda numbers: None)
 
-    def ended():
-        given_up = validation is not None and validation.given_up(run)
-        return run.step >= steps or given_up
+    def finished():
+        exhausted = validation is not None and validation.exhausted(run)
+        return run.steps >= steps or exhausted
 
     last_saved = time.monotonic()
     line = contextlib.closing(progress) if progress else contextlib.nullcontext()
-    # what overflows is found below, and explained there
-    with asked_to_stop() as stop, line, np.errstate(over="ignore", invalid="ignore"):
-        if prepare is not None and not ended():
+    # overflow is found below, and explained there
+    with stop_signals() as stop, line, np.errstate(over="ignore", invalid="ignore"):
+        if prepare is not None and not finished():
             with _explained(run, prepare, seed):
                 prepare()
-        while not ended():
+        while not finished():
             start = time.perf_counter()
-            with _explained(run, lambda: loss_at(run.step), seed):
-                value = run.look(loss_at(run.step))
+            with _explained(run, lambda: loss_at(run.steps), seed):
+                value = run.backward(loss_at(run.steps))
             run.seconds += (time.perf_counter() - start) / run.at_once
             due = time.monotonic() - last_saved > every
             if save is not None and (stop or due):
@@ -182,78 +189,22 @@ def fit(
             if stop:
                 break
             start, lr = time.perf_counter(), run.optimizer.lr
-            run.move(value)
+            run.step(value)
             run.seconds += (time.perf_counter() - start) / run.at_once
-            record({"step": run.step, "loss": value, "norm": run.norm, "lr": lr})
+            record({"step": run.steps, "loss": value, "norm": run.norm, "lr": lr})
             if progress is not None:
-                progress.update(run.step, value)
+                progress.update(run.steps, value)
             if validation is not None:
-                _validate(run, validation, run.step >= steps, record, seed)
-    return ended()
-
-
-def _validate(run, validation, last, record, seed):
-    if run.step % validation.every and not last:
-        return
-    run.model.eval()
-    with _explained(run, validation.loss, seed, "validation "):
-        value = validation.loss()
-        if not math.isfinite(value):
-            raise FloatingPointError(f"The validation loss became {value}.")
-    run.model.train()
-    if run.judge(value) and validation.keep is not None:
-        validation.keep(run)
-    record({"step": run.step, "validation": value})
+                _validate(run, validation, run.steps >= steps, record, seed)
+    return finished()
 
 
 @contextlib.contextmanager
-def _explained(run, compute, seed, which=""):
-    """Say of an error in the numbers which step, batch and layer it came from."""
-    try:
-        yield
-    except FloatingPointError:
-        try:
-            place = first_not_finite(run.model, compute)
-        except (ArithmeticError, ValueError) as problem:  # the model raised it itself
-            place = _raised(run.model, problem)
-        said = f"{which}loss or its gradient is no finite number"
-        raise _diverged(run, said, place, seed) from None
-    except (ArithmeticError, ValueError) as problem:
-        if isinstance(problem, ValueError) and run.step == 0:
-            raise  # nothing has moved yet: the arguments are wrong, not the numbers
-        place = _raised(run.model, problem)
-        said = f"{which}loss or its gradient cannot be computed"
-        raise _diverged(run, said, place, seed) from problem
+def stop_signals():
+    """Yield a list that becomes non-empty when Ctrl-C or a termination signal arrives.
 
-
-def _diverged(run, what, place, seed):
-    """The ``Diverged`` that says of the next step what went wrong, and in which."""
-    run.optimizer.zero_grad()
-    batch = f", batch {run.step} of seed {seed}" if seed is not None else ""
-    checkpoint = "There is no checkpoint yet"
-    if run.saved:
-        checkpoint = "The last checkpoint is from before and good"
-    return Diverged(
-        f"The {what} at step {run.step}{batch}: {place} {checkpoint}; a smaller "
-        "learning rate usually helps."
-    )
-
-
-def _raised(model, problem):
-    """What was raised, and in which layer: the innermost module that was at work."""
-    names, layer = {id(module): name for name, module in model.named_modules()}, ""
-    for frame, _ in traceback.walk_tb(problem.__traceback__):
-        layer = names.get(id(frame.f_locals.get("self")), layer)
-    said = str(problem).rstrip(".") or type(problem).__name__
-    return f"{f'in layer {layer}, ' if layer else ''}{said}."
-
-
-@contextlib.contextmanager
-def asked_to_stop():
-    """A list that becomes non-empty when Ctrl-C (or a termination signal) arrives.
-
-    The second Ctrl-C ends the program as usual. Inside of another one, it is the same
-    list: what arrived before training began still stops it.
+    A second Ctrl-C ends the program as usual. Nested calls share one list: a signal
+    that arrived before training began stops the training.
     """
     arrived = []
     if threading.current_thread() is not threading.main_thread():
@@ -276,3 +227,57 @@ def asked_to_stop():
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+def _validate(run, validation, last, record, seed):
+    if run.steps % validation.every and not last:
+        return
+    run.model.eval()
+    with _explained(run, validation.loss, seed, "validation "):
+        value = validation.loss()
+        if not math.isfinite(value):
+            raise FloatingPointError(f"The validation loss became {value}.")
+    run.model.train()
+    if run.record_validation(value) and validation.keep is not None:
+        validation.keep(run)
+    record({"step": run.steps, "validation": value})
+
+
+@contextlib.contextmanager
+def _explained(run, compute, seed, which=""):
+    """Turn a numerical error into ``Diverged``, with its step, batch and layer."""
+    try:
+        yield
+    except FloatingPointError:
+        what = f"{which}loss or its gradient is NaN or infinite"
+        try:
+            place = find_nan(run.model, compute)
+        except (ArithmeticError, ValueError) as problem:  # the model raised it itself
+            place = _origin(run.model, problem)
+        raise _diverged(run, what, place, seed) from None
+    except (ArithmeticError, ValueError) as problem:
+        if isinstance(problem, ValueError) and run.steps == 0:
+            raise  # nothing was learned yet: an argument is wrong
+        what = f"{which}loss or its gradient cannot be computed"
+        raise _diverged(run, what, _origin(run.model, problem), seed) from problem
+
+
+def _diverged(run, what, place, seed):
+    run.optimizer.zero_grad()
+    batch = f", batch {run.steps} of seed {seed}" if seed is not None else ""
+    checkpoint = "There is no checkpoint yet"
+    if run.saved:
+        checkpoint = "The last checkpoint was saved before and is good"
+    return Diverged(
+        f"The {what} at step {run.steps}{batch}: {place} {checkpoint}; a smaller "
+        "learning rate usually helps."
+    )
+
+
+def _origin(model, problem):
+    """Return the message of an exception, with the innermost layer that raised it."""
+    names, layer = {id(module): name for name, module in model.named_modules()}, ""
+    for frame, _ in traceback.walk_tb(problem.__traceback__):
+        layer = names.get(id(frame.f_locals.get("self")), layer)
+    message = str(problem).rstrip(".") or type(problem).__name__
+    return f"{f'in layer {layer}, ' if layer else ''}{message}."

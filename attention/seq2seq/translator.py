@@ -1,12 +1,12 @@
-"""A model with its two vocabularies: from a sentence to a sentence, and to a file.
+"""A model with its two vocabularies: translates sentences, and is saved in one file.
 
     translator = load("runs/translate/best.npz")
     found = translator.translate("the black cat sleeps .")
     found.text, found.weights
 
-A file holds all of it: what the model is made of, its words, its parameters, and where
-it comes from. In half precision it takes half the room; parameters of about 1 are then
-off by 2^-11 at most, and it is for ``about`` to say what that does to the scores.
+The file holds the config, the words, the parameters, and their origin. In half
+precision it has half the size; parameters of about 1 then change by 2^-11 at most, and
+``about`` may note the effect on the scores.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,8 @@ import numpy as np
 
 from minigrad import checkpoint
 
-from ..tasks.vocabulary import Vocabulary
+from ..tasks.batch import pad
+from ..tasks.vocabulary import FIRST, Vocabulary
 from ..tasks.words import detokenize, tokenize
 from .beam import beam_search
 from .config import Seq2SeqConfig
@@ -23,7 +24,7 @@ from .decoding import greedy
 from .model import Seq2Seq
 
 FORMAT = "translator"
-PARTS = {  # of a state, and what each has to be
+PARTS = {  # of a state, with their types
     "config": dict, "source": dict, "target": dict, "model": dict, "about": dict,
     "lower": bool, "characters": bool,
 }  # fmt: skip
@@ -35,9 +36,9 @@ class Translation:
 
     source: list  # words, as they were read
     target: list  # words
-    weights: np.ndarray | None  # (T, S): where each word looked; None without attention
-    unknown: list  # those of source that are not in the vocabulary, each once
-    between: str | None = None  # two words of the text; None: a space where English has
+    weights: np.ndarray | None  # (T, S), None without attention
+    unknown: list  # words of source outside the vocabulary, each once
+    between: str | None = None  # between two words; None: a space where English has it
 
     @property
     def text(self):
@@ -48,11 +49,11 @@ class Translation:
 
 @dataclass
 class Translator:
-    """A Seq2Seq, the Vocabulary of either side, and how a text becomes words.
+    """A Seq2Seq, the Vocabulary of either side, and the rules that split a text.
 
-    lower        all in lower case
-    about        a dict: where it comes from
-    characters   each is a word of its own, and spaces are none, as in questions of
+    lower        True: all in lower case
+    about        a dict: the origin of the model
+    characters   True: each character but spaces is a word, as in the questions of
                  ``tasks/questions.py``
     """
 
@@ -64,9 +65,9 @@ class Translator:
     characters: bool = False
 
     def words(self, text):
-        """The words of a sentence as the vocabulary has them.
+        """Return the words of a sentence in the form of the vocabulary.
 
-        "woman's" is cut into two where only these are known, not the whole.
+        "woman's" is cut in two if the vocabulary has "woman" and "'s" alone.
         """
         if self.characters:
             return list("".join((text.lower() if self.lower else text).split()))
@@ -79,14 +80,12 @@ class Translator:
         return found
 
     def translate(self, text, beam=4, max_length=None):
-        """The translation of one sentence, a string: a ``Translation``.
+        """Return the ``Translation`` of one sentence, a string.
 
-        beam         beginnings that go on; 1 is greedy
+        beam         beginnings of the beam search; 1 is greedy
         max_length   of the target; None: twice the source's and ten
 
-        Where each character is a word, the text has spaces if the question has.
-
-        Raises ValueError for a text without words.
+        Where each character is a word, the answer has spaces if the question has.
         """
         words = self.words(text)
         if not words:
@@ -99,29 +98,25 @@ class Translator:
         return Translation(words, self.target.decode(ids), weights, unknown, between)
 
     def decode(self, sources, beam=1, max_length=None, size=100):
-        """[(ids without EOS, weights (T, S) or None)] of a list of ids of sources."""
+        """Return [(ids without EOS, weights (T, S) or None)] for a list of sources."""
         found = []
         for start in range(0, len(sources), size):
-            batch = sources[start : start + size]
-            lengths = np.array([len(ids) for ids in batch])
-            wide = np.zeros((len(batch), lengths.max()), np.int64)
-            for row, ids in zip(wide, batch):
-                row[: len(ids)] = ids
+            batch, lengths = pad(sources[start : start + size])
             longest = max_length or 2 * int(lengths.max()) + 10
             if beam == 1:
-                said = greedy(self.model, wide, lengths, longest)
+                decoded = greedy(self.model, batch, lengths, longest)
             else:
-                said = beam_search(self.model, wide, lengths, longest, beam)
-            for b, ids in enumerate(said.ids):
-                ids = np.array([i for i in ids[: said.lengths[b]] if i > 2], np.int64)
-                weights = said.weights
+                decoded = beam_search(self.model, batch, lengths, longest, beam)
+            for b, row in enumerate(decoded.ids):
+                ids = np.array([i for i in row if i >= FIRST], np.int64)
+                weights = decoded.weights
                 if weights is not None:
                     weights = weights[b, : len(ids), : lengths[b]]
                 found.append((ids, weights))
         return found
 
     def state_dict(self, half=False):
-        """All of it, for a checkpoint; half: parameters as float16."""
+        """Return everything, for a checkpoint; half: parameters as float16."""
         parameters = self.model.state_dict()
         if half:
             parameters = {k: v.astype(np.float16) for k, v in parameters.items()}
@@ -138,46 +133,37 @@ class Translator:
 
     @classmethod
     def from_state(cls, state):
-        """The translator that ``state_dict`` describes, in evaluation mode."""
+        """Return the translator that ``state_dict`` describes, in evaluation mode."""
         if not isinstance(state, dict) or state.get("format") != FORMAT:
             raise ValueError("This is no checkpoint of a translator.")
-        state = {"characters": False, **state}  # older ones do not say
+        state = {"characters": False, **state}  # older checkpoints lack it
         for name, kind in PARTS.items():
-            if name not in state:
+            if type(state.get(name)) is not kind:
                 raise ValueError(
-                    f"This checkpoint of a translator is incomplete: it has no {name}."
-                )
-            if type(state[name]) is not kind:
-                raise ValueError(
-                    f"In this checkpoint of a translator, {name} is {state[name]!r:.40}"
-                    f"; expected a {kind.__name__}."
+                    f"In this checkpoint of a translator, {name} is "
+                    f"{state.get(name)!r:.40}; expected a {kind.__name__}."
                 )
         config = Seq2SeqConfig.from_dict(state["config"])
-        model = Seq2Seq(config, np.random.default_rng(0))  # to be overwritten
+        model = Seq2Seq(config, np.random.default_rng(0))  # overwritten below
         model.load_state_dict(state["model"])
         source, target = (Vocabulary.from_state(state[k]) for k in ("source", "target"))
-        for side, size in (
-            (source, config.source_vocabulary), (target, config.target_vocabulary)
-        ):  # fmt: skip
-            if len(side) != size:
-                raise ValueError(
-                    f"This checkpoint of a translator has {len(side)} words where its "
-                    f"model has {size}."
-                )
+        sizes = config.source_vocabulary, config.target_vocabulary
+        if (len(source), len(target)) != sizes:
+            raise ValueError(
+                f"This checkpoint of a translator has {len(source)} and {len(target)} "
+                f"words where its model has {sizes[0]} and {sizes[1]}."
+            )
         rest = state["lower"], state["about"], state["characters"]
         return cls(model.eval(), source, target, *rest)
 
 
 def save(path, translator, half=False):
-    """Write a translator to ``path``, .npz or .safetensors, whole or not at all."""
+    """Write a translator to ``path``, .npz or .safetensors."""
     checkpoint.save(path, translator.state_dict(half))
 
 
 def load(path):
-    """The translator that ``save`` wrote.
-
-    Raises FileNotFoundError and ValueError, each in a sentence.
-    """
+    """Return the translator that ``save`` wrote."""
     state = checkpoint.load(path)
     try:
         return Translator.from_state(state)

@@ -1,18 +1,11 @@
-"""Where the data come from: one task a file."""
+"""The data that the models learn from: generated tasks, grammars and your own text."""
 
-from ..late import late
+from . import (
+    algorithmic, batch, batching, bindings, grammar, parallel_text, questions, reversal,
+    vocabulary, words,
+)  # fmt: skip
 
-__getattr__ = late(
-    __name__,
-    "algorithmic",
-    "batch",
-    "batching",
-    "bindings",
-    "grammar",
-    "parallel_text",
-    "questions",
-    "reversal",
-    "symbols",
-    "vocabulary",
-    "words",
-)
+__all__ = [
+    "algorithmic", "batch", "batching", "bindings", "grammar", "parallel_text",
+    "questions", "reversal", "vocabulary", "words",
+]  # fmt: skip

@@ -1,18 +1,18 @@
-"""What every task hands to a model: one batch of padded token ids.
+"""One batch of padded token ids, and the repeatable stream that batches come from.
 
     source          d o g          (B, S)       padded with PAD at the end
-    target_in   SOS g o d          (B, T + 1)   what the decoder is fed
-    target_out      g o d EOS      (B, T + 1)   what it is asked for
+    target_in   SOS g o d          (B, T + 1)   the decoder's inputs
+    target_out      g o d EOS      (B, T + 1)   the tokens it should predict
 
-The decoder is asked for the next token at every place, so the two targets are the same
-row, moved by one. Where target_out is PAD nothing is asked, and no loss should count.
+At every position the decoder predicts the next token, so the two targets are one row,
+shifted by one. Positions where target_out is PAD do not count in the loss.
 """
 
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..checks import whole
+from minigrad.checks import whole
 
 PAD, SOS, EOS = 0, 1, 2
 
@@ -28,12 +28,12 @@ class Batch:
 
     @property
     def target_lengths(self):
-        """How many tokens each row is asked for, EOS among them: (B,)."""
+        """Return how many tokens each row predicts, EOS included: (B,)."""
         return (self.target_out != PAD).sum(1)
 
 
 def assemble(source, lengths, target, target_lengths):
-    """A batch of rows that are already side by side.
+    """Return the ``Batch`` of rows that are already in two arrays.
 
     source (B, S), target (B, T)         ids; beyond a row's length they are ignored
     lengths (B,), target_lengths (B,)    at most S and T
@@ -48,50 +48,60 @@ def assemble(source, lengths, target, target_lengths):
     return Batch(source, lengths, target_in, target_out)
 
 
+def pad(rows):
+    """Return rows of ids as one array (B, longest), padded, and their lengths (B,)."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    padded = np.full((len(rows), lengths.max(initial=0)), PAD, dtype=np.int64)
+    for row, ids in zip(padded, rows):
+        row[: len(ids)] = ids
+    return padded, lengths
+
+
 class Stream:
     """An endless, repeatable stream: batch i depends on the seed and on i alone.
 
     draw   (rng, n) -> a Batch of n rows
 
-    Batches are drawn a block at a time, so that their making costs little, and so that
-    a run that is resumed at step i sees what it would have seen.
+    A block of batches is drawn at once, which is faster. A run that is resumed at step
+    i sees the same batches as one that was never stopped.
     """
 
-    block = 50  # batches drawn at once
+    block = 50  # batches
 
     def __init__(self, seed, size, draw):
         self.seed = whole("Stream", "seed", seed)
         self.size = whole("Stream", "size", size, 1)
-        self._draw = draw
-        self._drawn = None, None
+        self.draw = draw
+        self._number, self._rows = None, None  # the block in memory
 
     def __getitem__(self, i):
         number, place = divmod(whole("batches[i]", "the step i", i), self.block)
-        if self._drawn[0] != number:
+        if self._number != number:
             rng = np.random.default_rng([self.seed, number])
-            many = self._draw(rng, self.block * self.size)
-            self._drawn = number, _longest_first(many, self.size)
-        return _rows(self._drawn[1], slice(place * self.size, (place + 1) * self.size))
+            rows = self.draw(rng, self.block * self.size)
+            self._number, self._rows = number, _longest_first(rows, self.size)
+        first = place * self.size
+        return _cropped(self._rows, slice(first, first + self.size))
 
 
-def _longest_first(many, size):
-    """The rows of each batch of ``size`` by the length of their targets.
+def _longest_first(rows, size):
+    """Sort the rows of each batch of ``size`` by target length, the longest first.
 
-    The order means nothing to a loss, but much to a recurrent kernel: rows of about one
-    length stand side by side, and what is padding for all of them is left out.
+    The loss does not depend on the order, but recurrent kernels are faster when rows
+    of similar length are neighbours: they skip common padding.
     """
-    lengths = many.target_lengths
+    lengths = rows.target_lengths
     order = np.lexsort((-lengths, np.arange(len(lengths)) // size))
-    return Batch(*(getattr(many, field.name)[order] for field in fields(Batch)))
+    return Batch(*(getattr(rows, field.name)[order] for field in fields(Batch)))
 
 
-def _rows(many, rows):
-    """Some rows of a batch, the longest first, as wide as that."""
-    S = int(many.lengths[rows].max())
-    T = int((many.target_out[rows.start] != PAD).sum())
+def _cropped(rows, batch):
+    """Return the rows of one batch, as wide as its longest."""
+    S = int(rows.lengths[batch].max())
+    T = int((rows.target_out[batch.start] != PAD).sum())
     return Batch(
-        many.source[rows, :S],
-        many.lengths[rows],
-        many.target_in[rows, :T],
-        many.target_out[rows, :T],
+        rows.source[batch, :S],
+        rows.lengths[batch],
+        rows.target_in[batch, :T],
+        rows.target_out[batch, :T],
     )

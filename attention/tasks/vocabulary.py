@@ -1,20 +1,24 @@
-"""Words as token ids: which words a model knows.
+"""Token ids of words (``Vocabulary``) and of single characters (``Symbols``).
 
-PAD 0, SOS 1, EOS 2, UNK 3, then the words, the most frequent first and the equally
-frequent in the order of their characters' code points. So the same sentences make the
-same ids, in whatever order they come.
+    Vocabulary    PAD 0, SOS 1, EOS 2, UNK 3, then the words, the most frequent first;
+                  words of equal frequency in the order of their code points
+    Symbols       PAD 0, SOS 1, EOS 2, then the characters of an alphabet
+
+So the same sentences give the same ids, in whatever order they come.
 """
 
 from collections import Counter
 
 import numpy as np
 
-from ..checks import whole
+from minigrad.checks import whole
+
 from .batch import EOS, PAD, SOS
 
 UNK = 3
-SPECIAL = ("<pad>", "<sos>", "<eos>", "<unk>")  # how they are written, at their ids
-FORMAT = "words"  # what a state calls itself
+SPECIAL = ("<pad>", "<sos>", "<eos>", "<unk>")  # the words of the ids 0 to 3
+FORMAT = "words"  # of a Vocabulary's state
+FIRST = 3  # the id of the first character of Symbols
 
 
 class Vocabulary:
@@ -26,62 +30,45 @@ class Vocabulary:
     """
 
     def __init__(self, words):
-        if isinstance(words, str):
-            raise TypeError(
-                "Vocabulary: words is one string; expected a list of words. tokenize "
-                "makes one of a text."
-            )
-        self._words = list(SPECIAL)
-        self._ids = {}
-        for word in words:
-            if not isinstance(word, str):
-                raise TypeError(f"Vocabulary: {word!r} is no word; expected a str.")
-            if word in SPECIAL or word in self._ids:
+        words = _word_list("Vocabulary: words", words)
+        for word, count in Counter([*SPECIAL, *words]).items():
+            if count > 1:
                 why = "has an id of its own" if word in SPECIAL else "stands twice"
                 raise ValueError(
                     f"Vocabulary: {word!r} {why}; expected each word once."
                 )
-            self._ids[word] = len(self._words)
-            self._words.append(word)
+        self._words = [*SPECIAL, *words]
+        self._ids = {word: len(SPECIAL) + i for i, word in enumerate(words)}
 
     @classmethod
-    def build(cls, sentences, min_count=1, max_size=None):
-        """The vocabulary of ``sentences``, each a list of words.
+    def build(cls, sentences, min_count=1):
+        """Return the vocabulary of ``sentences``, each a list of words.
 
-        min_count   words that occur less often are left out, and become <unk>
-        max_size    the most ids there may be, the four special ones among them
+        min_count   words that occur less often are left out and become <unk>
 
-        A word that is written as a special one is, <unk> for instance, is left out.
-        Raises TypeError and ValueError for sentences that are no lists of words, and
-        where no word is left.
+        A word spelled like a special one, such as <unk>, is left out.
         """
-        min_count = whole("Vocabulary.build", "min_count", min_count, 1)
+        name = "Vocabulary.build"
+        min_count = whole(name, "min_count", min_count, 1)
         if isinstance(sentences, str):
             raise TypeError(
-                "Vocabulary.build: sentences is one string; expected a list of "
-                "sentences, each a list of words."
+                f"{name}: sentences is one string; expected a list of sentences, each "
+                "a list of words."
             )
         counts = Counter()
         for i, sentence in enumerate(sentences):
-            counts.update(_checked_words(f"Vocabulary.build: sentence {i}", sentence))
-        found = [
-            word for word, n in counts.items() if n >= min_count and word not in SPECIAL
-        ]
-        if not found:
-            most = max(counts.values(), default=0)
+            counts.update(_word_list(f"{name}: sentence {i}", sentence))
+        words = [w for w, n in counts.items() if n >= min_count and w not in SPECIAL]
+        if not words:
             raise ValueError(
-                f"Vocabulary.build: no word occurs {min_count} times or more; the most "
-                f"frequent one occurs {most} times."
+                f"{name}: no word occurs {min_count} times or more; the most frequent "
+                f"one occurs {max(counts.values(), default=0)} times."
             )
-        found.sort(key=lambda word: (-counts[word], word))
-        if max_size is not None:
-            least = len(SPECIAL) + 1  # one word
-            max_size = whole("Vocabulary.build", "max_size", max_size, least)
-            found = found[: max_size - len(SPECIAL)]
-        return cls(found)
+        words.sort(key=lambda word: (-counts[word], word))
+        return cls(words)
 
     def __len__(self):
-        """How many ids there are, the special ones among them."""
+        """Return the number of ids, the special ones included."""
         return len(self._words)
 
     def __contains__(self, word):
@@ -102,71 +89,88 @@ class Vocabulary:
         return self._words[len(SPECIAL) :]
 
     def encode(self, sentence):
-        """The ids of a list of words, int64, with neither SOS nor EOS.
+        """Return the ids of a list of words, int64, without SOS and EOS.
 
-        A word that is not known is UNK. So is a text's own "<pad>", which is no PAD.
+        An unknown word is UNK, also one that is spelled "<pad>".
         """
-        sentence = _checked_words("Vocabulary.encode: the sentence", sentence)
+        sentence = _word_list("Vocabulary.encode: sentence", sentence)
         return np.array([self._ids.get(word, UNK) for word in sentence], np.int64)
 
     def decode(self, ids):
-        """The words of ``ids`` up to the first EOS; PAD and SOS are left out.
-
-        Raises ValueError for an id that is none, and TypeError for what is no id.
-        """
-        ids = np.asarray(ids)
-        if ids.size and (ids.dtype.kind not in "iu" or ids.ndim != 1):
-            raise TypeError(
-                f"Vocabulary.decode: ids are {ids.dtype} of shape {ids.shape}; "
-                "expected whole numbers of shape (T,), one sentence."
-            )
+        """Return the words of ``ids`` up to the first EOS, without PAD and SOS."""
         words = []
-        for i in ids.tolist():
+        for i in ids:
             if i == EOS:
                 break
             if not 0 <= i < len(self):
                 raise ValueError(
-                    f"Vocabulary.decode: {i} is no id; expected 0 to {len(self) - 1}."
+                    f"Vocabulary.decode: ids holds {i}; expected 0 to {len(self) - 1}."
                 )
             if i not in (PAD, SOS):
                 words.append(self._words[i])
         return words
 
-    def unknown(self, sentences):
-        """The share of all words of ``sentences`` that become <unk>, from 0 to 1."""
-        ids = [self.encode(sentence) for sentence in sentences]
-        total = sum(map(len, ids))
-        return sum(int((i == UNK).sum()) for i in ids) / total if total else 0.0
-
     def state_dict(self):
-        """What ``from_state`` makes this vocabulary of: strings and lists alone."""
+        """Return the state, of strings and lists, that ``from_state`` reads."""
         return {"format": FORMAT, "words": self.words}
 
     @classmethod
     def from_state(cls, state):
-        """The vocabulary that ``state_dict`` describes."""
-        if not isinstance(state, dict) or not isinstance(state.get("words"), list):
+        """Return the vocabulary that ``state_dict`` describes."""
+        format = state.get("format") if isinstance(state, dict) else None
+        if format != FORMAT or not isinstance(state.get("words"), list):
             raise ValueError(
-                "Vocabulary.from_state: this is no state of a vocabulary; expected "
-                "what state_dict returned, a dict with a list of words."
-            )
-        if state.get("format") != FORMAT:
-            raise ValueError(
-                "Vocabulary.from_state: the state's format is "
-                f"{state.get('format')!r}; expected {FORMAT!r}."
+                f"Vocabulary.from_state: found the format {format!r}; expected what "
+                f"state_dict returned, with format {FORMAT!r} and a list of words."
             )
         return cls(state["words"])
 
 
-def _checked_words(which, sentence):
-    """A list of strings, from anything that holds them but a string."""
-    if isinstance(sentence, str) or not hasattr(sentence, "__iter__"):
+class Symbols:
+    """An alphabet of single characters.
+
+    characters    "abc…", each once
+    description   the alphabet in messages, "a to z"; None lists the characters
+    """
+
+    def __init__(self, characters, description=None):
+        self.characters = characters
+        self.description = description or " ".join(characters)
+        self._ids = {c: FIRST + i for i, c in enumerate(characters)}
+
+    def __len__(self):
+        """Return the number of ids, PAD, SOS and EOS included."""
+        return FIRST + len(self.characters)
+
+    def encode(self, text):
+        """Return the ids of the characters of ``text``, int64."""
+        for i, c in enumerate(text):
+            if c not in self._ids:
+                raise ValueError(
+                    f"{c!r} at place {i} of {text!r} is not one of {self.description}."
+                )
+        return np.array([self._ids[c] for c in text], dtype=np.int64)
+
+    def decode(self, ids):
+        """Return the characters of ``ids`` up to the first EOS, without PAD and SOS."""
+        characters = []
+        for i in ids:
+            if i == EOS:
+                break
+            if i >= FIRST:
+                characters.append(self.characters[int(i) - FIRST])
+        return "".join(characters)
+
+
+def _word_list(name, words):
+    """Return ``words`` as a list of strings; one string is refused."""
+    if isinstance(words, str) or not hasattr(words, "__iter__"):
         raise TypeError(
-            f"{which} is {sentence!r}; expected a list of words. tokenize makes one of "
-            "a text."
+            f"{name} is {words!r}; expected a list of words. tokenize makes one of a "
+            "text."
         )
-    words = list(sentence)
+    words = list(words)
     for word in words:
         if not isinstance(word, str):
-            raise TypeError(f"{which} holds {word!r}; expected words, each a str.")
+            raise TypeError(f"{name} holds {word!r}; expected words, each a str.")
     return words

@@ -24,7 +24,7 @@ from minigrad import concat, nn, swapaxes, unsqueeze
 from minigrad.checks import between, broadcastable, flag, plain, probability, whole
 from minigrad.shapes import shapes
 
-from ..exact.projection import check_heads, draw, heads
+from ..exact.multihead import check_heads, draw, heads
 from ..exact.sdpa import scaled_dot_product_attention
 from ..masks import Mask, everything, padding, sliding_window
 from ..masks.tokens import positions

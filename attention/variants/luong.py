@@ -14,8 +14,9 @@ general with local attention.
 
 from minigrad import linear
 from minigrad.checks import one_of, whole
+from minigrad.shapes import shapes
 
-from ..layers import Attention, check_width, to_one_number, xavier_uniform
+from ..layers import Attention, to_one_number, xavier_uniform
 from ..scores import additive_core, dot, general
 
 NAME = "LuongAttention"
@@ -58,27 +59,39 @@ class LuongAttention(Attention):
             self.W_a = xavier_uniform(A, query_size + key_size, rng)
             self.v_a = to_one_number(A, rng)
 
+    @shapes
     def score(self, queries, keys):
+        """Compute the score of this kind.
+
+        queries (..., L, self.query_size), keys (..., S, self.key_size)
+            ->  scores (..., L, S)
+        """
         if self.kind == "general":
-            check_width(self, "queries", queries, "query_size")
-            check_width(self, "keys", keys, "key_size")
-            return general(queries, keys, self.W_a)
+            return general.unchecked(queries, keys, self.W_a)
         return self.score_projected(queries, self.project(keys))
 
+    @shapes
     def project(self, keys):
-        check_width(self, "keys", keys, "key_size")
+        """Compute the part of the score that depends on the keys alone.
+
+        keys (..., S, self.key_size)  ->  projected (..., S, A)
+        """
         if self.kind == "dot":
             return keys
         if self.kind == "general":
             return linear.unchecked(keys, self.W_a)
-        return linear.unchecked(keys, self.W_a[:, self.query_size :])  # columns of W_k
+        return linear.unchecked(keys, self.W_a[:, self.query_size :])  # W_k k_j
 
+    @shapes
     def score_projected(self, queries, projected):
-        check_width(self, "queries", queries, "query_size")
+        """Compute the score of keys that ``project`` has projected.
+
+        queries (..., L, self.query_size), projected (..., S, A)  ->  scores (..., L, S)
+        """
         if self.kind != "concat":
             return dot(queries, projected)
         q = linear.unchecked(queries, self.W_a[:, : self.query_size])
-        return additive_core(q, projected, self.v_a)
+        return additive_core.unchecked(q, projected, self.v_a)
 
     def extra_repr(self):
         sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"

@@ -134,7 +134,8 @@ class LuongStep(nn.Module):
         context, weights = _context_and_weights(
             self, h, keys, values, valid_lens, options
         )
-        attentional = tanh(linear(concat([context, h], -1), self.W_c, self.b_c))
+        c_and_h = concat([context, h], -1)
+        attentional = tanh(linear.unchecked(c_and_h, self.W_c, self.b_c))
         return (recurrent, attentional), attentional, weights
 
 

@@ -1,14 +1,16 @@
-"""The checks as pytest runs them: ``pytest lessons/checks -k 38_5 --impl work``.
+"""Run the checks with pytest: ``pytest lessons/checks -k 38_5 --impl work``.
 
-Without ``--impl`` it is the solutions that are checked, so that a fresh copy is green.
-A failure prints the report that the learner would read, and nothing else.
+Without ``--impl`` the solutions are checked, so that a fresh clone is green. A failure
+prints the report that the learner reads, and nothing else.
 """
+
+import os
 
 import pytest
 
 from lessons import NotWritten
-from lessons.classroom import catalogue, loading, staircase
-from lessons.classroom.failure import CheckFailed
+from lessons.classroom import catalogue, harness, steps
+from lessons.classroom.steps import CheckFailed
 
 
 def pytest_addoption(parser):
@@ -18,7 +20,12 @@ def pytest_addoption(parser):
         choices=("solution", "work", "stub"),
         help="which answers are checked: the solutions, yours, or the stubs",
     )
-    parser.addoption("--seed", default=0, type=int, help="for the numbers of a check")
+    parser.addoption("--seed", default=0, type=int, help="of the random numbers")
+
+
+def pytest_configure(config):
+    # as in ``python -m lessons check``: nothing is compiled
+    os.environ.setdefault("ATTENTION_BACKEND", "numpy")
 
 
 def pytest_collect_file(file_path, parent):
@@ -34,27 +41,26 @@ class CheckFile(pytest.File):
         path = getattr(exercise, self.config.getoption("--impl"))
         if not path.exists():
             return
-        seed = abs(self.config.getoption("--seed"))
-        mine = loading.load(exercise, path, seed=seed)
-        yield CheckItem.from_parent(self, name="written", function=None, mine=mine)
-        for function in staircase.stairs(loading.load_checks(exercise)):
+        my = harness.load(exercise, path, seed=abs(self.config.getoption("--seed")))
+        yield CheckItem.from_parent(self, name="written", function=None, my=my)
+        for function in steps.check_functions(harness.load_checks(exercise)):
             name = f"{function.step}: {function.title}"
-            yield CheckItem.from_parent(self, name=name, function=function, mine=mine)
+            yield CheckItem.from_parent(self, name=name, function=function, my=my)
 
 
 class CheckItem(pytest.Item):
     """One function of a check."""
 
-    def __init__(self, *, function, mine, **options):
+    def __init__(self, *, function, my, **options):
         super().__init__(**options)
-        self.function, self.mine = function, mine
+        self.function, self.my = function, my
 
     def runtest(self):
         seed = abs(self.config.getoption("--seed"))
         if self.function is None:
-            outcome = self.mine.written()
+            outcome = self.my.written()
         else:
-            outcome = staircase.take(self.function, self.mine, seed)
+            outcome = steps.run_function(self.function, self.my, seed)
         if outcome.result == "unwritten":
             raise NotWritten(outcome.lines[0])
         if outcome.result == "failed":

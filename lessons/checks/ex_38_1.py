@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from attention.costs.counted import Tally, apply, inner
-from lessons.classroom.failure import CheckFailed
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from attention.costs.counted import OpCounter
+from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 from lessons.classroom.theory import check_chain, links_that_run, rationals
 
 SIZES = ((1, 1, 5, 3, 7), (3, 5, 7, 2, 11), (2, 3, 1, 5, 3), (1, 7, 5, 11, 3))
@@ -19,18 +18,18 @@ def scores_by_loop(s, W, H):
 
 
 def counted(B, T_q, T_k, d_s, d_h, precomputed):
-    """Compute all scores with numbers that count their multiplications."""
-    tally = Tally()
-    W = tally.numbers(np.ones((d_s, d_h)))
+    """Compute all scores with arrays that count their multiplications."""
+    ops = OpCounter()
+    W = ops.array(np.ones((d_s, d_h)))
     for _ in range(B):
-        queries = tally.numbers(np.ones((T_q, d_s)))
-        keys = tally.numbers(np.ones((T_k, d_h)))
+        queries = ops.array(np.ones((T_q, d_s)))
+        keys = ops.array(np.ones((T_k, d_h)))
         if precomputed:
-            keys = [apply(W, h) for h in keys]
+            keys = [W @ h for h in keys]
         for s in queries:
             for h in keys:
-                inner(s, h if precomputed else apply(W, h))
-    return tally.multiplications
+                s @ (h if precomputed else W @ h)
+    return ops.multiplications
 
 
 def fractions(rng, *shape):

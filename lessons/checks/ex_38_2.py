@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from attention import masked_softmax, scaled_dot
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 from lessons.classroom.theory import rationals, two_point_mean
 
 

@@ -11,7 +11,7 @@ from attention.tasks.reversal import PAD, Batches
 from lessons.classroom.catalogue import find
 from lessons.classroom.figures import BLUE, ORANGE, figure
 from lessons.classroom.records import code_hash, read_record
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 from minigrad import cross_entropy, optim
 
 KINDS = ("dot", "scaled")
@@ -76,7 +76,7 @@ def three_steps(my, rng):
     def moved(step):
         """(losses of three steps, parameters after them)"""
         twin = model("scaled", 7, seed)
-        twin.output.weight.data[...] *= 30  # gradients that have to be clipped
+        twin.decoder.output.weight.data[...] *= 30  # gradients that have to be clipped
         optimizer = optim.SGD(list(twin.parameters()), lr=0.5)
         losses = [step(twin, optimizer, batches[i]) for i in range(3)]
         said = "nothing" if losses[0] is None else type(losses[0]).__name__
@@ -281,9 +281,8 @@ def trace(
 
 
 def _entropy_on(model, batch):
-    memory, keys, s, lengths = model.encode(batch.source, batch.lengths)
-    x = model.embed_target(batch.target_in)
-    weights = model.decode(x, s, memory, keys, lengths)[2].numpy().astype(float)
+    output = model.forced(batch.source, batch.target_in, batch.lengths)
+    weights = output.weights.numpy().astype(float)
     asked = batch.target_out != PAD
     return float(np.mean([entropy(row) for row in weights[asked]]))
 

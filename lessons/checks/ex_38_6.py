@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, laws, shape, values
+from lessons.classroom.steps import edges, laws, shape, values
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
 
 SIX = "W_a, v_a, s, h1, h2, h3"

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from lessons.classroom.failure import CheckFailed
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 
 
 class Hidden:

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from attention.costs.counted import Tally, apply, inner
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from attention.costs.counted import OpCounter
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 SIZES = (  # T, d_s, d_h, d_a
     (5, 3, 7, 11), (7, 11, 3, 5), (3, 5, 13, 2), (13, 2, 5, 3),
@@ -14,25 +14,25 @@ SIZES = (  # T, d_s, d_h, d_a
 
 
 def counted(T, d_s, d_h, d_a, cached, L=1, before=False, query="step"):
-    """The multiplications of L steps, counted by the numbers themselves.
+    """The multiplications of L steps, counted by the arrays themselves.
 
     before  whether what is computed before the first step is counted
     query   W_s s once a "step", for each "key" again, or "never"
     """
-    tally = Tally()
+    ops = OpCounter()
     shapes = (d_s,), (T, d_h), (d_a, d_s), (d_a, d_h), (d_a,)
-    s, H, W_s, W_h, v = (tally.numbers(np.ones(shape)) for shape in shapes)
-    keys = [apply(W_h, h) for h in H]
+    s, H, W_s, W_h, v = (ops.array(np.ones(shape)) for shape in shapes)
+    keys = [W_h @ h for h in H]
     if not (cached and before):
-        tally.multiplications = 0
-    zero = [x - x for x in v]
+        ops.multiplications = 0
+    zero = v - v
     for _ in range(L):
-        asked = apply(W_s, s) if query == "step" else zero
+        query_s = W_s @ s if query == "step" else zero
         for j in range(T):
-            b = keys[j] if cached else apply(W_h, H[j])
-            a = apply(W_s, s) if query == "key" else asked
-            inner(v, [(x + y).tanh() for x, y in zip(a, b)])
-    return tally.multiplications
+            b = keys[j] if cached else W_h @ H[j]
+            a = W_s @ s if query == "key" else query_s
+            v @ np.tanh(a + b)
+    return ops.multiplications
 
 
 @shape("whole numbers, of whole numbers")
@@ -59,11 +59,11 @@ def one_step(my, rng):
 @values("dot scores, counted")
 def dot_scores(my, rng):
     for T, d in ((5, 3), (7, 11), (1, 13), (17, 2)):
-        tally = Tally()
-        s, H = tally.numbers(np.ones(d)), tally.numbers(np.ones((T, d)))
+        ops = OpCounter()
+        s, H = ops.array(np.ones(d)), ops.array(np.ones((T, d)))
         for h in H:
-            inner(s, h)
-        want = tally.multiplications
+            s @ h
+        want = ops.multiplications
         wrong = [("with-average", "scores and the average of the states", 2 * want)]
         my.equal(my.mults_dot(T, d), want, "", wrong)
 

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 BYTES = {"float16": 2, "float32": 4, "float64": 8}
 

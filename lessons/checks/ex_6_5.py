@@ -4,8 +4,15 @@ import math
 
 import numpy as np
 
-from lessons.classroom.failure import CheckFailed
-from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+from lessons.classroom.steps import (
+    CheckFailed,
+    edges,
+    gradients,
+    laws,
+    numbers,
+    shape,
+    values,
+)
 
 NAMES = "s", "H", "W_s", "W_h", "v"
 CHAIN = "alpha", "e", "pre", "v", "W_s", "W_h", "s", "H"  # from the loss backwards

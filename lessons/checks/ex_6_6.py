@@ -7,9 +7,8 @@ import time
 
 import numpy as np
 
-from lessons.classroom.failure import CheckFailed
 from lessons.classroom.figures import figure
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
 DURATIONS = (3.5, 7.0, 1.0, 2.0, 9.0, 5.0)  # of a first call, and of those after it

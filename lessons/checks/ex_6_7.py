@@ -9,8 +9,7 @@ import numpy as np
 from attention.app.pretrained import EN_FR
 from lessons.checks import looking
 from lessons.checks.looking import EOS, PAD, SOS, experiment  # noqa: F401
-from lessons.classroom.failure import CheckFailed
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 from minigrad import safetensors
 
 

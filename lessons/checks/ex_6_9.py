@@ -11,7 +11,7 @@ from lessons.checks import translating as given
 from lessons.checks.translating import BUCKETS, B, D, M, S, V, bleu_by_loop, by_loop
 from lessons.classroom.catalogue import find
 from lessons.classroom.records import code_hash, read_record
-from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 KINDS = {"without": False, "with": True}
 ANSWERS = {

@@ -3,7 +3,7 @@
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 H, L, S, E = 2, 5, 7, 3
 D = H * E

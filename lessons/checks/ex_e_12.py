@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, gradients, numbers, shape, values
+from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 
 def by_definition(d, both=True, num=32, far=128):

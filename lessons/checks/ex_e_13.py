@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 
 def draw(rng, n=5, E=3, Ev=7):

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, gradients, numbers, shape, values
+from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 L, S, E, SCALE = 7, 11, 5, 0.7
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, gradients, numbers, shape
+from lessons.classroom.steps import edges, gradients, numbers, shape
 
 
 @shape("a gradient for each input, of its shape")

@@ -1,6 +1,6 @@
 """What a right answer to E.3 does."""
 
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 DIAMOND = {
     "y": [("b", 3.0), ("x", 7.0)],

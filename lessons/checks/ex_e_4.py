@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lessons.classroom.show import named
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.describe import named
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 
 def softmax(x):

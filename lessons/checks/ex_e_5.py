@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.classroom.staircase import laws, shape, values
+from lessons.classroom.steps import laws, shape, values
 from lessons.solutions import ex_e_5 as zoo
 
 # the operations as they were given, whatever became of them in the learner's file

@@ -2,8 +2,15 @@
 
 import numpy as np
 
-from lessons.classroom.failure import CheckFailed
-from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+from lessons.classroom.steps import (
+    CheckFailed,
+    edges,
+    gradients,
+    laws,
+    numbers,
+    shape,
+    values,
+)
 from minigrad.ops.recurrent import gru as engine
 
 NAMES = ["xs", "h0", "W_ih", "W_hh", "b_ih", "b_hh"]

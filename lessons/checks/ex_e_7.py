@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, gradients, laws, numbers, shape, values
+from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 
 def by_loop(x, mask):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 
 def sums(s, V):

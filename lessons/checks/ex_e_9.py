@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from lessons.classroom.staircase import edges, gradients, numbers, shape, values
+from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 T, W, S, D = 3, 5, 17, 3
 

@@ -1,1 +1,1 @@
-"""What runs the course: the command line, the checks, the learner's journal."""
+"""The machinery of the course: command line, checks, journal, woven pages."""

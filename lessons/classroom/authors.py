@@ -1,61 +1,330 @@
-"""``dev``, for authors: sync makes the stubs, audit tries the checks."""
+"""The verbs for authors: ``dev sync`` writes the stubs, ``dev audit`` tests the checks.
 
+The audit of an exercise finds a fault unless: the stub is the stripped solution, byte
+for byte, and counts as not written; the solution passes; every planted wrong answer
+fails with the name of its mistake; every automatic one fails, or stands in EQUIVALENT
+with a reason; and what the exercise needs exists.
+"""
+
+import ast
+import contextlib
+import copy
+import os
 import re
+import signal
+import threading
+import time
+from dataclasses import dataclass, field
 
 from . import journal, stubs
-from .audit import audit, table
 from .catalogue import exercises
+from .harness import load, load_checks
 from .paths import LESSONS, shown
-from .screen import say
+from .runner import SECONDS, environment, time_limit
+from .steps import Outcome, exit_code, run_steps
+from .terminal import say
 
 README = LESSONS / "README.md"
-MARKS = "<!-- exercises -->\n", "<!-- /exercises -->"
+TABLE = re.compile("<!-- exercises -->\n.*?<!-- /exercises -->\n", re.DOTALL)
+BUDGET = 1.5  # seconds of processor time for a right answer
+
+
+class OutOfTime(BaseException):
+    """The time is over; not an Exception, which a check may turn into a sentence."""
 
 
 def sync(chosen):
-    """Write the stub of every exercise whose solution has changed."""
-    faults = written = 0
+    """Write the stubs of exercises and the table in README.md, where they changed."""
+    faults, files = 0, {}
     for exercise in chosen:
         try:
             text = exercise.solution.read_text(encoding="utf-8")
-            stub = stubs.strip(text, exercise.id).encode()
+            files[exercise.stub] = stubs.strip(text, exercise.id)
         except (stubs.StubError, SyntaxError) as error:
             faults += 1
             say(f"{exercise.solution.name}: {error}")
-            continue
-        if not exercise.stub.exists() or exercise.stub.read_bytes() != stub:
-            journal.write(exercise.stub, stub)
+    readme = README.read_text(encoding="utf-8")
+    files[README] = TABLE.sub(lambda found: exercise_table(), readme)
+    written = 0
+    for path, text in files.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            journal.write(path, text.encode())
             written += 1
-            print(f"wrote {shown(exercise.stub)}")
-    text = README.read_text(encoding="utf-8")
-    if text != with_table(text):
-        journal.write(README, with_table(text).encode())
-        print(f"wrote {shown(README)}")
-    fresh = len(chosen) - written - faults
-    say(f"{written} written, {fresh} as they were, {faults} with a fault")
+            print(f"wrote {shown(path)}")
+    say(f"{written} written, {len(files) - written} unchanged, {faults} with a fault")
     return 1 if faults else 0
 
 
-def run_audit(chosen):
-    """Print the table of all audits; return 0 when there is no fault."""
-    found = [audit(exercise) for exercise in chosen]
+def exercise_table():
+    """Return the table of exercises in Markdown; each title links to its stub."""
+    rows = ["| id | exercise | | minutes | needs | book |", "|---|---|---|---|---|---|"]
+    for e in exercises():
+        link = f"[{e.title}](exercises/{e.stem}.py)"
+        cells = (e.id, link, e.dots, str(e.minutes), ", ".join(e.needs), e.book or "")
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(["<!-- exercises -->", *rows, "<!-- /exercises -->", ""])
+
+
+def audit(chosen):
+    """Print the table of the audits; return 0 if there is no fault."""
+    found = [audit_exercise(exercise) for exercise in chosen]
     print(table(found))
     return 1 if any(each.faults for each in found) else 0
 
 
-def with_table(readme):
-    """The text of lessons/README.md with the table of exercises as it has to be."""
-    pattern = re.escape(MARKS[0]) + ".*?" + re.escape(MARKS[1])
-    fresh = MARKS[0] + exercise_table() + MARKS[1]
-    return re.sub(pattern, lambda found: fresh, readme, flags=re.DOTALL)
+@dataclass
+class Audit:
+    """The counts of one exercise's audit; ``faults`` is empty if all is well."""
+
+    id: str
+    planted: int = 0
+    killed: int = 0
+    named: int = 0
+    misnamed: int = 0  # another known mistake was named
+    automatic: int = 0
+    caught: int = 0
+    equivalent: int = 0
+    seconds: float = 0.0  # of a check of the solution
+    faults: list = field(default_factory=list)
 
 
-def exercise_table():
-    """A row of Markdown for each exercise; the title leads to the stub."""
-    rows = ["| id | exercise | | minutes | needs | book |", "|---|---|---|---|---|---|"]
-    for e in exercises():
-        link = f"[{e.title}](exercises/{e.stem}.py)"
-        needs = ", ".join(e.needs)
-        cells = (e.id, link, e.dots, str(e.minutes), needs, e.book or "")
-        rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join(rows) + "\n"
+def audit_exercise(exercise, automatic=True):
+    """Audit the check of one exercise, with or without automatic wrong answers."""
+    found = Audit(exercise.id)
+    fault = found.faults.append
+    text = exercise.solution.read_text(encoding="utf-8")
+    try:
+        stub, hints = stubs.strip(text, exercise.id), stubs.author_part(text)
+        wrong = planted_mutants(text)
+    except (stubs.StubError, SyntaxError, ValueError) as error:
+        fault(str(error))
+        return found
+    if not exercise.stub.exists() or exercise.stub.read_bytes() != stub.encode():
+        fault("the stub is not the stripped solution: python -m lessons dev sync")
+    known = {other.id for other in exercises()}
+    for needed in exercise.needs:
+        if needed not in known:
+            fault(f"needs {needed}, which does not exist")
+    if not hints.get("HINTS", {}).get(""):
+        fault('HINTS[""] is empty: there is no first hint')
+    code, _ = run(exercise, stub)
+    if code != 3:
+        fault(f"the stub ends with {code}; expected 3, not written yet")
+    start = time.process_time()
+    code, failed = run(exercise, text)
+    found.seconds = time.process_time() - start
+    if code != 0:
+        fault(f"the solution ends with {code}: {_first_line(failed)}")
+        return found
+    if found.seconds > BUDGET and time_limit(exercise) == SECONDS:
+        fault(f"a check of the solution takes {found.seconds:.1f} s, {BUDGET} at most")
+    for what, mutant, tag in wrong:
+        found.planted += 1
+        code, failed = run(exercise, mutant)
+        if code != 1:
+            fault(f"planted, not noticed: {what}")
+            continue
+        found.killed += 1
+        name = failed.tag if failed else "timeout"
+        if name == tag:
+            found.named += 1
+        else:
+            found.misnamed += name not in ("unknown", "raises", "shape", "timeout")
+            fault(f"planted as {tag}, named {name}: {what}; {_first_line(failed)}")
+    if not automatic:
+        return found
+    equivalent = hints.get("EQUIVALENT", {})
+    unused = set(equivalent)
+    for what, mutant in automatic_mutants(text):
+        found.automatic += 1
+        code, _ = run(exercise, mutant)
+        if code == 1:
+            found.caught += 1
+        elif what in equivalent:
+            found.equivalent += 1
+            unused.discard(what)
+        else:
+            fault(f"automatic, not noticed, and not in EQUIVALENT: {what}")
+    for what in sorted(unused):
+        fault(f"in EQUIVALENT, but noticed or never tried: {what}")
+    return found
+
+
+def run(exercise, text):
+    """Check an answer given as text; return (exit code, first failure).
+
+    The failure is None if the answer did not end within the time limit.
+    """
+    outcomes = []
+    try:
+        with _silent(), alarm(time_limit(exercise)), _backend_of_a_check(exercise):
+            try:
+                my = load(exercise, exercise.solution, stubs.exercise_part(text))
+            except Exception as error:
+                lines = [f"{type(error).__name__}: {error}, when the file is loaded"]
+                return 1, Outcome("written", "the file", "failed", "raises", lines)
+            for outcome in run_steps(load_checks(exercise), my):
+                outcomes.append(outcome)
+                if outcome.result == "failed":  # the first one names the mistake
+                    return 1, outcome
+    except OutOfTime:
+        return 1, None
+    return exit_code(outcomes), None
+
+
+@contextlib.contextmanager
+def alarm(seconds):
+    """Raise OutOfTime inside the block after this time, in the main thread of Unix."""
+    main = threading.current_thread() is threading.main_thread()
+    if not (main and hasattr(signal, "setitimer")):
+        yield
+        return
+
+    def stop(*_):
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def table(audits):
+    """Return the audits as text: a line for each exercise, then totals and faults."""
+    lines = ["exercise  planted  killed  named  automatic  caught  equivalent  seconds"]
+    for a in audits:
+        lines.append(
+            f"{a.id:<8}  {a.planted:>7}  {a.killed:>6}  {a.named:>5}  "
+            f"{a.automatic:>9}  {a.caught:>6}  {a.equivalent:>10}  {a.seconds:7.2f}"
+            + "  FAULT"
+            * bool(a.faults)
+        )
+    named, planted = (sum(getattr(a, n) for a in audits) for n in ("named", "planted"))
+    answered = named + sum(a.misnamed for a in audits)
+    if planted:
+        precision = named / answered if answered else 0.0
+        lines.append(
+            f"precision {precision:.3f} ({named} of {answered} names right), "
+            f"recall {named / planted:.3f} ({named} of {planted} planted)"
+        )
+    for a in audits:
+        lines += [f"  {a.id}: {fault}" for fault in a.faults]
+    return "\n".join(lines)
+
+
+def planted_mutants(text):
+    """Return [(what, text, tag)] from MUTANTS; each pattern occurs exactly once."""
+    answer, found = stubs.exercise_part(text), []
+    for old, new, tag in stubs.author_part(text).get("MUTANTS", []):
+        times = answer.count(old)
+        if times != 1:
+            raise stubs.StubError(
+                f"the pattern {old!r} occurs {times} times; expected 1"
+            )
+        mutant = answer.replace(old, new)
+        try:
+            compile(mutant, "a planted answer", "exec")
+        except SyntaxError as error:
+            raise stubs.StubError(
+                f"the pattern {old!r} -> {new!r} is no Python: {error}"
+            ) from None
+        found.append((f"{old} -> {new}", mutant, tag))
+    return found
+
+
+def automatic_mutants(text):
+    """Return [(what, text)]; what is "before -> after" of one node of a region."""
+    answer = stubs.exercise_part(text)
+    regions, tree = stubs.find_regions(text), ast.parse(answer)
+    found = []
+    for k, node in enumerate(ast.walk(tree)):
+        line = getattr(node, "lineno", 0) - 1
+        if not any(first < line < last for first, last in regions):
+            continue
+        for changed in _changes(node):
+            mutant = copy.deepcopy(tree)
+            target = next(n for i, n in enumerate(ast.walk(mutant)) if i == k)
+            _Replace(target, changed).visit(mutant)
+            what = f"{ast.unparse(node)} -> {ast.unparse(changed)}"
+            found.append((what, ast.unparse(ast.fix_missing_locations(mutant))))
+    return found
+
+
+class _Replace(ast.NodeTransformer):
+    """Replace one node of a tree."""
+
+    def __init__(self, target, changed):
+        self.target, self.changed = target, changed
+
+    def visit(self, node):
+        return self.changed if node is self.target else super().visit(node)
+
+
+SWAPPED = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.LtE: ast.Lt, ast.Lt: ast.LtE,
+    ast.GtE: ast.Gt, ast.Gt: ast.GtE,
+}  # fmt: skip
+
+
+def _changes(node):
+    """Yield what ``node`` may be changed into."""
+    node = copy.deepcopy(node)
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        yield node.value
+    elif isinstance(node, ast.AugAssign):
+        yield ast.Assign([node.target], node.value, lineno=node.lineno)
+    elif isinstance(node, ast.BinOp):
+        if type(node.op) in SWAPPED:
+            yield ast.BinOp(node.left, SWAPPED[type(node.op)](), node.right)
+        elif isinstance(node.op, ast.Div) and "sqrt" in ast.unparse(node.right):
+            yield node.left
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        if not isinstance(node.operand, ast.Constant):
+            yield node.operand
+    elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
+        ops = [SWAPPED[type(node.ops[0])](), *node.ops[1:]]
+        yield ast.Compare(node.left, ops, node.comparators)
+    elif isinstance(node, ast.Call):
+        yield from _calls(node)
+
+
+def _calls(node):
+    """Yield a call without keepdims, and along axis 0 instead of -1."""
+    others = [k for k in node.keywords if k.arg != "keepdims"]
+    if len(others) < len(node.keywords):
+        yield ast.Call(node.func, node.args, others)
+    last = "-1"
+    for k, keyword in enumerate(node.keywords):
+        if keyword.arg == "axis" and ast.unparse(keyword.value) == last:
+            axis = ast.keyword("axis", ast.Constant(0))
+            keywords = [*node.keywords[:k], axis, *node.keywords[k + 1 :]]
+            yield ast.Call(node.func, node.args, keywords)
+    reduces = getattr(node.func, "attr", "") in ("sum", "max", "min", "mean", "argmax")
+    if reduces and node.args and ast.unparse(node.args[0]) == last:
+        yield ast.Call(node.func, [ast.Constant(0), *node.args[1:]], node.keywords)
+
+
+@contextlib.contextmanager
+def _silent():
+    """Discard what is printed in Python."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            yield
+
+
+def _backend_of_a_check(exercise):
+    """Use NumPy, unless the check needs numba: compiling would take its time."""
+    from attention import kernels
+
+    if environment(exercise).get("ATTENTION_BACKEND") == "numpy":
+        return kernels.backend("numpy")
+    return contextlib.nullcontext()
+
+
+def _first_line(failed):
+    if failed is None:
+        return "no end within the time limit"
+    return f"{failed.step}, {failed.title}: {' | '.join(failed.lines)}"

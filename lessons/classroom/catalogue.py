@@ -1,10 +1,10 @@
-"""The exercises there are, read from the first line of each solution.
+"""The list of exercises, read from the first line of each solution.
 
     38.5  Monotonic local attention  ●●○○  20 min  needs 38.1  book §38.7
 
-Two or more spaces divide the fields; ``needs`` and ``book`` may be left out. Ids are
-those of the chapters (38.1, 6.10) and E.1, E.2, … for the engine's own. Nothing is
-imported to make the list: it has to be there at once.
+Two or more spaces divide the fields; ``needs`` and ``book`` are optional. The ids are
+those of the chapters (38.1, 6.10), and E.1, E.2, … for the engine. No exercise is
+imported to make the list, so that it appears at once.
 """
 
 import pathlib
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 from .paths import LESSONS, work_folder
 
-ORDER = ("38", "6", "E")  # in which the groups are listed
+ORDER = ("38", "6", "E")  # of the groups in the list
 
 
 class UsageError(Exception):
-    """What was asked for does not exist; the sentence says what does."""
+    """The command is wrong; the message says what is possible."""
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, and the four files it is made of."""
+    """One exercise, and the four files that belong to it."""
 
     id: str
     title: str
@@ -33,7 +33,7 @@ class Exercise:
 
     @property
     def stem(self):
-        """38.5 is ex_38_5 in every folder."""
+        """The name of its files without .py: ex_38_5 for 38.5."""
         return "ex_" + self.id.lower().replace(".", "_")
 
     @property
@@ -58,51 +58,48 @@ class Exercise:
 
 
 def exercises():
-    """All exercises, in the order of the list."""
-    found = (LESSONS / "solutions").glob("ex_*.py")
-    return sorted((read_header(path) for path in found), key=_place)
+    """Return all exercises, in the order of the list."""
+    paths = (LESSONS / "solutions").glob("ex_*.py")
+    return sorted((read_header(path) for path in paths), key=_sort_key)
 
 
 def find(name):
-    """The exercise that ``name`` means: 38.5, ex_38_5, work/ex_38_5.py, e2, E.2."""
+    """Return the exercise for a name: 38.5, ex_38_5, work/ex_38_5.py, e2, E.2."""
     known = exercises()
-    wanted = pathlib.PurePath(name).name.lower().removesuffix(".py")
-    wanted = wanted.removeprefix("ex_").replace("_", ".")
-    wanted = re.sub(r"^e(?=\d)", "e.", wanted)
+    id = pathlib.PurePath(name).name.lower().removesuffix(".py")
+    id = id.removeprefix("ex_").replace("_", ".")
+    id = re.sub(r"^e(?=\d)", "e.", id)
     for exercise in known:
-        if exercise.id.lower() == wanted:
+        if exercise.id.lower() == id:
             return exercise
-    near = [e.id for e in known if e.id.lower().split(".")[0] == wanted.split(".")[0]]
-    raise UsageError(
-        f"There is no exercise {name!r}. There are "
-        f"{', '.join(near or [e.id for e in known]) or 'none yet'}."
-    )
+    near = [e.id for e in known if e.id.lower().split(".")[0] == id.split(".")[0]]
+    there = ", ".join(near or [e.id for e in known])
+    raise UsageError(f"There is no exercise {name!r}. There are {there}.")
 
 
 def read_header(path):
-    """The ``Exercise`` that the first line of a file describes."""
+    """Return the ``Exercise`` that the first line of a file describes."""
     with open(path, encoding="utf-8") as file:
         line = file.readline().strip().removeprefix('"""').removesuffix('"""').strip()
-    fields = re.split(r"\s{2,}", line)
     try:
-        id, title, dots, minutes, *rest = fields
-        assert len(dots) == 4 and set(dots) <= set("●○") and minutes.endswith(" min")
-        named = dict(field.split(" ", 1) for field in rest)
-        assert set(named) <= {"needs", "book"}
-        needs = tuple(n for n in re.split(r"[,\s]+", named.get("needs", "")) if n)
+        id, title, dots, minutes, *rest = re.split(r"\s{2,}", line)
+        options = dict(field.split(" ", 1) for field in rest)
         minutes = int(minutes.removesuffix(" min"))
-    except (ValueError, AssertionError):
+        if len(dots) != 4 or set(dots) - set("●○") or set(options) - {"needs", "book"}:
+            raise ValueError(line)
+    except ValueError:
         raise UsageError(
             f"{path}: the first line is {line!r}; expected "
             '"""38.5  Title  ●●○○  20 min  needs 38.1  book §38.7, with two or more '
             "spaces between the fields."
         ) from None
-    exercise = Exercise(id, title, dots.count("●"), minutes, needs, named.get("book"))
+    needs = tuple(re.findall(r"[^,\s]+", options.get("needs", "")))
+    exercise = Exercise(id, title, dots.count("●"), minutes, needs, options.get("book"))
     if exercise.stem != pathlib.Path(path).stem:
         raise UsageError(f"{path}: the first line says {id}, the file's name does not.")
     return exercise
 
 
-def _place(exercise):
+def _sort_key(exercise):
     group, _, number = exercise.id.partition(".")
     return (ORDER.index(group) if group in ORDER else len(ORDER), group, int(number))

@@ -1,8 +1,8 @@
 """The process in which an answer runs: ``python -P -m lessons.classroom.child``.
 
-It takes one argument, json with exercise, path, seed, results, limit, verbose and pdb,
-and writes a line of json to the file ``results`` after each function of the check: if
-the answer never ends, or ends the process, what was found until then is known.
+Its argument is json: exercise, path, seed, results, and limit and stack, or pdb. It
+writes a line of json to the file ``results`` after each function of the check, so that
+the results until then are known if the answer never ends or ends the process.
 """
 
 import faulthandler
@@ -11,95 +11,97 @@ import json
 import pathlib
 import signal
 import sys
-import traceback
 
 from . import catalogue, stubs
 
-ALONE = 30  # seconds, beyond twice the limit
+SPARE = 30  # seconds beyond twice the limit, after which the process ends by itself
 
 
 def main(argument):
     """Check an answer; return the exit code."""
     order = json.loads(argument)
-    path = pathlib.Path(order["path"])
-    if order.get("limit") and hasattr(signal, "alarm"):
-        # should the parent be killed, nobody else is there to end an endless loop
-        signal.alarm(int(2 * order["limit"]) + ALONE)
-    exercise = catalogue.find(order["exercise"])
+    limit = order.get("limit")
+    if limit and hasattr(signal, "alarm"):
+        signal.alarm(int(2 * limit) + SPARE)  # in case the parent was killed
+    exercise, path = catalogue.find(order["exercise"]), pathlib.Path(order["path"])
     with open(order["results"], "w", encoding="utf-8") as results:
 
-        def tell(**facts):
+        def write(**facts):
             results.write(json.dumps(facts, default=str) + "\n")
             results.flush()
 
-        code = check(exercise, path, order, tell)
+        code = check(exercise, path, order, write)
         faulthandler.cancel_dump_traceback_later()
         numpy = sys.modules.get("numpy")
         version = f"numpy {numpy.__version__}" if numpy else ""
-        tell(done=code, files=imported_files(), versions=version)
+        write(done=code, files=imported_files(), versions=version)
     return code
 
 
-def check(exercise, path, order, tell):
-    """Load the answer and climb the staircase; ``tell`` of every outcome."""
+def check(exercise, path, order, write):
+    """Load the answer and run the check; ``write`` each outcome; return the code."""
+    part = {"step": "written", "title": "the file", "result": "failed"}
     if not path.read_bytes().strip():
         lines = [
             "the file is empty",
-            f"python -m lessons undo {exercise.id} brings back the text before; reset "
+            f"python -m lessons undo {exercise.id} restores the text before; reset "
             "gives a fresh stub",
         ]
-        empty = {"step": "written", "title": "the file", "result": "failed"}
-        tell(outcome=empty | {"tag": "empty", "lines": lines})
+        write(outcome=part | {"tag": "empty", "lines": lines})
         return 1
     try:
-        # numpy and the engine are loaded here, and not before there is someone to ask
-        loading = importlib.import_module(f"{__package__}.loading")
-        staircase = importlib.import_module(f"{__package__}.staircase")
-        checks = loading.load_checks(exercise)
+        # imported here, because NumPy and the engine take a while
+        harness = importlib.import_module(f"{__package__}.harness")
+        steps = importlib.import_module(f"{__package__}.steps")
+        checks = harness.load_checks(exercise)
     except Exception as error:
-        tell(broken=f"the check cannot be loaded: {type(error).__name__}: {error}")
+        write(broken=f"the check cannot be loaded: {type(error).__name__}: {error}")
         return 1
-    if order.get("stack"):  # where it is, shortly before the time is over
+    if order.get("stack"):  # save the stack shortly before the time runs out
         stack = open(order["stack"], "w", encoding="utf-8")
         faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
-    tell(ready=True)
+    write(ready=True)
     try:
-        mine = loading.load(exercise, path, seed=order["seed"])
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) and order.get("pdb"):
-            raise  # Ctrl-C: only then does a terminal reach this process
-        unwritten = type(error).__name__ == "NotWritten"
-        failed = {"step": "written", "title": "the file"}
-        if unwritten:
-            tell(outcome=failed | {"result": "unwritten", "lines": [str(error)]})
+        my = harness.load(exercise, path, seed=order["seed"])
+    except (Exception, SystemExit) as error:
+        if type(error).__name__ == "NotWritten":
+            write(outcome=part | {"result": "unwritten", "lines": [str(error)]})
             return 3
-        lines = _of_import(error, path, exercise)
-        tag = "syntax" if isinstance(error, SyntaxError) else "raises"
-        tell(outcome=failed | {"result": "failed", "tag": tag, "lines": lines})
+        if isinstance(error, SyntaxError):
+            tag, lines = "syntax", _syntax_error(error)
+        else:
+            said = f"{type(error).__name__}: {error}".removesuffix(": ")
+            lines = [f"{said}, when the file is loaded", *harness.own_line(error, path)]
+            tag = "raises"
+        write(outcome=part | {"tag": tag, "lines": lines})
         return 1
-    outcomes, debug = [], order.get("pdb", False)
-    waiting = _waiting(exercise, path)
-    try:
-        for outcome in staircase.climb(checks, mine, order["seed"], debug):
-            while waiting and outcome.result == "unwritten":
-                tell(outcome=waiting.pop(0))
-            tell(outcome=outcome.as_dict())
-            outcomes.append(outcome)
-    except BaseException as error:  # KeyboardInterrupt, raised by the answer
-        if debug:
-            raise
-        tell(outcome=_of_raising(error, checks, mine, path))
-        return 1
-    code = staircase.verdict(outcomes)
-    for part in waiting if code else ():  # a right answer has what is needed
-        tell(outcome=part)
+    outcomes, waiting = [], _unwritten_parts(exercise, path)
+    for outcome in steps.run_steps(checks, my, order["seed"], order.get("pdb", False)):
+        while waiting and outcome.result == "unwritten":
+            write(outcome=waiting.pop(0))
+        write(outcome=outcome.as_dict())
+        outcomes.append(outcome)
+    code = steps.exit_code(outcomes)
+    for part in waiting if code else ():  # a right answer needs no more parts
+        write(outcome=part)
     return code
 
 
-def _waiting(exercise, path):
-    """An outcome for each part that is not written yet, in the order of the file.
+def imported_files():
+    """Return the project's imported files, which ``watch`` looks at."""
+    files = []
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] in ("minigrad", "attention", "lessons"):
+            file = getattr(module, "__file__", None)
+            if file and "classroom" not in name:
+                files.append(file)
+    return files
 
-    A function of the check ends at the first such part, and never names the others.
+
+def _unwritten_parts(exercise, path):
+    """Return an outcome for each part that is not written yet, in the file's order.
+
+    A function of the check stops at the first such part and never names the others.
     """
     part = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
     return [
@@ -108,60 +110,12 @@ def _waiting(exercise, path):
     ]
 
 
-def imported_files():
-    """The files of the house that were loaded: what a watcher has to look at."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] in ("minigrad", "attention", "lessons"):
-            file = getattr(module, "__file__", None)
-            if file and "classroom" not in name:
-                found.append(file)
-    return found
-
-
-def _of_import(error, path, exercise):
-    """Lines that say why a file could not be run."""
-    if isinstance(error, SyntaxError):
-        said = [f"the file is not Python yet: {error.msg}"]
-        if error.lineno is None:  # a NUL byte, of which Python says no line
-            return said + _nul(path)
-        return [*said, f"line {error.lineno}:  {(error.text or '').strip()}"]
-    if isinstance(error, UnicodeDecodeError):
-        return ["the file is not text in UTF-8", str(error)]
-    if isinstance(error, SystemExit):
-        return [f"the file ends the program, by SystemExit({error}), when it is loaded"]
-    said = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return [f"{said}, when the file is loaded", *_line(error, path)]
-
-
-def _nul(path):
-    """[which line a NUL byte is in], where there is one."""
-    before, nul, _ = path.read_bytes().partition(b"\0")
-    line = before.count(b"\n") + 1
-    return [f"line {line} has a NUL byte in it"] if nul else []
-
-
-def _of_raising(error, checks, mine, path):
-    """The outcome of a function of the check that an answer has left like this."""
-    frames = traceback.extract_tb(error.__traceback__)
-    called = [
-        getattr(checks, f.name, None) for f in frames if f.filename == checks.__file__
-    ]
-    of = next((function for function in called if hasattr(function, "step")), None)
-    step, title = (of.step, of.title) if of else ("values", "the check")
-    said = f"{type(error).__name__}: {error}".removesuffix(": ")
-    lines = [*mine.last_call(), said, *_line(error, path)]
-    failed = {"step": step, "title": title, "result": "failed", "tag": "raises"}
-    return failed | {"lines": lines}
-
-
-def _line(error, path):
-    """[the last line of the learner's file that an error came through]."""
-    return [
-        f"line {frame.lineno}:  {frame.line}"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == str(path)
-    ][-1:]
+def _syntax_error(error):
+    """Return lines that say what is wrong, and where."""
+    lines = [f"the file is not Python yet: {error.msg}"]
+    if error.lineno:  # Python gives no line for a NUL byte
+        lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
+    return lines
 
 
 if __name__ == "__main__":

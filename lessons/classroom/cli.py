@@ -1,4 +1,4 @@
-"""``python -m lessons``: the verbs, and what they end with.
+"""``python -m lessons``: the verbs and their exit codes.
 
 Exit codes: 0 passed or done, 1 failed, 2 wrong usage, 3 not written yet, 4 out of time.
 """
@@ -6,34 +6,21 @@ Exit codes: 0 passed or done, 1 failed, 2 wrong usage, 3 not written yet, 4 out 
 import argparse
 import importlib
 import os
-import subprocess
 import sys
 
-from . import checking, overview, shelf, working
+from . import overview, verbs
 from .catalogue import UsageError, exercises, find
-from .paths import shown
-from .runner import FAILED, USAGE, within
-from .screen import prepare, say, whole, width
-
-WOVEN = {
-    "read": "where the page of a lesson is, and what is in it",
-    "run": "run a lesson: what it prints, and its figures",
-    "figures": "make the figures again; --check compares their data",
-    "weave": "make the pages again; --check compares them",
-}
+from .runner import FAILED, USAGE
+from .terminal import prepare, say, unbroken, width
 
 
 def main(argv=None):
-    """Do what the command line says; return the exit code."""
+    """Run a command line; return the exit code."""
     prepare()
-    argv = sys.argv[1:] if argv is None else list(argv)
     try:
-        if argv and argv[0] in WOVEN and not {"-h", "--help"} & set(argv):
-            code = _woven(argv[0], argv[1:])
-        else:
-            args = _parser(argv).parse_args(argv)
-            code = args.do(args)
-        sys.stdout.flush()  # a reader who has left is noticed here, and not later
+        args = _parser().parse_args(argv)
+        code = args.run(args)
+        sys.stdout.flush()  # so that a closed pipe is noticed here
         return code
     except UsageError as error:
         say(str(error), file=sys.stderr)
@@ -42,28 +29,16 @@ def main(argv=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:
-        named = f"{error.strerror}: {error.filename}" if error.filename else error
-        say(whole(named), file=sys.stderr)
+        text = f"{error.strerror}: {error.filename}" if error.filename else error
+        say(unbroken(text), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("\nstopped.", file=sys.stderr)
         return 130
 
 
-def _woven(verb, args):
-    """Hand over to the weaver, which is loaded for this alone."""
-    name = f"{__package__}.weave"
-    try:
-        weave = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise UsageError(f"{verb}: the weaver of pages is not there yet.") from None
-    return weave.main(verb, args)
-
-
 class _Parser(argparse.ArgumentParser):
-    """Help of at most 80 columns; what is wrong is a sentence, and not the usage."""
+    """A parser whose help fits 80 columns and whose errors are one sentence."""
 
     def __init__(self, **options):
         def formatter(prog):
@@ -72,161 +47,123 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=formatter, **options)
 
     def error(self, message):
-        verb = self.prog.rpartition(" ")[2]
-        where = f"{verb}: " if verb != "lessons" else ""
-        raise UsageError(f"{where}{message}. {self.prog} --help shows how it is meant.")
+        raise UsageError(f"{message}. See {self.prog} --help.")
 
 
-def _parser(argv):
+def _parser():
     parser = _Parser(
         prog="python -m lessons",
-        description="The course: lessons to read and run, exercises to fill.",
+        description="The course: lessons to read and run, exercises to solve.",
     )
-    parser.set_defaults(do=lambda args: overview.status())
-    verbs = parser.add_subparsers(metavar="VERB", title="verbs")
+    parser.set_defaults(run=lambda args: overview.status())
+    group = parser.add_subparsers(metavar="VERB", title="verbs")
 
-    def verb(name, text, do, id="one"):
-        sub = verbs.add_parser(name, help=text, description=text)
-        sub.set_defaults(do=do)
-        if id != "none":
-            count = {"one": None, "last": "?"}[id]
-            sub.add_argument(
-                "id", nargs=count, metavar="ID", help="such as 38.5 or E.2"
-            )
+    def verb(name, text, run, id=None, to=group):
+        sub = to.add_parser(name, help=text, description=text)
+        sub.set_defaults(run=run)
+        if id == "required":
+            sub.add_argument("id", metavar="ID", help="such as 38.5 or E.2")
+        if id == "optional":
+            text = "such as 38.5 or E.2; without it, the one that you edited last"
+            sub.add_argument("id", metavar="ID", nargs="?", help=text)
         return sub
 
-    _add_lessons(verb)
-    verb(
-        "status",
-        "where you are, and the next step",
-        lambda a: overview.status(),
-        "none",
-    )
-    verb("list", "all lessons and exercises", lambda a: overview.list_all(), "none")
-    verb("start", "copy a stub to your folder", lambda a: working.start(find(a.id)))
-    _add_check(verb)
-    sub = verb("watch", "check after every change", _watch, "last")
-    sub.add_argument("--seed", type=int, default=0, metavar="N")
-    verb("hint", "the next hint", lambda a: working.hint(_one(a)), "last")
-    sub = verb("solution", "yours and the reference, side by side", _solution)
-    sub.add_argument("--peek", action="store_true", help="before it has passed")
-    verb("reset", "a fresh stub; yours is kept", lambda a: working.reset(find(a.id)))
-    sub = verb("undo", "the text before the present one", _undo)
+    def seed(sub):
+        text = "a whole number: other random data"
+        sub.add_argument("--seed", type=int, default=0, metavar="N", help=text)
+
+    def lessons(sub):
+        text = "a number, a section or a word: 5, 38.3, scaling; without it, all"
+        sub.add_argument("lesson", nargs="*", metavar="LESSON", help=text)
+
+    verb("status", "your progress and the next step", lambda a: overview.status())
+    verb("list", "all lessons and exercises", lambda a: overview.list_all())
+    lessons(verb("read", "show the page of a lesson", _late("weave", "read")))
+    lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
+    verb("start", "copy a stub to your folder", _named(verbs.start), "required")
+    sub = verb("check", "check your answer", _check, "optional")
+    sub.add_argument("--all", action="store_true", help="check all started answers")
+    text = "list every function of the check"
+    sub.add_argument("-v", "--verbose", action="store_true", help=text)
+    sub.add_argument("--pdb", action="store_true", help="open pdb at the failure")
+    sub.add_argument("--json", action="store_true", help="print one line of json")
+    seed(sub)
+    seed(verb("watch", "check after every change", _watch, "optional"))
+    verb("hint", "the next hint", _latest(verbs.hint), "optional")
+    sub = verb("solution", "compare with the reference", _solution, "required")
+    sub.add_argument("--peek", action="store_true", help="even before you have passed")
+    verb("reset", "a fresh stub", _named(verbs.reset), "required")
+    sub = verb("undo", "restore your text before this one", _undo, "required")
     sub.add_argument("--to", metavar="HASH", help="a text of the history")
-    verb("history", "what has happened", lambda a: working.history(_one(a)), "last")
-    sub = verb(
-        "experiment", "the expensive part of an exercise or a lesson", _experiment
-    )
+    verb("history", "what you did so far", _latest(verbs.history), "optional")
+    text = "run the long part of an exercise or lesson and record it"
+    sub = verb("experiment", text, _late("records", "experiment"), "required")
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
-    sub.add_argument("--seed", type=int, default=0, metavar="N")
-    sub.add_argument("--weights", metavar="DIR", help="a Marian model's files, for 6.7")
-    verb("doctor", "what this machine has", _doctor, "none")
-    sub = verb("dev", "for authors: sync the stubs, audit the checks", _dev, "none")
-    sub.add_argument("what", choices=("sync", "audit"), metavar="sync|audit")
-    sub.add_argument("id", nargs="*", metavar="ID", default=[])
-    verb = next((a for a in argv if not a.startswith("-")), None)
-    if verb and verb not in verbs.choices:
-        there = ", ".join(verbs.choices)
-        raise UsageError(f"There is no verb {verb!r}. There are {there}.")
+    sub.add_argument(
+        "--weights", metavar="DIR", help="files of a Marian model, for 6.7"
+    )
+    seed(sub)
+    verb("doctor", "what this machine has", lambda a: overview.doctor())
+    dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
+    for name, text in (("sync", "write the stubs"), ("audit", "test the checks")):
+        sub = verb(name, text, _dev(name), to=dev)
+        sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
+    sub = verb("weave", "write the pages of lessons", _late("weave", "weave"), to=dev)
+    lessons(sub)
+    sub.add_argument("--check", action="store_true", help="compare, write nothing")
     return parser
 
 
-def _add_lessons(verb):
-    """The weaver's verbs: for the help alone, they are handed over before."""
-    for name, text in WOVEN.items():
-        sub = verb(name, text, None, "none")
-        what = "5, 38.3 or scaling; without it, all of them"
-        sub.add_argument("lesson", nargs="*", metavar="LESSON", help=what)
-        if name in ("figures", "weave"):
-            sub.add_argument(
-                "--check", action="store_true", help="compare, write nothing"
-            )
+def _late(module, function):
+    """Return a verb whose module is imported when it runs, because it is slow."""
+
+    def run(args):
+        late = importlib.import_module(f"{__package__}.{module}")
+        return getattr(late, function)(args)
+
+    return run
 
 
-def _add_check(verb):
-    sub = verb(
-        "check", "check your file; without an ID, the last edited", _check, "last"
-    )
-    sub.add_argument("--all", action="store_true", help="everything you have started")
-    sub.add_argument(
-        "-v", "--verbose", action="store_true", help="every function of it"
-    )
-    sub.add_argument("--pdb", action="store_true", help="the debugger, where it fails")
-    sub.add_argument("--seed", type=int, default=0, metavar="N", help="other numbers")
-    sub.add_argument("--json", action="store_true", help="one line for a program")
+def _named(action):
+    """Return a verb about the exercise that the command line names."""
+    return lambda args: action(find(args.id))
+
+
+def _latest(action):
+    """Return a verb about the named exercise, or else the one that was edited last."""
+    return lambda args: action(_one(args))
 
 
 def _check(args):
     options = {"seed": abs(args.seed), "verbose": args.verbose, "json": args.json}
-    if args.all:
-        if args.id or args.pdb:
-            raise UsageError("check --all takes neither an ID nor --pdb.")
-        return checking.check_all(**options)
-    return checking.check(find(args.id) if args.id else None, pdb=args.pdb, **options)
+    if not args.all:
+        return verbs.check(_one(args), pdb=args.pdb, **options)
+    if args.id or args.pdb:
+        raise UsageError("check --all takes neither an ID nor --pdb.")
+    return verbs.check_all(**options)
 
 
 def _watch(args):
-    return checking.watch(find(args.id) if args.id else None, seed=abs(args.seed))
+    return verbs.watch(_one(args), seed=abs(args.seed))
 
 
 def _solution(args):
-    return working.solution(find(args.id), args.peek)
+    return verbs.solution(find(args.id), args.peek)
 
 
 def _undo(args):
-    return working.undo(find(args.id), args.to)
+    return verbs.undo(find(args.id), args.to)
 
 
-def _experiment(args):
-    try:
-        exercise = find(args.id)
-    except UsageError as error:
-        return _of_a_lesson(args, error)
-    if args.weights is not None:
-        if exercise.id != "6.7" or not os.path.isdir(args.weights):
-            raise UsageError(
-                "--weights DIR is a folder with a published model, for experiment 6.7."
-            )
-        os.environ["LESSONS_WEIGHTS"] = os.path.abspath(args.weights)
-    with within(exercise):  # before numpy is loaded, which reads it once
-        records = importlib.import_module(f"{__package__}.records")
-        return records.experiment(exercise, args.impl, abs(args.seed))
+def _dev(name):
+    def run(args):
+        authors = importlib.import_module(f"{__package__}.authors")
+        chosen = [find(id) for id in args.id] or exercises()
+        return getattr(authors, name)(chosen)
 
-
-def _of_a_lesson(args, error):
-    """``experiment 11``: the script that makes the record of a lesson."""
-    try:
-        found = shelf.meant(args.id)
-    except UsageError:
-        raise error from None
-    if (args.impl, args.seed, args.weights) != ("work", 0, None):
-        raise UsageError("The experiment of a lesson takes no options.")
-    scripts = [s for s in (f / "experiment.py" for f in found) if s.exists()]
-    if len(scripts) != 1:
-        every = [f for f in shelf.folders() if (f / "experiment.py").exists()]
-        raise UsageError(
-            f"{args.id} is no lesson with an experiment. Those that have one: "
-            f"{', '.join(map(shelf.number, every))}."
-        )
-    say(whole(f"python {shown(scripts[0])}"))
-    return min(subprocess.run([sys.executable, scripts[0]]).returncode, FAILED)
-
-
-def _doctor(args):
-    return importlib.import_module(f"{__package__}.doctor").doctor()
-
-
-def _dev(args):
-    authors = importlib.import_module(f"{__package__}.authors")
-    chosen = [find(id) for id in args.id] or exercises()
-    return authors.sync(chosen) if args.what == "sync" else authors.run_audit(chosen)
+    return run
 
 
 def _one(args):
-    """The exercise that is named, or the one that was edited last."""
-    exercise = find(args.id) if args.id else overview.latest()
-    if exercise is None:
-        raise UsageError(
-            "Nothing is started yet. python -m lessons list shows what is."
-        )
-    return exercise
+    """Return the named exercise, or the one that was edited last."""
+    return find(args.id) if args.id else verbs.latest()

@@ -1,10 +1,10 @@
-"""Which known mistake is a wrong answer equal to?
+"""Search for the known mistake that a wrong answer equals.
 
-The bank of hypotheses is the engine's (``minigrad.checking.hypotheses``), for values as
-for gradients. Each is a measured identity that holds to 1e-6: "yours equals numeric
-with its last two axes swapped". An exercise adds its own as variants, which are tried
-first: (tag, sentence, array or function that returns one). Where nothing holds the tag
-is "unknown", and nothing is guessed.
+The hypotheses are the engine's (``minigrad.checking.hypotheses``), for values and for
+gradients. Each is an identity that holds to 1e-6: "yours equals numeric with its last
+two axes swapped". An exercise adds its own as variants, which are tried first: (tag,
+sentence, array or function that returns one). If none holds, the tag is "unknown";
+nothing is guessed.
 """
 
 import re
@@ -25,18 +25,17 @@ from minigrad.checking.hypotheses import (
 from minigrad.checking.numeric import slopes
 from minigrad.checking.verdict import GradcheckError
 
-from .show import legend
+from .describe import legend
 
 UNKNOWN = "unknown", "no known pattern"
-FLOAT32 = 1e-9  # of the largest entry: less is no rounding to float32
+FLOAT32 = 1e-9  # of the largest entry: a smaller error is not float32 rounding
 
 
 def of_values(got, want, variants=(), mask=None, widths=()):
-    """(tag, sentence) for a wrong array of numbers.
+    """Return (tag, sentence) for a wrong array of numbers.
 
-    mask    of want's shape, False where nothing is to arrive: a 0 elsewhere is a number
-            like others
-    widths  sizes that a factor may come from, besides the axes of want: of the inputs
+    mask    of want's shape, False where an entry must be 0 because it is masked
+    widths  sizes of the inputs that may explain a factor, besides the axes of want
     """
     if np.asarray(want).dtype == bool:
         return of_masks(got, want, variants)
@@ -45,30 +44,30 @@ def of_values(got, want, variants=(), mask=None, widths=()):
     if named or not np.isfinite(want).all():
         return named or UNKNOWN
     if not want.any() and np.isfinite(got).all():
-        return UNKNOWN  # every hypothesis compares with numbers that are not 0
-    if same(got, want):  # and so equal to much else that want is
+        return UNKNOWN  # the hypotheses need expected entries other than 0
+    if same(got, want):  # then every identity of want holds of got as well
         return _nearly(got, want)
     tag, sentence = _of_bank(Case(yours=got, numeric=want, mask=mask), widths)
     if tag.partition(":")[0] in ("block", "scale") and want.size < 3:
-        return UNKNOWN  # of two entries, one is the last, and half is not far
+        return UNKNOWN  # with one or two entries, such an identity holds by chance
     return tag, sentence.replace("numeric", "expected")
 
 
 def _nearly(got, want):
-    """(tag, sentence) for numbers that are wrong behind the sixth digit alone."""
+    """Return (tag, sentence) for numbers that are wrong after the sixth digit."""
     off = np.abs(got - want).max() / np.abs(want).max()
     how = f"yours differs from expected by {off:.1g} of the largest entry at most"
     if off < FLOAT32:
         return "nearly", how
-    return "float32", f"{how}: is a number on the way a float32, with its 7 digits?"
+    return "float32", f"{how}: is an intermediate a float32, with its 7 digits?"
 
 
 def _of_bank(case, widths):
-    """The first hypothesis of the bank that holds of values."""
+    """Return (tag, sentence) of the engine's first hypothesis that holds."""
     for hypothesis in BANK:
         if hypothesis is mask_leak and not _may_leak(case):
             continue
-        if hypothesis is multiple:  # before a factor stays without a name
+        if hypothesis is multiple:  # first try the factors that have a name
             for width in sorted(widths):
                 known = Case(case.yours, case.numeric, x=np.empty(width))
                 if found := scaled(known):
@@ -79,35 +78,35 @@ def _of_bank(case, widths):
 
 
 def _may_leak(case):
-    """Whether a mask was given, and hides all that is wrong."""
+    """Return whether a mask was given, and all wrong entries are masked."""
     if case.mask is None or case.yours.shape != case.numeric.shape:
         return False
     return not (case.wrong() & np.broadcast_to(case.mask, case.yours.shape)).any()
 
 
 def of_masks(got, want, variants=()):
-    """(tag, sentence) for a wrong array of booleans."""
+    """Return (tag, sentence) for a wrong array of booleans."""
     named = of_variants(got, variants, want)
     if named:
         return named
-    both = want.any() and not want.all()  # of one value, any wrong answer is the other
+    both = want.any() and not want.all()  # else every wrong answer is the complement
     if both and got.shape == want.shape and np.array_equal(got, ~want):
         return "complement", "yours equals not expected: True and False exchanged"
-    for turned, what in (
+    for transposed, what in (
         (want.swapaxes(-1, -2) if want.ndim > 1 else want, "its last two axes swapped"),
         (want.T, "its axes reversed"),
     ):
-        if want.ndim > 1 and np.array_equal(got, turned):
+        if want.ndim > 1 and np.array_equal(got, transposed):
             return "transpose", f"yours equals expected with {what}"
     return UNKNOWN
 
 
 def of_variants(got, variants, want=None):
-    """(tag, sentence) of the first variant that equals ``got``, or None.
+    """Return (tag, sentence) of the first variant that equals ``got``, or None.
 
-    want  what is right: a variant is evidence by finite entries that differ from it,
-          for NaN comes out of many mistakes alike. Where it is not known, every entry
-          of the variant has to be finite
+    want  the right values: a variant is evidence only by finite entries that differ
+          from them, because many mistakes give NaN. Without ``want``, every entry of
+          the variant must be finite
     """
     for tag, sentence, array in variants:
         array = np.asarray(array() if callable(array) else array)
@@ -120,7 +119,7 @@ def of_variants(got, variants, want=None):
 
 
 def _is_evidence(array, want):
-    """Whether a match with ``array`` says more than that something is not finite."""
+    """Return whether equality with ``array`` shows more than NaN or infinity."""
     finite = np.isfinite(array)
     if want is None or array.shape != want.shape:
         return bool(finite.all())
@@ -132,12 +131,12 @@ def _is_evidence(array, want):
 
 
 def of_gradients(op, inputs, names, seed, no_gradient=(), about=None):
-    """None when every gradient is right, else (tag, report).
+    """Return None if every gradient is right, else (tag, report).
 
     op       arrays -> (array, backward), as ``@differentiable`` takes it
-    names    what to call the inputs in the report
-    about    the number of the input whose entry is shown, where that one is wrong;
-             the first that is wrong, if left out
+    names    of the inputs, for the report
+    about    the number of the input whose entry is shown, if that one is wrong;
+             without it, the first wrong one
     """
     lifted = mg.lift(op)
     try:
@@ -165,9 +164,7 @@ def of_gradients(op, inputs, names, seed, no_gradient=(), about=None):
 
 
 def of_backward(op, inputs, names, seed, variants=None, blocks=None):
-    """What an exercise itself knows to be a mistake, or None.
-
-    Returns (number of the input, tag, sentence).
+    """Return (number of the input, tag, sentence) of an exercise's variant, or None.
 
     variants  {name of an input: [(tag, what, function of g)]}
     blocks    {name of an input: {name of a part: index}}
@@ -192,7 +189,7 @@ def of_backward(op, inputs, names, seed, variants=None, blocks=None):
 
 
 def _of_blocks(op, inputs, k, yours, g, blocks):
-    """Whether all wrong entries of a gradient lie in one part that has a name."""
+    """Return (tag, sentence) if all wrong entries lie in one named block, or None."""
     if not blocks or yours.shape != inputs[k].shape:
         return None
 
@@ -206,19 +203,18 @@ def _of_blocks(op, inputs, k, yours, g, blocks):
 
 
 def with_sentence(text, sentence):
-    """A report of ``of_gradients`` with another diagnosis in place of the bank's."""
-    bank = r"(?<=entries differ\n).*?(?:  |\n)\[[^\]]+\]$"
+    """Replace the diagnosis in a report of ``of_gradients`` by another sentence."""
+    diagnosis = r"(?<=entries differ\n).*?(?:  |\n)\[[^\]]+\]$"
     replaced, times = re.subn(
-        bank, lambda _: sentence, text, count=1, flags=re.DOTALL | re.MULTILINE
+        diagnosis, lambda _: sentence, text, count=1, flags=re.DOTALL | re.MULTILINE
     )
     return replaced if times else f"{text}\n{sentence}"
 
 
 def first_wrong(yours, right):
-    """Where a chain of gradients, from the loss backwards, first goes wrong.
+    """Return (name, sentence) of the first wrong gradient of a chain, or None.
 
-    yours, right  {name: array}, in the order in which a backward finds them
-    Returns (name, sentence), or None where all agree.
+    yours, right  {name: array}, in the order in which a backward computes them
     """
     before = None
     for name, expected in right.items():
@@ -230,7 +226,7 @@ def first_wrong(yours, right):
 
 
 def _message(result, inputs):
-    """The engine's words, with names in one piece and our words below a picture."""
+    """Return the engine's message, with unbroken names and our legend of a picture."""
     text = re.sub(r"(?<=\w-)\n(?=\w)", "", result.message)
     if result.worst and result.worst.input.isdigit():
         text = re.sub(

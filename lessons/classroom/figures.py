@@ -1,18 +1,17 @@
-"""Figures of the lessons: neutral on light and dark, and the same at every weaving.
+"""Figures of the lessons, readable on light and dark pages.
 
     fig, ax = figure("Does the entropy fall?")
     ax.plot(d, entropy, label="unscaled")
     show(fig, "entropy", alt="Entropy against d: it falls from ... to ...")
 
-Run by itself, a lesson writes its figures to the learner's folder. Woven, they go to
-``figures/`` beside it, and ``digest.json`` keeps what was plotted: for each curve the
-number of values, their range, and a hash of them rounded to six digits of the largest.
-It is this that is compared with a later run, never pixels.
+A lesson that runs writes its figures to the learner's folder. A lesson that is woven
+writes them to ``figures/`` beside it, and ``digest.json`` keeps some numbers of each
+curve: how many values, least, largest, mean, and a weighted mean. A later run compares
+these numbers up to rounding, never pixels.
 """
 
 import contextlib
 import contextvars
-import hashlib
 import io
 import pathlib
 import re
@@ -29,10 +28,11 @@ BLUE, ORANGE, GREEN, PURPLE, RED = (
 )  # fmt: skip
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
 SHORTEST_ALT = 30  # letters
+TOLERANCE = 1e-5  # of the largest value: two processors round differently
 
 
 def figure(title, rows=1, columns=1, size=None, **options):
-    """An empty figure and its axes: a question as ``title``, and a grid of panels.
+    """Return an empty figure and its axes: a question as title, a grid of panels.
 
     size      (width, height) in inches; 7.2 wide unless said otherwise
     options   as for Figure.subplots: sharex, sharey, squeeze, width_ratios, ...
@@ -46,24 +46,24 @@ def figure(title, rows=1, columns=1, size=None, **options):
 
 
 def show(fig, name, alt):
-    """Put a figure on the page, here.
+    """Put a figure on the page at this place.
 
     fig    a matplotlib Figure, from ``figure`` or from the library's own plots
     name   of its file: small letters, digits and hyphens
-    alt    what is to be seen, for those who do not see it: a sentence with the numbers
-           that matter
+    alt    a sentence that describes the figure with its numbers, for readers who
+           cannot see it
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
         raise ValueError(
-            f"show: a figure is named in small letters, digits and hyphens, and not "
-            f"{name!r}."
+            f"show: the name of a figure is {name!r}; expected small letters, digits "
+            "and hyphens."
         )
     alt = " ".join(str(alt).split())
     if len(alt) < SHORTEST_ALT or set(alt) & set("[]"):
         raise ValueError(
             f"show: the alt text of figure {name!r} is {alt!r}; expected a sentence of "
-            f"{SHORTEST_ALT} letters or more, without square brackets, that says what "
-            "is to be seen."
+            f"{SHORTEST_ALT} letters or more, without square brackets, that describes "
+            "the figure."
         )
     gallery = _current.get()
     if gallery is None:
@@ -73,29 +73,25 @@ def show(fig, name, alt):
 
 
 def neutral_style():
-    """Make what is drawn from now on, by the library too, neutral on light and dark."""
+    """Draw from now on, in the library too, in colours for light and dark pages."""
     import matplotlib.style
 
     gallery = _current.get()
     if gallery is None:
         matplotlib.style.use(_style())
-    elif not gallery.dressed:
-        gallery.dressed = True
+    elif not gallery.styled:
+        gallery.styled = True
         gallery.undo.enter_context(matplotlib.style.context(_style()))
 
 
 def readers_figures(folder):
-    """Where a reader's own runs of the lesson in ``folder`` put its figures."""
-    work = work_folder()
-    work.mkdir(parents=True, exist_ok=True)
-    if not (work / ".gitignore").exists():  # whatever is in there, git does not see it
-        (work / ".gitignore").write_text("*\n")
-    return work / "figures" / folder.name
+    """Return the folder for the figures of a reader's own runs of a lesson."""
+    return work_folder() / "figures" / folder.name
 
 
 @dataclass
 class Picture:
-    """A figure as it was shown. ``svg`` is None where nothing was to be drawn."""
+    """A figure as it was shown; ``svg`` is None if it was not drawn."""
 
     name: str
     alt: str
@@ -104,16 +100,16 @@ class Picture:
 
 
 class Gallery:
-    """Takes the figures of one run of a lesson.
+    """The figures of one run of a lesson.
 
-    folder   write each figure there at once and say so; None: keep them
+    folder   write each figure there at once and print its path; None: keep them
     draw     make the SVG, or only the digest
     """
 
     def __init__(self, folder=None, draw=True):
         self.folder, self.draw = folder, draw
         self.pictures = {}
-        self.dressed, self.undo = False, contextlib.ExitStack()
+        self.styled, self.undo = False, contextlib.ExitStack()
 
     def __enter__(self):
         token = _current.set(self)
@@ -139,7 +135,7 @@ _current = contextvars.ContextVar("gallery", default=None)
 
 
 def render(fig):
-    """The figure as SVG: no date, no version, the same ids each time."""
+    """Return the figure as SVG: no date, no version, the same ids each time."""
     import matplotlib.style
 
     out = io.BytesIO()
@@ -150,7 +146,7 @@ def render(fig):
 
 
 def rendered(make, *arguments):
-    """What ``make`` draws of the arguments, as SVG; its style ends with it."""
+    """Return the figure that ``make`` draws, as SVG; restore the style afterwards."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -158,7 +154,7 @@ def rendered(make, *arguments):
 
 
 def digest(fig):
-    """{what: "n values, least to largest, hash"} of all that is plotted, in order."""
+    """Return {what: [numbers of each array]} for all that is plotted, in order."""
     found = {}
     for a, ax in enumerate(fig.axes):
         if ax.get_label() == "<colorbar>":
@@ -169,26 +165,43 @@ def digest(fig):
             key = f"panel {a}, {kind}{label}"
             while key in found:
                 key += "'"
-            found[key] = "; ".join(summary(each) for each in arrays)
+            found[key] = [summary(each) for each in arrays]
     return found
 
 
 def summary(array):
-    """Length, range and hash of an array, rounded to six digits of its largest."""
-    array = np.ma.filled(np.ma.asarray(array, float), np.nan)
-    largest = np.abs(array[np.isfinite(array)]).max(initial=0)
-    digits = 6 - int(np.ceil(np.log10(largest))) if largest else 6
-    rounded = np.round(array, digits) + 0.0  # no minus before a zero
-    rounded[np.isnan(rounded)] = np.nan  # one NaN, of the many there are
-    code = hashlib.sha256(rounded.astype("<f8").tobytes()).hexdigest()[:12]
-    finite = rounded[np.isfinite(rounded)]
+    """Return [size, number of finite values, least, largest, mean, weighted mean].
+
+    The weights, cos(1), cos(2), …, notice values that are exchanged.
+    """
+    array = np.ma.filled(np.ma.asarray(array, float), np.nan).ravel()
+    weighted = (array * np.cos(1 + np.arange(array.size)))[np.isfinite(array)]
+    finite = array[np.isfinite(array)]
     if not finite.size:
-        return f"{array.size} values, {code}"
-    return f"{array.size} values, {finite.min():.5g} to {finite.max():.5g}, {code}"
+        return [array.size, 0]
+    numbers = finite.min(), finite.max(), finite.mean(), weighted.mean()
+    return [array.size, finite.size, *(float(f"{x:.7g}") for x in numbers)]
+
+
+def same_digest(a, b):
+    """Return whether two digests are equal up to rounding."""
+    return a.keys() == b.keys() and all(
+        len(a[key]) == len(b[key]) and all(map(_same_summary, a[key], b[key]))
+        for key in a
+    )
+
+
+def _same_summary(a, b):
+    if a[:2] != b[:2] or len(a) != len(b):
+        return False
+    largest = max(map(abs, a[2:4]), default=0.0)
+    return bool(np.allclose(a[2:], b[2:], rtol=0, atol=TOLERANCE * largest))
 
 
 def _artists(ax):
-    """(kind, artist, arrays) of everything in a panel that shows numbers."""
+    """Yield (kind, artist, arrays) of everything in a panel that shows numbers."""
+    from matplotlib.contour import ContourSet
+
     for line in ax.lines:
         yield "line", line, line.get_xydata().T
     for image in ax.images:
@@ -198,6 +211,11 @@ def _artists(ax):
         yield "shape", patch, [path.vertices]
     for collection in ax.collections:
         paths = [path.vertices for path in collection.get_paths()]
+        if isinstance(collection, ContourSet):
+            # the number of points on a contour depends on the last bit of a number
+            extents = [[p.min(), p.max()] for p in paths if p.size]
+            yield "contours", collection, [collection.levels, *extents]
+            continue
         arrays = [collection.get_offsets(), *paths]
         if collection.get_array() is not None:
             arrays.append(collection.get_array())

@@ -1,207 +1,165 @@
-"""What happened, line by line, and every text there ever was of an answer.
+"""The journal: what a learner did, and every text that an answer ever had.
 
-journal.jsonl   one event a line, only ever added to; a torn line is passed over
-.history/<sha>  the texts, by their hash
+journal.jsonl   one event a line; lines are added and never changed
+.history/<sha>  the texts, named by their sha256
 
     {"t": 1767225600.0, "ex": "38.5", "event": "check", "work": sha, "check": sha,
      "step": "edges", "ok": false, "diag": "off-by-one"}
 
-What has passed is not written down but derived: the last check of the file as it is
-now, under the check as it is now, passed. Both are mirrored to a second folder, which
-outlives ``git clean -fdx``.
+Whether an exercise has passed is not stored but derived: the last check of the present
+text, by the present check, passed. Everything is written twice, to the work folder and
+to a mirror that survives ``git clean -fdx``.
 """
 
 import contextlib
 import json
 import os
-import re
 import time
 
+from .lesson_index import number
 from .paths import hash_of, mirror_folder, work_folder
 
 NAME, HISTORY = "journal.jsonl", ".history"
-NOTHING = type(None)
-FORMS = {  # of the facts that are read again; what else an event says is its own
-    "t": (int, float), "ex": str, "event": str, "work": (str, NOTHING), "check": str,
-    "ok": bool, "step": (str, NOTHING), "diag": (str, NOTHING), "code": int,
-    "why": str, "left": str, "depth": int, "hint": list,
-}  # fmt: skip
 
 
-def append(ex, event, **facts):
-    """Add one event, with a single write; a torn line before it stays by itself."""
-    entry = {"t": round(time.time(), 3), "ex": ex, "event": event, **facts}
+def append(id, event, **facts):
+    """Add one event to the journal, with a single write."""
+    entry = {"t": round(time.time(), 3), "ex": id, "event": event, **facts}
     line = (json.dumps(entry, ensure_ascii=False) + "\n").encode()
-    before = _journal()
-    if (
-        before and not (work_folder() / NAME).exists()
-    ):  # swept away: begin with the copy
-        write(work_folder() / NAME, before)
     _append(work_folder(), line)
     with contextlib.suppress(OSError):
         _append(mirror_folder(), line)
-    return entry
 
 
-def events(ex=None):
-    """The events, oldest first; those of one exercise, or all."""
+def events(id=None):
+    """Return the events, oldest first: those of one exercise or lesson, or all."""
+    texts = [b""]
+    for folder in (work_folder(), mirror_folder()):
+        with contextlib.suppress(OSError):
+            texts.append((folder / NAME).read_bytes())
     found = []
-    for line in _journal().split(b"\n"):
-        with contextlib.suppress(ValueError, RecursionError):
-            entry = json.loads(line)
-            if _is_event(entry):
-                found.append(entry)
-    return [entry for entry in found if ex in (None, entry["ex"])]
+    for line in max(texts, key=len).splitlines():  # a removed work folder is shorter
+        with contextlib.suppress(ValueError):  # a line cut off by a power failure
+            found.append(json.loads(line))
+    return [entry for entry in found if id in (None, entry["ex"])]
 
 
 def snapshot(exercise, why):
-    """Keep the answer as it is now; return its hash, '' if there is none."""
-    try:
-        data = exercise.work.read_bytes()
-    except FileNotFoundError:
+    """Store the answer as it is now; return its hash, "" if there is no file."""
+    if not exercise.work.exists():
         return ""
-    sha = hash_of(data)
-    keep(data)
-    if _stack(exercise)[-1:] != [sha]:
+    sha = store(exercise.work.read_bytes())
+    if _undo_stack(exercise)[-1:] != [sha]:
         append(exercise.id, "snapshot", work=sha, why=why)
     return sha
 
 
-def keep(data):
-    """Store a text under its hash, in the work folder and in the mirror."""
-    sha = hash_of(data)
-    _store(work_folder() / HISTORY / sha, data)
-    with contextlib.suppress(OSError):
-        _store(mirror_folder() / HISTORY / sha, data)
+def store(text):
+    """Store a text, as bytes, under its hash; return the hash."""
+    sha = hash_of(text)
+    write(work_folder() / HISTORY / sha, text)
+    with contextlib.suppress(OSError):  # a mirror is welcome, not necessary
+        write(mirror_folder() / HISTORY / sha, text)
     return sha
 
 
 def text_of(sha):
-    """A text that was kept, as bytes; None if both copies are gone."""
+    """Return a stored text as bytes; None if both copies are gone."""
     for folder in (work_folder(), mirror_folder()):
         path = folder / HISTORY / sha
-        if sha and hash_of(path) == sha:
+        if hash_of(path) == sha:
             return path.read_bytes()
     return None
 
 
-def write(path, data):
-    """Put ``data`` at ``path``, whole or not at all."""
+def write(path, text):
+    """Write bytes to ``path``, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    partial.write_bytes(text)
+    os.replace(partial, path)
 
 
 def undo(exercise):
     """Restore the text before the present one; return its hash, None if there is none.
 
-    Undoing again goes further back. The present text is kept first. Where the file has
-    been removed, the text before is the last one that there was.
+    The present text is stored first; another undo goes further back. If the file was
+    removed, the last text is restored.
     """
-    removed = not snapshot(exercise, "undo")
-    stack = _stack(exercise)
-    while len(stack) > (not removed):
-        leaving = "" if removed else stack.pop()
-        removed = False
-        data = text_of(stack[-1])
-        if data is not None:
-            write(exercise.work, data)
-            append(exercise.id, "undo", work=stack[-1], left=leaving, depth=len(stack))
+    removed = not snapshot(exercise, "before undo")
+    stack = _undo_stack(exercise)
+    if not removed:
+        stack = stack[:-1]
+    while stack:
+        if (text := text_of(stack[-1])) is not None:
+            write(exercise.work, text)
+            append(exercise.id, "undo", work=stack[-1], depth=len(stack))
             return stack[-1]
+        stack.pop()
     return None
 
 
-def restore(exercise, sha):
-    """Bring back any text of the history, by the beginning of its hash."""
-    known = [e["work"] for e in events(exercise.id) if e.get("work")]
-    found = {each for each in known if each.startswith(sha)}
-    if len(found) != 1:
+def restore(exercise, start):
+    """Restore any earlier text by the start of its hash; return the hash or None."""
+    known = {entry.get("work") or "" for entry in events(exercise.id)}
+    found = [sha for sha in known if sha and sha.startswith(start)]
+    text = text_of(found[0]) if len(found) == 1 else None
+    if text is None:
         return None
-    snapshot(exercise, "restore")
-    [whole] = found
-    data = text_of(whole)
-    if data is not None:
-        write(exercise.work, data)
-        append(exercise.id, "snapshot", work=whole, why="restored")
-    return whole if data is not None else None
+    snapshot(exercise, "before undo")
+    write(exercise.work, text)
+    append(exercise.id, "snapshot", work=found[0], why="restored")
+    return found[0]
 
 
-def status(exercise, log=None):
-    """(state, event): "new", "started", "passed", "failed", "stale" or "changed".
+def exercise_state(exercise, log=None):
+    """Return "new", "started", "passed", "failed", "stale" or "changed".
 
-    Of what had passed and does not count any more, "stale" was edited since, and of
-    "changed" the check is another one. The event is the check that says so.
+    An exercise that had passed is "stale" if its text was edited since, and "changed"
+    if the check is another one now.
     """
     log = events(exercise.id) if log is None else log
     sha, check = hash_of(exercise.work), hash_of(exercise.check)
-    checked = [e for e in log if e["event"] == "check"]
     if not sha:
-        return "new", None
-    for entry in reversed(checked):
-        if entry.get("work") == sha and entry.get("check") == check:
-            return ("passed" if entry.get("ok") else "failed"), entry
-    passed = [e for e in checked if e.get("ok")]
-    if passed:
-        same_text = any(e.get("work") == sha for e in passed)
-        return ("changed" if same_text else "stale"), passed[-1]
-    return "started", None
+        return "new"
+    checks = [entry for entry in log if entry["event"] == "check"]
+    for entry in reversed(checks):
+        if entry["work"] == sha and entry["check"] == check:
+            return "passed" if entry["ok"] else "failed"
+    passed = [entry["work"] for entry in checks if entry["ok"]]
+    if not passed:
+        return "started"
+    return "changed" if sha in passed else "stale"
 
 
-def _is_event(entry):
-    """Whether a line says what an event says: others were not written here."""
-    if not isinstance(entry, dict) or not {"ex", "event"} <= entry.keys():
-        return False
-    if not all(isinstance(entry[k], FORMS[k]) for k in FORMS.keys() & entry.keys()):
-        return False
-    hint = entry.get("hint", ["", 0])
-    return (
-        0 <= entry.get("t", 0) < 1e11  # seconds that a calendar has
-        and entry.get("depth", 0) >= 0
-        and re.fullmatch("[0-9a-f]*", entry.get("work") or "") is not None
-        and [type(part) for part in hint] == [str, int]
-        and hint[1] >= 0
-    )
+def lesson_state(folder, log):
+    """Return "new", "read", "run", or "other" if the lesson has changed since."""
+    done = {(entry["event"], entry["work"]) for entry in log}
+    sha = hash_of(folder / "lesson.py")
+    for event in ("run", "read"):
+        if (event, sha) in done:
+            return event
+    return "other" if done else "new"
 
 
-def _stack(exercise):
-    """The texts that undo goes back through, oldest first: snapshots less undos."""
-    stack = []
-    for entry in events(exercise.id):
-        if entry["event"] == "snapshot" and entry.get("work"):
-            if stack[-1:] != [entry["work"]]:
-                stack.append(entry["work"])
-        elif entry["event"] == "undo":
-            del stack[entry.get("depth", len(stack)) :]
-    return stack
-
-
-def _journal():
-    """The journal; the mirror's where the work folder has lost its own."""
-    for folder in (work_folder(), mirror_folder()):
-        with contextlib.suppress(OSError):
-            return (folder / NAME).read_bytes()
-    return b""
+def note_lesson(folder, event):
+    """Note that a lesson was read or run; without a journal, do nothing."""
+    with contextlib.suppress(OSError):
+        append(number(folder), event, work=hash_of(folder / "lesson.py"))
 
 
 def _append(folder, line):
     folder.mkdir(parents=True, exist_ok=True)
-    flags = os.O_APPEND | os.O_CREAT | os.O_RDWR
-    file = os.open(folder / NAME, flags | getattr(os, "O_BINARY", 0), 0o644)
-    try:
-        size = os.fstat(file).st_size
-        if size:
-            os.lseek(file, size - 1, os.SEEK_SET)
-            if os.read(file, 1) != b"\n":  # the last line is torn: leave it alone
-                line = b"\n" + line
-        os.write(file, line)
-    finally:
-        os.close(file)
+    with open(folder / NAME, "ab", buffering=0) as file:
+        file.write(line)
 
 
-def _store(path, data):
-    if hash_of(path) != path.name:  # absent, or damaged
-        write(path, data)
+def _undo_stack(exercise):
+    """Return the hashes that undo goes back through, oldest first."""
+    stack = []
+    for entry in events(exercise.id):
+        if entry["event"] == "snapshot" and stack[-1:] != [entry["work"]]:
+            stack.append(entry["work"])
+        elif entry["event"] == "undo":
+            del stack[entry["depth"] :]
+    return stack

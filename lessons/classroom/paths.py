@@ -1,4 +1,4 @@
-"""Where things are: the course, the learner's folder, and the mirror of its history."""
+"""The folders of the course and of the learner, and the hash of a file."""
 
 import hashlib
 import os
@@ -9,36 +9,33 @@ ROOT = LESSONS.parent
 
 
 def work_folder():
-    """The learner's folder: ``LESSONS_WORK``, or lessons/work."""
+    """Return the learner's folder: ``LESSONS_WORK``, or lessons/work."""
     chosen = os.environ.get("LESSONS_WORK")
     return pathlib.Path(chosen).expanduser().absolute() if chosen else LESSONS / "work"
 
 
 def mirror_folder():
-    """A second place for snapshots, which outlives ``git clean -fdx``."""
+    """Return the folder of the second copy, which survives ``git clean -fdx``."""
     state = os.environ.get("XDG_STATE_HOME")
     state = pathlib.Path(state) if state else pathlib.Path.home() / ".local" / "state"
-    # one mirror for each work folder: two courses on one machine do not mix
+    # each work folder has its own mirror: two courses on one machine do not mix
     key = hashlib.sha256(os.fsencode(work_folder())).hexdigest()[:12]
     return state / "minigrad-lessons" / key
 
 
 def shown(path):
-    """``path`` as the reader would type it: relative to the folder they are in."""
-    path = pathlib.Path(path)
-    try:
-        here = pathlib.Path.cwd()
-        # from / it would be tmp/…, which reads like an absolute path that is wrong
-        return str(path if here == here.parent else path.relative_to(here))
-    except (ValueError, OSError):
+    """Return ``path`` as the reader would type it, relative to the current folder."""
+    path, here = pathlib.Path(path), pathlib.Path.cwd()
+    # seen from /, "tmp/a" would read like a path that is wrong
+    if here == here.parent or not path.is_relative_to(here):
         return str(path)
+    return str(path.relative_to(here))
 
 
 def hash_of(data):
-    """The sha256 of some bytes, or of the file at a path; of no file, ''."""
+    """Return the sha256 of bytes, or of the file at a path; "" if there is no file."""
     if isinstance(data, pathlib.Path):
-        try:
-            data = data.read_bytes()
-        except OSError:
+        if not data.is_file():
             return ""
+        data = data.read_bytes()
     return hashlib.sha256(data).hexdigest()

@@ -1,40 +1,123 @@
-"""Long experiments: run once, recorded with what one needs to run them again."""
+"""Records of long runs, as JSON in lessons/records/, and how they are made.
 
+Times and results of minutes of training differ between machines, so no lesson computes
+them while its page is woven. An experiment writes a record once; lessons print what it
+says and ``how_made``: the command, the machine, and whether the script has changed.
+
+A record holds the fingerprint of the code that made it. Comments, docstrings, imports,
+blank lines and line breaks do not count in a fingerprint.
+"""
+
+import ast
+import hashlib
 import importlib
 import importlib.metadata
 import json
+import os
+import pathlib
 import platform
+import subprocess
+import sys
 import time
 
-from . import stubs
-from .catalogue import UsageError
-from .fingerprint import fingerprint
-from .loading import load, load_checks
-from .paths import LESSONS, shown, work_folder
-from .screen import say
+from . import journal, lesson_index, runner, stubs
+from .catalogue import UsageError, find
+from .paths import LESSONS, ROOT, shown, work_folder
+from .terminal import say, unbroken
+
+RECORDS = LESSONS / "records"
 
 
-def experiment(exercise, impl, seed):
-    """Run ``experiment(my, seed=…)`` of a check and write what it returns, as json.
+def _text(path):
+    path = pathlib.Path(path)
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
-    Beside a learner's own record goes its figure, where the check has a ``picture``.
+
+# the running script as it was at its start: an edit in the meantime has not run
+SCRIPT = _text(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+
+
+def record(name, records=RECORDS):
+    """Return the record of that name, a dictionary. Raises FileNotFoundError."""
+    path = records / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(p.stem for p in records.glob("*.json"))) or "none"
+        raise FileNotFoundError(
+            f"There is no record {name} in {records}; there are: {there}. "
+            "python -m lessons experiment makes a record."
+        )
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_record(name, results, *, command, seeds, records=RECORDS):
+    """Write ``results`` (numbers, text, lists, dicts, arrays); return the path.
+
+    command   what a reader types to make the record again
+    seeds     the seeds that were used
+
+    The entry "made" is added: command, seeds, versions, machine, fingerprint.
     """
-    checks = load_checks(exercise)
-    if not hasattr(checks, "experiment"):
-        raise UsageError(f"{exercise.id} has no experiment.")
-    path = exercise.work if impl == "work" else exercise.solution
+    made = {
+        "command": command,
+        "seeds": list(seeds),
+        "python": platform.python_version(),
+        "numpy": importlib.metadata.version("numpy"),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "code": fingerprint(SCRIPT),
+    }
+    return _write(records / f"{name}.json", {"made": made} | results)
+
+
+def how_made(kept):
+    """Return three lines: the command of a record, its machine, and its script."""
+    made = kept["made"]
+    seeds = ", ".join(map(str, made["seeds"]))
+    return (
+        f"{made['command']}\n"
+        f"seed{'s' * (len(made['seeds']) != 1)} {seeds}; Python {made['python']}, "
+        f"NumPy {made['numpy']}; {made['machine']}\n"
+        f"made with {which_script(made)}"
+    )
+
+
+def which_script(made, root=ROOT):
+    """Return in words whether the script, the command's last word, has changed."""
+    now = fingerprint(_text(root / made["command"].split()[-1]))
+    same = made["code"] == now
+    return "the script as it is now" if same else "an earlier version of the script"
+
+
+def experiment(args):
+    """Run the experiment of an exercise or of a lesson: the verb ``experiment``."""
+    try:
+        exercise = find(args.id)
+    except UsageError as error:
+        return _lesson_experiment(args, error)
+    if args.weights is not None:
+        if exercise.id != "6.7" or not os.path.isdir(args.weights):
+            raise UsageError(
+                "--weights DIR is a folder with a published model, for experiment 6.7."
+            )
+        os.environ["LESSONS_WEIGHTS"] = os.path.abspath(args.weights)
+    path = exercise.work if args.impl == "work" else exercise.solution
     if not path.exists():
         raise UsageError(
             f"{exercise.id} is not started: python -m lessons start {exercise.id}, or "
             "--impl solution."
         )
-    begun = time.perf_counter()
-    result = checks.experiment(load(exercise, path, seed=seed), seed=seed)
-    record = {
+    # threads and backend of a check, set before NumPy is imported
+    os.environ.update(runner.environment(exercise))
+    harness = importlib.import_module(f"{__package__}.harness")
+    checks, seed = harness.load_checks(exercise), abs(args.seed)
+    if not hasattr(checks, "experiment"):
+        raise UsageError(f"{exercise.id} has no experiment.")
+    start = time.perf_counter()
+    result = checks.experiment(harness.load(exercise, path, seed=seed), seed=seed)
+    kept = {
         "exercise": exercise.id,
-        "impl": impl,
+        "impl": args.impl,
         "seed": seed,
-        "seconds": round(time.perf_counter() - begun, 1),
+        "seconds": round(time.perf_counter() - start, 1),
         "code": code_hash(exercise, path),
         "versions": {
             "python": platform.python_version(),
@@ -43,47 +126,118 @@ def experiment(exercise, impl, seed):
         "machine": platform.machine(),
         "result": result,
     }
-    folder = LESSONS if impl == "solution" else work_folder()
-    target = folder / "records" / f"{exercise.stem}.json"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-    importlib.import_module("attention.app.files").write_text(target, text)  # late: heavy
-    say(f"recorded in {shown(target)}, {record['seconds']} s")
-    if impl == "work" and hasattr(checks, "picture"):
-        _draw(checks, result, target.with_suffix(".svg"))
+    target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
+    say(f"recorded in {unbroken(shown(target))}, {kept['seconds']} s")
+    if args.impl == "work" and hasattr(checks, "picture"):
+        figures = importlib.import_module(f"{__package__}.figures")
+        target = target.with_suffix(".svg")
+        journal.write(target, figures.rendered(checks.picture, result))
+        say(f"drawn in {unbroken(shown(target))}")
     return 0
 
 
-def _draw(checks, result, path):
-    """Write the figure of a record, ``picture(result)`` of a check, beside it."""
+def _lesson_experiment(args, error):
+    """Run the script that makes the record of a lesson: ``experiment 11``."""
     try:
-        figures = importlib.import_module(f"{__package__}.figures")
-        svg = figures.rendered(checks.picture, result)
-    except ImportError as error:  # matplotlib may be missing; the record is there
-        say(f"no figure: {error}")
-        return
-    importlib.import_module("attention.app.files").write_text(path, svg.decode())
-    say(f"drawn in {shown(path)}")
+        found = lesson_index.find_lessons(args.id)
+    except UsageError:
+        raise error from None
+    if (args.impl, args.seed, args.weights) != ("work", 0, None):
+        raise UsageError("The experiment of a lesson takes no options.")
+    scripts = [f / "experiment.py" for f in found if (f / "experiment.py").exists()]
+    if len(scripts) != 1:
+        folders = lesson_index.lesson_folders()
+        there = [f.name[:2] for f in folders if (f / "experiment.py").exists()]
+        raise UsageError(
+            f"{args.id} is not a lesson with an experiment. These have one: "
+            f"{', '.join(there)}."
+        )
+    say(unbroken(f"python {shown(scripts[0])}"))
+    return min(subprocess.run([sys.executable, scripts[0]]).returncode, 1)
 
 
 def read_record(exercise, impl="solution"):
-    """The record of an experiment as a dictionary; None if there is none."""
-    folder = LESSONS if impl == "solution" else work_folder()
-    try:
-        text = (folder / "records" / f"{exercise.stem}.json").read_text(
-            encoding="utf-8"
-        )
-    except OSError:
-        return None
-    return json.loads(text)
+    """Return the record of an exercise's experiment; None if there is none."""
+    path = _folder(impl) / f"{exercise.stem}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def code_hash(exercise, path):
-    """What was run: a fingerprint of the answer and of the check's ``experiment``.
+    """Return the fingerprint of an answer and of the check's ``experiment``.
 
-    The parts of a check that the experiment does not use may change, and so may what
-    stands below the answer, hints and planted mistakes: neither has made the record.
+    The parts of the check that the experiment does not use do not count, nor do the
+    hints and planted mistakes below the answer.
     """
     answer = stubs.exercise_part(path.read_text(encoding="utf-8-sig"))
     check = exercise.check.read_text(encoding="utf-8")
     return fingerprint(answer, check, root="experiment")
+
+
+def fingerprint(*scripts, root=None):
+    """Return the fingerprint of some scripts together: 16 hexadecimal digits.
+
+    root    a function of the last script, of which only that function counts then, and
+            the top-level statements that define the names it uses
+    """
+    trees = [ast.parse(script) for script in scripts]
+    if root is not None:
+        trees[-1].body = _used(trees[-1].body, root)
+    return hashlib.sha256(repr([_plain(t) for t in trees]).encode()).hexdigest()[:16]
+
+
+def _plain(node):
+    """Return a tree as nested tuples, without docstrings, imports and empty fields.
+
+    ``ast.dump`` prints other fields in other versions of Python.
+    """
+    if isinstance(node, list):
+        kept = [n for n in node if not isinstance(n, (ast.Import, ast.ImportFrom))]
+        return [_plain(each) for each in kept]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = dict(ast.iter_fields(node))
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    if isinstance(node, owners) and ast.get_docstring(node, clean=False) is not None:
+        fields["body"] = node.body[1:]
+    kept = [(k, _plain(v)) for k, v in fields.items() if v is not None and v != []]
+    return type(node).__name__, kept
+
+
+def _used(body, root):
+    """Return the statements that define ``root`` and the names it uses, in order."""
+    kept, names = set(), [root]
+    while names:
+        name = names.pop()
+        for k, statement in enumerate(body):
+            if k not in kept and name in _defined(statement):
+                kept.add(k)
+                names += [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)]
+    return [body[k] for k in sorted(kept)]
+
+
+def _defined(statement):
+    """Return the names that a top-level statement defines or assigns parts of."""
+    if hasattr(statement, "name"):  # a function or a class
+        return {statement.name}
+    found = set()
+    for node in ast.walk(statement):
+        if isinstance(getattr(node, "ctx", None), ast.Store):
+            while not isinstance(node, ast.Name) and hasattr(node, "value"):
+                node = node.value  # the T of T[k] = 2
+            found.add(getattr(node, "id", None))
+    return found
+
+
+def _folder(impl):
+    return RECORDS if impl == "solution" else work_folder() / "records"
+
+
+def _write(path, contents):
+    """Write json whole or not at all; arrays become lists. Return the path."""
+    text = json.dumps(contents, indent=1, ensure_ascii=False, default=_as_list)
+    journal.write(path, (text + "\n").encode())
+    return path
+
+
+def _as_list(value):
+    return value.tolist()  # of an array, or a number of NumPy's

@@ -1,4 +1,4 @@
-"""A check as the learner reads it, and the same as json.
+"""The report of a check, as the learner reads it, and as json.
 
 38.5  Monotonic local attention              lessons/work/ex_38_5.py  3f2a91c
   ok    written, shape, values, laws
@@ -10,8 +10,8 @@
 import json
 
 from .paths import hash_of, shown
-from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN, telling
-from .screen import paint, say, width
+from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN, informative
+from .terminal import paint, say, width
 
 WORDS = {
     PASSED: "passed",
@@ -23,53 +23,46 @@ PRINTED_LINES = 10
 
 
 def heading(exercise, path):
-    """The first line: the exercise, and which text of which file is being checked."""
-    left, right = (
-        f"{exercise.id}  {exercise.title}",
-        f"{shown(path)}  {hash_of(path)[:7]}",
-    )
+    """Print the first line: the exercise, the file, and the hash of its text."""
+    left = f"{exercise.id}  {exercise.title}"
+    right = f"{shown(path)}  {hash_of(path)[:7]}"
     if len(left) + len(right) + 2 <= width():
-        say(left + right.rjust(width() - len(left)))
-    else:  # never folded: a path is to be copied
-        print(left)
-        print(f"      {right}", flush=True)
+        print(left + right.rjust(width() - len(left)), flush=True)
+    else:  # a path is not folded, so that it can be copied
+        print(f"{left}\n      {right}", flush=True)
 
 
 def body(exercise, report, verbose=False):
-    """Everything after the first line, down to the next command."""
+    """Print the lines after the heading, up to the next command."""
     outcomes = report.outcomes
-    failed = [o["step"] for o in report.failures]
-    waiting = [o["step"] for o in outcomes if o["result"] == "unwritten"]
-    steps = list(dict.fromkeys(o["step"] for o in outcomes))
-    hidden = [*failed, *waiting, *["written"] * bool(waiting)]
-    done = [s for s in steps if s not in hidden]
+    unwritten = [o for o in outcomes if o["result"] == "unwritten"]
+    hidden = {o["step"] for o in outcomes if o["result"] != "ok"}
+    hidden |= {"written"} if unwritten else set()
+    passed = [o for o in outcomes if o["result"] == "ok"]
+    steps = dict.fromkeys(o["step"] for o in passed if o["step"] not in hidden)
+    lines = [", ".join(steps)] if steps else []
     if verbose:
-        for o in outcomes:
-            if o["result"] == "ok":
-                say(f"{paint('ok', 'green')}    {o['step']}: {o['title']}", 2)
-    elif done:
-        say(f"{paint('ok', 'green')}    {', '.join(done)}", 2)
-    missing = list(
-        dict.fromkeys(o["lines"][0] for o in outcomes if o["result"] == "unwritten")
-    )
-    if missing:
-        names = [name.removeprefix(f"{exercise.id} ") for name in missing]
+        lines = [f"{o['step']}: {o['title']}" for o in passed]
+    for line in lines:
+        say(f"{paint('ok', 'green')}    {line}", 2)
+    if unwritten:
+        names = dict.fromkeys(o["lines"][0].split(" ")[-1] for o in unwritten)
         say(f"{paint('to do', 'yellow')} not written yet: {', '.join(names)}", 2)
-    said = set()
+    printed = set()
     for o in report.failures:
         say(f"{paint('FAIL', 'red')}  {o['step']}: {o['title']}", 2)
         sentence = o["tag"], *o["lines"][-1:]
-        if not said or verbose or (telling(o) and sentence not in said):
+        if not printed or verbose or (informative(o) and sentence not in printed):
             say("\n".join(o["lines"]), 8)
-        said.add(sentence)
+        printed.add(sentence)
     if report.ending:
         say(f"{paint('END', 'red')}   {report.ending}", 2)
-    _printed(report)
-    _what_next(exercise, report)
+    _show_prints(report)
+    _next_command(exercise, report)
 
 
 def as_json(exercise, path, report):
-    """One line of json: for an editor, or a script."""
+    """Print one line of json, for an editor or a script."""
     facts = {
         "exercise": exercise.id,
         "file": str(path),
@@ -84,8 +77,8 @@ def as_json(exercise, path, report):
     print(json.dumps(facts, ensure_ascii=False), flush=True)
 
 
-def _printed(report):
-    """What the answer printed, in short."""
+def _show_prints(report):
+    """Print the first lines that the answer printed."""
     if not report.printed.strip():
         return
     lines = report.printed.rstrip("\n").split("\n")
@@ -94,10 +87,10 @@ def _printed(report):
         print("        " + line[: width() - 8])
     hidden = len("\n".join(lines[PRINTED_LINES:])) + report.more
     if hidden:
-        say(f"… and {hidden} more characters, not shown", 8)
+        say(f"… and {hidden} more characters", 8)
 
 
-def _what_next(exercise, report):
+def _next_command(exercise, report):
     if report.code == PASSED:
         say(paint("passed", "green"), 2)
         return

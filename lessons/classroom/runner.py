@@ -1,7 +1,7 @@
-"""Run an answer in a process of its own, for as long as it may take and no longer.
+"""Run an answer in a process of its own, with a time limit.
 
-An endless loop, a megabyte of prints, os._exit: whatever is in the learner's file, what
-comes back is a ``Report``. Only the standard library is loaded here.
+Whatever the learner's file does (an endless loop, a megabyte of prints, os._exit), the
+result is a ``Report``. This module imports the standard library only.
 """
 
 import contextlib
@@ -19,23 +19,23 @@ from dataclasses import dataclass, field
 
 from .paths import ROOT
 
-SECONDS = 10  # that a check may take, unless it says TIME_LIMIT = …
-LOADING = 30  # seconds that the library may take until then, on a busy machine
-PRINTED = 2000  # characters of what an answer prints, that are kept
+SECONDS = 10  # that a check may take, unless the check states TIME_LIMIT = …
+LOADING = 30  # seconds that loading the library may take, on a busy machine
+PRINTED = 2000  # characters of an answer's prints that are kept
 PASSED, FAILED, USAGE, UNWRITTEN, TIMEOUT = range(5)
 UNKNOWN = "no known pattern  [unknown]"
 
 
 @dataclass
 class Report:
-    """What a check has found.
+    """The result of a check.
 
     code      0 passed, 1 failed, 3 not written yet, 4 out of time
-    outcomes  a dictionary for each function of the check, see ``staircase.Outcome``
-    printed   the beginning of what the answer printed;  more, how many characters more
-    ending    a sentence, when the process did not end by itself
-    files     what the answer and the check have imported of the house
-    seed      of the numbers;  versions, what they were computed with
+    outcomes  a dictionary for each function of the check, see ``steps.Outcome``
+    printed   the start of what the answer printed; more: how many characters follow
+    ending    a sentence, if the process did not end by itself
+    files     the project's files that the answer and the check have imported
+    seed      of the random numbers; versions: the NumPy that ran
     done      whether the check came to its end
     """
 
@@ -51,32 +51,30 @@ class Report:
 
     @property
     def failures(self):
-        """What has failed; first, what a pattern or a place is known of."""
+        """The failed outcomes; first those with a known mistake or place."""
         failed = [o for o in self.outcomes if o["result"] == "failed"]
-        return sorted(failed, key=lambda o: (o["tag"] == "unknown", not telling(o)))
+        return sorted(failed, key=lambda o: (o["tag"] == "unknown", not informative(o)))
 
     @property
     def tag(self):
-        """The mistake that was named, or None."""
+        """The name of the mistake, or None."""
         if self.failures:
             return self.failures[0]["tag"]
-        if not self.done and self.code == FAILED:
+        if self.code == FAILED and not self.done:
             return "exits"
         return "timeout" if self.code == TIMEOUT else None
 
 
-def telling(outcome):
-    """Whether a failure says more than which entry is wrong."""
-    if outcome["tag"] != "unknown":
-        return True
-    return not (outcome["lines"] and outcome["lines"][-1].endswith(UNKNOWN))
+def informative(outcome):
+    """Return whether a failure says more than which entry is wrong."""
+    lines = outcome["lines"]
+    return outcome["tag"] != "unknown" or not (lines and lines[-1].endswith(UNKNOWN))
 
 
 def time_limit(exercise):
-    """How many seconds a check may take: LESSONS_TIMEOUT, TIME_LIMIT of the check."""
-    chosen = os.environ.get("LESSONS_TIMEOUT", "")
-    with contextlib.suppress(ValueError):
-        return max(0.1, float(chosen))
+    """Return the seconds for a check: LESSONS_TIMEOUT, or the check's TIME_LIMIT."""
+    if chosen := os.environ.get("LESSONS_TIMEOUT"):
+        return float(chosen)
     return float(_setting(exercise, "TIME_LIMIT") or SECONDS)
 
 
@@ -85,119 +83,98 @@ def run(exercise, path, seed=0, limit=None):
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
         results, stack = (pathlib.Path(folder) / n for n in ("results", "stack"))
-        order = _order(exercise, path, seed, results, limit, stack=str(stack))
+        options = {"limit": limit, "stack": str(stack)}
         process = subprocess.Popen(
-            command(order),
+            _command(exercise, path, seed, results, options),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=environment(exercise),
             start_new_session=os.name == "posix",
         )
-        printed = _Printed(process.stdout)
+        prints = _Prints(process.stdout)
         try:
-            late = not _ends(process, results, limit)
+            in_time = _wait(process, results, limit)
         finally:
-            _end(process)
-            printed.join()
-        report = Report(seed=seed, printed=printed.text, more=printed.more, done=False)
+            _kill(process)
+            prints.join(2.0)  # a grandchild may hold the pipe open
+        text = prints.start_of_text.decode("utf-8", "replace")
+        more = prints.size - len(prints.start_of_text)
+        report = Report(seed=seed, printed=text, more=more, done=False)
         _read(results, report)
-        if late:
+        if not in_time:
             report.code = TIMEOUT
-            report.ending = f"no end after {limit:g} s, the time limit"
+            report.ending = f"stopped after the time limit of {limit:g} s"
             where = _last_line(stack, path)
             report.ending += f"; it was in {where}" if where else ""
         elif not report.done or process.returncode != report.code:
-            report.done = False
-            report.code = FAILED
+            report.code, report.done = FAILED, False
             report.ending = _how_it_ended(process.returncode)
         return report
 
 
 def debug(exercise, path, seed=0):
-    """The same in the foreground, without a limit: for --pdb. Returns a Report."""
+    """Check in the foreground, without a limit, for --pdb; return a ``Report``."""
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
         results = pathlib.Path(folder) / "results"
-        order = _order(exercise, path, seed, results, 0, pdb=True)
-        subprocess.run(command(order), env=environment(exercise))
+        command = _command(exercise, path, seed, results, {"pdb": True})
+        subprocess.run(command, env=environment(exercise))
         return _read(results, Report())
 
 
-def command(order):
-    """-P: a file in the learner's folder never stands in for one of the library."""
-    return [sys.executable, "-P", "-m", "lessons.classroom.child", json.dumps(order)]
-
-
 def environment(exercise):
-    """The variables of the process: where the house is, few threads, no colours."""
+    """Return the variables of the process: where the project is, one BLAS thread."""
     env = dict(os.environ)
     others = env.get("PYTHONPATH")
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), others)))
     env["PYTHONUTF8"] = "1"
     env.setdefault("OPENBLAS_NUM_THREADS", "1")
     if not _setting(exercise, "NEEDS_NUMBA"):
-        env["ATTENTION_BACKEND"] = "numpy"  # half a second that no one waits for
+        env["ATTENTION_BACKEND"] = "numpy"  # importing numba takes half a second
     return env
 
 
-@contextlib.contextmanager
-def within(exercise):
-    """The same variables for this process, inside the block: for an experiment."""
-    before = dict(os.environ)
-    os.environ.update(environment(exercise))
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-class _Printed(threading.Thread):
-    """Keeps the beginning of what a process prints, and counts the rest."""
+class _Prints(threading.Thread):
+    """Keep the start of what a process prints, and count the rest."""
 
     def __init__(self, pipe):
         super().__init__(daemon=True)
-        self.pipe, self.kept, self.size = pipe, b"", 0
+        self.pipe, self.start_of_text, self.size = pipe, b"", 0
         self.start()
 
     def run(self):
         with contextlib.suppress(OSError, ValueError):
             while chunk := self.pipe.read1(65536):
                 self.size += len(chunk)
-                if len(self.kept) < PRINTED:
-                    self.kept += chunk[: PRINTED - len(self.kept)]
-
-    def join(self):
-        super().join(2.0)  # a grandchild may hold the pipe open
-        self.text = self.kept.decode("utf-8", "replace")
-        self.more = self.size - len(self.kept)
+                self.start_of_text += chunk[: PRINTED - len(self.start_of_text)]
 
 
-def _order(exercise, path, seed, results, limit, **more):
-    order = {"exercise": exercise.id, "path": str(path), "seed": seed, "limit": limit}
-    return order | {"results": str(results)} | more
+def _command(exercise, path, seed, results, options):
+    order = {"exercise": exercise.id, "path": str(path), "seed": seed}
+    order |= {"results": str(results)} | options
+    # -P: a numpy.py in the learner's folder never replaces the library
+    return [sys.executable, "-P", "-m", "lessons.classroom.child", json.dumps(order)]
 
 
-def _ends(process, results, limit):
-    """Wait for the end of a process; False when its time is over.
+def _wait(process, results, limit):
+    """Wait for the end of a process; return False if its time runs out.
 
-    Loading the library is no fault of the answer: the clock starts with the first line
-    of the results, which says that all is ready.
+    The clock starts with the first line of the results, when the library is loaded.
     """
-    ready, over = False, time.monotonic() + limit + LOADING
+    ready, end = False, time.monotonic() + limit + LOADING
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.1)
             return True
         now = time.monotonic()
         if not ready and results.exists() and results.stat().st_size:
-            ready, over = True, now + limit
-        if now > over:
+            ready, end = True, now + limit
+        if now > end:
             return False
 
 
-def _end(process):
-    """End the process and what it has started: its own group, and nothing else."""
+def _kill(process):
+    """Kill a process and all that it has started: its own group only."""
     if os.name == "posix":
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -207,43 +184,42 @@ def _end(process):
 
 
 def _read(results, report):
-    with contextlib.suppress(OSError):
-        for line in results.read_text(encoding="utf-8").splitlines():
-            with contextlib.suppress(ValueError):
-                facts = json.loads(line)
-                if "outcome" in facts:
-                    report.outcomes.append(facts["outcome"])
-                report.code = facts.get("done", report.code)
-                report.done = report.done or "done" in facts
-                report.files = facts.get("files", report.files)
-                report.ending = facts.get("broken", report.ending)
-                report.versions = facts.get("versions", report.versions)
+    """Add what the process has written, line by line, to a report."""
+    if not results.exists():
+        return report
+    for line in results.read_text(encoding="utf-8").splitlines():
+        with contextlib.suppress(ValueError):  # a line that was being written
+            facts = json.loads(line)
+            if "outcome" in facts:
+                report.outcomes.append(facts["outcome"])
+            if "done" in facts:
+                report.code, report.done = facts["done"], True
+                report.files, report.versions = facts["files"], facts["versions"]
+            report.ending = facts.get("broken", report.ending)
     return report
 
 
 def _last_line(stack, path):
-    """Where in the learner's file the process was, from its stack."""
-    with contextlib.suppress(OSError):
-        text = stack.read_text(encoding="utf-8", errors="replace")
-        # it is written in ASCII, and without asking for memory
-        name = str(path).encode("ascii", "backslashreplace").decode()
-        pattern = rf'File "{re.escape(name)}", line (\d+) in (\S+)'
-        found = re.search(pattern, text)
-        if found:
-            return f"{found[2]}, line {found[1]}"
-    return None
+    """Return where in the learner's file the process was, from its saved stack."""
+    if not stack.exists():
+        return None
+    # faulthandler writes ASCII
+    name = str(path).encode("ascii", "backslashreplace").decode()
+    pattern = rf'File "{re.escape(name)}", line (\d+) in (\S+)'
+    found = re.search(pattern, stack.read_text(encoding="utf-8", errors="replace"))
+    return f"{found[2]}, line {found[1]}" if found else None
 
 
 def _how_it_ended(code):
     if code < 0:
-        with contextlib.suppress(ValueError):
-            return f"the process was ended by {signal.Signals(-code).name}"
+        return f"the process was ended by signal {-code}, {signal.strsignal(-code)}"
     return f"the answer ended the process itself, with code {code}"
 
 
 def _setting(exercise, name):
-    """A number that a check gives at its top, read without loading it."""
-    with contextlib.suppress(OSError):
-        text = exercise.check.read_text(encoding="utf-8")
-        found = re.search(rf"^{name} = (\S+)", text, re.MULTILINE)
-        return found[1] if found else None
+    """Return a setting at the top of a check, read without importing it."""
+    if not exercise.check.exists():
+        return None
+    text = exercise.check.read_text(encoding="utf-8")
+    found = re.search(rf"^{name} = (\S+)", text, re.MULTILINE)
+    return found[1] if found else None

@@ -1,48 +1,47 @@
-"""One source for stub and solution: a stub is the solution with its regions removed.
+"""A stub is made from its solution: each solution region becomes ``raise NotWritten``.
 
     # BEGIN SOLUTION
     return np.abs(s - c) <= D               ->    raise NotWritten("38.5 local_mask")
     # END SOLUTION
 
-and without everything from the line ``# FOR THE CHECK`` on: hints and wrong answers.
+The part after the line ``# FOR THE CHECK``, hints and wrong answers, is left out.
 """
 
 import ast
 
 BEGIN, END, AUTHOR = "# BEGIN SOLUTION", "# END SOLUTION", "# FOR THE CHECK"
 IMPORT = "from lessons import NotWritten"
-# what a check calls on ``my`` itself: a function of that name could not be reached
-TAKEN = (
+# the methods of ``my`` in a check: a learner's function of that name is unreachable
+RESERVED = (
     "equal", "first_wrong", "gradients", "holds", "last_call", "shape", "written",
 )  # fmt: skip
-TELLING = 10  # characters from which a line of a solution would give it away
+LONG = 10  # characters from which a line of a solution would give it away
 
 
 class StubError(Exception):
-    """A solution from which no stub can be made; the sentence says where."""
+    """No stub can be made from this solution; the message says where and why."""
 
 
 def strip(text, id):
-    """The stub of a solution: its text without the regions and the author's part."""
+    """Return the stub of a solution: its text without the regions."""
     lines, regions = exercise_part(text).splitlines(keepends=True), find_regions(text)
     if not regions:
         raise StubError(f"{id}: no region {BEGIN} … {END}; there is nothing to fill in")
-    taken = [name for name in signatures(text) if name in TAKEN]
-    if taken:
-        raise StubError(
-            f"{id}: a check could not reach the function {taken[0]}, because "
-            f"my.{taken[0]} is the harness's own; give it another name"
-        )
-    owners = functions_of(text)
+    for name in signatures(text):
+        if name in RESERVED:
+            raise StubError(
+                f"{id}: a check cannot reach the function {name}, because my.{name} "
+                "belongs to the harness; give it another name"
+            )
+    functions = functions_of(text)
     for first, last in reversed(regions):
-        owner = next((n for n, (a, b) in owners.items() if a <= first <= b), None)
-        if owner is None:
+        name = next((n for n, (a, b) in functions.items() if a <= first <= b), None)
+        if name is None:
             raise StubError(
                 f"{id}, line {first + 1}: a region stands outside functions"
             )
-        marker = lines[first]
-        indent = marker[: len(marker) - len(marker.lstrip())]
-        lines[first : last + 1] = [f'{indent}raise NotWritten("{id} {owner}")\n']
+        indent = lines[first][: -len(lines[first].lstrip())]
+        lines[first : last + 1] = [f'{indent}raise NotWritten("{id} {name}")\n']
     stub = "".join(_with_import(lines)).rstrip("\n") + "\n"
     _refuse_leaks(stub, text, regions, id)
     try:
@@ -53,7 +52,7 @@ def strip(text, id):
 
 
 def exercise_part(text):
-    """The solution without what stands there for the check: hints, wrong answers."""
+    """Return the solution without the hints and wrong answers for the check."""
     kept = []
     for line in text.splitlines(keepends=True):
         if line.rstrip() == AUTHOR:
@@ -63,18 +62,17 @@ def exercise_part(text):
 
 
 def author_part(text):
-    """{name: value} of HINTS, MUTANTS, EQUIVALENT, which are literals."""
-    found = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            if name in ("HINTS", "MUTANTS", "EQUIVALENT"):
-                found[name] = ast.literal_eval(node.value)
-    return found
+    """Return {name: value} of HINTS, MUTANTS and EQUIVALENT, which are literals."""
+    return {
+        node.targets[0].id: ast.literal_eval(node.value)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign)
+        and getattr(node.targets[0], "id", "") in ("HINTS", "MUTANTS", "EQUIVALENT")
+    }
 
 
 def find_regions(text):
-    """[(first, last)], the numbers of the marker lines, from 0."""
+    """Return [(first, last)]: the numbers of the marker lines, from 0."""
     regions, opened = [], None
     for k, line in enumerate(exercise_part(text).splitlines()):
         if line.strip() == BEGIN:
@@ -87,14 +85,14 @@ def find_regions(text):
             regions.append((opened, k))
             opened = None
         elif "BEGIN SOLUTION" in line or "END SOLUTION" in line:
-            raise StubError(f"line {k + 1}: a marker has a line of its own")
+            raise StubError(f"line {k + 1}: a marker needs a line of its own")
     if opened is not None:
         raise StubError(f"line {opened + 1}: {BEGIN} without {END}")
     return regions
 
 
 def functions_of(text):
-    """{name: (first, last)} lines, from 0, of the functions at the top of a file."""
+    """Return {name: (first, last)}: the lines, from 0, of each top-level function."""
     return {
         node.name: (node.lineno - 1, node.end_lineno - 1)
         for node in ast.parse(exercise_part(text)).body
@@ -103,7 +101,7 @@ def functions_of(text):
 
 
 def signatures(text):
-    """{name: [parameters]} of the functions that an answer has to have: public ones."""
+    """Return {name: [parameters]} of the public functions that an answer must have."""
     return {
         node.name: [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
         for node in ast.parse(exercise_part(text)).body
@@ -112,64 +110,66 @@ def signatures(text):
 
 
 def unwritten(text):
-    """The names of the functions of a file that still raise NotWritten."""
+    """Return the names of the functions of a file that still raise NotWritten."""
     try:
-        tree = ast.parse(text)
+        functions = ast.parse(text).body
     except (SyntaxError, ValueError):
         return []
     return [
         node.name
-        for node in tree.body
+        for node in functions
         if isinstance(node, ast.FunctionDef)
         and any(
             isinstance(inner, ast.Raise) and "NotWritten" in ast.unparse(inner)
-            for inner in _reached(node)
+            for inner in _reachable(node)
         )
     ]
 
 
-def _reached(node):
-    """A node and what is in it, but for what stands below a return or a raise."""
+def _reachable(node):
+    """Yield a node and all inside it, except what stands below a return or a raise.
+
+    A learner may write the answer above the line that raises NotWritten.
+    """
     yield node
     for _, value in ast.iter_fields(node):
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, ast.AST):
-                yield from _reached(part)
+                yield from _reachable(part)
                 if isinstance(part, (ast.Return, ast.Raise)):
-                    break  # a learner may write above the line that is to go
+                    break
 
 
 def _with_import(lines):
-    """With the import that a stub needs, in its place among the others."""
+    """Insert the import that a stub needs at its sorted place among the imports."""
     body = ast.parse("".join(lines)).body
     imports = [n for n in body if isinstance(n, (ast.Import, ast.ImportFrom))]
-    own = [n for n in imports if _place(n)[1] in ("attention", "minigrad", "lessons")]
-    later = [n for n in own if _place(n) >= (True, "lessons")]
-    if own:  # sorted among those of the house
+    own = [
+        n for n in imports if _sort_key(n)[1] in ("attention", "minigrad", "lessons")
+    ]
+    if own:
+        later = [n for n in own if _sort_key(n) >= (True, "lessons")]
         last = later[0].lineno - 1 if later else own[-1].end_lineno
         return [*lines[:last], IMPORT + "\n", *lines[last:]]
-    last = 0
-    if imports:
-        last = imports[-1].end_lineno
-    elif body and isinstance(body[0], ast.Expr):
-        last = body[0].end_lineno
+    # after the other imports, or after the docstring
+    last = (imports or body)[-1 if imports else 0].end_lineno
     return [*lines[:last], "\n", IMPORT + "\n", *lines[last:]]
 
 
-def _place(node):
-    """Where an import is sorted: ``import a`` before ``from a``, then by package."""
+def _sort_key(node):
+    """Sort ``import a`` before ``from a``, then by package."""
     is_from = isinstance(node, ast.ImportFrom)
     name = node.module if is_from else node.names[0].name
     return is_from, (name or "").split(".")[0]
 
 
 def _refuse_leaks(stub, text, regions, id):
-    """No marker, and no line of a region, may be anywhere in the stub."""
+    """Refuse a stub that holds a marker, or any line of a region."""
     if "SOLUTION" in stub:
         raise StubError(f"{id}: a marker is left in the stub")
     lines = text.splitlines()
     for first, last in regions:
         for k in range(first + 1, last):
             line = lines[k].strip()
-            if len(line) >= TELLING and line in stub:
+            if len(line) >= LONG and line in stub:
                 raise StubError(f"{id}, line {k + 1}: {line!r} can be read in the stub")

@@ -1,10 +1,10 @@
-"""What theory is graded with: chains of equal expressions, and exact averages.
+"""Tools to check theory: chains of equal expressions, and exact expected values.
 
     Chain(lambda s, W, h: s @ (W @ h), "the bilinear score")
         .then(lambda s, W, h: (s @ W) @ h, "associativity")
 
-A chain is a proof by links: each expression has to equal its neighbour at random
-inputs. That finds a false step; it is numerical evidence for a true one.
+A chain is a derivation: each expression must equal its neighbour at random inputs.
+That finds a false step; for a true one it is numerical evidence.
 """
 
 import itertools
@@ -14,21 +14,21 @@ import numpy as np
 
 from lessons import NotWritten
 
-from . import show
-from .failure import CheckFailed
+from . import describe
+from .steps import CheckFailed
 
 
 class Chain:
-    """Expressions, functions of the same arguments, each said to equal the one before.
+    """A sequence of functions of the same arguments, each equal to the one before.
 
-    Written as ``Chain(f, "what it is").then(g, "why g equals f").then(…)``.
+    Write it as ``Chain(f, "what it is").then(g, "why g equals f").then(…)``.
     """
 
     def __init__(self, expression, reason=""):
         self.links = [(expression, reason)]
 
     def then(self, expression, reason):
-        """The chain with one more link."""
+        """Add a link; return the chain."""
         self.links.append((expression, reason))
         return self
 
@@ -36,7 +36,7 @@ class Chain:
 def check_chain(my, chain, first, last, draw, times=8):
     """Fail, through ``my.holds``, at the first false link of a chain.
 
-    first, last  functions: what the chain has to start from and to arrive at
+    first, last  functions: the start and the end that the chain must have
     draw         () -> a tuple of arguments; exact where they are Fractions or integers
     """
     my.holds(
@@ -50,7 +50,9 @@ def check_chain(my, chain, first, last, draw, times=8):
         same_text = a and b and (a.co_code, a.co_consts) == (b.co_code, b.co_consts)
         same_names = same_text and a.co_names == b.co_names
         my.holds(
-            not same_names, "chain-repeats", f"links {k} and {k + 1} are the same text"
+            not same_names,
+            "chain-repeats",
+            f"links {k} and {k + 1} are the same expression",
         )
     ends = [(first, "the left side"), *chain.links, (last, "the right side")]
     for _ in range(times):
@@ -68,7 +70,7 @@ def check_chain(my, chain, first, last, draw, times=8):
 
 
 def links_that_run(my, chain, arguments):
-    """Fail, in a sentence, where an expression of the chain cannot be computed."""
+    """Fail with a sentence at the first expression that raises an exception."""
     my.holds(
         isinstance(chain, Chain),
         "chain",
@@ -81,7 +83,7 @@ def links_that_run(my, chain, arguments):
         except (NotWritten, CheckFailed):
             raise
         except Exception as error:
-            names = show.parameters(f) or []
+            names = describe.parameters(f) or []
             names += ["?"] * (len(arguments) - len(names))
             sizes = [f"{n} {_size(a)}" for n, a in zip(names, arguments)]
             my.holds(
@@ -93,15 +95,16 @@ def links_that_run(my, chain, arguments):
 
 
 def rationals(rng, n, largest=9):
-    """n random fractions: a polynomial that is wrong is right at few of them."""
+    """Return n random fractions: a wrong polynomial is right at few of them."""
     top, bottom = rng.integers(-largest, largest + 1, n), rng.integers(1, largest, n)
     return [Fraction(int(a), int(b)) for a, b in zip(top, bottom)]
 
 
 def two_point_mean(f, means, spreads):
-    """E f(x) exactly, x_k independent, mean_k - spread_k or mean_k + spread_k.
+    """Return E f(x) exactly; x_k is mean_k - spread_k or mean_k + spread_k.
 
-    A variable with two equally likely values has variance spread^2; 2^n terms.
+    Both are equally likely and all x_k independent: x_k has variance spread_k^2.
+    The sum has 2^n terms.
     """
     total, n = Fraction(0), len(means)
     for signs in itertools.product((-1, 1), repeat=n):
@@ -110,7 +113,7 @@ def two_point_mean(f, means, spreads):
 
 
 def equal(a, b):
-    """Whether two arrays are equal: Fractions exactly, floats to rounding."""
+    """Return whether two arrays are equal: Fractions exactly, floats to rounding."""
     if a.shape != b.shape:
         return False
     parts = [*a.flat, *b.flat]
@@ -118,12 +121,12 @@ def equal(a, b):
         return bool(np.all(a == b))
     try:
         return bool(np.allclose(a.astype(float), b.astype(float), 1e-9, 1e-12))
-    except (TypeError, ValueError):  # neither numbers nor Fractions
+    except (TypeError, ValueError):  # None or text among them
         return False
 
 
 def _size(a):
-    """The shape of an array, or the number itself."""
+    """Return the shape of an array, or the number itself, as text."""
     return str(np.shape(a) or a)
 
 

@@ -1,13 +1,12 @@
-"""The book: run a lesson, weave it into its page, and tell whether the page is fresh.
+"""The book: run a lesson, weave it into a page, and check that the page is fresh.
 
-    read 5            where the page is, and what is in it; 38.3 and scaling do as well
-    run 5             print what it prints; figures go to the learner's folder
-    weave 5           write README.md, figures/ and digest.json beside lesson.py
-    weave 5 --check   run it again: do text and digests still agree?
-    figures 5         the figures alone; with --check, their digests alone
+    read 5                show the page; 38.3 and scaling find a lesson as well
+    run 5                 print what it prints; figures go to the learner's folder
+    dev weave 5           write README.md, figures/ and digest.json beside lesson.py
+    dev weave 5 --check   run it again and compare text and digests
 
-Without a number: all lessons. Lessons run on the NumPy twins of the kernels, so that
-nothing is compiled and every machine prints the same.
+Lessons run on the NumPy twins of the kernels, so that nothing is compiled and every
+machine prints the same.
 """
 
 import ast
@@ -16,6 +15,7 @@ import io
 import json
 import pathlib
 import pydoc
+import re
 import sys
 import time
 import traceback
@@ -24,67 +24,56 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import shelf, visits
-from .catalogue import UsageError
-from .figures import Gallery, readers_figures
-from .pages import check_links, evaluated, faults_of_prose, headings, page
+from . import journal
+from .cells import LessonError, parse, source
+from .figures import Gallery, readers_figures, same_digest
+from .lesson_index import BOOK, find_lessons, header, lesson_folders, number
 from .paths import shown
-from .percent import LessonError, parse
-from .screen import say
-from .shelf import BOOK, number
+from .prose import check_links, evaluated, faults_of_prose, headings, place
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-def main(verb, args, book=BOOK):
-    """Do ``verb`` for the lessons that ``args`` name: main("weave", ["5", "--check"]).
+def read(args):
+    """Show the pages of lessons: the verb ``read``."""
+    return _for_the_reader("read", args.lesson, _read)
 
-    Returns the exit code: 0 done, 1 stale or failed, 2 wrong usage.
-    """
-    options = [a for a in args if a.startswith("-")]
-    allowed = ["--check"] if verb in ("weave", "figures") else []
-    unknown = [o for o in options if o not in allowed]
-    if unknown or verb not in ("read", "run", "figures", "weave"):
-        what = f"{verb} has no option {unknown[0]}" if unknown else f"no verb {verb}"
-        say(f"{what}. See python -m lessons {verb} --help.", file=sys.stderr)
-        return 2
-    names = [a for a in args if not a.startswith("-")]
-    try:
-        folders = find(names, book)
-    except UsageError as error:
-        say(str(error), file=sys.stderr)
-        return 2
-    if verb in ("read", "run") and len(folders) > len(names):  # which of them?
+
+def run(args):
+    """Run lessons: the verb ``run``."""
+    return _for_the_reader("run", args.lesson, _run)
+
+
+def weave(args, book=BOOK):
+    """Write the pages of lessons, or compare them: the verb ``dev weave``."""
+    folders = [f for name in args.lesson for f in find_lessons(name, book)]
+    folders = dict.fromkeys(folders or lesson_folders(book))
+    return max([_weave(folder, args.check) for folder in folders])
+
+
+def _for_the_reader(verb, names, action):
+    found = [f for name in names for f in find_lessons(name)]
+    folders = list(dict.fromkeys(found)) or lesson_folders()
+    if len(folders) > len(names):  # a chapter: list its lessons
         for folder in folders:
             print(f"  {title(folder)}")
         print(f"\nnext: python -m lessons {verb} {number(folders[0])}")
         return 0 if verb == "read" else 2
-    act = {"read": read, "run": run, "figures": figures, "weave": weave}[verb]
-    codes = [act(f, *[bool(options)] * bool(allowed)) for f in folders]
-    for folder, code in zip(folders, codes):
-        if verb in visits.VERBS and not code and book == BOOK:
-            visits.note(folder, verb)
-    return max(codes, default=0)
-
-
-def find(names, book=BOOK):
-    """The folders of the lessons that are meant; all of them, without any name."""
-    found = [f for name in names for f in shelf.meant(name, book)]
-    return list(dict.fromkeys(found)) if names else shelf.folders(book)
+    codes = []
+    for folder in folders:
+        codes.append(action(folder))
+        if not codes[-1]:
+            journal.note_lesson(folder, verb)
+    return max(codes)
 
 
 def title(folder):
-    """The title of a lesson, from the first line of its prose."""
-    shown = next(c for c in _cells(folder)[1] if c.kind == "markdown")
-    return shown.text.splitlines()[0].removeprefix("# ")
+    """Return the title of a lesson with its number."""
+    return f"{number(folder)}. {header(folder).title}"
 
 
-def read(folder):
-    """Say where the page is and what is in it; on a terminal, show it."""
+def _read(folder):
     path = folder / "README.md"
-    if not path.exists():
-        print(
-            f"{shown(path)} is not there yet: python -m lessons weave {number(folder)}"
-        )
-        return 1
     text = path.read_text(encoding="utf-8")
     if sys.stdin.isatty() and sys.stdout.isatty():
         pydoc.pager(text)
@@ -95,28 +84,17 @@ def read(folder):
     return 0
 
 
-def run(folder):
-    """Run a lesson before the reader's eyes, heading by heading."""
+def _run(folder):
     try:
-        _perform(folder, Gallery(readers_figures(folder)), capture=False)
+        _run_cells(folder, Gallery(readers_figures(folder)), capture=False)
     except LessonError as error:
-        return _failed(error)
+        return _print_error(error)
     return 0
-
-
-def figures(folder, check=False):
-    """Draw the figures again, or compare what they plot with digest.json."""
-    return _make(folder, check, text=False)
-
-
-def weave(folder, check=False):
-    """Write the page and its figures, or run the lesson again and compare."""
-    return _make(folder, check, text=True)
 
 
 @dataclass
 class Woven:
-    """A lesson, run: its page, and its pictures by name."""
+    """A lesson that was run: its page, and its pictures by name."""
 
     folder: pathlib.Path
     text: str
@@ -128,99 +106,152 @@ class Woven:
 
 
 def woven(folder, draw=True):
-    """Run a lesson and make its page, writing nothing. Raises LessonError."""
+    """Run a lesson and return its ``Woven`` page. Raises LessonError."""
     gallery = Gallery(draw=draw)
-    text = page(_perform(folder, gallery), folder)
+    text = page(_run_cells(folder, gallery), folder)
     check_links(text, folder, {f"{name}.svg" for name in gallery.pictures})
     return Woven(folder, text, gallery.pictures)
 
 
-def differences(fresh, text=True):
-    """What is stale beside a lesson that was run again: sentences; none when fresh."""
+def differences(fresh):
+    """Return sentences on what differs between a fresh run and the files kept."""
     folder, found = fresh.folder, []
-    if text:
-        found += _differing_text(folder / "README.md", fresh.text)
-    kept = _digest(folder)
+    then = _text(folder / "README.md").splitlines()
+    now = fresh.text.splitlines()
+    in_code, heading = False, ""
+    for k, (a, b) in enumerate(zip(then + ["(end)"], now + ["(end)"]), 1):
+        same = a == b if in_code else same_text(a, b)
+        if not same:
+            where = f"README.md, line {k}, under {heading!r}"
+            found.append(f"{where}\n    kept  {a}\n    now   {b}")
+            break
+        if a.startswith("```"):
+            in_code = a == "```python"
+        elif a.startswith("#") and not in_code:
+            heading = a.lstrip("# ")
+    kept = json.loads(_text(folder / "digest.json") or "{}")
     for name in sorted(kept.keys() | fresh.digest.keys()):
-        then, now = kept.get(name), fresh.digest.get(name)
-        if then is None or now is None:
-            state = "is new" if then is None else "is no longer drawn"
+        if name not in kept or name not in fresh.digest:
+            state = "is new" if name in fresh.digest else "is no longer drawn"
             found.append(f"figure {name} {state}")
-            continue
-        for key in [k for k in {**then, **now} if then.get(k) != now.get(k)]:
-            was, is_ = then.get(key, "nothing"), now.get(key, "nothing")
-            found.append(f"figure {name}, {key}\n    kept  {was}\n    now   {is_}")
+        elif not same_digest(kept[name], fresh.digest[name]):
+            found.append(f"figure {name} plots other numbers")
     files = {path.stem for path in (folder / "figures").glob("*.svg")}
     found += [f"figures/{name}.svg is missing" for name in fresh.digest.keys() - files]
-    found += [
-        f"figures/{name}.svg is left over" for name in files - fresh.digest.keys()
-    ]
+    found += [f"figures/{name}.svg is unused" for name in files - fresh.digest.keys()]
     return found
 
 
-def _differing_text(path, now):
-    if not path.exists():
-        return ["README.md is missing"]
-    then, now = path.read_text(encoding="utf-8").splitlines(), now.splitlines()
-    heading = ""
-    for k, (a, b) in enumerate(zip(then + ["(end)"], now + ["(end)"]), 1):
-        if a != b:
-            place = f"README.md, line {k}" + (f", under {heading!r}" if heading else "")
-            return [f"{place}\n    kept  {a}\n    now   {b}"]
-        heading = a.lstrip("# ") if a.startswith("#") else heading
-    return []
+def same_text(a, b):
+    """Return whether two lines are equal, up to the last digit of decimal numbers."""
+    if a == b:
+        return True
+    if NUMBER.sub("0", a).split() != NUMBER.sub("0", b).split():
+        return False
+    return all(map(_same_number, NUMBER.findall(a), NUMBER.findall(b)))
 
 
-def _digest(folder):
-    path = folder / "digest.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def _same_number(a, b):
+    (x, _, power), (y, _, other_power) = a.partition("e"), b.partition("e")
+    decimals = len(x.partition(".")[2])
+    if not decimals or decimals != len(y.partition(".")[2]) or power != other_power:
+        return a == b
+    return abs(float(x) - float(y)) < 1.5 * 10.0**-decimals
 
 
-def _make(folder, check, text):
-    began = time.perf_counter()
+def page(performed, folder):
+    """Return the Markdown of a lesson.
+
+    performed   [(cell, text, pictures)]: evaluated prose, or what the code printed and
+                drew
+    """
+    head = (
+        "<!-- woven from lesson.py; edit that file, then: python -m lessons dev weave "
+        f"{number(folder)} -->"
+    )
+    parts = [head]
+    for cell, text, pictures in performed:
+        if cell.kind == "markdown":
+            parts.append(text)
+        elif cell.kind == "source":
+            parts.append(_source_with_link(cell, folder))
+        elif cell.kind == "code":
+            parts.append(fenced(cell.text, "python"))
+        if cell.kind != "markdown" and text:
+            parts.append(fenced(text.rstrip("\n"), "text"))
+        parts += [f"![{p.alt}](figures/{p.name}.svg)" for p in pictures]
+        if cell.kind == "figure":
+            summary = "<details><summary>The code of this figure</summary>"
+            parts.append(f"{summary}\n\n{fenced(cell.text, 'python')}\n\n</details>")
+    parts.append(
+        "---\n\n[The script of this page](lesson.py) runs as it is: "
+        f"`python -m lessons run {int(number(folder))}`. "
+        "[All lessons](../../README.md)."
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def fenced(text, language):
+    """Return ``text`` in a fence that it does not contain."""
+    ticks = "```"
+    while ticks in text:
+        ticks += "`"
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
+def _source_with_link(cell, folder):
+    found = source(cell.name, place(folder, cell.line - 1))
+    # a page stands in lessons/book/NN_name
+    link = f"../../../{found.path}#L{found.first}-L{found.last}"
+    words = f"`{cell.name}`, from [{found.path}]({link}):"
+    return f"{words}\n\n{fenced(found.text, 'python')}"
+
+
+def _weave(folder, check):
+    start = time.perf_counter()
     try:
         fresh = woven(folder, draw=not check)
     except LessonError as error:
-        return _failed(error)
-    if check:
-        stale = differences(fresh, text)
-    else:
-        stale = []
-        _write(fresh, text)
+        return _print_error(error)
+    stale = differences(fresh) if check else []
+    if not check:
+        _write(fresh)
     state = "stale" if stale else "fresh" if check else "written"
-    print(f"{folder.name}: {state} ({time.perf_counter() - began:.1f} s)")
+    print(f"{folder.name}: {state} ({time.perf_counter() - start:.1f} s)")
     for sentence in stale:
         print(f"  {sentence}")
     if stale:
-        print(f"next: python -m lessons weave {number(folder)}")
+        print(f"next: python -m lessons dev weave {number(folder)}")
     return int(bool(stale))
 
 
-def _write(fresh, text):
+def _write(fresh):
     target = fresh.folder / "figures"
-    if fresh.pictures:
-        target.mkdir(exist_ok=True)
+    target.mkdir(exist_ok=True)
     for path in target.glob("*.svg"):
         if path.stem not in fresh.pictures:
             path.unlink()
     for name, picture in fresh.pictures.items():
         (target / f"{name}.svg").write_bytes(picture.svg)
-    digest = json.dumps(fresh.digest, indent=1, ensure_ascii=False) + "\n"
+    lines = [
+        f" {json.dumps(name)}: {json.dumps(digest, ensure_ascii=False)}"
+        for name, digest in fresh.digest.items()
+    ]
+    digest = "{\n" + ",\n".join(lines) + "\n}\n"
     (fresh.folder / "digest.json").write_text(digest, encoding="utf-8")
-    if text:
-        (fresh.folder / "README.md").write_text(fresh.text, encoding="utf-8")
+    (fresh.folder / "README.md").write_text(fresh.text, encoding="utf-8")
 
 
-def _cells(folder):
-    path = folder / "lesson.py"
-    return path, parse(path.read_text(encoding="utf-8"), f"{folder.name}/lesson.py")
+def _text(path):
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
-def _perform(folder, gallery, capture=True):
-    """[(cell, text, pictures)]: what each cell says, or prints and draws."""
+def _run_cells(folder, gallery, capture=True):
+    """Return [(cell, text, pictures)]: the prose, prints and figures of each cell."""
     from attention import kernels
 
-    path, cells = _cells(folder)
+    path = folder / "lesson.py"
+    cells = parse(path.read_text(encoding="utf-8"), f"{folder.name}/lesson.py")
     prose = [cell for cell in cells if cell.kind == "markdown"]
     faults = [fault for cell in prose for fault in faults_of_prose(cell, folder)]
     if faults:
@@ -232,15 +263,15 @@ def _perform(folder, gallery, capture=True):
             gallery,
             warnings.catch_warnings(),
             kernels.backend("numpy"),
-            np.printoptions(),  # what a lesson sets ends with it
+            np.printoptions(),  # restores what a lesson sets
             np.errstate(),
         ):
             warnings.simplefilter("error", RuntimeWarning)
             for cell in cells:
                 known, out = set(gallery.pictures), io.StringIO()
+                redirect = contextlib.redirect_stdout(out)
                 if cell.runs:
-                    hold = contextlib.redirect_stdout(out)
-                    with hold if capture else contextlib.nullcontext():
+                    with redirect if capture else contextlib.nullcontext():
                         _execute(cell, namespace, path)
                 elif cell.kind == "markdown":
                     out.write(evaluated(cell, namespace, folder))
@@ -254,29 +285,28 @@ def _perform(folder, gallery, capture=True):
 
 
 def _execute(cell, namespace, path):
-    """Run a cell; print the value of its last line, if that is an expression."""
+    """Run a cell; print the value of its last line if that is an expression."""
     try:
-        # blank lines before it give every line its number in the file
-        tree = ast.parse("\n" * (cell.line - 1) + cell.text, str(path))
-        last = (
-            tree.body.pop() if tree.body and type(tree.body[-1]) is ast.Expr else None
-        )
-        exec(compile(tree, str(path), "exec"), namespace)
-        if last is not None and cell.kind != "preamble":
+        # blank lines before the text give every line its number in the file
+        body = ast.parse("\n" * (cell.line - 1) + cell.text, str(path)).body
+        ends_in_value = body and isinstance(body[-1], ast.Expr)
+        last = body.pop() if ends_in_value and cell.kind != "preamble" else None
+        exec(compile(ast.Module(body, []), str(path), "exec"), namespace)
+        if last is not None:
             code = compile(ast.Expression(last.value), str(path), "eval")
             value = eval(code, namespace)
             if value is not None:
                 print(repr(value))
-    except BrokenPipeError:  # python -m lessons run 0 | head: no fault of the lesson's
+    except BrokenPipeError:  # python -m lessons run 0 | head
         raise
     except (Exception, SystemExit) as error:
-        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__)
-                 if f.filename == str(path)]  # fmt: skip
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
         line = lines[-1] if lines else getattr(error, "lineno", None) or cell.line
-        where = f"{path.parent.name}/lesson.py:{line}"
+        where = place(path.parent, line)
         raise LessonError(f"{where}: {type(error).__name__}: {error}") from error
 
 
-def _failed(error):
+def _print_error(error):
     print(error, file=sys.stderr)
     return 1

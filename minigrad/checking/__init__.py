@@ -1,1 +1,1 @@
-"""The parts of a gradient check: measuring, comparing, naming what is wrong."""
+"""The parts of a gradient check: measure slopes, compare them, name the mistake."""

@@ -1,9 +1,9 @@
-"""How a computation behaves under gradients, apart from whether they are right.
+"""Check the laws that every backward obeys, whether or not its values are right.
 
 ``observe`` runs a computation and its backward several times and reports every law that
-does not hold: inputs and cotangents are left as they were, gradients are new memory,
-two calls agree, the backward is linear in the cotangent, and what is used twice
-receives the sum.
+it breaks: inputs and cotangents are not changed, gradients are new memory, two calls
+agree, the backward is linear in the cotangent, and an input that is used twice receives
+the sum.
 """
 
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from .verdict import GradcheckError
 
 @dataclass
 class Observation:
-    """What ``observe`` has seen.
+    """The results of ``observe``.
 
     op, size     the last operation's name, and the number of operations
     y            the output arrays;  cotangents, one for each
     gradients    for each leaf;  again, from a second backward
     vjp          cotangents -> gradients, by another, identical sequence of calls
-    broken       (tag, sentence) of laws without which nothing else can be said
+    broken       (tag, sentence) of laws without which nothing can be compared
     laws         (tag, sentence, i) of the other laws that do not hold; i is the leaf
                  whose gradient shows it, or None
     misshapen    (i, array), a gradient that does not fit leaf i
@@ -44,7 +44,7 @@ class Observation:
 
 
 def observe(subject, points, rng):
-    """Run ``subject`` at ``points``, one array a leaf, and see how it behaves."""
+    """Run ``subject`` at ``points``, one array for each leaf; return an Observation."""
     seen = Observation(earlier=[p * (1 - 0.1 * rng.random(p.shape)) for p in points])
     constants = [c.copy() for c in subject.constants]
     if not _runs(subject, seen.earlier):
@@ -64,7 +64,7 @@ def observe(subject, points, rng):
 
 
 def _runs(subject, points):
-    """Call with other inputs, as a cache has to survive; they may be out of domain."""
+    """Call with other inputs, which a cache must survive; return if that worked."""
     with subject.holding(points), np.errstate(all="ignore"):
         try:
             subject.outputs()
@@ -104,7 +104,7 @@ def _check_outputs(subject, seen):
             (
                 "stateful",
                 "two calls with equal inputs return different values; random numbers "
-                "have to come from a generator that is made anew in each call",
+                "have to come from a generator that each call makes for itself",
             )
         )
 
@@ -182,7 +182,7 @@ def _linearity(subject, outputs, seen, other):
 
 
 class _Watch:
-    """Looks, at each node of a backward, at what became of the gradient before it."""
+    """Finds the node whose backward writes into the gradient that it receives."""
 
     def __init__(self):
         self.culprit = self.node = self.g = None
@@ -200,7 +200,7 @@ class _Watch:
 
 
 def _examine(error, subject, watch, seen):
-    """Say why the backward raised; keep a gradient that does not fit, for diagnosis."""
+    """Report why the backward raised; keep a gradient of a wrong shape."""
     node, g = watch.node, watch.g
     text = f"{type(error).__name__} in the backward of {node.op}: {error}"
     if type(g) is list:
@@ -226,7 +226,7 @@ def _examine(error, subject, watch, seen):
 
 
 def _fits(shape, leaf):
-    """Whether summing over broadcast axes leads from ``shape`` to that of the leaf."""
+    """Return whether ``shape`` can be summed over broadcast axes to the leaf's."""
     try:
         return np.broadcast_shapes(shape, leaf) == shape
     except ValueError:
@@ -245,7 +245,7 @@ def _check_untouched(subject, points, constants, seen, who):
 
 
 def _aliases(subject, first, second, outputs):
-    """Gradients whose memory somebody else holds as well."""
+    """Find gradients that share memory with an input, output or other gradient."""
     others = [(f"input {n}", t._data) for n, t in zip(subject.names, subject.leaves)]
     others += [("the output", t._data) for t in outputs]
     for i, a in enumerate(first):
@@ -267,7 +267,7 @@ def _equal(a, b):
 
 
 def _close(a, b, size=None):
-    """Whether two arrays differ by rounding alone."""
+    """Return whether two arrays differ by rounding alone."""
     if a is None or b is None:
         return a is b
     if a.shape != b.shape:

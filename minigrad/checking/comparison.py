@@ -1,4 +1,4 @@
-"""Analytic and numeric slopes side by side, and what their differences mean."""
+"""Compare analytic with numeric slopes, and explain where they differ."""
 
 import functools
 import itertools
@@ -10,10 +10,10 @@ from .diagnosis import Case, diagnose
 from .numeric import EVERY, jacobian, random_directions, slopes
 from .verdict import Entry, Row, describe, label, picture
 
-CLEAR = 1000  # the largest slope must stand this far above the noise
-# what rounding may leave of slopes that cancel, where the cotangent is 1:
-ROUND = 1e-12  # of analytic ones, some units in the last place
-FAINT = 1e-9  # of numeric ones, the same divided by a step
+CLEAR = 1000  # the largest slope must be this many times the noise
+# rounding left of slopes that cancel, where the cotangent is 1:
+ROUND = 1e-12  # analytic slopes, some units in the last place
+FAINT = 1e-9  # numeric slopes, the same divided by a step
 DIAGNOSED = 4096  # entries up to which a wrong gradient is measured in every one
 
 
@@ -36,13 +36,15 @@ class Comparison:
         self.analytic = s.along(yours)
         unit = max(np.abs(c).max(initial=0) for c in self.seen.cotangents)
         slope = max(np.abs(side).max(initial=0) for side in (s.left, s.right))
-        trembles = s.kink.any() and slope <= FAINT * unit
-        if trembles:  # corners, but of the size of rounding: there is no slope at all
+        is_rounding = s.kink.any() and slope <= FAINT * unit
+        if (
+            is_rounding
+        ):  # corners, but of the size of rounding: there is no slope at all
             s.kink[:] = False
         smooth = ~s.kink
         self.scale = np.abs(s.value[smooth]).max(initial=0)
         self.noise = s.bar[smooth].max(initial=0)
-        self.signal = self.scale > CLEAR * self.noise and not trembles
+        self.signal = self.scale > CLEAR * self.noise and not is_rounding
         if self.signal:
             size = np.maximum(np.abs(self.analytic), np.abs(s.value))
             self.tolerance = np.maximum(
@@ -88,7 +90,7 @@ class Comparison:
             excess = np.abs(self.analytic - self.numeric) / self.tolerance
         excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
         excess[self.wrong & ~np.isfinite(self.analytic)] = np.inf
-        excess[self.wrong] += 1  # what was declared to be 0 is off, though it agrees
+        excess[self.wrong] += 1  # declared to be 0 and is not, though both agree
         k = smooth[np.argmax(excess[smooth])]
         return float(excess[k]), self.entry(k)
 
@@ -147,7 +149,7 @@ def _named(found):
 
 
 def _case(c):
-    """Everything that the hypotheses may want to know about a wrong gradient."""
+    """Return all that the hypotheses can use about a wrong gradient."""
     seen, f, single = c.seen, c.f, len(c.seen.y) == 1
     y, cotangent = seen.y[0], seen.cotangents[0]
     if not single:
@@ -182,12 +184,12 @@ def _case(c):
         vjp=vjp,
         again=lambda: seen.again[c.i],
         earlier=earlier,
-        variants=[*_other_axes(c), *_turned(c)] if single else [],
+        variants=[*_other_axes(c), *_transposed(c)] if single else [],
     )
 
 
 def _other_axes(c):
-    """The operation along other axes, where the output has the shape of the input."""
+    """Yield the operation along other axes, if input and output have one shape."""
     x, y, cotangent = c.x, c.seen.y[0], c.seen.cotangents[0]
     if y.shape != x.shape:
         return
@@ -209,14 +211,14 @@ def _other_axes(c):
         )
 
 
-def _turned(c):
-    """The operation with another input transposed, where that is square."""
+def _transposed(c):
+    """Yield the operation with another, square input transposed."""
     held = [leaf._data for leaf in c.subject.leaves]
     for k, other in enumerate(held):
         if k == c.i or other.ndim < 2 or other.shape[-1] != other.shape[-2]:
             continue
 
-        def turned(k=k, other=other):
+        def transposed(k=k, other=other):
             arrays = [*held[:k], other.swapaxes(-1, -2).copy(), *held[k + 1 :]]
             with c.subject.holding(arrays):
                 return slopes(c.f, c.x, c.seen.cotangents).value.reshape(c.x.shape)
@@ -224,12 +226,12 @@ def _turned(c):
         yield (
             "transpose",
             f"yours equals the numeric gradient with input {k} transposed",
-            turned,
+            transposed,
         )
 
 
 def _refine(c):
-    """From a wrong direction to wrong entries: measure all, or halve and halve."""
+    """Find the wrong entries of a wrong direction: measure all, or halve."""
     directions = [np.sign(v) for v in c.slopes.directions]
     if c.x.size <= DIAGNOSED:
         c.measure(None)

@@ -1,9 +1,8 @@
-"""Which known mistake is a wrong gradient equal to?
+"""Find the known mistake that a wrong gradient equals.
 
-``diagnose(Case(...))`` tests the hypotheses of the bank one after the other, each of
-which is a measured identity ("yours equals numeric with its axes reversed"), and
-returns the first that holds. Where none does it says "no known pattern"; it never
-guesses.
+``diagnose(Case(...))`` tests the hypotheses of the bank one after the other. Each is an
+identity that can be measured, such as "yours equals numeric with its axes reversed".
+The first that holds is returned, or "no known pattern".
 
 In all formulas, A is the gradient in question (yours), G the numeric one, c the
 cotangent (the incoming gradient), J the Jacobian dy/dx, so that G = J^T c.
@@ -16,12 +15,12 @@ import numpy as np
 
 from .hypotheses import BANK, CLOSE
 
-LARGEST = 2_000_000  # entries of J beyond which its terms are not looked at one by one
+LARGEST = 2_000_000  # entries of J beyond which its terms are not compared
 
 
 @dataclass
 class Case:
-    """What is known about one wrong gradient. All but the first two may be left out.
+    """The facts about one wrong gradient. All but the first two are optional.
 
     yours, numeric   the arrays A and G; ``yours`` is None when there is no gradient
     x, y, cotangent  input, output, and c, of y's shape; of several outputs, no y, and
@@ -30,11 +29,9 @@ class Case:
     vjp              c -> A, the gradient in question for another cotangent
     again            () -> A from a second, identical call
     earlier          () -> G at the inputs of an earlier call
-    variants         (tag, sentence, () -> G of an operation that may have been meant)
+    variants         (tag, sentence, () -> G of an operation with a likely mistake)
     blocks           {name: index}, parts of x that have names, like the gates of a GRU
-    names            {length of an axis: its name}, for the sentences
     mask             of x's shape, True where attention is allowed
-    mutated          whether the inputs were found changed after the call
 
         >>> G = np.array([[1.0, 2.0], [3.0, 5.0]])
         >>> diagnose(Case(yours=G.T, numeric=G)).sentence
@@ -52,19 +49,17 @@ class Case:
     earlier: Callable | None = None
     variants: list = field(default_factory=list)
     blocks: dict = field(default_factory=dict)
-    names: dict = field(default_factory=dict)
     mask: np.ndarray | None = None
-    mutated: bool = False
 
     def terms(self):
-        """c_k J_ki, (outputs, inputs): the sum over k is G."""
+        """Return c_k J_ki, (outputs, inputs): the sum over k is G."""
         J = self.jacobian() if self.cotangent is not None else None
         if J is None or J.size > LARGEST:
             return None
         return self.cotangent.reshape(-1, 1) * J
 
     def wrong(self):
-        """Where A, of G's shape, differs from G."""
+        """Return where A, of G's shape, differs from G."""
         return ~(
             np.abs(self.yours - self.numeric) <= CLOSE * np.abs(self.numeric).max()
         )
@@ -79,7 +74,7 @@ class Diagnosis:
 
 
 def diagnose(case):
-    """The first hypothesis of the bank that holds, as a ``Diagnosis``."""
+    """Return the first hypothesis of the bank that holds, as a ``Diagnosis``."""
     for hypothesis in BANK:
         found = hypothesis(case)
         if found:

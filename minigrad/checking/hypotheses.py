@@ -1,4 +1,4 @@
-"""The bank of hypotheses: mistakes that hand-written backwards make, and how they show.
+"""The bank of hypotheses: how the usual mistakes of hand-written backwards show.
 
 Each function takes a ``diagnosis.Case`` and returns (tag, sentence) when its identity
 holds to 1e-6, else None. The sentence states what was measured, not what to change.
@@ -14,7 +14,7 @@ CLOSE = 1e-6  # relative to the largest entry
 
 
 def same(a, b):
-    """Whether two arrays are finite, and equal to 1e-6 of their largest entry."""
+    """Return whether two arrays are finite and equal to 1e-6 of their largest entry."""
     if a is None or b is None or a.shape != b.shape or not a.size:
         return False
     size = max(np.abs(a).max(), np.abs(b).max())  # of infinity, anything is a part
@@ -22,7 +22,7 @@ def same(a, b):
 
 
 def is_single(a):
-    """Whether all of a float64 array have the 24 bits of float32, and need over 12."""
+    """Return whether all entries fit the 24 bits of float32, and some need over 12."""
     if a is None or a.size < 3 or not np.isfinite(a).all():
         return False
     mantissa = np.frexp(a)[0]
@@ -97,7 +97,7 @@ def scaled(case):
 
 
 def multiple(case):
-    """One number is a multiple of any other; that several agree is not by chance."""
+    """Test for a common factor in three entries or more, which is not chance."""
     k, size = _ratio(case), np.abs(case.numeric)
     if k is not None and (size > 1e-3 * size.max()).sum() >= 3:
         return f"scale:{k:.6g}", f"yours = {k:.6g} x numeric, in every entry"
@@ -142,7 +142,7 @@ def diagonal(case):
 
 
 def of_softmax(case):
-    """Of outputs y that sum to one: G_k = y_k (c_k - sum_i y_i c_i)."""
+    """Test mistakes for outputs that sum to one: G_k = y_k (c_k - sum_i y_i c_i)."""
     y, c = case.y, case.cotangent
     if y is None or c is None or y.shape != case.yours.shape or (y < 0).any():
         return None
@@ -166,7 +166,7 @@ def variant(case):
 
 
 def overwrites(case):
-    """Entries of A that hold one term c_k J_ki of several; the others hold the sum."""
+    """Test for entries of A that hold one term c_k J_ki instead of the sum."""
     terms = case.terms() if case.yours.shape == case.numeric.shape else None
     if terms is None:
         return None
@@ -218,15 +218,9 @@ def one_block(case):
         hit = np.flatnonzero(wrong.any(tuple(set(range(wrong.ndim)) - {axis})))
         if len(hit) == 1 < n:
             which = {0: "first", n - 1: "last"}.get(int(hit[0]), int(hit[0]))
-            name = case.names.get(n, axis)
-            return f"block:{which} of axis {name}", (
-                f"all wrong entries are at index {hit[0]} of axis {name}, 0..{n - 1}"
+            return f"block:{which} of axis {axis}", (
+                f"all wrong entries are at index {hit[0]} of axis {axis}, 0..{n - 1}"
             )
-
-
-def mutates(case):
-    if case.mutated:
-        return "mutates-input", "the inputs are not what they were before the call"
 
 
 def single_precision(case):
@@ -252,13 +246,12 @@ BANK = (
     stale,
     multiple,
     one_block,
-    mutates,
     single_precision,
 )
 
 
 def _ratio(case):
-    """k with A = k G, or None; of what is nearly right, k = 1 says nothing."""
+    """Return k with A = k G, or None; k near 1 is no hypothesis."""
     A, G = case.yours, case.numeric
     if A.shape == G.shape and G.any():
         unit = G / np.abs(G).max()  # the square of G may underflow
@@ -267,21 +260,20 @@ def _ratio(case):
 
 
 def _factors(case):
-    """(name, k) of the factors that are easily forgotten or applied twice."""
+    """Yield (name, k) of the factors that are easily forgotten or applied twice."""
     yield from (("-1", -1), ("2", 2), ("1/2", 1 / 2), ("-2", -2), ("-1/2", -1 / 2))
     arrays = [a for a in (case.x, case.y, case.numeric) if a is not None]
     lengths = {math.prod(axes) for a in arrays for axes in _choices(a.shape)}
     for n in sorted(lengths - {0, 1, 2}):
-        name = case.names.get(n, n)
         for label, value in (("", n), ("1/", 1 / n)):
-            yield f"{label}{name}", value
-            yield f"-{label}{name}", -value
-            yield f"{label}sqrt({name})", value**0.5
-            yield f"-{label}sqrt({name})", -(value**0.5)
+            yield f"{label}{n}", value
+            yield f"-{label}{n}", -value
+            yield f"{label}sqrt({n})", value**0.5
+            yield f"-{label}sqrt({n})", -(value**0.5)
 
 
 def _choices(axes):
-    """One or more of the axes, in all ways."""
+    """Return all choices of one or more axes."""
     return itertools.chain.from_iterable(
         itertools.combinations(axes, n) for n in range(1, len(axes) + 1)
     )
@@ -292,7 +284,7 @@ def _is_one(sums):
 
 
 def _has_vjp(case):
-    """Whether the gradient can be asked for at another cotangent."""
+    """Return whether the gradient can be computed for another cotangent."""
     return case.vjp is not None and case.yours.shape == case.numeric.shape
 
 

@@ -1,4 +1,4 @@
-"""Gradients by finite differences, each with an error bar.
+"""Measure gradients by finite differences, each with an error bar.
 
 For a function f of an array x, and weights c for its outputs, let F(x) = sum c f(x).
 Its slope along v is measured with two steps, and the h^2 term of the error cancelled:
@@ -44,7 +44,7 @@ class Slopes:
     directions: list | None = None
 
     def along(self, gradient):
-        """What ``gradient`` says these slopes are."""
+        """Return the slopes that ``gradient`` predicts."""
         if self.directions is None:
             return gradient.reshape(-1)
         return np.array([(gradient * v).sum() for v in self.directions])
@@ -76,12 +76,12 @@ def slopes(f, x, cotangents, directions=None):
 
 
 def random_directions(x, rng):
-    """Directions in which all entries of ``x`` move together."""
+    """Return directions in which all entries of ``x`` move together."""
     return rng.choice([-1.0, 1.0], (DIRECTIONS, *x.shape))
 
 
 def jacobian(f, x, largest=200_000):
-    """The numeric Jacobian (outputs, inputs), all outputs in a row; None if large."""
+    """Return the numeric Jacobian (all outputs, all inputs), or None if it is large."""
     size = sum(each.size for each in f(x))
     if size * x.size > largest:
         return None
@@ -97,7 +97,7 @@ def jacobian(f, x, largest=200_000):
 
 
 class _Point:
-    """A function at a point: its outputs there, and how far rounding moves each."""
+    """A function at a point: its outputs there, and the rounding error of each."""
 
     def __init__(self, f, x, cotangents):
         self.f, self.x, self.cotangents = f, x, cotangents
@@ -113,11 +113,11 @@ class _Point:
             self.noise.append(_finite(np.maximum(rough, EPSILON * np.abs(y))))
 
     def weigh(self, changes):
-        """sum c df over all outputs."""
+        """Return sum c df over all outputs."""
         return sum((c * d).sum() for c, d in zip(self.cotangents, changes))
 
     def noise_of(self, up, down):
-        """The rounding in F, if only the outputs count that a step has changed.
+        """Return the rounding in F from the outputs that a step has changed.
 
         They are rounded one by one: the errors add up as random steps do.
         """
@@ -128,10 +128,10 @@ class _Point:
         return 4 * np.sqrt(sum((m**2).sum() for m in moved))
 
     def complex_step(self, v):
-        """(slope, bar) by f(x + i t v) = f(x) + i t f'(x) v, which subtracts nothing.
+        """Return (slope, bar) from f(x + i t v) = f(x) + i t f'(x) v: no subtraction.
 
-        Right only where f is analytic. None where f does not take complex numbers, or
-        returns something else for them; whoever asks compares it with a difference.
+        Right only where f is analytic, so the caller compares it with a difference.
+        None where f does not take complex numbers, or returns other values for them.
         """
         try:
             with warnings.catch_warnings():
@@ -177,7 +177,7 @@ class _Probe:
 
 
 def _judge(point, probes):
-    """Tell which slopes lie at a kink; replace loose ones by a complex step's."""
+    """Return which slopes lie at a kink; measure imprecise ones by a complex step."""
     finite = np.array([np.isfinite(p.value + p.bar) for p in probes], bool)
     kinks = ~finite
     scale = max((abs(p.value) for p, ok in zip(probes, finite) if ok), default=0)
@@ -202,7 +202,7 @@ def _judge(point, probes):
 
 
 def _difference(f, x, step):
-    """(f(x + step) - f(x - step)) / length, the direction, (f up, f down, length).
+    """Return (f(x + step) - f(x - step)) / length, direction, (f up, f down, length).
 
     The direction is the move that the floating-point numbers really made, scaled to a
     largest entry of 1: where one entry moves, it is exactly 1 there.
@@ -216,7 +216,7 @@ def _difference(f, x, step):
 
 
 def _minus(a, b):
-    """a - b, where equal infinities differ by 0."""
+    """Return a - b, where equal infinities differ by 0."""
     return np.where(a == b, 0, a - b)
 
 
@@ -229,7 +229,7 @@ def _step(x):
 
 
 def _one_by_one(x):
-    """The steps that move one entry each."""
+    """Yield the steps that move one entry each."""
     for i, h in enumerate(_step(x).reshape(-1)):
         step = np.zeros(x.size)
         step[i] = h
@@ -237,7 +237,7 @@ def _one_by_one(x):
 
 
 def _shared(x, v):
-    """A step along ``v``, shared by the n entries that move: h / sqrt(n) each.
+    """Return a step along ``v`` of h / sqrt(n) for each of the n entries that move.
 
     It moves F about as far as h in one entry, and takes hardly any across a corner.
     """

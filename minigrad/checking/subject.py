@@ -1,4 +1,4 @@
-"""A computation as a function of arrays, and the gradients that flow through it."""
+"""The computation that a gradient check examines, as a function of arrays."""
 
 import contextlib
 
@@ -14,8 +14,8 @@ class Subject:
     """A computation: ``call()`` returns tensors, from the data that ``leaves`` hold.
 
     leaves      the tensors that get gradients
-    names       what to call them
-    constants   other arrays that the computation is given, to be left as they are
+    names       their names, for messages
+    constants   other arrays among its arguments, which it must not change
     """
 
     def __init__(self, call, leaves, names, constants):
@@ -24,22 +24,22 @@ class Subject:
 
     @contextlib.contextmanager
     def holding(self, arrays):
-        """Lend the leaves copies of ``arrays``; give them their own back afterwards.
+        """Give the leaves copies of ``arrays``, and afterwards their own data again.
 
-        Not through ``leaf.data``, which copies: an optimiser may hold views of the
+        This bypasses ``leaf.data``, which copies: an optimizer may hold views of the
         array that a parameter has.
         """
-        own = [(t._data, t._seal, t._changed) for t in self.leaves]
+        own = [leaf._data for leaf in self.leaves]
         try:
             for leaf, array in zip(self.leaves, arrays):
-                leaf._data, leaf._seal = np.array(array), None
+                leaf._data = np.array(array)
             yield
         finally:
-            for leaf, (data, seal, changed) in zip(self.leaves, own):
-                leaf._data, leaf._seal, leaf._changed = data, seal, changed
+            for leaf, data in zip(self.leaves, own):
+                leaf._data = data
 
     def outputs(self):
-        """All float tensors that the computation returns, tuples taken apart."""
+        """Return all float tensors that the computation returns, also in tuples."""
         returned, found = [self.call()], []
         while returned:
             each = returned.pop()
@@ -52,7 +52,7 @@ class Subject:
         return found
 
     def of(self, i):
-        """The computation as a function of leaf ``i``: array -> output arrays."""
+        """Return the computation as a function of leaf ``i``: array -> outputs."""
         leaf = self.leaves[i]
 
         def f(x):
@@ -67,7 +67,7 @@ class Subject:
         return f
 
     def gradients(self, outputs, cotangents, visit=None):
-        """dF/dleaf for each leaf, F = sum of cotangent * output; None where none is."""
+        """Return dF/dleaf (or None) for each leaf, F = sum of cotangent * output."""
 
         def gradcheck(*ys):
             return np.zeros(()), lambda g: tuple(c.copy() for c in cotangents)

@@ -1,4 +1,4 @@
-"""What a gradient check has found, for a program to test and for a person to read."""
+"""The result of a gradient check: true or false, and a report to read."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -7,15 +7,15 @@ import numpy as np
 
 
 class GradcheckError(AssertionError):
-    """A gradient check that failed (``assert_ok``), or that could not be made."""
+    """A gradient check failed (``assert_ok``), or could not be made."""
 
 
 class VacuousCheckError(GradcheckError):
-    """A check that could not have failed: the true gradient is 0."""
+    """The check could not have failed: the true gradient is 0."""
 
 
 class Entry(NamedTuple):
-    """One slope: what the backward says it is, and what was measured.
+    """One slope, from the backward (analytic) and measured (numeric).
 
     ``index`` is None for a slope along a random direction, in which all entries move.
     """
@@ -42,10 +42,10 @@ class Row(NamedTuple):
 class GradcheckResult:
     """The outcome of ``gradcheck``; true when every gradient is right.
 
-    op        what was checked, for messages: an operation, a graph, a module
+    op        the operation, graph or module that was checked, for messages
     ok        whether everything is right
-    worst     the ``Entry`` that is furthest off, as a multiple of what is allowed;
-              of the first wrong input, if one is wrong
+    worst     the ``Entry`` with the largest error relative to its tolerance; of the
+              first wrong input, if one is wrong
     tag       the kind of failure (see ``minigrad.checking.hypotheses``), or None
     message   what is wrong, in words; empty when nothing is
     rows      one ``Row`` for each input; ``table()`` prints them
@@ -70,7 +70,7 @@ class GradcheckResult:
             raise GradcheckError(str(self))
 
     def table(self):
-        """One line for each input, at most 80 columns wide."""
+        """Return one line for each input, at most 80 columns wide."""
         lines = [("input", "shape", "checked", "largest", "error", "verdict")]
         for row in self.rows:
             name, shape = row.input, str(row.shape)
@@ -98,12 +98,12 @@ class GradcheckResult:
 
 
 def label(name):
-    """What to call an input in a sentence; a parameter has a name of its own."""
+    """Return the name of an input or parameter in a sentence."""
     return f"input {name}" if name[0].isdigit() else name
 
 
 def place(op, entry):
-    """Where an entry is: the operation, the input, the index."""
+    """Return where an entry is: the operation, the input, the index."""
     where = f", entry {list(entry.index)}" if entry.index else ""
     if entry.index is None:
         where = ", along a random direction"
@@ -111,7 +111,7 @@ def place(op, entry):
 
 
 def describe(op, entry):
-    """The three lines that set a wrong entry before the reader."""
+    """Return three lines about a wrong entry."""
     digits = 6
     if np.isfinite(entry.analytic) and entry.analytic != entry.numeric:
         gap = abs(entry.analytic - entry.numeric) / (abs(entry.numeric) or 1)
@@ -124,11 +124,11 @@ def describe(op, entry):
 
 
 def picture(wrong, rows=8, columns=16):
-    """A map of the wrong entries (#) among the right ones (.), if they form a pattern.
+    """Draw the wrong entries (#) among the right ones (.), if they form a pattern.
 
     A pattern is a set of rows crossed with a set of columns, a diagonal, or all but a
-    diagonal; leading axes count as rows. Of a larger array, each sign stands for
-    several entries. None when there is no pattern.
+    diagonal; leading axes count as rows. In a larger array, each character
+    stands for several entries. None when there is no pattern.
     """
     grid = wrong.reshape(-1, wrong.shape[-1]) if wrong.size and wrong.ndim else wrong
     if grid.ndim < 2 or grid.all() or not grid.any():

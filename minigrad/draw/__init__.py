@@ -1,17 +1,17 @@
-"""The graph of a tensor as a picture, and the ledger of the bytes that it keeps.
+"""Draw the graph of a tensor, and count the bytes that it keeps for its backward.
 
     draw.graph(loss, "loss.png", names={"W": W, "b": b})
     print(draw.saved_bytes(loss))
 
-The picture is made in three steps: ``boxes`` looks at the graph, ``layering`` finds a
-place for every box, ``picture`` draws them. matplotlib is imported when there is
-something to draw, not before.
+The picture is made in three steps: ``boxes`` reads the graph, ``layering`` computes a
+position for every box, ``picture`` draws them. matplotlib is imported when a picture is
+drawn, not before.
 """
 
 from ..files import save_figure
 from .boxes import boxes_of
-from .ledger import saved_bytes
 from .picture import Picture
+from .saved_bytes import saved_bytes
 
 __all__ = ["graph", "saved_bytes"]
 
@@ -23,13 +23,13 @@ def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
                the format. Or a file that is open for writing bytes
     ax         matplotlib axes to draw on, emptied before, instead of a new figure
     names      {"W": W} names tensors, leaves above all, in the picture
-    gradient   what backward() would be given; ones, if nothing is said
+    gradient   the gradient for backward(); None for ones
     limit      the largest number of boxes
 
-    Every box is an operation, a leaf or a constant; arrows lead from what goes in to
-    what comes out. A box shows the shape, the value and the gradient: the number itself
-    where there is only one, else the norm, sqrt(sum of squares). A value that nobody
-    holds any more is "not kept". The gradients come from a backward pass made for the
+    Every box is an operation, a leaf or a constant; arrows lead from inputs to
+    outputs. A box shows the shape, the value and the gradient: the number itself
+    where there is only one, else the norm, sqrt(sum of squares). A value that is
+    freed already is "not kept". The gradients come from a backward pass made for the
     picture alone: it leaves ``.grad`` and the graph as they were.
 
     Raises ValueError when nothing was recorded, when there are more than ``limit``

@@ -1,4 +1,4 @@
-"""What the boxes of a picture say, read off the graph."""
+"""Read the boxes of a picture off the graph: titles, shapes, values, gradients."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ class Box:
 
 
 def boxes_of(tensor, names, gradient, limit):
-    """The boxes of the graph below ``tensor``, inputs before their users."""
+    """Return the boxes of the graph below ``tensor``, inputs before their users."""
     nodes = nodes_of(tensor, "graph()")
     things = _inputs_first(nodes[0])
     if len(things) > limit:
@@ -55,15 +55,15 @@ def boxes_of(tensor, names, gradient, limit):
 
 
 def nodes_of(tensor, caller):
-    """All nodes below ``tensor``, the last recorded first.
+    """Return all nodes below ``tensor``, last recorded first.
 
     Raises ValueError when there are none, RuntimeError when backward() could not walk
     through them.
     """
     if tensor._node is None:
         raise ValueError(
-            f"{caller} looks at what a tensor was computed from, and this one, of "
-            f"shape {tensor.shape}, has no graph: it is a leaf, or was computed from "
+            f"{caller} needs the graph of a tensor; this one, of shape "
+            f"{tensor.shape}, has no graph: it is a leaf, or was computed from "
             "constants or under no_grad."
         )
     try:
@@ -73,7 +73,7 @@ def nodes_of(tensor, caller):
 
 
 def _inputs_first(root):
-    """All nodes and tensors that ``root`` depends on, each after its own inputs."""
+    """Return all nodes and tensors that ``root`` depends on, inputs first."""
     found, stack = {}, [(root, False)]
     while stack:
         thing, complete = stack.pop()
@@ -88,7 +88,7 @@ def _inputs_first(root):
 
 
 def _gradients(tensor, gradient):
-    """{node or leaf: the size of its gradient}; ``.grad`` and the graph stay."""
+    """Return {node or leaf: size of its gradient}; ``.grad`` and the graph are kept."""
     if gradient is None:
         gradient = np.ones_like(tensor._data)
     gradient = np.asarray(getattr(gradient, "_data", gradient), tensor.dtype)
@@ -109,7 +109,7 @@ def _gradients(tensor, gradient):
 
 
 def _size(array):
-    """The number itself if there is only one, else the norm."""
+    """Return the number itself if there is only one, else the norm."""
     if array.size == 1:
         return array.item()
     return float(np.linalg.norm(np.abs(array).astype(np.float64).ravel()))

@@ -1,26 +1,26 @@
-"""Where the boxes of a graph go when it is drawn, inputs above what is made of them.
+"""Arrange the boxes of a graph in rows, inputs above the operations that use them.
 
 The method is that of Sugiyama, Tagawa & Toda 1981, in four steps:
 
-    rows     a box stands one row above the uppermost of its users
-    lanes    a line that passes a row gets a place in it, as a box does
-    order    boxes and lanes are sorted within their rows, so that few lines cross
-    places   each stands as near to its neighbours above and below as the row allows
+    rows       a box is one row above the uppermost of its users
+    lanes      a line that passes a row gets a position in it, as a box does
+    order      boxes and lanes are sorted within their rows, so that few lines cross
+    positions  each is as near to its neighbours above and below as the row allows
 """
 
 import itertools
 
 import numpy as np
 
-BESIDE = 0.11  # between a lane and what stands beside it, in inches
+BESIDE = 0.11  # between a lane and its neighbours, in inches
 
 
 class Arrangement:
-    """Rows from top to bottom, and places from left to right.
+    """Rows from top to bottom, and positions from left to right.
 
     inputs   inputs[v] lists the inputs of vertex v, all of them smaller numbers; only
-             the last vertex is nobody's input
-    widths   of the boxes; ``gap`` is the room between two of them
+             the last vertex is no input
+    widths   of the boxes; ``gap`` is the space between two of them
     limit    the width above which leaves are moved out of a row, upwards
 
     An item is a box v, or a lane (v, r): there the lines from v pass row r.
@@ -37,7 +37,7 @@ class Arrangement:
         self.row = self._choose_rows(limit)
         self._make_lanes()
         self._sort_rows()
-        self._place()
+        self._set_positions()
 
     def path(self, u, v):
         """The items that the line from u to v passes, with both ends."""
@@ -93,7 +93,7 @@ class Arrangement:
     # -- order --------------------------------------------------------------------
 
     def _sort_rows(self):
-        """Sort by the mean place of the neighbours, down, up, and down again."""
+        """Sort by the mean position of the neighbours, downwards and upwards in turn."""
         best, fewest = self.rows, self._crossings(self.rows)
         rows = [list(row) for row in self.rows]
         for sweep in range(16):
@@ -111,16 +111,16 @@ class Arrangement:
 
     def _sorted(self, row, before, downwards):
         neighbours = self.above if downwards else self.below
-        place, here = _places(before), _places(row)
+        position, own = _positions(before), _positions(row)
 
         def mean(item):
-            near = [place[i] for i in neighbours[item]]
-            return sum(near) / len(near) if near else here[item]
+            near = [position[i] for i in neighbours[item]]
+            return sum(near) / len(near) if near else own[item]
 
         return sorted(row, key=mean)
 
     def _swap_neighbours(self):
-        """Exchange two that stand side by side where that undoes a crossing."""
+        """Exchange neighbours where that removes a crossing."""
         swapped = False
         for r, row in enumerate(self.rows):
             near = self.rows[max(r - 1, 0) : r + 2]
@@ -136,49 +136,50 @@ class Arrangement:
     def _crossings(self, rows):
         count = 0
         for upper, lower in itertools.pairwise(rows):
-            place = _places(lower)
-            ends = [(i, place[j]) for i, u in enumerate(upper) for j in self.below[u]]
+            position = _positions(lower)
+            ends = [
+                (i, position[j]) for i, u in enumerate(upper) for j in self.below[u]
+            ]
             pairs = itertools.combinations(ends, 2)
             count += sum((a - c) * (b - d) < 0 for (a, b), (c, d) in pairs)
         return count
 
-    # -- places -------------------------------------------------------------------
+    # -- positions -------------------------------------------------------------------
 
-    def _place(self):
+    def _set_positions(self):
         """Move every row towards its neighbours, many times."""
         rows = [(row, self._closest(row)) for row in self.rows]
         self.x = {
-            item: place - places[-1] / 2
-            for row, places in rows
-            for item, place in zip(row, places)
+            item: x - positions[-1] / 2
+            for row, positions in rows
+            for item, x in zip(row, positions)
         }
         for _ in range(40):
-            for row, places in rows + rows[::-1]:
-                wanted, weights = zip(*(self._wish(item) for item in row))
-                free = nearest_ascending(np.array(wanted) - places, weights)
-                self.x.update(zip(row, free + places))
+            for row, positions in rows + rows[::-1]:
+                wanted, weights = zip(*(self._best(item) for item in row))
+                free = nearest_ascending(np.array(wanted) - positions, weights)
+                self.x.update(zip(row, free + positions))
 
         edges = [(x - self._half(i), x + self._half(i)) for i, x in self.x.items()]
         self.left = min(left for left, _ in edges)
         self.width = max(right for _, right in edges) - self.left
 
     def _closest(self, row):
-        """The middles when the items of a row stand as close as they may."""
-        places = [0.0]
+        """Return the middles of a row's items, as close together as allowed."""
+        positions = [0.0]
         for left, right in itertools.pairwise(row):
             lane = type(left) is tuple or type(right) is tuple
-            room = BESIDE if lane else self.gap
-            places.append(places[-1] + room + self._half(left) + self._half(right))
-        return np.array(places)
+            gap = BESIDE if lane else self.gap
+            positions.append(positions[-1] + gap + self._half(left) + self._half(right))
+        return np.array(positions)
 
     def _half(self, item):
         return 0 if type(item) is tuple else self.widths[item] / 2
 
-    def _wish(self, item):
-        """Where an item would stand if it were alone, and how much it matters.
+    def _best(self, item):
+        """Return the best position of an item if it were alone, and its weight.
 
-        Lines want to be straight, and operations to stand under one another; leaves
-        follow.
+        Lines should be straight and operations one under another; leaves matter less.
         """
         pulls = []
         if type(item) is tuple:
@@ -197,7 +198,7 @@ class Arrangement:
         return sum(x * weight for x, weight in pulls) / total, total
 
 
-def _places(row):
+def _positions(row):
     return {item: i for i, item in enumerate(row)}
 
 

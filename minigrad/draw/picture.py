@@ -1,4 +1,4 @@
-"""Boxes and arrows on matplotlib axes.
+"""Draw boxes and arrows on matplotlib axes.
 
 All lengths are inches, all font sizes points, of a picture in its natural size, which
 is about eight inches wide at most: 800 pixels at 100 dots an inch.
@@ -16,8 +16,8 @@ HEAD = 0.09  # the length of an arrow's head
 HEADING, LETTERS = 12.5, 8.3
 
 INK, MUTED, ARROW = "#1f2430", "#868c97", "#5c6470"
-GRADIENT, ALARM = "#a04a00", "#d0021b"  # a gradient; what is not finite
-STYLES = {  # kind: (fill, border, what the legend says)
+GRADIENT, ALARM = "#a04a00", "#d0021b"  # a gradient; NaN or infinity
+STYLES = {  # kind: (fill, border, words of the legend)
     "leaf": ("#fdeccb", "#c98a1b", "leaf"),
     "constant": ("#f1f1f1", "#a0a0a0", "constant"),
     "operation": ("#e2edf8", "#4a7fb5", "operation"),
@@ -26,7 +26,7 @@ STYLES = {  # kind: (fill, border, what the legend says)
 
 
 class Picture:
-    """Boxes with their places; ``width`` and ``height`` are known before drawing."""
+    """Boxes and their positions; ``width`` and ``height`` are known before drawing."""
 
     def __init__(self, boxes, question, remark=""):
         self.boxes = boxes
@@ -60,7 +60,7 @@ class Picture:
         self.height = y + 0.25 + 0.2 * (self.legend[-1][1] + 1) + MARGIN / 2
 
     def _gap_above(self, row):
-        """More room where lines go far to the side, so that they are never too flat."""
+        """Return a larger gap where lines go far to the side, so that they are steep."""
         reach = max(
             (abs(self.x[i] - self.x[j]) for i in row for j in self.plan.above[i]),
             default=0,
@@ -210,7 +210,7 @@ class Picture:
 
 
 def _texts(box):
-    """((title, shape), [(name, number, colour), ...]) as they stand in the box."""
+    """Return ((title, shape), [(name, number, colour), ...]) of a box."""
     if isinstance(box.shape, list):
         return (_cut(box.title), f"{len(box.shape)} outputs"), []
     shape = "" if box.shape == () else str(box.shape)
@@ -236,9 +236,7 @@ def _notes(boxes, remark):
     if any(box.kind == "constant" for box in boxes):
         notes.append("Dashed: no gradient goes back.")
     if any(box.value is None and type(box.shape) is tuple for box in boxes):
-        notes.append(
-            "Not kept: nobody holds the value any more, backward() does without."
-        )
+        notes.append("Not kept: the value was freed; backward() does not need it.")
     return [*notes, remark] if remark else notes
 
 

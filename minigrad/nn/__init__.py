@@ -1,4 +1,4 @@
-"""Layers with parameters, named and initialised as torch's are."""
+"""Layers with parameters, named and initialized as in PyTorch."""
 
 from . import init
 from .layers import Dropout, Embedding, LayerNorm, Linear

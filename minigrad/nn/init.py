@@ -1,9 +1,9 @@
-"""Initial values of parameters, drawn in place: ``xavier_uniform_(layer.weight)``.
+"""Set the initial values of parameters in place: ``xavier_uniform_(layer.weight)``.
 
-A layer keeps the size of what passes through it when the variance of its weights is
-about 1 / (number of inputs). Each function returns the tensor; it draws from ``rng``, a
-numpy.random.Generator, or from the one that ``minigrad.manual_seed`` seeds; in float64,
-so that a seed gives the same values in every dtype.
+The outputs of a layer are about as large as its inputs when the variance of its weights
+is about 1 / (number of inputs). Each function returns the tensor. ``rng`` is a
+numpy.random.Generator, or None for the one that ``minigrad.manual_seed`` seeds; numbers
+are drawn in float64, so that a seed gives the same values in every dtype.
 """
 
 import math
@@ -11,24 +11,25 @@ import math
 import numpy as np
 
 from .. import random
+from ..graph import mark_written
 
 
 def uniform_(tensor, low=0.0, high=1.0, rng=None):
-    """U(low, high)."""
+    """Draw from the uniform distribution U(low, high)."""
     return _write(tensor, _generator(rng).uniform(low, high, tensor.shape))
 
 
 def normal_(tensor, mean=0.0, std=1.0, rng=None):
-    """N(mean, std^2)."""
+    """Draw from the normal distribution N(mean, std^2)."""
     return _write(tensor, _generator(rng).normal(mean, std, tensor.shape))
 
 
 def xavier_uniform_(tensor, gain=1.0, rng=None):
-    """U(-a, a), a = gain sqrt(6 / (in + out)), for a weight (out, in).
+    """Draw from U(-a, a), a = gain sqrt(6 / (in + out)), for a weight (out, in).
 
-    The variance is 2 gain^2 / (in + out), between what keeps the size of the values on
-    the way forward and what keeps that of the gradients on the way back (Glorot and
-    Bengio 2010, eq. 16).
+    The variance is 2 gain^2 / (in + out): between 1 / in, which keeps the size of the
+    values in the forward pass, and 1 / out, which keeps the size of the gradients in
+    the backward pass (Glorot and Bengio 2010, eq. 16).
     """
     inputs, outputs = _sizes("xavier_uniform_", tensor)
     a = gain * math.sqrt(6 / (inputs + outputs))
@@ -36,7 +37,7 @@ def xavier_uniform_(tensor, gain=1.0, rng=None):
 
 
 def kaiming_uniform_(tensor, a=0.0, rng=None):
-    """U(-b, b), b = sqrt(6 / ((1 + a^2) in)), for a weight (out, in).
+    """Draw from U(-b, b), b = sqrt(6 / ((1 + a^2) in)), for a weight (out, in).
 
     Keeps the size of the values through a leaky ReLU of slope ``a`` below zero (He et
     al. 2015, eq. 15). Linear uses a = sqrt(5), which makes b = 1 / sqrt(in).
@@ -47,7 +48,7 @@ def kaiming_uniform_(tensor, a=0.0, rng=None):
 
 
 def _generator(rng):
-    """``rng`` itself, or for None the default; TypeError for anything else."""
+    """Return ``rng``, or the default generator for None."""
     if rng is None:
         return random.generator()
     if not isinstance(rng, np.random.Generator):
@@ -60,12 +61,12 @@ def _generator(rng):
 
 def _write(tensor, values):
     tensor._data[...] = values
-    tensor.overwritten()
+    mark_written(tensor)
     return tensor
 
 
 def _sizes(name, tensor):
-    """(in, out) of a weight (out, in)."""
+    """Return (in, out) of a weight (out, in)."""
     if tensor.ndim != 2 or 0 in tensor.shape:
         raise ValueError(
             f"{name} needs a weight of shape (out, in); found shape {tensor.shape}."

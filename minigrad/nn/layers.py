@@ -1,4 +1,4 @@
-"""The layers without a memory: Linear, Embedding, LayerNorm, Dropout."""
+"""The layers Linear, Embedding, LayerNorm and Dropout."""
 
 import math
 
@@ -43,8 +43,8 @@ class Embedding(Module):
 
     weight (num_embeddings, embedding_dim) starts as N(0, 1).
 
-    padding_idx   the row of padding: it starts as zero and gets no gradient. A negative
-                  number counts from the end.
+    padding_idx   the row of padding, which starts as zero and gets no gradient; a
+                  negative number counts from the end
     """
 
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, rng=None):
@@ -100,7 +100,7 @@ class LayerNorm(Module):
 
 
 class Dropout(Module):
-    """In training, set entries to zero with probability p and scale up the others."""
+    """Set entries to zero with probability p in training, and scale up the others."""
 
     def __init__(self, p=0.5, rng=None):
         self.p, self.rng = probability("Dropout", "p", p), rng

@@ -1,8 +1,7 @@
-"""Module: parameters under names.
+"""Module: the base class of layers and models, which names their parameters.
 
-What a module consists of is read from its attributes whenever it is asked: every
-Parameter and every Module among them, also in lists, tuples and dicts. Nothing is
-registered, so nothing can be forgotten or left behind:
+A module's parts are the Parameters and Modules among its attributes, also in lists,
+tuples and dicts. They are found by reading the attributes; nothing is registered:
 
     class Two(Module):
         def __init__(self):
@@ -15,11 +14,12 @@ layers.1.bias.
 
 import numpy as np
 
+from ..graph import mark_written
 from ..tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that is trained: a leaf with requires_grad=True. The data are copied."""
+    """A tensor to train: a leaf with requires_grad=True. The data are copied."""
 
     __slots__ = ()
 
@@ -28,9 +28,9 @@ class Parameter(Tensor):
 
 
 class Module:
-    """Base of all layers and models. A subclass writes ``forward``."""
+    """Base class of all layers and models. A subclass writes ``forward``."""
 
-    training = True  # whether dropout acts; train() and eval() set it
+    training = True  # whether dropout is on; set by train() and eval()
 
     def forward(self, *args, **kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no method forward.")
@@ -39,23 +39,23 @@ class Module:
         return self.forward(*args, **kwargs)
 
     def named_parameters(self):
-        """[(name, parameter), ...]. One that stands in several places comes once."""
+        """Return [(name, parameter), ...]; a shared parameter comes once."""
         return _once(_find(self, Parameter))
 
     def parameters(self):
-        """All parameters, each once."""
+        """Return all parameters, each once."""
         return [parameter for _, parameter in self.named_parameters()]
 
     def num_parameters(self):
-        """How many numbers are trained."""
+        """Return how many numbers are trained."""
         return sum(parameter.size for parameter in self.parameters())
 
     def named_modules(self):
-        """[(name, module), ...]: this one under the name "", and all inside it."""
+        """Return [(name, module), ...]: this one, named "", and all inside it."""
         return _once([("", self), *_find(self, Module)])
 
     def modules(self):
-        """This module and all inside it, each once."""
+        """Return this module and all inside it, each once."""
         return [module for _, module in self.named_modules()]
 
     def train(self, mode=True):
@@ -69,21 +69,21 @@ class Module:
         return self.train(False)
 
     def zero_grad(self):
-        """Forget the gradients of all parameters."""
+        """Set the gradients of all parameters to None."""
         for parameter in self.parameters():
             parameter.zero_grad()
 
     def state_dict(self):
-        """{name: copy of the values}; a parameter in two places is under both names."""
+        """Return {name: copy of the values}; a shared parameter has several names."""
         return {name: p._data.copy() for name, p in _find(self, Parameter)}
 
     def load_state_dict(self, state, strict=True):
         """Copy values in by name. Return the names that are missing and unexpected.
 
         state    {name: array or Tensor}; the values take the parameter's dtype
-        strict   refuse a state that lacks a parameter, or holds anything else
+        strict   refuse a state with missing or unexpected names
 
-        Raises ValueError, which lists all that does not fit; then nothing is loaded.
+        Raises ValueError with a list of all that does not fit, and loads nothing.
         """
         if not isinstance(state, dict):
             raise TypeError(
@@ -110,11 +110,11 @@ class Module:
             raise ValueError("\n".join(lines))
         for name, value in values.items():
             parameters[name]._data[...] = value
-            parameters[name].overwritten()
+            mark_written(parameters[name])
         return missing, unexpected
 
     def extra_repr(self):
-        """What is printed between the brackets: sizes, for example."""
+        """Return what is printed between the brackets, such as sizes."""
         return ""
 
     def __repr__(self):
@@ -128,7 +128,7 @@ class Module:
 
 
 def _find(module, kind, prefix="", within=()):
-    """(name, thing) for all of that kind inside a module, in order of assignment."""
+    """Yield (name, item) for the items of that kind in a module, as assigned."""
     for name, thing in _members(vars(module)):
         if isinstance(thing, kind):
             yield prefix + name, thing
@@ -137,7 +137,7 @@ def _find(module, kind, prefix="", within=()):
 
 
 def _members(things):
-    """(name, thing) for the parameters and modules in a dict, or in lists in it."""
+    """Yield (name, item) for parameters and modules in a dict or lists in it."""
     for key, thing in things.items():
         if isinstance(thing, (Parameter, Module)):
             yield str(key), thing
@@ -148,7 +148,7 @@ def _members(things):
 
 
 def _once(named):
-    """Without those that have come before under another name."""
+    """Drop the items that came before under another name."""
     first = {}
     for name, thing in named:
         first.setdefault(id(thing), (name, thing))

@@ -1,9 +1,9 @@
-"""GRU and LSTM as layers: stacked, in both directions, or one step at a time.
+"""GRU and LSTM layers: stacked, in both directions, or one step at a time.
 
-The mathematics stands in ``minigrad/ops/recurrent.py``. Parameters are named as torch
-names them: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 in the first layer, _l1
-in the next, with _reverse behind that for the direction from last to first token.
-All start uniform within 1 / sqrt(hidden_size).
+The equations are in ``minigrad/ops/recurrent.py``. Parameters have PyTorch's names:
+weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 in the first layer, _l1 in the next,
+then _reverse for the direction from last to first token. All start uniform within
+1 / sqrt(hidden_size).
 """
 
 import math
@@ -18,15 +18,15 @@ from .module import Module, Parameter
 
 
 class Recurrent(Module):
-    """What GRU and LSTM share: layers, directions, and a look at the arguments.
+    """Base class of GRU and LSTM: layers, directions and argument checks.
 
     input_size      features of x
     hidden_size     features of a state, H
-    num_layers      each layer runs over the output of the one below
-    bidirectional   run from the last token to the first as well; outputs side by side
+    num_layers      layers, each of which reads the output of the one below
+    bidirectional   also run from the last token to the first; outputs are concatenated
     bias            whether the gates have biases
     dropout         of the output of every layer but the last, in training
-    rng             draws initial values and dropout; None takes minigrad's generator
+    rng             for initial values and dropout; None is minigrad's generator
     """
 
     op, gates = None, 0  # one run over time, and the number of its gates
@@ -79,7 +79,7 @@ class Recurrent(Module):
         return x, [ops.stack(list(each)) for each in zip(*last)]
 
     def _names(self):
-        """What the names of parameters end in: for each layer, for each direction."""
+        """Return the endings of parameter names: for each layer, for each direction."""
         ends = ["", "_reverse"] if self.bidirectional else [""]
         return [[f"_l{i}{end}" for end in ends] for i in range(self.num_layers)]
 
@@ -92,7 +92,7 @@ class Recurrent(Module):
 
 
 class GRU(Recurrent):
-    """Run gated recurrent units over time; the equations stand in ``ops.gru``.
+    """Run gated recurrent units over time; the equations are in ``ops.gru``.
 
     gru(x, h0=None, lengths=None)  returns output, h_n
 
@@ -117,7 +117,7 @@ class GRU(Recurrent):
 
 
 class LSTM(Recurrent):
-    """Run long short-term memories over time; the equations stand in ``ops.lstm``.
+    """Run long short-term memories over time; the equations are in ``ops.lstm``.
 
     lstm(x, state=None, lengths=None)  returns output, (h_n, c_n)
 
@@ -143,7 +143,7 @@ class LSTM(Recurrent):
 
 
 class Cell(Module):
-    """What GRUCell and LSTMCell share: one step, with torch's names without _l0."""
+    """Base class of GRUCell and LSTMCell: one step; names as above without _l0."""
 
     op, gates = None, 0
 
@@ -193,7 +193,7 @@ class LSTMCell(Cell):
 
 
 def _draw_weights(module, suffix, width):
-    """Give the module the parameters of one layer in one direction."""
+    """Add the parameters of one layer in one direction to the module."""
     H, bound = module.hidden_size, 1 / math.sqrt(module.hidden_size)
     shapes = {
         "weight_ih": (module.gates * H, width),

@@ -1,4 +1,4 @@
-"""Every differentiable operation, one family a file."""
+"""All differentiable operations, one family in each file."""
 
 from .activation import elu, gelu, relu, sigmoid, softplus, tanh
 from .arithmetic import (

@@ -1,10 +1,10 @@
-"""Activation functions, element by element: dL/dx_i = g_i dy_i/dx_i."""
+"""Activation functions, applied to each element: dL/dx_i = g_i dy_i/dx_i."""
 
 import numpy as np
 
 from ..differentiable import differentiable
 from .normal import normal_cdf
-from .select import only
+from .select import select
 
 
 @differentiable
@@ -28,7 +28,7 @@ def sigmoid(x):
 def relu(x):
     """y = max(x, 0).    dL/dx = g where x > 0, else 0; so also at x = 0."""
     y = np.maximum(x, 0)
-    return y, lambda g: only(y > 0, g)
+    return y, lambda g: select(y > 0, g)
 
 
 @differentiable
@@ -37,10 +37,10 @@ def elu(x, alpha=1.0):
 
     dL/dx = g where x > 0, else g alpha e^x
     """
-    below = np.minimum(x, 0)  # so that e^x cannot overflow where it is not wanted
+    below = np.minimum(x, 0)  # where x > 0, e^x is unused and could overflow
 
     def backward(g):
-        return only(x > 0, g) + only(x <= 0, g * (alpha * np.exp(below)))
+        return select(x > 0, g) + select(x <= 0, g * (alpha * np.exp(below)))
 
     return np.maximum(x, 0) + alpha * np.expm1(below), backward
 
@@ -60,7 +60,7 @@ def gelu(x, approximate="none"):
     """
     if approximate not in ("none", "tanh"):
         raise ValueError(
-            f'gelu: approximate is "none" or "tanh", and not {approximate!r}.'
+            f'gelu: approximate is {approximate!r}; expected "none" or "tanh".'
         )
     x = np.asarray(x)
     if approximate == "none":

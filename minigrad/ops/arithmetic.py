@@ -1,14 +1,16 @@
-"""Arithmetic, element by element. Two operands are broadcast as in NumPy.
+"""Arithmetic on each element. Two operands are broadcast as in NumPy.
 
 y_i depends on x_i alone, so the Jacobian is diagonal: dL/dx_i = g_i dy_i/dx_i. Where
 an operand was broadcast, the engine sums its gradient down (``graph.unbroadcast``).
-A number of Python's is a constant and never changes the dtype.
+A Python number is a constant and never changes the dtype.
+
+A gradient that goes to some elements only is chosen by ``np.where(condition, g, 0)``:
+the product g * condition would turn an infinite g into inf * 0 = NaN.
 """
 
 import numpy as np
 
 from ..differentiable import differentiable
-from .select import only
 
 
 @differentiable
@@ -27,7 +29,7 @@ def sub(a, b):
 def mul(a, b):
     """y = a b.          dL/da = g b,   dL/db = g a"""
     return a * b, lambda g: (
-        g * b if isinstance(a, np.ndarray) else None,  # a plain number wants none
+        g * b if isinstance(a, np.ndarray) else None,  # a number has no gradient
         g * a if isinstance(b, np.ndarray) else None,
     )
 
@@ -66,9 +68,9 @@ def pow(a, b):
         da = db = None
         with np.errstate(divide="ignore", invalid="ignore"):
             if needs[0]:
-                da = only(b != 0, g * (b * a ** (b - 1)))
+                da = np.where(b != 0, g * (b * a ** (b - 1)), 0)
             if needs[1]:
-                db = only((a != 0) | (b < 0), g * (y * np.log(a)))
+                db = np.where((a != 0) | (b < 0), g * (y * np.log(a)), 0)
         return da, db
 
     return y, backward
@@ -110,8 +112,8 @@ def maximum(a, b):
     """y = max(a, b).    The gradient goes to the larger; of equals, half to each."""
 
     def backward(g):
-        half = only(a == b, g / 2)
-        return half + only(a > b, g), half + only(a < b, g)
+        half = np.where(a == b, g / 2, 0)
+        return np.where(a > b, g, half), np.where(a < b, g, half)
 
     return np.maximum(a, b), backward
 
@@ -121,8 +123,8 @@ def minimum(a, b):
     """y = min(a, b).    The gradient goes to the smaller; of equals, half to each."""
 
     def backward(g):
-        half = only(a == b, g / 2)
-        return half + only(a < b, g), half + only(a > b, g)
+        half = np.where(a == b, g / 2, 0)
+        return np.where(a < b, g, half), np.where(a > b, g, half)
 
     return np.minimum(a, b), backward
 
@@ -133,12 +135,12 @@ def where(condition, x, y):
 
     condition   boolean, a constant; the three are broadcast together
 
-    What was not chosen receives 0, also where its own derivative is infinite or NaN.
+    What was not chosen receives 0, even where its own derivative is infinite or NaN.
     """
     condition = np.asarray(condition, bool)
 
     def backward(g):
-        return None, only(condition, g), only(~condition, g)
+        return None, np.where(condition, g, 0), np.where(condition, 0, g)
 
     return np.where(condition, x, y), backward
 
@@ -147,13 +149,13 @@ def where(condition, x, y):
 def clip(x, min=None, max=None):
     """y = x between min and max, with min <= max; None stands for no bound.
 
-    The gradient goes to what was taken: x inside and on the borders, else a bound.
+    The gradient goes to the value taken: x inside and on the borders, else a bound.
     """
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
 
     def backward(g, needs):
         taken = (y == x, y > x, y < x)  # x, min, max
-        return tuple(only(t, g) if need else None for t, need in zip(taken, needs))
+        return tuple(np.where(t, g, 0) if n else None for t, n in zip(taken, needs))
 
     return y, backward

@@ -1,11 +1,11 @@
-"""Dropout."""
+"""Dropout: set random entries to zero in training."""
 
 import numpy as np
 
 from .. import random
 from ..checks import generator, probability
 from ..differentiable import differentiable
-from .select import only
+from .select import select
 
 
 @differentiable
@@ -15,7 +15,7 @@ def dropout(x, p, training=True, rng=None):
         y_i = x_i b_i / (1 - p),   b_i ~ Bernoulli(1 - p)
         dL/dx_i = g_i b_i / (1 - p)
 
-    so that E[y] = x, and nothing has to change when it is off (``training=False``).
+    so that E[y] = x, and with ``training=False`` y is x itself.
     That is the inverted form of Srivastava et al. 2014, section 10.
 
     rng   a numpy.random.Generator; None takes the one that ``manual_seed`` seeds
@@ -27,4 +27,4 @@ def dropout(x, p, training=True, rng=None):
     x = np.asarray(x)
     keep = (rng or random.generator()).random(x.shape, np.float32) >= p
     scale = 1 / (1 - p) if p < 1 else 0.0
-    return only(keep, x * scale), lambda g: only(keep, g * scale)
+    return select(keep, x * scale), lambda g: select(keep, g * scale)

@@ -1,4 +1,4 @@
-"""What the recurrent layers share: stacked gates, and a look at their arguments."""
+"""Functions of stacked gates that GRU and LSTM share."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def project(x, weight, bias, out):
 
 
 def by_gate(a, gates):
-    """Rows (n, gates H), which lie one after the other, as a view (gates, n, H)."""
+    """View rows (n, gates H), whose gates lie side by side, as (gates, n, H)."""
     n, width = a.shape
     return a.reshape(n, gates, width // gates).swapaxes(0, 1)
 

@@ -1,4 +1,4 @@
-"""Choosing entries: y = x[index], and rows of a table.
+"""Choose entries of an array, y = x[index], or rows of a table.
 
 Choosing is a linear map with one 1 in each row: y_p = x_{i(p)}. Its transpose adds g_p
 to the entry i(p), and an entry that was chosen several times receives a sum:
@@ -6,7 +6,6 @@ to the entry i(p), and an entry that was chosen several times receives a sum:
     dL/dx_i = sum of g_p over all p with i(p) = i
 """
 
-import copy
 import math
 
 import numpy as np
@@ -21,8 +20,6 @@ def getitem(x, index):
     x = np.asarray(x)
     parts = index if isinstance(index, tuple) else (index,)
     shape, once = x.shape, all(_chooses_once(i) for i in parts)
-    if not once:
-        index = copy.deepcopy(index)  # the caller may change it before backward
 
     def backward(g):
         if once:
@@ -61,14 +58,14 @@ def embedding(ids, weight, padding_idx=None):
 
 
 def _chooses_once(part):
-    """Whether a part of an index is of the kind that cannot repeat an entry."""
+    """Return whether a part of an index cannot choose an entry twice."""
     return part is None or part is Ellipsis or isinstance(part, (int, slice))
 
 
 def _scatter_add(shape, position, g):
-    """Add each g to the entry of its position, counted through the flattened shape.
+    """Add each g to the entry at its position in the flattened array.
 
-    On flat arrays ``np.add.at`` has a fast path, which it has not for rows.
+    ``np.add.at`` has a fast path for flat arrays, and none for rows.
     """
     dx = np.zeros(math.prod(shape), g.dtype)
     np.add.at(dx, position.ravel(), g.ravel())

@@ -1,4 +1,4 @@
-"""Cross-entropy between logits and class numbers."""
+"""The cross-entropy loss of class scores (logits)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The distribution function of the standard normal, for arrays. NumPy has none.
+"""The cumulative distribution function of the standard normal, which NumPy lacks.
 
     Phi(x) = P(X <= x) = erfc(-x / sqrt(2)) / 2
 
@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 K = 2.5
-CHEBYSHEV = (  # of f, each to 1e-16; a test derives them anew
+CHEBYSHEV = (  # of f, each to 1e-16; a test derives them again
     0.3508635989347412,
     -0.46758451502326537,
     0.14466752627054558,

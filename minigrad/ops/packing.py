@@ -1,4 +1,4 @@
-"""Sequences of unequal length without their padding, for recurrences over time.
+"""Pack sequences of unequal length without their padding, for recurrent layers.
 
 A batch (B, T, F) is laid out as rows (N, F), N the number of real tokens: step by step,
 and within a step example by example, the longest first. Those that are still running at
@@ -7,8 +7,8 @@ a step are then the first few of those that ran at the step before:
     lengths 2, 4, 3          step 0        step 1        step 2     step 3
     example b, token t       1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 |  1,3
 
-so that a step is a slice, nothing is masked, and padding is never looked at. This is
-the order of torch's packed sequences.
+so that a step is a slice, nothing is masked, and padding is never read. This is the
+order of PyTorch's packed sequences.
 """
 
 import numpy as np
@@ -17,13 +17,13 @@ from ..checks import between
 
 
 class Packing:
-    """Which rows stand where, for B sequences of at most T tokens.
+    """The order of the rows of B sequences of at most T tokens.
 
     lengths   (B,) integers from 1 to T, or None: all have T tokens
     reverse   run from each example's own last token to its first
 
-    ``steps`` lists three slices for each step: where the states before it stand, the
-    rows of the step, and where the states after it belong. There are B more states than
+    ``steps`` lists three slices for each step: of the states before it, of the rows of
+    the step, and of the states after it. There are B more states than
     tokens, (B + N, H): the initial ones come first.
 
     Raises ValueError in the name of the operation ``name`` for other lengths.
@@ -34,7 +34,7 @@ class Packing:
             raise ValueError(f"{name}: x has no time steps; expected T >= 1.")
         self.B, self.T, self.reverse = B, T, reverse
         self.order = slice(None)  # of the examples: longest first
-        self.lengths = None  # None: whole sequences, for which views do
+        self.lengths = None  # None: all sequences are whole, and views suffice
         live = [B] * T  # how many examples are running at each step
         if lengths is not None:
             what = "the tokens of a sequence"
@@ -54,8 +54,8 @@ class Packing:
             step = np.repeat(np.arange(len(live)), live)
             self.time = self.lengths[self.example] - 1 - step if reverse else step
             starts = np.array([after.start for _, _, after in self.steps])
-            place = np.argsort(self.order)  # of an example among the sorted ones
-            self.final = starts[self.lengths - 1] + place
+            rank = np.argsort(self.order)  # of an example among the sorted ones
+            self.final = starts[self.lengths - 1] + rank
 
     def pack(self, x):
         """(B, T, F) -> (N, F)"""

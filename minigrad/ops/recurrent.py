@@ -1,4 +1,4 @@
-"""Recurrent layers over time, each a single operation with a backward through time.
+"""GRU and LSTM over time, each a single operation with backpropagation through time.
 
 Only W_hh h_{t-1} has to wait for the step before. Everything else is gathered into
 large products over all steps: the input's projection before the loop, and after the

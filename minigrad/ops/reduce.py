@@ -1,4 +1,4 @@
-"""Reductions along axes: ``axis`` is None (all), an integer, or a tuple, as in NumPy.
+"""Sums, means, extremes and the like along axes; ``axis`` is as in NumPy.
 
 Each output is computed from a group of inputs, so each input receives its share of that
 one output's gradient: g, with the reduced axes back in place, broadcast to x's shape.
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..differentiable import differentiable
-from .select import only
+from .select import select
 
 
 @differentiable
@@ -160,6 +160,6 @@ def _to_the_chosen(x, y, axis, keepdims):
         chosen = x == y
         ties = chosen.sum(axis, keepdims=True, dtype=g.dtype)
         share = _restore(g, axis, keepdims) / np.maximum(ties, 1)  # no tie: y is NaN
-        return only(chosen, share)
+        return select(chosen, share)
 
     return backward

@@ -1,4 +1,4 @@
-"""Moving values without changing them. The adjoint moves the gradients back.
+"""Operations that move values without changing them; the backward moves g back.
 
 Each of these is a linear map that copies entries, so its transpose sends g back the way
 the value came; where a value went to several places, the gradients are added. Results
@@ -15,7 +15,7 @@ from ..differentiable import differentiable
 
 @differentiable
 def reshape(x, shape):
-    """The same values in another shape; one -1 stands for what is left."""
+    """Return the same values in another shape; one length may be -1, for the rest."""
     x = np.asarray(x)
     before = x.shape
     return x.reshape(shape), lambda g: g.reshape(before)
@@ -73,7 +73,7 @@ def squeeze(x, axis=None):
 
 @differentiable
 def unsqueeze(x, axis):
-    """Insert an axis of length one at ``axis`` of the result; several, for a tuple."""
+    """Insert an axis of length one at ``axis`` of the result, or several axes."""
     x = np.asarray(x)
     before = x.shape
     return np.expand_dims(x, axis), lambda g: g.reshape(before)
@@ -122,7 +122,7 @@ def split(x, sections, axis=0):
 
 @differentiable
 def pad(x, pad_width, value=0.0):
-    """Surround x with a constant; the frame's gradient goes nowhere.
+    """Surround x with a constant, which has no gradient.
 
     pad_width   as in ``numpy.pad``: n, (before, after), or one such pair for each axis
     """

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm. Masked rows belong to ``attention``'s masked_softmax."""
+"""Softmax and its logarithm, without masks (``attention`` has a masked softmax)."""
 
 import numpy as np
 
@@ -16,8 +16,8 @@ def softmax(x, axis=-1):
         dL/dx_k = sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i)
 
     The n x n Jacobian is never formed. A constant g gives 0: a check that sums y proves
-    nothing. A row of nothing but -inf is 0/0, NaN: rows that may be masked altogether
-    belong to ``masked_softmax`` in ``attention``.
+    nothing. A row whose entries are all -inf gives 0/0 = NaN; ``masked_softmax`` in
+    ``attention`` allows such rows.
     """
     x = np.asarray(x)
     with np.errstate(invalid="ignore"):
@@ -52,5 +52,5 @@ def log_softmax(x, axis=-1):
 
 
 def _largest(x, axis):
-    """max_j x_j; of no scores at all, anything will do."""
+    """Return max_j x_j; for an empty x any number will do."""
     return x.max(axis, keepdims=True) if x.size else 0.0

@@ -1,4 +1,4 @@
-"""From gradients to steps: update rules, and learning rates over time.
+"""Optimizers: rules that turn gradients into steps, and learning rate schedules.
 
     optimizer = Adam(model.parameters(), lr=3e-3)
     schedule = CosineAnnealingLR(optimizer, T_max=2500)
@@ -9,7 +9,7 @@
         optimizer.step()
         schedule.step()
 
-Rules, schedules and their arguments are torch's, step by step.
+Rules, schedules and their arguments equal PyTorch's, step by step.
 """
 
 from .optimizer import Optimizer

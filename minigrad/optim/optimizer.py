@@ -1,9 +1,8 @@
-"""What the update rules in ``rules.py`` share.
+"""The parts that all update rules share: the parameters, their state, and a step.
 
-A rule works on numbers one by one, so it does not care where one parameter ends and
-the next begins. The averages of all parameters of one dtype lie end to end in a flat
-array each, and a step is a dozen NumPy calls over that array, not a dozen for every
-parameter. Nothing is allocated while stepping.
+A rule works on each number by itself, so the parameters of one dtype can lie end to end
+in flat arrays: a step is a dozen NumPy calls over those, not a dozen calls for every
+parameter, and allocates nothing.
 """
 
 import itertools
@@ -11,18 +10,18 @@ import math
 
 import numpy as np
 
+from ..graph import mark_written
 from ..tensor import Tensor
 
 
 class Optimizer:
-    """Parameters, the averages kept for them, and how a step is applied.
+    """Base class of the update rules in ``rules.py``.
 
-    A rule names its ``averages`` and ``settings`` and writes ``_change``. Parameters
-    whose ``.grad`` is None are left alone, and the step does not count for them. If a
-    parameter was given data of another dtype, its averages follow; of another shape,
-    they begin anew. ``lr`` is an attribute and may be set at any time.
+    A rule names its ``averages`` and ``settings`` and writes ``_change``. A parameter
+    whose ``.grad`` is None is not moved, and the step does not count for it. ``lr`` is
+    an attribute and may be set at any time.
 
-    Raises ValueError when there is nothing to optimise, when a parameter is listed
+    Raises ValueError when there is nothing to optimize, when a parameter is listed
     twice, is the result of an operation or requires no gradient, or when a number is
     out of range; TypeError when something in ``params`` is no tensor.
     """
@@ -32,7 +31,7 @@ class Optimizer:
     decoupled = False  # weight decay acts on the parameter itself, not on its gradient
 
     def __init__(self, params, lr, weight_decay):
-        self.params = _checked(params, type(self).__name__)
+        self.params = _validated(params, type(self).__name__)
         self._require(0 < lr < math.inf, f"lr must be above 0 and finite, not {lr!r}")
         self._require(
             weight_decay >= 0,
@@ -40,16 +39,22 @@ class Optimizer:
         )
         self.lr, self.weight_decay = float(lr), float(weight_decay)
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
-        self._lay_out()
+        members = {}
+        for i, p in enumerate(self.params):
+            members.setdefault(p.dtype, []).append(i)
+        names = ("gradient", "change", *self.averages)
+        self._flats = [_Flat(self.params, each, names) for each in members.values()]
 
     def zero_grad(self):
-        """Forget all gradients: backward() adds to those it finds."""
+        """Set all gradients to None: backward() adds to those that are there."""
         for p in self.params:
             p.grad = None
 
     def step(self):
         """Move every parameter that has a gradient, in place."""
-        self._follow_parameters()
+        for flat in self._flats:
+            for i in flat.members:
+                self._check_shapes(i, flat.views["gradient"][i].shape)
         for flat in self._flats:
             # neighbours that are at the same step are one stretch of the flat arrays
             for t, run in itertools.groupby(flat.members, self._next_t):
@@ -61,117 +66,84 @@ class Optimizer:
 
     def _step_together(self, flat, run, t):
         decay = self.weight_decay
+        gradients, changes = flat.views["gradient"], flat.views["change"]
         for i in run:
-            p, g = self.params[i], flat.gradients[i]
+            p, g = self.params[i], gradients[i]
             np.copyto(g, p.grad)
             if decay and not self.decoupled:  # d/dw of decay/2 |w|^2 is decay w
-                g += np.multiply(p._data, decay, out=flat.changes[i])
-        here = slice(flat.start[run[0]], flat.stop[run[-1]])
-        g, change, *averages = (array[here] for array in flat.arrays.values())
-        self._change(t, g, change, *averages)
+                g += np.multiply(p._data, decay, out=changes[i])
+        stretch = slice(flat.start[run[0]], flat.stop[run[-1]])
+        self._change(t, *(array[stretch] for array in flat.arrays.values()))
         for i in run:
             p = self.params[i]
             if not p._data.flags.writeable:  # the detached result of an operation
                 p._data = p._data.copy()
             if decay and self.decoupled:
                 p._data *= 1 - self.lr * decay
-            p._data -= flat.changes[i]
-            p.overwritten()
+            p._data -= changes[i]
+            mark_written(p)
             self.t[i] = t
 
     def _change(self, t, g, change, *averages):
-        """Write what step t subtracts into ``change``; bring the averages up to date.
+        """Write what step t subtracts into ``change``; update the averages.
 
         All are flat arrays of one length; g is the gradient. Written by every rule.
         """
         raise NotImplementedError
 
     def state_dict(self):
-        """All that the next step depends on, except the parameters themselves."""
-        return {
-            "kind": type(self).__name__,
-            **{name: getattr(self, name) for name in self.settings},
-            "t": list(self.t),
-            **self._averages_by_parameter(),
-        }
+        """Return all that the next step depends on, except the parameters."""
+        averages = {name: [None] * len(self.params) for name in self.averages}
+        for flat, name in itertools.product(self._flats, self.averages):
+            for i, view in flat.views[name].items():
+                averages[name][i] = view.copy()
+        settings = {name: getattr(self, name) for name in self.settings}
+        kind = type(self).__name__
+        return {"kind": kind, **settings, "t": list(self.t), **averages}
 
     def load_state_dict(self, state):
-        """Take over what ``state_dict()`` gave, settings included.
+        """Restore what ``state_dict()`` returned, settings included.
 
-        Raises ValueError, and changes nothing, when it belongs to another kind of rule
-        or to other parameters.
+        Raises ValueError, and changes nothing, when the state belongs to another kind
+        of rule or to other parameters.
         """
-        kind, expected = type(self).__name__, set(self.state_dict())
+        kind, expected = type(self).__name__, self.state_dict()
         self._require(
             isinstance(state, dict) and state.get("kind") == kind,
             f"the state is not that of {kind}",
         )
         self._require(
-            set(state) == expected,
-            f"the state holds {sorted(state)}, and {sorted(expected)} are wanted",
+            set(state) == set(expected),
+            f"the state holds {sorted(state)}; expected {sorted(expected)}",
         )
-        n = len(self.params)
         for name in ("t", *self.averages):
+            found, n = len(state[name]), len(self.params)
             self._require(
-                len(state[name]) == n,
-                f"the state is that of {len(state[name])} parameters; these are {n}",
+                found == n, f"the state is that of {found} parameters; these are {n}"
             )
-        for name in self.averages:
-            for i, p in enumerate(self.params):
-                shape = np.shape(state[name][i])
-                self._require(
-                    shape == p.shape,
-                    f"{name}[{i}] has shape {shape}, and params[{i}] has {p.shape}",
-                )
+        for name, (i, p) in itertools.product(self.averages, enumerate(self.params)):
+            shape = np.shape(state[name][i])
+            self._require(
+                shape == p.shape,
+                f"{name}[{i}] has shape {shape}, and params[{i}] has {p.shape}",
+            )
         for name in self.settings:
             setattr(self, name, state[name])
         self.t = [int(t) for t in state["t"]]
-        self._lay_out()
-        self._fill(state)
+        for flat, name in itertools.product(self._flats, self.averages):
+            for i, view in flat.views[name].items():
+                np.copyto(view, state[name][i], casting="same_kind")
 
-    def _lay_out(self):
-        """Give every parameter its place in the flat arrays of its dtype."""
-        members = {}
-        for i, p in enumerate(self.params):
-            members.setdefault(p.dtype, []).append(i)
-        names = ("gradient", "change", *self.averages)
-        self._flats = [_Flat(self.params, each, names) for each in members.values()]
-        places = {i: g for flat in self._flats for i, g in flat.gradients.items()}
-        self._places = [places[i] for i in range(len(self.params))]
-
-    def _follow_parameters(self):
-        """Lay out anew if data were replaced; refuse a gradient of the wrong shape."""
-        moved = False
-        for i, (p, place) in enumerate(zip(self.params, self._places)):
-            w = p._data
-            if p.grad is not None and p.grad.shape != w.shape:
+    def _check_shapes(self, i, shape):
+        """Raise unless parameter i and its gradient have the shape they began with."""
+        p = self.params[i]
+        for what, found in (("data", p._data), ("gradient", p.grad)):
+            if found is not None and found.shape != shape:
                 raise ValueError(
-                    f"{type(self).__name__}: params[{i}] has shape {w.shape}, and its "
-                    f"gradient has {p.grad.shape}. Call zero_grad() and backward()."
+                    f"{type(self).__name__}: the {what} of params[{i}] has shape "
+                    f"{found.shape}; expected {shape}, its shape when the "
+                    "optimizer was made. Make a new optimizer for new shapes."
                 )
-            moved = moved or w.shape != place.shape or w.dtype != place.dtype
-        if moved:
-            averages = self._averages_by_parameter()
-            for i, (p, place) in enumerate(zip(self.params, self._places)):
-                if p.shape != place.shape:
-                    self.t[i] = 0
-                    for arrays in averages.values():
-                        arrays[i] = np.zeros(p.shape)
-            self._lay_out()
-            self._fill(averages)
-
-    def _averages_by_parameter(self):
-        """{name: [a copy of this average for each parameter]}."""
-        found = {name: [None] * len(self.params) for name in self.averages}
-        for flat in self._flats:
-            for name, i in itertools.product(self.averages, flat.members):
-                found[name][i] = flat.view(name, i).copy()
-        return found
-
-    def _fill(self, averages):
-        for flat in self._flats:
-            for name, i in itertools.product(self.averages, flat.members):
-                np.copyto(flat.view(name, i), averages[name][i], casting="same_kind")
 
     def _require(self, condition, sentence):
         if not condition:
@@ -179,35 +151,38 @@ class Optimizer:
 
 
 class _Flat:
-    """Parameters of one dtype, end to end: flat arrays, and where each one begins."""
+    """Arrays of numbers for the parameters of one dtype, which lie there end to end.
+
+    members       the numbers of those parameters
+    arrays        {name: flat array}
+    views         {name: {i: the part that belongs to parameter i, in its shape}}
+    start, stop   {i: where that part begins and ends}
+    """
 
     def __init__(self, params, members, names):
         stops = list(itertools.accumulate(params[i].size for i in members))
-        self.members = members
-        self.start, self.stop = (
-            dict(zip(members, [0, *stops])),
-            dict(zip(members, stops)),
-        )
-        self.shape = {i: params[i].shape for i in members}
+        self.members, self.stop = members, dict(zip(members, stops))
+        self.start = dict(zip(members, [0, *stops]))
         dtype = params[members[0]].dtype
         self.arrays = {name: np.zeros(stops[-1], dtype) for name in names}
-        self.gradients = {i: self.view("gradient", i) for i in members}
-        self.changes = {i: self.view("change", i) for i in members}
+        self.views = {
+            name: {
+                i: array[self.start[i] : self.stop[i]].reshape(params[i].shape)
+                for i in members
+            }
+            for name, array in self.arrays.items()
+        }
 
-    def view(self, name, i):
-        """The part of the array called ``name`` that belongs to parameter i."""
-        return self.arrays[name][self.start[i] : self.stop[i]].reshape(self.shape[i])
 
-
-def _checked(params, name):
-    """``params`` as a list of leaves that require a gradient, none of them twice."""
+def _validated(params, name):
+    """Return ``params`` as a list of different leaves that require a gradient."""
     if isinstance(params, Tensor):
         raise TypeError(
             f"{name}: params is a list of tensors, not one; write [tensor]."
         )
     params = list(params)
     if not params:
-        raise ValueError(f"{name}: there are no parameters to optimise.")
+        raise ValueError(f"{name}: there are no parameters to optimize.")
     first = {}
     for i, p in enumerate(params):
         if not isinstance(p, Tensor):
@@ -218,12 +193,12 @@ def _checked(params, name):
         if p._node is not None:
             raise ValueError(
                 f"{name}: params[{i}], of shape {p.shape}, is the result of "
-                f"{p._node.op}; only leaves can be optimised."
+                f"{p._node.op}; only leaves can be optimized."
             )
         if not p.requires_grad:
             raise ValueError(
-                f"{name}: params[{i}], of shape {p.shape}, has requires_grad=False: no "
-                "gradient will ever reach it."
+                f"{name}: params[{i}], of shape {p.shape}, has requires_grad=False, so "
+                "it will never have a gradient."
             )
         if id(p) in first:
             raise ValueError(f"{name}: params[{i}] is params[{first[id(p)]}] again.")

@@ -1,4 +1,4 @@
-"""Update rules: from gradients to steps, as PyTorch's, step by step."""
+"""Update rules: SGD, Adam and AdamW, equal to PyTorch's step by step."""
 
 import math
 
@@ -9,7 +9,7 @@ from .optimizer import Optimizer
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum if wanted.
+    """Stochastic gradient descent, with or without momentum.
 
         g <- g + weight_decay w
         b_t = momentum b_{t-1} + (1 - dampening) g,        b_1 = g
@@ -60,7 +60,7 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: steps of about lr in every coordinate, whatever the size of its gradient.
+    """Adam: steps of about lr in every coordinate, for small and large gradients alike.
 
         g <- g + weight_decay w
         m_t = b1 m_{t-1} + (1 - b1) g           v_t = b2 v_{t-1} + (1 - b2) g^2

@@ -1,9 +1,9 @@
-"""Learning rates over time.
+"""Learning rates that change over time.
 
     schedule = WarmupLR(optimizer, 400, after=CosineAnnealingLR(optimizer, 2100))
 
-A schedule writes ``optimizer.lr``. It is a function of the number of steps, not of the
-rate before: no rounding errors add up, and any step can be asked about.
+A schedule writes ``optimizer.lr``. The rate is computed from the number of steps, not
+from the rate before, so rounding errors do not add up.
 """
 
 import math
@@ -12,7 +12,7 @@ import math
 class Schedule:
     """A learning rate that depends on the number of steps taken: ``lr_at(t)``.
 
-    ``base`` is the optimiser's rate when the schedule is made; making it sets the rate
+    ``base`` is the optimizer's rate when the schedule is made; making it sets the rate
     of the first step, lr_at(0). Call ``step()`` after every ``optimizer.step()``.
     """
 
@@ -21,23 +21,23 @@ class Schedule:
         optimizer.lr = self.lr_at(0)
 
     def lr_at(self, t):
-        """The rate after t steps."""
+        """Return the rate after t steps."""
         raise NotImplementedError
 
     def step(self):
-        """Go on to the rate of the next step."""
+        """Set the rate of the next step."""
         self.t += 1
         self.optimizer.lr = self.lr_at(self.t)
 
     def state_dict(self):
-        """The kind of schedule, its numbers, and how far it is."""
+        """Return the kind of schedule, its numbers, and the steps taken."""
         numbers = {k: v for k, v in vars(self).items() if k != "optimizer"}
         return {"kind": type(self).__name__, **numbers}
 
     def load_state_dict(self, state):
-        """Take over what ``state_dict()`` gave, and set the optimiser's rate.
+        """Restore what ``state_dict()`` returned, and set the optimizer's rate.
 
-        Raises ValueError, and changes nothing, when it is that of another kind.
+        Raises ValueError, and changes nothing, for the state of another kind.
         """
         self._check(state)
         self._take(state)
@@ -52,8 +52,7 @@ class Schedule:
             raise ValueError(f"{kind}: the state is not that of {kind}.")
         if set(state) != expected:
             raise ValueError(
-                f"{kind}: the state holds {sorted(state)}, and {sorted(expected)} are "
-                "wanted."
+                f"{kind}: the state holds {sorted(state)}; expected {sorted(expected)}."
             )
 
     def _require_positive(self, **numbers):
@@ -114,13 +113,13 @@ class InverseSqrtLR(Schedule):
 
 
 class WarmupLR(Schedule):
-    """Rise in equal steps to the base rate, then hold it, or hand over to a schedule.
+    """Rise in equal steps to the base rate, then hold it or follow another schedule.
 
         lr(t) = base (t + 1) / warmup_steps            for t < warmup_steps, then
         lr(t) = base     or     after.lr_at(t - (warmup_steps - 1))
 
-    The last step of the rise has the base rate, and there ``after`` begins. It is this
-    schedule that is stepped; ``after`` is only asked.
+    The last step of the rise has the base rate, and there ``after`` begins. Step this
+    schedule only, not ``after``.
     """
 
     def __init__(self, optimizer, warmup_steps, after=None):

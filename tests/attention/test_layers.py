@@ -1,4 +1,4 @@
-"""The layers: parameters, dropout, the weights they keep, and what they refuse."""
+"""The layers: parameters, gradients, dropout and the weights of the last call."""
 
 import gc
 import math
@@ -68,22 +68,6 @@ def test_gradients_into_parameters_and_inputs(kind, valid_lens):
     assert result.ok, result
 
 
-def test_the_demos_of_the_page():
-    """A batch of two, one query each, ten keys; lengths 2 and 6."""
-    rng = np.random.default_rng(0)
-    keys, values = rng.standard_normal((2, 10, 2)), rng.standard_normal((2, 10, 4))
-    valid_lens = np.array([2, 6])
-    for module, width in (
-        (DotProductAttention(dropout=0.5), 2),
-        (AdditiveAttention(query_size=20, key_size=2, num_hiddens=8, dropout=0.1), 20),
-    ):
-        module.eval()
-        queries = rng.standard_normal((2, 1, width))
-        assert module(queries, keys, values, valid_lens).shape == (2, 1, 4)
-        weights = module.attention_weights.reshape((1, 1, 2, 10)).data[0, 0]
-        np.testing.assert_array_equal(weights > 0, np.arange(10) < valid_lens[:, None])
-
-
 @pytest.mark.parametrize("kind", LAYERS)
 def test_float32_stays_float32_and_float64_data_may_be_put_in(kind):
     module = layer(kind)
@@ -146,16 +130,6 @@ def test_dropout_in_training_only(kind):
     assert (dropped[0].data != plain.data).any()
 
 
-def test_dropout_draws_from_the_generator_of_the_layer():
-    query, keys, values = inputs("dot")
-    one, two, other = (
-        DotProductAttention(0.5, np.random.default_rng(seed))(query, keys, values).data
-        for seed in (7, 7, 8)
-    )
-    np.testing.assert_array_equal(one, two)
-    assert (one != other).any()
-
-
 @pytest.mark.parametrize("kind", LAYERS)
 def test_the_kept_weights_hold_no_graph(kind):
     module = layer(kind)
@@ -173,11 +147,20 @@ def test_the_kept_weights_hold_no_graph(kind):
     assert leaf.grad is not None
 
 
-def test_kept_weights_are_no_parameters_and_not_saved():
-    module = layer("additive")
-    module(*inputs("additive"))
-    assert set(module.state_dict()) == {"W_q", "W_k", "w_v"}
-    assert len(list(module.parameters())) == 3
+@pytest.mark.parametrize("kind", LAYERS)
+def test_precomputed_keys_give_the_same(kind):
+    """Contexts, and gradients of the keys and parameters through the projection."""
+    query, keys, values = inputs(kind, dtype=np.float64)
+    module, found = layer(kind), []
+    for precomputed in (False, True):
+        module.zero_grad()
+        leaf = Tensor(keys, requires_grad=True)
+        projected = module.precompute(leaf) if precomputed else leaf
+        context = module(query, projected, values, [2, 5])
+        context.backward(np.cos(np.arange(context.size)).reshape(context.shape))
+        found.append([context.data, leaf.grad, *(p.grad for p in module.parameters())])
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-12)
 
 
 def test_state_moves_to_another_layer():
@@ -187,63 +170,6 @@ def test_state_moves_to_another_layer():
     other.load_state_dict(one.state_dict())
     np.testing.assert_array_equal(
         one(query, keys, values).data, other(query, keys, values).data
-    )
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-def test_nan_in_the_padding_stays_there(kind):
-    query, keys, values = inputs(kind)
-    module = layer(kind)
-    clean = module(query, keys, values, [2, 5]).data
-    keys[0, 2:] = values[0, 2:] = np.nan
-    leaves = [Tensor(a, requires_grad=True) for a in (query, keys, values)]
-    context = module(*leaves, [2, 5])
-    np.testing.assert_array_equal(context.data, clean)
-    context.backward(np.ones(context.shape))
-    for tensor in (*leaves, *module.parameters()):
-        assert np.isfinite(tensor.grad).all() and (tensor.grad != 0).any()
-
-
-@pytest.mark.parametrize(
-    "module, shapes, message",
-    [
-        (
-            AdditiveAttention(20, 2, 8),
-            [(2, 1, 2), (2, 10, 2)],
-            "AdditiveAttention(20, 2, 8, dropout=0.0): queries has shape (2, 1, 2); "
-            "expected a last axis of 20, the layer's query_size.",
-        ),
-        (
-            GeneralAttention(4, 6),
-            [(2, 1, 4), (2, 10, 4)],
-            "GeneralAttention(4, 6, dropout=0.0): keys has shape (2, 10, 4); expected "
-            "a last axis of 6, the layer's key_size.",
-        ),
-    ],
-)
-def test_widths_that_do_not_fit(module, shapes, message):
-    with pytest.raises(ValueError) as error:
-        module(*map(np.zeros, shapes), np.zeros((2, 10, 4)))
-    assert str(error.value) == message
-
-
-@pytest.mark.parametrize("kind", LAYERS)
-def test_dropout_is_a_probability(kind):
-    with pytest.raises(ValueError) as error:
-        layer(kind, dropout=1.1)
-    name = type(layer(kind)).__name__
-    assert str(error.value) == (
-        f"{name}: dropout is 1.1; expected a probability, from 0 to 1."
-    )
-
-
-@pytest.mark.parametrize("kind", ["general", "additive"])
-def test_a_seed_is_no_generator(kind):
-    with pytest.raises(TypeError) as error:
-        LAYERS[kind](rng=0)
-    assert str(error.value) == (
-        "rng must be a numpy.random.Generator, such as np.random.default_rng(0); found "
-        "int."
     )
 
 

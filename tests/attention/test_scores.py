@@ -9,7 +9,15 @@ import pytest
 
 import minigrad as mg
 from attention import kernels
-from attention.scores import additive, additive_core, concat, dot, general, scaled_dot
+from attention.scores import (
+    additive,
+    additive_composed,
+    additive_core,
+    concat,
+    dot,
+    general,
+    scaled_dot,
+)
 from minigrad import Tensor
 
 B, L, S, Dq, Dk, A = 2, 3, 5, 7, 4, 6  # no two alike: a lost transpose shows
@@ -155,41 +163,19 @@ def test_scaling_keeps_the_variance_at_one():
         assert abs(variance - 1) < 4 * math.sqrt(4 / (n * D) + 10 / n**2)
 
 
-def test_queries_that_share_their_keys_add_to_one_gradient():
-    """Keys (S, A) used by B examples: dk is the sum over them."""
-    q, k, w = draw((B, L, A), (S, A), (A,))
-    g = draw((B, L, S), seed=1)[0]
-    shared = Tensor(k, requires_grad=True)
-    additive_core(q, shared, w).backward(g)
-    alone = np.zeros_like(k)
-    for b in range(B):
-        leaf = Tensor(k, requires_grad=True)
-        additive_core(q[b], leaf, w).backward(g[b])
-        alone += leaf.grad
-    np.testing.assert_allclose(shared.grad, alone, rtol=1e-13)
-
-
-def test_self_attention_adds_both_roles():
-    (x, w) = draw((L, A), (A,))
-    assert mg.gradcheck(lambda x, w: additive_core(x, x, w), [x, w]).ok
-    assert mg.gradcheck(lambda x: dot(x, x), [x]).ok
-
-
-def test_padding_of_nan_does_not_reach_the_gradients():
-    """Masked scores have the gradient 0, and what is behind them is then skipped."""
-    q, k, w = draw((B, L, A), (B, S, A), (A,))
-    g = draw((B, L, S), seed=1)[0]
-    g[:, :, 3:] = 0
-
-    def gradients(keys):
-        leaves = [Tensor(x, requires_grad=True) for x in (q, keys, w)]
-        additive_core(*leaves).backward(g)
-        return [leaf.grad for leaf in leaves]
-
-    foul = k.copy()
-    foul[:, 3:] = np.nan
-    for clean, got in zip(gradients(k), gradients(foul)):
-        np.testing.assert_array_equal(clean, got)
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_core_is_its_composition(leading):
+    """additive_core fuses additive_composed, in value and in all gradients."""
+    of_queries, of_keys = leading
+    arrays = draw((*of_queries, L, A), (*of_keys, S, A), (A,))
+    found = []
+    for function in (additive_core, additive_composed):
+        leaves = [Tensor(x, requires_grad=True) for x in arrays]
+        e = function(*leaves)
+        e.backward(draw(e.shape, seed=1)[0])
+        found.append([e.data, *(leaf.grad for leaf in leaves)])
+    for fused, composed in zip(*found):
+        np.testing.assert_allclose(fused, composed, rtol=1e-12, atol=1e-13)
 
 
 def test_the_core_never_makes_the_array_of_all_hidden_units():
@@ -228,72 +214,3 @@ def test_the_core_is_that_of_torch():
     np.testing.assert_allclose(e.data, peer.detach().numpy(), rtol=1e-4, atol=1e-5)
     for a, b in zip(ours, theirs):
         np.testing.assert_allclose(a.grad, b.grad.numpy(), rtol=1e-4, atol=1e-5)
-
-
-# What is refused
-
-
-q, k = np.zeros((B, L, Dq)), np.zeros((B, S, Dk))
-BAD = [
-    (
-        dot, (q, k),
-        "dot: needs queries and keys of one width; queries (2, 3, 7), keys (2, 5, 4): "
-        "use general or additive.",
-    ),
-    (
-        scaled_dot, (q, k),
-        "scaled_dot: needs queries and keys of one width; queries (2, 3, 7), keys "
-        "(2, 5, 4): use general or additive.",
-    ),
-    (
-        dot, (q[0, 0], k),
-        "dot: queries have shape (7,) and keys (2, 5, 4); expected (…, L, Dq) and (…, "
-        "S, Dk). A single vector x is x[None, :], one row.",
-    ),
-    (
-        general, (q, np.zeros((3, S, Dk)), np.zeros((Dq, Dk))),
-        "general: queries have shape (2, 3, 7) and keys (3, 5, 4); before the last "
-        "two, the axes must be alike, or 1, or missing.",
-    ),
-    (
-        general, (q, k, np.zeros((Dk, Dq))),
-        "general: W_a has shape (4, 7); expected (Dq, Dk) = (7, 4) for queries "
-        "(2, 3, 7) and keys (2, 5, 4).",
-    ),
-    (
-        additive, (q, k, np.zeros((Dq, A)), np.zeros((A, Dk)), np.zeros(A)),
-        "additive: W_q has shape (7, 6); expected (A, Dq) = (6, 7) for queries "
-        "(2, 3, 7) and keys (2, 5, 4).",
-    ),
-    (
-        additive, (q, k, np.zeros((A, Dq)), np.zeros((A, Dq)), np.zeros(A)),
-        "additive: W_k has shape (6, 7); expected (A, Dk) = (6, 4) for queries "
-        "(2, 3, 7) and keys (2, 5, 4).",
-    ),
-    (
-        additive, (q, k, np.zeros((A, Dq)), np.zeros((A, Dk)), np.zeros((1, A))),
-        "additive: w_v has shape (1, 6); expected (A,), a vector.",
-    ),
-    (
-        concat, (q, k, np.zeros((A, Dq)), np.zeros(A)),
-        "concat: W_a has shape (6, 7); expected (A, Dq + Dk) = (6, 11) for queries "
-        "(2, 3, 7) and keys (2, 5, 4).",
-    ),
-    (
-        additive_core, (q, k, np.zeros(Dq)),
-        "additive_core: q has shape (2, 3, 7), k (2, 5, 4) and w_v (7,); expected (…, "
-        "L, A), (…, S, A) and (A,), with one A.",
-    ),
-    (
-        additive_core, (q, np.zeros((3, S, Dq)), np.zeros(Dq)),
-        "additive_core: q has shape (2, 3, 7) and k (3, 5, 7); before the last two, "
-        "the axes must be alike, or 1, or missing.",
-    ),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("function, arguments, message", BAD)
-def test_messages(function, arguments, message):
-    with pytest.raises(ValueError) as error:
-        function(*arguments)
-    assert str(error.value) == message

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from lessons.classroom import shelf
+from lessons.classroom.lesson_index import lesson_folders, number
 
 ENTRIES = range(1, 45)
 
@@ -169,16 +169,16 @@ def test_every_entry_has_its_place():
 
 @pytest.mark.parametrize("entry", COMPUTED)
 def test_what_an_entry_says_is_on_the_page(entry):
-    for number, heading, words in COMPUTED[entry]:
-        below = section(number, heading)
-        assert words in below, f"lesson {number}, {heading!r}: {words!r} is not there"
+    for lesson, heading, words in COMPUTED[entry]:
+        below = section(lesson, heading)
+        assert words in below, f"lesson {lesson}, {heading!r}: {words!r} is not there"
 
 
-def section(number, heading):
+def section(lesson, heading):
     """A section of a page, without its code, every white space a single one."""
-    [folder] = [f for f in shelf.folders() if shelf.number(f) == number]
+    [folder] = [f for f in lesson_folders() if number(f) == lesson]
     text = (folder / "README.md").read_text(encoding="utf-8")
     text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.M | re.S)
     found = re.findall(rf"^## ({re.escape(heading)}.*?)(?=^## |\Z)", text, re.M | re.S)
-    assert len(found) == 1, f"lesson {number}: {len(found)} headings {heading!r}"
+    assert len(found) == 1, f"lesson {lesson}: {len(found)} headings {heading!r}"
     return " ".join(found[0].split())

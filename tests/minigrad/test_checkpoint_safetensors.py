@@ -70,106 +70,40 @@ def sealed(structure, arrays=None, data=b""):
 
 
 W = {"w": entry()}
-LIES = {
-    "short": (b"\2\0\0\0", "has 4 bytes, too few for a header"),
-    "long header": (build(W, bytes(8), 2**62), f"a header of {2**62} bytes"),
-    "header beyond the end": (
-        build(W, b"", 99),
-        "a header of 99 bytes, and the file has",
-    ),
-    "no json": (build(b"{'w': 1}", bytes(8)), "its header is not JSON"),
-    "no text": (build(b"\xff\xfe\xfd{}", bytes(8)), "its header is not JSON"),
-    "a list": (build([], bytes(8)), "its header is a list, not a dict"),
-    "a deep list": (build(b"[" * 100_000, bytes(8)), "recursion"),
-    "a huge number": (build(b'{"w": ' + b"9" * 5000 + b"}"), "integer string"),
-    "twice": (
-        build(b'{"w": %b, "w": %b}' % ((json.dumps(entry()).encode(),) * 2), bytes(8)),
-        "its header has 'w' twice",
-    ),
-    "no entry": (build({"w": 3}), "its array 'w' lacks a dtype, shape or data_offsets"),
-    "no dtype": (
-        build({"w": {"shape": [], "data_offsets": [0, 0]}}),
-        "'w' lacks a dtype",
-    ),
-    "unknown dtype": (
-        build({"w": entry("F8_E4M3", (8,))}, bytes(8)),
-        "dtype 'F8_E4M3'",
-    ),
-    "a dtype that is a list": (build({"w": entry([])}, bytes(8)), "has the dtype []"),
-    "negative": (
-        build({"w": entry(shape=(-1, -2))}, bytes(8)),
-        "has the shape [-1, -2]",
-    ),
-    "fraction": (build({"w": entry(shape=(2.0,))}, bytes(8)), "has the shape [2.0]"),
-    "a truth": (
-        build({"w": entry("I8", (True,), (0, 1))}, b"1"),
-        "has the shape [True]",
-    ),
-    "huge": (
-        build({"w": entry(shape=(2**40, 2**40))}, bytes(8)),
-        "has 8 bytes, where F32",
-    ),
-    "vast and empty": (
-        build({"w": entry(shape=(0, 10**30), offsets=(0, 0))}),
-        "dimension",
-    ),
-    "64 dimensions": (
-        build({"w": entry(shape=[1] * 65, offsets=(0, 4))}, bytes(4)),
-        "'w' has 65 axes; NumPy's have up to 64",
-    ),
-    "a product of a million digits": (
-        build({"w": entry(shape=[10**4000] * 60)}, bytes(8)),
-        "needs more than any file",
-    ),
-    "a long story": (
-        build({"w" * 9999: entry(shape=["x" * 9999] * 999)}, bytes(8)),
-        "www' has the shape",
-    ),
-    "wrong size": (build({"w": entry(shape=(3,))}, bytes(8)), "where F32 [3] needs 12"),
-    "backwards": (build({"w": entry(offsets=(8, 0))}, bytes(8)), "data_offsets [8, 0]"),
-    "three": (
-        build({"w": entry(offsets=(0, 8, 8))}, bytes(8)),
-        "data_offsets [0, 8, 8]",
-    ),
-    "beyond": (
-        build({"w": entry(offsets=(0, 8))}, bytes(4)),
-        "holds 4 bytes of arrays",
-    ),
-    "overlap": (
+LIES = [
+    (b"\2\0\0\0", "has 4 bytes, too few for a header"),
+    (build(W, b"", 2**62), f"a header of {2**62} bytes, and the file has"),
+    (build(b"{'w': 1}", bytes(8)), "its header is not JSON"),
+    (build(b"\xff\xfe\xfd{}", bytes(8)), "its header is not JSON"),
+    (build([], bytes(8)), "its header is a list, not a dict"),
+    (build({"w": {"shape": [], "data_offsets": [0, 0]}}), "'w' lacks a dtype"),
+    (build({"w": entry("F8_E4M3", (8,))}, bytes(8)), "dtype 'F8_E4M3'"),
+    (build({"w": entry(shape=(-1, -2))}, bytes(8)), "has the shape [-1, -2]"),
+    (build({"w": entry(shape=(2.0,))}, bytes(8)), "has the shape [2.0]"),
+    (build({"w": entry(shape=(2**40, 2**40))}, bytes(8)), "has 8 bytes, where F32"),
+    (build({"w": entry(shape=(3,))}, bytes(8)), "where F32 [3] needs 12"),
+    (build({"w": entry(offsets=(8, 0))}, bytes(8)), "data_offsets [8, 0]"),
+    (build({"w": entry()}, bytes(4)), "holds 4 bytes of arrays"),
+    (
         build({"v": entry(), "w": entry(offsets=(4, 12))}, bytes(12)),
         "its array 'w' begins at byte 4, where byte 8 is due",
     ),
-    "gap": (
-        build({"w": entry(offsets=(4, 12))}, bytes(12)),
-        "begins at byte 4, where byte 0",
-    ),
-    "metadata": (
-        build({"__metadata__": {"a": 1}}),
-        "__metadata__ is not a dict of strings",
-    ),
-    "structure": (sealed("{nonsense"), "Expecting property name"),
-    "no such array": (sealed('{"x": {"@array": "x"}}'), "its array 'x' is missing"),
-    "used twice": (
-        sealed('[{"@array": "w"}, {"@array": "w"}]', W, bytes(8)),
-        "its array 'w' is missing",
-    ),
-    "unused": (sealed("{}", W, bytes(8)), "nothing refers to its array 'w'"),
-    "not a dict": (sealed("[]"), "its minigrad.json does not hold a dict"),
-    "no checksum": (
-        build({"__metadata__": {"minigrad.json": "{}"}}),
-        "its checksum is missing",
-    ),
-    "checksum": (
+    (build({"__metadata__": {"a": 1}}), "__metadata__ is not a dict of strings"),
+    (sealed("{nonsense"), "Expecting property name"),
+    (sealed('{"x": {"@array": "x"}}'), "its array 'x' is missing"),
+    (sealed("{}", W, bytes(8)), "nothing refers to its array 'w'"),
+    (sealed("[]"), "its minigrad.json does not hold a dict"),
+    (build({"__metadata__": {"minigrad.json": "{}"}}), "its checksum is missing"),
+    (
         build({"__metadata__": {"minigrad.crc32": "00000000"}, **W}, bytes(8)),
         "its checksum does not match: the file is damaged",
     ),
-}
+]
 
 
-@pytest.mark.parametrize("name", LIES)
-def test_lying_safetensors(tmp_path, name):
+@pytest.mark.parametrize("raw, message", LIES, ids=range(len(LIES)))
+def test_lying_safetensors(tmp_path, raw, message):
     path = tmp_path / "x.safetensors"
-    raw, message = LIES[name]
     path.write_bytes(raw)
     assert_refused(path, message)
 
@@ -187,7 +121,9 @@ def test_memory_stays_near_the_size_of_the_file(tmp_path):
     """A small file that claims much is refused before the memory is taken."""
     import tracemalloc
 
-    claims = [LIES["huge"][0], LIES["long header"][0], LIES["vast and empty"][0]]
+    claims = [
+        raw for raw, message in LIES if "F32" in message or "a header of" in message
+    ]
     tracemalloc.start()
     try:
         for raw in claims:

@@ -1,5 +1,6 @@
 """The picture of a graph says what backward() does, and changes nothing."""
 
+import io
 import os
 import subprocess
 import sys
@@ -113,9 +114,14 @@ def test_files_and_axes(tmp_path):
     from matplotlib.figure import Figure
 
     result, names = diamond()
-    for name in ("g.png", "g.svg", "g.pdf"):
+    begins = {"g.png": b"\x89PNG", "g.svg": b"<?xml", "g.pdf": b"%PDF"}
+    for name, magic in begins.items():
         draw.graph(result, tmp_path / name, names=names)
-        assert (tmp_path / name).stat().st_size > 1000
+        assert (tmp_path / name).read_bytes().startswith(magic)
+    draw.graph(result, tmp_path / "h", names=names)  # without a suffix: a PNG
+    file = io.BytesIO()
+    draw.graph(result, file)
+    assert (tmp_path / "h.png").exists() and file.getvalue().startswith(b"\x89PNG")
     page = Figure(figsize=(9, 4))
     left, right = page.subplots(1, 2)
     assert draw.graph(result, ax=right, names=names) is page

@@ -1,4 +1,4 @@
-"""The ledger of a graph counts each byte that is kept for the backward, once."""
+"""``saved_bytes`` counts each byte that is kept for the backward once."""
 
 import numpy as np
 import pytest
@@ -17,33 +17,33 @@ def by_op(tensor):
 
 def test_add_keeps_nothing_and_tanh_its_output():
     x, y = leaf(5, 3), leaf(5, 3)
-    ledger = draw.saved_bytes(mg.tanh(x + y))
-    assert [(r.op, r.shape, r.kept, r.new) for r in ledger.rows] == [
+    saved = draw.saved_bytes(mg.tanh(x + y))
+    assert [(r.op, r.shape, r.kept, r.new) for r in saved.rows] == [
         ("add", (5, 3), 0, 0),
         ("tanh", (5, 3), 5 * 3 * 8, 5 * 3 * 8),
     ]
-    assert ledger.total == 120 and ledger.references == ()
+    assert saved.total == 120 and saved.references == ()
 
 
 def test_mul_keeps_both_inputs_and_leaves_are_listed_apart():
     x, y = leaf(4), leaf(2, 4)
     a, b = x + 1.0, y + 1.0
     assert by_op(a * b)["mul"] == (32 + 64, 32 + 64)
-    ledger = draw.saved_bytes(x * Tensor(np.ones(4, np.float32)))
-    assert ledger.total == 0
-    kinds = [(each.kind, each.shape, each.size) for each in ledger.references]
+    saved = draw.saved_bytes(x * Tensor(np.ones(4, np.float32)))
+    assert saved.total == 0
+    kinds = [(each.kind, each.shape, each.size) for each in saved.references]
     assert sorted(kinds) == [("constant", (4,), 16), ("leaf", (4,), 32)]
 
 
-def test_a_plain_array_is_copied_and_counts():
+def test_a_plain_array_counts():
     assert by_op(leaf(4) * np.ones(4))["mul"] == (32, 32)
 
 
 def test_a_buffer_kept_by_several_is_counted_once():
     h = mg.tanh(leaf(6) + 1.0)
-    ledger = draw.saved_bytes(h * h)
+    saved = draw.saved_bytes(h * h)
     assert by_op(h * h) == {"add": (0, 0), "tanh": (48, 48), "mul": (48, 0)}
-    assert ledger.total == 48
+    assert saved.total == 48
 
 
 def test_a_view_keeps_the_whole_buffer():
@@ -68,40 +68,40 @@ def test_additive_scores_keep_one_array_of_every_pair():
     B, L, S, A = 2, 5, 7, 3
     q, k, w = leaf(B, L, A), leaf(B, S, A), leaf(A)
     scores = mg.tanh(q[:, :, None, :] + k[:, None, :, :]) @ w
-    ledger = draw.saved_bytes(scores)
-    assert ledger.total == B * L * S * A * 8
-    assert [each.shape for each in ledger.references] == [(A,)]
+    saved = draw.saved_bytes(scores)
+    assert saved.total == B * L * S * A * 8
+    assert [each.shape for each in saved.references] == [(A,)]
 
 
 def test_several_outputs_have_one_row():
     a, b = mg.split(leaf(4), 2)
-    ledger = draw.saved_bytes(a * b)
-    assert [row.op for row in ledger.rows] == ["split", "mul"]
-    assert ledger.rows[0].shape == [(2,), (2,)]
-    assert "2 outputs" in str(ledger)
+    saved = draw.saved_bytes(a * b)
+    assert [row.op for row in saved.rows] == ["split", "mul"]
+    assert saved.rows[0].shape == [(2,), (2,)]
+    assert "2 outputs" in str(saved)
 
 
 def test_the_table():
     loss, _ = mlp()
-    ledger = draw.saved_bytes(loss)
-    lines = str(ledger).splitlines()
-    assert repr(ledger) == str(ledger)
+    saved = draw.saved_bytes(loss)
+    lines = str(saved).splitlines()
+    assert repr(saved) == str(saved)
     assert all(len(line) <= 80 for line in lines)
     assert lines[0].split() == ["operation", "output", "keeps", "of", "it", "new"]
     total = next(line for line in lines if line.startswith("saved for backward"))
-    assert total.endswith(f" {ledger.total:,}")
-    assert ledger.total == sum(row.new for row in ledger.rows) > 64 * 16 * 8
+    assert total.endswith(f" {saved.total:,}")
+    assert saved.total == sum(row.new for row in saved.rows) > 64 * 16 * 8
     columns = {len(line) for line in lines if line.startswith(("matmul", "tanh"))}
     assert columns == {len(lines[0])}
 
 
 def test_the_table_stays_narrow():
     wide = lift(named("an_operation_with_a_very_long_name", lambda x: (x, lambda g: g)))
-    ledger = draw.saved_bytes(wide(leaf(*[1] * 20, 123456)))
-    assert all(len(line) <= 80 for line in str(ledger).splitlines())
+    saved = draw.saved_bytes(wide(leaf(*[1] * 20, 123456)))
+    assert all(len(line) <= 80 for line in str(saved).splitlines())
 
 
-def test_a_freed_graph_has_no_ledger():
+def test_a_freed_graph_keeps_nothing():
     y = mg.tanh(leaf(3)).sum()
     y.backward()
     with pytest.raises(

@@ -58,9 +58,9 @@ def test_only_floats_have_gradients():
         x.data = np.array([1])
     with pytest.raises(TypeError, match="A tensor holds numbers"):
         Tensor(["a"])
-    with pytest.raises(TypeError, match="A tensor holds numbers; this is None."):
+    with pytest.raises(TypeError, match="A tensor holds numbers; found None."):
         Tensor(None)
-    with pytest.raises(ValueError, match="the rows of these data differ in length"):
+    with pytest.raises(ValueError, match="The rows of these data differ in length"):
         Tensor([1, [2, 3]])
 
 

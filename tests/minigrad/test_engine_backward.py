@@ -33,7 +33,7 @@ def test_retain_graph():
         y.backward()
     assert str(error.value) == (
         "backward() reached sum, which an earlier backward() has freed. Pass "
-        "retain_graph=True to the first backward(), or compute the value anew."
+        "retain_graph=True to the first backward(), or compute the value again."
     )
 
 

@@ -1,6 +1,8 @@
 """No memory is kept longer than a gradient needs it, and none without recording."""
 
+import asyncio
 import gc
+import threading
 import tracemalloc
 import weakref
 
@@ -8,12 +10,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import no_grad
+from minigrad import lift, no_grad
 from minigrad.graph import kept_arrays, reachable, recording
 
 from .engine_cases import draw, leaf
-
-# Freeing memory
 
 
 def test_backward_frees_what_the_graph_saved():
@@ -57,70 +57,102 @@ def test_memory_falls_while_backward_runs():
     assert peak < 8 * size * 8  # a handful of arrays, not n of them
 
 
-def test_no_grad_keeps_nothing():
-    x = leaf(draw(7))
-    with no_grad():
-        y = mg.exp(x)
-    assert y._node is None and not y.requires_grad
+def test_a_graph_copies_neither_leaves_nor_plain_arrays():
+    x, a = leaf(np.ones(100_000)), np.ones(100_000)
+    tracemalloc.start()
+    y = x.reshape(10, -1) + a.reshape(10, -1)
+    x.data
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * y.data.nbytes
+
+
+def test_kept_arrays_finds_what_a_closure_holds():
+    x, y = leaf(draw(3)), leaf(draw(3))
+    kept = kept_arrays((x * y)._node)
+    assert {id(a) for a in kept} == {id(x._data), id(y._data)}
+    out = mg.exp(x)
+    assert [a is out._data for a in kept_arrays(out._node)] == [True]
+
+    @lift
+    def nested(x):
+        held = {"list": [x * 2, (x * 3,)]}
+
+        def inner(g):
+            return g * held["list"][0] * held["list"][1][0]
+
+        return x * 1, lambda g: inner(g)
+
+    assert sorted(a.sum() for a in kept_arrays(nested(leaf([1.0]))._node)) == [2.0, 3.0]
 
 
 # no_grad
 
 
-def test_no_grad_as_a_decorator_with_brackets_and_without():
-    for decorate in (no_grad, no_grad()):
-
-        @decorate
-        def double(x):
-            """Twice x."""
-            return x * 2
-
-        assert not double(leaf([1.0])).requires_grad
-        assert double.__doc__ == "Twice x."
-    with pytest.raises(TypeError, match="no_grad takes a function or nothing, not 3."):
-        no_grad(3)
-
-
-def test_no_grad_nests_and_survives_exceptions():
-    x = leaf([1.0])
-    with no_grad():
-        with no_grad():
-            assert not (x * 2).requires_grad
-        assert not (x * 2).requires_grad
-    assert (x * 2).requires_grad
-    quiet = no_grad()
-    with quiet, quiet:
-        assert not recording.on
-    assert recording.on
-    with pytest.raises(KeyError):
-        with no_grad():
-            raise KeyError
-    assert recording.on
-
-
-def test_no_grad_as_a_decorator():
-    @no_grad()
-    def predict(x, depth=0):
-        """Say it."""
-        if depth < 3:
-            return predict(x, depth + 1)
-        if depth > 5:
-            raise ValueError
-        return x * 2
-
-    assert predict.__name__ == "predict" and predict.__doc__ == "Say it."
-    assert not predict(leaf([1.0])).requires_grad
-    assert recording.on
-    with pytest.raises(ValueError):
-        predict(leaf([1.0]), 6)
-    assert recording.on
-
-
-def test_values_are_the_same_without_recording():
+def test_no_grad_records_nothing_and_changes_no_value():
     x = leaf(draw(3, 5))
     with no_grad():
         quiet = mg.softmax(x @ x.T + 1.0)
+    assert quiet._node is None and not quiet.requires_grad
     assert np.array_equal(quiet.data, mg.softmax(x @ x.T + 1.0).data)
+
+
+def test_no_grad_nests_and_survives_exceptions():
+    quiet = no_grad()
+    with quiet, quiet:
+        with no_grad():
+            assert not recording()
+        assert not recording()
+    assert recording()
+    with pytest.raises(KeyError):
+        with no_grad():
+            raise KeyError
+    assert recording()
+
+
+@pytest.mark.parametrize("decorate", [no_grad, no_grad()])
+def test_no_grad_as_a_decorator(decorate):
+    @decorate
+    def predict(x, depth=0):
+        """Twice x."""
+        return predict(x, depth + 1) if depth < 3 else x * 2
+
+    assert predict.__name__ == "predict" and predict.__doc__ == "Twice x."
+    assert not predict(leaf([1.0])).requires_grad
+    assert recording()
+    with pytest.raises(TypeError, match="a function or nothing; found 3"):
+        no_grad(3)
+
+
+def test_threads_and_tasks_pause_recording_for_themselves():
+    seen, entered, done = [], threading.Event(), threading.Event()
+
+    def other_thread():
+        with no_grad():
+            entered.set()
+            done.wait(10)
+            seen.append(recording())
+
+    thread = threading.Thread(target=other_thread)
+    thread.start()
+    assert entered.wait(10) and recording()
+    done.set()
+    thread.join()
+    assert seen == [False] and recording()
+
+    async def evaluate():
+        with no_grad():
+            await asyncio.sleep(0)
+            return recording()
+
+    async def train():
+        await asyncio.sleep(0)
+        return recording()
+
+    async def both():
+        return await asyncio.gather(evaluate(), train(), evaluate())
+
+    assert asyncio.run(both()) == [False, True, False]
 
 
 def test_detach():

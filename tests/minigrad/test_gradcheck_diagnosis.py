@@ -96,6 +96,8 @@ def test_wrong_gradient_is_refused_and_named(tag, forward, backward, inputs):
     assert result.tag == tag, str(result)
     if tag not in ("none", "shape", "raises", "unknown", "transpose"):
         assert f"[{tag}]" in result.message
+    if tag not in ("shape", "raises"):
+        assert all(len(line) <= 80 for line in str(result).splitlines())
 
 
 # The report
@@ -122,13 +124,6 @@ def test_the_whole_report():
     with pytest.raises(mg.GradcheckError, match="gradcheck of softmax: FAIL"):
         result.assert_ok()
     assert issubclass(mg.GradcheckError, AssertionError)
-
-
-@pytest.mark.parametrize("tag, forward, backward, inputs", WRONG)
-def test_no_line_is_wider_than_80_columns(tag, forward, backward, inputs):
-    result = mg.gradcheck(with_backward(forward, backward), inputs)
-    long = [line for line in str(result).splitlines() if len(line) > 80]
-    assert not long or tag in ("raises", "shape"), long
 
 
 def test_worst_entry_says_what_the_message_says():
@@ -178,10 +173,8 @@ def test_bank_takes_arrays_alone():
     assert (found.tag, found.sentence) == ("unknown", "no known pattern")
 
 
-def test_bank_uses_the_names_of_axes_and_blocks():
+def test_bank_uses_the_names_of_blocks():
     G = draw(3 * 4, 5)
-    found = diagnose(Case(G / 11, G, x=G, y=draw(11, 12), names={11: "B"}))
-    assert (found.tag, found.sentence) == ("scale:1/B", "yours = 1/B x numeric")
     gates = {name: np.s_[4 * i : 4 * i + 4] for i, name in enumerate("rzn")}
     A = G.copy()
     A[5:7] += draw(2, 5, seed=1)
@@ -200,11 +193,10 @@ def test_bank_says_whether_the_mask_allows_nothing():
     )
 
 
-def test_bank_variants_and_mutation():
+def test_bank_variants():
     A, G = draw(3, 5), draw(3, 5, seed=1)
     asked = [("mask-forgotten", "yours is that without a mask", lambda: A.copy())]
     assert diagnose(Case(A, G, variants=asked)).tag == "mask-forgotten"
-    assert diagnose(Case(A, G, mutated=True)).tag == "mutates-input"
 
 
 def test_bank_recognises_single_precision():

@@ -141,22 +141,6 @@ def test_numbers_and_repeats_in_a_list_of_tensors():
     assert (y, g) == ([5, 6, 5, 6], [4, 6])
 
 
-def test_shapes_that_do_not_fit():
-    x = np.zeros((2, 3))
-    refuses(ValueError, r"not broadcast to \(-1, 2, 3\)", mg.expand, x, (-1, 2, 3))
-    refuses(ValueError, r"not broadcast to \(3,\)", mg.expand, x, (3,))
-    for op in (mg.concat, mg.stack):
-        refuses(TypeError, "a list of at least one tensor", op, mg.Tensor(x))
-    refuses(ValueError, "length 3, which does not divide", mg.split, x, 2, axis=1)
-    refuses(ValueError, r"cuts \[2, 1\] must not go backwards", mg.split, x, [2, 1], 1)
-    refuses(ValueError, r"pad_width=\(\(1, 1\), ", mg.pad, x, ((1, 1),) * 3)
-    batches = np.zeros((2, 3, 4)), np.zeros((5, 4, 6))
-    refuses(ValueError, "leading axes that broadcast", mg.matmul, *batches)
-    bias = np.zeros((4, 2, 3))
-    refuses(ValueError, r"bias has shape \(4, 2, 3\)", mg.layer_norm, x, None, bias)
-    refuses(ValueError, "one number or more", mg.layer_norm, x[:, :0])
-
-
 def test_optional_inputs_may_be_left_out():
     x, W = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])
     assert gradient(lambda x: mg.linear(x, W), x) == ([[11]], [[3, 4]])
@@ -170,25 +154,6 @@ def test_embedding_with_small_integers_and_padding():
     mg.embedding(ids, W, padding_idx=3).backward(np.ones((3, 5)))
     assert np.flatnonzero(W.grad.sum(1)).tolist() == [100]
     assert W.grad[100].tolist() == [2] * 5
-
-
-def test_embedding_refuses_what_is_no_row():
-    ids, table = np.array([0, 1]), np.zeros((29, 4))
-    wide = "ids hold 29; expected 0 to 28"
-    refuses(IndexError, wide, mg.embedding, np.array([[1, 29]]), table)
-    refuses(TypeError, "ids are bool; expected integers", mg.embedding, ids == 0, table)
-    wanted = r"weight has shape \(29,\); expected \(V, D\)"
-    refuses(ValueError, wanted, mg.embedding, ids, table[:, 0])
-    refuses(IndexError, "padding_idx is 29", mg.embedding, ids, table, padding_idx=29)
-
-
-def test_an_index_may_change_before_backward():
-    x = mg.Tensor(np.zeros((3, 3)), requires_grad=True)
-    rows, columns = np.array([0, 0]), [1, 1]
-    y = mg.getitem(x, (rows, columns))
-    rows[:], columns[:] = 2, [2, 2]
-    y.backward(np.array([1.0, 2.0]))
-    assert x.grad.tolist() == [[0, 3, 0], [0, 0, 0], [0, 0, 0]]
 
 
 def test_softmax_of_nothing_but_minus_infinity_is_nan_without_a_warning():
@@ -211,20 +176,6 @@ def test_cross_entropy_where_nothing_counts(reduction, value):
 def test_cross_entropy_of_an_impossible_target_and_of_no_positions():
     assert gradient(lambda z: mg.cross_entropy(z, 1), [0.0, -INF]) == (INF, [1, -1])
     assert mg.cross_entropy(np.zeros((0, 5)), np.zeros(0, int)).item() == 0
-
-
-def test_cross_entropy_names_the_target_and_its_place():
-    logits = np.zeros((2, 3, 5))
-    place = r"at \(1, 2\) is 7; expected 0 to 4, one of the 5 classes"
-    targets = np.array([[0, -100, 1], [2, 1, 7]])
-    refuses(IndexError, place, mg.cross_entropy, logits, targets)
-    transposed = np.zeros((2, 5), int)
-    wanted = r"targets have shape \(2, 5\).* logits \(2, 3, 5\)"
-    refuses(ValueError, wanted, mg.cross_entropy, logits, transposed)
-
-
-def test_dropout_wants_a_generator():
-    refuses(TypeError, "rng is of type int", mg.dropout, np.ones(2), 0.5, rng=3)
 
 
 def test_manual_seed_makes_dropout_repeat():

@@ -67,7 +67,7 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
         "m\\[0\\] has shape \\(4, 3\\), and params\\[0\\] has \\(3, 4\\)": optim.Adam(
             parameters(shapes=((4, 3), (), (5,), (0, 2), (2, 1, 3)))
         ).state_dict(),
-        "the state holds \\['betas'.* are wanted": {
+        "the state holds \\['betas'.* expected": {
             k: v for k, v in a.state_dict().items() if k != "m"
         },
     }
@@ -98,7 +98,7 @@ def test_a_schedule_refuses_the_state_of_another():
         step.load_state_dict(optim.InverseSqrtLR(optimizer, 4).state_dict())
     state = step.state_dict()
     del state["gamma"]
-    with pytest.raises(ValueError, match="StepLR: the state holds .* are wanted"):
+    with pytest.raises(ValueError, match="StepLR: the state holds .* expected"):
         step.load_state_dict(state)
     warm = optim.WarmupLR(optimizer, 3, after=optim.StepLR(optimizer, 2))
     state = {**warm.state_dict(), "t": 9, "after": None}

@@ -28,8 +28,8 @@ from . import (  # noqa: F401  (each fills SPECS)
 )
 from .spec import SPECS
 
-for house in minigrad, attention:  # every module, so that no operation can hide
-    for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
+for package in minigrad, attention:  # every module, so that no operation is missed
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
 
@@ -42,6 +42,11 @@ EVERY_CASE = [
     pytest.param(spec, case, id=f"{name}-{case}")
     for name, spec in SPECS.items()
     for case in spec.cases
+]
+FIRST_CASES = [  # one case of every operation, and with --deep the others
+    pytest.param(spec, case, id=f"{name}-{case}", marks=[pytest.mark.deep] if i else [])
+    for name, spec in SPECS.items()
+    for i, case in enumerate(spec.cases)
 ]
 CHECKED_CASES = [
     pytest.param(spec, case, id=f"{name}-{case}")

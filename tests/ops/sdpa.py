@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from attention import masks
-from attention.exact.tile_plan import plan
+from attention.exact.tile_plan import tile_plan
 
 from .spec import call, normal, spec, wrong
 
@@ -174,7 +174,7 @@ spec(
 def _tiled(heads, key_heads, L, S, mask=None, offset=None, added=None, **options):
     """A case of flash_attention; offset and added are shapes."""
     B, H = math.prod(heads[:-1]), heads[-1] if heads else 1
-    options = {"scale": 0.37, "plan": plan(mask, B, H, L, S), **options}
+    options = {"scale": 0.37, "plan": tile_plan(mask, B, H, L, S), **options}
     shapes = (*heads, L, 3), (*key_heads, S, 3), (*key_heads, S, 2), offset, added
 
     def case(r):

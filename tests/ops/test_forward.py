@@ -6,7 +6,7 @@ import pytest
 import minigrad as mg
 from minigrad.registry import OPS
 
-from .catalogue import EVERY_CASE, REGISTERED
+from .catalogue import EVERY_CASE, FIRST_CASES, REGISTERED
 from .harness import assert_close, awkward, cotangents, pull
 from .spec import as_tuple
 
@@ -33,7 +33,7 @@ def test_forward_equals_the_definition(spec, case):
         assert_close(y.data, reference, SUMS)
 
 
-@pytest.mark.parametrize("spec, case", EVERY_CASE)
+@pytest.mark.parametrize("spec, case", FIRST_CASES)
 def test_float32_in_float32_out(spec, case):
     case = spec.case(case)
     if spec.name == "astype":
@@ -45,7 +45,7 @@ def test_float32_in_float32_out(spec, case):
         assert_close(y.data, reference, SUMS)
 
 
-@pytest.mark.parametrize("spec, case", EVERY_CASE)
+@pytest.mark.parametrize("spec, case", FIRST_CASES)
 def test_views_that_are_read_only(spec, case):
     """Same values, same gradients, twice; a write into an input or g would raise."""
     case = spec.case(case)

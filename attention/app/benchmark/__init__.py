@@ -1,13 +1,9 @@
-"""How fast the kernels are: beside their NumPy twins, and beside torch if there is one.
+"""How fast the engine is, as ratios of two sides that run in turn on one machine.
 
-    rows.py       what is measured
-    sides.py      our sides of it
-    peer.py       the sides of torch, the only file of this package that knows of it
-    programs.py   what is no call of one function: imports, threads, growth
-    timing.py     warm, compared, interleaved; medians, memory
-    budgets.py    what each row must reach
-    sweep.py      time and memory against n, for the figure
-    report.py     the table, the file, the figure
+    rows.py     what is measured, and the ratio that each row must reach
+    peer.py     the same work in torch, if it is installed
+    timing.py   compare the results of the sides, then time them in turn
+    sweep.py    time and memory against n, for a figure
 
-``python -m attention bench`` runs it (commands/bench.py).
+``python -m attention bench`` prints the table (commands/bench.py).
 """

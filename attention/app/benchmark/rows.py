@@ -1,115 +1,263 @@
-"""What is measured: the inputs of each row, our sides, and the torch sides beside them.
+"""What is measured: the inputs of each row, our sides of it, and the limits.
 
-Every case is made by a function (quick, peer) -> Case. ``peer`` is the module peer.py
-where torch is to be compared with, or None. Quick cases are smaller where the peer
-takes long; their shape says so.
+A row's function takes (quick, peer) and returns a Case. ``peer`` is the module peer.py,
+or None without torch. Quick rows are smaller where the peer takes long.
 """
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
 
 import numpy as np
 
 import minigrad as mg
+from minigrad import nn, optim
 
-from ...costs import ledger, pairs_within
+from ... import kernels
+from ...costs import cost_of
 from ...exact.sdpa import scaled_dot_product_attention
 from ...scores import additive_core
-from . import programs
-from .sides import both, draw, of_ours, windowed
-from .timing import Case
+from ..experiments import reversal
+from .timing import Case, peak_memory, timed
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+class Row(NamedTuple):
+    """A row of the table; limits {side: the largest ratio of our time to that side's}."""
+
+    title: str
+    make: object  # function (quick, peer) -> Case
+    limits: dict
 
 
 def additive_case(B, L, S, A):
     def make(quick, peer):
         q, k, w, g = draw((B, L, A), (B, S, A), (A,), (B, L, S))
-        sides = both(of_ours(additive_core, (q, k, w), g))
+        sides = both_backends(our_side(additive_core, (q, k, w), g))
         if peer:
             sides |= peer.additive(q, k, w, g, compiled=not quick)
-        return Case(f"B={B} L={L} S={S} A={A}", sides)
+        return Case(sides)
 
     return make
 
 
 def attention_case(causal, backward, n=2048, heads=8, E=64):
     def make(quick, peer):
-        q, k, v, g = draw(*[(1, heads, n, E)] * 4)
-
-        def attention(*x):
-            return scaled_dot_product_attention(*x, is_causal=causal)
-
+        *arrays, g = draw(*[(1, heads, n, E)] * 4)
         g = g if backward else None
-        sides = both(of_ours(attention, (q, k, v), g))
+
+        def attention(q, k, v):
+            return scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+        sides = both_backends(our_side(attention, arrays, g))
         if peer:
-            sides |= peer.attention(q, k, v, g, causal=causal)
-        pairs = pairs_within(n, n, right=0 if causal else -1)
-        flop = flops(heads * pairs, E, backward)
-        return Case(f"H={heads} n={n} d={E}", sides, flop)
+            sides |= peer.attention(arrays, g, causal)
+        return Case(sides)
 
     return make
 
 
 def window_case(quick, peer, n=8192, w=256, E=64):
-    heads = 1 if quick else 8
-    q, k, v, g = draw(*[(1, heads, n, E)] * 4)
-    sides = both(of_ours(windowed(w), (q, k, v), g))
+    *arrays, g = draw(*[(1, 1 if quick else 8, n, E)] * 4)
+
+    def attention(q, k, v):
+        return scaled_dot_product_attention(q, k, v, window_size=(w - 1, 0))
+
+    sides = both_backends(our_side(attention, arrays, g))
     if peer:
-        sides |= peer.window(q, k, v, g, w)
-    flop = flops(heads * pairs_within(n, n, w - 1, 0), E, backward=True)
-    return Case(f"H={heads} n={n} w={w} d={E}", sides, flop)
+        sides |= peer.window(arrays, g, w)
+    return Case(sides)
 
 
 def memory_case(quick, peer, n=8192, E=64):
-    q, k, v = draw(*[(1, 1, n, E)] * 3)
-    run = of_ours(scaled_dot_product_attention, (q, k, v), None)
-    sides = {"numba": both(run)["numba"]}
-    if peer:
-        sides |= peer.attention(q, k, v, None, causal=False)
-        sides.pop("eager", None)
-    matrix = ledger("dense", L=n, E=E).score_bytes
-    return Case(f"H=1 n={n} d={E}", sides, facts={"matrix": matrix})
+    run = our_side(scaled_dot_product_attention, draw(*[(1, 1, n, E)] * 3), None)
+    sides = {"ours": both_backends(run)["ours"]}
+    sides["score matrix"] = cost_of("dense", L=n, E=E).score_bytes
+    return Case(sides, measure=peak_memory)
 
 
-def gru_case(quick, peer, B=64, T=32, I=128, H=128):  # noqa: E741
-    shapes = (B, T, I), (B, H), (3 * H, I), (3 * H, H), (3 * H,), (3 * H,), (B, T, H)
-    x, h0, *weights, g = draw(*shapes)
-    weights = [w / np.float32(np.sqrt(H)) for w in weights]
-
-    sides = {"numpy": of_ours(lambda *a: mg.gru(*a)[0], (x, h0, *weights), g)}
+def gru_case(quick, peer, B=64, T=32, hidden=128):
+    weights = (3 * hidden, hidden), (3 * hidden, hidden), (3 * hidden,), (3 * hidden,)
+    x, h0, *weights, g = draw((B, T, hidden), (B, hidden), *weights, (B, T, hidden))
+    weights = [w / np.float32(np.sqrt(hidden)) for w in weights]
+    sides = {"ours": our_side(lambda *a: mg.gru(*a)[0], (x, h0, *weights), g)}
     if peer:
         sides |= peer.gru(x, h0, weights, g)
-    flop = 3 * 2 * B * T * 3 * H * (I + H)  # a product forward, and two backward
-    return Case(f"B={B} T={T} in={I} H={H}", sides, flop)
+    return Case(sides)
 
 
 def tiny_case(quick, peer, operations=1000):
+    def chain(x, y):
+        z = x
+        for _ in range(operations // 2):
+            z = z * 0.99
+            z = z + y
+        return z
+
     x, y, g = draw((8,), (8,), (8,))
-    run = programs.tiny(operations)
-    sides = {"numpy": of_ours(run, (x, y), g)}
+    sides = {"ours": our_side(chain, (x, y), g)}
     if peer:
-        sides |= peer.tiny(x, y, g, run)
-    return Case(f"{operations} ops on 8 numbers", sides, memory=False)
+        sides["eager"] = peer.side(chain, (x, y), g)
+    return Case(sides)
 
 
-def flops(pairs, E, backward):
-    """Floating-point operations of the products: 2 forward, and 5 more backward.
+def reversal_case(quick, peer, steps=None):
+    """Train a model with each score; the sum of the four times counts."""
+    steps = steps or (5 if quick else 50)
+    config = reversal.Config(steps=steps)
+    batches = reversal.Batches(1, config.batch, config.min_length, config.max_length)
+    batches = [batches[i] for i in range(steps)]
 
-    Those of all pairs that may attend, and none of the exp, as is usual.
-    """
-    return pairs * E * 2 * (7 if backward else 2)
+    def train():
+        losses = []
+        for kind in config.kinds:
+            run = reversal.build(config, kind, seed=1)
+            for batch in batches:
+                loss = reversal.loss_of(run.model, batch)
+                run.optimizer.zero_grad()
+                loss.backward()
+                optim.clip_grad_norm_(run.model.parameters(), config.clip)
+                run.optimizer.step()
+                run.schedule.step()
+                losses.append(loss.item())
+        return losses
+
+    sides = {"ours": train}
+    if peer:
+        models = [reversal.build(config, kind, seed=1).model for kind in config.kinds]
+        sides["eager"] = peer.reversal(config, models, batches)
+    return Case(sides)
+
+
+def sgd_case(quick, peer, width=1000, batch=64):
+    """A training step with ``w.data -= lr * w.grad``, and one with optim.SGD."""
+    (x,) = draw((batch, width))
+
+    def step_of(by_hand):
+        layer = nn.Linear(width, width, rng=np.random.default_rng(0))
+        optimizer = optim.SGD(layer.parameters(), lr=1e-3)
+
+        def step():
+            for parameter in layer.parameters():
+                parameter.grad = None
+            (layer(x) ** 2).mean().backward()
+            if not by_hand:
+                return optimizer.step()
+            for parameter in layer.parameters():
+                parameter.data -= 1e-3 * parameter.grad
+
+        return step
+
+    return Case({"ours": step_of(True), "optim.SGD": step_of(False)}, compare=False)
+
+
+def import_case(quick, peer):
+    """The seconds that importing both packages adds to those of NumPy."""
+
+    def seconds(run):
+        return timed(run) - timed(lambda: python("-c", "import numpy"))
+
+    sides = {"ours": lambda: python("-c", "import numpy, minigrad, attention")}
+    return Case(sides | {"0.1 s": 0.1}, compare=False, measure=seconds)
+
+
+def translate_case(fresh, limit):
+    def make(quick, peer):
+        def translate():
+            command = "-m", "attention", "translate", "run", "the cat sees the dog ."
+            if not fresh:
+                return python(*command)
+            with tempfile.TemporaryDirectory() as cache:
+                return python(*command, NUMBA_CACHE_DIR=cache)
+
+        sides = {"ours": translate, f"{limit} s": limit}
+        return Case(sides, compare=False, warm_up=not fresh)
+
+    return make
 
 
 ROWS = {
-    "additive-128": ("additive score, forward + backward",
-                     additive_case(8, 128, 128, 128)),
-    "additive-50": ("additive score, forward + backward",
-                    additive_case(16, 50, 50, 256)),
-    "tiled-forward": ("dot products in tiles, forward", attention_case(False, False)),
-    "tiled": ("dot products in tiles, forward + backward", attention_case(False, True)),
-    "causal-forward": ("the same, causal, forward", attention_case(True, False)),
-    "causal": ("the same, causal, forward + backward", attention_case(True, True)),
-    "window": ("sliding window, forward + backward", window_case),
-    "growth": ("sliding window, time against n", programs.growth_case),
-    "memory": ("dot products in tiles, extra memory", memory_case),
-    "gru": ("GRU layer, forward + backward", gru_case),
-    "tiny": ("tiny operations, forward + backward", tiny_case),
-    "import": ("import minigrad, attention", programs.import_case),
-    "alternation": ("BLAS and kernel in turn", programs.alternation_case),
-}  # fmt: skip
+    "reversal": Row("reversal, four scores", reversal_case, {"eager": 1 / 4}),
+    "translate-fresh": Row(
+        "translate, empty cache", translate_case(True, 2), {"2 s": 1}
+    ),
+    "translate": Row("translate", translate_case(False, 1.5), {"1.5 s": 1}),
+    "additive-128": Row(
+        "additive (8, 128, 128, 128)",
+        additive_case(8, 128, 128, 128),
+        {"eager": 1 / 20, "compiled": 1 / 8},
+    ),
+    "additive-50": Row(
+        "additive (16, 50, 50, 256)",
+        additive_case(16, 50, 50, 256),
+        {"eager": 1 / 20, "compiled": 1 / 8},
+    ),
+    "tiled-forward": Row("tiled, forward", attention_case(False, False), {"fused": 1}),
+    "tiled": Row("tiled", attention_case(False, True), {"fused": 1}),
+    "causal-forward": Row(
+        "tiled, causal, forward", attention_case(True, False), {"fused": 1}
+    ),
+    "causal": Row("tiled, causal", attention_case(True, True), {"fused": 1}),
+    "window": Row("sliding window, n = 8192", window_case, {"fused": 1 / 12}),
+    "memory": Row("tiled, bytes, n = 8192", memory_case, {"score matrix": 0.01}),
+    "gru": Row("GRU layer", gru_case, {"eager": 0.6}),
+    "tiny": Row("1000 tiny operations", tiny_case, {"eager": 0.7}),
+    "sgd": Row("SGD step by hand", sgd_case, {"optim.SGD": 1.1}),
+    "import": Row("import, beyond numpy", import_case, {"0.1 s": 1}),
+}
+
+
+def our_side(function, arrays, g):
+    """Return a call of function that also gives gradients if there is a cotangent g."""
+    tensors = [mg.Tensor(x, requires_grad=g is not None) for x in arrays]
+
+    def run():
+        if g is None:
+            with mg.no_grad():
+                out = function(*tensors)
+            return out[0] if isinstance(out, tuple) else out
+        for t in tensors:
+            t.grad = None
+        out = function(*tensors)
+        out.backward(g)
+        return [out, *(t.grad for t in tensors)]
+
+    return run
+
+
+def both_backends(run):
+    """Return two sides: with the compiled kernels, and with NumPy alone."""
+
+    def on(backend):
+        def side():
+            with kernels.backend(backend):
+                return run()
+
+        return side
+
+    return {"ours": on("numba"), "numpy": on("numpy")}
+
+
+def draw(*shapes):
+    """Return float32 arrays of independent N(0, 1)."""
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape, np.float32) for shape in shapes]
+
+
+def python(*arguments, **environment):
+    """Run a new Python process; raise RuntimeError with its last line if it fails."""
+    # bytecode is kept, as it is for every user
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["failed"])[-1])

@@ -1,11 +1,10 @@
-"""One row: its sides compared, then timed in turn, and their memory looked at.
+"""Compare the results of several sides, time them in turn, and measure memory.
 
-A benchmark of wrong numbers is worth nothing, so all sides give their results first,
-which also compiles what is to be compiled. The timed calls are interleaved: round after
-round, each side once, from another one each time, so that whatever else the machine
-does falls on all of them alike. A short call follows another one of its own side: so
-soon after another program it would wait for that one's threads and caches. What is
-reported is the median.
+All sides run once before anything is timed: wrong results are not timed, and whatever
+has to be compiled is compiled. Then every round times each side once, from another one
+each round, so that other load on the machine falls on all sides alike. A short call is
+made twice and timed the second time, since it would else wait for the threads and
+caches of the side before it. The result is the median.
 """
 
 import contextlib
@@ -17,43 +16,49 @@ from typing import NamedTuple
 
 import numpy as np
 
-SHORT = 0.05  # seconds of a call that is made once more, before the timed one
+SHORT = 0.05  # seconds
 TOLERANCE = 1e-3  # of the largest number: float32, summed in another order
 
 
 class Case(NamedTuple):
-    """What a row measures: one piece of work, and who does it."""
+    """One piece of work, and the sides that do it; the first side is ours."""
 
-    shape: str
-    sides: dict  # {name: function () -> arrays, or a list of them}
-    flops: int | None = None  # floating-point operations of one call, where it counts
-    compare: bool = True
-    memory: bool = True
-    facts: dict = {}  # whatever else the row's budgets ask for
+    sides: dict  # {name: function () -> arrays, or a number to compare with}
+    compare: bool = True  # the results of the sides
+    warm_up: bool = True  # call each side once before it is timed
+    measure: object = None  # function (side) -> number; None: the seconds of a call
 
 
 class Missing(Exception):
-    """A side that cannot run here; says why."""
+    """A side cannot run here; the message says why."""
 
 
-def measure(
-    case, rounds, seconds, least=3, clock=time.perf_counter, say=lambda text: None
-):
-    """Time every side of a case: {side: {"seconds": [...], "median", ...}}.
+def measure(case, rounds, seconds, least=1):
+    """Return the median of each side, or the reason (a str) why there is none.
 
-    rounds    how often each side is timed
-    seconds   that a side may take in all, first call aside: a slow one is timed less
-              often, but ``least`` times
-
-    A side that fails, or gives other numbers than the first one, has {"missing": why}.
+    rounds    how often each side is measured
+    seconds   a side that has taken this long is measured ``least`` times only
     """
     with nothing_old_collected():
-        return _measured(case, rounds, seconds, least, clock, say)
+        found = {name: x for name, x in case.sides.items() if not callable(x)}
+        sides = _working_sides(case, found)
+        measured = case.measure or timed
+        values, spent = {name: [] for name in sides}, dict.fromkeys(sides, 0.0)
+        for turn in range(rounds):
+            left = [name for name in sides if turn < least or spent[name] < seconds]
+            for name in rotated(left, turn):
+                start = time.perf_counter()
+                if case.measure is None and min(values[name], default=SHORT) < SHORT:
+                    sides[name]()
+                values[name].append(measured(sides[name]))
+                spent[name] += time.perf_counter() - start
+    found |= {name: statistics.median(x) for name, x in values.items()}
+    return {name: found[name] for name in case.sides}
 
 
 @contextlib.contextmanager
 def nothing_old_collected():
-    """Within it, a collection looks through what has come since: torch is large."""
+    """Keep the collector away from objects that are older than this block."""
     gc.collect()
     frozen = gc.get_freeze_count()
     gc.freeze()
@@ -64,126 +69,98 @@ def nothing_old_collected():
             gc.unfreeze()
 
 
-def timed(run, clock=time.perf_counter):
-    """The seconds of one call; the garbage of earlier ones is collected before."""
+def timed(run):
+    """Return the seconds of one call, without garbage collections."""
     gc.collect()
     enabled = gc.isenabled()
     gc.disable()
     try:
-        start = clock()
+        start = time.perf_counter()
         run()
-        return clock() - start
+        return time.perf_counter() - start
     finally:
         if enabled:
             gc.enable()
 
 
 def rotated(names, turn):
-    """The names from another one each turn: whoever comes first gains nothing by it."""
+    """Return the names, beginning with another one each turn."""
     names = list(names)
     turn = turn % max(len(names), 1)
     return names[turn:] + names[:turn]
 
 
-def _measured(case, rounds, seconds, least, clock, say):
-    sides, found = _compared(case, say)
-    spent = dict.fromkeys(sides, 0.0)
-    for turn in range(rounds):
-        order = [n for n in sides if turn < least or spent[n] < seconds]
-        for name in rotated(order, turn):
-            say(name)
-            if min(found[name]["seconds"], default=SHORT) < SHORT:
-                sides[name]()
-            took = timed(sides[name], clock)
-            spent[name] += took
-            found[name]["seconds"].append(took)
-    for name, run in sides.items():
-        found[name]["median"] = statistics.median(found[name]["seconds"])
-        if case.memory:
-            say(f"{name}, memory")
-            found[name]["memory"] = peak_memory(run, traced=name in ("numba", "numpy"))
-        if case.flops:
-            found[name]["gflops"] = case.flops / found[name]["median"] / 1e9
-    return found
+def peak_memory(run):
+    """Return the bytes that one call holds at its widest point, its result included.
 
-
-def _compared(case, say):
-    """The sides that run and agree with the first of them, and what is said of all."""
-    sides, found, reference, first = {}, {}, None, None
-    for name, run in case.sides.items():
-        say(f"{name}, first call")
-        try:
-            result = as_arrays(run())
-            if case.compare and reference is not None:
-                error = difference(result, reference)
-                if error > TOLERANCE:
-                    raise Missing(f"differs from {first} by {error:.1e}, not timed")
-        except KeyboardInterrupt:
-            raise
-        except Exception as problem:  # a missing package, no compiler, no memory...
-            found[name] = {"missing": reason(problem)}
-            continue
-        if reference is None:
-            reference, first = result, name
-        sides[name], found[name] = run, {"seconds": []}
-    return sides, found
-
-
-def difference(arrays, others):
-    """The largest difference, as a part of the largest number of each array."""
-    if len(arrays) != len(others) or any(
-        a.shape != b.shape for a, b in zip(arrays, others)
-    ):
-        return np.inf
-    worst = 0.0
-    for a, b in zip(arrays, others):
-        if a.size:
-            a, b = a.astype(float), b.astype(float)
-            error = np.abs(a - b).max() / max(np.abs(b).max(), 1e-30)
-            worst = max(worst, np.inf if np.isnan(error) else error)
-    return worst
-
-
-def as_arrays(result):
-    """One array, Tensor or torch tensor, or a list of them, as a list of arrays."""
-    items = result if isinstance(result, (list, tuple)) else [result]
-    return [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in items]
-
-
-def reason(problem):
-    """The first line of an exception, in a few words."""
-    text = str(problem).strip() or type(problem).__name__
-    return text.splitlines()[0][:200]
-
-
-def peak_memory(run, traced):
-    """Bytes beyond what was there before, at the widest point of one call.
-
-    On Linux the largest resident set, which is the whole truth for whoever allocates;
-    elsewhere what NumPy tells tracemalloc, for our sides (``traced``), or None.
+    On Linux from the largest resident set, which sees all allocations; elsewhere from
+    tracemalloc, which sees those of NumPy.
     """
     gc.collect()
     if _reset_resident_peak():
-        before = _status("VmRSS")
+        before = _resident("VmRSS")
         kept = run()
-        peak = _status("VmHWM")
+        peak = _resident("VmHWM")
         del kept
         return max(0, peak - before)
-    if not traced:
-        return None
     tracemalloc.start()
     try:
-        before = tracemalloc.get_traced_memory()[0]
         kept = run()
         peak = tracemalloc.get_traced_memory()[1]
         del kept
-        return peak - before
+        return peak
     finally:
         tracemalloc.stop()
 
 
+def difference(arrays, others):
+    """Return the largest difference, relative to the largest number of each array."""
+    if [a.shape for a in arrays] != [b.shape for b in others]:
+        return np.inf
+    errors = [0.0]
+    for a, b in zip(arrays, others):
+        if a.size:
+            scale = max(np.abs(b).max(), 1e-30)
+            errors.append(np.nan_to_num(np.abs(a - b).max() / scale, nan=np.inf))
+    return max(errors)
+
+
+def as_arrays(result):
+    """Return an array, a Tensor, a torch tensor, or a list of them as a list."""
+    items = result if isinstance(result, (list, tuple)) else [result]
+    arrays = [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in items]
+    return [x.astype(float) for x in arrays]
+
+
+def reason(problem):
+    """Return the first line of an exception's message."""
+    text = str(problem).strip() or type(problem).__name__
+    return text.splitlines()[0][:200]
+
+
+def _working_sides(case, found):
+    """Call each side once; return those that agree with the first, and fill found."""
+    sides, reference = {}, None
+    for name, run in case.sides.items():
+        if name in found:
+            continue
+        try:
+            result = run() if case.compare or case.warm_up else None
+            if case.compare:
+                arrays = as_arrays(result)
+                reference = arrays if reference is None else reference
+                error = difference(arrays, reference)
+                if error > TOLERANCE:
+                    raise Missing(f"differs from {next(iter(sides))} by {error:.1e}")
+        except Exception as problem:  # a missing package, no compiler, no memory...
+            found[name] = reason(problem)
+        else:
+            sides[name] = run
+    return sides
+
+
 def _reset_resident_peak():
-    """Give back what is free, and start the high-water mark anew; False: we cannot."""
+    """Reset the kernel's high-water mark of memory; return whether that is possible."""
     try:
         import ctypes
 
@@ -195,9 +172,7 @@ def _reset_resident_peak():
     return True
 
 
-def _status(field):
+def _resident(field):
     with open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) * 1024
-    return 0
+        line = next(line for line in file if line.startswith(f"{field}:"))
+    return int(line.split()[1]) * 1024

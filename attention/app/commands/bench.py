@@ -1,130 +1,106 @@
-"""Measure the kernels beside NumPy and torch, and against their budgets.
+"""Measure the engine beside NumPy and torch, and print one table of ratios."""
 
-It writes into the folder ``--out``, and after each row, so that nothing is lost:
-
-    bench.json    the machine, and of each row all times, memory, GFLOP/s and budgets
-    bench.png     time and memory against n
-"""
-
-import json
+import importlib.metadata
+import os
 import pathlib
 import sys
 
-from ..files import keep_earlier, make_folder, write_text
-from ..progress import Progress
-
-ROUNDS, LEAST = {True: 5, False: 11}, {True: 1, False: 3}  # by --quick
-SECONDS = {True: 0.5, False: 3.0}  # of each side of a row
+HEAD = (
+    f"{'row':28s}{'beside':13s}{'ours':>10s}{'theirs':>10s}{'ratio':>8s}{'limit':>8s}"
+)
 
 
 def add_arguments(parser):
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer rounds, smaller peers: a minute")
-    add(
-        "--out",
-        type=pathlib.Path,
-        default=pathlib.Path("runs/bench"),
-        metavar="DIR",
-        help="where the results go (default: runs/bench)",
-    )
     add("--rows", default=None, metavar="A,B", help="which rows (default: all)")
     add("--no-torch", action="store_true", help="leave torch out")
+    add("--figure", type=pathlib.Path, default=None, metavar="FILE",
+        help="draw time and memory against n instead, into FILE")  # fmt: skip
 
 
 def run(args):
-    """Measure; return the exit code."""
+    """Measure and print; return the exit code."""
     from ..benchmark.rows import ROWS
 
-    known = [*ROWS, "sweep"]
-    names = known if args.rows is None else [x for x in args.rows.split(",") if x]
-    wrong = [name for name in names if name not in known]
-    try:
-        if wrong or not names:
-            raise ValueError(
-                f"there is no row {', '.join(wrong) or 'in --rows'}; choose from "
-                f"{', '.join(known)}."
-            )
-        make_folder(args.out)
-        keep_earlier(args.out, ["bench.json", "bench.png"])
-    except (OSError, ValueError) as problem:
-        print(f"bench: {problem}", file=sys.stderr)
+    names = list(ROWS) if args.rows is None else args.rows.split(",")
+    wrong = [name for name in names if name not in ROWS]
+    if wrong:
+        print(
+            f"bench: there is no row {', '.join(wrong)!r}; choose from "
+            f"{', '.join(ROWS)}.",
+            file=sys.stderr,
+        )
         return 2
-    status = Status(len(set(names)))
     try:
-        return _run(args, [name for name in known if name in names], status)
+        if args.figure is not None:
+            draw_figure(args)
+        else:
+            print_rows(args, [ROWS[name] for name in names])
+    except KeyboardInterrupt:
+        print("stopped.")
+        return 130
     except BrokenPipeError:
         raise  # attention/__main__.py ends the program
     except OSError as problem:
-        status.close()
         print(f"bench: {problem}", file=sys.stderr)
         return 1
+    return 0
 
 
-def _run(args, names, status):
+def print_rows(args, rows):
+    """Print a header, and each row as soon as it is measured."""
     from ... import kernels
-    from ..benchmark import report
+    from ..benchmark import timing
 
-    peer, version = (None, None) if args.no_torch else torch_of(kernels.threads())
-    bench = {
-        "quick": args.quick,
-        "finished": False,
-        "machine": report.machine(kernels.threads(), version),
-        "matmul_gflops": 0.0,
-        "rows": {},
-    }
-    path = args.out / "bench.json"
-    try:
-        for name in names:
-            status.begin(name)
-            # the best of all: on a busy machine it takes a few attempts
-            peak = max(bench["matmul_gflops"], report.matmul_peak())
-            bench["matmul_gflops"] = peak
-            one(bench, name, args.quick, peer, status.show)
-            write_text(path, json.dumps(bench, indent=1))
-        bench["finished"] = True
-        write_text(path, json.dumps(bench, indent=1))
-        stopped = False
-    except KeyboardInterrupt:
-        stopped = True
-    status.close()
-    if stopped and not path.exists():
-        print("stopped before anything was measured.")
-        return 130
-    print(report.table(bench))
-    if "sweep" in bench:
-        from ..benchmark import sweep
-
-        sweep.figure(bench["sweep"], args.out / "bench.png")
-    written = "bench.json, bench.png" if "sweep" in bench else "bench.json"
-    print(f"\n{written}: in {args.out}")
-    return 130 if stopped else 0
+    peer = None if args.no_torch else torch_peer(kernels.threads())
+    print(about(kernels.threads()), HEAD, sep="\n", flush=True)
+    missed = 0
+    for row in rows:
+        try:
+            case = row.make(args.quick, peer)
+            found = timing.measure(case, *((5, 0.5, 1) if args.quick else (11, 3.0, 3)))
+        except Exception as problem:
+            found = {"ours": timing.reason(problem)}
+        unit = memory_text if case.measure is timing.peak_memory else time_text
+        lines = list(table_lines(row, found, unit))
+        missed += sum(line.endswith("missed") for line in lines)
+        print("\n".join(lines), flush=True)
+    print(f"{missed} limits missed.")
 
 
-def one(bench, name, quick, peer, say):
-    """Measure one row, and enter it."""
-    if name == "sweep":
-        from ..benchmark import sweep
-
-        bench["sweep"] = sweep.sweep(quick, say)
+def table_lines(row, found, unit):
+    """Yield a line for each side that ours is compared with."""
+    ours = found.pop("ours")
+    if isinstance(ours, str):
+        yield f"{row.title:28s}not measured: {ours}"[:80]
         return
-    from ..benchmark.budgets import judged
-    from ..benchmark.rows import ROWS
-    from ..benchmark.timing import measure, reason
-
-    title, make = ROWS[name]
-    record = {"title": title}
-    try:
-        case = make(quick, peer)
-        sides = measure(case, ROUNDS[quick], SECONDS[quick], LEAST[quick], say=say)
-        record |= {"shape": case.shape, "facts": case.facts, "sides": sides}
-        record["budgets"] = judged(name, record)
-    except Exception as problem:
-        record["error"] = f"{type(problem).__name__}: {reason(problem)}"
-    bench["rows"][name] = record
+    title = row.title
+    for name, theirs in found.items() or [("", "there is nothing beside it")]:
+        if isinstance(theirs, str):
+            yield f"{title:28s}{name:13s}{unit(ours):>10s}  {theirs}"[:80]
+        else:
+            ratio, limit = ours / theirs, row.limits.get(name)
+            line = f"{title:28s}{name:13s}{unit(ours):>10s}{unit(theirs):>10s}"
+            line += f"{ratio:8.3f}"
+            if limit is not None:
+                line += f"{limit:8.3f}" + ("" if ratio <= limit else " missed")
+            yield line
+        title = ""
 
 
-def torch_of(threads):
-    """The module of torch's sides and torch's version; None twice without torch."""
+def time_text(seconds):
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.2f} ms"
+
+
+def memory_text(n):
+    from ...costs.table import size
+
+    return size(int(n))
+
+
+def torch_peer(threads):
+    """Return the module of torch's sides; None without torch."""
     from ..benchmark import peer
     from ..benchmark.timing import Missing
 
@@ -132,25 +108,28 @@ def torch_of(threads):
         peer.load(threads)
     except Missing as problem:
         print(f"bench: {problem}: measuring our sides alone.", file=sys.stderr)
-        return None, None
-    return peer, peer.version()
+        return None
+    return peer
 
 
-class Status(Progress):
-    """Which row and which side is being measured: one line, drawn again in place."""
+def about(threads):
+    """Return one line about what the numbers depend on beside the code."""
+    versions = []
+    for package in ("numpy", "numba", "torch"):
+        try:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    load = f"; load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    return f"{', '.join(versions)}; {threads} threads{load}"
 
-    def __init__(self, rows, stream=None):
-        super().__init__("bench", rows, stream=stream)
-        self.row, self.name = 0, ""
 
-    def begin(self, name):
-        self.row, self.name = self.row + 1, name
-        if not self.live:
-            print(f"{self.row}/{self.total} {name}", file=self.stream, flush=True)
+def draw_figure(args):
+    """Measure time and memory against n, draw them, and print the exponents."""
+    from ..benchmark import sweep
 
-    def show(self, text):
-        if self.live:
-            self.drawn = 0.0  # there is a line to clear
-            line = f"{self.row}/{self.total} {self.name}: {text}"[: self.width()]
-            self.stream.write("\r" + line.ljust(self.width()))
-            self.stream.flush()
+    found = sweep.sweep(args.quick, say=lambda text: print(text, file=sys.stderr))
+    sweep.figure(found, args.figure)
+    for name, power in sweep.exponents(found).items():
+        print(f"{name:10s} time ~ n ** {power:.2f}")
+    print(sweep.crossing(found) or "", f"{args.figure} is written.", sep="\n")

@@ -1,38 +1,23 @@
-"""Train each positional scheme at length n, and ask it at lengths up to 4 n.
+"""Train each positional scheme at length n, and evaluate it at lengths up to 4 n.
 
 It writes into the folder ``--out``:
 
     results.json        config, versions, and of each run losses, accuracies, seconds
     extrapolation.png   the accuracies by length        loss.png   the training losses
-    state.npz           what ``--resume`` goes on from
+    state/              what ``--resume`` continues from
 """
 
 from ..experiments import extrapolation as experiment
-from .options import names_of, natural, positive
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
 SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 
 
-FIELDS = {
-    "schemes": (
-        names_of(experiment.TRAINED),
-        f"out of {', '.join(experiment.TRAINED)} (default: the five with a place "
-        "in the notes' table)",
-    ),
-    "length": (positive, "n, trained on"),
-    "steps": (positive, "training steps"),
-    "width": (positive, "of the models"),
-    "seed": (natural, "the first seed"),
-    "seeds": (positive, "how many seeds"),
-}
-
-
 class Extrapolation(Study):
-    name, config, fields = "extrapolate", experiment.Config, FIELDS
+    name, config = "extrapolate", experiment.Config
     files = "extrapolation.png", "loss.png"
-    quick = experiment.QUICK, "40 steps: to see what it writes"
+    quick = experiment.QUICK, "40 steps, to see the files"
 
     def opening(self, config, data):
         return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
@@ -65,12 +50,12 @@ add_arguments, run = Extrapolation().add_arguments, Extrapolation().run
 
 
 def table(config, runs):
-    """Accuracy by length, a row for each scheme, means over the seeds, as text."""
+    """Format the accuracy by length: a row for each scheme, means over the seeds."""
     n, names = config.length, max(12, *map(len, config.rows))
     head = "".join(f"{f'L={length}':>9s}" for length in config.lengths)
     times = "".join(f"{f'{factor:g} n':>9s}" for factor in config.factors)
     lines = [
-        f"values right among the last {n // 2} tokens, trained on up to n = {n};",
+        f"right values among the last {n // 2} tokens, trained on up to n = {n};",
         f"by chance: {1 / experiment.Bindings().values:.3f}; means over the seeds",
         "",
         f"{'scheme':{names}s}{head}",
@@ -86,7 +71,7 @@ def table(config, runs):
 
 
 def draw(config, runs, out):
-    """The figures: accuracy against length, and the losses of the first seed."""
+    """Draw accuracy against length, and the losses of the first seed."""
     from ...plotting.curves import loss_curves
     from ...plotting.figure import new_figure, save
 

@@ -1,39 +1,37 @@
-"""Print what each variant of attention costs: predicted, counted and measured."""
+"""Print what each variant of attention costs: by formula, counted and measured."""
 
 import argparse
 import sys
 
+LARGEST = 4096  # tokens: the whole matrix of scores is measured, too
+
 
 def add_arguments(parser):
     add = parser.add_argument
-    add("--tokens", type=whole, default=1024, metavar="N",
+    add("--tokens", type=positive, default=1024, metavar="N",
         help="queries and keys, a multiple of 64 (default: 1024)")  # fmt: skip
-    add("--width", type=whole, default=64, metavar="E",
+    add("--width", type=positive, default=64, metavar="E",
         help="of queries, keys and values (default: 64)")  # fmt: skip
 
 
 def run(args):
     """Print the tables; return the exit code."""
-    from ...costs import table as ledger_table
+    from ...costs import table
 
-    n, block = args.tokens, ledger_table.BLOCKS[0]
-    if n % block or n > LARGEST:
+    n = args.tokens
+    if n % table.BLOCK or n > LARGEST:
         print(
-            f"ledger: --tokens is {n}; expected a multiple of {block}, the blocks of "
-            f"bigbird, up to {LARGEST}: the whole matrix is measured as well.",
+            f"ledger: --tokens is {n}; expected a multiple of {table.BLOCK}, the "
+            f"blocks of bigbird, up to {LARGEST}.",
             file=sys.stderr,
         )
         return 2
-    print(ledger_table.comparison(n, args.width))
-    print()
-    print(ledger_table.long_contexts(args.width))
+    tables = table.operations(), table.comparison(n, args.width)
+    print(*tables, table.long_contexts(args.width), sep="\n\n")
     return 0
 
 
-LARGEST = 4096
-
-
-def whole(text):
+def positive(text):
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} should be a number from 1 up")
     return int(text)

@@ -4,45 +4,22 @@ It writes into the folder ``--out``:
 
     results.json      config, versions, and of each run the losses, accuracies, seconds
     loss.png          the losses           accuracy.png   the accuracies by length
-    alignment-*.png   where each score looked while it reversed a word
-    state.npz         what ``--resume`` goes on from
+    alignment-*.png   the attention weights of each score while it reverses a word
+    state/            what ``--resume`` continues from
 
-The seconds are those of the training loop alone; of n models that are trained at once,
-as they are with n threads, each counts an n-th.
+The seconds are those of the training loop alone; when n models are trained at once,
+each counts an n-th of the time.
 """
 
 from ..experiments import reversal as experiment
-from .options import names_of, natural, positive, positives
 from .study import Study
 
 TRAINS = True  # see attention/__main__.py
 SUMMARY = ("preset", "decoder_init", "steps", "hidden", "batch", "seed")
 
 
-FIELDS = {
-    "preset": (
-        tuple(experiment.PRESETS),
-        "masked: padding is not attended to; book: as in the chapter",
-    ),
-    "decoder_init": (("zero", "encoder"), "the decoder's first state (default: zero)"),
-    "kinds": (
-        names_of(experiment.KINDS),
-        f"which scores: {','.join(experiment.KINDS)} (default: all)",
-    ),
-    "steps": (positive, "training steps"),
-    "hidden": (positive, "GRU width"),
-    "seed": (natural, "the first seed"),
-    "seeds": (positive, "how many seeds"),
-    "lengths": (positives, "of the strings that are evaluated (default: 3,5,7,10)"),
-    "pad_eval": (
-        positive,
-        "evaluate on sources padded to N letters (default: unpadded)",
-    ),
-}
-
-
 class Reversal(Study):
-    name, config, fields = "reversal", experiment.Config, FIELDS
+    name, config = "reversal", experiment.Config
     files = "loss.png", "accuracy.png", "alignment-*.png"
 
     def opening(self, config, data):
@@ -79,12 +56,12 @@ add_arguments, run = Reversal().add_arguments, Reversal().run
 
 
 def table(config, runs):
-    """Accuracy and exact match by length, means over the seeds, as text."""
+    """Format accuracy and exact match by length, means over the seeds."""
     padded = f" (sources padded to {config.pad_eval})" if config.pad_eval else ""
     wide = 8 if len(config.lengths) < 5 else 6
     head = "".join(f"{'L=' + str(n):>{wide}s}" for n in config.lengths)
     lines = [
-        f"letters right, the ones before given{padded}, and whole strings right by",
+        f"letter accuracy, teacher-forced{padded}, and exact matches of",
         "greedy decoding; means over the seeds",
         "",
         f"{'score':9s}{head}   {head}",
@@ -100,7 +77,7 @@ def table(config, runs):
 
 
 def draw(config, runs, out):
-    """The figures: losses, accuracies, and one alignment a score, of its first seed."""
+    """Draw losses, accuracies, and for each score the alignment of its first seed."""
     from ...plotting import curves
     from ...plotting import heatmaps as plots
 

@@ -1,49 +1,58 @@
-"""A command that trains several models: begun, stopped, gone on with, concluded.
+"""A command that trains several models: one folder, one table, any number of restarts.
 
     python -m attention NAME [options] --out DIR
     python -m attention NAME --resume DIR
 
-What the runs are, and what is made of them, a ``Study`` is told by its methods. It sees
-to the rest: the folder, the checkpoint, the progress line, Ctrl-C, and the file of
-results, {"config", "versions", "runs": [...], ...}.
+A subclass of ``Study`` says what the runs are and what to conclude from them. This file
+does the rest: the folder, the checkpoints, Ctrl-C, and the results:
+
+    results.json    {"config", "versions", "runs": [...], ...}
+    state/          what --resume continues from: config.npz, and a file for each run,
+                    which holds {"run": state} in training and {"result": ...} after it
 """
 
 import abc
-import functools
 import json
 import pathlib
 
 from minigrad import checkpoint
 
-from ...seq2seq.training import asked_to_stop
-from ..experiments.reversal import describe, versions
-from ..files import keep_earlier, make_folder, write_text
+from ... import kernels
+from ...seq2seq.training import stop_signals
+from ..experiments.reversal import versions
+from ..files import (
+    check_data,
+    folder_of,
+    keep_earlier,
+    load_run,
+    locked,
+    make_folder,
+    write_text,
+)
+from ..machine import SHORT_RUN, backend_for
+from ..options import add_options, described, given, wrapped
 from ..progress import Progress
-from . import side_by_side
-from .options import add_fields, complain, folder_of, given, load_state
-
-FILES = ("results.json", "state.npz")  # beside those of ``Study.files``
+from .workers import train_in_processes
 
 
 class Study(abc.ABC):
-    """One such command. ``run`` is called with its arguments and gives the exit code.
+    """One such command.
 
-    name     of the command, and of its folder below runs/
+    name     of the command, and of its folder in runs/
     config   the dataclass of its options, with steps, seeds and plan()
-    fields   {field of config: (type, help)}, see ``add_fields``
-    files    the names, or patterns of names, of the figures that it writes
-    quick    the options that --quick stands for, and what to say of it; None: no such
+    files    patterns of the names of its figures
+    quick    (options that --quick stands for, its help text), or None
     """
 
-    name, config, fields, files, quick = "", None, {}, (), None
+    name, config, files, quick = "", None, (), None
 
     def load(self, config):
-        """(what all runs share, a checksum of it)"""
+        """Return (data that all runs share, a checksum of it)."""
         return None, None
 
     @abc.abstractmethod
     def opening(self, config, data):
-        """What is printed before the first run."""
+        """Return the lines to print before the first run."""
 
     @abc.abstractmethod
     def train(self, config, kind, seed, data, state, save, progress):
@@ -51,127 +60,121 @@ class Study(abc.ABC):
 
     @abc.abstractmethod
     def result(self, config, kind, seed, data, run):
-        """What there is to keep of a finished run, as plain numbers and strings."""
+        """Return what to keep of a finished run, as plain numbers and strings."""
 
     @abc.abstractmethod
     def line(self, config, result):
-        """One finished run in one line, or as few as it takes, after its label."""
+        """Return a line or a few that sum up a finished run."""
 
     @abc.abstractmethod
     def conclude(self, config, data, runs, out):
-        """Draw, and return what is printed at the end; and more for results.json."""
+        """Draw the figures; return the table to print, and more for results.json."""
 
     def add_arguments(self, parser):
-        """The options of the command, for argparse."""
-        add_fields(parser, self.config(), self.fields)
+        add_options(parser, self.config)
         add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
         if self.quick:
             add("--quick", action="store_true", help=self.quick[1])
-        add("--out", help=f"where it goes (default: runs/{self.name})", **folder)
-        text = "go on with the run in DIR (default: --out)"
+        text = f"folder of the results (default: runs/{self.name})"
+        add("--out", help=text, **folder)
+        text = "continue the run in DIR (default: --out)"
         add("--resume", nargs="?", const=True, help=text, **folder)
 
-    def asked(self, args):
-        """The config of a new run."""
+    def new_config(self, args):
+        """Return the config of a new run."""
         quick = self.quick[0] if getattr(args, "quick", False) else {}
         return self.config(**{**quick, **given(args, self.config)})
 
     def run(self, args):
-        """Run the command; return its exit code: 0 done, 1 failed, 2 usage, 130."""
-        try:
-            out = folder_of(args, f"runs/{self.name}")
-            config, data, state = self._begin(args, out)
-        except (OSError, ValueError, TypeError) as problem:
-            complain(self.name, problem)
-            return 2
-        several = getattr(args, "is_program", False)  # not inside of another
-        try:
-            print(self.opening(config, data))
-            self._carry_on(config, data, state, out, several)
-        except KeyboardInterrupt:
-            if not (out / "state.npz").exists():
-                print("stopped: nothing was trained yet.")
-                return 130
-            print(f"Go on with\n  python -m attention {self.name} --resume {out}")
-            return 130
-        except (FloatingPointError, OSError, side_by_side.Failed) as problem:
-            complain(self.name, problem)
-            return 1
+        """Run the command; return 0, or raise KeyboardInterrupt when stopped."""
+        out = folder_of(args, f"runs/{self.name}")
+        path = out / "state" / "config.npz"
+        is_new = args.resume is None
+        if is_new:
+            config = self.new_config(args)
+        else:
+            options = given(args, self.config)
+            config, state = load_run(path, self.config, options, self.name)
+        data, checksum = self.load(config)
+        if is_new:
+            make_folder(out)
+            state = {"command": self.name, "config": described(config)}
+            state["data"] = checksum
+        check_data(state, checksum, path)
+        with locked(out), backend_for(config.steps):
+            if is_new:
+                keep_earlier(out, ("results.json", "state", *self.files))
+                path.parent.mkdir()
+                checkpoint.save(path, state)
+            try:
+                print(self.opening(config, data))
+                self._train_and_conclude(config, data, out)
+            except KeyboardInterrupt as stop:
+                raise KeyboardInterrupt(
+                    f"{str(stop) or 'stopped.'}\nContinue with\n"
+                    f"  python -m attention {self.name} --resume {out}"
+                ) from None
         return 0
 
-    def _begin(self, args, out):
-        """config, data, state: of a new run, or of the one in ``out``."""
-        options = given(args, self.config)
-        if args.resume is not None:
-            path = out / "state.npz"
-            config, state = load_state(path, self.config, options, self.name)
-            if not isinstance(state["runs"], dict):
-                raise ValueError(f"{path} is of an earlier version of this program.")
-            data, checksum = self.load(config)
-            if checksum != state["data"]:
-                raise ValueError(
-                    f"The data are not those that the run in {out} was started with. "
-                    "Start another run with --out."
-                )
-            return config, data, state
-        config = self.asked(args)
-        data, checksum = self.load(config)
-        make_folder(out)
-        keep_earlier(out, (*FILES, *self.files))
-        return config, data, {"runs": {}, "current": {}, "data": checksum}
+    def _train_and_conclude(self, config, data, out):
+        saved = {job: self.saved(job, out) for job in config.plan()}
+        todo = [job for job in saved if "result" not in saved[job]]
 
-    def _carry_on(self, config, data, state, out, several):
-        """Make the runs that are not yet made, then the files and the table."""
-        runs, current = dict(state["runs"]), dict(state["current"])
-        names = {job: f"{job[0]}-{job[1]}" for job in config.plan()}
-        always = {"command": self.name, "config": describe(config)}
-        always |= {"data": state["data"], "runs": runs, "current": current}
-
-        def keep(job, now):
-            """Of a run that goes on: its state; of one that is made: None."""
-            current.pop(names[job], None)
-            if now is not None:
-                current[names[job]] = now
-            checkpoint.save(out / "state.npz", always)
-
-        def made(job, result):
-            runs[names[job]] = result
-            keep(job, None)
+        def finished(job, result):
+            saved[job] = {"result": result}
             lines = self.line(config, result).replace("\n", "\n" + " " * 11)
             print(f"{self.label(config, job):10s} {lines}")
 
-        checkpoint.save(out / "state.npz", always)
-        todo = {
-            job: current.get(name) for job, name in names.items() if name not in runs
-        }
-        if several and side_by_side.pays(config.steps, len(todo)):
-            stopped = side_by_side.make(self, config, todo, keep, made)
-        else:
-            stopped = self.one_by_one(config, data, todo, keep, made)
-        for job, step in stopped.items():
-            label = self.label(config, job)
-            print(f"stopped {label} at step {step} of {config.steps}, and saved.")
+        with stop_signals():  # from here on a signal ends training between two steps
+            if min(kernels.threads(), len(todo)) > 1 and config.steps >= SHORT_RUN:
+                stopped = train_in_processes(self, config, data, todo, out, finished)
+            else:
+                stopped = self._train_in_turn(config, data, todo, out, finished)
         if stopped:
-            raise KeyboardInterrupt
-        runs = [runs[name] for name in names.values()]
+            steps = [f"{self.label(config, job)} at step {n}" for job, n in stopped]
+            text = f"stopped {', '.join(steps)} of {config.steps}, and saved."
+            raise KeyboardInterrupt(wrapped(text))
+        runs = [saved[job]["result"] for job in config.plan()]
         text, more = self.conclude(config, data, runs, out)
-        results = {"config": describe(config), "versions": versions(), **more}
-        results["runs"] = runs
-        write_text(out / "results.json", json.dumps(results, indent=1))
+        results = {"config": described(config), "versions": versions(), **more}
+        write_text(out / "results.json", json.dumps(results | {"runs": runs}, indent=1))
         print(f"\n{text}")
 
-    def label(self, config, job):
-        """What a run is called where it is printed."""
-        return job[0] if config.seeds == 1 else f"{job[0]}/{job[1]}"
-
-    def one_by_one(self, config, data, todo, keep, made):
-        """Make the runs ``todo`` as ``side_by_side.make`` does, in this process."""
-        for job, state in todo.items():
+    def _train_in_turn(self, config, data, todo, out, finished):
+        """Train the jobs ``todo``; return [(job, step)] of the one that was stopped."""
+        for job in todo:
             progress = Progress(self.label(config, job), config.steps)
-            save = functools.partial(keep, job)
-            with asked_to_stop():  # as soon as it is built, it can be saved
-                run, finished = self.train(config, *job, data, state, save, progress)
-            if not finished:
-                return {job: run.step}
-            made(job, self.result(config, *job, data, run))
-        return {}
+            result, step = self.train_and_save(config, job, data, out, progress)
+            if result is None:
+                return [(job, step)]
+            finished(job, result)
+        return []
+
+    def train_and_save(self, config, job, data, out, progress):
+        """Train one model, from its checkpoint if there is one.
+
+        -> (result, step); the result is None when training was stopped
+        """
+        path, state = self.path(job, out), self.saved(job, out).get("run")
+
+        def save(state):
+            checkpoint.save(path, {"run": state})
+
+        run, is_finished = self.train(config, *job, data, state, save, progress)
+        if not is_finished:
+            return None, run.steps
+        result = self.result(config, *job, data, run)
+        checkpoint.save(path, {"result": result})
+        return result, run.steps
+
+    def path(self, job, out):
+        return out / "state" / f"{job[0]}-{job[1]}.npz"
+
+    def saved(self, job, out):
+        """Return the checkpoint of a run, or {} before its first one."""
+        path = self.path(job, out)
+        return checkpoint.load(path) if path.exists() else {}
+
+    def label(self, config, job):
+        """Return the printed name of a run."""
+        return job[0] if config.seeds == 1 else f"{job[0]}/{job[1]}"

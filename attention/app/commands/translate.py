@@ -1,35 +1,35 @@
 """Train a translator, translate with it, and score it.
 
     translate train --task en-de|en-fr|FILE      learn from a grammar, or from a file
-    translate run "the cat sleeps ."             one sentence, and where it looked
+    translate run "the cat sleeps ."             one sentence, and its alignment
     translate score                              BLEU by length, alignment error rate
 
-The questions of ``tasks/algorithmic.py`` are translated too, to their answers. There a
-word is one character; spaces between them are welcome, and mean nothing.
+The questions of ``tasks/algorithmic.py`` are translated too, to their answers. Each of
+their characters is a word; spaces between them may be typed, and are ignored.
 
     translate train --task copy|reversal|sort|addition|recall
     translate run --model DIR "12+345"           the answer, or "1 2 + 3 4 5"
-    translate score --model DIR                  answers and characters that are right
+    translate score --model DIR                  right answers, and right characters
 
-``train`` writes into the folder ``--out``; what, stands in ``translate_train.py``.
-``run`` and ``score`` read such a folder, or the English-French model that comes with
-the package.
+``train`` writes its files into the folder ``--out`` (see ``translate_train.py``).
+``run`` and ``score`` read such a folder, or the English-French model of the package.
 """
 
 import argparse
 import pathlib
 import sys
+from dataclasses import fields
 
+from ... import kernels
 from ...seq2seq import translator
 from ..experiments import scoring
 from ..experiments import translation as experiment
 from ..files import make_folder
+from ..options import POSITIVE, shown, wrapped
 from ..pretrained import EN_FR
-from .options import complain, positive, shown, wrapped
 from .translate_train import add_train_arguments, train
 
 TRAINS = True  # see attention/__main__.py
-NAME = "translate"
 
 
 def add_arguments(parser):
@@ -46,26 +46,19 @@ def add_arguments(parser):
     )
     run.add_argument(
         "--figure", type=pathlib.Path, default=pathlib.Path("runs/alignment.png"),
-        metavar="PNG", help="of where it looked (default: runs/alignment.png)",
+        metavar="PNG", help="the attention weights (default: runs/alignment.png)",
     )  # fmt: skip
     score = verbs.add_parser(
         "score", help="BLEU or right answers by length, alignment error rate"
     )
-    score.add_argument(
-        "--task", default=None, metavar="NAME",
-        help="where the file is now that the model learned from, if it was moved",
-    )  # fmt: skip
-    score.add_argument(
-        "--target", default=None, metavar="NAME", help="and that of the targets"
-    )
     for verb, beam in (run, 4), (score, 1):
         verb.add_argument(
-            "--model", default=None, type=pathlib.Path, metavar="DIR",
-            help="of translate train (default: English-French, which comes along)",
+            "--model", type=pathlib.Path, metavar="DIR",
+            help="of translate train (default: the English-French model)",
         )  # fmt: skip
         verb.add_argument(
-            "--beam", type=positive, default=beam, metavar="N",
-            help=f"beginnings that go on; 1 is greedy (default: {beam})",
+            "--beam", type=POSITIVE, default=beam, metavar="N",
+            help=f"partial translations kept; 1 is greedy (default: {beam})",
         )  # fmt: skip
     for verb in verbs.choices.values():
         verb.add_argument(
@@ -75,67 +68,54 @@ def add_arguments(parser):
 
 
 def run(args):
-    """Do what the verb says; return the exit code."""
-    try:
-        return VERBS[args.verb](args)
-    except FloatingPointError as problem:
-        complain(NAME, problem)
-        return 1
-    except BrokenPipeError:
-        raise  # attention/__main__.py ends the program
-    except (OSError, ValueError, TypeError) as problem:
-        complain(NAME, problem)
-        return 2
+    """Run the verb; return the exit code."""
+    return {"train": train, "run": translate, "score": score}[args.verb](args)
 
 
 def translate(args):
-    from ...plotting import figure as figures
-    from ...plotting import heatmaps as plots
+    from ...plotting.figure import check_ending
 
-    figures.check_ending("--figure", args.figure)
-    model = loaded(args.model)
-    if model.model.config.attention != "none":  # before the work, not after it
+    check_ending("--figure", args.figure)
+    model = load_model(args.model)
+    has_attention = model.model.config.attention != "none"
+    if has_attention:  # an error is better before the work than after it
         make_folder(args.figure.parent, "--figure")
     text, ending = " ".join(args.sentence), model.about.get("ending")
-    right = answer_to(model, text)
+    answer = answer_to(model, text)
     if isinstance(ending, str) and model.words(text)[-1:] not in ([], [ending]):
-        print(
-            f"{ending!r} was put at the end, as in all that the model learned from.",
-            file=sys.stderr,
-        )
+        note(f"{ending!r} was added at the end, as in all training sentences.")
         text += f" {ending}"
-    found = model.translate(text, args.beam)
-    unit = "symbol" if model.characters else "word"
+    with kernels.backend("numpy"):  # compiling takes longer than a sentence
+        found = model.translate(text, args.beam)
     for word in found.unknown:
-        print(
-            f"{word!r} is not in the vocabulary; it is read as <unk>.", file=sys.stderr
-        )
-    print(found.text)
-    if right is not None and found.target != list(right):
-        said = (
-            f"This is wrong: {right} is right. The model learned from questions with "
+        note(f"{word!r} is not in the vocabulary; it is read as <unk>.")
+    print(found.text, flush=True)
+    if answer is not None and found.target != list(answer):
+        note(
+            f"This is wrong: {answer} is right. The model learned from questions with "
             f"--lengths {shown(config_of(model).lengths)}."
         )
-        print(wrapped(said), file=sys.stderr)
     if found.weights is None or not len(found.weights):
-        none = model.model.config.attention == "none"
-        why = "the model has no attention" if none else "nothing was said"
-        print(f"no figure: {why}.", file=sys.stderr)
+        why = "the output is empty" if has_attention else "the model has no attention"
+        note(f"no figure: {why}.")
         return 0
-    plots.alignment_heatmap(
-        found.weights, found.source, found.target, f"Where did each {unit} look?",
-        args.figure,
-    )  # fmt: skip
-    print(f"where each {unit} looked: {args.figure}", file=sys.stderr)
+    from ...plotting.heatmaps import alignment_heatmap
+
+    unit = "symbol" if model.characters else "word"
+    title = f"Where did each {unit} look?"
+    alignment_heatmap(found.weights, found.source, found.target, title, args.figure)
+    print(f"attention weights of each {unit}: {args.figure}", file=sys.stderr)
     return 0
 
 
+def note(text):
+    print(wrapped(text), file=sys.stderr)
+
+
 def answer_to(model, text):
-    """The right answer, where it is known that the model learned from questions.
+    """Return the right answer where the model learned from questions, else None.
 
-    Else None.
-
-    Raises ValueError, in a sentence, for what is none of its questions.
+    Raises ValueError, in a sentence, for a text that is not such a question.
     """
     if not model.characters or "config" not in model.about:
         return None
@@ -143,58 +123,49 @@ def answer_to(model, text):
     if task is None:
         return None
     question = "".join(model.words(text))
-    right = task.answer(question)
+    answer = task.answer(question)
     task.encode(question)
-    return right
+    return answer
 
 
 def config_of(model):
-    """The config of the run that a model comes from.
+    """Return the config of the run that a model comes from.
 
-    Raises ValueError, in a sentence, where the model does not say.
+    Raises ValueError, in a sentence, where the model has none that fits.
     """
     found = model.about.get("config")
-    if not isinstance(found, dict) or not isinstance(found.get("task"), str):
+    names = {field.name for field in fields(experiment.Config)}
+    if not isinstance(found, dict) or "task" not in found or not set(found) <= names:
         raise ValueError(
-            "The model does not say what it was trained with: there is no config with "
-            "a task in what it has about itself. Those of translate train have one."
-        )
-    unknown = [k for k in found if k not in experiment.Config.__dataclass_fields__]
-    if unknown:
-        raise ValueError(
-            f"The model was trained with {', '.join(map(repr, unknown))}, which this "
-            "version of the program does not know."
+            "The model has no training config of this version of the program; expected "
+            "a model of translate train."
         )
     return experiment.Config(**found)
 
 
 def score(args):
-    model = loaded(args.model)
-    config = config_of(model).moved(args.task, args.target)
+    model = load_model(args.model)
+    config = config_of(model)
     data = experiment.load(config)
     if data.checksum != model.about.get("data"):
         raise ValueError(
             f"The {data.what}s of {config.task} are not those that the model was "
-            "trained with, so that it may have seen some of the test set."
+            "trained with; it may have been trained on some of the test set."
         )
-    name = experiment.name_of(config)
-    several = data.what + (" that was" if len(data.test) == 1 else "s that were")
-    print(f"{name}, {len(data.test)} {several} not trained on\n")
+    n = len(data.test)
+    print(f"{experiment.name_of(config)}: {n} test {data.what}{'s' * (n > 1)}\n")
     print(scoring.table(scoring.score(model, data.test, args.beam)))
     return 0
 
 
-def loaded(folder):
-    """The model of ``translate train`` in a folder, or the one that comes along."""
+def load_model(folder):
+    """Load the model of ``translate train`` in a folder, or the one of the package."""
     if folder is None:
         return translator.load(EN_FR)
     path = folder / "best.npz" if folder.is_dir() else folder
     if not path.exists():
         raise ValueError(
             f"There is no model in {folder}: it has no best.npz. translate train --out "
-            f"{folder} makes one."
+            f"{folder} trains one."
         )
     return translator.load(path)
-
-
-VERBS = {"train": train, "run": translate, "score": score}

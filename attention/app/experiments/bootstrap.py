@@ -1,16 +1,14 @@
-"""How far a BLEU score might be off: it is computed again for resampled test sets.
+"""Confidence intervals of BLEU scores: BLEU is computed again for resampled test sets.
 
-Sentences are drawn with replacement, as many as there are, and BLEU is that of those
-drawn (Koehn 2004). Of several models that differ by their seed alone, as many are drawn
-with replacement as well, and the mean of their BLEU is taken. What lies between the
-2.5th and the 97.5th percentile is the interval. It thus holds two kinds of chance:
-which sentences were asked, and which seeds were taken.
+Sentences are drawn with replacement, as many as there are, and BLEU is that of the
+drawn ones (Koehn 2004). Where several models differ by their seed alone, as many seeds
+are drawn with replacement as well, and the mean of their BLEU is taken. The interval
+reaches from the 2.5th to the 97.5th percentile. It covers two kinds of chance: which
+sentences are in the test set, and which seeds were trained. With three seeds the second
+is a rough guess, and the interval is too narrow rather than too wide.
 
-With three seeds the second is a rough guess, since three numbers say little about the
-ones that were not drawn, and the interval is rather too narrow than too wide.
-
-BLEU needs of a sentence only its counts, so a resampling is a product of a matrix, of
-how often each sentence was drawn, with the counts.
+BLEU needs only the counts of a sentence, so a resampling is one matrix product: how
+often each sentence was drawn, times the counts.
 """
 
 import numpy as np
@@ -20,42 +18,42 @@ from ...seq2seq.bleu import bleu_parts
 N = 4  # the longest n-gram
 
 
-def counts(said, wanted):
-    """What BLEU is made of, of each sentence: (n, 2 N + 2) whole numbers.
+def counts(outputs, references):
+    """Count what BLEU is made of, for each sentence: (n, 2 N + 2) whole numbers.
 
-    In a row: the n-grams that are right, n = 1 to N; those that were said; the words
-    that were said; those that were wanted.
+    In a row: the matching n-grams, n = 1 to N; the n-grams of the output; the words of
+    the output; the words of the reference.
     """
     rows = []
-    for mine, right in zip(said, wanted):
-        parts = bleu_parts([mine], [right], N, "none")
-        total = [max(len(mine) - n, 0) for n in range(N)]
+    for output, reference in zip(outputs, references):
+        parts = bleu_parts([output], [reference], N, "none")
+        total = [max(len(output) - n, 0) for n in range(N)]
         matches = [round(p * t / 100) for p, t in zip(parts.precisions, total)]
-        rows.append([*matches, *total, len(mine), len(right)])
+        rows.append([*matches, *total, len(output), len(reference)])
     return np.array(rows)
 
 
 def bleu(sums):
-    """BLEU (...) of summed counts (..., 2 N + 2), with smoothing "exp"."""
+    """Compute BLEU (...) of summed counts (..., 2 N + 2), with smoothing "exp"."""
     sums = np.asarray(sums, float)
-    right, total = sums[..., :N], sums[..., N : 2 * N]
+    matches, total = sums[..., :N], sums[..., N : 2 * N]
     c, r = sums[..., -2], sums[..., -1]
-    zeros = (right == 0) & (total > 0)
-    smoothed = np.where(zeros, 0.5 ** zeros.cumsum(-1), right)
+    zeros = (matches == 0) & (total > 0)
+    smoothed = np.where(zeros, 0.5 ** zeros.cumsum(-1), matches)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(np.where(total > 0, smoothed / total, 0))
         penalty = np.where(c >= r, 1.0, np.exp(1 - r / c))
     score = 100 * penalty * np.exp(logs.mean(-1))
-    return np.where((right.sum(-1) > 0) & (c > 0), score, 0.0)
+    return np.where((matches.sum(-1) > 0) & (c > 0), score, 0.0)
 
 
 def resampled(models, seed=0, times=2000):
-    """BLEU of each kind of model, in each of ``times`` resamplings: {kind: (times,)}.
+    """Resample BLEU of each kind of model ``times`` times: {kind: (times,)}.
 
     models   {kind: (seeds, n, 2 N + 2)}: counts of the same n sentences by each seed
 
-    All kinds are asked the same drawn sentences, so their differences are fair; which
-    seeds are drawn is each kind's own affair.
+    All kinds are scored on the same drawn sentences, so their differences are fair;
+    the seeds are drawn for each kind separately.
     """
     rng = np.random.default_rng(seed)
     n = next(iter(models.values())).shape[1]
@@ -69,5 +67,5 @@ def resampled(models, seed=0, times=2000):
 
 
 def interval(values):
-    """[low, high]: 95 % of the values lie between."""
+    """Return [low, high]: 95 % of the values lie between."""
     return np.percentile(values, [2.5, 97.5]).tolist()

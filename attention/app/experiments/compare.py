@@ -1,23 +1,33 @@
-"""Is the last state of the encoder a bottleneck, and does attention widen it?
+"""Is the last state of the encoder a bottleneck, and does attention remove it?
 
 Exercise 6.9: the same encoder-decoder without attention and with it, 500 pairs of
 English and German, BLEU by the length of the source. All else is equal: encoder,
-widths, data, steps, dropout, and how the best parameters are chosen, by the validation
+widths, data, steps, dropout, and the choice of the best parameters by the validation
 loss. The sentences are the same for all seeds; a seed draws the parameters, the batches
 and the dropout.
 
     run = train(config, kind, seed, data)        for each of ``plan``
-    summary(config, runs, data)                  BLEU with intervals, and the sentence
+    summary(config, runs, data)                  BLEU with intervals, and a sentence
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ..options import (
+    ABOVE_ZERO,
+    BELOW_ONE,
+    NATURAL,
+    POSITIVE,
+    TEXT,
+    check,
+    names_of,
+    option,
+)
 from . import bootstrap, scoring, translation
 
 KINDS = ("none", "bahdanau", "luong")
-ABREAST = 3  # columns of the table on a line of 80; those that are left go below
+COLUMNS = 3  # of the table on a line of 80; the others go below
 QUICK = {
     "hidden": 64, "embedding": 48, "dropout": 0.2, "steps": 300, "seeds": 1,
 }  # fmt: skip
@@ -27,54 +37,51 @@ QUICK = {
 class Config:
     """What defines the experiment; two of equal configs have equal numbers."""
 
-    task: str = "en-de"
-    target: str | None = None  # a file, if the task is a file of sources alone
-    pairs: int = 500
-    test: int = 200
-    cell: str = "gru"
-    layers: int = 1
-    hidden: int = 128
-    embedding: int = 64
-    dropout: float = 0.4
-    steps: int = 600
-    batch: int = 50
-    lr: float = 3e-3
-    seed: int = 1
-    seeds: int = 3
-    kinds: tuple = KINDS
+    task: str = option(
+        "en-de", TEXT, "en-de, en-fr, or a file with source<TAB>target on each line"
+    )
+    target: str | None = option(
+        None, TEXT, "a file of targets, where --task is one of sources, line by line"
+    )
+    pairs: int = option(500, POSITIVE, "sentences of the grammar to train on")
+    test: int = option(200, POSITIVE, "sentences of the grammar to test on")
+    cell: str = option("gru", ("gru", "lstm"), "of encoder and decoder")
+    layers: int = option(1, POSITIVE, "of encoder, and of decoder")
+    hidden: int = option(128, POSITIVE, "width of a state")
+    embedding: int = option(64, POSITIVE, "width of a word")
+    dropout: float = option(0.4, BELOW_ONE, "in training")
+    steps: int = option(600, POSITIVE, "training steps, at most")
+    batch: int = option(50, POSITIVE, "sentences a step")
+    lr: float = option(3e-3, ABOVE_ZERO, "learning rate")
+    seed: int = option(1, NATURAL, "the first seed")
+    seeds: int = option(3, POSITIVE, "number of seeds")
+    kinds: tuple = option(KINDS, names_of(KINDS, ("none",)), "none and others")
     resamples: int = 2000  # for the intervals
 
-    moved = translation.moved
-
     def __post_init__(self):
+        check(self)
         if self.task in translation.QUESTIONS:
             raise ValueError(
-                f"The task is {self.task}, and what is compared is BLEU, which says "
-                "little of answers to questions; expected "
+                f"--task is {self.task}, but this experiment compares BLEU, which says "
+                "little about answers to questions; expected "
                 f"{', '.join(translation.GRAMMARS)}, or a file."
             )
-        self.kinds = tuple(self.kinds)
-        wrong = [kind for kind in self.kinds if kind not in KINDS]
-        if wrong or "none" not in self.kinds or len(self.kinds) < 2:
+        if len(self.kinds) < 2:
             raise ValueError(
-                f"The kinds are {', '.join(self.kinds)}; expected none, and one or "
-                f"more of {', '.join(KINDS[1:])}."
+                "--kinds is none; expected none and one or more of "
+                f"{','.join(KINDS[1:])}."
             )
-        for kind in self.kinds:  # what a run would refuse is refused now
-            own = self.translation(kind, self.seed)
+        own = self.translation("none", self.seed)  # checks the other options
         self.task, self.target = own.task, own.target
 
     def plan(self):
-        """The runs to make, in order: every kind with every seed."""
+        """Return the runs, in order: every kind with every seed."""
         return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
 
     def translation(self, kind, seed):
-        """The config of one of the runs."""
-        shared = {
-            name: value
-            for name, value in vars(self).items()
-            if name in translation.Config.__dataclass_fields__
-        }
+        """Return the config of one of the runs."""
+        names = {field.name for field in fields(translation.Config)}
+        shared = {name: value for name, value in vars(self).items() if name in names}
         return translation.Config(**{**shared, "attention": kind, "seed": seed})
 
 
@@ -85,13 +92,13 @@ def train(config, kind, seed, data, state=None, save=None, progress=None):
 
 
 def result(config, kind, seed, data, run):
-    """What there is to keep of a finished run, as plain numbers and strings."""
+    """Return what to keep of a finished run, as plain numbers and strings."""
     best = translation.translator_of(config.translation(kind, seed), data, run)
     report = scoring.score(best, data.test)
     return {
         "kind": kind,
         "seed": seed,
-        "steps": run.step,
+        "steps": run.steps,
         "best_step": run.best["step"],
         "validation": run.best["loss"],
         "seconds": run.seconds,
@@ -102,7 +109,7 @@ def result(config, kind, seed, data, run):
 
 
 def summary(config, runs, data):
-    """All that is said in the end, computed from what the runs have said.
+    """Compute the table and the sentence from the translations of all runs.
 
     -> {"bleu": {bucket: {kind: [mean, low, high]}},
         "advantage": {bucket: {kind: [mean, low, high]}}    over none,
@@ -127,41 +134,40 @@ def summary(config, runs, data):
     ):
         here = {kind: c[:, rows] for kind, c in counts.items()}
         means = {k: float(bootstrap.bleu(c.sum(1)).mean()) for k, c in here.items()}
-        again = bootstrap.resampled(here, [config.seed, i], config.resamples)
+        drawn = bootstrap.resampled(here, [config.seed, i], config.resamples)
         found["bleu"][name] = {
-            kind: [means[kind], *bootstrap.interval(again[kind])]
+            kind: [means[kind], *bootstrap.interval(drawn[kind])]
             for kind in config.kinds
         }
         gains[name] = {
-            kind: (means[kind] - means["none"], again[kind] - again["none"])
+            kind: (means[kind] - means["none"], drawn[kind] - drawn["none"])
             for kind in config.kinds
             if kind != "none"
         }
         found["advantage"][name] = {
-            kind: [mean, *bootstrap.interval(drawn)]
-            for kind, (mean, drawn) in gains[name].items()
+            kind: [mean, *bootstrap.interval(gain)]
+            for kind, (mean, gain) in gains[name].items()
         }
     names = [name for name in gains if name != "all"]
     for kind in gains["all"]:
-        (first, drawn_first), (last, drawn_last) = (
-            gains[name][kind] for name in (names[0], names[-1])
-        )
+        first, drawn_first = gains[names[0]][kind]
+        last, drawn_last = gains[names[-1]][kind]
         found["growth"][kind] = [
             last - first, *bootstrap.interval(drawn_last - drawn_first)
         ]  # fmt: skip
-    looking = [run for run in runs if run["aer"] is not None]
+    aligned = [run for run in runs if run["aer"] is not None]
     found["aer"] = {
-        kind: float(np.mean([run["aer"] for run in looking if run["kind"] == kind]))
+        kind: float(np.mean([run["aer"] for run in aligned if run["kind"] == kind]))
         for kind in gains["all"]
-        if looking
+        if aligned
     }
     for name in ("aer_uniform", "aer_diagonal"):
-        found[name] = looking[0][name] if looking else None
+        found[name] = aligned[0][name] if aligned else None
     return {**found, "statement": statement(found, config.seeds)}
 
 
 def statement(found, seeds):
-    """What came out, in one sentence; it follows from the numbers alone."""
+    """State the result in one sentence, which follows from the numbers alone."""
     names = [name for name in found["bleu"] if name != "all"]
     first, last = names[0], names[-1]
     bleu = found["bleu"][last]
@@ -179,18 +185,18 @@ def statement(found, seeds):
         how = "grows" if low > 0 else "shrinks" if high < 0 else "hardly changes"
         growth.append(f"of {kind} {how} ({mean:+.1f} [{low:+.1f}, {high:+.1f}])")
     over = f"{seeds} seed{'s' * (seeds != 1)}"
-    said = f"On sources of {last} words, over {over}, {' and '.join(parts)}"
+    sentence = f"On sources of {last} words, over {over}, {' and '.join(parts)}"
     if first != last:
-        said += f"; from {first} to {last} words the advantage "
-        said += " and that ".join(growth)
-    return said + "."
+        sentence += f"; from {first} to {last} words the advantage "
+        sentence += " and that ".join(growth)
+    return sentence + "."
 
 
 def table(found, kinds):
-    """BLEU by length, with intervals, and the alignment error rates, as text."""
+    """Format BLEU by length, with intervals, and the alignment error rates."""
     lengths, lines = [name for name in found["bleu"] if name != "all"], []
-    for start in range(0, len(lengths), ABREAST):
-        names = lengths[start : start + ABREAST]
+    for start in range(0, len(lengths), COLUMNS):
+        names = lengths[start : start + COLUMNS]
         lines += [""] * bool(lines)
         lines.append(f"{'BLEU':10s}" + "".join(f"{name:>19s}" for name in names))
         for kind in kinds:

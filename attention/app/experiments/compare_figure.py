@@ -1,4 +1,4 @@
-"""The picture of exercise 6.9: BLEU, and what attention adds, by source length."""
+"""The figure of exercise 6.9: BLEU, and the gain by attention, by source length."""
 
 from ...plotting.figure import new_figure, save
 

@@ -1,23 +1,27 @@
-"""Which score function learns to reverse a string, and what decides it?
+"""The experiment of chapter 38.6: which score function learns to reverse a string?
 
-The experiment of chapter 38.6: one encoder GRU, one decoder GRU, four scores. Preset
-``book`` is the chapter's own set-up, in which padding is attended to like any letter;
-preset ``masked`` changes that one thing. Everything else is shared.
+One encoder GRU, one decoder GRU, four scores. In the preset ``book``, the chapter's
+set-up, padding is attended to like any letter; in ``masked`` it is not.
+
+A source batch takes a straight way: ``Batches`` (the task) -> ``Batch`` -> ``Reverser``
+(the model) -> ``loss_of``.
 """
 
-import importlib.metadata
 import math
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 import minigrad as mg
 from minigrad import optim
 
+from ...seq2seq.decoding import greedy
+from ...seq2seq.metrics import exact_match
 from ...seq2seq.reverser import KINDS, Reverser
 from ...seq2seq.training import Run, fit
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
+from ..options import NATURAL, POSITIVE, POSITIVES, check, names_of, option
 
 PRESETS = {
     "masked": {"mask_padding": True, "decoder_init": "zero"},
@@ -29,37 +33,43 @@ PRESETS = {
 class Config:
     """What defines a run; two runs with equal configs have equal numbers."""
 
-    preset: str = "masked"
-    decoder_init: str | None = None  # None: the preset's
-    kinds: tuple = KINDS
-    steps: int = 2500
-    hidden: int = 96
+    preset: str = option(
+        "masked",
+        tuple(PRESETS),
+        "masked: padding is not attended to; book: as in the chapter",
+    )
+    decoder_init: str | None = option(
+        None, ("zero", "encoder"), "the decoder's first state (default: the preset's)"
+    )
+    kinds: tuple = option(KINDS, names_of(KINDS), "the scores")
+    steps: int = option(2500, POSITIVE, "training steps")
+    hidden: int = option(96, POSITIVE, "width of the GRU")
     embedding: int = 32
     batch: int = 64
     min_length: int = 3
     max_length: int = 8
     lr: float = 3e-3
     clip: float = 1.0
-    seed: int = 1
-    seeds: int = 1
-    pad_eval: int | None = None  # evaluate on sources padded to this width
-    lengths: tuple = (3, 5, 7, 10)
+    seed: int = option(1, NATURAL, "the first seed")
+    seeds: int = option(1, POSITIVE, "number of seeds")
+    pad_eval: int | None = option(
+        None, POSITIVE, "evaluate on sources padded to N letters (default: unpadded)"
+    )
+    lengths: tuple = option((3, 5, 7, 10), POSITIVES, "lengths of the evaluation")
     samples: int = 500  # strings for each length of the evaluation
 
     def __post_init__(self):
-        if self.preset not in PRESETS:
-            raise ValueError(f"There is no preset {self.preset!r}: {list(PRESETS)}.")
+        check(self)
         if self.decoder_init is None:
             self.decoder_init = PRESETS[self.preset]["decoder_init"]
-        self.kinds, self.lengths = tuple(self.kinds), tuple(self.lengths)
 
     def plan(self):
-        """The runs to make, in order: every kind with every seed."""
+        """Return (kind, seed) of all runs, in order: every kind with every seed."""
         return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
 
 
 def build(config, kind, seed):
-    """The model and its optimiser, as they stand before the first step."""
+    """Return the ``Run`` before its first step."""
     model = Reverser(
         kind,
         embedding=config.embedding,
@@ -76,7 +86,7 @@ def build(config, kind, seed):
 def train(config, kind, seed, state=None, save=None, progress=None):
     """Train one model; return (run, whether it was finished).
 
-    ``state`` is a ``Run``'s state to go on from; see ``fit`` for the rest.
+    state   a ``Run``'s state to resume from, or None; see ``fit`` for the others
     """
     run = build(config, kind, seed)
     if state is not None:
@@ -88,23 +98,23 @@ def train(config, kind, seed, state=None, save=None, progress=None):
 
     finished = fit(
         run, config.steps, loss_at, save, progress,
-        # what the kernels take to load is no part of the training time
-        prepare=lambda: loss_at(run.step).backward(),
+        # loading the kernels does not count as training time
+        prepare=lambda: loss_at(run.steps).backward(),
     )  # fmt: skip
     return run, finished
 
 
 def loss_of(model, batch):
-    """Mean cross-entropy of the target letters, teacher-forced; PAD does not count."""
+    """Return the mean cross-entropy of the target letters; PAD does not count."""
     logits = model(batch.source, batch.target_in, batch.lengths)
     return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 
 
 def evaluate(config, model):
-    """Accuracy by length: {"accuracy": {"3": …}, "exact_match": {"3": …}}.
+    """Return the results by length: {"accuracy": {"3": …}, "exact_match": {"3": …}}.
 
-    accuracy     the share of letters that are right, given those before them
-    exact_match  the share of strings that greedy decoding gets right, the end included
+    accuracy     the share of correct letters, given the right letters before them
+    exact_match  the share of strings that greedy decoding reverses, the end included
     """
     report = {"accuracy": {}, "exact_match": {}}
     model.eval()
@@ -114,51 +124,43 @@ def evaluate(config, model):
         with mg.no_grad():
             logits = model(batch.source, batch.target_in, batch.lengths)
         letters = logits.numpy()[:, :length].argmax(-1)
-        right = letters == batch.target_out[:, :length]
-        report["accuracy"][str(length)] = float(right.mean())
-        said = model.greedy(batch.source, batch.lengths, steps=length + 1)
-        whole = said == batch.target_out[:, : length + 1]
-        report["exact_match"][str(length)] = float(whole.all(1).mean())
+        correct = letters == batch.target_out[:, :length]
+        report["accuracy"][str(length)] = float(correct.mean())
+        decoded = greedy(model, batch.source, batch.lengths, length + 1)
+        report["exact_match"][str(length)] = exact_match(decoded.ids, batch.target_out)
     model.train()
     return report
 
 
 def alignment(model, text="reversal"):
-    """Where the model looks while it reverses ``text`` greedily.
+    """Return the attention weights of the model while it reverses ``text`` greedily.
 
-    -> {"weights": (T, S) as lists, "source": S letters, "target": T letters it says}
+    -> {"weights": (T, S) as lists, "source": S letters, "target": T decoded letters}
     """
     batch = make_batch(encode(text)[None], [len(text)])
-    said, weights = model.greedy(
-        batch.source, batch.lengths, steps=len(text), return_weights=True
-    )
+    decoded = greedy(model, batch.source, batch.lengths, len(text))
     return {
-        "weights": weights[0].tolist(),
+        "weights": decoded.weights[0].tolist(),
         "source": list(text),
-        "target": [decode([i]) or "·" for i in said[0]],  # a dot for SOS, EOS and PAD
+        "target": [decode([i]) or "·" for i in decoded.ids[0]],  # a dot for EOS
     }
 
 
 def versions():
-    """What the numbers depend on beside the config."""
+    """Return the versions that the numbers depend on, beside the config."""
+    from importlib import metadata  # slow to import
+
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in ("numpy", "numba"):
         try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
             found[package] = None
     return found
 
 
-def describe(config):
-    """The config as plain numbers and strings."""
-    return {
-        k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items()
-    }
-
-
 def mean_by_kind(runs, what, length):
-    """{kind: mean over seeds of run[what][length]}."""
+    """Return {kind: mean over seeds of run[what][length]}."""
     values = {}
     for run in runs:
         values.setdefault(run["kind"], []).append(run[what][str(length)])

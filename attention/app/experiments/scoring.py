@@ -1,13 +1,13 @@
-"""How good a translator is: BLEU by the length of the source, and where it looks.
+"""Scores of a translator: BLEU by the length of the source, and alignment error rates.
 
-BLEU and exact matches are of what it says by itself. The alignment error rate is of
-where it looks while it is told the reference word by word, since the right alignment is
-known of that one only; and it stands beside the rates of two alignments that know
-nothing (``seq2seq/alignment_metrics.py``).
+BLEU and exact matches score the model's own translations. The alignment error rate
+scores the attention weights while the model reads the reference word by word, because
+the right alignment is known for the reference only; beside it stand the rates of two
+alignments that know nothing (``seq2seq/alignment_metrics.py``).
 
 An answer to a question is right or wrong, and may be shorter than the four words that
-BLEU counts together. In place of BLEU it has the accuracy of its characters, the end
-among them.
+BLEU counts together. Answers are scored by the accuracy of their characters instead,
+with the end among them.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ BUCKETS = ((1, 4), (5, 7), (8, 10), (11, 15), (16, None))  # words of a source
 
 
 def score(translator, pairs, beam=1):
-    """All scores of ``pairs``, as plain numbers.
+    """Return all scores of ``pairs``, as plain numbers.
 
     -> {"bleu": {"all": …, "5-7": …}, "exact": {…}, "sentences": {…},
         "aer": …, "aer_uniform": …, "aer_diagonal": …, "said": [a list of words, …]}
@@ -58,7 +58,7 @@ def score(translator, pairs, beam=1):
 
 
 def ended(rows):
-    """Ids as a matrix (B, T), each row with its EOS, and PAD after it."""
+    """Return ids as a matrix (B, T): each row ends with EOS, then PAD."""
     wide = np.zeros((len(rows), 1 + max(map(len, rows))), np.int64)
     for row, ids in zip(wide, rows):
         row[: len(ids)], row[len(ids)] = ids, EOS
@@ -66,10 +66,7 @@ def ended(rows):
 
 
 def buckets(lengths):
-    """{"all": places, "5-7": places, …} of the lengths; those without any are left out.
-
-    lengths   of sources; a place is an index into it
-    """
+    """Sort indices by length: {"all": indices, "5-7": indices, …}, without empty ones."""
     found = {"all": list(range(len(lengths)))}
     for low, high in BUCKETS:
         inside = [i for i, n in enumerate(lengths) if low <= n <= (high or n)]
@@ -79,9 +76,9 @@ def buckets(lengths):
 
 
 def alignment_rates(translator, pairs):
-    """{"aer": …, "aer_uniform": …, "aer_diagonal": …}.
+    """Return {"aer": …, "aer_uniform": …, "aer_diagonal": …}.
 
-    Or None for each, and "aer_missing": why.
+    Or None for each, and the reason as "aer_missing".
     """
     none = dict.fromkeys(("aer", "aer_uniform", "aer_diagonal"))
     if translator.model.config.attention == "none":
@@ -92,7 +89,7 @@ def alignment_rates(translator, pairs):
     golds = [pair.alignment for pair in pairs]
     possibles = [pair.possible for pair in pairs]
     found = {"aer": corpus_alignment_error_rate(weights, golds, possibles)}
-    # weighted by what each is divided by, the mean is that of the corpus
+    # weighted by their denominators, the mean is that of the corpus
     links = [len(w) + len(gold) for w, gold in zip(weights, golds)]
     for name, baseline in (
         ("uniform", uniform_baseline),
@@ -107,19 +104,21 @@ def alignment_rates(translator, pairs):
 
 
 def looked_at(translator, pairs):
-    """[(T, S)] weights, of each word of the reference; None without attention."""
+    """Return the weights (T, S) of each reference; None without attention."""
     weights = []
     with no_grad():
         for batch in in_order(ids_of(translator, pairs), 100):
-            said = translator.model.forced(batch.source, batch.target_in, batch.lengths)
-            if said.weights is None:
+            output = translator.model.forced(
+                batch.source, batch.target_in, batch.lengths
+            )
+            if output.weights is None:
                 return None
-            weights += list(said.weights.numpy())
+            weights += list(output.weights.numpy())
     return [w[: len(p.target), : len(p.source)] for w, p in zip(weights, pairs)]
 
 
 def table(report):
-    """The scores as lines of text."""
+    """Format the scores as lines of text."""
     rows = {
         "sentences": ("questions" if "accuracy" in report else "sentences", "9d"),
         "bleu": ("BLEU", "9.1f"),

@@ -1,8 +1,7 @@
-"""Models that come with the package: small ones, to try things without training.
+"""Small models of the package, to try things without training.
 
 en-fr.safetensors   English to French, sentences of the grammar
-en-fr.json          where it comes from: the command that makes it anew, the config,
-                    the versions, and what it scored
+en-fr.json          its origin: the command that trains it, config, versions, scores
 """
 
 import pathlib

@@ -1,17 +1,16 @@
-"""What to say: sentences that make sense, drawn at random.
+"""Draw the meanings of sentences at random, such that they make sense.
 
-A table eats no apples: verbs name the kinds of nouns that they may have as a subject
-and as an object, nouns the adjectives that go with them, adverbs of time their tenses.
-Some things that both languages could say are left out, for one of them would say them
-in another way: "not", with a subject that is not definite; "not", with a place, where
-there is an object too ("not in the garden, but ...").
+A table does not eat apples: verbs list the kinds of nouns that may be their subject and
+their object, nouns list the adjectives that fit, adverbs of time their tenses. Some
+negations are left out because the languages express them differently: "not" with an
+indefinite subject; "not" with a place and an object ("not in the garden, but ...").
 """
 
 from .meaning import Clause, Phrase, Sentence
 
 
 class Dice:
-    """Uniform numbers from a numpy Generator, drawn many at a time, for speed."""
+    """Uniform numbers of a numpy Generator, drawn many at once for speed."""
 
     def __init__(self, rng):
         self.rng, self.left = rng, []
@@ -22,16 +21,16 @@ class Dice:
         return self.left.pop()
 
     def chance(self, p):
-        """True, with probability ``p``."""
+        """Return True with probability ``p``."""
         return self.roll() < p
 
     def choose(self, things):
-        """One of ``things``, each as likely."""
+        """Return one of ``things``, each equally likely."""
         return things[int(self.roll() * len(things))]
 
 
 class Drawer:
-    """Draws sentences from a lexicon."""
+    """Draw sentences with the words of a lexicon."""
 
     def __init__(self, lexicon, rng):
         self.lexicon, self.dice = lexicon, Dice(rng)
@@ -39,7 +38,7 @@ class Drawer:
         self._nouns = {}
 
     def sentence(self, alone=0.6):
-        """A clause, alone with that probability, or two: that, because, if, when."""
+        """Return a sentence of one clause, with probability ``alone``, or of two."""
         dice, lexicon = self.dice, self.lexicon
         if dice.chance(alone):
             return Sentence(self.clause(lexicon.tenses))
@@ -60,11 +59,11 @@ class Drawer:
         return Sentence(main, conjunction, other, other_first)
 
     def clause(self, tenses, timed=True, end=False):
-        """A clause in one of ``tenses``; ``end``: a time may stand only there."""
+        """Return a clause in one of ``tenses``; ``end``: a time stands at its end."""
         dice = self.dice
         verb = dice.choose(self.lexicon.verbs)
         allowed = [t for t in tenses.split() if t in (verb.tenses or tenses).split()]
-        if not allowed:  # of this verb, none
+        if not allowed:  # this verb has none of the tenses
             return self.clause(tenses, timed, end)
         tense = dice.choose(allowed)
         negative = dice.chance(0.2)
@@ -92,7 +91,7 @@ class Drawer:
         return self.noun_phrase(verb.subjects, definite)
 
     def objects(self, verb, subject, negative):
-        """The direct object, or None, and the recipient, or None."""
+        """Return the direct object or None, and the recipient or None."""
         if not verb.objects:
             return None, None
         taken = _nouns_of([subject]) | {subject.head}
@@ -109,14 +108,14 @@ class Drawer:
         return direct, recipient or self.noun_phrase("person", definite, taken)
 
     def pronoun(self, taken):
-        """A pronoun as object, of none that is ``taken``; or None, more often."""
+        """Return a pronoun as object, not one of ``taken``; or None, more often."""
         if not self.dice.chance(0.35):
             return None
         possible = [p for p in self.lexicon.objects if p not in taken]
         return Phrase(self.dice.choose(possible))
 
     def noun_phrase(self, kinds, definite=False, taken=()):
-        """A noun of one of ``kinds``, with article or possessor, and adjectives."""
+        """Return a noun of one of ``kinds``, with article or owner, and adjectives."""
         dice = self.dice
         noun = self.noun(kinds, taken)
         article = "the"
@@ -126,13 +125,13 @@ class Drawer:
         if self.lexicon.possessors and noun.kind != "person" and article == "the":
             if dice.chance(0.25):
                 owner = self.noun("person", taken)
-                while owner.english.endswith("s"):  # girls's is no word
+                while owner.english.endswith("s"):  # "girls's" is not a word
                     owner = self.noun("person", taken)
                 possessor = Phrase(owner, adjectives=self.adjectives(owner))
         return Phrase(noun, article, self.adjectives(noun), possessor)
 
     def noun(self, kinds, taken=()):
-        """A noun of one of ``kinds``, each as likely, and none that is ``taken``."""
+        """Return a noun of one of ``kinds``, not one of ``taken``."""
         if kinds not in self._nouns:
             nouns = [n for n in self.lexicon.nouns if n.kind in kinds.split()]
             self._nouns[kinds] = nouns
@@ -142,7 +141,7 @@ class Drawer:
         return noun
 
     def adjectives(self, noun):
-        """None, one, or one before and one after the noun."""
+        """Return no adjective, one, or one before and one after the noun."""
         dice = self.dice
         if not noun.adjectives or not dice.chance(0.5):
             return ()
@@ -163,19 +162,19 @@ class Drawer:
 
 
 def _go_together(main, conjunction, other):
-    """Whether two clauses make a sentence that someone would say."""
+    """Return whether two clauses make a sentence that makes sense."""
     if not conjunction.lasting and (main.verb.lasting or other.verb.lasting):
         return False  # if the woman likes the dress, ...
     nouns, others = (_nouns_of(_participants(clause)) for clause in (main, other))
     if main.verb is other.verb or not nouns.isdisjoint(others):
         return False  # a child sleeps if the child sleeps
-    # "they", of whom the other clause speaks, would be ils, or elles
+    # French "they" would be ils or elles, which the English does not show
     women = any(noun.plural and noun.gender == "f" for noun in nouns | others)
     return not (women and (_has_they(main) or _has_they(other)))
 
 
 def _nouns_of(phrases):
-    """The nouns of ``phrases``, those of whose they are included."""
+    """Return the nouns of ``phrases``, those of their owners included."""
     whole = [*phrases, *(p.possessor for p in phrases if p.possessor is not None)]
     return {p.head for p in whole if not p.is_pronoun}
 
@@ -190,6 +189,6 @@ def _participants(clause):
 
 
 def _looks_present(verb):
-    """Whether "they read" might be now or then: what is ambiguous is not said."""
+    """Return whether "they read" may be present or past: it is not drawn."""
     base, _, past, _ = verb.english.split()
     return base == past

@@ -1,4 +1,4 @@
-"""English, the source of both pairs: a sentence as a list of words.
+"""Write a meaning as an English sentence, the source of both pairs: a list of words.
 
     [time] subject verb object [to recipient] [preposition place] [time]
 
@@ -6,15 +6,15 @@
     past       saw        did not see         future    will see    will not see
                                               can       can see     cannot see
 
-A form that says two things carries two meanings: the "saw" of a target that has to say
-"has seen" is linked to both words, and "did", there, to the first of them.
+A form with two functions has two meanings: "saw", for a target that writes "has seen",
+is linked to both words, and "did" to the first of them.
 """
 
-from .pairs import word
+from .sentence_pairs import word
 
 
 def sentence(s):
-    """The words of a Sentence, full stop included."""
+    """Return the words of a Sentence, full stop included."""
     words = clause(s.main)
     if s.other is not None:
         other = [word(s.conjunction.english, (s, "conjunction"))] + clause(s.other)
@@ -26,7 +26,7 @@ def sentence(s):
 
 
 def clause(c):
-    """The words of a Clause, which are in the same order in any sentence."""
+    """Return the words of a Clause; their order is the same in every sentence."""
     time = []
     if c.time is not None:
         time = [
@@ -46,7 +46,7 @@ def clause(c):
 
 
 def phrase(p, form, negative=False):
-    """A noun phrase, or a pronoun: ``form`` 0 is the subject's, 1 the object's."""
+    """Return a noun phrase or a pronoun: ``form`` 0 as subject, 1 as object."""
     if p.is_pronoun:
         return [word(p.head.english.split()[form], (p, "noun"))]
     if p.possessor is not None:
@@ -60,7 +60,7 @@ def phrase(p, form, negative=False):
 
 
 def verb(c):
-    """The finite verb, "not", "often", and the verb's other form, as far as needed."""
+    """Return the finite verb, "not", "often", and the verb's other form."""
     base, third, past, participle = c.verb.english.split()
     plural = c.subject.plural
     helper, no, meaning = (c, "helper"), (c, "not"), (c, "verb")
@@ -69,7 +69,7 @@ def verb(c):
     if c.tense == "present" and not c.negative:
         words = often + [word(base if plural else third, meaning)]
     elif c.tense == "present":
-        # the target has no "does": its one finite verb is what both are linked to
+        # the target has no "does": its finite verb is linked to both words
         words = [word("do" if plural else "does", meaning), *not_, *often]
         words += [word(base, meaning)]
     elif c.tense == "past" and not c.negative:
@@ -89,7 +89,7 @@ def verb(c):
 
 
 def with_an(words):
-    """``words``, with "an" for "a" before a vowel."""
+    """Return ``words`` with "an" for "a" before a vowel."""
     following = [*words[1:], None]
     return [
         w._replace(text="an") if w.text == "a" and after.text[0] in "aeiou" else w

@@ -1,17 +1,17 @@
-"""French: agreement, adjectives after the noun, and much before the verb.
+"""Write a meaning as a French sentence: agreement, word order, elision.
 
     le chat noir       the noun, then the adjective; a few, as petit, come before it
     il ne le voit pas  the negation on either side, the object pronoun between
     il ne l'a pas vue  of the perfect, around its first verb; the participle agrees
                        with an object that has been named before it
     il peut le voir    but before an infinitive, of which it is the object
-    le chat du garçon  whose it is, after it, where English has it before
+    le chat du garçon  the owner after the noun, where English has it before
 
-Words are chosen as if nothing met; where they do meet, at the end, vowels are dropped
-(le homme: l' homme) and prepositions merge with articles (à le parc: au parc).
+Elision and merging come last: vowels are dropped (le homme: l' homme) and prepositions
+merge with articles (à le parc: au parc).
 """
 
-from .pairs import word
+from .sentence_pairs import word
 
 THE = {("m", False): "le", ("f", False): "la", ("m", True): "les", ("f", True): "les"}
 A = {("m", False): "un", ("f", False): "une", ("m", True): "des", ("f", True): "des"}
@@ -23,7 +23,7 @@ HELPERS = {
     "can": ("peut", "peuvent"),
 }
 
-VOWELS = "aeiouéèêh"  # no h is said here: homme
+VOWELS = "aeiouéèêh"  # every h here is silent: homme
 ELIDED = {"le": "l'", "la": "l'", "ne": "n'", "de": "d'", "que": "qu'"}
 MERGED = {
     ("à", "le"): "au",
@@ -34,7 +34,7 @@ MERGED = {
 
 
 def sentence(s, lexicon):
-    """The words of a Sentence, full stop included."""
+    """Return the words of a Sentence, full stop included."""
     words = clause(s.main, lexicon)
     if s.other is not None:
         conjunction = s.conjunction.target.split()  # parce que is two
@@ -48,7 +48,7 @@ def sentence(s, lexicon):
 
 
 def clause(c, lexicon):
-    """The words of a Clause, as yet without elision."""
+    """Return the words of a Clause, before elision."""
     time = []
     if c.time is not None:
         time = [
@@ -66,7 +66,7 @@ def clause(c, lexicon):
 
 
 def phrase(p, form, negative=False):
-    """A noun phrase; or a pronoun as subject, direct or indirect object: 0, 1, 2.
+    """Return a noun phrase; or a pronoun as subject 0, direct 1 or indirect object 2.
 
     Under a negation un, une and des are de; so is des before an adjective.
     """
@@ -95,7 +95,7 @@ def phrase(p, form, negative=False):
 
 
 def adjective(a, agreement, following=""):
-    """The form that agrees; of five, the last is for m. singular before a vowel."""
+    """Return the form that agrees; a fifth form is m. singular before a vowel."""
     forms = a.target.split()
     if len(forms) == 5 and agreement == ("m", False) and following:
         return forms[4] if following[0] in VOWELS else forms[0]
@@ -103,7 +103,7 @@ def adjective(a, agreement, following=""):
 
 
 def verb(c, lexicon):
-    """Everything from "ne" to the last form of the verb, object pronouns included."""
+    """Return the words from "ne" to the last form of the verb, with pronouns."""
     third, plural, participle, infinitive = c.verb.target.split()
     number = int(c.subject.plural)
     helper, no, meaning = (c, "helper"), (c, "not"), (c, "verb")
@@ -127,7 +127,7 @@ def verb(c, lexicon):
 
 
 def elided(words):
-    """``words``, with l', n', d', qu' before a vowel, and s' before il and ils."""
+    """Return ``words`` with l', n', d', qu' before a vowel, s' before il and ils."""
     following = [w.text for w in words[1:]] + ["."]
     found = []
     for w, after in zip(words, following):
@@ -140,7 +140,7 @@ def elided(words):
 
 
 def merged(words):
-    """``words``, with one for a preposition and an article: it means what both do."""
+    """Return ``words`` with prepositions and articles merged, with both meanings."""
     found = []
     for w in words:
         before = found[-1].text if found else ""

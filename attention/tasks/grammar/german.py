@@ -1,4 +1,4 @@
-"""German: gender and case, and the verb in two places.
+"""Write a meaning as a German sentence: gender, case, and the verb in two places.
 
     main clause     first | finite verb | ...   middle   ... | the rest of the verb
                     heute   ruft   der mann die frau nicht     an
@@ -6,14 +6,13 @@
                     weil   er die frau heute nicht     angerufen   hat
 
 The middle, in this order: pronoun, time, indirect object, direct object, nicht, place.
-Where the subject follows the verb, and is no pronoun itself, a pronoun in the dative
-comes before it: heute hilft ihm die frau.
+If the subject follows the verb and is not a pronoun, a pronoun in the dative comes
+before it: heute hilft ihm die frau.
 
-Of the five tenses of English three are left: what he saw and what he has seen, he hat
-gesehen. "Not a" is one word: kein.
+"He saw" and "he has seen" are both "er hat gesehen". "Not a" is one word: kein.
 """
 
-from .pairs import word
+from .sentence_pairs import word
 
 # after m, f, n and the plural
 THE = {
@@ -48,7 +47,7 @@ HELPERS = {
 
 
 def sentence(s, lexicon):
-    """The words of a Sentence, commas and full stop included."""
+    """Return the words of a Sentence, commas and full stop included."""
     end = [word(".", (s, "end"))]
     if s.other is None:
         return clause(s.main, lexicon) + end
@@ -62,7 +61,7 @@ def sentence(s, lexicon):
 
 
 def clause(c, lexicon, order="verb second"):
-    """The words of a Clause: the verb second, or first, or last."""
+    """Return the words of a Clause: the verb second, or first, or last."""
     time = []
     if c.time is not None:
         time = [
@@ -86,7 +85,7 @@ def clause(c, lexicon, order="verb second"):
 
 
 def pronoun_object(c):
-    """The object that is a pronoun, which comes before everything; there is but one."""
+    """Return the object that is a pronoun, if there is one: it comes first."""
     if c.recipient is not None and c.recipient.is_pronoun:
         return phrase(c.recipient, "dative")
     if c.object is not None and c.object.is_pronoun:
@@ -95,7 +94,7 @@ def pronoun_object(c):
 
 
 def noun_objects(c):
-    """The objects that are no pronouns, and what makes them, or the verb, negative."""
+    """Return the objects that are nouns, and the negation."""
     words, no = [], (c, "not")
     if c.recipient is not None and not c.recipient.is_pronoun:
         words += phrase(c.recipient, "dative", (c, "to"))  # the dative says "to"
@@ -108,7 +107,7 @@ def noun_objects(c):
 
 
 def place(c, lexicon):
-    """Where: in dem is im."""
+    """Return the place; in dem becomes im."""
     if c.place is None:
         return []
     preposition = lexicon.prepositions[c.place.head.preposition]
@@ -122,7 +121,7 @@ def place(c, lexicon):
 
 
 def phrase(p, case, *meanings, ein="ein"):
-    """A noun phrase or a pronoun in a case; its first word carries ``meanings`` too."""
+    """Return a noun phrase or pronoun; its first word has ``meanings`` as well."""
     if p.is_pronoun:
         form = p.head.target.split()[CASES.index(case)]
         return [word(form, (p, "noun"))]
@@ -142,7 +141,7 @@ def phrase(p, case, *meanings, ein="ein"):
 
 
 def verb(c):
-    """The finite verb, and a list of what stands at the end of a main clause."""
+    """Return the finite verb, and the words at the end of a main clause."""
     third, plural, participle = c.verb.target.split()
     number = int(c.subject.plural)
     helper, meaning = (c, "helper"), (c, "verb")

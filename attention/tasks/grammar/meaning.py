@@ -1,11 +1,11 @@
-"""What is said, before any language says it, and what a lexicon holds to say it with.
+"""The meaning of a sentence as data, and the entries of a lexicon that it consists of.
 
     Sentence  ->  Clause  ->  Phrase  ->  Noun, Adjective, Verb, ...    entries
 
-The entries, of a lexicon, stand for a word in English and in the other language, the
-target. Clauses and phrases, made anew for every sentence, stand for what is meant: a
-word says that it means ``(phrase, "article")`` or ``(clause, "verb")``. So they are
-compared by identity, for two cats in one sentence are two meanings.
+An entry of a lexicon is a word in English and in the other language, the target.
+Clauses and phrases are new objects in every sentence. The meaning of a word is a pair
+such as ``(phrase, "article")`` or ``(clause, "verb")``. They are compared by identity:
+two cats in one sentence are two meanings.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ class Noun:
     english: str
     target: str
     gender: str  # of the target: "m", "f" or "n"
-    kind: str  # what verbs choose by: "person", "food", ...
-    adjectives: str = ""  # those that go with it, in English
+    kind: str  # verbs choose by it: "person", "food", ...
+    adjectives: str = ""  # that fit the noun, in English
     plural: bool = False
-    dative: str = ""  # where German has another form for it
+    dative: str = ""  # the German dative plural, if it is another form
     preposition: str = ""  # of a place: a key of Lexicon.prepositions
 
 
@@ -37,7 +37,7 @@ class Pronoun:
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """The target's stem, or its forms; English puts those of low rank first."""
+    """The target's stem or forms; in English, low ranks stand first."""
 
     english: str
     target: str
@@ -47,27 +47,27 @@ class Adjective:
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb, and who may do it to what."""
+    """A verb, with the kinds of nouns that may be its subject and object."""
 
     english: str  # "see sees saw seen"
     target: str  # "sieht sehen gesehen"; French has the infinitive as a fourth
     subjects: str  # kinds of nouns: "person animal"
-    objects: str = ""  # kinds of nouns; none for what has no object
+    objects: str = ""  # kinds of nouns; "": it takes no object
     particle: str = ""  # looks "for"
-    places: str = ""  # where it may be done: nouns, in English
-    tenses: str = ""  # fewer than those of the lexicon
+    places: str = ""  # nouns, in English
+    tenses: str = ""  # if fewer than those of the lexicon
     recipient: bool = False  # give: something, to someone
     indirect: bool = False  # helfen: its object is in the dative
-    definite: bool = False  # its object is never "a" something
-    often: bool = False  # may be done often
-    lasting: bool = False  # goes on: "likes", but not "likes today"
+    definite: bool = False  # its object never has the article "a"
+    often: bool = False  # "often" may stand with it
+    lasting: bool = False  # "likes", but not "likes today"
     prefix: str = ""  # of a German separable verb
-    sein: bool = False  # whether its perfect is made with sein
+    sein: bool = False  # its perfect is formed with sein
 
 
 @dataclass(frozen=True, eq=False)
 class Time:
-    """An adverb of time, and the tenses that it goes with."""
+    """An adverb of time, and the tenses that fit it."""
 
     english: str
     target: str
@@ -76,12 +76,12 @@ class Time:
 
 @dataclass(frozen=True, eq=False)
 class Conjunction:
-    """What a clause is begun with, and the tenses that may stand in it."""
+    """The first word of a dependent clause, and the tenses of that clause."""
 
     english: str
     target: str
     tenses: dict  # {tense of the main clause: tenses of this one}
-    lasting: bool = False  # whether its clauses may be of what is always so
+    lasting: bool = False  # its clauses may hold lasting verbs
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,20 +99,20 @@ class Lexicon:
     that: Conjunction
     prepositions: dict  # {English: target}
     tenses: str
-    often: str = ""  # the target's word; without it, nothing is done often
-    some: bool = False  # whether plurals may be indefinite
-    possessors: bool = False  # whether things belong to someone
-    adjective_pairs: bool = False  # whether one before and one after may go together
+    often: str = ""  # the target's word; "": "often" is not used
+    some: bool = False  # plurals may be indefinite
+    possessors: bool = False  # things may have an owner
+    adjective_pairs: bool = False  # a noun may have one adjective before and one after
 
 
 @dataclass(frozen=True, eq=False)
 class Phrase:
-    """A noun with what belongs to it, or a pronoun."""
+    """A noun with its article, adjectives and owner, or a pronoun."""
 
     head: object  # a Noun or a Pronoun
     article: str = "the"  # or "a", "some"
     adjectives: tuple = ()
-    possessor: object = None  # a Phrase, whose it is, in place of an article
+    possessor: object = None  # the owner, a Phrase, in place of an article
 
     @property
     def plural(self):
@@ -129,7 +129,7 @@ class Phrase:
 
 @dataclass(frozen=True, eq=False)
 class Clause:
-    """Who does what, to what, for whom, where and when; or does not."""
+    """Who does what, to what, for whom, where and when; or does not do it."""
 
     verb: Verb
     tense: str  # "present", "past", "perfect", "future" or "can"
@@ -145,7 +145,7 @@ class Clause:
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """A main clause, and possibly another that depends on it."""
+    """A main clause, and possibly a dependent one."""
 
     main: Clause
     conjunction: Conjunction | None = None

@@ -19,7 +19,7 @@ from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
 from attention.seq2seq.training import Run
 from attention.tasks.reversal import PAD, VOCABULARY, Batches, random_batch
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 from minigrad import optim
 
 RUNS = (("none", 32), ("none", 64), ("none", 128), ("bahdanau", 32))

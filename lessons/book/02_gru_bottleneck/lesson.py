@@ -23,7 +23,7 @@ import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
 from lessons.classroom.figures import BLUE, GREEN, ORANGE, PURPLE, figure, show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(0)
 

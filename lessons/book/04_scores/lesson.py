@@ -20,11 +20,11 @@ import numpy as np
 
 import minigrad as mg
 from attention import additive, concat, dot, general, scaled_dot
-from attention.costs import ledger
+from attention.costs import cost_of
 from attention.seq2seq.reverser import Reverser
 from attention.costs.counted import count
 from lessons.classroom.figures import BLUE, ORANGE, PURPLE, figure, show
-from lessons.classroom.measured import record
+from lessons.classroom.records import record
 
 drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(0)
@@ -182,7 +182,7 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 #
 # 38.6 counts, for one query and $T$ keys of width $d$: additive $T(2d^2 + d)$, dot
 # $Td$, general $d^2 + Td$, scaled $Td + T$ (it says FLOPs, and counts multiplications).
-# The library's ledger is exact, and a loop over numbers that count agrees with it:
+# The library's formulas are exact: arrays that count their products agree with them.
 
 # %%
 T, d = 6, 4
@@ -192,10 +192,11 @@ printed["concat"] = T * (2 * d * d + d)
 drawn = {"general": [W_g], "concat": [W_a, v_a]}
 for name, of_book in printed.items():
     how = {"projected": "pairs"} if name == "concat" else {}
-    told = ledger(name, L=1, S=T, E=d, **how)
+    told = cost_of(name, L=1, S=T, E=d, **how)
     print(f"{name:8s} score {told.projecting + told.scoring} (38.6: {of_book})", end="")
     print(f"   with the average {told.multiplications}", end=", ")
-    print("counted", count(name, *few, drawn.get(name, []), **how)[1])
+    _, ops = count(name, *few, drawn.get(name, []), **how)
+    print("counted", ops.multiplications)
 
 # %% [markdown]
 # Only one differs: our scaled score scales the query, $d$ numbers, not the $T$ scores.
@@ -210,7 +211,7 @@ projected = {"dot": None, "general": None, "additive, keys once": "once"}
 projected |= {"additive, keys each step": "steps", "additive, every pair": "pairs"}
 for way, how in projected.items():
     sizes = [dict(L=50, S=50, E=int(d), projected=how) for d in ds]
-    costs = [ledger(way.partition(",")[0], **size) for size in sizes]
+    costs = [cost_of(way.partition(",")[0], **size) for size in sizes]
     line = lines[way] = np.array([c.projecting + c.scoring for c in costs]) / 50
     print(f"{way:24s} d = 64: {line[2]:>9,.0f}   d = 128: {line[3]:>10,.0f}", end="")
     print(f"   d to the {np.log2(line[3] / line[2]):.2f}")
@@ -247,9 +248,9 @@ a, b, w = rng.normal(size=A), rng.normal(size=(S, A)), rng.normal(size=A)
 print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b]))
 shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
 for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)):
-    size = ledger(name, L=50, S=S, E=A, fused=bool(fused)).extra_bytes
+    size = cost_of(name, L=50, S=S, E=A, fused=bool(fused)).extra_bytes
     print(f"{name:9s} {size:>7,} bytes for 50 queries{'' if fused else ', tanhs kept'}")
-    held = [ledger(name, L=1, B=B, S=T, E=d, fused=bool(fused)) for B, T, d in shapes]
+    held = [cost_of(name, L=1, B=B, S=T, E=d, fused=bool(fused)) for B, T, d in shapes]
     print("    numbers for one query:", *(f"{c.extra_bytes // 4:6,}" for c in held))
 
 # %% [markdown]
@@ -280,7 +281,7 @@ printed = {"additive": (63773, 8256), "dot": (55517, 0), "general": (59613, 4096
 printed["scaled"] = printed["dot"]
 for name, (total, own) in printed.items():
     sizes = [Reverser(name, hidden=width).num_parameters() for width in (64, 96)]
-    score = ledger(name, L=1, E=64).parameters
+    score = cost_of(name, L=1, E=64).parameters
     print(f"{name:9s} 64: {sizes[0]:,} (38.6: {total:,})   96: {sizes[1]:,}", end="")
     print(f"  the score {score:,} (38.6: {own:,})")
 

@@ -185,7 +185,8 @@ print("gradient check:", check.ok)
 
 # %% [markdown]
 # One leak remains that no weight can stop. A weight of 0 times a value of NaN is NaN,
-# and uninitialised memory may hold anything:
+# and uninitialised memory may hold anything. So `attend` replaces keys and values that
+# every query excludes by 0, if any of them is NaN or infinite:
 
 # %%
 K, V = (np.concatenate([x, np.full((2, 4), np.nan)])[None] for x in (k, v))

@@ -22,7 +22,7 @@ import numpy as np
 import minigrad as mg
 from attention.app.experiments.reversal import KINDS, Config, alignment, evaluate, train
 from attention.tasks.reversal import random_batch
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 
 SETUPS = {
     "book": {"preset": "book"},
@@ -67,10 +67,9 @@ def on_padding(model, length=5, width=8):
         np.random.default_rng([97, length]), 500, length, length, width
     )
     with mg.no_grad():
-        memory, keys, s, lengths = model.encode(batch.source, batch.lengths)
-        x = model.embed_target(batch.target_in)
-        _, _, weights = model.decode(x, s, memory, keys, lengths)  # (500, L + 1, 8)
-    return weights.numpy()[:, :length, length:].sum(-1).mean(0).round(4)
+        output = model.forced(batch.source, batch.target_in, batch.lengths)
+    weights = output.weights.numpy()  # (500, L + 1, 8)
+    return weights[:, :length, length:].sum(-1).mean(0).round(4)
 
 
 def keep(runs):

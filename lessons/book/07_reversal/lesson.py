@@ -20,7 +20,7 @@ import numpy as np
 from attention.app.experiments.reversal import KINDS, Config, Reverser
 from attention.tasks.reversal import Batches, encode, make_batch
 from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 # %% [markdown]
 # ## What does the chapter print?
@@ -148,21 +148,20 @@ for kind in KINDS:
 # the whole string. The others give exactly three eighths at first, whatever they have
 # learned. They have no choice:
 
-# %% [source] attention.seq2seq.reverser.Reverser.encode
+# %% [source] attention.seq2seq.encoder.Bridge.forward
 
 # %% [markdown]
-# The decoder starts from $s = 0$. For a zero query the dot, the scaled and the general
-# score of *every* key is 0, the weights are uniform, the context is the mean of all
-# states, padding included. Additive has $v \cdot \tanh(W_k h_j)$, which can tell keys
-# apart without a query. Before any training, on one string:
+# `zero` is true here: the decoder starts from $s = 0$. For a zero query the dot, the
+# scaled and the general score of *every* key is 0, the weights are uniform, the context
+# is the mean of all states, padding included. Additive has $v \cdot \tanh(W_k h_j)$,
+# which can tell keys apart without a query. Before any training, on one string:
 
 # %%
 one = make_batch(encode("fig")[None], [3], pad_to=8)
 for kind in KINDS:
     model = Reverser(kind, hidden=96, mask_padding=False, rng=np.random.default_rng(7))
-    memory, keys, s, _ = model.encode(one.source, one.lengths)
-    out = model.decode(model.embed_target(one.target_in), s, memory, keys, None)
-    print(f"{kind:9s}", *(f"{w:.3f}" for w in out[2].data[0, 0]))  # the first step
+    weights = model.forced(one.source, one.target_in, one.lengths).weights
+    print(f"{kind:9s}", *(f"{w:.3f}" for w in weights.data[0, 0]))  # the first step
 
 # %% [markdown]
 # So the first letter has to be read from a mean, and without padding it is another one.

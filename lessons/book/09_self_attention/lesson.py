@@ -22,7 +22,7 @@ import minigrad as mg
 from attention import additive, alignment_heatmap, attend, dot, general
 from attention import gaussian
 from attention import scaled_dot as scaled
-from attention.costs import ledger
+from attention.costs import cost_of
 from attention.seq2seq.alignment_metrics import attention_entropy
 from attention.seq2seq.patterns import self_attention_excess, self_attention_pattern
 from lessons.classroom.figures import show
@@ -125,7 +125,7 @@ for name, f in through.items():
 # %%
 d = 512
 for T in (64, 512, 1024, 2048):
-    a = ledger("scaled", B=1, L=T, S=T, E=d).multiplications / 1e6
+    a = cost_of("scaled", B=1, L=T, S=T, E=d).multiplications / 1e6
     w = T * d * d / 1e6  # one d x d matrix at every position
     print(f"T {T:4d}   attention {a:4.0f} + {3 * w:4.0f}   recurrence {2 * w:4.0f}")
 

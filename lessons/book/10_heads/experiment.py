@@ -17,7 +17,7 @@ import numpy as np
 import minigrad as mg
 from attention import MultiHeadAttention, sinusoidal
 from attention.transformer import FeedForward, TransformerConfig
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 from minigrad import nn
 
 V, T = 8, 8  # symbols, and places

@@ -20,9 +20,9 @@ import numpy as np
 
 import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
-from attention.costs import ledger
+from attention.costs import cost_of
 from lessons.classroom.figures import show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 drawing = import_module("lessons.book.10_heads.drawing")
 twins = import_module("lessons.book.10_heads.twins")
@@ -86,7 +86,7 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
 #
 # A library has one matrix $D \times D$ for all heads, and cuts its product into pieces:
 
-# %% [source] attention.exact.projection.heads
+# %% [source] attention.exact.multihead.heads
 
 # %% [markdown]
 # Run the formula head after head, with the pieces for matrices. Is it the layer?
@@ -109,7 +109,7 @@ print("same:", np.allclose(out.data, by_hand, atol=1e-6), " weights", weights.sh
 
 # %%
 for n in (1, 3, 12):
-    cost = ledger("multi-head", B=1, L=512, S=512, E=D // n, H=n)
+    cost = cost_of("multi-head", B=1, L=512, S=512, E=D // n, H=n)
     count = MultiHeadAttention(D, n).num_parameters()
     print(f"{n:2d} heads of {D // n:2d}: {count} parameters, ", end="")
     print(f"{cost.multiplications / 1e6:.1f} M multiplications")

@@ -11,7 +11,7 @@ was chosen after the second had been seen; both are kept. Twelve minutes on one 
 import pathlib
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
@@ -20,7 +20,7 @@ import numpy as np
 from attention.app.experiments import extrapolation
 from attention.tasks.bindings import Bindings
 from attention.transformer import DecoderOnly
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 
 PAPER = {"num_buckets": 32, "max_distance": 128}
 SMALL, LARGE = "t5, 16 buckets", "t5, 32 buckets"
@@ -62,7 +62,7 @@ def main():
                 rows.setdefault(row, []).append(found)
                 print(seed, row, np.round(found["accuracy"], 3), flush=True)
     results = {
-        "config": extrapolation.describe(config),
+        "config": asdict(config),
         "lengths": list(config.lengths),
         "chance": 1 / Bindings().values,
         **{

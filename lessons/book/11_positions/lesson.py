@@ -20,7 +20,7 @@ from attention import T5RelativeBias, alibi_bias, alibi_slopes, scaled_dot, t5_b
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
 from lessons.classroom.figures import COLOURS, GREY, figure, show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(11)
 book = {  # relative, extrapolation, parameters

@@ -2,7 +2,7 @@
 
     python lessons/book/12_exact_and_cheap/experiment.py
 
-The sweep of ``python -m attention bench --rows sweep``: one head of width 64, forward,
+The sweep of ``python -m attention bench --figure F``: one head of width 64, forward,
 float32, compiled kernels, one thread. And a recurrence beside self-attention, both with
 their projections. A few minutes; the machine should have nothing else to do.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from attention import MultiHeadAttention, kernels
 from attention.app.benchmark.sweep import WIDTH, sweep
 from attention.app.benchmark.timing import nothing_old_collected, rotated, timed
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 from minigrad import Tensor, nn, no_grad
 
 LENGTHS = (100, 1000, 4000)

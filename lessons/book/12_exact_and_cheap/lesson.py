@@ -21,11 +21,11 @@ import numpy as np
 
 import minigrad as mg
 from attention import BlockMask, linear_attention, masks
-from attention.costs import ledger
+from attention.costs import cost_of
 from attention.costs.table import size
 from attention.exact.sdpa import dense_attention, tiled_attention
 from lessons.classroom.figures import show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 drawing = import_module("lessons.book.12_exact_and_cheap.drawing")
 rng = np.random.default_rng(12)
@@ -38,9 +38,9 @@ rng = np.random.default_rng(12)
 
 # %%
 for n in (1000, 4096, 32_768, 1_000_000):
-    narrow, wide = (ledger("dense", L=n, E=d).score_bytes for d in (64, 512))
+    narrow, wide = (cost_of("dense", L=n, E=d).score_bytes for d in (64, 512))
     print(f"{n:>9,} tokens   {size(wide):>8s}   the same at d = 64: {narrow == wide}")
-print("32 768 tokens, 32 heads:", size(ledger("dense", L=32_768, H=32).score_bytes))
+print("32 768 tokens, 32 heads:", size(cost_of("dense", L=32_768, H=32).score_bytes))
 
 # %% [markdown]
 # The 4 MB are exact, and $d$ has no part in them. Nor is it the whole, but one head of
@@ -121,11 +121,11 @@ print(tiles.map())
 ways = dict.fromkeys(("dense", "tiled", "window", "bigbird", "linear"), {})
 ways["window"] = {"window": (255, 0)}
 for name, options in ways.items():
-    a, b = (ledger(name, L=n, **options) for n in (2**16, 2**17))
+    a, b = (cost_of(name, L=n, **options) for n in (2**16, 2**17))
     times, held = b.multiplications / a.multiplications, b.extra_bytes / a.extra_bytes
     print(f"{name:8s} n to the {np.log2(times):.2f}", end="")
     print(f"   memory n to the {np.log2(held):.2f}")
-wide = [ledger("window", L=2**16, window=(w - 1, 0)) for w in (128, 256, 512)]
+wide = [cost_of("window", L=2**16, window=(w - 1, 0)) for w in (128, 256, 512)]
 print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in wide))
 
 # %% [markdown]
@@ -221,12 +221,12 @@ show(drawing.one_of_many(counts, found), "find", alt)
 #
 # ## On paper, to a million tokens
 #
-# The library's ledger predicts multiplications, and all bytes beside the inputs. (Tests
-# hold it to a loop that counts, and to what is measured.) One head of width 64:
+# The library's formulas give multiplications, and all bytes beside the inputs. (Tests
+# compare them with what is counted and measured.) One head of width 64:
 
 # %%
 lengths = [1024, 4096, 32_768, 2**20]
-bill = {w: [ledger(w, L=n, **more) for n in lengths] for w, more in ways.items()}
+bill = {w: [cost_of(w, L=n, **more) for n in lengths] for w, more in ways.items()}
 print(f"{'':8s}{'multiplications':32s} {'bytes':>8s}")
 for way, costs in bill.items():
     print(f"{way:7s}", *(f"{c.multiplications:.1e}" for c in costs), end="  ")

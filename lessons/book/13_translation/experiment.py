@@ -13,7 +13,7 @@ from dataclasses import asdict
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 from attention.app.experiments import compare, translation
-from lessons.classroom.measured import write_record
+from lessons.classroom.records import write_record
 
 SIZES = {
     "500": compare.Config(),

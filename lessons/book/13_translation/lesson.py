@@ -31,7 +31,7 @@ from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
 from attention.tasks.vocabulary import UNK
 from lessons.classroom.figures import show
-from lessons.classroom.measured import how_made, record
+from lessons.classroom.records import how_made, record
 
 drawing = import_module("lessons.book.13_translation.drawing")
 

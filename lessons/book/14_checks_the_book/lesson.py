@@ -20,10 +20,10 @@ import numpy as np
 import minigrad as mg
 from attention import attend, concat, dot, general, masked_softmax, masks, sinusoidal
 from attention import t5_bucket
-from attention.costs import ledger
+from attention.costs import cost_of
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom.figures import show
-from lessons.classroom.measured import record
+from lessons.classroom.records import record
 
 claims = import_module("lessons.book.14_checks_the_book.claims")
 drawn = import_module("lessons.book.04_scores.drawn")
@@ -90,10 +90,10 @@ l1 = np.array([1.0, -2.0, 0.5]) / 3.5  # the sum of absolute values
 check("6.2.2", "sum of [1, -2, 0.5], so divided", "1", l1.sum())
 check("6.2.2", "equal scores give 1/T, T = 4", "0.25", mg.softmax(np.ones(4)).data[0])
 for score, how in (("dot", None), ("additive", "pairs"), ("additive", "once")):
-    one, two = (ledger(score, L=50, S=50, E=d, projected=how) for d in (64, 128))
+    one, two = (cost_of(score, L=50, S=50, E=d, projected=how) for d in (64, 128))
     times = (two.projecting + two.scoring) / (one.projecting + one.scoring)
     check("6.3.4", f"{score} {how or ''} cost of 2d, over that of d", "2.00", times)
-once = ledger("additive", L=50, S=50, E=64, projected="once").projecting // 64**2
+once = cost_of("additive", L=50, S=50, E=64, projected="once").projecting // 64**2
 alike = np.allclose(e, [np.tanh(Ws_s + row) @ v for row in Wh_h])  # one at a time
 check("6.3.4", "additive: an operation for each position", "yes", not alike)
 check("38.2", "50 x 50 words, products with a matrix", "2500", once)
@@ -111,7 +111,7 @@ check("38.2", "50 x 50 words, products with a matrix", "2500", once)
 # %%
 said = "The animal did not cross the street because it was too tired".split()
 check("6.4.1", "from 'it' to 'animal'", "7", said.index("it") - said.index("animal"))
-work = ledger("dot", L=100, S=100, E=512).multiplications
+work = cost_of("dot", L=100, S=100, E=512).multiplications
 check("6.4.3", "more work than a recurrence", "yes", work > 2 * 100 * 512**2)
 X, order = rng.normal(size=(8, 16)), rng.permutation(8)
 Z, ZP = (attend(x, x, x, dot)[0].data for x in (X, X[order]))
@@ -124,7 +124,7 @@ check("6.5.5", "permutation-equivariant", "yes", np.allclose(ZP, Z[order]))
 runs = [r for r in record("transformer")["runs"] if r["without"] != "nothing"]
 none = max(r["accuracy"] for r in runs if r["layers"] == 8) < 0.9
 check("6.4.4", "without any of four things: no training", "yes", none)
-check("ex. 6.4", "1000 tokens, MB", "4", ledger("dense", L=1000).score_bytes / 1e6)
+check("ex. 6.4", "1000 tokens, MB", "4", cost_of("dense", L=1000).score_bytes / 1e6)
 X = rng.normal(size=(500, 8, 16))
 e = X @ X.swapaxes(1, 2)  # (500, 8, 8)
 own = np.einsum("nii->ni", mg.softmax(e).data).mean()
@@ -273,9 +273,9 @@ check("notes", "sinusoids have relative positions", "no", fits)
 buckets = len(np.unique(t5_bucket(np.arange(-5000, -128))))
 check("notes", "T5 tells 129 from 5000 tokens away", "yes", buckets > 1)
 for name in ("tiled", "linear"):
-    held = [ledger(name, L=n).extra_bytes for n in (2**16, 2**17)]
+    held = [cost_of(name, L=n).extra_bytes for n in (2**16, 2**17)]
     check("notes", f"{name}: memory of 2n over n", "2.0", held[1] / held[0])
-work = [ledger("bigbird", L=n).multiplications for n in (2**16, 2**17)]
+work = [cost_of("bigbird", L=n).multiplications for n in (2**16, 2**17)]
 check("notes", "BigBird: cost of 2n over n, if linear", "2.0", work[1] / work[0])
 check("notes", "... if n sqrt(n)", f"{2**1.5:.1f}", work[1] / work[0])
 

@@ -95,7 +95,7 @@ def test_what_is_no_file_is_left_alone(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("pipe")
-    for name, said in ("pipe", "no file"), ("folder", "a folder"), ("link", "no file"):
+    for name, said in ("pipe", "no reg"), ("folder", "a folder"), ("link", "no reg"):
         with pytest.raises(OSError, match=f"picture was not saved: .*{said}") as caught:
             write_whole(tmp_path / name, never, "picture")
         real = os.path.realpath(tmp_path / name)

@@ -1,56 +1,76 @@
-"""The command translate: what it writes, prints and refuses; the model that ships."""
+"""The command translate on sentences: its files, its output, its errors, its model."""
 
-import argparse
 import json
 import os
-import pathlib
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
-from attention.app.commands import translate, translate_train
+from attention import kernels
+from attention.app.commands import translate_train
 from attention.app.experiments import scoring, translation
+from attention.app.options import described
 from attention.app.pretrained import EN_FR
 from attention.seq2seq import translator
 from attention.seq2seq.bleu import corpus_bleu
 from attention.tasks.grammar import MOST
+from minigrad import checkpoint
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-TINY = "--pairs 30 --hidden 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
-TINY = TINY.split()
+from .app_cases import (
+    TINY_TRANSLATOR,
+    fits,
+    joined,
+    main,
+    refused,
+    start,
+    typed,
+    wait_for,
+)
+
+TRAIN = ["translate", "train", *TINY_TRANSLATOR]
 
 
-def main(*arguments):
-    parser = argparse.ArgumentParser(prog="attention translate")
-    translate.add_arguments(parser)
-    return translate.run(parser.parse_args([str(a) for a in arguments]))
-
-
-def joined(text):
-    """Sentences as they were before they were wrapped."""
-    return " ".join(text.split())
+@pytest.fixture(autouse=True)
+def nothing_is_compiled():
+    with kernels.backend("numpy"):
+        yield
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """The folder of a run that learned next to nothing."""
+    """Return the folder of a run that learned next to nothing."""
     out = tmp_path_factory.mktemp("a folder") / "model"
-    assert main("train", *TINY, "--out", out) == 0
+    assert main(*TRAIN, "--out", out) == 0
     return out
 
 
-def test_train_writes_what_it_says(trained):
-    names = {path.name for path in trained.iterdir()}
-    assert names == {
-        "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
-    }  # fmt: skip
-    lines = [
-        json.loads(x) for x in (trained / "metrics.jsonl").read_text().split("\n")[:-1]
-    ]
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Two files of 36 aligned sentences, in the working folder."""
+    sources = [f"{a} {b} ." for a in "abcdef" for b in "abcdef"]
+    (tmp_path / "a.en").write_text("\n".join(sources))
+    (tmp_path / "a.xx").write_text("\n".join(f"{s} !" for s in sources))
+    monkeypatch.chdir(tmp_path)
+    return ["--task", "a.en", "--target", "a.xx"]
+
+
+def results_of(out):
+    """Return all that must be equal between two runs: numbers and parameters."""
+    results = json.loads((out / "results.json").read_text())
+    results.pop("seconds")
+    best = translator.load(out / "best.npz").model.state_dict()
+    metrics = (out / "metrics.jsonl").read_text()
+    return results, metrics, {k: v.tobytes() for k, v in best.items()}
+
+
+# train and score
+
+
+def test_train_writes_its_files(trained):
+    assert {path.name for path in trained.iterdir()} == set(translate_train.FILES)
+    lines = (trained / "metrics.jsonl").read_text().splitlines()
+    lines = [json.loads(line) for line in lines]
     assert [x["step"] for x in lines if "loss" in x] == [1, 2, 3, 4, 5, 6]
     validations = [x for x in lines if "validation" in x]
     assert [x["step"] for x in validations] == [2, 4, 6]
@@ -65,133 +85,68 @@ def test_train_writes_what_it_says(trained):
     assert (trained / "alignment.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_score_says_what_train_said(trained, capsys):
-    assert main("score", "--model", trained) == 0
+def test_score_prints_the_scores_of_train(trained, capsys):
+    assert main("translate", "score", "--model", trained) == 0
     printed = capsys.readouterr().out
     results = json.loads((trained / "results.json").read_text())["test"]
     model = translator.load(trained / "best.npz")
     data = translation.load(translation.Config(**model.about["config"]))
     report = scoring.score(model, data.test)
-    said = report.pop("said")
+    outputs = report.pop("said")
     assert report == results
+    assert "en-de: 200 test sentences" in printed and fits(printed)
     assert scoring.table(report) in printed
-    assert max(map(len, printed.splitlines())) <= 80
-    for name in "aer", "aer_uniform", "aer_diagonal":
-        assert f"{results[name]:.3f}" in printed
-    # the buckets, by their definition
+    # a bucket, by its definition
     rows = [i for i, p in enumerate(data.test) if 8 <= len(p.source) <= 10]
     assert results["sentences"]["8-10"] == len(rows)
-    want = corpus_bleu(
-        [said[i] for i in rows], [list(data.test[i].target) for i in rows]
+    assert results["bleu"]["8-10"] == corpus_bleu(
+        [outputs[i] for i in rows], [list(data.test[i].target) for i in rows]
     )
-    assert results["bleu"]["8-10"] == want
-
-
-def test_run_names_unknown_words_and_draws(tmp_path, capsys):
-    figure = tmp_path / "new" / "where.png"
-    code = main("run", "--figure", figure, "The xyz sees the xyz and Abc .")
-    printed = capsys.readouterr()
-    assert code == 0 and len(printed.out.splitlines()) == 1
-    assert printed.err.splitlines() == [
-        "'xyz' is not in the vocabulary; it is read as <unk>.",
-        "'and' is not in the vocabulary; it is read as <unk>.",
-        "'abc' is not in the vocabulary; it is read as <unk>.",
-        f"where each word looked: {figure}",
-    ]
-    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_attention_there_is_no_figure(tmp_path, capsys):
-    assert main("train", *TINY, "--attention", "none", "--out", tmp_path) == 0
-    assert not (tmp_path / "alignment.png").exists()
-    assert (
-        "no alignment error rate: the model has no attention" in capsys.readouterr().out
-    )
+    options = ["--attention", "none", "--test", 9, "--validation", 7, "--data-seed", 3]
+    assert main(*TRAIN, *options, "--out", tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert "no alignment error rate: the model has no attention" in printed
+    assert fits(printed, tmp_path) and not (tmp_path / "alignment.png").exists()
+    results = json.loads((tmp_path / "results.json").read_text())
+    config = translation.Config(pairs=30, validation=7, test=9, data_seed=3)
+    assert results["data"] == translation.load(config).checksum
     figure = tmp_path / "x.png"
-    main("run", "--model", tmp_path, "--figure", figure, "the cat sleeps .")
+    main("translate", "run", "--model", tmp_path, "--figure", figure, "the cat .")
     assert "no figure: the model has no attention" in capsys.readouterr().err
     assert not figure.exists()
 
 
-def test_from_a_file(tmp_path, capsys):
-    text = tmp_path / "pairs.txt"
-    words = "one two three four five six seven".split()
-    lines = [f"{a} {b}.\t{b.upper()} {a} !" for a in words for b in words]
-    text.write_text("\n".join([*lines, "no tab"]), encoding="utf-8")
+def test_files_of_sentences(files, tmp_path, capsys):
     out = tmp_path / "model"
-    assert main("train", "--task", text, *TINY, "--out", out) == 0
+    with open("a.en", "a") as en, open("a.xx", "a") as xx:
+        en.write("\n\n")
+        xx.write("\nx\n")
+    assert main(*TRAIN, *files, "--out", out) == 0
     printed = capsys.readouterr().out
-    assert "49 pairs read. Line 50 was left out: it has no tab." in printed
+    assert "36 pairs read. Line 37 was left out: " in joined(printed)
     assert "the right alignment is not known" in printed
-    assert "SIX" not in " ".join(translator.load(out / "best.npz").target.words)
-    assert main("score", "--model", out) == 0
-    text.write_text("\n".join(lines[3:]), encoding="utf-8")
-    for arguments in ("score", "--model", out), ("train", "--resume", out):
-        assert main(*arguments) == 2
-        assert "are not those that the" in joined(capsys.readouterr().err)
-
-
-def test_two_aligned_files_from_any_folder(tmp_path, monkeypatch, capsys):
-    words = "one two three four five six".split()
-    sources = [f"{a} {b} ." for a in words for b in words]
-    (tmp_path / "a.en").write_text("\n".join(sources))
-    (tmp_path / "a.xx").write_text("\n".join(f"{s} !" for s in sources))
-    (tmp_path / "elsewhere").mkdir()
-    out, task = tmp_path / "model", ["--task", "a.en", "--target", "a.xx"]
-    monkeypatch.chdir(tmp_path)
-    assert main("train", *task, *TINY, "--out", out) == 0
     model = translator.load(out / "best.npz")
     assert "!" in model.target.words and "!" not in model.source.words
-    assert main("train", *task, "--resume", out) == 0  # as it was typed before
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    before = numbers(out)
-    assert main("train", "--resume", out) == 0 and numbers(out) == before
-    assert main("score", "--model", out) == 0
-    # they were moved
-    moved = [tmp_path / "elsewhere" / name for name in ("b.en", "b.xx")]
-    for old, new in zip(("a.en", "a.xx"), moved):
-        (tmp_path / old).rename(new)
-    capsys.readouterr()
-    assert main("score", "--model", out) == 2
-    assert f"no file {tmp_path / 'a.en'}" in joined(capsys.readouterr().err)
-    assert main("score", "--model", out, "--task", "b.en", "--target", "b.xx") == 0
-    assert "b.en, 4 sentences that were" in capsys.readouterr().out
-    assert main("score", "--model", out, "--task", "b.en", "--target", "b.en") == 2
-    assert "are not those that the model was" in joined(capsys.readouterr().err)
+    before = results_of(out)
+    os.mkdir("elsewhere")
+    os.chdir("elsewhere")  # the model knows where its files are
+    assert main("translate", "train", "--resume", out) == 0
+    assert results_of(out) == before
+    assert main("translate", "score", "--model", out) == 0
+    (tmp_path / "a.xx").write_text((tmp_path / "a.xx").read_text().replace("a", "b"))
+    for verb in ["score", "--model"], ["train", "--resume"]:
+        assert "are not those that the" in refused(capsys, "translate", *verb, out)
+    (tmp_path / "a.en").unlink()
+    error = refused(capsys, "translate", "score", "--model", out)
+    assert f"no task and no file {tmp_path / 'a.en'}" in error
 
 
-def test_a_file_of_too_few_pairs(tmp_path, capsys):
-    lines = [f"a{i} b\tc{i} d" for i in range(translation.FEWEST)]
-    text = tmp_path / "pairs.txt"
-    for n, said in (1, "holds 1 pair; "), (4, "holds 4 pairs; "), (5, "holds 5 pairs"):
-        text.write_text("\n".join(lines[:n]))
-        found = refused(["train", *TINY, "--task", text, "--out", tmp_path], capsys)
-        assert said in found and f"expected {translation.FEWEST} or more" in found
-    text.write_text("\n".join(lines))
-    assert main("train", *TINY, "--task", text, "--out", tmp_path / "x") == 0
-
-
-def test_printed_lines_fit(tmp_path, capsys):
-    words = "one two three four five six seven".split()
-    lines = [f"{a} {b} .\t{b} {a}" for a in words for b in words]
-    text = tmp_path / ("a long name" * 8)
-    text.write_text("\n".join([*lines, *["no tab"] * 9]))
-    for attention in "none", "luong":
-        options = [*TINY, "--attention", attention]
-        assert main("train", "--task", text, *options, "--out", tmp_path / "x") == 0
-        printed = capsys.readouterr().out.replace(str(tmp_path), "DIR")
-        lines = [line for line in printed.splitlines() if "a long name" not in line]
-        assert max(map(len, lines)) <= 80, printed
-        (said,) = [line for line in lines if line.startswith("no alignment error")]
-        assert ("has no attention" in said) == (attention == "none")
-        assert ("is not known" in said) == (attention == "luong")
-
-
-def test_weights_that_do_not_sum_to_one(tmp_path, capsys):
-    """Those of local-p: the Gaussian comes after the softmax."""
-    export = tmp_path / "small.safetensors"
-    options = [*TINY, "--local", "p", "--window", "2", "--export", export]
-    assert main("train", *options, "--out", tmp_path) == 0
+def test_weights_that_do_not_sum_to_one(tmp_path):
+    """In local-p the Gaussian comes after the softmax."""
+    assert main(*TRAIN, "--local", "p", "--window", "2", "--out", tmp_path) == 0
     results = json.loads((tmp_path / "results.json").read_text())["test"]
     model = translator.load(tmp_path / "best.npz")
     data = translation.load(translation.Config(**model.about["config"]))
@@ -199,191 +154,127 @@ def test_weights_that_do_not_sum_to_one(tmp_path, capsys):
     assert max(w.sum(-1).max() for w in weights) < 0.99
     rates = rates_by_definition(data.test, weights)
     assert {k: results[k] for k in rates} == pytest.approx(rates)
-    assert (tmp_path / "alignment.png").exists() and export.exists()
-    assert main("score", "--model", tmp_path) == 0
-    assert f"alignment error rate {results['aer']:.3f}" in capsys.readouterr().out
-    figure = tmp_path / "x.png"
-    assert main("run", "--model", tmp_path, "--figure", figure, "the cat .") == 0
+    assert (tmp_path / "alignment.png").exists()
 
 
-def test_a_figure_that_cannot_be_is_refused_before_the_work(tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    for figure, sentence in [
-        (tmp_path / "a.xyz", "expected a name that ends with one of"),
-        (tmp_path / "a", "expected a name that ends with one of"),
-        (tmp_path / "file" / "a.png", "Choose another folder with --figure."),
-    ]:
-        assert main("run", "--figure", figure, "the cat sleeps .") == 2
-        printed = capsys.readouterr()
-        assert sentence in joined(printed.err) and not printed.out
-
-
-def test_options_of_the_data_are_those_of_the_config(tmp_path):
-    options = [*TINY, "--validation", 7, "--test", 9, "--data-seed", 3]
-    assert main("train", *options, "--out", tmp_path) == 0
-    results = json.loads((tmp_path / "results.json").read_text())
-    assert len(results["said"]) == 9
-    config = translation.Config(pairs=30, validation=7, test=9, data_seed=3)
-    assert results["data"] == translation.load(config).checksum
-
-
-def test_an_earlier_run_is_kept(tmp_path, capsys):
-    (tmp_path / "holiday.png").write_text("mine")
-    (tmp_path / "data.npz").write_text("mine")
-    for seed in "1", "2":
-        assert main("train", *TINY, "--seed", seed, "--out", tmp_path) == 0
-    assert f"were moved to {tmp_path / 'earlier-1'}" in capsys.readouterr().out
-    assert (tmp_path / "holiday.png").exists() and (tmp_path / "data.npz").exists()
-    for folder, seed in (tmp_path / "earlier-1", 1), (tmp_path, 2):
-        results = json.loads((folder / "results.json").read_text())
-        assert results["config"]["seed"] == seed
-        assert len((folder / "metrics.jsonl").read_text().splitlines()) == 9
-
-
-def test_export_and_the_command_that_makes_it_anew(tmp_path, capsys):
+def test_export_and_the_command_that_repeats_the_run(tmp_path):
     path = tmp_path / "there" / "small.safetensors"
-    options = [*TINY, "--attention", "luong", "--no-bidirectional", "--dropout", "0.1"]
-    assert main("train", *options, "--out", tmp_path, "--export", path) == 0
+    options = [*TRAIN, "--attention", "luong", "--no-bidirectional", "--dropout", "0.1"]
+    assert main(*options, "--out", tmp_path, "--export", path) == 0
     origin = json.loads(path.with_suffix(".json").read_text())
-    command = origin["command"].split()
-    assert command[:4] == ["python", "-m", "attention", "translate"]
-    parser = argparse.ArgumentParser()
-    translate.add_arguments(parser)
-    again = translate_train.given(parser.parse_args(command[4:]), translation.Config)
-    assert translate_train.describe(translation.Config(**again)) == origin["config"]
-    assert (
-        origin["bytes"] == path.stat().st_size < (tmp_path / "best.npz").stat().st_size
-    )
+    assert origin["command"].startswith("python -m attention translate train ")
+    again = origin["command"].rpartition(" --export")[0]
+    assert described(typed(again)) == origin["config"]
+    size = (tmp_path / "best.npz").stat().st_size
+    assert origin["bytes"] == path.stat().st_size < size
     small, whole = translator.load(path), translator.load(tmp_path / "best.npz")
     for a, b in zip(small.model.parameters(), whole.model.parameters()):
         np.testing.assert_allclose(a.data, b.data, rtol=2**-11, atol=1e-7)
 
 
-def command(*arguments):
-    """Start the command as a process."""
-    code = (
-        "import argparse, sys; from attention.app.commands import translate as t;"
-        "p = argparse.ArgumentParser(); t.add_arguments(p);"
-        "sys.exit(t.run(p.parse_args()))"
-    )
-    env = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "train", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
-    )  # fmt: skip
+def test_an_earlier_run_is_kept(trained, tmp_path, capsys):
+    (tmp_path / "holiday.png").write_text("mine")
+    (tmp_path / "best.npz").write_text("of an earlier run")
+    assert main(*TRAIN, "--attention", "none", "--out", tmp_path) == 0
+    assert f"were moved to {tmp_path / 'earlier-1'}" in capsys.readouterr().out
+    assert (tmp_path / "holiday.png").exists()
+    assert (tmp_path / "earlier-1" / "best.npz").read_text() == "of an earlier run"
 
 
-def numbers(out):
-    """What must be equal between two runs: all but the times, and the parameters."""
-    results = json.loads((out / "results.json").read_text())
-    results.pop("seconds")
-    best = translator.load(out / "best.npz").model.state_dict()
-    metrics = (out / "metrics.jsonl").read_text()
-    return results, metrics, {k: v.tobytes() for k, v in best.items()}
+def test_the_printed_validation_loss_is_short(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(translate_train, "draw_alignment", lambda *_: False)
+    config = translation.Config(pairs=30, hidden=6, embedding=5, steps=1, batch=10)
+    data = translation.load(config)
+    run, _ = translation.train(config, data)
+    for loss, printed in (5e31, "loss of 5e+31; "), (1.23456, "loss of 1.235; "):
+        run.best["loss"] = loss
+        translate_train.conclude(config, data, run, tmp_path, None)
+        assert printed in capsys.readouterr().out
 
 
-def test_stopped_at_any_moment_it_goes_on_to_the_same_numbers(tmp_path):
-    options = [*TINY, "--steps", 200, "--validate-every", 30, "--schedule", "constant"]
+# stopped and resumed
+
+
+def test_a_finished_run_that_is_resumed_has_the_same_results(trained):
+    before = results_of(trained)
+    assert main("translate", "train", "--resume", trained) == 0
+    assert results_of(trained) == before
+
+
+@pytest.mark.parametrize("where", ["opening", "Batches", "loss_of"])
+def test_stopped_before_the_first_step(where, trained, tmp_path, monkeypatch, capsys):
+    module = translate_train if where == "opening" else translation
+    correct, calls = getattr(module, where), iter(range(99))
+
+    def interrupted(*arguments, **more):
+        if next(calls) == 0:
+            signal.raise_signal(signal.SIGTERM)
+        return correct(*arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, where, interrupted)
+        assert main(*TRAIN, "--out", tmp_path) == 130
+    error = capsys.readouterr().err
+    assert "stopped at step 0 of 6, and saved." in error
+    assert f"python -m attention translate train --resume {tmp_path}" in error
+    assert main("translate", "train", "--resume", tmp_path) == 0
+    assert results_of(tmp_path) == results_of(trained)
+
+
+@pytest.mark.deep
+def test_stopped_at_any_moment_it_ends_with_the_same_results(tmp_path):
+    options = [*TRAIN, "--steps", 200, "--validate-every", 30, "--patience", 99]
     cut, whole = tmp_path / "cut", tmp_path / "whole"
-    process = command(*options, "--out", cut)
-    wait_for_lines(process, cut, 40)
+
+    def steps():
+        path = cut / "metrics.jsonl"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    process = start(*options, "--out", cut)
+    wait_for(lambda: steps() > 20)
     process.send_signal(signal.SIGINT)
-    printed, _ = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"python -m attention translate train --resume {cut}" in printed
-    process = command("--resume", cut)
-    wait_for_lines(process, cut, len(lines_of(cut)) + 40)
-    process.send_signal(signal.SIGKILL)
+    assert f"python -m attention translate train --resume {cut}" in error
+    process, before = start("translate", "train", "--resume", cut), steps()
+    wait_for(lambda: steps() > before + 20)
+    process.kill()
     process.communicate(timeout=60)
     assert not (cut / "results.json").exists(), "it was over before it was stopped"
-    assert main("train", "--resume", cut) == 0
-    assert main("train", *options, "--out", whole) == 0
-    assert numbers(cut) == numbers(whole)
+    assert main("translate", "train", "--resume", cut) == 0
+    assert main(*options, "--out", whole) == 0
+    assert results_of(cut) == results_of(whole)
 
 
-def wait_for_lines(process, folder, n):
-    end = time.monotonic() + 60
-    while process.poll() is None and len(lines_of(folder)) < n:
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.01)
-
-
-def lines_of(folder):
-    path = folder / "metrics.jsonl"
-    return path.read_text().splitlines() if path.exists() else []
-
-
-def test_a_finished_run_that_is_resumed_says_the_same(trained):
-    before = numbers(trained)
-    assert main("train", "--resume", trained) == 0
-    assert numbers(trained) == before
-
-
-def test_a_nan_is_one_sentence_and_leaves_the_checkpoint(trained, tmp_path, capsys):
-    code = main("train", *TINY, "--lr", "1e38", "--dropout", "0", "--out", tmp_path)
-    said = joined(capsys.readouterr().err)
-    assert code == 1 and "Traceback" not in said
-    assert said.startswith("translate: The loss or its gradient is no finite number at")
-    assert "step 1, batch 1 of seed 1: the first is in layer " in said
-    assert "There is no checkpoint yet" in said and "last checkpoint" not in said
+def test_a_nan_is_one_sentence(tmp_path, capsys):
+    code = main(*TRAIN, "--lr", "1e38", "--dropout", "0", "--out", tmp_path)
+    error = joined(capsys.readouterr().err)
+    assert code == 1 and "Traceback" not in error
+    assert error.startswith("translate: The loss or its gradient ")
+    assert " at step 1, batch 1 of seed 1: " in error
     assert not list(tmp_path.glob("*.npz"))
 
 
-def refused(arguments, capsys):
-    """The one sentence with which the command refuses its arguments."""
-    try:
-        code = main(*arguments)
-    except SystemExit as stop:  # argparse
-        code = stop.code
+# run
+
+
+def test_unknown_words_and_the_figure(tmp_path, capsys):
+    figure = tmp_path / "new" / "where.png"
+    sentence = "The xyz sees the xyz and Abc ."
+    code = main("translate", "run", "--figure", figure, sentence)
     printed = capsys.readouterr()
-    assert code == 2 and "Traceback" not in printed.err
-    return joined(printed.err)
-
-
-def test_what_it_refuses(trained, tmp_path, capsys):
-    (tmp_path / "file").write_text("no folder")
-    (tmp_path / "best.npz").write_bytes(b"PK\x03\x04 cut off")
-    train = ["train", *TINY, "--out", tmp_path / "x"]
-    for arguments, sentence in [
-        (
-            [*train, "--task", "en-it"],
-            "There is no task and no file en-it; expected en",
-        ),
-        (
-            [*train, "--attention", "none", "--coverage"],
-            "there is nothing for local or",
-        ),
-        ([*train, "--local", "m"], "local is 'm', and window is None"),
-        ([*train, "--dropout", "2"], "'2' should be a number from 0 to 1"),
-        ([*train, "--lr", "nan"], "'nan' should be a number above 0"),
-        (
-            [*train, "--pairs", "99999"],
-            f"train is 99999, which with 100 for validation and 200 for test is 100299;"
-            f" there are at most {MOST} pairs",
-        ),
-        ([*train, "--dropout", "1"], "'1' should be a number from 0 to 1, 1 left out"),
-        ([*train, "--smoothing", "1"], "'1' should be a number from 0 to 1, 1 left"),
-        ([*train, "--word-dropout", "1"], "'1' should be a number from 0 to 1, 1 le"),
-        ([*train, "--target", "x"], "target is x, and the task en-de has its own"),
-        ([*train, "--export", "x.npz"], "expected a name.safetensors"),
-        (["train", "--out", tmp_path / "file" / "x"], "another folder with --out."),
-        (["train", "--resume", tmp_path / "no"], "There is nothing to resume in"),
-        (["train", "--resume", trained, "--steps", "9"], "--steps was 6"),
-        (["run", "--model", tmp_path / "no", "a"], "There is no model in"),
-        (["run", "--model", tmp_path, "a"], "best.npz cannot be loaded"),
-        (["run", "--model", trained, " "], "There is no word to translate"),
-        (["run", "--beam", "0", "a"], "'0' should be a number from 1 up"),
-        (["score", "--model", trained / "last.npz"], "no checkpoint of a translator"),
-    ]:
-        said = refused(arguments, capsys)
-        assert sentence in said, said
-
-
-# the model that comes along
+    assert code == 0 and len(printed.out.splitlines()) == 1
+    assert printed.err.splitlines() == [
+        "'xyz' is not in the vocabulary; it is read as <unk>.",
+        "'and' is not in the vocabulary; it is read as <unk>.",
+        "'abc' is not in the vocabulary; it is read as <unk>.",
+        f"attention weights of each word: {figure}",
+    ]
+    assert figure.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
-    "sentence, wanted",
+    "sentence, expected",
     [
         ("the black cat sleeps .", "le chat noir dort."),
         ("The black cat does not sleep", "le chat noir ne dort pas."),
@@ -391,25 +282,92 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ("he will give the apple to the girl .", "il va donner la pomme à la fille."),
     ],
 )  # fmt: skip
-def test_the_shipped_model_translates(sentence, wanted, tmp_path, capsys):
-    assert main("run", "--figure", tmp_path / "x.png", sentence) == 0
+def test_the_model_of_the_package_translates(sentence, expected, capsys, monkeypatch):
+    from attention.plotting import heatmaps
+
+    monkeypatch.setattr(heatmaps, "alignment_heatmap", lambda *_: None)
+    assert main("translate", "run", sentence, "--figure", "runs/x.png") == 0
     printed = capsys.readouterr()
-    assert printed.out.strip() == wanted
-    assert ("'.' was put at the end" in printed.err) != sentence.endswith(".")
+    assert printed.out.strip() == expected
+    assert ("'.' was added at the end" in printed.err) != sentence.endswith(".")
 
 
-def test_the_shipped_model_is_small_and_scores_what_its_origin_says():
+def test_a_sentence_compiles_nothing(monkeypatch, tmp_path):
+    seen = []
+
+    def translate(self, text, beam):
+        seen.append(kernels.backend())
+        return translator.Translation(["a"], [], None, [])
+
+    monkeypatch.setattr(translator.Translator, "translate", translate)
+    pytest.importorskip("numba")
+    with kernels.backend("numba"):
+        assert main("translate", "run", "a .", "--figure", tmp_path / "x.png") == 0
+    assert seen == ["numpy"]
+
+
+def test_the_model_of_the_package_is_small_and_scores_as_recorded():
     origin = json.loads(EN_FR.with_suffix(".json").read_text())
     assert EN_FR.stat().st_size == origin["bytes"] < 350_000
     model = translator.load(EN_FR)
+    assert not model.characters
     config = translation.Config(**origin["config"])
     assert config.task == "en-fr" and f"--seed {config.seed}" in origin["command"]
     data = translation.load(config)
     assert data.checksum == origin["data"] == model.about["data"]
-    part = data.test[:60]
-    report = scoring.score(model, part)
+    report = scoring.score(model, data.test[:60])
     assert report["bleu"]["all"] > 90 and origin["test"]["bleu"]["all"] > 90
     assert report["aer"] < 0.7 * min(report["aer_uniform"], report["aer_diagonal"])
+
+
+# errors
+
+
+def test_what_it_refuses(trained, tmp_path, capsys):
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "few").write_text("a b\tc d\n" * (translation.FEWEST - 1))
+    (tmp_path / "best.npz").write_bytes(b"PK\x03\x04 cut off")
+    train = ["train", "--out", tmp_path / "x"]
+    run = ["run", "--figure", tmp_path / "x.png"]
+    for arguments, sentence in [
+        ([*train, "--task", "en-it"], "no task and no file en-it; expected en-de"),
+        ([*train, "--task", tmp_path / "few"], "expected 6 or more: a tenth is for"),
+        ([*train, "--attention", "none", "--coverage"], "attention"),
+        ([*train, "--local", "m"], "window"),
+        ([*train, "--dropout", "1"], "'1' is not a number from 0 to 1, without 1"),
+        ([*train, "--lr", "nan"], "'nan' is not a number above 0"),
+        ([*train, "--pairs", "99999"], f"there are at most {MOST} pairs"),
+        ([*train, "--target", "x"], "--target is x, but the task en-de has its own"),
+        ([*train, "--export", "x.npz"], "expected a name.safetensors"),
+        ([*train, "--export", "results.safetensors"], "the name of a file of the run"),
+        ([*train, "--export", tmp_path / "file" / "a.safetensors"], "with --export."),
+        (["train", "--out", tmp_path / "file" / "x"], "another folder with --out."),
+        (["train", "--resume", tmp_path / "no"], "There is nothing to resume: "),
+        (["train", "--resume", trained, "--steps", "9"], "--steps was 6"),
+        ([*run, "--model", tmp_path / "no", "a"], "There is no model in"),
+        ([*run, "--model", tmp_path, "a"], "best.npz cannot be loaded"),
+        ([*run, "--model", trained, " "], "There is no word to translate"),
+        ([*run, "--beam", "0", "a"], "'0' is not a whole number of 1 or more"),
+        (["run", "--figure", tmp_path / "a.xyz", "a"], "that ends with one of .jpg"),
+        (["run", "--figure", tmp_path / "file" / "a.png", "a"], "with --figure."),
+        (["score", "--model", trained / "last.npz"], "checkpoint of a translator"),
+    ]:
+        error = refused(capsys, "translate", *arguments)
+        assert sentence in error, error
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("about", [{}, {"config": 3}, {"config": {"depth": 2}}])
+def test_a_model_without_a_config_translates_and_is_not_scored(
+    about, trained, tmp_path, capsys
+):
+    path = tmp_path / "bare.npz"
+    state = checkpoint.load(trained / "best.npz")
+    checkpoint.save(path, state | {"about": about})
+    figure = ["--figure", tmp_path / "x.png"]
+    assert main("translate", "run", "--model", path, *figure, "the cat .") == 0
+    error = refused(capsys, "translate", "score", "--model", path)
+    assert "The model has no training config of this version" in error
 
 
 # alignment rates, by their definition
@@ -420,25 +378,22 @@ def test_alignment_rates_by_their_definition(trained):
     data = translation.load(translation.Config(**model.about["config"]))
     pairs, weights = data.test[:7], []
     for pair in pairs:
-        source, target = (
-            model.source.encode(pair.source),
-            model.target.encode(pair.target),
-        )
+        source = model.source.encode(pair.source)
+        target = model.target.encode(pair.target)
         fed = np.concatenate([[1], target])[None]
-        w = model.model.forced(source[None], fed).weights.numpy()[0, : len(target)]
-        weights.append(w)
+        output = model.model.forced(source[None], fed)
+        weights.append(output.weights.numpy()[0, : len(target)])
     found = scoring.alignment_rates(model, pairs)
     assert found == pytest.approx(rates_by_definition(pairs, weights))
 
 
 def rates_by_definition(pairs, weights):
-    right = {"aer": 0.0, "aer_uniform": 0.0, "aer_diagonal": 0.0}
-    total = 0
+    hits, total = {"aer": 0.0, "aer_uniform": 0.0, "aer_diagonal": 0.0}, 0
     for pair, w in zip(pairs, weights):
         T, S = len(pair.target), len(pair.source)
         total += T + len(pair.alignment)
         for t, s in pair.alignment:
-            right["aer"] += 2 * (w[t].argmax() == s)
-            right["aer_uniform"] += 2 / S
-            right["aer_diagonal"] += 2 * (round(t * (S - 1) / (T - 1)) == s)
-    return {k: 1 - v / total for k, v in right.items()}
+            hits["aer"] += 2 * (w[t].argmax() == s)
+            hits["aer_uniform"] += 2 / S
+            hits["aer_diagonal"] += 2 * (round(t * (S - 1) / (T - 1)) == s)
+    return {k: 1 - v / total for k, v in hits.items()}

@@ -49,24 +49,6 @@ def test_merging_disjoint_keys_is_attending_to_all(backend):
             np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
 
 
-def test_merging_what_does_not_fit():
-    o, lse = np.ones((2, 9, 3)), np.ones((2, 9))
-    for arrays in (
-        (o, lse, o, lse[:1]),
-        (o, lse[..., None], o, lse),
-        (o, lse, o[:1], lse),
-    ):
-        with pytest.raises(ValueError) as error:
-            merge(*arrays)
-        shapes = [str(x.shape) for x in arrays]
-        message = str(error.value)
-        assert message.startswith("merge: o1 has shape")
-        assert all(shape in message for shape in shapes)
-        assert message.endswith(
-            "expected (..., L, Ev), (..., L), (..., L, Ev), (..., L)."
-        )
-
-
 def test_merging_far_scores():
     """A set whose scores are 1e4 lower has no weight, and nothing overflows."""
     o1, o2 = draw((5, 3), (5, 3))
@@ -77,21 +59,10 @@ def test_merging_far_scores():
         np.testing.assert_array_equal(lse.data, 1e4)
 
 
-def test_what_stands_in_the_rows_of_no_keys_has_no_part():
-    o, lse, g = draw((3, 2), (3,), (3, 2))
-    rest, none = np.full((3, 2), np.nan), np.full(3, -np.inf)
-    tensors = [Tensor(x, requires_grad=True) for x in (o, lse, rest, none)]
-    for found in merge(*tensors), merge(*tensors[2:], *tensors[:2]):
-        np.testing.assert_array_equal(found[0].data, o)
-        np.testing.assert_array_equal(found[1].data, lse)
-        found[0].backward(g)
-    assert all(np.isfinite(t.grad).all() for t in tensors)
-    found = merge(rest, none, rest, none)
+def test_two_empty_sets_merge_to_an_empty_set():
+    o, lse = np.ones((3, 2)), np.full(3, -np.inf)
+    tensors = [Tensor(x, requires_grad=True) for x in (o, lse, o, lse)]
+    found = merge(*tensors)
     assert not found[0].data.any() and (found[1].data == -np.inf).all()
-
-
-@pytest.mark.parametrize("wrong", [None, np.zeros((3, 2), int), np.ones((3, 2), bool)])
-def test_merge_wants_floats(wrong):
-    lse = np.zeros(3)
-    with pytest.raises(TypeError, match="^merge: o2 is .*; expected floating-point"):
-        merge(np.zeros((3, 2)), lse, wrong, lse)
+    found[0].backward(np.ones((3, 2)))
+    assert all((t.grad == 0).all() for t in tensors)

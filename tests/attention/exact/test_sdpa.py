@@ -1,4 +1,4 @@
-"""scaled_dot_product_attention: its two paths, in two backends, are the definition."""
+"""scaled_dot_product_attention: two paths in two backends equal the definition."""
 
 import functools
 import warnings
@@ -51,7 +51,9 @@ def draw(*shapes, seed=0, dtype=float):
     return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize("name", CASES)
 def test_is_its_definition(attention, name, dtype):
     """Values and every gradient; a query without keys has exactly nothing."""
@@ -66,7 +68,7 @@ def test_is_its_definition(attention, name, dtype):
 
 @pytest.mark.parametrize("wanted", [(), ("bias",), ("attn_mask", "bias")])
 def test_gradcheck(attention, wanted):
-    """Finite differences through the door, with all terms of a score at once."""
+    """Finite differences with all terms of a score at once."""
     rng = np.random.default_rng(3)
     q, k, v = (rng.standard_normal((2, n, 3)) for n in (5, 7, 7))
     terms = {"bias": rng.standard_normal((2, 11)), "attn_mask": rng.random((5, 7))}
@@ -145,19 +147,6 @@ def test_dropout():
         close(t.grad, expected)
 
 
-def test_dropout_acts_in_training_alone_and_from_its_generator():
-    q, k, v = draw((70, 5), (70, 5), (70, 4))
-    run = functools.partial(scaled_dot_product_attention, q, k, v)
-    still = run().data
-    np.testing.assert_array_equal(run(dropout_p=0.5, training=False).data, still)
-    assert not run(dropout_p=1.0).data.any()
-    mg.manual_seed(5)
-    one, two = run(dropout_p=0.5).data, run(dropout_p=0.5).data
-    mg.manual_seed(5)
-    np.testing.assert_array_equal(run(dropout_p=0.5).data, one)
-    assert (one != two).any()
-
-
 def test_score_mod():
     """A learned slope for each head, in a batch with any leading axes."""
     q, k, v, g = draw((2, 3, 4, 9, 5), (2, 3, 4, 12, 5), (2, 3, 4, 12, 3), (4, 9, 3))
@@ -177,18 +166,6 @@ def test_score_mod():
     (found * g).sum().backward()
     (expected * g).sum().backward()
     close(slopes.grad, others.grad)
-
-
-def test_a_nan_that_is_masked_does_not_enter_score_mod():
-    q, k, v = draw((6, 5), (6, 5), (6, 3))
-    k[4:] = np.nan
-    q = Tensor(q, requires_grad=True)
-    o = scaled_dot_product_attention(
-        q, k, np.nan_to_num(v), is_causal=True, score_mod=lambda s, *_: s * s
-    )
-    o[:4].sum().backward()
-    assert np.isfinite(o.data[:4]).all() and np.isfinite(q.grad[:4]).all()
-    assert np.isnan(o.data[4:]).all()
 
 
 # Which path
@@ -219,21 +196,6 @@ def test_which_path_it_takes():
         assert op(**options) == "attention_average[0]", options
 
 
-def test_what_is_returned(attention):
-    q, k, v = draw((3, 5, 4), (3, 7, 4), (3, 7, 2))
-    assert isinstance(attention(q, k, v), Tensor)
-    o, lse = attention(q, k, v, return_lse=True)
-    assert o.shape == (3, 5, 2) and lse.shape == (3, 5)
-
-
-def test_under_no_grad(attention):
-    q, k, v = (Tensor(x, requires_grad=True) for x in draw((9, 4), (9, 4), (9, 2)))
-    with mg.no_grad():
-        o = attention(q, k, v, is_causal=True)
-    assert not o.requires_grad
-    np.testing.assert_array_equal(o.data, attention(q, k, v, is_causal=True).data)
-
-
 @pytest.mark.parametrize("shapes", [
     [(2, 3, 9, 4), (12, 4), (3, 12, 2)],
     [(9, 4), (2, 3, 12, 4), (3, 12, 2)],
@@ -256,6 +218,7 @@ def test_leading_axes_are_broadcast(attention, shapes):
         close(d, mg.unbroadcast(g, d.shape))
 
 
+@pytest.mark.deep
 def test_other_dtypes(attention):
     arrays = draw((3, 70, 4), (3, 70, 4), (3, 70, 2))
     expected = attention(*arrays, is_causal=True).data
@@ -277,7 +240,7 @@ def test_masks_and_biases_of_another_precision_are_cast(attention):
     close(o.data, attention(q, k, v, is_causal=True).data, np.float32)
 
 
-# Scores that are large, infinite or NaN
+# Scores that are large
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -301,19 +264,3 @@ def test_all_scores_very_low_are_no_mask(attention):
     q, k, v = draw((5, 4), (7, 4), (7, 2))
     o = attention(q * 0, k, v, bias=np.full((5, 7), -1e30))
     close(o.data, np.broadcast_to(v.mean(0), (5, 2)))
-
-
-@pytest.mark.parametrize("L", [5, 70])
-def test_nan_and_infinity_stay_in_their_rows(attention, L):
-    for bad in np.nan, np.inf, -np.inf:
-        q, k, v = draw((L, 4), (90, 4), (90, 2))
-        q[3], k = bad, np.abs(k)  # all scores of query 3 are bad, all of one sign
-        o, lse = attention(q, k, v, return_lse=True)
-        fine = np.arange(L) != 3
-        assert np.isfinite(o.data[fine]).all() and np.isfinite(lse.data[fine]).all()
-        if bad == -np.inf:  # exp(-inf) = 0 for every key
-            assert not o.data[3].any() and lse.data[3] == -np.inf
-        else:  # inf - inf, or NaN
-            assert np.isnan(o.data[3]).all() and np.isnan(lse.data[3])
-        q[3], k[40] = 1.0, np.nan
-        assert np.isnan(attention(q, k, v).data).all()

@@ -48,7 +48,7 @@ def run(attention, inputs, g, backend="numba", **options):
     ],
     ids=["all", "causal", "window", "function"],
 )
-@pytest.mark.parametrize("p", [1e-12, 0.1, 0.7, 1.0])
+@pytest.mark.parametrize("p", [1e-12, 0.3, 1.0])
 def test_every_path_drops_the_same(p, options):
     *inputs, g = arrays((2, 4, 70, 5), (2, 2, 90, 5), (2, 2, 90, 4), (2, 4, 70, 4))
     dense = run(dense_attention, inputs, g, dropout_p=p, **options)
@@ -72,26 +72,6 @@ def test_gradients():
 
     result = mg.gradcheck(function, inputs)
     assert result.ok, result.message
-
-
-def test_a_dropped_value_is_out_even_if_it_is_nan():
-    q, k, v, g = arrays((2, 65, 3), (2, 65, 3), (2, 65, 3), (2, 65, 3))
-    v[:, 7] = np.nan
-    dense = run(dense_attention, (q, k, v), g, dropout_p=0.5)
-    assert 0.3 < np.isnan(dense[0]).any(-1).mean() < 0.7
-    for backend in ("numba", "numpy"):
-        tiled = run(tiled_attention, (q, k, v), g, backend, dropout_p=0.5)
-        for found, expected in zip(tiled, dense):
-            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("bad", [np.inf, np.nan])
-def test_a_row_without_a_number_has_none_whatever_is_dropped(bad):
-    q, k, v = np.ones((64, 1)), np.zeros((64, 1)), np.ones((64, 1))
-    k[3] = bad
-    for attention in (dense_attention, tiled_attention):
-        o, *_ = run(attention, (q, k, v), np.zeros((64, 1)), dropout_p=0.5)
-        assert np.isnan(o).all()
 
 
 def test_the_kernel_draws_what_numpy_draws():

@@ -9,7 +9,7 @@ from attention import kernels, masks
 from attention.exact import flash
 from attention.exact.flash import flash_attention
 from attention.exact.sdpa import dense_attention, tiled_attention
-from attention.exact.tile_plan import plan
+from attention.exact.tile_plan import tile_plan
 from attention.masks.block_mask import BlockMask
 from minigrad import Tensor
 
@@ -105,7 +105,7 @@ def test_tiles_visited_are_tiles_kept(name, monkeypatch):
         visited.clear()
         o.sum().backward()
         assert sorted(visited) == sorted(kept)
-    assert plan(tiles, 2, 3, n, n).tiles().sum() == len(kept)
+    assert tile_plan(tiles, 2, 3, n, n).tiles().sum() == len(kept)
     if tiles.kinds.shape[:2] == (1, 1):
         assert tiles.sparsity() == pytest.approx(1 - len(kept) / (6 * 6 * 6))
 
@@ -117,7 +117,7 @@ def test_the_kernel_reads_the_kept_tiles_alone(name):
     n = 330
     tiles = BlockMask.from_mask(PATTERNS[name](n), n, n, block=SIZE)
     kept = tiles.kinds[0, 0] != 0
-    listed = plan(tiles, 1, 1, n, n)
+    listed = tile_plan(tiles, 1, 1, n, n)
     free = listed._replace(  # no pair of a listed tile is masked
         lo=np.zeros_like(listed.lo), hi=np.full_like(listed.hi, n),
         tile=np.full_like(listed.tile, -1),
@@ -154,7 +154,7 @@ def test_work_grows_as_the_sequence(name):
     if "padded" in name:
         return  # made for two examples
     counts = [
-        plan(BlockMask.from_mask(PATTERNS[name](n), n, n, block=SIZE), 1, 1, n, n)
+        tile_plan(BlockMask.from_mask(PATTERNS[name](n), n, n, block=SIZE), 1, 1, n, n)
         .tiles()
         .sum()
         for n in (2048, 4096, 8192)
@@ -162,31 +162,3 @@ def test_work_grows_as_the_sequence(name):
     first, second = counts[1] - counts[0], counts[2] - counts[1]
     assert 1.9 * first <= second <= 2.1 * first
     assert counts[2] <= 16 * 128  # of 128 * 128
-
-
-@pytest.mark.parametrize("path", ["dense", "tiled"])
-def test_a_window_over_everything_and_all_blocks_are_dense(backend, path):
-    run = {"dense": dense_attention, "tiled": tiled_attention}[path]
-    n = 150
-    arrays, learned = draw(*[(1, 2, n, 4)] * 3), draw((n, n), (2, 2 * n - 1), seed=1)
-    expected = results(dense_attention, arrays, learned)
-    for pattern in (
-        masks.sliding_window(n, n),
-        masks.sliding_window(n - 1, n - 1),
-        masks.dilated(n, 1),
-        masks.bigbird(16, 19, 0, 0, seed=0),
-        masks.bigbird(16, 1, 9, 0, seed=0),
-        masks.bigbird(16, 1, 0, 10, seed=0),
-        masks.global_tokens(range(n)),
-        masks.local(lambda i: i, n),
-        masks.prefix_lm(n),
-        masks.document(np.zeros(n, int)),
-        masks.dilated(n, 2) | ~masks.dilated(n, 2),
-    ):
-        tiles = BlockMask.from_mask(pattern, n, n, block=32)
-        found = results(run, arrays, learned, block_mask=tiles)
-        for x, y in zip(found, expected, strict=True):
-            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
-    less = BlockMask.from_mask(masks.sliding_window(n - 2, n - 2), n, n, block=32)
-    found = results(run, arrays, learned, block_mask=less)
-    assert np.abs(found[0] - expected[0]).max() > 1e-6

@@ -154,30 +154,6 @@ def test_an_example_does_not_depend_on_the_others(kind):
         np.testing.assert_array_equal(a[others], b[others])
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("kind", KINDS)
-def test_nan_and_infinity_as_in_numpy(kind, value):
-    for where in (2, 3):  # memory, keys
-        arrays, g = example(kind, **SIZES)
-        arrays[where][0, 1, 2] = value
-        with np.errstate(invalid="ignore"):
-            compare(arrays, g, 1e-10, 1e-12, lengths=np.array([7, 3, 1]))
-
-
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_nan_in_the_padding_has_no_influence(kind, backend):
-    arrays, g = example(kind, **SIZES)
-    lengths = np.array([7, 3, 0])
-    with kernels.backend(backend):
-        want = results(arrays, g, lengths=lengths)
-        padding = np.arange(SIZES["S"]) >= lengths[:, None]
-        arrays[2][padding] = arrays[3][padding] = np.nan
-        got = results(arrays, g, lengths=lengths)
-    for a, b in zip(got, want):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
-
-
 @pytest.mark.parametrize("empty", ["B", "L", "S"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_to_do(kind, empty):
@@ -209,18 +185,6 @@ def frozen(x):
     return x
 
 
-def test_parameters_of_another_dtype():
-    arrays, g = example("additive", np.float32, **SIZES)
-    for i in (2, 4, 8):  # memory, weight_ih, W_q
-        arrays[i] = arrays[i].astype(float)
-    tensors = [mg.Tensor(a, True) for a in arrays]
-    with kernels.backend("numba"):
-        states, _, _ = attention_gru(*tensors)
-        states.sum().backward()
-    assert states.dtype == np.float32
-    assert [t.grad.dtype for t in tensors] == [a.dtype for a in arrays]
-
-
 def test_a_dtype_without_a_kernel():
     arrays, g = example("additive", np.longdouble, **SIZES)
     with kernels.backend("numba"):
@@ -231,49 +195,27 @@ def test_a_dtype_without_a_kernel():
 
 
 WRONG = {
-    "x": ("(B, L, E)", (3, 5)),
-    "s0": ("(B, H) = (3, 11)", (2, 11)),
-    "memory": ("(B, S, M) = (3, 7, 4)", (2, 7, 4)),
-    "keys": ("(B, S, A) = (3, 7, 13)", (3, 7, 11)),
-    "weight_ih": ("(3H, E + M) = (33, 6)", (33, 5)),
-    "weight_hh": ("(3H, H) = (33, 11)", (33, 12)),
-    "bias_ih": ("(3H,) = (33,)", (11,)),
-    "bias_hh": ("(3H,) = (33,)", (34,)),
-    "W_q": ("(A, H) = (13, 11)", (13, 7)),
-    "w_v": ("(A,) = (13,)", (13, 1)),
-}
+    "x": (3, 5), "s0": (2, 11), "memory": (2, 7, 4), "keys": (3, 7, 11),
+    "weight_ih": (33, 5), "weight_hh": (33, 12), "bias_ih": (11,), "bias_hh": (34,),
+    "W_q": (13, 7), "w_v": (13, 1),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
-def test_shapes_that_do_not_fit(name, backend):
-    """A compiled loop would read beyond the end of an array without a word."""
+def test_wrong_shapes_are_rejected(name):
+    """A compiled loop would read beyond the end of an array without an error."""
     arrays, _ = example("additive", **SIZES)
-    letters, shape = WRONG[name]
-    arrays[GRADIENTS.index(name)] = np.zeros(shape)
-    with kernels.backend(backend), pytest.raises(ValueError) as error:
+    arrays[GRADIENTS.index(name)] = np.zeros(WRONG[name])
+    with kernels.backend("numba"), pytest.raises(ValueError, match="attention_gru: "):
         attention_gru(*arrays)
-    message = str(error.value)
-    assert message.startswith(f"attention_gru: {name} must have shape {letters}")
-    assert f"found {shape}." in message
-
-
-def test_other_arguments_that_do_not_fit():
     arrays, _ = example("additive", **SIZES)
-    with pytest.raises(ValueError, match=r"lengths must have shape \(B,\) = \(3,\)"):
+    with pytest.raises(ValueError, match=r"lengths have shape \(2,\)"):
         attention_gru(*arrays, lengths=np.array([1, 2]))
-    with pytest.raises(ValueError, match=r"w_v must have .* found None"):
-        attention_gru(
-            *arrays[:3], arrays[3][..., :11], *arrays[4:8], np.zeros((11, 11))
-        )
-    with pytest.raises(ValueError, match=r"keys must have shape \(B, S, H\) = \(3, 7"):
-        attention_gru(*arrays[:8])
 
 
 PLAIN = """
-import sys; sys.path.insert(0, "tests")
 import numpy as np
-import test_decoder_kernel as t
+from tests.attention.kernels import test_decoder_kernel as t
 sizes = dict(B=2, L=2, S=3, E=2, H=5, M=4, A=3)
 for kind in t.KINDS:
     arrays, g = t.example(kind, **sizes)

@@ -1,4 +1,4 @@
-"""Models, and all the sentences they can say with their probabilities."""
+"""Small models, and all their sentences with their probabilities."""
 
 import itertools
 import math
@@ -14,15 +14,15 @@ from attention.tasks.batch import EOS, PAD, SOS
 from attention.transformer.config import EncoderDecoderConfig
 from attention.transformer.encoder_decoder import EncoderDecoder
 
-V, N, S = 5, 4, 3  # ids 2, 3, 4 can be said; at most N tokens
+V, N, S = 5, 4, 3  # ids 2, 3, 4 can be produced; at most N tokens
 SOURCE = np.array([[3, 4, 3], [4, 3, 0], [3, 3, 4], [4, 0, 0]])
 LENGTHS = np.array([3, 2, 3, 1])
 
 
 class Table:
-    """Random logits and weights for each sentence and beginning: a model of nothing.
+    """A model with random logits and weights for each sentence and beginning.
 
-    PAD and SOS are by far the most probable of all.
+    PAD and SOS have by far the largest logits.
     """
 
     def __init__(self, seed=0, vocabulary=V, sharp=1.5, attends=True):

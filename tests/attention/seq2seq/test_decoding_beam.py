@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.seq2seq.beam import LEAST, beam_search, hypotheses, most
+from attention.seq2seq.beam import LEAST, beam_search, hypotheses, largest
 from attention.seq2seq.decoding import greedy
 from attention.tasks.batch import EOS, SOS
 
@@ -37,7 +37,7 @@ def ranked(model, b, alpha, beta, n=N):
 
 
 @pytest.mark.parametrize("alpha, beta", [(0, 0), (1.0, 0), (0, 0.5), (0.6, 0.2)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_beam_of_full_width_ranks_all_sentences(seed, alpha, beta):
     model, everything = Table(seed), len(list(every_sentence()))
     found = hypotheses(model, SOURCE, LENGTHS, N, everything, alpha=alpha, beta=beta)
@@ -48,7 +48,7 @@ def test_a_beam_of_full_width_ranks_all_sentences(seed, alpha, beta):
         np.testing.assert_allclose(
             [h.log_probability for h in each], [p for _, p, _ in expected]
         )
-        # nothing is left out: all that can be said has probability 1
+        # the probabilities of all sentences sum to 1
         assert sum(math.exp(h.log_probability) for h in each) == pytest.approx(1)
 
 
@@ -66,7 +66,7 @@ def test_a_beam_of_full_width_finds_the_best(name):
 
 
 def test_penalties_change_what_is_best():
-    """Else the tests above would pass without them."""
+    """Otherwise the tests above would pass without them."""
     plain, *others = (
         beam_search(Table(0), SOURCE, LENGTHS, N, 40, **options)
         for options in (dict(), dict(alpha=2.0), dict(beta=2.0))
@@ -96,7 +96,7 @@ def test_a_beam_of_one_is_greedy(name, alpha, beta):
 
 
 def by_definition(model, b, K, n):
-    """The search as its text has it, one beginning a call: [(ln P, y)] finished."""
+    """Return [(ln P, y)] of the search by its definition, one beginning a call."""
     going, finished = [(0.0, [])], []
     for _ in range(n):
         candidates = []
@@ -110,7 +110,7 @@ def by_definition(model, b, K, n):
     return finished + going
 
 
-@pytest.mark.parametrize("K", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("K", [1, 2, 5])
 @pytest.mark.parametrize("alpha", [0.0, 1.5])
 def test_a_beam_of_any_width_is_its_definition(K, alpha):
     for seed in range(3):
@@ -146,17 +146,17 @@ def test_a_batch_is_as_good_as_one_at_a_time(name, K):
 @pytest.mark.parametrize("K", [1, 2, 5])
 @pytest.mark.parametrize("name", ["gru", "lstm-fed-coverage", "local"])
 def test_weights_belong_to_the_sentence_they_come_with(name, K):
-    """Told to say the same, the model looks where the beam says it has looked."""
+    """Teacher forcing of the same sentence gives the same weights."""
     model = MODELS[name]()
     for b, each in enumerate(hypotheses(model, SOURCE, LENGTHS, 5, K)):
         for h in each:
-            told = np.array([[SOS, *h.ids[:-1]]])
-            out = model.forced(SOURCE[b : b + 1], told, LENGTHS[b : b + 1])
+            target_in = np.array([[SOS, *h.ids[:-1]]])
+            out = model.forced(SOURCE[b : b + 1], target_in, LENGTHS[b : b + 1])
             np.testing.assert_allclose(h.weights, out.weights.data[0], atol=1e-5)
             assert h.weights.shape == (len(h.ids), S)
 
 
-def test_the_search_ends_as_soon_as_nothing_better_can_come():
+def test_the_search_ends_as_soon_as_possible():
     certain = Table(sharp=0.0)  # all tokens alike: EOS, the first among them, wins
     certain.of = lambda source, said: (np.array([0, 0, 20.0, 0, 0]), np.zeros(S))
     for K in 1, 4:
@@ -166,13 +166,13 @@ def test_the_search_ends_as_soon_as_nothing_better_can_come():
     certain.calls = 0
     greedy(certain, SOURCE, LENGTHS, 50)
     assert certain.calls == 1
-    # but all K are found if all K are asked for
+    # hypotheses returns all K
     assert [len(each) for each in hypotheses(certain, SOURCE, LENGTHS, 50, 4)] == [
         4
     ] * 4
 
 
-def test_equals_go_by_place_and_then_by_id():
+def test_equals_are_ordered_by_row_and_then_by_id():
     class Flat(Table):
         def of(self, source, said):
             return np.zeros(self.V), np.full(S, 1 / S)
@@ -181,12 +181,12 @@ def test_equals_go_by_place_and_then_by_id():
     each = hypotheses(Flat(), SOURCE[:1], LENGTHS[:1], 2, 4)[0]
     assert [h.ids for h in each] == [[EOS], [3, EOS], [3, 3], [3, 4]]
     scores = np.array([[1.0, 2.0, 2.0], [2.0, -np.inf, 0.0]])
-    assert most(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
-    assert most(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
-    assert most(scores, 9)[-1] == (0.0, 1, 2) and len(most(scores, 9)) == 5
+    assert largest(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
+    assert largest(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
+    assert largest(scores, 9)[-1] == (0.0, 1, 2) and len(largest(scores, 9)) == 5
 
 
-def test_most_is_a_sort():
+def test_largest_is_a_sort():
     rng = np.random.default_rng(0)
     for n in 1, 3, 17, 40, 60:
         scores = rng.integers(-3, 3, (5, 8)).astype(float)  # many equals
@@ -195,10 +195,10 @@ def test_most_is_a_sort():
             (-scores[r, t], r, t) for r in range(5) for t in range(8)
             if scores[r, t] > -np.inf
         )[:n]  # fmt: skip
-        assert most(scores, n) == [(-s, r, t) for s, r, t in expected]
+        assert largest(scores, n) == [(-s, r, t) for s, r, t in expected]
 
 
-def test_a_source_token_that_is_never_looked_at_is_no_infinity():
+def test_a_source_token_without_weight_gives_a_finite_penalty():
     class Blind(Table):
         def of(self, source, said):
             return super().of(source, said)[0], np.array([1.0, 0, 0])

@@ -1,4 +1,4 @@
-"""Sampling filters as defined, and sentences come as often as they are probable."""
+"""Sampling follows its definitions, in decoding and in training."""
 
 import math
 
@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoding import greedy
-from attention.seq2seq.sampling import draw, filtered, sample
+from attention.seq2seq.model import Seq2Seq
+from attention.seq2seq.sampling import draw, filtered, mixed_inputs, sample
+from attention.tasks.batch import EOS, PAD, SOS
+from attention.tasks.batching import in_order
 
 from .decoding_cases import (
     LENGTHS,
@@ -37,7 +41,7 @@ def filtered_by_hand(logits, T, k, p):
     return [q[v] / total if v in kept else 0.0 for v in range(len(q))]
 
 
-@pytest.mark.parametrize("T", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("T", [0.3, 4.0])
 @pytest.mark.parametrize("k", [None, 1, 3, 99])
 @pytest.mark.parametrize("p", [None, 1e-9, 0.5, 0.9, 1.0])
 def test_filters_are_their_definition(T, k, p):
@@ -92,7 +96,7 @@ def test_sentences_come_as_often_as_they_are_probable():
     assert chi < degrees + 4 * math.sqrt(2 * degrees)  # four standard deviations
 
 
-def test_draw_never_takes_what_cannot_come():
+def test_draw_never_takes_a_token_of_probability_0():
     class Edge:
         def __init__(self, u):
             self.u = u
@@ -121,3 +125,45 @@ def test_samples_repeat_with_their_generator():
     mg.manual_seed(5)
     assert (rows(), rows()) == (first, second)
     assert len({str(rows()) for _ in range(6)}) > 1
+
+
+# scheduled sampling
+
+
+def sampling_model(attention="bahdanau"):
+    c = Seq2SeqConfig(9, 9, hidden=6, embedding=5, attention=attention, dropout=0.5)
+    return Seq2Seq(c, np.random.default_rng(3))
+
+
+def sampling_batch():
+    pairs = [([3, 4, 5], [3, 4, 5, 6, 7]), ([8, 7], [4, 4]), ([6], [5, 3, 8])]
+    return next(in_order(pairs, 3))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("attention", ["none", "bahdanau", "luong"])
+def test_mixed_inputs_by_their_definition(p, attention):
+    model, batch = sampling_model(attention), sampling_batch()
+    before = batch.target_in.copy()
+    mixed = mixed_inputs(model, batch, p, np.random.default_rng(5))
+    assert (batch.target_in == before).all() and model.training
+    own = np.random.default_rng(5).random(before.shape) < p
+    want = before.copy()
+    model.eval()
+    for t in range(1, before.shape[1]):  # from the start for every position
+        logits = model(batch.source, want, batch.lengths).numpy()[:, t - 1].copy()
+        logits[:, [PAD, SOS]] = -np.inf
+        here = own[:, t] & (before[:, t] != PAD)
+        want[here, t] = logits[here].argmax(-1)
+    np.testing.assert_array_equal(mixed, want)
+    assert (mixed == before).all() == (p == 0)
+
+
+def test_with_p_1_the_inputs_are_the_greedy_tokens():
+    model, batch = sampling_model(), sampling_batch()
+    mixed = mixed_inputs(model, batch, 1.0, np.random.default_rng(0))
+    decoded = greedy(model, batch.source, batch.lengths, 5).ids
+    for b, n in enumerate(batch.target_lengths):
+        ended = np.flatnonzero(decoded[b] == EOS)
+        n = min(n - 1, ended[0] if len(ended) else n)
+        assert mixed[b, 1 : n + 1].tolist() == decoded[b, :n].tolist()

@@ -1,4 +1,4 @@
-"""Greedy, beam search and sampling all give whole rows, scores and weights."""
+"""Greedy, beam search and sampling return complete rows, scores and weights."""
 
 import numpy as np
 import pytest
@@ -49,20 +49,20 @@ def test_scores_are_log_probabilities(name, way):
 
 
 @pytest.mark.parametrize("way", every_way())
-def test_a_model_is_decoded_without_dropout_and_left_as_it_was(way):
+def test_a_model_is_decoded_without_dropout_and_its_mode_restored(way):
     model = tiny(dropout=0.5).train()
     model.encoder.eval()
     modes = [part.training for part in model.modules()]
     recorded = []
     step = model.step
 
-    def watched(state, tokens):
+    def recording(state, tokens):
         recorded.append([part.training for part in model.modules()])
         logits, state, weights = step(state, tokens)
         assert not logits.requires_grad and not weights.requires_grad
         return logits, state, weights
 
-    model.step = watched
+    model.step = recording
     d = every_way()[way](model, SOURCE, LENGTHS, 4)
     assert recorded and not any(map(any, recorded))
     assert [part.training for part in model.modules()] == modes
@@ -76,8 +76,8 @@ def test_a_model_is_decoded_without_dropout_and_left_as_it_was(way):
 
 
 @pytest.mark.parametrize("way", ["greedy", "beam"])
-def test_a_prompt_is_gone_on_with(way):
-    """A state that has read a prompt has logits already: no SOS comes between."""
+def test_a_prompt_is_continued(way):
+    """The state of a prompt has logits already, and there is no SOS."""
     model = DecoderOnly(TransformerConfig(vocabulary=7, width=8, heads=2),
                         np.random.default_rng(0)).eval()  # fmt: skip
     d = every_way()[way](model, SOURCE, LENGTHS, 5)

@@ -1,6 +1,7 @@
-"""Accuracies and rates of alignment errors are what is counted by hand."""
+"""Accuracies, alignment error rates and entropies equal hand counts and loops."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -9,26 +10,27 @@ import minigrad as mg
 from attention.seq2seq.alignment_metrics import diagonal_links, links
 from attention.seq2seq.metrics import (
     alignment_error_rate,
+    attention_entropy,
     corpus_alignment_error_rate,
     diagonal_baseline,
     exact_match,
+    renormalized,
     token_accuracy,
     uniform_baseline,
 )
 
 
 def test_accuracy_and_exact_match():
-    wanted = np.array([[5, 6, 2, 0], [7, 2, 0, 0], [5, 6, 7, 2]])
-    said = np.array([[5, 6, 2, 9], [7, 9, 9, 9], [5, 9, 7, 2]])
-    assert token_accuracy(said, wanted) == 7 / 9
-    assert exact_match(said, wanted) == 1 / 3
-    assert token_accuracy(wanted, wanted) == exact_match(wanted, wanted) == 1
-    # what is not said is wrong; what is said beyond is not asked for
-    assert token_accuracy(said[:, :2], wanted) == 4 / 9
-    assert exact_match(said[:, :2], wanted) == 0
-    wide = np.concatenate([said, said], axis=1)
-    assert token_accuracy(wide, wanted) == 7 / 9
-    assert exact_match(said, wanted, ignore=None) == 0
+    target = np.array([[5, 6, 2, 0], [7, 2, 0, 0], [5, 6, 7, 2]])
+    decoded = np.array([[5, 6, 2, 9], [7, 9, 9, 9], [5, 9, 7, 2]])
+    assert token_accuracy(decoded, target) == 7 / 9
+    assert exact_match(decoded, target) == 1 / 3
+    assert token_accuracy(target, target) == exact_match(target, target) == 1
+    # missing tokens are wrong; tokens beyond the target do not count
+    assert token_accuracy(decoded[:, :2], target) == 4 / 9
+    assert exact_match(decoded[:, :2], target) == 0
+    wide = np.concatenate([decoded, decoded], axis=1)
+    assert token_accuracy(wide, target) == 7 / 9
     assert token_accuracy([[0, 1]], [[0, 2]], ignore=-1) == 0.5
 
 
@@ -47,7 +49,7 @@ def test_alignment_error_rate_by_hand():
     assert alignment_error_rate(w, gold) == pytest.approx(1 - 4 / 7)
     # (3, 3) is allowed now: 2 sure and 3 possible ones
     assert alignment_error_rate(w, gold, {(3, 3), (3, 4)}) == pytest.approx(1 - 5 / 7)
-    # sure or not, the possible ones hold the sure ones
+    # the possible links include the sure ones
     assert alignment_error_rate(w, gold, gold | {(3, 3)}) == pytest.approx(1 - 5 / 7)
     assert alignment_error_rate(w, set(), {(0, 0)}) == pytest.approx(1 - 1 / 4)
 
@@ -61,7 +63,6 @@ def test_alignments_in_every_form():
     for weights in (w, w.tolist(), mg.Tensor(w), w.astype(np.float16)):
         assert alignment_error_rate(weights, matrix, other) == wanted
         assert alignment_error_rate(weights, [[0, 3], (2, 1)], list(possible)) == wanted
-    assert alignment_error_rate(w, np.array([[0, 3], [2, 1]]).tolist()) <= 1
 
 
 def test_ties_and_rows_of_nothing():
@@ -93,3 +94,38 @@ def test_baselines():
         for guess in itertools.product(range(4), repeat=3)
     ]
     assert uniform_baseline(3, 4, sure, possible) == pytest.approx(np.mean(rates))
+
+
+@pytest.mark.filterwarnings("error")
+def test_entropy_by_a_loop():
+    w = np.random.default_rng(1).dirichlet(np.ones(5), (3, 2, 4))  # (B, H, L, S)
+    H = attention_entropy(w)
+    assert H.shape == (3, 2, 4)
+    for i in np.ndindex(H.shape):
+        assert H[i] == pytest.approx(-sum(x * math.log(x) for x in w[i]), abs=1e-12)
+    w = np.array([[1, 0, 0, 0], [0.25] * 4, [0.5, 0.5, 0, 0], [0] * 4])
+    H = attention_entropy(w)
+    assert H == pytest.approx([0, math.log(4), math.log(2), 0]) and not np.signbit(H[0])
+
+
+def test_entropy_of_half_precision_and_of_a_tensor():
+    w = np.random.default_rng(1).dirichlet(np.ones(50), 20)
+    wanted = attention_entropy(w)
+    for half in (w.astype(np.float16), mg.Tensor(w.astype(np.float32))):
+        assert attention_entropy(half) == pytest.approx(wanted, rel=1e-2)
+
+
+def test_rows_that_sum_to_less_than_one_by_design():
+    """Local-p multiplies its softmax by a Gaussian."""
+    p = np.random.default_rng(2).dirichlet(np.ones(6), (3, 4))
+    w = p * np.linspace(0.2, 0.9, 4)[:, None]
+    w[0, 0] = 0
+    p[0, 0] = 0
+    np.testing.assert_allclose(renormalized(w), p, atol=1e-15)
+    assert attention_entropy(renormalized(mg.Tensor(w))) == pytest.approx(
+        attention_entropy(p)
+    )
+    gold = {(1, 1), (2, 3)}
+    assert alignment_error_rate(renormalized(w[1]), gold) == pytest.approx(
+        alignment_error_rate(p[1], gold)
+    )

@@ -1,87 +1,95 @@
-"""BLEU is what is counted by hand, and its definition in loops."""
+"""BLEU equals hand counts, its definition in loops, and the scores of sacrebleu.
 
+``tests/golden/bleu.json`` holds texts and the scores that sacrebleu computed of them,
+with its version. To record it again, where sacrebleu is installed:
+
+    python -c "from tests.attention.seq2seq.test_metrics_bleu import record; record()"
+"""
+
+import itertools
+import json
 import math
+import pathlib
+import random
 
 import numpy as np
 import pytest
 
 from attention.seq2seq.metrics import bleu_parts, corpus_bleu, sentence_bleu
 
-from .metrics_cases import SMOOTHINGS, random_corpus
+GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "bleu.json"
 
 
-def test_identity_is_100():
+def random_corpus(seed, sentences=6, most=3):
+    """Hypotheses that are damaged copies of one of their references."""
+    rng = random.Random(seed)
+    hypotheses, references = [], []
+    for _ in range(sentences):
+        ones = [
+            [rng.choice("abcde") for _ in range(rng.randint(4, 12))]
+            for _ in range(rng.randint(1, most))
+        ]
+        copy = [w if rng.random() < 0.9 else "f" for w in rng.choice(ones)]
+        hypotheses.append(copy[: rng.randint(3, 12)])
+        references.append(ones)
+    return hypotheses, references
+
+
+@pytest.mark.parametrize("smoothing", ["none", "exp"])
+def test_equal_texts_have_100_and_unrelated_ones_0(smoothing):
     text = ["the cat is on the mat", "there it sat all day long"]
-    for smoothing, value in SMOOTHINGS:
-        assert corpus_bleu(text, text, smoothing=smoothing, value=value) == (
-            pytest.approx(100, rel=1e-12)
-        )
+    assert corpus_bleu(text, text, 4, smoothing) == pytest.approx(100, rel=1e-12)
+    assert corpus_bleu(["a b c d e"], ["v w x y z"], 4, smoothing) == 0
+    assert corpus_bleu([""], ["v w x y z"], 4, smoothing) == 0
     assert sentence_bleu("hello", "hello") == pytest.approx(100)  # one order is enough
-    assert corpus_bleu(["hello"], ["hello"]) == 0  # no four words to be found
-
-
-def test_nothing_shared_is_0():
-    for smoothing, value in SMOOTHINGS:
-        assert corpus_bleu(["a b c d e"], ["v w x y z"], 4, smoothing, value) == 0
-        assert corpus_bleu([""], ["v w x y z"], 4, smoothing, value) == 0
+    assert corpus_bleu(["hello"], ["hello"]) == 0  # there are no four words
 
 
 def test_clipping():
     # Papineni et al. 2002, section 2.1: 7 times "the", of which a reference has 2
-    said = "the the the the the the the"
+    hypothesis = "the the the the the the the"
     ones = ["the cat is on the mat", "there is a cat on the mat"]
-    parts = bleu_parts([said], [ones], max_order=1, several=True)
+    parts = bleu_parts([hypothesis], [ones], max_order=1, several=True)
     assert parts.precisions == pytest.approx([200 / 7])
     assert parts.score == pytest.approx(200 / 7)  # 7 words, and 7 in the nearer one
     assert (parts.hypothesis_length, parts.reference_length) == (7, 7)
-    # of the other reference alone: it has one "the"
-    assert bleu_parts([said], [ones[1]], 1).precisions == pytest.approx([100 / 7])
+    # the other reference has one "the"
+    assert bleu_parts([hypothesis], [ones[1]], 1).precisions == pytest.approx([100 / 7])
 
 
 def test_brevity():
-    # all of 3 words are right, and of 2 and 1 pairs; 6 should have been said
+    # 3 words, 2 pairs and 1 triple are right; the reference has 6 words
     parts = bleu_parts(["the cat is"], ["the cat is on the mat"], max_order=3)
     assert parts.precisions == [100, 100, 100]
     assert parts.brevity_penalty == pytest.approx(math.exp(1 - 6 / 3))
     assert parts.score == pytest.approx(100 * math.exp(-1))
-    # too long is no less of a fault, but precision pays for it
+    # a long hypothesis has no penalty, but a lower precision
     long = bleu_parts(["the cat is on the mat now"], ["the cat is on the mat"], 1)
     assert long.brevity_penalty == 1 and long.score == pytest.approx(100 * 6 / 7)
-
-
-def test_the_nearest_reference_counts_and_of_two_the_shorter():
+    # the nearest reference counts, and of two the shorter
     ones = ["a b", "a b c d", "a b c d e f g"]
-    for said, nearest in [("a b c", 2), ("a b c d e", 4), ("a b c d e f", 7)]:
-        assert bleu_parts([said], [ones], 1, several=True).reference_length == nearest
+    for text, nearest in [("a b c", 2), ("a b c d e", 4), ("a b c d e f", 7)]:
+        assert bleu_parts([text], [ones], 1, several=True).reference_length == nearest
 
 
-def test_a_corpus_is_no_mean_of_sentences():
-    # 1/1 and 1/4 words: of both together 2/5, not the mean of 1 and 1/4
+def test_a_corpus_is_not_the_mean_of_its_sentences():
+    # 1/1 and 1/4 words: together 2/5, not the mean of 1 and 1/4
     assert corpus_bleu(["a", "b x y z"], ["a", "b c d e"], 1) == pytest.approx(40)
 
 
-@pytest.mark.parametrize(
-    "smoothing, value, fourth",
-    [("none", None, 0), ("exp", None, 50), ("floor", None, 10), ("floor", 0.3, 30)],
-)
-def test_smoothing_by_hand(smoothing, value, fourth):
+def test_smoothing_by_hand():
     # 4 words in order, but for the last: 3/4, 2/3, 1/2 and 0 of 1
-    parts = bleu_parts(["a b c d"], ["a b c x"], 4, smoothing, value)
-    assert parts.precisions == pytest.approx([75, 200 / 3, 50, fourth])
-    if fourth == 0:
-        assert parts.score == 0
-    else:
-        product = 0.75 * 2 / 3 * 0.5 * fourth / 100
-        assert parts.score == pytest.approx(100 * product**0.25)
-
-
-def test_exp_halves_again_and_add_k_leaves_words_alone():
-    parts = bleu_parts(["a b x c d"], ["a c y b d"], 4)
+    texts = ["a b c d"], ["a b c x"]
+    parts = bleu_parts(*texts, 4, "exp")
+    assert parts.precisions == pytest.approx([75, 200 / 3, 50, 50])
+    product = 0.75 * 2 / 3 * 0.5 * 0.5
+    assert parts.score == pytest.approx(100 * product**0.25)
+    parts = bleu_parts(*texts, 4, "none")
+    assert parts.score == 0 and parts.precisions[3] == 0
+    parts = bleu_parts(["a b x c d"], ["a c y b d"], 4)  # exp halves again
     assert parts.precisions == pytest.approx(
         [80, 100 / 2 / 4, 100 / 4 / 3, 100 / 8 / 2]
     )
-    parts = bleu_parts(["a b c d"], ["a b c x"], 4, "add-k")
-    assert parts.precisions == pytest.approx([75, 75, 200 / 3, 50])
 
 
 def reference_bleu(hypotheses, references, N):
@@ -89,8 +97,8 @@ def reference_bleu(hypotheses, references, N):
     log_sum, c, r = 0, 0, 0
     for n in range(1, N + 1):
         matches = total = 0
-        for said, ones in zip(hypotheses, references):
-            grams = [tuple(said[i : i + n]) for i in range(len(said) - n + 1)]
+        for words, ones in zip(hypotheses, references):
+            grams = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
             total += len(grams)
             for gram in set(grams):
                 most = 0
@@ -101,9 +109,9 @@ def reference_bleu(hypotheses, references, N):
         if not matches:
             return 0.0
         log_sum += math.log(matches / total) / N
-    for said, ones in zip(hypotheses, references):
-        c += len(said)
-        r += sorted((abs(len(one) - len(said)), len(one)) for one in ones)[0][1]
+    for words, ones in zip(hypotheses, references):
+        c += len(words)
+        r += sorted((abs(len(one) - len(words)), len(one)) for one in ones)[0][1]
     return 100 * min(1, math.exp(1 - r / c)) * math.exp(log_sum)
 
 
@@ -119,7 +127,7 @@ def test_equal_to_the_definition(N):
     assert len(scores) > 5
 
 
-def test_strings_lists_and_ids_are_the_same():
+def test_strings_lists_and_ids_give_the_same_score():
     hypotheses, references = random_corpus(3)
     wanted = corpus_bleu(hypotheses, references, several=True)
     strings = [" ".join(s) for s in hypotheses]
@@ -128,3 +136,86 @@ def test_strings_lists_and_ids_are_the_same():
     ids = [np.array([ord(w) for w in s]) for s in hypotheses]
     ones = [[[ord(w) for w in s] for s in options] for options in references]
     assert corpus_bleu(ids, ones, several=True) == wanted
+
+
+# sacrebleu
+
+
+def golden_texts():
+    """The texts of the golden file: {name: (hypotheses, references)}, all strings."""
+    cat = "the cat is on the mat"
+    hello = [["hello there my old friend", "hello my friend"], ["good bye"]]
+    texts = {
+        "clipping": (["the the the the the the the"], [[cat, "there is a cat here"]]),
+        "brevity": (["the cat is on"], [[cat]]),
+        "equal": ([cat, "it sat there all day"], [[cat], ["it sat there all day"]]),
+        "too long": (["so the cat is on the mat now"], [[cat]]),
+        "no word": (["a b c d e"], [["v w x y z"]]),
+        "one word right": (["a b c d e"], [["v a x y z"]]),
+        "short": (["the cat"], [["the cat"]]),
+        "short and wrong": (["the dog"], [["the cat"]]),
+        "one word": (["cat"], [["cat"]]),
+        "empty": (["", "the cat is here now"], [[cat], ["the cat is here today"]]),
+        "references of other lengths": (["hello my old friend", "good bye"], hello),
+        "punctuation": (["Ça va , l' ami ?"], [["Ça va , mon ami ?"]]),
+    }
+    for seed in range(8):
+        hypotheses, references = random_corpus(seed, most=1 if seed % 2 else 3)
+        texts[f"random {seed}"] = (
+            [" ".join(s) for s in hypotheses],
+            [[" ".join(s) for s in ones] for ones in references],
+        )
+    return texts
+
+
+def golden_calls():
+    """(smoothing, max_order, effective_order) of every score in the file."""
+    orders = [(4, False), (4, True), (2, False), (1, True)]
+    return [(s, *o) for s, o in itertools.product(("none", "exp"), orders)]
+
+
+def record():
+    """Write the golden file."""
+    import sacrebleu
+
+    cases = {}
+    for name, (hypotheses, references) in golden_texts().items():
+        streams = list(map(list, itertools.zip_longest(*references)))
+        scores = []
+        for smoothing, order, effective in golden_calls():
+            metric = sacrebleu.BLEU(
+                tokenize="none", smooth_method=smoothing, max_ngram_order=order,
+                effective_order=effective, force=True,
+            )  # fmt: skip
+            scores.append(metric.corpus_score(hypotheses, streams).score)
+        cases[name] = {
+            "hypotheses": hypotheses, "references": references, "scores": scores,
+        }  # fmt: skip
+    whole = {
+        "made by": f"sacrebleu {sacrebleu.__version__}, tokenize='none', corpus_score",
+        "with": "record() in tests/attention/seq2seq/test_metrics_bleu.py",
+        "calls": "smoothing, max_order, effective_order of the scores, in order",
+        "arguments": golden_calls(),
+        "cases": "CASES",
+    }
+    lines = [  # one case a line
+        f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}"
+        for k, v in cases.items()
+    ]
+    text = json.dumps(whole).replace('"CASES"', "{\n" + ",\n".join(lines) + "\n}")
+    GOLDEN.write_text(text + "\n", encoding="utf-8")
+
+
+RECORDED = json.loads(GOLDEN.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", golden_texts())
+def test_bleu_is_that_of_sacrebleu(name):
+    case = RECORDED["cases"][name]
+    texts = case["hypotheses"], case["references"]
+    assert texts == golden_texts()[name]
+    assert list(map(tuple, RECORDED["arguments"])) == golden_calls()
+    for call, wanted in zip(golden_calls(), case["scores"], strict=True):
+        smoothing, order, effective = call
+        found = corpus_bleu(*texts, order, smoothing, True, effective)
+        assert found == pytest.approx(wanted, rel=1e-9, abs=1e-12), call

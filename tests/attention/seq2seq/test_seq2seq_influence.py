@@ -1,4 +1,4 @@
-"""What may depend on what: the source, padding, words said, coverage, dropout."""
+"""What the outputs depend on: the source, padding, earlier tokens, dropout."""
 
 import numpy as np
 import pytest
@@ -17,11 +17,9 @@ from .seq2seq_cases import (
     stepwise,
 )
 
-# What may depend on what
-
 
 @pytest.mark.parametrize("name", SPREAD)
-def test_without_attention_only_the_last_state_is_seen(name):
+def test_without_attention_only_the_last_state_matters(name):
     m = model(name)
     clean, encoder = m(SOURCE, TARGET, LENGTHS).data, m.encoder
     assert (m.start(SOURCE, LENGTHS).memory is None) == (m.config.attention == "none")
@@ -63,7 +61,7 @@ def test_padding_has_no_influence(name):
 
 
 @pytest.mark.parametrize("name", SPREAD)
-def test_what_is_said_depends_on_what_was_said_before_and_on_nothing_later(name):
+def test_logits_depend_on_earlier_tokens_alone(name):
     m = model(name)
     clean = m(SOURCE, TARGET, LENGTHS).data
     for t in range(TARGET.shape[1]):
@@ -71,9 +69,6 @@ def test_what_is_said_depends_on_what_was_said_before_and_on_nothing_later(name)
         other[:, t] = (other[:, t] + 1) % 6
         changed = abs(m(SOURCE, other, LENGTHS).data - clean).max((0, 2))
         assert not changed[:t].any() and (changed[t:] > 1e-9).all()
-
-
-# Coverage, dropout
 
 
 @pytest.mark.parametrize("name", [n for n in SPREAD if "coverage" in n])
@@ -86,11 +81,10 @@ def test_coverage_loss_reaches_the_parameters(name):
     coverage_loss(out.weights, out.coverages, target_lens=[4, 3, 4]).backward()
     assert abs(m.decoder.order.attention.w_c.grad).max() > 1e-6
     assert abs(m.encoder.embed.weight.grad).max() > 1e-6
-    # what is looked at afterwards holds no graph
     assert not m.decoder.order.attention.attention_weights.requires_grad
 
 
-def test_weights_are_apart_from_the_graph_without_coverage():
+def test_weights_have_a_graph_with_coverage_alone():
     for name in SPREAD:
         out = model(name).forced(SOURCE, TARGET, LENGTHS)
         if out.weights is not None:
@@ -105,7 +99,7 @@ def test_dropout_acts_in_training_alone(name):
     np.testing.assert_array_equal(m.eval()(*arguments).data, plain)
     first = m.train()(*arguments).data
     assert abs(first - plain).max() > 1e-3
-    assert abs(first - m(*arguments).data).max() > 1e-3  # drawn anew
+    assert abs(first - m(*arguments).data).max() > 1e-3  # new random numbers
     again = model(name, dropout=0.5)  # the same seed
     np.testing.assert_array_equal(again(*arguments).data, first)
     # with everything dropped, the output layer has its bias alone

@@ -1,55 +1,44 @@
-"""The encoder-decoder and its parts: Reverser is a config, the cells and orders fit."""
+"""The reverser is a preset; stacked cells and steps fit together."""
 
 import numpy as np
 import pytest
 
-from attention.seq2seq.cells import Cells
-from attention.seq2seq.config import Seq2SeqConfig
-from attention.seq2seq.model import Seq2Seq
+from attention.seq2seq.cells import StackedCells
 from attention.seq2seq.reverser import KINDS, Reverser
-from attention.tasks.reversal import random_batch
 from attention.variants.steps import BahdanauStep, LuongStep
-from minigrad import Tensor
+from minigrad import Tensor, nn
 
 from .seq2seq_cases import LENGTHS, SOURCE, TARGET, E, H, close, generator, model
 
-# Reverser is one of them
+# the reverser
 
 
-def like(reverser, kind, **options):
-    """The Seq2Seq with a Reverser's weights."""
-    sizes = dict(embedding=reverser.embed_source.embedding_dim, hidden=reverser.hidden)
-    m = Seq2Seq(Seq2SeqConfig(29, 29, **sizes, score=kind, **options))
-    state = {}
-    for name, value in reverser.state_dict().items():
-        H = reverser.hidden
-        if name == "W_a":
-            state["decoder.order.attention.W_q"] = value[:, :H]
-            state["decoder.order.attention.W_k"] = value[:, H:]
-            continue
-        for old, new in (
-            ("embed_source", "encoder.embed"), ("embed_target", "decoder.embed"),
-            ("encoder.", "encoder.rnn."), ("decoder.", "decoder.order.cell.layers.0."),
-            ("output", "decoder.output"), ("v_a", "decoder.order.attention.w_v"),
-            ("W_g", "decoder.order.attention.W_a"),
-        ):  # fmt: skip
-            if name.startswith(old):
-                state[new + name.removeprefix(old)] = value
-                break
-    m.load_state_dict(state)
-    return m
-
-
-@pytest.mark.parametrize("mask_padding", [True, False])
-@pytest.mark.parametrize("init", ["zero", "encoder"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_reverser_is_a_config(kind, init, mask_padding):
-    options = dict(decoder_init=init, mask_padding=mask_padding)
-    reverser = Reverser(kind, embedding=4, hidden=8, rng=generator(), **options)
-    m = like(reverser, kind, **options)
-    batch = random_batch(generator(1), 5, 2, 6)
-    arguments = batch.source, batch.target_in, batch.lengths
-    np.testing.assert_array_equal(m(*arguments).data, reverser(*arguments).data)
+def test_a_reverser_draws_its_parameters_in_the_order_of_the_chapter(kind):
+    rng, (V, E, H) = generator(), (29, 4, 8)
+    m = Reverser(kind, embedding=E, hidden=H, rng=generator())
+    order, attention = m.decoder.order, m.decoder.order.attention
+    pairs = [
+        (m.encoder.embed, nn.Embedding(V, E, 0, rng=rng)),
+        (m.decoder.embed, nn.Embedding(V, E, 0, rng=rng)),
+        (m.encoder.rnn, nn.GRU(E, H, rng=rng)),
+        (order.cell.layers[0], nn.GRUCell(E + H, H, rng=rng)),
+        (m.decoder.output, nn.Linear(2 * H, V, rng=rng)),
+    ]
+    for found, want in pairs:
+        for x, y in zip(found.parameters(), want.parameters(), strict=True):
+            np.testing.assert_array_equal(x.data, y.data)
+    if kind == "general":
+        wanted = {"W_a": 0.1 * rng.standard_normal((H, H))}
+    elif kind == "additive":
+        a, b = 1 / np.sqrt(2 * H), 1 / np.sqrt(H)
+        wanted = {"W_a": rng.uniform(-a, a, (H, 2 * H)), "v_a": rng.uniform(-b, b, H)}
+    else:
+        wanted = {}
+    found = dict(attention.named_parameters())
+    assert found.keys() == wanted.keys()
+    for name, array in wanted.items():
+        np.testing.assert_array_equal(found[name].data, array.astype(np.float32))
 
 
 @pytest.mark.parametrize(
@@ -57,17 +46,15 @@ def test_reverser_is_a_config(kind, init, mask_padding):
     [("additive", 63_773), ("dot", 55_517), ("general", 59_613), ("scaled", 55_517)],
 )
 def test_parameter_counts_are_those_the_chapter_prints(kind, count):
-    reverser = Reverser(kind, hidden=64)
-    m = like(reverser, kind, decoder_init="zero")
-    assert m.num_parameters() == reverser.num_parameters() == count
+    assert Reverser(kind, hidden=64).num_parameters() == count
 
 
-# The parts
+# the parts
 
 
 @pytest.mark.parametrize("kind, each", [("gru", 1), ("lstm", 2)])
 def test_cells_over_time_equal_cells_step_by_step(kind, each):
-    cells = Cells(E, H, kind, layers=3, rng=generator())
+    cells = StackedCells(E, H, kind, layers=3, rng=generator())
     rng = generator(1)
     x = rng.standard_normal((2, 4, E)).astype(np.float32)
     state = tuple(Tensor(rng.standard_normal((2, H)).astype(np.float32))
@@ -80,8 +67,8 @@ def test_cells_over_time_equal_cells_step_by_step(kind, each):
         np.testing.assert_allclose(a.data, b.data, atol=1e-6)
 
 
-def test_dropout_stands_between_the_layers_and_not_below():
-    cells = Cells(E, H, layers=2, dropout=1.0, rng=generator())
+def test_dropout_stands_between_the_layers_alone():
+    cells = StackedCells(E, H, layers=2, dropout=1.0, rng=generator())
     x = Tensor(generator(1).standard_normal((2, E)).astype(np.float32))
     zeros = Tensor(np.zeros((2, H), np.float32))
     top, low = cells(x, (zeros, zeros))
@@ -89,8 +76,8 @@ def test_dropout_stands_between_the_layers_and_not_below():
     np.testing.assert_array_equal(top.data, cells.layers[1](zeros, zeros).data)
 
 
-def test_the_orders_are_those_of_steps():
-    """A plain BahdanauStep and LuongStep with the same weights say the same."""
+def test_the_steps_are_those_of_the_variants():
+    """A plain BahdanauStep and LuongStep with the same weights agree."""
     for name, kind in (("bahdanau-general-two-sides", BahdanauStep),
                        ("luong-fed", LuongStep)):  # fmt: skip
         m = model(name)

@@ -1,4 +1,4 @@
-"""A number that is none stops the training, and the layer it came from is named."""
+"""A NaN stops the training, and the message names the layer it came from."""
 
 import sys
 
@@ -8,14 +8,14 @@ import pytest
 import minigrad as mg
 from attention.app.experiments import translation
 from attention.seq2seq.training import Diverged, Run, Validation, fit
-from attention.seq2seq.watch import first_not_finite
+from attention.seq2seq.find_nan import find_nan
 from attention.tasks.batching import in_order
 from minigrad import nn, optim
 
 from .training_cases import DATA, Scale, config, line
 
 
-def test_a_nan_stops_with_step_seed_and_layer_and_saves_nothing():
+def test_a_nan_stops_the_run_with_step_seed_and_layer():
     model, run = line()
     states = []
 
@@ -28,11 +28,11 @@ def test_a_nan_stops_with_step_seed_and_layer_and_saves_nothing():
     assert "at step 4, batch 4 of seed 7" in said
     assert "in layer scale, in the result of mul, of shape (2,)" in said
     assert [s["step"] for s in states] == [0, 1, 2, 3]
-    assert "The last checkpoint is from before and good" in said
-    assert run.step == 4 and np.isfinite(model.scale.w.data).all()
+    assert "The last checkpoint was saved before and is good" in said
+    assert run.steps == 4 and np.isfinite(model.scale.w.data).all()
 
 
-def test_of_a_run_that_was_never_saved_no_checkpoint_is_promised():
+def test_without_a_checkpoint_the_message_says_so():
     def bad(i):
         return model(np.array([1, np.nan if i == 1 else 1], np.float32))
 
@@ -41,12 +41,12 @@ def test_of_a_run_that_was_never_saved_no_checkpoint_is_promised():
         fit(run, 9, bad, save=lambda state: None)
     model, run = line()
     run.load_state_dict(line()[1].state_dict())  # from a checkpoint: there is one
-    with pytest.raises(Diverged, match="last checkpoint is from before and good"):
+    with pytest.raises(Diverged, match="last checkpoint was saved before and is good"):
         fit(run, 9, bad, save=lambda state: None)
 
 
 def test_the_step_that_spoils_the_parameters_is_not_saved():
-    """Of a step that is too long, the loss shows nothing until the next one."""
+    """The loss shows a step that is too long one step later."""
     model, run = line(lr=1e39)  # the parameters become infinite
     states = []
 
@@ -60,7 +60,7 @@ def test_the_step_that_spoils_the_parameters_is_not_saved():
     assert np.isfinite(states[0]["model"]["scale.w"]).all()
 
 
-def test_a_validation_that_is_no_number_stops_too():
+def test_a_validation_loss_of_nan_stops_too():
     model, run = line()
     with pytest.raises(Diverged, match="validation loss or its gradient .* at step 2"):
         fit(
@@ -93,7 +93,7 @@ def test_the_layer_where_a_nan_first_appears(options, parameter, layer, op):
         fit(run, 1, lambda i: translation.loss_of(run.model, batch), seed=1)
     said = str(caught.value)
     assert f"in layer {layer}, in the result of {op}," in said
-    assert f"Of its parameters, {parameter} holds it already." in said
+    assert f"Parameters with NaN or infinity: {parameter}." in said
     assert sys.getprofile() is None
 
 
@@ -127,7 +127,7 @@ def test_the_layer_where_a_gradient_first_goes_wrong():
 
 
 class Forked(Root):
-    """sqrt(h) + 3 h, or 3 h + sqrt(h): h has two users, and one of them is to blame."""
+    """sqrt(h) + 3 h, or 3 h + sqrt(h): only the gradient of sqrt is infinite at 0."""
 
     def __init__(self, root_first):
         super().__init__()
@@ -141,9 +141,9 @@ class Forked(Root):
 
 
 @pytest.mark.parametrize("root_first", [True, False])
-def test_of_two_users_the_one_to_blame_is_named(root_first):
+def test_of_two_users_the_one_with_the_nan_is_named(root_first):
     model = Forked(root_first)
-    assert "out of the backward of sqrt." in first_not_finite(model, model)
+    assert "out of the backward of sqrt." in find_nan(model, model)
 
 
 def test_finite_gradients_whose_sum_is_not_have_a_sender_too():
@@ -154,19 +154,19 @@ def test_finite_gradients_whose_sum_is_not_have_a_sender_too():
         h = w + 0.0
         return (h * most).sum() + (h * most).sum()
 
-    assert "out of the backward of mul." in first_not_finite(model, loss)
+    assert "out of the backward of mul." in find_nan(model, loss)
 
 
-def test_minus_infinity_is_how_a_mask_is_written():
+def test_minus_infinity_is_allowed_in_masks():
     model = Rooted()
     x = np.array([0.0, -np.inf], np.float32)
-    said = first_not_finite(model, lambda: model.scale.w + x)
-    assert "no operation shows it" in said
-    said = first_not_finite(model, lambda: model.scale.w - x)
+    said = find_nan(model, lambda: model.scale.w + x)
+    assert "it is not repeatable" in said
+    said = find_nan(model, lambda: model.scale.w - x)
     assert "in the model outside of its layers, in the result of sub" in said
 
 
-def test_what_is_watched_for_is_put_back():
+def test_the_profiler_is_restored():
     watched = []
 
     def mine(*event):
@@ -174,17 +174,17 @@ def test_what_is_watched_for_is_put_back():
 
     sys.setprofile(mine)
     try:
-        first_not_finite(Rooted(), lambda: 1.0)
+        find_nan(Rooted(), lambda: 1.0)
         assert sys.getprofile() is mine
     finally:
         sys.setprofile(None)
 
 
-# what a layer refuses
+# layers that reject their input
 
 
 class Refusing(Scale):
-    """Takes numbers below 3 only, as a layer might that checks what it is given."""
+    """A layer that checks its input: numbers below 3."""
 
     def __init__(self, error):
         super().__init__()
@@ -205,7 +205,7 @@ class Outer(nn.Module):
 
 
 def refusing(error, at, validation=False):
-    """(what ``fit`` raises, the run, the states that it saved)"""
+    """Return the exception of ``fit``, the run, and the saved states."""
     model, states = Outer(error), []
     run = Run(model, optim.SGD(model.parameters(), lr=0.1))
     look = Validation(lambda: model(np.full(2, 3.0)).item(), at)
@@ -221,25 +221,23 @@ def refusing(error, at, validation=False):
 REFUSALS = [
     ValueError("scale: x is 3; expected less."),
     ZeroDivisionError("division by zero"),
-    OverflowError("too large"),
-    FloatingPointError("NumPy was told to raise"),
-    np.linalg.LinAlgError("Singular matrix"),
+    FloatingPointError("overflow"),
 ]
 
 
 @pytest.mark.parametrize("error", REFUSALS, ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("validation", [False, True])
-def test_what_a_layer_refuses_in_training_ends_as_a_nan_does(error, validation):
+def test_a_rejected_input_stops_the_run_as_a_nan_does(error, validation):
     found, run, states = refusing(error, 4, validation)
     assert isinstance(found, Diverged)
     said = str(found)
     assert "at step 4, batch 4 of seed 7: in layer inner, " in said
     assert str(error) in said and said.startswith("The validation" * validation)
-    assert "The last checkpoint is from before and good; a smaller" in said
-    assert run.step == 4 and [s["step"] for s in states] == [0, 1, 2, 3]
+    assert "The last checkpoint was saved before and is good; a smaller" in said
+    assert run.steps == 4 and [s["step"] for s in states] == [0, 1, 2, 3]
 
 
-def test_at_the_first_step_a_value_error_is_of_the_arguments():
+def test_a_value_error_at_the_first_step_is_raised_as_it_is():
     error = ValueError("scale: x is 3; expected less.")
     found, run, states = refusing(error, 0)
     assert found is error and not states
@@ -248,7 +246,7 @@ def test_at_the_first_step_a_value_error_is_of_the_arguments():
     model = Outer(error)
     for step, kind in (0, ValueError), (3, Diverged):  # while it is prepared, too
         run = Run(model, optim.SGD(model.parameters(), lr=0.1))
-        run.step, run.saved = step, True
+        run.steps, run.saved = step, True
         with pytest.raises(kind, match="x is 3; expected less") as caught:
             fit(run, 9, None, prepare=lambda: model(np.full(2, 3.0)))
         assert type(caught.value) is kind

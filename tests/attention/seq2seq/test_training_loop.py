@@ -18,43 +18,43 @@ def test_the_gradient_is_clipped_and_its_norm_recorded():
     np.testing.assert_allclose(model.scale.w.data, [1 - 0.3, 2 - 0.4], rtol=1e-4)
 
 
-def test_validation_keeps_the_best_and_gives_up():
+def test_validation_keeps_the_best_and_stops_early():
     model, run = line()
     values = iter([5.0, 4.0, 4.5, 4.0, 4.2, 1.0])
     kept, lines = [], []
     validation = Validation(
-        lambda: next(values), 2, patience=3, keep=lambda run: kept.append(run.step)
+        lambda: next(values), 2, patience=3, keep=lambda run: kept.append(run.steps)
     )
     finished = fit(
         run, 100, lambda i: model(np.ones(2, np.float32)), validation=validation,
         record=lines.append,
     )  # fmt: skip
-    assert finished and run.step == 10  # 3 looks after the best, at step 4
+    assert finished and run.steps == 10  # 3 validations after the best, at step 4
     assert run.validations == [[2, 5.0], [4, 4.0], [6, 4.5], [8, 4.0], [10, 4.2]]
     assert kept == [2, 4] and run.best["step"] == 4 and run.best["loss"] == 4.0
     np.testing.assert_allclose(run.best["model"]["scale.w"], [0.6, 1.6], rtol=1e-5)
     assert [n for n in lines if "validation" in n][1] == {"step": 4, "validation": 4.0}
 
 
-def test_a_run_that_has_given_up_is_not_gone_on_with():
+def test_a_run_without_patience_left_does_not_continue():
     model, run = line()
     run.validations = [[2, 1.0], [4, 2.0]]
     run.best = {"step": 2, "loss": 1.0, "model": model.state_dict()}
-    run.step = 4
+    run.steps = 4
     assert fit(run, 9, None, validation=Validation(None, 2, patience=1))
-    assert run.step == 4
+    assert run.steps == 4
 
 
 def test_the_best_is_a_part_of_the_state(tmp_path):
     _, run = line()
-    run.step = 2
-    assert run.judge(1.0)
-    run.step = 4
-    assert not run.judge(2.0) and not run.judge(1.0)
+    run.steps = 2
+    assert run.record_validation(1.0)
+    run.steps = 4
+    assert not run.record_validation(2.0) and not run.record_validation(1.0)
     mg.checkpoint.save(tmp_path / "x.npz", run.state_dict())
     _, again = line()
     again.load_state_dict(mg.checkpoint.load(tmp_path / "x.npz"))
-    assert not again.judge(1.5) and again.best["step"] == 2
+    assert not again.record_validation(1.5) and again.best["step"] == 2
     assert again.validations == [[2, 1.0], [4, 2.0], [4, 1.0], [4, 1.5]]
     assert (again.best["model"]["scale.w"] == [1, 2]).all()
 
@@ -64,7 +64,7 @@ def test_the_last_step_is_validated_and_the_model_trains_on():
     seen = []
 
     def look():
-        seen.append((run.step, model.training, model.scale.training))
+        seen.append((run.steps, model.training, model.scale.training))
         return 1.0
 
     fit(run, 5, lambda i: model(np.ones(2, np.float32)), validation=Validation(look, 3))
@@ -82,5 +82,5 @@ def test_ctrl_c_saves_between_two_steps():
         return model(np.ones(2, np.float32))
 
     assert not fit(run, 9, loss_at, save=states.append)
-    assert [s["step"] for s in states] == [3] and run.step == 3
+    assert [s["step"] for s in states] == [3] and run.steps == 3
     assert (states[0]["model"]["scale.w"] == model.scale.w.data).all()

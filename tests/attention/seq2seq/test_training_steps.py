@@ -1,4 +1,4 @@
-"""A step depends on its state and its words alone, so that a run can go on."""
+"""A step depends on its state and its batch alone, so that a run can be resumed."""
 
 import json
 import math
@@ -50,7 +50,7 @@ def test_resumed_from_any_state_it_ends_with_the_same_numbers(options, tmp_path)
     with pytest.raises(Stop), pytest.MonkeyPatch.context() as patch:
         patch.setattr(translation, "fit", saving_each_step)
         translation.train(c, DATA, save=save, record=killed)
-    assert states[-1]["step"] == stop_at - 1  # what was lost is one interval: a step
+    assert states[-1]["step"] == stop_at - 1  # one interval was lost: a step
     mg.checkpoint.save(tmp_path / "last.npz", states[-1])
     state = mg.checkpoint.load(tmp_path / "last.npz")
     resumed, finished = translation.train(c, DATA, state=state)
@@ -64,7 +64,7 @@ def saving_each_step(*args, **options):
     return fit(*args, every=-1.0, **options)
 
 
-def test_dropout_and_sampling_take_part():
+def test_dropout_and_sampling_change_the_losses():
     plain = translation.train(config(dropout=0.0), DATA)[0].losses
     for options in dict(dropout=0.5), dict(sampling=1.0), dict(word_dropout=0.5):
         other = translation.train(config(**{"dropout": 0.0, **options}), DATA)[0]
@@ -78,7 +78,7 @@ def test_other_seed_other_numbers():
 
 
 @pytest.mark.parametrize("options", [{}, {"attention": "luong"}, {"coverage": True}])
-def test_padding_counts_for_nothing(options):
+def test_padding_has_no_influence_on_loss_and_gradients(options):
     run, _ = translation.build(config(dropout=0.0, **options), DATA)
     run.model.eval()
     batch = next(in_order(DATA.ids("test"), 10))
@@ -90,7 +90,7 @@ def test_padding_counts_for_nothing(options):
         loss.backward()
         return loss.item(), [p.grad.copy() for p in run.parameters]
 
-    def wider(ids):  # what stands in the padding of the source must not matter either
+    def wider(ids):  # tokens in the padding of the source must not matter either
         return np.pad(ids, ((0, 0), (0, 3)))
 
     junk = wider(batch.source)

@@ -1,4 +1,4 @@
-"""Splitting and batching: every pair once, none where it should not be, repeatable."""
+"""Splitting and batching: every pair once, in one part, and repeatable."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from attention.tasks.batching import Batches, Split, in_order, split
 
 
 def example_pairs(n=203, longest=30, seed=0):
-    """Pairs of ids, each source begins with ids that say which it is."""
+    """Pairs of ids; the last id of each is unique."""
     rng = np.random.default_rng(seed)
     pairs = []
     for i in range(n):
@@ -19,7 +19,7 @@ def example_pairs(n=203, longest=30, seed=0):
 
 
 def unpadded(batch):
-    """[(source, target)] of a batch, by a plain loop, with all that must hold in it."""
+    """Return [(source, target)] of a batch by a loop, and check its padding."""
     rows = []
     for b in range(len(batch.source)):
         n = batch.lengths[b]
@@ -119,7 +119,7 @@ def test_lists_of_ids_will_do():
     assert batch.target_out.tolist() == [[6, 2, 0, 0], [8, 9, 10, 2]]
 
 
-def test_assemble_ignores_what_is_beyond_the_length():
+def test_assemble_ignores_ids_beyond_the_length():
     dirty = np.array([[4, 9, 9], [5, 6, 9]])
     batch = assemble(dirty, np.array([1, 2]), dirty[:, :2], np.array([1, 0]))
     assert batch.source.tolist() == [[4, 0, 0], [5, 6, 0]]
@@ -174,126 +174,40 @@ IDS = [([4, 5], [6])]
 MESSAGES = [
     (
         lambda: split(sentences(3), seed=1, validation=2, test=1),
-        ValueError,
-        "split: 3 pairs with 3 different sources leave 0 for train, beside 2 for "
-        "validation and 1 for test; expected more pairs, or smaller shares.",
+        ValueError, ["3 pairs", "leave 0 for train", "smaller shares"],
     ),
     (
         lambda: split([("a", "b")] * 9, seed=1, validation=1, test=1),
-        ValueError,
-        "split: 9 pairs with 1 different sources leave 0 for train, beside 1 for "
-        "validation and 1 for test; expected more pairs, or smaller shares.",
+        ValueError, ["1 different sources", "leave 0 for train"],
     ),
-    (
-        lambda: split(sentences(), seed=1, test=1.0),
-        ValueError,
-        "split: test is 1.0; expected a share from 0 to 1, 1 left out, or a whole "
-        "number of pairs.",
-    ),
-    (
-        lambda: split(sentences(), seed=1, test=float("nan")),
-        ValueError,
-        "split: test is nan; expected a share from 0 to 1, 1 left out, or a whole "
-        "number of pairs.",
-    ),
-    (
-        lambda: split(sentences(), seed=1, validation=-3),
-        ValueError,
-        "split: validation is -3; expected a whole number, 0 or more.",
-    ),
-    (
-        lambda: split(sentences(), seed=1, validation="10%"),
-        TypeError,
-        "split: validation is '10%'; expected a share from 0 to 1, or a number of "
-        "pairs.",
-    ),
-    (
-        lambda: split([*sentences(1), ("a", "b", "c")], seed=1),
-        ValueError,
-        "split: pair 1 is ('a', 'b', 'c'); expected (source, target).",
-    ),
-    (
-        lambda: split(["ab"], seed=1),
-        ValueError,
-        "split: pair 0 is 'ab'; expected (source, target).",
-    ),
-    (
-        lambda: split(sentences(), seed=None),
-        TypeError,
-        "split: seed is None; expected a whole number.",
-    ),
-    (
-        lambda: Batches(IDS, 0, seed=1),
-        ValueError,
-        "Batches: size is 0; expected a whole number, 1 or more.",
-    ),
-    (
-        lambda: Batches(IDS, 1, seed=1, window=0),
-        ValueError,
-        "Batches: window is 0; expected a whole number, 1 or more.",
-    ),
-    (
-        lambda: Batches(IDS, 1, seed=-1),
-        ValueError,
-        "Batches: seed is -1; expected a whole number, 0 or more.",
-    ),
-    (
-        lambda: Batches(IDS, 1, seed=1)[-1],
-        ValueError,
-        "batches[i]: the step i is -1; expected a whole number, 0 or more.",
-    ),
-    (
-        lambda: Stream(1, 1, None)[1.0],
-        TypeError,
-        "batches[i]: the step i is 1.0; expected a whole number.",
-    ),
-    (
-        lambda: Stream(1, 0, None),
-        ValueError,
-        "Stream: size is 0; expected a whole number, 1 or more.",
-    ),
-    (
-        lambda: Batches([], 1, seed=1),
-        ValueError,
-        "Batches: there are no pairs; expected one or more.",
-    ),
-    (
-        lambda: Batches(["ab"], 1, seed=1),
-        ValueError,
-        "Batches: pair 0 is 'ab'; expected (source ids, target ids).",
-    ),
-    (
-        lambda: Batches([*IDS, [[4]]], 1, seed=1),
-        ValueError,
-        "Batches: pair 1 is [[4]]; expected (source ids, target ids).",
-    ),
-    (
-        lambda: Batches([*IDS, 4], 1, seed=1),
-        ValueError,
-        "Batches: pair 1 is 4; expected (source ids, target ids).",
-    ),
+    (lambda: split(sentences(), 1, test=1.0), ValueError, ["test is 1.0", "below 1"]),
+    (lambda: split(sentences(), 1, test=np.nan), ValueError, ["test is nan"]),
+    (lambda: split(sentences(), 1, validation=-3), ValueError, ["validation is -3"]),
+    (lambda: split(sentences(), 1, validation="9%"), TypeError, ["validation is '9%'"]),
+    (lambda: split(sentences(), seed=None), TypeError, ["seed is None"]),
+    (lambda: Batches(IDS, 0, seed=1), ValueError, ["size is 0", "1 or more"]),
+    (lambda: Batches(IDS, 1, seed=1, window=0), ValueError, ["window is 0"]),
+    (lambda: Batches(IDS, 1, seed=1)[-1], ValueError, ["the step i is -1"]),
+    (lambda: Stream(1, 1, None)[1.0], TypeError, ["the step i is 1.0"]),
+    (lambda: Batches([], 1, seed=1), ValueError, ["no pairs"]),
     (
         lambda: list(in_order([*IDS, ([4], [])], 1)),
-        ValueError,
-        "in_order: the target of pair 1 is empty; expected one id or more.",
+        ValueError, ["the target of pair 1 is []", "one id or more"],
     ),
     (
         lambda: Batches([("a b", "c")], 1, seed=1),
-        TypeError,
-        "Batches: the source of pair 0 is <U3 of shape (); expected a list of ids, "
-        "whole numbers. Vocabulary.encode makes them of words.",
+        ValueError, ["the source of pair 0 is 'a b'", "whole numbers"],
     ),
     (
         lambda: Batches([([4, 0], [5])], 1, seed=1),
-        ValueError,
-        "Batches: the source of pair 0 holds 0; expected ids from 3 up, for PAD, SOS "
-        "and EOS are put in here.",
+        ValueError, ["the source of pair 0 is [4, 0]", "from 3 up"],
     ),
-]
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("call, kind, sentence", MESSAGES)
-def test_messages(call, kind, sentence):
+@pytest.mark.parametrize("call, kind, fragments", MESSAGES)
+def test_messages(call, kind, fragments):
     with pytest.raises(kind) as caught:
         call()
-    assert str(caught.value) == sentence
+    for fragment in fragments:
+        assert fragment in str(caught.value)

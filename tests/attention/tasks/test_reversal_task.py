@@ -1,4 +1,4 @@
-"""The reversal task: what a batch holds, and that the stream repeats itself."""
+"""The reversal task: the contents of a batch, and a repeatable stream."""
 
 import numpy as np
 import pytest

@@ -1,0 +1,157 @@
+"""Train several models at once, each in a process of a pool.
+
+A step of one small model is a hundred short loops, which two cores share badly; two
+models on one core each take hardly longer than one. Four models of the reversal
+experiment are trained in two thirds of the time. No number depends on it, as none
+depends on the number of threads.
+
+Each process saves its own runs. The ``Board`` is a few numbers in shared memory: the
+processes write how far they are, the parent writes when to stop.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+
+from ... import kernels
+from ...seq2seq.training import Run, stop_signals
+from ..machine import keep_freed_memory, set_blas_threads
+from ..progress import Progress
+
+
+class ProcessLost(OSError):
+    """A training process has ended without a result."""
+
+
+class Board:
+    """Numbers in memory that all processes share, for ``n`` runs.
+
+    stop            1: end training between two steps
+    running         how many runs are in training
+    steps, losses   of each run: the steps taken, and the loss of the last one
+    """
+
+    def __init__(self, context, n):
+        self.stop, self.running = context.RawValue("b", 0), context.RawValue("i", 0)
+        self.steps, self.losses = context.RawArray("d", n), context.RawArray("d", n)
+
+
+def train_in_processes(study, config, data, todo, out, finished):
+    """Train the jobs ``todo`` of a study, as many at once as there are threads.
+
+    finished   called with (job, result) whenever a run ends
+
+    Returns [(job, step)] of the runs that were stopped by a signal. When one run fails,
+    the others are stopped and saved, and its error is raised.
+    """
+    threads = kernels.threads()
+    workers, waiting = min(threads, len(todo)), {}
+    context = multiprocessing.get_context("spawn")
+    board = Board(context, len(todo))
+    for i, job in enumerate(todo):
+        board.steps[i] = study.saved(job, out).get("run", {"step": 0})["step"]
+    progress = Progress(f"{workers} runs", config.steps * len(todo))
+    task = (study, config, data, out, board, threads)
+    queue, stopped = list(enumerate(todo)), []
+    with _signals_blocked():  # it starts the helper process of multiprocessing
+        pool = ProcessPoolExecutor(workers, context, _prepare, task)
+    with stop_signals() as stop, contextlib.closing(progress), pool:
+        try:
+            with _signals_blocked():
+                starts = [pool.submit(os.getpid) for _ in range(workers)]
+            while (queue and not stop) or waiting:
+                # the first run alone compiles the kernels, if they are not in the cache
+                compiled = all(board.losses[i] for i, _ in waiting.values())
+                if queue and not stop and compiled and len(waiting) < workers:
+                    i, job = queue.pop(0)
+                    waiting[pool.submit(_train, i, job)] = i, job
+                board.running.value = len(waiting)
+                for future in wait(waiting, 0.1, FIRST_COMPLETED).done:
+                    i, job = waiting.pop(future)
+                    result, board.steps[i] = future.result()
+                    progress.close()
+                    if result is None:
+                        stopped.append((job, int(board.steps[i])))
+                    else:
+                        finished(job, result)
+                board.stop.value = bool(stop)
+                losses = [board.losses[i] for i, _ in waiting.values()]
+                done = int(sum(board.steps))
+                if losses and all(losses) and done < progress.total:
+                    progress.update(done, sum(losses) / len(losses))
+            for start in starts:
+                start.result()
+        except BrokenProcessPool:
+            for process in multiprocessing.active_children():
+                process.kill()  # SIGTERM is blocked in them
+            raise ProcessLost(
+                "A training process has ended unexpectedly; perhaps the memory was "
+                f"full. What was saved is good: continue with --resume {out}."
+            ) from None
+        finally:
+            board.stop.value = 1
+    return stopped + [(job, int(board.steps[i])) for i, job in queue]
+
+
+@contextlib.contextmanager
+def _signals_blocked():
+    """Start processes without Ctrl-C and its like: the parent writes when to stop."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    stops = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# in the processes
+
+_task = None
+
+
+def _prepare(*task):
+    """Prepare a new process: it ends with its parent, and uses one BLAS thread."""
+    global _task
+    _task = task
+    set_blas_threads(1)
+    keep_freed_memory()
+
+    def end_with_parent():
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def _train(i, job):
+    """Train one model; return (result or None, step)."""
+    study, config, data, out, board, threads = _task
+    with stop_signals() as stop:
+        progress = _Report(board, i, threads, stop)
+        return study.train_and_save(config, job, data, out, progress)
+
+
+class _Report:
+    """The progress line of a process: it writes to the board."""
+
+    def __init__(self, board, i, threads, stop):
+        self.board, self.i, self.threads, self.stop = board, i, threads, stop
+
+    def update(self, step, loss):
+        board = self.board
+        board.steps[self.i], board.losses[self.i] = step, loss
+        if board.stop.value and not self.stop:
+            self.stop.append("stop")
+        at_once = max(board.running.value, 1)
+        Run.share_time(at_once)
+        kernels.threads(max(self.threads // at_once, 1))
+
+    def close(self):
+        """Nothing is left on the screen."""

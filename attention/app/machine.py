@@ -1,0 +1,56 @@
+"""Settings of the libraries below NumPy: threads, compiled kernels, freed memory."""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+
+import numpy as np
+
+from .. import kernels
+
+BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+SHORT_RUN = 100  # steps: less work than compiling the kernels, or starting processes
+
+
+def set_blas_threads(n):
+    """Limit the matrix products of NumPy to ``n`` threads, here and in new processes.
+
+    The BLAS reads its environment variable when NumPy is imported, which is over by
+    now; OpenBLAS, of NumPy's own wheels, has a function as well. Commands that train
+    use one thread: the others wait in a busy loop on the cores that the kernels need.
+    With two threads on two busy cores, a step of the reversal experiment took 4 to 8
+    times as long as with one.
+    """
+    os.environ.update(dict.fromkeys(BLAS, str(n)))
+    for path in (pathlib.Path(np.__file__).parents[1] / "numpy.libs").glob("*blas*"):
+        library = ctypes.CDLL(str(path))
+        for prefix in ("scipy_openblas", "openblas"):
+            for suffix in ("64_", ""):
+                function = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
+                if function is not None:
+                    function(n)
+
+
+def backend_for(steps):
+    """Return a context in which short runs use NumPy and long ones compiled kernels.
+
+    The kernels take about 15 seconds to compile when they are first used. The choice
+    depends on the number of steps alone, so a resumed run makes the same one;
+    ATTENTION_BACKEND comes first.
+    """
+    if steps < SHORT_RUN and not os.environ.get("ATTENTION_BACKEND"):
+        return kernels.backend("numpy")
+    return contextlib.nullcontext()
+
+
+def keep_freed_memory():
+    """Make the C library keep the memory that NumPy frees, for the next array.
+
+    A training step frees the arrays that the next step allocates again. The C library
+    returns blocks above 128 kB to the system each time, and they come back page by
+    page, which took a quarter of a step. glibc keeps blocks up to the size of the
+    largest one freed so far, up to 32 MB; with other libraries this does nothing. The
+    array is never written to, so it uses no memory.
+    """
+    np.empty(2**25 - 2**16, np.uint8)

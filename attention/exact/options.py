@@ -1,0 +1,53 @@
+"""The options of scaled_dot_product_attention, checked and kept in one record."""
+
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+
+from minigrad.checks import flag, generator, number, one_of, probability
+
+NAME = "scaled_dot_product_attention"
+
+
+@dataclass
+class Options:
+    """All arguments but query, key and value.
+
+    ``scaled_dot_product_attention`` has their meaning.
+    """
+
+    attn_mask: Any
+    dropout_p: float
+    is_causal: bool
+    scale: float
+    enable_gqa: bool
+    softcap: float | None
+    window_size: tuple
+    bias: Any
+    score_mod: Callable | None
+    mask_mod: Callable | None
+    block_mask: Any
+    causal_align: str
+    training: bool
+    rng: np.random.Generator | None
+    return_weights: bool
+    return_lse: bool
+    path: str | None
+
+    def __post_init__(self):
+        for name in (
+            "is_causal", "enable_gqa", "training", "return_weights", "return_lse"
+        ):  # fmt: skip
+            flag(NAME, name, getattr(self, name))
+        probability(NAME, "dropout_p", self.dropout_p)
+        number(NAME, "scale", self.scale)
+        if self.softcap is not None:
+            number(NAME, "softcap", self.softcap, positive=True)
+        one_of(NAME, "causal_align", self.causal_align, ("upper_left", "lower_right"))
+        one_of(NAME, "path", self.path, (None, "dense", "tiled"))
+        generator(NAME, self.rng)
+
+    def needs_matrix(self):
+        """Return whether the matrix of scores is needed, which only one path has."""
+        return self.return_weights or self.score_mod is not None

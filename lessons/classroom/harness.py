@@ -1,0 +1,312 @@
+"""``my`` in a check: the learner's functions, and the comparisons with what is right.
+
+A call passes read-only copies of its arguments, and turns an exception into a sentence
+with the learner's own line. Each result is remembered with its call, so that a report
+can show which call it came from.
+"""
+
+import importlib
+import inspect
+import linecache
+import traceback
+import types
+
+import numpy as np
+
+from lessons import NotWritten
+
+from . import describe, diagnose, stubs
+from .readonly import first_changed, readonly, wrote_into_argument
+from .steps import CheckFailed, Outcome
+
+NO_RESULT = object()  # of a call that has not returned, or that raised
+
+
+def load(exercise, path, text=None, seed=0):
+    """Run the file at ``path``; return its ``Harness``. Raises what the file raises.
+
+    text  replaces the text of the file: a planted mistake
+    """
+    # some editors on Windows begin a file with a byte order mark: utf-8-sig
+    text = path.read_text(encoding="utf-8-sig") if text is None else text
+    module = types.ModuleType(exercise.stem)
+    module.__file__ = str(path)
+    # compiled from the text, not imported: no stale bytecode; tracebacks need linecache
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(True), str(path))
+    exec(compile(text, str(path), "exec"), module.__dict__)
+    signatures = stubs.signatures(exercise.solution.read_text(encoding="utf-8"))
+    return Harness(exercise.id, module.__dict__, signatures, path, seed)
+
+
+def load_checks(exercise):
+    """Return the module of checks of an exercise."""
+    return importlib.import_module(f"lessons.checks.{exercise.stem}")
+
+
+class Harness:
+    """The learner's functions, called with care.
+
+    my.f(…)                   the learner's f
+    my.equal(got, want)       the values are equal; else: which entry, which mistake
+    my.shape(got, shape)      the shape and dtype are right
+    my.holds(truth, tag, …)   a law holds; else the sentences are the report
+    my.gradients(op, inputs)  a backward agrees with finite differences
+    """
+
+    def __init__(self, id, namespace, signatures, path, seed=0):
+        self._id, self._namespace, self._path = id, namespace, str(path)
+        self._signatures, self._seed = signatures, seed
+        self._calls = []  # (result, text) when a call begins and when it ends
+        self._widths = {}  # text of a call -> the last axes of its arguments
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name not in self._namespace:
+            raise AttributeError(f"{self._id} has no {name}")
+        value = self._namespace[name]
+        if callable(value):
+            value = self._careful(name, value)
+            setattr(self, name, value)  # wrapped once: a gradient check calls it often
+        return value
+
+    def equal(
+        self,
+        got,
+        want,
+        axes=None,
+        variants=(),
+        rtol=1e-9,
+        atol=1e-12,
+        mask=None,
+        size=0.0,
+    ):
+        """Fail unless ``got`` equals ``want`` in shape, dtype and value.
+
+        axes        the letters of the axes, "ts", for the report
+        variants    (tag, text, array): wrong answers that have a name; the text ends
+                    the sentence "yours equals …"
+        rtol, atol  allow |got - want| <= atol * max|want| + rtol * |want|
+        size        the size of the added numbers, where max|want| would be too small
+        mask        of want's shape, False where a masked entry must have no weight
+        """
+        __tracebackhide__ = True
+        want, variants = np.asarray(want), list(variants)  # they are read twice
+        call = self._call_of(got)
+        array = self._array(got, call)
+        if array.shape != want.shape:
+            tag, sentence = diagnose.of_values(array, want, variants)
+            if tag not in ("unbroadcast", "transpose", *(v[0] for v in variants)):
+                tag, sentence = "shape", ""
+            lines = describe.shapes(array, want.shape, axes)
+            raise CheckFailed(tag, call, *lines, *filter(None, [sentence]))
+        self._check_dtype(array, want.dtype, call)
+        if want.dtype.kind == "f":
+            size = np.abs(want[np.isfinite(want)]).max(initial=size)
+            right = np.isclose(array, want, rtol, atol * size, equal_nan=True)
+        else:
+            right = array == want
+        if right.all():
+            return
+        widths = self._widths.get(call, ())
+        tag, sentence = diagnose.of_values(array, want, variants, mask, widths)
+        lines = describe.differences(array, want, right, axes)
+        raise CheckFailed(tag, call, *lines, f"{sentence}  [{tag}]")
+
+    def shape(self, got, shape, axes=None, dtype=np.float64):
+        """Fail unless ``got`` is an array of this shape and dtype."""
+        __tracebackhide__ = True
+        call = self._call_of(got)
+        array = self._array(got, call)
+        if array.shape != tuple(shape):
+            backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
+            tag = "transpose" if backwards else "shape"
+            raise CheckFailed(tag, call, *describe.shapes(array, shape, axes))
+        self._check_dtype(array, np.dtype(dtype), call)
+
+    def holds(self, truth, tag, *sentences, call=None):
+        """Fail with ``tag`` and the sentences, expected first, unless ``truth``.
+
+        call  the call that the report shows: the name of a function, for its latest
+              call, or a text; without it, the last call of all
+        """
+        __tracebackhide__ = True
+        if not truth:
+            raise CheckFailed(tag, *self.last_call(call), *sentences)
+
+    def last_call(self, of=None):
+        """Return [the last call as text], of one function or of all; [] if none.
+
+        A call that has not returned yet, or that raised, counts as well.
+        """
+        calls = [call for _, call in self._calls]
+        if of is None:
+            return calls[-1:]
+        return [call for call in calls if call.startswith(f"{of}(")][-1:] or [of]
+
+    def gradients(self, op, inputs, names=None, no_gradient=(), **known):
+        """Fail unless the backward of ``op`` is right at ``inputs``.
+
+        op           a learner's function, my.tanh, or one made of several: arrays
+                     -> (array, backward), backward(g) -> a gradient for each input
+        names        of the inputs, for the report; without it, the parameters of op
+        no_gradient  numbers of the inputs whose true gradient is 0
+        variants     {name: [(tag, text, function of g)]}: wrong gradients with a name
+        blocks       {name: {"r": index}}: named parts of an input, such as GRU gates
+        """
+        __tracebackhide__ = True
+        names = names or list(inspect.signature(op).parameters)
+        call = describe.call(getattr(op, "__name__", "op"), names, inputs)
+        self._calls.append((NO_RESULT, call))
+        self._try_backward(op, inputs, call)
+        found = diagnose.of_gradients(op, inputs, names, self._seed, no_gradient)
+        if not found:
+            return
+        tag, text = found
+        named = diagnose.of_backward(op, inputs, names, self._seed, **known)
+        if named:
+            k, tag, sentence = named
+            arguments = op, inputs, names, self._seed, no_gradient, k
+            text = diagnose.of_gradients(*arguments)[1]
+            text = diagnose.with_sentence(text, sentence)
+        raise CheckFailed(tag, call, text)
+
+    def first_wrong(self, yours, right):
+        """Fail unless a chain of gradients is right: {name: array}, from the loss back.
+
+        The report names the first wrong gradient, and the right one before it.
+        """
+        __tracebackhide__ = True
+        found = diagnose.first_wrong(yours, right)
+        if found:
+            name, sentence = found
+            try:
+                self.equal(yours[name], right[name], rtol=1e-7)
+            except CheckFailed as failure:
+                raise CheckFailed(failure.tag, *failure.lines, sentence) from None
+
+    def written(self):
+        """Return the outcome of the step "written": functions and their parameters."""
+        for name, expected in self._signatures.items():
+            value = self._namespace.get(name)
+            if not callable(value):
+                if name in self._namespace:  # local_mask = 3, below the function
+                    lines = [f"{name} is not a function: it is {describe.brief(value)}"]
+                else:
+                    lines = [f"MISSING FUNCTION -> {name}({', '.join(expected)})"]
+                    lines += describe.similar_name(name, self._namespace)
+                return Outcome("written", "functions", "failed", "missing", lines)
+            found = describe.parameters(value)
+            if found is not None and found != expected:
+                lines = [
+                    f"{name} has other parameters",
+                    f"expected  {name}({', '.join(expected)})",
+                    f"found     {name}({', '.join(found)})",
+                ]
+                return Outcome("written", "functions", "failed", "signature", lines)
+        return Outcome("written", "functions", "ok")
+
+    def _careful(self, name, function, of=""):
+        """Wrap ``function``; ``of`` says which call returned it, if one did."""
+        parameters = describe.parameters(function) or []
+
+        def careful(*args, **options):
+            __tracebackhide__ = True
+            names = parameters
+            call = describe.call(name, names, args, options) + of
+            given = [*args, *options.values()]
+            self._widths[call] = {
+                a.shape[-1] for a in given if isinstance(a, np.ndarray) and a.ndim
+            }
+            args = [readonly(a) for a in args]
+            options = {key: readonly(a) for key, a in options.items()}
+            before = [readonly(a) for a in (*args, *options.values())]
+            self._calls.append((NO_RESULT, call))
+            result = NO_RESULT
+            try:
+                result = self._call(call, function, *args, **options)
+            finally:
+                self._calls.append((result, call))
+            names = [*names[: len(args)], *options]
+            argument = first_changed(names, before, [*args, *options.values()])
+            if argument:
+                sentence = f"changes its argument {argument}"
+                raise CheckFailed("mutates-input", call, sentence)
+            if isinstance(result, tuple):  # (array, backward): wrap the backward too
+                result = tuple(
+                    self._careful(describe.inner(r), r, f" of {call}")
+                    if callable(r)
+                    else r
+                    for r in result
+                )
+                self._calls[-1] = result, call
+            return result
+
+        careful.__name__ = name
+        careful.__wrapped__ = function  # its signature
+        return careful
+
+    def _call(self, call, function, *args, **options):
+        """Call ``function``; turn an exception into a sentence."""
+        __tracebackhide__ = True
+        try:
+            return function(*args, **options)
+        except (NotWritten, CheckFailed):
+            raise
+        except (Exception, SystemExit) as error:
+            where = [*getattr(error, "__notes__", []), *own_line(error, self._path)]
+            text = f"{type(error).__name__}: {error}".removesuffix(": ")
+            tag = "recursion" if isinstance(error, RecursionError) else "raises"
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                given = wrote_into_argument(error, self._path)
+                tag = "read-only" if given is False else "mutates-input"
+                text = "writes into " + (
+                    "an array that it was given" if given else "a read-only array"
+                )
+            raise CheckFailed(tag, call, text, *where) from error
+
+    def _try_backward(self, op, inputs, call):
+        """Run ``op`` once, so that an exception shows before the gradients do."""
+        returned = op(*map(readonly, inputs))
+        pair = isinstance(returned, tuple) and len(returned) == 2
+        if not pair or not callable(returned[1]):
+            found = type(returned).__name__
+            text = f"expected (array, backward), found {found}"
+            raise CheckFailed("no-backward", call, text)
+        y, backward = returned
+        if not isinstance(y, tuple):
+            self._array(y, call)
+            backward(np.random.default_rng(self._seed).normal(size=np.shape(y)))
+
+    def _call_of(self, got):
+        """Return the call that returned ``got``; the last one, if none did."""
+        for result, call in reversed(self._calls):
+            parts = result if isinstance(result, tuple) else ()
+            if result is got or any(got is part for part in parts):
+                return call
+        return self._calls[-1][1] if self._calls else self._id
+
+    def _array(self, got, call):
+        __tracebackhide__ = True
+        if not isinstance(got, (bool, int, float, np.generic, np.ndarray)):
+            found = "None: nothing is returned" if got is None else type(got).__name__
+            tag = "none" if got is None else "type"
+            raise CheckFailed(tag, call, f"expected an array, found {found}")
+        return np.asarray(got)
+
+    def _check_dtype(self, array, expected, call):
+        __tracebackhide__ = True
+        found = array.dtype
+        if expected.kind == "f" and found.kind == "f" and found.itemsize < 8:
+            text = f"the numbers are {found}, expected float64: the inputs were float64"
+            raise CheckFailed("float32", call, text)
+        if found.kind != expected.kind and {found.kind, expected.kind} != {"i", "u"}:
+            text = f"expected an array of {expected}, found {found}"
+            raise CheckFailed("dtype", call, text)
+
+
+def own_line(error, path):
+    """Return [the last line of the learner's file in the traceback of ``error``]."""
+    return [
+        f"line {frame.lineno}:  {frame.line}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ][-1:]

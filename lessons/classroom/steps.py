@@ -1,0 +1,166 @@
+"""A check is a sequence of steps; each step holds small functions with a title.
+
+    @values("against a loop")
+    def against_a_loop(my, rng):
+        e = rng.normal(size=(3, 5))
+        my.equal(my.softmax_t(e, 0.5), by_loop(e, 0.5))
+
+The steps run in the order of ``STEPS``. All functions of a step run; if one fails, no
+later step runs, because what follows from a wrong shape says nothing new. A function
+that needs a part which is not written yet is skipped. ``my`` holds the learner's
+functions (``lessons.classroom.harness``), ``rng`` draws from the check's seed.
+"""
+
+import inspect
+import pdb
+import textwrap
+import traceback
+import zlib
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from lessons import NotWritten
+
+STEPS = ("written", "shape", "numbers", "values", "laws", "gradients", "edges")
+WIDTH = 71  # of a line in a report, which is indented by eight
+
+
+def _step(name):
+    def step(title):
+        def mark(function):
+            function.step, function.title = name, title
+            return function
+
+        return mark
+
+    step.__name__ = name
+    step.__doc__ = f"Mark a function (my, rng) of the step {name!r}, with its title."
+    return step
+
+
+shape, numbers, values, laws, gradients, edges = map(_step, STEPS[1:])
+
+
+class CheckFailed(AssertionError):
+    """A check failed; its text is what the learner reads.
+
+    tag    the name of the mistake (see ``lessons.classroom.diagnose``)
+    lines  the report, folded
+    """
+
+    def __init__(self, tag, *lines):
+        self.tag, self.lines = tag, [part for line in lines for part in _folded(line)]
+        super().__init__("\n".join(self.lines))
+
+
+@dataclass
+class Outcome:
+    """The result of one function of a check.
+
+    result  "ok", "failed", or "unwritten"
+    tag     of a failure: the name of the measured mistake, or "unknown"
+    lines   of a failure: the report; of an unwritten part: its name
+    """
+
+    step: str
+    title: str
+    result: str
+    tag: str | None = None
+    lines: list = field(default_factory=list)
+
+    as_dict = asdict
+
+
+def check_functions(checks):
+    """Return the marked functions of a check's module, in the order of the steps."""
+    functions = [f for f in vars(checks).values() if inspect.isfunction(f)]
+    marked = [f for f in functions if hasattr(f, "step")]
+    return sorted(marked, key=lambda f: STEPS.index(f.step))
+
+
+def run_steps(checks, my, seed=0, debug=False):
+    """Run the steps in order; yield an ``Outcome`` for each function.
+
+    With ``debug``, the debugger opens at the first failure.
+    """
+    yield (outcome := my.written())
+    if outcome.result == "failed":
+        return
+    failed_step = None
+    for function in check_functions(checks):
+        if failed_step not in (None, function.step):
+            return
+        outcome = run_function(function, my, seed, debug)
+        yield outcome
+        if outcome.result == "failed":
+            failed_step = function.step
+            if debug:
+                return
+
+
+def run_function(function, my, seed=0, debug=False):
+    """Run one function of a check; return its ``Outcome``."""
+    place = function.step, function.title
+    # seeded by name, so that the order of the functions in the file does not matter
+    rng = np.random.default_rng((seed, zlib.crc32(function.__name__.encode())))
+    try:
+        with np.errstate(all="ignore"):
+            function(my, rng)
+    except NotWritten as error:
+        return Outcome(*place, "unwritten", lines=[str(error)])
+    except CheckFailed as error:
+        failure, cause = error, error.__cause__ or error
+    except Exception as error:  # the check expected a pair, say, and there is none
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        said = (
+            f"{type(error).__name__}: {error}",
+            f"where the check says:  {frame.line}",
+        )
+        failure, cause = CheckFailed("raises", *my.last_call(), *said), error
+    else:
+        return Outcome(*place, "ok")
+    if debug:
+        print("\n".join(failure.lines))
+        _open_debugger(cause, function, my)
+    return Outcome(*place, "failed", failure.tag, failure.lines)
+
+
+def exit_code(outcomes):
+    """Return 0 if all passed, 1 if one failed, 3 if a part is not written yet."""
+    results = {outcome.result for outcome in outcomes}
+    return 1 if "failed" in results else 3 if "unwritten" in results else 0
+
+
+def _folded(text):
+    for line in str(text).split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        yield from textwrap.wrap(
+            line, WIDTH, subsequent_indent=indent, break_on_hyphens=False
+        ) or [""]
+
+
+def _open_debugger(error, function, my):
+    """Open pdb in the learner's frame that raised, or else in the check's frame."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    files = [frame.f_code.co_filename for frame in frames]
+    start = len(frames) - 1
+    for file in (inspect.getsourcefile(function), my._path):
+        if file in files:
+            start = max(k for k, each in enumerate(files) if each == file)
+    if start < len(frames) - 1:
+        print("The debugger is in the check. down: the comparison; q: quit.")
+    debugger = _Debugger()
+    debugger.start = start
+    debugger.reset()
+    debugger.interaction(None, error.__traceback__)
+
+
+class _Debugger(pdb.Pdb):
+    """pdb that opens in frame ``start`` of a traceback instead of the innermost."""
+
+    def setup(self, frame, tb):
+        super().setup(frame, tb)
+        self.curindex = self.start
+        self.curframe = self.stack[self.start][0]
+        self.curframe_locals = self.curframe.f_locals

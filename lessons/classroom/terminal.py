@@ -1,0 +1,69 @@
+"""Printing to the learner's terminal: at most 80 columns, colour where it is wanted."""
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+
+COLOURS = {"green": "32", "red": "31", "yellow": "33", "dim": "2"}
+HARD_SPACE = "\xa0"  # a line is never broken at this space
+COMMAND = re.compile(
+    r"python -m lessons(?: [a-z]+\b)?(?: (?:--?[a-z]+|(?:\d+|E)\.\d+|\d+|[A-Z]{2,}))*"
+)
+
+
+def prepare():
+    """Let a terminal that cannot write ● print ? instead of raising an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def paint(text, colour):
+    """Return ``text`` in a colour, if the output is a terminal that wants colours."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if plain or not sys.stdout.isatty():
+        return text
+    return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m"
+
+
+def width():
+    """Return the number of columns of the terminal, between 40 and 80."""
+    return max(40, min(80, shutil.get_terminal_size((80, 24)).columns))
+
+
+def say(text="", indent=0, file=None):
+    """Print ``text``, with lines folded to the width of the terminal.
+
+    A command to copy is never divided, nor is a path that ``unbroken`` returned.
+    """
+    file = file or sys.stdout
+    for line in text.split("\n"):
+        for part in _folded(line, width() - indent):
+            print((" " * indent + part).rstrip(), file=file)
+    file.flush()
+
+
+def unbroken(text):
+    """Return ``text``, such as a path with spaces, so that ``say`` never divides it."""
+    return str(text).replace(" ", HARD_SPACE)
+
+
+def fit(text, columns):
+    """Return ``text`` cut or filled up to exactly this number of columns."""
+    text = text if len(text) <= columns else text[: columns - 1] + "…"
+    return text.ljust(columns)
+
+
+def _folded(line, columns):
+    indent = " " * (len(line) - len(line.lstrip()))
+    line = COMMAND.sub(lambda command: unbroken(command[0]), line)
+    parts = textwrap.wrap(
+        line,
+        columns,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return [part.replace(HARD_SPACE, " ") for part in parts or [""]]

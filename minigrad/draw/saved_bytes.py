@@ -1,0 +1,112 @@
+"""Count the bytes that a graph keeps for its backward pass, operation by operation."""
+
+import dataclasses
+
+import numpy as np
+
+from ..graph import kept_arrays
+from .boxes import nodes_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What one operation keeps.
+
+    op, shape   the operation and the shape of its output; a list of shapes for several
+    kept        bytes of the buffers that its backward refers to
+    new         those among them that no earlier row has counted
+    """
+
+    op: str
+    shape: object
+    kept: int
+    new: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """A leaf or constant that some backward refers to; it exists without the graph."""
+
+    kind: str
+    shape: tuple
+    size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedBytes:
+    """``rows`` in the order of recording, ``references``, and ``total``, in bytes."""
+
+    rows: tuple
+    references: tuple
+
+    @property
+    def total(self):
+        """The bytes that the graph adds to the memory: every buffer once."""
+        return sum(row.new for row in self.rows)
+
+    def __str__(self):
+        lines = [f"{'operation':<20}{'output':<26}{'keeps':>16}{'of it new':>16}"]
+        lines += [_line(row.op, row.shape, row.kept, row.new) for row in self.rows]
+        lines += ["-" * 78, f"{'saved for backward, bytes':<46}{self.total:>32,}"]
+        if self.references:
+            lines += ["", "referred to, and there without the graph"]
+        lines += [_line(each.kind, each.shape, each.size) for each in self.references]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def saved_bytes(tensor):
+    """Return what every operation below ``tensor`` keeps for backward().
+
+    An operation keeps the arrays that its backward refers to. Not arrays are counted
+    but buffers: a view keeps all of the buffer that it looks into, and a buffer that
+    several operations keep is counted for the one that was recorded first. Leaves and
+    constants are listed apart, since they are there with or without the graph.
+
+        operation           output                               keeps       of it new
+        tanh                (8, 3)                                 192             192
+        mul                 (8, 3)                                 192               0
+
+    Raises ValueError when nothing was recorded, RuntimeError when backward() freed the
+    graph.
+    """
+    nodes = nodes_of(tensor, "saved_bytes()")[::-1]
+    parents = [p for node in nodes for p in node.parents]
+    leaves = {id(_buffer(p._data)): p for p in parents if hasattr(p, "_data")}
+    rows, references, counted = [], {}, set()
+    for node in nodes:
+        if node.slot is not None:  # one of several outputs: the operation has a row
+            continue
+        kept = {id(buffer): buffer for buffer in map(_buffer, kept_arrays(node))}
+        references.update({key: leaves[key] for key in kept if key in leaves})
+        own = {key: b.nbytes for key, b in kept.items() if key not in leaves}
+        new = sum(size for key, size in own.items() if key not in counted)
+        counted.update(own)
+        rows.append(Row(node.op, node.shape, sum(own.values()), new))
+    return SavedBytes(
+        tuple(rows), tuple(_reference(leaf) for leaf in references.values())
+    )
+
+
+def _buffer(array):
+    """The array that owns the memory that ``array`` looks into."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _reference(leaf):
+    kind = "leaf" if leaf.requires_grad else "constant"
+    return Reference(kind, leaf.shape, _buffer(leaf._data).nbytes)
+
+
+def _line(name, shape, *sizes):
+    shape = f"{len(shape)} outputs" if isinstance(shape, list) else str(shape)
+    return f"{_cut(name, 19):<20}{_cut(shape, 25):<26}" + "".join(
+        f"{size:>16,}" for size in sizes
+    )
+
+
+def _cut(text, length):
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,82 @@
+"""Helpers of the tests of the command line."""
+
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+
+from attention.__main__ import main as program
+from attention.app.commands import translate
+from attention.app.experiments import translation
+from attention.app.options import given
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TINY_TRANSLATOR = (
+    "--pairs 30 --hidden 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
+).split()
+TINY_QUESTIONS = (
+    "--pairs 60 --validation 9 --test 20 --hidden 6 --embedding 5 --batch 20 --steps 3 "
+    "--validate-every 2"
+).split()
+
+
+def main(*arguments):
+    """Run ``python -m attention ...`` in this process; return the exit code."""
+    return program([str(argument) for argument in arguments])
+
+
+def refused(capsys, *arguments):
+    """Return the sentence with which the command refuses its arguments."""
+    try:
+        code = main(*arguments)
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    error = capsys.readouterr().err
+    assert code == 2 and "Traceback" not in error
+    return joined(error)
+
+
+def joined(text):
+    """Return sentences as they were before they were wrapped."""
+    return " ".join(text.split())
+
+
+def typed(command):
+    """Return the config of a command line of translate train, by its own parser."""
+    parser = argparse.ArgumentParser()
+    translate.add_arguments(parser)
+    args = parser.parse_args(shlex.split(command)[4:])
+    return translation.Config(**given(args, translation.Config))
+
+
+def fits(text, folder=""):
+    """Return whether all lines fit on 80 columns, with a short name for the folder."""
+    text = text.replace(str(folder), "DIR") if folder else text
+    return max(map(len, text.splitlines())) <= 80
+
+
+def runs_of(out):
+    """Return the runs in results.json, without their times."""
+    runs = json.loads((out / "results.json").read_text())["runs"]
+    return [{k: v for k, v in run.items() if k != "seconds"} for run in runs]
+
+
+def start(*arguments, **environment):
+    """Start ``python -m attention ...`` as a process of its own group."""
+    defaults = {"ATTENTION_BACKEND": "numpy", "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "attention", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | defaults | environment, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)

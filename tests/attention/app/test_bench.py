@@ -1,0 +1,298 @@
+"""The benchmark compares results before it times them, and prints ratios."""
+
+import argparse
+import pathlib
+
+import numpy as np
+import pytest
+
+from attention import kernels
+from attention.app.benchmark import peer, rows, sweep, timing
+from attention.app.benchmark.rows import ROWS, Row
+from attention.app.benchmark.timing import Case, measure
+from attention.app.commands import bench
+from attention.app.experiments import reversal
+
+# -- timing ----------------------------------------------------------------------------
+
+
+def side(name, seconds, calls):
+    """A side that notes its calls; ``elapsed`` gives its seconds one after another."""
+    times = iter(seconds)
+
+    def run():
+        calls.append(name)
+        return np.ones(3)
+
+    run.elapsed = lambda: next(times)
+    return run
+
+
+def elapsed(run):
+    run()
+    return run.elapsed()
+
+
+def test_sides_run_in_turn_and_the_median_is_returned():
+    calls = []
+    sides = {
+        "a": side("a", [1, 5, 2], calls),
+        "b": side("b", [4, 4, 6], calls),
+        "limit": 3.0,
+    }
+    found = measure(Case(sides, measure=elapsed), rounds=3, seconds=100)
+    assert found == {"limit": 3.0, "a": 2, "b": 4}
+    assert calls == ["a", "b", "a", "b", "b", "a", "a", "b"]  # the first two untimed
+
+
+def test_a_slow_side_is_measured_less_often():
+    calls = []
+    sides = {"a": side("a", range(9), calls)}
+    measure(Case(sides, measure=elapsed), rounds=7, seconds=-1.0, least=2)
+    assert len(calls) == 1 + 2
+
+
+@pytest.mark.parametrize("wrong, reason", [
+    (lambda: np.array([1.0, 2.0, 3.1]), "differs from right by 3.3e-02"),
+    (lambda: np.array([1.0, np.nan, 3.0]), "differs from right by inf"),
+    (lambda: np.ones(2), "differs from right by inf"),
+    (lambda: [np.arange(1.0, 4.0)] * 2, "differs from right by inf"),
+    (lambda: 1 / 0, "division by zero"),
+])  # fmt: skip
+def test_wrong_results_are_not_timed_and_the_others_are(wrong, reason):
+    found = measure(Case({"right": lambda: np.arange(1.0, 4.0), "wrong": wrong}), 2, 1)
+    assert found["wrong"] == reason
+    assert found["right"] >= 0
+
+
+def test_ctrl_c_ends_the_measurement():
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(Case({"ours": stop}), 1, 1)
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_memory_is_what_a_call_holds(monkeypatch, resident):
+    if not resident:
+        monkeypatch.setattr(timing, "_reset_resident_peak", lambda: False)
+    elif not timing._reset_resident_peak():
+        pytest.skip("no /proc here")
+    held = timing.peak_memory(lambda: np.ones(2**21).sum())
+    assert 0.9 * 2**24 < held < 1.2 * 2**24
+
+
+# -- rows ------------------------------------------------------------------------------
+
+
+def cases_of_kernels(peer):
+    yield rows.attention_case(True, False, n=70, heads=2, E=8)(True, peer)
+    yield rows.attention_case(False, True, n=70, heads=2, E=8)(True, peer)
+    yield rows.additive_case(2, 3, 4, 5)(True, peer)
+    yield rows.window_case(True, peer, n=80, w=16, E=8)
+    yield rows.memory_case(True, peer, n=128, E=8)
+
+
+def cases_of_the_engine(peer):
+    yield rows.gru_case(True, peer, B=2, T=3, hidden=4)
+    yield rows.tiny_case(True, peer, operations=4)
+    yield rows.reversal_case(True, peer, steps=1)
+    yield rows.sgd_case(True, peer, width=5, batch=3)
+
+
+def assert_sides_agree(cases):
+    for case in cases:
+        found = measure(case, 1, 1)
+        for name, x in found.items():
+            assert not isinstance(x, str) or x == "left out by --quick", (name, x)
+
+
+@pytest.mark.parametrize("torch", [False, True])
+def test_the_sides_of_the_engine_agree(torch):
+    if torch:
+        pytest.importorskip("torch")
+    with kernels.backend("numpy"):
+        assert_sides_agree(cases_of_the_engine(bench.torch_peer(1) if torch else None))
+
+
+@pytest.mark.parametrize("kind", reversal.Config().kinds)
+def test_the_reverser_of_torch_is_a_copy_of_ours(kind):
+    torch = pytest.importorskip("torch")
+    model = reversal.build(reversal.Config(), kind, seed=1).model
+    for parameter in model.parameters():
+        parameter.data = 3 * parameter.data  # so that the weights are far from uniform
+    batch = reversal.Batches(1, 8, 3, 8)[0]
+    inputs = batch.source, batch.target_in, batch.lengths
+    copy = peer.reverser(model)
+    with kernels.backend("numpy"), torch.no_grad():
+        ours = model(*inputs).data
+        theirs = copy(*(torch.as_tensor(x).long() for x in inputs)).numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("torch", [False, True])
+def test_the_sides_of_the_kernels_agree(torch):
+    pytest.importorskip("numba")
+    if torch:
+        pytest.importorskip("torch")
+    assert_sides_agree(cases_of_kernels(bench.torch_peer(1) if torch else None))
+
+
+def test_a_step_by_hand_is_the_step_of_the_optimizer():
+    hand, optimizer = rows.sgd_case(True, None, width=5, batch=3).sides.values()
+    layers = [step.__closure__ for step in (hand, optimizer)]
+    weights = []
+    for step, cells in zip((hand, optimizer), layers):
+        step()
+        (layer,) = (
+            c.cell_contents for c in cells if hasattr(c.cell_contents, "weight")
+        )
+        weights.append(layer.weight.data)
+    np.testing.assert_allclose(*weights, rtol=1e-6)
+
+
+def test_every_limit_belongs_to_a_side():
+    """The peer's sides need torch; the others are there."""
+    own = {"score matrix", "optim.SGD", "0.1 s", "2 s", "1.5 s"}
+    for row in ROWS.values():
+        assert row.limits and set(row.limits) <= own | {"eager", "compiled", "fused"}
+
+
+def test_torch_is_imported_in_one_file():
+    folder = pathlib.Path(rows.__file__).parent
+    users = [p.name for p in folder.glob("*.py") if "import torch" in p.read_text()]
+    assert users == ["peer.py"]
+
+
+# -- the command -----------------------------------------------------------------------
+
+
+def command_line(*words):
+    parser = argparse.ArgumentParser()
+    bench.add_arguments(parser)
+    return bench.run(parser.parse_args(list(map(str, words))))
+
+
+def seconds(**sides):
+    """A row whose sides take these times, or fail with these reasons."""
+
+    def make(quick, peer):
+        def run_of(x):
+            return lambda: np.full(3, 1 / 0 if x is None else 1.0)
+
+        runs = {name: run_of(x) for name, x in sides.items()}
+        values = {id(run): sides[name] for name, run in runs.items()}
+        return Case(runs, measure=lambda run: values[id(run)])
+
+    return make
+
+
+def test_the_table(monkeypatch, capsys):
+    monkeypatch.setattr(rows, "ROWS", {
+        "one": Row("first", seconds(ours=1.0, eager=25.0, numpy=5.0), {"eager": 0.05}),
+        "two": Row("second", seconds(ours=1e-3, eager=1e-3), {"eager": 0.5}),
+        "three": Row("third", seconds(ours=None, eager=1.0), {"eager": 1}),
+        "four": Row("fourth", seconds(ours=1.0, eager=None), {"eager": 1}),
+    })  # fmt: skip
+    assert command_line("--quick", "--no-torch") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[2:]] == [
+        "first eager 1.00 s 25.00 s 0.040 0.050".split(),
+        "numpy 1.00 s 5.00 s 0.200".split(),
+        "second eager 1.00 ms 1.00 ms 1.000 0.500 missed".split(),
+        "third not measured: division by zero".split(),
+        "fourth eager 1.00 s division by zero".split(),
+        "1 limits missed.".split(),
+    ]
+    assert max(map(len, lines)) <= 88
+    assert command_line("--rows", "two", "--no-torch") == 0
+    assert "first" not in capsys.readouterr().out
+
+
+def test_ctrl_c_keeps_the_rows_that_were_printed(monkeypatch, capsys):
+    def stop(quick, peer):
+        raise KeyboardInterrupt
+
+    first = Row("first", seconds(ours=1.0, eager=2.0), {})
+    monkeypatch.setattr(rows, "ROWS", {"one": first, "two": Row("second", stop, {})})
+    assert command_line("--quick", "--no-torch") == 130
+    out = capsys.readouterr().out
+    assert "first" in out and out.endswith("stopped.\n")
+
+
+def test_without_torch_our_sides_are_measured(monkeypatch, capsys):
+    def missing(threads):
+        raise timing.Missing("torch does not load: No module named 'torch'")
+
+    monkeypatch.setattr(peer, "load", missing)
+    monkeypatch.setattr(
+        rows, "ROWS", {"one": Row("first", seconds(ours=1.0), {"eager": 1})}
+    )
+    assert command_line("--quick") == 0
+    found = capsys.readouterr()
+    assert "No module named 'torch': measuring our sides alone." in found.err
+    assert "1.00 s" in found.out
+
+
+def test_an_unknown_row_is_rejected(capsys):
+    assert command_line("--rows", "gru,cosine") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("bench: there is no row 'cosine'; choose from reversal, ")
+
+
+# -- the figure ------------------------------------------------------------------------
+
+
+def test_the_sweep_measures_each_variant_until_it_would_take_too_long():
+    with kernels.backend("numpy"):
+        found = sweep.sweep(True, lengths=(16, 64, 128), rounds=1, seconds=1e9)
+        short = sweep.sweep(True, lengths=(64, 128, 256), rounds=1, seconds=1e-9)
+    assert all(record["n"] == [64] for record in short.values())
+    for name, record in found.items():
+        # the blocks of bigbird have 64 tokens
+        assert record["n"] == ([64, 128] if name == "bigbird" else [16, 64, 128])
+        assert {len(x) for x in record.values()} == {len(record["n"])}
+        assert 0 < min(record["least"]) and record["least"] <= record["seconds"]
+
+
+def records(n=(16, 32, 64), **times):
+    return {
+        name: {"n": list(n), "seconds": x, "bytes": [1e6] * len(n)}
+        for name, x in times.items()
+    }
+
+
+def test_the_exponent_is_a_slope_of_logarithms():
+    found = records((256, 512, 1024, 2048), dense=[9.0, 1.0, 4.0, 16.0])
+    assert sweep.exponents(found) == {"dense": pytest.approx(2)}
+
+
+@pytest.mark.parametrize("dense, linear, sentence", [
+    ([2, 4, 8], [1, 1, 1], "from below n = 16 on"),
+    # dense / linear is 1/2 at 16 and 4 at 32: 1 at a third, 16 * 2 ** (1 / 3)
+    ([1, 8, 16], [2, 2, 2], "from n = 20 on"),
+    ([4, 1, 4], [2, 2, 2], "from n = 45 on"),  # the last crossing counts
+])  # fmt: skip
+def test_from_which_n_linear_is_faster(dense, linear, sentence):
+    assert sweep.crossing(records(dense=dense, linear=linear)).endswith(sentence)
+
+
+def test_no_crossing_where_dense_stays_faster():
+    assert sweep.crossing(records(dense=[1, 1, 1], linear=[2, 2, 2])) is None
+    assert sweep.crossing(records((), dense=[], linear=[])) is None
+
+
+def test_the_figure_states_exponents_and_labels_its_axes():
+    found = records((512, 1024), dense=[1.0, 4.0], linear=[1.0, 2.0])
+    picture = sweep.figure(found)
+    time, memory = picture.axes
+    for panel in (time, memory):
+        assert panel.get_title().endswith("?")
+        assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+        assert panel.get_xlabel() and "(m" in panel.get_ylabel().lower()
+    np.testing.assert_allclose(time.lines[0].get_ydata(), [1e3, 4e3])  # ms
+    np.testing.assert_allclose(memory.lines[1].get_ydata(), [1, 1])  # MB
+    legend = [text.get_text() for text in picture.legends[0].get_texts()]
+    assert legend == ["dense, n^2.00", "linear, n^1.00"]

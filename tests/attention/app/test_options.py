@@ -1,0 +1,85 @@
+"""Options: one definition, checked by argparse and by Python."""
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from attention.app import options
+from attention.app.options import check, given, option
+
+
+@dataclass
+class Config:
+    steps: int = option(5, options.POSITIVE, "training steps")
+    lr: float = option(0.1, options.ABOVE_ZERO, "learning rate")
+    dropout: float | None = option(None, options.BELOW_ONE, "(default: by task)")
+    sampling: float = option(0.0, options.SHARE, "share")
+    lengths: tuple = option((3, 5), options.POSITIVES, "lengths")
+    kinds: tuple = option(("a", "b"), options.names_of("abc", "a"), "kinds")
+    cell: str = option("gru", ("gru", "lstm"), "cell")
+    keep_case: bool = option(False, bool, "keep capitals")
+    task: str = option("en-de", options.TEXT, "task")
+    hidden: int = 7  # not an option
+
+    def __post_init__(self):
+        check(self)
+
+
+def parsed(*arguments):
+    parser = argparse.ArgumentParser()
+    options.add_options(parser, Config)
+    return given(parser.parse_args(arguments), Config)
+
+
+def test_only_what_was_typed_is_given():
+    assert parsed() == {}
+    typed = parsed("--steps", "7", "--lengths", "2,8", "--kinds", "c,a", "--keep-case")
+    assert typed == {
+        "steps": 7, "lengths": (2, 8), "kinds": ("c", "a"), "keep_case": True
+    }  # fmt: skip
+    assert Config(**typed).steps == 7 and Config(**typed).lr == 0.1
+
+
+def test_python_values_are_converted():
+    config = Config(steps=np.int64(9), lr=np.float32(0.5), lengths=[2], kinds=["a"])
+    assert type(config.steps) is int and type(config.lr) is float
+    assert config.lengths == (2,) and config.kinds == ("a",)
+    assert options.described(config)["lengths"] == [2]
+
+
+@pytest.mark.parametrize(
+    "name, text, value, expected",
+    [
+        ("steps", "0", 0, "a whole number of 1 or more"),
+        ("steps", "x", 2.5, "a whole number of 1 or more"),
+        ("lr", "nan", float("inf"), "a number above 0"),
+        ("dropout", "1", 1, "a number from 0 to 1, without 1"),
+        ("sampling", "2", "x", "a number from 0 to 1"),
+        ("lengths", "3,x", (), "whole numbers of 1 or more"),
+        ("lengths", "", 3, "whole numbers of 1 or more"),
+        ("kinds", "a,a", ("b",), "different names out of a,b,c, with a among them"),
+        ("cell", "rnn", 3, "gru"),
+        ("task", None, 3, "a name"),
+        ("keep_case", None, 1.5, "True or False"),
+    ],
+)
+def test_a_wrong_value_is_named(name, text, value, expected, capsys):
+    with pytest.raises(ValueError) as error:
+        Config(**{name: value})
+    assert f"Config: {name} is {value!r}; expected " in str(error.value)
+    assert expected in str(error.value)
+    if text is not None:
+        with pytest.raises(SystemExit):
+            parsed(options.flag(name), text)
+        error = capsys.readouterr().err
+        assert expected in error and repr(text) in error and options.flag(name) in error
+
+
+def test_lines_are_wrapped_and_names_are_not_cut():
+    path = "/a-folder/" + "x" * 90
+    text = f"a word {'more ' * 20}and {path}\n  second"
+    lines = options.wrapped(text).split("\n")
+    assert path in lines and lines[-1] == "  second"
+    assert max(len(line) for line in lines if line != path) <= 80

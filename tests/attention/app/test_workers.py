@@ -1,0 +1,181 @@
+"""Several models trained at once: the numbers of one after the other, and every end."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from attention import kernels
+from attention.app.commands import workers
+from attention.app.commands.reversal import Reversal
+from attention.app.experiments.reversal import Config
+
+from .app_cases import start, wait_for
+
+KINDS = ("dot", "scaled", "general")
+
+
+@pytest.fixture(autouse=True)
+def two_threads(monkeypatch):
+    monkeypatch.setenv("ATTENTION_BACKEND", "numpy")  # for the new processes
+    before = kernels.threads()
+    kernels.threads(2)
+    with kernels.backend("numpy"):
+        yield
+    kernels.threads(before)
+
+
+class Poisoned(Reversal):
+    """The run of the scaled score meets a NaN at the third step."""
+
+    def train(self, config, kind, *rest):
+        from attention.app.experiments import reversal
+
+        if kind == "scaled":
+            correct, calls = reversal.loss_of, iter(range(10**6))
+            reversal.loss_of = lambda *a: (
+                correct(*a) * (np.nan if next(calls) > 3 else 1)
+            )
+        return super().train(config, kind, *rest)
+
+
+class Vanishing(Reversal):
+    """Its process ends without a word."""
+
+    def result(self, config, kind, *rest):
+        if kind == "dot":
+            os._exit(7)
+        time.sleep(10**6)
+
+
+class FullDisk(Reversal):
+    def result(self, *arguments):
+        raise OSError(28, "No space left on device")
+
+
+def small(steps, kinds=KINDS):
+    return Config(steps=steps, hidden=8, kinds=kinds, samples=5, lengths=(3,))
+
+
+def train(study, config, out, todo=None):
+    """Train in processes; return (results without times, stopped)."""
+    (out / "state").mkdir(exist_ok=True)
+    results = {}
+    todo = config.plan() if todo is None else todo
+    stopped = workers.train_in_processes(
+        study, config, None, todo, out, results.__setitem__
+    )
+    return without_times(results), stopped
+
+
+def without_times(results):
+    return {
+        job: {k: v for k, v in result.items() if k != "seconds"}
+        for job, result in results.items()
+    }
+
+
+def trained_in_turn(config, out):
+    (out / "state").mkdir(parents=True)
+    results = {}
+    Reversal()._train_in_turn(config, None, config.plan(), out, results.__setitem__)
+    return without_times(results)
+
+
+def test_the_numbers_are_those_of_one_after_the_other(tmp_path):
+    config = small(5)
+    results, stopped = train(Reversal(), config, tmp_path)
+    assert stopped == []
+    assert results == trained_in_turn(config, tmp_path / "in turn")
+
+
+@pytest.mark.deep
+def test_stopped_by_ctrl_c_and_resumed(tmp_path, monkeypatch):
+    config, sent = small(150, ("dot", "scaled")), []
+
+    class Interrupting(workers.Progress):
+        def update(self, done, loss):
+            if not sent:
+                sent.append(os.kill(os.getpid(), signal.SIGINT))
+
+    monkeypatch.setattr(workers, "Progress", Interrupting)
+    before, stopped = train(Reversal(), config, tmp_path)
+    assert sent and stopped
+    for job, step in stopped:
+        saved = Reversal().saved(job, tmp_path)
+        assert step < 150 and saved.get("run", {"step": 0})["step"] in (step, step - 1)
+    after, again = train(Reversal(), config, tmp_path, [job for job, _ in stopped])
+    assert again == []
+    assert before | after == trained_in_turn(config, tmp_path / "in turn")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "study, steps, error, sentence",
+    [
+        (Poisoned(), 200, FloatingPointError, "no finite number at step 3"),
+        (Vanishing(), 2, workers.ProcessLost, "has ended unexpectedly; .* --resume"),
+        (FullDisk(), 2, OSError, "No space left"),
+    ],
+)
+def test_a_failure_stops_the_others_and_is_one_sentence(
+    study, steps, error, sentence, tmp_path
+):
+    begun = time.monotonic()
+    with pytest.raises(error, match=sentence):
+        train(study, small(steps), tmp_path)
+    assert time.monotonic() - begun < 60
+
+
+def test_a_process_reports_and_is_told_to_stop(monkeypatch):
+    """Each of n runs counts an n-th of the time, and has an n-th of the threads."""
+    monkeypatch.setattr(workers.Run, "at_once", 1)
+    board, stop = workers.Board(multiprocessing.get_context("spawn"), 2), []
+    report = workers._Report(board, 1, 6, stop)
+    board.running.value = 2
+    report.update(7, 0.5)
+    assert (board.steps[1], board.losses[1], stop) == (7, 0.5, [])
+    assert workers.Run.at_once == 2 and kernels.threads() == 3
+    board.stop.value = 1
+    report.update(8, 0.5)
+    report.update(9, 0.5)
+    assert len(stop) == 1  # a second entry would be a second Ctrl-C
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
+def test_processes_end_with_their_parent(tmp_path):
+    options = ["--steps", 10**5, "--hidden", 8, "--kinds", "dot,scaled"]
+    process = start("reversal", *options, "--threads", 2, "--out", tmp_path)
+    wait_for(lambda: list((tmp_path / "state").glob("dot-*")))
+    children = training_processes(process.pid)
+    assert len(children) == 2
+    process.kill()
+    process.wait()
+    wait_for(lambda: not any(map(is_alive, children)), seconds=20)
+
+
+def training_processes(pid):
+    """Return the ids of the training processes that ``pid`` has started, on Linux."""
+    found = []
+    for folder in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{folder}/cmdline") as file:
+                is_training = "spawn_main" in file.read()
+            with open(f"/proc/{folder}/stat") as file:
+                parent = int(file.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        found += [int(folder)] * (parent == pid and is_training)
+    return found
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

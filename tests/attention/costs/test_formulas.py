@@ -1,0 +1,334 @@
+"""The formulas of the costs: equal to counted operations, near to measured memory."""
+
+import numpy as np
+import pytest
+
+import attention
+from attention import kernels, masks
+from attention.costs import FORMULAS, PROJECTED, VARIANTS, cost_of, pair_counts, trials
+from attention.costs.counted import OpCounter, count
+from attention.exact.multihead import MultiHeadAttention
+from attention.exact.sdpa import dense_attention
+from attention.kernels.plan import of_ranges
+
+SHAPES = [(1, 1, 1, 1, 1), (1, 7, 4, 3, 5), (5, 1, 2, 2, 3), (4, 6, 3, 5, 2)]
+WINDOWS = [(6, 6, 2, 0), (6, 9, 0, 3), (9, 4, 1, 1), (3, 8, -1, 2), (8, 3, 2, -1),
+           (5, 5, -1, -1), (7, 7, 9, 9), (1, 1, 0, 0), (1, 6, 0, 0)]  # fmt: skip
+PATTERNS = ("tiled", "window", "dilated", "longformer", "bigbird")
+WHOLE = [name for name in FORMULAS if name.partition(",")[0] not in
+         (*PATTERNS, "local-m", "local-p", "multi-head")]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_compiled():
+    with kernels.backend("numpy"):
+        yield
+
+
+def assert_counted(cost, ops):
+    assert cost.multiplications == ops.multiplications
+    assert cost.exponentials == ops.exponentials
+
+
+def drawn(*shapes):
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(shape) for shape in shapes]
+
+
+def test_products_and_exponentials_are_counted_and_nothing_else():
+    ops = OpCounter()
+    a, b = ops.array(np.ones((2, 3))), ops.array(np.ones((3, 5)))
+    a + b.sum(), a / 2, a.max(-1), a - 1, a > 0
+    assert (ops.multiplications, ops.exponentials) == (0, 0)
+    for product, n in (
+        (lambda: a * 2, 6),
+        (lambda: 2 * a[:, :2], 4),
+        (lambda: a**2, 6),
+        (lambda: a[0] * a[:, None], 18 - 12),
+        (lambda: a @ b, 2 * 5 * 3),
+        (lambda: a @ np.ones(3), 6),
+        (lambda: b.T[0] @ a[1], 3),
+        (lambda: np.tanh(a) @ b.repeat(2, 1), 2 * 10 * 3),
+    ):
+        ops.multiplications = 0
+        product()
+        assert ops.multiplications == n
+    assert ops.exponentials == 6
+    np.exp(a[0])
+    assert ops.exponentials == 9
+
+
+# -- formula == counted ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_table_of_the_command_shows_equal_numbers(variant):
+    cost, ops = trials.counted(variant)
+    assert_counted(cost, ops)
+    assert cost.multiplications > 0 and cost.exponentials > 0
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_operation_is_in_the_formula(name, shape):
+    variant, _, projected = name.partition(", ")
+    sizes = dict(zip(("L", "S", "E", "Ev", "A"), shape))
+    q, k, v, parameters = trials.inputs(variant, **sizes)
+    options = {"projected": projected} if projected else {}
+    _, ops = count(variant, q, k, v, parameters, **options)
+    cost = cost_of(variant, **sizes, **options)
+    assert_counted(cost, ops)
+    assert cost.parameters == sum(p.size for p in parameters)
+    sixfold = cost_of(variant, **sizes, **options, B=2, H=3)
+    assert sixfold.multiplications == 6 * cost.multiplications
+    assert sixfold.parameters == cost.parameters
+
+
+@pytest.mark.parametrize("variant, shapes, ways", [
+    ("general", [(4, 7)], PROJECTED["general"]),
+    ("additive", [(6, 4), (6, 7), (6,)], PROJECTED["additive"]),
+    ("concat", [(6, 11), (6,)], PROJECTED["concat"]),
+    ("coverage", [(6, 4), (6, 7), (6,), (6,)], [None]),
+])  # fmt: skip
+def test_queries_and_keys_of_two_widths(variant, shapes, ways):
+    q, k, v, *parameters = drawn((3, 4), (5, 7), (5, 2), *shapes)
+    for projected in ways:
+        options = {"projected": projected} if projected else {}
+        _, ops = count(variant, q, k, v, parameters, **options)
+        cost = cost_of(variant, L=3, S=5, E=4, Dk=7, Ev=2, A=6, **options)
+        assert_counted(cost, ops)
+        assert cost.parameters == sum(p.size for p in parameters)
+
+
+@pytest.mark.parametrize("Hk", [1, 2, 4])
+def test_heads_that_share_keys(Hk):
+    H, E, Ev, L, S = 4, 3, 2, 3, 5
+    D = H * E
+    weights = (D, D), (Hk * E, D), (Hk * Ev, D), (D, H * Ev)
+    q, k, v, *parameters = drawn((L, D), (S, D), (S, D), *weights)
+    _, ops = count("multi-head", q, k, v, parameters, heads=H)
+    cost = cost_of("multi-head", L=L, S=S, H=H, E=E, Ev=Ev, Hk=Hk)
+    assert_counted(cost, ops)
+    assert cost.parameters == sum(p.size for p in parameters)
+    twice = cost_of("multi-head", L=L, S=S, H=H, E=E, Ev=Ev, Hk=Hk, B=2)
+    assert twice.multiplications == 2 * cost.multiplications
+
+
+@pytest.mark.parametrize("L, S", [(1, 1), (1, 7), (5, 1), (9, 4), (6, 13)])
+@pytest.mark.parametrize("variant", ["local-m", "local-p"])
+def test_local_windows(variant, L, S):
+    q, k, v, parameters = trials.inputs(variant, L=L, S=S, E=3, Ev=2, A=4)
+    for D in (1, 2, 6) if variant == "local-p" else (0, 1, 2, 6):
+        _, ops = count(variant, q, k, v, parameters, D=D)
+        cost = cost_of(variant, L=L, S=S, E=3, Ev=2, D=D)
+        assert_counted(cost, ops)
+        assert cost.parameters == sum(p.size for p in parameters)
+
+
+@pytest.mark.parametrize("L, S, left, right", WINDOWS)
+def test_windows_count_the_pairs_of_their_mask_and_whole_tiles(L, S, left, right):
+    window, sizes = (left, right), dict(L=L, S=S, E=3, Ev=2)
+    allowed = masks.sliding_window(left, right).dense(1, 1, L, S)[0, 0]
+    q, k, v = drawn((L, 3), (S, 3), (S, 2))
+    o, ops = count("masked", q, k, v, allowed=allowed)
+    assert_counted(cost_of("window", **sizes, window=window), ops)
+    exact = dense_attention(q, k, v, window_size=window).data
+    np.testing.assert_allclose(o, exact, rtol=1e-12, atol=1e-14)
+
+    o, ops = count("tiled", q, k, v, tile=4, allowed=allowed)
+    assert_counted(cost_of("tiled", **sizes, window=window, tile=4), ops)
+    np.testing.assert_allclose(o, exact, rtol=1e-12, atol=1e-14)
+    # the plan of the kernels lists the same tiles
+    low, high = pair_counts._key_range(np.arange(L), S, left, right)
+    tiles = of_ranges(low[None], high[None], (1,), L, S, 4).tiles()[0]
+    blocks = [allowed[i : i + 4, j : j + 4].any()
+              for i in range(0, L, 4) for j in range(0, S, 4)]  # fmt: skip
+    assert tiles == sum(blocks)
+
+
+@pytest.mark.parametrize("L, S, left, right", WINDOWS)
+def test_dilation_and_global_tokens_keep_the_pairs_of_their_masks(L, S, left, right):
+    inside = masks.sliding_window(left, right).dense(1, 1, L, S)[0, 0]
+    distance = np.arange(S) - np.arange(L)[:, None]
+    for dilation in (1, 2, 3, 20):
+        kept = (inside & (distance % dilation == 0)).sum()
+        assert pair_counts.dilated_pairs(L, S, left, right, dilation) == kept
+    for tokens in ((), (0,), (0, 2, 5), (5, 0, 0)):
+        tokens = tuple(t for t in tokens if t < max(L, S))
+        mask = masks.sliding_window(left, right) | masks.global_tokens(tokens)
+        kept = mask.dense(1, 1, L, S).sum()
+        assert pair_counts.longformer_pairs(L, S, left, right, tokens) == kept
+
+
+@pytest.mark.parametrize("L, S, blocks", [
+    (12, 12, (2, 1, 1, 1)), (12, 12, (2, 3, 2, 2)), (8, 16, (2, 3, 1, 0)),
+    (16, 8, (2, 3, 1, 3)), (4, 4, (2, 5, 9, 9)), (12, 12, (1, 1, 0, 0)),
+])  # fmt: skip
+def test_bigbird_keeps_the_pairs_of_its_mask(L, S, blocks):
+    kept = masks.bigbird(*blocks, seed=3).dense(1, 1, L, S).sum()
+    assert pair_counts.bigbird_blocks(L, S, *blocks) * blocks[0] ** 2 == kept
+
+
+# -- what is counted is what the package computes --------------------------------------
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v not in trials.LISTED])
+def test_the_definitions_compute_what_the_package_computes(variant):
+    Ev = 4 if variant == "multi-head" else 3
+    # layers hold float32 parameters; linear attention adds 1e-6 to its denominator
+    exact = variant not in (*trials.PARAMETERS, "local-m", "linear")
+    q, k, v, parameters = trials.inputs(
+        variant, L=23, S=31, E=4, Ev=Ev, A=6, dtype=np.float64 if exact else np.float32
+    )
+    options = {
+        "tiled": {"tile": 8}, "multi-head": {"heads": 1},
+        "local-m": {"D": 10}, "local-p": {"D": 10},
+    }.get(variant, {})  # fmt: skip
+    definition = variant
+    if variant == "window":
+        mask = trials.mask_of(variant, trials.OPTIONS[variant])
+        definition, options = "masked", {"allowed": mask.dense(1, 1, 23, 31)[0, 0]}
+    o, _ = count(definition, q, k, v, parameters, **options)
+    found = trials.call_of(variant, q, k, v, parameters)()
+    found = found[0] if isinstance(found, tuple) else found
+    np.testing.assert_allclose(o, found.data, rtol=1e-11 if exact else 1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", trials.LISTED)
+def test_patterns_are_called_with_the_mask_whose_pairs_are_counted(variant):
+    n, options = 192, trials.OPTIONS[variant]
+    q, k, v, _ = trials.inputs(variant, L=n, S=n, E=8, Ev=8, A=8)
+    mask = trials.mask_of(variant, options)
+    found = trials.call_of(variant, q, k, v)()
+    exact = dense_attention(q, k, v, mask_mod=mask)
+    np.testing.assert_allclose(found.data, exact.data, rtol=1e-10, atol=1e-12)
+    pairs = mask.dense(1, 1, n, n).sum()
+    assert cost_of(variant, L=n, E=8, **options).multiplications == n * 8 + pairs * 16
+
+
+def test_parameters_are_those_of_the_layers():
+    for variant, layer in {
+        "additive": attention.AdditiveAttention(6, 7, 5),
+        "concat": attention.LuongAttention("concat", 6, 7, 5),
+        "general": attention.GeneralAttention(6, 7),
+        "coverage": attention.CoverageAttention(6, 7, 5),
+    }.items():
+        cost = cost_of(variant, L=1, E=6, Dk=7, A=5)
+        assert cost.parameters == sum(p.size for p in layer.parameters())
+    for Hk in (4, 2):
+        layer = MultiHeadAttention(12, 4, Hk, bias=False)
+        cost = cost_of("multi-head", L=1, H=4, E=3, Hk=Hk)
+        assert cost.parameters == sum(p.size for p in layer.parameters())
+
+
+# -- what the chapters say -------------------------------------------------------------
+
+
+def test_chapter_38_for_one_query():
+    d, T = 64, 50
+    one = {
+        v: cost_of(v, L=1, S=T, E=d) for v in ("dot", "general", "scaled", "additive")
+    }
+    scores = {v: c.projecting + c.scoring for v, c in one.items()}
+    assert scores["dot"] == T * d
+    assert scores["general"] == d * d + T * d
+    assert scores["scaled"] == T * d + d  # the book scales the T scores: + T
+    assert [c.parameters for c in one.values()] == [0, d * d, 0, 2 * d * d + d]
+    # The book's T (2 d^2 + d) projects the query anew for every key; a decoder that
+    # keeps the projected keys pays d^2 + T d, after T d^2 once.
+    pairs = cost_of("additive", L=1, S=T, E=d, projected="pairs")
+    assert pairs.projecting + pairs.scoring == T * (2 * d * d + d)
+    assert scores["additive"] == (d * d + T * d) + T * d * d
+
+
+def test_the_array_of_all_tanh_is_held_unless_the_score_is_fused():
+    fused, whole = (
+        cost_of("additive", B=2, L=3, S=50, E=64, fused=f).extra_bytes for f in (1, 0)
+    )
+    assert whole >= 2 * 3 * 50 * 64 * 4 > fused
+
+
+def test_exercise_6_4_in_bytes():
+    for n in (1000, 4096, 32_768, 10**6):
+        for width in (64, 512):  # the width has no part in it
+            assert cost_of("dense", L=n, E=width).score_bytes == 4 * n * n
+        for variant in ("tiled", "window", "linear"):
+            cost = cost_of(variant, L=n)
+            assert cost.score_bytes == 0
+            assert cost.extra_bytes < 800 * n + 10**5
+    assert cost_of("dense", L=32_768, H=32).score_bytes == 32 * 4 * 2**30
+
+
+def test_the_cost_of_longformer_is_linear_and_dilation_is_free():
+    n, options = 2**16, dict(window=(256, 256), global_tokens=tuple(range(8)))
+    one, two = (
+        cost_of("longformer", L=m, **options).multiplications for m in (n, 2 * n)
+    )
+    assert two == pytest.approx(2 * one, rel=0.01)
+    near, far = (
+        cost_of("dilated", L=n, window=(256 * m, 256 * m), dilation=m) for m in (1, 4)
+    )
+    assert far.multiplications == pytest.approx(near.multiplications, rel=0.02)
+
+
+def test_a_local_step_costs_the_same_for_any_source():
+    for variant in ("local-m", "local-p"):
+        costs = {cost_of(variant, L=1, S=S, D=10) for S in (21, 1000, 10**6)}
+        assert len(costs) == 1
+        assert costs.pop().score_bytes == 21 * 4
+
+
+# -- memory ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_call_holds_the_bytes_of_the_formula(variant):
+    """In NumPy, which holds phi(q), phi(k) and one temporary for linear attention."""
+    predicted, held = trials.measured(variant, 1024 if variant in PATTERNS else 512)
+    most = dict.fromkeys(PATTERNS, 1.25) | {"linear": 2.5, "coverage": 1.15}
+    assert 0.98 < held / predicted < most.get(variant, 1.05)
+
+
+@pytest.mark.parametrize("variant", [*PATTERNS, "linear"])
+def test_without_a_matrix_memory_grows_with_n(variant):
+    held = {n: trials.measured(variant, n)[1] for n in (1024, 4096)}
+    for n, found in held.items():
+        assert found < cost_of("dense", L=n).score_bytes / 4
+    assert held[4096] < 4.5 * held[1024]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("variant", ["scaled", "additive", "tiled", "window", "linear"])
+def test_the_compiled_kernels_hold_the_bytes_of_the_formula(variant):
+    pytest.importorskip("numba")
+    predicted, held = trials.measured(variant, 1024, backend="numba")
+    assert 0.85 < held / predicted < 1.15
+
+
+# -- arguments -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options, error, message", [
+    (dict(variant="cosine"), ValueError, "variant is 'cosine'; expected 'dot' or"),
+    (dict(variant="dot", Dk=3), ValueError, "E is 64 and Dk is 3; expected one width"),
+    (dict(variant="dot", H=3, Hk=2), ValueError, "H is 3; expected a multiple of Hk"),
+    (dict(variant="dot", projected="once"), ValueError, "is 'once'; expected None"),
+    (dict(variant="general", projected="once"), ValueError, "expected 'queries' or"),
+    (dict(variant="bigbird", L=65), ValueError, "L is 65 .* expected whole blocks"),
+    (dict(variant="dot", L=0), ValueError, "L is 0; expected a whole number, 1 or"),
+    (dict(variant="dot", L=1.5), TypeError, "L is 1.5; expected a whole number"),
+    (dict(variant="local-p", D=0), ValueError, "D is 0; expected a whole number, 1"),
+])  # fmt: skip
+def test_arguments_that_do_not_fit(options, error, message):
+    with pytest.raises(error, match=message):
+        cost_of(**{"L": 64, **options})
+
+
+def test_narrow_integers_do_not_overflow():
+    for n in np.int16(1000), np.int32(65_536):
+        assert cost_of("dense", L=n, E=np.int8(64)) == cost_of("dense", L=int(n), E=64)
+
+
+def test_a_definition_that_does_not_exist():
+    with pytest.raises(ValueError, match="variant is 'window'; expected one of dot, "):
+        count("window", *drawn((3, 2), (5, 2), (5, 2)))

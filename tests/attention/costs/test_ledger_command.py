@@ -1,0 +1,67 @@
+"""The command ``python -m attention ledger`` and its tables."""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import pytest
+
+from attention.app.commands import ledger
+from attention.costs import VARIANTS, table, trials
+
+
+def test_the_tables_fit_a_terminal_and_hold_all_variants():
+    text = table.operations() + "\n" + table.comparison(128, 16)
+    assert max(map(len, f"{text}\n{table.long_contexts()}".splitlines())) <= 80
+    for variant in VARIANTS:
+        assert text.count(f"\n{variant} ") == 2
+    options = dict(
+        line.split(maxsplit=1) for line in text.splitlines() if "=" in line[14:]
+        and line.startswith("  ")
+    )  # fmt: skip
+    assert options == {
+        variant: ", ".join(f"{name}={value}" for name, value in each.items())
+        for variant, each in trials.OPTIONS.items()
+    }
+
+
+def test_long_contexts_are_those_of_exercise_6_4():
+    text = table.long_contexts()
+    assert "4.295 GB" in text and "137.4 GB" in text and "67.11 MB" in text
+    assert "244.1 MB for n = 1,000,000" in text
+    assert table.size(999) == "999 B" and table.size(4e12) == "4 TB"
+
+
+def test_the_command(capsys):
+    parser = argparse.ArgumentParser()
+    ledger.add_arguments(parser)
+    assert ledger.run(parser.parse_args(["--tokens", "128", "--width", "8"])) == 0
+    assert "128 queries and keys of width 8" in capsys.readouterr().out
+    assert ledger.run(parser.parse_args(["--tokens", "100"])) == 2
+    assert "--tokens is 100; expected a multiple of 64" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--width", "none"])
+    assert "'none' should be a number from 1 up" in capsys.readouterr().err
+
+
+def test_the_command_compiles_nothing():
+    code = (
+        "import sys; from attention.__main__ import main; "
+        "main(['ledger', '--tokens', '64']); assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
+
+
+def test_a_reader_who_leaves_ends_the_program_without_a_traceback():
+    command = [sys.executable, "-m", "attention", "ledger", "--tokens", "64"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        found = subprocess.run(
+            command, stdout=writing, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        os.close(writing)
+    assert found.returncode == 1
+    assert "Traceback" not in found.stderr and "Broken" not in found.stderr

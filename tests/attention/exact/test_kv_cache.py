@@ -1,0 +1,284 @@
+"""Caches: steps are rows of one pass; kept rows are reordered; fixed keys."""
+
+import functools
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from attention import masks
+from attention.exact.kv_cache import FixedKVCache, KVCache
+from attention.positions import T5RelativeBias, alibi_by_offset, rope
+from minigrad import Tensor, concat, no_grad
+
+from ...minigrad.array_cases import draw
+from . import multihead_cases
+from .multihead_cases import H
+
+B, T, S, D, Dk = 3, 9, 7, 16, 5
+close = dict(rtol=1e-12, atol=1e-13)  # the same sums of order one, in another order
+
+
+def layer(num_kv_heads=None, dtype=np.float64, seed=0, **options):
+    """The layer of the tests of multi-head attention, D wide."""
+    return multihead_cases.layer(num_kv_heads, dtype, seed, D, **options)
+
+
+def step_by_step(module, x, cache, cuts=range(1, T), **options):
+    """The outputs for the tokens between the cuts, one call after the other."""
+    ends = [0, *cuts, x.shape[1]]
+    return [
+        module(x[:, begin:end], is_causal=True, cache=cache, **options)
+        for begin, end in zip(ends, ends[1:])
+    ]
+
+
+T5 = T5RelativeBias(H, num_buckets=8, max_distance=20, bidirectional=False)
+T5.table.data = draw(T5.table.shape, seed=7)[0]
+OPTIONS = {
+    "plain": {},
+    "lengths": {"valid_lens": [9, 4, 0]},
+    "rope": {"rotate": rope},
+    "t5": {"bias": T5},
+    "t5 by offset": {"bias": T5.by_offset},
+    "alibi": {"bias": functools.partial(alibi_by_offset, H)},
+    "window": {"mask": masks.sliding_window(2, 0, "lower_right")},
+    "all": {"rotate": rope, "bias": T5, "valid_lens": np.array([2, 9, 5])},
+}
+CUTS = {"tokens": range(1, T), "a prompt, then tokens": [4, 5, 6, 7, 8], "halves": [5]}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("cuts", CUTS)
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("num_kv_heads", [2, pytest.param(4, marks=pytest.mark.deep)])
+def test_steps_are_rows_of_one_causal_pass(num_kv_heads, options, cuts, grad):
+    module, (x, g) = layer(num_kv_heads), draw((B, T, D), (B, T, D))
+    options, cache = OPTIONS[options], KVCache(capacity=2)  # must grow, and again
+    if not grad:
+        with no_grad():
+            whole = module(x, is_causal=True, **options)
+            steps = step_by_step(module, x, cache, CUTS[cuts], **options)
+        found = np.concatenate([y.data for y in steps], 1)
+        np.testing.assert_allclose(found, whole.data, **close)
+        assert not cache.key.requires_grad
+    else:
+        results = []
+        for function in (
+            lambda x: module(x, is_causal=True, **options),
+            lambda x: concat(step_by_step(module, x, cache, CUTS[cuts], **options), 1),
+        ):
+            module.zero_grad()
+            leaf = Tensor(x, requires_grad=True)
+            y = function(leaf)
+            y.backward(g)
+            results.append([y.data, leaf.grad, *(p.grad for p in module.parameters())])
+        for one, other in zip(*results):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
+    assert cache.length == T
+    assert cache.key.shape == cache.value.shape == (B, num_kv_heads, T, D // H)
+
+
+def test_gradients_may_come_and_go():
+    """Tokens written into the room, then joined, then written again."""
+    module, (x,) = layer(2), draw((B, T, D))
+    whole, cache = module(x, is_causal=True).data, KVCache()
+    for t in range(T):
+        if t in (3, 4, 7):
+            y = module(x[:, t : t + 1], cache=cache)
+            assert cache.key.requires_grad
+        else:
+            with no_grad():
+                y = module(x[:, t : t + 1], cache=cache)
+        np.testing.assert_allclose(y.data[:, 0], whole[:, t], **close)
+
+
+def test_lengths_of_each_query_are_of_those_in_the_call():
+    module, (x,) = layer(2), draw((B, T, D))
+    lens = np.random.default_rng(0).integers(0, T + 1, (B, T))
+    whole = module(x, is_causal=True, valid_lens=lens).data
+    cache = KVCache()
+    for t in range(T):
+        y = module(x[:, t : t + 1], cache=cache, valid_lens=lens[:, t : t + 1])
+        np.testing.assert_allclose(y.data[:, 0], whole[:, t], **close)
+
+
+def test_an_array_is_for_all_keys_so_far():
+    """Prompts of several lengths, padded, and what is said after them."""
+    module, (x,) = layer(2), draw((B, T, D))
+    lens, prompt = np.array([4, 2, 3]), 4
+    j, i = np.arange(T), np.arange(T)[:, None]
+    mask = ((j < lens[:, None, None]) | (j >= prompt)) & (j <= i)  # (B, T, T)
+    whole = module(x, mask=mask[:, None]).data
+    cache = KVCache()
+    for begin, end in zip([0, *range(prompt, T)], range(prompt, T + 1)):
+        now = mask[:, None, begin:end, :end]
+        y = module(x[:, begin:end], mask=now, cache=cache, is_causal=True)
+        np.testing.assert_allclose(y.data, whole[:, begin:end], **close)
+
+
+def test_positions_go_on_and_may_be_given():
+    module, (x,) = layer(2), draw((B, T, D))
+    at = np.array([[0], [3], [11]]) + np.arange(T)  # each example from its own
+    whole = module(x, is_causal=True, rotate=rope, positions=at).data
+    cache = KVCache()
+    for t in range(T):
+        y = module(
+            x[:, t : t + 1], cache=cache, rotate=rope, positions=at[:, t : t + 1]
+        )
+        np.testing.assert_allclose(y.data[:, 0], whole[:, t], **close)
+    relative = module(x, is_causal=True, rotate=rope).data
+    np.testing.assert_allclose(whole, relative, **close)
+
+
+def test_weights_and_one_example_alone():
+    module, (x,) = layer(2), draw((T, D))
+    whole, weights = module(x, is_causal=True, need_weights=True)
+    cache = KVCache()
+    for t in range(T):
+        y, w = module(x[t : t + 1], cache=cache, need_weights=True)
+        assert w.shape == (H, 1, t + 1)
+        np.testing.assert_allclose(y.data[0], whole.data[t], **close)
+        np.testing.assert_allclose(w.data[:, 0], weights.data[:, t, : t + 1], **close)
+
+
+# The kept rows
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_beams_are_reordered(grad):
+    """After every step each row goes on from another one, or from the same."""
+    module, (x,) = layer(2), draw((B, T, D))
+    orders = np.random.default_rng(0).integers(0, B, (T, B))
+    orders[3] = [1, 1, 0]
+    history, cache = np.zeros((B, 0, D)), KVCache(capacity=3)
+
+    def run():
+        nonlocal history
+        for t in range(T):
+            history = np.concatenate([history, x[:, t : t + 1]], 1)
+            y = module(x[:, t : t + 1], cache=cache)
+            expected = module(history, is_causal=True).data[:, -1]
+            np.testing.assert_allclose(y.data[:, 0], expected, **close)
+            history = history[orders[t]]
+            cache.select(orders[t])
+
+    if grad:
+        run()
+    else:
+        with no_grad():
+            run()
+    cache.select([2])  # fewer
+    y = module(x[2:, :1], cache=cache).data
+    history = np.concatenate([history[2:], x[2:, :1]], 1)
+    np.testing.assert_allclose(y, module(history, is_causal=True).data[:, -1:], **close)
+    cache.select([0, 0, 0, 0])  # more
+    assert cache.key.shape[0] == 4
+
+
+def test_rows_that_are_handed_out_never_change():
+    """Neither by later tokens, nor by another order, nor by a call that failed."""
+    module, (x,) = layer(2), draw((B, T, D))
+    cache, seen = KVCache(capacity=4), []
+    with no_grad():
+        for t in range(T):
+            module(x[:, t : t + 1], cache=cache)
+            seen.append((cache.key, cache.key.data.copy()))
+            with pytest.raises(ValueError):
+                module(x[:, ::-1][:, :2], cache=cache, mask=np.ones((7, 7), bool))
+            if t == 4:
+                cache.select([2, 1, 0])
+    for kept, copy in seen:
+        np.testing.assert_array_equal(kept.data, copy)
+
+
+def test_a_call_that_is_refused_leaves_the_cache_as_it_was():
+    module, (x,) = layer(), draw((B, T, D))
+    cache = KVCache()
+    first = module(x[:, :4], is_causal=True, cache=cache).data
+    for bad in ({"mask": np.ones((3, 3), bool)}, {"bias": np.ones((3, 3))}):
+        with pytest.raises(ValueError):
+            module(x[:, 4:5], cache=cache, **bad)
+    assert cache.length == 4
+    rest = module(x[:, 4:], is_causal=True, cache=cache).data
+    whole = module(x, is_causal=True).data
+    np.testing.assert_allclose(np.concatenate([first, rest], 1), whole, **close)
+
+
+def test_reset_begins_anew():
+    module, other, (x,) = layer(), layer(seed=1), draw((B, T, D))
+    cache = KVCache()
+    module(x, is_causal=True, cache=cache)
+    cache.reset()
+    assert cache.length == 0 and cache.key is None
+    cache.select([5])  # there is nothing to select from, and nothing is
+    y = other(x[:2], is_causal=True, cache=cache).data
+    np.testing.assert_array_equal(y, other(x[:2], is_causal=True).data)
+
+
+def test_a_step_writes_one_token_and_not_all():
+    """The room doubles; between, a step takes no memory that grows with the length."""
+    module, cache = layer(2, np.float32), KVCache(capacity=8)
+    (x,) = draw((1, 200, D), dtype=np.float32)
+    rooms = set()
+    with no_grad():
+        for t in range(200):
+            module(x[:, t : t + 1], cache=cache)
+            rooms.add(cache.key._data.base.shape[-2])
+    assert rooms == {8, 16, 32, 64, 128, 256}
+    k = cache.key[:, :, :1]
+
+    def peak(cache):
+        tracemalloc.start()
+        cache.extended(module, k, k)
+        measured = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return measured
+
+    many = KVCache(100_000)
+    rows = Tensor(np.zeros((1, 2, 50_000, D // H), np.float32))
+    many.keep(module, *many.extended(module, rows, rows))
+    assert peak(many) < 10_000 < rows._data.nbytes // 100
+
+
+# Fixed keys and values
+
+
+@pytest.mark.parametrize("num_kv_heads", [4, 2])
+def test_what_is_precomputed_is_what_each_call_would_compute(num_kv_heads):
+    module = layer(num_kv_heads, kdim=Dk)
+    x, key, value, g = draw((B, T, D), (B, S, Dk), (B, S, D), (B, T, D))
+    results = []
+    for steps in (False, True):
+        module.zero_grad()
+        leaves = [Tensor(a, requires_grad=True) for a in (x, key, value)]
+        q, k, v = leaves
+        if steps:
+            memory = module.precompute(k, v)
+            assert isinstance(memory, FixedKVCache)
+            each = [
+                module(q[:, t : t + 1], memory, valid_lens=[7, 5, 0]) for t in range(T)
+            ]
+            y = concat(each, 1)
+        else:
+            y = module(q, k, v, valid_lens=[7, 5, 0])
+        y.backward(g)
+        grads = [p.grad for p in (*leaves, *module.parameters())]
+        results.append([y.data, *grads])
+    for one, other in zip(*results):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
+
+
+def test_a_memory_that_is_its_own_value_and_one_example_alone():
+    module, (x, memory) = layer(2), draw((T, D), (S, D))
+    y = module(x, memory).data
+    np.testing.assert_array_equal(module(x, module.precompute(memory)).data, y)
+
+
+def test_a_memory_is_reordered():
+    module, (x, memory) = layer(2), draw((B, T, D), (B, S, D))
+    kept = module.precompute(memory)
+    kept.select([2, 0, 2, 1])
+    order = [2, 0, 2, 1]
+    expected = module(x[order], memory[order]).data
+    np.testing.assert_allclose(module(x[order], kept).data, expected, **close)

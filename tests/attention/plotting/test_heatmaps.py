@@ -1,0 +1,124 @@
+"""Heatmaps are a grid of panels on one scale; an alignment shows words and gold pairs."""
+
+import numpy as np
+import pytest
+
+from attention.plotting import heatmaps as plots
+from minigrad import Tensor
+
+from .plot_cases import PNG, is_whole, overlap, weights
+
+
+def test_heatmaps_are_a_grid_on_one_scale(tmp_path):
+    w = weights(2, 3, 4, 5)
+    path = tmp_path / "grid.png"
+    figure = plots.show_heatmaps(
+        w, "Keys", "Queries", titles=["head 1", "head 2", "head 3"], path=path
+    )
+    assert path.read_bytes().startswith(PNG)
+    *panels, bar = figure.axes
+    assert len(panels) == 6
+    for panel, matrix in zip(panels, w.reshape(6, 4, 5)):
+        (image,) = panel.images
+        np.testing.assert_array_equal(image.get_array(), matrix)
+        assert image.get_clim() == (
+            0,
+            w.max(),
+        )  # one scale: equal colours, equal weights
+    assert [p.get_title() for p in panels] == ["head 1", "head 2", "head 3", "", "", ""]
+    assert [p.get_xlabel() for p in panels] == [""] * 3 + ["Keys"] * 3
+    assert [p.get_ylabel() for p in panels] == ["Queries", "", ""] * 2
+    assert bar.get_ylabel() == "attention weight"
+    assert is_whole(figure)
+
+
+def test_heatmaps_take_tensors_of_a_graph_and_a_title_for_each_panel():
+    w = Tensor(weights(2, 2, 3, 3), requires_grad=True) * 1.0
+    figure = plots.show_heatmaps(w, "Keys", "Queries", titles=list("abcd"))
+    assert [p.get_title() for p in figure.axes[:4]] == list("abcd")
+
+
+@pytest.mark.parametrize("value, scale", [(0.0, (0, 1)), (-2.0, (-2, 0))])
+def test_the_scale_holds_zero_and_has_a_width(value, scale):
+    figure = plots.show_heatmaps(np.full((1, 1, 2, 2), value), "Keys", "Queries")
+    assert figure.axes[0].images[0].get_clim() == scale
+
+
+def test_a_heatmap_of_many_keys_has_few_ticks_and_the_size_that_was_asked_for():
+    figure = plots.show_heatmaps(
+        weights(1, 1, 50, 70), "Keys", "Queries", figsize=(5, 4), cmap="Blues"
+    )
+    assert list(figure.get_size_inches()) == [5, 4]
+    assert len(figure.axes[0].get_xticks()) <= 8
+    assert figure.axes[0].images[0].cmap.name == "Blues"
+
+
+def test_an_alignment_has_the_source_across_and_the_target_down(tmp_path):
+    source, target = "the black cat".split(), "le chat noir <eos>".split()
+    w = np.array([[1, 0, 0], [0, 0.25, 0.75], [0, 0.996, 0.004], [1 / 3] * 3])
+    path = tmp_path / "alignment.png"
+    figure = plots.alignment_heatmap(
+        w, source, target, title="Do they swap?", path=path, gold=[(1, 2), (2, 1)]
+    )
+    assert path.read_bytes().startswith(PNG)
+    panel, bar = figure.axes
+    assert [t.get_text() for t in panel.get_xticklabels()] == source
+    assert [t.get_text() for t in panel.get_yticklabels()] == target
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("source", "target")
+    assert panel.xaxis.get_ticks_position() == "top"
+    assert panel.yaxis_inverted()  # the first target word on top
+    assert figure.get_suptitle() == "Do they swap?"
+    assert bar.get_ylabel() == "attention weight"
+    np.testing.assert_array_equal(panel.images[0].get_array(), w)
+    written = {(t.get_position()): t.get_text() for t in panel.texts}
+    assert len(written) == 12
+    assert written[0, 0] == "1.00" and written[1, 0] == "0"  # an exact zero
+    assert written[2, 1] == ".75" and written[2, 2] == ".00"  # a small weight
+    centres = [
+        (p.get_y() + p.get_height() / 2, p.get_x() + p.get_width() / 2)
+        for p in panel.patches
+    ]
+    np.testing.assert_allclose(centres, [(1, 2), (2, 1)])
+    (legend,) = figure.legends
+    assert [t.get_text() for t in legend.get_texts()] == ["gold alignment"]
+    assert is_whole(figure)
+
+
+def test_written_weights_stand_out_from_their_cells():
+    figure = plots.alignment_heatmap(np.array([[0.95, 0.05]]), ["a", "b"], ["c"])
+    dark, pale = figure.axes[0].texts
+    assert (dark.get_color(), pale.get_color()) == ("white", "black")
+
+
+@pytest.mark.parametrize("letters", [2, 14])
+def test_thirty_words_stay_legible(letters):
+    """No label is cut off or runs into another, and at 800 pixels a letter has 9."""
+    source = ["w" * letters] * 30
+    target = ["w" * letters] * 32
+    figure = plots.alignment_heatmap(
+        weights(32, 30), source, target, title="Thirty words", gold=[(0, 0)]
+    )
+    panel = figure.axes[0]
+    assert not panel.texts  # the cells are too small for numbers
+    across, down = panel.get_xticklabels(), panel.get_yticklabels()
+    assert not overlap(figure, across) and not overlap(figure, down)
+    assert is_whole(figure)
+    assert across[0].get_fontsize() / 72 * 800 / figure.get_figwidth() >= 9
+
+
+@pytest.mark.parametrize(
+    "words, rotation", [("abc", 0), (["one", "word", "alone"], 90)]
+)
+def test_letters_stand_upright_and_words_are_turned(words, rotation):
+    figure = plots.alignment_heatmap(weights(3, 3), list(words), list("xyz"))
+    labels = figure.axes[0].get_xticklabels()
+    assert {label.get_rotation() for label in labels} == {rotation}
+    assert not overlap(figure, labels)
+
+
+def test_a_long_title_is_wrapped_and_not_cut_off():
+    title = "Are the attention weights of one word always equal to one?"
+    figure = plots.alignment_heatmap(np.ones((1, 1)), ["a"], ["b"], title=title)
+    assert "\n" in figure.get_suptitle()
+    assert figure.get_suptitle().split() == title.split()
+    assert is_whole(figure)

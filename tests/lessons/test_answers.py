@@ -1,0 +1,238 @@
+"""Answers of every kind, each in a process of its own, end with a clear report."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lessons.classroom import catalogue, child, runner, stubs
+from lessons.classroom.paths import ROOT
+
+from .classroom_cases import TANH, answer, spoilt
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """A folder with spaces and letters beyond ASCII, from another working directory."""
+    folder = tmp_path / "mein Übungsheft · 练习"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LESSONS_WORK", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return folder
+
+
+def run(text, limit=30.0):
+    exercise = catalogue.find("E.2")
+    exercise.work.write_text(text, encoding="utf-8")
+    return runner.run(exercise, exercise.work, limit=limit)
+
+
+def test_a_right_answer_passes_without_numba(work):
+    code = (
+        'import atexit, sys\natexit.register(lambda: print("numba" in sys.modules))\n'
+    )
+    report = run(answer(old="import numpy as np\n", new=f"{code}import numpy as np\n"))
+    assert report.code == 0 and not report.failures and not report.ending
+    assert report.printed == "False\n"
+    assert any(file.endswith("gradcheck.py") for file in report.files)
+
+
+@pytest.mark.parametrize(
+    "how, tag, said",
+    [
+        ("wrong", "wrong-derivative", "yours equals g * (1 - x * x)"),
+        ("raises", "raises", "(1 - z)"),  # the learner's own line
+        pytest.param("float32", "float32", "expected float64", marks=pytest.mark.deep),
+        ("mutates", "mutates-input", "g *= 1 - y * y"),
+    ],
+)
+def test_a_wrong_answer_reads_what_is_wrong(work, how, tag, said):
+    report = run(spoilt(how))
+    text = "\n".join(report.failures[0]["lines"])
+    assert (report.code, report.tag) == (1, tag) and said in text
+
+
+@pytest.mark.parametrize(
+    "text, where", [(spoilt("loops"), "backward, line "), ("while 1: 2\n", "line 1")]
+)
+def test_an_endless_answer_is_stopped(work, text, where):
+    report = run(text, limit=1.0)
+    assert (report.code, report.tag) == (4, "timeout")
+    assert "time limit of 1 s; it was in " in report.ending and where in report.ending
+
+
+def test_a_megabyte_of_prints_is_cut(work):
+    report = run(spoilt("prints"))
+    assert report.code == 0
+    assert len(report.printed) == runner.PRINTED and report.more > 10**6
+
+
+@pytest.mark.parametrize("code", [0, pytest.param(1, marks=pytest.mark.deep), 3])
+def test_an_answer_that_ends_the_process_has_failed(work, code):
+    report = run(spoilt("exits").replace("_exit(0)", f"_exit({code})"))
+    assert (report.code, report.tag) == (1, "exits")
+    assert f"ended the process itself, with code {code}" in report.ending
+
+
+def checked(exercise, path, text):
+    """Check a text in this process: (exit code, failures, names of unwritten parts)."""
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    facts = []
+    code = child.check(exercise, path, {"seed": 0}, lambda **f: facts.append(f))
+    outcomes = [f["outcome"] for f in facts if "outcome" in f]
+    parts = [o["lines"][0] for o in outcomes if o["result"] == "unwritten"]
+    failed = [o for o in outcomes if o["result"] == "failed"]
+    return code, failed, list(dict.fromkeys(parts))
+
+
+E2 = catalogue.find("E.2")
+
+
+@pytest.mark.parametrize(
+    "text, tag, said",
+    [
+        (" \n", "empty", "the file is empty"),
+        ("def f(:\n", "syntax", "the file is not Python yet: "),
+        ("a = 1\n\0", "syntax", "null bytes"),
+        ("a = 1\n", "missing", "MISSING FUNCTION -> tanh(x)"),
+        ("import sys\nsys.exit(3)\n", "raises", "SystemExit: 3, when the file is lo"),
+        (b"a = '\xff'\n", "raises", "UnicodeDecodeError"),
+        (answer(old=TANH, new="import sys; sys.exit(3)"), "raises", "SystemExit: 3"),
+        (answer() + "tanh = 3", "missing", "tanh is not a function: it is 3"),
+    ],
+)
+def test_a_file_that_is_no_answer_reads_why(tmp_path, text, tag, said):
+    code, [failed, *_], _ = checked(E2, tmp_path / "a.py", text)
+    assert (code, failed["tag"]) == (1, tag)
+    assert said in " ".join(failed["lines"])
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path):
+    text = answer("38.5").encode("utf-8-sig")
+    assert checked(catalogue.find("38.5"), tmp_path / "a.py", text) == (0, [], [])
+
+
+@pytest.mark.parametrize("id", ["6.1", "6.7", "E.10"])
+def test_all_unwritten_parts_are_named(tmp_path, id):
+    exercise = catalogue.find(id)
+    solution = exercise.solution.read_text(encoding="utf-8")
+    lines = {first for first, _ in stubs.find_regions(solution)}
+    parts = [
+        f"{id} {name}"
+        for name, (first, last) in stubs.functions_of(solution).items()
+        if any(first <= line <= last for line in lines)
+    ]
+    text = exercise.stub.read_text(encoding="utf-8")
+    assert checked(exercise, tmp_path / "a.py", text) == (3, [], parts)
+
+
+def test_unwritten_parts_are_named_beside_a_failure_and_not_after_a_pass(tmp_path):
+    exercise, path = catalogue.find("6.1"), tmp_path / "a.py"
+    text = exercise.stub.read_text(encoding="utf-8")
+    text = text.replace('raise NotWritten("6.1 weights")', "return e.mean()")
+    code, failed, parts = checked(exercise, path, text)
+    assert code == 1 and failed
+    assert parts == ["6.1 context", "6.1 context_backward", "6.1 is_uniform"]
+    spare = '\n\ndef spare():\n    raise NotWritten("6.1 spare")\n'
+    assert checked(exercise, path, answer("6.1") + spare) == (0, [], [])
+
+
+def test_the_environment_and_the_time_limit_of_a_check(monkeypatch):
+    for name in ("LESSONS_TIMEOUT", "ATTENTION_BACKEND"):
+        monkeypatch.delenv(name, raising=False)
+    assert runner.environment(E2)["ATTENTION_BACKEND"] == "numpy"
+    assert runner.time_limit(E2) == runner.SECONDS
+    assert runner.time_limit(catalogue.find("38.4")) == 30
+    monkeypatch.setattr(runner, "_setting", lambda *args: "30")
+    assert "ATTENTION_BACKEND" not in runner.environment(E2)
+    monkeypatch.setenv("LESSONS_TIMEOUT", "0.5")
+    assert runner.time_limit(E2) == 0.5
+
+
+# the program
+
+
+def python(*args, text=None, **env):
+    """Run ``python -m lessons`` as a program without a terminal."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", **env}
+    return subprocess.run(
+        [sys.executable, *args], env=env, input=text, capture_output=True,
+        encoding="utf-8",
+    )  # fmt: skip
+
+
+def test_a_check_from_the_command_line(work):
+    path = work / "ex_e_2.py"
+    path.write_text(spoilt("wrong"), encoding="utf-8")
+    for folder in (work, "."):  # a file of the learner's never replaces the library
+        with open(os.path.join(folder, "numpy.py"), "w") as file:
+            file.write("raise ImportError('not this one')")
+    done = python("-m", "lessons", "check", "E.2", "--json")
+    facts = json.loads(done.stdout)
+    assert done.returncode == facts["code"] == 1 and facts["file"] == str(path)
+    assert facts["diagnosis"] == "wrong-derivative"
+
+
+def test_the_folder_runs_as_a_program_on_any_terminal(work):
+    done = python(ROOT / "lessons", "list", PYTHONIOENCODING="ascii")
+    assert (
+        done.returncode == 0 and " ??.. " not in done.stdout and "E.14" in done.stdout
+    )
+
+
+def test_the_command_line_imports_the_standard_library_only():
+    done = python("-c", "import sys, lessons.classroom.cli; print(*sys.modules)")
+    loaded = set(done.stdout.split())
+    assert "lessons.classroom.runner" in loaded
+    assert not loaded & {"numpy", "minigrad", "attention", "pytest", "matplotlib"}
+
+
+@pytest.mark.parametrize(
+    "id, old, new, frame, said",
+    [
+        # NumPy raises: the debugger opens in the learner's frame
+        ("E.2", TANH, "return np.linalg.inv(np.zeros((2, 3))) * y", "ex_e_2.py",
+         "y.shape"),
+        # two functions of a step fail: it opens once, in the check
+        ("6.5", "d_e = alpha * (d_alpha - alpha @ d_alpha)", "d_e = alpha",
+         "checks/ex_6_5.py", "mask.shape"),
+    ],
+)  # fmt: skip
+def test_pdb_opens_once_where_the_values_are(work, id, old, new, frame, said):
+    catalogue.find(id).work.write_text(answer(id, old, new), encoding="utf-8")
+    done = python("-m", "lessons", "check", id, "--pdb", text=f"p {said}\nq\n")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.count("> /") == 1 and frame in done.stdout.split("> /")[1]
+    assert "NameError" not in done.stdout
+
+
+@pytest.mark.deep
+def test_the_same_checks_with_pytest(work):
+    (work / "ex_e_2.py").write_text(spoilt("wrong"), encoding="utf-8")
+    done = python(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "lessons" / "checks",
+        "-k", "e_2", "--impl", "work", f"--rootdir={ROOT}",
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "yours equals g * (1 - x * x)" in done.stdout
+    assert "1 failed" in done.stdout and "Traceback" not in done.stdout
+    assert "def " not in done.stdout  # the report only
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes that break")
+@pytest.mark.parametrize(
+    "verb", [["list"], pytest.param(["run", "1"], marks=pytest.mark.deep)]
+)
+def test_a_closed_pipe_prints_no_traceback(work, verb):
+    """python -m lessons list | true; an empty PYTHONUNBUFFERED means buffered"""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lessons", *verb],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdout.close()
+    assert process.stderr.read() == b"" and process.wait() == 1
+    process.stderr.close()

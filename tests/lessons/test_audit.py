@@ -1,0 +1,179 @@
+"""Every exercise: its stub, its solution, and wrong answers that its check names."""
+
+import pytest
+
+from lessons.classroom import authors, catalogue, stubs
+from lessons.classroom.authors import Audit, audit_exercise, run, table
+
+from .classroom_cases import answer
+
+EXERCISES = catalogue.exercises()
+every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
+
+
+@every_exercise
+def test_every_planted_mistake_is_named(exercise):
+    found = audit_exercise(exercise, automatic=False)
+    assert not found.faults, "\n" + table([found])
+    assert found.planted >= 3
+    assert found.named == found.killed == found.planted
+
+
+@every_exercise
+@pytest.mark.deep
+def test_every_automatic_mistake_is_noticed(exercise):
+    found = audit_exercise(exercise)
+    assert not found.faults, "\n" + table([found])
+
+
+@every_exercise
+def test_a_hint_on_raises_cannot_know_which_function_raised(exercise):
+    text = exercise.solution.read_text(encoding="utf-8")
+    assert "raises" not in stubs.author_part(text)["HINTS"]
+
+
+def test_the_table_in_the_readme_is_fresh():
+    text = authors.README.read_text(encoding="utf-8")
+    assert authors.exercise_table() in text, "python -m lessons dev sync"
+
+
+def test_the_exercises_need_each_other_without_a_cycle():
+    needs, done = {e.id: set(e.needs) for e in EXERCISES}, set()
+    while left := set(needs) - done:
+        ready = {id for id in left if needs[id] <= done}
+        assert ready, f"a cycle among {sorted(left)}"
+        done |= ready
+
+
+RIGHT = [
+    ("38.2", "x - x.mean(axis=-1, keepdims=True)",
+     "x @ (__import__('numpy').eye(x.shape[-1]) - 1 / x.shape[-1])"),
+    ("38.6", "(s @ W_g @ h1 + s @ W_g @ h3) / 2",
+     "0.5 * (s @ W_g @ h1 + s @ W_g @ h3)"),
+    ("6.2", "return np.eye(d)", "return np.identity(d, dtype=int)"),
+    ("6.1", "bool(np.all(e == e[0]))", "np.unique(e).size == 1"),
+    ("6.10", "(p * (e - mean) ** 2).sum(-1)", "(p * e**2).sum(-1) - mean[..., 0] ** 2"),
+    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
+     "np.allclose(yours, numeric, rtol=1e-4, atol=1e-9 * scale)"),
+]  # fmt: skip
+WRONG = [
+    ("38.3", "variance / 2", "variance**0.5 / 2", "deviation"),
+    ("38.5", "np.abs(s - p) <= D", "np.abs(s - p) <= D / 2", "half-width"),
+    ("6.4", "e.max(axis=-1, keepdims=True)", "e.max()", "whole-maximum"),
+    ("6.2", "return np.eye(d)", "return np.ones((d, d), int)", "ones"),
+    ("38.6", "+ s @ W_g @ h3) / 2", "+ s @ W_g @ h3) * 0.51", "arrives-elsewhere"),
+    ("38.1", "H @ W_g.T  #", "H @ W_g  #", "axes"),
+    ("38.1", "projected = ", "projected = W_g or ", "raises"),
+    ("E.12", "and d > 0", "and d >= 0", "zero-distance"),
+    ("E.3", "            stack.extend(",
+     "            graph[name].reverse()\n            stack.extend(", "mutates-input"),
+    ("6.9", "    sources = {", "    del pairs[-n:]\n    sources = {", "mutates-input"),
+    ("E.2", "y * (g - (g * y).sum(-1, keepdims=True))",
+     "(1 - y) * y * (g - (g * y).sum(-1, keepdims=True))", "unknown"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("id, old, new", RIGHT)
+def test_a_right_answer_in_other_words_passes(id, old, new):
+    assert run(catalogue.find(id), answer(id, old, new)) == (0, None)
+
+
+@pytest.mark.parametrize("id, old, new, tag", WRONG)
+def test_a_mistake_that_is_not_planted_has_its_name(id, old, new, tag):
+    code, failed = run(catalogue.find(id), answer(id, old, new))
+    assert (code, failed.tag) == (1, tag)
+
+
+@pytest.fixture
+def spoil(tmp_path, monkeypatch):
+    """(old, new) -> the faults of a copy of 38.5 whose solution was changed so."""
+    original = catalogue.find("38.5")
+    for path in (original.solution, original.stub, original.check):
+        (tmp_path / path.parent.name).mkdir()
+        (tmp_path / path.parent.name / path.name).write_bytes(path.read_bytes())
+    source = original.solution.read_text(encoding="utf-8")
+    monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
+
+    def faults(old="np", new="np", after=""):
+        assert old in source
+        text = source.replace(old, new, 1) + after
+        catalogue.find("38.5").solution.write_text(text, encoding="utf-8")
+        return "\n".join(audit_exercise(catalogue.find("38.5")).faults)
+
+    return faults
+
+
+def planted(old, new, tag):
+    return "np", "np", f"\nMUTANTS = [{(old, new, tag)!r}]\n"
+
+
+@pytest.mark.parametrize(
+    "change, fault",
+    [
+        (('"np.abs(s - p) < D"', '"np.abs(p - s) <= D"'), "planted, not noticed"),
+        (('"one-sided"', '"half"'), "planted as half, named one-sided"),
+        (('("np.abs(s - p)', '("np.abs(s -p)'), "occurs 0 times"),
+        (("    return np.stack(", "    return ~np.stack("), "ends with 1"),
+        (("Which keys each", "Which keys"), "not the stripped solution"),
+        (("    # END SOLUTION\n", ""), "region inside a region"),
+        (("20 min", "20 min  needs 77.7"), "needs 77.7, which does not exist"),
+        (('    "": [', '    "else": ['), "no first hint"),
+        (planted("np.abs(s - p) <= D", "np.abs(s - p <= D", "x"), "is no Python"),
+        (planted("import numpy as np", "import nump as np", "x"), "named raises"),
+        (("    s = np.arange(S)", "    s = np.arange(S + 0)"),
+         "not in EQUIVALENT: S + 0 -> S - 0"),
+        (("np", "np", '\nEQUIVALENT = {"a -> b": "never"}\n'), "never tried: a -> b"),
+    ],
+)  # fmt: skip
+def test_the_audit_finds_a_fault(spoil, change, fault):
+    assert fault in spoil(*change)
+
+
+def test_the_audit_finds_no_fault_where_there_is_none(spoil):
+    assert spoil() == ""
+    idle = "    s = np.arange(S)", "    s = np.arange(S + 0)"
+    assert spoil(*idle, '\nEQUIVALENT = {"S + 0 -> S - 0": "adds 0"}\n') == ""
+
+
+def test_the_audit_finds_a_check_that_checks_nothing_or_is_slow(spoil, monkeypatch):
+    monkeypatch.setattr(authors, "BUDGET", 1e-9)
+    assert "a check of the solution takes" in spoil()
+    monkeypatch.setattr(authors, "load_checks", lambda exercise: type(stubs)("empty"))
+    faults = spoil()
+    assert "the stub ends with 0" in faults and "planted, not noticed" in faults
+
+
+def test_a_planted_answer_that_never_ends_is_a_timeout(spoil, monkeypatch):
+    monkeypatch.setenv("LESSONS_TIMEOUT", "0.3")
+    loop = "return length - 1 - t", "while True: pass"
+    assert "planted as x, named timeout" in spoil(*planted(*loop, "x"))
+    assert spoil(*planted(*loop, "timeout")) == ""
+
+
+def test_automatic_mistakes_are_in_the_regions_only():
+    text = (
+        "import numpy as np\n\n\ndef f(a, b):\n    c = a - b\n"
+        "    # BEGIN SOLUTION\n    c += a.T\n"
+        "    m = -c.max(axis=-1, keepdims=True)\n"
+        "    if a.sum(-1) <= 3:\n        return m + c / np.sqrt(2)\n"
+        "    # END SOLUTION\n"
+    )
+    assert {what for what, _ in authors.automatic_mutants(text)} == {
+        "c += a.T -> c = a.T",
+        "a.T -> a",
+        "-c.max(axis=-1, keepdims=True) -> c.max(axis=-1, keepdims=True)",
+        "c.max(axis=-1, keepdims=True) -> c.max(axis=-1)",
+        "c.max(axis=-1, keepdims=True) -> c.max(axis=0, keepdims=True)",
+        "a.sum(-1) <= 3 -> a.sum(-1) < 3",
+        "a.sum(-1) -> a.sum(0)",
+        "m + c / np.sqrt(2) -> m - c / np.sqrt(2)",
+        "c / np.sqrt(2) -> c",
+    }
+
+
+def test_the_table_counts():
+    right = Audit("1", planted=3, killed=3, named=3)
+    wrong = Audit("2", planted=5, killed=4, named=3, misnamed=1, faults=["one"])
+    text = table([right, wrong])
+    assert "precision 0.857 (6 of 7 names right)" in text
+    assert "recall 0.750 (6 of 8 planted)" in text and "2: one" in text

@@ -1,0 +1,391 @@
+"""The verbs of ``python -m lessons``, one after the other, as a learner uses them."""
+
+import math
+import os
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from lessons.classroom import (
+    catalogue,
+    cli,
+    figures,
+    harness,
+    journal,
+    paths,
+    records,
+    report,
+    runner,
+    terminal,
+    verbs,
+    weave,
+)
+from lessons.classroom.runner import Report
+
+from .classroom_cases import answer
+
+E2 = catalogue.find("E.2")
+UNKNOWN = "no known pattern  [unknown]"
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "mein Übungsheft"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def lessons(capsys):
+    """python -m lessons … -> (exit code, what it printed)."""
+
+    def run(*argv):
+        try:
+            code = cli.main(argv)
+        except SystemExit as error:  # argparse, after its help
+            code = error.code
+        printed = capsys.readouterr()
+        text = printed.out + printed.err
+        assert "\x1b" not in text  # no terminal, no colours
+        assert all(len(line) <= 80 or "/" in line for line in text.splitlines()), text
+        return code, text
+
+    return run
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The reports that running an answer gives, one after the other."""
+    reports = [Report(code=0)]
+
+    def run(exercise, path, seed=0, limit=None):
+        return reports.pop(0) if len(reports) > 1 else reports[0]
+
+    monkeypatch.setattr(runner, "run", run)
+    return reports
+
+
+def outcome(tag, title="a title", lines=("f(x)", "found 3")):
+    facts = {"step": "values", "title": title, "result": "failed"}
+    return facts | {"tag": tag, "lines": list(lines)}
+
+
+def failed(tag):
+    return Report(code=1, outcomes=[outcome(tag)])
+
+
+def test_from_start_to_passed(lessons, runs):
+    code, text = lessons()
+    assert code == 0 and text.startswith("0 of ") and "lessons start " in text
+    code, text = lessons("start", "e2")
+    assert code == 0 and "mein Übungsheft/ex_e_2.py" in text
+    assert E2.work.read_bytes() == E2.stub.read_bytes()
+    runs[:] = [failed("transpose"), Report(code=0)]
+    code, text = lessons("check")  # the one that was edited last
+    assert code == 1 and "FAIL  values: a title" in text and "found 3" in text
+    assert "hint:  python -m lessons hint E.2" in text
+    assert "not yet" in lessons("list")[1]
+    assert re.search(r"next: +python -m lessons check E.2", lessons()[1])
+    code, text = lessons("check", "E.2")
+    assert code == 0 and "passed" in text
+    assert lessons("status")[1].startswith("1 of ")
+    E2.work.write_text(answer() + "# a thought\n", encoding="utf-8")
+    assert lessons()[1].startswith("0 of ") and "edited" in lessons("list")[1]
+
+
+MESSAGES = [  # (arguments, exit code, fragments)
+    (["bogus"], 2, ["invalid choice: 'bogus'", "See python -m lessons --help"]),
+    (["check", "99"], 2, ["There is no exercise '99'"]),
+    (["check", "--bogus"], 2, ["unrecognized arguments: --bogus"]),
+    (["start"], 2, ["required: ID", "See python -m lessons start --help"]),
+    (["dev"], 2, ["required: VERB"]),
+    (["check"], 2, ["No exercise is started yet"]),
+    (["hint"], 2, ["No exercise is started yet"]),
+    (["check", "--all"], 2, ["No exercise is started yet"]),
+    (["check", "E.2", "--all"], 2, ["takes neither an ID nor --pdb"]),
+    (["check", "E.2"], 3, ["E.2 is not started: python -m lessons start E.2"]),
+    (["watch", "E.2"], 3, ["E.2 is not started: python -m lessons start E.2"]),
+    (["undo", "E.2"], 2, ["Nothing to undo of E.2"]),
+    (["undo", "E.2", "--to", "abc"], 2, ["no text abc in the history"]),
+    (["history", "E.2"], 0, ["E.2 has no history yet"]),
+    (["experiment", "E.2"], 2, ["E.2 is not started"]),
+    (["experiment", "E.2", "--impl", "solution"], 2, ["E.2 has no experiment"]),
+    (["experiment", "4"], 2, ["4 is not a lesson with an experiment", "02, 07"]),
+    (["experiment", "99"], 2, ["There is no exercise '99'"]),
+    (["experiment", "11", "--seed", "3"], 2, ["takes no options"]),
+    (["experiment", "6.7", "--weights", "/no"], 2, ["--weights DIR is a folder"]),
+    (["read", "99"], 2, ["There is no lesson 99. There are: 00, 01"]),
+    (["--help"], 0, ["read", "watch", "history", "doctor", "experiment"]),
+    (["check", "--help"], 0, ["--seed", "--json", "--pdb", "--all", "--verbose"]),
+    (["dev", "weave", "--help"], 0, ["--check"]),
+]
+
+
+@pytest.mark.parametrize("argv, code, fragments", MESSAGES)
+def test_a_message_says_what_is_possible(lessons, monkeypatch, argv, code, fragments):
+    monkeypatch.setattr(os, "environ", dict(os.environ))  # an experiment sets some
+    found, text = lessons(*argv)
+    said = " ".join(text.split())
+    assert found == code and all(each in said for each in fragments), text
+    assert ("usage:" in text) == ("--help" in argv)
+
+
+def test_no_verb_loses_a_text(lessons, runs):
+    lessons("start", "E.2")
+    assert "undo" not in lessons("reset", "E.2")[1]  # there is nothing to undo
+    E2.work.write_text("mine, never checked", encoding="utf-8")
+    code, text = lessons("start", "E.2")
+    assert code == 2 and "python -m lessons reset E.2" in text
+    code, text = lessons("reset", "E.2")
+    assert code == 0 and "undo E.2 brings your text back" in text
+    assert E2.work.read_bytes() == E2.stub.read_bytes()
+    code, text = lessons("undo", "E.2")
+    assert code == 0 and E2.work.read_text() == "mine, never checked"
+    code, text = lessons("history", "E.2")
+    assert "stored, before reset" in text and "undone" in text and "<- now" in text
+    sha = re.findall(r"(\w{7})  stored, before reset", text)[-1]
+    E2.work.unlink()
+    lessons("start", "E.2")
+    lessons("undo", "E.2", "--to", sha)
+    assert E2.work.read_text() == "mine, never checked"
+
+
+def test_hints_follow_the_diagnosis_then_go_on_and_start_again(lessons, runs):
+    lessons("start", "E.2")
+
+    def heads(n):
+        texts = [lessons("hint", "E.2")[1] for _ in range(n)]
+        assert all(("--peek" in text) == ("once more" in text) for text in texts)
+        return [text.split(":")[0].removeprefix("hint ") for text in texts]
+
+    def check(tag):
+        runs[:] = [failed(tag)]
+        lessons("check")
+
+    assert heads(1) == ["1 of 3"]
+    found = "1 of 1, on the mistake that was found, "
+    check("transpose")
+    assert heads(2) == [found + "transpose", "2 of 3"]
+    check("scale")  # another diagnosis, and then the first one again
+    check("transpose")
+    assert heads(2) == [found + "transpose", "3 of 3"]
+    check("scale:1/3")
+    assert heads(1) == [found + "scale"]
+    runs[:] = [Report(code=0)]
+    lessons("check")
+    assert heads(4) == [f"{k} of 3, once more" for k in (1, 2, 3, 1)]
+    journal.append("E.2", "hint", hint=["of-old", 4])  # the hint no longer exists
+    said = " ".join(lessons("history")[1].split())
+    assert "hint transpose 1: Write the result" in said and "hint of-old 5" in said
+
+
+def test_the_solution_asks_first(lessons, runs):
+    lessons("start", "E.2")
+    code, text = lessons("solution", "E.2")
+    assert code == 3 and "--peek" in text and "1 - y * y" not in text
+    code, text = lessons("solution", "E.2", "--peek")
+    assert code == 0 and "+        return g * (1 - y * y)" in text
+    assert "SOLUTION" not in text and "MUTANTS" not in text
+    lessons("check")
+    code, text = lessons("solution", "E.2")
+    assert code == 0 and "-        raise NotWritten" in text
+    assert "saw the solution" in lessons("history")[1]
+
+
+@pytest.mark.parametrize(
+    "found, tag, last",
+    [
+        (Report(code=4, ending="stopped after 2 s"), "timeout", "hint E.2"),
+        (Report(code=1, ending="it ended", done=False), "exits", "hint E.2"),
+        (Report(code=1, ending="the check cannot be loaded"), None, "doctor"),
+        (Report(code=3), None, "hint E.2"),
+    ],
+)
+def test_every_ending_has_a_next_command(capsys, found, tag, last):
+    report.body(E2, found)
+    assert found.tag == tag
+    assert capsys.readouterr().out.rstrip().endswith(f"python -m lessons {last}")
+
+
+def test_check_all_ends_with_the_worst(lessons, runs):
+    lessons("start", "E.2")
+    lessons("start", "38.5")
+    runs[:] = [Report(code=4, ending="stopped after 2 s"), failed("mask-leak")]
+    code, text = lessons("check", "--all")
+    assert code == 4 and "END   stopped" in text and "FAIL" in text
+    todo = {"step": "values", "title": "t", "result": "unwritten", "lines": ["E.2 f"]}
+    runs[:] = [Report(code=3, outcomes=[todo], printed="a\n" * 40, more=10)]
+    code, text = lessons("check", "E.2", "-v")
+    assert code == 3 and "not written yet: f" in text
+    assert text.count("\n        a\n") >= 5 and "more characters" in text
+
+
+def test_options_of_check(lessons, monkeypatch):
+    lessons("start", "E.2")
+    passed = {"step": "values", "title": "a title", "result": "ok"}
+    seeds = []
+
+    def run(exercise, path, seed):
+        seeds.append(seed)
+        return Report(code=0, outcomes=[passed])
+
+    monkeypatch.setattr(runner, "run", run)
+    assert "a title" not in lessons("check", "--seed", "7")[1]
+    assert "ok    values: a title" in lessons("check", "-v")[1]
+    monkeypatch.setattr(runner, "debug", lambda *a: seeds.append(a[2]) or Report(1))
+    assert lessons("check", "--pdb", "--seed", "3")[0] == 1
+    assert seeds == [7, 0, 3]
+
+
+def test_each_sentence_is_printed_once_and_known_mistakes_first(capsys):
+    outcomes = [
+        outcome("unknown", "nothing", ["f(4)", UNKNOWN]),
+        outcome("scale:2", "first", ["f(1)", "yours is twice  [scale:2]"]),
+        outcome("scale:2", "again", ["f(2)", "yours is twice  [scale:2]"]),
+        outcome("unknown", "chain", ["f(5)", UNKNOWN, "d_e is the first"]),
+    ]
+    found = Report(outcomes=outcomes)
+    report.body(E2, found)
+    text = capsys.readouterr().out
+    assert [f"f({k})" in text for k in (1, 2, 4, 5)] == [True, False, False, True]
+    assert text.count("FAIL") == 4 and found.tag == "scale:2"
+    assert text.index("first") < text.index("chain") < text.index("nothing")
+    report.body(E2, found, verbose=True)
+    assert "f(2)" in capsys.readouterr().out
+
+
+def test_watch_checks_after_every_change(lessons, runs, monkeypatch, capsys):
+    lessons("start", "E.2")
+    library = E2.work.with_name("library.py")
+    library.write_text("a = 1\n")
+    runs[:] = [Report(code=0, files=[str(library)])]
+    checks, looks, check = [], [], verbs._check
+
+    def counted(*args):
+        checks.append(len(looks))
+        return check(*args)
+
+    def look(seconds):
+        looks.append(seconds)
+        if len(looks) == 3:
+            E2.work.write_text("changed = 1\n")
+        if len(looks) == 7:
+            library.write_text("a = 2222\n")
+        if len(looks) == 9:
+            E2.work.unlink()  # an editor replaces the file
+        if len(looks) == 11:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(verbs, "_check", counted)
+    monkeypatch.setattr(verbs.time, "sleep", look)
+    assert lessons("watch")[0] == 0
+    assert checks == [0, 4, 8]  # at once; each change after one look
+
+
+def test_read_and_run_are_noted(lessons):
+    code, text = lessons("read", "00", "1")
+    assert code == 0 and "The gradient check" in text and "run 01" in text
+    code, text = lessons("read", "38")  # a chapter: its lessons are listed
+    assert code == 0 and "05. Why" in text and "next: python -m lessons read 04" in text
+    assert lessons("run", "38")[0] == 2
+    noted = [(e["ex"], e["event"]) for e in journal.events()]
+    assert noted == [("00", "read"), ("01", "read")]
+    assert "2 of 15 lessons read" in lessons()[1] and " read " in lessons("list")[1]
+    assert "read 02" in lessons()[1]
+
+
+def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    os.environ.pop("ATTENTION_BACKEND", None)
+    checks = type(sys)("checks")
+    checks.experiment = lambda my, seed: {"tanh": my.tanh(0.5)[0].item(), "seed": seed}
+
+    def picture(found):
+        fig, ax = figures.figure("Does it rise?")
+        ax.plot([0, found["tanh"]])
+        return fig
+
+    checks.picture = picture
+    monkeypatch.setattr(harness, "load_checks", lambda exercise: checks)
+    E2.work.parent.mkdir()
+    E2.work.write_text(answer(), encoding="utf-8")
+    code, text = lessons("experiment", "E.2", "--seed", "3")
+    assert code == 0 and "recorded in" in text and "drawn in" in text
+    record = records.read_record(E2, "work")
+    assert record["result"] == {"tanh": math.tanh(0.5), "seed": 3}
+    assert record["code"] == records.code_hash(E2, E2.work)
+    assert record["versions"]["numpy"] == np.__version__
+    drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
+    assert b"<svg" in drawn.read_bytes()
+    assert os.environ["ATTENTION_BACKEND"] == "numpy"
+
+
+def test_dev_weave_and_run_of_a_lesson(lessons):
+    code, text = lessons("dev", "weave", "1", "--check")
+    assert code == 0 and "01_gradient_check: fresh" in text
+    code, text = lessons("run", "1")
+    assert code == 0 and "figure: mein Übungsheft/figures/01_gradient_check/" in text
+
+
+def test_dev_sync_changes_nothing(lessons):
+    code, text = lessons("dev", "sync")
+    assert code == 0 and "0 written, 31 unchanged, 0 with a fault" in text
+
+
+def test_doctor(lessons):
+    text = lessons("doctor")[1]
+    for what in ("python", "numpy", "float64", "kernel cache", "terminal", "folder"):
+        assert re.search(rf"ok  .*{what}", text), text
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(lessons, monkeypatch):
+    with open("a file", "w") as file:
+        file.write("not a folder")
+    monkeypatch.setenv("LESSONS_WORK", os.path.abspath("a file"))
+    code, text = lessons("start", "E.2")
+    assert code == 1 and "a file" in text and "Traceback" not in text
+    assert lessons("read", "0")[0] == 0  # reading needs no journal
+
+
+# the terminal
+
+
+def test_commands_and_paths_are_never_divided(capsys):
+    for k in range(60):
+        path = "/tmp/mein Übungsheft/" + "ordner/" * 15 + "ex_e_2.py"
+        say = f"{'x' * k} python -m lessons hint 38.5 shows it; see "
+        terminal.say(say + terminal.unbroken(path))
+        terminal.say("y" * k + " python -m lessons check E.2 --seed 7 --pdb, again")
+        lines = capsys.readouterr().out.splitlines()
+        assert any("python -m lessons hint 38.5" in line for line in lines)
+        assert any("python -m lessons check E.2 --seed 7 --pdb," in x for x in lines)
+        assert any(path in line for line in lines)
+        assert all(len(line) <= 80 for line in lines if "/" not in line)
+
+
+def test_colours_and_width_follow_the_terminal(monkeypatch):
+    assert terminal.paint("ok", "green") == "ok"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert terminal.paint("ok", "green") == "\x1b[32mok\x1b[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert terminal.paint("ok", "green") == "ok"
+    assert terminal.width() == 80
+    monkeypatch.setenv("COLUMNS", "60")
+    assert terminal.width() == 60
+
+
+def test_from_the_root_a_path_is_absolute(monkeypatch, tmp_path):
+    assert paths.shown(tmp_path / "a") == "a"
+    monkeypatch.chdir("/")
+    assert paths.shown(tmp_path / "a") == str(tmp_path / "a")
+
+
+def test_the_title_of_a_lesson_is_that_of_its_page():
+    for folder in weave.lesson_folders():
+        page = (folder / "README.md").read_text(encoding="utf-8")
+        assert f"\n# {weave.title(folder)}\n" in page

@@ -1,0 +1,114 @@
+"""A diagnosis rests on what was measured: no name without evidence."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from lessons.classroom import authors, catalogue, diagnose
+from lessons.classroom.diagnose import of_masks, of_values, of_variants
+from minigrad.checking.diagnosis import Case
+from minigrad.checking.diagnosis import diagnose as of_case
+from minigrad.checking.hypotheses import same
+
+from .classroom_cases import answer
+
+X = np.random.default_rng(0).normal(size=(3, 5))
+SEVENS = np.full((3, 5), 7.0)
+
+
+@pytest.mark.parametrize("entry", [np.inf, -np.inf, np.nan])
+def test_an_infinite_entry_equals_nothing(entry):
+    bad = X.copy()
+    bad[0, 1] = entry
+    with np.errstate(all="raise"):
+        assert not same(bad, SEVENS) and not same(SEVENS, bad) and not same(bad, bad)
+    wrong = [("sevens", "seven everywhere", SEVENS)]
+    assert of_variants(bad, wrong) is None
+    assert of_values(bad, X, wrong)[0] == "nan"
+    case = Case(bad, X, variants=[("sevens", "yours is seven", lambda: SEVENS)])
+    assert of_case(case).tag == "nan"
+
+
+def test_nan_alone_is_no_evidence():
+    nowhere, last = np.full(3, np.nan), np.array([0.0, 0.0, np.nan])
+
+    def tag(got, want):
+        return of_values(got, want, [("overflow", "exp(e) / sum exp(e)", got)])[0]
+
+    assert tag(nowhere, [0.1, 0.2, 0.7]) == "nan"
+    assert tag(last, [0.0, 0.0, 1.0]) == "nan"
+    assert tag(last, [0.1, 0.2, 0.7]) == "overflow"
+
+
+def test_a_gradient_with_an_infinity_is_nan():
+    def op(x):
+        return np.tanh(x), lambda g: np.where(x == X[0, 1], np.inf, g * (1 - x * x))
+
+    assert mg.gradcheck(mg.lift(op), [X]).tag == "nan"
+    known = {"x": [("sevens", "seven everywhere", lambda g: SEVENS)]}
+    assert diagnose.of_backward(op, [X], ["x"], 0, variants=known) is None
+
+
+def test_a_variant_that_is_right_here_has_no_name():
+    wrong = [("twin", "the same in another order", X * (1 + 1e-15))]
+    assert of_values(X * (1 + 1e-7), X, wrong)[0] != "twin"
+
+
+@pytest.mark.parametrize(
+    "off, tag", [(1e-8, "float32"), (3e-7, "float32"), (3e-11, "nearly")]
+)
+def test_nearly_right_values_are_no_multiple_and_not_transposed(off, tag):
+    symmetric = X @ X.T
+    found, sentence = of_values((1 + off) * symmetric, symmetric)
+    assert found == tag and f"by {off:.0e} of the largest entry" in sentence
+    assert of_case(Case((1 + off) * X, X)).tag == "unknown"
+    assert of_case(Case((1 + 1e-4) * X, X)).tag == "scale:1.0001"
+
+
+def test_a_factor_of_one_or_two_entries_is_chance():
+    for want in (np.array(0.25), np.array([0.25, -0.25])):
+        for k in (0.5, -1, 2):
+            assert of_values(k * want, want)[0] == "unknown"
+    assert of_values(X[0, :3] / 2, X[0, :3])[0] == "scale:1/2"
+
+
+def test_a_mask_leak_needs_a_mask():
+    want = np.where(np.arange(5) % 2, X, 0.0)
+    got, allowed = want + 0.1 * (want == 0), want != 0
+    assert of_values(got, want)[0] != "mask-leak"
+    assert of_values(got, want, mask=allowed)[0] == "mask-leak"
+    assert of_values(got, want, mask=np.ones_like(allowed))[0] != "mask-leak"
+
+
+def test_a_constant_mask_has_no_complement():
+    every, some = np.ones((2, 3), bool), np.eye(2, 3, dtype=bool)
+    assert of_masks(~every, every)[0] == "unknown"
+    assert of_masks(~some, some)[0] == "complement"
+
+
+def test_a_diagnosis_is_replaced_not_added():
+    text = (
+        "3 of 5 entries differ\nin 3 entries yours is\none term  [block:last]\n    .#"
+    )
+    found = diagnose.with_sentence(text, "d_x: y  [z]")
+    assert found == "3 of 5 entries differ\nd_x: y  [z]\n    .#"
+    found = diagnose.with_sentence("not diagnosed", "y  [z]")
+    assert found == "not diagnosed\ny  [z]"
+
+
+@pytest.mark.parametrize(
+    "id, old, new, said",
+    [
+        ("E.12", "np.add.at(dtable, b, ", "dtable[b] += (",
+         "yours equals the last pair alone of each bucket"),
+        ("6.5", "d_pre.T @ H,", "H.T @ d_pre,", "of the gradient for W_h"),
+        ("E.7", "base + np.log(np.exp(s - base[..., None])", "np.log(np.exp(s)",
+         "found inf, 1, "),
+        ("6.1", "np.outer(alpha, g)", "np.outer(alpha, g) / 2",
+         "context_backward(alpha="),
+    ],
+)  # fmt: skip
+def test_a_report_says_which_output_and_which_call(id, old, new, said):
+    failed = authors.run(catalogue.find(id), answer(id, old, new))[1]
+    assert said in " ".join(failed.lines)
+    assert " ".join(failed.lines).count(f"[{failed.tag}]") <= 1

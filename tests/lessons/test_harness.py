@@ -1,0 +1,450 @@
+"""The harness: what it calls, compares and refuses, and what its reports say."""
+
+import copy
+import types
+
+import numpy as np
+import pytest
+
+from lessons import NotWritten
+from lessons.classroom import describe, steps
+from lessons.classroom.harness import Harness
+from lessons.classroom.readonly import changed, first_changed, readonly
+from lessons.classroom.steps import CheckFailed, edges, shape, values
+from lessons.classroom.theory import (
+    Chain,
+    Fraction,
+    check_chain,
+    equal,
+    links_that_run,
+    rationals,
+    two_point_mean,
+)
+
+X = np.random.default_rng(0).normal(size=(3, 5))
+
+
+def harness(signatures=None, **functions):
+    return Harness("9.9", functions, signatures or {}, "ex_9_9.py")
+
+
+def fails(tag, call, *sayings):
+    """Assert that a call fails with a tag and sentences; return the report's lines."""
+    with pytest.raises(CheckFailed) as caught:
+        call()
+    text = str(caught.value)
+    assert caught.value.tag == tag, text
+    for saying in sayings:
+        assert saying in text, text
+    assert all(len(line) <= 71 for line in text.splitlines())
+    return caught.value.lines
+
+
+# values
+
+
+@pytest.mark.parametrize(
+    "f, tag, saying",
+    [
+        (lambda x: None, "none", "nothing is returned"),
+        (lambda x: x.tolist(), "type", "expected an array, found list"),
+        (lambda x: x[0], "shape", "expected shape (3, 5)  (i, j)"),
+        (lambda x: x.T, "transpose", "found shape    (5, 3)"),
+        (lambda x: np.stack([x - 1, 1 + 0 * x]), "unbroadcast", "summed over axes [0]"),
+        (lambda x: x.astype(np.float32), "float32", "expected float64"),
+        (lambda x: x > 0, "dtype", "found bool"),
+        (lambda x: 0 * x, "zero", "yours is 0 everywhere; expected is not"),
+        (lambda x: np.where(x == x[1, 2], np.nan, x), "nan", "yours is nan at [1, 2]"),
+        (lambda x: -x, "scale:-1", "15 of 15 entries differ"),
+        (lambda x: x * 2.5, "scale:2.5", "in every entry"),
+        (lambda x: x / 5**0.5, "scale:1/sqrt(5)", "yours = 1/sqrt(5) x expected"),
+        (lambda x: x**2, "square", "yours equals the square"),
+        (lambda x: x + 0.3 * np.cos(x), "unknown", "no known pattern"),
+        (lambda x: x + (np.arange(5) == 4), "block:last of axis 1", "....#"),
+        (lambda x: x * y, "raises", "NameError: name 'y'"),  # noqa: F821
+        (lambda x: x.fill(0), "mutates-input", "writes into an array that it was"),
+        (lambda x: np.multiply(x, 2, out=x), "mutates-input", "that it was given"),
+        (lambda x: (lambda f: f(f))(lambda f: f(f)), "recursion", "RecursionError"),
+    ],
+)
+def test_wrong_values_have_names(f, tag, saying):
+    my = harness(f=f)
+    wrong = [("square", "the square", lambda: X**2)]
+    fails(tag, lambda: my.equal(my.f(X), X, "ij", wrong), saying, "f(x=float64 (3, 5))")
+
+
+def spread(x):
+    own = np.broadcast_to(np.zeros(5), x.shape)
+    own[0] = x[0]
+
+
+def diagonal(x):
+    own = np.zeros((3, 3))
+    own.diagonal()[:] = x[0, 0]
+
+
+def fill(x):
+    own = np.broadcast_to(0.0, x.shape)
+    np.copyto(own, x)
+
+
+def test_a_view_of_ones_own_is_not_an_argument():
+    for f in (spread, diagonal, fill):
+        my = harness(f=f)
+        fails("read-only", lambda my=my: my.f(X), "writes into a read-only array")
+
+
+def test_right_values_pass():
+    my = harness(f=lambda x: x, n=lambda: 3, t=lambda: np.True_)
+    my.equal(my.f(X), X)
+    my.equal(my.f(np.array([np.nan, np.inf, 1.0])), [np.nan, np.inf, 1.0])
+    my.equal(my.n(), 3)
+    my.equal(my.t(), True)
+    my.equal(my.f(X) * (1 + 1e-12), X)
+    my.shape(my.f(X), (3, 5))
+    my.holds(True, "tag", "never printed")
+
+
+def test_zeros_are_compared_by_the_size_of_the_added_numbers():
+    my = harness(f=lambda: np.full(3, 1e-15))
+    with pytest.raises(CheckFailed):
+        my.equal(my.f(), np.zeros(3))
+    my.equal(my.f(), np.zeros(3), size=7)
+    with pytest.raises(CheckFailed):
+        my.equal(my.f() * 1e6, np.zeros(3), size=7)
+
+
+def test_an_infinity_has_a_report():
+    my, want = harness(f=lambda: np.zeros(2)), np.array([-np.inf, 0])
+    fails("unknown", lambda: my.equal(my.f(), want), "expected  -inf", "found     +0")
+
+
+def test_masks_are_shown_by_rows():
+    want = np.eye(3, 5, dtype=bool)
+    my = harness(f=lambda: want | (np.arange(5) == 4))
+    row = "row t=0:  expected s = 0    found s = 0, 4"
+    fails("unknown", lambda: my.equal(my.f(), want, "ts"), row, "3 of 15 entries")
+    my = harness(f=lambda: ~want, g=lambda: want.T.copy())
+    fails("complement", lambda: my.equal(my.f(), want, "ts"), "exchanged")
+    fails("transpose", lambda: my.equal(my.g(), want, "ts"))
+
+
+def test_indices_do_not_read_as_sizes_and_pictures_have_a_legend():
+    wrong = X.copy()
+    wrong[1, 2] = 9.0
+    lines = describe.differences(wrong, X, wrong == X, ("S", "d_h"))
+    assert lines[0] == "entry [1, 2]  (at S 1, d_h 2)"
+    legend = "(# differs; the last axis runs to the right)"
+    assert describe.legend((3, 5)) == legend
+    want = np.random.default_rng(1).normal(size=(3, 7, 5))
+    wrong = want + (np.arange(5) == 4)
+    drawn = describe.differences(wrong, want, wrong == want)[-1].splitlines()
+    assert len(drawn) == 9 and "8 by 5 signs stand for 21 by 5 entries" in drawn[-1]
+    call = describe.call("draw", ["n", "rng"], [3, np.random.default_rng(0)])
+    assert call == "draw(n=3, rng=rng)"
+
+
+def test_variants_may_come_from_a_generator():
+    my = harness(f=lambda: X[0])
+    row = (("a-row", text, X[0]) for text in ["the first row"])
+    fails("a-row", lambda: my.equal(my.f(), X, "ij", row), "yours equals the first row")
+
+
+# gradients
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def with_backward(d):
+    def f(x):
+        y = softmax(x)
+        return y, lambda g: d(x, y, g)
+
+    return f
+
+
+def right(x, y, g):
+    return y * (g - (g * y).sum(-1, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    "d, tag, saying",
+    [
+        (lambda x, y, g: y * g, "softmax-nocentre", "d_x, entry"),
+        (lambda x, y, g: -right(x, y, g), "scale:-1", "numeric"),
+        (lambda x, y, g: 0 * g, "zero", "yours is 0"),
+        (lambda x, y, g: x * g, "product", "d_x: yours equals x * g"),
+        (lambda x, y, g: right(x, y, g) * (1 + (x == x[:1])), "block:top", "in top"),
+        (lambda x, y, g: None, "none", "no gradient arrives"),
+        (lambda x, y, g: g.sort() or g, "mutates-input", "backward(g=float64 (3,"),
+        (lambda x, y, g: 1 + right(x, y, g), "not-linear", ""),
+    ],
+)
+def test_wrong_gradients_have_names(d, tag, saying):
+    my = harness(f=with_backward(d))
+    known = {
+        "variants": {"x": [("product", "x * g", lambda g: X * g)]},
+        "blocks": {"x": {"top": np.s_[:1]}},
+    }
+    fails(tag, lambda: my.gradients(my.f, [X], **known), saying)
+
+
+def test_right_gradients_pass_and_a_single_result_is_refused():
+    my = harness(f=with_backward(right), g=lambda x: x)
+    my.gradients(my.f, [X])
+    fails("no-backward", lambda: my.gradients(my.g, [X]), "(array, backward)")
+
+
+def test_the_entry_is_of_the_named_input():
+    """Inputs are counted with the constant ones; a true gradient of 0 stays 0."""
+
+    def f(k, a, b, c):
+        def backward(g):
+            d_a, d_b = g * b + 0.1 * a * a, g * a * (1 + (b == b[0]))
+            return None, d_a, d_b, np.ones_like(c)
+
+        return a * b, backward
+
+    my, inputs = harness(f=f), [np.arange(3), X, X[::-1] + 3, X[0]]
+    blocks = {"b": {"top": np.s_[:1]}}
+    lines = fails(
+        "block:top",
+        lambda: my.gradients(my.f, inputs, no_gradient=(3,), blocks=blocks),
+        "all wrong entries are in top",
+        "d_b, entry [0, ",
+    )
+    assert "d_a, entry" not in " ".join(lines)
+    with pytest.raises(CheckFailed, match="d_a, entry"):
+        my.gradients(my.f, inputs, no_gradient=(3,))
+
+
+def test_a_chain_of_gradients_names_the_first_wrong_one():
+    right = {"p": X, "e": 2 * X, "W": 3 * X}
+    my = harness()
+    my.first_wrong(right, right)
+    wrong = right | {"e": -2 * X, "W": -3 * X}
+    sentence = "d_p agrees; d_e is the first that does not"
+    fails("scale:-1", lambda: my.first_wrong(wrong, right), sentence)
+
+
+# arguments
+
+
+class Named(dict):
+    """A dict of another class, as E.3's graphs are."""
+
+    def __init__(self, title, pairs):
+        super().__init__(pairs)
+        self.title = title
+
+
+GIVEN = Named("a graph", {"y": [("x", 3.0)], "x": [], "n": {"a": [1, 2, np.nan]}})
+
+
+def test_a_readonly_copy_is_a_copy_all_the_way_down():
+    before, given = copy.deepcopy(GIVEN), readonly(GIVEN)
+    assert (
+        type(given) is Named and given.title == "a graph" and given.keys() == {*GIVEN}
+    )
+    given["y"].append(1)
+    given["n"]["a"].clear()
+    assert not changed(before["y"], GIVEN["y"]) and len(GIVEN["n"]["a"]) == 3
+    array, thing = np.ones(3), object()
+    pair = readonly(([array], thing, len))
+    assert pair[1] is thing and pair[2] is len and array.flags.writeable
+    with pytest.raises(ValueError):
+        pair[0][0][0] = 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda g: g["y"].append(1),
+        lambda g: g.pop("x"),
+        lambda g: g.update(z=[]),
+        lambda g: g["y"].__setitem__(0, ("x", 4.0)),
+        lambda g: g["n"]["a"].sort(reverse=True),
+        lambda g: g["n"].update(array=np.ones(2)),
+        lambda g: g.update(x=()),
+    ],
+)
+def test_a_change_of_an_argument_is_noticed(change):
+    given = readonly(Named("a graph", GIVEN | {"n": {**GIVEN["n"], "array": X[0]}}))
+    before = readonly(given)
+    assert not changed(before, given)
+    change(given)
+    assert changed(before, given)
+    assert first_changed(["a", "b"], [1, before], [1, given]) == "b"
+    assert first_changed(["a"], [before], [before]) is None
+
+
+def test_an_answer_that_changes_a_list_reads_which():
+    def f(n, pairs, last=()):
+        del pairs[-n:]
+        return pairs
+
+    my, given = harness(f=f), [1, 2, 3]
+    for call in (lambda: my.f(1, given), lambda: my.f(1, pairs=given)):
+        assert fails("mutates-input", call)[-1] == "changes its argument pairs"
+    assert given == [1, 2, 3] and my.f(0, []) == []
+
+
+def later(x):
+    def backward(g):
+        x[0] = g[0]
+        return g
+
+    return x, backward
+
+
+def test_an_argument_of_an_earlier_call_counts_too():
+    my = harness(later=later)
+    _, backward = my.later(X)
+    fails("mutates-input", lambda: backward(X), "writes into an array that it was")
+
+
+# the steps
+
+
+def test_every_function_must_be_there_with_its_parameters():
+    signatures = {"score": ["q", "k"]}
+    assert harness(signatures, score=lambda q, k: 0).written().result == "ok"
+    outcome = harness(signatures, scores=lambda q, k: 0).written()
+    assert outcome.tag == "missing" and "There is scores" in outcome.lines[-1]
+    outcome = harness(signatures, score=3).written()
+    assert outcome.lines == ["score is not a function: it is 3"]
+    outcome = harness(signatures, score=lambda k, q: 0).written()
+    assert outcome.tag == "signature" and outcome.lines[-1].endswith("score(k, q)")
+
+
+def module(**actions):
+    """A module of checks, each of which does what ``actions`` says."""
+    checks, marks = types.ModuleType("checks"), dict(shape=shape, values=values)
+    marks["edges"] = edges
+    for name, action in actions.items():
+
+        def check(my, rng, action=action):
+            action()
+
+        check.__name__ = name
+        setattr(checks, name, marks[name.split("_")[0]](name)(check))
+    return checks
+
+
+def fine():
+    pass
+
+
+def wrong():
+    raise CheckFailed("tag", "a line")
+
+
+def todo():
+    raise NotWritten("9.9 f")
+
+
+def test_a_failed_step_is_finished_and_is_the_last():
+    checks = module(edges_a=fine, values_a=wrong, values_b=fine, shape_a=fine)
+    checks.Optimizer = type("Fake", (), {"step": fine})  # has a step, is no function
+    assert [(o.title, o.result) for o in steps.run_steps(checks, harness())] == [
+        ("functions", "ok"),
+        ("shape_a", "ok"),
+        ("values_a", "failed"),
+        ("values_b", "ok"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "actions, code",
+    [
+        ({"shape_a": fine, "values_a": fine}, 0),
+        ({"shape_a": todo, "values_a": fine}, 3),
+        ({"shape_a": todo, "values_a": wrong, "edges_a": fine}, 1),
+    ],
+)
+def test_the_exit_code(actions, code):
+    assert steps.exit_code(list(steps.run_steps(module(**actions), harness()))) == code
+
+
+def test_a_result_that_the_check_cannot_use_has_a_report():
+    def unpack(my, rng):
+        y, backward = my.f(X)
+
+    outcome = steps.run_function(values("t")(unpack), harness(f=lambda x: (x,)))
+    assert (outcome.result, outcome.tag) == ("failed", "raises")
+    assert outcome.lines == [
+        "f(x=float64 (3, 5))",
+        "ValueError: not enough values to unpack (expected 2, got 1)",
+        "where the check says:  y, backward = my.f(X)",
+    ]
+
+
+def test_every_function_of_a_check_draws_its_own_numbers():
+    seen = []
+    function = values("t")(lambda my, rng: seen.append(rng.normal()))
+    for seed in (0, 0, 1):
+        steps.run_function(function, harness(), seed)
+    function.__name__ = "another"
+    steps.run_function(function, harness(), 0)
+    assert seen[0] == seen[1] != seen[2] and seen[3] != seen[0]
+
+
+def test_a_law_shows_the_call_that_it_is_about():
+    def refuses(n):
+        raise ValueError("no")
+
+    my = harness(f=lambda x: x, g=lambda h: h(), refuses=refuses)
+
+    def law(**options):
+        return fails("tag", lambda: my.holds(False, "tag", "expected", **options))[0]
+
+    assert law() == "expected"  # there was no call yet
+    my.f(1)
+    fails("raises", lambda: my.refuses(2))
+    assert law() == "refuses(n=2)"  # it has raised, and is the last
+    assert my.g(lambda: my.f(3) and law()) == "f(x=3)"  # inside a callback
+    assert law().startswith("g(h=")  # f was inside it
+    assert law(call="f") == "f(x=3)" and law(call="refuses") == "refuses(n=2)"
+    assert law(call="f after g") == "f after g"
+
+
+# theory
+
+
+def square(a, b):
+    return (a + b) ** 2
+
+
+def test_a_chain_of_expressions_finds_the_false_step():
+    def draw():
+        return rationals(np.random.default_rng(0), 2)
+
+    def check(chain):
+        return lambda: check_chain(harness(), chain, square, square, draw)
+
+    start = Chain(square, "")
+    check(Chain(square, "").then(lambda a, b: a * a + 2 * a * b + b * b, "binomial"))()
+    dream = Chain(square, "").then(lambda a, b: a * a + b * b, "a dream")
+    fails("false-link", check(dream), "a dream")
+    fails("chain-repeats", check(start.then(square, "again")), "the same expression")
+    fails("chain", check([square]), "found list")
+    bad = Chain(square, "").then(lambda a, b: a * b / (a - a), "a quotient")
+    for call in (check(bad), lambda: links_that_run(harness(), bad, draw())):
+        lines = fails("link-raises", call, "ZeroDivisionError")
+        assert lines[0].startswith("link 1, at a ")
+
+
+def test_fractions_are_compared_exactly_and_floats_up_to_rounding():
+    third = np.array(Fraction(1, 3))
+    assert equal(third, third) and equal(third, np.array(1 / 3))
+    assert not equal(third, np.array(Fraction(1, 3) + Fraction(1, 10**12)))
+    assert not equal(third, np.array(0.3334)) and not equal(third, X)
+    assert not equal(third, np.array(None)) and not equal(
+        third, np.array("one", object)
+    )
+    [a, b] = rationals(np.random.default_rng(1), 2)
+    assert two_point_mean(lambda x: x[0] * x[1], [a, b], [2, 3]) == a * b
+    assert two_point_mean(lambda x: (x[0] - a) ** 2, [a, b], [2, 3]) == 4

@@ -1,0 +1,102 @@
+"""The journal keeps every text: history, mirror, undo; states are derived from it."""
+
+import shutil
+
+import pytest
+
+from lessons.classroom import catalogue, journal
+from lessons.classroom.paths import hash_of, mirror_folder, work_folder
+
+
+@pytest.fixture
+def exercise(tmp_path, monkeypatch):
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "mein Übungsheft"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return catalogue.find("E.2")
+
+
+def put(exercise, text):
+    journal.write(exercise.work, text.encode())
+    return journal.snapshot(exercise, "check")
+
+
+def test_lines_are_added_and_a_broken_line_is_skipped(exercise):
+    journal.append("E.2", "start", note="Zeile\numgebrochen · 中文")
+    path = work_folder() / journal.NAME
+    before = path.read_bytes()
+    path.write_bytes(before + b'{"ex": "E.2", "event": "che\xff\n')
+    journal.append("E.2", "check", ok=True)
+    assert path.read_bytes().startswith(before)
+    assert [e["event"] for e in journal.events("E.2")] == ["start", "check"]
+    assert journal.events()[0]["note"] == "Zeile\numgebrochen · 中文"
+
+
+def test_undo_goes_back_step_by_step_and_loses_nothing(exercise):
+    for text in ("one", "two", "three"):
+        put(exercise, text)
+    exercise.work.write_text("four, never checked")
+    found = []
+    while journal.undo(exercise) and len(found) < 5:
+        found.append(exercise.work.read_text())
+    assert found == ["three", "two", "one"]
+    kept = {p.read_text() for p in (work_folder() / journal.HISTORY).iterdir()}
+    assert kept == {"one", "two", "three", "four, never checked"}
+    exercise.work.write_text("another way")
+    journal.undo(exercise)
+    assert exercise.work.read_text() == "one"
+    assert journal.restore(exercise, hash_of(b"four, never checked")[:7])
+    assert exercise.work.read_text() == "four, never checked"
+    journal.undo(exercise)
+    assert exercise.work.read_text() == "one"
+    assert journal.restore(exercise, "0" * 64) is None
+    exercise.work.unlink()
+    assert journal.undo(exercise) and exercise.work.read_text() == "one"
+
+
+def test_the_mirror_survives_the_folder(exercise):
+    put(exercise, "one")
+    put(exercise, "two")
+    shutil.rmtree(work_folder())
+    assert journal.undo(exercise) == hash_of(b"two")
+    assert journal.undo(exercise) == hash_of(b"one")
+    assert exercise.work.read_text() == "one"
+    assert [e["event"] for e in journal.events()] == ["snapshot"] * 2 + ["undo"] * 2
+
+
+def test_a_damaged_text_is_read_from_the_mirror(exercise):
+    sha = put(exercise, "one")
+    (work_folder() / journal.HISTORY / sha).write_text("one, but damaged")
+    assert journal.text_of(sha) == b"one"
+
+
+def test_a_mirror_that_cannot_be_written_does_no_harm(exercise, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    put(exercise, "one")
+    put(exercise, "two")
+    assert journal.undo(exercise) == hash_of(b"one")
+
+
+def test_two_work_folders_have_two_mirrors(monkeypatch, tmp_path):
+    first = mirror_folder()
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "other"))
+    assert mirror_folder() != first
+
+
+def test_a_state_is_derived_from_hashes(exercise):
+    assert journal.exercise_state(exercise) == "new"
+    sha, check = put(exercise, "one"), hash_of(exercise.check)
+    assert journal.exercise_state(exercise) == "started"
+
+    def checked(work, check, ok):
+        journal.append("E.2", "check", work=work, check=check, ok=ok)
+        return journal.exercise_state(exercise)
+
+    assert checked(sha, check, False) == "failed"
+    assert checked(sha, check, True) == "passed"
+    put(exercise, "two")
+    assert journal.exercise_state(exercise) == "stale"
+    journal.undo(exercise)
+    assert journal.exercise_state(exercise) == "passed"  # that text has passed
+    sha = put(exercise, "three")
+    assert checked(sha, "another check", True) == "changed"

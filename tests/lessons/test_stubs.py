@@ -1,0 +1,121 @@
+"""A stub is the solution without its regions, and shows no line of them."""
+
+import pytest
+
+from lessons.classroom import catalogue, stubs
+from lessons.classroom.harness import Harness
+from lessons.classroom.stubs import StubError, strip
+
+WHOLE = '''"""9.9  A title  ●○○○  5 min"""
+
+import numpy as np
+
+
+def f(x):
+    """Twice x."""
+    # BEGIN SOLUTION
+    return 2 * np.asarray(x)
+    # END SOLUTION
+
+
+# FOR THE CHECK
+
+HINTS = {"": ["add it to itself"]}
+MUTANTS = [("2 * np", "3 * np", "scale:1.5")]
+'''
+
+
+def test_a_region_becomes_not_written():
+    assert strip(WHOLE, "9.9") == (
+        '"""9.9  A title  ●○○○  5 min"""\n\nimport numpy as np\n\n'
+        'from lessons import NotWritten\n\n\ndef f(x):\n    """Twice x."""\n'
+        '    raise NotWritten("9.9 f")\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "imports, expected",
+    [
+        ("", ""),
+        ("import math\n", "import math\n\n"),
+        ("import minigrad as mg\n", "import minigrad as mg\n"),
+        ("from minigrad import nn\n", False),
+        ("import numpy as np\n\nfrom attention import a\n", None),
+        ("from lessons.classroom.theory import Chain\n", False),
+    ],
+)
+def test_the_import_stands_in_its_place(imports, expected):
+    text = WHOLE.replace("import numpy as np\n", imports)
+    stub = strip(text, "9.9")
+    line = "from lessons import NotWritten\n"
+    if expected is False:  # sorted: lessons comes before lessons.classroom
+        assert line + imports in stub
+    else:
+        assert (imports if expected is None else expected) + line in stub
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("    # END SOLUTION\n", "", "without # END SOLUTION"),
+        ("    # BEGIN SOLUTION\n", "", "without # BEGIN SOLUTION"),
+        ("    return 2", "    # BEGIN SOLUTION\n    return 2", "inside a region"),
+        ("# BEGIN SOLUTION", "# BEGIN SOLUTION of f", "needs a line of its own"),
+        ("Twice x.", "return 2 * np.asarray(x)", "can be read in the stub"),
+        ("def f(x):", "if True:", "outside functions"),
+        ("    # BEGIN SOLUTION\n    return 2 * np.asarray(x)\n    # END SOLUTION\n",
+         "", "nothing to fill in"),
+    ],
+)  # fmt: skip
+def test_a_solution_without_a_stub_is_refused(old, new, message):
+    assert old in WHOLE
+    with pytest.raises(StubError, match=message):
+        strip(WHOLE.replace(old, new), "9.9")
+
+
+@pytest.mark.parametrize("name", stubs.RESERVED)
+def test_names_of_the_harness_are_refused(name):
+    text = WHOLE.replace("def f(", f"def {name}(")
+    with pytest.raises(StubError, match=f"the function {name}, .* another name"):
+        strip(text, "9.9")
+    assert strip(WHOLE.replace("def f(", f"def _{name}("), "9.9")
+
+
+def test_the_names_of_the_harness_are_all_there():
+    assert {n for n in vars(Harness) if not n.startswith("_")} == set(stubs.RESERVED)
+
+
+def test_signatures_and_unwritten_functions():
+    assert stubs.signatures(WHOLE) == {"f": ["x"]}
+    assert stubs.unwritten(strip(WHOLE, "9.9")) == ["f"]
+    assert stubs.unwritten(WHOLE) == stubs.unwritten("def f(:") == []
+    below = 'def f(x):\n    return x\n    raise NotWritten("9.9 f")\n'
+    assert stubs.unwritten(below) == []  # an answer above the line to be replaced
+    assert stubs.unwritten(below.replace("    ret", "    if x:\n        ret")) == ["f"]
+
+
+@pytest.mark.parametrize("name", ["E.2", "e2", "e.2", "ex_e_2", "a b/ex_e_2.py", "E2"])
+def test_an_exercise_goes_by_many_names(name):
+    assert catalogue.find(name).id == "E.2"
+
+
+def test_an_unknown_name_is_answered_with_near_ones():
+    with pytest.raises(
+        catalogue.UsageError, match=r"no exercise '6.99'.*6\.1, .*6\.10"
+    ):
+        catalogue.find("6.99")
+
+
+@pytest.mark.parametrize(
+    "line", ["9.9  A title  ●○○  5 min", "9.9 A title", "9.8  A title  ●○○○  5 min"]
+)
+def test_a_wrong_first_line_is_refused(line, tmp_path):
+    path = tmp_path / "ex_9_9.py"
+    path.write_text(f'"""{line}\n"""\n', encoding="utf-8")
+    with pytest.raises(catalogue.UsageError, match="first line"):
+        catalogue.read_header(path)
+
+
+def test_the_list_is_in_the_order_of_the_book():
+    ids = [e.id for e in catalogue.exercises()]
+    assert ids.index("38.5") < ids.index("6.1") < ids.index("6.10") < ids.index("E.2")
