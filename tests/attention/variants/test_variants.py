@@ -184,6 +184,37 @@ def test_arrays_lists_and_tensors_are_equivalent(kind):
         same([call(*arrays).data], [call(*exact).data])
 
 
+# options of scaled_dot_product_attention that could differ between its two paths
+
+paths = pytest.mark.parametrize("path", [dense_attention, tiled_attention])
+
+
+@paths
+def test_extreme_softcaps(path):
+    q, k, v = np.random.default_rng(0).standard_normal((3, 70, 4)).astype(np.float32)
+    small = path(q, k, v, softcap=1e-37).data  # all scores are equal
+    np.testing.assert_allclose(small, np.tile(v.mean(0), (70, 1)), atol=1e-6)
+    large = path(q, k, v, softcap=1e6).data
+    np.testing.assert_allclose(large, path(q, k, v).data, atol=1e-5)
+
+
+@paths
+@pytest.mark.parametrize("L, S", [(0, 0), (0, 2), (2, 0), (1, 1)])
+def test_bias_by_offset_without_queries_or_keys(path, L, S):
+    bias = A.T5RelativeBias(3).by_offset(L, S)
+    assert path(*(np.ones((3, n, 4), "f") for n in (L, S, S)), bias=bias).shape[1] == L
+
+
+def test_a_score_mod_of_float64_keeps_float32():
+    slopes = np.arange(7.0)  # float64
+    leaves = [Tensor(np.ones((2, n, 4), "f"), requires_grad=True) for n in (5, 7, 7)]
+    o = A.scaled_dot_product_attention(
+        *leaves, score_mod=lambda score, b, h, q_idx, kv_idx: score * slopes
+    )
+    o.sum().backward()
+    assert {x.dtype for x in (o, *(leaf.grad for leaf in leaves))} == {np.dtype("f")}
+
+
 # nothing passes a mask, forward or backward
 
 
