@@ -7,6 +7,7 @@ killed, the pages of the book. A test of the tail has the mark ``deep``.
 
 import gc
 import os
+import signal
 
 import pytest
 
@@ -21,6 +22,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "deep: part of the long tail, see --deep")
+    # a shell that starts pytest in the background has it, and its children, ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     from minigrad.shapes import check_results  # NumPy only now reads the threads
 
