@@ -9,8 +9,6 @@ import gc
 import os
 import signal
 
-import pytest
-
 # The products here are small, and waiting BLAS threads would take the other core. The
 # processes that tests start inherit the setting; a value that the user set is kept.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -22,7 +20,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "deep: part of the long tail, see --deep")
-    # a shell that starts pytest in the background has it, and its children, ignore Ctrl-C
+    # a job in the background ignores Ctrl-C, and so would the processes it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     from minigrad.shapes import check_results  # NumPy only now reads the threads
