@@ -13,8 +13,6 @@ It learns from the sentences of a grammar, the questions of a task, or a file.
 
 import json
 import pathlib
-import shlex
-from dataclasses import fields
 
 from minigrad import checkpoint
 
@@ -34,7 +32,7 @@ from ..files import (
 )
 from ..machine import backend_for
 from ..metrics_file import MetricsFile
-from ..options import add_options, described, flag, given, shown, wrapped
+from ..options import add_options, described, given, wrapped
 from ..progress import Progress
 
 NAME = "translate train"
@@ -48,17 +46,12 @@ def add_train_arguments(parser):
     add("--out", help="folder of the results (default: runs/translate)", **folder)
     resume = "continue the run in DIR (default: --out)"
     add("--resume", nargs="?", const=True, help=resume, **folder)
-    add(
-        "--export", type=pathlib.Path, metavar="FILE.safetensors",
-        help="also write the model there, in half precision, with its origin as .json",
-    )  # fmt: skip
 
 
 def train(args):
     """Train a model and score it; return 0, or raise KeyboardInterrupt when stopped."""
     options = given(args, experiment.Config)
     out, state = folder_of(args, "runs/translate"), None
-    check_export(args.export)
     if args.resume is None:
         config = experiment.Config(**options)
         data = experiment.load(config)
@@ -79,20 +72,8 @@ def train(args):
                 f"stopped at step {run.steps} of {config.steps}, and saved.\n"
                 f"Continue with\n  python -m attention translate train --resume {out}"
             )
-        conclude(config, data, run, out, args.export)
+        conclude(config, data, run, out)
     return 0
-
-
-def check_export(path):
-    """Raise ValueError unless ``--export`` is None or a name that can be written."""
-    if path is None:
-        return
-    if path.suffix != ".safetensors" or path.stem == "results":
-        raise ValueError(
-            f"--export is {path}; expected a name.safetensors, and not results, which "
-            "is the name of a file of the run."
-        )
-    make_folder(path.parent, "--export")
 
 
 def opening(config, data):
@@ -145,7 +126,7 @@ def best_of(config, data, run):
     return experiment.translator_of(config, data, run, about)
 
 
-def conclude(config, data, run, out, export):
+def conclude(config, data, run, out):
     """Score the best model on the test set; write and print the results."""
     best = best_of(config, data, run)
     report = scoring.score(best, data.test)
@@ -160,8 +141,6 @@ def conclude(config, data, run, out, export):
         f"{run.best['loss']:.4g}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
         f"{written}:\nin {out}"
     )
-    if export is not None:
-        print(f"{export}: {export_half(best, data, export, config)} bytes")
 
 
 def draw_alignment(config, data, model, path):
@@ -176,35 +155,3 @@ def draw_alignment(config, data, model, path):
     gold = sorted(pair.possible or pair.alignment or ())
     alignment_heatmap(weights[0], pair.source, pair.target, title, path, gold=gold)
     return True
-
-
-def export_half(best, data, path, config):
-    """Write a model in half precision, and its origin beside it; return the bytes."""
-    translator.save(path, best, half=True)
-    report = scoring.score(translator.load(path), data.test)
-    report.pop("said")
-    origin = {
-        "command": f"{command_of(config)} --export {path.name}",
-        **best.about,
-        "precision": "float16",
-        "bytes": path.stat().st_size,
-        "test": report,
-    }
-    write_text(path.with_suffix(".json"), json.dumps(origin, indent=1) + "\n")
-    return origin["bytes"]
-
-
-def command_of(config):
-    """Return the command that repeats this run: its seed, and all but the defaults."""
-    words = ["python -m attention translate train"]
-    # other defaults depend on these two options
-    default = experiment.Config(task=config.task, attention=config.attention)
-    for name in [field.name for field in fields(config)]:
-        value, omitted = getattr(config, name), getattr(default, name)
-        if name in ("task", "attention"):
-            omitted = getattr(experiment.Config(), name)
-        if value != omitted and isinstance(value, bool):
-            words.append(flag(name) if value else f"--no-{flag(name)[2:]}")
-        elif value != omitted or name == "seed":
-            words.append(f"{flag(name)} {shlex.quote(str(shown(value)))}")
-    return " ".join(words)

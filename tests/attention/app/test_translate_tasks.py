@@ -9,7 +9,6 @@ import pytest
 from attention import kernels
 from attention.app.commands import translate_train
 from attention.app.experiments import scoring, translation
-from attention.app.options import described
 from attention.seq2seq import translator
 from attention.tasks import algorithmic, questions
 from attention.tasks.grammar import Splits
@@ -229,9 +228,9 @@ def test_alignment_rates_by_their_definition(name, trained):
     assert found == pytest.approx(expected)
 
 
-def test_the_report_and_the_command_that_repeats_the_run(tmp_path, capsys):
-    out, path = tmp_path / "model", tmp_path / "small.safetensors"
-    options = ["recall", "--lengths", "1,3", "--lr", "0.01", "--export", path]
+def test_the_report_of_a_run_with_other_lengths(tmp_path, capsys):
+    out = tmp_path / "model"
+    options = ["recall", "--lengths", "1,3", "--lr", "0.01"]
     assert main(*TRAIN, *options, "--out", out) == 0
     printed = capsys.readouterr().out
     assert "recall: 60 pairs to train on, 9 to validate, 20 to test" in printed
@@ -240,13 +239,8 @@ def test_the_report_and_the_command_that_repeats_the_run(tmp_path, capsys):
     resume = ["translate", "train", "--resume", out, "--lengths"]
     assert main(*resume, "1,3") == 0
     assert "--lengths was 1,3" in refused(capsys, *resume, "1,4")
-    config = json.loads((out / "results.json").read_text())["config"]
-    command = json.loads(path.with_suffix(".json").read_text())["command"]
-    again = typed(command.rpartition(" --export")[0])
-    assert "--dropout" not in command  # the default of a question
-    assert described(again) == config
-    small = translator.load(path)
-    assert small.characters and small.words("A 3b") == ["a", "3", "b"]
+    model = translator.load(out / "best.npz")
+    assert model.characters and model.words("A 3b") == ["a", "3", "b"]
 
 
 @pytest.mark.parametrize(

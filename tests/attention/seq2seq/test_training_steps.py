@@ -24,8 +24,8 @@ def same(a, b):
 VARIANTS = [
     dict(),
     dict(attention="luong", input_feeding=True, cell="lstm", dropout=0.5),
-    dict(attention="none", sampling=0.9, schedule="inverse-sqrt", warmup=3),
-    dict(coverage=True, word_dropout=0.3, smoothing=0.1, bidirectional=False),
+    dict(attention="none", sampling=0.9),
+    dict(coverage=True, word_dropout=0.3, bidirectional=False),
 ]
 
 
