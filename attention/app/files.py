@@ -83,18 +83,18 @@ def locked(folder):
         os.close(descriptor)
 
 
-def folder_of(args, default):
-    """Return the folder of a run: ``--out``, the one of ``--resume``, or the default.
+def add_folder_options(parser, default):
+    """Add ``--out DIR`` and ``--resume [DIR]``."""
+    add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
+    text = f"folder of the results (default: {default})"
+    add("--out", default=pathlib.Path(default), help=text, **folder)
+    text = "continue the run in DIR (default: --out)"
+    add("--resume", nargs="?", const=True, help=text, **folder)
 
-    Raises ValueError when the two options disagree.
-    """
-    named = [path for path in (args.out, args.resume) if path not in (None, True)]
-    if len(set(named)) > 1:
-        raise ValueError(
-            f"--resume {args.resume} continues in that folder; leave out --out "
-            f"{args.out}."
-        )
-    return named[0] if named else pathlib.Path(default)
+
+def folder_of(args):
+    """Return the folder of a run: the one of ``--resume DIR``, or ``--out``."""
+    return args.out if args.resume in (None, True) else args.resume
 
 
 def load_run(path, config, options, command):

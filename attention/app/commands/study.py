@@ -13,7 +13,6 @@ does the rest: the folder, the checkpoints, Ctrl-C, and the results:
 
 import abc
 import json
-import pathlib
 
 from minigrad import checkpoint
 
@@ -21,6 +20,7 @@ from ... import kernels
 from ...seq2seq.training import stop_signals
 from ..experiments.reversal import versions
 from ..files import (
+    add_folder_options,
     check_data,
     folder_of,
     keep_earlier,
@@ -72,13 +72,9 @@ class Study(abc.ABC):
 
     def add_arguments(self, parser):
         add_options(parser, self.config)
-        add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
         if self.quick:
-            add("--quick", action="store_true", help=self.quick[1])
-        text = f"folder of the results (default: runs/{self.name})"
-        add("--out", help=text, **folder)
-        text = "continue the run in DIR (default: --out)"
-        add("--resume", nargs="?", const=True, help=text, **folder)
+            parser.add_argument("--quick", action="store_true", help=self.quick[1])
+        add_folder_options(parser, f"runs/{self.name}")
 
     def new_config(self, args):
         """Return the config of a new run."""
@@ -87,7 +83,7 @@ class Study(abc.ABC):
 
     def run(self, args):
         """Run the command; return 0, or raise KeyboardInterrupt when stopped."""
-        out = folder_of(args, f"runs/{self.name}")
+        out = folder_of(args)
         path = out / "state" / "config.npz"
         is_new = args.resume is None
         if is_new:

@@ -12,7 +12,6 @@ It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
 import json
-import pathlib
 
 from minigrad import checkpoint
 
@@ -22,6 +21,7 @@ from ..experiments import scoring
 from ..experiments import translation as experiment
 from ..experiments.reversal import versions
 from ..files import (
+    add_folder_options,
     check_data,
     folder_of,
     keep_earlier,
@@ -41,17 +41,13 @@ FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
 
 def add_train_arguments(parser):
     add_options(parser, experiment.Config)
-    folder = {"type": pathlib.Path, "metavar": "DIR"}
-    add = parser.add_argument
-    add("--out", help="folder of the results (default: runs/translate)", **folder)
-    resume = "continue the run in DIR (default: --out)"
-    add("--resume", nargs="?", const=True, help=resume, **folder)
+    add_folder_options(parser, "runs/translate")
 
 
 def train(args):
     """Train a model and score it; return 0, or raise KeyboardInterrupt when stopped."""
     options = given(args, experiment.Config)
-    out, state = folder_of(args, "runs/translate"), None
+    out, state = folder_of(args), None
     if args.resume is None:
         config = experiment.Config(**options)
         data = experiment.load(config)

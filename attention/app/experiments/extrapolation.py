@@ -55,7 +55,6 @@ class Config:
 
     def __post_init__(self):
         check(self)
-        self.factors = tuple(self.factors)
         if self.length % 8:
             raise ValueError(
                 f"Config: length is {self.length}; expected a multiple of 8, so that a "

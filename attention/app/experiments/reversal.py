@@ -23,11 +23,6 @@ from ...seq2seq.training import Run, fit
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
 from ..options import NATURAL, POSITIVE, POSITIVES, check, names_of, option
 
-PRESETS = {
-    "masked": {"mask_padding": True, "decoder_init": "zero"},
-    "book": {"mask_padding": False, "decoder_init": "zero"},
-}
-
 
 @dataclass
 class Config:
@@ -35,12 +30,10 @@ class Config:
 
     preset: str = option(
         "masked",
-        tuple(PRESETS),
+        ("masked", "book"),
         "masked: padding is not attended to; book: as in the chapter",
     )
-    decoder_init: str | None = option(
-        None, ("zero", "encoder"), "the decoder's first state (default: the preset's)"
-    )
+    decoder_init: str = option("zero", ("zero", "encoder"), "the decoder's first state")
     kinds: tuple = option(KINDS, names_of(KINDS), "the scores")
     steps: int = option(2500, POSITIVE, "training steps")
     hidden: int = option(96, POSITIVE, "width of the GRU")
@@ -60,8 +53,6 @@ class Config:
 
     def __post_init__(self):
         check(self)
-        if self.decoder_init is None:
-            self.decoder_init = PRESETS[self.preset]["decoder_init"]
 
     def plan(self):
         """Return (kind, seed) of all runs, in order: every kind with every seed."""
@@ -75,7 +66,7 @@ def build(config, kind, seed):
         embedding=config.embedding,
         hidden=config.hidden,
         decoder_init=config.decoder_init,
-        mask_padding=PRESETS[config.preset]["mask_padding"],
+        mask_padding=config.preset == "masked",
         rng=np.random.default_rng(seed),
     )
     optimizer = optim.Adam(model.parameters(), lr=config.lr)

@@ -248,7 +248,6 @@ def test_what_it_refuses(tmp_path, capsys, no_figures):
         (["--resume", tmp_path / "none"], "There is nothing to resume: "),
         (["--resume", done, "--steps", "9", "--hidden", "8"], "--steps was 1. Leave"),
         (["--resume", done, "--kinds", "dot,scaled"], "--kinds was dot."),
-        (["--resume", done, "--out", tmp_path], f"leave out --out {tmp_path}"),
     ]:
         error = refused(capsys, "reversal", *arguments)
         assert sentence in error, error
