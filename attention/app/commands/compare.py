@@ -34,11 +34,8 @@ class Compare(Study):
             f"{last}"
         )
 
-    def train(self, *arguments):
-        return experiment.train(*arguments)
-
-    def result(self, *arguments):
-        return experiment.result(*arguments)
+    train = staticmethod(experiment.train)
+    result = staticmethod(experiment.result)
 
     def line(self, config, result):
         lengths = [name for name in result["bleu"] if name != "all"]

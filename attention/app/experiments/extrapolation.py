@@ -60,10 +60,6 @@ class Config:
                 f"Config: length is {self.length}; expected a multiple of 8, so that a "
                 "quarter of it holds whole pairs."
             )
-        if not self.factors or min(self.factors) < 1:
-            raise ValueError(
-                f"Config: factors is {self.factors}; expected numbers of 1 or more."
-            )
         for name in self.rows:  # sizes that a run would refuse are refused now
             sizes_of(self, name)
 
@@ -71,10 +67,6 @@ class Config:
     def lengths(self):
         """The lengths of the evaluation."""
         return tuple(2 * round(self.length * factor / 2) for factor in self.factors)
-
-    @property
-    def longest(self):
-        return max(self.lengths)
 
     @property
     def rows(self):
@@ -103,7 +95,7 @@ def sizes_of(config, scheme):
         base=config.base,
         num_buckets=config.length // 2,
         max_distance=config.length,
-        max_length=config.longest if scheme == "learned" else config.length,
+        max_length=max(config.lengths) if scheme == "learned" else config.length,
     )
 
 
