@@ -9,7 +9,7 @@ from ...costs.table import size
 from ..benchmark import peer as torch_sides
 from ..benchmark import rows as measured
 from ..benchmark import timing
-from ..experiments.reversal import versions
+from ..machine import versions
 from ..options import names_of, wrapped
 
 HEAD = (

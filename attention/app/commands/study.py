@@ -18,7 +18,6 @@ from minigrad import checkpoint
 
 from ... import kernels
 from ...seq2seq.training import stop_signals
-from ..experiments.reversal import versions
 from ..files import (
     add_folder_options,
     check_data,
@@ -29,7 +28,7 @@ from ..files import (
     make_folder,
     write_text,
 )
-from ..machine import SHORT_RUN, backend_for
+from ..machine import SHORT_RUN, backend_for, versions
 from ..options import add_options, described, given, wrapped
 from ..progress import Progress
 from .workers import train_in_processes

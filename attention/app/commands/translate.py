@@ -82,7 +82,7 @@ def translate(args):
         make_folder(args.figure.parent, "--figure")
     text, ending = " ".join(args.sentence), model.about.get("ending")
     answer = answer_to(model, text)
-    if isinstance(ending, str) and model.words(text)[-1:] not in ([], [ending]):
+    if ending and model.words(text)[-1:] not in ([], [ending]):
         note(f"{ending!r} was added at the end, as in all training sentences.")
         text += f" {ending}"
     with kernels.backend("numpy"):  # compiling takes longer than a sentence

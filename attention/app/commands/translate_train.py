@@ -19,7 +19,6 @@ from ...seq2seq import translator
 from ...seq2seq.training import stop_signals
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..experiments.reversal import versions
 from ..files import (
     add_folder_options,
     check_data,
@@ -30,7 +29,7 @@ from ..files import (
     make_folder,
     write_text,
 )
-from ..machine import backend_for
+from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
 from ..options import add_options, described, given, wrapped
 from ..progress import Progress

@@ -8,7 +8,6 @@ A source batch takes a straight way: ``Batches`` (the task) -> ``Batch`` -> ``Re
 """
 
 import math
-import platform
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,19 +134,6 @@ def alignment(model, text="reversal"):
         "source": list(text),
         "target": [decode([i]) or "·" for i in decoded.ids[0]],  # a dot for EOS
     }
-
-
-def versions():
-    """Return the versions that the numbers depend on, beside the config."""
-    from importlib import metadata  # slow to import
-
-    found = {"python": platform.python_version(), "machine": platform.machine()}
-    for package in ("numpy", "numba"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
 
 
 def mean_by_kind(runs, what, length):

@@ -174,14 +174,3 @@ def test_quick_is_smaller_and_typed_options_come_first():
         ("none", 1), ("bahdanau", 1), ("luong", 1), ("none", 2)
     ]  # fmt: skip
     assert compare.Config(layers=2).translation("luong", 1).model(9, 9).layers == 2
-
-
-def test_the_widest_lines_fit():
-    names = dict.fromkeys(["all", "5-7", "8-10", "11-15"], 100.0)
-    result = {"bleu": names, "best_step": 100_000, "seconds": 10_000}
-    line = command.Compare().line(None, result)
-    assert max(map(len, line.split("\n"))) <= 80 - 11
-    whole = {"none": [100.0] * 3, "luong": [100.0] * 3}
-    found = {"bleu": dict.fromkeys(names, whole), "aer": {"luong": 0.1234}}
-    found |= {"aer_uniform": 0.5, "aer_diagonal": 0.5}
-    assert fits(compare.table(found, ("none", "luong")))

@@ -31,23 +31,6 @@ def test_what_goes_wrong_leaves_the_old_file_alone(problem, tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-@pytest.mark.parametrize("problem", [OSError("full"), KeyboardInterrupt()])
-def test_a_figure_is_never_half_written(problem, tmp_path, monkeypatch):
-    figure, path = figures.new_figure((1, 1)), tmp_path / "a.png"
-    assert figures.save(figure, path) is figure
-    before = path.read_bytes()
-    assert before.startswith(b"\x89PNG")
-
-    def savefig(file, **_):
-        file.write(b"half")
-        raise problem
-
-    monkeypatch.setattr(figure, "savefig", savefig)
-    with pytest.raises(type(problem)):
-        figures.save(figure, path)
-    assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.png"]
-
-
 def test_a_figure_has_the_name_and_the_kind_that_were_asked_for(tmp_path):
     figure = figures.new_figure((1, 1))
     for name, begins in ("a.svg", b"<?xml"), ("b.pdf", b"%PDF"), ("c", b"\x89PNG"):
