@@ -3,7 +3,6 @@
 import contextlib
 import os
 import pathlib
-import tempfile
 
 from minigrad import checkpoint
 from minigrad.files import write_whole
@@ -19,22 +18,6 @@ except ImportError:  # Windows has no such locks
 def write_text(path, text):
     """Write ``text`` to ``path`` whole or not at all."""
     write_whole(path, lambda file: file.write(text.encode()))
-
-
-def make_folder(path, option="--out"):
-    """Make the folder ``path`` of ``option`` and check that files can be written to it.
-
-    Raises ValueError, with the reason, when it cannot.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as problem:
-        raise ValueError(
-            f"Cannot write to {path}: {problem.strerror}. Choose another folder with "
-            f"{option}."
-        ) from None
 
 
 def keep_earlier(folder, patterns):

@@ -16,7 +16,7 @@ import contextlib
 import math
 import sys
 import textwrap
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Callable
 
 
@@ -150,13 +150,6 @@ def flag(name):
 def shown(value):
     """Return a value as the user types it: (3, 5) -> 3,5"""
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
-
-
-def described(config):
-    """Return the config as a dict that JSON can hold."""
-    return {
-        k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items()
-    }
 
 
 def wrapped(text, width=80):

@@ -13,6 +13,7 @@ does the rest: the folder, the checkpoints, Ctrl-C, and the results:
 
 import abc
 import json
+from dataclasses import asdict
 
 from minigrad import checkpoint
 
@@ -25,11 +26,10 @@ from ..files import (
     keep_earlier,
     load_run,
     locked,
-    make_folder,
     write_text,
 )
 from ..machine import SHORT_RUN, backend_for, versions
-from ..options import add_options, described, given, wrapped
+from ..options import add_options, given, wrapped
 from ..progress import Progress
 from .workers import train_in_processes
 
@@ -92,8 +92,8 @@ class Study(abc.ABC):
             config, state = load_run(path, self.config, options, self.name)
         data, checksum = self.load(config)
         if is_new:
-            make_folder(out)
-            state = {"command": self.name, "config": described(config)}
+            out.mkdir(parents=True, exist_ok=True)
+            state = {"command": self.name, "config": asdict(config)}
             state["data"] = checksum
         check_data(state, checksum, path)
         with locked(out), backend_for(config.steps):
@@ -131,7 +131,7 @@ class Study(abc.ABC):
             raise KeyboardInterrupt(wrapped(text))
         runs = [saved[job]["result"] for job in config.plan()]
         text, more = self.conclude(config, data, runs, out)
-        results = {"config": described(config), "versions": versions(), **more}
+        results = {"config": asdict(config), "versions": versions(), **more}
         write_text(out / "results.json", json.dumps(results | {"runs": runs}, indent=1))
         print(f"\n{text}")
 

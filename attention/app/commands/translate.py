@@ -24,7 +24,6 @@ from ... import kernels
 from ...seq2seq import translator
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..files import make_folder
 from ..options import POSITIVE, shown, wrapped
 from ..pretrained import EN_FR
 from .translate_train import add_train_arguments, train
@@ -79,7 +78,7 @@ def translate(args):
     model = load_model(args.model)
     has_attention = model.model.config.attention != "none"
     if has_attention:  # an error is better before the work than after it
-        make_folder(args.figure.parent, "--figure")
+        args.figure.parent.mkdir(parents=True, exist_ok=True)
     text, ending = " ".join(args.sentence), model.about.get("ending")
     answer = answer_to(model, text)
     if ending and model.words(text)[-1:] not in ([], [ending]):

@@ -12,6 +12,7 @@ It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
 import json
+from dataclasses import asdict
 
 from minigrad import checkpoint
 
@@ -26,12 +27,11 @@ from ..files import (
     keep_earlier,
     load_run,
     locked,
-    make_folder,
     write_text,
 )
 from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
-from ..options import add_options, described, given, wrapped
+from ..options import add_options, given, wrapped
 from ..progress import Progress
 
 NAME = "translate train"
@@ -50,7 +50,7 @@ def train(args):
     if args.resume is None:
         config = experiment.Config(**options)
         data = experiment.load(config)
-        make_folder(out)
+        out.mkdir(parents=True, exist_ok=True)
     else:
         path = out / "last.npz"
         config, saved = load_run(path, experiment.Config, options, NAME)
@@ -88,7 +88,7 @@ def learn(config, data, state, out):
     """Train and keep all files up to date; return (run, whether it is finished)."""
 
     def save(state):
-        saved = {"command": NAME, "config": described(config), "data": data.checksum}
+        saved = {"command": NAME, "config": asdict(config), "data": data.checksum}
         checkpoint.save(out / "last.npz", saved | {"run": state})
 
     def keep(run):
@@ -110,7 +110,7 @@ def learn(config, data, state, out):
 def best_of(config, data, run):
     """Return the best translator of a run so far, with its origin."""
     about = {
-        "config": described(config),
+        "config": asdict(config),
         "data": data.checksum,
         "ending": data.ending,
         "step": run.best["step"],

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from attention.app.files import keep_earlier, make_folder, write_text
+from attention.app.files import keep_earlier, write_text
 from attention.plotting import figure as figures
 from minigrad.files import write_whole
 
@@ -61,13 +61,6 @@ def test_earlier_files_are_moved_and_others_are_not(tmp_path, capsys):
     assert str(aside) in capsys.readouterr().out
     assert keep_earlier(tmp_path, patterns) is None
     assert not capsys.readouterr().out
-
-
-def test_the_option_of_a_folder_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    for option in "--out", "--figure":
-        with pytest.raises(ValueError, match=f"another folder with {option}"):
-            make_folder(tmp_path / "file" / "x", option)
 
 
 def never(file):

@@ -129,6 +129,12 @@ def test_a_folder_is_used_by_one_command_at_a_time(tmp_path, capsys):
         pass
 
 
+def test_a_folder_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main([*QUICK, str(tmp_path / "file" / "x")]) == 1
+    assert "Not a directory" in joined(capsys.readouterr().err)
+
+
 def test_a_reader_that_has_gone(tmp_path):
     process = start(*QUICK, tmp_path)
     process.stdout.close()

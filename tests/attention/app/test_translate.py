@@ -287,7 +287,6 @@ def test_the_model_of_the_package_is_small_and_scores_as_recorded():
 
 
 def test_what_it_refuses(trained, tmp_path, capsys):
-    (tmp_path / "file").write_text("no folder")
     (tmp_path / "few").write_text("a b\tc d\n" * (translation.FEWEST - 1))
     (tmp_path / "best.npz").write_bytes(b"PK\x03\x04 cut off")
     train = ["train", "--out", tmp_path / "x"]
@@ -299,14 +298,12 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ([*train, "--local", "m"], "window"),
         ([*train, "--pairs", "99999"], f"there are at most {MOST} pairs"),
         ([*train, "--target", "x"], "--target is x, but the task en-de has its own"),
-        (["train", "--out", tmp_path / "file" / "x"], "another folder with --out."),
         (["train", "--resume", tmp_path / "no"], "There is nothing to resume: "),
         (["train", "--resume", trained, "--steps", "9"], "--steps was 6"),
         ([*run, "--model", tmp_path / "no", "a"], "There is no model in"),
         ([*run, "--model", tmp_path, "a"], "best.npz cannot be loaded"),
         ([*run, "--model", trained, " "], "There is no word to translate"),
         (["run", "--figure", tmp_path / "a.xyz", "a"], "that ends with one of .jpg"),
-        (["run", "--figure", tmp_path / "file" / "a.png", "a"], "with --figure."),
         (["score", "--model", trained / "last.npz"], "checkpoint of a translator"),
     ]:
         error = refused(capsys, "translate", *arguments)
