@@ -80,7 +80,7 @@ def folder_of(args):
     return args.out if args.resume in (None, True) else args.resume
 
 
-def load_run(path, config, options, command):
+def load_run(path, config, options):
     """Return (config, checkpoint) of the run saved at ``path``.
 
     options   {name: value} typed with ``--resume``; they must be those of the run
@@ -93,8 +93,6 @@ def load_run(path, config, options, command):
             "--resume."
         )
     state = checkpoint.load(path)
-    if state.get("command") != command:
-        raise ValueError(f"{path} is not a checkpoint of {command}.")
     before = config(**state["config"])
     now = config(**{**state["config"], **options})
     differing = [

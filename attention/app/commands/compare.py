@@ -18,7 +18,6 @@ TRAINS = True  # see attention/__main__.py
 class Compare(Study):
     name, config = "compare", experiment.Config
     files = ("compare.png",)
-    quick = experiment.QUICK, "one seed, smaller models: under a minute"
 
     def load(self, config):
         own = config.translation("none", config.seed)

@@ -40,10 +40,9 @@ class Study(abc.ABC):
     name     of the command, and of its folder in runs/
     config   the dataclass of its options, with steps, seeds and plan()
     files    patterns of the names of its figures
-    quick    (options that --quick stands for, its help text), or None
     """
 
-    name, config, files, quick = "", None, (), None
+    name, config, files = "", None, ()
 
     def load(self, config):
         """Return (data that all runs share, a checksum of it)."""
@@ -71,30 +70,21 @@ class Study(abc.ABC):
 
     def add_arguments(self, parser):
         add_options(parser, self.config)
-        if self.quick:
-            parser.add_argument("--quick", action="store_true", help=self.quick[1])
         add_folder_options(parser, f"runs/{self.name}")
-
-    def new_config(self, args):
-        """Return the config of a new run."""
-        quick = self.quick[0] if getattr(args, "quick", False) else {}
-        return self.config(**{**quick, **given(args, self.config)})
 
     def run(self, args):
         """Run the command; return 0, or raise KeyboardInterrupt when stopped."""
         out = folder_of(args)
         path = out / "state" / "config.npz"
-        is_new = args.resume is None
+        is_new, options = args.resume is None, given(args, self.config)
         if is_new:
-            config = self.new_config(args)
+            config = self.config(**options)
         else:
-            options = given(args, self.config)
-            config, state = load_run(path, self.config, options, self.name)
+            config, state = load_run(path, self.config, options)
         data, checksum = self.load(config)
         if is_new:
             out.mkdir(parents=True, exist_ok=True)
-            state = {"command": self.name, "config": asdict(config)}
-            state["data"] = checksum
+            state = {"config": asdict(config), "data": checksum}
         check_data(state, checksum, path)
         with locked(out), backend_for(config.steps):
             if is_new:

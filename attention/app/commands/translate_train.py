@@ -34,7 +34,6 @@ from ..metrics_file import MetricsFile
 from ..options import add_options, given, wrapped
 from ..progress import Progress
 
-NAME = "translate train"
 FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
 
 
@@ -53,7 +52,7 @@ def train(args):
         out.mkdir(parents=True, exist_ok=True)
     else:
         path = out / "last.npz"
-        config, saved = load_run(path, experiment.Config, options, NAME)
+        config, saved = load_run(path, experiment.Config, options)
         data, state = experiment.load(config), saved["run"]
         check_data(saved, data.checksum, path)
     with locked(out), backend_for(config.steps):
@@ -88,8 +87,8 @@ def learn(config, data, state, out):
     """Train and keep all files up to date; return (run, whether it is finished)."""
 
     def save(state):
-        saved = {"command": NAME, "config": asdict(config), "data": data.checksum}
-        checkpoint.save(out / "last.npz", saved | {"run": state})
+        saved = {"config": asdict(config), "data": data.checksum, "run": state}
+        checkpoint.save(out / "last.npz", saved)
 
     def keep(run):
         translator.save(out / "best.npz", best_of(config, data, run))

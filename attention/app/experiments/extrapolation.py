@@ -27,7 +27,6 @@ from ..options import NATURAL, POSITIVE, check, names_of, option
 
 TRAINED = tuple(name for name in SCHEMES if not name.startswith("rope+"))
 SCALED = tuple(name for name in SCHEMES if name.startswith("rope+"))
-QUICK = {"steps": 40, "samples": 20}  # too short to learn anything
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """The bottleneck experiment: its intervals, its sentence, its command."""
 
-import argparse
 import json
 import os
 import signal
@@ -8,7 +7,6 @@ import signal
 import numpy as np
 import pytest
 
-from attention.app.commands import compare as command
 from attention.app.experiments import bootstrap, compare, translation
 from attention.seq2seq.bleu import corpus_bleu
 
@@ -162,15 +160,10 @@ def test_what_it_refuses(tmp_path, capsys):
         assert sentence in error, error
 
 
-def test_quick_is_smaller_and_typed_options_come_first():
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    args = parser.parse_args(["--quick", "--steps", "7"])
-    config = command.Compare().new_config(args)
-    expected = 7, 1, compare.QUICK["hidden"]
-    assert (config.steps, config.seeds, config.hidden) == expected
-    assert compare.Config().seeds >= 3 and compare.Config().pairs == 500
-    assert compare.Config().plan()[:4] == [
+def test_the_defaults_are_those_of_the_exercise():
+    config = compare.Config()
+    assert config.seeds >= 3 and config.pairs == 500
+    assert config.plan()[:4] == [
         ("none", 1), ("bahdanau", 1), ("luong", 1), ("none", 2)
     ]  # fmt: skip
     assert compare.Config(layers=2).translation("luong", 1).model(9, 9).layers == 2

@@ -15,7 +15,7 @@ from attention.tasks.bindings import NOTHING, Bindings
 from .app_cases import fits, main
 
 SMALL = dict(steps=4, width=8, heads=2, batch=2, samples=3, length=8, factors=(1, 2, 4))
-RUN = "extrapolate --quick --steps 2 --length 8 --width 8 --schemes".split()
+RUN = "extrapolate --steps 2 --length 8 --width 8 --schemes".split()
 
 
 @pytest.fixture(autouse=True)

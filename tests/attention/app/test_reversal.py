@@ -193,9 +193,3 @@ def test_a_broken_checkpoint_is_one_sentence(
     reversal("--kinds", "dot", "--out", tmp_path)
     (tmp_path / "state" / name).write_bytes(content)
     assert name in refused(capsys, "reversal", "--resume", tmp_path)
-
-
-def test_a_checkpoint_of_another_command(tmp_path, capsys, no_figures):
-    reversal("--kinds", "dot", "--out", tmp_path)
-    error = refused(capsys, "extrapolate", "--resume", tmp_path)
-    assert "is not a checkpoint of extrapolate" in error
