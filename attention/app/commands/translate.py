@@ -141,11 +141,10 @@ def score(args):
     data = experiment.load(config)
     if data.checksum != model.about.get("data"):
         raise ValueError(
-            f"The {data.what}s of {config.task} are not those that the model was "
-            "trained with; it may have been trained on some of the test set."
+            f"The pairs of {config.task} are not those that the model was trained "
+            "with; it may have been trained on some of the test set."
         )
-    n = len(data.test)
-    print(f"{experiment.name_of(config)}: {n} test {data.what}{'s' * (n > 1)}\n")
+    print(f"{experiment.name_of(config)}: {len(data.test)} pairs of the test set\n")
     print(scoring.table(scoring.score(model, data.test, args.beam)))
     return 0
 

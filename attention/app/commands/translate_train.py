@@ -77,7 +77,7 @@ def opening(config, data):
         f"{len(data.validation)} to validate, {len(data.test)} to test"
     )
     sizes = (
-        f"{len(data.source)} and {len(data.target)} {data.unit}s; attention "
+        f"{len(data.source)} and {len(data.target)} tokens; attention "
         f"{config.attention}, cell {config.cell}, seed {config.seed}"
     )
     return "\n".join(filter(None, (data.report, parts, sizes)))
@@ -145,7 +145,7 @@ def draw_alignment(config, data, model, path):
         return False
     from ...plotting.heatmaps import alignment_heatmap
 
-    title = f"Where does {config.attention} look, given each {data.unit}?"
+    title = f"Where does {config.attention} look, given each token?"
     gold = sorted(pair.possible or pair.alignment or ())
     alignment_heatmap(weights[0], pair.source, pair.target, title, path, gold=gold)
     return True

@@ -39,7 +39,6 @@ from ..options import (
     shown,
 )
 from .translation_data import (
-    FEWEST,
     GRAMMARS,
     QUESTIONS,
     TASKS,
@@ -51,7 +50,7 @@ from .translation_data import (
 )
 
 __all__ = [
-    "FEWEST", "GRAMMARS", "QUESTIONS", "SCORES", "TASKS", "USUAL",
+    "GRAMMARS", "QUESTIONS", "SCORES", "TASKS", "USUAL",
     "Config", "Data", "build", "generator_state", "ids_of", "load", "loss_of",
     "name_of", "task_of", "train", "translator_of", "validation_loss",
 ]  # fmt: skip

@@ -92,7 +92,7 @@ def test_score_prints_the_scores_of_train(trained, capsys):
     report = scoring.score(model, data.test)
     outputs = report.pop("said")
     assert report == results
-    assert "en-de: 200 test sentences" in printed and fits(printed)
+    assert "en-de: 200 pairs of the test set" in printed and fits(printed)
     assert scoring.table(report) in printed
     # a bucket, by its definition
     rows = [i for i, p in enumerate(data.test) if 8 <= len(p.source) <= 10]
@@ -278,7 +278,7 @@ def test_the_model_of_the_package_is_small_and_scores_as_recorded():
 
 
 def test_what_it_refuses(trained, tmp_path, capsys):
-    (tmp_path / "few").write_text("a b\tc d\n" * (translation.FEWEST - 1))
+    (tmp_path / "few").write_text("a b\tc d\n" * 5)
     (tmp_path / "best.npz").write_bytes(b"PK\x03\x04 cut off")
     train = ["train", "--out", tmp_path / "x"]
     run = ["run", "--figure", tmp_path / "x.png"]

@@ -116,7 +116,7 @@ def test_stopped_by_ctrl_c_and_resumed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "study, steps, error, sentence",
     [
-        (Poisoned(), 200, FloatingPointError, "no finite number at step 3"),
+        (Poisoned(), 200, FloatingPointError, "NaN or infinite at step 3"),
         (Vanishing(), 2, workers.ProcessLost, "has ended unexpectedly; .* --resume"),
         (FullDisk(), 2, OSError, "No space left"),
     ],
