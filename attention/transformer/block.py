@@ -108,7 +108,7 @@ class Block(nn.Module):
                 mask=mask,
                 is_causal=self.causal,
                 cache=cache,
-                **scheme.options(self.self_attn, x, cache),
+                **scheme.options(self.self_attn),
             ),
             self.self_attn_norm,
             x,

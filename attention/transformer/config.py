@@ -3,8 +3,7 @@
     config = TransformerConfig(vocabulary=29, width=64, positions="alibi")
     TransformerConfig.from_dict(config.to_dict()) == config
 
-A config checks each choice when it is created. The layers check how the choices fit
-together, such as the width and the number of heads, when a model is built.
+A config is checked when it is created, so that a model can be built from it.
 """
 
 from dataclasses import asdict, dataclass, fields
@@ -80,6 +79,17 @@ class TransformerConfig:
             if value is not None or field.default is not None:
                 check = CHECKS.get(field.name, partial(whole, least=1))
                 setattr(self, field.name, check(owner, field.name, value))
+        if self.width % self.heads:
+            raise ValueError(
+                f"{owner}: width is {self.width}; expected a multiple of heads, "
+                f"{self.heads}."
+            )
+        E = self.width // self.heads
+        if self.positions.startswith("rope") and E % 2:
+            raise ValueError(
+                f"{owner}: {self.positions!r} rotates pairs of entries, and a head is "
+                f"{E} wide; expected width / heads to be even."
+            )
 
     @property
     def ends_with_norm(self):

@@ -39,7 +39,7 @@ class DecoderOnly(nn.Module):
     def forward(self, ids, lengths=None):
         """Return the logits of the token after each token.
 
-        ids (B, n) int, lengths? (B,) int  ->  logits (B, n, self.config.vocabulary)
+        ids (B, n) int, lengths? (B,) int  ->  logits (B, n, V)
 
         lengths   the numbers of tokens of the rows, followed by padding; None if all
                   have n. No token attends to padding, which stands after it; the logits
