@@ -96,5 +96,5 @@ class DecoderOnly(nn.Module):
 
     def _logits(self, y):
         if self.output is None:
-            return linear(y, self.decoder.embedding)
+            return linear.unchecked(y, self.decoder.embedding)
         return self.output(y)

@@ -105,5 +105,5 @@ class EncoderDecoder(nn.Module):
 
     def _logits(self, y):
         if self.output is None:
-            return linear(y, self.decoder.embedding)
+            return linear.unchecked(y, self.decoder.embedding)
         return self.output(y)
