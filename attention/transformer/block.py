@@ -4,7 +4,7 @@
     ffn(x) = W_2 a(W_1 x + b_1) + b_2
 
     post-norm    x = LN(x + f(x))         as first published
-    pre-norm     x = x + f(LN(x))         the sum passes from the first layer to the last
+    pre-norm     x = x + f(LN(x))         the sum reaches the last layer
 
 for each f in turn. In pre-norm the sum grows from block to block, and the stack ends
 with one more LN. The gradients have the same size in every layer, and training needs no
@@ -97,7 +97,7 @@ class Block(nn.Module):
 
         memory        the encoder's output, or what ``cross_attn.precompute`` made of it
         valid_lens    the numbers of tokens in x, and memory_lens those in the memory
-        mask          True for the tokens that may be attended, T with those of the cache
+        mask          True for the tokens that may be attended, those of the cache too
         cache         a KVCache of the earlier tokens in this block
         need_weights  whether to return the weights, which have no graph
         """

@@ -116,7 +116,7 @@ class TransformerConfig:
 
 @dataclass
 class EncoderDecoderConfig(TransformerConfig):
-    """The choices of an ``EncoderDecoder``: those of ``TransformerConfig`` and two more.
+    """The choices of an ``EncoderDecoder``: two more than a decoder's.
 
     layers             the number of blocks of the encoder
     decoder_layers     the number of blocks of the decoder; None is ``layers``

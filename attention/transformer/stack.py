@@ -58,7 +58,8 @@ class Stack(nn.Module):
         """
         if positions is None:
             positions = np.arange(ids.shape[1])
-        x = embedding.unchecked(ids, self.embedding) * math.sqrt(self.width)  # (B, n, D)
+        x = embedding.unchecked(ids, self.embedding)  # (B, n, D)
+        x = x * math.sqrt(self.width)
         x = self.dropout(self.scheme.embed(x, positions))
         nothing = [None] * len(self.blocks)
         weights = []

@@ -3,7 +3,8 @@
 torch's results are recorded in golden/torch_transformer.npz, for machines without
 torch. To record again:
 
-    python -c "import tests.attention.transformer.test_torch_transformer as t; t.record()"
+    python -c "from tests.attention.transformer import test_torch_transformer as t
+    t.record()"
 """
 
 import pathlib
