@@ -154,9 +154,7 @@ class Marian(nn.Module):
             if search.num_beams == 1:
                 return greedy(self.start(source_ids, mask), B, search.max_length)
             found = [
-                beam_search(
-                    self.start(source_ids[b : b + 1], mask[b : b + 1]), search
-                )
+                beam_search(self.start(source_ids[b : b + 1], mask[b : b + 1]), search)
                 for b in range(B)
             ]
         longest = max(map(len, found), default=1)

@@ -133,9 +133,7 @@ def test_prompts_of_several_lengths_continue_as_if_alone(positions):
         for t in range(3):
             last = lengths + t
             logits, state, _ = m.step(state, ids[np.arange(3), last])
-            np.testing.assert_allclose(
-                logits.data, full[np.arange(3), last], **close
-            )
+            np.testing.assert_allclose(logits.data, full[np.arange(3), last], **close)
 
 
 @pytest.mark.parametrize("positions", SCHEMES)
@@ -148,9 +146,7 @@ def test_a_source_is_encoded_once_and_the_target_stepped(positions):
         for t in range(6):
             logits, state, weights = m.step(state, target[:, t])
             np.testing.assert_allclose(logits.data, full[:, t].data, **close)
-            np.testing.assert_allclose(
-                weights.data, p[-1].data.mean(1)[:, t], **close
-            )
+            np.testing.assert_allclose(weights.data, p[-1].data.mean(1)[:, t], **close)
 
 
 def test_an_empty_prompt_beside_another():
