@@ -8,31 +8,22 @@ import json
 import os
 from dataclasses import MISSING, dataclass, fields
 
-from minigrad import gelu, relu, sigmoid, tanh
 from minigrad.checks import between, flag, one_of, plain, whole
 
+from ..transformer.config import TransformerConfig
 from .generate import Search
 
 NAME = "MarianConfig"
 
 
-def swish(x):
-    """x sigmoid(x), also called SiLU (Ramachandran et al. 2017)."""
-    return x * sigmoid(x)
-
-
-def gelu_tanh(x):
-    return gelu(x, approximate="tanh")
-
-
-ACTIVATIONS = {
-    "swish": swish,
-    "silu": swish,
-    "relu": relu,
-    "gelu": gelu,
-    "gelu_new": gelu_tanh,
-    "gelu_pytorch_tanh": gelu_tanh,
-    "tanh": tanh,
+ACTIVATIONS = {  # name in the file: of a TransformerConfig
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "swish": "swish",
+    "silu": "swish",
+    "tanh": "tanh",
 }
 REQUIRED = {  # other values are another architecture, with layers that we do not have
     "model_type": "marian",
@@ -92,18 +83,11 @@ class MarianConfig:
             elif field.type is int or field.name == "decoder_vocab_size":
                 whole(NAME, field.name, value, least=0 if "token" in field.name else 1)
         one_of(NAME, "activation_function", self.activation_function, ACTIVATIONS)
-        for side in ("encoder", "decoder"):
-            H = getattr(self, f"{side}_attention_heads")
-            if self.d_model % H:
-                raise ValueError(
-                    f"{NAME}: {side}_attention_heads is {H}; expected a number that "
-                    f"divides d_model, {self.d_model}."
-                )
         if self.share_encoder_decoder_embeddings:
             one_of(
                 NAME, "decoder_vocab_size", self.decoder_vocab_size, [self.vocab_size]
             )
-        self.search()  # checks the settings
+        self.block_sizes("encoder"), self.block_sizes("decoder"), self.search()  # check
         self._check_tokens()
 
     @property
@@ -115,6 +99,18 @@ class MarianConfig:
     def banned(self):
         """The ids that are never generated."""
         return [i for (i,) in self.bad_words_ids if i != self.eos_token_id]
+
+    def block_sizes(self, side):
+        """Return the TransformerConfig of the blocks of a side, encoder or decoder."""
+        return TransformerConfig(
+            self.vocab_size,
+            width=self.d_model,
+            heads=getattr(self, f"{side}_attention_heads"),
+            hidden=getattr(self, f"{side}_ffn_dim"),
+            norm="post",
+            activation=ACTIVATIONS[self.activation_function],
+            positions="none",
+        )
 
     def search(self, **settings):
         """Return a ``Search`` with these settings, and the config's for None."""

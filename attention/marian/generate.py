@@ -54,30 +54,30 @@ class Search:
         one_of("Marian", "early_stopping", self.early_stopping, (True, False, "never"))
 
 
-def greedy(decoding, B, max_length):
+def greedy(model, state, max_length):
     """Return ids (B, n), the most probable word at each step."""
-    c = decoding.model.config
+    c, B = model.config, len(state)
     ids = np.full((B, max_length), c.pad_token_id)
     ids[:, 0] = c.decoder_start_token_id
     ended = np.zeros(B, bool)
     for n in range(1, max_length):
         if ended.all():
             return ids[:, :n]
-        logits = _allowed(c, decoding.step(ids[:, n - 1]), n + 1 == max_length)
+        logits = _allowed(c, model.step(state, ids[:, n - 1]), n + 1 == max_length)
         ids[~ended, n] = logits.argmax(-1)[~ended]
         ended |= ids[:, n] == c.eos_token_id
     return ids
 
 
-def beam_search(decoding, search):
+def beam_search(model, state, search):
     """Return the best sentence that a beam finds for one source: a list of ids."""
-    c, K, a = decoding.model.config, search.num_beams, search.length_penalty
+    c, K, a = model.config, search.num_beams, search.length_penalty
     prefixes = [[c.decoder_start_token_id]]
     scores = np.zeros(1, np.float32)  # of the prefixes, best first
     finished = []  # (score, ids), best first
     for n in range(1, search.max_length):
         last_step = n + 1 == search.max_length
-        logits = decoding.step(np.array([prefix[-1] for prefix in prefixes]))
+        logits = model.step(state, np.array([prefix[-1] for prefix in prefixes]))
         logp = _allowed(c, _log_softmax(logits), last_step)
         if c.renormalize_logits:
             logp = _log_softmax(logp)
@@ -94,7 +94,7 @@ def beam_search(decoding, search):
             break
         scores = np.array([score for score, _, _ in going], np.float32)
         prefixes = [ids for _, _, ids in going]
-        decoding.select([k for _, k, _ in going])
+        state.select([k for _, k, _ in going])
         if len(finished) == K:
             grows = search.early_stopping == "never" and a > 0
             length = search.max_length - 1 if grows else n

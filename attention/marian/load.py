@@ -31,6 +31,11 @@ OTHER_FORMATS = {  # file: the option of from_pretrained
     "model.safetensors.index.json": "",
     "tf_model.h5": ", from_tf=True",
 }
+PARTS = {  # of a layer in the file: of a Block
+    "self_attn": "self_attn",
+    "encoder_attn": "cross_attn",
+    "final": "feed_forward",
+}
 ATTENTION = {"q_proj": "W_q", "k_proj": "W_k", "v_proj": "W_v", "out_proj": "W_o"}
 TABLES = "source_embedding", "target_embedding", "output_embedding"
 
@@ -91,21 +96,21 @@ def _layer_names(config):
         f = getattr(config, f"{side}_ffn_dim")
         attentions = ["self_attn"] + ["encoder_attn"] * (side == "decoder")
         linear = {
-            f"{attention}.{theirs}": (f"{attention}.{ours}", (d, d))
-            for attention in attentions
+            f"{part}.{theirs}": (f"{PARTS[part]}.{ours}", (d, d))
+            for part in attentions
             for theirs, ours in ATTENTION.items()
         }
-        linear |= {"fc1": ("feed_forward.fc1", (f, d))}
-        linear |= {"fc2": ("feed_forward.fc2", (d, f))}
-        norms = [f"{name}_layer_norm" for name in (*attentions, "final")]
+        linear |= {"fc1": ("feed_forward.linear1", (f, d))}
+        linear |= {"fc2": ("feed_forward.linear2", (d, f))}
         for n in range(getattr(config, f"{side}_layers")):
             layer, ours = f"model.{side}.layers.{n}", f"{side}.{n}"
             for name, (our, shape) in linear.items():
                 yield f"{layer}.{name}.weight", (f"{ours}.{our}.weight", shape)
                 yield f"{layer}.{name}.bias", (f"{ours}.{our}.bias", shape[:1])
-            for name in norms:
+            for name in (*attentions, "final"):
                 for part in ("weight", "bias"):
-                    yield f"{layer}.{name}.{part}", (f"{ours}.{name}.{part}", (d,))
+                    our = f"{ours}.{PARTS[name]}_norm.{part}"
+                    yield f"{layer}.{name}_layer_norm.{part}", (our, (d,))
 
 
 def _take(arrays, name, shape, *copies):

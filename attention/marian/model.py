@@ -25,10 +25,10 @@ import numpy as np
 from minigrad import Tensor, embedding, linear, nn, no_grad
 from minigrad.shapes import shapes
 
-from ..exact.kv_cache import KVCache
-from ..exact.multihead import MultiHeadAttention
 from ..positions import sinusoidal
-from .config import ACTIVATIONS
+from ..transformer.block import Block
+from ..transformer.decoding import Decoding
+from ..transformer.schemes import Scheme
 from .generate import beam_search, greedy
 
 
@@ -61,8 +61,16 @@ class Marian(nn.Module):
         self.final_logits_bias = nn.Parameter(np.zeros(V, np.float32))
         for table in {id(t): t for t in (source, target, output)}.values():
             nn.init.normal_(table, 0, d**-0.5, rng)
-        self.encoder = [EncoderLayer(config, rng) for _ in range(config.encoder_layers)]
-        self.decoder = [DecoderLayer(config, rng) for _ in range(config.decoder_layers)]
+        sizes, scheme = config.block_sizes("encoder"), Scheme()  # positions: see embed
+        self.encoder = [
+            Block(sizes, scheme, rng=rng) for _ in range(config.encoder_layers)
+        ]
+        sizes = config.block_sizes("decoder")
+        self.decoder = [
+            Block(sizes, scheme, cross=True, causal=True, rng=rng)
+            for _ in range(config.decoder_layers)
+        ]
+        self.scheme = scheme
 
     @shapes
     def forward(
@@ -79,25 +87,56 @@ class Marian(nn.Module):
         """
         if source_mask is None:
             source_mask = np.ones(source_ids.shape, bool)
-        x = self.encode(source_ids, source_mask)  # (B, S, d)
+        source_mask = source_mask[:, None, None]  # (B, 1, 1, S)
+        memory = self.encode(source_ids, source_mask)
         y = self.embed(self.target_embedding, target_ids)  # (B, T, d)
-        weights = []
-        for layer in self.decoder:
-            y = layer(y, x, source_mask, need_weights=return_attentions)
-            if return_attentions:
-                weights.append(layer.encoder_attn.attention_weights.data)
-        return MarianOutput(self.logits(y), weights if return_attentions else None)
+        y, weights = self.decode(y, [memory] * len(self.decoder), source_mask)
+        if not return_attentions:
+            return MarianOutput(self.logits(y))
+        return MarianOutput(self.logits(y), [p.data for p in weights])
 
     def encode(self, source, mask):
         """Return what the decoder attends to: ids (B, S) to (B, S, d)."""
         x = self.embed(self.source_embedding, source)
-        for layer in self.encoder:
-            x = layer(x, mask)
+        for block in self.encoder:
+            x, _ = block(x, scheme=self.scheme, mask=mask)
         return x
 
+    def decode(self, y, memories, memory_mask, caches=None):
+        """Apply the decoder's blocks to y (B, T, d), and list their weights.
+
+        memories, caches   one for each block
+        """
+        weights = []
+        caches = caches or [None] * len(self.decoder)
+        for block, memory, cache in zip(self.decoder, memories, caches):
+            y, p = block(
+                y,
+                memory,
+                scheme=self.scheme,
+                memory_mask=memory_mask,
+                cache=cache,
+                need_weights=True,
+            )
+            weights.append(p)  # (B, H, T, S)
+        return y, weights
+
     def start(self, source, mask):
-        """Return a ``Decoding`` of these sources, before the first word."""
-        return Decoding(self, self.encode(source, mask), mask)
+        """Encode ids (B, S) and return the ``Decoding`` before the first word.
+
+        mask (B, S) is True for words
+        """
+        mask = mask[:, None, None]  # (B, 1, 1, S)
+        memory = self.encode(source, mask)
+        memories = [block.cross_attn.precompute(memory) for block in self.decoder]
+        return Decoding(len(memories), np.zeros(len(source), np.intp), memories, mask)
+
+    def step(self, state, words):
+        """Read one more word of each row (B,), and return logits (B, V), an array."""
+        y = self.embed(self.target_embedding, words[:, None], state.length)
+        y, _ = self.decode(y, state.memories, state.memory_mask, state.caches)
+        state.length += 1
+        return self.logits(y[:, 0]).data
 
     def embed(self, table, ids, start=0):
         """Embed ids (B, n) at positions start, start + 1, ...: (B, n, d)."""
@@ -152,9 +191,12 @@ class Marian(nn.Module):
         B = len(source_ids)
         with no_grad():
             if search.num_beams == 1:
-                return greedy(self.start(source_ids, mask), B, search.max_length)
+                state = self.start(source_ids, mask)
+                return greedy(self, state, search.max_length)
             found = [
-                beam_search(self.start(source_ids[b : b + 1], mask[b : b + 1]), search)
+                beam_search(
+                    self, self.start(source_ids[b : b + 1], mask[b : b + 1]), search
+                )
                 for b in range(B)
             ]
         longest = max(map(len, found), default=1)
@@ -175,91 +217,6 @@ class Marian(nn.Module):
     def extra_repr(self):
         c = self.config
         return f"{c.vocab_size} words, d_model={c.d_model}"
-
-
-class EncoderLayer(nn.Module):
-    """Self-attention and a feed-forward network, post-norm."""
-
-    def __init__(self, config, rng=None):
-        d, H = config.d_model, config.encoder_attention_heads
-        self.self_attn = MultiHeadAttention(d, H, rng=rng)
-        self.self_attn_layer_norm = nn.LayerNorm(d)
-        self.feed_forward = FeedForward(config, config.encoder_ffn_dim, rng)
-        self.final_layer_norm = nn.LayerNorm(d)
-
-    @shapes
-    def forward(self, x, mask):
-        """x (B, S, d), mask (B, S) bool  ->  x (B, S, d)"""
-        found = self.self_attn(x, mask=mask[:, None, None])
-        x = self.self_attn_layer_norm(x + found)
-        return self.final_layer_norm(x + self.feed_forward(x))
-
-
-class DecoderLayer(nn.Module):
-    """Causal self-attention, cross-attention and a feed-forward network, post-norm."""
-
-    def __init__(self, config, rng=None):
-        d, H = config.d_model, config.decoder_attention_heads
-        self.self_attn = MultiHeadAttention(d, H, rng=rng)
-        self.self_attn_layer_norm = nn.LayerNorm(d)
-        self.encoder_attn = MultiHeadAttention(d, H, rng=rng)
-        self.encoder_attn_layer_norm = nn.LayerNorm(d)
-        self.feed_forward = FeedForward(config, config.decoder_ffn_dim, rng)
-        self.final_layer_norm = nn.LayerNorm(d)
-
-    @shapes
-    def forward(self, y, memory, mask, need_weights=False, cache=None):
-        """y (B, T, d), memory (B, S, d) or FixedKVCache, mask (B, S) bool
-            ->  y (B, T, d)
-
-        The weights stand in ``encoder_attn.attention_weights`` if need_weights.
-        """
-        found = self.self_attn(y, is_causal=True, cache=cache)
-        y = self.self_attn_layer_norm(y + found)
-        found = self.encoder_attn(
-            y, memory, mask=mask[:, None, None], need_weights=need_weights
-        )
-        found = found[0] if need_weights else found
-        y = self.encoder_attn_layer_norm(y + found)
-        return self.final_layer_norm(y + self.feed_forward(y))
-
-
-class FeedForward(nn.Module):
-    """W_2 f(W_1 x + b_1) + b_2, for each word alone."""
-
-    def __init__(self, config, hidden, rng=None):
-        self.d_model, self.activation = config.d_model, config.activation_function
-        self.fc1 = nn.Linear(config.d_model, hidden, rng=rng)
-        self.fc2 = nn.Linear(hidden, config.d_model, rng=rng)
-
-    @shapes
-    def forward(self, x):
-        """x (..., self.d_model)  ->  y (..., self.d_model)"""
-        return self.fc2(ACTIVATIONS[self.activation](self.fc1(x)))
-
-
-class Decoding:
-    """The state of the decoder after some words of its sentences."""
-
-    def __init__(self, model, x, mask):
-        self.model, self.mask, self.length = model, mask, 0
-        self.memories = [layer.encoder_attn.precompute(x) for layer in model.decoder]
-        self.caches = [KVCache() for _ in model.decoder]
-
-    def step(self, words):
-        """Read one more word of each row (B,), and return logits (B, V), an array."""
-        model = self.model
-        y = model.embed(model.target_embedding, words[:, None], self.length)
-        for layer, memory, cache in zip(model.decoder, self.memories, self.caches):
-            y = layer(y, memory, self.mask, cache=cache)
-        self.length += 1
-        return model.logits(y[:, 0]).data
-
-    def select(self, rows):
-        """Continue row rows[n] as row n."""
-        self.mask = self.mask[rows]
-        for kept in (*self.memories, *self.caches):
-            kept.select(rows)
 
 
 def sines_then_cosines(positions, d, dtype=np.float64):

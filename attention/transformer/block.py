@@ -19,7 +19,6 @@ import math
 from minigrad import nn
 from minigrad.shapes import shapes
 
-from ..exact.kv_cache import FixedKVCache
 from ..exact.multihead import MultiHeadAttention
 from .config import ACTIVATIONS
 
@@ -83,28 +82,26 @@ class Block(nn.Module):
         memory=None,
         *,
         scheme,
-        valid_lens=None,
         mask=None,
-        memory_lens=None,
+        memory_mask=None,
         cache=None,
         need_weights=False,
     ):
         """Return the new x, and the weights of the cross-attention or None.
 
         x (B, L, self.width), memory? (B, S, self.width) or FixedKVCache,
-        valid_lens? (B,) int, mask? (B, 1, 1, T) bool, memory_lens? (B,) int
+        mask? (B, 1, 1, T) bool, memory_mask? (B, 1, 1, S) bool
             ->  y (B, L, self.width), weights? (B, H, L, S)
 
         memory        the encoder's output, or what ``cross_attn.precompute`` made of it
-        valid_lens    the numbers of tokens in x, and memory_lens those in the memory
-        mask          True for the tokens that may be attended, those of the cache too
+        mask          True for tokens, those of the cache included, False for padding
+        memory_mask   the same for the memory
         cache         a KVCache of the earlier tokens in this block
         need_weights  whether to return the weights, which have no graph
         """
         x = self._add(
             lambda x: self.self_attn(
                 x,
-                valid_lens=valid_lens,
                 mask=mask,
                 is_causal=self.causal,
                 cache=cache,
@@ -116,17 +113,15 @@ class Block(nn.Module):
         weights = None
         if self.cross_attn is not None:
             x = self._add(
-                lambda x: self._cross_attention(x, memory, memory_lens, need_weights),
+                lambda x: self._cross_attention(x, memory, memory_mask, need_weights),
                 self.cross_attn_norm,
                 x,
             )
             weights = self.cross_attn.attention_weights
         return self._add(self.feed_forward, self.feed_forward_norm, x), weights
 
-    def _cross_attention(self, x, memory, memory_lens, need_weights):
-        result = self.cross_attn(
-            x, memory, valid_lens=memory_lens, need_weights=need_weights
-        )
+    def _cross_attention(self, x, memory, mask, need_weights):
+        result = self.cross_attn(x, memory, mask=mask, need_weights=need_weights)
         return result[0] if need_weights else result
 
     def _add(self, f, norm, x):

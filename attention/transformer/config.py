@@ -9,12 +9,24 @@ A config is checked when it is created, so that a model can be built from it.
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 
-from minigrad import gelu, relu
+from minigrad import gelu, relu, sigmoid, tanh
 from minigrad.checks import flag, number, one_of, probability, whole
 
 from .schemes import SCHEMES
 
-ACTIVATIONS = {"relu": relu, "gelu": gelu}
+
+def swish(x):
+    """x sigmoid(x), also called SiLU (Ramachandran et al. 2017)."""
+    return x * sigmoid(x)
+
+
+ACTIVATIONS = {
+    "relu": relu,
+    "gelu": gelu,
+    "gelu_tanh": partial(gelu, approximate="tanh"),
+    "swish": swish,
+    "tanh": tanh,
+}
 CHECKS = {
     "norm": partial(one_of, choices=("pre", "post")),
     "final_norm": flag,
@@ -40,7 +52,7 @@ class TransformerConfig:
     norm             "pre": x + f(LN(x)), or "post": LN(x + f(x))
     final_norm       whether a stack ends with a layer norm; None: only with "pre".
                      A torch.nn.Transformer always has it
-    activation       of the feed-forward network: "relu" or "gelu"
+    activation       of the feed-forward network: "relu", "gelu", ...
     dropout          in training: of attention weights, of what a block adds, of the
                      embedded tokens
     bias             whether the linear maps of a block have biases

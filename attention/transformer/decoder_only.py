@@ -14,10 +14,9 @@ Radford et al. 2018; Liu et al. 2018, section 4.2.3.
 """
 
 from minigrad import linear, nn
-from minigrad.checks import between
 from minigrad.shapes import shapes
 
-from .decoding import Decoding, right_aligned
+from .decoding import Decoding, padding_mask, right_aligned
 from .stack import Stack
 
 
@@ -45,11 +44,7 @@ class DecoderOnly(nn.Module):
                   have n. No token attends to padding, which stands after it; the logits
                   at padding have no meaning
         """
-        if lengths is not None:
-            between(
-                "DecoderOnly", "lengths", lengths, 0, ids.shape[1], "tokens of a row"
-            )
-        y, _ = self.decoder(ids, valid_lens=lengths)
+        y, _ = self.decoder(ids, mask=padding_mask("DecoderOnly", ids, lengths))
         return self._logits(y)
 
     @shapes
@@ -61,9 +56,7 @@ class DecoderOnly(nn.Module):
         n may be 0, and logits are then None. After a prompt of length 0 beside others
         they have no meaning.
         """
-        if lengths is not None:
-            most = source.shape[1]
-            between("DecoderOnly", "lengths", lengths, 0, most, "tokens of a row")
+        padding_mask("DecoderOnly", source, lengths)  # raises for wrong lengths
         ids, padding = right_aligned(source, lengths)
         state = Decoding(self.config.layers, padding)
         if ids.shape[1]:

@@ -15,6 +15,8 @@ each row.
 
 import numpy as np
 
+from minigrad.checks import between
+
 from ..exact.kv_cache import KVCache
 
 
@@ -26,10 +28,10 @@ class Decoding:
     logits    (B, V) of the token after the prompt; None without a prompt
     """
 
-    def __init__(self, blocks, padding, memories=None, memory_lens=None):
+    def __init__(self, blocks, padding, memories=None, memory_mask=None):
         self.caches = [KVCache() for _ in range(blocks)]
         self.memories = [None] * blocks if memories is None else memories
-        self.padding, self.memory_lens = padding, memory_lens
+        self.padding, self.memory_mask = padding, memory_mask
         self.length, self.logits = 0, None
 
     def __len__(self):
@@ -66,11 +68,23 @@ class Decoding:
                 kept.select(indices)  # raises for indices that are not rows
         indices = np.asarray(indices, np.intp)
         self.padding = self.padding[indices]
-        if self.memory_lens is not None:
-            self.memory_lens = self.memory_lens[indices]
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask[indices]
         if self.logits is not None:
             self.logits = self.logits[indices]
         return self
+
+
+def padding_mask(name, ids, lengths):
+    """Return which of ids (B, n) are tokens: (B, 1, 1, n) bool; None without lengths.
+
+    name   the model, for the message about lengths that are not from 0 to n
+    """
+    if lengths is None:
+        return None
+    n = ids.shape[1]
+    between(name, "lengths", lengths, 0, n, "tokens of a row")
+    return (np.arange(n) < lengths[:, None])[:, None, None]
 
 
 def right_aligned(ids, lengths):

@@ -14,10 +14,9 @@ Vaswani et al. 2017, section 3.
 import numpy as np
 
 from minigrad import linear, nn
-from minigrad.checks import between
 from minigrad.shapes import shapes
 
-from .decoding import Decoding
+from .decoding import Decoding, padding_mask
 from .stack import Stack
 
 
@@ -52,11 +51,11 @@ class EncoderDecoder(nn.Module):
         weights   of the cross-attention, (B, H, T, S) for each block of the decoder,
                   without a graph
         """
-        memory = self._encode(source, lengths)
+        memory, mask = self._encode(source, lengths)
         y, weights = self.decoder(
             target_in,
             memories=[memory] * len(self.decoder.blocks),
-            memory_lens=lengths,
+            memory_mask=mask,
             need_weights=need_weights,
         )
         logits = self._logits(y)
@@ -68,10 +67,10 @@ class EncoderDecoder(nn.Module):
 
         source (B, S) int, lengths? (B,) int  ->  a Decoding
         """
-        memory = self._encode(source, lengths)
+        memory, mask = self._encode(source, lengths)
         memories = [b.cross_attn.precompute(memory) for b in self.decoder.blocks]
         padding = np.zeros(len(memory), np.intp)
-        return Decoding(len(memories), padding, memories, lengths)
+        return Decoding(len(memories), padding, memories, mask)
 
     @shapes
     def step(self, state, tokens):
@@ -86,7 +85,7 @@ class EncoderDecoder(nn.Module):
             state.positions(1),
             caches=state.caches,
             memories=state.memories,
-            memory_lens=state.memory_lens,
+            memory_mask=state.memory_mask,
             need_weights=True,
         )
         state.length += 1
@@ -98,10 +97,8 @@ class EncoderDecoder(nn.Module):
         self.decoder.scheme.extend(length)
 
     def _encode(self, source, lengths):
-        if lengths is not None:
-            most = source.shape[1]
-            between("EncoderDecoder", "lengths", lengths, 0, most, "tokens of a row")
-        return self.encoder(source, valid_lens=lengths)[0]
+        mask = padding_mask("EncoderDecoder", source, lengths)
+        return self.encoder(source, mask=mask)[0], mask
 
     def _logits(self, y):
         if self.output is None:

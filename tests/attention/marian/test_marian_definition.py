@@ -33,12 +33,12 @@ def test_word_by_word_is_the_full_pass(models, name):
     g, model = golden(name), models[name]
     rows = np.array([2, 0, 1, 1])
     with no_grad():
-        decoding = model.start(g["source"], g["mask"])
+        state = model.start(g["source"], g["mask"])
         for t in range(3):
-            logits = decoding.step(g["target"][:, t])
+            logits = model.step(state, g["target"][:, t])
             np.testing.assert_allclose(logits, g["logits"][:, t], **close)
-        decoding.select(rows)
-        logits = decoding.step(g["target"][rows, 3])
+        state.select(rows)
+        logits = model.step(state, g["target"][rows, 3])
     np.testing.assert_allclose(logits, g["logits"][rows, 3], **close)
 
 

@@ -19,7 +19,7 @@ CONFIGS = [  # entries of config.json
     ({"vocab_size": -50}, "vocab_size is -50", "1 or more"),
     ({"encoder_layers": 10**9}, "model.encoder.layers.2.self_attn.q_proj.weight is m"),
     ({"decoder_layers": 1}, "model.decoder.layers.1.", "has no use"),
-    ({"encoder_attention_heads": 3}, "encoder_attention_heads is 3", "d_model, 16"),
+    ({"encoder_attention_heads": 3}, "width is 16", "a multiple of heads, 3"),
     ({"decoder_attention_heads": 0}, "decoder_attention_heads is 0"),
     ({"encoder_ffn_dim": 10**10}, "fc1.weight has shape (24, 16)", "(10000000000, 16)"),
     ({"activation_function": "mish"}, "activation_function is 'mish'", "'gelu'"),
