@@ -122,19 +122,17 @@ def reverser(model):
     class Reverser(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.kind, hidden = model.kind, model.hidden
-            V, E = model.embed_source.weight.shape
+            self.kind, hidden = model.kind, model.config.hidden
+            V, E = model.encoder.embed.weight.shape
             self.embed_source = torch.nn.Embedding(V, E, padding_idx=0)
             self.embed_target = torch.nn.Embedding(V, E, padding_idx=0)
             self.encoder = torch.nn.GRU(E, hidden, batch_first=True)
             self.decoder = torch.nn.GRUCell(E + hidden, hidden)
             self.output = torch.nn.Linear(2 * hidden, V)
-            own = {"additive": ("W_a", "v_a"), "general": ("W_g",)}.get(self.kind, ())
-            for name in own:
-                shape = getattr(model, name).shape
-                setattr(self, name, torch.nn.Parameter(torch.empty(shape)))
-            state = model.state_dict().items()
-            self.load_state_dict({k: torch.tensor(v) for k, v in state})
+            for name, p in model.decoder.order.attention.named_parameters():
+                setattr(self, name, torch.nn.Parameter(torch.empty(p.shape)))
+            state = {_torch_name(n): x for n, x in model.state_dict().items()}
+            self.load_state_dict({n: torch.tensor(x) for n, x in state.items()})
 
         def forward(self, source, target_in, lengths):
             packed = rnn.pack_padded_sequence(
@@ -146,7 +144,7 @@ def reverser(model):
             s, hidden, steps = torch.zeros_like(last[0]), last.shape[-1], []
             keys = memory
             if self.kind == "general":
-                keys = memory @ self.W_g.T
+                keys = memory @ self.W_a.T
             if self.kind == "additive":
                 keys = memory @ self.W_a[:, hidden:].T
             for x in self.embed_target(target_in).unbind(1):
@@ -163,3 +161,18 @@ def reverser(model):
             return self.output(torch.stack(steps, 1))
 
     return Reverser()
+
+
+def _torch_name(name):
+    """Return the name of a parameter of ours in the torch module above."""
+    for ours, theirs in (
+        ("encoder.embed.", "embed_source."),
+        ("encoder.rnn.", "encoder."),
+        ("decoder.embed.", "embed_target."),
+        ("decoder.order.attention.", ""),
+        ("decoder.order.cell.layers.0.", "decoder."),
+        ("decoder.output.", "output."),
+    ):
+        if name.startswith(ours):
+            return theirs + name.removeprefix(ours)
+    raise ValueError(f"There is no name in torch for {name}.")
