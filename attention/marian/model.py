@@ -61,16 +61,16 @@ class Marian(nn.Module):
         self.final_logits_bias = nn.Parameter(np.zeros(V, np.float32))
         for table in {id(t): t for t in (source, target, output)}.values():
             nn.init.normal_(table, 0, d**-0.5, rng)
-        sizes, scheme = config.block_sizes("encoder"), Scheme()  # positions: see embed
+        self.scheme = Scheme()  # of no positions: ``embed`` adds them
+        sizes = config.block_sizes("encoder")
         self.encoder = [
-            Block(sizes, scheme, rng=rng) for _ in range(config.encoder_layers)
+            Block(sizes, self.scheme, rng=rng) for _ in range(config.encoder_layers)
         ]
         sizes = config.block_sizes("decoder")
         self.decoder = [
-            Block(sizes, scheme, cross=True, causal=True, rng=rng)
+            Block(sizes, self.scheme, cross=True, causal=True, rng=rng)
             for _ in range(config.decoder_layers)
         ]
-        self.scheme = scheme
 
     @shapes
     def forward(
@@ -90,10 +90,12 @@ class Marian(nn.Module):
         source_mask = source_mask[:, None, None]  # (B, 1, 1, S)
         memory = self.encode(source_ids, source_mask)
         y = self.embed(self.target_embedding, target_ids)  # (B, T, d)
-        y, weights = self.decode(y, [memory] * len(self.decoder), source_mask)
-        if not return_attentions:
-            return MarianOutput(self.logits(y))
-        return MarianOutput(self.logits(y), [p.data for p in weights])
+        memories = [memory] * len(self.decoder)
+        y, weights = self.decode(
+            y, memories, source_mask, need_weights=return_attentions
+        )
+        attentions = [p.data for p in weights] if return_attentions else None
+        return MarianOutput(self.logits(y), attentions)
 
     def encode(self, source, mask):
         """Return what the decoder attends to: ids (B, S) to (B, S, d)."""
@@ -102,8 +104,8 @@ class Marian(nn.Module):
             x, _ = block(x, scheme=self.scheme, mask=mask)
         return x
 
-    def decode(self, y, memories, memory_mask, caches=None):
-        """Apply the decoder's blocks to y (B, T, d), and list their weights.
+    def decode(self, y, memories, memory_mask, caches=None, need_weights=False):
+        """Apply the decoder's blocks to y (B, T, d), and list their weights or None.
 
         memories, caches   one for each block
         """
@@ -116,7 +118,7 @@ class Marian(nn.Module):
                 scheme=self.scheme,
                 memory_mask=memory_mask,
                 cache=cache,
-                need_weights=True,
+                need_weights=need_weights,
             )
             weights.append(p)  # (B, H, T, S)
         return y, weights
