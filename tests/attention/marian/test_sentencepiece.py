@@ -110,13 +110,16 @@ def test_a_rule_that_is_longer_wins_and_no_rule_leaves_a_text_alone():
     assert plain.normalize(" a\u0308  ﬁ ") == "\u2581a\u0308\u2581\u2581ﬁ\u2581"
 
 
-def test_user_defined_pieces_win_and_no_rule_changes_them():
+@pytest.mark.parametrize("offset", [300 << 10, 1 << 10 | 1 << 9])  # 300, and 1 * 256
+def test_user_defined_pieces_win_and_no_rule_changes_them(offset):
     pieces = {"ab": (-9.0, 4), "a": -1.0, "c": -1.0, "bc": -0.1, "\u2581": -1.0}
     assert SentencePiece(spm(pieces)).encode("abc") == ["\u2581", "ab", "c"]
     units = [0] * 512
-    units[ord("a")] = ord("a") | 1 << 8 | 300 << 10
-    units[ord("a") ^ 300] = 1 << 31  # a is replaced by the text at 0
-    rules = struct.pack("<I512I", 4 * 512, *units) + b"x\0"
+    units[ord("a")] = ord("a") | 1 << 8 | offset
+    units[ord("a") ^ (256 if offset >> 9 & 1 else 300)] = 1 << 31 | 2  # text at 2
+        1 << 31
+    )  # a is replaced by the text at 0
+    rules = struct.pack("<I512I", 4 * 512, *units) + b"y\0x\0"
     pieces = {"b": (-1.0, 4), "ba": (-1.0, 4)}
     model = SentencePiece(spm(pieces, normalizer=field(2, rules)))
     assert model.encode("baa") == ["\u2581", "ba", "x"]
