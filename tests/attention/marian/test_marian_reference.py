@@ -24,7 +24,7 @@ SEARCHES = {
     "beam2": dict(num_beams=2),
     "beam4": dict(num_beams=4),
     "long": dict(num_beams=4, length_penalty=2.0),
-    "short": dict(num_beams=4, length_penalty=-0.1),
+    "short": dict(num_beams=4, length_penalty=-1.0),
     "early": dict(num_beams=4, early_stopping=True),
     "never": dict(num_beams=3, early_stopping="never"),
     "cut": dict(num_beams=1, max_length=4),

@@ -116,9 +116,7 @@ def test_user_defined_pieces_win_and_no_rule_changes_them(offset):
     assert SentencePiece(spm(pieces)).encode("abc") == ["\u2581", "ab", "c"]
     units = [0] * 512
     units[ord("a")] = ord("a") | 1 << 8 | offset
-    units[ord("a") ^ (256 if offset >> 9 & 1 else 300)] = 1 << 31 | 2  # text at 2
-        1 << 31
-    )  # a is replaced by the text at 0
+    units[ord("a") ^ (256 if offset >> 9 & 1 else 300)] = 1 << 31 | 2  # a -> x
     rules = struct.pack("<I512I", 4 * 512, *units) + b"y\0x\0"
     pieces = {"b": (-1.0, 4), "ba": (-1.0, 4)}
     model = SentencePiece(spm(pieces, normalizer=field(2, rules)))
