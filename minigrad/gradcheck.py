@@ -121,33 +121,39 @@ def _check(subject, op, seed, rtol, atol, no_gradient):
         result.rows = [each.row() for each in compared]
         worst = [each.worst() for each in compared if each.worst()]
         result.worst = max(worst, key=lambda pair: pair[0], default=(0, None))[1]
-        wrong = [each for each in compared if each.wrong.any()]
-        kinks = [each for each in compared if each.slopes.kink.any()]
-        silent = [each for each in compared if each.verdict == "no signal"]
         # a gradient of 0 is all rounding: laws about its values say nothing
         seen.laws = [
             law for law in seen.laws if law[2] is None or compared[law[2]].signal
         ]
-        if wrong:
-            explain(result, wrong[0])
-        elif (
-            (kinks or silent)
-            and any(map(is_single, seen.y))
-            and not any(map(is_single, points))
-        ):
-            result.tag = "float32"
-            result.message = (
-                f"{result.op}: every entry of the output is a float32 number, too "
-                "coarse for finite differences"
-            )
-        elif kinks:
-            _report_kink(result, kinks[0])
-        elif seen.laws:
-            result.tag = seen.laws[0][0]
-            result.message = "\n".join(f"{result.op}: {law[1]}" for law in seen.laws)
-        elif silent:
-            raise VacuousCheckError(_vacuous(result, silent[0]))
+        too_coarse = any(map(is_single, seen.y)) and not any(map(is_single, points))
+        _conclude(result, compared, seen.laws, too_coarse)
     return result
+
+
+def _conclude(result, compared, laws, too_coarse):
+    """Write the first failure into ``result``; raise if nothing could have failed.
+
+    laws         (tag, sentence, leaf) of the laws that the backward breaks
+    too_coarse   whether the output has the precision of float32 only
+    """
+    wrong = [each for each in compared if each.wrong.any()]
+    kinks = [each for each in compared if each.slopes.kink.any()]
+    silent = [each for each in compared if each.verdict == "no signal"]
+    if wrong:
+        explain(result, wrong[0])
+    elif too_coarse and (kinks or silent):
+        result.tag = "float32"
+        result.message = (
+            f"{result.op}: every entry of the output is a float32 number, too "
+            "coarse for finite differences"
+        )
+    elif kinks:
+        _report_kink(result, kinks[0])
+    elif laws:
+        result.tag = laws[0][0]
+        result.message = "\n".join(f"{result.op}: {law[1]}" for law in laws)
+    elif silent:
+        raise VacuousCheckError(_vacuous(result, silent[0]))
 
 
 def _refuse_uncheckable(subject, declared):

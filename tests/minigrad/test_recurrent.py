@@ -62,29 +62,13 @@ def test_fused_equals_composed(kind, lengths, reverse, bias):
 
 
 @pytest.mark.parametrize("kind", GATES)
-def test_a_cell_is_a_layer_of_one_step(kind):
+def test_a_fused_cell_equals_the_composed_one(kind):
     args = arguments(kind)
-    first = [args.pop("x")[:, 0], *args.values()]
-    values, gradients = pulled(CELLS[kind], first)
-
-    def one_step(x, *rest):
-        return fused(kind)(mg.unsqueeze(x, 1), *rest)[1:]
-
-    reference, expected = pulled(one_step, first)
+    arrays = [args.pop("x")[:, 0], *args.values()]
+    values, gradients = pulled(CELLS[kind], arrays)
+    reference, expected = pulled(COMPOSED[kind], arrays)
     for found, wanted in zip(values + gradients, reference + expected, strict=True):
         np.testing.assert_allclose(found, wanted, **CLOSE)
-
-
-@pytest.mark.parametrize("kind", GATES)
-def test_float32_stays_float32(kind):
-    """and agrees with float64 to the digits it has."""
-    wide = pulled(fused(kind, RAGGED), list(arguments(kind).values()))
-    narrow = pulled(
-        fused(kind, RAGGED), list(arguments(kind, dtype=np.float32).values())
-    )
-    for found, wanted in zip(sum(narrow, []), sum(wide, []), strict=True):
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("kind, blocks", [("gru", 5), ("lstm", 6)])
@@ -102,7 +86,7 @@ def test_bytes_kept_for_backward(kind, blocks):
 
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("ops", [OPS, CELLS], ids=["layer", "cell"])
-def test_what_is_not_wanted_is_not_computed(ops, kind):
+def test_unneeded_gradients_are_not_computed(ops, kind):
     args = arguments(kind)
     args["x"] = args["x"] if ops is OPS else args["x"][:, 0]
     outputs, backward = ops[kind].raw(*args.values())
