@@ -49,10 +49,10 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     Raises VacuousCheckError when the true gradient of an input is 0 and the input is
     not named in ``no_gradient``; GradcheckError when there is nothing to check.
     """
-    leaves, names, constants = [], [], []
+    subject = Subject()
     inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
-    arguments = _with_leaves(inputs, "", leaves, names, constants)
-    subject = Subject(lambda: fn(*arguments), leaves, names, constants)
+    arguments = subject.with_leaves(inputs)
+    subject.call = lambda: fn(*arguments)
     return _check(subject, None, seed, rtol, atol, no_gradient)
 
 
@@ -63,13 +63,13 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     float64; afterwards the module is unchanged. In the table and in ``no_gradient``,
     parameters have their names and inputs their numbers.
     """
-    leaves, names, constants = [], [], []
+    subject = Subject()
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            leaves.append(parameter)
-            names.append(name)
-    arguments = _with_leaves(list(inputs), "", leaves, names, constants)
-    subject = Subject(lambda: module(*arguments), leaves, names, constants)
+            subject.leaves.append(parameter)
+            subject.names.append(name)
+    arguments = subject.with_leaves(list(inputs))
+    subject.call = lambda: module(*arguments)
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -78,27 +78,6 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     finally:
         for part, training in modes:
             part.training = training
-
-
-def _with_leaves(value, name, leaves, names, constants):
-    """Return ``value`` with its float arrays as leaves, which are also listed."""
-    if isinstance(value, (tuple, list)):
-        entered = [
-            _with_leaves(
-                v, f"{name}[{k}]" if name else str(k), leaves, names, constants
-            )
-            for k, v in enumerate(value)
-        ]
-        return entered if isinstance(value, list) else tuple(entered)
-    data = value._data if isinstance(value, Tensor) else value
-    if not isinstance(data, np.ndarray):
-        return value
-    if data.dtype.kind != "f":
-        constants.append(data)
-        return value
-    leaves.append(Tensor(data, requires_grad=True))
-    names.append(name)
-    return leaves[-1]
 
 
 def _check(subject, op, seed, rtol, atol, no_gradient):

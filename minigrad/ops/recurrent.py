@@ -27,10 +27,12 @@ from .packing import Packing
 from .shape import split
 
 
+@shapes
 def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     """Compute one step of a GRU from small operations; the equations are in ``gru``.
 
-    x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H)  ->  h' (B, H)
+    x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
+    bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
     """
     x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
     h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)
@@ -39,10 +41,12 @@ def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     return (1 - z) * n + z * h
 
 
+@shapes
 def lstm_cell_composed(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     """Compute one step of an LSTM from small operations; the equations are in ``lstm``.
 
-    x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H)  ->  h', c' (B, H)
+    x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H),
+    bias_ih? and bias_hh? (4H,)  ->  h' (B, H), c' (B, H)
     """
     a = linear(x, weight_ih, bias_ih) + linear(h, weight_hh, bias_hh)
     a_i, a_f, a_g, a_o = split(a, 4, axis=-1)  # (B, H) each
