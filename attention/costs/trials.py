@@ -18,7 +18,7 @@ from .. import kernels, masks
 from ..attend import attend
 from ..exact.multihead import MultiHeadAttention
 from ..exact.sdpa import dense_attention, tiled_attention
-from ..exact.tile_plan import tile_plan
+from ..kernels.tile_plan import tile_plan
 from ..masks.block_mask import BlockMask
 from ..scores import additive, concat, dot, general, scaled_dot
 from ..variants.coverage import CoverageAttention

@@ -29,8 +29,8 @@ from minigrad import differentiable
 
 from ..kernels import dropout, tiled_backward, tiled_forward
 from ..kernels.compiling import as_field
-from ..kernels.plan import SIZE, row_of
 from ..kernels.tile import Terms
+from ..kernels.tile_plan import SIZE, row_of
 from .dense import flat
 
 

@@ -22,12 +22,12 @@ from minigrad.shapes import shapes
 
 from ..attend import clear_unused
 from ..kernels import dropout
+from ..kernels.tile_plan import tile_plan
 from ..positions import toeplitz
 from .combined_masks import combined_masks
 from .dense import attention_average, attention_scores
 from .flash import flash_attention
 from .options import NAME, Options
-from .tile_plan import tile_plan
 
 TILED_FROM = 64  # queries, a row of tiles: for fewer, the whole matrix is faster
 

@@ -1,10 +1,9 @@
 """The additive score e_ij = w . tanh(q_i + k_j) of projected queries and keys.
 
-The array of all tanh(q_i + k_j), (B, L, S, A), is what makes this score slow: it is A
-times the size of the result, is written and read several times, and is kept for the
-backward. Here it never exists. Each tanh is used where it is computed, and computed
-again in the backward, which costs less than fetching it from memory would.
-additive_product.py does it with far fewer of them, where that can be done.
+The array of all tanh(q_i + k_j), (B, L, S, A), makes this score slow: it is A times the
+size of the result, is written and read several times, and is kept for the backward.
+Here it never exists. Each tanh is used where it is computed, and computed again in the
+backward. additive_product.py needs fewer exponentials, in float32.
 """
 
 import numpy as np
@@ -16,7 +15,7 @@ from .pool import spread
 
 FORWARD_NS, BACKWARD_NS = 0.25, 0.4  # for one tanh, in float32
 PARTS = 8  # of the backward, at least, where there are queries enough
-TILE = 2**16  # numbers that NumPy's twin has in hand at once: they stay in the cache
+TILE = 2**16  # numbers in a tile of the twin: they stay in the cache
 
 prepared = additive_product.prepared
 
@@ -24,18 +23,19 @@ prepared = additive_product.prepared
 def forward(q, k, w, rows=None):
     """q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)
 
-    rows   what additive_product.prepared(q, k, w) gave, also for the backward, where a
-           product and half a division a pair are enough; None: a tanh for each
+    rows   what ``prepared(q, k, w)`` returned, the same for the backward; None: a tanh
+           for each pair
     """
-    loop = forward_loop.version(q.dtype)
-    if loop is None:
-        return forward_twin(q, k, w)
     (B, L, A), S = q.shape, k.shape[1]
+    time = FORWARD_NS * B * L * S * A
+    loop = forward_loop.version(q.dtype, time) if rows is None else None
+    if loop is None and rows is None:
+        return forward_twin(q, k, w)
     q, k, w = map(np.ascontiguousarray, (q, k, w))
     if rows is not None:
         return additive_product.forward(rows, w)
     e = np.empty((B, L, S), q.dtype)
-    spread(loop, B * L, FORWARD_NS * B * L * S * A, q, k, w, e)
+    spread(loop, B * L, time, q, k, w, e)
     return e
 
 
@@ -48,23 +48,24 @@ def backward(q, k, w, g, rows=None):
         dq_i,a = w_a sum_j g_ij (1 - t_a^2)
         dk_j,a = w_a sum_i g_ij (1 - t_a^2)
 
-    A pair with g_ij = 0 is left out. What was masked costs nothing, and a NaN in the
-    padding, which would make 0 * NaN = NaN of it, has no influence.
+    A pair with g_ij = 0 is left out, so masked pairs cost nothing.
     """
-    loop = backward_loop.version(q.dtype)
-    if loop is None:
-        return backward_twin(q, k, w, g)
     (B, L, A), S = q.shape, k.shape[1]
+    time = BACKWARD_NS * g.size * A
+    quick = rows is not None and np.isfinite(g).all()
+    loop = None if quick else backward_loop.version(q.dtype, time)
+    if loop is None and not quick:
+        return backward_twin(q, k, w, g)
     q, k, w, g = map(np.ascontiguousarray, (q, k, w, g))
     # Queries of one example add to the same dk. So each part of them has its own, and
     # the parts are summed at the end, in an order that does not depend on threads.
     parts = max(1, min(-(-PARTS // max(B, 1)), L // 16))
     dq, dk = np.zeros_like(q), np.zeros((parts, B, S, A), q.dtype)
     dw = np.zeros((parts, B, A), q.dtype)
-    if rows is not None and np.isfinite(g).all():
+    if quick:
         additive_product.backward(rows, q, k, w, g, dq, dk, dw)
     else:
-        spread(loop, parts * B, BACKWARD_NS * g.size * A, q, k, w, g, dq, dk, dw)
+        spread(loop, parts * B, time, q, k, w, g, dq, dk, dw)
     dk = dk[0] if parts == 1 else dk.sum(0)
     return dq, dk, dw.reshape(parts * B, A).sum(0)
 
@@ -138,6 +139,7 @@ def backward_loop(
 
 
 def forward_twin(q, k, w):
+    """Compute ``forward`` in NumPy, a tile of the (B, L, S, A) array at a time."""
     (B, L, A), S = q.shape, k.shape[1]
     e = np.empty((B, L, S), q.dtype)
     for b, i, j in _tiles(B, L, S, A):
@@ -148,6 +150,7 @@ def forward_twin(q, k, w):
 
 
 def backward_twin(q, k, w, g):
+    """Compute ``backward`` in NumPy, a tile of the (B, L, S, A) array at a time."""
     (B, L, A), S = q.shape, k.shape[1]
     dq, dk, dw = np.zeros_like(q), np.zeros_like(k), np.zeros_like(w)
     for b, i, j in _tiles(B, L, S, A):

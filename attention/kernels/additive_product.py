@@ -7,21 +7,21 @@ and a division are left. A division takes long, and two pairs share one:
 
     m/c = m d r   and   n/d = n c r,   where r = 1 / (c d)
 
-For that, the square of a P has to be a number in float32, so q and k have to lie within
-LIMIT of 0. Whatever does not, NaN too, is for the loops that take every tanh, and so is
-an infinity in w or a gradient.
+The square of P must not overflow in float32, so q and k must lie within LIMIT of 0.
+For other inputs, NaN too, and for an infinity in w or in a gradient, additive.py
+computes every tanh.
 
-Where q + k is small, P is near 1, and what rounding took from the exponentials is much
-of P - 1. So each row keeps, beside E = exp(2x) rounded, the part lambda of E that was
-lost, exp(2x) = E (1 + lambda), and to first order
+Where q + k is small, P is near 1, and the rounding error of the exponentials is large
+beside P - 1. So each row keeps, beside E = exp(2x) rounded, the relative rounding error
+lambda of E, exp(2x) = E (1 + lambda), and to first order
 
     tanh(q + k) = t + (1 - t^2) (lambda_q + lambda_k) / 2
 
-with the t of the rounded ones. In the score that adds a number for the query and one
-for the key, as 1 - t^2 is nearly 1 wherever it matters; in the gradient of w, half of
-lambda times what the gradients of q and k sum up in any case. A tanh is then wrong by
-3e-7 at most: where q and k are large and nearly opposite, that is more of it than of
-one taken by itself, whose error is relative; of a score it is as little.
+with t from the rounded exponentials. In the score this adds one number for the
+query and one for the key, as 1 - t^2 is nearly 1 where the correction matters; in the
+gradient of w it adds half of lambda times a sum that the gradients of q and k need in
+any case. The error of a tanh is then at most 3e-7, absolute and not relative, which in
+a score, a sum of many, makes no difference. README.md has what it gains.
 """
 
 import numpy as np
@@ -31,18 +31,21 @@ from .elementary import exp_twice, multiply_add
 from .pool import spread
 
 ONE, HALF, LIMIT = np.float32(1), np.float32(0.5), np.float32(9)
-WORTH = 3  # pairs for each row that has to be prepared
+PAIRS_A_ROW = 3  # at least, to be worth preparing a row
 PREPARE_NS, FORWARD_NS, BACKWARD_NS = 0.5, 0.15, 0.3  # for a number, and for a pair's
 
 
 def prepared(q, k, w):
-    """(E_q, c_q), (E_k, c_k); None: take every tanh.
+    """Return (E_q, c_q), (E_k, c_k) as above, or None: compute every tanh.
 
-    c_i = sum_a w_a lambda_ia / 2, the query's or the key's number in the score
+    c_i = sum_a w_a lambda_ia / 2, what the query or the key adds to the score
     """
     L, S = q.shape[1], k.shape[1]
-    loop = prepare_loop.version(q.dtype)
-    if loop is None or q.dtype != np.float32 or L * S < WORTH * (L + S):
+    if q.dtype != np.float32 or L * S < PAIRS_A_ROW * (L + S):
+        return None
+    time = FORWARD_NS * len(q) * L * S * q.shape[2]  # that of the score
+    loop = prepare_loop.version(q.dtype, time)
+    if loop is None:
         return None
     if not np.isfinite(w).all():  # inf * lambda has the sign of lambda
         return None

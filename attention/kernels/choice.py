@@ -1,50 +1,76 @@
-"""Which implementation runs, and on how many threads."""
+"""Choose what runs, compiled kernels or their NumPy twins, and on how many threads.
+
+    backend("numba")     always the compiled kernels
+    backend("numpy")     always the twins
+    nothing chosen       a kernel that is in the cache runs; another is compiled as soon
+                         as its twin has worked for about as long as compiling takes
+
+The twins give the same numbers up to rounding. A program that promises equal bits, such
+as a training that can be resumed, chooses at its start: ``backend(backend())``.
+"""
 
 import importlib.util
 import os
 
 BACKENDS = ("numba", "numpy")
+COMPILE_NS = 3e9  # what compiling one kernel takes, about
+TWIN_SLOWDOWN = 10  # a twin takes so many times as long as its kernel, about
 
 
 class _Chosen:
-    """What was chosen, or None where nobody has chosen yet."""
+    """What was chosen, or None where nothing was chosen yet."""
 
     backend = None
-    by_name = False  # somebody asked for this backend, so a missing one is an error
+    explicit = False  # chosen by name, so that kernels are compiled however small
     threads = None
 
 
+_work_of_twins = {}  # {name of a kernel: nanoseconds that its twin has worked}
+
+
 def backend(name=None):
-    """The name of the backend in use; given a name, switch to it.
+    """Return the name of the backend in use; given a name, switch to it.
 
     The switch lasts, unless it is the head of a block: ``with backend("numpy"): ...``.
     The default is ATTENTION_BACKEND, else "numba" where it is installed and not
     disabled (NUMBA_DISABLE_JIT), else "numpy". Raises ValueError for an unknown name,
-    and ImportError for "numba" where there is none.
+    and ImportError for "numba" where it is not installed.
     """
     if name is not None:
-        return _Switch(_known(name, "backend"))
+        return _Switch(_validated(name, "backend"))
     if _Chosen.backend is None:
-        asked = os.environ.get("ATTENTION_BACKEND")
-        if asked:
-            _Chosen.backend = _known(asked, "ATTENTION_BACKEND")
-            _Chosen.by_name = True
+        variable = os.environ.get("ATTENTION_BACKEND")
+        if variable:
+            _Chosen.backend = _validated(variable, "ATTENTION_BACKEND")
+            _Chosen.explicit = True
         else:
             _Chosen.backend = "numba" if _installed() and not _disabled() else "numpy"
     return _Chosen.backend
 
 
-def without_numba(error):
-    """numba turned out not to load: use NumPy, unless numba was asked for by name."""
-    if _Chosen.by_name:
+def worth_compiling(kernel, nanoseconds):
+    """Return whether to compile a kernel now, rather than run its twin once more.
+
+    nanoseconds   what this call takes when it is compiled
+    """
+    if _Chosen.explicit:
+        return True
+    work = _work_of_twins.get(kernel, 0) + TWIN_SLOWDOWN * nanoseconds
+    _work_of_twins[kernel] = work
+    return work >= COMPILE_NS
+
+
+def numba_does_not_load(error):
+    """Use the twins, unless "numba" was chosen by name."""
+    if _Chosen.explicit:
         raise ImportError(
-            f'The backend "numba" was asked for and numba does not load: {error}'
+            f'The backend "numba" was chosen and numba does not load: {error}'
         ) from error
     _Chosen.backend = "numpy"
 
 
 def threads(n=None):
-    """How many threads the compiled loops use; given a number, use that many.
+    """Return how many threads the compiled kernels use; given a number, use that many.
 
     The default is OMP_NUM_THREADS, as for the BLAS, else the number of cores that this
     process may use. The number changes the time and never a bit of the results.
@@ -57,26 +83,26 @@ def threads(n=None):
             )
         _Chosen.threads = n
     elif _Chosen.threads is None:
-        asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        _Chosen.threads = int(asked) if asked.isdecimal() and int(asked) else _cores()
+        first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        _Chosen.threads = int(first) if first.isdecimal() and int(first) else _cores()
     return _Chosen.threads
 
 
 class _Switch:
-    """A choice that has been made, and on leaving the block is taken back."""
+    """A change of backend that is undone at the end of a ``with`` block."""
 
     def __init__(self, name):
-        self._before = backend(), _Chosen.by_name
-        _Chosen.backend, _Chosen.by_name = name, True
+        self._before = backend(), _Chosen.explicit
+        _Chosen.backend, _Chosen.explicit = name, True
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exc):
-        _Chosen.backend, _Chosen.by_name = self._before
+        _Chosen.backend, _Chosen.explicit = self._before
 
 
-def _known(name, source):
+def _validated(name, source):
     if name not in BACKENDS:
         raise ValueError(
             f"{source}: there is no backend {name!r}; expected "

@@ -1,21 +1,16 @@
-"""From a Python loop to machine code: late, once for float32 and once for float64.
+"""Compile Python loops to machine code when they are first used, once a dtype.
 
     @kernel
     def scale(start: int, stop: int, x: reads(2), factor: float, y: writes(2)): ...
 
-    loop = scale.version(x.dtype)      None when NumPy's twin is to run
+    loop = scale.version(x.dtype, 1e6)     None when the NumPy twin should run instead
     loop(0, len(x), x, 2.0, y)
 
-A kernel is written once for both dtypes. Its annotations are its signature: arrays are
-C-contiguous, and floats have the dtype that is compiled for. An array that is only read
-is declared read-only, which admits writable ones too, so no call ever compiles again. A
-NamedTuple with such annotations holds several parameters (its arrays: ``as_field``).
-
-The flags: error_model="numpy" lets a loop with a division vectorise (a Python division
-would stop at every zero). Of fast-math, "reassoc" (sums in any order), "contract"
-(fused multiply-add) and "nsz" are all it takes to vectorise; "nnan" and "ninf" are left
-out, because NaN and infinity mean something here, and "arcp", because a division by way
-of the reciprocal is rounded twice. nogil lets threads run side by side.
+A kernel is written once for float32 and float64. Its annotations are its signature, so
+there is exactly one compiled version a dtype: arrays are C-contiguous, and floats have
+the dtype that is compiled for. Parameters that belong together are one record: a
+NamedTuple with the same kind of annotations, whose arrays come from ``as_field``.
+README.md explains the compiler's flags.
 """
 
 import sys
@@ -25,85 +20,113 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cache import cache_directory, seal
-from .choice import backend, without_numba
+from .cache import cache_directory, discard, is_cached
+from .choice import backend, numba_does_not_load, worth_compiling
 
 EXACT_ORDER = {"contract", "nsz"}
 ANY_ORDER = EXACT_ORDER | {"reassoc"}
 REAL = {"f": "float32", "d": "float64"}  # NumPy's one-letter names of the dtypes
 
-SECONDS = "5 to 15"  # the kernels of one program, in one dtype, on two cores
+SECONDS = "3 to 10"  # to compile the kernels of one program, in one dtype
 
 _announced = False
-_one_at_a_time = threading.Lock()
+_compiling = threading.Lock()
 
 
 class Array(NamedTuple):
-    """A parameter of a kernel: a C-contiguous array of so many axes."""
+    """The annotation of an array parameter; see ``reads`` and ``writes``."""
 
     axes: int
     kind: type
     written: bool
+    layout: str
 
 
-def reads(axes, kind=float):
-    """An array that a kernel only reads; of floats, or of ints or bools."""
-    return Array(axes, kind, False)
+def reads(axes, kind=float, layout="C"):
+    """Annotate an array that is only read, of floats, ints or bools.
+
+    layout   "C" for C-contiguous, "A" for any strides (in a Helper)
+    """
+    return Array(axes, kind, False, layout)
 
 
-def writes(axes):
-    """An array of floats that a kernel writes to."""
-    return Array(axes, float, True)
+def writes(axes, layout="C"):
+    """Annotate an array of floats that is written."""
+    return Array(axes, float, True, layout)
 
 
 def as_field(array, dtype):
-    """``array`` as it has to be in a NamedTuple, of which numba converts nothing."""
+    """Return ``array`` as a record needs it: C-contiguous, writable, of this dtype."""
     return np.require(array, dtype, ("C_CONTIGUOUS", "WRITEABLE"))
 
 
 class Helper:
-    """A function that kernels call: written once for both precisions, or in two forms.
+    """A function that kernels call; it may call other helpers of its module.
 
-    It may call other helpers, by their names in its module.
+    It is compiled once a dtype if its parameters are annotated as those of a kernel
+    are, else once for each combination of argument types that it meets.
     """
 
-    def __init__(self, single, double=None):
+    def __init__(self, single, double=None, flags=EXACT_ORDER):
         self._functions = {"f": single, "d": double or single}
+        self._flags = flags
         self._compiled = {}
 
     def compiled(self, numba, char):
-        """What a kernel in the dtype ``char`` finds under the helper's name."""
+        """Return the function that a kernel in the dtype ``char`` calls."""
         if char not in self._compiled:
             self._compiled[char] = self._compile(numba, char)
         return self._compiled[char]
 
     def _compile(self, numba, char):
-        compiler = numba.njit(fastmath=EXACT_ORDER, error_model="numpy", nogil=True)
-        return compiler(_for_dtype(numba, self._functions[char], char))
+        function = self._functions[char]
+        signature = ()
+        if function.__annotations__:
+            signature = (_signature(numba.types, function, char),)
+        compiler = numba.njit(
+            *signature,
+            nogil=True,
+            fastmath=self._flags,
+            error_model="numpy",
+            no_cpython_wrapper=True,  # only kernels call it
+            no_cfunc_wrapper=True,
+        )
+        return compiler(_for_dtype(numba, function, char))
+
+
+def any_order(function):
+    """Declare a Helper whose sums may be taken in any order, so that they vectorise."""
+    return Helper(function, flags=ANY_ORDER)
 
 
 class Kernel:
-    """A loop, and its compiled versions by dtype."""
+    """A loop and its compiled versions, one a dtype."""
 
     def __init__(self, function):
         self.function = function
         self._versions = {}
 
-    def version(self, dtype):
-        """The loop compiled for ``dtype``; None when NumPy's twin is to run instead."""
-        if backend() != "numba" or dtype.char not in REAL or not dtype.isnative:
+    def version(self, dtype, nanoseconds=float("inf")):
+        """Return the loop compiled for ``dtype``, or None when the twin should run.
+
+        nanoseconds   how long this call will take when it is compiled; by default long
+                      enough to be worth compiling
+        """
+        char = dtype.char
+        if backend() != "numba" or char not in REAL or not dtype.isnative:
             return None
-        found = self._versions.get(dtype.char)
-        if found is None:
+        if char not in self._versions:
+            name = f"{self.function.__module__}.{self.function.__name__}"
+            if not is_cached(name, char) and not worth_compiling(name, nanoseconds):
+                return None
             try:
                 import numba
-            except Exception as error:  # whatever keeps it from loading
-                without_numba(error)
+            except Exception as error:  # a broken installation raises anything
+                numba_does_not_load(error)
                 return None
-            found = self._versions[dtype.char] = _compile(
-                numba, self.function, dtype.char
-            )
-        return found
+            with _compiling:
+                self._versions[char] = _compile(numba, self.function, char)
+        return self._versions[char]
 
 
 def kernel(function):
@@ -112,16 +135,15 @@ def kernel(function):
 
 
 def _compile(numba, function, char):
-    with _one_at_a_time:
-        path = cache_directory()
-        if path is not None:
-            try:
-                loop = _build(numba, function, char, path)
-                seal(path)
-                return loop
-            except Exception:  # a full disk, a cache swept away: only slower
-                pass
-        return _build(numba, function, char, None)
+    for _ in range(2):
+        path = cache_directory(char)
+        try:
+            return _build(numba, function, char, path)
+        except Exception:  # a damaged file: delete the cache and make it again
+            if path is None:
+                raise
+            discard(path)
+    return _build(numba, function, char, None)  # a full disk
 
 
 def _build(numba, function, char, path):
@@ -141,6 +163,7 @@ def _build(numba, function, char, path):
         nogil=True,
         fastmath=ANY_ORDER,
         error_model="numpy",
+        no_cfunc_wrapper=True,
     )
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(path or before)
@@ -152,7 +175,7 @@ def _build(numba, function, char, path):
 
 
 def _announce():
-    """Say, once, that somebody has to wait: numba is really starting to compile."""
+    """Print one line, once a process, when a compilation really begins."""
     global _announced
     if not _announced:
         _announced = True
@@ -164,7 +187,7 @@ def _announce():
 
 
 def _for_dtype(numba, function, char):
-    """``function``, but the helpers that it names are compiled for one dtype."""
+    """Return ``function`` with the helpers it names compiled for one dtype."""
     namespace = dict(function.__globals__)
     for name in function.__code__.co_names:
         if isinstance(namespace.get(name), Helper):
@@ -173,17 +196,18 @@ def _for_dtype(numba, function, char):
 
 
 def _signature(types, function, char):
+    """Translate the annotations of ``function`` to the types of numba."""
     real = getattr(types, REAL[char])
     scalars = {int: types.int64, float: real, bool: types.boolean}
 
-    def declared(parameter, field=False):
-        if isinstance(parameter, Array):
-            axes, kind, written = parameter
-            readonly = not written and not field
-            return types.Array(scalars[kind], axes, "C", readonly=readonly)
-        if issubclass(parameter, tuple):  # a NamedTuple
-            fields = [declared(p, True) for p in parameter.__annotations__.values()]
-            return types.NamedTuple(fields, parameter)
-        return scalars[parameter]
+    def numba_type(annotation, in_record=False):
+        if isinstance(annotation, Array):
+            axes, kind, written, layout = annotation
+            readonly = not written and not in_record  # numba converts no field
+            return types.Array(scalars[kind], axes, layout, readonly=readonly)
+        if issubclass(annotation, tuple):  # a record
+            fields = [numba_type(a, True) for a in annotation.__annotations__.values()]
+            return types.BaseTuple.from_types(fields, annotation)
+        return scalars[annotation]
 
-    return types.void(*map(declared, function.__annotations__.values()))
+    return tuple(map(numba_type, function.__annotations__.values()))

@@ -1,56 +1,62 @@
-"""All steps of a GRU decoder with attention in one loop, forward and backward.
+"""All steps of a GRU decoder with attention in one loop, forward.
 
-``attention/seq2seq/attention_gru.py`` is the same in NumPy, has the formulas, and is
-the one to read. There a step is a dozen calls on small arrays, and a product of 64 x 96
-with 96 x 288 numbers is done before a second thread is awake. Here a thread takes some
-examples through all the steps: examples meet in the gradients of the weights alone,
-which NumPy gathers afterwards, so no thread ever waits for another.
+The twin is ``_steps`` in ``attention/seq2seq/attention_gru.py``: it has the formulas,
+and is the one to read. Here a thread takes some examples through all the steps.
+Examples meet only in the gradients of the weights, so no thread waits for another.
 
-Arrays lie as in NumPy's loop, in order of time: t first, then the examples b.
+Arrays are in order of time, as in the twin: t first, then the examples b.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Helper, kernel, reads, writes
+from .compiling import Helper, any_order, as_field, kernel, reads, writes
 from .elementary import exp, tanh
-from .gru import EXAMPLES, MULTIPLY_NS, TANH_NS, biases, step
+from .gru import EXAMPLES, MULTIPLY_NS, TANH_NS, Cell, cell_of, step
 from .pool import spread
 from .product import aligned, multiply
-from .softmax import NO_LENGTHS
+
+
+class Attention(NamedTuple):
+    """What the states of the decoder attend to, and how; A = 0 for the dot score."""
+
+    memory: reads(3)  # (B, S, M): the values
+    keys: reads(3)  # (B, S, A), or (B, S, H) for the dot score
+    lengths: reads(1, int)  # (B,): how many positions are allowed
+    W_q: reads(2)  # forward (H, A): W_q^T; backward (A, H)
+    w_v: reads(1)  # (A,)
+    scale: float  # of the dot score
 
 
 def forward(
     memory, keys, W_q, w_v, scale,
     weight_ih, weight_hh, bias_ih, bias_hh, lengths, fed, gates, states, weights,
 ):  # fmt: skip
-    """Fill contexts, gates, states and weights as NumPy's loop would; None: let it run.
+    """Fill contexts, gates, states and weights as ``_steps`` does.
 
     The arguments are those of attention_gru; and
-    fed     (L, B, E + M)   has x_t, gets c_t
-    gates   (4, N, H)       gets r, z, n, m
-    states  (L + 1, B, H)   has s_0, gets s_t
-    weights (L, B, 1, S)    gets a_t
+    fed     (L, B, E + M)   has x_t, receives c_t
+    gates   (4, N, H)       receives r, z, n, m
+    states  (L + 1, B, H)   has s_0, receives s_t
+    weights (L, B, 1, S)    receives a_t
 
-    -> q (L, B, A), the queries of the additive score; for the dot score A = 0
+    -> q (L, B, A), the queries of the additive score; for the dot score A = 0. None:
+    the twin should run.
     """
-    loop = forward_loop.version(fed.dtype)
+    (L, B, I), H, S = fed.shape, states.shape[2], memory.shape[1]  # noqa: E741
+    A, dtype = 0 if w_v is None else len(w_v), fed.dtype
+    time = L * B * (MULTIPLY_NS * 3 * H * (H + I) + TANH_NS * (3 * H + S * A))
+    loop = forward_loop.version(dtype, time)
     if loop is None:
         return None
-    (L, B, I), H, S = fed.shape, states.shape[2], memory.shape[1]  # noqa: E741
-    W_q, w_v, scale = additive_part(W_q, w_v, scale, fed.dtype)
-    q = np.empty((L, B, w_v.size), fed.dtype)
+    q = np.empty((L, B, A), dtype)
     spread(
         loop,
         -(-B // EXAMPLES),
-        L * B * (MULTIPLY_NS * 3 * H * (H + I) + TANH_NS * (3 * H + S * w_v.size)),
-        *contiguous(fed.dtype, memory, keys),
-        NO_LENGTHS if lengths is None else np.ascontiguousarray(lengths, np.int64),
-        aligned(W_q.T, fed.dtype),
-        np.ascontiguousarray(w_v, fed.dtype),
-        aligned(weight_ih.T, fed.dtype),
-        aligned(weight_hh.T, fed.dtype),
-        biases(bias_ih, bias_hh, H, fed.dtype),
-        scale,
+        time,
+        attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
+        cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype),
         fed,
         gates.reshape(4, L, B, H),
         states,
@@ -60,30 +66,30 @@ def forward(
     return q
 
 
-def additive_part(W_q, w_v, scale, dtype):
-    """W_q, w_v, scale; for the dot score, W_q and w_v with nothing in them."""
+def attention_of(memory, keys, lengths, W_q, w_v, scale):
+    """Return the Attention of the arguments of attention_gru."""
+    dtype, (B, S, _) = keys.dtype, memory.shape
     if w_v is None:
-        return np.empty((0, 0), dtype), np.empty(0, dtype), scale
-    return W_q, w_v, 1.0
-
-
-def contiguous(dtype, *arrays):
-    return [np.ascontiguousarray(array, dtype) for array in arrays]
+        W_q, w_v = np.empty((0, 0), dtype), np.empty(0, dtype)
+    else:
+        scale = 1.0
+    lengths = np.full(B, S) if lengths is None else np.clip(lengths, 0, S)
+    return Attention(
+        as_field(memory, dtype),
+        as_field(keys, dtype),
+        as_field(lengths, np.int64),
+        aligned(W_q, dtype),
+        as_field(w_v, dtype),
+        dtype.type(scale),
+    )
 
 
 @kernel
 def forward_loop(
     start: int,
     stop: int,
-    memory: reads(3),
-    keys: reads(3),
-    lengths: reads(1, int),
-    W_q: reads(2),
-    w_v: reads(1),
-    W_x: reads(2),
-    W_h: reads(2),
-    bias: reads(2),
-    scale: float,
+    attention: Attention,
+    cell: Cell,
     fed: writes(3),
     gates: writes(4),
     states: writes(3),
@@ -91,44 +97,48 @@ def forward_loop(
     q: writes(3),
 ):
     _, L, B, H = gates.shape
-    (_, S, M), A = memory.shape, w_v.size
-    E = fed.shape[2] - M
-    zero = memory.dtype.type(0)
+    A, E = attention.w_v.size, fed.shape[2] - attention.memory.shape[2]
     for item in range(start, stop):
         b0 = item * EXAMPLES
         b1 = min(b0 + EXAMPLES, B)
         for t in range(L):
-            s = states[t, b0:b1]
             if A:
-                multiply(q[t, b0:b1], s, W_q[:, :A], False)
+                multiply(q[t, b0:b1], states[t, b0:b1], attention.W_q, False)
             for b in range(b0, b1):
-                e, s_b = weights[t, b], states[t, b]
-                for j in range(S):
-                    k_j, e_j = keys[b, j], zero
-                    if A:
-                        q_b = q[t, b]
-                        for a in range(A):
-                            e_j += w_v[a] * tanh(q_b[a] + k_j[a])
-                    else:
-                        for h in range(H):
-                            e_j += s_b[h] * k_j[h]
-                        e_j *= scale
-                    e[j] = e_j
-                softmax(e, min(max(lengths[b], 0), S) if lengths.size else S)
-                c_b = fed[t, b, E:]
-                for i in range(M):
-                    c_b[i] = zero
-                add_weighted(c_b, e, memory[b])
-            step(
-                fed[t, b0:b1], s, states[t + 1, b0:b1],
-                gates[0, t, b0:b1], gates[1, t, b0:b1], gates[2, t, b0:b1],
-                gates[3, t, b0:b1], W_x, W_h, bias,
-            )  # fmt: skip
+                e, c, keys = weights[t, b], fed[t, b, E:], attention.keys[b]
+                if A:
+                    additive_scores(e, q[t, b], keys, attention.w_v)
+                else:
+                    dot_scores(e, states[t, b], keys, attention.scale)
+                softmax(e, attention.lengths[b])
+                c[:] = 0
+                add_weighted(c, e, attention.memory[b])
+            step(fed[t, b0:b1], cell, gates, states, t, b0, b1)
+
+
+@any_order
+def additive_scores(e: writes(1), q: reads(1), keys: reads(2), w_v: reads(1)):
+    """e_j = w_v . tanh(q + k_j)"""
+    for j in range(e.size):
+        k_j, e_j = keys[j], e.dtype.type(0)
+        for a in range(w_v.size):
+            e_j += w_v[a] * tanh(q[a] + k_j[a])
+        e[j] = e_j
+
+
+@any_order
+def dot_scores(e: writes(1), s: reads(1), keys: reads(2), scale: float):
+    """e_j = scale s . k_j"""
+    for j in range(e.size):
+        k_j, e_j = keys[j], e.dtype.type(0)
+        for h in range(s.size):
+            e_j += s[h] * k_j[h]
+        e[j] = e_j * scale
 
 
 @Helper
-def softmax(e, n):
-    """Scores become weights, of which the first n are allowed; as in softmax.py."""
+def softmax(e: writes(1), n: int):
+    """Turn scores into weights in place; the first n are allowed. As in softmax.py."""
     zero, one = e.dtype.type(0), e.dtype.type(1)
     infinity = e.dtype.type(np.inf)
     m = -infinity
@@ -146,8 +156,8 @@ def softmax(e, n):
 
 
 @Helper
-def add_weighted(c, p, v):
-    """c += sum_j p_j v_j, where p_j = 0 keeps v_j out although it be NaN."""
+def add_weighted(c: writes(1), p: reads(1), v: reads(2)):
+    """c += sum_j p_j v_j, without the masked j, where p_j = 0."""
     for j in range(p.size):
         if p[j] != 0:
             p_j, v_j = p[j], v[j]

@@ -1,28 +1,53 @@
 """All steps of a GRU decoder with attention, backward: from the last to the first.
 
-A thread takes some examples back through all the steps, as in ``decoder.py``. What is
-a sum over the examples, the gradients of the weights, is left to NumPy; the memory and
-the keys belong to one example each, and so do their gradients.
+The twin is ``_steps_back`` in ``attention/seq2seq/attention_gru.py``. A thread takes
+some examples back through all the steps, as in ``decoder.py``. The memory and the keys
+belong to one example each, and so do their gradients; the gradients of the weights are
+sums over groups of examples (``gru.Sums``).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Helper, kernel, reads, writes
-from .decoder import add_weighted, additive_part, contiguous
+from .compiling import Helper, any_order, as_field, kernel, reads, writes
+from .decoder import Attention, add_weighted, attention_of
 from .elementary import tanh
 from .gru import (
     DEPTH,
     EXAMPLES,
     MULTIPLY_NS,
     TANH_NS,
+    Rows,
+    Steps,
     Sums,
-    add_up,
-    put,
+    add_rows,
     step_back,
-    through_gates,
+    steps_of,
 )
 from .pool import spread
 from .product import aligned, multiply
+
+
+class Outputs(NamedTuple):
+    """The gradients of the outputs, with axes in order of the outputs: examples first.
+
+    Contexts and weights are read from here; the states' are in order of time.
+    """
+
+    contexts: reads(3)  # (L, B, M)
+    weights: reads(3)  # (L, B, S)
+
+
+class Gradients(NamedTuple):
+    """The gradients that belong to one example each."""
+
+    fed: writes(3)  # (L, B, E + M): of [x_t; c_t]
+    s: writes(2)  # (B, H): of s_t, in the end of s_0
+    memory: writes(3)  # (B, S, M)
+    keys: writes(3)  # (B, S, A)
+    q: writes(3)  # (L, B, A)
+    w_v: writes(2)  # (B, A)
 
 
 def backward(
@@ -33,196 +58,162 @@ def backward(
 
     g   the gradients of states (B, L, H), contexts (B, L, M) and weights (B, L, S)
 
-    The others are the arguments of the forward, and what it has made of them. None when
-    NumPy's loop is to run.
+    The others are the arguments of the forward, and what it computed. None: the twin
+    should run.
     """
-    dtype, additive = states.dtype, w_v is not None
-    loop = backward_loop.version(dtype)
+    (L, B, I), (_, S, M), H = fed.shape, memory.shape, states.shape[2]  # noqa: E741
+    A, dtype = q.shape[2], states.dtype
+    time = L * B * (MULTIPLY_NS * 6 * H * (H + I) + 2 * TANH_NS * S * A)
+    loop = backward_loop.version(dtype, time)
     if loop is None:
         return None
-    (L, B, I), (_, S, M), H = fed.shape, memory.shape, states.shape[2]  # noqa: E741
-    W_q, w_v, scale = additive_part(W_q, w_v, scale, dtype)
-    dfed, ds = np.empty(fed.shape, dtype), np.zeros((B, H), dtype)
-    dmemory, dkeys = np.empty(memory.shape, dtype), np.zeros(keys.shape, dtype)
-    dq, dw = np.zeros_like(q), np.zeros((B, w_v.size), dtype)
-    sums = Sums(B, weight_ih, weight_hh, dtype)
+    g_states, *g = (as_field(each.swapaxes(0, 1), dtype) for each in g)
+    shapes = fed.shape, (B, H), memory.shape, keys.shape, q.shape, (B, A)
+    d = Gradients(*(np.zeros(shape, dtype) for shape in shapes))
+    sums = Sums.of(B, weight_ih, weight_hh, dtype)
     spread(
         loop,
-        sums.groups,
-        L * B * (MULTIPLY_NS * 6 * H * (H + I) + 2 * TANH_NS * S * w_v.size),
-        *contiguous(dtype, *g, memory, keys, W_q, w_v),
+        len(sums.da),
+        time,
+        attention_of(memory, keys, None, W_q, w_v, scale),
         aligned(weight_ih, dtype),
         aligned(weight_hh, dtype),
-        scale,
-        fed,
-        gates.reshape(4, L, B, H),
-        states,
+        steps_of(fed, gates.reshape(4, L, B, H), states),
         weights.reshape(L, B, S),
         q,
-        dfed,
-        ds,
-        dmemory,
-        dkeys,
-        dq,
-        dw,
-        *sums.arrays,
+        g_states,
+        Outputs(*g),
+        d,
+        sums,
     )
     dW_q = dw_v = None
-    if additive:
-        dW_q = dq.reshape(L * B, w_v.size).T @ states[:L].reshape(L * B, H)
-        dw_v = dw.sum(0)
-    return dfed[:, :, : I - M], ds, dmemory, dkeys, *sums.gradients(), dW_q, dw_v
+    if w_v is not None:
+        dW_q = d.q.reshape(L * B, A).T @ states[:L].reshape(L * B, H)
+        dw_v = d.w_v.sum(0)
+    return d.fed[:, :, : I - M], *d[1:4], *sums.gradients(), dW_q, dw_v
 
 
 @kernel
 def backward_loop(
     start: int,
     stop: int,
-    g_states: reads(3),
-    g_contexts: reads(3),
-    g_weights: reads(3),
-    memory: reads(3),
-    keys: reads(3),
-    W_q: reads(2),
-    w_v: reads(1),
+    attention: Attention,
     weight_ih: reads(2),
     weight_hh: reads(2),
-    scale: float,
-    fed: reads(3),
-    gates: reads(4),
-    states: reads(3),
+    steps: Steps,
     weights: reads(3),
     q: reads(3),
-    dfed: writes(3),
-    ds: writes(2),
-    dmemory: writes(3),
-    dkeys: writes(3),
-    dq: writes(3),
-    dw: writes(2),
-    dW_ih: writes(3),
-    dW_hh: writes(3),
-    total: writes(2),
+    g_states: reads(3),
+    g: Outputs,
+    d: Gradients,
+    sums: Sums,
 ):
-    (_, L, B, H), (_, S, M), A = gates.shape, memory.shape, w_v.size
-    groups, _, I = dW_ih.shape  # noqa: E741
-    dcs = np.empty((L, EXAMPLES, M), memory.dtype)
-    des = np.empty((L, EXAMPLES, S), memory.dtype)
-    da = np.empty((DEPTH + EXAMPLES, 4 * H), memory.dtype)
-    x = np.empty((DEPTH + EXAMPLES, I), memory.dtype)
-    before = np.empty((DEPTH + EXAMPLES, H), memory.dtype)
+    (L, B, S), M, A = weights.shape, g.contexts.shape[2], attention.w_v.size
+    groups, H, I = sums.da.shape[0], d.s.shape[1], d.fed.shape[2]  # noqa: E741
+    dc = np.empty((L, EXAMPLES, M), weights.dtype)
+    de = np.empty((L, EXAMPLES, S), weights.dtype)
+    rows = Rows(
+        np.empty((DEPTH + EXAMPLES, 4 * H), weights.dtype),
+        np.empty((DEPTH + EXAMPLES, I), weights.dtype),
+        np.empty((DEPTH + EXAMPLES, H), weights.dtype),
+    )
     for group in range(start, stop):
-        rows, more = 0, False
+        n = 0
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
             b1 = min(b0 + EXAMPLES, B)
-            arrived = False
-            for t in range(L - 1, -1, -1):
+            end = count_steps(g_states, g, b0, b1)  # no gradient reaches later steps
+            for t in range(end - 1, -1, -1):
+                step_back(
+                    g_states, steps, weight_ih, weight_hh, t, b0, b1, n, rows,
+                    d.s, d.fed,
+                )  # fmt: skip
+                n += b1 - b0
+                if n >= DEPTH:
+                    add_rows(sums, group, rows, n)
+                    n = 0
                 for b in range(b0, b1):
-                    if not arrived:
-                        arrived = any_in(g_states[b, t]) or any_in(g_contexts[b, t])
-                        arrived = arrived or any_in(g_weights[b, t])
-                if not arrived:  # padding of the target: no gradient comes from there
-                    for b in range(b0, b1):
-                        clear(dfed[t, b])
-                        clear(dcs[t, b - b0])
-                        clear(des[t, b - b0])
-                    continue
-                for b in range(b0, b1):
-                    through_gates(
-                        ds[b], g_states[b, t],
-                        gates[0, t, b], gates[1, t, b], gates[2, t, b], gates[3, t, b],
-                        states[t, b], da[rows + b - b0],
-                    )  # fmt: skip
-                da_t = da[rows : rows + b1 - b0]
-                step_back(ds[b0:b1], dfed[t, b0:b1], da_t, weight_ih, weight_hh)
-                put(x, rows, fed[t, b0:b1])
-                put(before, rows, states[t, b0:b1])
-                rows += b1 - b0
-                if rows >= DEPTH:
-                    add_up(
-                        dW_ih[group], dW_hh[group], total[group],
-                        da[:rows], x[:rows], before[:rows], more,
-                    )  # fmt: skip
-                    rows, more = 0, True
-                for b in range(b0, b1):
-                    i = b - b0
-                    dc, de = dcs[t, i], des[t, i]
-                    through_score(
-                        dc, de, dfed[t, b, I - M :], g_contexts[b, t], g_weights[b, t],
-                        memory[b], weights[t, b], scale,
+                    dc_t, de_t = dc[t, b - b0], de[t, b - b0]
+                    score_gradient(
+                        dc_t, de_t, d.fed[t, b, I - M :], g.contexts[t, b],
+                        g.weights[t, b], attention.memory[b], weights[t, b],
+                        attention.scale,
                     )  # fmt: skip
                     if A:
-                        additive_back(
-                            de, q[t, b], keys[b], w_v, dq[t, b], dkeys[b], dw[b]
-                        )
+                        additive_back(de_t, q[t, b], attention, d, t, b)
                     else:
-                        add_weighted(ds[b], de, keys[b])
+                        add_weighted(d.s[b], de_t, attention.keys[b])
                 if A:
-                    multiply(ds[b0:b1], dq[t, b0:b1, :A], W_q[:, :H], True)
+                    multiply(d.s[b0:b1], d.q[t, b0:b1], attention.W_q, True)
             for b in range(b0, b1):
                 i = b - b0
-                multiply(dmemory[b], weights[:, b].T, dcs[:, i], False)  # over t
+                multiply(d.memory[b], weights[:end, b].T, dc[:end, i], False)  # over t
                 if A:  # w_v is the same factor in every term of the sum over t
                     for j in range(S):
-                        dk_j = dkeys[b, j]
                         for a in range(A):
-                            dk_j[a] *= w_v[a]
+                            d.keys[b, j, a] *= attention.w_v[a]
                 else:
-                    multiply(dkeys[b], des[:, i].T, states[:L, b], False)  # over t
-        add_up(
-            dW_ih[group], dW_hh[group], total[group],
-            da[:rows], x[:rows], before[:rows], more,
-        )  # fmt: skip
+                    multiply(d.keys[b], de[:end, i].T, steps.states[:end, b], False)
+        add_rows(sums, group, rows, n)
 
 
 @Helper
-def any_in(g):
-    """Whether a number is not 0."""
+def count_steps(g_states: reads(3), g: Outputs, b0: int, b1: int):
+    """Return how many steps there are up to the last one that a gradient reaches."""
+    for t in range(g_states.shape[0] - 1, -1, -1):
+        for b in range(b0, b1):
+            count = count_nonzero(g_states[t, b]) + count_nonzero(g.contexts[t, b])
+            if count + count_nonzero(g.weights[t, b]) > 0:
+                return t + 1
+    return 0
+
+
+@Helper
+def count_nonzero(g: reads(1)):
     count = 0
     for h in range(g.size):
         count += g[h] != 0
-    return count > 0
+    return count
 
 
-@Helper
-def clear(x):
-    for h in range(x.size):
-        x[h] = 0
-
-
-@Helper
-def through_score(dc, de, through_x, g_context, g_weights, memory, p, scale):
+@any_order
+def score_gradient(
+    dc: writes(1),
+    de: writes(1),
+    dfed: reads(1),
+    g_context: reads(1),
+    g_weights: reads(1),
+    memory: reads(2),
+    p: reads(1),
+    scale: float,
+):
     """dc, the gradient of the context, and de, that of the scores before the scale."""
+    zero = de.dtype.type(0)
     for h in range(dc.size):
-        dc[h] = through_x[h] + g_context[h]
+        dc[h] = dfed[h] + g_context[h]
+    mean = zero  # sum_l p_l dp_l
     for j in range(de.size):
-        h_j, dp_j = memory[j], dc.dtype.type(0)
+        h_j, dp_j = memory[j], zero
         for h in range(dc.size):
             dp_j += dc[h] * h_j[h]
         de[j] = dp_j + g_weights[j]
-    softmax_back(de, p, scale)
+        mean += p[j] * de[j] if p[j] != 0 else zero
+    for j in range(de.size):
+        de[j] = p[j] * (de[j] - mean) * scale if p[j] != 0 else zero
 
 
 @Helper
-def softmax_back(g, p, scale):
-    """g, the gradient of the weights p, becomes that of the scores, times ``scale``."""
-    zero = g.dtype.type(0)
-    mean = zero
-    for j in range(p.size):
-        mean += p[j] * g[j] if p[j] != 0 else zero
-    for j in range(p.size):
-        g[j] = p[j] * (g[j] - mean) * scale if p[j] != 0 else zero
-
-
-@Helper
-def additive_back(g, q, keys, w_v, dq, dkeys, dw):
-    """dq, and what this query adds to dkeys (without the factor w_v) and to dw."""
-    for j in range(g.size):
-        if g[j] != 0:
-            k_j, dk_j, g_j = keys[j], dkeys[j], g[j]
+def additive_back(
+    de: reads(1), q: reads(1), attention: Attention, d: Gradients, t: int, b: int
+):
+    """Set dq, and add to dkeys (still without the factor w_v) and dw_v."""
+    w_v, dq, dw_v = attention.w_v, d.q[t, b], d.w_v[b]
+    for j in range(de.size):
+        if de[j] != 0:
+            k_j, dk_j, de_j = attention.keys[b, j], d.keys[b, j], de[j]
             for a in range(w_v.size):
                 tanh_a = tanh(q[a] + k_j[a])
-                dw[a] += g_j * tanh_a
-                dz = g_j - g_j * tanh_a * tanh_a
+                dw_v[a] += de_j * tanh_a
+                dz = de_j - de_j * tanh_a * tanh_a
                 dq[a] += dz
                 dk_j[a] += dz
     for a in range(w_v.size):

@@ -1,17 +1,17 @@
-"""Dropout that can be drawn again: what becomes of a weight is told by where it stands.
+"""Dropout that can be drawn again: a function of a seed and the position of a weight.
 
     z_ij = 0 with probability p, else 1 / (1 - p)
 
-A generator gives its numbers one after the other, and the backward of tiled attention,
-which computes each tile again in another order, would have to keep all of them: L S. So
-z is a function of a seed and of the weight's place,
+The backward of tiled attention computes each tile again, in another order. With a
+generator that draws one number after the other, it would have to keep all L S of them.
+So z is a function of a seed and of the weight's position,
 
     a_i = 32 bits made of the seed, the head and the query i
     b_j = 32 bits made of the seed and the key j
     z_ij = 0 where mix(a_i xor b_j) < p 2^32
 
-and L + S numbers are held. ``mix`` turns over half of the bits of its result when one
-bit of its argument changes; about ten operations a weight.
+and L + S numbers are kept. ``mix`` changes half of the bits of its result when one bit
+of its argument changes; about ten operations a weight.
 
 Salmon et al. 2011 (counters for generators); mix ends Appleby's MurmurHash3, and the
 a and b are those of Steele, Lea and Flood 2014 (SplitMix64).
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import Helper, as_field, reads
-from .plan import SIZE
+from .tile_plan import SIZE
 
 
 class Draws(NamedTuple):
@@ -37,13 +37,13 @@ class Draws(NamedTuple):
 
 def draws(p, seed, N, L, S, dtype):
     """The Draws of a probability p from 0 to 1, and a ``seed`` below 2^64."""
-    drop = max(round(p * 2**32), int(p > 0))  # some, however few
-    seed, apart = (int(x) for x in _bits(seed, 2))  # so that a and b are unlike
+    drop = max(round(p * 2**32), int(p > 0))  # p > 0 may drop, however small p is
+    seed, key_seed = (int(x) for x in _bits(seed, 2))  # so that a and b differ
     queries = _bits(seed, N * L).reshape(N, L) >> np.uint64(32)
-    keys = _bits(apart, S) >> np.uint64(32)
+    keys = _bits(key_seed, S) >> np.uint64(32)
     keep = 1 / (1 - p) if p < 1 else 0
-    both = (as_field(x, np.int64) for x in (queries, keys))
-    return Draws(drop, dtype.type(keep), *both)
+    numbers = (as_field(x, np.int64) for x in (queries, keys))
+    return Draws(drop, dtype.type(keep), *numbers)
 
 
 @functools.cache
@@ -82,7 +82,7 @@ def _bits(seed, count):
 
 @Helper
 def read_draws(a, draws, n, q0, q1):
-    """The numbers a of queries q0 to q1; where there is no dropout, nothing."""
+    """Read the numbers a of queries q0 to q1; without dropout, read nothing."""
     if draws.drop > 0:
         for q in range(SIZE):
             a[q] = np.uint32(draws.queries[n, q0 + q]) if q < q1 - q0 else np.uint32(0)

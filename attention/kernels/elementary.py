@@ -1,8 +1,8 @@
 """exp and tanh as straight-line arithmetic, so that a loop over them vectorises.
 
-The C library's exp and tanh are calls, one number at a time (14.8 ns for a tanh); these
-are multiplications and additions on 16 numbers at once (0.2 to 0.3 ns with AVX-512).
-Largest relative errors: exp 0.8e-7 and 1.4e-16, tanh 2.7e-7 and 4.1e-16 in float32 and
+The C library's exp and tanh are calls, one number at a time; these are multiplications
+and additions on a whole vector at once. Largest relative
+errors: exp 0.8e-7 and 1.4e-16, tanh 2.7e-7 and 4.1e-16 in float32 and
 float64 (one unit in the last place is up to 1.2e-7 and 2.2e-16). NaN gives NaN.
 
 None of these functions may be compiled with the fast-math flag "reassoc": (z + MAGIC) -

@@ -1,52 +1,91 @@
 """A GRU over time, forward and backward: the loops of ``seq2seq/encoder_gru.py``.
 
-``minigrad/ops/recurrent.py`` is the same in NumPy, has the formulas, and is the one to
-read. There a step is a dozen calls on small arrays. Here a thread takes some examples
-through all the steps, and the state stays in the processor's cache on the way.
-
-Arrays lie in order of time: t first, then the examples, the longest first, so that
-those still running at a step are the first few. ``step`` and ``step_back`` are those of
-the decoder too (decoder.py), and so are the sums over all rows that are the gradients
-of the weights.
+The twin is ``minigrad/ops/recurrent.py``: it has the formulas, and is the one to read.
+Here a thread takes some examples through all the steps. Arrays are in order of time: t
+first, then the examples, the longest first, so that the examples which are still
+running at a step are the first few. The decoder (decoder.py) uses the same helpers.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Helper, kernel, reads, writes
+from .compiling import Helper, as_field, kernel, reads, writes
 from .elementary import tanh
 from .pool import spread
 from .product import aligned, multiply
 
-EXAMPLES = 16  # an item: enough rows for a product, and items enough for the threads
-MULTIPLY_NS, TANH_NS = 0.02, 0.25  # a multiplication and an addition; both in float32
-GROUPS = 8  # at most, of examples whose gradients are summed apart
+EXAMPLES = 16  # of a work item: enough rows for a product, and items for the threads
+MULTIPLY_NS, TANH_NS = 0.02, 0.25  # a multiplication with an addition; in float32
+GROUPS = 8  # of examples, at most, whose gradients are summed apart
 DEPTH = 96  # rows that are summed at a time: 96 x 64 numbers stay in the nearest cache
 
 
+class Cell(NamedTuple):
+    """The parameters of a GRU cell as the forward reads them."""
+
+    W_x: reads(2)  # (I, 3H): weight_ih^T
+    W_h: reads(2)  # (H, 3H): weight_hh^T
+    bias: reads(2)  # (4, H): what is added to r, z, n and m
+
+
+class Steps(NamedTuple):
+    """What the forward has computed, and the backward reads."""
+
+    x: reads(3)  # (T, B, I): the inputs
+    gates: reads(4)  # (4, T, B, H): r, z, n, m
+    states: reads(3)  # (T + 1, B, H): s_0, then s_t
+
+
+class Sums(NamedTuple):
+    """The gradients of the parameters, one sum for each group of examples.
+
+    The number of groups does not depend on the number of threads, and the groups are
+    added in their order at the end: every number of threads gives the same bits.
+    """
+
+    dW_ih: writes(3)  # (groups, 3H, I)
+    dW_hh: writes(3)  # (groups, 3H, H)
+    da: writes(2)  # (groups, 4H): of r, z, m and n before their nonlinearity
+
+    @classmethod
+    def of(cls, B, weight_ih, weight_hh, dtype):
+        groups, H = min(-(-B // EXAMPLES), GROUPS), weight_hh.shape[1]
+        shapes = weight_ih.shape, weight_hh.shape, (4 * H,)
+        return cls(*(np.zeros((groups, *shape), dtype) for shape in shapes))
+
+    def gradients(self):
+        """dW_ih (3H, I), dW_hh (3H, H), db_ih, db_hh (3H,)"""
+        dW_ih, dW_hh, da = (a.sum(0) for a in self)
+        H = dW_hh.shape[1]
+        db_ih = np.concatenate([da[: 2 * H], da[3 * H :]])
+        return dW_ih, dW_hh, db_ih, da[: 3 * H]
+
+
+class Rows(NamedTuple):
+    """Rows of several steps, until there are enough for one product."""
+
+    da: writes(2)  # (DEPTH + EXAMPLES, 4H)
+    x: writes(2)  # (DEPTH + EXAMPLES, I)
+    before: writes(2)  # (DEPTH + EXAMPLES, H): the state before the step
+
+
 def forward(x, lengths, weight_ih, weight_hh, bias_ih, bias_hh, gates, states):
-    """Fill gates and states; False when NumPy's loop is to run.
+    """Fill gates and states; return False when the twin should run.
 
     x (T, B, I), lengths (B,), from the longest to the shortest
-    gates (4, T, B, H)      gets r, z, n, m
-    states (T + 1, B, H)    has s_0, gets s_t
+    gates (4, T, B, H)      receives r, z, n, m
+    states (T + 1, B, H)    has s_0, receives s_t
     """
     dtype = states.dtype
-    loop = forward_loop.version(dtype)
+    (T, B, I), H = x.shape, states.shape[2]  # noqa: E741
+    time = T * B * H * 3 * (MULTIPLY_NS * (I + H) + TANH_NS)
+    loop = forward_loop.version(dtype, time)
     if loop is None:
         return False
-    (T, B, I), H = x.shape, states.shape[2]  # noqa: E741
-    spread(
-        loop,
-        -(-B // EXAMPLES),
-        T * B * H * 3 * (MULTIPLY_NS * (I + H) + TANH_NS),
-        x,
-        np.ascontiguousarray(lengths, np.int64),
-        aligned(weight_ih.T, dtype),
-        aligned(weight_hh.T, dtype),
-        biases(bias_ih, bias_hh, H, dtype),
-        gates,
-        states,
-    )
+    cell = cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype)
+    lengths = np.ascontiguousarray(lengths, np.int64)
+    spread(loop, -(-B // EXAMPLES), time, x, lengths, cell, gates, states)
     return True
 
 
@@ -57,57 +96,36 @@ def backward(g, g_last, lengths, weight_ih, weight_hh, x, gates, states):
     """
     (T, B, H), dtype = g.shape, g.dtype
     dx, ds = np.zeros(x.shape, dtype), np.array(g_last, dtype, order="C")
-    sums = Sums(B, weight_ih, weight_hh, dtype)
+    sums = Sums.of(B, weight_ih, weight_hh, dtype)
     spread(
         backward_loop.version(dtype),
-        sums.groups,
+        len(sums.da),
         T * B * H * 6 * MULTIPLY_NS * (x.shape[2] + H),
         np.ascontiguousarray(g),
         np.ascontiguousarray(lengths, np.int64),
         aligned(weight_ih, dtype),
         aligned(weight_hh, dtype),
-        x,
-        gates,
-        states,
+        steps_of(x, gates, states),
         dx,
         ds,
-        *sums.arrays,
+        sums,
     )
     return dx, ds, *sums.gradients()
 
 
-class Sums:
-    """Gradients of the weights, summed over all examples and steps.
-
-    Examples are cut into groups, whatever the number of threads; each group has sums
-    of its own, and these are added up in their order at the end. So no two threads
-    write to one sum, and no bit depends on who came first.
-    """
-
-    def __init__(self, B, weight_ih, weight_hh, dtype):
-        H = weight_hh.shape[1]
-        self.groups = min(-(-B // EXAMPLES), GROUPS)
-        self.arrays = [
-            np.empty((self.groups, *shape), dtype)
-            for shape in (weight_ih.shape, weight_hh.shape, (4 * H,))
-        ]
-
-    def gradients(self):
-        """dW_ih (3H, I), dW_hh (3H, H), db_ih, db_hh (3H,)"""
-        dW_ih, dW_hh, total = (a.sum(0) for a in self.arrays)
-        H = dW_hh.shape[1]
-        db_ih = np.concatenate([total[: 2 * H], total[3 * H :]])
-        return dW_ih, dW_hh, db_ih, total[: 3 * H]
-
-
-def biases(bias_ih, bias_hh, H, dtype):
-    """What is added to r, z, n and m: (4, H)."""
-    out = np.zeros((4, H), dtype)
+def cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype):
+    """Return the Cell of the four parameters; the biases may be None."""
+    H = weight_hh.shape[1]
+    bias = np.zeros((4, H), dtype)
     if bias_ih is not None:
-        out[:3] += bias_ih.reshape(3, H)
+        bias[:3] += bias_ih.reshape(3, H)
     if bias_hh is not None:
-        out[[0, 1, 3]] += bias_hh.reshape(3, H)
-    return out
+        bias[[0, 1, 3]] += bias_hh.reshape(3, H)
+    return Cell(aligned(weight_ih.T, dtype), aligned(weight_hh.T, dtype), bias)
+
+
+def steps_of(x, gates, states):
+    return Steps(*(as_field(a, states.dtype) for a in (x, gates, states)))
 
 
 @kernel
@@ -116,13 +134,11 @@ def forward_loop(
     stop: int,
     x: reads(3),
     lengths: reads(1, int),
-    W_x: reads(2),
-    W_h: reads(2),
-    bias: reads(2),
+    cell: Cell,
     gates: writes(4),
     states: writes(3),
 ):
-    _, T, B, H = gates.shape
+    T, B = gates.shape[1], gates.shape[2]
     for item in range(start, stop):
         b0 = item * EXAMPLES
         b1 = min(b0 + EXAMPLES, B)
@@ -130,11 +146,7 @@ def forward_loop(
             while b1 > b0 and lengths[b1 - 1] <= t:
                 b1 -= 1
             if b1 > b0:
-                step(
-                    x[t, b0:b1], states[t, b0:b1], states[t + 1, b0:b1],
-                    gates[0, t, b0:b1], gates[1, t, b0:b1], gates[2, t, b0:b1],
-                    gates[3, t, b0:b1], W_x, W_h, bias,
-                )  # fmt: skip
+                step(x[t, b0:b1], cell, gates, states, t, b0, b1)
 
 
 @kernel
@@ -145,65 +157,60 @@ def backward_loop(
     lengths: reads(1, int),
     weight_ih: reads(2),
     weight_hh: reads(2),
-    x: reads(3),
-    gates: reads(4),
-    states: reads(3),
+    steps: Steps,
     dx: writes(3),
     ds: writes(2),
-    dW_ih: writes(3),
-    dW_hh: writes(3),
-    total: writes(2),
+    sums: Sums,
 ):
-    (T, B, H), (groups, _, I) = g.shape, dW_ih.shape  # noqa: E741
-    da = np.empty((DEPTH + EXAMPLES, 4 * H), g.dtype)
-    fed = np.empty((DEPTH + EXAMPLES, I), g.dtype)
-    before = np.empty((DEPTH + EXAMPLES, H), g.dtype)
+    T, B, H = g.shape
+    groups, I = sums.da.shape[0], dx.shape[2]  # noqa: E741
+    rows = Rows(
+        np.empty((DEPTH + EXAMPLES, 4 * H), g.dtype),
+        np.empty((DEPTH + EXAMPLES, I), g.dtype),
+        np.empty((DEPTH + EXAMPLES, H), g.dtype),
+    )
     for group in range(start, stop):
-        rows, more = 0, False
+        n = 0
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
             for t in range(T - 1, -1, -1):
                 b1 = min(b0 + EXAMPLES, B)
                 while b1 > b0 and lengths[b1 - 1] <= t:
                     b1 -= 1
-                n = b1 - b0
-                if n == 0:
+                if b1 == b0:
                     continue
-                da_t = da[rows : rows + n]
-                for b in range(b0, b1):
-                    through_gates(
-                        ds[b], g[t, b], gates[0, t, b], gates[1, t, b], gates[2, t, b],
-                        gates[3, t, b], states[t, b], da[rows + b - b0],
-                    )  # fmt: skip
-                step_back(ds[b0:b1], dx[t, b0:b1], da_t, weight_ih, weight_hh)
-                put(fed, rows, x[t, b0:b1])
-                put(before, rows, states[t, b0:b1])
-                rows += n
-                if rows >= DEPTH:
-                    add_up(
-                        dW_ih[group], dW_hh[group], total[group],
-                        da[:rows], fed[:rows], before[:rows], more,
-                    )  # fmt: skip
-                    rows, more = 0, True
-        add_up(
-            dW_ih[group], dW_hh[group], total[group],
-            da[:rows], fed[:rows], before[:rows], more,
-        )  # fmt: skip
+                step_back(g, steps, weight_ih, weight_hh, t, b0, b1, n, rows, ds, dx)
+                n += b1 - b0
+                if n >= DEPTH:
+                    add_rows(sums, group, rows, n)
+                    n = 0
+        add_rows(sums, group, rows, n)
 
 
 @Helper
-def step(x, s, out, r, z, n, m, W_x, W_h, bias):
-    """The next state of some examples, and their gates: all (n, H)."""
-    H = s.shape[1]
+def step(
+    x: reads(2),
+    cell: Cell,
+    gates: writes(4),
+    states: writes(3),
+    t: int,
+    b0: int,
+    b1: int,
+):
+    """Compute the gates and the state of step t of the examples b0 to b1."""
+    r, z = gates[0, t, b0:b1], gates[1, t, b0:b1]  # (n, H)
+    n, m = gates[2, t, b0:b1], gates[3, t, b0:b1]
+    s, out = states[t, b0:b1], states[t + 1, b0:b1]
+    W_x, W_h, H = cell.W_x, cell.W_h, s.shape[1]
     multiply(r, x, W_x[:, :H], False)
     multiply(r, s, W_h[:, :H], True)
     multiply(z, x, W_x[:, H : 2 * H], False)
     multiply(z, s, W_h[:, H : 2 * H], True)
     multiply(n, x, W_x[:, 2 * H :], False)
     multiply(m, s, W_h[:, 2 * H :], False)
-    sigmoid(r, bias[0])
-    sigmoid(z, bias[1])
-    b_n, b_m = bias[2], bias[3]
-    for i in range(out.shape[0]):
+    sigmoid(r, cell.bias[0])
+    sigmoid(z, cell.bias[1])
+    b_n, b_m = cell.bias[2], cell.bias[3]
+    for i in range(b1 - b0):
         # Few arrays a loop: before it runs, a vectorised loop must find none overlap.
         out_i, s_i, z_i, n_i, r_i, m_i = out[i], s[i], z[i], n[i], r[i], m[i]
         for h in range(H):
@@ -215,8 +222,8 @@ def step(x, s, out, r, z, n, m, W_x, W_h, bias):
 
 
 @Helper
-def sigmoid(a, bias):
-    """a = sigmoid(a + bias), in place."""
+def sigmoid(a: writes(2), bias: reads(1)):
+    """a = sigmoid(a + bias) = (1 + tanh((a + bias) / 2)) / 2"""
     half = a.dtype.type(0.5)
     for i in range(a.shape[0]):
         a_i = a[i]
@@ -225,8 +232,47 @@ def sigmoid(a, bias):
 
 
 @Helper
-def through_gates(ds, g, r, z, n, m, s, da):
-    """ds += g;  da = da_r, da_z, dm, da_n, as in ``gru``;  ds = ds z."""
+def step_back(
+    g: reads(3),
+    steps: Steps,
+    weight_ih: reads(2),
+    weight_hh: reads(2),
+    t: int,
+    b0: int,
+    b1: int,
+    first: int,
+    rows: Rows,
+    ds: writes(2),
+    dx: writes(3),
+):
+    """Take ds of the examples b0 to b1 back through step t, and set dx of the step.
+
+    g      (T, B, H), the gradient of the states; it is added to ds first
+    rows   receives da, x and the state before, from row ``first``
+    """
+    H, ds_b, dx_t = ds.shape[1], ds[b0:b1], dx[t, b0:b1]
+    da = rows.da[first : first + b1 - b0]
+    for b in range(b0, b1):
+        through_gates(g[t, b], steps.gates, steps.states[t, b], t, b, ds[b], da[b - b0])
+        copy(rows.x[first + b - b0], steps.x[t, b])
+        copy(rows.before[first + b - b0], steps.states[t, b])
+    multiply(ds_b, da[:, : 3 * H], weight_hh, True)
+    multiply(dx_t, da[:, : 2 * H], weight_ih[: 2 * H], False)
+    multiply(dx_t, da[:, 3 * H :], weight_ih[2 * H :], True)  # n has no m in it
+
+
+@Helper
+def through_gates(
+    g: reads(1),
+    gates: reads(4),
+    s: reads(1),
+    t: int,
+    b: int,
+    ds: writes(1),
+    da: writes(1),
+):
+    """ds += g;  da = da_r, da_z, dm, da_n, as in ``minigrad.gru``;  ds = ds z."""
+    r, z, n, m = gates[0, t, b], gates[1, t, b], gates[2, t, b], gates[3, t, b]
     one, H = s.dtype.type(1), s.size
     da_r, da_z, dm, da_n = da[:H], da[H : 2 * H], da[2 * H : 3 * H], da[3 * H :]
     for h in range(H):
@@ -244,34 +290,19 @@ def through_gates(ds, g, r, z, n, m, s, da):
 
 
 @Helper
-def step_back(ds, dx, da, weight_ih, weight_hh):
-    """From the gates to the state before, to which is added, and to the input."""
-    H = ds.shape[1]
-    multiply(ds, da[:, : 3 * H], weight_hh[:, :H], True)
-    multiply(dx, da[:, : 2 * H], weight_ih[: 2 * H], False)
-    multiply(dx, da[:, 3 * H :], weight_ih[2 * H :], True)
+def copy(out: writes(1), x: reads(1)):
+    for h in range(x.size):
+        out[h] = x[h]
 
 
 @Helper
-def put(rows, start, a):
-    """rows[start:] = a, as many as there are."""
-    for i in range(a.shape[0]):
-        from_i, to_i = a[i], rows[start + i]
-        for h in range(from_i.size):
-            to_i[h] = from_i[h]
-
-
-@Helper
-def add_up(dW_ih, dW_hh, total, da, x, before, more):
-    """The gradients of the weights from some rows; added, if there is ``more``."""
-    H = dW_hh.shape[1]
-    multiply(dW_hh, da[:, : 3 * H].T, before, more)
-    multiply(dW_ih[: 2 * H], da[:, : 2 * H].T, x, more)
-    multiply(dW_ih[2 * H :], da[:, 3 * H :].T, x, more)  # not through m
-    if not more:
+def add_rows(sums: Sums, group: int, rows: Rows, n: int):
+    """Add what the first n rows contribute to the gradients of the parameters."""
+    H, da, total = sums.dW_hh.shape[2], rows.da[:n], sums.da[group]
+    dW_ih, x = sums.dW_ih[group], rows.x[:n]
+    multiply(sums.dW_hh[group], da[:, : 3 * H].T, rows.before[:n], True)
+    multiply(dW_ih[: 2 * H], da[:, : 2 * H].T, x, True)
+    multiply(dW_ih[2 * H :], da[:, 3 * H :].T, x, True)  # n has no m in it
+    for i in range(n):
         for h in range(4 * H):
-            total[h] = 0
-    for n in range(da.shape[0]):
-        da_n = da[n]
-        for h in range(4 * H):
-            total[h] += da_n[h]
+            total[h] += da[i, h]

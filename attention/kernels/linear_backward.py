@@ -1,23 +1,24 @@
 """Linear attention, backward: the same pass for the queries, and one from the end.
 
-With n_i = g_i / (c_i + eps) and d_i = -(g_i . o_i) / (c_i + eps), in chunks,
+The twin is ``backward_twin`` in ``attention/variants/linear_scan.py``; the derivation
+is there. With n_i = g_i / (c_i + eps) and d_i = -(g_i . o_i) / (c_i + eps), in chunks,
 
     da = n S^T + d z + tril(n v^T + d) b         forward, S and z as they grow again
     db = v R^T + r + tril(n v^T + d)^T a         from the end, where R = sum a_i n_i^T
     dv = b R + tril(a b^T)^T n                   and r = sum d_i a_i, of later chunks
 
-so that no state was kept, and none but the present one exists. A query whose g is all 0
-takes part in nothing. ``attention/variants/linear_scan.py`` has the derivation, and the same in
-NumPy; the layout of chunks is that of linear.py.
+so that only the present state exists. A query whose g is all 0 adds to no gradient. The
+layout of chunks is that of linear.py.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Helper, kernel, reads, writes
+from .compiling import Helper, as_field, kernel, reads, writes
 from .linear import (
     CHUNK,
-    EVERYTHING,
-    MULTIPLY_NS,
+    Scan,
     add_rows,
     clear,
     drop_future,
@@ -28,44 +29,39 @@ from .pool import spread
 from .product import accumulate, multiply
 
 
-def backward(q, k, v, keep, causal, elu, o, share, g, queries, keys):
-    """dq, dk, dv, each None if it is not wanted; None when NumPy's twin is to run.
+class Outputs(NamedTuple):
+    """What the forward returned, and the gradient of o."""
 
-    o and share are those of ``forward``. ``queries`` and ``keys``: whether dq, and
+    o: reads(3)  # (N, L, Ev)
+    inv_sum: reads(2)  # (N, L): 1 / (c + eps)
+    g: reads(3)  # (N, L, Ev)
+
+
+def backward(q, k, v, keep, causal, elu, o, inv_sum, g, queries, keys):
+    """dq, dk, dv, each None if it is not wanted; None when the twin should run.
+
+    o and inv_sum are those of ``forward``. ``queries`` and ``keys``: whether dq, and
     whether dk and dv are wanted.
     """
-    loops = [loop.version(q.dtype) for loop in (query_loop, key_loop)]
+    scan = Scan.of(q, k, v, keep, causal, elu)
+    N, time = len(q), scan.nanoseconds()
+    loops = [loop.version(q.dtype, time) for loop in (query_loop, key_loop)]
     if None in loops:
         return None
-    (N, L, E), (S, Ev) = q.shape, v.shape[1:]
-    time = MULTIPLY_NS * N * (L + S) * (E * Ev + causal * CHUNK * (E + Ev))
-    keep = EVERYTHING if keep is None else keep
-    given = q, k, v, keep, causal, elu, o, share, np.ascontiguousarray(g)
+    outputs = Outputs(*(as_field(x, q.dtype) for x in (o, inv_sum, g)))
     dq = dk = dv = None
     if queries:
         dq = np.empty_like(q)
-        spread(loops[0], N, time, *given, dq)
+        spread(loops[0], N, time, scan, outputs, dq)
     if keys:
         dk, dv = np.empty_like(k), np.empty_like(v)
-        spread(loops[1], N, 2 * time, *given, dk, dv)
+        spread(loops[1], N, 2 * time, scan, outputs, dk, dv)
     return dq, dk, dv
 
 
 @kernel
-def query_loop(
-    start: int,
-    stop: int,
-    q: reads(3),
-    k: reads(3),
-    v: reads(3),
-    keep: reads(2, bool),
-    causal: bool,
-    elu: bool,
-    o: reads(3),
-    share: reads(2),
-    g: reads(3),
-    dq: writes(3),
-):
+def query_loop(start: int, stop: int, scan: Scan, outputs: Outputs, dq: writes(3)):
+    q, v, causal, elu = scan.q, scan.v, scan.causal, scan.elu
     L, E = q.shape[1], q.shape[2]
     S, Ev = v.shape[1], v.shape[2]
     n_i = np.empty((CHUNK, Ev), q.dtype)
@@ -77,22 +73,22 @@ def query_loop(
     da = np.empty((CHUNK, E), q.dtype)
     state = np.empty((Ev, E), q.dtype)
     z = np.empty((1, E), q.dtype)
-    idle = np.empty(CHUNK, np.bool_)
+    unused = np.empty(CHUNK, np.bool_)
     for n in range(start, stop):
         clear(state)
         clear(z)
         if not causal:
             for j in range(0, S, CHUNK):
-                load_keys(b, v_j, k[n], v[n], keep, n, j, elu)
+                load_keys(b, v_j, scan, n, j)
                 multiply(state, v_j.T, b, True)
                 add_rows(z[0], b)
         for i in range(0, L, CHUNK):
-            load_cotangent(n_i, d, idle, g[n], o[n], share[n], i)
-            turn(columns, n_i)
+            load_cotangent(n_i, d, unused, outputs, n, i)
+            transpose(columns, n_i)
             multiply(da, n_i, state, False)
             add_product(da, d, z[0])
             if causal:
-                load_keys(b, v_j, k[n], v[n], keep, n, i, elu)
+                load_keys(b, v_j, scan, n, i)
                 multiply(t, v_j, columns, False)
                 add_to_rows(t, d)
                 drop_future(t)
@@ -100,25 +96,19 @@ def query_loop(
                 multiply(state, v_j.T, b, True)
                 add_rows(z[0], b)
             load_rows(b, q[n], i, elu)  # done with the keys: now a
-            store(dq[n], i, da, b, idle, elu)
+            store(dq[n], i, da, b, unused, elu)
 
 
 @kernel
 def key_loop(
     start: int,
     stop: int,
-    q: reads(3),
-    k: reads(3),
-    v: reads(3),
-    keep: reads(2, bool),
-    causal: bool,
-    elu: bool,
-    o: reads(3),
-    share: reads(2),
-    g: reads(3),
+    scan: Scan,
+    outputs: Outputs,
     dk: writes(3),
     dv: writes(3),
 ):
+    q, v, causal, elu = scan.q, scan.v, scan.causal, scan.elu
     L, E = q.shape[1], q.shape[2]
     S, Ev = v.shape[1], v.shape[2]
     n_i = np.empty((CHUNK, Ev), q.dtype)
@@ -132,75 +122,76 @@ def key_loop(
     db = np.empty((CHUNK, E), q.dtype)
     dv_j = np.empty((CHUNK, Ev), q.dtype)
     R = np.empty((E, Ev), q.dtype)
-    R_turned = np.empty((Ev, E), q.dtype)
+    R_T = np.empty((Ev, E), q.dtype)
     r = np.empty((1, E), q.dtype)
-    idle = np.empty(CHUNK, np.bool_)
+    unused = np.empty(CHUNK, np.bool_)
     for n in range(start, stop):
         clear(R)
         clear(r)
         if not causal:
             for i in range(0, L, CHUNK):
-                load_cotangent(n_i, d, idle, g[n], o[n], share[n], i)
-                load_queries(a, q[n], i, idle, elu)
+                load_cotangent(n_i, d, unused, outputs, n, i)
+                load_queries(a, q[n], i, unused, elu)
                 multiply(R, a.T, n_i, True)
                 add_weighted_rows(r[0], d, a)
-        turn(R_turned, R)
+        transpose(R_T, R)
         for j in range((S - 1) // CHUNK * CHUNK, -1, -CHUNK):
-            load_keys(b, v_j, k[n], v[n], keep, n, j, elu)
+            load_keys(b, v_j, scan, n, j)
             multiply(dv_j, b, R, False)
-            multiply(db, v_j, R_turned, False)
+            multiply(db, v_j, R_T, False)
             add_to_rows(db, r[0])
             if causal:
-                load_cotangent(n_i, d, idle, g[n], o[n], share[n], j)
-                load_queries(a, q[n], j, idle, elu)
-                turn(a_columns, a)
+                load_cotangent(n_i, d, unused, outputs, n, j)
+                load_queries(a, q[n], j, unused, elu)
+                transpose(a_columns, a)
                 multiply(p, b, a_columns, False)
                 drop_future(p)
                 accumulate(dv_j, p, n_i, True)
-                turn(n_columns, n_i)
+                transpose(n_columns, n_i)
                 multiply(p, v_j, n_columns, False)
                 add_to_rows(p, d)
                 drop_future(p)
                 accumulate(db, p, a, True)
                 multiply(R, a.T, n_i, True)
-                multiply(R_turned, n_i.T, a, True)
+                multiply(R_T, n_i.T, a, True)
                 add_weighted_rows(r[0], d, a)
-            mark_masked(idle, keep, n, j)
-            store(dk[n], j, db, b, idle, elu)
-            store(dv[n], j, dv_j, v_j, idle, False)
+            mark_masked(unused, scan, n, j)
+            store(dk[n], j, db, b, unused, elu)
+            store(dv[n], j, dv_j, v_j, unused, False)
 
 
 @Helper
-def load_cotangent(n_i, d, idle, g, o, share, begin):
+def load_cotangent(n_i, d, unused, outputs, n, begin):
     """n = g / (c + eps), d = -(g . o) / (c + eps), and whether g is all 0; 0 past L."""
+    g, o, inv_sum = outputs.g[n], outputs.o[n], outputs.inv_sum[n]
     zero = d.dtype.type(0)
     rows = min(CHUNK, g.shape[0] - begin)
     for r in range(rows):
-        dot, busy = zero, 0
+        dot, nonzero = zero, 0
         for e in range(g.shape[1]):
             dot += g[begin + r, e] * o[begin + r, e]
-            busy += g[begin + r, e] != zero
-        idle[r] = busy == 0
-        part = share[begin + r]
-        d[r] = zero if idle[r] else -dot * part
+            nonzero += g[begin + r, e] != zero
+        unused[r] = nonzero == 0
+        scale = inv_sum[begin + r]
+        d[r] = zero if unused[r] else -dot * scale
         for e in range(g.shape[1]):
-            n_i[r, e] = zero if idle[r] else g[begin + r, e] * part
+            n_i[r, e] = zero if unused[r] else g[begin + r, e] * scale
     for r in range(rows, CHUNK):
         d[r] = 0
     clear(n_i[rows:])
 
 
 @Helper
-def load_queries(a, q, begin, idle, elu):
-    """a = phi(q); a query that is idle, or past the end, is 0."""
+def load_queries(a, q, begin, unused, elu):
+    """a = phi(q); an unused query, or one past the end, is 0."""
     load_rows(a, q, begin, elu)
     for r in range(min(CHUNK, q.shape[0] - begin)):
-        if idle[r]:
+        if unused[r]:
             clear(a[r : r + 1])
 
 
 @Helper
-def turn(out, x):
+def transpose(out: writes(2), x: reads(2)):
     """out = x^T"""
     for e in range(x.shape[1]):
         for r in range(x.shape[0]):
@@ -208,7 +199,7 @@ def turn(out, x):
 
 
 @Helper
-def add_to_rows(x, row):
+def add_to_rows(x: writes(2), row: reads(1)):
     """x[r] += row"""
     for r in range(x.shape[0]):
         for e in range(x.shape[1]):
@@ -232,20 +223,27 @@ def add_weighted_rows(total, weights, x):
 
 
 @Helper
-def mark_masked(masked, keep, n, begin):
+def mark_masked(masked, scan, n, begin):
     """Which of the keys of a chunk are masked."""
     for r in range(CHUNK):
         masked[r] = False
-    if keep.shape[0] > 0:
-        for r in range(min(CHUNK, keep.shape[1] - begin)):
-            masked[r] = not keep[n, begin + r]
+    if scan.keep.shape[0] > 0:
+        for r in range(min(CHUNK, scan.keep.shape[1] - begin)):
+            masked[r] = not scan.keep[n, begin + r]
 
 
 @Helper
-def store(out, begin, d, feature, nothing, elu):
-    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 where ``nothing``."""
+def store(
+    out: writes(2),
+    begin: int,
+    d: reads(2),
+    feature: reads(2),
+    unused: reads(1, bool),
+    elu: bool,
+):
+    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 in unused rows."""
     zero, one = d.dtype.type(0), d.dtype.type(1)
     for r in range(min(CHUNK, out.shape[0] - begin)):
         for e in range(out.shape[1]):
             slope = one if not elu or feature[r, e] > one else feature[r, e]
-            out[begin + r, e] = zero if nothing[r] else d[r, e] * slope
+            out[begin + r, e] = zero if unused[r] else d[r, e] * slope

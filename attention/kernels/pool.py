@@ -1,19 +1,8 @@
-"""Threads, and how the work of one loop is spread over them.
+"""Spread the work of one loop over threads.
 
-A compiled loop lets go of Python's lock while it runs, so ordinary threads are all it
-takes: each calls the loop on some of its items. Which thread computes an item makes no
-difference to any bit of it, because items share nothing that they write to.
-
-Why not numba's prange: its threads, by default those of OpenMP, keep spinning after a
-loop, and those of the BLAS do too, each pool on the cores that the other one needs. In
-turn, a product of two 256 x 256 matrices and a small parallel loop took 38 times as
-long as one alone and then the other, on two cores. With the threads here, which sleep
-when there is nothing to do, they took no longer. (OpenMP can be told to sleep, but only
-before it is loaded, and for the whole process; numba's own "workqueue" sleeps too, took
-42 to 76 us for an empty loop, and aborts when two threads enter it at once.)
-
-Waking a thread and hearing back takes 14 to 25 us, so a loop that takes less than
-WORTH_A_THREAD runs where it is called.
+A compiled loop releases Python's lock while it runs, so ordinary threads are enough:
+each calls the loop on some of its items. Items share nothing that they write to, so it
+makes no difference which thread computes an item. README.md says why it is not prange.
 """
 
 import collections
@@ -25,7 +14,7 @@ import threading
 from .choice import threads
 
 WORTH_A_THREAD = 100_000  # ns
-PARTS = 4  # for each thread: whoever is done early takes one more
+PARTS = 4  # for each thread: a thread that ends early takes one more
 
 _jobs = queue.SimpleQueue()
 _workers = 0
@@ -47,7 +36,7 @@ def spread(loop, items, nanoseconds, *arguments):
     for _ in range(n - 1):
         _jobs.put(job)
     job.work()
-    job.done.acquire()  # until every part is done, also those that others took
+    job.done.acquire()  # until every part is done, also those of other threads
     job.arguments = ()  # a thread that wakes late would keep these arrays alive
     if job.error is not None:
         raise job.error
@@ -81,7 +70,7 @@ class _Job:
 
 
 def _start(n):
-    """See to it that at least n threads are waiting for work."""
+    """Start threads until at least n are waiting for work."""
     global _workers
     with _starting:
         for _ in range(n - _workers):

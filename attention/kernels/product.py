@@ -1,13 +1,13 @@
-"""The matrix product that tiled attention is made of, also where a 0 must hold.
+"""Matrix products inside kernels, also where a weight of 0 has to exclude NaN.
 
-A weight of exactly 0 keeps a row out, whatever stands in it. In a product it does not:
-0 * NaN is NaN, and one bad row of padding would spread over everything. So the rows
-that are not finite are added apart from the others, to those alone that met them.
+In a product 0 * NaN is NaN, so one row of NaN padding would spread to every result. So
+rows with NaN or infinity are added apart from the others, only where their weight is
+not 0.
 """
 
 import numpy as np
 
-from .compiling import Helper
+from .compiling import Helper, reads, writes
 from .registers import BESIDE, LANES, ROWS, Block
 
 four, three, two, one = (Block(ROWS, vectors) for vectors in (4, 3, 2, 1))
@@ -58,7 +58,9 @@ def aligned(x, dtype):
 
 
 @Helper
-def multiply(c, a, b, add):
+def multiply(
+    c: writes(2, "A"), a: reads(2, layout="A"), b: reads(2, layout="A"), add: bool
+):
     """c += a @ b if ``add``, else c = a @ b;  c (M, N), a (M, K), b (K, N)."""
     M, N = c.shape
     whole_rows = M - M % ROWS
@@ -89,7 +91,7 @@ def multiply(c, a, b, add):
 
 
 @Helper
-def all_finite(x):
+def all_finite(x: reads(2)):
     """Whether no number is NaN or infinite."""
     zero = x.dtype.type(0)
     for r in range(x.shape[0]):
@@ -102,7 +104,7 @@ def all_finite(x):
 
 
 @Helper
-def accumulate(c, a, b, masked):
+def accumulate(c: writes(2), a: reads(2, layout="A"), b: reads(2), masked: bool):
     """c += a @ b; where there may be zeros because of a mask, they keep rows out."""
     if masked and not all_finite(b):
         accumulate_around(c, a, b)
@@ -111,7 +113,7 @@ def accumulate(c, a, b, masked):
 
 
 @Helper
-def accumulate_around(c, a, b):
+def accumulate_around(c: writes(2), a: reads(2, layout="A"), b: reads(2)):
     """c += a @ b, but for the rows of b that a 0 in a keeps out.
 
     Where all rows that are met are finite, c gets the same bits as from ``multiply``.

@@ -1,10 +1,10 @@
-"""The softmax over what a mask allows: forward and backward, loops and NumPy's twin.
+"""The masked softmax, forward and backward: the kernels and their NumPy twins.
 
     p_j = exp((x_j - m) / T) / sum_l exp((x_l - m) / T)    over the allowed j, l; else 0
 
-where m is the largest allowed x. If m is not finite, 0 takes its place: a row with
-nothing in it, or with nothing but -inf, has the sum 0 and the weights 0; a row with
-+inf or NaN has what the definition gives without m.
+where m is the largest allowed x. If m is not finite, 0 takes its place: a row without
+allowed keys, or with -inf alone, has the sum 0 and the weights 0; a row with +inf or
+NaN has what the definition gives without m.
 """
 
 import math
@@ -27,7 +27,8 @@ def forward(x, lengths, mask, temperature):
               keys, where R is the number of rows, a multiple of G
     mask      bool, broadcasts to x, or None
     """
-    loop = forward_loop.version(x.dtype)
+    time = FORWARD_NS * x.size
+    loop = forward_loop.version(x.dtype, time)
     if loop is None:
         return forward_twin(x, lengths, mask, temperature)
     shape = x.shape
@@ -35,7 +36,6 @@ def forward(x, lengths, mask, temperature):
     p = np.empty_like(rows)
     lengths = NO_LENGTHS if lengths is None else np.ascontiguousarray(lengths, np.int64)
     masks, mask_of = NO_MASK if mask is None else _distinct_rows(mask, shape)
-    time = FORWARD_NS * x.size
     spread(loop, len(rows), time, rows, lengths, masks, mask_of, 1 / temperature, p)
     return p.reshape(shape)
 
@@ -43,16 +43,16 @@ def forward(x, lengths, mask, temperature):
 def backward(p, g, temperature):
     """dx_j = p_j (g_j - sum_l p_l g_l) / T;  p, g (..., S)  ->  dx (..., S)
 
-    A weight of exactly 0 takes part in nothing, whatever its g is. What is masked is
+    A weight of exactly 0 gets the gradient 0, whatever its g is. Masked weights are
     among these, so the mask is not needed here.
     """
-    loop = backward_loop.version(p.dtype)
+    time = BACKWARD_NS * p.size
+    loop = backward_loop.version(p.dtype, time)
     if loop is None:
         return backward_twin(p, g, temperature)
     rows = math.prod(p.shape[:-1]), p.shape[-1]
     dx = np.empty(rows, p.dtype)
     p, g = np.ascontiguousarray(p), np.ascontiguousarray(g)
-    time = BACKWARD_NS * p.size
     spread(loop, len(dx), time, p.reshape(rows), g.reshape(rows), 1 / temperature, dx)
     return dx.reshape(p.shape)
 
@@ -115,17 +115,18 @@ def backward_loop(
     zero, one = p.dtype.type(0), p.dtype.type(1)
     for r in range(start, stop):
         p_r, g_r, dx_r = p[r], g[r], dx[r]
-        mean = arrived = zero  # of g, weighted by p; and how many of g are not 0
+        mean = nonzero = zero  # of g, weighted by p; how many of g are not 0
         for j in range(S):
             mean += p_r[j] * g_r[j] if p_r[j] != 0 else zero
-            arrived += zero if g_r[j] == 0 else one
+            nonzero += zero if g_r[j] == 0 else one
         for j in range(S):
-            # a row of NaN that no gradient comes for has none to give
-            counts = p_r[j] != 0 and arrived != 0
+            # a row of NaN weights whose g is all 0 gets no gradient
+            counts = p_r[j] != 0 and nonzero != 0
             dx_r[j] = p_r[j] * (g_r[j] - mean) * rate if counts else zero
 
 
 def forward_twin(x, lengths, mask, temperature):
+    """Compute ``forward`` in NumPy."""
     s, counted = x, True
     if lengths is not None:
         n = np.repeat(lengths, math.prod(x.shape[:-1]) // max(len(lengths), 1))
@@ -146,6 +147,7 @@ def forward_twin(x, lengths, mask, temperature):
 
 
 def backward_twin(p, g, temperature):
+    """Compute ``backward`` in NumPy."""
     with np.errstate(all="ignore"):
         mean = np.where(p != 0, p * g, 0).sum(-1, keepdims=True)
         counts = (p != 0) & (g != 0).any(-1, keepdims=True)

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Helper, reads
+from .compiling import Helper, as_field, reads, writes
+from .dropout import Draws
 from .elementary import tanh
-from .plan import SIZE
+from .tile_plan import SIZE, Plan
 
 
 class Terms(NamedTuple):
@@ -32,8 +33,39 @@ class Terms(NamedTuple):
     added_of: reads(1, int)  # (N,)
 
 
+class Inputs(NamedTuple):
+    """Everything that the scores of N heads, and what becomes of them, depend on.
+
+    Head n reads the keys of n // G.
+    """
+
+    q: reads(3)  # (N, L, E)
+    k: reads(3)  # (N / G, S, E)
+    v: reads(3)  # (N / G, S, Ev)
+    terms: Terms
+    plan: Plan
+    draws: Draws
+
+    @classmethod
+    def of(cls, q, k, v, terms, plan, draws):
+        return cls(*(as_field(x, q.dtype) for x in (q, k, v)), terms, plan, draws)
+
+
+class Results(NamedTuple):
+    """What the forward returns, and the backward needs.
+
+    In lse, a large maximum would leave no digits to the logarithm of the sum; so the
+    backward computes the weights from both of them: p = exp(s - row_max) inv_sum.
+    """
+
+    o: writes(3)  # (N, L, Ev)
+    lse: writes(2)  # (N, L)
+    row_max: writes(2)  # (N, L): m_i = max_j s_ij
+    inv_sum: writes(2)  # (N, L): 1 / sum_j exp(s_ij - m_i), 0 for a query without keys
+
+
 @Helper
-def pack(columns, rows, scale):
+def pack(columns: writes(2), rows: reads(2), scale: float):
     """columns[:, r] = scale * rows[r]; the columns past the last row become 0."""
     n, width = rows.shape
     for r in range(n):
@@ -45,7 +77,7 @@ def pack(columns, rows, scale):
 
 
 @Helper
-def soften(s, cap, slope):
+def apply_cap(s: writes(2), cap: float, slope: writes(2)):
     """s becomes cap * t and slope 1 - t^2, for t = tanh(s / cap)."""
     one = s.dtype.type(1)
     for k in range(s.shape[0]):
@@ -56,7 +88,9 @@ def soften(s, cap, slope):
 
 
 @Helper
-def add_terms(s, terms, n, q0, q1, k0, keys):
+def add_terms(
+    s: writes(2), terms: Terms, n: int, q0: int, q1: int, k0: int, keys: int
+):
     """Add what head n adds to the scores of the tile at query q0 and key k0."""
     rows = s.shape[0]
     if terms.offset.shape[0] > 0:

@@ -1,5 +1,6 @@
 """Tiled attention, backward: FlashAttention-2 (Dao 2023, algorithm 2) as a kernel.
 
+The twin is ``backward_twin`` in ``attention/exact/flash.py``; the derivation is there.
 Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l:
 
     p  = exp(s - m) / l             dV += p dO              dp = V dO^T
@@ -7,53 +8,74 @@ Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l:
     D  = rowsum(dO O) - dlse        doffset[k - q] += ds    dadded[q, k] = ds
 
 Dropout, drawn again as well, multiplies dp, and the p of dV.
-``attention/exact/flash.py`` is the same in NumPy, with the derivation.
 
-Queries and keys are dealt into so many hands each. In phase f a work item is one hand
-of queries of the heads that share their keys, against the hand of keys f places on. So
-no two items that run side by side add to the same rows, every sum is taken in the same
-order however many threads there are, and nothing is computed twice.
+The blocks of queries are divided into P parts, block i into part i mod P, and so are
+the blocks of keys. In phase f a work item is one part of the queries of the heads that
+share their keys, against the part of the keys f further on. So no two items that run at
+the same time add to the same rows, every sum is taken in the same order however many
+threads there are, and nothing is computed twice.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import Helper, kernel, reads, writes
-from .dropout import Draws, drop_out, read_draws
+from .compiling import Helper, as_field, kernel, reads, writes
+from .dropout import drop_out, read_draws
 from .elementary import exp
-from .plan import SIZE, Plan
 from .pool import spread
 from .product import accumulate, multiply
-from .tile import Terms, add_terms, mask, pack, read_ranges, soften
+from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
+from .tile_plan import SIZE
 from .tiled_forward import MULTIPLY_NS
 
 ITEMS = 8  # in a phase, at least, where there are blocks enough
 
 
-def backward(q, k, v, terms, plan, draws, o, m, share, do, dlse, offsets, masks):
+class Gradients(NamedTuple):
+    """What the backward adds to; doffset and dadded have no rows if not wanted."""
+
+    q: writes(3)  # (N, L, E)
+    k: writes(3)  # (N / G, S, E)
+    v: writes(3)  # (N / G, S, Ev)
+    offset: writes(3)  # (P, N, L + S - 1 + 64), as in Terms
+    added: writes(3)  # (N, L | 1, S)
+
+
+def backward(
+    q, k, v, terms, plan, draws, o, row_max, inv_sum, do, dlse, offsets, masks
+):
     """dq, dk, dv; doffset (N, L + S - 1 + 64), as in Terms; dadded (N, L | 1, S).
 
-    o, m, share are those of ``forward``; None when NumPy's twin is to run. The last two
-    gradients are there if ``offsets`` and ``masks`` ask for them.
+    o, row_max, inv_sum are those of ``forward``. ``offsets`` and ``masks``: whether to
+    return the last two gradients. None when the twin should run.
     """
-    loop = backward_loop.version(q.dtype)
+    (N, L, E), (H, S, Ev) = q.shape, v.shape
+    tiles = plan.tiles().reshape(H, N // max(H, 1)).sum(1)
+    time = MULTIPLY_NS * SIZE * SIZE * (3 * E + 2 * Ev) * tiles.sum()
+    loop = backward_loop.version(q.dtype, time)
     if loop is None:
         return None
-    (N, _, E), (H, S, Ev) = q.shape, v.shape
+    inputs = Inputs.of(q, k, v, terms, plan, draws)
+    saved = (as_field(x, q.dtype) for x in (o, dlse, row_max, inv_sum))
+    do = np.ascontiguousarray(do)
     blocks = min(plan.first.shape[1], -(-S // SIZE))
-    hands = max(1, min(-(-ITEMS // max(H, 1)), blocks))
-    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
-    doffset = np.zeros((hands if offsets else 0, N, terms.offset.shape[1]), q.dtype)
-    dadded = np.zeros((N if masks else 0, *terms.added.shape[1:]), q.dtype)
-    cost = plan.tiles().reshape(H, N // max(H, 1)).sum(1)
-    order = np.argsort(-cost, kind="stable")  # the longest first
-    time = MULTIPLY_NS * SIZE * SIZE * (3 * E + 2 * Ev) * cost.sum() / hands
-    do, dlse = np.ascontiguousarray(do), np.ascontiguousarray(dlse)
-    for phase in range(hands):
+    parts = max(1, min(-(-ITEMS // max(H, 1)), blocks))
+    d = Gradients(
+        np.zeros_like(inputs.q),
+        np.zeros_like(inputs.k),
+        np.zeros_like(inputs.v),
+        np.zeros((parts if offsets else 0, N, terms.offset.shape[1]), q.dtype),
+        np.zeros((N if masks else 0, *terms.added.shape[1:]), q.dtype),
+    )
+    order = np.argsort(-tiles, kind="stable")  # the longest first
+    results = Results(*saved)
+    for phase in range(parts):
         spread(
-            loop, H * hands, time, phase, hands, order, q, k, v, terms, plan, draws, o,
-            m, share, do, dlse, dq, dk, dv, doffset, dadded,
-        )  # fmt: skip
-    return dq, dk, dv, doffset.sum(0) if offsets else None, dadded if masks else None
+            loop, H * parts, time / parts, phase, parts, order, inputs, results, do, d
+        )
+    doffset = d.offset.sum(0) if offsets else None
+    return d.q, d.k, d.v, doffset, d.added if masks else None
 
 
 @kernel
@@ -61,59 +83,49 @@ def backward_loop(
     start: int,
     stop: int,
     phase: int,
-    hands: int,
+    parts: int,
     order: reads(1, int),
-    q: reads(3),
-    k: reads(3),
-    v: reads(3),
-    terms: Terms,
-    plan: Plan,
-    draws: Draws,
-    o: reads(3),
-    peak: reads(2),
-    share: reads(2),
+    inputs: Inputs,
+    results: Results,  # with dlse in the place of lse
     do: reads(3),
-    dlse: reads(2),
-    dq: writes(3),
-    dk: writes(3),
-    dv: writes(3),
-    doffset: writes(3),
-    dadded: writes(3),
+    d: Gradients,
 ):
+    q, k, v = inputs.q, inputs.k, inputs.v
+    terms, plan, draws = inputs.terms, inputs.plan, inputs.draws
     N, L, E = q.shape
     H, S, Ev = v.shape
     G = N // max(H, 1)
     one = q.dtype.type(1)
     columns = np.empty((E, SIZE), q.dtype)
-    gradients = np.empty((Ev, SIZE), q.dtype)
+    do_columns = np.empty((Ev, SIZE), q.dtype)
     tile = np.empty((SIZE, SIZE), q.dtype)
     dtile = np.empty((SIZE, SIZE), q.dtype)
     slope = np.empty((SIZE, SIZE), q.dtype)
-    top = np.empty(SIZE, q.dtype)
-    part = np.empty(SIZE, q.dtype)
+    row_max = np.empty(SIZE, q.dtype)
+    inv_sum = np.empty(SIZE, q.dtype)
     D = np.empty(SIZE, q.dtype)
     lo = np.zeros(SIZE, np.int32)
     hi = np.zeros(SIZE, np.int32)
     a = np.empty(SIZE, np.uint32)
     blocks = plan.first.shape[1]
     for item in range(start, stop):
-        h, hand = order[item // hands], item % hands
-        for turn in range(hand, G * blocks, hands):
-            g, i = divmod(turn, blocks)
+        h, part = order[item // parts], item % parts
+        for block in range(part, G * blocks, parts):
+            g, i = divmod(block, blocks)
             n = h * G + g
             row = plan.row_of[n]
             q0, q1 = i * SIZE, min(i * SIZE + SIZE, L)
             count = q1 - q0
             inside, beyond = read_ranges(plan, row, q0, q1, lo, hi)
-            q_i, do_i, dq_i = q[n, q0:q1], do[n, q0:q1], dq[n, q0:q1]
+            q_i, do_i, dq_i = q[n, q0:q1], do[n, q0:q1], d.q[n, q0:q1]
             pack(columns, q_i, terms.scale)
-            pack(gradients, do_i, one)
+            pack(do_columns, do_i, one)
             read_draws(a, draws, n, q0, q1)
-            read_rows(top, part, peak[n, q0:q1], share[n, q0:q1])
-            row_sums(D, do_i, o[n, q0:q1], dlse[n, q0:q1])
+            read_rows(row_max, inv_sum, results, n, q0, q1)
+            row_sums(D, do_i, results.o[n, q0:q1], results.lse[n, q0:q1])
             for e in range(plan.first[row, i], plan.last[row, i]):
                 j = plan.blocks[e]
-                if (j - hand - phase) % hands != 0:
+                if (j - part - phase) % parts != 0:
                     continue
                 k0 = j * SIZE
                 k1 = min(k0 + SIZE, S)
@@ -121,33 +133,33 @@ def backward_loop(
                 p, ds = tile[: k1 - k0], dtile[: k1 - k0]
                 multiply(p, k_j, columns, False)
                 if terms.cap > 0:
-                    soften(p, terms.cap, slope)
+                    apply_cap(p, terms.cap, slope)
                 add_terms(p, terms, n, q0, q1, k0, S)
                 masked = mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
-                multiply(ds, v_j, gradients, False)
+                multiply(ds, v_j, do_columns, False)
                 if draws.drop > 0:
                     drop_out(ds, draws, a, k0)
-                softmax_backward(p, ds, top, part, D)
+                softmax_backward(p, ds, row_max, inv_sum, D)
                 if draws.drop > 0:
                     drop_out(p, draws, a, k0)
-                kept = masked or draws.drop > 0  # some p may be 0
-                accumulate(dv[h, k0:k1], p[:, :count], do_i, kept)
-                if doffset.shape[0] > 0:
-                    add_diagonals(doffset[hand, n, q0 - k1 + S :], ds, count)
-                if dadded.shape[0] > 0:
-                    add_mask(dadded[n, :, k0:k1], ds, q0, count)
+                zeros = masked or draws.drop > 0  # some p may be 0
+                accumulate(d.v[h, k0:k1], p[:, :count], do_i, zeros)
+                if d.offset.shape[0] > 0:
+                    add_diagonals(d.offset[part, n, q0 - k1 + S :], ds, count)
+                if d.added.shape[0] > 0:
+                    add_mask(d.added[n, :, k0:k1], ds, q0, count)
                 scale_tile(ds, terms.scale, slope, terms.cap)
-                accumulate(dk[h, k0:k1], ds[:, :count], q_i, masked)
+                accumulate(d.k[h, k0:k1], ds[:, :count], q_i, masked)
                 accumulate(dq_i, ds.T[:count], k_j, masked)
 
 
 @Helper
-def read_rows(top, part, peak, share):
+def read_rows(row_max, inv_sum, results, n, q0, q1):
     """m and 1 / l of 64 queries; those past the end get p = 0."""
     for q in range(SIZE):
-        inside = q < peak.shape[0]
-        top[q] = peak[q] if inside else 0
-        part[q] = share[q] if inside else 0
+        inside = q < q1 - q0
+        row_max[q] = results.row_max[n, q0 + q] if inside else 0
+        inv_sum[q] = results.inv_sum[n, q0 + q] if inside else 0
 
 
 @Helper
@@ -163,15 +175,15 @@ def row_sums(D, do, o, dlse):
 
 
 @Helper
-def softmax_backward(s, dp, top, part, D):
+def softmax_backward(s, dp, row_max, inv_sum, D):
     """In place: s becomes p = exp(s - m) / l, and dp becomes ds = p (dp - D)."""
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     for k in range(s.shape[0]):
         for q in range(SIZE):
-            # A masked pair has p = 0 and no gradient, even if m, l or dp is NaN; and
-            # so has a query that no gradient comes for, whose 1 / l is then 0.
-            p = exp(s[k, q] - top[q]) * part[q]
-            p = zero if s[k, q] == minus_infinity or part[q] == zero else p
+            # A masked pair has p = 0 and no gradient, even if m, l or dp is NaN; so
+            # has a query with 1 / l = 0.
+            p = exp(s[k, q] - row_max[q]) * inv_sum[q]
+            p = zero if s[k, q] == minus_infinity or inv_sum[q] == zero else p
             d = p * (dp[k, q] - D[q])
             s[k, q] = p
             dp[k, q] = zero if p == zero else d

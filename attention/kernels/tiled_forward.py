@@ -1,62 +1,47 @@
 """Tiled attention, forward: FlashAttention-2 (Dao 2023, algorithm 1) as a kernel.
 
-A work item is one block of 64 queries of one head. For each tile that its plan lists,
+The twin is ``forward_twin`` in ``attention/exact/flash.py``, and the one to read. A
+work item is one block of 64 queries of one head. For each tile that its plan lists,
 with the scores s (keys down, queries along),
 
     m' = max(m, max_k s)             p = exp(s - m')
     l  = exp(m - m') l + sum_k p     O = exp(m - m') O + p^T V
 
-and at the end o = O / l and lse = m + ln l. One tile a thread is all the memory it
-takes. ``attention/exact/flash.py`` is the same in NumPy, and the one to read. Dropout acts
-on the p that meet V, and not on those that are summed.
+and at the end o = O / l and lse = m + ln l. Each thread holds one tile. Dropout acts on
+the p that meet V, and not on those that are summed.
 """
 
 import numpy as np
 
-from .compiling import Helper, kernel, reads, writes
-from .dropout import Draws, drop_out, read_draws
+from .compiling import Helper, kernel
+from .dropout import drop_out, read_draws
 from .elementary import exp
-from .plan import SIZE, Plan
 from .pool import spread
 from .product import accumulate, multiply
-from .tile import Terms, add_terms, mask, pack, read_ranges, soften
+from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
+from .tile_plan import SIZE
 
-MULTIPLY_NS = 0.01  # a multiplication and an addition, in float32
+MULTIPLY_NS = 0.01  # a multiplication with an addition, in float32
 
 
 def forward(q, k, v, terms, plan, draws):
-    """o (N, L, Ev), lse, m and 1 / l (N, L); None when NumPy's twin is to run.
-
-    q (N, L, E), k (N / G, S, E), v (N / G, S, Ev); head n reads the keys of n // G. The
-    backward needs m and 1 / l: in lse, a large m would leave no digits to ln l.
-    """
-    loop = forward_loop.version(q.dtype)
+    """Return the ``Results`` of the ``Inputs``; None when the twin should run."""
+    (N, L, E), Ev = q.shape, v.shape[2]
+    time = MULTIPLY_NS * SIZE * SIZE * (E + Ev) * plan.tiles().sum()
+    loop = forward_loop.version(q.dtype, time)
     if loop is None:
         return None
-    N, L, E = q.shape
-    Ev = v.shape[2]
-    o = np.empty((N, L, Ev), q.dtype)
-    lse, m, share = (np.empty((N, L), q.dtype) for _ in range(3))
-    time = MULTIPLY_NS * SIZE * SIZE * (E + Ev) * plan.tiles().sum()
-    spread(loop, len(plan.order), time, q, k, v, terms, plan, draws, o, lse, m, share)
-    return o, lse, m, share
+    inputs = Inputs.of(q, k, v, terms, plan, draws)
+    rows = (np.empty((N, L), q.dtype) for _ in range(3))
+    results = Results(np.empty((N, L, Ev), q.dtype), *rows)
+    spread(loop, len(plan.order), time, inputs, results)
+    return results
 
 
 @kernel
-def forward_loop(
-    start: int,
-    stop: int,
-    q: reads(3),
-    k: reads(3),
-    v: reads(3),
-    terms: Terms,
-    plan: Plan,
-    draws: Draws,
-    o: writes(3),
-    lse: writes(2),
-    peak: writes(2),
-    share: writes(2),
-):
+def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
+    q, k, v = inputs.q, inputs.k, inputs.v
+    terms, plan, draws = inputs.terms, inputs.plan, inputs.draws
     N, L, E = q.shape
     H, S = k.shape[0], k.shape[1]
     G = N // max(H, 1)
@@ -66,7 +51,7 @@ def forward_loop(
     # An array each: rows of one two-dimensional array would not vectorise.
     m = np.empty(SIZE, q.dtype)
     ell = np.empty(SIZE, q.dtype)
-    top = np.empty(SIZE, q.dtype)
+    new_max = np.empty(SIZE, q.dtype)
     alpha = np.empty(SIZE, q.dtype)
     total = np.empty(SIZE, q.dtype)
     lo = np.zeros(SIZE, np.int32)
@@ -79,7 +64,7 @@ def forward_loop(
         inside, beyond = read_ranges(plan, row, q0, q1, lo, hi)
         pack(columns, q[n, q0:q1], terms.scale)
         read_draws(a, draws, n, q0, q1)
-        o_i = o[n, q0:q1]
+        o_i = results.o[n, q0:q1]
         begin(o_i, m, ell)
         for e in range(plan.first[row, i], plan.last[row, i]):
             k0 = plan.blocks[e] * SIZE
@@ -87,17 +72,17 @@ def forward_loop(
             p = tile[: k1 - k0]
             multiply(p, k[h, k0:k1], columns, False)
             if terms.cap > 0:
-                soften(p, terms.cap, slope)
+                apply_cap(p, terms.cap, slope)
             add_terms(p, terms, n, q0, q1, k0, S)
             masked = mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
-            raise_maximum(p, m, top, alpha)
-            exponentiate(p, top, total)
+            raise_maximum(p, m, new_max, alpha)
+            exponentiate(p, new_max, total)
             rescale(o_i, ell, alpha, total)
             if draws.drop > 0:
                 drop_out(p, draws, a, k0)
                 masked = True
             accumulate(o_i, p.T[: q1 - q0], v[h, k0:k1], masked)
-        finish(o_i, lse[n, q0:q1], peak[n, q0:q1], share[n, q0:q1], m, ell)
+        finish(results, n, q0, q1, m, ell)
 
 
 @Helper
@@ -112,12 +97,12 @@ def begin(o_i, m, ell):
 
 
 @Helper
-def raise_maximum(s, m, top, alpha):
-    """m' = max(m, max_k s);  alpha = exp(m - m');  top = m', or 0 where m' = -inf."""
+def raise_maximum(s, m, new_max, alpha):
+    """m' = max(m, max_k s), alpha = exp(m - m'), new_max = m', or 0 where m' = -inf."""
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     n = s.shape[0]
     for q in range(SIZE):
-        top[q] = m[q]
+        new_max[q] = m[q]
     for k in range(0, n - 3, 4):
         for q in range(SIZE):
             x, y = s[k, q], s[k + 1, q]
@@ -125,26 +110,26 @@ def raise_maximum(s, m, top, alpha):
             x = x if x > y else y
             z = z if z > w else w
             x = x if x > z else z
-            top[q] = x if x > top[q] else top[q]
+            new_max[q] = x if x > new_max[q] else new_max[q]
     for k in range(n - n % 4, n):
         for q in range(SIZE):
-            top[q] = s[k, q] if s[k, q] > top[q] else top[q]
+            new_max[q] = s[k, q] if s[k, q] > new_max[q] else new_max[q]
     for q in range(SIZE):
-        highest = top[q]
+        highest = new_max[q]
         # (-inf) - (-inf) would be NaN where a query has met no key yet
-        top[q] = zero if highest == minus_infinity else highest
-        alpha[q] = exp(m[q] - top[q])
+        new_max[q] = zero if highest == minus_infinity else highest
+        alpha[q] = exp(m[q] - new_max[q])
         m[q] = highest
 
 
 @Helper
-def exponentiate(s, top, total):
-    """s = exp(s - top) in place;  total = sum_k s."""
+def exponentiate(s, new_max, total):
+    """s = exp(s - new_max) in place;  total = sum_k s."""
     for q in range(SIZE):
         total[q] = 0
     for k in range(s.shape[0]):
         for q in range(SIZE):
-            p = exp(s[k, q] - top[q])
+            p = exp(s[k, q] - new_max[q])
             s[k, q] = p
             total[q] += p
 
@@ -161,14 +146,16 @@ def rescale(o_i, ell, alpha, total):
 
 
 @Helper
-def finish(o_i, lse, peak, share, m, ell):
+def finish(results, n, q0, q1, m, ell):
     """O / l, lse = m + ln l, m and 1 / l; for a query without keys 0, -inf, 0, 0."""
     zero, one = m.dtype.type(0), m.dtype.type(1)
-    for r in range(o_i.shape[0]):
+    o, lse = results.o[n, q0:q1], results.lse[n, q0:q1]
+    row_max, inv_sum = results.row_max[n, q0:q1], results.inv_sum[n, q0:q1]
+    for r in range(q1 - q0):
         if ell[r] == 0:
-            lse[r], peak[r], share[r] = -np.inf, zero, zero
+            lse[r], row_max[r], inv_sum[r] = -np.inf, zero, zero
             continue
-        for e in range(o_i.shape[1]):
-            o_i[r, e] /= ell[r]
+        for e in range(o.shape[1]):
+            o[r, e] /= ell[r]
         lse[r] = m[r] + np.log(ell[r])
-        peak[r], share[r] = m[r], one / ell[r]
+        row_max[r], inv_sum[r] = m[r], one / ell[r]

@@ -13,8 +13,8 @@ al. 2020, section 3.1 (global tokens).
 
 import numpy as np
 from minigrad.checks import between
+from minigrad.shapes import shapes
 
-from ..checks import wholes
 from .algebra import Mask
 from .ranges import normalised
 
@@ -25,9 +25,10 @@ class padding(Mask):
     valid_lens   (B,): one length for each example; (B, L): for each of its queries
     """
 
+    @shapes
     def __init__(self, valid_lens):
-        shapes = {1: "(B,), one for each example", 2: "(B, L), one for each query"}
-        self.valid_lens = wholes("padding", "valid_lens", valid_lens, shapes)
+        """valid_lens (B,) or (B, L) int  ->  a mask of B examples"""
+        self.valid_lens = valid_lens.copy()
         self.examples = len(self.valid_lens)
 
     def sized(self, L, S):
@@ -62,9 +63,10 @@ class prefix_lm(Mask):
     Raffel et al. 2020, figure 3, "causal with prefix".
     """
 
+    @shapes
     def __init__(self, n):
-        shapes = {0: "one whole number", 1: "(B,), one for each example"}
-        self.n = wholes("prefix_lm", "n", n, shapes)
+        """n () or (B,) int  ->  a mask"""
+        self.n = n.copy()
         self.examples = len(self.n) if self.n.ndim else None
 
     def sized(self, L, S):
@@ -94,20 +96,19 @@ class document(Mask):
     Krell et al. 2021, packing without cross-contamination.
     """
 
+    @shapes
     def __init__(self, ids, query_ids=None):
-        shapes = {1: "(S,)", 2: "(B, S), one row for each example"}
-        self.ids = wholes("document", "ids", ids, shapes)
-        self.query_ids = self.ids
+        """ids (S,) or (B, S) int, query_ids? (L,) or (B, L) int  ->  a mask"""
+        self.ids = self.query_ids = ids.copy()
         if query_ids is not None:
-            shapes = {self.ids.ndim: ("(L,)", "(B, L)")[self.ids.ndim - 1]}
-            self.query_ids = wholes("document", "query_ids", query_ids, shapes)
+            self.query_ids = query_ids.copy()
+        if self.ids.ndim != self.query_ids.ndim:
+            raise ValueError(
+                f"document: query_ids has shape {query_ids.shape} and ids {ids.shape}; "
+                "expected both with an axis of examples, or both without."
+            )
         if self.ids.ndim == 2:
             self.examples = len(self.ids)
-            if len(self.query_ids) != self.examples:
-                raise ValueError(
-                    f"document: query_ids has shape {self.query_ids.shape} and ids "
-                    f"{self.ids.shape}; expected as many examples in both."
-                )
 
     def sized(self, L, S):
         m, n = self.query_ids.shape[-1], self.ids.shape[-1]
@@ -149,7 +150,9 @@ class global_tokens(Mask):
     Beltagy et al. 2020, section 3.1, here with one projection for all tokens.
     """
 
+    @shapes
     def __init__(self, idx):
+        """idx (n,) int  ->  a mask"""
         self.idx = positions("global_tokens", "idx", idx)
         if (self.idx < 0).any():
             raise ValueError(
@@ -179,16 +182,19 @@ class global_tokens(Mask):
         return f"global_tokens({_shown(self.idx)})"
 
 
+@shapes
 def positions(name, argument, values):
-    """Return ``values`` as an int array (n,); ValueError for marks 0 and 1."""
-    found = wholes(name, argument, values, {1: "(n,), a list of positions"})
-    if len(found) > 2 and found.min() >= 0 and found.max() <= 1:
+    """Return a copy of an array of positions; ValueError if it holds marks 0 and 1.
+
+    values (n,) int  ->  (n,) int
+    """
+    if len(values) > 2 and values.min() >= 0 and values.max() <= 1:
         raise ValueError(
-            f"{name}: {argument} holds {len(found)} numbers, all of them 0 or 1; "
+            f"{name}: {argument} holds {len(values)} numbers, all of them 0 or 1; "
             "expected positions. For marks, where 1 is global, write "
             "np.flatnonzero(marks)."
         )
-    return found
+    return values.copy()
 
 
 def _runs(queries, keys):

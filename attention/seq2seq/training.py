@@ -21,6 +21,7 @@ import numpy as np
 
 from minigrad import optim
 
+from .. import kernels
 from .find_nan import find_nan
 
 
@@ -173,7 +174,9 @@ def fit(
     last_saved = time.monotonic()
     line = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # overflow is found below, and explained there
-    with stop_signals() as stop, line, np.errstate(over="ignore", invalid="ignore"):
+    quiet = np.errstate(over="ignore", invalid="ignore")
+    # one backend for the whole run, so that a resumed run computes the same bits
+    with kernels.backend(kernels.backend()), stop_signals() as stop, line, quiet:
         if prepare is not None and not finished():
             with _explained(run, prepare, seed):
                 prepare()

@@ -1,1 +1,1 @@
-"""Attention with other weights: windows, coverage, kernels, linear time, steps."""
+"""Variants of attention: windows, coverage, kernels of distance, linear time, steps."""

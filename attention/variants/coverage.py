@@ -1,48 +1,43 @@
-"""Coverage: attention that remembers what it has already looked at.
+"""Coverage: additive attention whose score knows the sum of all earlier weights.
 
-    c^0 = 0,    c^t = sum of a^u over u < t            what was looked at before step t
+    c^0 = 0,    c^t = sum of a^u over u < t
     e^t_j = w_v . tanh(W_q q_t + W_k k_j + w_c c^t_j + b)
     a^t = softmax over the allowed j of e^t_j
-    loss = sum_j min(a^t_j, c^t_j)                     what is looked at once more
+    loss = sum_j min(a^t_j, c^t_j)
 
-A decoder that repeats itself looks at the same words again. With c in the score it can
-know that it has been there, and the loss, from 0 to 1 a step, is what repeating costs.
-c^t must not contain a^t itself: min(a, c) would be a, and the loss 1 at every step.
+A decoder that repeats itself attends to the same words again. With the coverage c in
+the score it can avoid them, and the loss, from 0 to 1 a step, punishes repetition. c^t
+must not contain a^t: min(a, c) would be a, and the loss 1 at every step.
 
-Each step depends on all steps before, so this is a loop, which the tape differentiates.
-With C^t = dL/dc^t, and dz^t_j = de^t_j w_v (1 - tanh^2), the way back is
+Each step depends on all earlier ones, so this is a loop, and the graph differentiates
+it. With C^t = dL/dc^t and dz^t_j = de^t_j w_v (1 - tanh^2), the gradients are
 
     da^t_j = (from the context) + d(loss)/da^t_j + C^{t+1}_j
     C^t_j = C^{t+1}_j + d(loss)/dc^t_j + w_c . dz^t_j
 
-Cost a step as of the additive score, and S A for w_c c. Idea: Tu et al. 2016; this
-form: See, Liu and Manning 2017, equations 10 to 13, where a trained model gets w_c and
-the loss for a short last phase only.
+A step costs as much as the additive score, and S A multiplications for w_c c.
+
+Tu et al. 2016 (the idea); See, Liu and Manning 2017, equations 10 to 13 (this form; a
+trained model gets w_c and the loss only in a short last phase).
 """
 
 import numpy as np
 
 from minigrad import Tensor, minimum, nn, stack, where
+from minigrad.checks import between
+from minigrad.shapes import shapes
 
 from ..attend import attend
-from ..checks import between, plain, wholes
 from ..layers import AdditiveAttention, ProjectedKeys
 
 
 class CoverageAttention(AdditiveAttention):
-    """Additive attention, step after step, that knows what it has attended to.
+    """Additive attention, step after step, with the sum of the weights so far.
 
-        contexts, weights, coverages = layer(queries, keys, values, valid_lens=None)
+    W_q, W_k, w_v, b   as in AdditiveAttention, whose state may be loaded (strict=False)
+    w_c                (num_hiddens,), initially 0: the same as AdditiveAttention
 
-    queries (..., L, Dq), in order of time, keys (..., S, Dk), values (..., S, Ev),
-    valid_lens (B,) or (B, L)  ->  contexts (..., L, Ev), weights (..., L, S), of the
-    graph and before dropout, and coverages (..., L, S): those that the steps started
-    from, for ``coverage_loss``. Unlike the other layers it returns all three.
-
-    Where a query depends on the context before, go step by step (``step``).
-
-    W_q, W_k, w_v, b   as of AdditiveAttention, whose state may be loaded (strict=False)
-    w_c                (num_hiddens,), from 0: at first it is AdditiveAttention
+    Call ``step`` in a loop if a query depends on the context before.
     """
 
     def __init__(
@@ -51,63 +46,58 @@ class CoverageAttention(AdditiveAttention):
         super().__init__(query_size, key_size, num_hiddens, dropout, rng, bias)
         self.w_c = nn.Parameter(np.zeros(num_hiddens, np.float32))
 
+    @shapes
     def forward(self, queries, keys, values, valid_lens=None):
-        keys, queries = self._projected(keys), _tensor(queries)
-        if queries.ndim < 2:
-            raise ValueError(
-                f"CoverageAttention: queries have shape {queries.shape}; expected "
-                "(…, L, Dq), in order of time."
-            )
-        values, L = _tensor(values), queries.shape[-2]
-        lengths = _checked_lengths(valid_lens, L)
+        """Attend with one query after the other, and return all three sequences.
+
+        queries (..., L, self.query_size), keys (..., S, self.key_size) or
+        ProjectedKeys, values (..., S, Ev), valid_lens? (B,) or (B, L) int
+            ->  contexts (..., L, Ev), weights (..., L, S), coverages (..., L, S)
+
+        The weights are those before dropout, with their graph. Row t of coverages is
+        c^t, the sum of the rows of weights before t, as ``coverage_loss`` needs it.
+        """
+        keys, L = self._projected(keys), queries.shape[-2]
         if not L:  # no steps
-            nothing = attend(queries, keys.projected, values, self.score_projected)
-            return *nothing, nothing[1]
+            empty = attend(queries, keys.projected, values, self.score_projected)
+            return *empty, empty[1]
         coverage, steps = None, []
         for t in range(L):
-            lens = lengths if lengths is None or lengths.ndim < 2 else lengths[:, t]
-            context, weights = self.step(
-                queries[..., t, :], keys, values, coverage, lens
+            per_query = valid_lens is not None and valid_lens.ndim == 2
+            lengths = valid_lens[:, t] if per_query else valid_lens
+            context, weights = self._attend(
+                queries[..., t, :], keys, values, coverage, lengths
             )
             if coverage is None:
                 coverage = Tensor(np.zeros(weights.shape, weights.dtype))
             steps.append((context, weights, coverage))
-            coverage = coverage + weights  # c^{t+1}: from now on a^t is a part of it
+            coverage = coverage + weights  # c^{t+1} contains a^t
         contexts, weights, coverages = (stack(each, -2) for each in zip(*steps))
         self.attention_weights = weights.detach()
         return contexts, weights, coverages
 
+    @shapes
     def step(self, query, keys, values, coverage=None, valid_lens=None):
-        """One step, for a decoder to call in a loop, which keeps the sum itself.
+        """Attend with one query, for a decoder that adds up the weights itself.
 
-        query (..., Dq), keys (..., S, Dk) or what ``precompute`` made of them, values
-        (..., S, Ev), coverage (..., S): the sum of all weights before, None if there
-        are none; valid_lens (B,)
+        query (..., self.query_size), keys (..., S, self.key_size) or ProjectedKeys,
+        values (..., S, Ev), coverage? (..., S), valid_lens? (B,) int
             ->  context (..., Ev), weights (..., S)
 
-        Then add coverage and weights, for the next step.
+        coverage   the sum of the weights of all steps before; None at the first step
         """
-        keys, query = self._projected(keys), _tensor(query)
-        projected, score = self.keys_and_score(keys)
-        if query.ndim != projected.ndim - 1:
-            raise ValueError(
-                f"CoverageAttention.step: query has shape {query.shape} and the keys "
-                f"{projected.shape}; expected (..., Dq) and (..., S, A), one query for "
-                "each set of keys."
-            )
+        return self._attend(query, self._projected(keys), values, coverage, valid_lens)
 
-        def covered(q, k):
-            if coverage is not None:
-                c = _fitting(_tensor(coverage), q, k)
-                k = k + c[..., None] * self.w_c  # (..., S, A): as if other keys
-            return score(q, k)
-
+    def _attend(self, query, keys, values, coverage, lengths):
+        projected, score = self.keys_and_score(keys)  # (..., S, A)
+        if coverage is not None:  # W_k k_j + w_c c_j: the score is additive in both
+            projected = projected + coverage[..., None] * self.w_c
         context, weights = attend(
             query[..., None, :],
             projected,
             values,
-            covered,
-            valid_lens=valid_lens,
+            score,
+            valid_lens=lengths,
             dropout_p=self.dropout,
             training=self.training,
             rng=self.rng,
@@ -118,88 +108,34 @@ class CoverageAttention(AdditiveAttention):
         return keys if isinstance(keys, ProjectedKeys) else self.precompute(keys)
 
 
+@shapes
 def coverage_loss(weights, coverages, target_lens=None, mask=None):
-    """How much is attended to that has been attended to: the mean of sum_j min(a, c).
+    """Return the mean over steps of sum_j min(a_j, c_j): what is attended to again.
 
-        loss = 1/B sum_b 1/n_b sum over the n_b steps t that count of
+    weights and coverages (B, L, S), target_lens? (B,) int, mask? (B, L) bool
+        ->  loss ()
+
+        loss = 1/B sum_b 1/n_b sum over the n_b counted steps t of
                sum_j min(a^t_bj, c^t_bj)
 
-    weights, coverages   (B, L, S), as CoverageAttention returns them
-    target_lens          (B,): only so many steps of each example count
-    mask                 (B, L) bool: only steps with True count
+    target_lens   only the first steps of each example count, this many
+    mask          only steps with True count
 
-    A Tensor, of one number from 0 to 1: to be added to the loss, with a factor that See
-    et al. set to 1. An example without steps adds 0.
+    An example without steps adds 0. See et al. add this loss with the factor 1.
 
-    The gradient goes to the smaller of a and c; of equals, half to each, as in torch.
-    Any other split would be as right. They are equal where both are 0, at masked keys,
-    where a passes nothing on, and else by accident.
-
-    Raises TypeError and ValueError, in a sentence, for arguments that do not fit.
+    The gradient goes to the smaller of a and c; if they are equal, half to each, as in
+    torch. Any other split is a subgradient as well. They are equal where both are 0, at
+    masked keys, where a passes no gradient on.
     """
-    weights, coverages = _tensor(weights), _tensor(coverages)
-    if weights.ndim != 3 or weights.shape != coverages.shape:
-        raise ValueError(
-            f"coverage_loss: weights have shape {weights.shape} and coverages "
-            f"{coverages.shape}; expected (B, L, S) for both."
-        )
-    counts = _counted(weights.shape[:2], target_lens, mask)  # (B, L)
-    loss = minimum(weights, coverages).sum(-1)  # (B, L): summed over the keys
-    n = counts.sum(-1, keepdims=True) * len(counts)  # steps of an example, times B
-    share = (1 / np.maximum(n, 1)).astype(weights.dtype)
-    return (where(counts, loss, 0.0) * share).sum()
-
-
-def _tensor(x):
-    return x if isinstance(x, Tensor) else Tensor(x)
-
-
-def _checked_lengths(valid_lens, L):
-    """As an array; what else can be wrong with it, ``attend`` will say."""
-    if valid_lens is None:
-        return None
-    lengths = plain(valid_lens)
-    if lengths.ndim == 2 and lengths.shape[1] != L:
-        raise ValueError(
-            f"CoverageAttention: valid_lens have shape {lengths.shape}; expected (B,), "
-            f"or (B, L) for {L} queries."
-        )
-    return lengths
-
-
-def _fitting(coverage, q, k):
-    shape = (*np.broadcast_shapes(q.shape[:-2], k.shape[:-2]), k.shape[-2])
-    if coverage.shape != shape or coverage.dtype.kind != "f":
-        raise ValueError(
-            f"CoverageAttention: coverage is {coverage.dtype} of shape "
-            f"{coverage.shape}; expected floating-point numbers of shape {shape}, a "
-            "sum of weights."
-        )
-    return coverage
-
-
-def _counted(shape, target_lens, mask):
-    """Which steps count: bool (B, L)."""
-    counts = np.ones(shape, bool)
+    B, L, _ = weights.shape
+    counted = np.ones((B, L), bool)
     if target_lens is not None:
-        lens = wholes(
-            "coverage_loss", "target_lens", target_lens, {1: "(B,), one an example"}
-        )
         between(
-            "coverage_loss", "target_lens", lens, 0, shape[1], "the number of steps"
+            "coverage_loss", "target_lens", target_lens, 0, L, "the number of steps"
         )
-        if lens.shape != shape[:1]:
-            raise ValueError(
-                f"coverage_loss: target_lens have shape {lens.shape}; expected "
-                f"{shape[:1]}, one for each example."
-            )
-        counts &= np.arange(shape[1]) < lens[:, None]
+        counted &= np.arange(L) < target_lens[:, None]
     if mask is not None:
-        mask = plain(mask)
-        if mask.dtype != bool or mask.shape != shape:
-            raise ValueError(
-                f"coverage_loss: mask is {mask.dtype} of shape {mask.shape}; expected "
-                f"bool of shape {shape}, where True = the step counts."
-            )
-        counts &= mask
-    return counts
+        counted &= mask
+    repeated = minimum(weights, coverages).sum(-1)  # sum over the keys: (B, L)
+    n = np.maximum(counted.sum(-1, keepdims=True), 1) * B
+    return (where(counted, repeated, 0.0) * (1 / n).astype(weights.dtype)).sum()

@@ -1,19 +1,19 @@
-"""Longformer: a window for most tokens, and a few that see all and are seen by all.
+"""Longformer: a window for most tokens, and a few global tokens with their own weights.
 
-    a local token i:    q_i = W_q x_i        asks  k_j = W_k x_j,    v_j = W_v x_j
-                        over the keys |i - j| <= w / 2 and those of the global tokens,
-                        one softmax over both together
+    local token i:     q_i = W_q x_i,     k_j = W_k x_j,     v_j = W_v x_j
+                       one softmax over the keys with |i - j| <= w / 2 and the keys of
+                       the global tokens
 
-    a global token i:   q_i = W_q' x_i       asks  k_j = W_k' x_j,   v_j = W_v' x_j
-                        over all keys
+    global token i:    q_i = W_q' x_i,    k_j = W_k' x_j,    v_j = W_v' x_j
+                       a softmax over all keys
 
-What a document is about is asked from everywhere, and answers to everybody; all else
-can be said nearby. So n tokens, g of them global, cost n (w + g) scores and not n^2. A
-classifier makes its first token global, a reader of questions those of the question.
+Every token attends to a global token, and it attends to every token, so information
+crosses the whole document in two layers. n tokens, g of them global, cost n (w + g)
+scores instead of n^2. A classifier makes its first token global; question answering
+makes the tokens of the question global.
 
-The second projections W' let a global token ask in other terms than a local one. They
-start as copies of the first, and until they are trained this is the attention of the
-mask sliding_window(w / 2, w / 2) | global_tokens(...).
+The second projections W' start as copies of the first ones. Until they are trained, the
+layer is attention with the mask sliding_window(w / 2, w / 2) | global_tokens(...).
 
 Beltagy, Peters and Cohan 2020, section 3.1.
 """
@@ -21,9 +21,9 @@ Beltagy, Peters and Cohan 2020, section 3.1.
 import numpy as np
 
 from minigrad import concat, nn, swapaxes, unsqueeze
-from minigrad.checks import probability
+from minigrad.checks import between, broadcastable, flag, plain, probability, whole
+from minigrad.shapes import shapes
 
-from ..checks import between, flag, floats, plain, whole, wholes
 from ..exact.multihead import check_heads, draw, heads
 from ..exact.sdpa import scaled_dot_product_attention
 from ..masks import Mask, everything, padding, sliding_window
@@ -33,35 +33,26 @@ NAME = "LongformerAttention"
 
 
 class LongformerAttention(nn.Module):
-    """H heads of self-attention in windows, with some global tokens.
-
-        layer(x, global_tokens=None, valid_lens=None)  ->  output (B, L, embed_dim)
-
-    x (B, L, embed_dim), or (L, embed_dim) for one example.
+    """Self-attention with H heads in windows, and some global tokens.
 
     num_heads   H, which divides embed_dim
-    window      w, even: a token attends to w / 2 keys on either side, and to itself,
-                w + 1 in all, and fewer at the ends
+    window      w, even: a token attends to w / 2 keys on either side, and to itself
     dropout     the probability that a weight is dropped, in training
     bias        whether the projections have biases
-    rng         draws the parameters and the dropout; None takes minigrad's own
+    rng         the generator of parameters and dropout; None is minigrad's own
 
-    attention_weights   as of MultiHeadAttention: (B, H, L, L) after a call with
-                        need_weights, None after any other
-
-    W_q, W_k, W_v, W_o  Linear, from the values of MultiHeadAttention
+    W_q, W_k, W_v, W_o  Linear, initialised as in MultiHeadAttention
     W_q_global, W_k_global, W_v_global
-                        of what global tokens ask: Linear, from the values of W_q, W_k
-                        and W_v. A call without global tokens leaves them alone
+                        Linear, initially W_q, W_k and W_v; used by global tokens only
 
-    Cost: 4 L D^2 for the projections and 2 L D^2 more if there are global tokens, then
-    L (w + 1 + g) + g L scores. They come in tiles of 64 x 64, and one with a single
-    allowed pair is computed whole: global tokens that stand together cost less than as
-    many far apart. No tile is kept, but need_weights has the whole matrix.
+    attention_weights   (B, H, L, L) after a call with need_weights, otherwise None
 
-    Raises ValueError for widths and heads that do not divide and for an odd window,
-    TypeError for what are not whole numbers.
-    Source: Beltagy et al. 2020, section 3.1.
+    Cost: 4 L D^2 for the projections, 2 L D^2 more if there are global tokens, and
+    L (w + 1 + g) + g L scores. Scores are computed in tiles of 64 x 64, and a tile with
+    one allowed pair is computed whole: adjacent global tokens cost less than scattered
+    ones. No tile is kept, unless need_weights asks for the whole matrix.
+
+    Beltagy et al. 2020, section 3.1.
     """
 
     def __init__(self, embed_dim, num_heads, window, dropout=0.0, bias=True, rng=None):
@@ -71,8 +62,8 @@ class LongformerAttention(nn.Module):
         check_heads(NAME, D, H)
         if self.window % 2:
             raise ValueError(
-                f"{NAME}: window is {window}; expected an even number of keys, as many "
-                "before a token as after it."
+                f"{NAME}: window is {window}; expected an even number, half of the "
+                "keys on either side of a token."
             )
         self.dropout = probability(NAME, "dropout", dropout)
         self.rng, self.attention_weights = rng, None
@@ -83,50 +74,51 @@ class LongformerAttention(nn.Module):
         self.W_q_global, self.W_k_global, self.W_v_global = (
             nn.Linear(D, D, bias, rng) for _ in range(3)
         )
-        first = self.W_q, self.W_k, self.W_v
-        draw(first, self.W_o, rng)
-        for W, copy in zip(first, (self.W_q_global, self.W_k_global, self.W_v_global)):
+        draw(self._local, self.W_o, rng)
+        for W, copy in zip(self._local, self._global):
             copy.load_state_dict(W.state_dict())
 
+    @shapes
     def forward(self, x, global_tokens=None, valid_lens=None, need_weights=False):
-        """output (B, L, embed_dim); or (output, weights (B, H, L, L)) if need_weights.
+        """Compute the output; with need_weights, output and weights.
 
-        global_tokens  positions, counted from 0, the same in all examples; or bool,
-                       (L,) or (B, L), True = global; None: no token is
-        valid_lens     (B,): only the first so many tokens of each example are keys
-        need_weights   also the weights of each head, before dropout: the rows of global
-                       tokens are those of their own projections
+        x (B, L, self.embed_dim) or (L, self.embed_dim), valid_lens? (B,) int
+            ->  output (B, L, self.embed_dim) or (L, self.embed_dim);
+        output (B, L, self.embed_dim) or (L, self.embed_dim),
+        weights (B, self.num_heads, L, L) or (self.num_heads, L, L)
 
-        A global token beyond the length of its example is masked, like any other token
-        there.
-
-        Raises TypeError and ValueError, in a sentence, for arguments that do not fit.
+        global_tokens  positions, counted from 0, the same in all examples; or bool
+                       (L,) or (B, L), True = global; None: no token
+        valid_lens     how many tokens of each example are keys, from the first
+        need_weights   also return the weights of each head, before dropout. The rows of
+                       global tokens are those of their own projections
         """
         need_weights = flag(NAME, "need_weights", need_weights)
-        x, alone = _rows(x, self.embed_dim)
+        single = x.ndim == 2
+        x = unsqueeze(x, 0) if single else x
         B, L, D = x.shape
-        marked, valid = _marked(global_tokens, B, L), _valid(valid_lens, B, L)
-        near = sliding_window(self.window // 2, self.window // 2)
-        some = marked.any()
-        seen = near | _Marked(marked) if some else near
-        local = self.W_q, self.W_k, self.W_v
-        c, weights = self._attended(local, x, x, seen & valid, need_weights)
-        if some:
+        is_global = _global_marks(global_tokens, B, L)  # (B | 1, L)
+        valid = everything if valid_lens is None else padding(valid_lens)
+        mask = sliding_window(self.window // 2, self.window // 2)
+        if is_global.any():
+            mask = mask | _GlobalKeys(is_global)
+        c, weights = self._attend(self._local, x, x, mask & valid, need_weights)
+        if is_global.any():  # replace the rows of global tokens
             b = np.arange(B)[:, None]
-            asking, place = _places(np.broadcast_to(marked, (B, L)))
-            own = self.W_q_global, self.W_k_global, self.W_v_global
-            # what global tokens have found so far, by the first projections, is dropped
-            found = self._attended(own, x[b, asking], x, valid, need_weights)
-            c = concat([c, found[0]], 1)[b, place]  # (B, L, H, E)
+            tokens, row = _rows_of_global_tokens(np.broadcast_to(is_global, (B, L)))
+            c_global, weights_global = self._attend(
+                self._global, x[b, tokens], x, valid, need_weights
+            )
+            c = concat([c, c_global], 1)[b, row]  # (B, L, H, E)
             if need_weights:
-                weights = concat([weights, found[1]], 1)[b, place]  # (B, L, H, L)
+                weights = concat([weights, weights_global], 1)[b, row]  # (B, L, H, L)
         output = self.W_o(c.reshape(B, L, D))
-        output = output[0] if alone else output
-        self.attention_weights = None  # those of an earlier call would mislead
+        output = output[0] if single else output
+        self.attention_weights = None  # no weights of an earlier call
         if not need_weights:
             return output
         weights = swapaxes(weights, 1, 2)  # (B, H, L, L)
-        weights = weights[0] if alone else weights
+        weights = weights[0] if single else weights
         self.attention_weights = weights.detach()
         return output, weights
 
@@ -134,10 +126,21 @@ class LongformerAttention(nn.Module):
         sizes = f"{self.embed_dim}, {self.num_heads}, window={self.window}"
         return f"{sizes}, dropout={self.dropout}"
 
-    def _attended(self, projections, x, y, mask, need_weights):
-        """What x (B, n, D) finds in y: c (B, n, H, E), weights (B, n, H, L) or None."""
+    @property
+    def _local(self):
+        return self.W_q, self.W_k, self.W_v
+
+    @property
+    def _global(self):
+        return self.W_q_global, self.W_k_global, self.W_v_global
+
+    def _attend(self, projections, x, y, mask, need_weights):
+        """Attend with tokens x (B, n, D) to tokens y (B, L, D).
+
+        Return the context (B, n, H, E) and the weights (B, n, H, L) or None.
+        """
         q, k, v = (heads(W, z, self.num_heads) for W, z in zip(projections, (x, y, y)))
-        found = scaled_dot_product_attention(
+        results = scaled_dot_product_attention(
             q,
             k,
             v,
@@ -147,86 +150,56 @@ class LongformerAttention(nn.Module):
             rng=self.rng,
             return_weights=need_weights,
         )
-        c, weights = found if need_weights else (found, None)
+        c, weights = results if need_weights else (results, None)
         return swapaxes(c, 1, 2), swapaxes(weights, 1, 2) if need_weights else None
 
 
-class _Marked(Mask):
-    """Keys that everybody may attend to: those that are marked, bool (B | 1, S)."""
+class _GlobalKeys(Mask):
+    """The mask of the keys that are global tokens: every query may attend to them.
 
-    def __init__(self, marked):
-        self.marked = marked
-        self.examples = len(marked) if len(marked) > 1 else None
+    is_global   bool (B | 1, S)
+    """
+
+    def __init__(self, is_global):
+        self.is_global = is_global
+        self.examples = len(is_global) if len(is_global) > 1 else None
 
     def allowed(self, b, h, q, kv):
-        return self.marked[b if self.examples is not None else 0, kv]
+        return self.is_global[b if self.examples is not None else 0, kv]
 
     def tile_kinds(self, tiles):
-        nobody = np.zeros(tiles.L, bool)
-        each = [tiles.of_tokens(nobody, keys) for keys in self.marked]
-        return np.stack(each)[:, None]  # (B | 1, 1, nq, nk)
+        no_query = np.zeros(tiles.L, bool)
+        kinds = [tiles.of_tokens(no_query, keys) for keys in self.is_global]
+        return np.stack(kinds)[:, None]  # (B | 1, 1, nq, nk)
 
     def __repr__(self):
-        return f"global keys {self.marked.shape}"
+        return f"global keys {self.is_global.shape}"
 
 
-def _places(marked):
-    """Where the global tokens stand, and where the row of each token will be found.
+def _rows_of_global_tokens(is_global):
+    """Return the global tokens, and the row of each token after concatenation.
 
-    marked (B, L) bool  ->  asking (B, g) ints, place (B, L) ints
+    is_global (B, L) bool  ->  tokens (B, g) ints, row (B, L) ints
 
-    g is the largest number of them in an example; others fill up their row with local
-    tokens. Row place[b, i] of the local rows followed by the global ones is that of i.
+    g is the largest number of global tokens of an example; examples with fewer fill up
+    with local tokens. In the rows of all L tokens followed by those of the g tokens,
+    row[b, i] is the one of token i.
     """
-    g, L = marked.sum(1).max(initial=0), marked.shape[1]
-    asking = np.argsort(~marked, axis=1, kind="stable")[:, :g]
-    return asking, np.where(marked, L + marked.cumsum(1) - 1, np.arange(L))
+    g, L = is_global.sum(1).max(initial=0), is_global.shape[1]
+    tokens = np.argsort(~is_global, axis=1, kind="stable")[:, :g]
+    return tokens, np.where(is_global, L + is_global.cumsum(1) - 1, np.arange(L))
 
 
-def _rows(x, D):
-    """x as a Tensor (B, L, D), and whether the axis B is new."""
-    x = floats(NAME, "x", x)
-    if x.ndim not in (2, 3) or x.shape[-1] != D:
-        raise ValueError(
-            f"{NAME}: x has shape {x.shape}; expected (B, L, {D}), or (L, {D}) for one "
-            "example."
-        )
-    return (unsqueeze(x, 0), True) if x.ndim == 2 else (x, False)
-
-
-def _marked(global_tokens, B, L):
-    """bool (B | 1, L): which tokens are global."""
+def _global_marks(global_tokens, B, L):
+    """Return bool (B | 1, L): which tokens are global."""
     if global_tokens is None:
         return np.zeros((1, L), bool)
-    given = plain(global_tokens)
-    if given.dtype == bool:
-        if given.shape not in ((L,), (1, L), (B, L)):
-            raise ValueError(
-                f"{NAME}: global_tokens has shape {given.shape}; expected bool "
-                f"{(B, L)}, or {(L,)} if all examples are alike."
-            )
-        return np.atleast_2d(given)
-    if given.ndim != 1:
-        raise ValueError(
-            f"{NAME}: global_tokens has shape {given.shape}; expected (n,), a list of "
-            "positions, or bool (B, L), where True = global."
-        )
-    where = positions(NAME, "global_tokens", given)
-    between(NAME, "global_tokens", where, 0, L - 1, "positions of tokens")
-    marked = np.zeros((1, L), bool)
-    marked[0, where] = True
-    return marked
-
-
-def _valid(valid_lens, B, L):
-    """The mask of the keys that are no padding."""
-    if valid_lens is None:
-        return everything
-    lens = wholes(NAME, "valid_lens", valid_lens, {1: "(B,), one for each example"})
-    if len(lens) != B:
-        raise ValueError(
-            f"{NAME}: valid_lens has shape {lens.shape}; expected {(B,)}, one length "
-            "for each example."
-        )
-    between(NAME, "valid_lens", lens, 0, L, "the number of tokens")
-    return padding(lens)
+    marks = plain(global_tokens)
+    if marks.dtype == bool:
+        broadcastable(NAME, "global_tokens", marks.shape, (B, L))
+        return np.broadcast_to(marks, (*marks.shape[:-1], L)).reshape(-1, L)
+    tokens = positions(NAME, "global_tokens", marks)
+    between(NAME, "global_tokens", tokens, 0, L - 1, "positions of tokens")
+    marks = np.zeros((1, L), bool)
+    marks[0, tokens] = True
+    return marks

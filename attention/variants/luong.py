@@ -1,67 +1,61 @@
 """Luong's three scores under one name, as a layer.
 
     dot        q_i . k_j                      no parameters; queries as wide as keys
-    general    q_i . W_a k_j                  keys in another space than queries
+    general    q_i . W_a k_j                  queries and keys of different widths
     concat     v_a . tanh(W_a [q_i; k_j])     a network of one hidden layer
 
-so that a model can be told by a word which of them to compare. W_a k_j, and of concat
-the half of W_a [q_i; k_j] that belongs to k_j, are made once for all queries; W_a
-(A, Dq + Dk), cut into those halves, is the additive score's W_q and W_k side by side.
-What each costs stands with the scores (scores.py).
+W_a k_j, and in concat the part of W_a [q_i; k_j] that depends on k_j, are computed once
+for all queries. W_a (A, Dq + Dk) of concat is W_q and W_k of the additive score side by
+side. scores.py has the cost of each.
 
-Luong et al. 2015, equation 8. The paper's best are dot with global attention, general
-with local.
+Luong et al. 2015, equation 8. Their best models are dot with global attention, and
+general with local attention.
 """
 
 from minigrad import linear
-from minigrad.checks import whole
+from minigrad.checks import one_of, whole
 from minigrad.shapes import shapes
 
 from ..layers import Attention, to_one_number, xavier_uniform
 from ..scores import additive_core, dot, general
 
+NAME = "LuongAttention"
+
 
 class LuongAttention(Attention):
-    """Luong's three scores by name, Luong et al. 2015, equation 8.
+    """Attention with one of Luong's three scores, Luong et al. 2015, equation 8.
 
     kind          "dot"      q_i . k_j, for queries as wide as keys: no parameters
                   "general"  q_i^T W_a k_j, with W_a (query_size, key_size)
                   "concat"   v_a . tanh(W_a [q_i; k_j]), with v_a (num_hiddens,) and
                              W_a (num_hiddens, query_size + key_size)
-    num_hiddens   of "concat"; None: as many as query_size
+    num_hiddens   only for "concat"; None is query_size
 
-    W_a and v_a are Xavier-uniform. Raises ValueError for another kind, for "dot" of two
-    sizes, and for num_hiddens where there are none.
+    W_a and v_a are Xavier-uniform.
     """
 
     def __init__(
         self, kind, query_size, key_size, num_hiddens=None, dropout=0.0, rng=None
     ):
         super().__init__(dropout, rng)
-        self.kind = kind
-        self.query_size = whole("LuongAttention", "query_size", query_size, least=1)
-        self.key_size = whole("LuongAttention", "key_size", key_size, least=1)
-        if kind not in ("dot", "general", "concat"):
-            raise ValueError(
-                f"LuongAttention: kind is {kind!r}; expected 'dot', 'general' or "
-                "'concat'."
-            )
+        self.kind = one_of(NAME, "kind", kind, ("dot", "general", "concat"))
+        self.query_size = whole(NAME, "query_size", query_size, least=1)
+        self.key_size = whole(NAME, "key_size", key_size, least=1)
         if kind == "dot" and query_size != key_size:
             raise ValueError(
-                f"LuongAttention: 'dot' needs queries and keys of one width; found "
-                f"query_size {query_size} and key_size {key_size}: use 'general' or "
-                "'concat'."
+                f"{NAME}: query_size is {query_size} and key_size {key_size}; expected "
+                "the same size for 'dot'. Use 'general' or 'concat'."
             )
         if kind != "concat" and num_hiddens is not None:
             raise ValueError(
-                f"LuongAttention: num_hiddens is {num_hiddens}, which {kind!r} has no "
-                "use for; it belongs to 'concat'."
+                f"{NAME}: num_hiddens is {num_hiddens}; expected None for {kind!r}. "
+                "Only 'concat' has hidden units."
             )
         if kind == "general":
             self.W_a = xavier_uniform(query_size, key_size, rng)
         if kind == "concat":
             A = query_size if num_hiddens is None else num_hiddens
-            whole("LuongAttention", "num_hiddens", A, least=1)
+            whole(NAME, "num_hiddens", A, least=1)
             self.W_a = xavier_uniform(A, query_size + key_size, rng)
             self.v_a = to_one_number(A, rng)
 

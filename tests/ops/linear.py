@@ -8,14 +8,14 @@ from .spec import call, normal, positive, spec, wrong
 
 
 def feature(x, elu=True):
-    """elu(x) + 1, one number at a time."""
+    """Compute elu(x) + 1, one number at a time."""
     if not elu:
         return x
     return np.vectorize(lambda t: t + 1 if t > 0 else math.exp(t), otypes=[float])(x)
 
 
 def scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
-    """One query at a time, over the keys that count: a sum of weighted values."""
+    """Sum the weighted values over the allowed keys, one query at a time."""
     a, b = feature(q, elu), feature(k, elu)
     keep = np.broadcast_to(True if keep is None else keep, k.shape[:-1])
     o = np.zeros((*q.shape[:-1], v.shape[-1]))
@@ -90,7 +90,7 @@ def _dense(
     divided=True,
     masked=True,
 ):
-    """The right backward by way of all pairs, but for what is given."""
+    """Return the backward with the matrix of pairs; options make it wrong."""
 
     def backward(g, o, q, k, v, keep=None, *, is_causal, eps, elu=True):
         a, b = feature(q, elu), feature(k, elu)
@@ -112,7 +112,7 @@ def _dense(
 
 
 def _shifted(m):
-    """The sums from the end without the query of the key's own place."""
+    """Leave out the query at the position of the key."""
     return np.tril(m, -1).swapaxes(-1, -2)
 
 
@@ -124,7 +124,7 @@ for _tag, _slip, _on in (
     ("slope-of-elu-reversed", _dense(slope=lambda x: feature(-abs(x))), "heads"),
     ("slope-0-below", _dense(slope=lambda x: x > 0), "causal"),
     ("future-not-masked", _dense(future=99), "causal"),
-    ("own-place-masked", _dense(future=-1), "eps"),
+    ("own-position-masked", _dense(future=-1), "eps"),
     ("reverse-scan-one-late", _dense(db=_shifted), "causal"),
     ("values-one-late", _dense(dv=_shifted), "causal"),
     ("keys-by-the-forward-scan", _dense(db=lambda m: m), "causal"),

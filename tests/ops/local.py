@@ -6,7 +6,7 @@ from .spec import call, normal, spec, wrong
 
 
 def windows(x, first, stop, width):
-    """One row of one window at a time."""
+    """Copy one row of one window at a time."""
     y = np.zeros((*first.shape, width, x.shape[-1]))
     for *batch, i in np.ndindex(first.shape):
         for w in range(width):
@@ -51,7 +51,7 @@ spec(
 
 
 def _scattered(g, y, x, first, stop, width, add=True, all_rows=False, shift=0):
-    """The sum of what the windows send to each row, but for what is given."""
+    """Sum the gradients of each row over the windows; options make it wrong."""
     dx = np.zeros(x.shape)
     for *batch, i in np.ndindex(first.shape):
         for w in range(width):
@@ -76,7 +76,7 @@ wrong(
 wrong("gather_windows", "averaged", _averaged, on="batched")
 wrong(
     "gather_windows",
-    "the-rest-not-cut-off",
+    "beyond-the-end-of-a-window",
     lambda *args: _scattered(*args, all_rows=True),
     on="batched",
 )
@@ -97,7 +97,7 @@ wrong(
 
 
 def distances(q, k):
-    """|q_i - k_j|^2, one pair at a time."""
+    """Compute |q_i - k_j|^2, one pair at a time."""
     leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
     q = np.broadcast_to(q, leading + q.shape[-2:])
     k = np.broadcast_to(k, leading + k.shape[-2:])
@@ -130,7 +130,7 @@ spec(
 
 
 def _distance(slope=lambda g, d: 2 * g * d, dq=None, dk=None):
-    """The right backward of (B, L, D) and (B, S, D), but for what is given."""
+    """Return the backward of (B, L, D) and (B, S, D); options make it wrong."""
     dq = dq or (lambda d: d.sum(2))
     dk = dk or (lambda d: -d.sum(1))
 

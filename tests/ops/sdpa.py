@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from attention import masks
-from attention.exact.tile_plan import tile_plan
+from attention.kernels.tile_plan import tile_plan
 
 from .spec import call, normal, spec, wrong
 

@@ -9,7 +9,7 @@ from attention.costs import FORMULAS, PROJECTED, VARIANTS, cost_of, pair_counts,
 from attention.costs.counted import OpCounter, count
 from attention.exact.multihead import MultiHeadAttention
 from attention.exact.sdpa import dense_attention
-from attention.kernels.plan import of_ranges
+from attention.kernels.tile_plan import of_ranges
 
 SHAPES = [(1, 1, 1, 1, 1), (1, 7, 4, 3, 5), (5, 1, 2, 2, 3), (4, 6, 3, 5, 2)]
 WINDOWS = [(6, 6, 2, 0), (6, 9, 0, 3), (9, 4, 1, 1), (3, 8, -1, 2), (8, 3, 2, -1),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attention import masks
-from attention.exact.tile_plan import tile_plan
+from attention.kernels.tile_plan import tile_plan
 from attention.masks.block_mask import BlockMask
 
 from ...ops.sdpa import attends

@@ -5,8 +5,8 @@ import pytest
 
 from attention import kernels, masks
 from attention.exact.flash import flash_attention
-from attention.exact.tile_plan import tile_plan
 from attention.kernels import pool, tiled_backward, tiled_forward
+from attention.kernels.tile_plan import tile_plan
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw

@@ -9,7 +9,7 @@ from attention import kernels, masks
 from attention.exact import flash
 from attention.exact.flash import flash_attention
 from attention.exact.sdpa import dense_attention, tiled_attention
-from attention.exact.tile_plan import tile_plan
+from attention.kernels.tile_plan import tile_plan
 from attention.masks.block_mask import BlockMask
 from minigrad import Tensor
 

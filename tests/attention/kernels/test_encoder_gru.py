@@ -11,6 +11,13 @@ from minigrad.ops.recurrent import gru
 
 pytest.importorskip("numba")
 
+
+@pytest.fixture(autouse=True)
+def compiled():
+    with kernels.backend("numba"):
+        yield
+
+
 NAMES = "output h_n x h0 weight_ih weight_hh bias_ih bias_hh".split()
 # more examples than one group has, more rows than are summed at a time, no multiples
 SIZES = [(3, 5, 7, 11), (37, 9, 5, 70), (150, 4, 3, 8), (1, 1, 2, 3)]
@@ -42,19 +49,12 @@ def test_it_equals_minigrads(sizes, padded, reverse):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11, err_msg=name)
 
 
-def test_numpys_backend_gives_minigrads_very_bits():
-    arrays, g, lengths = example(*SIZES[0])
-    with kernels.backend("numpy"):
-        got = results(encoder_gru, arrays, g, lengths, False)
-    for a, b in zip(got, results(gru, arrays, g, lengths, False), strict=True):
-        np.testing.assert_array_equal(a, b)
-
 
 def test_any_number_of_threads_gives_the_same_bits():
     arrays, g, lengths = example(*SIZES[1], dtype=np.float32)
     before, found = kernels.threads(), []
     try:
-        for n in 1, 2, 3, 8:
+        for n in 1, 2, 3:
             kernels.threads(n)
             found.append(results(encoder_gru, arrays, g, lengths, False))
     finally:

@@ -78,16 +78,6 @@ def frozen(x):
     return x
 
 
-def test_one_version_for_each_dtype():
-    """Read-only arrays and others have one signature: nothing compiles twice."""
-    pytest.importorskip("numba")
-    arrays = additive_example(2, 3, 5, 6, np.float32)
-    with kernels.backend("numba"):
-        for change in (np.copy, frozen):
-            additive_results(*map(change, arrays))
-        loop = additive.backward_loop.version(np.dtype(np.float32))
-    assert len(loop.signatures) == 1 and not loop._can_compile
-
 
 def test_dtypes_without_a_kernel(backend):
     exact = additive_example(2, 3, 5, 6, np.float64)

@@ -1,45 +1,33 @@
-"""Which backend runs, and where what it compiled is kept."""
+"""Which backend runs, what is compiled, and where compiled kernels are kept."""
 
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from attention import kernels
-from attention.kernels import cache, compiling
-
-# The choice
+from attention.kernels import additive, cache, choice, compiling
 
 
 def test_backend_switches_for_good_or_for_a_block():
-    before = kernels.backend()
-    try:
+    with kernels.backend(kernels.backend()):  # what the test changes is undone
         kernels.backend("numpy")
         assert kernels.backend() == "numpy"
-        with kernels.backend("numba"):
-            assert kernels.backend() == "numba"
-            with kernels.backend("numpy"):
-                assert kernels.backend() == "numpy"
-            assert kernels.backend() == "numba"
-        assert kernels.backend() == "numpy"
         with pytest.raises(ZeroDivisionError), kernels.backend("numba"):
+            assert kernels.backend() == "numba"
             1 / 0
         assert kernels.backend() == "numpy"
-    finally:
-        kernels.backend(before)
 
 
 def test_an_unknown_backend():
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match="no backend 'cuda'; expected 'numba' or 'num"):
         kernels.backend("cuda")
-    assert str(error.value) == (
-        "backend: there is no backend 'cuda'; expected 'numba' or 'numpy'."
-    )
 
 
 def python(code, **environment):
-    """What a fresh Python writes: (stdout, stderr)."""
+    """Run a fresh Python and return (stdout, stderr)."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("ATT", "NUMBA"))}
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -51,121 +39,116 @@ def python(code, **environment):
     return done.stdout.strip(), done.stderr.strip()
 
 
-def test_numba_is_imported_by_the_first_loop_and_not_before():
-    out, err = python(
-        "import sys, numpy as np\n"
-        "import attention, attention.scores, attention.softmax\n"
-        "from attention import kernels\n"
-        "kernels.backend(), kernels.backend('numpy')\n"
-        "from attention.scores import additive_core\n"
-        "additive_core(np.ones((2, 3)), np.ones((4, 3)), np.ones(3))\n"
-        "print([m for m in ('numba', 'matplotlib') if m in sys.modules])"
-    )
-    assert (out, err) == ("[]", "")
-
-
 CHOSEN = "from attention import kernels; print(kernels.backend())"
+WITHOUT = "import sys; sys.modules['numba'] = None; "
+RUN = (
+    "import sys, numpy as np; from attention.kernels import additive, backend; "
+    "e = additive.forward(np.ones((1, 1, 2)), np.ones((1, 1, 2)), np.ones(2)); "
+    "print(backend(), *e.ravel().round(6), 'numba' in sys.modules)"
+)
 
 
-def test_what_the_environment_chooses():
+def test_the_environment_chooses():
     assert python(CHOSEN, ATTENTION_BACKEND="numpy")[0] == "numpy"
     assert python(CHOSEN, NUMBA_DISABLE_JIT="1")[0] == "numpy"
-    assert (
-        "ATTENTION_BACKEND: there is no backend 'gpu'; expected 'numba' or"
-        in (python(CHOSEN, ATTENTION_BACKEND="gpu")[1])
-    )
-
-
-WITHOUT = "import sys; sys.modules['numba'] = None; from attention import kernels; "
+    assert "ATTENTION_BACKEND: there is no" in python(CHOSEN, ATTENTION_BACKEND="g")[1]
 
 
 def test_without_numba():
-    out, err = python(WITHOUT + "print(kernels.backend()); kernels.backend('numba')")
-    assert out == "numpy"
-    assert err.endswith(
-        "ImportError: backend: numba is not installed; pip install numba, or use "
-        "'numpy'."
-    )
-
-
-RUN = (
-    "import numpy as np; from attention.kernels import additive, backend; "
-    "e = additive.forward(np.ones((1, 1, 2)), np.ones((1, 1, 2)), np.ones(2)); "
-    "print(backend(), *e.ravel().round(6))"
-)
+    out, err = python(WITHOUT + CHOSEN + "; kernels.backend('numba')")
+    assert out == "numpy" and "backend: numba is not installed; pip install" in err
 
 
 def test_a_numba_that_does_not_load(tmp_path):
     (tmp_path / "numba.py").write_text("raise SystemError('too new a NumPy')")
     path = os.pathsep.join([str(tmp_path), os.getcwd()])
-    assert python(RUN, PYTHONPATH=path) == ("numpy 1.928055", "")
-    err = python(RUN, PYTHONPATH=path, ATTENTION_BACKEND="numba")[1]
-    assert err.endswith(
-        'ImportError: The backend "numba" was asked for and numba does not load: too '
-        "new a NumPy"
-    )
+    load = "from attention.kernels.gru import forward_loop as loop; from numpy import "
+    load += f"dtype; print(loop.version(dtype('f'))); {CHOSEN}"
+    assert python(load, PYTHONPATH=path)[0].split() == ["None", "numpy"]
+    err = python(load, PYTHONPATH=path, ATTENTION_BACKEND="numba")[1]
+    assert "numba does not load: too new a NumPy" in err
 
 
 def test_loops_that_are_not_compiled():
     """With the JIT switched off, the loops are Python, and can be debugged as such."""
     pytest.importorskip("numba")
     out, err = python(RUN, NUMBA_DISABLE_JIT="1", ATTENTION_BACKEND="numba")
-    assert (out, err) == ("numba 1.928055", "")
+    assert (out, err) == ("numba 1.928055 True", "")
 
 
-# The cache
-
-
-def test_compiled_once_kept_and_survived(tmp_path):
-    """The first process compiles and says so; the next does not; damage is undone."""
+def test_small_work_on_a_cold_cache_runs_the_twin(tmp_path):
+    """It does not even import numba; a kernel in the cache runs whatever the work."""
     pytest.importorskip("numba")
     place = {"XDG_CACHE_HOME": str(tmp_path)}
-    said = f"compiling kernels (first time, about {compiling.SECONDS} s)…"
-    assert python(RUN, **place) == ("numba 1.928055", said)
-    assert python(RUN, **place) == ("numba 1.928055", "")
-    files = [f for f in tmp_path.rglob("*") if f.suffix in (".nbi", ".nbc")]
-    assert files
-    for file in files:
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 255  # in the middle of the machine code
-        file.write_bytes(content)
-    assert python(RUN, **place) == ("numba 1.928055", said)
-    assert python(RUN, **place) == ("numba 1.928055", "")
+    message = f"compiling kernels (first time, about {compiling.SECONDS} s)…"
+    assert python(RUN, **place) == ("numba 1.928055 False", "")
+    chosen = {**place, "ATTENTION_BACKEND": "numba"}
+    assert python(RUN, **chosen) == ("numba 1.928055 True", message)
+    assert python(RUN, **place) == ("numba 1.928055 True", "")
+
+
+def test_a_damaged_cache_is_replaced(tmp_path):
+    pytest.importorskip("numba")
+    place = {"XDG_CACHE_HOME": str(tmp_path), "ATTENTION_BACKEND": "numba"}
+    python(RUN, **place)
+    for file in tmp_path.rglob("*.nb?"):
+        file.write_bytes(file.read_bytes()[:50])
+    out, err = python(RUN, **place)
+    assert out == "numba 1.928055 True" and err.startswith("compiling kernels")
+    assert python(RUN, **place) == ("numba 1.928055 True", "")
 
 
 @pytest.fixture
-def places(monkeypatch, tmp_path):
+def nothing_chosen(monkeypatch, tmp_path):
+    """The state of a new process, with an empty cache."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path / "tmp"))
-    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(choice._Chosen, "backend", "numba")
+    monkeypatch.setattr(choice._Chosen, "explicit", False)
+    monkeypatch.setattr(choice, "_work_of_twins", {})
     return tmp_path
 
 
-def test_where_the_cache_is(places, monkeypatch):
+def test_a_kernel_is_compiled_when_its_twin_has_worked_long_enough(
+    nothing_chosen, monkeypatch
+):
+    built = []
+    monkeypatch.setattr(compiling, "_compile", lambda *a: built.append(a) or "loop")
+    loop, float32 = compiling.Kernel(additive.forward_loop.function), np.dtype("f")
+    tenth = choice.COMPILE_NS / choice.TWIN_SLOWDOWN / 10
+    for _ in range(9):
+        assert loop.version(float32, tenth) is None and not built
+    assert loop.version(float32, tenth) == "loop"
+    assert loop.version(float32, 1) == "loop" and len(built) == 1
+
+
+def test_what_is_chosen_by_name_is_compiled_at_once(nothing_chosen, monkeypatch):
+    monkeypatch.setattr(compiling, "_compile", lambda *a: "loop")
+    loop = compiling.Kernel(additive.forward_loop.function)
+    with kernels.backend(kernels.backend()):
+        assert loop.version(np.dtype("d"), 1) == "loop"
+
+
+def test_one_version_for_each_dtype():
+    """Read-only arrays and others have one signature: nothing compiles twice."""
+    pytest.importorskip("numba")
+    with kernels.backend("numba"):
+        loop = additive.forward_loop.version(np.dtype(np.float32))
+    assert len(loop.signatures) == 1 and not loop._can_compile
+
+
+def test_where_the_cache_is(nothing_chosen, monkeypatch):
     pytest.importorskip("numba")
     first = cache.cache_directory()
-    assert first.parent == places / "cache" / cache.PROJECT
-    assert first == cache.cache_directory() and first.is_dir()
-    monkeypatch.setattr(cache.np, "__version__", "99.0")
-    assert cache.cache_directory() != first, "another NumPy, another directory"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(places / "mine"))
-    assert places / "mine" in cache.cache_directory().parents
-
-
-def test_a_cache_that_cannot_be_written(places, monkeypatch):
-    pytest.importorskip("numba")
-    (places / "cache").write_text("a file where a directory should be")
-    assert places / "tmp" in cache.cache_directory().parents
-    if hasattr(os, "getuid"):
-        (place,) = (places / "tmp").iterdir()
-        place.chmod(0o777)  # where others may write, they may leave code to execute
-        assert cache.cache_directory() is None
-    monkeypatch.setattr(cache.tempfile, "tempdir", str(places / "cache" / "no"))
+    assert first.parent == nothing_chosen / cache.PROJECT and first.is_dir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(nothing_chosen / "mine"))
+    assert nothing_chosen / "mine" in cache.cache_directory().parents
+    (nothing_chosen / "file").write_text("a file where a directory should be")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(nothing_chosen / "file"))
     assert cache.cache_directory() is None
 
 
-def test_old_directories_are_removed(places):
+def test_old_directories_are_removed(nothing_chosen):
     pytest.importorskip("numba")
     path = cache.cache_directory()
     for age in range(1, 8):

@@ -29,12 +29,11 @@ def test_the_same_bits_with_any_number_of_threads(any_work_is_shared):
     with kernels.backend("numba"):
         kernels.threads(1)
         wanted = [*additive_results(*arrays), *softmax_results(x, g)]
-        for n in (1, 2, 3, 8):
+        for n in (1, 2, 3):
             kernels.threads(n)
-            for _ in range(3):
-                got = [*additive_results(*arrays), *softmax_results(x, g)]
-                for a, b in zip(got, wanted):
-                    np.testing.assert_array_equal(a, b)
+            got = [*additive_results(*arrays), *softmax_results(x, g)]
+            for a, b in zip(got, wanted):
+                np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("items", [1, 2, 7, 100])

@@ -93,7 +93,7 @@ def test_no_queries_or_no_keys(L, S):
 
 def test_no_examples():
     nobody = np.zeros((0, 1, 4, 5), bool)
-    for mask in (padding(np.zeros(0, int)), padding(np.zeros((0, 4))), prefix_lm([]),
+    for mask in (padding(np.zeros(0, int)), padding(np.zeros((0, 4), int)), prefix_lm([]),
                  local(np.zeros((0, 4)), 1), document(np.zeros((0, 5), int),
                  np.zeros((0, 4), int)), from_array(nobody)):  # fmt: skip
         assert mask.dense(None, None, 4, 5).shape == (0, 1, 4, 5), mask

@@ -1,4 +1,6 @@
-"""Longformer's attention against a loop over its tokens, and its relation to masks."""
+"""Longformer's attention: its definition by loops, its relation to masks, its calls."""
+
+import math
 
 import numpy as np
 import pytest
@@ -6,27 +8,87 @@ import pytest
 import minigrad as mg
 from attention import masks
 from attention.exact.multihead import MultiHeadAttention
-from attention.variants.longformer import LongformerAttention
+from attention.masks.block_mask import BlockMask
+from attention.variants.longformer import LongformerAttention, _GlobalKeys
 from minigrad import Tensor, nn
 
-from .longformer_cases import (
-    CALLS,
-    B,
-    D,
-    H,
-    L,
-    W,
-    as_bool,
-    by_loops,
-    close,
-    draw,
-    layer,
-)
+from ...minigrad.array_cases import draw
+
+B, L, D, H, W = 2, 9, 12, 4, 4
+close = dict(rtol=1e-11, atol=1e-12)  # sums of some dozens of numbers of order one
+
+
+def layer(window=W, dtype=np.float64, width=D, **options):
+    """Return a layer whose projections all differ, with biases."""
+    rng = np.random.default_rng(0)
+    module = LongformerAttention(width, H, window, rng=rng, **options)
+    for parameter in module.parameters():
+        parameter.data = (rng.standard_normal(parameter.shape) / 2).astype(dtype)
+    return module
+
+
+def example_by_loops(module, x, is_global, valid):
+    """Return out (L, D) and weights (H, L, L) of one example."""
+    state, n = module.state_dict(), len(x)
+    E, reach = x.shape[1] // H, module.window // 2
+
+    def project(name, x):
+        return state[f"{name}.weight"] @ x + state.get(f"{name}.bias", 0)
+
+    weights, contexts = np.zeros((H, n, n)), np.zeros(x.shape)
+    for h in range(H):
+        own = slice(h * E, (h + 1) * E)
+        for i in range(n):
+            of = "_global" if i in is_global else ""
+            q = project(f"W_q{of}", x[i])[own]
+            keys = [
+                j
+                for j in range(valid)
+                if of or abs(i - j) <= reach or j in is_global
+            ]  # fmt: skip
+            k = {j: project(f"W_k{of}", x[j])[own] for j in keys}
+            total = sum(math.exp(q @ k[j] / math.sqrt(E)) for j in keys)
+            for j in keys:
+                p = weights[h, i, j] = math.exp(q @ k[j] / math.sqrt(E)) / total
+                contexts[i, own] += p * project(f"W_v{of}", x[j])[own]
+    out = np.stack([project("W_o", c) for c in contexts])
+    return out, weights
+
+
+def by_loops(module, x, chosen, lens):
+    each = [example_by_loops(module, *one) for one in zip(x, chosen, lens)]
+    return [np.stack(a) for a in zip(*each)]
+
+
+def as_bool(chosen, n=L):
+    return np.array([[i in each for i in range(n)] for each in chosen])
+
+
+DIFFERENT = as_bool([{0, 5}, {8}])
+CALLS = {  # arguments; the global tokens and the length of each example
+    "none": ({}, [{}, {}], [L, L]),
+    "some": ({"global_tokens": [7, 0, 3, 7]}, [{0, 3, 7}] * 2, [L, L]),
+    "alike": ({"global_tokens": as_bool([{1, 2}])[0]}, [{1, 2}] * 2, [L, L]),
+    "different": ({"global_tokens": DIFFERENT}, [{0, 5}, {8}], [L, L]),
+    "one has none": ({"global_tokens": as_bool([{}, {4}])}, [{}, {4}], [L, L]),
+    "all": ({"global_tokens": np.ones((B, L), bool)}, [set(range(L))] * 2, [L, L]),
+    "lengths": ({"valid_lens": [4, 9]}, [{}, {}], [4, 9]),
+    "some and lengths": (
+        {"global_tokens": [0, 3, 7], "valid_lens": [5, 9]},
+        [{0, 3, 7}] * 2,
+        [5, 9],
+    ),
+    "different and lengths": (
+        {"global_tokens": DIFFERENT, "valid_lens": [6, 0]},
+        [{0, 5}, {8}],
+        [6, 0],
+    ),
+}
 
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"window": 2}])
-def test_the_layer_is_a_loop_over_tokens(options, call):
+def test_definition(options, call):
     arguments, chosen, lens = CALLS[call]
     module, (x,) = layer(**options), draw((B, L, D))
     output, weights = module(x, need_weights=True, **arguments)
@@ -37,8 +99,8 @@ def test_the_layer_is_a_loop_over_tokens(options, call):
     np.testing.assert_allclose(module(x, **arguments).data, o, **close)
 
 
-# a key's bias adds the same to all scores of a query: softmax does not see it
-UNSEEN = ["W_k.bias", "W_k_global.bias"]
+# the bias of a key adds the same number to all scores of a query: it cancels
+CANCELS = ["W_k.bias", "W_k_global.bias"]
 GLOBAL = [f"W_{n}_global.{part}" for n in "qkv" for part in ("weight", "bias")]
 
 
@@ -54,30 +116,29 @@ class Bound(nn.Module):
 
 @pytest.mark.parametrize("options", [{}, {"need_weights": True}])
 @pytest.mark.parametrize("chosen", [{}, {1, 3}])
-def test_gradients_are_slopes(chosen, options):
-    """Small, for there is a slope for each parameter; the others have another token."""
+def test_gradients(chosen, options):
     marked = as_bool([chosen, {3} if chosen else {}], 5)
     arguments = dict(global_tokens=marked, valid_lens=[3, 5], **options)
     module, (x,) = Bound(layer(width=H, window=2), **arguments), draw((B, 5, H))
-    unseen = UNSEEN if chosen else [*UNSEEN, *GLOBAL]
-    names = [f"layer.{name}" for name in dict.fromkeys(unseen)]
+    no_gradient = CANCELS if chosen else [*CANCELS, *GLOBAL]
+    names = [f"layer.{name}" for name in dict.fromkeys(no_gradient)]
     assert mg.gradcheck_module(module, x, no_gradient=names).ok
 
 
-def test_without_global_tokens_the_second_projections_rest():
+def test_second_projections_have_gradients_with_global_tokens_only():
     module, (x,) = layer(), draw((B, L, D))
     module(x).sum().backward()
-    with_none = {n for n, p in module.named_parameters() if p.grad is None}
-    assert with_none == set(GLOBAL)
+    without = {n for n, p in module.named_parameters() if p.grad is None}
+    assert without == set(GLOBAL)
     module(x, [0]).sum().backward()
     assert all(p.grad is not None for p in module.parameters())
 
 
-# its relation to attention under a mask
+# relation to attention with a mask
 
 
-def twin(module):
-    """MultiHeadAttention with the first projections."""
+def multihead(module):
+    """Return MultiHeadAttention with the first projections."""
     other = MultiHeadAttention(D, H)
     for parameter in other.parameters():
         parameter.data = parameter.data.astype(module.W_q.weight.dtype)
@@ -94,13 +155,13 @@ def fresh(dtype=np.float64, **options):
     return module
 
 
-@pytest.mark.parametrize("n", [1, L, 70, 150])  # few queries, and many: by tiles
+@pytest.mark.parametrize("n", [1, L, 150])  # with and without tiles
 @pytest.mark.parametrize("chosen", [[], [0], [0, 3, 7, 69, 140]])
-def test_a_fresh_layer_is_attention_under_a_mask(n, chosen):
-    """In values and in all gradients: those of the copies add up to those of one."""
+def test_a_new_layer_is_attention_with_a_mask(n, chosen):
+    """The gradients of both projections add up to those of the one."""
     chosen = [i for i in chosen if i < n]
     module, (x, g) = fresh(), draw((B, n, D), (B, n, D))
-    other, lens = twin(module), [n, n - n // 3]
+    other, lens = multihead(module), [n, n - n // 3]
     ours, theirs = (Tensor(x, requires_grad=True) for _ in range(2))
     mask = masks.sliding_window(W // 2, W // 2) | masks.global_tokens(chosen)
     output, expected = (
@@ -120,7 +181,7 @@ def test_a_fresh_layer_is_attention_under_a_mask(n, chosen):
         np.testing.assert_allclose(total, parameter.grad, rtol=1e-9, atol=1e-11)
 
 
-def test_the_second_projections_make_a_difference_to_global_tokens_alone():
+def test_second_projections_change_global_tokens_only():
     module, (x,) = fresh(), draw((B, L, D))
     before = module(x, [2, 5]).data
     for second in (module.W_q_global, module.W_k_global, module.W_v_global):
@@ -129,31 +190,20 @@ def test_the_second_projections_make_a_difference_to_global_tokens_alone():
         found = module(x, [2, 5]).data
         moved = abs(found - changed).max(-1) > 1e-9
         np.testing.assert_array_equal(moved, as_bool([{2, 5}] * 2))
-    np.testing.assert_array_equal(found[:, [0, 1, 3]], before[:, [0, 1, 3]])
+    np.testing.assert_allclose(found[:, [0, 1, 3]], before[:, [0, 1, 3]], **close)
 
 
-@pytest.mark.parametrize("n", [L, 70])
-def test_a_window_that_holds_everything_is_attention_to_all(n):
-    module, (x,) = layer(window=2 * n), draw((B, n, D))
-    expected = twin(module)(x, valid_lens=[n, 4]).data
-    np.testing.assert_allclose(module(x, None, [n, 4]).data, expected, **close)
-    narrower = layer(window=2 * n - 4)(x, None, [n, n]).data  # its ends do not meet
-    everything = twin(module)(x).data
-    assert abs(narrower - everything).max() > 1e-6
-    np.testing.assert_allclose(narrower[:, 3:-3], everything[:, 3:-3], **close)
-
-
-def test_if_all_tokens_are_global_there_are_only_the_second_projections():
+def test_all_tokens_global_uses_the_second_projections_only():
     module, (x,) = layer(), draw((B, L, D))
     found = module(x, range(L)).data
     for name in "qkv":
         W = getattr(module, f"W_{name}")
         W.load_state_dict(getattr(module, f"W_{name}_global").state_dict())
-    np.testing.assert_allclose(found, twin(module)(x).data, **close)
+    np.testing.assert_allclose(found, multihead(module)(x).data, **close)
 
 
-@pytest.mark.parametrize("n", [L, 70, 200])
-def test_bool_and_positions_mean_the_same(n):
+@pytest.mark.parametrize("n", [L, 70])
+def test_bool_and_positions_are_equivalent(n):
     module, (x,) = layer(), draw((B, n, D))
     chosen = [0, 4, n - 1]
     expected = module(x, chosen).data
@@ -167,8 +217,8 @@ def test_bool_and_positions_mean_the_same(n):
         np.testing.assert_allclose(module(x, same).data, expected, **close)
 
 
-def test_examples_do_not_meet():
-    """Each by itself, whatever global tokens the others have."""
+def test_examples_are_independent():
+    """Each may have other global tokens."""
     module, (x,) = layer(), draw((3, 80, D))
     chosen = as_bool([{0, 70}, {}, {5, 6, 7}], 80)
     lens = [80, 41, 66]
@@ -178,9 +228,141 @@ def test_examples_do_not_meet():
         np.testing.assert_allclose(alone, output[b], **close)
 
 
-def test_the_order_of_things_is_kept_when_all_is_turned_round():
-    """A window is the same from both sides."""
+# calls
+
+
+def test_a_token_reaches_its_window_and_global_tokens_only():
+    module, (x, g) = layer(), draw((1, L, D), (1, L, D))
+    i = np.arange(L)
+    for chosen in ([], [6]):
+        for t in range(L):
+            changed = x.copy()
+            changed[0, t] += 1
+            reached = (abs(i - t) <= W // 2) | np.isin(i, chosen) | (t in chosen)
+            difference = abs(module(changed, chosen).data - module(x, chosen).data)[0]
+            np.testing.assert_array_equal(difference.max(-1) > 1e-9, reached)
+            leaf = Tensor(x, requires_grad=True)
+            module(leaf, chosen).backward(np.where((i == t)[:, None], g, 0))
+            np.testing.assert_array_equal((leaf.grad[0] != 0).any(-1), reached)
+
+
+@pytest.mark.parametrize("n", [L, 70])
+def test_padding_has_no_influence(n):
+    chosen = as_bool([{0, n - 1}, {2, 3, 4}], n)  # one of them is padding
+
+    def run(filling=None):
+        module, (x, g) = layer(), draw((B, n, D), (B, n, D))
+        if filling is not None:
+            x[0, n - 3 :] = filling
+        g[0, n - 3 :] = 0  # the loss does not depend on outputs of padding
+        leaf = Tensor(x, requires_grad=True)
+        output = module(leaf, chosen, [n - 3, n])
+        output.backward(g)
+        kept = np.arange(n) < np.array([[n - 3], [n]])
+        return [output.data[kept], leaf.grad, *(p.grad for p in module.parameters())]
+
+    clean = run()
+    assert (clean[1][0, n - 3 :] == 0).all()
+    for a, b in zip(clean, run(7.0), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+def test_a_token_without_keys():
     module, (x,) = layer(), draw((B, L, D))
-    chosen = np.array([0, 5])
-    turned = module(x[:, ::-1], L - 1 - chosen).data[:, ::-1]
-    np.testing.assert_allclose(turned, module(x, chosen).data, **close)
+    output, weights = module(x, [0], [2, 0], need_weights=True)
+    np.testing.assert_array_equal(weights.data[1], 0)
+    np.testing.assert_allclose(
+        output.data[1], np.tile(module.W_o.bias.data, (L, 1)), **close
+    )
+    far = weights.data[0, :, 5]  # the window of token 5 is padding
+    np.testing.assert_array_equal(far, np.tile(np.arange(L) == 0, (H, 1)))
+
+
+def test_weights():
+    module, (x,) = layer(), draw((B, 70, D))
+    assert module.attention_weights is None
+    output, weights = module(x, [0, 65], need_weights=True)
+    assert weights.shape == (B, H, 70, 70) and weights.requires_grad
+    assert not module.attention_weights.requires_grad
+    np.testing.assert_array_equal(module.attention_weights.data, weights.data)
+    np.testing.assert_allclose(weights.data.sum(-1), 1, rtol=1e-12)
+    np.testing.assert_allclose(module(x, [0, 65]).data, output.data, **close)
+    assert module.attention_weights is None
+
+
+def test_one_example_without_a_batch_axis():
+    module, (x,) = layer(), draw((B, L, D))
+    expected, weights = module(x[:1], [0, 4], [7], need_weights=True)
+    output, alone = module(x[0], [0, 4], [7], need_weights=True)
+    np.testing.assert_allclose(output.data, expected.data[0], **close)
+    np.testing.assert_allclose(alone.data, weights.data[0], **close)
+
+
+@pytest.mark.parametrize("b, n", [(0, L), (B, 0), (B, 1)])
+@pytest.mark.parametrize("chosen", [[], [0]])
+def test_no_examples_no_tokens_and_one_token(b, n, chosen):
+    chosen = [i for i in chosen if i < n]
+    module, (x,) = layer(), draw((b, n, D))
+    leaf = Tensor(x, requires_grad=True)
+    output, weights = module(leaf, chosen, [n] * b, need_weights=True)
+    assert output.shape == (b, n, D) and weights.shape == (b, H, n, n)
+    output.backward(np.ones(output.shape))
+    assert leaf.grad.shape == x.shape
+    if n == 1:
+        assert (weights.data == 1).all()
+
+
+def test_float32_stays_float32(n=70):
+    module, exact = layer(dtype=np.float32), layer()
+    (x,) = draw((B, n, D), dtype=np.float32)
+    leaf = Tensor(x, requires_grad=True)
+    output, weights = module(leaf, [0, 4], need_weights=True)
+    assert output.dtype == weights.dtype == np.float32
+    output.backward(np.ones(output.shape))
+    assert all(a.grad.dtype == np.float32 for a in (leaf, *module.parameters()))
+    expected = exact(x.astype(float), [0, 4]).data
+    np.testing.assert_allclose(output.data, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_dropout_of_local_and_global_tokens_in_training_only():
+    module, (x,) = layer(dropout=0.5), draw((B, L, D))
+    one, other = (module(x, [3]).data for _ in range(2))
+    assert ((one != other).any(-1)).all()
+    module.eval()
+    np.testing.assert_allclose(module(x, [3]).data, layer()(x, [3]).data, **close)
+
+
+def test_parameters_and_initial_values():
+    module = LongformerAttention(240, 8, 6, rng=np.random.default_rng(0))
+    names = ["W_q", "W_k", "W_v", "W_o", "W_q_global", "W_k_global", "W_v_global"]
+    shapes = {n: p.shape for n, p in module.named_parameters()}
+    assert list(shapes) == [f"{n}.{p}" for n in names for p in ("weight", "bias")]
+    for name in names:
+        W = getattr(module, name)
+        assert W.weight.shape == (240, 240) and (W.bias.data == 0).all()
+    for name in names[:3]:
+        W, second = getattr(module, name), getattr(module, f"{name}_global")
+        np.testing.assert_array_equal(second.weight.data, W.weight.data)
+        assert not np.shares_memory(second.weight.data, W.weight.data)
+        largest = abs(W.weight.data).max()
+        assert 0.99 * math.sqrt(6 / 960) < largest <= 1.0001 * math.sqrt(6 / 960)
+    assert abs(module.W_q.weight.data - module.W_k.weight.data).max() > 0.01
+    assert len(LongformerAttention(8, 2, 2, bias=False).parameters()) == 7
+    assert repr(module).startswith(
+        "LongformerAttention(\n  240, 8, window=6, dropout=0.0\n  (W_q): Linear("
+    )
+
+
+def test_empty_tiles_are_not_computed():
+    """The tiles are those of the window and of the columns of global tokens."""
+    n = 1024
+    chosen = np.zeros((B, n), bool)
+    chosen[0, [0, 1, 600]], chosen[1, 3] = True, True
+    mask = masks.sliding_window(8, 8) | _GlobalKeys(chosen)
+    tiles = BlockMask.from_mask(mask, n, n, block=64)
+    i, j = np.arange(16)[:, None], np.arange(16)
+    for b, columns in enumerate([(0, 600 // 64), (0,)]):
+        kept = (abs(i - j) <= 1) | np.isin(j, columns)
+        np.testing.assert_array_equal(tiles.kinds[b, 0] != 0, kept)
+    near = abs(np.arange(n)[:, None] - np.arange(n)) <= 8
+    np.testing.assert_array_equal(tiles.to_dense()[:, 0], near | chosen[:, None])

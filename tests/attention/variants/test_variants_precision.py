@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from minigrad import Tensor
-
-from .variant_cases import VARIANTS, D, across, running
+from .variant_cases import VARIANTS, D, across, results, running
 
 pytestmark = pytest.mark.deep
 B = 2
@@ -17,19 +15,8 @@ def backend(request):
         yield request.param
 
 
-def results(function, module, arrays, *how):
-    """o, dq, dk, dv and the gradients of all parameters."""
-    for p in module.parameters():
-        p.zero_grad()
-    leaves = [Tensor(a, requires_grad=True) for a in arrays]
-    o = function(module, *leaves, *how)
-    g = np.random.default_rng(5).standard_normal(o.shape).astype(np.float32)
-    o.backward(g.astype(o.dtype))
-    return [o.data, *(x.grad for x in (*leaves, *module.parameters()))]
-
-
 def errors(variant, n, seed, size):
-    """The largest errors of ours and of the plain program's, against float64."""
+    """Return the largest errors of the variant and of the plain program."""
     rng, single = np.random.default_rng(seed), variant.module(np.float32, seed)
     exact = variant.module(np.float64, seed)
     for p, x in zip(exact.parameters(), single.parameters()):
@@ -48,16 +35,15 @@ def errors(variant, n, seed, size):
     ]
 
 
-@pytest.mark.parametrize("size", [3])
 @across()
-def test_float32_is_as_exact_as_a_plain_program(backend, name, size):
-    """On average over some draws: the largest error of one is a matter of luck."""
+def test_float32_is_as_exact_as_a_plain_program(backend, name, size=3):
+    """On average over some draws, because the largest error of one varies."""
     variant = VARIANTS[name]
     tiles = name.startswith(("tiled", "dense", "merge", "linear"))
     n, count = (140, 4) if tiles else (8, 40)
     draws = [errors(variant, n, seed, size) for seed in range(count)]
     ours, plain = np.mean(draws, axis=0)
-    # A gradient that is 0, as that of a shift of all scores, is rounding alone.
-    nothing = np.finfo(np.float32).eps
+    # a gradient that is 0, such as that of a shift of all scores, is rounding
+    rounding = np.finfo(np.float32).eps
     for i, (error, bound) in enumerate(zip(ours, plain)):
-        assert error <= (3 if i else 2) * max(bound, nothing), i
+        assert error <= (3 if i else 2) * max(bound, rounding), i

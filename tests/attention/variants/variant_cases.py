@@ -1,10 +1,10 @@
-"""Every public variant of attention twice: as it is, and as a plain program of it.
+"""Every public variant of attention, beside a plain program of its formula.
 
     variant.run(module, q, k, v, lens)       the public function or layer
     variant.plain(P, q, k, v, allowed)       its formula, in the operations of minigrad
 
-q (B, L, D), k (B, S, D), v (B, S, Ev)  ->  (B, L, width); the plain one works in any
-dtype, has the whole matrix of pairs, and nothing that saves time or guards anything.
+q (B, L, D), k (B, S, D), v (B, S, Ev)  ->  (B, L, width). The plain program works in
+any dtype and computes the whole matrix of pairs.
 """
 
 import contextlib
@@ -23,21 +23,21 @@ from minigrad import Tensor
 
 from .variant_plain import (
     D,
-    Loose,
+    Parameters,
     Variant,
     additive,
     average,
-    biased,
+    additive_biased,
     concat,
     coverage,
     disentangled,
     dot,
     gaussian,
     general,
-    heads,
-    joined,
+    split_heads,
+    merged_heads,
     local_p,
-    near,
+    gaussian_layer,
     scaled,
     shaw,
     shaw_and_values,
@@ -45,12 +45,12 @@ from .variant_plain import (
     t,
     toeplitz,
     transformer_xl,
-    turned,
+    rotated,
 )
 
 
 def by_score(score, *, temperature=1.0, **shapes):
-    """``attend`` with a score(P, q, k), against the same score written out."""
+    """Return ``attend`` with a score(P, q, k), beside its plain program."""
 
     def run(m, q, k, v, lens=None):
         bound = functools.partial(score[0], m)
@@ -59,7 +59,7 @@ def by_score(score, *, temperature=1.0, **shapes):
     def plain(P, q, k, v, allowed):
         return average(score[1](P, q, k) * (1 / temperature), v, allowed)
 
-    return Variant(run, plain, lambda: Loose(**shapes))
+    return Variant(run, plain, lambda: Parameters(**shapes))
 
 
 def layer(make, score):
@@ -85,7 +85,7 @@ def score_of_transformer_xl(m, q, k):
 
 
 def run_steps(m, q, k, v, lens=None):
-    """The queries are what a decoder reads; its state starts from 0."""
+    """Run a decoder: q are the inputs of its steps, and its state starts from 0."""
     state = m.start(Tensor(np.zeros((q.shape[0], D), q.dtype)))
     keys, outputs = m.attention.precompute(k), []
     for i in range(q.shape[1]):
@@ -94,11 +94,11 @@ def run_steps(m, q, k, v, lens=None):
     return mg.stack(outputs, 1)
 
 
-def door(path, change=None, groups=1, local=None, causal=False, ordered=None, **extra):
+def sdpa(path, change=None, groups=1, local=None, causal=False, ordered=None, **extra):
     """Two query heads beside one or two key heads, by one of the two paths.
 
     change   (P, s) -> the scores with a bias, written out
-    extra    options of the door, or functions (P, L, S) that make them
+    extra    options, or functions (P, L, S) that make them
     """
     shapes = extra.pop("shapes", {})
 
@@ -107,28 +107,40 @@ def door(path, change=None, groups=1, local=None, causal=False, ordered=None, **
         options = {n: x(m, L, S) if callable(x) else x for n, x in extra.items()}
         if lens is not None:
             options["mask_mod"] = masks.padding(lens)
-        q, k, v = heads(q), heads(k[..., : D // groups], 2 // groups), heads(v)
+        q, k, v = (
+            split_heads(q),
+            split_heads(k[..., : D // groups], 2 // groups),
+            split_heads(v),
+        )
         v = v[:, : 2 // groups]
-        return joined(path(q, k, v, enable_gqa=groups > 1, is_causal=causal, **options))
+        return merged_heads(
+            path(q, k, v, enable_gqa=groups > 1, is_causal=causal, **options)
+        )
 
     def plain(P, q, k, v, allowed):
-        q, k, v = heads(q), heads(k[..., : D // groups], 2 // groups), heads(v)
+        q, k, v = (
+            split_heads(q),
+            split_heads(k[..., : D // groups], 2 // groups),
+            split_heads(v),
+        )
         v = v[:, : 2 // groups]
         k, v = (mg.expand(x, (len(x), 2, *x.shape[2:])) for x in (k, v))
         s = q @ t(k) * (D // 2) ** -0.5
         s = s if change is None else change(P, s)
-        return joined(average(s, v, allowed[:, None]))
+        return merged_heads(average(s, v, allowed[:, None]))
 
     ordered = (causal or local is not None) if ordered is None else ordered
-    return Variant(run, plain, lambda: Loose(**shapes), ordered, causal, local=local)
+    return Variant(
+        run, plain, lambda: Parameters(**shapes), ordered, causal, local=local
+    )
 
 
 def tiles(mask):
     return lambda P, L, S: BlockMask.from_mask(mask, L, S, block=64)
 
 
-def through_doors():
-    """{name: Variant} of the door, on both paths."""
+def sdpa_variants():
+    """Return {name: Variant} of scaled_dot_product_attention, on both paths."""
     slopes = A.alibi_slopes(2, float)
     globals_ = masks.global_tokens([0, 2])
     big = masks.bigbird(4, 1, 1, 1, seed=0)
@@ -137,19 +149,19 @@ def through_doors():
     found = {}
     for name, path in ("dense", dense_attention), ("tiled", tiled_attention):
         found |= {
-            f"{name}": door(path),
-            f"{name} causal": door(path, causal=True),
-            f"{name} groups": door(path, groups=2),
-            f"{name} softcap": door(
+            f"{name}": sdpa(path),
+            f"{name} causal": sdpa(path, causal=True),
+            f"{name} groups": sdpa(path, groups=2),
+            f"{name} softcap": sdpa(
                 path, lambda P, s: 1.5 * mg.tanh(s * (1 / 1.5)), softcap=1.5
             ),
-            f"{name} ALiBi": door(
+            f"{name} ALiBi": sdpa(
                 path,
                 lambda P, s: s - (slopes[:, None, None] * distance(s)).astype(s.dtype),
                 ordered=True,
                 bias=lambda P, L, S: A.alibi_bias(2, L, S, dtype=float),
             ),
-            f"{name} bias by offset": door(
+            f"{name} bias by offset": sdpa(
                 path,
                 lambda P, s: (
                     s + toeplitz(P.b[:, : sum(s.shape[-2:]) - 1], *s.shape[-2:])
@@ -158,20 +170,20 @@ def through_doors():
                 bias=lambda P, L, S: P.b[:, : max(L + S - 1, 0)],
                 shapes={"b": (2, 500)},
             ),
-            f"{name} window": door(
+            f"{name} window": sdpa(
                 path, local=lambda i, j: abs(i - j) <= 3, window_size=(3, 3)
             ),
-            f"{name} dilated": door(
+            f"{name} dilated": sdpa(
                 path,
                 local=lambda i, j: (abs(i - j) <= 6) & ((i - j) % 2 == 0),
                 block_mask=tiles(masks.dilated(6, 2)),
             ),
-            f"{name} Longformer": door(
+            f"{name} Longformer": sdpa(
                 path,
                 local=lambda i, j: (abs(i - j) <= 2) | is_global(i) | is_global(j),
                 block_mask=tiles(masks.sliding_window(2, 2) | globals_),
             ),
-            f"{name} BigBird": door(
+            f"{name} BigBird": sdpa(
                 path,
                 local=lambda i, j: big.dense(1, 1, len(i), len(j))[0, 0],
                 block_mask=tiles(big),
@@ -196,13 +208,13 @@ def multihead(num_kv_heads, is_causal=False, rotate=None):
         return m(q, k, v, valid_lens=lens, is_causal=is_causal, rotate=rotate)
 
     def plain(m, q, k, v, allowed):
-        q = heads(q @ t(m.W_q.weight) + m.W_q.bias)
-        k = heads(k @ t(m.W_k.weight) + m.W_k.bias, num_kv_heads)
-        v = heads(v @ t(m.W_v.weight) + m.W_v.bias, num_kv_heads)
+        q = split_heads(q @ t(m.W_q.weight) + m.W_q.bias)
+        k = split_heads(k @ t(m.W_k.weight) + m.W_k.bias, num_kv_heads)
+        v = split_heads(v @ t(m.W_v.weight) + m.W_v.bias, num_kv_heads)
         if rotate is not None:
-            q, k = (turned(x) for x in (q, k))
+            q, k = (rotated(x) for x in (q, k))
         k, v = (mg.expand(x, (len(x), 2, *x.shape[2:])) for x in (k, v))
-        c = joined(average(q @ t(k) * (D // 2) ** -0.5, v, allowed[:, None]))
+        c = merged_heads(average(q @ t(k) * (D // 2) ** -0.5, v, allowed[:, None]))
         return c @ t(m.W_o.weight) + m.W_o.bias
 
     make = lambda: A.MultiHeadAttention(D, 2, num_kv_heads)  # noqa: E731
@@ -210,23 +222,25 @@ def multihead(num_kv_heads, is_causal=False, rotate=None):
 
 
 def merged(m, q, k, v, lens=None):
-    """Keys in two sets that have none in common, every other one."""
+    """Merge the attention to even keys and to odd keys."""
     parts = []
     for some in slice(0, None, 2), slice(1, None, 2):
         own = None if lens is None else (np.asarray(lens) + (some.start == 0)) // 2
         options = {} if own is None else {"mask_mod": masks.padding(own)}
         o, lse = tiled_attention(
-            *(heads(x) for x in (q, k[:, some], v[:, some])), return_lse=True, **options
+            *(split_heads(x) for x in (q, k[:, some], v[:, some])),
+            return_lse=True,
+            **options,
         )
         parts += [o, lse]
-    return joined(A.merge(*parts)[0])
+    return merged_heads(A.merge(*parts)[0])
 
 
 def variants():
     sizes = {"W_q": (6, D), "W_k": (6, D), "w_v": (6,)}
     step = lambda kind: lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6))  # noqa: E731
     luong = lambda kind: lambda: A.LuongAttention(kind, D, D)  # noqa: E731
-    plain_merge = door(tiled_attention).plain
+    plain_merge = sdpa(tiled_attention).plain
     return {
         "dot": by_score((lambda m, q, k: A.dot(q, k), dot)),
         "scaled": by_score((lambda m, q, k: A.scaled_dot(q, k), scaled)),
@@ -252,7 +266,7 @@ def variants():
         ),
         "Shaw": by_score((score_of_shaw, shaw), a_K=(7, D)),
         "Shaw's values": Variant(
-            run_shaw, shaw_and_values, lambda: Loose(a_K=(7, D), a_V=(7, D))
+            run_shaw, shaw_and_values, lambda: Parameters(a_K=(7, D), a_V=(7, D))
         ),
         "Transformer-XL": by_score(
             (score_of_transformer_xl, transformer_xl), W_kR=(D, D), u=(D,), w=(D,)
@@ -260,10 +274,10 @@ def variants():
         "DotProductAttention": layer(A.DotProductAttention, scaled),
         "GeneralAttention": layer(lambda: A.GeneralAttention(D, D), general),
         "AdditiveAttention": layer(lambda: A.AdditiveAttention(D, D, 6), additive),
-        "AdditiveAttention, biased": layer(
-            lambda: A.AdditiveAttention(D, D, 6, bias=True), biased
+        "AdditiveAttention, additive_biased": layer(
+            lambda: A.AdditiveAttention(D, D, 6, bias=True), additive_biased
         ),
-        "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), near),
+        "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), gaussian_layer),
         "Luong dot": layer(luong("dot"), dot),
         "Luong general": layer(luong("general"), general),
         "Luong concat": layer(luong("concat"), concat),
@@ -294,7 +308,7 @@ def variants():
         "one key head": multihead(1),
         "heads with RoPE": multihead(2, rotate=A.rope),
         "merge": Variant(merged, plain_merge),
-        **through_doors(),
+        **sdpa_variants(),
     }
 
 
@@ -304,20 +318,44 @@ for name in "disentangled", "Shaw", "Shaw's values", "Transformer-XL":
 
 
 def across(names=tuple(VARIANTS)):
-    """Each of the names with numba; with NumPy those that have loops of their own."""
+    """Parametrize: each name with numba, and with NumPy those that have kernels."""
     alone = "tiled", "linear", "dot", "additive", "dense causal"
-    pairs = [(n, "numba") for n in names]
-    pairs += [(n, "numpy") for n in names if n.startswith(alone)]
+    names_and_backends = [(n, "numba") for n in names]
+    names_and_backends += [(n, "numpy") for n in names if n.startswith(alone)]
     return pytest.mark.parametrize(
-        "name, backend", pairs, indirect=["backend"], ids=["-".join(p) for p in pairs]
+        "name, backend",
+        names_and_backends,
+        indirect=["backend"],
+        ids=["-".join(each) for each in names_and_backends],
     )
 
 
 @contextlib.contextmanager
 def running(backend):
-    """In that backend, with every warning an error."""
+    """Run with that backend, and make every warning an error."""
     if backend == "numba":
         pytest.importorskip("numba")
     with kernels.backend(backend), warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
+
+
+def results(function, module, arrays, *more, g=None):
+    """Return the output and the gradients of q, k, v and all parameters.
+
+    g   the gradient of the output; None draws it
+    """
+    for p in module.parameters():
+        p.zero_grad()
+    leaves = [Tensor(a, requires_grad=True) for a in arrays]
+    o = function(module, *leaves, *more)
+    if g is None:
+        g = np.random.default_rng(5).standard_normal(o.shape).astype(o.dtype)
+    o.backward(g)
+    grads = (x.grad for x in (*leaves, *module.parameters()))
+    return [o.data, *(np.zeros(()) if d is None else d for d in grads)]
+
+
+def same(found, expected, tolerance=1e-12):
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)

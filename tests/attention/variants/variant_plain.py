@@ -1,10 +1,11 @@
-"""Plain programs of attention: formulas in minigrad's operations, all pairs at once.
+"""Plain programs of attention: the formulas in minigrad's operations, for all pairs.
 
-P has the parameters by name; q (B, L, D), k (B, S, D), v (B, S, Ev), allowed (B, L, S).
+P holds the parameters by name; q (B, L, D), k (B, S, D), v (B, S, Ev), and allowed
+(B, L, S).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 
@@ -15,8 +16,8 @@ from minigrad import Tensor, nn
 D = 8  # width of queries, keys and values; 2 heads of 4
 
 
-class Loose(nn.Module):
-    """Parameters by name, for a variant that is a function."""
+class Parameters(nn.Module):
+    """The parameters of a variant that is a function, by name."""
 
     def __init__(self, **shapes):
         for name, shape in shapes.items():
@@ -27,21 +28,21 @@ class Loose(nn.Module):
 class Variant:
     run: Callable
     plain: Callable
-    make: Callable = Loose  # () -> module
-    ordered: bool = False  # whether it matters where a key stands
-    causal: bool = False  # whether queries see only what is not after them
-    lengths: bool = True  # whether it takes lengths
-    local: Callable | None = None  # (i, j) -> which pairs attend, lengths apart
+    make: Callable = Parameters  # () -> module
+    ordered: bool = False  # whether the position of a key matters
+    causal: bool = False  # whether queries attend to no later keys
+    lengths: bool = True  # whether it takes valid_lens
+    local: Callable | None = None  # (i, j) -> the allowed pairs
 
     def module(self, dtype=float, seed=0):
-        """The module with parameters drawn from N(0, 1/4)."""
+        """Return the module with parameters from N(0, 1/4)."""
         module, rng = self.make(), np.random.default_rng(seed)
         for _, p in sorted(module.named_parameters()):
             p.data = np.asarray(rng.standard_normal(p.shape) / 2, dtype)
         return module
 
     def pairs(self, B, L, S, lens=None):
-        """Which pairs attend: bool (B, L, S)."""
+        """Return the allowed pairs: bool (B, L, S)."""
         i, j = np.arange(L)[:, None], np.arange(S)
         allowed = np.ones((B, L, S), bool)
         if self.causal:
@@ -62,7 +63,7 @@ def average(s, v, allowed):
 
 
 def split(q, k, n=None):
-    """[q; k] of all pairs."""
+    """Return [q; k] of all pairs."""
     B, L, S = q.shape[0], q.shape[1], k.shape[1]
     q = mg.expand(q[:, :, None], (B, L, S, q.shape[-1]))
     k = mg.expand(k[:, None], (B, L, S, k.shape[-1]))
@@ -86,7 +87,7 @@ def additive(P, q, k):
     return (hidden * P.w_v).sum(-1)
 
 
-def biased(P, q, k):
+def additive_biased(P, q, k):
     hidden = mg.tanh((q @ t(P.W_q))[:, :, None] + (k @ t(P.W_k) + P.b)[:, None])
     return (hidden * P.w_v).sum(-1)
 
@@ -101,7 +102,7 @@ def gaussian(P, q, k):
     return (d * d).sum(-1) * -0.5 / (h * h)
 
 
-def near(P, q, k):
+def gaussian_layer(P, q, k):
     d = q[:, :, None] - k[:, None]
     h = mg.exp(P.log_bandwidth)
     return (d * d).sum(-1) * -0.5 / (h * h)
@@ -110,14 +111,14 @@ def near(P, q, k):
 def disentangled(P, q, k):
     L, S, span = q.shape[1], k.shape[1], len(P.K_r) // 2
     i, j = np.arange(L)[:, None], np.arange(S)
-    there, back = (np.clip(x + span, 0, 2 * span - 1) for x in (i - j, j - i))
-    asked = (q[:, :, None] * P.K_r[there]).sum(-1)
-    offered = (k[:, None] * P.Q_r[back]).sum(-1)
-    return (q @ t(k) + asked + offered) * (3 * D) ** -0.5
+    to_key, to_query = (np.clip(x + span, 0, 2 * span - 1) for x in (i - j, j - i))
+    content_to_position = (q[:, :, None] * P.K_r[to_key]).sum(-1)
+    position_to_content = (k[:, None] * P.Q_r[to_query]).sum(-1)
+    return (q @ t(k) + content_to_position + position_to_content) * (3 * D) ** -0.5
 
 
 def clipped(q, k):
-    """j - i from -3 to 3, as rows of a table: (L, S)"""
+    """Return clip(j - i, -3, 3) + 3, the rows of a table: (L, S)."""
     d = np.arange(k.shape[1]) - np.arange(q.shape[1])[:, None]
     return np.clip(d, -3, 3) + 3
 
@@ -162,28 +163,28 @@ def coverage(P, q, k, v, allowed):
 def steps(m, q, k, v, allowed):
     h = fed = Tensor(np.zeros((q.shape[0], D), q.dtype))
 
-    def look(h):
+    def context_of(h):
         s = additive(m.attention, h[:, None], k)
         return average(s, v, allowed[:, :1])[:, 0]
 
     outputs = []
     for i in range(q.shape[1]):
         if isinstance(m, A.BahdanauStep):
-            c = look(h)
+            c = context_of(h)
             h = m.cell(mg.concat([q[:, i], c], -1), h)
             outputs.append(mg.concat([h, c], -1))
         else:
             h = m.cell(mg.concat([q[:, i], fed], -1), h)
-            fed = mg.tanh(mg.concat([look(h), h], -1) @ t(m.W_c))
+            fed = mg.tanh(mg.concat([context_of(h), h], -1) @ t(m.W_c))
             outputs.append(fed)
     return mg.stack(outputs, 1)
 
 
-def heads(x, H=2):
+def split_heads(x, H=2):
     return mg.swapaxes(mg.reshape(x, (*x.shape[:2], H, x.shape[2] // H)), 1, 2)
 
 
-def joined(o):
+def merged_heads(o):
     o = mg.swapaxes(o, 1, 2)
     return mg.reshape(o, (*o.shape[:2], o.shape[2] * o.shape[3]))
 
@@ -192,8 +193,8 @@ def toeplitz(b, L, S):
     return b[:, np.arange(S) - np.arange(L)[:, None] + L - 1]
 
 
-def turned(x):
-    """RoPE with halves, and angles rounded once."""
+def rotated(x):
+    """Apply RoPE to the two halves of the last axis."""
     n, E = x.shape[-2:]
     angle = np.arange(n)[:, None] * 10000.0 ** (-np.arange(0, E, 2) / E)
     cos, sin = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)

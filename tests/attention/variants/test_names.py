@@ -1,21 +1,22 @@
-"""What others rely on: names and signatures, as torch has them and as was agreed."""
+"""Public names and signatures, which follow torch, and docstrings of modules."""
 
+import importlib
 import inspect
+import re
 
-import numpy as np
 import pytest
 
 import attention
 from attention import masks
 
-DOOR = (
+SDPA = (
     "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, "
     "enable_gqa=False, *, softcap=None, window_size=(-1, -1), bias=None, "
     "score_mod=None, mask_mod=None, block_mask=None, causal_align='upper_left', "
     "training=True, rng=None, return_weights=False, return_lse=False, path=None"
 )
 SIGNATURES = {
-    "scaled_dot_product_attention": DOOR,
+    "scaled_dot_product_attention": SDPA,
     "linear_attention": "q, k, v, is_causal=False",
     "sinusoidal": "n, d",
     "t5_bucket": "relative_position, bidirectional, num_buckets, max_distance",
@@ -77,7 +78,7 @@ def named(path):
 
 @pytest.mark.parametrize("path", SIGNATURES)
 def test_signature(path):
-    """What is written, in that order; whatever else there is comes after, optional."""
+    """These parameters in this order; others follow, and are optional."""
     wanted = list(
         inspect.signature(eval(f"lambda {SIGNATURES[path]}: 0")).parameters.values()
     )
@@ -90,11 +91,11 @@ def test_signature(path):
     assert all(p.default is not p.empty for p in found[len(wanted) :])
 
 
-def test_the_door_has_these_and_no_others():
-    assert str(inspect.signature(attention.scaled_dot_product_attention)) == f"({DOOR})"
+def test_signature_of_scaled_dot_product_attention():
+    assert str(inspect.signature(attention.scaled_dot_product_attention)) == f"({SDPA})"
 
 
-def test_all_names_are_there_and_listed():
+def test_names_are_exported_and_documented():
     for name in (*NAMES, *(p for p in SIGNATURES if "." not in p)):
         assert name in attention.__all__ and getattr(attention, name) is not None
     assert len(set(attention.__all__)) == len(attention.__all__)
@@ -103,19 +104,22 @@ def test_all_names_are_there_and_listed():
     assert isinstance(masks.causal, masks.Mask)
 
 
-def test_torch_takes_the_same_names():
+def test_torch_has_the_same_parameters():
     torch = pytest.importorskip("torch")
     text = torch.nn.functional.scaled_dot_product_attention.__doc__
     first = text[text.index("(") : text.index(")")]
-    places = [first.index(p.split("=")[0]) for p in DOOR.split(", ")[:8]]
+    places = [first.index(p.split("=")[0]) for p in SDPA.split(", ")[:8]]
     assert places == sorted(places)
 
 
-def test_a_mask_function_takes_indices_by_name():
-    """mask_mod(b, h, q_idx, kv_idx), as flex_attention calls them."""
-    grid = {"b": 0, "h": 0, "q_idx": np.arange(5)[:, None], "kv_idx": np.arange(5)}
-    np.testing.assert_array_equal(masks.causal(**grid), np.tri(5, dtype=bool))
-    both = masks.causal & masks.sliding_window(1, 1) | ~masks.dilated(2, 2)
-    i, j = grid["q_idx"], grid["kv_idx"]
-    expected = (j <= i) & (abs(i - j) <= 1) | ~((abs(i - j) <= 2) & ((i - j) % 2 == 0))
-    np.testing.assert_array_equal(both(**grid), expected)
+FILES = ["exact.sdpa", "masks.windows", "masks.tokens", "masks.bigbird", "layers",
+         "attend", "softmax", "scores", "variants.gaussian", "variants.linear",
+         "variants.local", "variants.coverage", "variants.longformer",
+         "masks.block_mask"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_begins_with_its_formula_and_its_source(name):
+    text = importlib.import_module(f"attention.{name}").__doc__
+    assert re.search(r"^    \S", text, re.M), "a formula, indented"
+    assert re.search(r"\b(19|20)\d\d\b", text), "a source"

@@ -1,0 +1,217 @@
+"""Variants of attention: what the messages say about wrong arguments."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from attention import (
+    AdditiveAttention,
+    BahdanauStep,
+    CoverageAttention,
+    GaussianAttention,
+    GeneralAttention,
+    LinearAttentionState,
+    LocalAttention,
+    LongformerAttention,
+    LuongAttention,
+    LuongStep,
+    coverage_loss,
+    elu_plus_one,
+    gaussian,
+    linear_attention,
+    nadaraya_watson,
+)
+from attention.variants.gaussian import squared_distance
+
+
+def ones(*shape, dtype=float):
+    return np.ones(shape, dtype)
+
+
+def local(q=(2, 4, 5), k=(2, 9, 3), v=(2, 9, 6), lens=None, start=0, **options):
+    layer = LocalAttention(5, 3, **{"D": 2, **options})
+    return layer(ones(*q), ones(*k), ones(*v), lens, start)
+
+
+def coverage(q=(2, 4, 5), k=(2, 9, 3), v=(2, 9, 6), lens=None):
+    return CoverageAttention(5, 3, 7)(ones(*q), ones(*k), ones(*v), lens)
+
+
+def covered_step(q=(2, 5), c=(2, 9)):
+    layer = CoverageAttention(5, 3, 7)
+    return layer.step(ones(*q), ones(2, 9, 3), ones(2, 9, 6), ones(*c))
+
+
+def linear(q=(2, 3, 5, 4), k=(2, 3, 7, 4), v=(2, 3, 7, 6), **options):
+    return linear_attention(ones(*q), ones(*k), ones(*v), **options)
+
+
+def state(k=(2, 4), v=(2, 6), q=(2, 4), dtype=float):
+    state = LinearAttentionState()
+    state.step(ones(2, 4), ones(2, 4), ones(2, 6))
+    return state.step(*(ones(*shape, dtype=dtype) for shape in (q, k, v)))
+
+
+def regression(q=(3, 4), k=(5, 4), kernel="gaussian", bandwidth=1.0):
+    return nadaraya_watson(ones(*q), ones(*k), ones(5, 2), kernel, bandwidth)
+
+
+def longformer(x=(2, 9, 12), tokens=None, lens=None, dtype=float, **options):
+    return LongformerAttention(12, 4, 2)(ones(*x, dtype=dtype), tokens, lens, **options)
+
+
+def step(kind, x=(2, 2), v=(2, 5, 7), start=True, attention=None, state=None):
+    step = kind(2, 4, 7, attention or AdditiveAttention(4, 7, 6))
+    state = step.start(ones(2, 4, dtype="f")) if start else state
+    x, v = ones(*x, dtype="f"), ones(*v, dtype="f")
+    return step(x, state, v, v)
+
+
+def foreign_keys():
+    one, other = (LocalAttention(5, 3, 2) for _ in range(2))
+    return other(ones(2, 4, 5), one.precompute(ones(2, 9, 3)), ones(2, 9, 6))
+
+
+a = ones(2, 4, 5)
+CALLS = [
+    # local attention
+    (lambda: local(kind="x"), "LocalAttention: kind is 'x'", "'m' or 'p'"),
+    (lambda: local(D=2.5), "LocalAttention: D is 2.5", "whole number"),
+    (lambda: local(kind="p", D=0), "D is 0", "1 or more"),
+    (lambda: LocalAttention("4", 4, 2), "query_size is '4'", "whole number"),
+    (lambda: local(score="additive"), "score is 'additive'", "an attention layer"),
+    (lambda: local(score="dot"), "query_size is 5 and key_size 3", "Use 'general'"),
+    (lambda: local(kind="p", centre=max), "centre is", "expected None with kind 'p'"),
+    (lambda: local(centre=3), "centre is 3", "a function of (t, length)"),
+    (lambda: local(renormalize=True), "renormalize is True", "False with kind 'm'"),
+    (lambda: local(renormalize=1), "renormalize is 1", "True or False"),
+    (lambda: local(q=(2, 4, 4)), "queries have shape (2, 4, 4)", "query_size) = "),
+    (lambda: local(k=(2, 9, 4)), "keys have shape (2, 9, 4)", "(..., S, key_size)"),
+    (lambda: local(v=(2, 8, 6)), "values have shape (2, 8, 6)", "keys (2, 9, 3)"),
+    (lambda: local(k=(3, 9, 3)), "keys have shape (3, 9, 3)", "Leading axes"),
+    (
+        lambda: local(lens=[9, 5, 1]),
+        "valid_lens have shape (3,)",
+        "(B, ..., L) = (2, 4)",
+    ),
+    (lambda: local(lens=[9, 10]), "valid_lens", "10", "0 to 9, the number of keys"),
+    (lambda: local(lens=[9.0, 5.0]), "valid_lens", "float64", "integers"),
+    (lambda: local(start=-1), "start is -1", "0 or more"),
+    (lambda: local(centre=lambda t: t), "centre takes (t)", "of (t, length)"),
+    (lambda: local(centre=lambda t, n: t * np.nan), "centre returns NaN", "finite"),
+    (lambda: local(centre=lambda t, n: "middle"), "centre returns <U6"),
+    (lambda: local(centre=lambda t, n: np.arange(3)), "of centre has shape (3,)"),
+    (foreign_keys, "projected by another layer", "precompute(keys)"),
+    # coverage
+    (lambda: CoverageAttention(4, 4, -3), "num_hiddens is -3", "whole number"),
+    (lambda: CoverageAttention(4, 4, 3, bias="x"), "CoverageAttention: bias is 'x'"),
+    (lambda: coverage(q=(2, 4, 4)), "CoverageAttention: queries", "(2, 4, 4)"),
+    (lambda: coverage(k=(2, 9, 5)), "keys have shape (2, 9, 5)"),
+    (lambda: coverage(q=(3, 4, 5)), "keys have shape (2, 9, 3)", "(3, 4, 5)"),
+    (lambda: coverage(q=(5,)), "queries have shape (5,)", "one row"),
+    (lambda: coverage(lens=ones(2, 3, dtype=int)), "(2, 3)", "(B, L) = (B, 4)"),
+    (lambda: covered_step(c=(2, 4)), "CoverageAttention.step: coverage", "(2, 4)"),
+    (lambda: covered_step(q=(2, 4)), "CoverageAttention.step: query", "(2, 4)"),
+    (lambda: coverage_loss(a[0], a[0]), "coverage_loss: weights", "(B, L, S)"),
+    (lambda: coverage_loss(a, a[:, :3]), "coverages have shape (2, 3, 5)"),
+    (lambda: coverage_loss(a, a, [4, 2, 1]), "target_lens", "(3,)", "(B,) = (2,)"),
+    (lambda: coverage_loss(a, a, [5, 2]), "5", "0 to 4, the number of steps"),
+    (lambda: coverage_loss(a, a, [1.0, 2.0]), "target_lens", "float64"),
+    (lambda: coverage_loss(a, a, None, ones(2, 4, dtype=int)), "mask is int64"),
+    # linear attention
+    (lambda: linear_attention(a.astype(int), a, a), "linear_attention: q is int64"),
+    (lambda: linear_attention(a, None, a), "linear_attention: k is None"),
+    (lambda: linear_attention(a, a.astype("f"), a), "k float32", "one dtype"),
+    (lambda: linear(q=(2, 3, 5, 3)), "k has shape (2, 3, 7, 4)", "q (2, 3, 5, 3)"),
+    (lambda: linear(v=(2, 3, 3, 6)), "v has shape (2, 3, 3, 6)", "(..., S, Ev)"),
+    (lambda: linear(q=(4,)), "q has shape (4,)", "x[None, :]"),
+    (lambda: linear(q=(2, 2, 5, 4)), "Leading axes"),
+    (lambda: linear(is_causal=True), "5 queries and 7 keys", "LinearAttentionState"),
+    (lambda: linear(is_causal=1), "is_causal is 1", "True or False"),
+    (lambda: linear(key_mask=ones(7, dtype=int)), "key_mask is int64", "booleans"),
+    (lambda: linear(key_mask=ones(5, dtype=bool)), "key_mask has shape (5,)"),
+    (lambda: linear(key_mask=ones(2, 7, dtype=bool)), "key_mask has shape (2, 7)"),
+    (lambda: linear(valid_lens=[8, 1]), "valid_lens", "8", "0 to 7"),
+    (lambda: linear(valid_lens=[7.0, 1.0]), "valid_lens", "float64"),
+    (lambda: linear(valid_lens=[1, 2, 3]), "valid_lens have shape (3,)"),
+    (lambda: linear((5, 4), (7, 4), (7, 6), valid_lens=[1]), "shape (1,)", "rows"),
+    (lambda: linear(eps="x"), "eps is 'x'", "finite number"),
+    (lambda: linear(eps=-1.0), "eps is -1.0", "0 or more"),
+    (lambda: linear(eps=np.nan), "eps is nan", "finite number"),
+    (lambda: linear(feature_map=None), "feature_map is None", "a function of a Tensor"),
+    (lambda: linear(feature_map=lambda x: 1.0), "feature_map returns float"),
+    (lambda: linear(feature_map=lambda x: x[..., :3, :]), "returns shape (2, 3, 3, 4)"),
+    (lambda: linear(feature_map=lambda x: x[..., : x.shape[-2] - 5]), "linear_scan: k"),
+    (lambda: elu_plus_one([1, 2]), "elu_plus_one: x is int64", "floating-point"),
+    (lambda: LinearAttentionState(eps=-1), "LinearAttentionState: eps is -1"),
+    (lambda: LinearAttentionState(3), "feature_map is 3"),
+    (lambda: state(k=(2, 3)), "LinearAttentionState.step: k has shape (2, 3)"),
+    (lambda: state((3, 4), (3, 6), (3, 4)), "S float64 (3, 4, 6)", "(2, 4, 6)"),
+    (lambda: state(dtype="f"), "S float32", "expected float64", "new state"),
+    (lambda: LinearAttentionState().extend(a, a[:, :3]), "State.extend: v has shape"),
+    # distances
+    (lambda: gaussian(ones(3), ones(5, 1)), "gaussian: queries", "(3,)"),
+    (lambda: gaussian(ones(3, 2), ones(5, 4)), "keys have shape (5, 4)", "(3, 2)"),
+    (lambda: squared_distance(ones(2, 3, 4), ones(3, 5, 4)), "Leading axes"),
+    (lambda: gaussian(ones(3, 4), ones(5, 4), 0.0), "bandwidth", "0.0", "1e-15"),
+    (lambda: gaussian(ones(3, 4), ones(5, 4), ones(4)), "shape (4,)", "(3, 5)"),
+    (lambda: gaussian(ones(3, 4), ones(5, 4), "wide"), "bandwidth is 'wide'"),
+    (lambda: GaussianAttention(np.nan), "GaussianAttention: bandwidth", "nan"),
+    (lambda: GaussianAttention(1e16), "GaussianAttention: bandwidth", "1e+16"),
+    (lambda: GaussianAttention(ones(3)), "GaussianAttention: bandwidth has shape"),
+    (lambda: regression(kernel="epanechikov"), "nadaraya_watson: kernel is", "boxcar"),
+    (lambda: regression(kernel="boxcar", bandwidth=0.0), "boxcar: bandwidth"),
+    (lambda: regression(kernel="triangular", bandwidth=ones(4)), "shape (4,)"),
+    (lambda: regression(q=(3, 2)), "nadaraya_watson: keys have shape (5, 4)"),
+    # Longformer
+    (lambda: LongformerAttention(10, 4, 2), "embed_dim is 10", "such as 12"),
+    (lambda: LongformerAttention(12, 4, 5), "window is 5", "an even number"),
+    (lambda: LongformerAttention(12, 4, 0), "window is 0", "2 or more"),
+    (lambda: LongformerAttention(12, 4, 2.0), "window is 2.0", "whole number"),
+    (lambda: LongformerAttention(12, 4, 2, 2), "dropout is 2", "probability"),
+    (lambda: LongformerAttention(12, 4, 2, bias=1), "bias is 1", "True or False"),
+    (lambda: longformer(need_weights=1), "need_weights is 1", "True or False"),
+    (lambda: longformer((2, 9, 11)), "x has shape (2, 9, 11)", "12"),
+    (lambda: longformer(dtype=int), "x is int64", "floating-point"),
+    (lambda: longformer(tokens=[0, 9]), "global_tokens hold 9", "0 to 8"),
+    (lambda: longformer(tokens=[-1]), "global_tokens hold -1"),
+    (lambda: longformer(tokens=[0, 0, 0, 1]), "all of them 0 or 1", "np.flatnonzero"),
+    (lambda: longformer(tokens=[0.5]), "global_tokens", "float64"),
+    (lambda: longformer(tokens=ones(2, 9, dtype=int)), "global_tokens", "(2, 9)"),
+    (lambda: longformer(tokens=ones(3, 9, dtype=bool)), "(3, 9)", "(2, 9)"),
+    (lambda: longformer(lens=[9]), "valid_lens have shape (1,)", "(B,) = (2,)"),
+    (lambda: longformer(lens=ones(2, 9, dtype=int)), "valid_lens", "(2, 9)", "(B,)"),
+    (lambda: longformer(lens=[9, 10]), "10", "0 to 9"),
+    # Luong's scores, and steps
+    (lambda: LuongAttention("x", 4, 4), "LuongAttention: kind is 'x'", "'concat'"),
+    (lambda: LuongAttention("general", 4, 6, 8), "num_hiddens is 8", "Only 'concat'"),
+    (lambda: LuongAttention("concat", 4, 4, 2.5), "num_hiddens is 2.5"),
+    (lambda: GeneralAttention(4, 7).precompute(ones(2, 5, 3)), "(2, 5, 3)", "7"),
+    (lambda: BahdanauStep(2, 4, 7, "dot"), "BahdanauStep: attention is 'dot'"),
+    (lambda: LuongStep(2, 4, 7, None), "LuongStep: attention is None", "a layer"),
+    (lambda: step(BahdanauStep, x=(2, 9)), "BahdanauStep: x has shape (2, 9)"),
+    (lambda: step(LuongStep, x=(2, 3, 2)), "LuongStep: x has shape (2, 3, 2)"),
+    (
+        lambda: step(LuongStep, v=(2, 5, 3)),
+        "LuongStep: values",
+        "value_size) = (2, 5, 7)",
+    ),
+    (lambda: step(BahdanauStep, start=False), "BahdanauStep: state is None"),
+    (lambda: step(LuongStep, start=False), "LuongStep: state is a NoneType", "pair"),
+    (
+        lambda: step(BahdanauStep, attention=CoverageAttention(4, 7, 6)),
+        "CoverageAttention returns a tuple",
+        "its method step",
+    ),
+]
+
+
+@pytest.mark.parametrize("call, fragments", [(call, words) for call, *words in CALLS])
+def test_message(call, fragments):
+    with warnings.catch_warnings(), pytest.raises((TypeError, ValueError)) as error:
+        warnings.simplefilter("error")
+        call()
+    for fragment in fragments:
+        assert fragment in str(error.value), str(error.value)
+    assert str(error.value).endswith(".")
