@@ -4,12 +4,12 @@ import numpy as np
 
 
 def affine(x, weight, bias):
-    """x W^T + b: (n, I) -> (n, gates H)."""
+    """Return x W^T + b: (n, I) -> (n, gates H)."""
     return x @ weight.T if bias is None else x @ weight.T + bias
 
 
 def project(x, weight, bias, out):
-    """x W_k^T + b_k for each gate k, into ``out``: (N, I) -> (gates, N, H)."""
+    """Write x W_k^T + b_k for each gate k into ``out``: (N, I) -> (gates, N, H)."""
     gates, _, H = out.shape
     for k in range(gates):
         rows = slice(k * H, (k + 1) * H)
@@ -25,7 +25,7 @@ def by_gate(a, gates):
 
 
 def sigmoid(a):
-    """In place: 1 / (1 + e^-a) = (1 + tanh(a / 2)) / 2, which cannot overflow."""
+    """Compute in place 1 / (1 + e^-a) = (1 + tanh(a / 2)) / 2, without overflow."""
     a *= 0.5
     np.tanh(a, out=a)
     a *= 0.5

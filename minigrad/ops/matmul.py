@@ -90,12 +90,12 @@ def linear(x, weight, bias=None):
 
 
 def _rows(a):
-    """All leading axes as one: (..., k) -> (N, k)."""
+    """Join all leading axes: (..., k) -> (N, k)."""
     return a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
 
 
 def _product(a, b):
-    """a @ b; a batch times one matrix is one product instead of many."""
+    """Return a @ b; a batch times one matrix is one product instead of many."""
     if a.ndim > 2 and b.ndim == 2:
         return (_rows(a) @ b).reshape(a.shape[:-1] + b.shape[1:])
     return a @ b

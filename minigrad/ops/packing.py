@@ -1,8 +1,8 @@
 """Pack sequences of unequal length without their padding, for recurrent layers.
 
 A batch (B, T, F) is laid out as rows (N, F), N the number of real tokens: step by step,
-and within a step example by example, the longest first. Those that are still running at
-a step are then the first few of those that ran at the step before:
+and within a step example by example, the longest first. The examples that have a token at
+a step are then the first few of those that had one at the step before:
 
     lengths 2, 4, 3          step 0        step 1        step 2     step 3
     example b, token t       1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 |  1,3
@@ -35,7 +35,7 @@ class Packing:
         self.B, self.T, self.reverse = B, T, reverse
         self.order = slice(None)  # of the examples: longest first
         self.lengths = None  # None: all sequences are whole, and views suffice
-        live = [B] * T  # how many examples are running at each step
+        live = [B] * T  # how many examples have a token at each step
         if lengths is not None:
             what = "the tokens of a sequence"
             lengths = between(name, "lengths", np.asarray(lengths), 1, T, what)
@@ -58,14 +58,14 @@ class Packing:
             self.final = starts[self.lengths - 1] + rank
 
     def pack(self, x):
-        """(B, T, F) -> (N, F)"""
+        """Return the rows of all tokens: (B, T, F) -> (N, F)."""
         if self.lengths is not None:
             return x[self.example, self.time]
         x = x[:, ::-1] if self.reverse else x
         return x.swapaxes(0, 1).reshape(self.N, x.shape[2])
 
     def unpack(self, rows):
-        """(N, F) -> (B, T, F), zero in the padding."""
+        """Return the sequences of the rows: (N, F) -> (B, T, F), zero in the padding."""
         if self.lengths is not None:
             x = np.zeros((self.B, self.T, rows.shape[1]), rows.dtype)
             x[self.example, self.time] = rows
@@ -74,13 +74,13 @@ class Packing:
         return x[:, ::-1] if self.reverse else x
 
     def before(self, states):
-        """The state that each row started from: (B + N, H) -> (N, H)."""
+        """Return the state that each row started from: (B + N, H) -> (N, H)."""
         if self.lengths is not None:
             return np.concatenate([states[before] for before, _, _ in self.steps])
         return states[: self.N]
 
     def last(self, states):
-        """Each example's state after its own last step: (B + N, H) -> (B, H)."""
+        """Return each example's state after its last step: (B + N, H) -> (B, H)."""
         if self.lengths is not None:
             return states[self.final]
         return states[self.N :].copy()

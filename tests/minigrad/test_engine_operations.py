@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import Tensor, differentiable, lift, no_grad
+from minigrad import Tensor, differentiable, lift
 from minigrad.registry import OPS
 
 from .engine_cases import draw, leaf

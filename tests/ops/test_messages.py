@@ -14,12 +14,6 @@ def array(*shape):
     return Tensor(np.ones(shape))
 
 
-def recurrent(**shapes):
-    """The arguments of a GRU: batch 3, 5 steps, 7 features, 2 hidden units."""
-    right = {"x": (3, 5, 7), "h0": (3, 2), "weight_ih": (6, 7), "weight_hh": (6, 2)}
-    return [array(*shape) for shape in (right | shapes).values()]
-
-
 ids = np.array
 logits = np.ones((3, 5))
 REFUSED = {
@@ -106,20 +100,6 @@ REFUSED = {
     "additive_core": (ValueError,
      lambda: additive_core(array(3, 5, 7), array(3, 5, 11), array(7)),
      "(3, 5, 7)", "(3, 5, 11)"),
-    "gru": (ValueError, lambda: mg.gru(*recurrent(weight_ih=(6, 5))),
-     "(3, 5, 7)", "(6, 5)"),
-    "gru-gates": (ValueError, lambda: mg.gru(*recurrent(weight_hh=(8, 2))), "(8, 2)"),
-    "gru-state": (ValueError, lambda: mg.gru(*recurrent(h0=(5, 2))), "(5, 2)"),
-    "gru-lengths": (ValueError, lambda: mg.gru(*recurrent(), lengths=ids([5, 9, 1])),
-     "lengths hold 9", "from 1 to 5"),
-    "gru-lengths-zero": (ValueError,
-     lambda: mg.gru(*recurrent(), lengths=ids([5, 1, 0])), "lengths hold 0"),
-    "gru-lengths-shape": (ValueError, lambda: mg.gru(*recurrent(), lengths=ids([5, 1])),
-     "(2,)"),
-    "gru-lengths-float": (TypeError,
-     lambda: mg.gru(*recurrent(), lengths=ids([5.0, 1.0, 2.0])), "float64"),
-    "gru_cell": (ValueError, lambda: mg.gru_cell(*recurrent(x=(3, 5))),
-     "(3, 5)", "(6, 7)"),
 }  # fmt: skip
 
 
