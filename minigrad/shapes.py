@@ -194,7 +194,7 @@ def _unchecked(function):
 
     def convert(x):
         floats = isinstance(x, np.ndarray) and x.dtype.kind == "f"
-        return Tensor._of(x) if floats else x
+        return Tensor._from_array(x) if floats else x
 
     @functools.wraps(function)
     def converting(*args, **options):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from .. import random
-from ..graph import mark_written
+from ..overwriting import mark_written
 
 
 def uniform_(tensor, low=0.0, high=1.0, rng=None):

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..graph import mark_written
+from ..overwriting import mark_written
 from ..tensor import Tensor
 
 
