@@ -80,8 +80,9 @@ def clear_unused(keys, values, used):
 
     A weight of 0 excludes every finite number, but 0 * NaN = NaN.
     """
-    if np.isfinite(keys._data).all() and np.isfinite(values._data).all():
-        return keys, values
+    with np.errstate(all="ignore"):  # a sum is NaN or infinite if a number is
+        if np.isfinite(keys._data.sum() + values._data.sum()):
+            return keys, values
     used = used()[..., None]  # (..., S, 1)
     return where(used, keys, 0.0), where(used, values, 0.0)
 
