@@ -129,19 +129,24 @@ def _call(function, arrays, options):
 
 
 def _record(name, output, backward, parents):
-    """Record a node; return the output as a tensor, or the outputs as a tuple of them.
-
-    If there are several outputs, each has a node of its own. The only parent of these
-    nodes is the node of the operation. Its backward runs after all of them, once.
-    """
+    """Record a node; return the output, or a tuple of the outputs, as tensors."""
     if _has_needs(backward):
         needs = tuple(p is not None and p.requires_grad for p in parents)
         backward = functools.partial(backward, needs=needs)
-    if type(output) is not tuple:
-        y = np.asarray(output)
-        node = Node(name, parents, backward, y.shape, y.dtype, weakref.ref(y))
-        return Tensor._from_array(y, node)
-    outputs = [np.asarray(y) for y in output]
+    if type(output) is tuple:
+        return _record_outputs(name, output, backward, parents)
+    y = np.asarray(output)
+    node = Node(name, parents, backward, y.shape, y.dtype, weakref.ref(y))
+    return Tensor._from_array(y, node)
+
+
+def _record_outputs(name, outputs, backward, parents):
+    """Record a node for the operation and one for each output; return the tensors.
+
+    The only parent of an output's node is the node of the operation. So the backward of
+    the operation runs once, after the nodes of all outputs.
+    """
+    outputs = [np.asarray(y) for y in outputs]
     shapes, dtypes = [y.shape for y in outputs], [y.dtype for y in outputs]
     operation_node = Node(name, parents, backward, shapes, dtypes)
     tensors = []

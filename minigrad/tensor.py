@@ -67,13 +67,7 @@ class Tensor(Operators):
         it, or if a value that it needs was overwritten; ValueError if the gradient has
         another shape.
         """
-        if not self.requires_grad:
-            raise RuntimeError(
-                f"backward() on a tensor of shape {self.shape} without a graph: "
-                "neither it nor anything it was computed from has requires_grad=True, "
-                "or it was computed under no_grad()."
-            )
-        g = self._start_gradient(gradient)
+        g = _start_gradient(self, gradient)
         leaf_gradients = [(self, g)]
         if self._node is not None:
             leaf_gradients = backward_pass(self._node, g, free=not retain_graph)
@@ -82,24 +76,6 @@ class Tensor(Operators):
                 leaf.grad = d
             else:
                 leaf.grad += d
-
-    def _start_gradient(self, gradient):
-        """Return ``gradient`` as an array with this tensor's shape and dtype."""
-        gradient = array_or_value(gradient)
-        if gradient is None:
-            if self.size != 1:
-                raise RuntimeError(
-                    f"backward() starts from one number; this tensor has shape "
-                    f"{self.shape}. Sum or average it first (.sum(), .mean()), or pass "
-                    "a gradient of that shape."
-                )
-            gradient = 1
-        elif np.shape(gradient) != self.shape:
-            raise ValueError(
-                f"backward() got a gradient of shape {np.shape(gradient)} for a "
-                f"tensor of shape {self.shape}; the two must be equal."
-            )
-        return np.full_like(self._data, gradient)
 
     @property
     def data(self):
@@ -231,6 +207,31 @@ class Tensor(Operators):
         elif self.requires_grad:
             text += ", requires_grad=True"
         return f"{prefix}{text})"
+
+
+def _start_gradient(tensor, gradient):
+    """Return dL/dtensor as an array; raise if ``tensor.backward`` cannot start."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            f"backward() on a tensor of shape {tensor.shape} without a graph: "
+            "neither it nor anything it was computed from has requires_grad=True, "
+            "or it was computed under no_grad()."
+        )
+    gradient = array_or_value(gradient)
+    if gradient is None:
+        if tensor.size != 1:
+            raise RuntimeError(
+                f"backward() starts from one number; this tensor has shape "
+                f"{tensor.shape}. Sum or average it first (.sum(), .mean()), or pass a "
+                "gradient of that shape."
+            )
+        gradient = 1
+    elif np.shape(gradient) != tensor.shape:
+        raise ValueError(
+            f"backward() got a gradient of shape {np.shape(gradient)} for a tensor of "
+            f"shape {tensor.shape}; the two must be equal."
+        )
+    return np.full_like(tensor._data, gradient)
 
 
 def _numbers(data):

@@ -17,7 +17,7 @@ and does not change the dtype of the result.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
 and not g * condition, because inf * 0 = NaN. (``ops/select.py`` does the same, faster.)
-Some functions have the names of Python's built-ins, as in NumPy: ``abs``, ``pow``.
+As in NumPy, some names hide Python's built-ins: ``abs``, ``pow``, ``min``, ``max``.
 """
 
 import numpy as np

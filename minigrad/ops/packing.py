@@ -35,23 +35,23 @@ class Packing:
         self.B, self.T, self.reverse = B, T, reverse
         self.order = slice(None)  # the order of the examples, longest first
         self.lengths = None  # None: all have T tokens, and pack() needs no index
-        live = [B] * T  # how many examples are running at each step
+        counts = [B] * T  # the number of rows of each step
         if lengths is not None:
             what = "the tokens of a sequence"
             lengths = between(name, "lengths", np.asarray(lengths), 1, T, what)
             if (lengths < T).any():
                 self.lengths, self.order = lengths, np.argsort(-lengths, kind="stable")
-                live = [int((lengths > t).sum()) for t in range(lengths.max())]
-        stops = np.cumsum(live).tolist()
+                counts = [int((lengths > t).sum()) for t in range(lengths.max())]
+        stops = np.cumsum(counts).tolist()
         self.N = stops[-1]
         self.steps, before = [], 0
-        for stop, n in zip(stops, live):
+        for stop, n in zip(stops, counts):
             rows, after = slice(stop - n, stop), slice(B + stop - n, B + stop)
             self.steps.append((slice(before, before + n), rows, after))
             before = after.start
         if self.lengths is not None:
-            self.example = np.concatenate([self.order[:n] for n in live])
-            step = np.repeat(np.arange(len(live)), live)
+            self.example = np.concatenate([self.order[:n] for n in counts])
+            step = np.repeat(np.arange(len(counts)), counts)
             self.time = self.lengths[self.example] - 1 - step if reverse else step
             starts = np.array([after.start for _, _, after in self.steps])
             rank = np.argsort(self.order)  # of an example among the sorted ones
