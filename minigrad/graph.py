@@ -93,7 +93,7 @@ def backward_pass(root, gradient, free=True, visit=None):
                 visit(node, g)
             with _ErrorNote(node):
                 input_gradients = node.backward(g)  # (du/dx)^T g for each input x
-            for parent, d in _pairs(node, input_gradients):
+            for parent, d in _parents_with_gradients(node, input_gradients):
                 gradients.add(parent, d, node, g)  # the sum over u
         if free:
             node.parents, node.backward = (), None
@@ -212,7 +212,7 @@ class _Gradients(dict):
                 self[parent] = [None] * number_of_outputs
             self[parent][node.slot] = d
             return
-        d = _match(d, parent, node)
+        d = _match_parent(d, parent, node)
         total = self.get(parent)
         if total is None:
             is_shared = d is g or d.base is not None
@@ -225,7 +225,7 @@ class _Gradients(dict):
             self.new_arrays.add(parent)
 
 
-def _pairs(node, gradients):
+def _parents_with_gradients(node, gradients):
     """Return [(parent, gradient), ...] for the parents that receive a gradient."""
     if type(gradients) is not tuple:
         gradients = tuple(gradients) if type(gradients) is list else (gradients,)
@@ -254,7 +254,7 @@ def _check_count(node, gradients):
         )
 
 
-def _match(d, parent, node):
+def _match_parent(d, parent, node):
     """Return ``d``, which ``node`` computed, with the shape and dtype of ``parent``."""
     shape, dtype = parent.shape, parent.dtype
     if type(d) is np.ndarray and d.shape == shape and d.dtype == dtype:
