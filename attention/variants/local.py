@@ -159,7 +159,7 @@ class LocalAttention(nn.Module):
         inside = np.nonzero(s < stop[..., None])
         all_keys = np.zeros((*first.shape, S), weights.dtype)
         all_keys[*inside[:-1], s[inside]] = weights[inside]
-        return Tensor._of(all_keys)
+        return Tensor._from_array(all_keys)
 
     def _centres(self, queries, lengths, start):
         """Return p_t (..., L): an array for local-m, a Tensor for local-p."""

@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from ..differentiable import lift
-from ..graph import flow, no_grad
+from ..graph import backward_pass, no_grad
 from ..tensor import Tensor
 from .verdict import GradcheckError
 
@@ -94,6 +94,6 @@ class Subject:
             return np.zeros(()), lambda g: tuple(c.copy() for c in cotangents)
 
         root = lift(gradcheck)(*outputs)._node
-        arrived = flow(root, np.ones(()), free=False, visit=visit)
+        arrived = backward_pass(root, np.ones(()), free=False, visit=visit)
         found = {id(leaf): g for leaf, g in arrived}
         return [found.get(id(leaf)) for leaf in self.leaves]

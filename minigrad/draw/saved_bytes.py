@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from ..graph import kept_arrays
+from ..overwriting import saved_arrays
 from .boxes import nodes_of
 
 
@@ -78,7 +78,7 @@ def saved_bytes(tensor):
     for node in nodes:
         if node.slot is not None:  # one of several outputs: the operation has a row
             continue
-        kept = {id(buffer): buffer for buffer in map(_buffer, kept_arrays(node))}
+        kept = {id(buffer): buffer for buffer in map(_buffer, saved_arrays(node))}
         references.update({key: leaves[key] for key in kept if key in leaves})
         own = {key: b.nbytes for key, b in kept.items() if key not in leaves}
         new = sum(size for key, size in own.items() if key not in counted)

@@ -10,7 +10,7 @@ import math
 
 from .. import random
 from ..checks import generator
-from ..graph import mark_written
+from ..overwriting import mark_written
 
 
 def uniform_(tensor, low=0.0, high=1.0, rng=None):

@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 
 from ..checks import number
-from ..graph import mark_written
+from ..overwriting import mark_written
 from ..tensor import Tensor
 
 

@@ -105,7 +105,7 @@ def test_drawing_leaves_gradients_and_graph_as_they_were():
     assert names["W2"].grad is None
     loss.backward()  # the graph is still there
     with pytest.raises(
-        RuntimeError, match=r"graph\(\) walks as backward\(\) does\. .*fre"
+        RuntimeError, match=r"graph\(\) walks as backward\(\) does\. .*deleted"
     ):
         draw.graph(loss)
 

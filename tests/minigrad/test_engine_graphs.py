@@ -9,7 +9,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import lift
-from minigrad.graph import flow
+from minigrad.graph import backward_pass
 
 from .engine_cases import leaf
 
@@ -57,7 +57,11 @@ def test_visit_sees_each_node_when_its_gradient_is_complete():
     y = x * 3.0
     z = (y * y + y).sum()
     seen = []
-    flow(z._node, np.ones(()), visit=lambda node, g: seen.append((node.op, g.copy())))
+
+    def visit(node, g):
+        seen.append((node.op, g.copy()))
+
+    backward_pass(z._node, np.ones(()), visit=visit)
     assert [op for op, _ in seen] == ["sum", "add", "mul", "mul"]
     assert seen[-1][1].tolist() == (2 * y.data + 1).tolist()
 

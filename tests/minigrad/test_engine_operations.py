@@ -121,10 +121,10 @@ def test_options_are_not_differentiated_and_raw_is_the_function():
          "The backward of bad returned a float for a gradient; expected an array, or "
          "a tuple of arrays and None."),
         (lambda g: (g,), ValueError,
-         "The backward of bad returned 1 gradients for 2 inputs; None stands for no "
+         "The backward of bad returned 1 gradients for 2 inputs; None means no "
          "gradient."),
         (lambda g: (g, g, g), ValueError,
-         "The backward of bad returned 3 gradients for 2 inputs; None stands for no "
+         "The backward of bad returned 3 gradients for 2 inputs; None means no "
          "gradient."),
     ],
 )  # fmt: skip

@@ -5,8 +5,8 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.graph import kept_arrays
 from minigrad.ops.recurrent import gru_cell_composed, lstm_cell_composed
+from minigrad.overwriting import saved_arrays
 
 from .recurrent_cases import (
     CELLS,
@@ -76,7 +76,7 @@ def test_bytes_kept_for_backward(kind, blocks):
     """Four gate arrays and one of each kind of state, besides the inputs."""
     args = arguments(kind)
     output = OPS[kind](*[Tensor(a, requires_grad=True) for a in args.values()])[0]
-    arrays = kept_arrays(output._node.parents[0])
+    arrays = saved_arrays(output._node.parents[0])
     owners = {id(a if a.base is None else a.base): a for a in arrays}
     kept = sum((a if a.base is None else a.base).nbytes for a in owners.values())
     inputs = sum(a.nbytes for n, a in args.items() if n not in STATES[kind])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.graph import kept_arrays
+from minigrad.overwriting import saved_arrays
 
 from . import decoder, recurrent
 from .catalogue import CHECKED_CASES, FIRST_CASES
@@ -52,7 +52,7 @@ def test_gradients_are_nobody_elses(spec, case):
     outputs, backward = case.run(spec.op.raw)
     g = [awkward(each) for each in cotangents(as_tuple(outputs))]
     gradients = [d for d in pull(case, outputs, backward, g) if d is not None]
-    kept = kept_arrays(SimpleNamespace(backward=backward))
+    kept = saved_arrays(SimpleNamespace(backward=backward))
     for i, d in enumerate(gradients):
         if any(np.may_share_memory(d, each) for each in g):
             continue

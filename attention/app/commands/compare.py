@@ -27,13 +27,12 @@ class Compare(Study):
 
     def opening(self, config, data):
         last = config.seed + config.seeds - 1
-        sizes = (
-            f"{translation.name_of(config)}: {len(data.train)} pairs to train on, "
+        return wrapped(
+            f"{config.task}: {len(data.train)} pairs to train on, "
             f"{len(data.test)} to test; cell {config.cell}, layers {config.layers}, "
             f"hidden {config.hidden}, {config.steps} steps, seeds {config.seed} to "
             f"{last}"
         )
-        return wrapped("\n".join(filter(None, (data.report, sizes))))
 
     def train(self, *arguments):
         return experiment.train(*arguments)
@@ -43,12 +42,11 @@ class Compare(Study):
 
     def line(self, config, result):
         lengths = [name for name in result["bleu"] if name != "all"]
-        reached = "  ".join(f"{n}:\xa0{result['bleu'][n]:.1f}" for n in lengths)
-        line = (
-            f"BLEU at\xa0{reached}  best\xa0at\xa0step\xa0{result['best_step']}  "
-            f"{result['seconds']:.0f}\xa0s"
+        reached = "  ".join(f"{n}: {result['bleu'][n]:.1f}" for n in lengths)
+        return (
+            f"BLEU at {reached}\nbest at step {result['best_step']}  "
+            f"{result['seconds']:.0f} s"
         )
-        return wrapped(line, 68).replace("\xa0", " ")  # no break inside a pair
 
     def conclude(self, config, data, runs, out):
         from ..experiments.compare_figure import bleu_by_length
