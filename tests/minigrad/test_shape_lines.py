@@ -16,7 +16,6 @@ PROSE = {  # functions whose results are tuples of other things, or layers and m
     "attention.exact.multihead.MultiHeadAttention.precompute",
     "attention.layers.Attention.precompute",
     "attention.masks.tokens.document.__init__",
-    "attention.masks.tokens.global_tokens.__init__",
     "attention.masks.tokens.padding.__init__",
     "attention.masks.tokens.prefix_lm.__init__",
     "attention.seq2seq.model.Seq2Seq.encode",
