@@ -24,7 +24,7 @@ from minigrad.checks import flag, probability, whole
 from minigrad.shapes import shapes
 
 from .attend import attend
-from .scores import additive_core, dot, general, scaled_dot
+from .scores import tanh_scores, dot, general, scaled_dot
 
 
 class Attention(nn.Module):
@@ -195,7 +195,7 @@ class AdditiveAttention(Attention):
             ->  scores (..., L, S)
         """
         q = linear.unchecked(queries, self.W_q)  # (..., L, A)
-        return additive_core.unchecked(q, projected, self.w_v)
+        return tanh_scores.unchecked(q, projected, self.w_v)
 
     def extra_repr(self):
         sizes = f"{self.query_size}, {self.key_size}, {self.num_hiddens}"

@@ -35,7 +35,7 @@ from minigrad.shapes import shapes
 
 from ..attend import attend
 from ..kernels import additive, decoder, decoder_backward, softmax
-from ..scores import additive_core
+from ..scores import tanh_scores
 
 
 @shapes
@@ -106,7 +106,7 @@ def composed(
     def score(s, keys):
         if w_v is None:
             return scale * (s @ keys.swapaxes(1, 2))
-        return additive_core(linear(s, W_q), keys, w_v)
+        return tanh_scores(linear(s, W_q), keys, w_v)
 
     s, steps = s0, []
     for t in range(x.shape[1]):

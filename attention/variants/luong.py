@@ -17,7 +17,7 @@ from minigrad.checks import one_of, whole
 from minigrad.shapes import shapes
 
 from ..layers import Attention, to_one_number, xavier_uniform
-from ..scores import additive_core, dot, general
+from ..scores import dot, general, tanh_scores
 
 NAME = "LuongAttention"
 
@@ -91,7 +91,7 @@ class LuongAttention(Attention):
         if self.kind != "concat":
             return dot(queries, projected)
         q = linear.unchecked(queries, self.W_a[:, : self.query_size])
-        return additive_core.unchecked(q, projected, self.v_a)
+        return tanh_scores.unchecked(q, projected, self.v_a)
 
     def extra_repr(self):
         sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"

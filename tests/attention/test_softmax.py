@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.softmax import masked_softmax
+from attention.softmax import masked_softmax, masked_softmax_definition
 from minigrad import Tensor
 
 from .kernels.kernel_cases import BACKENDS, running
@@ -59,6 +59,15 @@ def test_bool_masks(name):
     np.testing.assert_array_equal(p > 0, allowed)
     as_tensor = masked_softmax(scores, mask=Tensor(mask)).data
     np.testing.assert_array_equal(as_tensor, p)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.3])
+@pytest.mark.parametrize("name", masks())
+def test_the_operation_equals_the_definition(name, temperature):
+    scores, mask = draw(B, H, L, S), masks()[name]
+    p = masked_softmax(scores, mask=mask, temperature=temperature).data
+    expected = masked_softmax_definition(scores, mask, temperature)
+    np.testing.assert_allclose(p, expected, rtol=1e-14)
 
 
 def test_a_mask_and_lengths_must_both_allow():
