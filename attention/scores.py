@@ -6,14 +6,14 @@ The number e_ij is large when key j matches query i. Attention turns it into a w
     dot            q_i . k_j                        L S D
     scaled_dot     q_i . k_j / sqrt(D)              L S D
     general        q_i^T W_a k_j                    L Dq Dk + L S Dk
-    additive       w_v . tanh(W_q q_i + W_k k_j)    (L Dq + S Dk) A + L S A, and L S A tanh
+    additive       w_v . tanh(W_q q_i + W_k k_j)    (L Dq + S Dk + L S) A; L S A tanh
     concat         v_a . tanh(W_a [q_i; k_j])       the same as additive
 
 The letters mean the same in all files of ``attention``:
 
     L    the number of queries         S    the number of keys; each key has one value
     Dq   the width of a query          Dk   the width of a key;  D if both are equal
-    Ev   the width of a value          A    the width of the hidden layer of ``additive``
+    Ev   the width of a value          A    the width of the hidden layer of additive
     B    the number of examples in a batch
     H    the number of heads, or the width of a recurrent state
 
