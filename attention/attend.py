@@ -77,21 +77,22 @@ def attend(
 
 
 def clear_unused(keys, values, find_used_keys):
-    """Replace NaN in keys and values that no query may attend to by 0.
+    """Replace the keys and values that no query may attend to by 0, if there is NaN.
 
     find_used_keys   a function that returns bool (..., S): whether some query may
                      attend to key j. It is called if keys or values contain NaN or inf
 
     A weight of 0 removes a finite value from the average, but 0 * NaN = NaN.
     """
-    if np.isfinite(keys._data).all() and np.isfinite(values._data).all():
-        return keys, values
+    with np.errstate(all="ignore"):  # a sum is NaN or infinite if one number is
+        if np.isfinite(keys._data.sum() + values._data.sum()):
+            return keys, values
     is_used = find_used_keys()[..., None]  # (..., S, 1)
     return where(is_used, keys, 0.0), where(is_used, values, 0.0)
 
 
 def _clear_masked(query, keys, values, mask, valid_lens):
-    """Replace NaN in keys and values that are masked for every query by 0."""
+    """Call ``clear_unused`` with the keys that mask and valid_lens allow."""
     if mask is None and valid_lens is None:
         return keys, values
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])

@@ -91,7 +91,7 @@ class Match:
             return array
         if item.kinds == ["float"] and type(x) is int:
             return array.astype(float)
-        if item.kinds == ["int"] and isinstance(x, list) and not array.size:
+        if item.kinds == ["int"] and isinstance(x, (list, tuple)) and not array.size:
             return array.astype(int)
         nouns, hints = zip(*(EXPECTED[kind] for kind in item.kinds))
         raise TypeError(

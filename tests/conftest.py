@@ -7,8 +7,7 @@ killed, the pages of the book. A test of the tail has the mark ``deep``.
 
 import gc
 import os
-
-import pytest
+import signal
 
 # The products here are small, and waiting BLAS threads would take the other core. The
 # processes that tests start inherit the setting; a value that the user set is kept.
@@ -21,6 +20,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "deep: part of the long tail, see --deep")
+    # a job in the background ignores Ctrl-C, and so would the processes it starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     from minigrad.shapes import check_results  # NumPy only now reads the threads
 

@@ -105,7 +105,7 @@ FORMULAS = {
         averaging="L*W*Ev",
         exponentials="L*W",
         scores="L*W",
-        held="w*(L*W*(2*E + Ev + 1) + L*E) + 10*L*W + 32*L",
+        held="w*(L*W*(E + Ev + 1) + L*E) + 10*L*W + 32*L",
     ),
     # the same around a predicted centre, with a Gaussian on the values
     "local-p": Formulas(

@@ -145,7 +145,7 @@ COMPUTED = {
     44: [
         ("06", "Why not a large", "nothing allowed sentinel [0.25 0.25 0.25 0.25]"),
         ("06", "The two classes", "dot product train context (2, 1, 4)"),
-        ("06", "The two classes", "expected a last axis of 20, the layer's query_size"),
+        ("06", "The two classes", "expected (..., L, query_size) = (..., L, 20)"),
     ],
 }
 PAPER = "it is about what a paper says or shows, and no arithmetic decides it"

@@ -137,7 +137,7 @@ def test_configs_that_do_not_fit():
         ({"schemes": ("rope+yarn",)}, "schemes is ('rope+yarn',); expected different"),
         ({"length": 12}, "length is 12; expected a multiple of 8"),
         ({"factors": (0.5,)}, "expected numbers of 1 or more"),
-        ({"width": 30}, "width is 30, and 4 heads cannot share it evenly"),
+        ({"width": 30}, "width is 30; expected a multiple of heads, 4"),
         ({"width": 4, "schemes": ("rope",)}, "and a head is 1 wide"),
     ]:
         with pytest.raises(ValueError) as refused:
@@ -181,7 +181,7 @@ def test_what_it_refuses(tmp_path, capsys):
     for arguments, sentence in [
         (["--schemes", "rotary"], "'rotary' is not different names out of none,"),
         (["--length", "12"], "length is 12; expected a multiple of 8"),
-        (["--width", "30"], "width is 30, and 4 heads cannot share it evenly"),
+        (["--width", "30"], "width is 30; expected a multiple of heads, 4"),
         (["--schemes", "rope", "--width", "4"], "a head is 1 wide"),
     ]:
         out = tmp_path / "never made"

@@ -30,8 +30,9 @@ def test_memory_grows_with_the_sequence_and_not_with_its_square(backend, pattern
     n = 8192
     tensors = [Tensor(x, requires_grad=True) for x in draw(*[(n, 64)] * 3, dtype="f")]
     bias = Tensor(np.zeros((1, 2 * n - 1), np.float32), requires_grad=True)
-    few = [x.data[:64] for x in tensors]
-    tiled_attention(*few, bias=np.zeros((1, 127)))  # compiled
+    few = [Tensor(x.data[:64], requires_grad=True) for x in tensors]
+    o = tiled_attention(*few, bias=np.zeros((1, 127), np.float32))
+    o.backward(o.data)  # the kernels are compiled now
     tracemalloc.start()
     try:
         o, lse = tiled_attention(*tensors, bias=bias, mask_mod=pattern, return_lse=True)
