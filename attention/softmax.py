@@ -15,7 +15,7 @@ Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 
 import numpy as np
 
-from minigrad import astype, checks, differentiable
+from minigrad import astype, checks, differentiable, exp, where
 from minigrad.shapes import shapes
 
 from .kernels import softmax as softmax_kernels
@@ -49,17 +49,18 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     return softmax_over_allowed(scores, lengths, mask, temperature)
 
 
+@shapes
 def masked_softmax_definition(scores, allowed, temperature=1.0):
-    """Compute the weights in NumPy, for a bool array of allowed keys.
+    """Compute the weights from the operations of minigrad.
 
     scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
     """
-    s = np.where(allowed, scores, -np.inf)
-    m = s.max(-1, keepdims=True)
-    m = np.where(np.isfinite(m), m, 0)  # -inf in a row without allowed keys
-    e = np.exp((s - m) / temperature)  # exp(-inf) = 0; s - m <= 0 cannot overflow
+    s = where(allowed, scores, -np.inf)
+    m = s.data.max(-1, keepdims=True)  # any m gives the same weights; no overflow
+    m = np.where(np.isfinite(m), m, 0)  # m is -inf in a row without allowed keys
+    e = exp((s - m) / temperature)  # exp(-inf) = 0
     total = e.sum(-1, keepdims=True)
-    return e / np.where(total == 0, 1, total)
+    return e / where(total.data == 0, 1.0, total)
 
 
 @differentiable
