@@ -31,7 +31,7 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     valid_lens    the first valid_lens keys are allowed. Shape (B,): one number for each
                   example; (B, L): one for each query. All heads have the same
     mask          broadcasts to the scores: bool, where True = may attend, or float,
-                  which is added to the scores; -inf masks
+                  which is added to the scores; -inf masks a key
     temperature   T > 0: a small T makes the weights more different, a large T makes
                   them more equal. It divides the scores after a float mask is added
 
@@ -56,9 +56,10 @@ def masked_softmax_definition(scores, allowed, temperature=1.0):
     scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
     """
     s = where(allowed, scores, -np.inf)
-    m = s.data.max(-1, keepdims=True)  # any m gives the same weights; no overflow
-    m = np.where(np.isfinite(m), m, 0)  # m is -inf in a row without allowed keys
-    e = exp((s - m) / temperature)  # exp(-inf) = 0
+    # the weights are the same for every m; with the largest score, exp cannot overflow
+    m = s.data.max(-1, keepdims=True)
+    m = np.where(np.isfinite(m), m, 0)  # it is -inf in a row without allowed keys
+    e = exp((s - m) / temperature)  # exp(-inf) = 0 for a masked key
     total = e.sum(-1, keepdims=True)
     return e / where(total.data == 0, 1.0, total)
 

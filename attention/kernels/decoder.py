@@ -29,14 +29,14 @@ class Attention(NamedTuple):
     scale: float  # of the dot score
 
 
-def forward(arguments, parameters, values):
-    """Fill ``values`` as ``_steps`` does; return whether a compiled loop exists.
+def forward(arguments, parameters, history):
+    """Fill ``history`` as ``_steps`` does; return whether a compiled loop exists.
 
     The three arguments are the records ``AttentionArguments``, ``CellParameters`` and
-    ``StepValues`` of attention_gru.py.
+    ``History`` of attention_gru.py.
     """
     memory, keys, W_q, w_v, scale, lengths = arguments
-    fed, _, gates, states, weights, q = values  # fed has x_t and receives c_t
+    fed, _, gates, states, weights, q = history  # fed has x_t and receives c_t
     (L, B, I), H, S = fed.shape, states.shape[2], memory.shape[1]  # noqa: E741
     A, dtype = q.shape[2], fed.dtype
     time = L * B * (MULTIPLY_NS * 3 * H * (H + I) + TANH_NS * (3 * H + S * A))

@@ -45,7 +45,9 @@ from minigrad.ops.recurrent import (
 from minigrad.shapes import shapes
 
 from ..attend import attend
-from ..kernels import additive, decoder, decoder_backward, softmax
+from ..kernels import additive as additive_kernels
+from ..kernels import decoder, decoder_backward
+from ..kernels import softmax as softmax_kernels
 from ..scores import tanh_scores
 
 
@@ -82,20 +84,20 @@ def attention_gru(
         dh_j     = sum_t p_tj dc_t
         dk_j     = sum_t de_tj scale s_{t-1}    or as in ``tanh_scores``
 
-    To ds_t, dc_t and dp_tj, the gradients of the three outputs are added.
+    The gradients of the three outputs are added to ds_t, dc_t and dp_tj.
     """
     _check_score(keys, W_q, w_v, s0.shape[1])
     attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
     cell = CellParameters(weight_ih, weight_hh, bias_ih, bias_hh)
-    values = _values_before_first_step(x, s0, attention)
-    _forward(attention, cell, values)
+    history = _start_history(x, s0, attention)
+    _forward(attention, cell, history)
 
     def backward(g):
-        dx, *others = _backward(attention, cell, values, g)
+        dx, *others = _backward(attention, cell, history, g)
         return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
 
-    outputs = values.states[1:], values.contexts, values.weights[:, :, 0]
-    return tuple(y.swapaxes(0, 1) for y in outputs), backward  # (L, B, ...) -> (B, L)
+    outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
+    return tuple(y.swapaxes(0, 1) for y in outputs), backward  # (B, L, ...)
 
 
 def attention_gru_definition(
@@ -142,8 +144,8 @@ class CellParameters(NamedTuple):
     bias_hh: np.ndarray  # (3H,)
 
 
-class StepValues(NamedTuple):
-    """The values of all steps. The forward loop fills them; the backward reads them.
+class History(NamedTuple):
+    """Arrays of all steps. The forward loop fills them; the backward reads them.
 
     The first axis is the step t. In ``gates``, steps and examples share an axis: row
     t B + b.
@@ -157,15 +159,15 @@ class StepValues(NamedTuple):
     queries: np.ndarray  # (L, B, A)     W_q s_{t-1}; (L, B, 0) for the dot score
 
 
-def _values_before_first_step(x, s0, attention):
-    """Return ``StepValues`` with x_t and s_0; the loop computes the others."""
+def _start_history(x, s0, attention):
+    """Return a ``History`` with x_t and s_0; the loop computes the other entries."""
     (B, L, E), (_, S, M), H = x.shape, attention.memory.shape, s0.shape[1]
     A = 0 if attention.w_v is None else len(attention.w_v)
     inputs = np.empty((L, B, E + M), x.dtype)
     inputs[:, :, :E] = x.swapaxes(0, 1)
     states = np.empty((L + 1, B, H), x.dtype)
     states[0] = s0
-    return StepValues(
+    return History(
         inputs=inputs,
         contexts=inputs[:, :, E:],
         gates=np.empty((4, L * B, H), x.dtype),
@@ -175,24 +177,24 @@ def _values_before_first_step(x, s0, attention):
     )
 
 
-def _forward(attention, cell, values):
-    """Fill ``values``, in the compiled loop if there is one."""
-    if not decoder.forward(attention, cell, values):
-        _steps(attention, cell, values)
+def _forward(attention, cell, history):
+    """Fill ``history``, in the compiled loop if there is one."""
+    if not decoder.forward(attention, cell, history):
+        _steps(attention, cell, history)
 
 
-def _backward(attention, cell, values, g):
+def _backward(attention, cell, history, g):
     """Return the gradients of all arguments, from the compiled loop if there is one."""
-    gradients = decoder_backward.backward(attention, cell, values, g)
+    gradients = decoder_backward.backward(attention, cell, history, g)
     if gradients is None:
-        gradients = _steps_back(attention, cell, values, g)
+        gradients = _steps_back(attention, cell, history, g)
     return gradients
 
 
-def _steps(attention, cell, values):
-    """Run from the first step to the last, and fill ``values``."""
+def _steps(attention, cell, history):
+    """Run from the first step to the last, and fill ``history``."""
     memory, keys, W_q, w_v, scale, lengths = attention
-    inputs, contexts, gates, states, weights, queries = values
+    inputs, contexts, gates, states, weights, queries = history
     L, B, M = contexts.shape
     E = inputs.shape[2] - M
     # the product of all x_t with W_x needs no state, so it stands before the loop
@@ -205,21 +207,21 @@ def _steps(attention, cell, values):
             e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
         else:
             queries[t] = s @ W_q.T
-            e = additive.forward(queries[t][:, None], keys, w_v)
-        weights[t] = softmax.forward(e, lengths, None, 1.0)
+            e = additive_kernels.forward(queries[t][:, None], keys, w_v)
+        weights[t] = softmax_kernels.forward(e, lengths, None, 1.0)
         contexts[t] = (weights[t] @ memory)[:, 0]
         gates[:3, rows] += by_gate(contexts[t] @ W_c, 3)
         gru_step(gates[:, rows], s @ W_h + cell.bias_hh, s, out=states[t + 1])
 
 
-def _steps_back(attention, cell, values, g):
+def _steps_back(attention, cell, history, g):
     """Run from the last step to the first.
 
     Return the gradients of all arguments in the order of the arguments. The gradient of
     x has the shape (L, B, E).
     """
     memory, keys, W_q, w_v, scale, _ = attention
-    inputs, contexts, gates, states, weights, queries = values
+    inputs, contexts, gates, states, weights, queries = history
     L, B, M = contexts.shape
     H, E = states.shape[2], inputs.shape[2] - M
     g_states, g_contexts, g_weights = (y.swapaxes(0, 1) for y in g)  # (L, B, ...)
@@ -240,13 +242,13 @@ def _steps_back(attention, cell, values, g):
         dc[t] = g_contexts[t] + ds_and_dc[:, H:]
         # through the average c_t = sum_j p_tj h_j and the softmax
         dp = dc[t][:, None] @ memory.swapaxes(1, 2) + g_weights[t][:, None]
-        de[t] = softmax.backward(weights[t], dp, 1.0)  # (B, 1, S)
+        de[t] = softmax_kernels.backward(weights[t], dp, 1.0)  # (B, 1, S)
         # through the score: e_t depends on s_{t-1} and the keys
         if w_v is None:
             ds += scale * (de[t] @ keys)[:, 0]
         else:
             query = queries[t][:, None]  # (B, 1, A)
-            dquery, dkeys_t, dw_t = additive.backward(query, keys, w_v, de[t])
+            dquery, dkeys_t, dw_t = additive_kernels.backward(query, keys, w_v, de[t])
             dqueries[t] = dquery[:, 0]
             ds += dqueries[t] @ W_q
             dkeys += dkeys_t  # summed over t: all steps use the same keys
