@@ -16,10 +16,8 @@ import numpy as np
 from minigrad import checks, dropout, where
 from minigrad.shapes import shapes
 
-from .scores import dot, scaled_dot
+from .scores import SCORES, scaled_dot
 from .softmax import masked_softmax
-
-SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # scores without parameters, by name
 
 
 @shapes

@@ -152,6 +152,9 @@ def tanh_scores(q, k, w_v):
     return e.reshape(*leading, *e.shape[1:]), backward
 
 
+SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # without parameters, for ``attend``
+
+
 def _as_batches(q, k, w):
     """Return q, k with one leading axis, w, all of one dtype; and the leading shape."""
     dtype = np.result_type(q, k, w)
