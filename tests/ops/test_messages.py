@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.scores import additive_core
+from attention.scores import tanh_scores
 from minigrad import Tensor
 
 
@@ -97,8 +97,8 @@ REFUSED = {
     "dropout-negative": (ValueError, lambda: mg.dropout(array(3), -0.1), "-0.1"),
     "dropout-evaluating": (ValueError,
      lambda: mg.dropout(array(3), 2.0, training=False), "2.0"),
-    "additive_core": (ValueError,
-     lambda: additive_core(array(3, 5, 7), array(3, 5, 11), array(7)),
+    "tanh_scores": (ValueError,
+     lambda: tanh_scores(array(3, 5, 7), array(3, 5, 11), array(7)),
      "(3, 5, 7)", "(3, 5, 11)"),
 }  # fmt: skip
 

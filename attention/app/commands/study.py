@@ -19,7 +19,6 @@ from minigrad import checkpoint
 
 from ... import kernels
 from ...seq2seq.training import stop_signals
-from ..experiments.reversal import versions
 from ..files import (
     check_data,
     folder_of,
@@ -32,6 +31,7 @@ from ..files import (
 from ..machine import SHORT_RUN, backend_for
 from ..options import add_options, described, given, wrapped
 from ..progress import Progress
+from ..versions import versions
 from .workers import train_in_processes
 
 

@@ -22,7 +22,6 @@ from ...seq2seq import translator
 from ...seq2seq.training import stop_signals
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..experiments.reversal import versions
 from ..files import (
     check_data,
     folder_of,
@@ -36,6 +35,7 @@ from ..machine import backend_for
 from ..metrics_file import MetricsFile
 from ..options import add_options, described, flag, given, shown, wrapped
 from ..progress import Progress
+from ..versions import versions
 
 NAME = "translate train"
 FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
