@@ -25,7 +25,6 @@ class Case(NamedTuple):
 
     sides: dict  # {name: function () -> arrays, or a number to compare with}
     compare: bool = True  # compare the results of the sides
-    warm_up: bool = True  # call each side once before it is timed
     measure: object = None  # function (side) -> number; None: the seconds of a call
 
 
@@ -145,7 +144,7 @@ def _working_sides(case, found):
         if name in found:
             continue
         try:
-            result = run() if case.compare or case.warm_up else None
+            result = run()
             if case.compare:
                 arrays = as_arrays(result)
                 reference = arrays if reference is None else reference

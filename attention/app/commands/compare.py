@@ -18,7 +18,6 @@ TRAINS = True  # see attention/__main__.py
 class Compare(Study):
     name, config = "compare", experiment.Config
     files = ("compare.png",)
-    quick = experiment.QUICK, "one seed, smaller models: under a minute"
 
     def load(self, config):
         own = config.translation("none", config.seed)
@@ -34,11 +33,8 @@ class Compare(Study):
             f"{last}"
         )
 
-    def train(self, *arguments):
-        return experiment.train(*arguments)
-
-    def result(self, *arguments):
-        return experiment.result(*arguments)
+    train = staticmethod(experiment.train)
+    result = staticmethod(experiment.result)
 
     def line(self, config, result):
         lengths = [name for name in result["bleu"] if name != "all"]

@@ -27,9 +27,6 @@ from ..options import (
 from . import bootstrap, scoring, translation
 
 KINDS = ("none", "bahdanau", "luong")
-QUICK = {
-    "hidden": 64, "embedding": 48, "dropout": 0.2, "steps": 300, "seeds": 1,
-}  # fmt: skip
 
 
 @dataclass
