@@ -192,7 +192,8 @@ def positions(name, argument, values):
         )
     if x.ndim != 1:
         raise ValueError(
-            f"{name}: {argument} {verb('has', argument)} shape {x.shape}; expected (n,)."
+            f"{name}: {argument} {verb('has', argument)} shape {x.shape}; expected "
+            "(n,)."
         )
     if len(x) > 2 and x.min() >= 0 and x.max() <= 1:
         raise ValueError(

@@ -136,7 +136,6 @@ def test_configs_that_do_not_fit():
     for options, sentence in [
         ({"schemes": ("rope+yarn",)}, "schemes is ('rope+yarn',); expected different"),
         ({"length": 12}, "length is 12; expected a multiple of 8"),
-        ({"factors": (0.5,)}, "expected numbers of 1 or more"),
         ({"width": 30}, "width is 30; expected a multiple of heads, 4"),
         ({"width": 4, "schemes": ("rope",)}, "and a head is 1 wide"),
     ]:
