@@ -31,7 +31,6 @@ from ..files import (
 from ..machine import SHORT_RUN, backend_for, versions
 from ..options import add_options, given, wrapped
 from ..progress import Progress
-from ..versions import versions
 from .workers import train_in_processes
 
 

@@ -33,7 +33,6 @@ from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
 from ..options import add_options, given, wrapped
 from ..progress import Progress
-from ..versions import versions
 
 FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
 
