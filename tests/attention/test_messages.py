@@ -103,6 +103,7 @@ ATTEND = [
     (template(mask=zeros(L, S, dtype=int)), TypeError, "mask is int64"),
     (template(valid_lens=[2, 8]), ValueError, "valid_lens hold 8"),
     (template(dropout_p=1.5), ValueError, "dropout: p is", "1.5"),
+    (template(score="cosine"), ValueError, "attend: score is 'cosine'", "'scaled_dot'"),
 ]
 
 LAYERS = [

@@ -11,12 +11,12 @@ import minigrad as mg
 from attention import kernels
 from attention.scores import (
     additive,
-    additive_composed,
-    additive_core,
     concat,
     dot,
     general,
     scaled_dot,
+    tanh_scores,
+    tanh_scores_definition,
 )
 from minigrad import Tensor
 
@@ -56,8 +56,8 @@ SCORES = {  # function, its definition for one pair, width of the keys, paramete
         Dk,
         ((A, Dq + Dk), (A,)),
     ),
-    "core": (
-        additive_core, lambda q, k, w_v: w_v @ np.tanh(q + k), Dq, ((Dq,),)
+    "tanh_scores": (
+        tanh_scores, lambda q, k, w_v: w_v @ np.tanh(q + k), Dq, ((Dq,),)
     ),
 }  # fmt: skip
 LEADING = [((), ()), ((B,), (B,)), ((B, 3), (B, 3)), ((B,), ()), ((B, 1), (3,))]
@@ -164,27 +164,27 @@ def test_scaling_keeps_the_variance_at_one():
 
 
 @pytest.mark.parametrize("leading", LEADING, ids=str)
-def test_the_core_is_its_composition(leading):
-    """additive_core fuses additive_composed, in value and in all gradients."""
+def test_tanh_scores_equal_their_definition(leading):
+    """The single operation equals the small ones, in value and in all gradients."""
     of_queries, of_keys = leading
     arrays = draw((*of_queries, L, A), (*of_keys, S, A), (A,))
-    found = []
-    for function in (additive_core, additive_composed):
+    results = []
+    for function in (tanh_scores, tanh_scores_definition):
         leaves = [Tensor(x, requires_grad=True) for x in arrays]
         e = function(*leaves)
         e.backward(draw(e.shape, seed=1)[0])
-        found.append([e.data, *(leaf.grad for leaf in leaves)])
-    for fused, composed in zip(*found):
-        np.testing.assert_allclose(fused, composed, rtol=1e-12, atol=1e-13)
+        results.append([e.data, *(leaf.grad for leaf in leaves)])
+    for fused, expected in zip(*results):
+        np.testing.assert_allclose(fused, expected, rtol=1e-12, atol=1e-13)
 
 
-def test_the_core_never_makes_the_array_of_all_hidden_units():
+def test_tanh_scores_never_store_all_hidden_units():
     b, n, m, a = 4, 60, 60, 128
     q, k, w, g = draw((b, n, a), (b, m, a), (a,), (b, n, m), dtype=np.float32)
 
     def forward_and_backward():
         leaves = [Tensor(x, requires_grad=True) for x in (q, k, w)]
-        e = additive_core(*leaves)
+        e = tanh_scores(*leaves)
         kept = tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0
         e.backward(g)
         return kept
@@ -201,14 +201,14 @@ def test_the_core_never_makes_the_array_of_all_hidden_units():
     assert kept < 0.1 * everything  # between forward and backward
 
 
-def test_the_core_is_that_of_torch():
+def test_tanh_scores_equal_those_of_torch():
     torch = pytest.importorskip("torch")
     arrays = draw((B, L, A), (B, S, A), (A,), dtype=np.float32)
     (g,) = draw((B, L, S), dtype=np.float32, seed=1)
     ours = [Tensor(x, requires_grad=True) for x in arrays]
     theirs = [torch.tensor(x, requires_grad=True) for x in arrays]
     q, k, w = theirs
-    e, peer = additive_core(*ours), torch.tanh(q.unsqueeze(2) + k.unsqueeze(1)) @ w
+    e, peer = tanh_scores(*ours), torch.tanh(q.unsqueeze(2) + k.unsqueeze(1)) @ w
     e.backward(g)
     peer.backward(torch.tensor(g))
     np.testing.assert_allclose(e.data, peer.detach().numpy(), rtol=1e-4, atol=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.softmax import masked_softmax
+from attention.softmax import masked_softmax, masked_softmax_definition
 from minigrad import Tensor
 
 from .kernels.kernel_cases import BACKENDS, running
@@ -59,6 +59,19 @@ def test_bool_masks(name):
     np.testing.assert_array_equal(p > 0, allowed)
     as_tensor = masked_softmax(scores, mask=Tensor(mask)).data
     np.testing.assert_array_equal(as_tensor, p)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.3])
+@pytest.mark.parametrize("name", masks())
+def test_the_operation_equals_the_definition(name, temperature):
+    scores, allowed = draw(B, H, L, S), np.broadcast_to(masks()[name], (B, H, L, S))
+    one, other = (Tensor(scores, requires_grad=True) for _ in range(2))
+    p = masked_softmax(one, mask=allowed, temperature=temperature)
+    expected = masked_softmax_definition(other, allowed, temperature)
+    np.testing.assert_allclose(p.data, expected.data, rtol=1e-14)
+    for y in p, expected:
+        y.backward(draw(*y.shape, seed=1))
+    np.testing.assert_allclose(one.grad, other.grad, rtol=1e-12, atol=1e-14)
 
 
 def test_a_mask_and_lengths_must_both_allow():

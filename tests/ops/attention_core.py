@@ -39,7 +39,7 @@ _mask = np.random.default_rng(5).random((3, 5, 7)) < 0.6
 _mask[1, 2] = False  # a query with nothing to attend to
 
 spec(
-    "masked_softmax_core",
+    "softmax_over_allowed",
     masked_softmax,
     {
         "free": lambda r: call(normal(r, (3, 5))),
@@ -66,27 +66,27 @@ def _centred(p, g):
 
 
 wrong(
-    "masked_softmax_core",
+    "softmax_over_allowed",
     "mask-forgotten",
     lambda g, p, x, lengths, mask: _centred(masked_softmax(x), g),
     on="mask",
 )
 wrong(
-    "masked_softmax_core",
+    "softmax_over_allowed",
     "temperature-forgotten",
     lambda g, p, x, lengths, mask, temperature: _centred(p, g),
     on="temperature",
 )
 wrong(
-    "masked_softmax_core",
+    "softmax_over_allowed",
     "temperature-multiplied",
     lambda g, p, x, lengths, mask, temperature: _centred(p, g) * temperature,
     on="temperature",
 )
-wrong("masked_softmax_core", "no-centre", lambda g, p, *rest: p * g)
-wrong("masked_softmax_core", "diagonal-only", lambda g, p, *rest: g * p * (1 - p))
+wrong("softmax_over_allowed", "no-centre", lambda g, p, *rest: p * g)
+wrong("softmax_over_allowed", "diagonal-only", lambda g, p, *rest: g * p * (1 - p))
 wrong(
-    "masked_softmax_core",
+    "softmax_over_allowed",
     "mean-for-weighted-mean",
     lambda g, p, *rest: p * (g - g.mean(-1, keepdims=True)),
 )
@@ -115,7 +115,7 @@ _shapes = {
     "empty-keys": ((3, 5, 7), (3, 0, 7)),
 }
 spec(
-    "additive_core",
+    "tanh_scores",
     additive,
     {
         name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t), normal(r, s[-1:]))
@@ -155,9 +155,9 @@ for _tag, _slip in {
     "w-of-the-first": _additive(dw=lambda g, t: (g[..., None] * t)[0].sum((0, 1))),
     "w-averaged": _additive(dw=lambda g, t: (g[..., None] * t).mean((0, 1, 2))),
 }.items():
-    wrong("additive_core", _tag, _slip, on="batched")
+    wrong("tanh_scores", _tag, _slip, on="batched")
 wrong(
-    "additive_core",
+    "tanh_scores",
     "sums-swapped",
     _additive(dq=lambda d: d.sum(1), dk=lambda d: d.sum(2)),
     on="square",

@@ -18,7 +18,7 @@ from minigrad import optim
 from ... import kernels
 from ...costs import cost_of
 from ...exact.sdpa import scaled_dot_product_attention
-from ...scores import additive_core
+from ...scores import tanh_scores
 from ..experiments import reversal
 from .timing import Case, peak_memory, timed
 
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 def additive_case(B, L, S, A):
     def make(quick, peer):
         q, k, w, g = draw((B, L, A), (B, S, A), (A,), (B, L, S))
-        sides = both_backends(our_side(additive_core, (q, k, w), g))
+        sides = both_backends(our_side(tanh_scores, (q, k, w), g))
         if peer:
             sides |= peer.additive(q, k, w, g, compiled=not quick)
         return Case(sides)

@@ -1,13 +1,14 @@
-"""Is the last state of the encoder a bottleneck, and does attention remove it?
+"""Does the last encoder state limit the translation, and does attention help?
 
-Exercise 6.9: the same encoder-decoder without attention and with it, 500 pairs of
-English and German, BLEU by the length of the source. All else is equal: encoder,
-widths, data, steps, dropout, and the choice of the best parameters by the validation
-loss. The sentences are the same for all seeds; a seed draws the parameters, the batches
-and the dropout.
+Exercise 6.9 of the lessons compares the same encoder-decoder without attention and with
+it, trained on 500 pairs of English and German sentences, by their BLEU for each length
+of the source. The encoder, the widths, the data, the steps, the dropout and the choice
+of the best parameters by the validation loss are equal. The sentences are the same for
+all seeds; the seed determines the parameters, the batches and the dropout.
 
     run = train(config, kind, seed, data)        for each of ``plan``
     summary(config, runs, data)                  BLEU with intervals, and a sentence
+                                                 that states the result
 """
 
 from dataclasses import dataclass, fields
@@ -30,7 +31,7 @@ KINDS = ("none", "bahdanau", "luong")
 
 @dataclass
 class Config:
-    """What defines the experiment; two of equal configs have equal numbers."""
+    """The settings of the experiment. The same settings give the same results."""
 
     task: str = option("en-de", tuple(translation.GRAMMARS), "the grammar")
     pairs: int = option(500, POSITIVE, "sentences to train on")

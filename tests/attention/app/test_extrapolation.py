@@ -136,7 +136,7 @@ def test_configs_that_do_not_fit():
     for options, sentence in [
         ({"schemes": ("rope+yarn",)}, "schemes is ('rope+yarn',); expected different"),
         ({"length": 12}, "length is 12; expected a multiple of 8"),
-        ({"width": 30}, "width is 30, and 4 heads cannot share it evenly"),
+        ({"width": 30}, "width is 30; expected a multiple of heads, 4"),
         ({"width": 4, "schemes": ("rope",)}, "and a head is 1 wide"),
     ]:
         with pytest.raises(ValueError) as refused:

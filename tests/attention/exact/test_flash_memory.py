@@ -46,11 +46,12 @@ def test_memory_grows_with_the_sequence_and_not_with_its_square(backend, pattern
 
 def test_dense_and_tiled_keep_different_things():
     """What the graph keeps for the backward: O(L S), or O(L + S)."""
-    from minigrad.graph import kept_arrays, reachable
+    from minigrad.graph import reachable
+    from minigrad.overwriting import saved_arrays
 
     n = 512
     q, k, v = (Tensor(x, requires_grad=True) for x in draw(*[(n, 8)] * 3))
     for attention, least, most in (dense_attention, 1, 9), (tiled_attention, 0, 0.2):
         o = attention(q, k, v, is_causal=True)
-        kept = {id(a): a for node in reachable(o._node) for a in kept_arrays(node)}
+        kept = {id(a): a for node in reachable(o._node) for a in saved_arrays(node)}
         assert least < sum(a.nbytes for a in kept.values()) / (8 * n * n) < most
