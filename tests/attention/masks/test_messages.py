@@ -70,7 +70,11 @@ CALLS = [
     (lambda: dense(document([1, 2, 3])), "made for 3 queries and 3 keys; found 4"),
     (lambda: document(["a"]), "document: ids is of type list"),
     (lambda: document([1, 2], [[1]]), "(1, 1) and ids (2,)", "an axis of examples"),
-    (lambda: document([[1, 2]], [[1], [2]]), "query_ids have shape (2, 1)", "ids (1, 2) as (B, S)"),
+    (
+        lambda: document([[1, 2]], [[1], [2]]),
+        "query_ids have shape (2, 1)",
+        "ids (1, 2) as (B, S)",
+    ),
     (lambda: global_tokens([0, 0, 1, 0]), "all of them 0 or 1", "np.flatnonzero"),
     (lambda: global_tokens([3, -1]), "idx holds -1", "counted from 0"),
     (lambda: dense(global_tokens([5])), "idx holds 5", "0 to 4"),
