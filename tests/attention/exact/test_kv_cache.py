@@ -88,13 +88,17 @@ def test_steps_with_and_without_a_graph_may_alternate():
         np.testing.assert_allclose(y.data[:, 0], whole[:, t], **close)
 
 
-def test_lengths_of_each_query():
+@pytest.mark.parametrize("name, array", [
+    ("valid_lens", np.random.default_rng(0).integers(0, T + 1, (B, T))),
+    ("positions", np.array([[0], [3], [11]]) + 2 * np.arange(T)),
+])  # fmt: skip
+def test_each_step_gets_its_column_of_an_array(name, array):
     module, (x,) = layer(2), draw((B, T, D))
-    lens = np.random.default_rng(0).integers(0, T + 1, (B, T))
-    whole = module(x, is_causal=True, valid_lens=lens).data
+    whole = module(x, is_causal=True, rotate=rope, **{name: array}).data
     cache = KVCache()
     for t in range(T):
-        y = module(x[:, t : t + 1], cache=cache, valid_lens=lens[:, t : t + 1])
+        now = {name: array[:, t : t + 1]}
+        y = module(x[:, t : t + 1], cache=cache, rotate=rope, **now)
         np.testing.assert_allclose(y.data[:, 0], whole[:, t], **close)
 
 
@@ -110,20 +114,6 @@ def test_a_mask_array_is_for_all_keys_so_far():
         now = mask[:, None, begin:end, :end]
         y = module(x[:, begin:end], mask=now, cache=cache, is_causal=True)
         np.testing.assert_allclose(y.data, whole[:, begin:end], **close)
-
-
-def test_positions_continue_and_may_be_given():
-    module, (x,) = layer(2), draw((B, T, D))
-    at = np.array([[0], [3], [11]]) + np.arange(T)  # each example from its own
-    whole = module(x, is_causal=True, rotate=rope, positions=at).data
-    cache = KVCache()
-    for t in range(T):
-        y = module(
-            x[:, t : t + 1], cache=cache, rotate=rope, positions=at[:, t : t + 1]
-        )
-        np.testing.assert_allclose(y.data[:, 0], whole[:, t], **close)
-    relative = module(x, is_causal=True, rotate=rope).data
-    np.testing.assert_allclose(whole, relative, **close)
 
 
 def test_weights_and_one_example_alone():
