@@ -187,7 +187,7 @@ MULTIHEAD = [
     (call(x, y.astype(float)), TypeError, "query is float32 and key float64"),
     (call(mask=zeros(B, L, S)), ValueError, "mask has shape (2, 5, 7)", "[:, None]"),
     (call(x, y, mask=zeros(B, S)), ValueError, "has shape (2, 7)", "(2, 4, 5, 7)"),
-    (call(valid_lens=[1, 2, 3]), ValueError, "valid_lens have shape (3,)", "(B,) = (2,)"),
+    (call(valid_lens=[1, 2, 3]), ValueError, "have shape (3,)", "(B,) = (2,)"),
     (call(positions=[1, 2]), ValueError, "positions", "(2,)", "(L,) = (5,)"),
     (call(positions=zeros(L)), TypeError, "positions", "float64", "integers"),
     (call(need_weights=1), TypeError, "need_weights is 1"),

@@ -44,7 +44,7 @@ def close(found, expected, dtype=float):
 
 @dataclass
 class Case:
-    """A call, and its allowed pairs and bias as arrays that broadcast to (B, H, L, S)."""
+    """A call, and its allowed pairs and bias as arrays over (B, H, L, S)."""
 
     sizes: tuple = (2, 4, 70, 90)  # B, H, L, S
     key_heads: int = 2

@@ -207,7 +207,7 @@ def test_other_tiles_of_the_same_mask():
 @pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0)])
 def test_no_queries_or_no_keys(L, S):
     for mask in (causal, global_tokens([]) | causal, bigbird(2, 1, 1, 1, 0),
-                 padding([0, 0, 0]), from_array(np.ones((B, H, L, S), bool))):  # fmt: skip
+                 padding([0] * B), from_array(np.ones((L, S), bool))):  # fmt: skip
         tiles = tiled(mask, L, S, (2, 2))
         assert tiles.kinds.shape[2:] == (-(-L // 2), -(-S // 2))
         assert tiles.sparsity() == 0.0

@@ -100,9 +100,10 @@ def test_no_queries_or_no_keys(L, S):
 
 def test_no_examples():
     no_pairs = np.zeros((0, 1, 4, 5), bool)
-    for mask in (padding(np.zeros(0, int)), padding(np.zeros((0, 4), int)), prefix_lm([]),
-                 local(np.zeros((0, 4)), 1), document(np.zeros((0, 5), int),
-                 np.zeros((0, 4), int)), from_array(no_pairs)):  # fmt: skip
+    ids = document(np.zeros((0, 5), int), np.zeros((0, 4), int))
+    for mask in (padding(np.zeros(0, int)), padding(np.zeros((0, 4), int)), ids,
+                 prefix_lm([]), local(np.zeros((0, 4)), 1),
+                 from_array(no_pairs)):  # fmt: skip
         assert mask.dense(None, None, 4, 5).shape == (0, 1, 4, 5), mask
         assert (mask & causal).dense(0, 2, 4, 5).shape == (0, 1, 4, 5), mask
 

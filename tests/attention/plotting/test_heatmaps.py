@@ -1,4 +1,4 @@
-"""Heatmaps are a grid of panels on one scale; an alignment shows words and gold pairs."""
+"""Heatmaps share one scale; an alignment shows words and gold pairs."""
 
 import numpy as np
 import pytest
