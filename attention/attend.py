@@ -1,24 +1,23 @@
-"""The template of attention: score, mask, normalise, average.
+"""The template of attention: score, mask, normalize, average.
 
     weights = normalize(mask(score(query, keys)))        context = weights @ values
 
-A variant of attention is a choice of score, of mask or bias, and of where query, keys
-and values come from. ``attend`` takes any score function. It makes the whole matrix of
-weights: L S numbers, and L S Ev multiplications for the average.
-``exact/sdpa.py`` has the case of scaled dot products, also without that matrix.
+Variants of attention differ in the score, in the mask or bias, and in the source of the
+queries, keys and values. ``attend`` takes any score function. It computes the whole
+matrix of weights (L S numbers); the average costs L S Ev multiplications.
+``exact/sdpa.py`` computes scaled dot-product attention, also without storing this
+matrix.
 
 Bahdanau et al. 2015, equations 5 and 6; Luong et al. 2015, section 3.1.
 """
 
 import numpy as np
 
-from minigrad import dropout, where
+from minigrad import checks, dropout, where
 from minigrad.shapes import shapes
 
-from .scores import dot, scaled_dot
+from .scores import SCORES, scaled_dot
 from .softmax import masked_softmax
-
-SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # scores without parameters, by name
 
 
 @shapes
@@ -35,60 +34,70 @@ def attend(
     training=True,
     rng=None,
 ):
-    """Average the values, each weighted by how well its key suits the query.
+    """Average the values; the score of a key decides the weight of its value.
 
     query (..., L, Dq), keys (..., S, Dk), values (..., S, Ev),
     bias? (..., L | 1, S | 1)  ->  context (..., L, Ev), weights (..., L, S)
 
+    (``bias?`` may be None; ``L | 1`` is an axis of length L or 1.)
+
         s_ij = score(q_i, k_j) + b_ij
-        p_ij = exp(s_ij / temperature) / sum of the same over the allowed j; else 0
+        p_ij = exp(s_ij / temperature) / sum_l exp(s_il / temperature)
         c_i  = sum_j z_ij p_ij v_j
 
-    where dropout z_ij is 0 with probability dropout_p, else 1 / (1 - dropout_p). The
-    order is score (with its scale and softcap), bias, mask, softmax, dropout, values.
+    j and l are allowed keys; p_ij = 0 for a masked key. z_ij is the dropout factor: 0
+    with probability dropout_p, otherwise 1 / (1 - dropout_p). The order is score, bias,
+    mask, softmax, dropout, values.
 
-    score        a function (query, keys) -> scores (..., L, S) of Tensors. Bind
-                 parameters with a lambda: lambda q, k: general(q, k, W_a). "dot" and
-                 "scaled_dot" name the scores without parameters
+    score        a function of two Tensors, query and keys, that returns the scores
+                 (..., L, S), or one of the names "dot" and "scaled_dot". A lambda sets
+                 the parameters: lambda q, k: general(q, k, W_a)
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
                  which is added
-    valid_lens   (B,) or (B, L): how many keys are allowed, from the first
+    valid_lens   (B,) or (B, L): the first valid_lens keys are allowed
     bias         b_ij, added to the scores, with a gradient
     training     False switches dropout off
-    rng          the generator of dropout; None is minigrad's own
+    rng          the generator of dropout; None uses minigrad's generator
 
-    The weights are returned before dropout. A query with no allowed key has weights,
-    context and gradients 0. A masked key has no influence. Keys and values that every
-    query excludes may be NaN.
+    The returned weights do not include dropout. A query with no allowed key has
+    weights, context and gradients of 0. A masked key has no influence. A key and value
+    that are masked for every query may contain NaN.
     """
-    if mask is not None or valid_lens is not None:
-        keys, values = clear_unused(
-            keys, values, lambda: _used(query, keys, mask, valid_lens)
-        )
-    s = SCORES.get(score, score)(query, keys)  # (..., L, S)
+    keys, values = _clear_masked(query, keys, values, mask, valid_lens)
+    if isinstance(score, str):
+        score = SCORES[checks.one_of("attend", "score", score, SCORES)]
+    scores = score(query, keys)  # (..., L, S)
     if bias is not None:
-        s = s + bias
-    weights = masked_softmax(s, valid_lens, mask, temperature)
-    kept = dropout(weights, dropout_p, training, rng) if dropout_p else weights
-    return kept @ values, weights
+        scores = scores + bias
+    weights = masked_softmax(scores, valid_lens, mask, temperature)
+    factors = dropout(weights, dropout_p, training, rng) if dropout_p else weights
+    return factors @ values, weights  # sum over S
 
 
-def clear_unused(keys, values, used):
-    """Replace the keys and values that no query may attend to by 0, if any is NaN.
+def clear_unused(keys, values, find_used_keys):
+    """Replace the keys and values that no query may attend to by 0, if there is NaN.
 
-    used   a function that returns bool (..., S): whether some query may attend to j
+    find_used_keys   a function that returns bool (..., S): whether some query may
+                     attend to key j. It is called if keys or values contain NaN or inf
 
-    A weight of 0 excludes every finite number, but 0 * NaN = NaN.
+    A weight of 0 removes a finite value from the average, but 0 * NaN = NaN.
     """
-    with np.errstate(all="ignore"):  # a sum is NaN or infinite if a number is
+    with np.errstate(all="ignore"):  # a sum is NaN or infinite if one number is
         if np.isfinite(keys._data.sum() + values._data.sum()):
             return keys, values
-    used = used()[..., None]  # (..., S, 1)
-    return where(used, keys, 0.0), where(used, values, 0.0)
+    is_used = find_used_keys()[..., None]  # (..., S, 1)
+    return where(is_used, keys, 0.0), where(is_used, values, 0.0)
 
 
-def _used(query, keys, mask, valid_lens):
-    """Return bool (..., S): equal scores give a weight to every allowed key."""
+def _clear_masked(query, keys, values, mask, valid_lens):
+    """Call ``clear_unused`` with the keys that mask and valid_lens allow."""
+    if mask is None and valid_lens is None:
+        return keys, values
     leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-    equal = np.zeros((*leading, query.shape[-2], keys.shape[-2]))
-    return (masked_softmax(equal, valid_lens, mask).data > 0).any(-2)
+    equal_scores = np.zeros((*leading, query.shape[-2], keys.shape[-2]))
+
+    def find_used_keys():  # equal scores give every allowed key a positive weight
+        weights = masked_softmax(equal_scores, valid_lens, mask)
+        return (weights.data > 0).any(-2)  # by any query
+
+    return clear_unused(keys, values, find_used_keys)

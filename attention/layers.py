@@ -1,15 +1,17 @@
-"""Attention as layers: ``attend`` with a score whose parameters are learned.
+"""Attention layers: ``attend`` with a score whose parameters are learned.
 
     layer(queries, keys, values, valid_lens=None)  ->  context
 
     c_i = sum_j p_ij v_j,    p_i = softmax over j of score(q_i, k_j)
 
-queries (..., L, Dq), keys (..., S, Dk), values (..., S, Ev), valid_lens (B,) or (B, L)
-->  context (..., L, Ev). After the call, ``layer.attention_weights`` holds the weights
-(..., L, S), before dropout and without their graph.
+The shapes are those of ``attend``. After the call, ``layer.attention_weights`` holds
+the weights (..., L, S), before dropout and without gradient.
 
 A decoder compares the same keys with a new query at every step. The part of the score
 that depends on the keys alone is computed once, by ``keys = layer.precompute(keys)``.
+
+``@shapes`` checks the arguments of a method. The method then calls ``f.unchecked``,
+which is f without a second check.
 
 Bahdanau et al. 2015 (additive); Luong et al. 2015 (general); Vaswani et al. 2017
 (scaled dot products). variants/luong.py and variants/gaussian.py have more such layers.
@@ -19,28 +21,27 @@ import math
 
 import numpy as np
 
-from minigrad import linear, nn
-from minigrad.checks import flag, probability, whole
+from minigrad import checks, linear, nn
 from minigrad.shapes import shapes
 
 from .attend import attend
-from .scores import additive_core, dot, general, scaled_dot
+from .scores import dot, general, scaled_dot, tanh_scores
 
 
 class Attention(nn.Module):
-    """The base of the layers: ``attend``, dropout, and the weights of the last call.
+    """The base class of attention layers. It calls ``attend`` and stores the weights.
 
-    A layer defines ``score(queries, keys)``. A layer that projects its keys defines two
-    methods more, so that
+    A layer defines ``score(queries, keys)``. A layer that projects its keys also
+    defines ``project(keys)`` and ``score_projected(queries, projected)``, with
 
         score(queries, keys) = score_projected(queries, project(keys))
 
     dropout   the probability that a weight is dropped, in training
-    rng       the generator of parameters and dropout; None is minigrad's own
+    rng       the generator of parameters and dropout; None uses minigrad's generator
     """
 
     def __init__(self, dropout=0.0, rng=None):
-        self.dropout = probability(type(self).__name__, "dropout", dropout)
+        self.dropout = checks.probability(type(self).__name__, "dropout", dropout)
         self.rng = rng
         self.attention_weights = None  # the weights of the last call
 
@@ -56,19 +57,20 @@ class Attention(nn.Module):
             training=self.training,
             rng=self.rng,
         )
-        self.attention_weights = weights.detach()  # a graph here would outlive the loss
+        # without detach(), this attribute would keep the graph after backward()
+        self.attention_weights = weights.detach()
         return context
 
     @shapes
     def precompute(self, keys):
-        """Project keys once for many calls, which take the result in place of keys.
+        """Project the keys once. Pass the result to later calls instead of the keys.
 
         keys (..., S, Dk)  ->  ``ProjectedKeys``
         """
         return ProjectedKeys(self, self.project(keys))
 
     def keys_and_score(self, keys):
-        """Return the keys as the score takes them, and the score."""
+        """Return the keys (projected or not) and the score function for them."""
         if not isinstance(keys, ProjectedKeys):
             return keys, self.score
         if keys.layer is not self:
@@ -89,11 +91,11 @@ class Attention(nn.Module):
 
 
 class ProjectedKeys:
-    """Keys that one layer has projected, for many calls of that layer.
+    """The projected keys of one layer, which ``layer.precompute(keys)`` returns.
 
-    ``layer.precompute(keys)`` makes it. The gradients of all calls go back through the
-    one projection. It holds for the parameters that made it: make a new one after an
-    optimizer step, and so for every batch in training.
+    All calls share one projection; its gradient is the sum of their gradients. The
+    projection is valid only for the parameters at that time. In training, compute it
+    again for every batch.
     """
 
     def __init__(self, layer, projected):
@@ -123,13 +125,13 @@ class GeneralAttention(Attention):
 
     def __init__(self, query_size, key_size, dropout=0.0, rng=None):
         super().__init__(dropout, rng)
-        self.query_size = whole("GeneralAttention", "query_size", query_size, least=1)
-        self.key_size = whole("GeneralAttention", "key_size", key_size, least=1)
-        self.W_a = xavier_uniform(query_size, key_size, rng)
+        self.query_size = _positive("GeneralAttention", "query_size", query_size)
+        self.key_size = _positive("GeneralAttention", "key_size", key_size)
+        self.W_a = xavier_matrix(query_size, key_size, rng)
 
     @shapes
     def score(self, queries, keys):
-        """Compute q_i^T W_a k_j.
+        """Compute the scores of keys that are not projected.
 
         queries (..., L, self.query_size), keys (..., S, self.key_size)
             ->  scores (..., L, S)
@@ -154,10 +156,12 @@ class GeneralAttention(Attention):
 class AdditiveAttention(Attention):
     """Attention by a network of one hidden layer, w_v . tanh(W_q q_i + W_k k_j + b).
 
-    W_q   (num_hiddens, query_size)
+    W_q   (num_hiddens, query_size); num_hiddens is A, the width of the hidden layer
     W_k   (num_hiddens, key_size)
-    w_v   (num_hiddens,); all three Xavier-uniform
-    b     (num_hiddens,), from 0; None without bias, as in the paper
+    w_v   (num_hiddens,)
+    b     (num_hiddens,), starts as 0; None if bias=False, as in the paper
+
+    W_q, W_k and w_v are Xavier-uniform.
 
     Bahdanau et al. 2015, appendix A.1.2; See et al. 2017, equation 1 (the bias).
     """
@@ -167,14 +171,14 @@ class AdditiveAttention(Attention):
     ):
         super().__init__(dropout, rng)
         name = type(self).__name__
-        self.query_size = whole(name, "query_size", query_size, least=1)
-        self.key_size = whole(name, "key_size", key_size, least=1)
-        self.num_hiddens = whole(name, "num_hiddens", num_hiddens, least=1)
-        self.W_q = xavier_uniform(num_hiddens, query_size, rng)
-        self.W_k = xavier_uniform(num_hiddens, key_size, rng)
-        self.w_v = to_one_number(num_hiddens, rng)
-        biased = flag(name, "bias", bias)
-        self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if biased else None
+        self.query_size = _positive(name, "query_size", query_size)
+        self.key_size = _positive(name, "key_size", key_size)
+        self.num_hiddens = _positive(name, "num_hiddens", num_hiddens)
+        self.W_q = xavier_matrix(num_hiddens, query_size, rng)
+        self.W_k = xavier_matrix(num_hiddens, key_size, rng)
+        self.w_v = xavier_vector(num_hiddens, rng)
+        has_bias = checks.flag(name, "bias", bias)
+        self.b = nn.Parameter(np.zeros(num_hiddens, np.float32)) if has_bias else None
 
     def score(self, queries, keys):
         return self.score_projected(queries, self.project(keys))
@@ -195,24 +199,29 @@ class AdditiveAttention(Attention):
             ->  scores (..., L, S)
         """
         q = linear.unchecked(queries, self.W_q)  # (..., L, A)
-        return additive_core.unchecked(q, projected, self.w_v)
+        return tanh_scores.unchecked(q, projected, self.w_v)
 
     def extra_repr(self):
         sizes = f"{self.query_size}, {self.key_size}, {self.num_hiddens}"
-        biased = "" if self.b is None else ", bias=True"
-        return f"{sizes}, {super().extra_repr()}{biased}"
+        bias = "" if self.b is None else ", bias=True"
+        return f"{sizes}, {super().extra_repr()}{bias}"
 
 
-BahdanauAttention = AdditiveAttention  # the name of its author
+BahdanauAttention = AdditiveAttention  # a second name, after its author
 
 
-def xavier_uniform(rows, columns, rng):
+def xavier_matrix(rows, columns, rng):
     """Return a parameter (rows, columns), uniform within Xavier's bounds."""
     parameter = nn.Parameter(np.empty((rows, columns), np.float32))
     return nn.init.xavier_uniform_(parameter, rng=rng)
 
 
-def to_one_number(columns, rng):
-    """Return a parameter (columns,), Xavier-uniform: a matrix with one output."""
+def xavier_vector(columns, rng):
+    """Return a vector (columns,), initialised like a Xavier matrix with one row."""
     a = math.sqrt(6 / (columns + 1))
     return nn.init.uniform_(nn.Parameter(np.empty(columns, np.float32)), -a, a, rng)
+
+
+def _positive(name, argument, value):
+    """Check that ``value`` is a whole number of 1 or more, and return it."""
+    return checks.whole(name, argument, value, least=1)

@@ -1,17 +1,28 @@
-"""Score functions: one number for each query and key, large where the key suits.
+"""Score functions: one number for each pair of a query and a key.
 
-    queries (..., L, Dq), keys (..., S, Dk)  ->  scores (..., L, S)
+The number e_ij is large when key j matches query i. Attention turns it into a weight.
 
     function       e_ij                             multiplications
     dot            q_i . k_j                        L S D
     scaled_dot     q_i . k_j / sqrt(D)              L S D
     general        q_i^T W_a k_j                    L Dq Dk + L S Dk
-    additive       w_v . tanh(W_q q_i + W_k k_j)    (L Dq + S Dk) A + L S A, and tanh
+    additive       w_v . tanh(W_q q_i + W_k k_j)    (L Dq + S Dk + L S) A; L S A tanh
     concat         v_a . tanh(W_a [q_i; k_j])       the same as additive
 
-The score distinguishes one kind of attention from another. A dot product is fast. A
-score with parameters is learned, and compares queries and keys of different widths.
-All functions take Tensors or arrays and are differentiable in every argument.
+The letters mean the same in all files of ``attention``:
+
+    L    the number of queries         S    the number of keys; each key has one value
+    Dq   the width of a query          Dk   the width of a key;  D if both are equal
+    Ev   the width of a value          A    the width of the hidden layer of additive
+    B    the number of examples in a batch
+    H    the number of heads, or the width of a recurrent state
+
+A width is the number of entries of a vector. [q; k] is the concatenation of q and k.
+``...`` in a shape means any leading axes, such as (B,) or (B, H).
+
+Kinds of attention differ mainly in their score. dot and scaled_dot have no parameters
+and need queries and keys of equal widths. The others have learned parameters and accept
+different widths. All functions are differentiable in every argument.
 
 Bahdanau et al. 2015, appendix A.1.2 (additive); Luong et al. 2015, equation 8 (dot,
 general, concat); Vaswani et al. 2017, section 3.2.1 (scaled_dot).
@@ -24,7 +35,7 @@ import numpy as np
 from minigrad import differentiable, linear, matmul, swapaxes, tanh, unsqueeze
 from minigrad.shapes import shapes
 
-from .kernels import additive as kernels
+from .kernels import additive as additive_kernels
 
 
 @shapes
@@ -48,13 +59,12 @@ def scaled_dot(queries, keys, scale=None):
 
     If the entries of q and k are independent with mean 0 and variance 1, then q . k has
     variance D, and the softmax of such large scores has almost no gradient. The scaled
-    product has variance 1. The queries are scaled and not the scores: L D
-    multiplications instead of L S.
+    product has variance 1.
 
         dQ = scale G K,    dK = scale G^T Q
     """
     if scale is None:
-        scale = 1 / math.sqrt(max(queries.shape[-1], 1))
+        scale = 1 / math.sqrt(max(queries.shape[-1], 1))  # D = 0 is allowed
     return matmul(queries * scale, swapaxes(keys, -1, -2))
 
 
@@ -64,7 +74,7 @@ def general(queries, keys, W_a):
 
     queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
 
-    W_a maps the queries to the space of the keys.
+    The vector q_i^T W_a has the width of a key.
 
         dQ = G K W_a^T,    dK = G^T Q W_a,    dW_a = sum over the batch of Q^T G K
     """
@@ -78,10 +88,10 @@ def additive(queries, keys, W_q, W_k, w_v):
     queries (..., L, Dq), keys (..., S, Dk), W_q (A, Dq), W_k (A, Dk), w_v (A,)
         ->  scores (..., L, S)
 
-    Each query and each key is projected once, and not once for every pair.
-    ``additive_core`` has the gradients of the rest.
+    Each query and each key is projected once, and not once for every pair. The
+    gradients are in ``linear`` and ``tanh_scores``.
     """
-    return additive_core(linear(queries, W_q), linear(keys, W_k), w_v)
+    return tanh_scores(linear(queries, W_q), linear(keys, W_k), w_v)
 
 
 @shapes
@@ -91,19 +101,21 @@ def concat(queries, keys, W_a, v_a):
     queries (..., L, Dq), keys (..., S, Dk), W_a (A, Dq + Dk), v_a (A,)
         ->  scores (..., L, S)
 
-    W_a [q; k] = W_q q + W_k k, where W_q is the first Dq columns of W_a and W_k the
-    others. So concat is ``additive``, and is computed as such: the formula as it stands
-    would project every query S times and every key L times.
+    This is ``additive`` in Luong's notation: v_a is w_v, the first Dq columns of W_a
+    are W_q and the others are W_k, because W_a [q; k] = W_q q + W_k k. A direct
+    computation of the formula would project every query S times and every key L times.
     """
     Dq = queries.shape[-1]
     return additive(queries, keys, W_a[:, :Dq], W_a[:, Dq:], v_a)
 
 
-def additive_composed(q, k, w_v):
-    """e_ij = sum_a w_a tanh(q_ia + k_ja), as a composition of three operations.
+@shapes
+def tanh_scores_definition(q, k, w_v):
+    """Compute e_ij = sum_a w_a tanh(q_ia + k_ja) from the operations of minigrad.
 
-    It makes an array (..., L, S, A), which is A times as large as the scores.
-    ``additive_core`` computes the same without that array.
+    q (..., L, A), k (..., S, A), w_v (A,)  ->  e (..., L, S)
+
+    The array t is A times as large as the scores. ``tanh_scores`` avoids it.
     """
     t = tanh(unsqueeze(q, -2) + unsqueeze(k, -3))  # (..., L, 1, A) + (..., 1, S, A)
     return matmul(t, w_v)  # sum over A: (..., L, S)
@@ -111,28 +123,28 @@ def additive_composed(q, k, w_v):
 
 @shapes
 @differentiable
-def additive_core(q, k, w_v):
-    """e_ij = sum_a w_a tanh(q_ia + k_ja), where q and k are projected already.
+def tanh_scores(q, k, w_v):
+    """e_ij = sum_a w_a tanh(q_ia + k_ja), for q and k that are already projected.
 
     q (..., L, A), k (..., S, A), w_v (A,)  ->  e (..., L, S)
 
-    The same as ``additive_composed``, as one operation: each tanh is used where it is
-    computed, and computed again in the backward, which is several times faster than to
-    write and read an array (..., L, S, A). With t = tanh(q_i + k_j),
-    dt/dq = dt/dk = 1 - t^2 and g = dL/de,
+    This is ``tanh_scores_definition`` as one operation. It adds each tanh to its sum at
+    once and does not store it; the backward pass computes it again. This is several
+    times faster than storing an array (..., L, S, A).
 
-        dw_a = sum_ij g_ij t_a
-        dq_ia = w_a sum_j g_ij (1 - t_a^2),    dk_ja = w_a sum_i g_ij (1 - t_a^2)
+    With t_ija = tanh(q_ia + k_ja), whose derivative is 1 - t_ija^2, and g = dL/de:
+
+        dw_a  = sum_ij g_ij t_ija
+        dq_ia = w_a sum_j g_ij (1 - t_ija^2)
+        dk_ja = w_a sum_i g_ij (1 - t_ija^2)
     """
-    dtype = np.result_type(q, k, w_v)
-    leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    Q, K = (_as_batch(x, leading).astype(dtype, copy=False) for x in (q, k))
-    w = w_v.astype(dtype, copy=False)
-    rows = kernels.prepared(Q, K, w)
-    e = kernels.forward(Q, K, w, rows)  # (B, L, S)
+    Q, K, w, leading = _as_batches(q, k, w_v)  # (B, L, A), (B, S, A), (A,)
+    exponentials = additive_kernels.row_exponentials(Q, K, w)  # they replace the tanh
+    e = additive_kernels.forward(Q, K, w, exponentials)  # (B, L, S)
 
     def backward(g):
-        dQ, dK, dw = kernels.backward(Q, K, w, g.reshape(e.shape), rows)
+        g = g.reshape(e.shape)  # (B, L, S)
+        dQ, dK, dw = additive_kernels.backward(Q, K, w, g, exponentials)
         dq = dQ.reshape(*leading, *dQ.shape[1:])  # (..., L, A)
         dk = dK.reshape(*leading, *dK.shape[1:])  # (..., S, A)
         return dq, dk, dw
@@ -140,7 +152,16 @@ def additive_core(q, k, w_v):
     return e.reshape(*leading, *e.shape[1:]), backward
 
 
-def _as_batch(x, leading):
-    """Broadcast the leading axes and make them one: (..., n, A) -> (B, n, A)."""
-    n, A = x.shape[-2:]
-    return np.broadcast_to(x, (*leading, n, A)).reshape(math.prod(leading), n, A)
+SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # without parameters, for ``attend``
+
+
+def _as_batches(q, k, w):
+    """Return q, k with one leading axis, w, all of one dtype; and the leading shape."""
+    dtype = np.result_type(q, k, w)
+    leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+    B, A = math.prod(leading), len(w)
+    Q, K = (
+        np.broadcast_to(x, (*leading, *x.shape[-2:])).reshape(B, x.shape[-2], A)
+        for x in (q, k)
+    )
+    return *(x.astype(dtype, copy=False) for x in (Q, K, w)), leading

@@ -1,26 +1,24 @@
 """Masked softmax: weights from scores, with a weight of 0 for every masked key.
 
-    p_ij = exp(s_ij / T) / sum_l exp(s_il / T)    over the allowed j, l; else exactly 0
+    p_ij = exp(s_ij / T) / sum_l exp(s_il / T)    for an allowed key j
+    p_ij = 0                                      for a masked key j
 
-A query with no allowed key has the weights 0, and its scores the gradient 0. Many
-implementations write a score of -1e6 for a masked key instead. Such a query then has
-the weight 1/S on every key, padding included, and the method fails where real scores
-are as low as that.
+The sum runs over the allowed keys l, and T is the temperature. A query with no allowed
+key has weights of 0, and the gradient of its scores is 0.
 
-All variants of attention that have a matrix of weights use this function. It computes
-one exp for each allowed pair.
+Many implementations write a score of -1e6 for a masked key instead. With that method a
+query with no allowed key gets the weight 1/S for every key, also for padding. It also
+fails when real scores are near -1e6.
 
 Bahdanau et al. 2015, equation 6; Vaswani et al. 2017, section 3.2.3 (masks).
 """
 
 import numpy as np
 
-from minigrad import astype, differentiable
-from minigrad.checks import between, number
-from minigrad.checks import mask as check_mask
+from minigrad import astype, checks, differentiable, exp, where
 from minigrad.shapes import shapes
 
-from .kernels import softmax as kernels
+from .kernels import softmax as softmax_kernels
 
 
 @shapes
@@ -30,50 +28,77 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
     scores (B, ..., L, S) or (B, S) or (S,), valid_lens? (B,) or (B, L) int
         ->  weights (B, ..., L, S) or (B, S) or (S,)
 
-    valid_lens    how many keys are allowed, from the first: (B,) for all queries of an
-                  example, (B, L) for each query. 0 to S, the same in all heads
+    valid_lens    the first valid_lens keys are allowed. Shape (B,): one number for each
+                  example; (B, L): one for each query. All heads have the same
     mask          broadcasts to the scores: bool, where True = may attend, or float,
-                  which is added to the scores; -inf masks
-    temperature   T > 0: a small T sharpens the weights, a large T levels them. It
-                  divides the scores after a float mask is added
+                  which is added to the scores; -inf masks a key
+    temperature   T > 0: a small T makes the weights more different, a large T makes
+                  them more equal. It divides the scores after a float mask is added
 
     With both valid_lens and mask, a key must be allowed by both.
 
-    Backward, with g = dL/dp, as p_ij depends on all scores of its row:
+    Each p_ij depends on all scores of row i. With g = dL/dp:
 
-        ds_ij = p_ij (g_ij - sum_l p_il g_il) / T    which is 0 where p_ij = 0
+        ds_ij = p_ij (g_ij - sum_l p_il g_il) / T
+
+    So a masked score has the gradient 0.
     """
-    number("masked_softmax", "temperature", temperature, positive=True)
-    if mask is not None:
-        mask = check_mask("masked_softmax", "mask", mask, scores.shape)
-        if mask.dtype != bool:
-            with np.errstate(over="ignore"):  # -1e300 becomes -inf in float32
-                mask = astype(mask, scores.dtype)
-            scores, mask = scores + mask, None
-    if valid_lens is not None:
-        valid_lens = _row_lengths(valid_lens, scores.shape)
-    return masked_softmax_core(scores, valid_lens, mask, temperature)
+    checks.number("masked_softmax", "temperature", temperature, positive=True)
+    scores, mask = _add_float_mask(scores, mask)
+    lengths = _group_lengths(valid_lens, scores.shape)
+    return softmax_over_allowed(scores, lengths, mask, temperature)
+
+
+@shapes
+def masked_softmax_definition(scores, allowed, temperature=1.0):
+    """Compute the weights from the operations of minigrad.
+
+    scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
+    """
+    s = where(allowed, scores, -np.inf)
+    # the weights are the same for every m; with the largest score, exp cannot overflow
+    m = s.data.max(-1, keepdims=True)
+    m = np.where(np.isfinite(m), m, 0)  # it is -inf in a row without allowed keys
+    e = exp((s - m) / temperature)  # exp(-inf) = 0 for a masked key
+    total = e.sum(-1, keepdims=True)
+    return e / where(total.data == 0, 1.0, total)
 
 
 @differentiable
-def masked_softmax_core(scores, lengths=None, mask=None, temperature=1.0):
-    """Compute ``masked_softmax`` of validated arrays, compiled or in NumPy.
+def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
+    """Compute ``masked_softmax``. The arguments are already checked.
 
-    scores (..., S), lengths (G,) ints or None, mask bool or None  ->  p (..., S)
+    scores (..., S), lengths (N,) ints or None, mask bool or None  ->  p (..., S)
 
-    The rows of scores fall into G consecutive groups of equal size; the rows of a group
-    share a length. The backward needs no mask, because p_j = 0 where j is masked.
+    This is ``masked_softmax_definition`` as one operation, compiled if numba is
+    installed. The rows of the scores are divided into N groups of equal size; all rows
+    of a group have the same length. The backward pass needs no mask, because p_ij = 0
+    for a masked key.
     """
-    p = kernels.forward(scores, lengths, mask, temperature)
+    p = softmax_kernels.forward(scores, lengths, mask, temperature)
 
     def backward(g):
-        return kernels.backward(p, g, temperature), None, None, None
+        return softmax_kernels.backward(p, g, temperature), None, None, None
 
     return p, backward
 
 
-def _row_lengths(valid_lens, shape):
-    """Return (G,) lengths, one for each group of consecutive rows of the scores."""
+def _add_float_mask(scores, mask):
+    """Return the scores, with a float mask added; and the bool mask, or None."""
+    if mask is None:
+        return scores, None
+    mask = checks.mask("masked_softmax", "mask", mask, scores.shape)
+    if mask.dtype == bool:
+        return scores, mask
+    with np.errstate(over="ignore"):  # -1e300 becomes -inf in float32
+        mask = astype(mask, scores.dtype)
+    return scores + mask, None
+
+
+def _group_lengths(valid_lens, shape):
+    """Return (N,) lengths, one for each group of consecutive rows of the scores."""
+    if valid_lens is None:
+        return None
     if len(shape) <= valid_lens.ndim:
         raise ValueError(
             f"masked_softmax: valid_lens have shape {valid_lens.shape} and scores "
@@ -81,9 +106,12 @@ def _row_lengths(valid_lens, shape):
             "(B, ..., L, S)."
         )
     S = shape[-1]
-    between("masked_softmax", "valid_lens", valid_lens, 0, S, "the number of keys")
-    if valid_lens.ndim == 2:  # (B, L): repeat for the heads, the axes between B and L
-        B, *heads, L = shape[:-1]
-        valid_lens = valid_lens.reshape(B, *(1,) * len(heads), L)
-        valid_lens = np.broadcast_to(valid_lens, shape[:-1])
-    return valid_lens.reshape(-1)
+    checks.between(
+        "masked_softmax", "valid_lens", valid_lens, 0, S, "the number of keys"
+    )
+    if valid_lens.ndim == 1:  # one group for each example
+        return valid_lens
+    # one group for each row; the heads, the axes between B and L, have the same lengths
+    B, *heads, L = shape[:-1]
+    valid_lens = valid_lens.reshape(B, *(1,) * len(heads), L)
+    return np.broadcast_to(valid_lens, shape[:-1]).reshape(-1)

@@ -1,24 +1,30 @@
 """``@differentiable`` turns a function of arrays into an operation on tensors.
 
-An operation is written once, as a function from arrays to ``(array, backward)``:
+An operation is written once, as a function from arrays to ``(output, backward)``:
 
     @differentiable
     def square(x):
         return x * x, lambda g: g * 2 * x
 
-Its backward maps g = dL/d(output) to the gradients of the positional arguments, in
-their order: one array for one argument, a tuple for several, None where there is no
-gradient. It reads what it needs from the local names of the forward.
+Its ``backward`` maps g = dL/d(output) to the gradients of the arguments, in their
+order: one array for one argument, a tuple for several, None if an argument has no
+gradient. It is a closure: it can use all local variables of the forward.
 
-- A gradient may have the *broadcast* shape: the engine sums it down and casts it.
-- A gradient is a new array, or g itself, or a view of g; never an input or a saved one.
-- ``backward(g, needs)``, with that second parameter, also receives a tuple of booleans:
-  which inputs need a gradient.
+- The gradient of a broadcast argument may have the shape of the output:
+  ``graph.unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
+  that of the argument.
+- A gradient is a new array, or g itself, or a view of g. Do not return an input or a
+  saved array, because the engine may add to the returned array in place.
+- If the second parameter of ``backward`` is called ``needs``, it receives a tuple of
+  booleans: for each argument, whether its gradient is needed.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
-- A list of tensors as an argument stands for that many arguments.
+- If an argument is a list of n tensors, ``backward`` returns n gradients for it.
+- A tensor that is passed for a keyword-only parameter is a constant.
 
 ``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
-arrays. ``lift`` does the same without registering the operation's name.
+arrays. ``@differentiable`` also registers the name, so that the operators of tensors
+find the operation. ``lift`` does not register it: use it for the operations of a
+lesson or a test.
 """
 
 import functools
@@ -27,7 +33,7 @@ import weakref
 
 import numpy as np
 
-from .graph import Node, recording
+from .graph import Node, is_recording
 from .registry import register
 from .tensor import Tensor
 
@@ -42,7 +48,7 @@ def differentiable(function):
 def lift(function):
     """Turn ``function`` (arrays -> (array, backward)) into an operation on tensors."""
     name = function.__name__
-    positional = [
+    parameters = [
         p
         for p in inspect.signature(function).parameters.values()
         if p.kind is p.POSITIONAL_OR_KEYWORD
@@ -51,87 +57,110 @@ def lift(function):
     @functools.wraps(function)
     def op(*args, **options):
         if options:
-            args, options = _tensors_in_position(args, options, positional)
-        arrays, parents, tracked = _inputs(args)
-        try:
-            result = function(*arrays, **options)
-        except Exception as error:
-            error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
-            raise
-        if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
-            raise TypeError(
-                f"{name} returned {_describe(result)}; an operation returns (output, "
-                "backward), where backward maps g = dL/d(output) to the gradients of "
-                "the inputs."
-            )
-        if tracked and recording():
-            return _record(name, *result, tuple(parents))
-        return _constants(result[0])
+            args, options = _move_tensors_to_position(args, options, parameters)
+        arrays, parents, needs_gradient = _inputs(args)
+        output, backward = _call(function, arrays, options)
+        if needs_gradient and is_recording():
+            return _record(name, output, backward, tuple(parents))
+        return _as_tensors(output)
 
     op.raw = function
     return op
 
 
 def _inputs(args):
-    """Return (arrays, parents, tracked) of the arguments of an operation.
+    """Return (arrays, parents, needs_gradient) for the arguments of an operation.
 
-    arrays    what the function of arrays receives
-    parents   where the gradient of each input goes; None for what is no tensor
-    tracked   whether any input requires a gradient
+    arrays           the arguments of the function of arrays
+    parents          for each argument, the node or leaf that receives its gradient;
+                     None if the argument is not a tensor
+    needs_gradient   whether any argument requires a gradient
     """
-    arrays, parents, tracked = [], [], False
+    arrays, parents, needs_gradient = [], [], False
     for a in args:
         if isinstance(a, Tensor):
             arrays.append(a._data)
-            parents.append(a._node or a)
-            tracked = tracked or a.requires_grad
+            parents.append(a._node or a)  # a leaf has no node: the tensor itself
+            needs_gradient = needs_gradient or a.requires_grad
         elif isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) for t in a):
-            inner, inner_parents, inner_tracked = _inputs(a)
-            arrays.append(type(a)(inner))
-            parents.extend(inner_parents)
-            tracked = tracked or inner_tracked
+            list_arrays, list_parents, list_needs_gradient = _inputs(a)
+            arrays.append(type(a)(list_arrays))
+            parents.extend(list_parents)
+            needs_gradient = needs_gradient or list_needs_gradient
         else:
-            # as a Python number, a NumPy scalar never turns float32 into float64
+            # A NumPy scalar of float64 would turn float32 arrays into float64. A Python
+            # number does not.
             arrays.append(a.item() if isinstance(a, np.generic) else a)
             parents.append(None)
-    return arrays, parents, tracked
+    return arrays, parents, needs_gradient
 
 
-def _tensors_in_position(args, options, positional):
-    """Move tensors among the keyword ``options`` to their positions.
+def _move_tensors_to_position(args, options, parameters):
+    """Convert keyword arguments that are tensors to positional arguments.
 
     A gradient belongs to a position: linear(x, W, bias=b) becomes linear(x, W, b).
     """
     args = list(args)
-    for p in positional[len(args) :]:
-        if not any(isinstance(v, Tensor) for v in options.values()):
-            break
-        if p.name not in options and p.default is p.empty:
+    for p in parameters[len(args) :]:
+        no_tensor_is_left = not any(isinstance(v, Tensor) for v in options.values())
+        is_missing = p.name not in options and p.default is p.empty
+        if no_tensor_is_left or is_missing:  # the call reports a missing argument
             break
         args.append(options.pop(p.name, p.default))
-    # a tensor for a keyword-only parameter is a constant
-    return args, dict(zip(options, _inputs(options.values())[0]))
+    arrays, _, _ = _inputs(options.values())  # the rest has no gradient
+    return args, dict(zip(options, arrays))
 
 
-def _record(name, out, backward, parents):
-    """Return ``out`` as a tensor, or several, recorded in the graph as a new node."""
-    code = getattr(backward, "__code__", None)
-    if code is not None and code.co_argcount > 1 and code.co_varnames[1] == "needs":
+def _call(function, arrays, options):
+    """Return the (output, backward) of ``function``; describe the inputs in errors."""
+    name = function.__name__
+    try:
+        result = function(*arrays, **options)
+    except Exception as error:
+        error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
+        raise
+    if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
+        raise TypeError(
+            f"{name} returned {_describe(result)}; an operation returns (output, "
+            "backward), where backward maps g = dL/d(output) to the gradients of "
+            "the inputs."
+        )
+    return result
+
+
+def _record(name, output, backward, parents):
+    """Record a node; return the output, or a tuple of the outputs, as tensors."""
+    if _has_needs(backward):
         needs = tuple(p is not None and p.requires_grad for p in parents)
         backward = functools.partial(backward, needs=needs)
-    if type(out) is not tuple:
-        out = out if type(out) is np.ndarray else np.asarray(out)
-        node = Node(name, parents, backward, out.shape, out.dtype, weakref.ref(out))
-        return Tensor._of(out, node)
-    outs = [np.asarray(each) for each in out]
-    shapes, dtypes = [o.shape for o in outs], [o.dtype for o in outs]
-    joint = Node(name, parents, backward, shapes, dtypes)
+    if type(output) is tuple:
+        return _record_outputs(name, output, backward, parents)
+    y = np.asarray(output)
+    node = Node(name, parents, backward, y.shape, y.dtype, weakref.ref(y))
+    return Tensor._from_array(y, node)
+
+
+def _record_outputs(name, outputs, backward, parents):
+    """Record a node for the operation and one for each output; return the tensors.
+
+    The only parent of an output's node is the node of the operation. So the backward of
+    the operation runs once, after the nodes of all outputs.
+    """
+    outputs = [np.asarray(y) for y in outputs]
+    shapes, dtypes = [y.shape for y in outputs], [y.dtype for y in outputs]
+    operation_node = Node(name, parents, backward, shapes, dtypes)
     tensors = []
-    for i, o in enumerate(outs):
-        node = Node(f"{name}[{i}]", (joint,), _identity, o.shape, o.dtype)
-        node.value, node.slot = weakref.ref(o), i
-        tensors.append(Tensor._of(o, node))
+    for i, y in enumerate(outputs):
+        node = Node(f"{name}[{i}]", (operation_node,), _identity, y.shape, y.dtype)
+        node.value, node.slot = weakref.ref(y), i
+        tensors.append(Tensor._from_array(y, node))
     return tuple(tensors)
+
+
+def _has_needs(backward):
+    """Return whether the second parameter of ``backward`` is called ``needs``."""
+    code = getattr(backward, "__code__", None)
+    return code and code.co_argcount > 1 and code.co_varnames[1] == "needs"
 
 
 def _identity(g):
@@ -139,17 +168,17 @@ def _identity(g):
     return g
 
 
-def _constants(out):
-    """Return ``out`` as a tensor, or several, without a graph."""
-    if type(out) is tuple:
-        return tuple(Tensor._of(np.asarray(each)) for each in out)
-    return Tensor._of(np.asarray(out))
+def _as_tensors(output):
+    """Return the output or the outputs as tensors without nodes."""
+    if type(output) is tuple:
+        return tuple(Tensor._from_array(np.asarray(y)) for y in output)
+    return Tensor._from_array(np.asarray(output))
 
 
 def _describe(value):
-    """Return dtypes and shapes of arrays, and numbers as they are, for messages."""
+    """Return a text for messages: dtype and shape of an array, value of a number."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     if isinstance(value, (list, tuple)):
-        return "(" + ", ".join(_describe(each) for each in value) + ")"
+        return "(" + ", ".join(_describe(item) for item in value) + ")"
     return repr(value) if isinstance(value, (int, float)) else type(value).__name__

@@ -11,7 +11,7 @@ is killed while it writes leaves a ``.file-*.tmp``, which may be deleted.
 import contextlib
 import errno
 import os
-import stat
+import shutil
 
 
 def write_whole(path, write, kind="file"):
@@ -28,14 +28,16 @@ def write_whole(path, write, kind="file"):
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".{kind}-{os.urandom(8).hex()}.tmp")
     try:
-        permissions = _permissions(path)  # before anything is written
+        exists = os.path.exists(path)
+        if exists and not os.path.isfile(path):  # a folder; a device like /dev/null
+            raise OSError(errno.EINVAL, "no regular file, but a folder or a device")
         with open(temporary, "xb") as file:
-            if permissions is not None:
-                with contextlib.suppress(OSError):  # where the disk knows of none
-                    os.chmod(temporary, permissions)
+            if exists:
+                with contextlib.suppress(OSError):  # a disk without permissions
+                    shutil.copymode(path, temporary)
             write(file)
             file.flush()
-            os.fsync(file.fileno())  # the bytes are down before the name points to them
+            os.fsync(file.fileno())  # the bytes reach the disk before the name does
         os.replace(temporary, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -44,8 +46,8 @@ def write_whole(path, write, kind="file"):
             reason = f"The {kind} was not saved: {error.strerror or error}"
             raise OSError(error.errno, reason, path) from error
         raise
-    if os.name == "posix":  # the new name, too, is only safe once the folder is down
-        with contextlib.suppress(OSError):  # one that cannot be read: the file is there
+    if os.name == "posix":  # the new name is safe once the folder is on the disk
+        with contextlib.suppress(OSError):  # a folder without read permission
             descriptor = os.open(folder, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -72,19 +74,3 @@ def save_figure(figure, path, **options):
         lambda file: figure.savefig(file, format=kind, **options),
         "picture",
     )
-
-
-def _permissions(path):
-    """Return the permissions of the file at ``path``, or None if there is none yet.
-
-    Raises OSError if ``path`` is no regular file.
-    """
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        return None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "a folder has this name")
-    if not stat.S_ISREG(mode):  # a device or a pipe, which would be gone
-        raise OSError(errno.EINVAL, "this name belongs to no regular file")
-    return stat.S_IMODE(mode)

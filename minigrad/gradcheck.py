@@ -49,10 +49,10 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     Raises VacuousCheckError when the true gradient of an input is 0 and the input is
     not named in ``no_gradient``; GradcheckError when there is nothing to check.
     """
-    leaves, names, constants = [], [], []
+    subject = Subject()
     inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
-    arguments = _with_leaves(inputs, "", leaves, names, constants)
-    subject = Subject(lambda: fn(*arguments), leaves, names, constants)
+    arguments = subject.with_leaves(inputs)
+    subject.call = lambda: fn(*arguments)
     return _check(subject, None, seed, rtol, atol, no_gradient)
 
 
@@ -63,13 +63,13 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     float64; afterwards the module is unchanged. In the table and in ``no_gradient``,
     parameters have their names and inputs their numbers.
     """
-    leaves, names, constants = [], [], []
+    subject = Subject()
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            leaves.append(parameter)
-            names.append(name)
-    arguments = _with_leaves(list(inputs), "", leaves, names, constants)
-    subject = Subject(lambda: module(*arguments), leaves, names, constants)
+            subject.leaves.append(parameter)
+            subject.names.append(name)
+    arguments = subject.with_leaves(list(inputs))
+    subject.call = lambda: module(*arguments)
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -78,27 +78,6 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     finally:
         for part, training in modes:
             part.training = training
-
-
-def _with_leaves(value, name, leaves, names, constants):
-    """Return ``value`` with its float arrays as leaves, which are also listed."""
-    if isinstance(value, (tuple, list)):
-        entered = [
-            _with_leaves(
-                v, f"{name}[{k}]" if name else str(k), leaves, names, constants
-            )
-            for k, v in enumerate(value)
-        ]
-        return entered if isinstance(value, list) else tuple(entered)
-    data = value._data if isinstance(value, Tensor) else value
-    if not isinstance(data, np.ndarray):
-        return value
-    if data.dtype.kind != "f":
-        constants.append(data)
-        return value
-    leaves.append(Tensor(data, requires_grad=True))
-    names.append(name)
-    return leaves[-1]
 
 
 def _check(subject, op, seed, rtol, atol, no_gradient):
@@ -121,33 +100,39 @@ def _check(subject, op, seed, rtol, atol, no_gradient):
         result.rows = [each.row() for each in compared]
         worst = [each.worst() for each in compared if each.worst()]
         result.worst = max(worst, key=lambda pair: pair[0], default=(0, None))[1]
-        wrong = [each for each in compared if each.wrong.any()]
-        kinks = [each for each in compared if each.slopes.kink.any()]
-        silent = [each for each in compared if each.verdict == "no signal"]
         # a gradient of 0 is all rounding: laws about its values say nothing
         seen.laws = [
             law for law in seen.laws if law[2] is None or compared[law[2]].signal
         ]
-        if wrong:
-            explain(result, wrong[0])
-        elif (
-            (kinks or silent)
-            and any(map(is_single, seen.y))
-            and not any(map(is_single, points))
-        ):
-            result.tag = "float32"
-            result.message = (
-                f"{result.op}: every entry of the output is a float32 number, too "
-                "coarse for finite differences"
-            )
-        elif kinks:
-            _report_kink(result, kinks[0])
-        elif seen.laws:
-            result.tag = seen.laws[0][0]
-            result.message = "\n".join(f"{result.op}: {law[1]}" for law in seen.laws)
-        elif silent:
-            raise VacuousCheckError(_vacuous(result, silent[0]))
+        too_coarse = any(map(is_single, seen.y)) and not any(map(is_single, points))
+        _conclude(result, compared, seen.laws, too_coarse)
     return result
+
+
+def _conclude(result, compared, laws, too_coarse):
+    """Write the first failure into ``result``; raise if nothing could have failed.
+
+    laws         (tag, sentence, leaf) of the laws that the backward breaks
+    too_coarse   whether the output has the precision of float32 only
+    """
+    wrong = [each for each in compared if each.wrong.any()]
+    kinks = [each for each in compared if each.slopes.kink.any()]
+    silent = [each for each in compared if each.verdict == "no signal"]
+    if wrong:
+        explain(result, wrong[0])
+    elif too_coarse and (kinks or silent):
+        result.tag = "float32"
+        result.message = (
+            f"{result.op}: every entry of the output is a float32 number, too "
+            "coarse for finite differences"
+        )
+    elif kinks:
+        _report_kink(result, kinks[0])
+    elif laws:
+        result.tag = laws[0][0]
+        result.message = "\n".join(f"{result.op}: {law[1]}" for law in laws)
+    elif silent:
+        raise VacuousCheckError(_vacuous(result, silent[0]))
 
 
 def _refuse_uncheckable(subject, declared):

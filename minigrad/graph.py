@@ -1,43 +1,48 @@
-"""The graph of recorded operations, and the walk that carries gradients back over it.
+"""The graph of recorded operations, and the backward pass over it.
 
-A recorded operation is a ``Node``. Its ``parents`` are the nodes or leaf tensors that
-its inputs came from, and its ``backward`` maps dL/d(output) to dL/d(inputs). A node is
-recorded after the nodes that it depends on, so the order of recording is a topological
-order. A walk from the last node to the first reaches each node after all of its users,
-when its gradient is complete:
+Each operation is recorded as a ``Node``. Its ``parents`` are, for each input, the node
+that computed the input, or the leaf itself. A leaf is a tensor that no operation
+computed, such as a parameter. The ``backward`` of the node maps g = dL/d(output) to the
+gradients of the inputs.
 
-    dL/dx = sum over users u of x:  (du/dx)^T dL/du
+A tensor x may be an input of several operations. Its gradient is then the sum of the
+gradients that they compute. With one term for each operation u that uses x, the chain
+rule is
 
-Nothing here recurses: a chain of 100 000 operations needs no deep stack.
+    dL/dx = sum over u of (du/dx)^T dL/du
 
-Do not overwrite an array between forward and backward: the backward may still read it.
-A write through a tensor (``t[i] = v``, ``t.data -= d``) raises an error at backward; a
-write through a view, a detached tensor or a NumPy array of the same memory does not.
+A node is recorded after its parents. So the backward pass goes from the last node to
+the first: it comes to x after all operations that use x, and dL/dx is then complete.
+The code uses loops and no recursion, so a chain of 100 000 operations does not overflow
+Python's stack.
 """
 
 import contextlib
 import contextvars
-import functools
-import itertools
 import operator
 
 import numpy as np
 
-clock = itertools.count(1)  # numbers nodes and writes into tensors, in order
-_last_write = 0  # on the clock
+from .overwriting import check_not_overwritten, clock
+
+_no_grad_depth = contextvars.ContextVar("no_grad_depth", default=0)
 
 
 class Node:
     """One recorded operation.
 
-    op        the operation's name, for messages and pictures
-    parents   where each input's gradient goes: a Node, a leaf, a constant, or None
-    backward  g -> one gradient, or a tuple in the order of ``parents``; None once freed
-    order     when the operation was recorded, on ``clock``
-    shape     of the output; for the node behind several outputs, a list of shapes
-    dtype     of the output, likewise
-    value     a weak reference to the output array, which the graph does not keep alive
-    slot      i if this is output i of the operation in ``parents[0]``, else None
+    op        the name of the operation, for messages and pictures
+    parents   for each input: the Node that computed it, or the leaf; None if the input
+              is not a tensor. A leaf with requires_grad=False receives no gradient.
+    backward  maps g to one gradient, or to a tuple in the order of ``parents``;
+              None after backward() has deleted it
+    order     the number of the node on ``clock``: a later node has a larger number
+    shape     the shape of the output; a list of shapes for several outputs
+    dtype     the dtype of the output; a list of dtypes for several outputs
+    value     a weak reference to the output array, for ``minigrad.draw``: the graph
+              does not keep the array alive
+    slot      None, except for the node of one of several outputs: its index. The only
+              parent of this node is the node of the operation.
     """
 
     __slots__ = (
@@ -50,54 +55,64 @@ class Node:
         "value",
         "slot",
     )
-    requires_grad, _version = True, 0  # as parents, nodes and tensors are alike
+
+    # A parent may be a Node or a Tensor; both have these attributes.
+    requires_grad = True
+    _version = 0
 
     def __init__(self, op, parents, backward, shape, dtype, value=None, slot=None):
-        self.op, self.parents, self.backward = op, parents, backward
-        self.order, self.shape, self.dtype = next(clock), shape, dtype
-        self.value, self.slot = value, slot
+        self.op = op
+        self.parents = parents
+        self.backward = backward
+        self.order = next(clock)
+        self.shape = shape
+        self.dtype = dtype
+        self.value = value
+        self.slot = slot
 
     def __repr__(self):
         return f"Node({self.op}, shape={self.shape})"
 
 
 @np.errstate(all="ignore")  # NaN and infinity propagate without warnings
-def flow(root, gradient, free=True, visit=None):
-    """Carry ``gradient`` from ``root`` to the leaves; return [(leaf, dL/dleaf), ...].
+def backward_pass(root, gradient, free=True, visit=None):
+    """Compute dL/dleaf for every leaf from ``gradient`` = dL/droot.
 
-    free    drop each node's saved arrays as soon as its backward has used them
-    visit   called with (node, g) for every node, when its gradient g is complete
+    Returns [(leaf, dL/dleaf), ...].
+
+    free    delete the backward of each node, with its saved arrays, after its use
+    visit   a function that is called with (node, g) for every node
     """
     nodes = reachable(root)
-    _refuse_overwritten(nodes)
-    gradients = {root: gradient}  # {node or leaf: sum of the gradients received so far}
-    sums = set()  # the nodes and leaves whose gradient is an array that we may add to
+    check_not_overwritten(nodes)
+    gradients = _Gradients({root: gradient})
     for node in nodes:
-        g = gradients.pop(node, None)
+        g = gradients.pop_complete(node)  # dL/d(output), or None if nothing needs it
         if g is not None:
             if visit is not None:
                 visit(node, g)
-            for parent, d in zip(node.parents, _input_gradients(node, g)):
-                if d is not None and parent is not None and parent.requires_grad:
-                    _add(gradients, sums, parent, d, node, g)
+            with _ErrorNote(node):
+                input_gradients = node.backward(g)  # (du/dx)^T g for each input x
+            for parent, d in _parents_with_gradients(node, input_gradients):
+                gradients.add(parent, d, node, g)  # the sum over u
         if free:
             node.parents, node.backward = (), None
-    return list(gradients.items())  # the nodes are gone, the leaves are left
+    return list(gradients.items())  # the nodes were removed; only leaves remain
 
 
 def reachable(root):
-    """Return all nodes that ``root`` depends on, itself included, last recorded first.
+    """Return ``root`` and all nodes that it depends on, in reverse order of recording.
 
-    Raises RuntimeError if an earlier backward() has freed one of them.
+    Raises RuntimeError if an earlier backward() has deleted one of them.
     """
     nodes, stack = {root}, [root]
     while stack:
         node = stack.pop()
         if node.backward is None:
             raise RuntimeError(
-                f"backward() reached {node.op}, which an earlier backward() has freed. "
-                "Pass retain_graph=True to the first backward(), or compute the value "
-                "again."
+                f"backward() reached {node.op}, which an earlier backward() has "
+                "deleted with its saved arrays. Pass retain_graph=True to the first "
+                "backward(), or compute the value again."
             )
         for parent in node.parents:
             if type(parent) is Node and parent not in nodes:
@@ -107,114 +122,143 @@ def reachable(root):
 
 
 def unbroadcast(g, shape):
-    """Sum ``g`` down to ``shape``: the adjoint of broadcasting is summing.
-
-    g (broadcast shape)  ->  (shape)
+    """Sum ``g`` over the axes along which an array x of this shape was repeated.
 
     Broadcasting repeats x along new leading axes and along axes of length one. Each
-    copy receives its own gradient, and x, being one thing, receives their sum:
+    copy receives its own gradient. The gradient of x is the sum of the gradients of its
+    copies:
 
         y_{ij} = x_j   for all i      =>      dL/dx_j = sum_i g_{ij}
 
-    Raises ValueError when ``shape`` does not broadcast to ``g.shape``.
+    Raises ValueError if ``shape`` cannot be broadcast to ``g.shape``.
     """
-    lead = g.ndim - len(shape)
-    repeated = tuple(range(lead)) + tuple(
-        lead + axis
-        for axis, n in enumerate(shape)
-        if n == 1 and lead >= 0 and g.shape[lead + axis] != 1
-    )
-    out = g.sum(axis=repeated, keepdims=True) if repeated else g
-    if lead < 0 or out.shape[lead:] != tuple(shape):
+    new_axes = g.ndim - len(shape)
+    if new_axes < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[new_axes:])):
         raise ValueError(
             f"A gradient of shape {g.shape} cannot belong to a tensor of shape "
-            f"{tuple(shape)}: that shape does not broadcast to it."
+            f"{tuple(shape)}: the shape of the tensor cannot be broadcast to the shape "
+            "of the gradient."
         )
-    return out.reshape(shape)
+    repeated_axes = tuple(range(new_axes)) + tuple(
+        new_axes + axis
+        for axis, n in enumerate(shape)
+        if n == 1 and g.shape[new_axes + axis] != 1
+    )
+    if repeated_axes:
+        g = g.sum(axis=repeated_axes, keepdims=True)
+    return g.reshape(shape)
 
 
-class no_grad(contextlib.ContextDecorator):
+def no_grad(function=None):
     """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
 
-    Values are the same; results have ``requires_grad=False`` and no graph. Each thread
-    and each asyncio task has its own setting, which starts as recording.
+    The values are the same. The results have ``requires_grad=False`` and no graph.
+    Each thread and each asyncio task starts with recording on, and switches it for
+    itself only.
     """
+    if function is None:
+        return _NoGrad()
+    if not callable(function):
+        raise TypeError(f"no_grad takes a function or nothing; found {function!r}.")
+    return _NoGrad()(function)
 
-    def __new__(cls, function=None):
-        if function is not None and not callable(function):
-            raise TypeError(f"no_grad takes a function or nothing; found {function!r}.")
-        self = super().__new__(cls)
-        return self if function is None else self(function)
+
+def is_recording():
+    """Return whether operations are recorded in this thread or task."""
+    return _no_grad_depth.get() == 0
+
+
+class _NoGrad(contextlib.ContextDecorator):
+    """Count the nested ``no_grad`` blocks of this thread or task."""
 
     def __enter__(self):
-        _pauses.set(_pauses.get() + 1)
+        _no_grad_depth.set(_no_grad_depth.get() + 1)
         return self
 
-    def __exit__(self, *exc):
-        _pauses.set(_pauses.get() - 1)
+    def __exit__(self, *exception):
+        _no_grad_depth.set(_no_grad_depth.get() - 1)
 
 
-_pauses = contextvars.ContextVar("pauses", default=0)  # no_grad blocks entered
+class _Gradients(dict):
+    """{node or leaf: the sum of the gradients that it has received so far}."""
 
+    def __init__(self, gradients):
+        super().__init__(gradients)
+        self.new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
 
-def recording():
-    """Return whether operations are recorded here."""
-    return not _pauses.get()
+    def pop_complete(self, node):
+        """Remove the gradient of ``node`` and return it; None if it received none.
 
+        For a node with several outputs it is a list, with zeros for unused outputs.
+        """
+        g = self.pop(node, None)
+        if type(g) is list:
+            return [
+                np.zeros(shape, dtype) if d is None else d
+                for d, shape, dtype in zip(g, node.shape, node.dtype)
+            ]
+        return g
 
-def mark_written(tensor):
-    """Note a write into ``tensor``: backward() then refuses to use the old values."""
-    global _last_write
-    tensor._version = _last_write = next(clock)
+    def add(self, parent, d, node, g):
+        """Add ``d``, which ``node`` computed from g, to the gradient of ``parent``.
 
-
-def kept_arrays(node):
-    """Return the arrays that ``node`` keeps for its backward, which its closure holds.
-
-    Searches tuples, lists and dicts, and the functions that the closure calls.
-    """
-    found, seen, stack = [], set(), [node.backward]
-    while stack:
-        item = stack.pop()
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, np.ndarray):
-            found.append(item)
-        elif isinstance(item, (tuple, list)):
-            stack.extend(item)
-        elif isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, functools.partial):
-            stack.extend((item.func, item.args, item.keywords))
+        The first gradient is stored as it is. The second makes a new array, and later
+        ones are added to that array in place. A leaf keeps its gradient, so it receives
+        a copy if ``d`` is g or a view.
+        """
+        if node.slot is not None:  # parent has several outputs, and d belongs to one
+            if parent not in self:
+                number_of_outputs = len(parent.shape)
+                self[parent] = [None] * number_of_outputs
+            self[parent][node.slot] = d
+            return
+        d = _match_parent(d, parent, node)
+        total = self.get(parent)
+        if total is None:
+            is_shared = d is g or d.base is not None
+            self[parent] = d.copy() if is_shared and type(parent) is not Node else d
+        elif parent in self.new_arrays:
+            total += d
         else:
-            for cell in getattr(item, "__closure__", None) or ():
-                with contextlib.suppress(ValueError):  # a name never assigned
-                    stack.append(cell.cell_contents)
-    return found
+            # the sum of two arrays of shape () is a NumPy scalar, not an array
+            self[parent] = np.asarray(total + d)
+            self.new_arrays.add(parent)
 
 
-def _input_gradients(node, g):
-    """Call the backward of ``node``; return a tuple with a gradient for each parent."""
-    if type(node.shape) is list:  # several outputs; the gradient of unused ones is zero
-        g = [
-            np.zeros(shape, dtype) if each is None else each
-            for each, shape, dtype in zip(g, node.shape, node.dtype)
-        ]
-    try:
-        gradients = node.backward(g)
-    except Exception as error:
-        error.add_note(f"(in the backward of {node.op}, output shape {node.shape})")
-        raise
+def _parents_with_gradients(node, gradients):
+    """Return [(parent, gradient), ...] for the parents that receive a gradient."""
     if type(gradients) is not tuple:
         gradients = tuple(gradients) if type(gradients) is list else (gradients,)
     if len(gradients) != len(node.parents):
-        _refuse_miscount(node, gradients)
-    return gradients
+        _check_count(node, gradients)
+    return [
+        (parent, d)
+        for parent, d in zip(node.parents, gradients)
+        if d is not None and parent is not None and parent.requires_grad
+    ]
 
 
-def _fit(d, shape, dtype, node):
-    """Return the gradient ``d``, from ``node``, as an array of this shape and dtype."""
+def _check_count(node, gradients):
+    """Raise if there is a gradient without an input, or an input without its gradient.
+
+    A backward may return None for an optional input that the caller left out.
+    """
+    inputs_without = node.parents[len(gradients) :]
+    gradients_without = gradients[len(node.parents) :]
+    if any(d is not None for d in gradients_without) or any(
+        parent is not None and parent.requires_grad for parent in inputs_without
+    ):
+        raise ValueError(
+            f"The backward of {node.op} returned {len(gradients)} gradients for "
+            f"{len(node.parents)} inputs; None means no gradient."
+        )
+
+
+def _match_parent(d, parent, node):
+    """Return ``d``, which ``node`` computed, with the shape and dtype of ``parent``."""
+    shape, dtype = parent.shape, parent.dtype
+    if type(d) is np.ndarray and d.shape == shape and d.dtype == dtype:
+        return d
     if not hasattr(d, "shape"):
         raise TypeError(
             f"The backward of {node.op} returned a {type(d).__name__} for a gradient; "
@@ -229,65 +273,19 @@ def _fit(d, shape, dtype, node):
         ) from None
 
 
-def _add(gradients, sums, parent, d, node, g):
-    """Add ``d``, which ``node`` computed from g, to the gradient of ``parent``.
+class _ErrorNote:
+    """Add the name and the output shape of ``node`` to errors of its backward."""
 
-    The first sum is a new array, and later gradients are added to it in place. Since
-    ``d`` may be g itself or a view, a leaf receives a copy, which shares no memory.
-    """
-    if node.slot is not None:  # one of several outputs, whose gradients form a list
-        gradients.setdefault(parent, [None] * len(parent.shape))[node.slot] = d
-        return
-    shape, dtype = parent.shape, parent.dtype
-    if type(d) is not np.ndarray or d.shape != shape or d.dtype is not dtype:
-        d = _fit(d, shape, dtype, node)
-    total = gradients.get(parent)
-    if total is None:
-        shared = type(parent) is not Node and (d is g or d.base is not None)
-        gradients[parent] = d.copy() if shared else d
-    elif parent in sums:
-        total += d
-    else:
-        gradients[parent] = np.asarray(total + d)  # of shape (), a sum is no array
-        sums.add(parent)
+    __slots__ = ("node",)
 
+    def __init__(self, node):
+        self.node = node
 
-def _refuse_miscount(node, gradients):
-    """Raise unless the surplus is None, or the missing ones are of constants.
+    def __enter__(self):
+        return self
 
-    An optional input that was not passed has no parent, and its None is no miscount.
-    """
-    missing = node.parents[len(gradients) :]
-    surplus = gradients[len(node.parents) :]
-    if any(d is not None for d in surplus) or any(
-        p is not None and p.requires_grad for p in missing
-    ):
-        raise ValueError(
-            f"The backward of {node.op} returned {len(gradients)} gradients for "
-            f"{len(node.parents)} inputs; None stands for no gradient."
-        )
-
-
-def _refuse_overwritten(nodes):
-    """Raise if a tensor was overwritten after a node recorded that it needs its values.
-
-    The ``order`` of a node and the ``_version`` of a tensor, the time of the last write
-    into it, are numbers of the same clock.
-    """
-    if nodes[-1].order > _last_write:
-        return  # as usual in training: no write since the first node
-    changed_tensors = {
-        parent
-        for node in nodes
-        for parent in node.parents
-        if parent is not None and parent._version > node.order
-    }
-    for tensor, node in itertools.product(changed_tensors, nodes):
-        if tensor._version > node.order and any(
-            np.may_share_memory(kept, tensor._data) for kept in kept_arrays(node)
-        ):
-            raise RuntimeError(
-                f"The backward of {node.op} needs a tensor of shape {tensor.shape} "
-                f"that was overwritten in place after {node.op} used it. Change a copy "
-                "instead, or call backward() before the change."
+    def __exit__(self, kind, error, traceback):
+        if isinstance(error, Exception):
+            error.add_note(
+                f"(in the backward of {self.node.op}, output shape {self.node.shape})"
             )

@@ -1,8 +1,9 @@
 """The operators and methods of tensors: ``a @ b`` calls ``OPS["matmul"](a, b)``.
 
-There is no mathematics here: each name calls the operation registered under it. The
-methods are those of NumPy's arrays, with NumPy's keywords. Comparisons have no gradient
-and return arrays of booleans.
+``OPS`` is the table of all operations that ``@differentiable`` has registered, by name.
+There is no mathematics here: each method calls the operation of that name. The methods
+have the names and keywords of NumPy's arrays. Comparisons have no gradient and return
+arrays of booleans.
 """
 
 import operator
@@ -19,17 +20,17 @@ def _binary(name):
 
 
 def _comparison(compare):
-    """Return the method that compares a tensor's values with those of another."""
-    return lambda self, other: compare(self._data, plain(other))
+    """Return the method that compares the values of a tensor with other values."""
+    return lambda self, other: compare(self._data, array_or_value(other))
 
 
-def plain(value):
-    """Return a tensor's array, and any other value unchanged."""
+def array_or_value(value):
+    """Return the array of a tensor; return any other value unchanged."""
     return value._data if isinstance(value, Operators) else value
 
 
 class Operators:
-    """Base class of ``Tensor``: what it computes through ``minigrad.ops``."""
+    """Base class of ``Tensor``, with its operators and methods."""
 
     __slots__ = ()
 
@@ -52,8 +53,8 @@ class Operators:
         return OPS["abs"](self)
 
     def __getitem__(self, index):
-        if type(index) is tuple:  # tensors inside a tuple serve as arrays of integers
-            index = tuple(plain(i) for i in index)
+        if type(index) is tuple:  # a tensor in a tuple is an index array
+            index = tuple(array_or_value(i) for i in index)
         return OPS["getitem"](self, index)
 
     def sum(self, axis=None, keepdims=False):
@@ -101,8 +102,8 @@ class Operators:
 
 
 def _as_tuple(args):
-    """Return the axes of x.reshape(2, 3) and of x.reshape((2, 3)) alike."""
-    sequence = len(args) == 1 and (
+    """Return (2, 3) for x.reshape(2, 3) and for x.reshape((2, 3))."""
+    is_sequence = len(args) == 1 and (
         args[0] is None or isinstance(args[0], (tuple, list))
     )
-    return args[0] if sequence else args
+    return args[0] if is_sequence else args

@@ -1,7 +1,7 @@
-"""The names of all differentiable operations, and the functions behind them.
+"""The table of all differentiable operations, by name.
 
-``@differentiable`` registers operations here. The operators of ``Tensor`` (``+``,
-``@``, ``[]``) look them up here, and the tests check every operation found here.
+``@differentiable`` adds an operation to the table. ``Tensor`` finds its operators
+(``+``, ``@``, ``[]``) in this table, and the tests check every operation in it.
 """
 
 OPS = {}  # {name: operation on tensors}, such as OPS["tanh"]
@@ -10,8 +10,9 @@ OPS = {}  # {name: operation on tensors}, such as OPS["tanh"]
 def register(name, op):
     """Register ``op`` under ``name``.
 
-    An operation defined again, as in a notebook cell that is run twice, replaces the
-    first. Raises ValueError when another module or function defined that name.
+    If an operation is defined twice in the same module, for example by a notebook cell
+    that runs twice, the second definition replaces the first. Raises ValueError if
+    another module or function has defined that name.
     """
     origin = op.__module__, op.__qualname__
     if name in OPS and origin != (OPS[name].__module__, OPS[name].__qualname__):

@@ -57,80 +57,55 @@ def write(file, arrays, metadata):
 def read(file, size):
     """Return ({name: array}, metadata) of a file open for reading, of ``size`` bytes.
 
-    bfloat16 becomes float32, exactly. Raises ValueError for a header that is not JSON
-    or is incomplete, an unknown dtype, sizes that contradict each other, arrays that
-    overlap, and a checksum that does not match.
+    bfloat16 becomes float32, exactly. Raises ValueError or TypeError for a header that
+    is not JSON or is incomplete, sizes that contradict each other, arrays that overlap
+    or leave a gap, and a checksum that does not match.
     """
-    header, start = _read_header(file, size)
+    length = int.from_bytes(file.read(8), "little")
+    start = 8 + length
+    if start > size:
+        raise ValueError(
+            f"its first 8 bytes announce a header of {length} bytes, and the file has "
+            f"{size} (it is truncated, or not a safetensors file)"
+        )
+    header = json.loads(file.read(length))
     metadata = header.pop(METADATA, {})
-    if not _is_dict_of(metadata, str):
-        raise ValueError(f"its {METADATA} is not a dict of strings")
-    parts = {name: _validated_entry(name, entry) for name, entry in header.items()}
-    end = 0
-    for name, (_, _, span) in sorted(parts.items(), key=lambda part: part[1][2]):
-        if span[0] != end:
+    arrays, end = {}, 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        begin, stop = entry["data_offsets"]
+        dtype, shape = _stored_dtype(name, entry["dtype"]), entry["shape"]
+        if begin != end or stop > size - start:
             raise ValueError(
-                f"its array {name!r} begins at byte {span[0]}, where byte {end} is due"
+                f"its array {name!r} lies at bytes {begin} to {stop}; expected a begin "
+                f"at {end}, and the file has {size - start} bytes of arrays"
             )
-        end = span[1]
+        if math.prod(shape) * dtype.itemsize != stop - begin:
+            raise ValueError(
+                f"its array {name!r} has {stop - begin} bytes, too few or too many for "
+                f"{entry['dtype']} {shape}"
+            )
+        arrays[name], end = _read_array(file, start + begin, dtype, shape), stop
     if end != size - start:
         raise ValueError(
             f"it holds {size - start} bytes of arrays, where {end} are due"
         )
-    arrays = {
-        name: _read_array(file, start + span[0], dtype, shape)
-        for name, (dtype, shape, span) in parts.items()
-    }
+    arrays = {name: arrays[name] for name in header}  # in the order of the header
     if CHECKSUM in metadata:
         unsigned = {k: text for k, text in metadata.items() if k != CHECKSUM}
-        header = {METADATA: unsigned, **header}
-        if metadata[CHECKSUM] != _checksum(header, arrays.values()):
+        signed = {METADATA: unsigned, **header}
+        if metadata[CHECKSUM] != _checksum(signed, arrays.values()):
             raise ValueError("its checksum does not match: the file is damaged")
     return {
         name: _native(array, header[name]["dtype"]) for name, array in arrays.items()
     }, metadata
 
 
-def _read_header(file, size):
-    """Return the header, and where the arrays start."""
-    if size < 8:
-        raise ValueError(f"it has {size} bytes, too few for a header")
-    length = int.from_bytes(file.read(8), "little")
-    if length > size - 8:
-        raise ValueError(
-            f"its first 8 bytes announce a header of {length} bytes, and the file has "
-            f"{size} (it is truncated, or not a safetensors file)"
-        )
-    try:
-        header = json.loads(file.read(length))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"its header is not JSON: {error}") from None
-    if not isinstance(header, dict):
-        raise ValueError(f"its header is a {type(header).__name__}, not a dict")
-    return header, 8 + length
-
-
-def _validated_entry(name, entry):
-    """Return (dtype, shape, (begin, end)) of an array, as the header describes it."""
-    if not isinstance(entry, dict) or {"dtype", "shape", "data_offsets"} - set(entry):
-        raise ValueError(f"its array {name!r} lacks a dtype, shape or data_offsets")
-    shape, span, dtype = entry["shape"], entry["data_offsets"], entry["dtype"]
-    if not _is_sizes(shape):
-        raise ValueError(f"its array {name!r} has the shape {shape}")
-    if not _is_sizes(span) or len(span) != 2 or span[0] > span[1]:
-        raise ValueError(f"its array {name!r} has the data_offsets {span}")
-    if not isinstance(dtype, str) or dtype not in (*DTYPES, BFLOAT16):
-        raise ValueError(
-            f"its array {name!r} has the dtype {dtype!r}, unknown to NumPy"
-        )
-    stored = DTYPES["U16" if dtype == BFLOAT16 else dtype]
-    needed = math.prod(shape) * stored.itemsize
-    if needed != span[1] - span[0]:
-        raise ValueError(
-            f"its array {name!r} has {span[1] - span[0]} bytes, where {dtype} {shape} "
-            f"needs {needed}"
-        )
-    return stored, tuple(shape), tuple(span)
+def _stored_dtype(name, code):
+    """Return the dtype of the bytes: bfloat16 is read as uint16."""
+    code = "U16" if code == BFLOAT16 else code
+    if code not in DTYPES:
+        raise ValueError(f"its array {name!r} has the dtype {code!r}, unknown to NumPy")
+    return DTYPES[code]
 
 
 def _read_array(file, position, dtype, shape):
@@ -167,11 +142,3 @@ def _checksum(header, arrays):
     for array in arrays:
         crc = zlib.crc32(array, crc)
     return f"{crc:08x}"
-
-
-def _is_dict_of(value, kind):
-    return isinstance(value, dict) and all(type(v) is kind for v in value.values())
-
-
-def _is_sizes(value):
-    return isinstance(value, list) and all(type(n) is int and n >= 0 for n in value)

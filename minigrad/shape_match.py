@@ -202,7 +202,7 @@ def array_of(title, name, x):
 
 
 def _tensor(x, dtype):
-    return Tensor._of(np.asarray(x, dtype))
+    return Tensor._from_array(np.asarray(x, dtype))
 
 
 def _plain(x, dtype):

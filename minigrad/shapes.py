@@ -7,27 +7,30 @@
         queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
         \"\"\"
 
-A letter is one size in the whole line, and a number is itself. ``...`` stands for any
-number of axes, which are broadcast against each other. The arguments are floating-point
-numbers of one dtype; arrays, lists and numbers arrive as Tensors.
+This line is more than text: every call is checked against it. A letter is one size in
+the whole line. ``...`` means any number of axes, which are broadcast with each other.
+The arguments are floating-point numbers of one dtype. Arrays, lists and numbers are
+converted to Tensors before the function runs.
 
     ids (B, L) int, mask (B | 1, L) bool | float, h? (B, 2H) or (B, L + S - 1)  ->  ()
 
-``int``, ``bool`` and ``float`` after a shape name its kinds of numbers; integers and
-booleans arrive as NumPy arrays. ``B | 1`` allows both sizes, ``or`` both shapes, ``h?``
-None. Sizes are computed with + - * /, where ``2H`` is 2 * H. ``()`` is a scalar.
+``int``, ``bool`` and ``float`` after a shape are the kinds of numbers that it allows;
+integers and booleans are converted to NumPy arrays. ``B | 1`` allows both sizes, ``or``
+allows both shapes, and ``h?`` allows None. Sizes are computed with + - * /; ``2H`` is
+2 * H. ``()`` is a scalar.
 
     x and y (B, self.width), keys (..., S, D) or Cache, n  ->  (B, D); h (B, D), c (n,)
 
 ``x and y`` share a shape. ``self.width`` is an attribute of the layer. An instance of
-``Cache`` passes unchanged. ``n`` has no shape and is not checked; in a shape, it is the
-argument's value. The function returns one array, or two: ``;`` separates the cases.
+the class ``Cache`` is not changed. ``n`` has no shape and is not checked; as an axis,
+``n`` is the value of this argument. ``;`` separates the cases of the result: one array
+or two arrays.
 
-The line is parsed once, when the function is defined (``shape_line.py``), and every
-call is fitted to it (``shape_match.py``). Shapes and dtypes that have passed are
-remembered: the next call costs one lookup. ``f.unchecked`` is the bare function. After
-``check_results(True)``, which the tests call, results are checked as well, the first
-time that a call has new shapes. Under ``python -OO``, where docstrings are missing,
+The line is parsed once, when the function is defined (``shape_line.py``). Each call is
+compared with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the
+next call with them costs one lookup. ``f.unchecked`` is the function without the
+checks. After ``check_results(True)``, which the tests call, the results are checked as
+well, the first time that a call has new shapes. ``python -OO`` removes docstrings; then
 arrays of floats become Tensors, and nothing is checked.
 """
 
@@ -51,21 +54,21 @@ def shapes(function):
     if sys.flags.optimize > 1:
         return _unchecked(function)
     contract = Contract(function)
-    passed = {}  # signature -> {name: conversion} of the arguments that need one
+    known_calls = {}  # signature -> {name: conversion} of the arguments that need one
 
     @functools.wraps(function)
-    def checked(*args, **options):
+    def wrapper(*args, **options):
         signature, match = contract.signature(args, options), None
-        conversions = passed.get(signature)
+        conversions = known_calls.get(signature)
         if conversions is None:
             values = contract.values(args, options)
             if any(x is MISSING for x in values.values()):
                 return function(*args, **options)  # raises Python's own TypeError
             match = Match(contract, values)
             conversions = match.conversions()
-            if len(passed) == REMEMBERED:
-                passed.clear()
-            passed[signature] = conversions
+            if len(known_calls) == REMEMBERED:
+                known_calls.clear()
+            known_calls[signature] = conversions
         if conversions:
             args = contract.converted(conversions, args, options)
         results = function(*args, **options)
@@ -73,12 +76,12 @@ def shapes(function):
             match.check_results(results)
         return results
 
-    checked.unchecked, checked.contract = function, contract
-    return checked
+    wrapper.unchecked, wrapper.contract = function, contract
+    return wrapper
 
 
 def check_results(on=True):
-    """Check what the functions return as well; return the setting before."""
+    """Switch the check of results on or off; return the previous setting."""
     before, _switches["results"] = _switches["results"], bool(on)
     return before
 
@@ -134,34 +137,36 @@ class Contract:
         if not self.method:
             return name
         layer = type(instance).__name__
-        silent = name == "forward" or name.startswith("_")
-        return layer if silent else f"{layer}.{name}"
+        is_internal = name == "forward" or name.startswith("_")
+        return layer if is_internal else f"{layer}.{name}"
 
     def signature(self, args, options):
         """Return all that a check depends on, as a key of a dict."""
-        given, found = len(args), []
+        n_args, key = len(args), []
         for position, name, default in self.slots:
-            x = args[position] if position < given else options.get(name, default)
+            x = args[position] if position < n_args else options.get(name, default)
             if isinstance(x, Tensor):
                 array = x._data
             elif isinstance(x, np.ndarray):
                 array = x
             elif isinstance(x, (list, tuple)):
                 array = array_of(self.title(args[0] if args else None), name, x)
-            else:  # None, a number or an object; of a size, its value counts
-                found.append(x if type(x) is int else type(x))
+            else:  # None, an object or a number; an int may be a size
+                key.append(x if type(x) is int else type(x))
                 continue
-            found += type(x), array.shape, array.dtype
+            key += type(x), array.shape, array.dtype
         for name in self.attributes:
-            found.append(getattr(args[0], name))
-        return tuple(found)
+            key.append(getattr(args[0], name))
+        return tuple(key)
 
     def values(self, args, options):
         """Return {name: value} of what a check depends on, with ``self``."""
         values = {"self": args[0] if self.method else None}
         for position, name, default in self.slots:
-            given = position < len(args)
-            values[name] = args[position] if given else options.get(name, default)
+            if position < len(args):
+                values[name] = args[position]
+            else:
+                values[name] = options.get(name, default)
         return values
 
     def converted(self, conversions, args, options):
@@ -190,16 +195,16 @@ def _check_parameter(name, item, parameters):
 
 
 def _unchecked(function):
-    """Make Tensors of arrays of floats, and check nothing: there is no docstring."""
+    """Convert arrays of floats to Tensors; there is no docstring to check against."""
 
     def convert(x):
-        floats = isinstance(x, np.ndarray) and x.dtype.kind == "f"
-        return Tensor._of(x) if floats else x
+        is_float_array = isinstance(x, np.ndarray) and x.dtype.kind == "f"
+        return Tensor._from_array(x) if is_float_array else x
 
     @functools.wraps(function)
-    def converting(*args, **options):
+    def wrapper(*args, **options):
         options = {name: convert(x) for name, x in options.items()}
         return function(*map(convert, args), **options)
 
-    converting.unchecked = function
-    return converting
+    wrapper.unchecked = function
+    return wrapper

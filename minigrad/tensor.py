@@ -1,8 +1,8 @@
-"""Tensor: an array that remembers how it was computed.
+"""Tensor: an array, its gradient, and the node that computed it.
 
-A tensor is a NumPy array, a gradient, and the node of the graph (``minigrad.graph``)
-that computed it. Operations on tensors are in ``minigrad.ops``, and their operators and
-method names in ``minigrad.operators``.
+The nodes form the graph (``minigrad.graph``). The base class ``Operators``
+(``minigrad.operators``) has the operators (+, @, []) and the methods (.sum(), ...) of
+tensors. They call the operations in ``minigrad.ops``.
 
     >>> x = Tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> loss = (x * x).sum()
@@ -13,20 +13,21 @@ method names in ``minigrad.operators``.
 
 import numpy as np
 
-from .graph import flow, mark_written, recording
-from .operators import Operators, plain
+from .graph import backward_pass, is_recording
+from .operators import Operators, array_or_value
+from .overwriting import mark_written
 
 
 class Tensor(Operators):
     """An array with a gradient.
 
-    data            anything NumPy makes an array of; it is copied. The dtype is kept.
-    requires_grad   record what is computed from it, so that ``backward()`` can fill
-                    ``.grad``
+    data            a value that ``np.array`` accepts; it is copied and keeps its dtype
+    requires_grad   record the operations on the tensor, so that ``backward()`` can
+                    compute ``.grad``
 
     Attributes: ``data`` (ndarray), ``grad`` (ndarray or None), ``requires_grad``.
-    Raises TypeError when the data are not numbers, or when integers should get a
-    gradient.
+    Raises TypeError if the data are not numbers, or if requires_grad=True and the data
+    are not floating-point numbers.
     """
 
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
@@ -36,15 +37,15 @@ class Tensor(Operators):
         self._data = _numbers(data)
         self.grad = None
         self.requires_grad = False
-        self._node = None  # what computed it; None for a leaf
-        self._version = 0  # the time of the last write in place, on the graph's clock
+        self._node = None  # the Node that computed the tensor; None for a leaf
+        self._version = 0  # the number of the last in-place write (overwriting.clock)
         if requires_grad:
             self.requires_grad_()
 
-    @classmethod
-    def _of(cls, array, node=None):
-        """Wrap ``array`` without a copy."""
-        tensor = cls.__new__(Tensor)
+    @staticmethod
+    def _from_array(array, node=None):
+        """Return ``array`` as a tensor, without a copy."""
+        tensor = Tensor.__new__(Tensor)
         tensor._data = array
         tensor.grad = None
         tensor.requires_grad = node is not None
@@ -53,39 +54,24 @@ class Tensor(Operators):
         return tensor
 
     def backward(self, gradient=None, retain_graph=False):
-        """Add dL/dleaf to ``.grad`` of every leaf below that requires a gradient.
+        """Add dL/dleaf to ``.grad`` of every leaf that this tensor was computed from.
 
-        gradient       dL/dself, of this tensor's shape; 1 for a tensor of size one
-        retain_graph   keep what the graph saved, so that backward() can run again
+        Only leaves that require a gradient receive it. L is this tensor, if it is one
+        number; otherwise L is any number that depends on it.
 
-        Raises RuntimeError when there is no graph, when it was freed, or when a value
-        that it needs was overwritten; ValueError for a gradient of another shape.
+        gradient       dL/dself, with the shape of this tensor; 1 for a tensor of size 1
+        retain_graph   keep the arrays that the nodes saved, so that backward() can run
+                       again
+
+        Raises RuntimeError if there is no graph, if an earlier backward() has deleted
+        it, or if a value that it needs was overwritten; ValueError if the gradient has
+        another shape.
         """
-        if not self.requires_grad:
-            raise RuntimeError(
-                f"backward() on a tensor of shape {self.shape} without a graph: "
-                "neither it nor anything it was computed from has requires_grad=True, "
-                "or it was computed under no_grad()."
-            )
-        if gradient is None:
-            if self.size != 1:
-                raise RuntimeError(
-                    f"backward() starts from one number; this tensor has shape "
-                    f"{self.shape}. Reduce it (.sum(), .mean()), or pass a gradient of "
-                    "that shape."
-                )
-            gradient = 1
-        elif np.shape(plain(gradient)) != self.shape:
-            raise ValueError(
-                f"backward() got a gradient of shape {np.shape(plain(gradient))} for "
-                f"a tensor of shape {self.shape}; the two must be equal."
-            )
-        g = np.empty_like(self._data)
-        g[...] = plain(gradient)
-        pairs = [(self, g)]
+        g = _start_gradient(self, gradient)
+        leaf_gradients = [(self, g)]
         if self._node is not None:
-            pairs = flow(self._node, g, free=not retain_graph)
-        for leaf, d in pairs:
+            leaf_gradients = backward_pass(self._node, g, free=not retain_graph)
+        for leaf, d in leaf_gradients:
             if leaf.grad is None:
                 leaf.grad = d
             else:
@@ -93,10 +79,12 @@ class Tensor(Operators):
 
     @property
     def data(self):
-        """The values as an ndarray: a leaf's own; of a computed tensor, read-only.
+        """The values as an ndarray.
 
-        ``leaf.data -= step`` writes in place, and backward() notices that. It does not
-        notice a write through an array that you keep.
+        For a leaf it is the array itself; for a computed tensor it is a read-only view.
+        Do not overwrite a leaf between forward and backward: the backward may read it.
+        backward() detects ``leaf.data -= step`` and raises an error. It does not detect
+        ``a = leaf.data; a -= step``.
         """
         if self._node is None:
             return self._data
@@ -111,7 +99,8 @@ class Tensor(Operators):
                 f"This tensor is the result of {self._node.op}; only a leaf's data can "
                 "be replaced. Take .detach() first."
             )
-        if value is self._data:  # `t.data -= d` writes in place, then assigns itself
+        if value is self._data:
+            # `t.data -= d` changes the array in place, then calls this setter with it
             mark_written(self)
             return
         value = _numbers(value)
@@ -124,26 +113,26 @@ class Tensor(Operators):
         self._data = value
 
     def __setitem__(self, index, value):
-        """Write in place, outside any graph: into constants, or under ``no_grad``."""
-        if self._node is not None or (self.requires_grad and recording()):
-            what = f"the result of {self._node.op}" if self._node else "a leaf"
+        """Write in place. Allowed for constants, and for leaves under ``no_grad()``."""
+        if self._node is not None or (self.requires_grad and is_recording()):
+            kind = f"the result of {self._node.op}" if self._node else "a leaf"
             raise RuntimeError(
-                f"Writing into {what} would change a value that gradients are computed "
+                f"Writing into {kind} would change a value that gradients are computed "
                 "from. Use minigrad.where to choose values, or write into a leaf under "
                 "no_grad()."
             )
-        self._data[index] = plain(value)
+        self._data[index] = array_or_value(value)
         mark_written(self)
 
     def numpy(self):
-        """Return ``.data``: copy it before you change it."""
+        """Return ``.data``. Copy the result before you change it."""
         return self.data
 
     def item(self):
         """Return the one value of a tensor of size one, as a Python number."""
         if self.size != 1:
             raise ValueError(
-                f"item() wants one value; this tensor has shape {self.shape}."
+                f"item() needs a tensor of size one; this one has shape {self.shape}."
             )
         return self._data.item()
 
@@ -151,15 +140,18 @@ class Tensor(Operators):
         return self._data.tolist()
 
     def detach(self):
-        """Return the same values, in the same memory, as a leaf without a gradient."""
-        return Tensor._of(self.data)
+        """Return the same values, in the same memory, as a leaf without a gradient.
+
+        The ``data`` of the result is read-only if this tensor was computed.
+        """
+        return Tensor._from_array(self.data)
 
     def requires_grad_(self, requires_grad=True):
         """Switch gradients of a leaf on or off, in place; return the tensor."""
         if self._node is not None:
             raise RuntimeError(
-                f"This tensor is the result of {self._node.op}; gradients are switched "
-                "on leaves."
+                f"This tensor is the result of {self._node.op}; requires_grad can be "
+                "changed for leaves only."
             )
         if requires_grad and self.dtype.kind != "f":
             raise TypeError(
@@ -179,7 +171,7 @@ class Tensor(Operators):
     dtype = property(lambda self: self._data.dtype)
 
     def argmax(self, axis=None):
-        """Return the index of the largest value, as plain integers: no gradient."""
+        """Return the indices of the largest values, as NumPy integers."""
         return self._data.argmax(axis)
 
     def __len__(self):
@@ -217,15 +209,41 @@ class Tensor(Operators):
         return f"{prefix}{text})"
 
 
+def _start_gradient(tensor, gradient):
+    """Return dL/dtensor as an array; raise if ``tensor.backward`` cannot start."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            f"backward() on a tensor of shape {tensor.shape} without a graph: "
+            "neither it nor anything it was computed from has requires_grad=True, "
+            "or it was computed under no_grad()."
+        )
+    gradient = array_or_value(gradient)
+    if gradient is None:
+        if tensor.size != 1:
+            raise RuntimeError(
+                f"backward() starts from one number; this tensor has shape "
+                f"{tensor.shape}. Sum or average it first (.sum(), .mean()), or pass a "
+                "gradient of that shape."
+            )
+        gradient = 1
+    elif np.shape(gradient) != tensor.shape:
+        raise ValueError(
+            f"backward() got a gradient of shape {np.shape(gradient)} for a tensor of "
+            f"shape {tensor.shape}; the two must be equal."
+        )
+    return np.full_like(tensor._data, gradient)
+
+
 def _numbers(data):
     """Return a copy of ``data`` as an array of numbers."""
     try:
-        array = np.array(plain(data))
+        array = np.array(array_or_value(data))
     except ValueError:
         raise ValueError(
-            "The rows of these data differ in length; a tensor needs equal rows."
+            "The rows of these data differ in length; a tensor needs rows of equal "
+            "length."
         ) from None
-    if array.dtype.kind not in "bifuc":
+    if array.dtype.kind not in "biufc":  # bool, int, unsigned, float, complex
         found = repr(array.item())[:60] if array.ndim == 0 else f"{array.dtype} data"
         raise TypeError(f"A tensor holds numbers; found {found}.")
     return array

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import pathlib
-import tempfile
 
 from minigrad import checkpoint
 from minigrad.files import write_whole
@@ -19,22 +18,6 @@ except ImportError:  # Windows has no such locks
 def write_text(path, text):
     """Write ``text`` to ``path`` whole or not at all."""
     write_whole(path, lambda file: file.write(text.encode()))
-
-
-def make_folder(path, option="--out"):
-    """Make the folder ``path`` of ``option`` and check that files can be written to it.
-
-    Raises ValueError, with the reason, when it cannot.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
-            pass
-    except OSError as problem:
-        raise ValueError(
-            f"Cannot write to {path}: {problem.strerror}. Choose another folder with "
-            f"{option}."
-        ) from None
 
 
 def keep_earlier(folder, patterns):
@@ -83,21 +66,21 @@ def locked(folder):
         os.close(descriptor)
 
 
-def folder_of(args, default):
-    """Return the folder of a run: ``--out``, the one of ``--resume``, or the default.
-
-    Raises ValueError when the two options disagree.
-    """
-    named = [path for path in (args.out, args.resume) if path not in (None, True)]
-    if len(set(named)) > 1:
-        raise ValueError(
-            f"--resume {args.resume} continues in that folder; leave out --out "
-            f"{args.out}."
-        )
-    return named[0] if named else pathlib.Path(default)
+def add_folder_options(parser, default):
+    """Add ``--out DIR`` and ``--resume [DIR]``."""
+    add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
+    text = f"folder of the results (default: {default})"
+    add("--out", default=pathlib.Path(default), help=text, **folder)
+    text = "continue the run in DIR (default: --out)"
+    add("--resume", nargs="?", const=True, help=text, **folder)
 
 
-def load_run(path, config, options, command):
+def folder_of(args):
+    """Return the folder of a run: the one of ``--resume DIR``, or ``--out``."""
+    return args.out if args.resume in (None, True) else args.resume
+
+
+def load_run(path, config, options):
     """Return (config, checkpoint) of the run saved at ``path``.
 
     options   {name: value} typed with ``--resume``; they must be those of the run
@@ -110,8 +93,6 @@ def load_run(path, config, options, command):
             "--resume."
         )
     state = checkpoint.load(path)
-    if state.get("command") != command:
-        raise ValueError(f"{path} is not a checkpoint of {command}.")
     before = config(**state["config"])
     now = config(**{**state["config"], **options})
     differing = [

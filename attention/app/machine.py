@@ -1,9 +1,10 @@
-"""Settings of the libraries below NumPy: threads, compiled kernels, freed memory."""
+"""The machine: threads, compiled kernels, freed memory, and versions of libraries."""
 
 import contextlib
 import ctypes
 import os
 import pathlib
+import platform
 
 import numpy as np
 
@@ -54,3 +55,16 @@ def keep_freed_memory():
     array is never written to, so it uses no memory.
     """
     np.empty(2**25 - 2**16, np.uint8)
+
+
+def versions():
+    """Return the versions that the numbers depend on, beside the config."""
+    from importlib import metadata  # slow to import
+
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in ("numpy", "numba"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return found

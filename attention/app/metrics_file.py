@@ -23,8 +23,9 @@ class MetricsFile:
 
     def __init__(self, path, step=0):
         self.path = pathlib.Path(path)
-        kept = [line for line in _lines(self.path) if _step(line) <= step]
-        write_text(self.path, "".join(line + "\n" for line in kept))
+        lines = self.path.read_text().splitlines(True) if self.path.exists() else []
+        kept = [line for line in lines if json.loads(line)["step"] <= step]
+        write_text(self.path, "".join(kept))
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
 
     def write(self, numbers):
@@ -33,17 +34,3 @@ class MetricsFile:
 
     def close(self):
         os.close(self._file)
-
-
-def _lines(path):
-    if not path.exists():
-        return []
-    return path.read_text(encoding="utf-8", errors="replace").splitlines()
-
-
-def _step(line):
-    """Return the step of a line; infinity for half a line, as a full disk leaves it."""
-    try:
-        return json.loads(line)["step"]
-    except (ValueError, KeyError, TypeError):
-        return float("inf")

@@ -12,11 +12,11 @@
 """
 
 import argparse
+import contextlib
 import math
-import operator
 import sys
 import textwrap
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Callable
 
 
@@ -27,39 +27,30 @@ class Kind:
     metavar    its name in the help text
     expected   what it is, for messages
     read       text -> value
-    convert    a value given in Python -> value
-    fits       value -> whether it is in range
+    fits       value -> whether it is one
     """
 
     metavar: str
     expected: str
     read: Callable
-    convert: Callable
     fits: Callable
 
     def __call__(self, text):
         """Read a value from the command line; argparse calls this."""
-        try:
-            return self.validated(text, self.read)
-        except (ValueError, TypeError):
-            message = f"{text!r} is not {self.expected}"
-            raise argparse.ArgumentTypeError(message) from None
-
-    def validated(self, value, convert=None):
-        """Convert ``value``; raise ValueError or TypeError where it does not fit."""
-        value = (convert or self.convert)(value)
-        if not self.fits(value):
-            raise ValueError
-        return value
+        with contextlib.suppress(ValueError):
+            value = self.read(text)
+            if self.fits(value):
+                return value
+        raise argparse.ArgumentTypeError(f"{text!r} is not {self.expected}")
 
 
-def _whole(least, metavar="N"):
+def _whole(least):
     expected = f"a whole number of {least} or more"
-    return Kind(metavar, expected, int, operator.index, lambda n: n >= least)
+    return Kind("N", expected, int, lambda n: isinstance(n, int) and n >= least)
 
 
 def _real(metavar, expected, fits):
-    return Kind(metavar, expected, float, float, fits)
+    return Kind(metavar, expected, float, fits)
 
 
 def names_of(choices, required=()):
@@ -72,29 +63,18 @@ def names_of(choices, required=()):
     expected = f"different names out of {','.join(choices)}"
     if required:
         expected += f", with {','.join(required)} among them"
-    return Kind("A,B", expected, _split, tuple, fits)
-
-
-def _split(text):
-    return tuple(name for name in text.split(",") if name)
-
-
-def _text(value):
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+    return Kind("A,B", expected, lambda text: tuple(text.split(",")), fits)
 
 
 POSITIVE, NATURAL = _whole(1), _whole(0)
 ABOVE_ZERO = _real("X", "a number above 0", lambda x: 0 < x < math.inf)
 SHARE = _real("P", "a number from 0 to 1", lambda x: 0 <= x <= 1)
 BELOW_ONE = _real("P", "a number from 0 to 1, without 1", lambda x: 0 <= x < 1)
-TEXT = Kind("NAME", "a name", str, _text, lambda text: True)
+TEXT = Kind("NAME", "a name", str, lambda value: isinstance(value, str))
 POSITIVES = Kind(
     "N,N", "whole numbers of 1 or more, with commas between them",
     lambda text: tuple(map(int, text.split(","))),
-    lambda values: tuple(map(operator.index, values)),
-    lambda values: len(values) > 0 and min(values) > 0,
+    lambda values: len(values) > 0 and all(map(POSITIVE.fits, values)),
 )  # fmt: skip
 
 
@@ -107,25 +87,30 @@ def option(default, kind, help):
 
 
 def check(config):
-    """Convert and check all options of a dataclass instance; a default may be None.
+    """Check all options of a dataclass instance; a default may be None.
 
-    Raises ValueError, which names the field, the value and what was expected.
+    Lists, as JSON has them, become tuples. Raises ValueError, which names the field,
+    the value and what was expected.
     """
     for each in fields(config):
         kind, value = each.metadata.get("kind"), getattr(config, each.name)
+        if isinstance(value, list):
+            value = tuple(value)
+            setattr(config, each.name, value)
         if kind is None or (value is None and each.default is None):
             continue
-        expected = "True or False" if kind is bool else f"one of {shown(kind)}"
+        if kind is bool:
+            kind = Kind("", "True or False", bool, lambda x: isinstance(x, bool))
+        elif isinstance(kind, tuple):
+            kind = Kind("", f"one of {shown(kind)}", str, kind.__contains__)
         try:
-            if isinstance(kind, Kind):
-                expected = kind.expected
-                setattr(config, each.name, kind.validated(value))
-            elif value not in ((True, False) if kind is bool else kind):
-                raise ValueError
-        except (ValueError, TypeError, OverflowError):
+            right = kind.fits(value)
+        except TypeError:
+            right = False
+        if not right:
             raise ValueError(
-                f"Config: {each.name} is {value!r}; expected {expected}."
-            ) from None
+                f"Config: {each.name} is {value!r}; expected {kind.expected}."
+            )
 
 
 def add_options(parser, config):
@@ -165,13 +150,6 @@ def flag(name):
 def shown(value):
     """Return a value as the user types it: (3, 5) -> 3,5"""
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
-
-
-def described(config):
-    """Return the config as a dict that JSON can hold."""
-    return {
-        k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items()
-    }
 
 
 def wrapped(text, width=80):

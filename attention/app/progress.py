@@ -4,20 +4,20 @@ import contextlib
 import shutil
 import sys
 import time
+from datetime import timedelta
 
 
 class Progress:
     """A progress line: label, bar, step, loss, steps a second, time left.
 
     On a terminal the line is redrawn in place, ten times a second at most. In a log or
-    a pipe, a plain line is written every ``every`` seconds. The line goes to stderr, so
+    a pipe, a plain line is written every ten seconds. The line goes to stderr, so
     that the output of a command can be piped on.
     """
 
-    def __init__(self, label, total, stream=None, every=10.0):
-        self.label, self.total, self.every = label, total, every
-        self.stream = sys.stderr if stream is None else stream
-        self.live = self.stream.isatty()
+    def __init__(self, label, total):
+        self.label, self.total = label, total
+        self.live = sys.stderr.isatty()
         self.start = None  # the clock runs from the first step on
         self.drawn = time.monotonic() if not self.live else -1.0
 
@@ -26,13 +26,13 @@ class Progress:
         now = time.monotonic()
         if self.start is None:
             self.start, self.first = now, done
-        if now - self.drawn < (0.1 if self.live else self.every) and done < self.total:
+        if now - self.drawn < (0.1 if self.live else 10) and done < self.total:
             return
         self.drawn = now
         rate = (done - self.first) / max(now - self.start, 1e-9)
         text = f"{done}/{self.total}  loss {loss:.4f}"
         if rate > 0:
-            left = clock((self.total - done) / rate)
+            left = timedelta(seconds=round((self.total - done) / rate))
             text += f"  {rate:.0f} steps/s  {left} left"
         if not self.live:
             self._write(f"{self.label:9s} {text}\n")
@@ -57,14 +57,4 @@ class Progress:
 
     def _write(self, text):
         with contextlib.suppress(OSError):  # the terminal may be closed
-            self.stream.write(text)
-            self.stream.flush()
-
-
-def clock(seconds):
-    """75.3 -> '1:15'."""
-    minutes, seconds = divmod(int(seconds + 0.5), 60)
-    hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
-    )
+            print(text, end="", file=sys.stderr, flush=True)

@@ -140,7 +140,7 @@ class _Rows:
             self._buffer = buffer
         # kept rows are never written again: a graph may still need them
         self._buffer[..., n:total, :] = x._data
-        return Tensor._of(self._buffer[..., :total, :])
+        return Tensor._from_array(self._buffer[..., :total, :])
 
     def select(self, indices):
         self.kept, self._buffer = self.kept[indices], None

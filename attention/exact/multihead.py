@@ -109,6 +109,7 @@ class MultiHeadAttention(nn.Module):
         need_weights=False,
         average_attn_weights=False,
         bias=None,
+        score=None,
         rotate=None,
         positions=None,
         cache=None,
@@ -135,6 +136,8 @@ class MultiHeadAttention(nn.Module):
         bias         added to the scores: (H, L, S), (H, L + S - 1) or what broadcasts
                      to (B, H, L, S); or a function (L, S, causal_align) that makes it,
                      such as a T5RelativeBias or its by_offset
+        score        a function (q, k, causal_align) -> (B, H, L, S) that replaces the
+                     scaled products of q (B, H, L, E) and k (B, Hk, S, E), and ``bias``
         rotate       a function (x, positions) -> x such as ``rope``, which rotates q
                      and k, (B, H | Hk, L | S, E), by the positions of their rows
         positions    of the queries, for ``rotate``, and of the keys in self-attention;
@@ -174,6 +177,9 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.extended(self, k, v)
         S, align = k.shape[2], "upper_left" if cache is None else "lower_right"
+        scale = self.scale
+        if score is not None:
+            bias, scale = score(q, k, align), 0.0
         result = scaled_dot_product_attention(
             q,
             k,
@@ -182,7 +188,7 @@ class MultiHeadAttention(nn.Module):
             bias=bias(L, S, align) if callable(bias) else bias,
             is_causal=is_causal,
             causal_align=align,
-            scale=self.scale,
+            scale=scale,
             enable_gqa=True,
             dropout_p=self.dropout,
             training=self.training,

@@ -1,14 +1,15 @@
 """Parameters under torch's names, and back: layers, blocks, whole models.
 
     torch                                    here
-    in_proj_weight (3 D, D)                  W_q, W_k, W_v .weight, one below the other
+    in_proj_weight (3 D, D)                  W_q, W_k, W_v .weight, stacked
     q_proj_weight, k_..., v_proj_weight      the same, where kdim or vdim is not D
     in_proj_bias (3 D,)                      W_q, W_k, W_v .bias
     out_proj.weight, out_proj.bias           W_o .weight, .bias
 
-These are the names of torch.nn.MultiheadAttention. A module that contains some, such as
-a Transformer's block, says under ``torch_names`` what torch calls its other parts; all
-else (GRU, LSTM, Linear, Embedding, LayerNorm) has torch's names anyway.
+These are the names of torch.nn.MultiheadAttention. A module that contains attention,
+such as a Transformer's block, lists torch's names for its other parts in an attribute
+``torch_names``. All other layers (GRU, LSTM, Linear, Embedding, LayerNorm) have torch's
+names already.
 
     torch.nn                     here
     TransformerEncoderLayer      Block
@@ -17,9 +18,8 @@ else (GRU, LSTM, Linear, Embedding, LayerNorm) has torch's names anyway.
     TransformerDecoder           EncoderDecoder.decoder
     Transformer                  EncoderDecoder, with final_norm=True if it is post-norm
 
-Ours have their tables of words beside the layers, torch's leave them to who uses them.
-So they stay behind on the way to a torch.nn.Transformer, and as they are on the way
-back; all other names have to be there, each of its shape:
+A torch.nn.Transformer has no embedding tables. They are not exported, and importing
+leaves them unchanged; every other name must exist and have the right shape:
 
     TABLES = ("encoder.embedding", "decoder.embedding")
     theirs.load_state_dict(
@@ -27,134 +27,120 @@ back; all other names have to be there, each of its shape:
     )
     load_torch_state(ours, theirs.state_dict(), keep=TABLES)
 
-Both compute the same, if torch's is made with batch_first=True, and ours with positions
-that are added to the input, or none. There, a boolean attn_mask or key_padding_mask is
-True for what may *not* attend: ~mask of ours. A state does not tell the number of heads
-or the activation. With bias=False torch's norms have no biases either; ours have, which
-begin as 0, and stay so if they are named beside the tables.
+Both compute the same if torch's module has batch_first=True, and ours no positions or
+positions that are added to the input. In torch, a boolean attn_mask or key_padding_mask
+is True for what may *not* be attended: ~mask of ours. A state holds neither the number
+of heads nor the activation. With bias=False torch's norms have no biases either; ours
+start at 0 and remain 0 if ``keep`` names them as well.
 """
 
 import numpy as np
 
-from minigrad import nn
-
-from ..checks import plain
+from minigrad.checks import plain
 
 PARTS = ("W_q", "W_k", "W_v")  # in the order of torch
 
 
 def torch_state(module, without=()):
-    """{torch's name: array}: copies, for load_state_dict of torch after from_numpy.
+    """Return {torch's name: copy of the array}, for torch's load_state_dict.
 
-    without   names, torch's, of what torch's module has not, such as tables of words
+    without   torch's names of parameters to leave out, such as embedding tables
 
-    Raises ValueError for a name that there is not, and for fewer key heads than query
-    heads, which torch's has not.
+    Raises ValueError for an unknown name in ``without``, and for layers with fewer key
+    heads than query heads, which torch does not have.
     """
-    _check_module(module)
-    names = _names(module)
-    without = _chosen("torch_state", "without", without, module, names)
-    found, state = module.state_dict(), {}
-    for name, ours in names.items():
-        if name not in without:
-            state[name] = np.concatenate([found[each] for each in ours])
-    return state
+    names, state = _names(module), module.state_dict()
+    _check_known(module, "without", without, names)
+    return {
+        name: np.concatenate([state[part] for part in parts])
+        for name, parts in names.items()
+        if name not in without
+    }
 
 
 def load_torch_state(module, state, keep=()):
-    """Copy the values of torch's state_dict() in; they take the parameters' dtype.
+    """Load the values of torch's state_dict(); the parameters keep their dtypes.
 
-    keep   names, torch's, of what the state has not, such as tables of words: they stay
-           as they are
+    keep   torch's names of parameters that stay unchanged, such as embedding tables
 
-    Raises ValueError, which lists all that is missing, unexpected or of another shape;
-    then nothing is loaded. So it does for a name that there is not, and for fewer key
-    heads than query heads. Raises TypeError, with the name, for what NumPy cannot read.
+    Raises ValueError with a list of all names that are missing, unexpected or of
+    another shape, and TypeError for a value that is not an array of real numbers. The
+    module is then unchanged.
     """
-    _check_module(module)
     if not isinstance(state, dict):
         raise TypeError(
             f"load_torch_state: state is a {type(state).__name__}; expected a dict of "
             "arrays by name, such as torch's state_dict()."
         )
-    names, sizes = _names(module), module.state_dict()
-    keep = _chosen("load_torch_state", "keep", keep, module, names)
-    names = {name: ours for name, ours in names.items() if name not in keep}
-    lines = [f"missing: {name}" for name in names if name not in state]
-    lines += [
-        f"unexpected: {name}{', which is in keep' * (name in keep)}"
-        for name in state
-        if name not in names
-    ]
-    values = {}
+    names, values = _names(module), module.state_dict()
+    _check_known(module, "keep", keep, names)
+    names = {name: parts for name, parts in names.items() if name not in keep}
+    problems = [f"missing: {name}" for name in names if name not in state]
+    problems += [f"unexpected: {name}" for name in state if name not in names]
     for name in names.keys() & state.keys():
-        value, parts = _array(name, state[name]), [sizes[each] for each in names[name]]
-        expected = (sum(len(part) for part in parts), *parts[0].shape[1:])
-        if value.shape != expected:
-            lines.append(
-                f"does not fit: {name}: expected {expected}, found {value.shape}"
+        parts, array = names[name], _array(name, state[name])
+        sizes = [len(values[part]) for part in parts]
+        shape = (sum(sizes), *values[parts[0]].shape[1:])
+        if array.shape == shape:
+            values |= zip(parts, np.split(array, np.cumsum(sizes)[:-1]))
+        else:
+            problems.append(
+                f"does not fit: {name}: expected {shape}, found {array.shape}"
             )
-            continue
-        ends = np.cumsum([len(part) for part in parts])[:-1]
-        values |= zip(names[name], np.split(value, ends))
-    if lines:
-        listed = "\n  ".join(sorted(lines))
+    if problems:
+        listed = "\n  ".join(sorted(problems))
         raise ValueError(
             f"{type(module).__name__} cannot load this state of torch's; nothing was "
             f"changed.\n  {listed}"
         )
-    module.load_state_dict({n: values.get(n, size) for n, size in sizes.items()})
+    module.load_state_dict(values)
 
 
-def _chosen(function, argument, given, module, names):
-    """The set of ``given``, if all are among ``names``, those that torch would use."""
-    if isinstance(given, str):
-        raise TypeError(
-            f"{function}: {argument} is {given!r}; expected a tuple of names."
-        )
-    wrong = [name for name in given if name not in names]
-    if wrong:
+def _check_known(module, argument, chosen, names):
+    """Raise ValueError unless all the chosen names are torch's for this module."""
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
         raise ValueError(
-            f"{function}: {argument} has {wrong[0]!r}, and {type(module).__name__} no "
-            f"such parameter; expected some of {', '.join(names)}."
+            f"torch_state: {argument} has {unknown[0]!r}, which is not a parameter of "
+            f"{type(module).__name__}; expected some of {', '.join(names)}."
         )
-    return set(given)
 
 
 def _array(name, value):
-    """The array of a value; TypeError, with the name, for what NumPy cannot read."""
+    """Return the array of a value, which may be a tensor of torch."""
     try:
-        found = plain(value)
-        if found.dtype.kind in "biuf":
-            return found
-        why = f"it holds {found.dtype}"
-    except Exception as problem:  # torch raises what it likes
-        why = str(problem).split("\n")[0].rstrip(".") or type(problem).__name__
-    raise TypeError(
-        f"load_torch_state: {name} cannot be read as an array ({why}); expected real "
-        "numbers that NumPy knows: of a tensor of torch's, "
-        "value.detach().to_dense().float() has them."
-    )
+        array = plain(value)
+        reason = f"it holds {array.dtype}"
+    except (TypeError, ValueError, RuntimeError) as error:  # from torch or NumPy
+        reason, array = str(error).split("\n")[0].rstrip("."), None
+    if array is None or array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"load_torch_state: {name} cannot be read as an array ({reason}); expected "
+            "real numbers of a type that NumPy has. For a tensor of torch, use "
+            "value.detach().to_dense().float()."
+        )
+    return array
 
 
 def _names(module):
-    """{torch's name: names of the parameters here, to be stacked}"""
-    names, taken = {}, set()
+    """Return {torch's name: the names of our parameters, which are stacked}."""
+    names, stacked = {}, set()
     for path, part in module.named_modules():
         if hasattr(part, "num_kv_heads"):
             for name, ours in _attention_names(part).items():
-                ours = names[_joined(path, name)] = [_joined(path, n) for n in ours]
-                taken.update(ours)
-    names |= {name: [name] for name in module.state_dict() if name not in taken}
-    return {_renamed(module, name): ours for name, ours in names.items()}
+                parts = names[_join(path, name)] = [_join(path, n) for n in ours]
+                stacked.update(parts)
+    names |= {name: [name] for name in module.state_dict() if name not in stacked}
+    return {_torch_name(module, name): parts for name, parts in names.items()}
 
 
 def _attention_names(layer):
+    """Return {torch's name: our names} of a MultiHeadAttention."""
     if layer.num_kv_heads != layer.num_heads:
         raise ValueError(
-            f"MultiHeadAttention: has {layer.num_heads} query heads and "
-            f"{layer.num_kv_heads} key heads; torch.nn.MultiheadAttention has as many "
-            "of both."
+            f"torch_state: a MultiHeadAttention has {layer.num_heads} query heads and "
+            f"{layer.num_kv_heads} key heads; expected equal numbers, as torch has "
+            "them."
         )
     if layer.kdim == layer.vdim == layer.embed_dim:
         names = {"in_proj_weight": [f"{part}.weight" for part in PARTS]}
@@ -168,24 +154,16 @@ def _attention_names(layer):
     return names
 
 
-def _renamed(module, name):
-    """``name`` with torch's names for its parts, from the innermost out."""
+def _torch_name(module, name):
+    """Replace our names of parts by torch's, beginning with the innermost part."""
     for path, part in reversed(module.named_modules()):
         for ours, theirs in getattr(part, "torch_names", {}).items():
-            before = _joined(path, ours) + "."
+            before = _join(path, ours) + "."
             if name.startswith(before):
-                name = _joined(_joined(path, theirs), name[len(before) :])
+                name = _join(_join(path, theirs), name[len(before) :])
                 break
     return name
 
 
-def _joined(path, name):
+def _join(path, name):
     return f"{path}.{name}" if path and name else path or name
-
-
-def _check_module(module):
-    if not isinstance(module, nn.Module):
-        raise TypeError(
-            f"torch_state: found a {type(module).__name__}; expected a module, such as "
-            "a MultiHeadAttention."
-        )

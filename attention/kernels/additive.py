@@ -17,14 +17,14 @@ FORWARD_NS, BACKWARD_NS = 0.25, 0.4  # for one tanh, in float32
 PARTS = 8  # of the backward, at least, where there are queries enough
 TILE = 2**16  # numbers in a tile of the twin: they stay in the cache
 
-prepared = additive_product.prepared
+row_exponentials = additive_product.row_exponentials
 
 
 def forward(q, k, w, rows=None):
     """q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)
 
-    rows   what ``prepared(q, k, w)`` returned, the same for the backward; None: a tanh
-           for each pair
+    rows   the result of ``row_exponentials(q, k, w)``, the same for the backward; if it
+           is None, compute a tanh for each pair
     """
     (B, L, A), S = q.shape, k.shape[1]
     time = FORWARD_NS * B * L * S * A

@@ -35,8 +35,8 @@ PAIRS_A_ROW = 3  # at least, to be worth preparing a row
 PREPARE_NS, FORWARD_NS, BACKWARD_NS = 0.5, 0.15, 0.3  # for a number, and for a pair's
 
 
-def prepared(q, k, w):
-    """Return (E_q, c_q), (E_k, c_k) as above, or None: compute every tanh.
+def row_exponentials(q, k, w):
+    """Return (E_q, c_q), (E_k, c_k) as above, or None if every tanh must be computed.
 
     c_i = sum_a w_a lambda_ia / 2, what the query or the key adds to the score
     """

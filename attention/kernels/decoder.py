@@ -29,41 +29,33 @@ class Attention(NamedTuple):
     scale: float  # of the dot score
 
 
-def forward(
-    memory, keys, W_q, w_v, scale,
-    weight_ih, weight_hh, bias_ih, bias_hh, lengths, fed, gates, states, weights,
-):  # fmt: skip
-    """Fill contexts, gates, states and weights as ``_steps`` does.
+def forward(arguments, parameters, history):
+    """Fill ``history`` as ``_steps`` does; return whether a compiled loop exists.
 
-    The arguments are those of attention_gru; and
-    fed     (L, B, E + M)   has x_t, receives c_t
-    gates   (4, N, H)       receives r, z, n, m
-    states  (L + 1, B, H)   has s_0, receives s_t
-    weights (L, B, 1, S)    receives a_t
-
-    -> q (L, B, A), the queries of the additive score; for the dot score A = 0. None:
-    the twin should run.
+    The three arguments are the records ``AttentionArguments``, ``CellParameters`` and
+    ``History`` of attention_gru.py.
     """
+    memory, keys, W_q, w_v, scale, lengths = arguments
+    fed, _, gates, states, weights, q = history  # fed has x_t and receives c_t
     (L, B, I), H, S = fed.shape, states.shape[2], memory.shape[1]  # noqa: E741
-    A, dtype = 0 if w_v is None else len(w_v), fed.dtype
+    A, dtype = q.shape[2], fed.dtype
     time = L * B * (MULTIPLY_NS * 3 * H * (H + I) + TANH_NS * (3 * H + S * A))
     loop = forward_loop.version(dtype, time)
     if loop is None:
-        return None
-    q = np.empty((L, B, A), dtype)
+        return False
     spread(
         loop,
         -(-B // EXAMPLES),
         time,
         attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
-        cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype),
+        cell_of(*parameters, dtype),
         fed,
         gates.reshape(4, L, B, H),
         states,
         weights.reshape(L, B, S),
         q,
     )
-    return q
+    return True
 
 
 def attention_of(memory, keys, lengths, W_q, w_v, scale):

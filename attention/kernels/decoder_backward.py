@@ -50,17 +50,17 @@ class Gradients(NamedTuple):
     w_v: writes(2)  # (B, A)
 
 
-def backward(
-    memory, keys, W_q, w_v, scale,
-    weight_ih, weight_hh, bias_ih, bias_hh, g, fed, gates, states, weights, q,
-):  # fmt: skip
+def backward(arguments, parameters, history, g):
     """dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q, dw_v.
 
     g   the gradients of states (B, L, H), contexts (B, L, M) and weights (B, L, S)
 
-    The others are the arguments of the forward, and what it computed. None: the twin
-    should run.
+    The other arguments are the records of ``decoder.forward``, with the history that it
+    filled. Return None if there is no compiled loop.
     """
+    memory, keys, W_q, w_v, scale, _ = arguments
+    weight_ih, weight_hh = parameters.weight_ih, parameters.weight_hh
+    fed, _, gates, states, weights, q = history
     (L, B, I), (_, S, M), H = fed.shape, memory.shape, states.shape[2]  # noqa: E741
     A, dtype = q.shape[2], states.dtype
     time = L * B * (MULTIPLY_NS * 6 * H * (H + I) + 2 * TANH_NS * S * A)

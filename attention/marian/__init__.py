@@ -1,16 +1,16 @@
-"""Published translation models (Marian, of the opus-mt family), read by hand and run.
+"""Published translation models (Marian, of the opus-mt family), read and run.
 
-    model = attention.marian.load("opus-mt-en-fr")     a folder that the user has
+    model = attention.marian.load("opus-mt-en-fr")     a folder with the model's files
     model.translate("The dog sleeps.")
-    said = model(source_ids, target_ids, return_attentions=True)
-    said.logits, said.cross_attentions
+    output = model(source_ids, target_ids, return_attentions=True)
+    output.logits, output.cross_attentions
 
-load.py, config.py        a folder into a model, and everything that can be wrong
+load.py, config.py        turn a folder into a model
 model.py, generate.py     the Transformer of 2017; greedy and beam search
-tokenizer.py              text into ids, by way of
+tokenizer.py              turns text into ids, with
 sentencepiece.py          the most probable cut of a text into pieces
 normalizer.py             how a text is rewritten first
-protobuf.py               the format that these are stored in
+protobuf.py               the format of the files of both
 """
 
 from .config import MarianConfig

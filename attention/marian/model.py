@@ -1,4 +1,4 @@
-"""A Marian translation model: the Transformer of 2017, as it was first written down.
+"""A Marian translation model: the Transformer in its first form, of 2017.
 
 Encoder, over the source x_1 ... x_S, and decoder, over the target y_1 ... y_T so far:
 
@@ -8,10 +8,10 @@ Encoder, over the source x_1 ... x_S, and decoder, over the target y_1 ... y_T s
     ffn(x)      = W_2 f(W_1 x + b_1) + b_2
     logits      = E' y + b
 
-Post-norm: the sum is normalised, and nothing is at the end. P holds the sines first and
-then the cosines, [sin p w_0, ..., cos p w_0, ...]: a permutation of the columns of
-``sinusoidal``. Target position t is the decoder's input y_t and predicts y_{t+1}; y_1
-is PAD. E' is E, of the decoder if the two sides have their own.
+The blocks are post-norm, without a last norm. P has the sines first and then the
+cosines, [sin p w_0, ..., cos p w_0, ...], a permutation of the columns of
+``sinusoidal``. The decoder reads y_t at position t and predicts y_{t+1}; y_1 is PAD.
+E' is E, or the decoder's if the two sides have their own tables.
 
 Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian: Fast Neural Machine
 Translation in C++"; Tiedemann and Thottingal 2020, "OPUS-MT".
@@ -22,41 +22,38 @@ import math
 
 import numpy as np
 
-from minigrad import Tensor, embedding, linear, nn
+from minigrad import Tensor, embedding, linear, nn, no_grad
+from minigrad.shapes import shapes
 
-from ..exact.kv_cache import KVCache
-from ..exact.multihead import MultiHeadAttention
 from ..positions import sinusoidal
-from .config import ACTIVATIONS
-from .generate import generate
-from .inputs import as_ids, as_mask
+from ..transformer.block import Block
+from ..transformer.decoding import Decoding
+from ..transformer.schemes import Scheme
+from .generate import beam_search, greedy
 
 
 @dataclasses.dataclass
 class MarianOutput:
-    """logits (B, T, V), a Tensor; cross_attentions, an array (B, H, T, S) a layer."""
+    """logits (B, T, V), a Tensor; weights (B, H, T, S), an array for each layer."""
 
     logits: Tensor
     cross_attentions: list | None = None
 
 
 class Marian(nn.Module):
-    """An encoder-decoder of the sizes in ``config``, with random weights.
+    """An encoder-decoder of the sizes in a ``MarianConfig``, with random weights.
 
-        model(source_ids, target_ids)  ->  MarianOutput
-
-    ``attention.marian.load`` fills it with those of a folder. ``tokenizer`` is None, or
-    makes ids of text; then ``translate`` works.
+    ``attention.marian.load`` fills it with the weights of a folder. ``tokenizer`` turns
+    text into ids for ``translate``, or is None.
     """
 
     def __init__(self, config, tokenizer=None, rng=None):
         self.config, self.tokenizer = config, tokenizer
         d, V = config.d_model, config.decoder_vocab_size
         source = nn.Parameter(np.zeros((config.vocab_size, d), np.float32))
-        target = source
+        target = output = source
         if not config.one_table:
-            target = nn.Parameter(np.zeros((V, d), np.float32))
-        output = target
+            target = output = nn.Parameter(np.zeros((V, d), np.float32))
         if not config.tie_word_embeddings:
             output = nn.Parameter(np.zeros((V, d), np.float32))
         self.source_embedding, self.target_embedding = source, target
@@ -64,68 +61,103 @@ class Marian(nn.Module):
         self.final_logits_bias = nn.Parameter(np.zeros(V, np.float32))
         for table in {id(t): t for t in (source, target, output)}.values():
             nn.init.normal_(table, 0, d**-0.5, rng)
-        self.encoder = [EncoderLayer(config, rng) for _ in range(config.encoder_layers)]
-        self.decoder = [DecoderLayer(config, rng) for _ in range(config.decoder_layers)]
+        self.scheme = Scheme()  # of no positions: ``embed`` adds them
+        sizes = config.block_sizes("encoder")
+        self.encoder = [
+            Block(sizes, self.scheme, rng=rng) for _ in range(config.encoder_layers)
+        ]
+        sizes = config.block_sizes("decoder")
+        self.decoder = [
+            Block(sizes, self.scheme, cross=True, causal=True, rng=rng)
+            for _ in range(config.decoder_layers)
+        ]
 
+    @shapes
     def forward(
         self, source_ids, target_ids, source_mask=None, return_attentions=False
     ):
-        """Logits of what follows each target id, given those up to it.
+        """Return the logits after each target id, given the ids up to it.
 
-        source_ids (B, S), target_ids (B, T)   whole numbers; the target begins with
-                     ``config.decoder_start_token_id``
-        source_mask  (B, S) bool, True = a word, False = padding; None: all are words
-        return_attentions   also the weights of the cross-attentions
+        source_ids (B, S) int, target_ids (B, T) int, source_mask? (B, S) bool
+            ->  a MarianOutput
 
-        Raises TypeError and ValueError for ids that do not fit the vocabularies.
+        target_ids   begin with ``config.decoder_start_token_id``
+        source_mask  True for words, False for padding; None: all are words
+        return_attentions   whether to return the weights of the cross-attentions
         """
-        c = self.config
-        source = as_ids("source_ids", source_ids, c.vocab_size)
-        target = as_ids("target_ids", target_ids, c.decoder_vocab_size)
-        if len(source) != len(target):
-            raise ValueError(
-                f"Marian: source_ids has {len(source)} rows and target_ids "
-                f"{len(target)}; expected as many."
-            )
-        mask = as_mask(source_mask, source.shape)
-        x = self.encode(source, mask)
-        y = self.embed(self.target_embedding, target)  # (B, T, d)
-        weights = []
-        for layer in self.decoder:
-            y, p = layer(y, x, mask, need_weights=return_attentions)
-            weights.append(p)
+        if source_mask is None:
+            source_mask = np.ones(source_ids.shape, bool)
+        source_mask = source_mask[:, None, None]  # (B, 1, 1, S)
+        memory = self.encode(source_ids, source_mask)
+        y = self.embed(self.target_embedding, target_ids)  # (B, T, d)
+        memories = [memory] * len(self.decoder)
+        y, weights = self.decode(
+            y, memories, source_mask, need_weights=return_attentions
+        )
         attentions = [p.data for p in weights] if return_attentions else None
         return MarianOutput(self.logits(y), attentions)
 
     def encode(self, source, mask):
-        """What the decoder looks at: (B, S) ids  ->  (B, S, d)."""
+        """Return what the decoder attends to: ids (B, S) to (B, S, d)."""
         x = self.embed(self.source_embedding, source)
-        for layer in self.encoder:
-            x = layer(x, mask)
+        for block in self.encoder:
+            x, _ = block(x, scheme=self.scheme, mask=mask)
         return x
 
+    def decode(self, y, memories, memory_mask, caches=None, need_weights=False):
+        """Apply the decoder's blocks to y (B, T, d), and list their weights or None.
+
+        memories, caches   one for each block
+        """
+        weights = []
+        caches = caches or [None] * len(self.decoder)
+        for block, memory, cache in zip(self.decoder, memories, caches):
+            y, p = block(
+                y,
+                memory,
+                scheme=self.scheme,
+                memory_mask=memory_mask,
+                cache=cache,
+                need_weights=need_weights,
+            )
+            weights.append(p)  # (B, H, T, S)
+        return y, weights
+
     def start(self, source, mask):
-        """A ``Decoding`` of these sources, which ``generate`` takes word by word."""
-        return Decoding(self, self.encode(source, mask), mask)
+        """Encode ids (B, S) and return the ``Decoding`` before the first word.
+
+        mask (B, S) is True for words
+        """
+        mask = mask[:, None, None]  # (B, 1, 1, S)
+        memory = self.encode(source, mask)
+        memories = [block.cross_attn.precompute(memory) for block in self.decoder]
+        return Decoding(len(memories), np.zeros(len(source), np.intp), memories, mask)
+
+    def step(self, state, words):
+        """Read one more word of each row (B,), and return logits (B, V), an array."""
+        y = self.embed(self.target_embedding, words[:, None], state.length)
+        y, _ = self.decode(y, state.memories, state.memory_mask, state.caches)
+        state.length += 1
+        return self.logits(y[:, 0]).data
 
     def embed(self, table, ids, start=0):
-        """Words and their places, (B, n)  ->  (B, n, d); the first place is start."""
+        """Embed ids (B, n) at positions start, start + 1, ...: (B, n, d)."""
         d, n = self.config.d_model, ids.shape[1]
-        if start + n > self.config.max_position_embeddings:
+        most = self.config.max_position_embeddings
+        if start + n > most:
             raise ValueError(
-                f"Marian: {start + n} words in a row; expected at most "
-                f"{self.config.max_position_embeddings}, max_position_embeddings."
+                f"Marian: found {start + n} words in a row; expected at most {most}, "
+                "max_position_embeddings."
             )
-        words = embedding(ids, table)  # (B, n, d)
+        words = embedding.unchecked(ids, table)  # (B, n, d)
         if self.config.scale_embedding:
             words = words * math.sqrt(d)
-        P = sinusoidal(np.arange(start, start + n), d)
-        P = np.concatenate([P[:, 0::2], P[:, 1::2]], -1)  # sines first, then cosines
-        return words + P.astype(words.dtype)
+        return words + sines_then_cosines(np.arange(start, start + n), d, words.dtype)
 
     def logits(self, y):
-        return linear(y, self.output_embedding, self.final_logits_bias)
+        return linear.unchecked(y, self.output_embedding, self.final_logits_bias)
 
+    @shapes
     def generate(
         self,
         source_ids,
@@ -136,26 +168,45 @@ class Marian(nn.Module):
         early_stopping=None,
         source_mask=None,
     ):
-        """The translations, (B, n) ids: PAD first, and after EOS. See generate.py.
+        """Return the translations, with PAD first and after EOS. See generate.py.
 
-        max_length      of a row, the first PAD included
-        num_beams       1 takes the most probable word each time; more keep so many
-                        beginnings at hand
-        length_penalty, early_stopping   of beam search; as ``config`` has them if None
-        source_mask     (B, S) bool; None: whatever is not PAD
+        source_ids (B, S) int, source_mask? (B, S) bool  ->  ids (B, n) int
+
+        max_length      the number of ids of a row, the first PAD included
+        num_beams       1 takes the most probable word at each step
+        length_penalty, early_stopping   of beam search; None: those of ``config``
+        source_mask     True for words; None: all ids but PAD
         """
-        return generate(
-            self,
-            source_ids,
-            max_length,
-            num_beams,
-            length_penalty,
-            early_stopping,
-            source_mask,
+        c = self.config
+        search = c.search(
+            max_length=max_length,
+            num_beams=num_beams,
+            length_penalty=length_penalty,
+            early_stopping=early_stopping,
         )
+        if not 2 <= search.max_length <= c.max_position_embeddings + 1:
+            raise ValueError(
+                f"Marian: max_length is {search.max_length}; expected a number from 2 "
+                f"to {c.max_position_embeddings + 1}."
+            )
+        mask = source_ids != c.pad_token_id if source_mask is None else source_mask
+        B = len(source_ids)
+        with no_grad():
+            if search.num_beams == 1:
+                state = self.start(source_ids, mask)
+                return greedy(self, state, search.max_length)
+            found = [
+                beam_search(
+                    self, self.start(source_ids[b : b + 1], mask[b : b + 1]), search
+                )
+                for b in range(B)
+            ]
+        longest = max(map(len, found), default=1)
+        rows = [ids + [c.pad_token_id] * (longest - len(ids)) for ids in found]
+        return np.array(rows, np.int64).reshape(B, longest)
 
     def translate(self, text, max_length=None, num_beams=None):
-        """The translation of a text, searched for as ``config`` says."""
+        """Return the translation of a text, searched as ``config`` says."""
         if self.tokenizer is None:
             raise ValueError(
                 "Marian.translate: this model has no tokenizer; load it from a folder "
@@ -170,78 +221,7 @@ class Marian(nn.Module):
         return f"{c.vocab_size} words, d_model={c.d_model}"
 
 
-class EncoderLayer(nn.Module):
-    def __init__(self, config, rng=None):
-        d, H = config.d_model, config.encoder_attention_heads
-        self.self_attn = MultiHeadAttention(d, H, rng=rng)
-        self.self_attn_layer_norm = nn.LayerNorm(d)
-        self.feed_forward = FeedForward(config, config.encoder_ffn_dim, rng)
-        self.final_layer_norm = nn.LayerNorm(d)
-
-    def forward(self, x, mask):
-        x = self.self_attn_layer_norm(x + self.self_attn(x, mask=_to_all(mask)))
-        return self.final_layer_norm(x + self.feed_forward(x))
-
-
-class DecoderLayer(nn.Module):
-    def __init__(self, config, rng=None):
-        d, H = config.d_model, config.decoder_attention_heads
-        self.self_attn = MultiHeadAttention(d, H, rng=rng)
-        self.self_attn_layer_norm = nn.LayerNorm(d)
-        self.encoder_attn = MultiHeadAttention(d, H, rng=rng)
-        self.encoder_attn_layer_norm = nn.LayerNorm(d)
-        self.feed_forward = FeedForward(config, config.decoder_ffn_dim, rng)
-        self.final_layer_norm = nn.LayerNorm(d)
-
-    def forward(self, y, memory, mask, need_weights=False, cache=None):
-        """(y, weights (B, H, T, S) or None) from y and the encoder's memory."""
-        y = self.self_attn_layer_norm(
-            y + self.self_attn(y, is_causal=True, cache=cache)
-        )
-        found = self.encoder_attn(
-            y, memory, mask=_to_all(mask), need_weights=need_weights
-        )
-        found, weights = found if need_weights else (found, None)
-        y = self.encoder_attn_layer_norm(y + found)
-        return self.final_layer_norm(y + self.feed_forward(y)), weights
-
-
-class FeedForward(nn.Module):
-    def __init__(self, config, width, rng=None):
-        self.fc1 = nn.Linear(config.d_model, width, rng=rng)
-        self.fc2 = nn.Linear(width, config.d_model, rng=rng)
-        self.activation = config.activation_function
-
-    def forward(self, x):
-        return self.fc2(ACTIVATIONS[self.activation](self.fc1(x)))
-
-
-class Decoding:
-    """A decoder in the middle of its sentences: it has seen what ``step`` was given."""
-
-    def __init__(self, model, x, mask):
-        self.model, self.mask, self.length = model, mask, 0
-        self.memories = [
-            layer.encoder_attn.precompute(x) for layer in self.model.decoder
-        ]
-        self.caches = [KVCache() for _ in model.decoder]
-
-    def step(self, words):
-        """One word more for each row, (B,)  ->  an array of logits (B, V)."""
-        model = self.model
-        y = model.embed(model.target_embedding, words[:, None], self.length)
-        for layer, memory, cache in zip(model.decoder, self.memories, self.caches):
-            y, _ = layer(y, memory, self.mask, cache=cache)
-        self.length += 1
-        return model.logits(y[:, 0]).data
-
-    def select(self, rows):
-        """Row n goes on from what row rows[n] has seen."""
-        self.mask = self.mask[rows]
-        for kept in (*self.memories, *self.caches):
-            kept.select(rows)
-
-
-def _to_all(mask):
-    """(B, S)  ->  (B, 1, 1, S): which keys, whatever the head and the query."""
-    return mask[:, None, None]
+def sines_then_cosines(positions, d, dtype=np.float64):
+    """Return ``sinusoidal`` (n, d) with all sines before all cosines."""
+    P = sinusoidal(positions, d)
+    return np.concatenate([P[:, 0::2], P[:, 1::2]], -1).astype(dtype)

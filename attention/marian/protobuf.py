@@ -1,87 +1,48 @@
-"""The wire format of protocol buffers, as much of it as a file to be read needs.
+"""Read the wire format of protocol buffers.
 
-A message is a row of fields, and a field is a key and a value. The key is a varint,
-8 times the field's number plus the way its value is written:
+A message is a sequence of fields, and a field is a key and a value. The key is a
+varint, 8 times the number of the field plus the encoding of its value:
 
     0   varint: 7 bits a byte, the lowest first, the top bit set while more follow
     1   8 bytes                     5   4 bytes
-    2   a varint n, and n bytes: text, or a message within
+    2   a varint n, and n bytes: text, or another message
 
-Names and types are not in the file: who reads it knows what field 2 means. Fields may
-come in any order, again (the last one counts, or all of a list), or not at all.
+The file holds no names and no types: the program that reads it knows what field 2
+means. Fields may come in any order, repeat (the last one counts, or all of a list), or
+be absent.
 Source: https://protobuf.dev/programming-guides/encoding/
 """
 
-import struct
-
 FIXED = {1: 8, 5: 4}  # bytes
-LONGEST_VARINT = 10  # bytes, 64 bits
 
 
-def fields(message):
-    """[(number, value)] of a message in bytes: a varint is an int, the rest are bytes.
+def read_fields(message):
+    """Return [(number, value)] of a message: varints as int, other values as bytes.
 
-    Nothing is allocated but slices of the message, so that no length can ask for more
-    than the file has. Raises ValueError with what is wrong.
+    Raises ValueError or IndexError for bytes that are not a message.
     """
-    found, i = [], 0
+    fields, i = [], 0
     while i < len(message):
         key, i = _varint(message, i)
-        number, kind = key >> 3, key & 7
-        if number == 0:
-            raise ValueError(f"it has a field of number 0 before byte {i}")
-        if kind == 0:
+        number, encoding = key >> 3, key & 7
+        if encoding == 0:
             value, i = _varint(message, i)
-            found.append((number, value))
-            continue
-        if kind == 2:
-            n, i = _varint(message, i)
-        elif kind in FIXED:
-            n = FIXED[kind]
         else:
-            raise ValueError(f"it has a field of the unknown kind {kind} at byte {i}")
-        if n > len(message) - i:
-            raise ValueError(
-                f"its field {number} announces {n} bytes, and {len(message) - i} follow"
-            )
-        found.append((number, message[i : i + n]))
-        i += n
-    return found
-
-
-def as_bytes(value, what):
-    if not isinstance(value, bytes):
-        raise ValueError(f"its {what} is a number; expected bytes")
-    return value
-
-
-def as_text(value, what):
-    try:
-        return as_bytes(value, what).decode("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"its {what} is not UTF-8") from None
-
-
-def as_int(value, what):
-    """A varint as the signed 64-bit number that enums and int32 fields are."""
-    if not isinstance(value, int):
-        raise ValueError(f"its {what} has {len(value)} bytes; expected a varint")
-    return value - (1 << 64) if value >> 63 else value
-
-
-def as_float(value, what):
-    if not isinstance(value, bytes) or len(value) != 4:
-        raise ValueError(f"its {what} is not a float of 4 bytes")
-    return struct.unpack("<f", value)[0]
+            if encoding not in (2, *FIXED):
+                raise ValueError(f"field {number} has the unknown encoding {encoding}")
+            n, i = _varint(message, i) if encoding == 2 else (FIXED[encoding], i)
+            value = message[i : i + n]
+            if len(value) < n:
+                raise ValueError(f"field {number} has {len(value)} of {n} bytes")
+            i += n
+        fields.append((number, value))
+    return fields
 
 
 def _varint(message, i):
-    """(the number, where the next byte is)."""
-    number = 0
-    for n, byte in enumerate(message[i : i + LONGEST_VARINT]):
-        number |= (byte & 127) << 7 * n
-        if byte < 128:
-            return number & ((1 << 64) - 1), i + n + 1
-    if len(message) - i < LONGEST_VARINT:
-        raise ValueError(f"it ends inside the number at byte {i}")
-    raise ValueError(f"its number at byte {i} has more than {LONGEST_VARINT} bytes")
+    """Return the number that begins at byte i, and the position after it."""
+    number, shift = 0, 0
+    while message[i] >= 128:
+        number |= (message[i] & 127) << shift
+        i, shift = i + 1, shift + 7
+    return number | message[i] << shift, i + 1

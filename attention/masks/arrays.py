@@ -7,10 +7,9 @@ from .algebra import Mask
 
 
 class from_array(Mask):
-    """The mask that a bool array holds, True = may attend.
+    """A mask from a bool array: True means that the query may attend to the key.
 
-    array   (L, S), (B, L, S) or (B, H, L, S), copied; an axis of length 1 stands for
-            any number of equal entries
+    array   (L, S), (B, L, S) or (B, H, L, S), copied; an axis of length 1 is broadcast
     """
 
     def __init__(self, array):

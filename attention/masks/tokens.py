@@ -12,7 +12,7 @@ al. 2020, section 3.1 (global tokens).
 """
 
 import numpy as np
-from minigrad.checks import between
+from minigrad.checks import between, plain, verb
 from minigrad.shapes import shapes
 
 from .algebra import Mask
@@ -150,9 +150,7 @@ class global_tokens(Mask):
     Beltagy et al. 2020, section 3.1, here with one projection for all tokens.
     """
 
-    @shapes
     def __init__(self, idx):
-        """idx (n,) int  ->  a mask"""
         self.idx = positions("global_tokens", "idx", idx)
         if (self.idx < 0).any():
             raise ValueError(
@@ -182,19 +180,28 @@ class global_tokens(Mask):
         return f"global_tokens({_shown(self.idx)})"
 
 
-@shapes
 def positions(name, argument, values):
-    """Return a copy of an array of positions; ValueError if it holds marks 0 and 1.
+    """Return a copy of ``values`` as an int array (n,) of positions.
 
-    values (n,) int  ->  (n,) int
+    Raises TypeError for other numbers, ValueError for other shapes and for marks 0, 1.
     """
-    if len(values) > 2 and values.min() >= 0 and values.max() <= 1:
+    x = plain(values)
+    if x.dtype.kind not in "iu" and x.size:
+        raise TypeError(
+            f"{name}: {argument} {verb('is', argument)} {x.dtype}; expected integers."
+        )
+    if x.ndim != 1:
         raise ValueError(
-            f"{name}: {argument} holds {len(values)} numbers, all of them 0 or 1; "
+            f"{name}: {argument} {verb('has', argument)} shape {x.shape}; expected "
+            "(n,)."
+        )
+    if len(x) > 2 and x.min() >= 0 and x.max() <= 1:
+        raise ValueError(
+            f"{name}: {argument} holds {len(x)} numbers, all of them 0 or 1; "
             "expected positions. For marks, where 1 is global, write "
             "np.flatnonzero(marks)."
         )
-    return values.copy()
+    return x.astype(np.intp)
 
 
 def _runs(queries, keys):

@@ -1,17 +1,19 @@
-"""RoPE: queries and keys rotate with their position, so products depend on distances.
+"""RoPE rotates each query and key by an angle that grows with its position.
 
     theta_m = base^(-2m / R),                                m = 0, 1, ..., R / 2 - 1
     [a'_m]   [cos p theta_m   -sin p theta_m] [a_m]
     [b'_m] = [sin p theta_m    cos p theta_m] [b_m]          for position p
 
-for the pairs (a_m, b_m) that the first R of E entries form, in one of two ways:
+The first R of the E entries of a row are divided into pairs (a_m, b_m), in one of two
+ways:
 
     half-split    (m, m + R/2)      GPT-NeoX, Llama as Hugging Face stores it
     interleaved   (2m, 2m + 1)      RoFormer, GPT-J, Llama as Meta stores it
 
-With R_p the rotation by p, a score depends on j - i alone: (R_i q) . (R_j k) =
-q . R_{j-i} k. A model trained with one pairing is wrong with the other;
-``rope_permutation`` converts. 2 R multiplications a row, nothing learned.
+Let R_p be the rotation for position p. Then a score depends only on the distance j - i:
+(R_i q) . (R_j k) = q . R_{j-i} k. A model trained with one pairing is wrong with the
+other; ``rope_permutation`` converts its weights. The cost is 2 R multiplications for
+each row. There are no parameters.
 
 Su et al. 2021, section 3.2.2.
 """
@@ -33,11 +35,11 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
 
     x (..., L, E), positions  ->  (..., L, E)
 
-    positions     numbers (L,), for all leading axes; or with as many axes as x has
-                  before its last, each equal or 1: (B, 1, L) for x (B, H, L, E)
+    positions     (L,), or one axis fewer than x if they broadcast to x.shape[:-1]:
+                  (B, 1, L) for x (B, H, L, E)
     interleaved   which entries are a pair: (2m, 2m + 1), or (m, m + R/2)
-    scaling       an object of scaling.py, for sequences longer than in training; its
-                  attention_factor multiplies the result, whether q or k
+    scaling       an object of scaling.py, for sequences longer than in training; the
+                  result is multiplied by its attention_factor, for q and for k
     rot_dim       R, even: rotate the first R entries and keep the others; None is E
 
     A rotation is orthogonal: its transpose rotates back, so dL/dx = rope(g, -positions)

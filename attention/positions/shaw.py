@@ -1,19 +1,18 @@
-"""Shaw's relative positions: each distance has a vector, added to key and value.
+"""Shaw's relative positions: a learned vector for each distance of query and key.
 
-    s_ij = q_i . (k_j + a^K_{d(i, j)}) / sqrt(D)
-    o_i  = sum_j p_ij (v_j + a^V_{d(i, j)})          d(i, j) = clip(j - i, -k, k)
+    s_ij = q_i . (k_j + a^K_d) / sqrt(D)
+    o_i  = sum_j p_ij (v_j + a^V_d)          d = clip(j - i, -c, c), the distance
 
-a^K and a^V are learned tables of 2k + 1 rows, from k positions to the left to k to the
-right. Keys farther away use the outermost rows, so that a model meets no distance that
-it was not trained on. Neither sum is computed as written, with a vector for each pair,
-but as
+a^K and a^V are learned tables with 2c + 1 rows, for the distances -c to c. Keys farther
+away use the outermost rows, so that a model meets no distance that it was not trained
+on. The code does not build a vector for each pair, an array (L, S, D). It computes
+instead:
 
-    q_i . k_j + (q_i . a^K_d)               L S D + (2k + 1) L D multiplications
-    sum_j p_ij v_j + sum_d P_id a^V_d       L S Ev + (2k + 1) L Ev, with P_id the sum of
-                                            the weights of distance d
+    q_i . k_j + q_i . a^K_d                 L S D + (2c + 1) L D multiplications
+    sum_j p_ij v_j + sum_d P_id a^V_d       L S Ev + (2c + 1) L Ev
 
-without an array (L, S, D). In the paper the heads of a layer share the tables, and
-k = 16. Shaw et al. 2018, equations 3 to 5.
+P_id is the sum of the weights of query i at distance d. In the paper the heads of a
+layer share the tables, c is called k, and k = 16. Shaw et al. 2018, equations 3 to 5.
 """
 
 import math
@@ -27,28 +26,28 @@ from .offsets import first_query, from_offsets, sum_offsets
 
 @shapes
 def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_left"):
-    """s_ij = scale q_i . (k_j + a^K_d),  d = clip(j - i, -k, k)    (equation 4)
+    """s_ij = scale q_i . (k_j + a^K_d),  d = clip(j - i, -c, c)    (equation 4)
 
-    queries (..., L, D), keys (..., S, D), relative_keys (..., 2k + 1, D)
+    queries (..., L, D), keys (..., S, D), relative_keys (..., 2c + 1, D)
         ->  scores (..., L, S)
 
-    relative_keys  a^K, its rows for j - i = -k, ..., k
+    relative_keys  a^K, its rows for j - i = -c, ..., c
     scale          None is 1 / sqrt(D)
     causal_align   "lower_right": the last query has the position of the last key
 
-    One table serves all heads, or (H, 2k + 1, D) has one for each. Two equal uses, as a
-    score and as a bias that replaces the products:
+    All heads share one table; a table (H, 2c + 1, D) has one for each head. These two
+    calls give the same result:
 
         attend(q, k, v, lambda q, k: shaw_scores(q, k, a_K))
         scaled_dot_product_attention(q, k, v, scale=0.0, bias=shaw_scores(q, k, a_K))
 
-    With G = scale dL/ds and G_d (L, 2k + 1) the sums of the G_ij of one distance:
-    dQ = G K + G_d a^K, dK = G^T Q and da^K = G_d^T Q.
+    With G = scale dL/ds, let N_id be the sum of G_ij over all keys j at distance d.
+    Then dQ = G K + N a^K, dK = G^T Q and da^K = N^T Q, where N is (L, 2c + 1).
     """
     L, S, D = queries.shape[-2], keys.shape[-2], queries.shape[-1]
     first = _first_distance("shaw_scores", L, S, relative_keys, causal_align)
     content = matmul(queries, swapaxes(keys, -1, -2))  # (..., L, S)
-    by_distance = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2k + 1)
+    by_distance = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c + 1)
     position = from_offsets(by_distance, S, first)  # (..., L, S)
     return (content + position) * scale_or(
         1 / math.sqrt(max(D, 1)), "shaw_scores", scale
@@ -57,11 +56,11 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
 
 @shapes
 def shaw_values(weights, relative_values, causal_align="upper_left"):
-    """sum_j p_ij a^V_d, d = clip(j - i, -k, k): what positions add to the context.
+    """sum_j p_ij a^V_d, d = clip(j - i, -c, c): what positions add to the context.
 
-    weights (..., L, S), relative_values (..., 2k + 1, Ev)  ->  (..., L, Ev)
+    weights (..., L, S), relative_values (..., 2c + 1, Ev)  ->  (..., L, Ev)
 
-    relative_values   a^V, its rows for j - i = -k, ..., k
+    relative_values   a^V, its rows for j - i = -c, ..., c
 
     The second term of equation 3:
 
@@ -70,12 +69,12 @@ def shaw_values(weights, relative_values, causal_align="upper_left"):
 
     With dropout, p are the weights before it.
 
-    The weights of a distance are summed first, P_id (L, 2k + 1). With g = dL/do:
+    The code first sums the weights of each distance: P is (L, 2c + 1). With g = dL/do:
     da^V = P^T g, and dp_ij = g_i . a^V_d.
     """
     L, S = weights.shape[-2:]
     first = _first_distance("shaw_values", L, S, relative_values, causal_align)
-    P = sum_offsets(weights, relative_values.shape[-2], first)  # (..., L, 2k + 1)
+    P = sum_offsets(weights, relative_values.shape[-2], first)  # (..., L, 2c + 1)
     return matmul(P, relative_values)
 
 
@@ -84,6 +83,6 @@ def _first_distance(name, L, S, table, causal_align):
     n = table.shape[-2]
     if n % 2 == 0:
         raise ValueError(
-            f"{name}: the table has {n} rows; expected 2k + 1, for distances -k to k."
+            f"{name}: the table has {n} rows; expected 2c + 1, for distances -c to c."
         )
     return first_query(name, L, S, causal_align) - n // 2

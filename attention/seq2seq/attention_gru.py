@@ -1,21 +1,32 @@
 """A GRU decoder with attention at every step: all steps in one operation.
 
-One step, in Bahdanau's order (Bahdanau et al. 2015, section 3.1): the previous state is
-the query, and its context enters the next state.
+At step t the query is the previous state s_{t-1}. The context c_t is an input of the
+next state s_t (Bahdanau et al. 2015, section 3.1).
 
-    e_tj  = score(s_{t-1}, k_j)                    which source positions matter now
-    a_t   = softmax over the allowed j of e_tj
-    c_t   = sum_j a_tj h_j                         the context
-    s_t   = GRU([x_t; c_t], s_{t-1})               x_t: the last token, embedded
+    e_tj  = score(s_{t-1}, k_j)                    how much position j matters now
+    p_tj  = softmax over the allowed j of e_tj     the attention weights
+    c_t   = sum_j p_tj h_j                         the context
+    s_t   = GRU([x_t; c_t], s_{t-1})
 
-``composed`` is this definition, step by step, from the operations of the engine.
-``attention_gru`` computes the same as one operation, and a test holds the two equal.
-Only s_{t-1} -> s_t has to wait for the step before; all else is gathered: the products
-of all x_t with the weights are one large product before the loop, and the gradients of
-the weights, of the memory and of the keys are one large product each after it. The
-fusion takes 13 ms of processor time instead of 17, forward and backward, and 8 ms with
-compiled loops (B = 64, L = 9, S = 8, H = 96). Those are the loops ``_steps`` and
-``_steps_back`` in ``attention/kernels/decoder.py``; another test holds them equal.
+    h_j   output j of the encoder; all h_j together are the memory
+    k_j   the key of h_j: W h_j, where W is a parameter of the score, or h_j itself
+    x_t   the embedding (vector) of the token before position t of the target
+
+    L     the number of steps          S   the number of source positions
+    E     the width of x_t             H   the width of s_t
+    M     the width of h_j and c_t     A   the width of k_j
+
+``attention_gru_definition`` computes these formulas step by step, from the operations
+of minigrad. ``attention_gru`` computes the same as one operation, and a test checks
+that both give the same results. Only the step s_{t-1} -> s_t is in its loop. The other
+products are computed for all steps at once: the product of all x_t with their
+parameters before the loop, and the gradients of the parameters, of the memory and of
+the keys after the loop.
+
+``kernels/decoder.py`` and ``kernels/decoder_backward.py`` hold compiled versions of the
+loops ``_steps`` and ``_steps_back``. For B = 64, L = 9, S = 8, H = 96, a forward and a
+backward pass take 17 ms of processor time by the definition, 13 ms as one operation,
+and 8 ms as one compiled operation.
 """
 
 from typing import NamedTuple
@@ -34,8 +45,10 @@ from minigrad.ops.recurrent import (
 from minigrad.shapes import shapes
 
 from ..attend import attend
-from ..kernels import additive, decoder, decoder_backward, softmax
-from ..scores import additive_core
+from ..kernels import additive as additive_kernels
+from ..kernels import decoder, decoder_backward
+from ..kernels import softmax as softmax_kernels
+from ..scores import tanh_scores
 
 
 @shapes
@@ -50,185 +63,222 @@ def attention_gru(
     weight_hh (3H, H), bias_ih (3H,), bias_hh (3H,), W_q? (A, H), w_v? (A,),
     lengths? (B,) int  ->  states (B, L, H), contexts (B, L, M), weights (B, L, S)
 
-    x         the inputs of all steps, beside the context
-    s0        the state before the first step
-    memory    h_j, the values
-    keys      k_j, projected once for all steps: W_a h_j, or W_k h_j
-    weights   of the cell, gates in the order r, z, n
-    W_q, w_v  given: the additive score w_v . tanh(W_q s + k_j)
-              None: the dot score ``scale`` * s . k_j, for A = H
-    lengths   the numbers of positions that may be attended; None: all
+    x                  the embeddings x_t of all steps
+    s0                 the state before the first step
+    memory             h_j, the values of attention
+    keys               k_j, computed once for all steps: h_j for the dot score, W_a h_j
+                       for the general score, W_k h_j for the additive score
+    weight_*, bias_*   the parameters of the GRU cell, gates in the order r, z, n
+    W_q, w_v           if given, the score is w_v . tanh(W_q s + k_j); if None, it is
+                       scale s . k_j, and A must equal H
+    lengths            for each example, how many positions may be attended to; None: S
 
-    Backward, from the last step to the first, with ds the gradient of s_t so far:
+    Backward, from the last step to the first, with ds_t = dL/ds_t and so on. z_t is the
+    update gate, da_t is the gradient of the sums of the gates (``gru_slopes`` times
+    ds_t), and W_c the columns of weight_ih that multiply c_t:
 
-        da        = ds times the slopes of the gates (``gru_slopes``)
-        dc_t     += W_c^T da                       W_c: the columns of weight_ih for c
-        de_t      = softmax backward of dc_t . h_j
-        ds_{t-1}  = z ds + W_hh^T da + the gradient through the score
+        dc_t     = W_c^T da_t
+        dp_tj    = dc_t . h_j
+        de_tj    = p_tj (dp_tj - sum_l p_tl dp_tl)
+        ds_{t-1} = z_t ds_t + W_hh^T da_t + the gradient of e_t through the score
+        dh_j     = sum_t p_tj dc_t
+        dk_j     = sum_t de_tj scale s_{t-1}    or as in ``tanh_scores``
+
+    The gradients of the three outputs are added to ds_t, dc_t and dp_tj.
     """
-    (B, L, E), S, H = x.shape, memory.shape[1], s0.shape[1]
-    if (W_q is None) != (w_v is None) or (W_q is None and keys.shape[2] != H):
-        raise ValueError(
-            f"attention_gru: keys have shape {keys.shape}, W_q is {_shape(W_q)} and "
-            f"w_v {_shape(w_v)}; expected both of the additive score, or neither and "
-            f"keys of width H = {H}."
-        )
-    inputs = np.empty((L, B, weight_ih.shape[1]), x.dtype)  # [x_t; c_t]
-    inputs[:, :, :E] = x.swapaxes(0, 1)
-    gates = np.empty((4, L * B, H), x.dtype)  # r, z, n, m: rows in order of time
-    states = np.empty((L + 1, B, H), x.dtype)
-    states[0] = s0
-    weights = np.empty((L, B, 1, S), x.dtype)
-    score = Score(memory, keys, W_q, w_v, scale)
-    cell = Cell(weight_ih, weight_hh, bias_ih, bias_hh)
-    saved = Saved(inputs, gates, states, weights)
-    q = decoder.forward(*score, *cell, lengths, *saved)
-    if q is None:  # there is no compiled kernel
-        q = _steps(score, cell, lengths, saved)
+    _check_score(keys, W_q, w_v, s0.shape[1])
+    attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
+    cell = CellParameters(weight_ih, weight_hh, bias_ih, bias_hh)
+    history = _start_history(x, s0, attention)
+    _forward(attention, cell, history)
 
     def backward(g):
-        gradients = decoder_backward.backward(*score, *cell, g, *saved, q)
-        if gradients is None:
-            gradients = _steps_back(score, cell, g, saved, q)
-        dx, *others = gradients
-        return dx.swapaxes(0, 1), *others
+        dx, *others = _backward(attention, cell, history, g)
+        return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
 
-    outputs = states[1:], inputs[:, :, E:], weights[:, :, 0]
-    return tuple(each.swapaxes(0, 1) for each in outputs), backward
+    outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
+    return tuple(y.swapaxes(0, 1) for y in outputs), backward  # (B, L, ...)
 
 
-def composed(
+def attention_gru_definition(
     x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
     *, scale=1.0, lengths=None,
 ):  # fmt: skip
-    """Compute ``attention_gru`` step by step: its definition, and slower."""
+    """Compute the same step by step. This is the definition; it is slower."""
 
     def score(s, keys):
         if w_v is None:
             return scale * (s @ keys.swapaxes(1, 2))
-        return additive_core(linear(s, W_q), keys, w_v)
+        return tanh_scores(linear(s, W_q), keys, w_v)
 
-    s, steps = s0, []
+    s, states, contexts, weights = s0, [], [], []
     for t in range(x.shape[1]):
-        c, a = attend(s[:, None], keys, memory, score, valid_lens=lengths)  # one query
-        c, a = c[:, 0], a[:, 0]  # (B, M), (B, S)
+        c, p = attend(s[:, None], keys, memory, score, valid_lens=lengths)  # one query
+        c, p = c[:, 0], p[:, 0]  # (B, M), (B, S)
         s = gru_cell(
             concat([x[:, t], c], -1), s, weight_ih, weight_hh, bias_ih, bias_hh
         )
-        steps.append((s, c, a))
-    return tuple(stack(list(each), 1) for each in zip(*steps))
+        states.append(s)
+        contexts.append(c)
+        weights.append(p)
+    return stack(states, 1), stack(contexts, 1), stack(weights, 1)
 
 
-class Score(NamedTuple):
-    """What a query is compared with, and how."""
+class AttentionArguments(NamedTuple):
+    """The memory, the keys and the parameters of the score."""
 
-    memory: np.ndarray
-    keys: np.ndarray
-    W_q: np.ndarray | None
-    w_v: np.ndarray | None
+    memory: np.ndarray  # (B, S, M)
+    keys: np.ndarray  # (B, S, A)
+    W_q: np.ndarray | None  # (A, H)
+    w_v: np.ndarray | None  # (A,)
     scale: float
+    lengths: np.ndarray | None  # (B,)
 
 
-class Cell(NamedTuple):
+class CellParameters(NamedTuple):
     """The parameters of the GRU cell."""
 
-    weight_ih: np.ndarray
-    weight_hh: np.ndarray
-    bias_ih: np.ndarray
-    bias_hh: np.ndarray
+    weight_ih: np.ndarray  # (3H, E + M)
+    weight_hh: np.ndarray  # (3H, H)
+    bias_ih: np.ndarray  # (3H,)
+    bias_hh: np.ndarray  # (3H,)
 
 
-class Saved(NamedTuple):
-    """Values of all steps, in order of time, filled on the way for the backward."""
+class History(NamedTuple):
+    """Arrays of all steps. The forward loop fills them; the backward reads them.
+
+    The first axis is the step t. In ``gates``, steps and examples share an axis: row
+    t B + b.
+    """
 
     inputs: np.ndarray  # (L, B, E + M)  [x_t; c_t]
-    gates: np.ndarray  # (4, L B, H)    r, z, n, m
+    contexts: np.ndarray  # (L, B, M)    c_t, a view of the last M columns of inputs
+    gates: np.ndarray  # (4, L B, H)     r, z, n, and m = W_hn s_{t-1} + b_hn
     states: np.ndarray  # (L + 1, B, H)  s_0 to s_L
-    weights: np.ndarray  # (L, B, 1, S)
+    weights: np.ndarray  # (L, B, 1, S)  p_t; the axis of length 1 is the one query
+    queries: np.ndarray  # (L, B, A)     W_q s_{t-1}; (L, B, 0) for the dot score
 
 
-def _steps(score, cell, lengths, saved):
-    """Run from the first step to the last, and fill ``saved``.
+def _start_history(x, s0, attention):
+    """Return a ``History`` with x_t and s_0; the loop computes the other entries."""
+    (B, L, E), (_, S, M), H = x.shape, attention.memory.shape, s0.shape[1]
+    A = 0 if attention.w_v is None else len(attention.w_v)
+    inputs = np.empty((L, B, E + M), x.dtype)
+    inputs[:, :, :E] = x.swapaxes(0, 1)
+    states = np.empty((L + 1, B, H), x.dtype)
+    states[0] = s0
+    return History(
+        inputs=inputs,
+        contexts=inputs[:, :, E:],
+        gates=np.empty((4, L * B, H), x.dtype),
+        states=states,
+        weights=np.empty((L, B, 1, S), x.dtype),
+        queries=np.empty((L, B, A), x.dtype),
+    )
 
-    -> q (L, B, A), the queries W_q s_{t-1} of the additive score
-    """
-    memory, keys, W_q, w_v, scale = score
-    inputs, gates, states, weights = saved
-    L, B = weights.shape[:2]
-    E = inputs.shape[2] - memory.shape[2]
-    contexts = inputs[:, :, E:]
-    # the large product over all steps first
+
+def _forward(attention, cell, history):
+    """Fill ``history``, in the compiled loop if there is one."""
+    if not decoder.forward(attention, cell, history):
+        _steps(attention, cell, history)
+
+
+def _backward(attention, cell, history, g):
+    """Return the gradients of all arguments, from the compiled loop if there is one."""
+    gradients = decoder_backward.backward(attention, cell, history, g)
+    if gradients is None:
+        gradients = _steps_back(attention, cell, history, g)
+    return gradients
+
+
+def _steps(attention, cell, history):
+    """Run from the first step to the last, and fill ``history``."""
+    memory, keys, W_q, w_v, scale, lengths = attention
+    inputs, contexts, gates, states, weights, queries = history
+    L, B, M = contexts.shape
+    E = inputs.shape[2] - M
+    # the product of all x_t with W_x needs no state, so it stands before the loop
     x, W_x = inputs[:, :, :E].reshape(L * B, E), cell.weight_ih[:, :E]
     project(x, W_x, cell.bias_ih, out=gates[:3])
     W_c, W_h = cell.weight_ih[:, E:].T, cell.weight_hh.T  # (M, 3H), (H, 3H)
-    q = np.empty((L, B, 0 if w_v is None else len(w_v)), inputs.dtype)
     for t in range(L):
         s, rows = states[t], slice(t * B, (t + 1) * B)
         if w_v is None:
             e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
         else:
-            q[t] = s @ W_q.T
-            e = additive.forward(q[t][:, None], keys, w_v)
-        weights[t] = softmax.forward(e, lengths, None, 1.0)
+            queries[t] = s @ W_q.T
+            e = additive_kernels.forward(queries[t][:, None], keys, w_v)
+        weights[t] = softmax_kernels.forward(e, lengths, None, 1.0)
         contexts[t] = (weights[t] @ memory)[:, 0]
         gates[:3, rows] += by_gate(contexts[t] @ W_c, 3)
         gru_step(gates[:, rows], s @ W_h + cell.bias_hh, s, out=states[t + 1])
-    return q
 
 
-def _steps_back(score, cell, g, saved, q):
-    """Run from the last step to the first: the gradients of all arguments, in order.
+def _steps_back(attention, cell, history, g):
+    """Run from the last step to the first.
 
-    But dx is (L, B, E), in order of time.
+    Return the gradients of all arguments in the order of the arguments. The gradient of
+    x has the shape (L, B, E).
     """
-    memory, keys, W_q, w_v, scale = score
-    inputs, gates, states, weights = saved
-    L, B, _, S = weights.shape
-    H, M = states.shape[2], memory.shape[2]
-    E = inputs.shape[2] - M
-    g_states, g_contexts, g_weights = (each.swapaxes(0, 1) for each in g)
-    before = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
-    da = gru_slopes(gates, before)  # times ds, below, it is the gradient of the sums
-    W = _to_state_and_context(cell.weight_hh, cell.weight_ih[:, E:])  # (4H, H + M)
+    memory, keys, W_q, w_v, scale, _ = attention
+    inputs, contexts, gates, states, weights, queries = history
+    L, B, M = contexts.shape
+    H, E = states.shape[2], inputs.shape[2] - M
+    g_states, g_contexts, g_weights = (y.swapaxes(0, 1) for y in g)  # (L, B, ...)
+    previous_states = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
+    da = gru_slopes(gates, previous_states)  # the loop multiplies these slopes by ds
+    W = _state_and_context_matrix(cell.weight_hh, cell.weight_ih[:, E:])  # (4H, H + M)
     dc, de = np.empty((L, B, M), da.dtype), np.empty_like(weights)
-    dq, dkeys = np.empty_like(q), np.zeros_like(keys)
+    dqueries, dkeys = np.empty_like(queries), np.zeros_like(keys)
     dw_v = None if w_v is None else np.zeros_like(w_v)
     ds = np.zeros((B, H), da.dtype)
     for t in reversed(range(L)):
         rows = slice(t * B, (t + 1) * B)
+        # through the cell: s_t depends on s_{t-1} and c_t
         ds += g_states[t]
-        through_z = gru_step_back(ds, da[rows], gates[1, rows])
-        through_gates = da[rows] @ W  # (B, H + M)
-        ds = through_z + through_gates[:, :H]
-        dc[t] = g_contexts[t] + through_gates[:, H:]
-        dweights = dc[t][:, None] @ memory.swapaxes(1, 2) + g_weights[t][:, None]
-        de[t] = softmax.backward(weights[t], dweights, 1.0)  # (B, 1, S)
+        ds_by_z = gru_step_back(ds, da[rows], gates[1, rows])
+        ds_and_dc = da[rows] @ W  # (B, H + M)
+        ds = ds_by_z + ds_and_dc[:, :H]
+        dc[t] = g_contexts[t] + ds_and_dc[:, H:]
+        # through the average c_t = sum_j p_tj h_j and the softmax
+        dp = dc[t][:, None] @ memory.swapaxes(1, 2) + g_weights[t][:, None]
+        de[t] = softmax_kernels.backward(weights[t], dp, 1.0)  # (B, 1, S)
+        # through the score: e_t depends on s_{t-1} and the keys
         if w_v is None:
             ds += scale * (de[t] @ keys)[:, 0]
         else:
-            dq_t, dkeys_t, dw_t = additive.backward(q[t][:, None], keys, w_v, de[t])
-            dq[t] = dq_t[:, 0]
-            ds += dq[t] @ W_q
+            query = queries[t][:, None]  # (B, 1, A)
+            dquery, dkeys_t, dw_t = additive_kernels.backward(query, keys, w_v, de[t])
+            dqueries[t] = dquery[:, 0]
+            ds += dqueries[t] @ W_q
             dkeys += dkeys_t  # summed over t: all steps use the same keys
             dw_v += dw_t
-    if w_v is None:  # dk_j = sum_t de_tj q_t with q_t = scale * s_{t-1}
+    # one product for all steps: it sums over t
+    dmemory = weights[:, :, 0].transpose(1, 2, 0) @ dc.swapaxes(0, 1)  # (B, S, M)
+    if w_v is None:
+        dW_q = None
         dkeys = scale * (de[:, :, 0].transpose(1, 2, 0) @ states[:L].swapaxes(0, 1))
-    dmemory = weights[:, :, 0].transpose(1, 2, 0) @ dc.swapaxes(0, 1)  # sum over t
-    # what is left is one product for all steps
-    rows = da, inputs.reshape(L * B, E + M), before
+    else:
+        dW_q = dqueries.reshape(L * B, len(w_v)).T @ previous_states
     dinputs, *dcell = gru_products(
-        *rows, cell.weight_ih, cell.bias_ih, cell.bias_hh, (True,) * 4
+        da,
+        inputs.reshape(L * B, E + M),
+        previous_states,
+        cell.weight_ih,
+        cell.bias_ih,
+        cell.bias_hh,
+        needs=(True, True, True, True),  # inputs, states, weight_ih, weight_hh
     )
     dx = dinputs.reshape(L, B, E + M)[:, :, :E]
-    dW_q = None if w_v is None else dq.reshape(L * B, len(w_v)).T @ before
     return dx, ds, dmemory, dkeys, *dcell, dW_q, dw_v
 
 
-def _to_state_and_context(weight_hh, W_c):
+def _state_and_context_matrix(weight_hh, W_c):
     """Return the matrix that maps (da_r, da_z, dm, da_n) to the state and the context.
 
-    The state enters n through m, the context directly: each has a row of zeros where
-    the other's stands.  (4H, H + M)
+    The state contributes to n through m, the context contributes directly. So the rows
+    of m are 0 in the context columns, and the rows of n are 0 in the state columns.
+    Shape (4H, H + M).
     """
     H, M = weight_hh.shape[1], W_c.shape[1]
     W = np.zeros((4 * H, H + M), weight_hh.dtype)
@@ -238,5 +288,13 @@ def _to_state_and_context(weight_hh, W_c):
     return W
 
 
-def _shape(x):
-    return None if x is None else x.shape
+def _check_score(keys, W_q, w_v, H):
+    """Raise ValueError unless the arguments describe an additive or a dot score."""
+    if (W_q is None) == (w_v is None) and (W_q is not None or keys.shape[2] == H):
+        return
+    W_q_shape, w_v_shape = (None if x is None else x.shape for x in (W_q, w_v))
+    raise ValueError(
+        f"attention_gru: keys have shape {keys.shape}, W_q is {W_q_shape} and w_v "
+        f"{w_v_shape}; expected both of the additive score, or neither and keys of "
+        f"width H = {H}."
+    )

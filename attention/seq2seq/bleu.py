@@ -1,25 +1,31 @@
-"""BLEU: how many runs of words a translation shares with a reference, from 0 to 100.
+"""BLEU: how many n-grams a translation shares with a reference, from 0 to 100.
 
-    p_n = sum over sentences, over n-grams g, of min(count of g in the hypothesis,
-          its largest count in one reference)  /  number of n-grams of the hypotheses
-    BP = 1 where c >= r, else exp(1 - r / c)
+An n-gram is a sequence of n words. The translation is called the hypothesis.
+
+    p_n  = sum_s sum_g min(h_sg, r_sg) / sum_s sum_g h_sg
+    BP   = 1 if c >= r, otherwise exp(1 - r / c)
     BLEU = 100 BP exp(1/N sum_n log p_n)          N = 4
 
-The min is the clipping: a good word counts no more often than in a reference. The
-brevity penalty BP replaces recall: c is the number of words of the hypotheses, and r
-sums, over the sentences, the length of the reference nearest in length (of two, the
-shorter). The counts of all sentences are summed before they are divided: the BLEU of a
-corpus is not the mean of its sentences'.
+    s      a sentence                 g      an n-gram of its hypothesis
+    h_sg   how often g occurs in the hypothesis
+    r_sg   how often g occurs in that reference of s in which it occurs most often
+    c      the number of words of all hypotheses
+    r      the sum, over the sentences, of the length of the reference whose length is
+           nearest (the shorter one if two are equally near)
 
-A p_n of 0 makes BLEU 0, and short texts often share no four words. Smoothing, under the
-names of sacrebleu:
+The minimum clips the count: a repeated word counts at most as often as in a reference.
+The brevity penalty BP replaces recall. The counts of all sentences are summed before
+they are divided, so the BLEU of a corpus is not the mean of the BLEU of its sentences.
 
-    none     BLEU is then 0
+If one p_n is 0, BLEU is 0, and short texts often share no four words. There are two
+kinds of smoothing, with the names of sacrebleu:
+
+    none     BLEU is 0
     exp      the k-th count of 0 becomes 1 / 2^k
 
 Scale, smoothing and numbers are those of sacrebleu with tokenize="none": words are
-separated by spaces, or are the given tokens. Only scores of the same tokens can be
-compared.
+separated by spaces, or are the given tokens. Compare BLEU scores only if both use the
+same tokenization.
 
 Papineni et al. 2002; for smoothing Chen and Cherry 2014; Post 2018.
 """
@@ -57,8 +63,8 @@ def corpus_bleu(
                       sentences for each
     max_order         N, the longest n-gram
     smoothing         "none", or "exp", the usual one
-    effective_order   True: leave out orders of which the hypotheses hold no n-gram;
-                      otherwise they make the score 0
+    effective_order   True: ignore every n for which the hypotheses contain no n-gram;
+                      otherwise the score is 0
     """
     return bleu_parts(
         hypotheses, references, max_order, smoothing, several, effective_order

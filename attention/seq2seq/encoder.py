@@ -1,10 +1,12 @@
 """The encoder: one vector for each token of a sentence, and the decoder's first state.
 
-    x_j = E[source_j],    h_j = RNN(x_j, h_{j-1})
-    of both directions    h_j = [h_j from the left; h_j from the right]
+    x_j = E[source_j]
+    h_j = RNN(x_j, h_{j-1})      with one direction
+    h_j = [f_j; b_j]             with two: f_j = RNN(x_j, f_{j-1}), from left to right,
+                                 and b_j = RNN'(x_j, b_{j+1}), from right to left
 
-The vector of a token thus depends on all tokens before it, and with a second direction
-on those after it as well. Bahdanau et al. 2015, section 3.2.
+The vector of a token depends on all tokens before it, and with two directions also on
+those after it. Bahdanau et al. 2015, section 3.2.
 """
 
 import numpy as np
@@ -21,11 +23,13 @@ class Encoder(nn.Module):
 
     encoder(source (B, S), lengths (B,) or None)  ->  memory (B, S, M), last
 
-    last has one list for each layer from the lowest, of the last states (B, M): h, and
-    of an LSTM c. The states of two directions are joined, each after its own last
-    token: the end of the sentence, and its beginning.
+    ``last`` is a list with one entry for each layer, first the lowest. An entry is [h]
+    for a GRU and [h, c] for an LSTM, each (B, M). With two directions, it concatenates
+    the last state from left to right (at the end of the sentence) and the last state
+    from right to left (at its beginning).
 
-    Beyond a row's length memory is 0, and nothing depends on the tokens there.
+    Positions after the length of a sentence have memory 0; their tokens have no
+    influence.
     """
 
     def __init__(self, config, rng=None):

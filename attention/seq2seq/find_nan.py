@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 from minigrad import Tensor, tanh
-from minigrad.graph import Node, flow
+from minigrad.graph import Node, backward_pass
 
 OPERATION = (
     tanh.__code__
@@ -100,7 +100,8 @@ def _first_bad_backward(loss):
         if not bad:
             visited.append((node, g))
 
-    leaves = flow(loss._node, np.ones_like(loss.data), free=False, visit=visit)
+    start = np.ones_like(loss.data)
+    leaves = backward_pass(loss._node, start, free=False, visit=visit)
     bad = bad or [leaf for leaf, g in leaves if not _finite(g)]
     bad = {id(each) for each in bad}
     users = [(n, g) for n, g in visited if bad & {id(p) for p in n.parents}]

@@ -1,13 +1,15 @@
-"""A recurrent encoder-decoder, with or without attention, as its config says.
+"""A recurrent encoder-decoder, with or without attention, according to its config.
 
     memory, last = encoder(source)                  (B, S, M), the last states
     logits_t = decoder(y_{t-1}, state_{t-1}),       state_0 = bridge(last)
 
     P(y | x) = prod_t softmax(logits_t)[y_t]        y_0 = SOS, and y ends with EOS
 
-In training the decoder reads the right y ("teacher forcing"). Afterwards the functions
-of ``decoding.py``, ``beam.py`` and ``sampling.py`` search a probable y with ``start``
-and ``step``. Sutskever et al. 2014; Bahdanau et al. 2015; Luong et al. 2015.
+In training the decoder reads the correct previous tokens y ("teacher forcing"). After
+training, the functions of ``decoding.py``, ``beam.py`` and ``sampling.py`` search for a
+probable y. They call ``start`` once, and ``step`` for each token.
+
+Sutskever et al. 2014; Bahdanau et al. 2015; Luong et al. 2015.
 """
 
 from minigrad import nn
@@ -23,10 +25,11 @@ class Seq2Seq(nn.Module):
 
         model(source, target_in, lengths)    logits (B, L, V): P(y_t | y_<t, x)
 
-    ``forced`` also returns the attention weights and coverages; ``start`` and ``step``
-    are for decoding.
+    ``forced`` computes the logits with teacher forcing. It also returns the attention
+    weights and the coverages (the sums of the weights of earlier steps). ``start`` and
+    ``step`` are for decoding.
 
-    rng   draws the parameters and the dropout; None uses minigrad's own generator
+    rng   the generator of the parameters and of dropout; None uses minigrad's generator
     """
 
     def __init__(self, config, rng=None):
@@ -41,7 +44,7 @@ class Seq2Seq(nn.Module):
 
     @shapes
     def forced(self, source, target_in, lengths=None):
-        """Run the decoder on the right tokens: a ``TeacherForcedOutput``.
+        """Run the decoder on the correct tokens; return a ``TeacherForcedOutput``.
 
         source (B, S) int, target_in (B, L) int, lengths? (B,) int  ->  a record
 

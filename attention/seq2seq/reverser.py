@@ -1,12 +1,14 @@
 """The model of the reversal experiment: a ``Seq2Seq`` with one of four scores.
 
-    H, h_last = encoder(embed(source))
-    s_0 = 0, or h_last
-    for each t:  c_t = attend(s_{t-1}, H);  s_t = GRU([embed(y_{t-1}); c_t], s_{t-1})
-                 logits_t = W [s_t; c_t] + b
+    h_1 ... h_S = encoder(embed(source))
+    s_0 = 0, or h_S
+    c_t = attend(s_{t-1}, keys h_j, values h_j)
+    s_t = GRU([embed(y_{t-1}); c_t], s_{t-1})
+    logits_t = W [s_t; c_t] + b                  y_{t-1}: the letter before position t
 
-The four models differ in their score alone, and only the score has parameters of its
-own: W_a (H, 2H) and v_a (H,) for ``additive``, W_a (H, H) for ``general``.
+The four models differ only in their score. Only two scores have parameters: W_a (H, 2H)
+and v_a (H,) for ``additive``, W_a (H, H) for ``general``, where H is the width of h_j
+and s_t. ``scaled`` is the score ``scaled_dot``.
 """
 
 import math
@@ -28,9 +30,9 @@ class Reverser(Seq2Seq):
     """Reverse strings with one of four scores.
 
     kind           "additive", "dot", "general" or "scaled"
-    decoder_init   "zero", or "encoder": start from the encoder's last state
-    mask_padding   False: padding is read and attended like any letter
-    rng            draws the parameters; None draws them from fresh entropy
+    decoder_init   s_0: "zero", or "encoder" for the last state of the encoder
+    mask_padding   False: the encoder reads padding, and the decoder attends to it
+    rng            the generator of the parameters; None uses a new random seed
     """
 
     def __init__(
@@ -58,10 +60,10 @@ class Reverser(Seq2Seq):
         self._draw_parameters(rng)
 
     def _draw_parameters(self, rng):
-        """Draw all parameters in the order, and the distributions, of chapter 38.6.
+        """Draw all parameters again, as in section 38.6 of the textbook.
 
-        Its results depend on both: ``Seq2Seq`` draws the encoder first, and its scores
-        within Xavier's bounds.
+        Its results depend on the order of the draws and on the distributions, which
+        are not those of ``Seq2Seq``.
         """
         c, decoder = self.config, self.decoder
         E, H, V = c.embedding, c.hidden, c.target_vocabulary
@@ -74,7 +76,7 @@ class Reverser(Seq2Seq):
         if self.kind == "general":
             attention.W_a = _parameter(0.1 * rng.standard_normal((H, H)))
         if self.kind == "additive":
-            # like linear layers: uniform within 1 / sqrt(number of inputs)
+            # as in linear layers: uniform within 1 / sqrt(number of inputs)
             a, b = 1 / math.sqrt(2 * H), 1 / math.sqrt(H)
             attention.W_a = _parameter(rng.uniform(-a, a, (H, 2 * H)))
             attention.v_a = _parameter(rng.uniform(-b, b, H))

@@ -4,7 +4,7 @@
                   words of equal frequency in the order of their code points
     Symbols       PAD 0, SOS 1, EOS 2, then the characters of an alphabet
 
-So the same sentences give the same ids, in whatever order they come.
+The ids do not depend on the order of the sentences.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ FIRST = 3  # the id of the first character of Symbols
 
 
 class Vocabulary:
-    """Words, each with an id, from 4 on.
+    """A map from words to ids. The first word has the id 4.
 
     words   strings, each once
 
@@ -46,7 +46,7 @@ class Vocabulary:
 
         min_count   words that occur less often are left out and become <unk>
 
-        A word spelled like a special one, such as <unk>, is left out.
+        A word that equals a special token, such as <unk>, is left out.
         """
         name = "Vocabulary.build"
         min_count = whole(name, "min_count", min_count, 1)

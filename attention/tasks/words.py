@@ -3,7 +3,7 @@
     tokenize("Qu'est-ce que c'est ?")  Qu'  est  -  ce  que  c'  est  ?
     tokenize("I don't know, Tom.")     I  don't  know  ,  Tom  .
 
-- A word is a run of letters, digits and combining marks of any script.
+- A word is a sequence of letters, digits and combining marks of any script.
 - An apostrophe inside a word belongs to it: don't, John's, aujourd'hui, o'clock.
 - A French elided word ends at its apostrophe: l' d' j' m' t' s' n' c' qu' jusqu'
   lorsqu' puisqu' quoiqu'. So "l'amour" shares its second word with "amour". An English
@@ -11,8 +11,8 @@
 - A number keeps its points and commas: 1,000.50.
 - Every other visible character is a token of its own.
 
-First the text is composed (Unicode NFC), and the typographic apostrophe becomes the
-typewriter's: the same word is then always the same string.
+First the text is normalised (Unicode NFC) and the apostrophe ’ is replaced by '. Then
+equal words are equal strings.
 """
 
 import functools

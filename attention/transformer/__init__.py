@@ -1,19 +1,20 @@
-"""The Transformer: blocks of attention and a network, one upon the other.
+"""Transformers: blocks of attention, a language model and a translator.
 
-config.py            the sizes and choices of a model, to and from a plain dict
-schemes.py           where positions come in: input, scores, or queries and keys
+config.py            the choices of a model, to and from a dict
+schemes.py           positions: at the input, in the scores, or in queries and keys
 block.py             one block, with the norm before or after what it adds
-decoder_only.py      a language model: each token from those before it
-encoder_decoder.py   a translator: each token from those before it and a source
-decoding.py          either of them, one token at a time, with keys and values kept
-inputs.py            ids and lengths, checked at the door
+stack.py             embedded tokens, positions and blocks
+decoder_only.py      a language model: each token from the tokens before it
+encoder_decoder.py   a translator: each token from the source and the tokens before it
+decoding.py          the state of a model that writes one token at a time
 """
 
 from .block import Block, FeedForward
-from .config import ACTIVATIONS, SCHEMES, EncoderDecoderConfig, TransformerConfig
+from .config import ACTIVATIONS, EncoderDecoderConfig, TransformerConfig
 from .decoder_only import DecoderOnly
 from .decoding import Decoding
 from .encoder_decoder import EncoderDecoder
+from .schemes import SCHEMES
 
 __all__ = [
     "ACTIVATIONS",

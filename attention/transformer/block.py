@@ -1,53 +1,60 @@
-"""One block of a Transformer: tokens look at each other, then each thinks for itself.
+"""One block of a Transformer: attention between tokens, then a network for each token.
 
-    f(x):  self(x),  then cross(x, memory) in a decoder with a source,  then ffn(x)
+    f(x):  self_attn(x),  then cross_attn(x, memory) with a source,  then ffn(x)
     ffn(x) = W_2 a(W_1 x + b_1) + b_2
 
     post-norm    x = LN(x + f(x))         as first published
-    pre-norm     x = x + f(LN(x))         a clear path from the last layer to the first
+    pre-norm     x = x + f(LN(x))         the sum reaches the last layer
 
-for each f in turn. With the norm before, the sum grows from block to block, and the
-stack ends with one LN more; gradients reach every layer alike, and no warm-up is needed
-(Xiong et al. 2020). 4 D^2 numbers an attention, 2 D hidden a feed-forward network.
+for each f in turn. In pre-norm the sum grows from block to block, and the stack ends
+with one more LN. The gradients have the same size in every layer, and training needs no
+warm-up (Xiong et al. 2020). An attention has 4 D^2 parameters, a feed-forward network
+of hidden width F has 2 D F.
 
 Vaswani et al. 2017, sections 3.1 and 3.3.
 """
 
+import math
+
 from minigrad import nn
+from minigrad.shapes import shapes
 
 from ..exact.multihead import MultiHeadAttention
 from .config import ACTIVATIONS
-from .schemes import shrink_queries
 
 
 class FeedForward(nn.Module):
-    """x (..., D)  ->  (..., D), each token for itself: W_2 a(W_1 x + b_1) + b_2."""
+    """W_2 a(W_1 x + b_1) + b_2, for each token alone."""
 
     def __init__(self, config, rng=None):
-        D, hidden = config.width, config.feed_forward
+        self.width, hidden = config.width, config.hidden_width
         self.activation = config.activation
-        self.linear1 = nn.Linear(D, hidden, config.bias, rng)
-        self.linear2 = nn.Linear(hidden, D, config.bias, rng)
+        self.linear1 = nn.Linear(self.width, hidden, config.bias, rng)
+        self.linear2 = nn.Linear(hidden, self.width, config.bias, rng)
         self.dropout = nn.Dropout(config.dropout, rng)
 
+    @shapes
     def forward(self, x):
-        return self.linear2(self.dropout(ACTIVATIONS[self.activation](self.linear1(x))))
+        """x (..., self.width)  ->  y (..., self.width)"""
+        hidden = ACTIVATIONS[self.activation](self.linear1(x))  # (..., F)
+        return self.linear2(self.dropout(hidden))
 
     def extra_repr(self):
         return repr(self.activation)
 
 
 class Block(nn.Module):
-    """x (B, L, D)  ->  (B, L, D), weights (B, H, L, S) of the cross-attention or None.
+    """Self-attention, cross-attention if there is a source, and a feed-forward network.
 
     config   a ``TransformerConfig``
-    scheme   of schemes.py; it belongs to the stack of blocks, and is given in each call
-    cross    whether it looks at a memory as well
-    causal   whether no token sees one after it
+    scheme   the positions, see schemes.py. Its parameters belong to the stack of
+             blocks, so each call receives it again
+    cross    whether the block attends to a memory as well
+    causal   whether tokens attend to themselves and earlier tokens only
     """
 
     def __init__(self, config, scheme, cross=False, causal=False, rng=None):
-        D = config.width
+        D = self.width = config.width
         self.norm, self.causal = config.norm, causal
         self.self_attn = _attention(config, scheme.scale, rng)
         self.self_attn_norm = nn.LayerNorm(D)
@@ -61,57 +68,61 @@ class Block(nn.Module):
 
     @property
     def torch_names(self):
-        """What torch calls our parts, see attention/exact/torch_state.py."""
+        """The names of the parts in torch, see attention/exact/torch_state.py."""
         names = {"feed_forward": "", "self_attn_norm": "norm1"}
         if self.cross_attn is None:
             return names | {"feed_forward_norm": "norm2"}
         names |= {"cross_attn": "multihead_attn", "cross_attn_norm": "norm2"}
         return names | {"feed_forward_norm": "norm3"}
 
+    @shapes
     def forward(
         self,
         x,
         memory=None,
         *,
         scheme,
-        valid_lens=None,
         mask=None,
-        memory_lens=None,
+        memory_mask=None,
         cache=None,
         need_weights=False,
     ):
-        """x (B, L, D), memory (B, S, D) or what ``cross_attn.precompute`` made of one.
+        """Return the new x, and the weights of the cross-attention or None.
 
-        valid_lens    (B,), of the tokens; mask, (B, 1, 1, L): which may be looked at
-        memory_lens   (B,), of the memory
-        cache         a KVCache of this block's tokens so far
-        need_weights  whether the weights of the cross-attention are wanted
+        x (B, L, self.width), memory? (B, S, self.width) or FixedKVCache,
+        mask? (B, 1, 1, T) bool, memory_mask? (B, 1, 1, S) bool
+            ->  y (B, L, self.width), weights? (B, H, L, S)
+
+        memory        the encoder's output, or what ``cross_attn.precompute`` made of it
+        mask          True for tokens, those of the cache included, False for padding
+        memory_mask   the same for the memory
+        cache         a KVCache of the earlier tokens in this block
+        need_weights  whether to return the weights, which have no graph
         """
-        weights = None
-
-        def itself(x):
-            given = scheme.arguments(self.self_attn, x, cache)
-            return self.self_attn(
+        x = self._add(
+            lambda x: self.self_attn(
                 x,
-                valid_lens=valid_lens,
                 mask=mask,
                 is_causal=self.causal,
                 cache=cache,
-                **given,
-            )
-
-        def across(x):
-            nonlocal weights
-            found = self.cross_attn(
-                x, memory, valid_lens=memory_lens, need_weights=need_weights
-            )
-            found, weights = found if need_weights else (found, None)
-            return found
-
-        x = self._add(itself, self.self_attn_norm, x)
+                **scheme.options(self.self_attn),
+            ),
+            self.self_attn_norm,
+            x,
+        )
+        weights = None
         if self.cross_attn is not None:
-            x = self._add(across, self.cross_attn_norm, x)
+            x = self._add(
+                lambda x: self._cross_attention(x, memory, memory_mask, need_weights),
+                self.cross_attn_norm,
+                x,
+            )
+            weights = self.cross_attn.attention_weights
         return self._add(self.feed_forward, self.feed_forward_norm, x), weights
+
+    def _cross_attention(self, x, memory, mask, need_weights):
+        result = self.cross_attn(x, memory, mask=mask, need_weights=need_weights)
+        return result[0] if need_weights else result
 
     def _add(self, f, norm, x):
         if self.norm == "pre":
@@ -132,6 +143,7 @@ def _attention(config, scale, rng):
         scale=scale,
         rng=rng,
     )
-    if scale == 1:
-        shrink_queries(attention)
+    if scale == 1:  # of T5: a smaller W_q gives the scores the usual size at first
+        W = attention.W_q.weight
+        W.data = W.data / math.sqrt(attention.head_dim)
     return attention

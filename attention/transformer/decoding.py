@@ -1,71 +1,97 @@
-"""A decoder in the middle of its sequences: what it keeps from one token to the next.
+"""The state of a decoder between two tokens of its sequences.
 
     state = model.start(source, lengths)
     logits, state, weights = model.step(state, tokens)        tokens (B,), logits (B, V)
-    state.select(indices)                                     the rows that go on
+    state.select(indices)                                     continue with these rows
 
-Each block keeps the keys and values of the tokens so far, and, if it looks at a source,
-those of the source, which never change.
+Each block keeps the keys and values of the tokens so far, and with a source those of
+the source, which never change.
 
-Prompts of several lengths end side by side, and their padding is in front, where a mask
-hides it: a new token then has one column for all rows, and distances, which are all
-that the relative schemes look at, are what they were. Positions that are added to the
-input count from a row's first token on.
+Prompts of several lengths are right-aligned: their padding comes first, and a mask
+excludes it. A new token is then the same column in all rows, and the distances between
+tokens stay right. Positions that are added to the input count from the first token of
+each row.
 """
 
 import numpy as np
+
+from minigrad.checks import between
 
 from ..exact.kv_cache import KVCache
 
 
 class Decoding:
-    """The state of B sequences; ``step`` and ``select`` change it in place.
+    """The state of B sequences, which ``step`` and ``select`` change in place.
 
-    length    columns so far, padding included
+    length    the number of columns so far, padding included
     padding   (B,), how many of a row's columns are padding
-    logits    (B, V), of what follows the prompt; None if there was none
+    logits    (B, V) of the token after the prompt; None without a prompt
     """
 
-    def __init__(self, blocks, padding, memories=None, memory_lens=None):
+    def __init__(self, blocks, padding, memories=None, memory_mask=None):
         self.caches = [KVCache() for _ in range(blocks)]
         self.memories = [None] * blocks if memories is None else memories
-        self.padding, self.memory_lens = padding, memory_lens
+        self.padding, self.memory_mask = padding, memory_mask
         self.length, self.logits = 0, None
 
     def __len__(self):
         return len(self.padding)
 
+    def column(self, tokens):
+        """Return tokens (B,) as a column (B, 1); ValueError for another B."""
+        if len(tokens) != len(self):
+            raise ValueError(
+                f"step: tokens have shape {tokens.shape}; expected ({len(self)},), one "
+                "id for each row of the state. state.select(indices) chooses rows."
+            )
+        return tokens[:, None]
+
     def positions(self, n):
-        """Where the next n tokens of each row stand, and padding at 0: (B, n)."""
+        """Return the positions of the next n tokens (B, n); padding has position 0."""
         columns = np.arange(self.length, self.length + n)
         return np.maximum(columns - self.padding[:, None], 0)
 
     def mask(self, n):
-        """Which columns may be looked at once there are n more: (B, 1, 1, S) bool."""
+        """Return which columns are tokens after n more: (B, 1, 1, length + n) bool.
+
+        None if all of them are.
+        """
         if not self.padding.any():
             return None
         columns = np.arange(self.length + n)
         return (columns >= self.padding[:, None])[:, None, None]
 
     def select(self, indices):
-        """Row n goes on from what row indices[n] has seen; returns this state."""
+        """Continue row indices[n] as row n, and return this state."""
         for kept in (*self.caches, *self.memories):
             if kept is not None:
-                kept.select(indices)  # refuses what is no row
+                kept.select(indices)  # raises for indices that are not rows
         indices = np.asarray(indices, np.intp)
         self.padding = self.padding[indices]
-        if self.memory_lens is not None:
-            self.memory_lens = self.memory_lens[indices]
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask[indices]
         if self.logits is not None:
             self.logits = self.logits[indices]
         return self
 
 
-def to_the_right(ids, lengths):
-    """Rows that end side by side, and how much padding stands before each: (B,)."""
+def padding_mask(name, ids, lengths):
+    """Return which of ids (B, n) are tokens: (B, 1, 1, n) bool; None without lengths.
+
+    name   the model, for the message about lengths that are not from 0 to n
+    """
+    if lengths is None:
+        return None
+    n = ids.shape[1]
+    between(name, "lengths", lengths, 0, n, "tokens of a row")
+    return (np.arange(n) < lengths[:, None])[:, None, None]
+
+
+def right_aligned(ids, lengths):
+    """Return ids (B, n) with the padding of each row in front, and its size (B,)."""
     n = ids.shape[1]
     if lengths is None:
         return ids, np.zeros(len(ids), np.intp)
     padding = n - lengths
-    columns = (np.arange(n) - padding[:, None]) % max(n, 1)  # padding comes round
+    columns = (np.arange(n) - padding[:, None]) % max(n, 1)  # the end wraps around
     return np.take_along_axis(ids, columns, 1), padding

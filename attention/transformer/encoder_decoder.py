@@ -1,12 +1,12 @@
-"""A translator: an encoder reads the source, a decoder writes, and looks at it.
+"""A translator: an encoder reads the source, and a decoder attends to it and writes.
 
-    x    = encoder(source)         every token sees every token
-    y_t  = decoder(target_in)_t    sees y_0 ... y_t, and all of x
-    z_t  = W y_t                   logits of target_out_t
+    x    = encoder(source)         each token attends to all tokens
+    y_t  = decoder(target_in)_t    attends to y_0 ... y_t, and to all of x
+    z_t  = W y_t                   the logits of target_out_t
 
-W is the target's table of words if ``tied``; with one vocabulary, source and target
-share that as well. A decoder's block has 4 (D^2 + D) + 2 D parameters more than one of
-an encoder, for the cross-attention and its norm (fewer with shared key heads).
+W is the target's embedding table if ``tied``; source and target share the table if they
+share the vocabulary. A decoder block has 4 (D^2 + D) + 2 D parameters more than an
+encoder block, for the cross-attention and its norm (fewer with shared key heads).
 
 Vaswani et al. 2017, section 3.
 """
@@ -14,26 +14,20 @@ Vaswani et al. 2017, section 3.
 import numpy as np
 
 from minigrad import linear, nn
+from minigrad.shapes import shapes
 
-from .config import EncoderDecoderConfig
-from .decoder_only import Stack
-from .decoding import Decoding
-from .inputs import checked_ids, checked_lengths, checked_tokens
+from .decoding import Decoding, padding_mask
+from .stack import Stack
 
 
 class EncoderDecoder(nn.Module):
-    """source (B, S), target_in (B, T)  ->  logits (B, T, V).
+    """Predict each next token of a target from the source and the tokens before it.
 
     config   an ``EncoderDecoderConfig``
-    rng      draws parameters and dropout; None takes minigrad's own generator
+    rng      draws the parameters and the dropout; None uses minigrad's own generator
     """
 
     def __init__(self, config, rng=None):
-        if not isinstance(config, EncoderDecoderConfig):
-            raise TypeError(
-                f"EncoderDecoder: config is a {type(config).__name__}; expected an "
-                "EncoderDecoderConfig."
-            )
         self.config = config
         V = config.target_vocabulary
         T = config.layers if config.decoder_layers is None else config.decoder_layers
@@ -42,76 +36,71 @@ class EncoderDecoder(nn.Module):
         self.decoder = Stack(config, V, T, True, True, shared, rng)
         self.output = None
         if not config.tied:
-            self.output = nn.Linear(config.width, self.target_vocabulary, False, rng)
+            V = config.vocabulary if V is None else V
+            self.output = nn.Linear(config.width, V, False, rng)
 
-    @property
-    def target_vocabulary(self):
-        V = self.config.target_vocabulary
-        return self.config.vocabulary if V is None else V
-
+    @shapes
     def forward(self, source, target_in, lengths=None, need_weights=False):
-        """logits (B, T, V); or (logits, weights) if need_weights.
+        """Return the logits, or (logits, weights) if need_weights.
 
-        source (B, S), target_in (B, T)   whole numbers, ids of their vocabularies
-        lengths   (B,), how many of a row of the source are tokens; padding follows, and
-                  nobody looks at it. Padding of the target comes last, where no token
-                  looks
-        weights   of the cross-attention, (B, H, T, S) for each block of the decoder
+        source (B, S) int, target_in (B, T) int, lengths? (B,) int
+            ->  logits (B, T, V), or with a list of weights
 
-        Raises TypeError and ValueError for what does not fit, and what the scheme
-        raises for sequences that are too long for it.
+        lengths   the numbers of tokens of the sources, followed by padding; None if all
+                  have S. Padding of the target comes last, where no token attends to it
+        weights   of the cross-attention, (B, H, T, S) for each block of the decoder,
+                  without a graph
         """
-        memory, lengths = self._encode(source, lengths)
-        target = checked_ids(
-            self, "target_in", target_in, self.target_vocabulary, len(memory)
-        )
+        memory, mask = self._encode(source, lengths)
         y, weights = self.decoder(
-            target,
+            target_in,
             memories=[memory] * len(self.decoder.blocks),
-            memory_lens=lengths,
+            memory_mask=mask,
             need_weights=need_weights,
         )
         logits = self._logits(y)
         return (logits, weights) if need_weights else logits
 
+    @shapes
     def start(self, source, lengths=None):
-        """A ``Decoding`` that has read the source, (B, S), and written nothing."""
-        memory, lengths = self._encode(source, lengths)
+        """Read the source and return a ``Decoding`` with no target tokens.
+
+        source (B, S) int, lengths? (B,) int  ->  a Decoding
+        """
+        memory, mask = self._encode(source, lengths)
         memories = [b.cross_attn.precompute(memory) for b in self.decoder.blocks]
         padding = np.zeros(len(memory), np.intp)
-        return Decoding(len(memories), padding, memories, lengths)
+        return Decoding(len(memories), padding, memories, mask)
 
+    @shapes
     def step(self, state, tokens):
-        """One token more of each target: (logits (B, V), state, weights (B, S)).
+        """Read one more token of each target: (logits (B, V), state, weights (B, S)).
 
-        weights   where the last block looked in the source, on average over its heads
+        tokens (B,) int  ->  three values
+
+        weights   of the last block's cross-attention, averaged over its heads
         """
-        ids = checked_tokens(self, tokens, self.target_vocabulary, len(state))
         y, weights = self.decoder(
-            ids,
+            state.column(tokens),
             state.positions(1),
             caches=state.caches,
             memories=state.memories,
-            memory_lens=state.memory_lens,
+            memory_mask=state.memory_mask,
             need_weights=True,
         )
         state.length += 1
         return self._logits(y[:, 0]), state, weights[-1].mean(1)[:, 0]
 
     def extend(self, length):
-        """Make ready for sequences of this length, on both sides.
-
-        See ``DecoderOnly.extend``.
-        """
+        """Prepare both sides for this length, see ``DecoderOnly.extend``."""
         self.encoder.scheme.extend(length)
         self.decoder.scheme.extend(length)
 
     def _encode(self, source, lengths):
-        ids = checked_ids(self, "source", source, self.config.vocabulary)
-        lengths = checked_lengths(self, lengths, ids)
-        return self.encoder(ids, valid_lens=lengths)[0], lengths
+        mask = padding_mask("EncoderDecoder", source, lengths)
+        return self.encoder(source, mask=mask)[0], mask
 
     def _logits(self, y):
         if self.output is None:
-            return linear(y, self.decoder.embedding)
+            return linear.unchecked(y, self.decoder.embedding)
         return self.output(y)

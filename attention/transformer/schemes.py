@@ -1,30 +1,27 @@
-"""Where positions come in: one object a model, which every layer asks.
+"""Schemes of positions: one object for all layers of a stack adds them to attention.
 
-name           at the input        at the scores               q and k       learned
+name            at the input    in the scores              q and k    parameters
 none
-sinusoidal     + sin, cos
-learned        + a row                                                       n_max D
-t5                                 + table[bucket(j - i), h]                 nb H
-alibi                              - m_h |i - j|
-shaw                               + q_i . a                                 (2k+1) E
-transformer-xl                     + (q_i + w) . R + u . k_j                 D^2 + 2 D
-disentangled                       + q_i . K_r + k_j . Q_r                   2k D
-rope                                                           turned
-rope+linear, rope+ntk, rope+yarn                               turned, and slower once
-                                                               ``extend`` says so
+sinusoidal      + sin, cos
+learned         + a row                                               max_length D
+t5                              + table[bucket(j - i), h]             num_buckets H
+alibi                           - m_h |i - j|
+shaw                            + q_i . a                             (2k + 1) E
+transformer-xl                  + (q_i + w) . R + u . k_j             D^2 + 2 D
+disentangled                    + q_i . K_r + k_j . Q_r               2k D
+rope                                                       rotated
+rope+linear, rope+ntk, rope+yarn                           rotated, after ``extend``
+                                                           more slowly
 
-A causal model sees some order without any of them: its first query has one key, the
-next one two. What a scheme learns, it learns once for all layers of a stack. Scores
-that are more than products and a bias (shaw, transformer-xl, disentangled) are given as
-a bias to products whose scale is 0.
+A causal model sees some order without any scheme: its first query has one key, the next
+has two. The layers of a stack share the parameters of its scheme.
 """
 
-import math
 from functools import partial
 
 import numpy as np
 
-from minigrad import concat, nn, reshape, swapaxes
+from minigrad import nn, reshape, swapaxes
 
 from ..positions import (
     LearnedPositions,
@@ -43,98 +40,98 @@ from ..positions import (
 
 
 class Scheme(nn.Module):
-    """No positions; and what the others change.
+    """No positions, and what the other schemes override.
 
-    scale         of the products of self-attention; None is 1 / sqrt(E)
-    cross_scale   of those of cross-attention
+    config   a ``TransformerConfig``
+    causal   whether no query of the stack attends to a later key
+
+    scale         of the products in self-attention; None is 1 / sqrt(E)
+    cross_scale   of the products in cross-attention
     """
 
     scale = cross_scale = None
 
-    def embed(self, x, at):
-        """x (B, n, D) with what the input gets of positions at, (n,) or (B, n)."""
+    def __init__(self, config=None, causal=True, rng=None):
+        pass
+
+    def embed(self, x, positions):
+        """Add positions (n,) or (B, n) to x (B, n, D)."""
         return x
 
-    def arguments(self, attention, x, cache):
-        """What ``attention`` is given for queries x (B, n, D): a bias, a rotation."""
+    def options(self, attention):
+        """Return the scheme's options of a call of this self-attention."""
         return {}
 
     def extend(self, length):
-        """Make ready for sequences of this length; most schemes always are."""
+        """Prepare for sequences of this length; most schemes allow any length."""
 
 
 class Sinusoidal(Scheme):
-    def __init__(self, config):
+    def __init__(self, config, causal, rng):
         self.base = config.base
 
-    def embed(self, x, at):
-        return x + sinusoidal(at, x.shape[-1], self.base, x.dtype)
+    def embed(self, x, positions):
+        return x + sinusoidal(positions, x.shape[-1], self.base, x.dtype)
 
 
 class Learned(Scheme):
-    def __init__(self, config, rng=None):
+    def __init__(self, config, causal, rng):
         self.table = LearnedPositions(config.max_length, config.width, rng)
 
-    def embed(self, x, at):
-        return x + self.table(at)
+    def embed(self, x, positions):
+        return x + self.table(positions)
 
     def extend(self, length):
-        self.table(np.array([length - 1]))  # refuses what has no row
+        self.table(np.array([length - 1]))  # raises IndexError for a missing row
 
 
 class T5(Scheme):
-    """The scale is 1; the queries' weights begin as much smaller (see ``Block``)."""
+    """T5's bias. The scale is 1, and W_q starts smaller instead, see ``Block``."""
 
     scale = cross_scale = 1.0
 
-    def __init__(self, config, causal):
+    def __init__(self, config, causal, rng):
         self.bias = T5RelativeBias(
             config.heads, config.num_buckets, config.max_distance, not causal
         )
 
-    def arguments(self, attention, x, cache):
+    def options(self, attention):
         return {"bias": self.bias.by_offset}
 
 
 class ALiBi(Scheme):
-    def arguments(self, attention, x, cache):
-        return {"bias": partial(alibi_by_offset, attention.num_heads, dtype=x.dtype)}
+    def options(self, attention):
+        dtype = attention.W_q.weight.dtype
+        return {"bias": partial(alibi_by_offset, attention.num_heads, dtype=dtype)}
 
 
 class Scores(Scheme):
-    """Scores of its own take the place of the products, whose scale is therefore 0.
+    """A scheme whose scores are more than products and a bias.
 
-    A subclass has a method ``scores(attention, q, k, align)``: q (B, Hk, G, L, E) and
-    k (B, Hk, 1, S, E)  ->  (B, Hk, G, L, S), where G heads share a key head.
+    A subclass has a method ``scores(attention, q, k, align)``, where G query heads
+    share a key head:
 
-    Queries and keys are projected here and in the attention once more: a third of the
-    projections twice, which is what it costs that attention need not know of them.
+        q (B, Hk, G, L, E), k (B, Hk, 1, S, E)  ->  scores (B, Hk, G, L, S)
     """
 
-    scale = 0.0
+    def options(self, attention):
+        def score(q, k, align):
+            (B, H, L, E), (_, Hk, S, _) = q.shape, k.shape
+            q = reshape(q, (B, Hk, H // Hk, L, E))
+            k = reshape(k, (B, Hk, 1, S, E))
+            return reshape(self.scores(attention, q, k, align), (B, H, L, S))
 
-    def arguments(self, attention, x, cache):
-        H, Hk, E = attention.num_heads, attention.num_kv_heads, attention.head_dim
-        B, L, _ = x.shape
-        G = H // Hk  # so many heads share a key head: an axis of its own
-        q = swapaxes(reshape(attention.W_q(x), (B, L, H, E)), 1, 2)
-        k = swapaxes(reshape(attention.W_k(x), (B, L, Hk, E)), 1, 2)
-        if cache is not None and cache.key is not None:
-            k = concat([cache.key, k], 2)  # (B, Hk, S, E)
-        S = k.shape[2]
-        q, k = reshape(q, (B, Hk, G, L, E)), reshape(k, (B, Hk, 1, S, E))
-        align = "upper_left" if cache is None else "lower_right"
-        return {"bias": reshape(self.scores(attention, q, k, align), (B, H, L, S))}
+        return {"score": score}
 
 
 class Shaw(Scores):
-    """One table for all heads, as in the paper; and for all layers.
+    """One table for all heads, as in the paper, and for all layers.
 
-    The value side, sum_j p_ij a^V_d, is left out: it needs the weights, which belong to
-    the attention. The authors found translations as good without it (section 4.3).
+    The value side, sum_j p_ij a^V_d, is left out: it needs the weights inside the
+    attention. The authors found translations equally good without it (section 4.3).
     """
 
-    def __init__(self, config, rng=None):
+    def __init__(self, config, causal, rng):
         shape = 2 * config.max_distance + 1, config.width // config.heads
         table = nn.Parameter(np.empty(shape, np.float32))
         self.table = nn.init.xavier_uniform_(table, rng=rng)
@@ -144,12 +141,12 @@ class Shaw(Scores):
 
 
 class TransformerXL(Scores):
-    """Sinusoids of the distance, projected by one W_kR for all layers, as are u and w.
+    """Sinusoids of the distance, projected by W_kR, and the biases u and w.
 
-    In the paper each layer has a W_kR of its own.
+    All layers share W_kR; in the paper each layer has its own.
     """
 
-    def __init__(self, config, rng=None):
+    def __init__(self, config, causal, rng):
         H, D = config.heads, config.width
         self.base = config.base
         self.W_kR = nn.Linear(D, D, False, rng)
@@ -158,13 +155,13 @@ class TransformerXL(Scores):
 
     def scores(self, attention, q, k, align):
         _, Hk, G, L, E = q.shape
-        at = transformer_xl_distances(L, k.shape[-2], align)  # (n,)
-        R = self.W_kR(sinusoidal(at, Hk * G * E, self.base, q.dtype))
-        R = swapaxes(reshape(R, (len(at), Hk * G, E)), 0, 1)  # (H, n, E)
+        distances = transformer_xl_distances(L, k.shape[-2], align)  # (n,)
+        R = self.W_kR(sinusoidal(distances, Hk * G * E, self.base, q.dtype))
+        R = swapaxes(reshape(R, (len(distances), Hk * G, E)), 0, 1)  # (H, n, E)
         return transformer_xl_scores(
             q,
             k,
-            reshape(R, (Hk, G, len(at), E)),
+            reshape(R, (Hk, G, len(distances), E)),
             reshape(self.content_bias, (Hk, G, E)),
             reshape(self.position_bias, (Hk, G, E)),
         )
@@ -173,11 +170,11 @@ class TransformerXL(Scores):
 class Disentangled(Scores):
     """DeBERTa's score.
 
-    The table of distances is projected by each layer's own W_q and W_k, as in the
+    Each layer projects the table of distances by its own W_q and W_k, as in the
     authors' second version.
     """
 
-    def __init__(self, config, rng=None):
+    def __init__(self, config, causal, rng):
         table = np.empty((2 * config.max_distance, config.width), np.float32)
         self.table = nn.init.normal_(nn.Parameter(table), rng=rng)
 
@@ -190,43 +187,43 @@ class Disentangled(Scores):
 
 
 class RoPE(Scheme):
-    def __init__(self, config):
+    def __init__(self, config, causal, rng):
         self.base = config.base
 
-    def arguments(self, attention, x, cache):
+    def options(self, attention):
         return {"rotate": partial(rope, base=self.base)}
 
 
 class ScaledRoPE(RoPE):
-    """Rotations as trained, until ``extend`` slows them down, s = length / trained.
+    """Rotations as in training, until ``extend`` slows them: s = length / trained.
 
-    They are never slowed down unasked: keys that a cache holds have been turned by the
-    angles of their time, and must be met by queries turned by the same.
+    They are never slowed during a sequence, because the keys in a cache keep their
+    rotation, and the queries that meet them must rotate equally fast.
     """
 
-    def __init__(self, config):
-        super().__init__(config)
+    def __init__(self, config, causal, rng):
+        super().__init__(config, causal, rng)
         self.name, self.trained = config.positions, config.max_length
         self.length = self.trained
 
     def extend(self, length):
-        """For sequences up to this length; up to the trained one, as in training."""
+        """Scale for sequences up to this length; up to the trained one do not scale."""
         self.length = max(length, self.trained)
 
-    def embed(self, x, at):
-        longest = np.max(at, initial=-1) + 1
+    def embed(self, x, positions):
+        longest = np.max(positions, initial=-1) + 1
         if longest > self.length:
             raise ValueError(
-                f"{self.name}: a sequence of {longest} tokens, with rotations for up "
-                f"to {self.length}; expected model.extend({longest}) first."
+                f"{self.name}: a sequence has {longest} tokens, and the rotations are "
+                f"for {self.length} at most; expected model.extend({longest}) first."
             )
         return x
 
-    def arguments(self, attention, x, cache):
+    def options(self, attention):
         return {"rotate": partial(rope, base=self.base, scaling=self.scaling())}
 
     def scaling(self):
-        """The object of positions/scaling.py; None as long as nothing is longer."""
+        """Return an object of positions/scaling.py, or None without scaling."""
         s = self.length / self.trained
         if s == 1:
             return None
@@ -235,32 +232,23 @@ class ScaledRoPE(RoPE):
         return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
 
 
-DRAWN = {
+CLASSES = {
+    "none": Scheme,
+    "sinusoidal": Sinusoidal,
     "learned": Learned,
+    "t5": T5,
     "shaw": Shaw,
     "transformer-xl": TransformerXL,
     "disentangled": Disentangled,
+    "alibi": ALiBi,
+    "rope": RoPE,
+    "rope+linear": ScaledRoPE,
+    "rope+ntk": ScaledRoPE,
+    "rope+yarn": ScaledRoPE,
 }
+SCHEMES = tuple(CLASSES)
 
 
-def scheme_of(config, causal, rng=None):
-    """The scheme that a config names, for one stack of layers.
-
-    causal   whether the stack is a decoder, in which no key comes later
-    """
-    name = config.positions
-    if name.startswith("rope"):
-        return RoPE(config) if name == "rope" else ScaledRoPE(config)
-    if name == "t5":
-        return T5(config, causal)
-    if name in DRAWN:
-        return DRAWN[name](config, rng)
-    if name == "sinusoidal":
-        return Sinusoidal(config)
-    return {"none": Scheme, "alibi": ALiBi}[name]()
-
-
-def shrink_queries(attention):
-    """W_q / sqrt(E): where the scale is 1, products begin as large as elsewhere."""
-    W = attention.W_q.weight
-    W.data = W.data / math.sqrt(attention.head_dim)
+def make_scheme(config, causal, rng=None):
+    """Return the scheme that a config names, for one stack of layers."""
+    return CLASSES[config.positions](config, causal, rng)

@@ -28,7 +28,7 @@ from minigrad.checks import broadcastable, called, flag, one_of, whole
 from minigrad.shapes import shapes
 
 from ..attend import attend
-from ..layers import Attention, to_one_number, xavier_uniform
+from ..layers import Attention, xavier_matrix, xavier_vector
 from .lengths import row_lengths
 from .luong import LuongAttention
 
@@ -79,8 +79,8 @@ class LocalAttention(nn.Module):
                 "weights already sum to 1."
             )
         if kind == "p":
-            self.W_p = xavier_uniform(query_size, query_size, rng)
-            self.v_p = to_one_number(query_size, rng)
+            self.W_p = xavier_matrix(query_size, query_size, rng)
+            self.v_p = xavier_vector(query_size, rng)
         self._last_call = None  # weights, first, stop and S
 
     @shapes
@@ -159,7 +159,7 @@ class LocalAttention(nn.Module):
         inside = np.nonzero(s < stop[..., None])
         all_keys = np.zeros((*first.shape, S), weights.dtype)
         all_keys[*inside[:-1], s[inside]] = weights[inside]
-        return Tensor._of(all_keys)
+        return Tensor._from_array(all_keys)
 
     def _centres(self, queries, lengths, start):
         """Return p_t (..., L): an array for local-m, a Tensor for local-p."""

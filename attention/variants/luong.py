@@ -16,8 +16,8 @@ from minigrad import linear
 from minigrad.checks import one_of, whole
 from minigrad.shapes import shapes
 
-from ..layers import Attention, to_one_number, xavier_uniform
-from ..scores import additive_core, dot, general
+from ..layers import Attention, xavier_matrix, xavier_vector
+from ..scores import dot, general, tanh_scores
 
 NAME = "LuongAttention"
 
@@ -52,12 +52,12 @@ class LuongAttention(Attention):
                 "Only 'concat' has hidden units."
             )
         if kind == "general":
-            self.W_a = xavier_uniform(query_size, key_size, rng)
+            self.W_a = xavier_matrix(query_size, key_size, rng)
         if kind == "concat":
             A = query_size if num_hiddens is None else num_hiddens
             whole(NAME, "num_hiddens", A, least=1)
-            self.W_a = xavier_uniform(A, query_size + key_size, rng)
-            self.v_a = to_one_number(A, rng)
+            self.W_a = xavier_matrix(A, query_size + key_size, rng)
+            self.v_a = xavier_vector(A, rng)
 
     @shapes
     def score(self, queries, keys):
@@ -91,7 +91,7 @@ class LuongAttention(Attention):
         if self.kind != "concat":
             return dot(queries, projected)
         q = linear.unchecked(queries, self.W_a[:, : self.query_size])
-        return additive_core.unchecked(q, projected, self.v_a)
+        return tanh_scores.unchecked(q, projected, self.v_a)
 
     def extra_repr(self):
         sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"

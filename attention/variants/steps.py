@@ -26,7 +26,7 @@ import numpy as np
 from minigrad import Tensor, concat, linear, nn, tanh
 from minigrad.shapes import shapes
 
-from ..layers import xavier_uniform
+from ..layers import xavier_matrix
 
 
 class BahdanauStep(nn.Module):
@@ -107,7 +107,7 @@ class LuongStep(nn.Module):
         self.output_size = hidden_size
         self.attention = _validated_layer("LuongStep", attention)
         self.cell = cell(input_size + hidden_size, hidden_size, rng=rng)
-        self.W_c = xavier_uniform(hidden_size, value_size + hidden_size, rng)
+        self.W_c = xavier_matrix(hidden_size, value_size + hidden_size, rng)
         self.b_c = nn.Parameter(np.zeros(hidden_size, np.float32)) if bias else None
 
     def start(self, recurrent):

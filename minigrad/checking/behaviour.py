@@ -51,10 +51,10 @@ def observe(subject, points, rng):
         seen.earlier = None
     with subject.holding(points):
         outputs = subject.outputs()
-        _describe(outputs, seen)
+        _record_operation(outputs, seen)
         seen.y = [t._data.copy() for t in outputs]
         seen.cotangents = [np.asarray(rng.normal(size=y.shape)) for y in seen.y]
-        _check_untouched(subject, points, constants, seen, "the forward")
+        _check_unchanged(subject, points, constants, seen, "the forward")
         _check_outputs(subject, seen)
         if seen.earlier is not None:
             _runs(subject, seen.earlier)
@@ -64,7 +64,7 @@ def observe(subject, points, rng):
 
 
 def _runs(subject, points):
-    """Call with other inputs, which a cache must survive; return if that worked."""
+    """Call with other inputs, to expose a cache; return whether that worked."""
     with subject.holding(points), np.errstate(all="ignore"):
         try:
             subject.outputs()
@@ -73,7 +73,7 @@ def _runs(subject, points):
     return True
 
 
-def _describe(outputs, seen):
+def _record_operation(outputs, seen):
     if not any(t.requires_grad for t in outputs):
         raise GradcheckError(
             "gradcheck: no gradient leads from the output to any input. The function "
@@ -87,20 +87,20 @@ def _describe(outputs, seen):
 
 
 def _check_outputs(subject, seen):
-    say = seen.broken.append
+    report = seen.broken.append
     for k, y in enumerate(seen.y):
         which = f"output {k}" if len(seen.y) > 1 else "the output"
         if y.dtype != np.float64:
-            say(("float32", f"{which} is {y.dtype}; the inputs are float64"))
+            report(("float32", f"{which} is {y.dtype}; the inputs are float64"))
         elif np.isnan(y).any():
             first = [int(i) for i in np.argwhere(np.isnan(y))[0]]
-            say(("nan", f"{which} is nan at {first}"))
+            report(("nan", f"{which} is nan at {first}"))
     if seen.broken:
         return
     with no_grad():
         second = [t._data for t in subject.outputs()]
     if len(second) != len(seen.y) or not all(map(_close, second, seen.y)):
-        say(
+        report(
             (
                 "stateful",
                 "two calls with equal inputs return different values; random numbers "
@@ -110,17 +110,17 @@ def _check_outputs(subject, seen):
 
 
 def _check_backward(subject, points, constants, outputs, seen, rng):
-    c, watch = seen.cotangents, _Watch()
+    c, detector = seen.cotangents, _WriteDetector()
     try:
-        first = subject.gradients(outputs, c, watch)
+        first = subject.gradients(outputs, c, detector)
     except Exception as error:
-        _examine(error, subject, watch, seen)
+        _report_error(error, subject, detector, seen)
         return
-    watch.look()
+    detector.compare()
     seen.gradients = [_copy(a) for a in first]
     second = subject.gradients(outputs, c)
     seen.again = [_copy(a) for a in second]
-    _check_untouched(subject, points, constants, seen, "the backward")
+    _check_unchanged(subject, points, constants, seen, "the backward")
 
     def vjp(cotangents):
         fresh = subject.outputs()
@@ -131,8 +131,10 @@ def _check_backward(subject, points, constants, outputs, seen, rng):
     seen.vjp = vjp
     seen.laws += _repetition(subject, seen)
     seen.laws += _aliases(subject, first, second, outputs)
-    if watch.culprit:
-        what = f"the backward of {watch.culprit} writes into the gradient it is given"
+    if detector.culprit:
+        what = (
+            f"the backward of {detector.culprit} writes into the gradient it is given"
+        )
         seen.laws.append(("mutates-cotangent", what, None))
     for i, (leaf, name) in enumerate(zip(subject.leaves, subject.names)):
         if is_single(seen.gradients[i]) and not is_single(leaf._data):
@@ -181,33 +183,33 @@ def _linearity(subject, outputs, seen, other):
             yield "overwrites", f"d_{name} of several uses is not the sum of theirs", k
 
 
-class _Watch:
-    """Finds the node whose backward writes into the gradient that it receives."""
+class _WriteDetector:
+    """Find the node whose backward writes into the gradient that it receives."""
 
     def __init__(self):
         self.culprit = self.node = self.g = None
-        self.held = []
+        self.copies = []
 
     def __call__(self, node, g):
-        self.look()
+        self.compare()
         self.node, self.g = node, g
         arrays = g if type(g) is list else [g]
-        self.held = [(a, a.copy()) for a in arrays if a is not None]
+        self.copies = [(a, a.copy()) for a in arrays if a is not None]
 
-    def look(self):
-        if self.culprit is None and not all(_equal(a, b) for a, b in self.held):
+    def compare(self):
+        if self.culprit is None and not all(_equal(a, b) for a, b in self.copies):
             self.culprit = self.node.op
 
 
-def _examine(error, subject, watch, seen):
+def _report_error(error, subject, detector, seen):
     """Report why the backward raised; keep a gradient of a wrong shape."""
-    node, g = watch.node, watch.g
+    node, g = detector.node, detector.g
     text = f"{type(error).__name__} in the backward of {node.op}: {error}"
     if type(g) is list:
         g = [np.zeros(s) if each is None else each for each, s in zip(g, node.shape)]
     try:
         returned = node.backward(g)
-    except Exception:  # the same error: the text says it
+    except Exception:  # the same error again
         returned = ()
     returned = returned if type(returned) in (tuple, list) else (returned,)
     for parent, d in zip(node.parents, returned):
@@ -233,7 +235,7 @@ def _fits(shape, leaf):
         return False
 
 
-def _check_untouched(subject, points, constants, seen, who):
+def _check_unchanged(subject, points, constants, seen, who):
     for name, leaf, point in zip(subject.names, subject.leaves, points):
         if not _equal(leaf._data, point):
             what = f"{who} wrote into input {name}"

@@ -37,9 +37,7 @@ class Comparison:
         unit = max(np.abs(c).max(initial=0) for c in self.seen.cotangents)
         slope = max(np.abs(side).max(initial=0) for side in (s.left, s.right))
         is_rounding = s.kink.any() and slope <= FAINT * unit
-        if (
-            is_rounding
-        ):  # corners, but of the size of rounding: there is no slope at all
+        if is_rounding:  # corners of the size of rounding: the function is constant
             s.kink[:] = False
         smooth = ~s.kink
         self.scale = np.abs(s.value[smooth]).max(initial=0)
@@ -50,7 +48,7 @@ class Comparison:
             self.tolerance = np.maximum(
                 self.atol * self.scale, np.maximum(self.rtol * size, 10 * s.bar)
             )
-        else:  # the true gradient is 0, as far as can be seen
+        else:  # the true gradient is 0, within the measured noise
             reach = s.reach[smooth].max(initial=0)
             allowed = 10 * self.noise + self.atol * reach + ROUND * unit
             self.tolerance = np.full(len(s.value), allowed)
@@ -73,7 +71,7 @@ class Comparison:
         return "ok, none" if self.declared else "no signal"
 
     def row(self):
-        """The line of the table."""
+        """Return the line of the table."""
         n, one_by_one = len(self.numeric), self.slopes.directions is None
         what = ("entry" if n == 1 else "entries") if one_by_one else "directions"
         gap = np.abs(self.analytic - self.numeric)[~self.slopes.kink].max(initial=0)
@@ -82,7 +80,7 @@ class Comparison:
         return Row(self.name, shape, checked, self.scale, error, self.verdict)
 
     def worst(self):
-        """(error / tolerance, Entry) of the slope that is furthest off."""
+        """Return (error / tolerance, Entry) of the slope with the largest error."""
         smooth = np.flatnonzero(~self.slopes.kink)
         if not len(smooth):
             return None
@@ -95,7 +93,7 @@ class Comparison:
         return float(excess[k]), self.entry(k)
 
     def entry(self, k):
-        """Slope ``k`` as an ``Entry``."""
+        """Return slope ``k`` as an ``Entry``."""
         index = None
         if self.slopes.directions is None or self.only is not None:
             k_of_x = k if self.only is None else self.only

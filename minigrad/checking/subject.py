@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from ..differentiable import lift
-from ..graph import flow, no_grad
+from ..graph import backward_pass, no_grad
 from ..tensor import Tensor
 from .verdict import GradcheckError
 
@@ -18,9 +18,30 @@ class Subject:
     constants   other arrays among its arguments, which it must not change
     """
 
-    def __init__(self, call, leaves, names, constants):
-        self.call, self.leaves, self.names = call, leaves, names
-        self.constants = constants
+    def __init__(self):
+        self.call, self.leaves, self.names, self.constants = None, [], [], []
+
+    def with_leaves(self, value, name=""):
+        """Return ``value``, an argument or a list of them, with leaves for its arrays.
+
+        Each float array or tensor becomes a new leaf of the subject, named by its
+        position: "0" or "7[1]".
+        """
+        if isinstance(value, (tuple, list)):
+            entered = [
+                self.with_leaves(v, f"{name}[{k}]" if name else str(k))
+                for k, v in enumerate(value)
+            ]
+            return entered if isinstance(value, list) else tuple(entered)
+        data = value._data if isinstance(value, Tensor) else value
+        if not isinstance(data, np.ndarray):
+            return value
+        if data.dtype.kind != "f":
+            self.constants.append(data)
+            return value
+        self.leaves.append(Tensor(data, requires_grad=True))
+        self.names.append(name)
+        return self.leaves[-1]
 
     @contextlib.contextmanager
     def holding(self, arrays):
@@ -73,6 +94,6 @@ class Subject:
             return np.zeros(()), lambda g: tuple(c.copy() for c in cotangents)
 
         root = lift(gradcheck)(*outputs)._node
-        arrived = flow(root, np.ones(()), free=False, visit=visit)
+        arrived = backward_pass(root, np.ones(()), free=False, visit=visit)
         found = {id(leaf): g for leaf, g in arrived}
         return [found.get(id(leaf)) for leaf in self.leaves]

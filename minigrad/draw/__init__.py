@@ -40,7 +40,7 @@ def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
     remark = ""
     if gradient is None and tensor.size != 1:
         remark = f"The gradient begins as ones of shape {tensor.shape}."
-    picture = Picture(boxes, "What does backward() walk through?", remark)
+    picture = Picture(boxes, remark)
     ax = picture.axes() if ax is None else ax
     picture.draw(ax)
     if path is not None:

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from ..graph import Node, flow, reachable
+from ..graph import Node, backward_pass, reachable
 
 
 @dataclasses.dataclass
@@ -103,7 +103,7 @@ def _gradients(tensor, gradient):
         if type(g) is not list:  # of several outputs, each has its own
             sizes[node] = _size(g)
 
-    for leaf, g in flow(tensor._node, gradient, free=False, visit=note):
+    for leaf, g in backward_pass(tensor._node, gradient, free=False, visit=note):
         sizes[leaf] = _size(g)
     return sizes
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from ..graph import kept_arrays
+from ..overwriting import saved_arrays
 from .boxes import nodes_of
 
 
@@ -41,7 +41,7 @@ class SavedBytes:
 
     @property
     def total(self):
-        """The bytes that the graph adds to the memory: every buffer once."""
+        """Return the bytes that the graph adds to the memory: every buffer once."""
         return sum(row.new for row in self.rows)
 
     def __str__(self):
@@ -49,7 +49,7 @@ class SavedBytes:
         lines += [_line(row.op, row.shape, row.kept, row.new) for row in self.rows]
         lines += ["-" * 78, f"{'saved for backward, bytes':<46}{self.total:>32,}"]
         if self.references:
-            lines += ["", "referred to, and there without the graph"]
+            lines += ["", "referred to; they exist without the graph"]
         lines += [_line(each.kind, each.shape, each.size) for each in self.references]
         return "\n".join(lines)
 
@@ -59,10 +59,10 @@ class SavedBytes:
 def saved_bytes(tensor):
     """Return what every operation below ``tensor`` keeps for backward().
 
-    An operation keeps the arrays that its backward refers to. Not arrays are counted
-    but buffers: a view keeps all of the buffer that it looks into, and a buffer that
-    several operations keep is counted for the one that was recorded first. Leaves and
-    constants are listed apart, since they are there with or without the graph.
+    An operation keeps the arrays that its backward refers to. Buffers are counted, not
+    arrays: a view keeps the whole buffer that it belongs to, and a buffer that several
+    operations keep is counted for the one that was recorded first. Leaves and constants
+    are listed apart, since they exist with or without the graph.
 
         operation           output                               keeps       of it new
         tanh                (8, 3)                                 192             192
@@ -78,7 +78,7 @@ def saved_bytes(tensor):
     for node in nodes:
         if node.slot is not None:  # one of several outputs: the operation has a row
             continue
-        kept = {id(buffer): buffer for buffer in map(_buffer, kept_arrays(node))}
+        kept = {id(buffer): buffer for buffer in map(_buffer, saved_arrays(node))}
         references.update({key: leaves[key] for key in kept if key in leaves})
         own = {key: b.nbytes for key, b in kept.items() if key not in leaves}
         new = sum(size for key, size in own.items() if key not in counted)
@@ -90,7 +90,7 @@ def saved_bytes(tensor):
 
 
 def _buffer(array):
-    """The array that owns the memory that ``array`` looks into."""
+    """Return the array that owns the memory of ``array``, which may be a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

@@ -8,10 +8,9 @@ are drawn in float64, so that a seed gives the same values in every dtype.
 
 import math
 
-import numpy as np
-
 from .. import random
-from ..graph import mark_written
+from ..checks import generator
+from ..overwriting import mark_written
 
 
 def uniform_(tensor, low=0.0, high=1.0, rng=None):
@@ -49,14 +48,7 @@ def kaiming_uniform_(tensor, a=0.0, rng=None):
 
 def _generator(rng):
     """Return ``rng``, or the default generator for None."""
-    if rng is None:
-        return random.generator()
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(
-            "rng must be a numpy.random.Generator, such as np.random.default_rng(0); "
-            f"found {type(rng).__name__}."
-        )
-    return rng
+    return generator("init", rng) or random.generator()
 
 
 def _write(tensor, values):

@@ -14,7 +14,7 @@ layers.1.bias.
 
 import numpy as np
 
-from ..graph import mark_written
+from ..overwriting import mark_written
 from ..tensor import Tensor
 
 

@@ -222,10 +222,8 @@ def _pair(module, state, letters):
     if state is None:
         return None, None
     if not isinstance(state, (tuple, list)) or len(state) != 2:
-        found = f"of type {type(state).__name__}"
-        if isinstance(state, (tuple, list)):
-            found = f"a {type(state).__name__} of {len(state)}"
         raise TypeError(
-            f"{type(module).__name__}: state is {found}; expected a pair {letters}."
+            f"{type(module).__name__}: state is of type {type(state).__name__}; "
+            f"expected a pair {letters}."
         )
     return state

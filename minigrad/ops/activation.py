@@ -1,4 +1,7 @@
-"""Activation functions, applied to each element: dL/dx_i = g_i dy_i/dx_i."""
+"""Activation functions of single elements.
+
+With the gradient of the output, g = dL/dy, each of them has dL/dx_i = g_i dy_i/dx_i.
+"""
 
 import numpy as np
 

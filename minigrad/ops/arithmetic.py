@@ -1,11 +1,23 @@
-"""Arithmetic on each element. Two operands are broadcast as in NumPy.
+"""Arithmetic on single elements: each operation with its formula and its derivative.
 
-y_i depends on x_i alone, so the Jacobian is diagonal: dL/dx_i = g_i dy_i/dx_i. Where
-an operand was broadcast, the engine sums its gradient down (``graph.unbroadcast``).
-A Python number is a constant and never changes the dtype.
+L is the loss, one number, and y is the output of an operation. The backward pass starts
+at L. It gives each operation the gradient of its output, g = dL/dy, and the operation
+computes the gradients of its inputs from g by the chain rule.
 
-A gradient that goes to some elements only is chosen by ``np.where(condition, g, 0)``:
-the product g * condition would turn an infinite g into inf * 0 = NaN.
+Each function takes arrays and returns ``(output, backward)``. Its ``backward`` maps g
+to the gradients of the inputs, in their order. If the second parameter of ``backward``
+is called ``needs``, it also receives a tuple of booleans: for each input, whether its
+gradient is needed. ``@differentiable`` turns the function into an operation on tensors,
+which are arrays with gradients.
+
+y_i depends on x_i alone. So the Jacobian is diagonal: dL/dx_i = g_i dy_i/dx_i. Two
+inputs are broadcast as in NumPy. If an input was broadcast, ``graph.unbroadcast`` sums
+its gradient over the repeated axes. A Python number is a constant: it has no gradient
+and does not change the dtype of the result.
+
+If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
+and not g * condition, because inf * 0 = NaN. (``ops/select.py`` does the same, faster.)
+As in NumPy, some names hide Python's built-ins: ``abs``, ``pow``, ``min``, ``max``.
 """
 
 import numpy as np
@@ -28,20 +40,24 @@ def sub(a, b):
 @differentiable
 def mul(a, b):
     """y = a b.          dL/da = g b,   dL/db = g a"""
-    return a * b, lambda g: (
-        g * b if isinstance(a, np.ndarray) else None,  # a number has no gradient
-        g * a if isinstance(b, np.ndarray) else None,
-    )
+
+    def backward(g, needs):
+        da = g * b if needs[0] else None
+        db = g * a if needs[1] else None
+        return da, db
+
+    return a * b, backward
 
 
 @differentiable
 def div(a, b):
-    """y = a / b.        dL/da = g / b,   dL/db = -g a / b^2 = -(g / b) y"""
+    """y = a / b.        dL/da = g / b,   dL/db = -g a / b^2 = -(dL/da) y"""
     y = a / b
 
-    def backward(g):
+    def backward(g, needs):
         da = g / b
-        return da, -da * y if isinstance(b, np.ndarray) else None
+        db = -da * y if needs[1] else None
+        return da, db
 
     return y, backward
 
@@ -54,23 +70,23 @@ def neg(x):
 
 @differentiable
 def pow(a, b):
-    """y = a^b, for a base and an exponent that may each be an array or a number.
+    """y = a^b.          The base and the exponent are arrays or numbers.
 
         dL/da = g b a^(b - 1),     dL/db = g a^b ln a
 
-    Where one factor is 0 and another infinite, the gradient is not their product, NaN:
-    dL/da = 0 where b = 0, since a^0 = 1 for every a, and dL/db = 0 where a = 0 <= b.
-    A negative base has real powers at integer exponents only: there dL/db is NaN.
+    A product 0 * inf would be NaN. The backward sets these gradients instead:
+    dL/da = 0 if b = 0, because a^0 = 1 for every a; dL/db = 0 if a = 0 and b >= 0.
+    For a negative a, a^b is real only at integer b. So it has no derivative in b, and
+    dL/db is NaN.
     """
     y = a**b
 
     def backward(g, needs):
         da = db = None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if needs[0]:
-                da = np.where(b != 0, g * (b * a ** (b - 1)), 0)
-            if needs[1]:
-                db = np.where((a != 0) | (b < 0), g * (y * np.log(a)), 0)
+        if needs[0]:
+            da = np.where(b != 0, g * (b * a ** (b - 1)), 0)
+        if needs[1]:
+            db = np.where((a != 0) | (b < 0), g * (y * np.log(a)), 0)
         return da, db
 
     return y, backward
@@ -93,23 +109,24 @@ def log(x):
 def sqrt(x):
     """y = x^(1/2).      dL/dx = g / (2 y), which is infinite at 0."""
     y = np.sqrt(x)
-
-    def backward(g):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return g / (2 * y)
-
-    return y, backward
+    return y, lambda g: g / (2 * y)
 
 
 @differentiable
 def abs(x):
-    """y = |x|.          dL/dx = g sign(x), and 0 at 0: the middle of [-1, 1]."""
+    """y = |x|.          dL/dx = g sign(x)
+
+    At 0, where the slopes on the two sides are -1 and 1, sign(0) = 0 is their mean.
+    """
     return np.abs(x), lambda g: g * np.sign(x)
 
 
 @differentiable
 def maximum(a, b):
-    """y = max(a, b).    The gradient goes to the larger; of equals, half to each."""
+    """y = max(a, b).    The larger input receives g.
+
+    If both are equal, each receives g / 2.
+    """
 
     def backward(g):
         half = np.where(a == b, g / 2, 0)
@@ -120,7 +137,10 @@ def maximum(a, b):
 
 @differentiable
 def minimum(a, b):
-    """y = min(a, b).    The gradient goes to the smaller; of equals, half to each."""
+    """y = min(a, b).    The smaller input receives g.
+
+    If both are equal, each receives g / 2.
+    """
 
     def backward(g):
         half = np.where(a == b, g / 2, 0)
@@ -131,11 +151,14 @@ def minimum(a, b):
 
 @differentiable
 def where(condition, x, y):
-    """z = x where the condition holds, else y. The gradient goes where z came from.
+    """z_i = x_i if condition_i is true, otherwise y_i. Here g = dL/dz.
 
-    condition   boolean, a constant; the three are broadcast together
+        dL/dx_i = g_i if condition_i is true, otherwise 0;    dL/dy_i = the reverse
 
-    What was not chosen receives 0, even where its own derivative is infinite or NaN.
+    condition   boolean; it has no gradient
+
+    The three are broadcast together. An entry that was not chosen receives the gradient
+    0, even if its own derivative is infinite or NaN.
     """
     condition = np.asarray(condition, bool)
 
@@ -147,15 +170,19 @@ def where(condition, x, y):
 
 @differentiable
 def clip(x, min=None, max=None):
-    """y = x between min and max, with min <= max; None stands for no bound.
+    """y = min if x < min, max if x > max, otherwise x. None means no bound.
 
-    The gradient goes to the value taken: x inside and on the borders, else a bound.
+    g_i goes to the input that y_i equals: to x_i if min_i <= x_i <= max_i, otherwise to
+    the bound, which may be a tensor. min must not be larger than max.
     """
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
 
     def backward(g, needs):
-        taken = (y == x, y > x, y < x)  # x, min, max
-        return tuple(np.where(t, g, 0) if n else None for t, n in zip(taken, needs))
+        needs = (*needs, False, False)  # for bounds that were not passed
+        dx = np.where(y == x, g, 0) if needs[0] else None
+        dmin = np.where(x < y, g, 0) if needs[1] else None  # x was raised to min
+        dmax = np.where(x > y, g, 0) if needs[2] else None  # x was lowered to max
+        return dx, dmin, dmax
 
     return y, backward

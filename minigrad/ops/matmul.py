@@ -2,10 +2,13 @@
 
     Y = A B,   y_ij = sum_k a_ik b_kj        (..., n, k) @ (..., k, m)  ->  (..., n, m)
 
+G is the matrix of the g_ij = dL/dy_ij, and dA is short for dL/dA:
+
     dL/da_ik = sum_j g_ij b_kj   =>   dA = G B^T
     dL/db_kj = sum_i a_ik g_ij   =>   dB = A^T G
 
-Each transpose puts the summed index last on the left and first on the right.
+A matrix product sums over the last axis of the left matrix and the first axis of the
+right one. The transposes bring the index of the sum (j, then i) to these axes.
 """
 
 import math
@@ -18,43 +21,26 @@ from ..shapes import shapes
 
 @differentiable
 def matmul(a, b):
-    """Y = A B, over the last two axes; leading axes are broadcast. ``a @ b``.
+    """Y = A B, over the last two axes; leading axes are broadcast. The operator is @.
 
-    A vector on the left is a row, on the right a column, and its extra axis is dropped
-    again, as in ``numpy.matmul``.
+    A vector on the left is treated as a row and a vector on the right as a column; the
+    result does not have the extra axis, as in ``numpy.matmul``.
 
-    A batch of rows times one matrix is one product of all the rows, and
-
-        dB = sum over the batch of A^T G = (all rows of A)^T (all rows of G)
-
-    is one product as well, which does the summing.
-    Raises ValueError when the shapes do not fit.
+    Raises ValueError if the shapes do not fit.
     """
     a, b = np.asarray(a), np.asarray(b)
-    try:
-        y = _product(a, b)
-    except ValueError:
-        raise ValueError(
-            f"matmul: shapes {a.shape} and {b.shape} do not fit: (..., n, k) @ "
-            "(..., k, m) wants equal k, and leading axes that broadcast."
-        ) from None
+    y = _product(a, b)
 
     def backward(g, needs):
-        A = a if a.ndim > 1 else a[None, :]  # (..., n, k)
-        B = b if b.ndim > 1 else b[:, None]  # (..., k, m)
-        G = g if b.ndim > 1 else g[..., None]
-        G = G if a.ndim > 1 else np.expand_dims(G, -2)  # (..., n, m)
-        da = db = None
+        A, B, G = _as_matrices(a, b, g)  # (..., n, k), (..., k, m), (..., n, m)
+        dA = dB = None
         if needs[0]:
-            da = _product(G, B.swapaxes(-1, -2))  # summed over j
-            da = da if a.ndim > 1 else da[..., 0, :]
+            dA = _product(G, B.swapaxes(-1, -2))  # G B^T, the sum over j
+            dA = dA[..., 0, :] if a.ndim == 1 else dA
         if needs[1]:
-            if B.ndim == 2:
-                db = _rows(A).T @ _rows(G)  # summed over i and the batch
-            else:
-                db = A.swapaxes(-1, -2) @ G  # summed over i
-            db = db if b.ndim > 1 else db[..., 0]
-        return da, db
+            dB = _transposed_product(A, G, B.ndim)  # A^T G, the sum over i
+            dB = dB[..., 0] if b.ndim == 1 else dB
+        return dA, dB
 
     return y, backward
 
@@ -62,15 +48,16 @@ def matmul(a, b):
 @shapes
 @differentiable
 def linear(x, weight, bias=None):
-    """Y = X W^T + b, for a weight stored (out, in), as torch stores it.
+    """Y = X W^T + b. The weight W has the shape (out, in), as in PyTorch.
 
     x (..., in), weight (out, in), bias? (out,)  ->  y (..., out)
 
-        y_o = sum_i x_i w_oi + b_o
+    ``@shapes`` checks the arguments against the line above; ``bias?`` may be None. All
+    leading axes together are the rows n of X, Y and G:
 
-        dX = G W,    dW = G^T X,    db = sum over the rows of G
+        y_no = sum_i x_ni w_oi + b_o
 
-    with all leading axes as rows.
+        dX = G W,    dW = G^T X,    db_o = sum_n g_no
     """
     X = _rows(x)  # (N, in)
     Y = X @ weight.T  # (N, out)
@@ -79,23 +66,49 @@ def linear(x, weight, bias=None):
 
     def backward(g, needs):
         G = _rows(g)  # (N, out)
-        dx = (G @ weight).reshape(x.shape) if needs[0] else None  # summed over out
-        dW = G.T @ X if needs[1] else None  # summed over the rows
-        db = None  # the bias was broadcast over the rows
+        dx = (G @ weight).reshape(x.shape) if needs[0] else None  # the sum over o
+        dW = G.T @ X if needs[1] else None  # the sum over n
+        db = None
         if bias is not None and needs[2]:
-            db = G.sum(0)
+            db = G.sum(0)  # the sum over n, because b was broadcast over the rows
         return dx, dW, db
 
     return Y.reshape(x.shape[:-1] + weight.shape[:1]), backward
 
 
-def _rows(a):
-    """All leading axes as one: (..., k) -> (N, k)."""
-    return a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
-
-
 def _product(a, b):
-    """a @ b; a batch times one matrix is one product instead of many."""
-    if a.ndim > 2 and b.ndim == 2:
-        return (_rows(a) @ b).reshape(a.shape[:-1] + b.shape[1:])
-    return a @ b
+    """Return a @ b. Multiply a batch by one matrix in a single product of all rows."""
+    try:
+        if a.ndim > 2 and b.ndim == 2:
+            return (_rows(a) @ b).reshape(a.shape[:-1] + b.shape[1:])
+        return a @ b
+    except ValueError:
+        raise ValueError(
+            f"matmul: shapes {a.shape} and {b.shape} do not fit: in (..., n, k) @ "
+            "(..., k, m), k must be equal, and the leading axes must broadcast."
+        ) from None
+
+
+def _transposed_product(A, G, b_ndim):
+    """Return A^T G with the sum over the batch, if B was one matrix for the batch.
+
+    One product then computes both sums: (all rows of A)^T (all rows of G). If other
+    leading axes of B were broadcast, ``graph.unbroadcast`` sums over them.
+    """
+    if b_ndim == 2:
+        return _rows(A).T @ _rows(G)
+    return A.swapaxes(-1, -2) @ G
+
+
+def _as_matrices(a, b, g):
+    """Return A, B and G of Y = A B: a vector a becomes a row, a vector b a column."""
+    if b.ndim == 1:
+        b, g = b[:, None], g[..., None]
+    if a.ndim == 1:
+        a, g = a[None, :], g[..., None, :]
+    return a, b, g
+
+
+def _rows(a):
+    """Merge all leading axes into one: (..., k) -> (N, k)."""
+    return a.reshape(math.prod(a.shape[:-1]), a.shape[-1])

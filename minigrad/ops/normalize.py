@@ -9,21 +9,22 @@ from ..differentiable import differentiable
 
 @differentiable
 def layer_norm(x, weight=None, bias=None, eps=1e-5):
-    """Give the last axis mean 0 and variance 1, then a learned scale and shift.
+    """Normalise the last axis to mean 0 and variance 1, then apply scale and shift.
 
-    Ba et al. 2016, equation 4; x and y are (..., n), weight and bias (n,).
+    Ba et al. 2016, equation 4; x and y are (..., n), the learned weight and bias (n,).
 
         xhat = (x - mean(x)) / s,   s = sqrt(var(x) + eps),   y = w xhat + b
 
-    A weight (or, without one, a bias) of k axes normalises the last k axes together.
-    With u = g w = dL/dxhat and dxhat_i/dx_k = (delta_ik - 1/n - xhat_i xhat_k / n) / s,
+    If weight (or bias) has k axes, the last k axes are normalised together. With
+    g = dL/dy, u = g w = dL/dxhat, delta_ik = 1 if i = k, otherwise 0, and
+    dxhat_i/dx_k = (delta_ik - 1/n - xhat_i xhat_k / n) / s,
 
         dL/dx_k = (u_k - mean(u) - xhat_k mean(u xhat)) / s
-        dL/dw = g xhat,    dL/db = g        (summed over the leading axes by the engine)
+        dL/dw = g xhat,    dL/db = g      (graph.unbroadcast sums over leading axes)
     """
     x = np.asarray(x)
-    given = weight if weight is not None else bias
-    k = 1 if given is None else given.ndim
+    parameter = weight if weight is not None else bias
+    k = 1 if parameter is None else parameter.ndim
     for name, array in (("weight", weight), ("bias", bias)):
         if array is not None and (k == 0 or array.shape != x.shape[-k:]):
             raise ValueError(

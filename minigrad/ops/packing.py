@@ -1,14 +1,14 @@
 """Pack sequences of unequal length without their padding, for recurrent layers.
 
-A batch (B, T, F) is laid out as rows (N, F), N the number of real tokens: step by step,
-and within a step example by example, the longest first. Those that are still running at
-a step are then the first few of those that ran at the step before:
+A batch (B, T, F) becomes rows (N, F), where N is the number of real tokens. The rows
+are ordered by step, and within a step by the length of the example, longest first. The
+examples that have a token at step t are then the first ones of step t - 1:
 
     lengths 2, 4, 3          step 0        step 1        step 2     step 3
     example b, token t       1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 |  1,3
 
-so that a step is a slice, nothing is masked, and padding is never read. This is the
-order of PyTorch's packed sequences.
+So the rows of one step are one slice, and no mask is needed. PyTorch's packed sequences
+have the same order.
 """
 
 import numpy as np
@@ -20,52 +20,52 @@ class Packing:
     """The order of the rows of B sequences of at most T tokens.
 
     lengths   (B,) integers from 1 to T, or None: all have T tokens
-    reverse   run from each example's own last token to its first
+    reverse   run from the last token of each example to its first
 
-    ``steps`` lists three slices for each step: of the states before it, of the rows of
-    the step, and of the states after it. There are B more states than
-    tokens, (B + N, H): the initial ones come first.
+    A recurrent layer stores B + N states (B + N, H): first the B initial states, then
+    the state after each row. ``steps`` lists three slices for each step: the states
+    before the step, the rows of the step, and the states after it.
 
-    Raises ValueError in the name of the operation ``name`` for other lengths.
+    Raises ValueError for other lengths; the message begins with ``name``.
     """
 
     def __init__(self, name, B, T, lengths, reverse):
         if T == 0:
             raise ValueError(f"{name}: x has no time steps; expected T >= 1.")
         self.B, self.T, self.reverse = B, T, reverse
-        self.order = slice(None)  # of the examples: longest first
-        self.lengths = None  # None: all sequences are whole, and views suffice
-        live = [B] * T  # how many examples are running at each step
+        self.order = slice(None)  # the order of the examples, longest first
+        self.lengths = None  # None: all have T tokens, and pack() needs no index
+        counts = [B] * T  # the number of rows of each step
         if lengths is not None:
             what = "the tokens of a sequence"
             lengths = between(name, "lengths", np.asarray(lengths), 1, T, what)
             if (lengths < T).any():
                 self.lengths, self.order = lengths, np.argsort(-lengths, kind="stable")
-                live = [int((lengths > t).sum()) for t in range(lengths.max())]
-        stops = np.cumsum(live).tolist()
+                counts = [int((lengths > t).sum()) for t in range(lengths.max())]
+        stops = np.cumsum(counts).tolist()
         self.N = stops[-1]
         self.steps, before = [], 0
-        for stop, n in zip(stops, live):
+        for stop, n in zip(stops, counts):
             rows, after = slice(stop - n, stop), slice(B + stop - n, B + stop)
             self.steps.append((slice(before, before + n), rows, after))
             before = after.start
         if self.lengths is not None:
-            self.example = np.concatenate([self.order[:n] for n in live])
-            step = np.repeat(np.arange(len(live)), live)
+            self.example = np.concatenate([self.order[:n] for n in counts])
+            step = np.repeat(np.arange(len(counts)), counts)
             self.time = self.lengths[self.example] - 1 - step if reverse else step
             starts = np.array([after.start for _, _, after in self.steps])
             rank = np.argsort(self.order)  # of an example among the sorted ones
             self.final = starts[self.lengths - 1] + rank
 
     def pack(self, x):
-        """(B, T, F) -> (N, F)"""
+        """Return the rows of a batch: (B, T, F) -> (N, F)."""
         if self.lengths is not None:
             return x[self.example, self.time]
         x = x[:, ::-1] if self.reverse else x
         return x.swapaxes(0, 1).reshape(self.N, x.shape[2])
 
     def unpack(self, rows):
-        """(N, F) -> (B, T, F), zero in the padding."""
+        """Return the batch of some rows: (N, F) -> (B, T, F), with 0 in the padding."""
         if self.lengths is not None:
             x = np.zeros((self.B, self.T, rows.shape[1]), rows.dtype)
             x[self.example, self.time] = rows
@@ -74,13 +74,13 @@ class Packing:
         return x[:, ::-1] if self.reverse else x
 
     def before(self, states):
-        """The state that each row started from: (B + N, H) -> (N, H)."""
+        """Return the state before each row: (B + N, H) -> (N, H)."""
         if self.lengths is not None:
             return np.concatenate([states[before] for before, _, _ in self.steps])
         return states[: self.N]
 
     def last(self, states):
-        """Each example's state after its own last step: (B + N, H) -> (B, H)."""
+        """Return the last state of each example: (B + N, H) -> (B, H)."""
         if self.lengths is not None:
             return states[self.final]
         return states[self.N :].copy()

@@ -1,9 +1,14 @@
-"""GRU and LSTM over time, each a single operation with backpropagation through time.
+"""GRU and LSTM: one step composed of operations, and whole runs as single operations.
 
-Only W_hh h_{t-1} has to wait for the step before. Everything else is gathered into
-large products over all steps: the input's projection before the loop, and after the
-loop back the gradients of both weights and of the input, from the stored gradients of
-the sums inside the gates.
+``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
+``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
+hand-derived backward through time. Fused, forward and backward take about half the time
+(B = 64, T = 32, I = H = 128), and padded sequences cost only their real tokens.
+
+Only W_hh h_{t-1} has to wait for the step before. Everything else is one large
+product over all steps: before the loop the projection of the input, and after the loop
+of the backward the gradients of both weights and of the input, from the stored
+gradients of the sums inside the gates.
 
 Arrays inside are packed (``packing.py``): rows (N, .) in order of time, no padding.
 Gates lie gate by gate, (gates, N, H): one gate of one step is one contiguous block.
@@ -15,8 +20,39 @@ import numpy as np
 
 from ..differentiable import differentiable
 from ..shapes import shapes
+from . import activation
 from .gates import affine, by_gate, project, sigmoid
+from .matmul import linear
 from .packing import Packing
+from .shape import split
+
+
+@shapes
+def gru_cell_composed(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+    """Compute one step of a GRU from small operations; the equations are in ``gru``.
+
+    x (B, I), h (B, H), weight_ih (3H, I), weight_hh (3H, H),
+    bias_ih? and bias_hh? (3H,)  ->  h' (B, H)
+    """
+    x_r, x_z, x_n = split(linear(x, weight_ih, bias_ih), 3, axis=-1)  # (B, H) each
+    h_r, h_z, m = split(linear(h, weight_hh, bias_hh), 3, axis=-1)
+    r, z = activation.sigmoid(x_r + h_r), activation.sigmoid(x_z + h_z)
+    n = activation.tanh(x_n + r * m)
+    return (1 - z) * n + z * h
+
+
+@shapes
+def lstm_cell_composed(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
+    """Compute one step of an LSTM from small operations; the equations are in ``lstm``.
+
+    x (B, I), h and c (B, H), weight_ih (4H, I), weight_hh (4H, H),
+    bias_ih? and bias_hh? (4H,)  ->  h' (B, H), c' (B, H)
+    """
+    a = linear(x, weight_ih, bias_ih) + linear(h, weight_hh, bias_hh)
+    a_i, a_f, a_g, a_o = split(a, 4, axis=-1)  # (B, H) each
+    i, f, o = map(activation.sigmoid, (a_i, a_f, a_o))
+    c = f * c + i * activation.tanh(a_g)
+    return o * activation.tanh(c), c
 
 
 @shapes
@@ -54,8 +90,8 @@ def gru(
         dm = da_n r                             da_r = da_n m r (1 - r)
         dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
 
-    All four are dh times a slope that the forward has settled: ``gru_slopes``, for all
-    steps at once. Then dx_t = (da_r, da_z, da_n) W_ih, and summed over t and the batch
+    All four are dh times a slope that only the forward's values determine:
+    ``gru_slopes`` computes it for all steps at once. Then dx_t = (da_r, da_z, da_n) W_ih, and summed over t and the batch
 
         dW_ih = (da_r, da_z, da_n)^T x_t,       dW_hh = (da_r, da_z, dm)^T h_{t-1}
     """
@@ -81,7 +117,7 @@ def gru(
         da = gru_slopes(gates, h_before)  # (N, 4 H), and da once multiplied by dh
         dh = np.array(g_h[packing.order], dtype)
         for _, rows, _ in reversed(packing.steps):
-            d = dh[: rows.stop - rows.start]  # those still running; the rest wait
+            d = dh[: rows.stop - rows.start]  # the examples that have not ended
             d += g_output[rows]
             through_z = gru_step_back(d, da[rows], gates[1, rows])
             np.matmul(da[rows, : 3 * H], weight_hh, out=d)  # summed over the gates
@@ -135,7 +171,7 @@ def gru_step(gates, ah, h, out):
 
 
 def gru_slopes(gates, h):
-    """dh_t by the sums of r and z, by m and by the sum of n: (N, 4 H), h before."""
+    """Return dh_t/da for a_r, a_z, m and a_n: (N, 4 H). ``h`` is h_{t-1}, (N, H)."""
     r, z, n, m = gates
     slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
     by_r, by_z, by_m, by_n = by_gate(slopes, 4)
@@ -153,7 +189,10 @@ def gru_step_back(dh, da, z):
 
 
 def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
-    """dx, dW_ih, dW_hh, db_ih, db_hh from all rows; leaves da_r, da_z, da_n in da."""
+    """Return dx, dW_ih, dW_hh, db_ih, db_hh from all rows of da and of h_{t-1}.
+
+    ``da`` holds da_r, da_z, dm, da_n, and afterwards da_r, da_z, da_n.
+    """
     H = h.shape[1]
     total = da.sum(0)  # summed over the rows: a bias is added to each
     db_hh = None if bias_hh is None else total[: 3 * H]
@@ -203,7 +242,8 @@ def lstm(
         dL/dc_{t-1} = dc f                      dL/dh_{t-1} = da W_hh
 
     Then dx_t = da W_ih, and summed over t and the batch dW_ih = da^T x_t,
-    dW_hh = da^T h_{t-1}, db = da."""
+    dW_hh = da^T h_{t-1}, db = da.
+    """
     dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
     packing = Packing("lstm", B, T, lengths, reverse)
@@ -228,7 +268,7 @@ def lstm(
         dc = np.array(g_c[packing.order], dtype)
         for before, rows, after in reversed(packing.steps):
             n = rows.stop - rows.start
-            d = dh[:n]  # those still running; the rest wait
+            d = dh[:n]  # the examples that have not ended
             d += g_output[rows]
             dc[:n] = _lstm_step_back(
                 d, dc[:n], gates[:, rows], cells[before], cells[after], da[rows]
@@ -271,7 +311,7 @@ def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 def _lstm_step(gates, ah, c, h_new, c_new):
-    """h_t and c_t. ``gates`` holds x's share of i, f, g, o, and then i, f, g, o."""
+    """Write h_t and c_t. ``gates`` holds x's share of i, f, g, o, then i, f, g, o."""
     i, f, g, o = gates
     gates += by_gate(ah, 4)
     sigmoid(gates[:2])
@@ -300,7 +340,7 @@ def _sum(a, b):
 
 
 def _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
-    """dx, dW_ih, dW_hh, db_ih, db_hh from the rows of all steps at once."""
+    """Return dx, dW_ih, dW_hh, db_ih, db_hh from the rows of all steps at once."""
     total = da.sum(0)  # summed over the rows: a bias is added to each
     db_ih = None if bias_ih is None else total
     db_hh = None if bias_hh is None else total.copy()

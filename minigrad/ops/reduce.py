@@ -144,7 +144,7 @@ def _drop(y, axis, keepdims):
 
 
 def _count(name, x, axis):
-    """How many values each output is made of; it must not be none."""
+    """Return the number of values of each output; raise ValueError if it is 0."""
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
     n = math.prod(x.shape[i] for i in axes)
     if n == 0:
@@ -154,7 +154,7 @@ def _count(name, x, axis):
 
 
 def _to_the_chosen(x, y, axis, keepdims):
-    """The backward of max and min: g to those x that equal y, in equal parts."""
+    """Return the backward of max and min: g, shared by the x that equal y."""
 
     def backward(g):
         chosen = x == y

@@ -1,17 +1,18 @@
-"""Choose entries of a gradient quickly, and set the others to zero."""
+"""Keep some entries of a gradient and set the others to zero, faster than np.where."""
 
 import numpy as np
 
 
 def select(condition, g):
-    """Return g where the condition holds, else 0, faster than ``np.where``.
+    """Return g where the condition is true, otherwise 0: ``np.where(condition, g, 0)``.
 
-    condition (boolean), g (float)  ->  their broadcast shape, g's dtype
+    condition   boolean
+    g           floating-point numbers; the two are broadcast together
 
-    ``np.where`` branches at every element, which is slow where the condition has no
-    pattern: 81 us for 10 000 random float32 entries, and this takes 8 us. It chooses
-    the bits of g: "and" with all ones (-1) keeps a number, "and" with zeros makes it 0.
-    The product g * condition is as fast, but makes inf * 0 = NaN.
+    ``np.where`` is slow for a condition without a pattern, because it branches at every
+    element. This function is about ten times faster. It combines the bits of g with
+    the bits of a mask: "and" with all ones (the integer -1) keeps a number, and "and"
+    with zeros makes it 0. The product g * condition is as fast, but inf * 0 = NaN.
     """
     g = np.asarray(g)
     bits = f"i{g.itemsize}"

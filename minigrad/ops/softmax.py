@@ -7,21 +7,26 @@ from ..differentiable import differentiable
 
 @differentiable
 def softmax(x, axis=-1):
-    """Turn scores into weights that sum to one along ``axis``.
+    """Compute weights from scores; the weights sum to one along ``axis``.
 
         y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j
 
-    With g = dL/dy and dy_i/dx_k = y_i (delta_ik - y_k),
+    Subtracting the maximum m does not change y, and exp cannot overflow. The Jacobian
+    is dy_i/dx_k = y_i (delta_ik - y_k), where delta_ik = 1 if i = k, otherwise 0. With
+    g = dL/dy,
 
         dL/dx_k = sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i)
 
-    The n x n Jacobian is never formed. A constant g gives 0: a check that sums y proves
-    nothing. A row whose entries are all -inf gives 0/0 = NaN; ``masked_softmax`` in
-    ``attention`` allows such rows.
+    The code computes the right side, without the Jacobian. If all g_i are equal, the
+    gradient is 0, because the y_i have the sum 1 for every x. So a gradient check must
+    not use the plain sum of y.
+
+    A row of -inf only gives NaN: x - m = -inf + inf. ``masked_softmax`` in
+    ``attention`` returns weights of 0 for such a row.
     """
-    x = np.asarray(x)
+    x = np.asarray(x)  # a number has no .max()
     with np.errstate(invalid="ignore"):
-        e = np.exp(x - _largest(x, axis))
+        e = np.exp(x - _maximum(x, axis))
         y = e / e.sum(axis, keepdims=True)
 
     def backward(g):
@@ -32,17 +37,18 @@ def softmax(x, axis=-1):
 
 @differentiable
 def log_softmax(x, axis=-1):
-    """The logarithm of softmax, without ever forming a weight that underflows.
+    """Compute the logarithm of softmax.
 
-    y_i = z_i - ln sum_j exp(z_j),   z_i = x_i - max_j x_j
+        y_i = z_i - ln sum_j exp(z_j),   z_i = x_i - max_j x_j
 
-    With dy_i/dx_k = delta_ik - softmax(x)_k,
+    If a weight is so small that it underflows to 0, y is still finite: the code does
+    not compute ln 0. With dy_i/dx_k = delta_ik - softmax(x)_k and softmax(x) = exp(y),
 
         dL/dx_k = g_k - exp(y_k) sum_i g_i
     """
     x = np.asarray(x)
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = x - _largest(x, axis)
+        z = x - _maximum(x, axis)
         y = z - np.log(np.exp(z).sum(axis, keepdims=True))
 
     def backward(g):
@@ -51,6 +57,6 @@ def log_softmax(x, axis=-1):
     return y, backward
 
 
-def _largest(x, axis):
-    """Return max_j x_j; for an empty x any number will do."""
+def _maximum(x, axis):
+    """Return max_j x_j; 0 for an empty x, where the value does not matter."""
     return x.max(axis, keepdims=True) if x.size else 0.0

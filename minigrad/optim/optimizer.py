@@ -6,11 +6,11 @@ parameter, and allocates nothing.
 """
 
 import itertools
-import math
 
 import numpy as np
 
-from ..graph import mark_written
+from ..checks import number
+from ..overwriting import mark_written
 from ..tensor import Tensor
 
 
@@ -21,9 +21,8 @@ class Optimizer:
     whose ``.grad`` is None is not moved, and the step does not count for it. ``lr`` is
     an attribute and may be set at any time.
 
-    Raises ValueError when there is nothing to optimize, when a parameter is listed
-    twice, is the result of an operation or requires no gradient, or when a number is
-    out of range; TypeError when something in ``params`` is no tensor.
+    Raises ValueError when a parameter is no leaf that requires a gradient, when there
+    is none or one is listed twice, or when a number is out of range.
     """
 
     averages = ()  # names of the arrays that are kept for every parameter
@@ -32,7 +31,7 @@ class Optimizer:
 
     def __init__(self, params, lr, weight_decay):
         self.params = _validated(params, type(self).__name__)
-        self._require(0 < lr < math.inf, f"lr must be above 0 and finite, not {lr!r}")
+        number(type(self).__name__, "lr", lr, positive=True)
         self._require(
             weight_decay >= 0,
             f"weight_decay must not be negative, not {weight_decay!r}",
@@ -116,16 +115,13 @@ class Optimizer:
             set(state) == set(expected),
             f"the state holds {sorted(state)}; expected {sorted(expected)}",
         )
-        for name in ("t", *self.averages):
-            found, n = len(state[name]), len(self.params)
+        wanted = [p.shape for p in self.params]
+        for name in self.averages:
+            found = [np.shape(a) for a in state[name]]
             self._require(
-                found == n, f"the state is that of {found} parameters; these are {n}"
-            )
-        for name, (i, p) in itertools.product(self.averages, enumerate(self.params)):
-            shape = np.shape(state[name][i])
-            self._require(
-                shape == p.shape,
-                f"{name}[{i}] has shape {shape}, and params[{i}] has {p.shape}",
+                found == wanted,
+                f"{name} in the state has shapes {found}; expected {wanted}, those of "
+                "the parameters",
             )
         for name in self.settings:
             setattr(self, name, state[name])
@@ -176,31 +172,23 @@ class _Flat:
 
 def _validated(params, name):
     """Return ``params`` as a list of different leaves that require a gradient."""
-    if isinstance(params, Tensor):
-        raise TypeError(
-            f"{name}: params is a list of tensors, not one; write [tensor]."
-        )
     params = list(params)
     if not params:
         raise ValueError(f"{name}: there are no parameters to optimize.")
-    first = {}
     for i, p in enumerate(params):
         if not isinstance(p, Tensor):
             raise TypeError(
-                f"{name}: params[{i}] is a {type(p).__name__}, not a tensor. Pass a "
-                "list of tensors, such as model.parameters()."
+                f"{name}: params[{i}] is of type {type(p).__name__}; expected a list "
+                "of tensors, such as model.parameters()."
             )
-        if p._node is not None:
+        if p._node is not None or not p.requires_grad:
+            found = "requires no gradient"
+            if p._node is not None:
+                found = f"is the result of {p._node.op}"
             raise ValueError(
-                f"{name}: params[{i}], of shape {p.shape}, is the result of "
-                f"{p._node.op}; only leaves can be optimized."
+                f"{name}: params[{i}], of shape {p.shape}, {found}; expected a leaf "
+                "with requires_grad=True."
             )
-        if not p.requires_grad:
-            raise ValueError(
-                f"{name}: params[{i}], of shape {p.shape}, has requires_grad=False, so "
-                "it will never have a gradient."
-            )
-        if id(p) in first:
-            raise ValueError(f"{name}: params[{i}] is params[{first[id(p)]}] again.")
-        first[id(p)] = i
+    if len(set(map(id, params))) < len(params):
+        raise ValueError(f"{name}: a parameter is listed twice.")
     return params

@@ -140,34 +140,22 @@ def clip_grad_norm_(params, max_norm):
     """
     if not max_norm > 0:
         raise ValueError(
-            f"clip_grad_norm_: max_norm must be above 0, not {max_norm!r}."
+            f"clip_grad_norm_: max_norm is {max_norm!r}; expected a positive number."
         )
     params = [params] if isinstance(params, Tensor) else list(params)
     gradients = [p.grad for p in params if p.grad is not None]
     norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients))
+    if not math.isfinite(norm):  # squares overflow earlier in float32
+        squares = (np.square(g, dtype=np.float64).sum() for g in gradients)
+        norm = math.sqrt(sum(map(float, squares)))
     if not math.isfinite(norm):
-        _refuse_non_finite(params)
-        norm = _norm_of_huge(gradients)
+        wrong = [i for i, g in enumerate(gradients) if not np.isfinite(g).all()]
+        raise FloatingPointError(
+            f"clip_grad_norm_: gradients {wrong} hold NaN or infinity. Nothing was "
+            "changed; call zero_grad() to skip this batch."
+        )
     scale = max_norm / (norm + 1e-6)
     if scale < 1:
         for g in gradients:
             g *= scale
     return norm
-
-
-def _refuse_non_finite(params):
-    for i, p in enumerate(params):
-        if p.grad is not None and not np.isfinite(p.grad).all():
-            nan, infinite = np.isnan(p.grad).sum(), np.isinf(p.grad).sum()
-            raise FloatingPointError(
-                f"clip_grad_norm_: the gradient of params[{i}], of shape {p.shape}, "
-                f"holds {nan} NaN and {infinite} infinite values. Nothing was changed; "
-                "call zero_grad() to skip this batch."
-            )
-
-
-def _norm_of_huge(gradients):
-    """The joint norm of finite gradients whose squares are infinite in their dtype."""
-    largest = max(float(abs(g).max()) for g in gradients if g.size)
-    squares = (np.square(g / largest, dtype=np.float64).sum() for g in gradients)
-    return largest * math.sqrt(sum(float(s) for s in squares))

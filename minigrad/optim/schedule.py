@@ -8,6 +8,8 @@ from the rate before, so rounding errors do not add up.
 
 import math
 
+from ..checks import number
+
 
 class Schedule:
     """A learning rate that depends on the number of steps taken: ``lr_at(t)``.
@@ -57,10 +59,7 @@ class Schedule:
 
     def _require_positive(self, **numbers):
         for name, value in numbers.items():
-            if not value > 0:
-                raise ValueError(
-                    f"{type(self).__name__}: {name} must be above 0, not {value!r}."
-                )
+            number(type(self).__name__, name, value, positive=True)
 
 
 class CosineAnnealingLR(Schedule):

@@ -85,6 +85,7 @@ ATTEND = [
     (template(bias=zeros(L, S, dtype=bool)), TypeError, "attend: bias is bool"),
     (template(bias=zeros(S, L)), ValueError, "attend: bias has shape (7, 5)"),
     (template(dropout_p=1.5), ValueError, "dropout: p is", "1.5"),
+    (template(score="cosine"), ValueError, "attend: score is 'cosine'", "'scaled_dot'"),
 ]
 
 LAYERS = [

@@ -9,12 +9,12 @@ import pytest
 import minigrad as mg
 from attention.scores import (
     additive,
-    additive_composed,
-    additive_core,
     concat,
     dot,
     general,
     scaled_dot,
+    tanh_scores,
+    tanh_scores_definition,
 )
 from minigrad import Tensor
 
@@ -50,9 +50,9 @@ SCORES = {  # function, its definition for one pair, width of the keys, paramete
         Dk,
         ((A, Dq + Dk), (A,)),
     ),
-    "core": (additive_core, lambda q, k, w_v: w_v @ np.tanh(q + k), Dq, ((Dq,),)),
-    "composed": (
-        additive_composed, lambda q, k, w_v: w_v @ np.tanh(q + k), Dq, ((Dq,),)
+    "tanh_scores": (tanh_scores, lambda q, k, w_v: w_v @ np.tanh(q + k), Dq, ((Dq,),)),
+    "tanh_scores_definition": (
+        tanh_scores_definition, lambda q, k, w_v: w_v @ np.tanh(q + k), Dq, ((Dq,),)
     ),
 }  # fmt: skip
 LEADING = [((), ()), ((B,), (B,)), ((B, 3), (B, 3)), ((B,), ()), ((B, 1), (3,))]
@@ -129,13 +129,13 @@ def test_scaling_keeps_the_variance_at_one():
         assert abs(variance - 1) < 4 * math.sqrt(4 / (n * D) + 10 / n**2)
 
 
-def test_the_core_never_makes_the_array_of_all_hidden_units():
+def test_tanh_scores_never_store_all_hidden_units():
     b, n, m, a = 4, 60, 60, 128
     q, k, w, g = draw((b, n, a), (b, m, a), (a,), (b, n, m), dtype=np.float32)
 
     def forward_and_backward():
         leaves = [Tensor(x, requires_grad=True) for x in (q, k, w)]
-        e = additive_core(*leaves)
+        e = tanh_scores(*leaves)
         kept = tracemalloc.get_traced_memory()[0] if tracemalloc.is_tracing() else 0
         e.backward(g)
         return kept

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.softmax import masked_softmax
+from attention.softmax import masked_softmax, masked_softmax_definition
 from minigrad import Tensor
 
 from ..ops.attention_core import masked_softmax as by_rows
@@ -87,6 +87,23 @@ def test_a_float_mask_is_added(shape):
     expected = by_rows(scores + bias, temperature=0.7)
     p = masked_softmax(scores, mask=bias, temperature=0.7).data
     np.testing.assert_allclose(p, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", masks())
+def test_the_operation_equals_its_taught_form(name):
+    scores, allowed = draw(B, H, L, S), np.broadcast_to(masks()[name], (B, H, L, S))
+    results = []
+    for function in (
+        lambda s: masked_softmax(s, mask=allowed, temperature=0.3),
+        lambda s: masked_softmax_definition(s, allowed, 0.3),
+    ):
+        leaf = Tensor(scores, requires_grad=True)
+        p = function(leaf)
+        p.backward(draw(*p.shape, seed=1))
+        results.append([p.data, leaf.grad])
+    (p, dp), (expected, gradient) = results
+    np.testing.assert_allclose(p, expected, rtol=1e-14)
+    np.testing.assert_allclose(dp, gradient, rtol=1e-12, atol=1e-14)
 
 
 def test_a_float_mask_of_minus_infinity_masks():

@@ -22,13 +22,14 @@ def round_trip(path, state):
     return load(path)
 
 
-@pytest.mark.parametrize("code", "f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 ?".split())
-@pytest.mark.parametrize("shape", [(), (5,), (2, 3, 4), (0,), (3, 0, 2), (1, 1)])
-def test_every_dtype_and_shape(path, code, shape):
-    raw = np.random.default_rng(0).integers(0, 2, size=(*shape, 8), dtype="u1")
-    array = raw[..., 0] != 0 if code == "?" else raw.view(code)[..., 0]
-    array = np.asarray(array)
-    assert_same(round_trip(path, {"x": array}), {"x": array.copy()})
+def test_every_dtype_and_shape(path):
+    bits = np.random.default_rng(0).integers(0, 2, size=(2, 3, 4, 8), dtype="u1")
+    state = {"?": bits[..., 0] != 0}
+    for code in "f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1".split():
+        state[code] = np.ascontiguousarray(bits.view(code)[..., 0])
+        for shape in ((), (5,), (0,), (3, 0, 2), (1, 1)):
+            state[f"{code}{shape}"] = np.ones(shape, code)
+    assert_same(round_trip(path, state), state)
 
 
 def test_special_values(path):
@@ -113,7 +114,7 @@ def test_tuples_become_lists_and_numpy_scalars_python_numbers(path):
     assert_same(back, {**expected, "on": True, "s": "x"})
 
 
-@pytest.mark.parametrize("bits", ["PCG64", "MT19937", "Philox", "SFC64"])
+@pytest.mark.parametrize("bits", ["PCG64", "MT19937"])
 def test_a_random_generator_resumes(path, bits):
     rng = np.random.Generator(getattr(np.random, bits)(7))
     rng.normal(size=11), rng.integers(10, size=3, dtype=np.int32)

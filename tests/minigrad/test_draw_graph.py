@@ -64,7 +64,7 @@ def words_of(figure):
     return [text.get_text() for text in figure.axes[0].texts]
 
 
-def test_values_that_nobody_holds_are_not_kept():
+def test_freed_values_are_not_kept():
     x = leaf(3)
     hidden = x + 1.0  # add needs neither input nor output
     figure = draw.graph(mg.tanh(hidden), names={"hidden": hidden})
@@ -80,7 +80,7 @@ def test_values_that_nobody_holds_are_not_kept():
     assert muted != ink
 
 
-def test_what_is_not_finite_stands_out():
+def test_nan_and_infinity_stand_out():
     x = Tensor([1.0, np.inf], requires_grad=True)
     figure = draw.graph((x * 2.0).sum(), names={"x": x})
     (bad,) = {t.get_color() for t in figure.axes[0].texts if t.get_text() == "inf"}
@@ -105,7 +105,7 @@ def test_drawing_leaves_gradients_and_graph_as_they_were():
     assert names["W2"].grad is None
     loss.backward()  # the graph is still there
     with pytest.raises(
-        RuntimeError, match=r"graph\(\) walks as backward\(\) does\. .*fre"
+        RuntimeError, match=r"graph\(\) walks as backward\(\) does\. .*deleted"
     ):
         draw.graph(loss)
 
@@ -114,6 +114,7 @@ def test_files_and_axes(tmp_path):
     from matplotlib.figure import Figure
 
     result, names = diamond()
+    assert draw.graph(result)._repr_png_().startswith(b"\x89PNG")  # in a notebook
     begins = {"g.png": b"\x89PNG", "g.svg": b"<?xml", "g.pdf": b"%PDF"}
     for name, magic in begins.items():
         draw.graph(result, tmp_path / name, names=names)
@@ -148,11 +149,11 @@ def test_too_many_boxes_and_no_graph():
         draw.graph(y)
     draw.graph(y, limit=61)
     for tensor in (leaf(2), Tensor([1.0]) * 2.0):
-        for look in (draw.graph, draw.saved_bytes):
+        for function in (draw.graph, draw.saved_bytes):
             with pytest.raises(
                 ValueError, match=r"shape \(\d,\), has no graph: it is a l"
             ):
-                look(tensor)
+                function(tensor)
 
 
 def test_matplotlib_comes_late_and_without_pyplot():

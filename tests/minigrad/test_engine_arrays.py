@@ -96,15 +96,6 @@ def test_unbroadcast_refuses_what_does_not_fit(shape, wide):
         unbroadcast(np.ones(wide), shape)
 
 
-@pytest.mark.parametrize("shape, wide", SHAPES)
-def test_broadcast_operands_get_gradients_of_their_shapes(shape, wide):
-    x, y = leaf(draw(*shape)), leaf(draw(*wide, seed=1))
-    g = draw(*wide, seed=2)
-    (x * y).backward(g)
-    assert x.grad == pytest.approx(unbroadcast(g * y.data, shape))
-    assert y.grad == pytest.approx(g * x.data)
-
-
 # NumPy on the left, and what looks like an array
 
 
@@ -150,7 +141,7 @@ def test_numpy_functions_refuse_what_they_could_not_record():
 def test_scalars_out_of_tensors():
     assert float(Tensor([[2.5]])) == 2.5 and int(Tensor(3)) == 3
     assert bool(Tensor(0.0)) is False
-    with pytest.raises(ValueError, match=r"item\(\) wants one value; .* shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"a tensor of size one; .* shape \(2,\)"):
         Tensor([1.0, 2.0]).item()
     assert [t.tolist() for t in leaf([[1.0], [2.0]])] == [[1.0], [2.0]]
     assert len(leaf([1.0, 2.0])) == 2

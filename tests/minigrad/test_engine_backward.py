@@ -32,8 +32,9 @@ def test_retain_graph():
     with pytest.raises(RuntimeError) as error:
         y.backward()
     assert str(error.value) == (
-        "backward() reached sum, which an earlier backward() has freed. Pass "
-        "retain_graph=True to the first backward(), or compute the value again."
+        "backward() reached sum, which an earlier backward() has deleted with "
+        "its saved arrays. Pass retain_graph=True to the first backward(), or compute "
+        "the value again."
     )
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import minigrad as mg
 from minigrad import lift, no_grad
-from minigrad.graph import kept_arrays, reachable, recording
+from minigrad.graph import is_recording, reachable
+from minigrad.overwriting import saved_arrays
 
 from .engine_cases import draw, leaf
 
@@ -31,7 +32,7 @@ def test_backward_frees_what_the_graph_saved():
 def test_a_graph_without_backward_dies_with_its_result():
     x = leaf(draw(7))
     y = mg.tanh(mg.exp(x))
-    kept = [weakref.ref(a) for node in reachable(y._node) for a in kept_arrays(node)]
+    kept = [weakref.ref(a) for node in reachable(y._node) for a in saved_arrays(node)]
     assert [ref() is not None for ref in kept] == [True, True]
     gc.disable()
     try:
@@ -67,12 +68,12 @@ def test_a_graph_copies_neither_leaves_nor_plain_arrays():
     assert peak < 1.1 * y.data.nbytes
 
 
-def test_kept_arrays_finds_what_a_closure_holds():
+def test_saved_arrays_finds_what_a_closure_holds():
     x, y = leaf(draw(3)), leaf(draw(3))
-    kept = kept_arrays((x * y)._node)
+    kept = saved_arrays((x * y)._node)
     assert {id(a) for a in kept} == {id(x._data), id(y._data)}
     out = mg.exp(x)
-    assert [a is out._data for a in kept_arrays(out._node)] == [True]
+    assert [a is out._data for a in saved_arrays(out._node)] == [True]
 
     @lift
     def nested(x):
@@ -83,7 +84,8 @@ def test_kept_arrays_finds_what_a_closure_holds():
 
         return x * 1, lambda g: inner(g)
 
-    assert sorted(a.sum() for a in kept_arrays(nested(leaf([1.0]))._node)) == [2.0, 3.0]
+    arrays = saved_arrays(nested(leaf([1.0]))._node)
+    assert sorted(a.sum() for a in arrays) == [2.0, 3.0]
 
 
 # no_grad
@@ -101,13 +103,13 @@ def test_no_grad_nests_and_survives_exceptions():
     quiet = no_grad()
     with quiet, quiet:
         with no_grad():
-            assert not recording()
-        assert not recording()
-    assert recording()
+            assert not is_recording()
+        assert not is_recording()
+    assert is_recording()
     with pytest.raises(KeyError):
         with no_grad():
             raise KeyError
-    assert recording()
+    assert is_recording()
 
 
 @pytest.mark.parametrize("decorate", [no_grad, no_grad()])
@@ -119,7 +121,7 @@ def test_no_grad_as_a_decorator(decorate):
 
     assert predict.__name__ == "predict" and predict.__doc__ == "Twice x."
     assert not predict(leaf([1.0])).requires_grad
-    assert recording()
+    assert is_recording()
     with pytest.raises(TypeError, match="a function or nothing; found 3"):
         no_grad(3)
 
@@ -131,23 +133,23 @@ def test_threads_and_tasks_pause_recording_for_themselves():
         with no_grad():
             entered.set()
             done.wait(10)
-            seen.append(recording())
+            seen.append(is_recording())
 
     thread = threading.Thread(target=other_thread)
     thread.start()
-    assert entered.wait(10) and recording()
+    assert entered.wait(10) and is_recording()
     done.set()
     thread.join()
-    assert seen == [False] and recording()
+    assert seen == [False] and is_recording()
 
     async def evaluate():
         with no_grad():
             await asyncio.sleep(0)
-            return recording()
+            return is_recording()
 
     async def train():
         await asyncio.sleep(0)
-        return recording()
+        return is_recording()
 
     async def both():
         return await asyncio.gather(evaluate(), train(), evaluate())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad import Tensor, differentiable, lift, no_grad
+from minigrad import Tensor, differentiable, lift
 from minigrad.registry import OPS
 
 from .engine_cases import draw, leaf
@@ -121,10 +121,10 @@ def test_options_are_not_differentiated_and_raw_is_the_function():
          "The backward of bad returned a float for a gradient; expected an array, or "
          "a tuple of arrays and None."),
         (lambda g: (g,), ValueError,
-         "The backward of bad returned 1 gradients for 2 inputs; None stands for no "
+         "The backward of bad returned 1 gradients for 2 inputs; None means no "
          "gradient."),
         (lambda g: (g, g, g), ValueError,
-         "The backward of bad returned 3 gradients for 2 inputs; None stands for no "
+         "The backward of bad returned 3 gradients for 2 inputs; None means no "
          "gradient."),
     ],
 )  # fmt: skip

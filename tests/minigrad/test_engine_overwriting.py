@@ -117,7 +117,7 @@ def test_results_are_read_only():
         y.data = np.zeros(2)
     with pytest.raises(RuntimeError, match="Writing into the result of mul would"):
         y[0] = 3.0
-    with pytest.raises(RuntimeError, match="gradients are switched on leaves"):
+    with pytest.raises(RuntimeError, match="requires_grad can be changed for leaves"):
         y.requires_grad_()
     with pytest.raises(RuntimeError, match="Writing into a leaf would change a value"):
         x[0] = 3.0

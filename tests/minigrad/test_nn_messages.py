@@ -81,7 +81,7 @@ REFUSED = [  # call, exception, fragments of the message
     (lambda: nn.LSTM(7, 2)(x, Tensor(ones((1, 3, 2)))), TypeError,
      "LSTM: state is of type Tensor", "pair (h0, c0)"),
     (lambda: nn.LSTM(7, 2)(x, (ones((1, 3, 2)),)), TypeError,
-     "LSTM: state is a tuple of 1", "pair (h0, c0)"),
+     "LSTM: state is of type tuple", "pair (h0, c0)"),
     (lambda: nn.GRU(7, 2)(x, lengths=[5, 5, 6]), ValueError, "lengths hold 6"),
     (lambda: nn.GRU(7, 2, num_layers=0), ValueError, "GRU: num_layers is 0"),
     (lambda: nn.LSTM(7, 2, dropout=1.5), ValueError, "LSTM: dropout is 1.5"),

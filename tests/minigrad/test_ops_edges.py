@@ -56,7 +56,9 @@ def test_pow_exponent_over_base_zero_and_below(dtype):
     assert gradient(lambda b: 0**b, exponents) == ([1, 0, 0], [0, 0, 0])
 
 
-def test_abs_sqrt_log_at_zero():
+def test_corners_and_poles_at_zero():
+    assert gradient(mg.relu, [-1.0, 0.0, 1.0]) == ([0, 0, 1], [0, 0, 1])
+    assert gradient(mg.elu, [0.0]) == ([0], [1])
     assert gradient(mg.abs, [-2.0, 0.0, 3.0]) == ([2, 0, 3], [-1, 0, 1])
     assert gradient(mg.sqrt, [0.0, 4.0]) == ([0, 2], [INF, 0.25])
     with pytest.warns(RuntimeWarning, match="divide by zero"):  # NumPy's own word

@@ -55,16 +55,11 @@ def test_clipping_gradients_whose_squares_overflow():
     np.testing.assert_allclose(a.grad, [0.6, 0.8], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "bad, what", [(np.nan, "1 NaN and 0"), (-np.inf, "0 NaN and 1")]
-)
-def test_clipping_refuses_what_is_not_finite_and_changes_nothing(bad, what):
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_clipping_refuses_nan_and_infinity_and_changes_nothing(bad):
     a, b = Tensor(np.zeros(2), True), Tensor(np.zeros(2), True)
     a.grad, b.grad = np.array([30.0, 40.0]), np.array([1.0, bad])
-    with pytest.raises(
-        FloatingPointError,
-        match=rf"params\[1\], of shape \(2,\), holds {what} infinite",
-    ):
+    with pytest.raises(FloatingPointError, match=r"gradients \[1\] hold NaN or inf"):
         optim.clip_grad_norm_([a, b], 1.0)
     np.testing.assert_array_equal(a.grad, [30.0, 40.0])
     np.testing.assert_array_equal(b.grad, [1.0, bad])

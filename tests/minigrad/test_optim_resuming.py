@@ -61,11 +61,8 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
     bad = {
         "the state is not that of Adam": optim.SGD(parameters(), lr=0.1).state_dict(),
         "not that of Adam": None,
-        "the state is that of 1 parameters; these are 5": optim.Adam(
+        "m in the state has shapes \\[\\(3, 4\\)\\]; expected": optim.Adam(
             parameters(shapes=((3, 4),))
-        ).state_dict(),
-        "m\\[0\\] has shape \\(4, 3\\), and params\\[0\\] has \\(3, 4\\)": optim.Adam(
-            parameters(shapes=((4, 3), (), (5,), (0, 2), (2, 1, 3)))
         ).state_dict(),
         "the state holds \\['betas'.* expected": {
             k: v for k, v in a.state_dict().items() if k != "m"

@@ -156,7 +156,7 @@ def test_mixed_dtypes():
 def test_read_only_data_are_replaced():
     array = np.ones(3)
     array.flags.writeable = False
-    w = Tensor._of(array).requires_grad_()
+    w = Tensor._from_array(array).requires_grad_()
     w.grad = np.ones(3)
     optim.SGD([w], lr=0.5).step()
     np.testing.assert_array_equal(w.data, 0.5)

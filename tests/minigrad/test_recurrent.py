@@ -5,7 +5,8 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.graph import kept_arrays
+from minigrad.ops.recurrent import gru_cell_composed, lstm_cell_composed
+from minigrad.overwriting import saved_arrays
 
 from .recurrent_cases import (
     CELLS,
@@ -35,10 +36,9 @@ def composed(kind, lengths=None, reverse=False):
         alive = np.arange(T) < np.full(B, T if lengths is None else lengths)[:, None]
         outputs = [None] * T
         for t in range(T)[::-1] if reverse else range(T):
-            a = mg.linear(x[:, t], W_ih, b_ih)
-            b = mg.linear(states[0], W_hh, b_hh)
             here = alive[:, t, None]
-            new = STEP[kind](a, b, *states)
+            new = COMPOSED[kind](x[:, t], *states, W_ih, W_hh, b_ih, b_hh)
+            new = new if kind == "lstm" else (new,)
             states = [mg.where(here, s, old) for s, old in zip(new, states)]
             outputs[t] = mg.where(here, states[0], 0.0)
         return mg.stack(outputs, axis=1), *states
@@ -46,26 +46,12 @@ def composed(kind, lengths=None, reverse=False):
     return layer
 
 
-def gru_step(a, b, h):
-    r = mg.sigmoid(a[:, :H] + b[:, :H])
-    z = mg.sigmoid(a[:, H : 2 * H] + b[:, H : 2 * H])
-    n = mg.tanh(a[:, 2 * H :] + r * b[:, 2 * H :])
-    return ((1 - z) * n + z * h,)
-
-
-def lstm_step(a, b, h, c):
-    a = a + b
-    i, f, o = (mg.sigmoid(a[:, k * H : (k + 1) * H]) for k in (0, 1, 3))
-    c = f * c + i * mg.tanh(a[:, 2 * H : 3 * H])
-    return o * mg.tanh(c), c
-
-
-STEP = {"gru": gru_step, "lstm": lstm_step}
+COMPOSED = {"gru": gru_cell_composed, "lstm": lstm_cell_composed}
 
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("lengths", [None, RAGGED, [4, 4, 4], [5, 5, 5], [1, 1, 1]])
+@pytest.mark.parametrize("lengths", [None, RAGGED, [4, 4, 4]])
 @pytest.mark.parametrize("kind", GATES)
 def test_fused_equals_composed(kind, lengths, reverse, bias):
     arrays = list(arguments(kind, bias).values())
@@ -76,29 +62,13 @@ def test_fused_equals_composed(kind, lengths, reverse, bias):
 
 
 @pytest.mark.parametrize("kind", GATES)
-def test_a_cell_is_a_layer_of_one_step(kind):
+def test_a_fused_cell_equals_the_composed_one(kind):
     args = arguments(kind)
-    first = [args.pop("x")[:, 0], *args.values()]
-    values, gradients = pulled(CELLS[kind], first)
-
-    def one_step(x, *rest):
-        return fused(kind)(mg.unsqueeze(x, 1), *rest)[1:]
-
-    reference, expected = pulled(one_step, first)
+    arrays = [args.pop("x")[:, 0], *args.values()]
+    values, gradients = pulled(CELLS[kind], arrays)
+    reference, expected = pulled(COMPOSED[kind], arrays)
     for found, wanted in zip(values + gradients, reference + expected, strict=True):
         np.testing.assert_allclose(found, wanted, **CLOSE)
-
-
-@pytest.mark.parametrize("kind", GATES)
-def test_float32_stays_float32(kind):
-    """and agrees with float64 to the digits it has."""
-    wide = pulled(fused(kind, RAGGED), list(arguments(kind).values()))
-    narrow = pulled(
-        fused(kind, RAGGED), list(arguments(kind, dtype=np.float32).values())
-    )
-    for found, wanted in zip(sum(narrow, []), sum(wide, []), strict=True):
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("kind, blocks", [("gru", 5), ("lstm", 6)])
@@ -106,7 +76,7 @@ def test_bytes_kept_for_backward(kind, blocks):
     """Four gate arrays and one of each kind of state, besides the inputs."""
     args = arguments(kind)
     output = OPS[kind](*[Tensor(a, requires_grad=True) for a in args.values()])[0]
-    arrays = kept_arrays(output._node.parents[0])
+    arrays = saved_arrays(output._node.parents[0])
     owners = {id(a if a.base is None else a.base): a for a in arrays}
     kept = sum((a if a.base is None else a.base).nbytes for a in owners.values())
     inputs = sum(a.nbytes for n, a in args.items() if n not in STATES[kind])
@@ -116,7 +86,7 @@ def test_bytes_kept_for_backward(kind, blocks):
 
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("ops", [OPS, CELLS], ids=["layer", "cell"])
-def test_what_is_not_wanted_is_not_computed(ops, kind):
+def test_unneeded_gradients_are_not_computed(ops, kind):
     args = arguments(kind)
     args["x"] = args["x"] if ops is OPS else args["x"][:, 0]
     outputs, backward = ops[kind].raw(*args.values())

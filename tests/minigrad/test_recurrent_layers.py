@@ -1,11 +1,37 @@
-"""GRU and LSTM as layers: torch's shapes, empty batches, lengths, weights, dropout."""
+"""GRU and LSTM as layers: gradients, torch's shapes, empty batches, lengths, dropout.
+
+``tests/ops/recurrent.py`` compares the operations with loops, and has the zoo of their
+wrong backwards.
+"""
 
 import numpy as np
 import pytest
 
+import minigrad as mg
 from minigrad import Tensor, nn
 
-from .recurrent_cases import LAYERS, RAGGED, B, D, H, T
+from .recurrent_cases import LAYERS, RAGGED, STATES, B, D, H, T
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_gradients_into_every_weight_and_state(kind):
+    """Two layers, in both directions, of sequences of unequal length."""
+    rng = np.random.default_rng(0)
+    layer = LAYERS[kind](D, H, 2, True, rng=rng)
+    states = [rng.standard_normal((4, B, H)) for _ in STATES[kind]]
+    state = tuple(states) if kind == "lstm" else states[0]
+    result = mg.gradcheck_module(layer, rng.standard_normal((B, T, D)), state, RAGGED)
+    assert result.ok, result.message
+    assert len(result.rows) == 4 * 4 + 1 + len(states)
+
+
+@pytest.mark.parametrize("layer", [nn.GRUCell, nn.LSTMCell])
+def test_gradients_of_cells(layer):
+    rng = np.random.default_rng(0)
+    x, (h, c) = rng.standard_normal((B, D)), rng.standard_normal((2, B, H))
+    state = (h, c) if layer is nn.LSTMCell else h
+    result = mg.gradcheck_module(layer(D, H, rng=rng), x, state)
+    assert result.ok, result.message
 
 
 def test_shapes_as_torch_has_them():

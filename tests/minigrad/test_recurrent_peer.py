@@ -3,7 +3,7 @@
 ``tests/golden/recurrent.npz`` holds what PyTorch says (float64, its version is in the
 file), recorded by
 
-    python -m tests.test_recurrent_peer
+    python -m tests.minigrad.test_recurrent_peer
 
 which runs ``peer`` below and writes inputs, parameters, values and gradients.
 """

@@ -6,13 +6,42 @@ import pkgutil
 
 import pytest
 
+import attention
 import minigrad
 from minigrad.shape_line import shape_line
 from minigrad.shapes import shapes
 
-PACKAGES = [minigrad]
-PROSE = set()  # functions whose right side is not checked
-NOT_SHAPES = {  # functions with words in the brackets before their arrow
+PACKAGES = [minigrad, attention]
+PROSE = {  # functions whose results are tuples of other things, or layers and masks
+    "attention.exact.multihead.MultiHeadAttention.precompute",
+    "attention.layers.Attention.precompute",
+    "attention.masks.tokens.document.__init__",
+    "attention.masks.tokens.padding.__init__",
+    "attention.masks.tokens.prefix_lm.__init__",
+    "attention.seq2seq.model.Seq2Seq.encode",
+    "attention.seq2seq.model.Seq2Seq.forced",
+    "attention.seq2seq.model.Seq2Seq.step",
+    "attention.transformer.decoder_only.DecoderOnly.step",
+    "attention.transformer.encoder_decoder.EncoderDecoder.forward",
+    "attention.transformer.encoder_decoder.EncoderDecoder.step",
+    "attention.variants.steps.BahdanauStep.forward",
+    "attention.variants.steps.LuongStep.forward",
+}
+UNCHECKED = {  # words in the brackets; or functions that checked ones alone call
+    "attention.costs.counted.count",
+    "attention.exact.dense.attention_average",
+    "attention.exact.dense.attention_scores",
+    "attention.exact.dense.grouped",
+    "attention.exact.flash.flash_attention",
+    "attention.exact.multihead.heads",
+    "attention.exact.sdpa.with_equal_batch",
+    "attention.kernels.additive.backward",
+    "attention.kernels.additive.forward",
+    "attention.kernels.product.weighted_sum",
+    "attention.kernels.softmax.forward",
+    "attention.positions.t5.t5_bucket",
+    "attention.seq2seq.find_nan.find_nan",
+    "attention.softmax.softmax_over_allowed",
     "minigrad.graph.unbroadcast",
     "minigrad.ops.select.select",
 }
@@ -42,14 +71,14 @@ def undecorated(functions):
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_every_shape_line_is_enforced(package):
-    assert set(undecorated(functions(package))) <= NOT_SHAPES
+    assert set(undecorated(functions(package))) <= UNCHECKED
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_the_right_sides_in_prose_are_listed(package):
     contracts = {n: getattr(f, "contract", None) for n, f in functions(package).items()}
     prose = {n for n, c in contracts.items() if c is not None and c.results is None}
-    assert prose == PROSE
+    assert prose == {name for name in PROSE if name.startswith(package.__name__)}
 
 
 def test_the_search_finds_functions_methods_and_lines():

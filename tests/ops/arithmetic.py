@@ -122,8 +122,8 @@ spec(
     "clip",
     lambda x, min=None, max=None: np.clip(x, min, max),
     {
-        "scalar": lambda r: call(np.array(0.5), -1.0, 1.0),
         "both": lambda r: call(distinct(r, (3, 5)), -1.0, 1.0),
+        "scalar": lambda r: call(np.array(0.5), -1.0, 1.0),
         "min": lambda r: call(distinct(r, (3, 5)), -0.5, None),
         "max": lambda r: call(distinct(r, (3, 5)), None, 1.0),
         "arrays": lambda r: call(distinct(r, (7, 5)), np.full(5, -1.0), np.array(1.0)),

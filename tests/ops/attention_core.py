@@ -39,7 +39,7 @@ _mask = np.random.default_rng(5).random((3, 5, 7)) < 0.6
 _mask[1, 2] = False  # a query with nothing to attend to
 
 spec(
-    "masked_softmax_core",
+    "softmax_over_allowed",
     masked_softmax,
     {
         "free": lambda r: call(normal(r, (3, 5))),
@@ -70,7 +70,7 @@ for _tag, _slip, _case in (
     ("temperature-multiplied", lambda g, p, *rest: _centred(p, g) * rest[-1],
      "temperature"),
 ):  # fmt: skip
-    wrong("masked_softmax_core", _tag, _slip, on=_case)
+    wrong("softmax_over_allowed", _tag, _slip, on=_case)
 
 
 def additive(q, k, w_v):
@@ -93,7 +93,7 @@ _shapes = {
     "empty-keys": ((3, 5, 7), (3, 0, 7)),
 }
 spec(
-    "additive_core",
+    "tanh_scores",
     additive,
     {
         name: lambda r, s=s, t=t: call(normal(r, s), normal(r, t), normal(r, s[-1:]))
@@ -131,4 +131,4 @@ for _tag, _slip in {
     "mean-over-keys": _additive(dq=lambda d: d.mean(2)),
     "w-of-the-first": _additive(dw=lambda g, t: (g[..., None] * t)[0].sum((0, 1))),
 }.items():
-    wrong("additive_core", _tag, _slip, on="batched")
+    wrong("tanh_scores", _tag, _slip, on="batched")

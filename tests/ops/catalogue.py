@@ -43,7 +43,7 @@ EVERY_CASE = [
     for name, spec in SPECS.items()
     for case in spec.cases
 ]
-FIRST_CASES = [  # one case of every operation, and with --deep the others
+FIRST_CASES = [  # the first of every operation, a telling one; --deep: the others
     pytest.param(spec, case, id=f"{name}-{case}", marks=[pytest.mark.deep] if i else [])
     for name, spec in SPECS.items()
     for i, case in enumerate(spec.cases)

@@ -147,9 +147,9 @@ def distinct(r, shape):
 def unary(draw):
     """Cases of an elementwise function of one array."""
     return {
+        "matrix": lambda r: call(draw(r, (3, 5))),
         "scalar": lambda r: call(draw(r, ())),
         "vector": lambda r: call(draw(r, (7,))),
-        "matrix": lambda r: call(draw(r, (3, 5))),
         "size-one": lambda r: call(draw(r, (1, 3, 1))),
         "empty": lambda r: call(draw(r, (0, 3))),
     }
@@ -159,11 +159,11 @@ def binary(draw, draw_y=None):
     """Cases of an elementwise function of two arrays that broadcast."""
     draw_y = draw_y or draw
     shapes = {
+        "both-ways": ((7, 1, 5), (3, 1)),
         "scalars": ((), ()),
         "same": ((3, 5), (3, 5)),
         "row": ((3, 5), (5,)),
         "column-and-row": ((3, 1), (1, 5)),
-        "both-ways": ((7, 1, 5), (3, 1)),
         "zero-d": ((), (3, 5)),
         "empty": ((0, 3), (3,)),
         "empty-and-one": ((1, 3), (0, 1)),
@@ -183,12 +183,12 @@ def reductions(draw, varying=False):
     varying   leave out axes of length one, along which nothing varies
     """
     cases = {
+        "tuple": lambda r: call(draw(r, (3, 5, 7)), axis=(0, -1)),
         "all": lambda r: call(draw(r, (3, 5))),
         "all-kept": lambda r: call(draw(r, (3, 5)), keepdims=True),
         "first": lambda r: call(draw(r, (3, 5, 7)), axis=0),
         "negative": lambda r: call(draw(r, (3, 5, 7)), axis=-2),
         "kept": lambda r: call(draw(r, (3, 5, 7)), axis=1, keepdims=True),
-        "tuple": lambda r: call(draw(r, (3, 5, 7)), axis=(0, -1)),
         "square": lambda r: call(draw(r, (5, 5)), axis=0),
         "empty": lambda r: call(draw(r, (0, 3)), axis=1),
     }

@@ -114,29 +114,11 @@ def test_nan_is_not_hidden(op):
     assert np.isnan(y if y.ndim == 0 else y[1])
 
 
-# At a kink a gradient is any number between the slopes on its two sides.
-
-
 def test_what_where_did_not_choose_gets_no_gradient_not_even_of_infinity():
     x, y = Tensor([1.0, 2.0], requires_grad=True), Tensor([3.0, 4.0], True)
     mg.where(np.array([True, False]), x, y).backward(np.array([inf, nan]))
     assert x.grad.tolist() == [inf, 0]
     assert y.grad[0] == 0 and np.isnan(y.grad[1])
-
-
-@pytest.mark.parametrize(
-    "op, x, low, high",
-    [
-        (mg.relu, 0, 0, 1),
-        (mg.abs, 0, 0, 0),
-        (mg.elu, 0, 1, 1),
-        (lambda x: mg.clip(x, 0, 1), 0, 0, 1),
-        (lambda x: mg.clip(x, 0, 1), 1, 0, 1),
-    ],
-)
-def test_slope_at_a_kink(op, x, low, high):
-    _, dx = value_and_gradient(op, x)
-    assert low <= dx <= high
 
 
 def test_dropout_keeps_a_fraction_and_scales_it():

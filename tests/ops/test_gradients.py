@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.graph import kept_arrays
+from minigrad.overwriting import saved_arrays
 
 from . import decoder, recurrent
-from .catalogue import CHECKED_CASES, EVERY_CASE, FIRST_CASES
+from .catalogue import CHECKED_CASES, FIRST_CASES
 from .harness import assert_close, awkward, cotangents, pull, through_engine
 from .spec import SPECS, as_tuple
 
@@ -45,14 +45,14 @@ def test_each_input_alone(spec, case):
         assert_close(alone[i], expected, 4)
 
 
-@pytest.mark.parametrize("spec, case", EVERY_CASE)
+@pytest.mark.parametrize("spec, case", FIRST_CASES)
 def test_gradients_are_nobody_elses(spec, case):
     """New arrays, or g, or views of g: never an input, a saved array, or each other."""
     case = spec.case(case)
     outputs, backward = case.run(spec.op.raw)
     g = [awkward(each) for each in cotangents(as_tuple(outputs))]
     gradients = [d for d in pull(case, outputs, backward, g) if d is not None]
-    kept = kept_arrays(SimpleNamespace(backward=backward))
+    kept = saved_arrays(SimpleNamespace(backward=backward))
     for i, d in enumerate(gradients):
         if any(np.may_share_memory(d, each) for each in g):
             continue

@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.scores import additive_core
+from attention.scores import tanh_scores
 from minigrad import Tensor
 
 
 def array(*shape):
     return Tensor(np.ones(shape))
-
-
-def recurrent(**shapes):
-    """The arguments of a GRU: batch 3, 5 steps, 7 features, 2 hidden units."""
-    right = {"x": (3, 5, 7), "h0": (3, 2), "weight_ih": (6, 7), "weight_hh": (6, 2)}
-    return [array(*shape) for shape in (right | shapes).values()]
 
 
 ids = np.array
@@ -103,23 +97,9 @@ REFUSED = {
     "dropout-negative": (ValueError, lambda: mg.dropout(array(3), -0.1), "-0.1"),
     "dropout-evaluating": (ValueError,
      lambda: mg.dropout(array(3), 2.0, training=False), "2.0"),
-    "additive_core": (ValueError,
-     lambda: additive_core(array(3, 5, 7), array(3, 5, 11), array(7)),
+    "tanh_scores": (ValueError,
+     lambda: tanh_scores(array(3, 5, 7), array(3, 5, 11), array(7)),
      "(3, 5, 7)", "(3, 5, 11)"),
-    "gru": (ValueError, lambda: mg.gru(*recurrent(weight_ih=(6, 5))),
-     "(3, 5, 7)", "(6, 5)"),
-    "gru-gates": (ValueError, lambda: mg.gru(*recurrent(weight_hh=(8, 2))), "(8, 2)"),
-    "gru-state": (ValueError, lambda: mg.gru(*recurrent(h0=(5, 2))), "(5, 2)"),
-    "gru-lengths": (ValueError, lambda: mg.gru(*recurrent(), lengths=ids([5, 9, 1])),
-     "lengths hold 9", "from 1 to 5"),
-    "gru-lengths-zero": (ValueError,
-     lambda: mg.gru(*recurrent(), lengths=ids([5, 1, 0])), "lengths hold 0"),
-    "gru-lengths-shape": (ValueError, lambda: mg.gru(*recurrent(), lengths=ids([5, 1])),
-     "(2,)"),
-    "gru-lengths-float": (TypeError,
-     lambda: mg.gru(*recurrent(), lengths=ids([5.0, 1.0, 2.0])), "float64"),
-    "gru_cell": (ValueError, lambda: mg.gru_cell(*recurrent(x=(3, 5))),
-     "(3, 5)", "(6, 7)"),
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from .catalogue import EVERY_CASE
+from .catalogue import FIRST_CASES
 from .harness import assert_close, cotangents, through_engine
 from .spec import Case, as_tuple, is_input
 
@@ -30,7 +30,7 @@ def in_float64():
 
 
 @pytest.mark.filterwarnings("ignore:var.*degrees of freedom")  # of an empty array
-@pytest.mark.parametrize("spec, case", EVERY_CASE)
+@pytest.mark.parametrize("spec, case", FIRST_CASES)
 def test_as_in_torch(spec, case):
     case = spec.case(case)
     inputs = [torch.tensor(a, requires_grad=True) for a in case.inputs()]

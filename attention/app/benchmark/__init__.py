@@ -3,7 +3,7 @@
     rows.py     what is measured, and the ratio that each row must reach
     peer.py     the same work in torch, if it is installed
     timing.py   compare the results of the sides, then time them in turn
-    sweep.py    time and memory against n, for a figure
+    sweep.py    time and memory against n, for lesson 12
 
 ``python -m attention bench`` prints the table (commands/bench.py).
 """

@@ -4,13 +4,12 @@ from .timing import Missing
 
 
 def load(threads):
-    """Import torch and set its threads; return its version, or raise Missing."""
+    """Import torch and set its threads, or raise Missing."""
     try:
         import torch
     except Exception as problem:  # not installed, or not in working order
         raise Missing(f"torch does not load: {problem}") from None
     torch.set_num_threads(threads)
-    return torch.__version__
 
 
 def side(function, arrays, g):

@@ -1,10 +1,10 @@
-"""Compare the results of several sides, time them in turn, and measure memory.
+"""Compare the results, the time and the memory of several implementations ("sides").
 
-All sides run once before anything is timed: wrong results are not timed, and whatever
-has to be compiled is compiled. Then every round times each side once, from another one
-each round, so that other load on the machine falls on all sides alike. A short call is
-made twice and timed the second time, since it would else wait for the threads and
-caches of the side before it. The result is the median.
+First each side runs once. This compiles it, and its result is compared with that of the
+first side; a wrong side is not timed. Then each round times every side once. Each round
+starts with a different side, so that other programs on the machine disturb all of them
+equally. A short call runs twice and only the second run is timed, because the first is
+slowed by the threads and caches of the side before it. The result is the median.
 """
 
 import contextlib
@@ -21,11 +21,10 @@ TOLERANCE = 1e-3  # of the largest number: float32, summed in another order
 
 
 class Case(NamedTuple):
-    """One piece of work, and the sides that do it; the first side is ours."""
+    """One task and the sides (implementations) that do it; the first side is ours."""
 
     sides: dict  # {name: function () -> arrays, or a number to compare with}
-    compare: bool = True  # the results of the sides
-    warm_up: bool = True  # call each side once before it is timed
+    compare: bool = True  # compare the results of the sides
     measure: object = None  # function (side) -> number; None: the seconds of a call
 
 
@@ -37,7 +36,7 @@ def measure(case, rounds, seconds, least=1):
     """Return the median of each side, or the reason (a str) why there is none.
 
     rounds    how often each side is measured
-    seconds   a side that has taken this long is measured ``least`` times only
+    seconds   a side that has taken this long is measured only ``least`` times
     """
     with nothing_old_collected():
         found = {name: x for name, x in case.sides.items() if not callable(x)}
@@ -58,7 +57,7 @@ def measure(case, rounds, seconds, least=1):
 
 @contextlib.contextmanager
 def nothing_old_collected():
-    """Keep the collector away from objects that are older than this block."""
+    """Exclude the objects that already exist from garbage collection."""
     gc.collect()
     frozen = gc.get_freeze_count()
     gc.freeze()
@@ -84,17 +83,17 @@ def timed(run):
 
 
 def rotated(names, turn):
-    """Return the names, beginning with another one each turn."""
+    """Return the names, starting with a different one in each turn."""
     names = list(names)
     turn = turn % max(len(names), 1)
     return names[turn:] + names[:turn]
 
 
 def peak_memory(run):
-    """Return the bytes that one call holds at its widest point, its result included.
+    """Return the largest number of bytes that one call uses, including its result.
 
-    On Linux from the largest resident set, which sees all allocations; elsewhere from
-    tracemalloc, which sees those of NumPy.
+    On Linux this is measured by the resident set, which includes all allocations;
+    elsewhere by tracemalloc, which includes those of NumPy.
     """
     gc.collect()
     if _reset_resident_peak():
@@ -145,7 +144,7 @@ def _working_sides(case, found):
         if name in found:
             continue
         try:
-            result = run() if case.compare or case.warm_up else None
+            result = run()
             if case.compare:
                 arrays = as_arrays(result)
                 reference = arrays if reference is None else reference

@@ -18,7 +18,6 @@ TRAINS = True  # see attention/__main__.py
 class Compare(Study):
     name, config = "compare", experiment.Config
     files = ("compare.png",)
-    quick = experiment.QUICK, "one seed, smaller models: under a minute"
 
     def load(self, config):
         own = config.translation("none", config.seed)
@@ -27,28 +26,23 @@ class Compare(Study):
 
     def opening(self, config, data):
         last = config.seed + config.seeds - 1
-        sizes = (
-            f"{translation.name_of(config)}: {len(data.train)} pairs to train on, "
+        return wrapped(
+            f"{config.task}: {len(data.train)} pairs to train on, "
             f"{len(data.test)} to test; cell {config.cell}, layers {config.layers}, "
             f"hidden {config.hidden}, {config.steps} steps, seeds {config.seed} to "
             f"{last}"
         )
-        return wrapped("\n".join(filter(None, (data.report, sizes))))
 
-    def train(self, *arguments):
-        return experiment.train(*arguments)
-
-    def result(self, *arguments):
-        return experiment.result(*arguments)
+    train = staticmethod(experiment.train)
+    result = staticmethod(experiment.result)
 
     def line(self, config, result):
         lengths = [name for name in result["bleu"] if name != "all"]
-        reached = "  ".join(f"{n}:\xa0{result['bleu'][n]:.1f}" for n in lengths)
-        line = (
-            f"BLEU at\xa0{reached}  best\xa0at\xa0step\xa0{result['best_step']}  "
-            f"{result['seconds']:.0f}\xa0s"
+        reached = "  ".join(f"{n}: {result['bleu'][n]:.1f}" for n in lengths)
+        return (
+            f"BLEU at {reached}\nbest at step {result['best_step']}  "
+            f"{result['seconds']:.0f} s"
         )
-        return wrapped(line, 68).replace("\xa0", " ")  # no break inside a pair
 
     def conclude(self, config, data, runs, out):
         from ..experiments.compare_figure import bleu_by_length

@@ -17,7 +17,6 @@ SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 class Extrapolation(Study):
     name, config = "extrapolate", experiment.Config
     files = "extrapolation.png", "loss.png"
-    quick = experiment.QUICK, "40 steps, to see the files"
 
     def opening(self, config, data):
         return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)

@@ -1,16 +1,15 @@
 """Print what each variant of attention costs: by formula, counted and measured."""
 
-import argparse
-import sys
+from ..options import POSITIVE
 
 LARGEST = 4096  # tokens: the whole matrix of scores is measured, too
 
 
 def add_arguments(parser):
     add = parser.add_argument
-    add("--tokens", type=positive, default=1024, metavar="N",
+    add("--tokens", type=POSITIVE, default=1024, metavar="N",
         help="queries and keys, a multiple of 64 (default: 1024)")  # fmt: skip
-    add("--width", type=positive, default=64, metavar="E",
+    add("--width", type=POSITIVE, default=64, metavar="E",
         help="of queries, keys and values (default: 64)")  # fmt: skip
 
 
@@ -20,18 +19,10 @@ def run(args):
 
     n = args.tokens
     if n % table.BLOCK or n > LARGEST:
-        print(
-            f"ledger: --tokens is {n}; expected a multiple of {table.BLOCK}, the "
-            f"blocks of bigbird, up to {LARGEST}.",
-            file=sys.stderr,
+        raise ValueError(
+            f"--tokens is {n}; expected a multiple of {table.BLOCK}, the blocks of "
+            f"bigbird, up to {LARGEST}."
         )
-        return 2
     tables = table.operations(), table.comparison(n, args.width)
     print(*tables, table.long_contexts(args.width), sep="\n\n")
     return 0
-
-
-def positive(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} should be a number from 1 up")
-    return int(text)

@@ -1,14 +1,15 @@
 """Train four attention scores to reverse strings, and compare them.
 
-It writes into the folder ``--out``:
+The command writes into the folder ``--out``:
 
-    results.json      config, versions, and of each run the losses, accuracies, seconds
+    results.json      the config, the versions, and the losses, accuracies and seconds
+                      of each run
     loss.png          the losses           accuracy.png   the accuracies by length
     alignment-*.png   the attention weights of each score while it reverses a word
-    state/            what ``--resume`` continues from
+    state/            the states from which ``--resume`` continues
 
-The seconds are those of the training loop alone; when n models are trained at once,
-each counts an n-th of the time.
+The seconds include the training loop only. If n models are trained at once, the time is
+divided by n.
 """
 
 from ..experiments import reversal as experiment

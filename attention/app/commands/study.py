@@ -13,24 +13,23 @@ does the rest: the folder, the checkpoints, Ctrl-C, and the results:
 
 import abc
 import json
-import pathlib
+from dataclasses import asdict
 
 from minigrad import checkpoint
 
 from ... import kernels
 from ...seq2seq.training import stop_signals
-from ..experiments.reversal import versions
 from ..files import (
+    add_folder_options,
     check_data,
     folder_of,
     keep_earlier,
     load_run,
     locked,
-    make_folder,
     write_text,
 )
-from ..machine import SHORT_RUN, backend_for
-from ..options import add_options, described, given, wrapped
+from ..machine import SHORT_RUN, backend_for, versions
+from ..options import add_options, given, wrapped
 from ..progress import Progress
 from .workers import train_in_processes
 
@@ -41,10 +40,9 @@ class Study(abc.ABC):
     name     of the command, and of its folder in runs/
     config   the dataclass of its options, with steps, seeds and plan()
     files    patterns of the names of its figures
-    quick    (options that --quick stands for, its help text), or None
     """
 
-    name, config, files, quick = "", None, (), None
+    name, config, files = "", None, ()
 
     def load(self, config):
         """Return (data that all runs share, a checksum of it)."""
@@ -72,34 +70,21 @@ class Study(abc.ABC):
 
     def add_arguments(self, parser):
         add_options(parser, self.config)
-        add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
-        if self.quick:
-            add("--quick", action="store_true", help=self.quick[1])
-        text = f"folder of the results (default: runs/{self.name})"
-        add("--out", help=text, **folder)
-        text = "continue the run in DIR (default: --out)"
-        add("--resume", nargs="?", const=True, help=text, **folder)
-
-    def new_config(self, args):
-        """Return the config of a new run."""
-        quick = self.quick[0] if getattr(args, "quick", False) else {}
-        return self.config(**{**quick, **given(args, self.config)})
+        add_folder_options(parser, f"runs/{self.name}")
 
     def run(self, args):
         """Run the command; return 0, or raise KeyboardInterrupt when stopped."""
-        out = folder_of(args, f"runs/{self.name}")
+        out = folder_of(args)
         path = out / "state" / "config.npz"
-        is_new = args.resume is None
+        is_new, options = args.resume is None, given(args, self.config)
         if is_new:
-            config = self.new_config(args)
+            config = self.config(**options)
         else:
-            options = given(args, self.config)
-            config, state = load_run(path, self.config, options, self.name)
+            config, state = load_run(path, self.config, options)
         data, checksum = self.load(config)
         if is_new:
-            make_folder(out)
-            state = {"command": self.name, "config": described(config)}
-            state["data"] = checksum
+            out.mkdir(parents=True, exist_ok=True)
+            state = {"config": asdict(config), "data": checksum}
         check_data(state, checksum, path)
         with locked(out), backend_for(config.steps):
             if is_new:
@@ -136,7 +121,7 @@ class Study(abc.ABC):
             raise KeyboardInterrupt(wrapped(text))
         runs = [saved[job]["result"] for job in config.plan()]
         text, more = self.conclude(config, data, runs, out)
-        results = {"config": described(config), "versions": versions(), **more}
+        results = {"config": asdict(config), "versions": versions(), **more}
         write_text(out / "results.json", json.dumps(results | {"runs": runs}, indent=1))
         print(f"\n{text}")
 

@@ -24,7 +24,6 @@ from ... import kernels
 from ...seq2seq import translator
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..files import make_folder
 from ..options import POSITIVE, shown, wrapped
 from ..pretrained import EN_FR
 from .translate_train import add_train_arguments, train
@@ -79,10 +78,10 @@ def translate(args):
     model = load_model(args.model)
     has_attention = model.model.config.attention != "none"
     if has_attention:  # an error is better before the work than after it
-        make_folder(args.figure.parent, "--figure")
+        args.figure.parent.mkdir(parents=True, exist_ok=True)
     text, ending = " ".join(args.sentence), model.about.get("ending")
     answer = answer_to(model, text)
-    if isinstance(ending, str) and model.words(text)[-1:] not in ([], [ending]):
+    if ending and model.words(text)[-1:] not in ([], [ending]):
         note(f"{ending!r} was added at the end, as in all training sentences.")
         text += f" {ending}"
     with kernels.backend("numpy"):  # compiling takes longer than a sentence
@@ -117,11 +116,9 @@ def answer_to(model, text):
 
     Raises ValueError, in a sentence, for a text that is not such a question.
     """
-    if not model.characters or "config" not in model.about:
+    if not model.characters:
         return None
     task = experiment.task_of(config_of(model))
-    if task is None:
-        return None
     question = "".join(model.words(text))
     answer = task.answer(question)
     task.encode(question)
@@ -131,16 +128,11 @@ def answer_to(model, text):
 def config_of(model):
     """Return the config of the run that a model comes from.
 
-    Raises ValueError, in a sentence, where the model has none that fits.
+    Options of an earlier version of the program, which this one lacks, are left out.
     """
-    found = model.about.get("config")
     names = {field.name for field in fields(experiment.Config)}
-    if not isinstance(found, dict) or "task" not in found or not set(found) <= names:
-        raise ValueError(
-            "The model has no training config of this version of the program; expected "
-            "a model of translate train."
-        )
-    return experiment.Config(**found)
+    found = model.about["config"]
+    return experiment.Config(**{k: v for k, v in found.items() if k in names})
 
 
 def score(args):

@@ -12,9 +12,7 @@ It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
 import json
-import pathlib
-import shlex
-from dataclasses import fields
+from dataclasses import asdict
 
 from minigrad import checkpoint
 
@@ -22,50 +20,39 @@ from ...seq2seq import translator
 from ...seq2seq.training import stop_signals
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..experiments.reversal import versions
 from ..files import (
+    add_folder_options,
     check_data,
     folder_of,
     keep_earlier,
     load_run,
     locked,
-    make_folder,
     write_text,
 )
-from ..machine import backend_for
+from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
-from ..options import add_options, described, flag, given, shown, wrapped
+from ..options import add_options, given, wrapped
 from ..progress import Progress
 
-NAME = "translate train"
 FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
 
 
 def add_train_arguments(parser):
     add_options(parser, experiment.Config)
-    folder = {"type": pathlib.Path, "metavar": "DIR"}
-    add = parser.add_argument
-    add("--out", help="folder of the results (default: runs/translate)", **folder)
-    resume = "continue the run in DIR (default: --out)"
-    add("--resume", nargs="?", const=True, help=resume, **folder)
-    add(
-        "--export", type=pathlib.Path, metavar="FILE.safetensors",
-        help="also write the model there, in half precision, with its origin as .json",
-    )  # fmt: skip
+    add_folder_options(parser, "runs/translate")
 
 
 def train(args):
     """Train a model and score it; return 0, or raise KeyboardInterrupt when stopped."""
     options = given(args, experiment.Config)
-    out, state = folder_of(args, "runs/translate"), None
-    check_export(args.export)
+    out, state = folder_of(args), None
     if args.resume is None:
         config = experiment.Config(**options)
         data = experiment.load(config)
-        make_folder(out)
+        out.mkdir(parents=True, exist_ok=True)
     else:
         path = out / "last.npz"
-        config, saved = load_run(path, experiment.Config, options, NAME)
+        config, saved = load_run(path, experiment.Config, options)
         data, state = experiment.load(config), saved["run"]
         check_data(saved, data.checksum, path)
     with locked(out), backend_for(config.steps):
@@ -79,20 +66,8 @@ def train(args):
                 f"stopped at step {run.steps} of {config.steps}, and saved.\n"
                 f"Continue with\n  python -m attention translate train --resume {out}"
             )
-        conclude(config, data, run, out, args.export)
+        conclude(config, data, run, out)
     return 0
-
-
-def check_export(path):
-    """Raise ValueError unless ``--export`` is None or a name that can be written."""
-    if path is None:
-        return
-    if path.suffix != ".safetensors" or path.stem == "results":
-        raise ValueError(
-            f"--export is {path}; expected a name.safetensors, and not results, which "
-            "is the name of a file of the run."
-        )
-    make_folder(path.parent, "--export")
 
 
 def opening(config, data):
@@ -112,8 +87,8 @@ def learn(config, data, state, out):
     """Train and keep all files up to date; return (run, whether it is finished)."""
 
     def save(state):
-        saved = {"command": NAME, "config": described(config), "data": data.checksum}
-        checkpoint.save(out / "last.npz", saved | {"run": state})
+        saved = {"config": asdict(config), "data": data.checksum, "run": state}
+        checkpoint.save(out / "last.npz", saved)
 
     def keep(run):
         translator.save(out / "best.npz", best_of(config, data, run))
@@ -134,7 +109,7 @@ def learn(config, data, state, out):
 def best_of(config, data, run):
     """Return the best translator of a run so far, with its origin."""
     about = {
-        "config": described(config),
+        "config": asdict(config),
         "data": data.checksum,
         "ending": data.ending,
         "step": run.best["step"],
@@ -145,7 +120,7 @@ def best_of(config, data, run):
     return experiment.translator_of(config, data, run, about)
 
 
-def conclude(config, data, run, out, export):
+def conclude(config, data, run, out):
     """Score the best model on the test set; write and print the results."""
     best = best_of(config, data, run)
     report = scoring.score(best, data.test)
@@ -160,8 +135,6 @@ def conclude(config, data, run, out, export):
         f"{run.best['loss']:.4g}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
         f"{written}:\nin {out}"
     )
-    if export is not None:
-        print(f"{export}: {export_half(best, data, export, config)} bytes")
 
 
 def draw_alignment(config, data, model, path):
@@ -176,35 +149,3 @@ def draw_alignment(config, data, model, path):
     gold = sorted(pair.possible or pair.alignment or ())
     alignment_heatmap(weights[0], pair.source, pair.target, title, path, gold=gold)
     return True
-
-
-def export_half(best, data, path, config):
-    """Write a model in half precision, and its origin beside it; return the bytes."""
-    translator.save(path, best, half=True)
-    report = scoring.score(translator.load(path), data.test)
-    report.pop("said")
-    origin = {
-        "command": f"{command_of(config)} --export {path.name}",
-        **best.about,
-        "precision": "float16",
-        "bytes": path.stat().st_size,
-        "test": report,
-    }
-    write_text(path.with_suffix(".json"), json.dumps(origin, indent=1) + "\n")
-    return origin["bytes"]
-
-
-def command_of(config):
-    """Return the command that repeats this run: its seed, and all but the defaults."""
-    words = ["python -m attention translate train"]
-    # other defaults depend on these two options
-    default = experiment.Config(task=config.task, attention=config.attention)
-    for name in [field.name for field in fields(config)]:
-        value, omitted = getattr(config, name), getattr(default, name)
-        if name in ("task", "attention"):
-            omitted = getattr(experiment.Config(), name)
-        if value != omitted and isinstance(value, bool):
-            words.append(flag(name) if value else f"--no-{flag(name)[2:]}")
-        elif value != omitted or name == "seed":
-            words.append(f"{flag(name)} {shlex.quote(str(shown(value)))}")
-    return " ".join(words)

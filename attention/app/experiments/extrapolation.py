@@ -27,7 +27,6 @@ from ..options import NATURAL, POSITIVE, check, names_of, option
 
 TRAINED = tuple(name for name in SCHEMES if not name.startswith("rope+"))
 SCALED = tuple(name for name in SCHEMES if name.startswith("rope+"))
-QUICK = {"steps": 40, "samples": 20}  # too short to learn anything
 
 
 @dataclass
@@ -55,15 +54,10 @@ class Config:
 
     def __post_init__(self):
         check(self)
-        self.factors = tuple(self.factors)
         if self.length % 8:
             raise ValueError(
                 f"Config: length is {self.length}; expected a multiple of 8, so that a "
                 "quarter of it holds whole pairs."
-            )
-        if not self.factors or min(self.factors) < 1:
-            raise ValueError(
-                f"Config: factors is {self.factors}; expected numbers of 1 or more."
             )
         for name in self.rows:  # sizes that a run would refuse are refused now
             sizes_of(self, name)
@@ -72,10 +66,6 @@ class Config:
     def lengths(self):
         """The lengths of the evaluation."""
         return tuple(2 * round(self.length * factor / 2) for factor in self.factors)
-
-    @property
-    def longest(self):
-        return max(self.lengths)
 
     @property
     def rows(self):
@@ -104,7 +94,7 @@ def sizes_of(config, scheme):
         base=config.base,
         num_buckets=config.length // 2,
         max_distance=config.length,
-        max_length=config.longest if scheme == "learned" else config.length,
+        max_length=max(config.lengths) if scheme == "learned" else config.length,
     )
 
 

@@ -1,14 +1,14 @@
-"""The experiment of chapter 38.6: which score function learns to reverse a string?
+"""Section 38.6 of the textbook: which score function learns to reverse a string?
 
-One encoder GRU, one decoder GRU, four scores. In the preset ``book``, the chapter's
-set-up, padding is attended to like any letter; in ``masked`` it is not.
+One encoder GRU and one decoder GRU are trained with each of four scores. With preset
+``book``, as in the textbook, the model also attends to padding; with ``masked`` it does
+not.
 
-A source batch takes a straight way: ``Batches`` (the task) -> ``Batch`` -> ``Reverser``
-(the model) -> ``loss_of``.
+The data flow: ``Batches`` makes a ``Batch``, ``Reverser`` computes the logits and
+``loss_of`` the loss. ``lessons/book/07_reversal`` discusses the results.
 """
 
 import math
-import platform
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,23 +23,25 @@ from ...seq2seq.training import Run, fit
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
 from ..options import NATURAL, POSITIVE, POSITIVES, check, names_of, option
 
-PRESETS = {
-    "masked": {"mask_padding": True, "decoder_init": "zero"},
-    "book": {"mask_padding": False, "decoder_init": "zero"},
-}
+PRESETS = ("masked", "book")
+EVALUATION_SEED = 97  # any number: every model is evaluated on the same strings
 
 
 @dataclass
 class Config:
-    """What defines a run; two runs with equal configs have equal numbers."""
+    """The settings of the experiment. The same settings give the same results.
+
+    A field with ``option`` is also an option of ``python -m attention reversal``; its
+    last argument is the help text.
+    """
 
     preset: str = option(
         "masked",
-        tuple(PRESETS),
-        "masked: padding is not attended to; book: as in the chapter",
+        PRESETS,
+        "masked: no attention to padding; book: attention to padding, as in the book",
     )
-    decoder_init: str | None = option(
-        None, ("zero", "encoder"), "the decoder's first state (default: the preset's)"
+    decoder_init: str = option(
+        "zero", ("zero", "encoder"), "the decoder's first state (default: zero)"
     )
     kinds: tuple = option(KINDS, names_of(KINDS), "the scores")
     steps: int = option(2500, POSITIVE, "training steps")
@@ -55,13 +57,13 @@ class Config:
     pad_eval: int | None = option(
         None, POSITIVE, "evaluate on sources padded to N letters (default: unpadded)"
     )
-    lengths: tuple = option((3, 5, 7, 10), POSITIVES, "lengths of the evaluation")
+    lengths: tuple = option(
+        (3, 5, 7, 10), POSITIVES, "lengths of the strings in the evaluation"
+    )
     samples: int = 500  # strings for each length of the evaluation
 
     def __post_init__(self):
         check(self)
-        if self.decoder_init is None:
-            self.decoder_init = PRESETS[self.preset]["decoder_init"]
 
     def plan(self):
         """Return (kind, seed) of all runs, in order: every kind with every seed."""
@@ -69,13 +71,13 @@ class Config:
 
 
 def build(config, kind, seed):
-    """Return the ``Run`` before its first step."""
+    """Return a new ``Run`` (model, optimizer, schedule), not yet trained."""
     model = Reverser(
         kind,
         embedding=config.embedding,
         hidden=config.hidden,
         decoder_init=config.decoder_init,
-        mask_padding=PRESETS[config.preset]["mask_padding"],
+        mask_padding=config.preset == "masked",
         rng=np.random.default_rng(seed),
     )
     optimizer = optim.Adam(model.parameters(), lr=config.lr)
@@ -86,26 +88,28 @@ def build(config, kind, seed):
 def train(config, kind, seed, state=None, save=None, progress=None):
     """Train one model; return (run, whether it was finished).
 
-    state   a ``Run``'s state to resume from, or None; see ``fit`` for the others
+    state      the state of a ``Run`` to resume from, or None
+    save       a function that saves the state of the run from time to time, or None
+    progress   prints the progress, or None
     """
     run = build(config, kind, seed)
     if state is not None:
         run.load_state_dict(state)
     batches = Batches(seed, config.batch, config.min_length, config.max_length)
 
-    def loss_at(i):
-        return loss_of(run.model, batches[i])
+    def loss_at(step):
+        return loss_of(run.model, batches[step])
 
-    finished = fit(
-        run, config.steps, loss_at, save, progress,
-        # loading the kernels does not count as training time
-        prepare=lambda: loss_at(run.steps).backward(),
-    )  # fmt: skip
+    def compile_kernels():  # the first call of a kernel compiles it
+        loss_at(run.steps).backward()
+
+    # prepare is called before the clock of the training time starts
+    finished = fit(run, config.steps, loss_at, save, progress, prepare=compile_kernels)
     return run, finished
 
 
 def loss_of(model, batch):
-    """Return the mean cross-entropy of the target letters; PAD does not count."""
+    """Return the mean cross-entropy of the target letters; PAD is ignored."""
     logits = model(batch.source, batch.target_in, batch.lengths)
     return mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 
@@ -113,17 +117,19 @@ def loss_of(model, batch):
 def evaluate(config, model):
     """Return the results by length: {"accuracy": {"3": …}, "exact_match": {"3": …}}.
 
-    accuracy     the share of correct letters, given the right letters before them
-    exact_match  the share of strings that greedy decoding reverses, the end included
+    accuracy      the share of correct letters, when the decoder reads the correct
+                  previous letters (teacher forcing)
+    exact_match   the share of strings that greedy decoding reverses completely,
+                  including the end token
     """
     report = {"accuracy": {}, "exact_match": {}}
     model.eval()
     for length in config.lengths:
-        rng = np.random.default_rng([97, length])  # the same strings for every model
+        rng = np.random.default_rng([EVALUATION_SEED, length])
         batch = random_batch(rng, config.samples, length, length, config.pad_eval)
         with mg.no_grad():
             logits = model(batch.source, batch.target_in, batch.lengths)
-        letters = logits.numpy()[:, :length].argmax(-1)
+        letters = logits.numpy()[:, :length].argmax(-1)  # without the end token
         correct = letters == batch.target_out[:, :length]
         report["accuracy"][str(length)] = float(correct.mean())
         decoded = greedy(model, batch.source, batch.lengths, length + 1)
@@ -135,7 +141,8 @@ def evaluate(config, model):
 def alignment(model, text="reversal"):
     """Return the attention weights of the model while it reverses ``text`` greedily.
 
-    -> {"weights": (T, S) as lists, "source": S letters, "target": T decoded letters}
+    The result is a dict: "weights" (T, S) as lists, "source" with the S letters of the
+    text, and "target" with the T decoded letters.
     """
     batch = make_batch(encode(text)[None], [len(text)])
     decoded = greedy(model, batch.source, batch.lengths, len(text))
@@ -146,22 +153,9 @@ def alignment(model, text="reversal"):
     }
 
 
-def versions():
-    """Return the versions that the numbers depend on, beside the config."""
-    from importlib import metadata  # slow to import
-
-    found = {"python": platform.python_version(), "machine": platform.machine()}
-    for package in ("numpy", "numba"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
-
-
-def mean_by_kind(runs, what, length):
-    """Return {kind: mean over seeds of run[what][length]}."""
+def mean_by_kind(results, metric, length):
+    """Return {kind: mean over the seeds of result[metric][length]}."""
     values = {}
-    for run in runs:
-        values.setdefault(run["kind"], []).append(run[what][str(length)])
+    for result in results:
+        values.setdefault(result["kind"], []).append(result[metric][str(length)])
     return {kind: math.fsum(v) / len(v) for kind, v in values.items()}

@@ -51,12 +51,11 @@ from .translation_data import (
 )
 
 __all__ = [
-    "FEWEST", "GRAMMARS", "QUESTIONS", "SCHEDULES", "SCORES", "TASKS", "USUAL",
+    "FEWEST", "GRAMMARS", "QUESTIONS", "SCORES", "TASKS", "USUAL",
     "Config", "Data", "build", "generator_state", "ids_of", "load", "loss_of",
     "name_of", "task_of", "train", "translator_of", "validation_loss",
 ]  # fmt: skip
 
-SCHEDULES = ("constant", "cosine", "inverse-sqrt")
 SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
 USUAL = {  # defaults for sentences, and for questions
     "pairs": (500, 50_000),
@@ -108,7 +107,6 @@ class Config:
         200, POSITIVE, "sentences or questions to test on; of a file, a tenth"
     )
     data_seed: int = option(0, NATURAL, "seed of the drawn data, or of a file's parts")
-    keep_case: bool = option(False, bool, "keep the capitals of a file")
     min_count: int = option(1, POSITIVE, "words of sentences that are rarer are <unk>")
     attention: str = option("bahdanau", CHOICES["attention"], "of the decoder")
     score: str | None = option(
@@ -131,10 +129,7 @@ class Config:
     steps: int | None = _usual("steps", POSITIVE, "training steps, at most")
     batch: int | None = _usual("batch", POSITIVE, "sentences or questions a step")
     lr: float | None = _usual("lr", ABOVE_ZERO, "learning rate")
-    schedule: str = option("cosine", SCHEDULES, "of the learning rate")
-    warmup: int = option(0, NATURAL, "steps in which the rate rises")
     clip: float = option(1.0, ABOVE_ZERO, "largest norm of the gradient")
-    smoothing: float = option(0.0, BELOW_ONE, "of the labels")
     sampling: float = option(
         0.0, SHARE, "scheduled sampling: share of the model's own words at the end"
     )
@@ -177,16 +172,8 @@ def build(config, data):
     sizes = len(data.source), len(data.target)
     model = Seq2Seq(config.model(*sizes), rng)
     optimizer = optim.Adam(model.parameters(), lr=config.lr)
-    after = None
-    if config.schedule == "cosine":
-        decay_steps = max(config.steps - config.warmup, 1)
-        after = optim.CosineAnnealingLR(optimizer, T_max=decay_steps)
-    elif config.schedule == "inverse-sqrt":
-        after = optim.InverseSqrtLR(optimizer, max(config.warmup, 1))
-    if config.warmup:
-        optimizer.lr = config.lr
-        after = optim.WarmupLR(optimizer, config.warmup, after)
-    return Run(model, optimizer, after, config.clip), rng
+    schedule = optim.CosineAnnealingLR(optimizer, T_max=config.steps)
+    return Run(model, optimizer, schedule, config.clip), rng
 
 
 def train(config, data, state=None, save=None, progress=None, record=None, keep=None):
@@ -210,7 +197,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
             is_unk &= batch.source != PAD
             batch = replace(batch, source=np.where(is_unk, UNK, batch.source))
         p = config.sampling * i / config.steps
-        return loss_of(run.model, batch, config.smoothing, p, rng)
+        return loss_of(run.model, batch, p, rng)
 
     validation = Validation(
         lambda: validation_loss(run.model, held_out),
@@ -232,19 +219,16 @@ def generator_state(seed, step):
     return np.random.default_rng([seed, step, 1]).bit_generator.state
 
 
-def loss_of(model, batch, smoothing=0.0, p=0.0, rng=None):
+def loss_of(model, batch, p=0.0, rng=None):
     """Return the mean cross-entropy of the target words, in nats, without PAD.
 
-    smoothing   of the labels
-    p, rng      scheduled sampling: the share of input words that the model predicted
+    p, rng   scheduled sampling: the share of input words that the model predicted
 
     A model with coverage adds its coverage loss.
     """
     fed = mixed_inputs(model, batch, p, rng) if p else batch.target_in
     output = model.forced(batch.source, fed, batch.lengths)
-    loss = mg.cross_entropy(
-        output.logits, batch.target_out, ignore_index=PAD, label_smoothing=smoothing
-    )
+    loss = mg.cross_entropy(output.logits, batch.target_out, ignore_index=PAD)
     if output.coverages is not None:
         loss = loss + coverage_loss(
             output.weights, output.coverages, target_lens=batch.target_lengths
@@ -253,7 +237,7 @@ def loss_of(model, batch, smoothing=0.0, p=0.0, rng=None):
 
 
 def validation_loss(model, batches):
-    """Return the mean over all words of all batches, without label smoothing."""
+    """Return the mean loss of all words of all batches."""
     total = words = 0.0
     with mg.no_grad():
         for batch in batches:
@@ -267,7 +251,7 @@ def translator_of(config, data, run, about=None):
     """Return a ``Translator`` with the best parameters so far."""
     model = Seq2Seq(run.model.config, np.random.default_rng(0)).eval()
     model.load_state_dict(run.best["model"])
-    lower = config.task in TASKS or not config.keep_case
-    words = data.source, data.target
     characters = data.questions is not None
-    return Translator(model, *words, lower, about or {}, characters)
+    return Translator(
+        model, data.source, data.target, about=about or {}, characters=characters
+    )

@@ -124,9 +124,7 @@ def _read(config):
             f"{', '.join(TASKS)}, or a file with source<TAB>target on each line."
         )
     text = read_pairs(config.task, config.target)
-    words = [
-        tuple(tuple(tokenize(s, not config.keep_case)) for s in pair) for pair in text
-    ]
+    words = [tuple(tuple(tokenize(s, lower=True)) for s in pair) for pair in text]
     words = [pair for pair in words if all(pair)]
     if len(words) < FEWEST:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The words of English-French."""
+"""The lexicon of the English-French grammar."""
 
 from .meaning import Adjective, Conjunction, Lexicon, Noun, Pronoun, Time, Verb
 

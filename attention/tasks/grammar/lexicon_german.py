@@ -1,4 +1,4 @@
-"""The words of English-German."""
+"""The lexicon of the English-German grammar."""
 
 from .meaning import Adjective, Conjunction, Lexicon, Noun, Pronoun, Time, Verb
 

@@ -2,7 +2,7 @@
 
     python lessons/book/12_exact_and_cheap/experiment.py
 
-The sweep of ``python -m attention bench --figure F``: one head of width 64, forward,
+The sweep of ``attention/app/benchmark/sweep.py``: one head of width 64, forward,
 float32, compiled kernels, one thread. And a recurrence beside self-attention, both with
 their projections. A few minutes; the machine should have nothing else to do.
 """
@@ -57,7 +57,7 @@ def main():
     with no_grad(), nothing_old_collected():
         recurrence = against_a_recurrence()
     print(recurrence, flush=True)
-    found = sweep(False, rounds=ROUNDS, say=lambda text: print(text, flush=True))
+    found = sweep(ROUNDS, say=lambda text: print(text, flush=True))
     print(keep(found, recurrence))
 
 

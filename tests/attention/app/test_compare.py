@@ -1,6 +1,5 @@
 """The bottleneck experiment: its intervals, its sentence, its command."""
 
-import argparse
 import json
 import os
 import signal
@@ -8,7 +7,6 @@ import signal
 import numpy as np
 import pytest
 
-from attention.app.commands import compare as command
 from attention.app.experiments import bootstrap, compare, translation
 from attention.seq2seq.bleu import corpus_bleu
 
@@ -16,7 +14,6 @@ from .app_cases import fits, joined, main, refused, runs_of
 
 TINY = "compare --pairs 30 --test 30 --hidden 6 --embedding 5 --batch 10 --steps 3"
 TINY = [*TINY.split(), "--kinds", "none,luong"]
-LENGTHS = {"1-4": 3, "5-7": 6, "8-10": 9, "11-15": 13, "16+": 20}
 
 
 def sentences(rng, n, letters="abcd"):
@@ -116,16 +113,6 @@ def test_the_sentence_says_what_came_out(advantage, said):
 # the command
 
 
-@pytest.fixture
-def aligned_files(tmp_path, monkeypatch):
-    """Two files of 36 pairs in the working folder, each with a line too many."""
-    sources = [f"{a} {b} ." for a in "abcdef" for b in "abcdef"]
-    (tmp_path / "a.en").write_text("\n".join([*sources, "", ""]))
-    (tmp_path / "a.xx").write_text("\n".join([*[f"{s} !" for s in sources], "x", ""]))
-    monkeypatch.chdir(tmp_path)
-    return ["--task", "a.en", "--target", "a.xx"]
-
-
 def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypatch):
     out = tmp_path / "a folder"
     options = [*TINY, "--seeds", 2, "--seed", 5, "--layers", 2, "--cell", "lstm"]
@@ -163,90 +150,20 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypat
     assert json.loads((cut / "results.json").read_text())["summary"] == found
 
 
-def test_files_without_alignment_from_any_folder(aligned_files, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert main(*TINY, *aligned_files, "--seeds", 1, "--out", out) == 0
-    printed = joined(capsys.readouterr().out)
-    assert "a.en: 28 pairs to train on, 4 to test" in printed
-    assert "36 pairs read. Line 37 was left out: " in printed
-    assert "1-4" in printed and "alignment error rate" not in printed
-    assert "the advantage" not in printed  # one length has no growth
-    (tmp_path / "other").mkdir()
-    os.chdir(tmp_path / "other")
-    assert main("compare", "--resume", out) == 0
-    config = json.loads((out / "results.json").read_text())["config"]
-    assert config["target"] == str(tmp_path / "a.xx")
-    (tmp_path / "a.xx").write_text("x\n" * 37)
-    assert "The data are not those" in refused(capsys, "compare", "--resume", out)
-
-
 def test_what_it_refuses(tmp_path, capsys):
-    (tmp_path / "one").write_text("a b\tc d\n")
     for arguments, sentence in [
         (["--kinds", "luong"], "'luong' is not different names out of none,bahdanau"),
-        (["--kinds", "none,x"], "'none,x' is not different names"),
         (["--kinds", "none"], "--kinds is none; expected none and one or more of"),
-        (["--task", "en-it"], "There is no task and no file en-it"),
-        (["--task", "copy"], "--task is copy, but this experiment compares BLEU"),
-        (["--task", tmp_path / "one"], "holds 1 pair; expected 6 or more"),
-        (["--dropout", "1"], "'1' is not a number from 0 to 1, without 1"),
-        (["--resume", tmp_path], "There is nothing to resume: "),
+        (["--task", "copy"], "invalid choice: 'copy'"),
     ]:
         error = refused(capsys, "compare", *arguments)
         assert sentence in error, error
 
 
-def test_quick_is_smaller_and_typed_options_come_first():
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    args = parser.parse_args(["--quick", "--steps", "7"])
-    config = command.Compare().new_config(args)
-    expected = 7, 1, compare.QUICK["hidden"]
-    assert (config.steps, config.seeds, config.hidden) == expected
-    assert compare.Config().seeds >= 3 and compare.Config().pairs == 500
-    assert compare.Config().plan()[:4] == [
+def test_the_defaults_are_those_of_the_exercise():
+    config = compare.Config()
+    assert config.seeds >= 3 and config.pairs == 500
+    assert config.plan()[:4] == [
         ("none", 1), ("bahdanau", 1), ("luong", 1), ("none", 2)
     ]  # fmt: skip
     assert compare.Config(layers=2).translation("luong", 1).model(9, 9).layers == 2
-
-
-def test_all_lengths_are_in_the_table_and_in_the_line(tmp_path, capsys):
-    """A file with sources of all five buckets."""
-    rng = np.random.default_rng(0)
-    sources = [
-        " ".join(rng.choice(list("abcdefgh"), n))
-        for n in LENGTHS.values()
-        for _ in range(40)
-    ]
-    text = tmp_path / "pairs.txt"
-    text.write_text("\n".join(f"{line}\t{line.upper()}" for line in sources))
-    assert main(*TINY, "--seeds", 1, "--task", text, "--out", tmp_path / "out") == 0
-    printed = capsys.readouterr().out
-    assert fits(printed, tmp_path)
-    found = json.loads((tmp_path / "out" / "results.json").read_text())
-    bleu, lines = found["summary"]["bleu"], printed.splitlines()
-    assert list(bleu) == ["all", *LENGTHS]
-    heads = [line.split()[1:] for line in lines if line.startswith("BLEU")]
-    assert sum(heads, []) == list(LENGTHS)
-    for run in found["runs"]:
-        rows = [line for line in lines if line.startswith(f"{run['kind']:10s}")]
-        cells = sum((row[10:].split("]")[:-1] for row in rows if "[" in row), [])
-        means = [float(cell.split("[")[0]) for cell in cells]
-        assert means == [float(f"{bleu[name][run['kind']][0]:.1f}") for name in LENGTHS]
-        start = lines.index(rows[0])
-        line = joined(" ".join(lines[start : start + 2]))
-        for name in LENGTHS:
-            assert f"{name}: {run['bleu'][name]:.1f}" in line
-        assert f"best at step {run['best_step']}" in line
-
-
-def test_the_widest_lines_fit():
-    names = dict.fromkeys(["all", *LENGTHS], 100.0)
-    result = {"bleu": names, "best_step": 100_000, "seconds": 10_000}
-    line = command.Compare().line(None, result)
-    assert max(map(len, line.split("\n"))) <= 80 - 11
-    assert joined(line).startswith("BLEU at 1-4: 100.0 5-7: 100.0 8-10: ")
-    whole = {"none": [100.0] * 3, "luong": [100.0] * 3}
-    found = {"bleu": dict.fromkeys(names, whole), "aer_uniform": None}
-    table = compare.table(found, ("none", "luong"))
-    assert fits(table) and "16+" in table

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from attention.app.files import keep_earlier, make_folder, write_text
+from attention.app.files import keep_earlier, write_text
 from attention.plotting import figure as figures
 from minigrad.files import write_whole
 
@@ -29,23 +29,6 @@ def test_what_goes_wrong_leaves_the_old_file_alone(problem, tmp_path):
         write_whole(tmp_path / "a.txt", half)
     assert (tmp_path / "a.txt").read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
-
-
-@pytest.mark.parametrize("problem", [OSError("full"), KeyboardInterrupt()])
-def test_a_figure_is_never_half_written(problem, tmp_path, monkeypatch):
-    figure, path = figures.new_figure((1, 1)), tmp_path / "a.png"
-    assert figures.save(figure, path) is figure
-    before = path.read_bytes()
-    assert before.startswith(b"\x89PNG")
-
-    def savefig(file, **_):
-        file.write(b"half")
-        raise problem
-
-    monkeypatch.setattr(figure, "savefig", savefig)
-    with pytest.raises(type(problem)):
-        figures.save(figure, path)
-    assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.png"]
 
 
 def test_a_figure_has_the_name_and_the_kind_that_were_asked_for(tmp_path):
@@ -78,13 +61,6 @@ def test_earlier_files_are_moved_and_others_are_not(tmp_path, capsys):
     assert str(aside) in capsys.readouterr().out
     assert keep_earlier(tmp_path, patterns) is None
     assert not capsys.readouterr().out
-
-
-def test_the_option_of_a_folder_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    for option in "--out", "--figure":
-        with pytest.raises(ValueError, match=f"another folder with {option}"):
-            make_folder(tmp_path / "file" / "x", option)
 
 
 def never(file):

@@ -15,7 +15,7 @@ from attention.__main__ import COMMANDS, main
 from attention.app import files, machine
 from attention.app.commands import reversal
 
-from .app_cases import ROOT, fits, joined, start, wait_for
+from .app_cases import ROOT, fits, joined
 
 QUICK = "reversal --steps 1 --hidden 8 --kinds dot --out".split()
 
@@ -129,16 +129,7 @@ def test_a_folder_is_used_by_one_command_at_a_time(tmp_path, capsys):
         pass
 
 
-def test_a_reader_that_has_gone(tmp_path):
-    process = start(*QUICK, tmp_path)
-    process.stdout.close()
-    assert process.wait(60) == 1 and "Traceback" not in process.stderr.read()
-
-
-def test_a_signal_before_the_training(tmp_path):
-    process = start("translate", "train", "--steps", 10**5, "--out", tmp_path)
-    wait_for(lambda: process.stdout.readline().startswith("en-de: 500 pairs"))
-    process.send_signal(signal.SIGTERM)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130 and ", and saved." in error
-    assert (tmp_path / "last.npz").exists() and "Traceback" not in error
+def test_a_folder_that_cannot_be_made(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main([*QUICK, str(tmp_path / "file" / "x")]) == 1
+    assert "Not a directory" in joined(capsys.readouterr().err)

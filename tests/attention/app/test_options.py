@@ -3,7 +3,6 @@
 import argparse
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 from attention.app import options
@@ -42,11 +41,9 @@ def test_only_what_was_typed_is_given():
     assert Config(**typed).steps == 7 and Config(**typed).lr == 0.1
 
 
-def test_python_values_are_converted():
-    config = Config(steps=np.int64(9), lr=np.float32(0.5), lengths=[2], kinds=["a"])
-    assert type(config.steps) is int and type(config.lr) is float
+def test_lists_become_tuples():
+    config = Config(lengths=[2], kinds=["a"])
     assert config.lengths == (2,) and config.kinds == ("a",)
-    assert options.described(config)["lengths"] == [2]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from attention.kernels import pool
 from attention.kernels.tile_plan import tile_plan
 from attention.masks.block_mask import BlockMask
 from minigrad import Tensor
-from minigrad.graph import kept_arrays, reachable
+from minigrad.graph import reachable
+from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
 from ...ops.sdpa import attends
@@ -269,7 +270,7 @@ def test_dense_and_tiled_keep_different_things():
     q, k, v = (Tensor(x, requires_grad=True) for x in draw(*[(n, 8)] * 3))
     for attention, least, most in (dense_attention, 1, 9), (tiled_attention, 0, 0.2):
         o = attention(q, k, v, is_causal=True)
-        kept = {id(a): a for node in reachable(o._node) for a in kept_arrays(node)}
+        kept = {id(a): a for node in reachable(o._node) for a in saved_arrays(node)}
         assert least < sum(a.nbytes for a in kept.values()) / (8 * n * n) < most
 
 

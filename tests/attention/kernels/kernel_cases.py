@@ -38,7 +38,7 @@ def additive_example(B, L, S, A, dtype, seed=0):
 
 
 def additive_results(q, k, w, g):
-    rows = additive.prepared(q, k, w)
+    rows = additive.row_exponentials(q, k, w)
     return [additive.forward(q, k, w, rows), *additive.backward(q, k, w, g, rows)]
 
 

@@ -1,5 +1,9 @@
 """The compiled decoder equals its NumPy twin, on any number of threads."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 

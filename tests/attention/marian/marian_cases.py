@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def golden(name):
 
 
 def make_folder(path, name, **changes):
-    """A folder as a user has it; changes are of entries of config.json, None: out."""
+    """A model's folder; changes are entries of config.json, None removes one."""
     found = golden(name)
     config = json.loads(found["config"].tobytes()) | changes
     config = {key: value for key, value in config.items() if value is not None}
@@ -45,7 +46,7 @@ def make_folder(path, name, **changes):
 
 
 def loaded(tmp_path_factory):
-    """{name: model} of every recorded model, each from a folder of its own."""
+    """{name: model} of every recorded model."""
     return {
         name: marian.load(make_folder(tmp_path_factory.mktemp(name), name))
         for name in NAMES
@@ -53,7 +54,7 @@ def loaded(tmp_path_factory):
 
 
 def text_folder(path):
-    """A model of the recorded vocabulary, with weights of ours under their names."""
+    """A folder with the recorded vocabulary and random weights."""
     V = len(VOCAB)
     make_folder(
         path, "shared", vocab_size=V, decoder_vocab_size=V, pad_token_id=V - 1,
@@ -69,3 +70,28 @@ def text_folder(path):
     for side in ("source", "target"):
         shutil.copy(GOLDEN / f"marian_{side}.spm", path / f"{side}.spm")
     return path
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    """A field of a protocol buffer: an int, a float or bytes."""
+    if isinstance(value, int):
+        return varint(number * 8) + varint(value)
+    if isinstance(value, float):
+        return varint(number * 8 + 5) + struct.pack("<f", value)
+    return varint(number * 8 + 2) + varint(len(value)) + value
+
+
+def spm(pieces, trainer=b"", normalizer=b""):
+    """The bytes of a SentencePiece model of {text: score or (score, type)}."""
+    data = field(1, field(1, b"<unk>") + field(3, 2))
+    for text, score in pieces.items():
+        score, kind = score if isinstance(score, tuple) else (score, 1)
+        data += field(1, field(1, text.encode()) + field(2, score) + field(3, kind))
+    return data + field(2, trainer) + field(3, normalizer)

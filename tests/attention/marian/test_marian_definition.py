@@ -1,13 +1,13 @@
-"""Marian keeps its laws: causality, steps, the best of all sentences, training."""
+"""Marian: causality, steps, the best of all sentences, training, older files."""
 
 import numpy as np
 import pytest
 
 import attention.marian as marian
-from attention.marian.model import Decoding
-from minigrad import cross_entropy, no_grad
+from attention.marian.load import renamed
+from minigrad import checkpoint, cross_entropy, no_grad
 
-from .marian_cases import NAMES, close, golden, loaded, make_folder
+from .marian_cases import GOLDEN, NAMES, close, golden, loaded, make_folder
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def models(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_future_and_the_padding_change_nothing(models, name):
+def test_later_words_and_padding_change_nothing(models, name):
     g, model = golden(name), models[name]
     target = g["target"].copy()
     target[:, 4:] = 7
@@ -29,17 +29,16 @@ def test_the_future_and_the_padding_change_nothing(models, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_word_by_word_is_all_at_once(models, name):
+def test_word_by_word_is_the_full_pass(models, name):
     g, model = golden(name), models[name]
     rows = np.array([2, 0, 1, 1])
     with no_grad():
-        decoding = model.start(g["source"], g["mask"])
-        assert isinstance(decoding, Decoding)
+        state = model.start(g["source"], g["mask"])
         for t in range(3):
-            logits = decoding.step(g["target"][:, t])
+            logits = model.step(state, g["target"][:, t])
             np.testing.assert_allclose(logits, g["logits"][:, t], **close)
-        decoding.select(rows)
-        logits = decoding.step(g["target"][rows, 3])
+        state.select(rows)
+        logits = model.step(state, g["target"][rows, 3])
     np.testing.assert_allclose(logits, g["logits"][rows, 3], **close)
 
 
@@ -76,15 +75,8 @@ def test_a_beam_as_wide_as_all_finds_the_best_of_all(models):
         assert ids[0].tolist() == best
 
 
-def test_a_beam_of_one_sentence_is_that_of_the_batch(models):
-    g, model = golden("untied"), models["untied"]
-    for b, n in enumerate(g["mask"].sum(-1)):
-        alone = model.generate(g["source"][b : b + 1, :n], 12, 4)[0]
-        np.testing.assert_array_equal(alone, g["beam4"][b, : len(alone)])
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_it_can_be_trained_on(models, name, tmp_path):
+def test_training_lowers_the_loss(models, name, tmp_path):
     g, model = golden(name), marian.load(make_folder(tmp_path, name))
     losses = []
     for _ in range(2):
@@ -100,9 +92,30 @@ def test_it_can_be_trained_on(models, name, tmp_path):
     assert losses[1] < losses[0]
 
 
-def test_no_sentence_and_the_longest(models):
+def test_an_empty_batch_and_the_longest_sentence(models):
     model = models["shared"]
     assert model.generate(np.zeros((0, 3), int), 5).shape == (0, 1)
     assert model.generate(np.zeros((0, 3), int), 5, 2).shape == (0, 1)
     assert model.generate([[1, 2]], 65).shape[1] <= 65
     assert repr(model).startswith("Marian(\n  50 words, d_model=16\n")
+
+
+def test_tables_and_positions_of_older_programs(models, tmp_path):
+    g, path = golden("shared"), make_folder(tmp_path, "shared") / "model.safetensors"
+    weights = checkpoint.load(path)
+    for name in ("model.encoder.embed_tokens", "model.decoder.embed_tokens", "lm_head"):
+        weights[f"{name}.weight"] = weights["model.shared.weight"]
+    angle = np.arange(64)[:, None] / 10000 ** (np.arange(8) / 8)
+    P = np.concatenate([np.sin(angle), np.cos(angle)], -1).astype(np.float32)
+    weights["model.encoder.embed_positions.weight"] = P
+    checkpoint.save(path, weights)
+    logits = marian.load(tmp_path)(g["source"], g["target"], g["mask"]).logits
+    np.testing.assert_allclose(logits.data, g["logits"], **close)
+
+    arrays = checkpoint.load(GOLDEN / "marian_untied.safetensors")
+    for side in ("encoder", "decoder"):
+        arrays.pop(f"model.{side}.embed_tokens.weight")
+    state = renamed(models["untied"].config, arrays)
+    for name in ("source_embedding", "target_embedding"):
+        np.testing.assert_array_equal(state[name], arrays["model.shared.weight"])
+    np.testing.assert_array_equal(state["output_embedding"], arrays["lm_head.weight"])

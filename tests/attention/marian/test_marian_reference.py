@@ -1,4 +1,4 @@
-"""Marian says, in numbers and in words, what the reference implementation says."""
+"""Marian equals the reference implementation in logits, ids and text."""
 
 import copy
 import dataclasses
@@ -39,10 +39,12 @@ SEARCHES = {
 def test_logits_and_attentions_are_those_of_the_reference(models, name):
     g = golden(name)
     with no_grad():
-        said = models[name](g["source"], g["target"], g["mask"], return_attentions=True)
-    np.testing.assert_allclose(said.logits.data, g["logits"], **close)
-    np.testing.assert_allclose(np.stack(said.cross_attentions), g["cross"], **close)
-    for p in said.cross_attentions:
+        output = models[name](
+            g["source"], g["target"], g["mask"], return_attentions=True
+        )
+    np.testing.assert_allclose(output.logits.data, g["logits"], **close)
+    np.testing.assert_allclose(np.stack(output.cross_attentions), g["cross"], **close)
+    for p in output.cross_attentions:
         np.testing.assert_allclose(p.sum(-1), 1, rtol=1e-6)
         assert (np.moveaxis(p, 3, 1)[~g["mask"]] == 0).all()
 
@@ -67,12 +69,12 @@ def test_the_goldens_differ_where_the_searches_do():
     assert str(RECORDED["provenance"]).startswith("torch 2.13.0")
 
 
-def test_padding_is_what_is_not_given_a_mask(models):
+def test_without_a_mask_generate_excludes_padding(models):
     g = golden("shared")
     with_mask = models["shared"].generate(g["source"], 12, source_mask=g["mask"])
     np.testing.assert_array_equal(models["shared"].generate(g["source"], 12), with_mask)
-    said = models["shared"](g["source"], g["target"])  # here all are words
-    assert np.abs(said.logits.data - g["logits"]).max() > 1e-3
+    output = models["shared"](g["source"], g["target"])  # here all are words
+    assert np.abs(output.logits.data - g["logits"]).max() > 1e-3
 
 
 def test_text_becomes_ids_and_ids_text_as_in_the_reference(tmp_path):

@@ -1,4 +1,4 @@
-"""SentencePiece by hand: against all cuts, against the reference, and damaged files.
+"""SentencePiece equals the best of all cuts, and the recorded reference.
 
 ``tests/golden/marian_*.spm`` and ``marian_text.json`` were recorded from sentencepiece
 by ``tests/golden/record_marian.py``; the character maps in them are small.
@@ -11,46 +11,18 @@ import pathlib
 import random
 import struct
 
-import numpy as np
 import pytest
 
 from attention.marian import sentencepiece
-from attention.marian.normalizer import CharacterMap
-from attention.marian.protobuf import as_int, fields
+from attention.marian.protobuf import read_fields
 from attention.marian.sentencepiece import SentencePiece
+
+from .marian_cases import field, spm, varint
 
 GOLDEN = pathlib.Path(__file__).parents[2] / "golden"
 NAMES = ("source", "target", "bytes", "own", "plain")
 BYTES = {name: (GOLDEN / f"marian_{name}.spm").read_bytes() for name in NAMES}
 TEXT = json.loads((GOLDEN / "marian_text.json").read_text())
-
-
-# a protocol buffer, written
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out, n = out + bytes([n & 127 | 128]), n >> 7
-    return out + bytes([n])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number * 8) + varint(value)
-    if isinstance(value, float):
-        return varint(number * 8 + 5) + struct.pack("<f", value)
-    return varint(number * 8 + 2) + varint(len(value)) + value
-
-
-def spm(pieces, trainer=b"", normalizer=b""):
-    """The bytes of a model with {text: score} or {text: (score, type)}."""
-    proto = field(1, field(1, b"<unk>") + field(3, 2))
-    for text, score in pieces.items():
-        score, kind = score if isinstance(score, tuple) else (score, 1)
-        piece = field(1, text.encode()) + field(2, score)
-        proto += field(1, piece + (field(3, kind) if kind != 1 else b""))
-    return proto + field(2, trainer) + field(3, normalizer)
 
 
 # the definition
@@ -63,8 +35,8 @@ def all_cuts(text):
             yield [text[i:j] for i, j in itertools.pairwise(marks)]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_the_best_cut_is_the_best_of_all(seed):
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cut_is_the_best_of_all_cuts(seed):
     rng = random.Random(seed)
     words = {"".join(rng.choices("ab\u2581", k=rng.randint(1, 4))) for _ in range(9)}
     pieces = {word: -rng.uniform(0.5, 6) for word in sorted(words)}
@@ -121,7 +93,7 @@ def test_the_goldens_hold_what_they_should():
     assert "<sea>" in {p for _, row in TEXT["own"]["encoded"] for p in row}
 
 
-def test_there_and_back():
+def test_decode_reverses_encode():
     model = sentencepiece.load(GOLDEN / "marian_source.spm")
     for text in ("the old sailor", "where is the dog?", "a naïve café owner"):
         assert model.decode(model.encode(text)) == text
@@ -138,97 +110,30 @@ def test_a_rule_that_is_longer_wins_and_no_rule_leaves_a_text_alone():
     assert plain.normalize(" a\u0308  ﬁ ") == "\u2581a\u0308\u2581\u2581ﬁ\u2581"
 
 
-def test_what_the_user_defined_wins_and_no_rule_touches_it():
+@pytest.mark.parametrize("offset", [300 << 10, 1 << 10 | 1 << 9])  # 300, and 1 * 256
+def test_user_defined_pieces_win_and_no_rule_changes_them(offset):
     pieces = {"ab": (-9.0, 4), "a": -1.0, "c": -1.0, "bc": -0.1, "\u2581": -1.0}
     assert SentencePiece(spm(pieces)).encode("abc") == ["\u2581", "ab", "c"]
     units = [0] * 512
-    units[ord("a")] = ord("a") | 1 << 8 | 300 << 10
-    units[ord("a") ^ 300] = 1 << 31  # a is replaced by the text at 0
-    rules = struct.pack("<I512I", 4 * 512, *units) + b"x\0"
+    units[ord("a")] = ord("a") | 1 << 8 | offset
+    units[ord("a") ^ (256 if offset >> 9 & 1 else 300)] = 1 << 31 | 2  # a -> x
+    rules = struct.pack("<I512I", 4 * 512, *units) + b"y\0x\0"
     pieces = {"b": (-1.0, 4), "ba": (-1.0, 4)}
     model = SentencePiece(spm(pieces, normalizer=field(2, rules)))
     assert model.encode("baa") == ["\u2581", "ba", "x"]
 
 
-def test_protobuf_fields():
+def test_fields_of_a_protocol_buffer():
     message = field(1, 300) + field(2, b"xy") + field(3, 1.5) + field(4, (1 << 64) - 1)
     message += varint(5 * 8 + 1) + b"12345678"
-    found = fields(message)
-    assert found[:2] == [(1, 300), (2, b"xy")] and found[4] == (5, b"12345678")
-    assert as_int(found[3][1], "n") == -1 and as_int(7, "n") == 7
-    for n in range(len(message)):
+    found = read_fields(message)
+    assert found == [
+        (1, 300), (2, b"xy"), (3, struct.pack("<f", 1.5)), (4, (1 << 64) - 1),
+        (5, b"12345678"),
+    ]  # fmt: skip
+    for n in range(len(message)):  # a part gives a part of the fields, or an error
         try:
-            assert fields(message[:n]) == found[: len(fields(message[:n]))]
-        except ValueError as error:
-            assert "\n" not in str(error)
-
-
-BAD = {
-    "empty": (b"", "it has no pieces (it is empty, or not a .spm)"),
-    "text": (b"hello world", "kind"),
-    "announces": (varint(10) + varint(1 << 60), "announces 1152921504606846976 bytes"),
-    "endless": (b"\xff" * 20, "more than 10 bytes"),
-    "bpe": (spm({"a": -1.0}, trainer=field(3, 2)), "BPE model; only unigram"),
-    "twice": (spm({"a": -1.0}) + field(1, field(1, b"a")), "the piece 'a' twice"),
-    "nan": (spm({"a": math.nan}), "has the score nan"),
-    "type": (spm({"a": (-1.0, 9)}), "unknown type 9"),
-    "nothing": (spm({"": -1.0}), "piece 1 is empty"),
-    "utf-8": (field(1, field(1, b"\xff")), "piece 0 is not UTF-8"),
-    "number": (field(1, 7), "piece is a number"),
-    "map": (spm({"a": -1.0}, normalizer=field(2, b"abc")), "fewer than 4 bytes"),
-    "trie": (spm({"a": -1.0}, normalizer=field(2, b"\xff\xff\xff\x7f")), "announces"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_what_is_no_model_is_refused_in_a_sentence(name, tmp_path):
-    data, reason = BAD[name]
-    path = tmp_path / "x.spm"
-    path.write_bytes(data)
-    with pytest.raises(ValueError) as error:
-        sentencepiece.load(path)
-    said = str(error.value)
-    assert said.startswith(f"{path} cannot be read as a SentencePiece model: ")
-    assert reason in said and said.endswith(".")
-
-
-def test_a_text_must_be_text():
-    model = SentencePiece(BYTES["source"])
-    with pytest.raises(TypeError, match="text is a bytes; expected a str"):
-        model.encode(b"dog")
-    with pytest.raises(ValueError, match="surrogate"):
-        model.encode("a\ud800")
-    with pytest.raises(FileNotFoundError):
-        sentencepiece.load("nowhere.spm")
-
-
-def test_a_map_that_points_outside_itself():
-    units = [0] * 512
-    units[ord("a")] = ord("a") | 1 << 8 | 300 << 10  # a leaf, whose value is elsewhere
-    units[ord("a") ^ 300] = 1 << 31 | 99
-    rules = CharacterMap(struct.pack("<I512I", 4 * 512, *units) + b"x\0")
-    with pytest.raises(ValueError, match="points outside itself"):
-        rules.longest(b"a", 0)
-    assert rules.longest(b"b", 0) is None
-    units[ord("a") ^ 300] = 1 << 31
-    rules = CharacterMap(struct.pack("<I512I", 4 * 512, *units) + b"x\0")
-    assert rules.longest(b"ab", 0) == (1, b"x")
-
-
-def test_damaged_files_give_a_model_or_a_sentence():
-    rng = np.random.default_rng(0)
-    refused = 0
-    for n in range(120):
-        data = bytearray(BYTES[NAMES[n % len(NAMES)]])
-        if n % 3 == 0:
-            data = data[: rng.integers(len(data))]
-        else:
-            for _ in range(rng.integers(1, 8)):
-                data[rng.integers(len(data))] = rng.integers(256)
-        try:
-            model = SentencePiece(bytes(data))
-            model.decode(model.encode("the dog e\u0301\ufb01 \u3000 Ω\uff41"))
-        except ValueError as error:
-            assert len(str(error)) < 300 and "\n" not in str(error)
-            refused += 1
-    assert refused > 20
+            part = read_fields(message[:n])
+        except (ValueError, IndexError):
+            continue
+        assert part == found[: len(part)]

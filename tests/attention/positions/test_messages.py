@@ -67,7 +67,7 @@ CALLS = [
     (lambda: toeplitz(np.ones((3, 5)), 3, 5), "toeplitz: v", "(3, 5)", "(..., 7)"),
     # scores
     (lambda: shaw(k=(7, 4)), "shaw_scores: keys", "(7, 4)", "(..., S, 3)"),
-    (lambda: shaw(a=(4, 3)), "the table has 4 rows", "2k + 1"),
+    (lambda: shaw(a=(4, 3)), "the table has 4 rows", "2c + 1"),
     (lambda: shaw(q=(3,)), "queries", "(3,)", "(..., L, D)"),
     (lambda: shaw(q=(2, 5, 3), a=(3, 5, 3)), "(3, 5, 3)", "Leading axes"),
     (lambda: shaw(causal_align="left"), "causal_align is 'left'"),

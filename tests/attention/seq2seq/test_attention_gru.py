@@ -1,10 +1,10 @@
-"""The fused decoder equals its composition of small steps, gradients included."""
+"""The decoder as one operation equals its definition, gradients included."""
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.seq2seq.attention_gru import attention_gru, composed
+from attention.seq2seq.attention_gru import attention_gru, attention_gru_definition
 
 # no two sizes equal: a lost transpose cannot pass
 B, L, S, E, H, M, A = 3, 5, 7, 2, 11, 4, 13
@@ -30,9 +30,9 @@ def inputs(kind, seed=0, dtype=np.float64):
 @pytest.mark.parametrize("used", ["all outputs", "the last state alone"])
 @pytest.mark.parametrize("lengths", [None, LENGTHS])
 @pytest.mark.parametrize("kind, scale", [("dot", 1.0), ("dot", 0.3), ("additive", 1.0)])
-def test_it_equals_the_composition(kind, scale, lengths, used):
+def test_it_equals_its_definition(kind, scale, lengths, used):
     results = []
-    for function in attention_gru, composed:
+    for function in attention_gru, attention_gru_definition:
         rng, tensors = np.random.default_rng(1), inputs(kind)
         outputs = function(*tensors.values(), scale=scale, lengths=lengths)
         # random cotangents: the weights sum to one, so ones would test nothing
@@ -42,8 +42,8 @@ def test_it_equals_the_composition(kind, scale, lengths, used):
                 loss = loss + (y * rng.standard_normal(y.shape)).sum()
         loss.backward()
         results.append((outputs, tensors))
-    (fused, tensors), (want, small) = results
-    for y, w in zip(fused, want, strict=True):
+    (outputs, tensors), (expected, small) = results
+    for y, w in zip(outputs, expected, strict=True):
         np.testing.assert_allclose(y.data, w.data, rtol=1e-12, atol=1e-14)
     for name, x in tensors.items():
         np.testing.assert_allclose(

@@ -1,56 +1,25 @@
-"""The Transformer against its definition, finite differences, torch and its laws."""
-
-import pathlib
+"""The Transformer equals its definition; its gradients are right; nothing leaks."""
 
 import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.exact.torch_state import torch_state
-from attention.seq2seq.decoding import greedy
 from attention.transformer import (
     SCHEMES,
-    Block,
     DecoderOnly,
     EncoderDecoder,
-    EncoderDecoderConfig,
     TransformerConfig,
 )
-from attention.transformer.schemes import Scheme
 
+from .transformer_cases import GRID, NORMS, D, H, L, V, close, draw, model
 from .transformer_definition import Definition
-
-GOLDEN = pathlib.Path(__file__).parents[2] / "golden" / "transformer.npz"
-V, D, H, N, L = 7, 8, 2, 4, 9  # N: trained on so many tokens; L: and run on so many
-close = dict(rtol=1e-10, atol=1e-10)  # of logits of order ten
-NORMS = ("pre", "post")
-BOTH = [(scheme, norm) for scheme in SCHEMES for norm in NORMS]
-SMALL = dict(num_buckets=4, max_distance=5, base=50.0)
-
-
-def model(positions="rope", norm="pre", kind=DecoderOnly, seed=0, **options):
-    """A model in evaluation mode, of which no parameter is 0; ready for L tokens."""
-    length = L if positions == "learned" else N
-    options = dict(width=D, heads=H, hidden=12, max_length=length) | SMALL | options
-    cls = TransformerConfig if kind is DecoderOnly else EncoderDecoderConfig
-    rng = np.random.default_rng(seed)
-    made = kind(cls(V, positions=positions, norm=norm, **options), rng)
-    for parameter in made.parameters():
-        parameter.data = rng.standard_normal(parameter.shape) / 2
-    made.extend(L)
-    return made.eval()
-
-
-def draw(*shape, seed=1, high=V):
-    return np.random.default_rng(seed).integers(0, high, shape)
-
 
 # the definition
 
 
-@pytest.mark.parametrize("positions, norm", BOTH)
+@pytest.mark.parametrize("positions, norm", GRID)
 def test_a_decoder_is_its_definition(positions, norm):
-    m = model(positions, norm, key_heads=1, activation="silu")
+    m = model(positions, norm, key_heads=1)
     ids = draw(2, L)
     found = m(ids).data
     expected = Definition(m.config, m.state_dict(), L)
@@ -58,7 +27,7 @@ def test_a_decoder_is_its_definition(positions, norm):
         np.testing.assert_allclose(found[b], expected.decoder_only(ids[b]), **close)
 
 
-@pytest.mark.parametrize("positions, norm", BOTH)
+@pytest.mark.parametrize("positions, norm", GRID)
 def test_an_encoder_and_a_decoder_are_their_definition(positions, norm):
     m = model(positions, norm, EncoderDecoder, decoder_layers=1, target_vocabulary=5)
     source, target, lengths = draw(2, L), draw(2, 6, high=5), [L, 4]
@@ -66,37 +35,47 @@ def test_an_encoder_and_a_decoder_are_their_definition(positions, norm):
     assert [w.shape for w in weights] == [(2, H, 6, L)]
     expected = Definition(m.config, m.state_dict(), L)
     for b, n in enumerate(lengths):
-        logits, seen = expected.encoder_decoder(source[b, :n], target[b])
+        logits, p = expected.encoder_decoder(source[b, :n], target[b])
         np.testing.assert_allclose(found[b].data, logits, **close)
-        np.testing.assert_allclose(weights[0][b, ..., :n].data, seen[0], **close)
+        np.testing.assert_allclose(weights[0][b, ..., :n].data, p[0], **close)
     assert not weights[0][1, ..., 4:].data.any()  # exactly 0
-    np.testing.assert_array_equal(m(source, target, lengths).data, found.data)
+    np.testing.assert_allclose(m(source, target, lengths).data, found.data, **close)
 
 
 @pytest.mark.parametrize(
     "options",
     [
         {"activation": "relu", "tied": False},
-        {"activation": "gelu", "scale_embedding": False},
-        {"activation": "swish", "bias": False, "layers": 1},
+        {"activation": "gelu", "bias": False, "layers": 1},
+        {"norm": "post", "final_norm": True},
+        {"norm": "pre", "final_norm": False},
     ],
 )
 def test_the_choices_are_as_defined(options):
     m, ids = model("alibi", **options), draw(1, L)
     expected = Definition(m.config, m.state_dict()).decoder_only(ids[0])
     np.testing.assert_allclose(m(ids).data[0], expected, **close)
+    has_norm = any("final_norm" in name for name in m.state_dict())
+    assert has_norm == m.config.ends_with_norm
 
 
 # gradients
 
 
-@pytest.mark.parametrize("positions, norm", BOTH)
+@pytest.mark.parametrize(
+    "positions, norm",
+    [
+        pytest.param(*case, marks=[] if case == ("shaw", "pre") else pytest.mark.deep)
+        for case in GRID
+    ],
+)
 def test_gradients_of_a_decoder_are_slopes(positions, norm):
     m = model(positions, norm, width=4, heads=1, hidden=2, layers=1, bias=False)
     ids = np.array([[0, 1, 2, 3, 1]])
     assert mg.gradcheck_module(m, ids, np.array([4])).ok
 
 
+@pytest.mark.deep
 def test_gradients_of_an_encoder_and_a_decoder_are_slopes():
     options = dict(width=4, heads=1, hidden=1, layers=1, bias=False)
     m = model("t5", "post", EncoderDecoder, **options)
@@ -104,14 +83,14 @@ def test_gradients_of_an_encoder_and_a_decoder_are_slopes():
     assert mg.gradcheck_module(m, source, target, np.array([4, 2])).ok
 
 
-@pytest.mark.parametrize("positions, norm", BOTH)
-def test_and_along_directions_of_all_parameters_together(positions, norm):
+@pytest.mark.parametrize("positions, norm", GRID)
+def test_gradients_along_directions_of_all_parameters(positions, norm):
     m, rng = model(positions, norm, EncoderDecoder), np.random.default_rng(8)
     source, target, lengths = draw(2, L), draw(2, 6, seed=2), [L, 4]
     g = rng.standard_normal((2, 6, V))
     m(source, target, lengths).backward(g)
     values = [p.data.copy() for p in m.parameters()]
-    for _ in range(4):
+    for _ in range(2):
         v = [rng.standard_normal(value.shape) for value in values]
         found = sum((p.grad * along).sum() for p, along in zip(m.parameters(), v))
         ends = []
@@ -120,21 +99,15 @@ def test_and_along_directions_of_all_parameters_together(positions, norm):
                 p.data = value + h * along
             with mg.no_grad():
                 ends.append((m(source, target, lengths).data * g).sum())
-        # of slopes of order 100: h^2 and eps / h leave 1e-9 of them each
+        # slopes have size 100: h^2 and eps / h leave 1e-9 of them each
         assert found == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6, abs=1e-5)
         assert abs(found) > 1e-2
-
-
-def test_gradients_of_biases_are_slopes():
-    m = model("alibi", layers=1, width=4, heads=1, hidden=2)
-    unseen = ["decoder.blocks.0.self_attn.W_k.bias"]  # alike for all keys of a query
-    assert mg.gradcheck_module(m, draw(1, 4), no_gradient=unseen).ok
 
 
 # one token at a time
 
 
-@pytest.mark.parametrize("positions, norm", BOTH)
+@pytest.mark.parametrize("positions, norm", GRID)
 def test_step_by_step_is_the_full_pass(positions, norm):
     m, ids = model(positions, norm, key_heads=1), draw(3, L)
     with mg.no_grad():
@@ -148,7 +121,7 @@ def test_step_by_step_is_the_full_pass(positions, norm):
 
 
 @pytest.mark.parametrize("positions", SCHEMES)
-def test_prompts_of_several_lengths_go_on_as_if_alone(positions):
+def test_prompts_of_several_lengths_continue_as_if_alone(positions):
     m, ids, lengths = model(positions), draw(3, L), np.array([4, 1, 6])
     with mg.no_grad():
         full = m(ids).data
@@ -158,26 +131,25 @@ def test_prompts_of_several_lengths_go_on_as_if_alone(positions):
             state.logits.data, full[np.arange(3), lengths - 1], **close
         )
         for t in range(3):
-            at = lengths + t
-            logits, state, _ = m.step(state, ids[np.arange(3), at])
-            np.testing.assert_allclose(logits.data, full[np.arange(3), at], **close)
+            last = lengths + t
+            logits, state, _ = m.step(state, ids[np.arange(3), last])
+            np.testing.assert_allclose(logits.data, full[np.arange(3), last], **close)
 
 
 @pytest.mark.parametrize("positions", SCHEMES)
-def test_an_encoder_is_read_once_and_then_stepped(positions):
+def test_a_source_is_encoded_once_and_the_target_stepped(positions):
     m = model(positions, "pre", EncoderDecoder)
     source, target, lengths = draw(3, L), draw(3, 6, seed=2), [L, 2, 5]
     with mg.no_grad():
-        full, seen = m(source, target, lengths, need_weights=True)
+        full, p = m(source, target, lengths, need_weights=True)
         state = m.start(source, lengths)
         for t in range(6):
             logits, state, weights = m.step(state, target[:, t])
             np.testing.assert_allclose(logits.data, full[:, t].data, **close)
-            mean = seen[-1].data.mean(1)[:, t]
-            np.testing.assert_allclose(weights.data, mean, **close)
+            np.testing.assert_allclose(weights.data, p[-1].data.mean(1)[:, t], **close)
 
 
-def test_a_prompt_may_be_empty_beside_others():
+def test_an_empty_prompt_beside_another():
     m, ids = model("rope"), draw(2, 4)
     with mg.no_grad():
         state = m.start(ids, [0, 4])
@@ -187,7 +159,7 @@ def test_a_prompt_may_be_empty_beside_others():
 
 
 @pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
-def test_rows_that_are_selected_go_on(kind):
+def test_selected_rows_continue(kind):
     m, source, target = model("t5", kind=kind), draw(3, 4), draw(3, 5, seed=2)
     rows, lengths = np.array([2, 0, 0, 2]), np.array([4, 3, 2])
     with mg.no_grad():
@@ -202,7 +174,7 @@ def test_rows_that_are_selected_go_on(kind):
 
 
 def test_gradients_pass_through_the_steps():
-    m, ids = model("alibi"), draw(2, 3)
+    m, ids = model("shaw"), draw(2, 3)
     g = np.random.default_rng(5).standard_normal((2, 3, V))
     m(ids).backward(g)
     expected = [p.grad for p in m.parameters()]
@@ -213,73 +185,57 @@ def test_gradients_pass_through_the_steps():
         np.testing.assert_allclose(p.grad, wanted, rtol=1e-8, atol=1e-8)
 
 
-def test_both_models_can_be_decoded():
-    source = draw(3, 4)
-    for kind in (DecoderOnly, EncoderDecoder):
-        m = model("sinusoidal", kind=kind)
-        found = greedy(m, source, [4, 2, 3], 4)
-        fed = np.concatenate([np.full((3, 1), 1), found.ids[:, :-1]], 1)
-        with mg.no_grad():
-            for b, n in enumerate([4, 2, 3]):
-                if kind is DecoderOnly:
-                    whole = np.concatenate([source[b, :n], fed[b]])
-                    logits = m(whole[None]).data[0, n:]
-                else:
-                    logits = m(source[b : b + 1, :n], fed[b : b + 1]).data[0]
-                logits[:, :2] = -np.inf  # PAD and SOS are never said
-                said = found.lengths[b]
-                assert (logits.argmax(-1) == found.ids[b])[:said].all()
-
-
 # nothing leaks
 
 
 @pytest.mark.parametrize("positions", SCHEMES)
-def test_no_token_sees_a_later_one(positions):
+def test_no_token_depends_on_a_later_one(positions):
     m, ids = model(positions), draw(1, L)
+    before = m(ids).data[0]
     for t in range(L):
         other = ids.copy()
         other[0, t] = (ids[0, t] + 1) % V
-        same = (m(other).data == m(ids).data).all(-1)[0]
-        assert same[:t].all() and not same[t:].all()
+        change = abs(m(other).data[0] - before).max(-1)
+        assert (change[:t] < 1e-12).all() and change[t:].max() > 1e-6
 
 
 @pytest.mark.parametrize("positions", SCHEMES)
-def test_no_token_sees_padding(positions):
+def test_no_token_depends_on_padding(positions):
     pad, lengths = 0, np.array([L, 3])
-    ids = draw(2, L, high=V - 1) + 1
     real = np.arange(L) < lengths[:, None]
-    ids = np.where(real, ids, pad)
+    ids = np.where(real, draw(2, L, high=V - 1) + 1, pad)
     targets = draw(2, 4, seed=3, high=V - 1) + 1
     both = model(positions, kind=EncoderDecoder, target_vocabulary=V)
     alone = model(positions, tied=False)  # tied, the row of PAD makes a logit
     before = both(ids, targets, lengths).data, alone(ids, lengths).data
-    for m, table in ((both, both.encoder), (alone, alone.decoder)):
-        values = table.embedding.data.copy()
+    for table in (both.encoder.embedding, alone.decoder.embedding):
+        values = table.data.copy()
         values[pad] = 1e3
-        table.embedding.data = values
+        table.data = values
     after = both(ids, targets, lengths).data, alone(ids, lengths).data
-    np.testing.assert_array_equal(after[0], before[0])
-    np.testing.assert_array_equal(after[1][real], before[1][real])
-    assert (after[1][~real] != before[1][~real]).any()  # it was of consequence
-    blind = alone(ids).data  # without lengths, padding sees padding, and no one else
-    np.testing.assert_allclose(blind[real], after[1][real], **close)
-    assert (abs(blind - after[1])[~real] > 1e-6).any(-1).all()
+    np.testing.assert_allclose(after[0], before[0], **close)
+    np.testing.assert_allclose(after[1][real], before[1][real], **close)
+    assert (abs(after[1] - before[1])[~real] > 1e-6).any()  # the change had an effect
 
 
-def test_a_source_of_no_token_is_no_nan():
+def test_an_empty_source_has_no_nan():
     m = model("alibi", kind=EncoderDecoder)
     logits, weights = m(draw(2, 3), draw(2, 2), [0, 3], need_weights=True)
     assert np.isfinite(logits.data).all() and not weights[0][0].data.any()
 
 
+@pytest.mark.parametrize("positions", SCHEMES)
+def test_an_empty_batch(positions):
+    assert model(positions)(np.zeros((0, 3), int)).shape == (0, 3, V)
+
+
 # sizes, files, dropout
 
 
-@pytest.mark.parametrize("positions, norm", BOTH)
+@pytest.mark.parametrize("positions, norm", GRID)
 def test_the_number_of_parameters_is_the_formula(positions, norm):
-    F, layers, kv = 12, 2, 1 / 2
-    of = {
+    F, layers, r = 12, 2, 1 / 2
+    scheme = {
         "learned": L * D,
         "t5": 4 * H,
         "shaw": (2 * 5 + 1) * D // H,
@@ -287,22 +243,21 @@ def test_the_number_of_parameters_is_the_formula(positions, norm):
         "disentangled": 2 * 5 * D,
     }.get(positions, 0)
     last = 2 * D if norm == "pre" else 0
-    block = (2 + 2 * kv) * (D * D + D) + 2 * D * F + F + D + 4 * D
+    block = (2 + 2 * r) * (D * D + D) + 2 * D * F + F + D + 4 * D
     m = model(positions, norm, key_heads=1, tied=False)
-    assert m.num_parameters() == 2 * V * D + layers * block + last + of
+    assert m.num_parameters() == 2 * V * D + layers * block + last + scheme
     m = model(positions, norm, EncoderDecoder, key_heads=1)
-    cross = (2 + 2 * kv) * (D * D + D) + 2 * D
-    expected = V * D + layers * (2 * block + cross) + 2 * (last + of)
+    cross = (2 + 2 * r) * (D * D + D) + 2 * D
+    expected = V * D + layers * (2 * block + cross) + 2 * (last + scheme)
     assert m.num_parameters() == expected
 
 
 @pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
 @pytest.mark.parametrize("positions", ["t5", "learned", "rope"])
-def test_a_file_brings_back_the_same_model(kind, positions, tmp_path):
-    m = model(positions, kind=kind)
+def test_a_file_restores_the_model(kind, positions, tmp_path):
+    m = model(positions, kind=kind, bias=False, tied=False)
     path = tmp_path / "model.safetensors"
-    state = {"config": m.config.to_dict(), "model": m.state_dict()}
-    mg.checkpoint.save(path, state)
+    mg.checkpoint.save(path, {"config": m.config.to_dict(), "model": m.state_dict()})
     state = mg.checkpoint.load(path)
     config = type(m.config).from_dict(state["config"])
     assert config == m.config
@@ -314,7 +269,7 @@ def test_a_file_brings_back_the_same_model(kind, positions, tmp_path):
     np.testing.assert_array_equal(other(*inputs).data, m(*inputs).data)
 
 
-def test_a_generator_decides_all_that_is_drawn():
+def test_the_generator_decides_parameters_and_dropout():
     config = TransformerConfig(V, width=D, heads=H, dropout=0.4)
     one, two, other = (
         DecoderOnly(config, np.random.default_rng(seed)) for seed in (1, 1, 2)
@@ -323,124 +278,40 @@ def test_a_generator_decides_all_that_is_drawn():
     a, b, c = (m(ids).data for m in (one, two, other))
     np.testing.assert_array_equal(a, b)
     assert (a != c).any() and a.dtype == np.float32
-    assert (one(ids).data != a).any()  # drawn anew
+    assert (one(ids).data != a).any()  # a new draw
     one.eval(), two.eval()
     np.testing.assert_array_equal(one(ids).data, two(ids).data)
-    np.testing.assert_array_equal(one(ids).data, one(ids).data)
 
 
 def test_dropout_acts_in_every_place():
-    """Drop all: embeddings, what is added; then only the norms' biases are left."""
     m = DecoderOnly(TransformerConfig(V, width=D, heads=H, dropout=1.0))
-    assert not m(draw(2, 3)).data.any()  # LN(0) is its bias, 0 at first
-    places = [p for p in m.modules() if isinstance(p, mg.nn.Dropout)]
-    assert len(places) == 1 + 2 * 2  # the input; of a block, its sums and its ffn
+    assert not m(draw(2, 3)).data.any()  # LN(0) is its bias, which starts at 0
+    layers = [p for p in m.modules() if isinstance(p, mg.nn.Dropout)]
+    assert len(layers) == 1 + 2 * 2  # the input; in each block, the sums and the ffn
     assert all(b.self_attn.dropout == 1.0 for b in m.decoder.blocks)
 
 
-def test_logits_begin_as_large_as_a_guess():
+def test_logits_start_with_size_one():
+    W = {}
     for positions in ("t5", "rope"):
         c = TransformerConfig(50, width=64, positions=positions, tied=False)
         m = DecoderOnly(c, np.random.default_rng(0))
         assert 0.3 < m(draw(4, 20, high=50)).data.std() < 1.5
-    W = [b.self_attn.W_q.weight.data.std() for b in m.decoder.blocks]
-    t5 = DecoderOnly(TransformerConfig(50, width=64, positions="t5"))
+        W[positions] = m.decoder.blocks[0].self_attn.W_q.weight.data.std()
     E = 64 // 4
-    found = t5.decoder.blocks[0].self_attn.W_q.weight.data.std()
-    assert found * E**0.5 == pytest.approx(W[0], rel=0.1)
+    assert W["t5"] * E**0.5 == pytest.approx(W["rope"], rel=0.1)
 
 
-# torch
+@pytest.mark.parametrize("positions", ["rope+linear", "rope+ntk", "rope+yarn"])
+def test_scaled_rotations_change_long_sequences_only(positions):
+    m, plain = model(positions), model("rope")
+    long, short = draw(1, L), draw(1, 3)
+    assert abs(m(long).data - plain(long).data).max() > 1e-6
+    m.extend(2)  # shorter than in training: no scaling
+    np.testing.assert_allclose(m(short).data, plain(short).data, **close)
 
 
-TORCH = {
-    f"{kind} {norm} {activation}": (kind, norm, activation)
-    for kind in ("encoder", "decoder")
-    for norm in NORMS
-    for activation in ("relu", "gelu")
-}
-RECORDED = ["encoder pre gelu", "decoder post relu"]
-
-
-def block(kind, norm, activation):
-    rng = np.random.default_rng(4)
-    c = TransformerConfig(
-        V, width=D, heads=H, hidden=12, norm=norm, activation=activation
-    )
-    cross = kind == "decoder"
-    made = Block(c, Scheme(), cross=cross, causal=cross, rng=rng)
-    for p in made.parameters():
-        p.data = rng.standard_normal(p.shape) / 2
-    x, memory, g = (rng.standard_normal((2, n, D)) for n in (5, 4, 5))
-    return made.eval(), x, memory, g
-
-
-def ours(kind, made, x, memory, g):
-    x, memory = (mg.Tensor(a, requires_grad=True) for a in (x, memory))
-    given = (memory,) if kind == "decoder" else ()
-    y, _ = made(x, *given, scheme=Scheme())
-    y.backward(g)
-    for p in made.parameters():  # gradients under torch's names
-        p.data = p.grad
-    found = torch_state(made)
-    found |= {"y": y.data, "x": x.grad}
-    return found | ({"memory": memory.grad} if given else {})
-
-
-def peer(torch, kind, norm, activation, made, x, memory, g):
-    cls = {
-        "encoder": torch.nn.TransformerEncoderLayer,
-        "decoder": torch.nn.TransformerDecoderLayer,
-    }[kind]
-    module = cls(
-        D, H, 12, 0.0, activation, batch_first=True, norm_first=norm == "pre"
-    ).double()
-    state = torch_state(made)
-    module.load_state_dict({n: torch.from_numpy(a) for n, a in state.items()})
-    x, memory = (torch.tensor(a, requires_grad=True) for a in (x, memory))
-    later = torch.ones(5, 5, dtype=torch.bool).triu(1)
-    y = module(x) if kind == "encoder" else module(x, memory, tgt_mask=later)
-    y.backward(torch.from_numpy(g))
-    found = {n: p.grad.numpy() for n, p in module.named_parameters()}
-    found |= {"y": y.detach().numpy(), "x": x.grad.numpy()}
-    return found | ({"memory": memory.grad.numpy()} if kind == "decoder" else {})
-
-
-def compare(found, expected):
-    assert found.keys() == expected.keys()
-    for name, wanted in expected.items():
-        np.testing.assert_allclose(found[name], wanted, **close, err_msg=name)
-
-
-@pytest.mark.parametrize("name", TORCH)
-def test_a_block_is_equal_to_torch(name):
-    torch = pytest.importorskip("torch")
-    made, *arrays = block(*TORCH[name])
-    expected = peer(torch, *TORCH[name], made, *arrays)
-    compare(ours(TORCH[name][0], made, *arrays), expected)
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_block_is_equal_to_what_torch_gave(name):
-    made, *arrays = block(*TORCH[name])
-    with np.load(GOLDEN) as file:
-        state, inputs, expected = (
-            {k.split("|")[2]: file[k] for k in file if k.startswith(f"{name}|{part}|")}
-            for part in ("state", "in", "out")
-        )
-    made.load_state_dict(state)
-    compare(ours(TORCH[name][0], made, **inputs), expected)
-
-
-def record():
-    """Write the golden file, from torch."""
-    import torch
-
-    kept = {"torch": np.array(torch.__version__)}
-    for name in RECORDED:
-        made, *arrays = block(*TORCH[name])
-        kept |= {f"{name}|state|{n}": a for n, a in made.state_dict().items()}
-        kept |= {f"{name}|in|{n}": a for n, a in zip(("x", "memory", "g"), arrays)}
-        out = peer(torch, *TORCH[name], made, *arrays)
-        kept |= {f"{name}|out|{n}": a for n, a in out.items()}
-    np.savez_compressed(GOLDEN, **kept)
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_model_prints_its_choices(norm):
+    assert f"{norm}-norm, causal" in repr(model(norm=norm))
+    assert "'gelu'" in repr(model())

@@ -13,8 +13,6 @@ def erf(x):
 ACTIVATIONS = {
     "relu": lambda x: np.where(x > 0, x, 0),
     "gelu": lambda x: x * (1 + erf(x / math.sqrt(2))) / 2,
-    "silu": lambda x: x / (1 + np.exp(-x)),
-    "swish": lambda x: x / (1 + np.exp(-x)),
 }
 
 
@@ -44,27 +42,25 @@ class Definition:
 
     def stack(self, side, ids, causal, memory=None):
         D = self.config.width
-        x = self.state[f"{side}.embedding"][ids]
-        if self.config.scale_embedding:
-            x = x * math.sqrt(D)
+        x = self.state[f"{side}.embedding"][ids] * math.sqrt(D)
         for p in range(len(ids)):
             if self.config.positions == "sinusoidal":
                 x[p] += self.sinusoid(p)
             if self.config.positions == "learned":
                 x[p] = x[p] + self.state[f"{side}.scheme.table.weight"][p]
-        n, seen = 0, []
+        n, all_weights = 0, []
         while f"{side}.blocks.{n}.self_attn.W_q.weight" in self.state:
             x, weights = self.block(side, n, x, causal, memory)
-            seen.append(weights)
+            all_weights.append(weights)
             n += 1
-        return self.norm(f"{side}.final_norm", x), seen
+        return self.norm(f"{side}.final_norm", x), all_weights
 
     def block(self, side, n, x, causal, memory):
-        name, seen = f"{side}.blocks.{n}", []
+        name, kept = f"{side}.blocks.{n}", []
 
         def across(x):
             found, weights = self.attention(f"{name}.cross_attn", x, memory)
-            seen.append(weights)
+            kept.append(weights)
             return found
 
         parts = {
@@ -81,7 +77,7 @@ class Definition:
                 x = x + f(self.norm(f"{name}.{part}_norm", x))
             else:
                 x = self.norm(f"{name}.{part}_norm", x + f(x))
-        return x, seen[0] if seen else None
+        return x, kept[0] if kept else None
 
     def norm(self, name, x):
         if f"{name}.weight" not in self.state:
@@ -111,18 +107,7 @@ class Definition:
             for i in range(len(x)):
                 keys = [j for j in range(len(y)) if not causal or j <= i]
                 s = {
-                    j: self.score(
-                        name,
-                        side,
-                        causal,
-                        h,
-                        own,
-                        shared,
-                        i,
-                        j,
-                        q[i, own],
-                        k[j, shared],
-                    )
+                    j: self.score(name, side, causal, h, i, j, q[i, own], k[j, shared])
                     for j in keys
                 }
                 total = sum(math.exp(s[j]) for j in keys)
@@ -131,9 +116,12 @@ class Definition:
                     out[i, own] += weights[h, i, j] * v[j, shared]
         return self.linear(f"{name}.W_o", out), weights
 
-    def score(self, name, side, causal, h, own, shared, i, j, q, k):
-        """The score of one pair."""
+    def score(self, name, side, causal, h, i, j, q, k):
+        """The score of query i and key j in head h."""
         c, E = self.config, len(q)
+        own = slice(h * E, h * E + E)
+        g = h // (c.heads // (c.key_heads or c.heads))
+        shared = slice(g * E, g * E + E)
         kind = c.positions if side or c.positions == "t5" else "none"
         if kind == "t5":
             if side is None:
@@ -147,20 +135,20 @@ class Definition:
             return q @ (k + table[min(max(j - i, -m), m) + m]) / math.sqrt(E)
         if kind == "transformer-xl":
             u, w = (
-                self.state[f"{side}.scheme.{asks}_bias"][h]
-                for asks in ("content", "position")
+                self.state[f"{side}.scheme.{kind}_bias"][h]
+                for kind in ("content", "position")
             )
             R = self.linear(f"{side}.scheme.W_kR", self.sinusoid(i - j))[own]
             return ((q + u) @ k + (q + w) @ R) / math.sqrt(E)
         if kind == "disentangled":
             P, m = self.state[f"{side}.scheme.table"], c.max_distance
             K_r, Q_r = (self.linear(f"{name}.W_{w}", P) for w in "kq")
-            there, back = (min(max(d + m, 0), 2 * m - 1) for d in (i - j, j - i))
-            return (q @ k + q @ K_r[there, shared] + k @ Q_r[back, own]) / math.sqrt(
+            forth, back = (min(max(d + m, 0), 2 * m - 1) for d in (i - j, j - i))
+            return (q @ k + q @ K_r[forth, shared] + k @ Q_r[back, own]) / math.sqrt(
                 3 * E
             )
         if kind.startswith("rope"):
-            q, k = self.turned(q, i), self.turned(k, j)
+            q, k = self.rotated(q, i), self.rotated(k, j)
         return q @ k / math.sqrt(E)
 
     def sinusoid(self, p):
@@ -183,8 +171,8 @@ class Definition:
         far = math.log(n / e) / math.log(self.config.max_distance / e)
         return first + min(e + int(far * (nb - e) + 1e-9), nb - 1)
 
-    def turned(self, x, p):
-        """x by complex numbers: entry m and entry m + E / 2 are one of them."""
+    def rotated(self, x, p):
+        """x by complex numbers: entries m and m + E / 2 are one complex number."""
         c, E = self.config, len(x)
         s = max((self.length or 0) / c.max_length, 1)
         kind, factor, z = c.positions, 1.0, []

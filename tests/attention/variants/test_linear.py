@@ -16,7 +16,8 @@ from attention.variants.linear import (
 )
 from attention.variants.linear_scan import Scan, linear_scan
 from minigrad import Tensor
-from minigrad.graph import kept_arrays, reachable
+from minigrad.graph import reachable
+from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
 from ...ops.linear import feature, scan
@@ -324,7 +325,7 @@ def test_no_state_is_kept_for_the_backward(backend):
     leaves = [Tensor(x, requires_grad=True) for x in draw(*[(n, 16)] * 3)]
     o = linear_attention(*leaves, True)
     nodes = reachable(o._node)
-    kept = {a.ctypes.data: a.nbytes for node in nodes for a in kept_arrays(node)}
+    kept = {a.ctypes.data: a.nbytes for node in nodes for a in saved_arrays(node)}
     assert sum(kept.values()) <= 8 * n * (4 * 16 + 1)  # q, k, v, o; the denominators
 
 

@@ -1,0 +1,71 @@
+"""A stack: embedded tokens, positions, and blocks. Encoders and decoders are stacks.
+
+    x_i = sqrt(D) E[token_i] + P_i        P as the scheme says, or 0
+    x   = block(x)                        for each block in turn
+    y_i = LN(x_i)                         after pre-norm blocks
+
+The embedding table E starts as N(0, 1 / D), so that the logits E y have size 1.
+"""
+
+import math
+
+import numpy as np
+
+from minigrad import embedding, nn
+from minigrad.shapes import shapes
+
+from .block import Block
+from .schemes import make_scheme
+
+
+class Stack(nn.Module):
+    """Embed tokens, add positions, and apply blocks.
+
+    config       a ``TransformerConfig``
+    vocabulary   the number of ids
+    layers       the number of blocks
+    causal       whether tokens attend to themselves and earlier tokens only
+    cross        whether the blocks attend to a memory
+    table        the embedding table of another stack, to share; None makes a new one
+    """
+
+    torch_names = {"blocks": "layers", "final_norm": "norm"}
+
+    def __init__(
+        self, config, vocabulary, layers, causal, cross=False, table=None, rng=None
+    ):
+        self.width = config.width
+        if table is None:
+            table = nn.Parameter(np.empty((vocabulary, config.width), np.float32))
+            nn.init.normal_(table, std=config.width**-0.5, rng=rng)
+        self.embedding = table
+        self.scheme = make_scheme(config, causal, rng)
+        self.blocks = [
+            Block(config, self.scheme, cross, causal, rng) for _ in range(layers)
+        ]
+        self.final_norm = nn.LayerNorm(config.width) if config.ends_with_norm else None
+        self.dropout = nn.Dropout(config.dropout, rng)
+
+    @shapes
+    def forward(self, ids, positions=None, caches=None, memories=None, **options):
+        """Return y (B, n, D), and a list of each block's cross-attention weights.
+
+        ids (B, n) int, positions? (n,) or (B, n) int  ->  y and weights
+
+        positions          None counts from 0
+        caches, memories   a list with one for each block
+        options            the other arguments of ``Block``
+        """
+        if positions is None:
+            positions = np.arange(ids.shape[1])
+        x = embedding.unchecked(ids, self.embedding)  # (B, n, D)
+        x = x * math.sqrt(self.width)
+        x = self.dropout(self.scheme.embed(x, positions))
+        nothing = [None] * len(self.blocks)
+        weights = []
+        for block, cache, memory in zip(
+            self.blocks, caches or nothing, memories or nothing
+        ):
+            x, p = block(x, memory, scheme=self.scheme, cache=cache, **options)
+            weights.append(p)
+        return x if self.final_norm is None else self.final_norm(x), weights

@@ -1,0 +1,195 @@
+"""Marian: what the messages say about wrong folders, settings and calls."""
+
+import os
+
+import numpy as np
+import pytest
+
+import attention.marian as marian
+from attention.marian import sentencepiece
+from minigrad import checkpoint
+
+from .marian_cases import loaded, make_folder, spm, text_folder
+
+CONFIGS = [  # entries of config.json
+    ({"d_model": None}, "d_model: missing"),
+    ({"d_model": 10**12}, "shape (50, 16)", "(50, 1000000000000)"),
+    ({"vocab_size": 10**15, "decoder_vocab_size": None}, "model.shared.weight has"),
+    ({"d_model": "16"}, "d_model is '16'", "a whole number"),
+    ({"vocab_size": -50}, "vocab_size is -50", "1 or more"),
+    ({"encoder_layers": 10**9}, "model.encoder.layers.2.self_attn.q_proj.weight is m"),
+    ({"decoder_layers": 1}, "model.decoder.layers.1.", "has no use"),
+    ({"encoder_attention_heads": 3}, "width is 16", "a multiple of heads, 3"),
+    ({"decoder_attention_heads": 0}, "decoder_attention_heads is 0"),
+    ({"encoder_ffn_dim": 10**10}, "fc1.weight has shape (24, 16)", "(10000000000, 16)"),
+    ({"activation_function": "mish"}, "activation_function is 'mish'", "'gelu'"),
+    ({"normalize_before": True}, "normalize_before is True; expected False"),
+    ({"model_type": "bart"}, "model_type is 'bart'; expected 'marian'"),
+    ({"scale_embedding": 1}, "scale_embedding is 1", "True or False"),
+    ({"decoder_vocab_size": 49}, "decoder_vocab_size is 49; expected 50"),
+    ({"tie_word_embeddings": False}, "lm_head.weight is missing"),
+]
+SEARCHES = [  # generation_config.json
+    ("[]", "holds a list", "a dict"),
+    ("{", "is not JSON"),
+    ('{"bad_words_ids": [[1, 2]]}', "bad_words_ids", "lists of one id"),
+    ('{"bad_words_ids": [[50]]}', "bad_words_ids[0] holds 50", "0 to 49"),
+    ('{"decoder_start_token_id": 50}', "decoder_start_token_id holds 50", "0 to 49"),
+    ('{"num_beams": true}', "num_beams is True"),
+    ('{"length_penalty": NaN}', "length_penalty is nan"),
+    ('{"early_stopping": "soon"}', "early_stopping is 'soon'", "'never'"),
+]
+
+
+@pytest.mark.parametrize("change, fragments", [(c, words) for c, *words in CONFIGS])
+def test_a_config_that_does_not_fit(change, fragments, tmp_path):
+    refuses(make_folder(tmp_path, "shared", **change), "config.json", *fragments)
+
+
+@pytest.mark.parametrize("text, fragments", [(t, words) for t, *words in SEARCHES])
+def test_settings_that_do_not_fit(text, fragments, tmp_path):
+    make_folder(tmp_path, "shared")
+    (tmp_path / "generation_config.json").write_text(text)
+    refuses(tmp_path, "config.json", *fragments)
+
+
+def refuses(folder, *fragments, error=ValueError):
+    with pytest.raises(error) as caught:
+        marian.load(folder)
+    for fragment in fragments:
+        assert fragment in str(caught.value)
+    assert str(caught.value).endswith(".") or error is not ValueError
+
+
+def test_weights_that_do_not_fit(tmp_path):
+    path = make_folder(tmp_path, "shared") / "model.safetensors"
+    weights = checkpoint.load(path)
+    P = np.zeros((64, 16), np.float32)
+    for changes, *fragments in [
+        ({"final_logits_bias": np.zeros(50)}, "final_logits_bias", "(50,)", "(1, 50)"),
+        ({"model.extra": np.zeros(1)}, "model.extra has no use"),
+        ({"lm_head.weight": weights["model.shared.weight"] + 1}, "lm_head", "differ"),
+        ({"model.encoder.embed_positions.weight": P}, "does not hold sinusoids"),
+    ]:
+        checkpoint.save(path, weights | changes)
+        refuses(tmp_path, "does not fit config.json", *fragments)
+
+
+@pytest.mark.parametrize(
+    "name, option",
+    [
+        ("pytorch_model.bin", ""),
+        ("model.safetensors.index.json", ""),
+        ("tf_model.h5", ", from_tf=True"),
+    ],
+)
+def test_weights_in_another_format(name, option, tmp_path):
+    os.remove(make_folder(tmp_path, "shared") / "model.safetensors")
+    refuses(tmp_path, "model.safetensors", error=FileNotFoundError)
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(ValueError) as error:
+        marian.load(tmp_path)
+    assert f"its weights in {name}; expected model.safetensors" in str(error.value)
+    assert str(error.value).endswith(
+        'python -c "import transformers; transformers.MarianMTModel.from_pretrained('
+        f"'{tmp_path}'{option})"
+        f".save_pretrained('{tmp_path}', safe_serialization=True)\""
+    )
+
+
+def test_files_of_the_tokenizer(tmp_path):
+    os.remove(text_folder(tmp_path) / "target.spm")
+    refuses(tmp_path, "target.spm", error=FileNotFoundError)
+    (tmp_path / "target.spm").write_bytes(b"no")
+    refuses(tmp_path, "target.spm is not a SentencePiece unigram model")
+    (tmp_path / "vocab.json").write_text('{"</s>": 0, "<unk>": 1, "a": 9000}')
+    refuses(tmp_path, "vocab.json", "id 9000", "vocab_size")
+    (tmp_path / "vocab.json").write_text('{"</s>": 0}')
+    refuses(tmp_path, "vocab.json", "no <unk>")
+
+
+CALLS = [
+    (lambda m: m([[1, 50]], [[49]]), "ids hold 50", "0 to 49"),
+    (lambda m: m([[1]], [[-1]]), "ids hold -1"),
+    (lambda m: m([1, 2], [[49]]), "source_ids", "(2,)", "(B, S)"),
+    (lambda m: m([[1], [2, 3]], [[49]]), "source_ids", "differ in length"),
+    (lambda m: m([[1.0]], [[49]]), "source_ids are float64", "integers"),
+    (lambda m: m([[1], [2]], [[49]]), "target_ids", "(1, 1)", "source_ids (2, 1)"),
+    (lambda m: m([[1]], [[49]], [[1]]), "source_mask is int64", "booleans"),
+    (lambda m: m([[1]], [[49]], [True]), "source_mask", "(1,)", "(1, 1)"),
+    (lambda m: m([[1] * 65], [[49]]), "65 words in a row", "64"),
+    (lambda m: m.generate([[1]], 1), "max_length is 1", "2 to 65"),
+    (lambda m: m.generate([[1]], 66), "max_length is 66"),
+    (lambda m: m.generate([[1]], 2.5), "max_length is 2.5", "a whole number"),
+    (lambda m: m.generate([[1]], 5, 0), "num_beams is 0", "1 or more"),
+    (lambda m: m.generate([[1]], 5, 2, length_penalty=np.nan), "length_penalty is nan"),
+    (lambda m: m.generate([[1]], 5, 2, early_stopping="soon"), "is 'soon'", "'never'"),
+    (lambda m: m.translate("the dog"), "has no tokenizer"),
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return loaded(tmp_path_factory)["shared"]
+
+
+@pytest.mark.parametrize("call, fragments", [(call, words) for call, *words in CALLS])
+def test_calls(model, call, fragments):
+    with pytest.raises((TypeError, ValueError, IndexError)) as error:
+        call(model)
+    for fragment in fragments:
+        assert fragment in str(error.value), str(error.value)
+
+
+def test_weights_too_large_to_compute_with(tmp_path):
+    model = marian.load(make_folder(tmp_path, "shared"))
+    model.final_logits_bias.data = np.full(50, np.inf, np.float32)
+    with np.errstate(invalid="ignore"):
+        for beams in (1, 3):
+            with pytest.raises(ValueError, match="the logits are NaN or infinite"):
+                model.generate([[1, 2]], 5, beams)
+
+
+SPMS = {
+    "empty": (b"", "it has 0 pieces"),
+    "text": (b"hello world", "encoding"),
+    "short": (b"\x0a\x7f", "field 1 has 0 of 127 bytes"),
+    "endless": (b"\xff" * 20, "index out of range"),
+    "bpe": (spm({"a": -1.0}, trainer=b"\x18\x02"), "the type 2", "unigram"),
+    "number": (b"\x08\x07", "int"),
+}
+
+
+@pytest.mark.parametrize("name", SPMS)
+def test_a_file_that_is_not_a_sentencepiece_model(name, tmp_path):
+    data, *fragments = SPMS[name]
+    path = tmp_path / "x.spm"
+    path.write_bytes(data)
+    with pytest.raises(ValueError) as error:
+        sentencepiece.load(path)
+    for fragment in (f"{path} is not a SentencePiece unigram model", *fragments):
+        assert fragment in str(error.value), str(error.value)
+
+
+@pytest.mark.deep
+def test_damaged_files_give_a_model_or_a_message(tmp_path):
+    folder, rng, refused = text_folder(tmp_path), np.random.default_rng(0), 0
+    files = ("config.json", "model.safetensors", "vocab.json", "source.spm")
+    whole = {name: (folder / name).read_bytes() for name in files}
+    for n in range(120):
+        name = files[n % len(files)]
+        data = bytearray(whole[name])
+        if n % 3 == 0:
+            data = data[: rng.integers(len(data))]
+        else:
+            for _ in range(rng.integers(1, 6)):
+                data[rng.integers(min(len(data), 4000))] = rng.integers(256)
+        (folder / name).write_bytes(data)
+        try:
+            marian.load(folder)
+        except ValueError as error:
+            assert name in str(error) or "config.json" in str(error)
+            refused += 1
+        (folder / name).write_bytes(whole[name])
+    assert refused > 30
+    marian.load(folder)

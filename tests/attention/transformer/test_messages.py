@@ -1,0 +1,113 @@
+"""Transformers and torch's states: what the messages say about wrong arguments."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.exact.torch_state import load_torch_state, torch_state
+from attention.transformer import (
+    DecoderOnly,
+    EncoderDecoder,
+    EncoderDecoderConfig,
+    TransformerConfig,
+)
+
+V = 5
+IDS = np.zeros((2, 3), int)
+
+
+def config(cls=TransformerConfig, **options):
+    return cls(V, **(dict(width=8, heads=2, positions="none") | options))
+
+
+def decoder(positions="none", **options):
+    return DecoderOnly(config(positions=positions, **options)).eval()
+
+
+def both(**options):
+    return EncoderDecoder(config(EncoderDecoderConfig, **options)).eval()
+
+
+def steps(m, tokens):
+    return m.step(m.start(IDS), tokens)
+
+
+GRU = mg.nn.GRU(2, 3)
+
+
+def load_gru(keep=(), **changes):
+    load_torch_state(GRU, torch_state(GRU) | changes, keep)
+
+
+class Unreadable:
+    """Like a tensor of torch that NumPy cannot read."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("Can't call numpy() on it.\nUse something else.")
+
+
+CALLS = [
+    # configs
+    (lambda: config(width=9), "width is 9", "a multiple of heads, 2"),
+    (lambda: config(width=8.0), "width is 8.0", "a whole number"),
+    (lambda: config(layers=0), "layers is 0", "1 or more"),
+    (lambda: config(heads=True), "heads is True", "a whole number"),
+    (lambda: decoder(key_heads=3), "num_kv_heads 3", "divides"),
+    (lambda: config(norm="middle"), "norm is 'middle'", "'pre' or 'post'"),
+    (lambda: config(activation="elu"), "activation is 'elu'", "'relu' or 'gelu'"),
+    (lambda: config(positions="rotary"), "positions is 'rotary'", "'alibi'"),
+    (lambda: config(positions=None), "positions is None", "'none'"),
+    (lambda: config(dropout=2), "dropout is 2", "a probability"),
+    (lambda: config(bias=1), "bias is 1", "True or False"),
+    (lambda: config(final_norm=1), "final_norm is 1", "True or False"),
+    (lambda: config(base=np.nan), "base is nan", "finite"),
+    (lambda: config(positions="rope", width=6), "'rope'", "a head is 3 wide", "even"),
+    (lambda: config(EncoderDecoderConfig, heads=0), "EncoderDecoderConfig: heads is 0"),
+    (lambda: decoder("t5", num_buckets=9, max_distance=4), "max_distance is 4"),
+    (lambda: both(positions="t5", num_buckets=3), "num_buckets is 3", "4 or more"),
+    (lambda: TransformerConfig.from_dict({"depth": 2}), "from_dict", "'depth'"),
+    # ids, lengths and tokens
+    (lambda: decoder()(IDS[0]), "DecoderOnly: ids", "(3,)", "(B, n)"),
+    (lambda: decoder()(IDS + 0.5), "ids are float64", "integers"),
+    (lambda: decoder()(IDS + V), "ids hold 5", "0 to 4"),
+    (lambda: decoder()(IDS - 1), "ids hold -1", "0 to 4"),
+    (lambda: decoder()(IDS, [1]), "lengths", "(1,)", "(2, 3)"),
+    (lambda: decoder()(IDS, [1, 4]), "lengths hold 4", "0 to 3"),
+    (lambda: decoder()(IDS, [1.0, 2.0]), "lengths are float64"),
+    (lambda: decoder().start(IDS, [1, 4]), "lengths hold 4"),
+    (lambda: both()(IDS, IDS, [1, 4]), "EncoderDecoder: lengths hold 4"),
+    (lambda: both()(IDS, IDS[:1]), "target_in", "(1, 3)", "(2, 3)"),
+    (lambda: both(target_vocabulary=6)(IDS, IDS + 6), "ids hold 6", "0 to 5"),
+    (lambda: steps(decoder(), [1]), "tokens have shape (1,)", "(2,)", "select"),
+    (lambda: steps(both(), [1]), "tokens have shape (1,)", "(2,)", "select"),
+    (lambda: steps(both(), IDS), "tokens", "(2, 3)", "(B,)"),
+    (lambda: steps(both(), [1, V]), "ids hold 5"),
+    (lambda: decoder().start(IDS).select([0, 2]), "indices hold 2"),
+    # lengths that a scheme does not have
+    (lambda: decoder("learned", max_length=3).extend(4), "no row for position 3"),
+    (lambda: decoder("learned", max_length=2)(IDS), "no row for position 2"),
+    (lambda: decoder("rope+ntk", max_length=2)(IDS), "3 tokens", "model.extend(3)"),
+    # torch's states
+    (lambda: load_gru(bias_hh_l0=Unreadable()), "bias_hh_l0 cannot be read", "float()"),
+    (lambda: load_gru(bias_hh_l0=[1j]), "bias_hh_l0 cannot be read", "complex128"),
+    (lambda: load_gru(bias_hh_l0=np.ones(8)), "bias_hh_l0", "(9,)", "(8,)"),
+    (lambda: load_gru(bias_k=np.ones(1)), "unexpected: bias_k"),
+    (lambda: load_torch_state(GRU, {}, ["bias_hh_l0"]), "missing: bias_ih_l0"),
+    (lambda: load_gru(keep=["bias_hh_l0"]), "unexpected: bias_hh_l0"),
+    (lambda: load_gru(keep=["table"]), "keep has 'table'", "GRU", "weight_ih_l0"),
+    (lambda: torch_state(GRU, without=["table"]), "without has 'table'"),
+    (lambda: torch_state(decoder(key_heads=1)), "2 query heads and 1 key heads"),
+]
+
+
+@pytest.mark.parametrize("call, fragments", [(call, words) for call, *words in CALLS])
+def test_message(call, fragments):
+    with pytest.raises((TypeError, ValueError, IndexError)) as error:
+        call()
+    for fragment in fragments:
+        assert fragment in str(error.value), str(error.value)
+
+
+def test_padding_needs_no_position():
+    m = decoder("learned", max_length=3)
+    assert len(m.start(np.zeros((1, 4), int), [3])) == 1

@@ -1,0 +1,33 @@
+"""Small Transformers in float64 and their inputs, for the tests."""
+
+import numpy as np
+
+from attention.transformer import (
+    SCHEMES,
+    DecoderOnly,
+    EncoderDecoderConfig,
+    TransformerConfig,
+)
+
+V, D, H = 7, 8, 2
+TRAINED, L = 4, 9  # the length in training, and a longer one
+NORMS = ("pre", "post")
+GRID = [(scheme, norm) for scheme in SCHEMES for norm in NORMS]
+SMALL = dict(width=D, heads=H, hidden=12, num_buckets=4, max_distance=5, base=50.0)
+close = dict(rtol=1e-10, atol=1e-10)  # logits have size ten
+
+
+def model(positions="rope", norm="pre", kind=DecoderOnly, seed=0, **options):
+    """A model for L tokens in evaluation mode, in which no parameter is 0."""
+    options = SMALL | {"max_length": L if positions == "learned" else TRAINED} | options
+    cls = TransformerConfig if kind is DecoderOnly else EncoderDecoderConfig
+    rng = np.random.default_rng(seed)
+    made = kind(cls(V, positions=positions, norm=norm, **options), rng)
+    for parameter in made.parameters():
+        parameter.data = rng.standard_normal(parameter.shape) / 2
+    made.extend(L)
+    return made.eval()
+
+
+def draw(*shape, seed=1, high=V):
+    return np.random.default_rng(seed).integers(0, high, shape)
