@@ -14,7 +14,7 @@ from attention.exact.multihead import MultiHeadAttention
 from attention.exact.sdpa import scaled_dot_product_attention, tiled_attention
 from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
 from attention.masks.block_mask import BlockMask
-from attention.scores import additive, concat, dot, general, scaled_dot
+from attention.scores import additive, concat, dot, general
 from attention.softmax import masked_softmax
 from minigrad import Tensor
 
@@ -45,7 +45,6 @@ def template(query=q, keys=k, values=v, **options):
 
 SCORES = [
     (lambda: dot(q, wide), ValueError, "dot: keys", "(2, 7, 8)", "(..., S, D)"),
-    (lambda: scaled_dot(q, wide), ValueError, "scaled_dot: keys", "queries (2, 5, 4)"),
     (lambda: dot(q[0, 0], k), ValueError, "dot: queries", "(4,)", "x[None, :]"),
     (
         lambda: general(q, zeros(3, S, 8), zeros(D, 8)),
@@ -64,10 +63,6 @@ SCORES = [
         ValueError, "additive: W_q has shape (9, 8)", "(A, Dq)",
     ),
     (
-        lambda: additive(q, wide, zeros(9, D), zeros(9, 8), zeros(8)),
-        ValueError, "additive: w_v has shape (8,)", "(A,) = (9,)",
-    ),
-    (
         lambda: concat(q, wide, zeros(9, D), zeros(9)),
         ValueError, "concat: W_a has shape (9, 4)", "(A, Dq + Dk)",
     ),
@@ -76,32 +71,19 @@ SCORES = [
 SOFTMAX = [
     (softmax(scores.astype(int)), TypeError, "masked_softmax: scores are int64"),
     (softmax(mask=zeros(L, S, dtype=int)), TypeError, "mask is int64", "mask == 1"),
-    (softmax(mask=masks.causal), TypeError, "masked_softmax: mask", "bool"),
     (softmax(mask=zeros(L, 8)), ValueError, "mask has shape (5, 8)", "(2, 5, 7)"),
     (softmax(valid_lens=[2, 8]), ValueError, "valid_lens hold 8", "0 to 7"),
-    (softmax(valid_lens=[-1, 3]), ValueError, "valid_lens hold -1", "0 to 7"),
-    (softmax(valid_lens=[2.0, 3.0]), TypeError, "valid_lens are float64"),
-    (softmax(valid_lens=[True, False]), TypeError, "valid_lens are bool"),
-    (softmax(valid_lens=[2, 3, 4]), ValueError, "valid_lens", "(3,)"),
     (softmax(valid_lens=[[2, 3]] * 2), ValueError, "valid_lens", "(2, 2)", "(2, 5)"),
-    (softmax(scores[0, 0], valid_lens=[2]), ValueError, "valid_lens", "(1,)", "(7,)"),
-    (softmax(scores[0], valid_lens=[[2]] * L), ValueError, "valid_lens", "(5, 1)"),
     (softmax(temperature=0.0), ValueError, "temperature is 0.0", "positive"),
-    (softmax(temperature=np.nan), ValueError, "temperature is nan", "finite"),
     (softmax(temperature=Tensor(1.0)), TypeError, "temperature is Tensor", "number"),
 ]
 
 ATTEND = [
     (template(q.astype(int)), TypeError, "attend: query is int64"),
-    (template(keys=k[0, 0]), ValueError, "attend: keys have shape (4,)"),
     (template(values=v[:, 1:]), ValueError, "attend: values", "(2, 6, 6)", "keys"),
-    (template(values=zeros(3, S, 6)), ValueError, "attend: values", "Leading axes"),
     (template(keys=wide), ValueError, "scaled_dot: keys", "(2, 7, 8)", "(2, 5, 4)"),
     (template(bias=zeros(L, S, dtype=bool)), TypeError, "attend: bias is bool"),
-    (template(bias=zeros(L)), ValueError, "attend: bias has shape (5,)"),
     (template(bias=zeros(S, L)), ValueError, "attend: bias has shape (7, 5)"),
-    (template(mask=zeros(L, S, dtype=int)), TypeError, "mask is int64"),
-    (template(valid_lens=[2, 8]), ValueError, "valid_lens hold 8"),
     (template(dropout_p=1.5), ValueError, "dropout: p is", "1.5"),
     (template(score="cosine"), ValueError, "attend: score is 'cosine'", "'scaled_dot'"),
 ]
@@ -117,15 +99,10 @@ LAYERS = [
         ValueError, "GeneralAttention.score: keys have shape (2, 7, 4)", "6)",
     ),
     (
-        lambda: GeneralAttention(4, 6).precompute(k),
-        ValueError, "GeneralAttention.project: keys", "6)",
-    ),
-    (
         lambda: GeneralAttention(4, 4)(q, GeneralAttention(4, 4).precompute(k), v),
         ValueError, "projected by another layer", "precompute(keys)",
     ),
     (lambda: GeneralAttention(0, 4), ValueError, "query_size is 0", "1 or more"),
-    (lambda: AdditiveAttention(4, 4, 2.0), TypeError, "num_hiddens is 2.0", "whole"),
     (lambda: AdditiveAttention(4, 4, 2, bias=1), TypeError, "bias is 1", "True"),
     (
         lambda: DotProductAttention(1.1),
@@ -136,17 +113,12 @@ LAYERS = [
 SDPA = [
     (sdpa(Q.astype(int)), TypeError, "query is int64", "floating-point"),
     (sdpa(key=K.astype("f")), TypeError, "query is float64 and key float32"),
-    (sdpa(key=K[0, 0, 0]), ValueError, "key has shape (4,)"),
     (sdpa(key=zeros(B, H, S, 8)), ValueError, "key has shape (2, 3, 7, 8)", "E)"),
     (sdpa(value=V[:, :, 1:]), ValueError, "value has shape (2, 3, 6, 6)", "S, Ev)"),
-    (sdpa(value=zeros(3, H, S, 6)), ValueError, "value has shape (3", "Leading axes"),
     (sdpa(zeros(B, 6, L, D)), ValueError, "6 query heads and 3", "enable_gqa"),
     (sdpa(zeros(B, 4, L, D), enable_gqa=True), ValueError, "4 query heads", "multiple"),
     (sdpa(attn_mask=zeros(L, S, dtype=int)), TypeError, "attn_mask is int64", "== 1"),
-    (sdpa(attn_mask=masks.causal), TypeError, "attn_mask"),
     (sdpa(attn_mask=zeros(L, 8)), ValueError, "attn_mask has shape (5, 8)", "5, 7)"),
-    (sdpa(attn_mask=zeros(1, B, H, L, S)), ValueError, "attn_mask has shape (1, 2"),
-    (sdpa(bias=zeros(L, 8)), ValueError, "bias has shape (5, 8)"),
     (sdpa(bias=zeros(L, S, dtype=bool)), TypeError, "bias is bool", "attn_mask"),
     (sdpa(bias=lambda L, S: 0), TypeError, "bias is function", "bias(L, S)"),
     (sdpa(mask_mod=np.tri(L, S)), TypeError, "mask_mod", "function"),
@@ -156,13 +128,10 @@ SDPA = [
         ValueError, "BlockMask: made for 6 queries and 7 keys",
     ),
     (sdpa(window_size=(-2, 0)), ValueError, "left is -2", "-1 or more"),
-    (sdpa(window_size=(1.5, 0)), TypeError, "left is 1.5", "whole number"),
     (sdpa(causal_align="left"), ValueError, "causal_align is 'left'", "upper_left"),
     (sdpa(is_causal=1), TypeError, "is_causal is 1", "True or False"),
     (sdpa(scale=np.nan), ValueError, "scale is nan", "finite"),
-    (sdpa(scale=Tensor(1.0)), TypeError, "scale is Tensor", "number"),
     (sdpa(softcap=0), ValueError, "softcap is 0", "positive"),
-    (sdpa(score_mod=0.5), TypeError, "score_mod is of type float", "kv_idx"),
     (sdpa(score_mod=lambda s: s), TypeError, "score_mod takes (s)", "kv_idx"),
     (sdpa(score_mod=lambda s, *_: s.data), ValueError, "score_mod returned ndarray"),
     (sdpa(score_mod=lambda s, *_: s[0, 0]), ValueError, "(5, 7)", "(2, 3, 5, 7)"),
@@ -178,8 +147,6 @@ SDPA = [
 o, lse = zeros(B, L, 3), zeros(B, L)
 MERGE = [
     (lambda: merge(o, lse, o, lse[:, 1:]), ValueError, "merge: lse2", "(2, 4)"),
-    (lambda: merge(o, lse, o[..., 1:], lse), ValueError, "merge: o2", "(2, 5, 2)"),
-    (lambda: merge(o, lse, None, lse), TypeError, "merge: o2 is None"),
     (lambda: merge(o, lse, o.astype(bool), lse), TypeError, "merge: o2 is bool"),
 ]
 
@@ -212,24 +179,16 @@ def step_with(x):
 MULTIHEAD = [
     (lambda: layer(9), ValueError, "embed_dim is 9 and num_heads 4", "12"),
     (lambda: layer(num_kv_heads=3), ValueError, "num_heads is 4 and num_kv_heads 3"),
-    (lambda: layer(8.0), TypeError, "embed_dim is 8.0", "whole number"),
-    (lambda: layer(dropout=2), ValueError, "dropout is 2", "probability"),
     (lambda: layer(scale=np.inf), ValueError, "scale is inf", "1 / sqrt(E)"),
     (call(x[..., 1:]), ValueError, "query has shape (2, 5, 7)", "embed_dim)", "8)"),
     (call(x, y[..., 1:]), ValueError, "key has shape (2, 7, 7)", "kdim)"),
-    (call(x, y, y[..., 1:]), ValueError, "value has shape (2, 7, 7)", "vdim)"),
     (call(x, y, y[:, 1:]), ValueError, "value has shape (2, 6, 8)", "key (2, 7, 8)"),
     (call(x, y[:1]), ValueError, "key has shape (1, 7, 8)", "query (2, 5, 8)"),
-    (call(x[0, 0]), ValueError, "query has shape (8,)"),
     (call(x.astype(int)), TypeError, "MultiHeadAttention: query is int64"),
     (call(x, y.astype(float)), TypeError, "query is float32 and key float64"),
-    (call(mask=zeros(L, S, dtype=int)), TypeError, "attn_mask is int64"),
     (call(mask=zeros(B, L, S)), ValueError, "mask has shape (2, 5, 7)", "[:, None]"),
     (call(x, y, mask=zeros(B, S)), ValueError, "has shape (2, 7)", "(2, 4, 5, 7)"),
-    (call(valid_lens=[1, 2, 3]), ValueError, "valid_lens have shape (3,)", "(B,) = (2,)"),
-    (call(valid_lens=[[1, 2]] * B), ValueError, "valid_lens", "(2, 2)", "(2, 5)"),
-    (call(valid_lens=[1.0, 2.0]), TypeError, "valid_lens are float64"),
-    (call(bias=zeros(3, 3)), ValueError, "bias has shape (3, 3)"),
+    (call(valid_lens=[1, 2, 3]), ValueError, "have shape (3,)", "(B,) = (2,)"),
     (call(positions=[1, 2]), ValueError, "positions", "(2,)", "(L,) = (5,)"),
     (call(positions=zeros(L)), TypeError, "positions", "float64", "integers"),
     (call(need_weights=1), TypeError, "need_weights is 1"),
@@ -243,8 +202,6 @@ MULTIHEAD = [
     (lambda: step_with(x.astype(float)), TypeError, "holds float32; found float64"),
     (lambda: KVCache(0), ValueError, "capacity is 0", "1 or more"),
     (lambda: filled(layer()).select([2]), ValueError, "indices hold 2", "0 to 1"),
-    (lambda: filled(layer()).select([0.5]), TypeError, "indices are float64"),
-    (lambda: filled(layer()).select(1), TypeError, "indices are int64 ()"),
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from attention.exact.multihead import MultiHeadAttention
 
 from ...minigrad.array_cases import draw
+from ...ops.sdpa import average, scores
 
 B, L, S, D, H, Dk, Dv = 2, 5, 7, 12, 4, 9, 10
 close = dict(rtol=1e-11, atol=1e-12)  # sums of some dozens of numbers of order one
@@ -21,48 +22,28 @@ def layer(num_kv_heads=None, dtype=np.float64, seed=0, width=D, **options):
     return module
 
 
-def in_loops(state, query, key, value, G, allowed, added, scale):
-    """out (L, D), weights (H, L, S) of one example: heads, queries, keys in turn."""
+def by_loops(module, query, key, value, allowed=True, added=0.0):
+    """out (B, L, D), weights (B, H, L, S): one head after the other.
+
+    allowed and added broadcast to (B, H, L, S)
+    """
+    state, E, G = module.state_dict(), D // H, H // module.num_kv_heads
+    scale = 1 / math.sqrt(E) if module.scale is None else module.scale
+    shape = len(query), H, query.shape[1], key.shape[1]
+    allowed, added = (np.broadcast_to(x, shape) for x in (allowed, added))
 
     def project(name, x):
         return x @ state[f"{name}.weight"].T + state.get(f"{name}.bias", 0)
 
-    E = D // H
-    weights = np.zeros((H, len(query), len(key)))
-    contexts = np.zeros((len(query), D))
+    contexts, weights = [], []
     for h in range(H):
         own, shared = slice(h * E, (h + 1) * E), slice(h // G * E, (h // G + 1) * E)
-        q = project("W_q", query)[:, own]
-        k, v = project("W_k", key)[:, shared], project("W_v", value)[:, shared]
-        for i in range(len(query)):
-            keys = [j for j in range(len(key)) if allowed[h, i, j]]
-            s = {j: scale * (q[i] @ k[j]) + added[h, i, j] for j in keys}
-            total = sum(math.exp(s[j]) for j in keys)
-            for j in keys:
-                weights[h, i, j] = math.exp(s[j]) / total
-                contexts[i, own] += weights[h, i, j] * v[j]
-    return project("W_o", contexts), weights
-
-
-def by_loops(module, query, key, value, allowed=True, added=0.0):
-    """All examples; allowed and added broadcast to (B, H, L, S)."""
-    shape = len(query), H, query.shape[1], key.shape[1]
-    allowed, added = (np.broadcast_to(x, shape) for x in (allowed, added))
-    scale = 1 / math.sqrt(D // H) if module.scale is None else module.scale
-    each = [
-        in_loops(
-            module.state_dict(),
-            query[b],
-            key[b],
-            value[b],
-            H // module.num_kv_heads,
-            allowed[b],
-            added[b],
-            scale,
-        )
-        for b in range(len(query))
-    ]
-    return [np.stack(x) for x in zip(*each)]
+        q = project("W_q", query)[..., own]
+        k, v = project("W_k", key)[..., shared], project("W_v", value)[..., shared]
+        o, p, _ = average(scores(q, k, scale) + added[:, h], v, allowed[:, h])
+        contexts.append(o)
+        weights.append(p)
+    return project("W_o", np.concatenate(contexts, -1)), np.stack(weights, 1)
 
 
 j, i = np.arange(S), np.arange(L)[:, None]

@@ -93,7 +93,7 @@ def test_equal_to_torch(name):
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_equal_to_what_torch_gave(name):
+def test_equal_to_the_recorded_results_of_torch(name):
     with np.load(GOLDEN) as file:
         stored = [
             {k.split("|")[2]: file[k] for k in file if k.startswith(f"{name}|{part}|")}
@@ -120,7 +120,7 @@ def record():
 
 
 @pytest.mark.parametrize("options", [{}, {"kdim": Dk}, {"bias": False}])
-def test_there_and_back(options):
+def test_a_state_moves_there_and_back(options):
     one, other = layer(**options), layer(**options, seed=1)
     state = torch_state(one)
     load_torch_state(other, state)
@@ -139,25 +139,17 @@ def test_a_state_that_does_not_fit_is_not_loaded():
     state |= {"bias_k": np.ones((1, 1, D)), "out_proj.bias": np.ones(11)}
     with pytest.raises(ValueError) as error:
         load_torch_state(layer, state)
-    assert str(error.value) == (
-        "MultiHeadAttention cannot load this state of torch's; nothing was changed.\n"
-        "  does not fit: out_proj.bias: expected (12,), found (11,)\n"
-        "  missing: in_proj_bias\n"
-        "  unexpected: bias_k"
-    )
+    for fragment in (
+        "out_proj.bias: expected (12,), found (11,)", "missing: in_proj_bias", "bias_k"
+    ):  # fmt: skip
+        assert fragment in str(error.value)
     for name, value in layer.state_dict().items():
         np.testing.assert_array_equal(value, before[name])
-    with pytest.raises(TypeError) as error:
+    with pytest.raises(TypeError, match="state is a list; expected a dict of arrays"):
         load_torch_state(layer, [])
-    assert str(error.value) == (
-        "load_torch_state: state is a list; expected a dict of arrays by name, such as "
-        "torch's state_dict()."
-    )
 
 
-@pytest.mark.parametrize(
-    "exchange", [torch_state, lambda layer: load_torch_state(layer, {})]
-)
-def test_torch_has_no_groups(exchange):
-    with pytest.raises(ValueError, match="4 query heads and 2 key heads"):
-        exchange(MultiHeadAttention(D, H, 2))
+def test_torch_has_no_groups():
+    for exchange in torch_state, lambda layer: load_torch_state(layer, {}):
+        with pytest.raises(ValueError, match="has 4 query heads and 2 key heads"):
+            exchange(MultiHeadAttention(D, H, 2))

@@ -1,4 +1,4 @@
-"""Masks, and the rule of each for one pair: what the tests of masks have in common."""
+"""Masks, each with its rule for one pair."""
 
 import numpy as np
 
@@ -30,67 +30,50 @@ def loop(rule, L, S):
 
 
 def full(mask, L, S):
+    """The mask as an array (B, H, L, S)."""
     return np.broadcast_to(mask.dense(B, H, L, S), (B, H, L, S))
 
 
 def cases(L, S):
-    """{name: (mask, its rule for one pair)}; the axes in use are checked elsewhere."""
+    """Return {name: (mask, its rule for one pair)}."""
     rng = np.random.default_rng(L * 100 + S)
     d = S - L
     lens = rng.integers(0, S + 1, B)
     lens[0] = 0  # an example without keys
     lens_2d = rng.integers(0, S + 1, (B, L))
-    ids, query_ids = rng.integers(0, 3, S), rng.integers(0, 4, L)
-    packed, packed_queries = np.sort(ids), np.sort(query_ids)[::-1].copy()
+    packed = np.sort(rng.integers(0, 3, S))
+    packed_queries = np.sort(rng.integers(0, 4, L))[::-1].copy()
     ids_2d, query_ids_2d = rng.integers(0, 3, (B, S)), rng.integers(0, 3, (B, L))
-    p, p_2d = rng.normal(S / 2, S, L), rng.normal(S / 2, S, (B, L))
+    p_2d = rng.normal(S / 2, S, (B, L))
     table = rng.random((B, H, L, S)) < 0.5
     n = lens.max()
     return {
         "causal": (causal, lambda b, h, i, j: j <= i),
-        "causal, called": (causal(), lambda b, h, i, j: j <= i),
-        "causal + 2": (causal(offset=2), lambda b, h, i, j: j <= i + 2),
         "causal - 3": (causal(offset=-3), lambda b, h, i, j: j <= i - 3),
-        "causal, upper left": (
-            causal(offset="upper_left"),
-            lambda b, h, i, j: j <= i,
-        ),
         "causal, lower right": (
             causal(offset="lower_right"),
             lambda b, h, i, j: j <= i + d,
         ),
-        "window": (
-            sliding_window(2, 1),
-            lambda b, h, i, j: i - 2 <= j <= i + 1,
-        ),
+        "window": (sliding_window(2, 1), lambda b, h, i, j: i - 2 <= j <= i + 1),
         "window, left open": (sliding_window(-1, 2), lambda b, h, i, j: j <= i + 2),
         "window, right open": (sliding_window(1, -1), lambda b, h, i, j: i - 1 <= j),
         "window, lower right": (
             sliding_window(3, 0, offset="lower_right"),
             lambda b, h, i, j: i + d - 3 <= j <= i + d,
         ),
-        "window of one": (sliding_window(0, 0), lambda b, h, i, j: i == j),
         "dilated": (
             dilated(5, 2),
             lambda b, h, i, j: abs(i - j) <= 5 and (i - j) % 2 == 0,
         ),
-        "dilated by 1": (dilated(4, 1), lambda b, h, i, j: abs(i - j) <= 4),
         "dilated past itself": (dilated(3, 5), lambda b, h, i, j: i == j),
         "dilated, lower right": (
             dilated(4, 3, offset="lower_right"),
             lambda b, h, i, j: abs(i + d - j) <= 4 and (i + d - j) % 3 == 0,
         ),
         "padding": (padding(lens), lambda b, h, i, j: j < lens[b]),
-        "padding by query": (
-            padding(lens_2d),
-            lambda b, h, i, j: j < lens_2d[b, i],
-        ),
+        "padding by query": (padding(lens_2d), lambda b, h, i, j: j < lens_2d[b, i]),
         "prefix": (prefix_lm(n), lambda b, h, i, j: j < n or j <= i),
         "prefixes": (prefix_lm(lens), lambda b, h, i, j: j < lens[b] or j <= i),
-        "document": (
-            document(ids, query_ids),
-            lambda b, h, i, j: ids[j] == query_ids[i],
-        ),
         "packed documents": (
             document(packed, packed_queries),
             lambda b, h, i, j: packed[j] == packed_queries[i],
@@ -104,7 +87,6 @@ def cases(L, S):
             lambda b, h, i, j: {i, j} & {0, max(L, S) - 1},
         ),
         "no global": (global_tokens([]), lambda b, h, i, j: False),
-        "local-m": (local(lambda i: i, 2), lambda b, h, i, j: abs(j - i) <= 2),
         "local, reversed": (
             local(lambda i: S - 1 - i, 1),
             lambda b, h, i, j: abs(j - (S - 1 - i)) <= 1,
@@ -113,11 +95,6 @@ def cases(L, S):
             local(lambda i: 1.3 * i - 0.4, 2.5),
             lambda b, h, i, j: abs(j - (1.3 * i - 0.4)) <= 2.5,
         ),
-        "local, all the same": (
-            local(lambda i: 2.5, 1),
-            lambda b, h, i, j: j in (2, 3),
-        ),
-        "local-p": (local(p, 2), lambda b, h, i, j: abs(j - p[i]) <= 2),
         "local-p of examples": (
             local(p_2d, 1.5),
             lambda b, h, i, j: abs(j - p_2d[b, i]) <= 1.5,
@@ -131,22 +108,14 @@ def cases(L, S):
             from_array(table[:, :1, :1]),
             lambda b, h, i, j: table[b, 0, 0, j],
         ),
-        "array of examples": (
-            from_array(table[:, 0]),
-            lambda b, h, i, j: table[b, 0, i, j],
-        ),
         "everything": (everything, lambda b, h, i, j: True),
         "nothing": (nothing, lambda b, h, i, j: False),
-        "and": (
-            causal & sliding_window(3, -1),
-            lambda b, h, i, j: i - 3 <= j <= i,
-        ),
+        "and": (causal & sliding_window(3, -1), lambda b, h, i, j: i - 3 <= j <= i),
         "or": (
             sliding_window(1, 1) | global_tokens([0]),
             lambda b, h, i, j: abs(i - j) <= 1 or 0 in (i, j),
         ),
         "not": (~causal, lambda b, h, i, j: j > i),
-        "not, up to a key": (~sliding_window(1, -1), lambda b, h, i, j: j < i - 1),
         "all three": (
             ~(padding(lens) & dilated(4, 2)) | document(ids_2d, query_ids_2d),
             lambda b, h, i, j: (
@@ -159,6 +128,6 @@ def cases(L, S):
 
 NAMES = list(cases(7, 11))
 
-# They depend on the example, and on the head.
+# A depends on the example, C on the head.
 A = mask_mod(lambda b, h, q, kv: (b + q * kv) % 2 == 0)
 C = mask_mod(lambda b, h, q, kv: (h + q + kv) % 3 == 0)

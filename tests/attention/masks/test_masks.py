@@ -1,17 +1,24 @@
-"""Every mask against its definition as a loop over (b, h, i, j), down to no pairs."""
+"""Every mask equals its rule for one pair, in a loop; so do &, | and ~ of masks."""
+
+import sys
 
 import numpy as np
 import pytest
 
 from attention.masks import (
+    Mask,
+    and_masks,
     bigbird,
     causal,
     dilated,
     document,
+    everything,
     from_array,
     global_tokens,
     local,
+    mask_mod,
     nothing,
+    or_masks,
     padding,
     prefix_lm,
     sliding_window,
@@ -24,7 +31,9 @@ from .mask_cases import NAMES, SIZES, B, H, cases, full, loop
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mask_is_its_definition(name, L, S):
     mask, rule = cases(L, S)[name]
-    np.testing.assert_array_equal(full(mask, L, S), loop(rule, L, S))
+    allowed = loop(rule, L, S)
+    np.testing.assert_array_equal(full(mask, L, S), allowed)
+    check_key_ranges(mask, allowed, L, S)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,16 +52,14 @@ def test_a_mask_can_be_called_on_one_pair_and_on_any_indices(name):
     assert one.dtype == bool and bool(one) == want[0]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("L, S", SIZES)
-def test_key_ranges_of_a_definition_are_exact(name, L, S):
-    mask, rule = cases(L, S)[name]
+def check_key_ranges(mask, allowed, L, S):
+    """If the mask knows the range of keys of each query, it is exact."""
     ranges = mask.sized(L, S).key_ranges(L, S)
     if ranges is None:
         return
     lo, hi = (np.broadcast_to(x, (B, H, L))[..., None] for x in ranges)
     j = np.arange(S)
-    np.testing.assert_array_equal((lo <= j) & (j < hi), loop(rule, L, S))
+    np.testing.assert_array_equal((lo <= j) & (j < hi), allowed)
     assert (lo[lo >= hi] == 0).all() and (hi[lo >= hi] == 0).all()
 
 
@@ -62,12 +69,12 @@ def test_which_masks_know_their_key_ranges():
         if m.sized(7, 11).key_ranges(7, 11) is not None
     }  # fmt: skip
     assert set(NAMES) - known == {
-        "dilated", "dilated past itself", "dilated, lower right", "document",
+        "dilated", "dilated past itself", "dilated, lower right",
         "documents of examples", "global", "no global", "mask_mod", "array",
-        "array of keys", "array of examples", "or", "all three",
+        "array of keys", "or", "all three",
     }  # fmt: skip
     lens = padding([4, 0, 7])
-    for joined in (
+    for mask in (
         causal & sliding_window(2, 2) & lens,
         sliding_window(3, -1) | sliding_window(0, 5),
         causal | lens,
@@ -76,10 +83,10 @@ def test_which_masks_know_their_key_ranges():
         ~nothing & ~~lens,
         document([0, 0, 1, 1, 1, 2, 2]) & causal,
     ):
-        assert joined.key_ranges(7, 7) is not None, joined
+        assert mask.key_ranges(7, 7) is not None, mask
     gap = sliding_window(0, 0) | (sliding_window(-1, 3) & ~sliding_window(-1, 2))
-    for not_one in (~sliding_window(1, 1), gap):
-        assert not_one.key_ranges(7, 7) is None, not_one
+    for two_ranges in (~sliding_window(1, 1), gap):
+        assert two_ranges.key_ranges(7, 7) is None, two_ranges
 
 
 @pytest.mark.parametrize("L, S", [(0, 5), (5, 0), (0, 0)])
@@ -92,9 +99,220 @@ def test_no_queries_or_no_keys(L, S):
 
 
 def test_no_examples():
-    nobody = np.zeros((0, 1, 4, 5), bool)
-    for mask in (padding(np.zeros(0, int)), padding(np.zeros((0, 4), int)), prefix_lm([]),
-                 local(np.zeros((0, 4)), 1), document(np.zeros((0, 5), int),
-                 np.zeros((0, 4), int)), from_array(nobody)):  # fmt: skip
+    no_pairs = np.zeros((0, 1, 4, 5), bool)
+    ids = document(np.zeros((0, 5), int), np.zeros((0, 4), int))
+    for mask in (padding(np.zeros(0, int)), padding(np.zeros((0, 4), int)), ids,
+                 prefix_lm([]), local(np.zeros((0, 4)), 1),
+                 from_array(no_pairs)):  # fmt: skip
         assert mask.dense(None, None, 4, 5).shape == (0, 1, 4, 5), mask
         assert (mask & causal).dense(0, 2, 4, 5).shape == (0, 1, 4, 5), mask
+
+
+# Combinations
+
+
+@pytest.mark.parametrize("L, S", SIZES)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_formula_is_that_of_the_arrays(L, S, seed):
+    rng = np.random.default_rng(seed)
+    parts = list(cases(L, S).values())
+
+    def formula(depth):
+        """A random formula, and the array that it should be."""
+        if depth == 0:
+            mask, rule = parts[rng.integers(len(parts))]
+            return mask, loop(rule, L, S)
+        (x, a), kind = formula(depth - 1), rng.integers(3)
+        if kind == 2:
+            return ~x, ~a
+        y, b = formula(depth - 1)
+        return (x & y, a & b) if kind else (x | y, a | b)
+
+    mask, want = formula(3)
+    np.testing.assert_array_equal(full(mask, L, S), want)
+    check_key_ranges(mask, want, L, S)
+
+
+@pytest.mark.parametrize("named, every, of_none", [
+    (and_masks, all, everything), (or_masks, any, nothing)
+])  # fmt: skip
+def test_and_masks_and_or_masks(named, every, of_none):
+    """Of any number of masks and functions, and of none."""
+    rng = np.random.default_rng(0)
+    for n in range(1, 5):
+        chosen = [cases(7, 11)[NAMES[i]] for i in rng.integers(len(NAMES), size=n)]
+        chosen.insert(n // 2, (even, even))
+        found = named(*(mask for mask, _ in chosen))
+        want = loop(lambda *pair: every(rule(*pair) for _, rule in chosen), 7, 11)
+        np.testing.assert_array_equal(full(found, 7, 11), want)
+    assert named() is of_none and named(causal) is causal
+    assert isinstance(named(even), Mask)  # a function becomes one
+    many = named(*(sliding_window(i % 7, -1) for i in range(3000)))  # no recursion
+    window = sliding_window(0 if every is all else 6, -1)
+    np.testing.assert_array_equal(full(many, 9, 9), full(window, 9, 9))
+
+
+def even(b, h, q, kv):
+    return kv % 2 == 0
+
+
+def test_a_function_on_either_side_of_an_operator():
+    both, either = (
+        full(mask_mod(even) & causal, 4, 5),
+        full(mask_mod(even) | causal, 4, 5),
+    )
+    for found in even & causal, causal & even:
+        np.testing.assert_array_equal(full(found, 4, 5), both)
+    for found in even | causal, causal | even:
+        np.testing.assert_array_equal(full(found, 4, 5), either)
+
+
+@pytest.mark.parametrize("far", [13, 2**31, sys.maxsize, 10**30])
+def test_a_very_wide_window_holds_everything(far):
+    def same(a, b):
+        np.testing.assert_array_equal(full(a, 13, 13), full(b, 13, 13))
+
+    same(sliding_window(far, far), everything)
+    same(sliding_window(far, 0), causal)
+    same(dilated(far, 1), everything)
+    same(causal(offset=far), everything)
+    same(causal(offset=-far), nothing)
+    assert (np.array(sliding_window(far, far).key_ranges(13, 13)[1]) == 13).all()
+
+
+# BigBird
+
+
+def blocks_of(mask, n, size):
+    """Return which blocks a mask holds, after a check that each is full or empty."""
+    allowed = mask.dense(1, 1, n, n)[0, 0]
+    edges = np.arange(0, n, size)
+    some = np.logical_or.reduceat(np.logical_or.reduceat(allowed, edges, 0), edges, 1)
+    every = np.logical_and.reduceat(allowed, edges, 0)
+    np.testing.assert_array_equal(np.logical_and.reduceat(every, edges, 1), some)
+    return some
+
+
+@pytest.mark.parametrize("n", [64 * 4, 64 * 4 - 3])  # a smaller last block
+@pytest.mark.parametrize(
+    "window, n_random, n_global", [(3, 2, 2), (1, 5, 3), (5, 0, 1)]
+)
+def test_bigbird_has_its_window_global_and_random_blocks(n, window, n_random, n_global):
+    size, last = 4, 63
+    blocks = blocks_of(bigbird(size, window, n_random, n_global, seed=5), n, size)
+    first = (n_global + 1) // 2  # 1: first; 2: first, last; 3: two first, last
+    of_all = [i < first or i > last - n_global // 2 for i in range(64)]
+    assert sum(of_all) == n_global
+    for i in range(64):
+        fixed = [of_all[i] or of_all[j] or abs(i - j) <= window // 2 for j in range(64)]
+        fixed = np.array(fixed)
+        assert blocks[i][fixed].all()
+        assert blocks[i][~fixed].sum() == (0 if of_all[i] else n_random)
+    middle = blocks[10:50].sum(1)
+    assert (middle == window + n_random + n_global).all()
+
+
+def test_the_random_blocks_of_bigbird_come_from_its_seed_and_from_everywhere():
+    one, again, other = (bigbird(2, 3, 3, 2, seed) for seed in (7, 7, 8))
+    n = 128
+    np.testing.assert_array_equal(one.dense(1, 1, n, n), again.dense(1, 1, n, n))
+    assert (one.dense(1, 1, n, n) != other.dense(1, 1, n, n)).any()
+    drawn = sum(blocks_of(bigbird(2, 1, 3, 0, seed), n, 2) for seed in range(60))
+    np.fill_diagonal(drawn, 0)
+    assert (drawn.sum(1) == 180).all()
+    mean = drawn.sum(0) / 64  # 3 of 63 in 60 draws: 2.9 on average for a pair
+    assert 2 < mean.min() and mean.max() < 4
+
+
+def test_bigbird_of_all_blocks_is_everything():
+    for options in (4, 3, 100, 2), (4, 1, 0, 9), (4, 17, 0, 0), (100, 1, 0, 0):
+        assert bigbird(*options, seed=0).dense(1, 1, 33, 33).all()
+
+
+# The interface
+
+
+def test_a_function_is_called_once_on_arrays_that_broadcast():
+    calls = []
+
+    def rule(b, h, q, kv):
+        calls.append([x.shape for x in (b, h, q, kv)])
+        return (q >= kv) & (b + h > 0)
+
+    mask_mod(rule).dense(B, H, 5, 7)
+    probe, call = calls  # the first finds whether examples and heads differ
+    assert np.broadcast_shapes(*call) == (B, H, 5, 7)
+    assert sum(np.prod(shape) for shape in call) == B + H + 5 + 7
+    assert np.broadcast_shapes(*probe) == (2, 2, 1, 1)
+
+
+def test_unused_axes_have_size_1():
+    examples = mask_mod(lambda b, h, q, kv: b == 0)
+    heads = mask_mod(lambda b, h, q, kv: h < 1)
+    table = np.ones((B, H, 5, 7), bool)
+    for mask, shape in (
+        (causal, (1, 1)),
+        (padding([1, 2, 3]), (B, 1)),
+        (examples, (B, 1)),
+        (heads, (1, H)),
+        (examples & heads, (B, H)),
+        (from_array(table), (B, H)),
+        (from_array(table[:1, :, :1]), (1, H)),
+        (bigbird(2, 1, 1, 0, 0), (1, 1)),
+        (mask_mod(lambda b, h, q, kv: True), (1, 1)),
+    ):
+        assert mask.dense(B, H, 5, 7).shape == (*shape, 5, 7), mask
+        assert mask.sized(5, 7).extent(B, H, 5, 7) == shape
+
+
+def test_a_mask_knows_its_number_of_examples():
+    both = causal & padding([1, 2, 3])
+    assert both.dense(None, None, 5, 7).shape == (3, 1, 5, 7)
+    assert causal.dense(None, None, 5, 7).shape == (1, 1, 5, 7)
+
+
+def test_a_mask_keeps_its_own_copy():
+    lens, table, p = np.array([1, 2, 3]), np.ones((4, 5), bool), np.ones(4)
+    kept = padding(lens), from_array(table), local(p, 1)
+    before = [mask.dense(B, H, 4, 5) for mask in kept]
+    lens[:], table[:], p[:] = 0, False, 9
+    for mask, want in zip(kept, before):
+        np.testing.assert_array_equal(mask.dense(B, H, 4, 5), want)
+
+
+class Checkerboard(Mask):
+    def allowed(self, b, h, q, kv):
+        return (q + kv) % 2 == 0
+
+    def __repr__(self):
+        return "checkerboard"
+
+
+def test_a_subclass_with_a_definition_is_a_mask():
+    mask = Checkerboard() & causal
+    assert mask.dense(1, 1, 2, 3).tolist() == [[[[1, 0, 0], [0, 1, 0]]]]
+    assert repr(mask) == "checkerboard & causal"
+
+
+def rule(b, h, q, kv):
+    return q == kv
+
+
+@pytest.mark.parametrize("mask, text", [
+    (causal & sliding_window(128, 0), "causal & sliding_window(128, 0)"),
+    (causal(offset="lower_right"), "causal(offset='lower_right')"),
+    (causal(offset="lower_right").sized(4, 9), "causal(offset=5)"),
+    (sliding_window(-1, 2, 1), "sliding_window(-1, 2, offset=1)"),
+    (padding([3, 5]), "padding([3, 5])"),
+    (padding(np.zeros(64, int)), "padding(array (64,))"),
+    (document([0, 1], [1]), "document([0, 1], [1])"),
+    (local(rule, 3), "local(rule, 3)"),
+    (causal & rule, "causal & mask_mod(rule)"),
+    (from_array(np.ones((2, 3), bool)), "from_array((1, 1, 2, 3))"),
+    (~~causal, "causal"),
+    (~(causal | everything), "~(causal | everything)"),
+    (causal & (everything & nothing), "causal & everything & nothing"),
+    (causal & everything | nothing, "(causal & everything) | nothing"),
+])  # fmt: skip
+def test_a_mask_prints_as_it_was_written(mask, text):
+    assert repr(mask) == text

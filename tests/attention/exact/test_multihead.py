@@ -1,0 +1,340 @@
+"""Multi-head attention is a loop over heads; its gradients, masks and options."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention import masks
+from attention.exact.multihead import MultiHeadAttention
+from attention.masks.block_mask import BlockMask
+from attention.positions import T5RelativeBias, alibi_bias, alibi_by_offset, rope
+from minigrad import Tensor, nn
+
+from ...minigrad.array_cases import draw
+from .multihead_cases import (
+    DENSE,
+    B,
+    D,
+    Dk,
+    Dv,
+    H,
+    L,
+    S,
+    by_loops,
+    close,
+    example,
+    i,
+    j,
+    layer,
+)
+
+FLOAT = np.random.default_rng(4).standard_normal((L, S))
+LENS = np.array([[3, 0, 7, 1, 2], [7, 6, 5, 4, 3]])  # one query without a key
+
+LAYERS = {
+    "plain": {},
+    "grouped": {"num_kv_heads": 2},
+    "multi-query": {"num_kv_heads": 1},
+    "one width": {"vdim": Dv},
+    "grouped widths": {"num_kv_heads": 2, "kdim": Dk, "vdim": Dv},
+    "no bias": {"bias": False},
+    "scale": {"scale": 1.0},
+}
+CALLS = {  # options of the call: allowed, added
+    "all": ({}, True, 0.0),
+    "causal": ({"is_causal": True}, j <= i, 0.0),
+    "lengths": ({"valid_lens": [4, 7]}, j < np.reshape([4, 7], (2, 1, 1, 1)), 0.0),
+    "lengths of queries": ({"valid_lens": LENS}, j < LENS[:, None, :, None], 0.0),
+    "array": ({"mask": DENSE}, DENSE, 0.0),
+    "one for all": ({"mask": DENSE[0, 0]}, DENSE[0, 0], 0.0),
+    "-inf": ({"mask": np.where(DENSE[:, :1], FLOAT, -np.inf)}, DENSE[:, :1], FLOAT),
+    "mask": (
+        {"mask": masks.sliding_window(1, 2), "valid_lens": [0, 6]},
+        (abs(j - i - 0.5) < 2) & (j < np.reshape([0, 6], (2, 1, 1, 1))),
+        0.0,
+    ),
+    "function": (
+        {"mask": lambda b, h, q, kv: (kv + q + h + b) % 3 > 0, "is_causal": True},
+        ((j + i + np.arange(H)[:, None, None] + np.arange(B).reshape(2, 1, 1, 1)) % 3)
+        * (j <= i)
+        > 0,
+        0.0,
+    ),
+    "tiles": (
+        {
+            "mask": BlockMask.from_mask(masks.causal(offset=1), L, S, block=2),
+            "valid_lens": [2, 7],
+        },
+        (j <= i + 1) & (j < np.reshape([2, 7], (2, 1, 1, 1))),
+        0.0,
+    ),
+    "bias": (
+        {"bias": functools.partial(alibi_by_offset, H), "is_causal": True},
+        j <= i,
+        alibi_bias(H, L, S).astype(np.float64),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("kind", LAYERS)
+def test_the_layer_is_a_loop_over_heads(kind, call):
+    options, allowed, added = CALLS[call]
+    module, arrays = layer(**LAYERS[kind]), example(LAYERS[kind])
+    output, weights = module(*arrays, need_weights=True, **options)
+    o, w = by_loops(module, *arrays, allowed, added)
+    np.testing.assert_allclose(weights.data, w, **close)
+    np.testing.assert_allclose(output.data, o, **close)
+    assert (weights.data[w == 0] == 0).all()  # exactly
+    np.testing.assert_allclose(module(*arrays, **options).data, o, **close)
+
+
+def test_many_queries_in_tiles_are_the_same_loop():
+    module, (x,) = layer(2), draw((B, 70, D))
+    o, _ = by_loops(module, x, x, x, np.tri(70, dtype=bool))
+    np.testing.assert_allclose(module(x, is_causal=True).data, o, **close)
+
+
+# Gradients. A key's bias adds the same to all scores of a query, which softmax ignores.
+
+UNSEEN = "W_k.bias"
+
+
+@pytest.mark.parametrize("kind", ["multi-query", "grouped widths", "no bias", "scale"])
+def test_gradients(kind):
+    options = dict(LAYERS[kind])
+    options |= {n: m for n, m in (("kdim", 3), ("vdim", 5)) if n in options}
+    module = layer(width=8, **options)
+    arrays = draw(
+        (1, 3, 8), (1, 4, options.get("kdim", 8)), (1, 4, options.get("vdim", 8))
+    )
+    unseen = [UNSEEN] if module.W_k.bias is not None else []
+    assert mg.gradcheck_module(module, *arrays, no_gradient=unseen).ok
+
+
+@pytest.mark.parametrize("num_kv_heads", [4, 2])
+def test_gradients_where_the_query_is_key_and_value(num_kv_heads):
+    class Causal(nn.Module):
+        def __init__(self):
+            self.layer = layer(num_kv_heads, width=8)
+
+        def forward(self, x):
+            return self.layer(x, is_causal=True)
+
+    (x,) = draw((2, 3, 8))
+    assert mg.gradcheck_module(Causal(), x, no_gradient=[f"layer.{UNSEEN}"]).ok
+
+
+def test_the_gradient_of_a_bias_and_of_the_weights():
+    module, arrays = layer(2), example({})
+    t5 = T5RelativeBias(H)
+    t5.table.data = draw(t5.table.shape, seed=5)[0]
+
+    def both(table, query):
+        t5.table = table
+        return module(query, *arrays[1:], bias=t5, need_weights=True)
+
+    assert mg.gradcheck(both, [t5.table.data, arrays[0]]).ok
+
+
+def test_the_gradient_of_the_mean_of_the_weights():
+    module = layer(2)
+    options = {"valid_lens": LENS, "need_weights": True, "average_attn_weights": True}
+    result = mg.gradcheck(
+        lambda *x: module(*x, **options)[1], draw((B, L, D), (B, S, D))
+    )
+    assert result.ok
+
+
+# Masked tokens
+
+
+@pytest.mark.parametrize("options", [
+    {"is_causal": True},
+    {"mask": np.where(np.tri(L), 0, -np.inf)},
+    {"valid_lens": np.tile(np.arange(1, L + 1), (B, 1))},
+])  # fmt: skip
+def test_nothing_leaks_from_later_tokens(options):
+    module, (x, g) = layer(2), draw((B, L, D), (B, L, D))
+    for t in range(L):
+        changed = x.copy()
+        changed[:, t:] = 7.0
+        before, after = module(x, **options).data, module(changed, **options).data
+        np.testing.assert_allclose(after[:, :t], before[:, :t], **close)
+        leaf = Tensor(x, requires_grad=True)
+        module(leaf, **options)[:, :t].backward(g[:, :t])
+        assert (leaf.grad[:, t:] == 0).all()
+        assert not t or (leaf.grad[:, t - 1] != 0).all()
+
+
+@pytest.mark.parametrize("n, m", [(L, S), (70, 90)])  # dense, and tiled
+def test_padding_has_no_influence(n, m):
+    def run(filling):
+        module = layer(2, kdim=Dk, vdim=Dv)
+        query, key, value = draw((B, n, D), (B, m, Dk), (B, m, Dv))
+        lens = np.full((B, n), m - 3)
+        lens[1, 2] = 0
+        if filling is not None:
+            key[:, m - 3 :] = value[:, m - 3 :] = query[1, 2] = filling
+        leaves = [Tensor(a, requires_grad=True) for a in (query, key, value)]
+        output = module(*leaves, valid_lens=lens)
+        output.backward(draw((B, n, D), seed=9)[0])
+        np.testing.assert_allclose(output.data[1, 2], module.W_o.bias.data, **close)
+        return [output.data, *(x.grad for x in (*leaves, *module.parameters()))]
+
+    clean, padded = run(None), run(7.0)
+    for a, b in zip(clean, padded):
+        np.testing.assert_allclose(a, b, **close)
+    assert (clean[2][:, m - 3 :] == 0).all() and (clean[1][1, 2] == 0).all()
+
+
+# Positions
+
+
+def test_rotated_heads_depend_on_distances_alone():
+    module, (x,) = layer(2, width=16), draw((B, L, 16))
+    plain, here = module(x).data, module(x, rotate=rope).data
+    there = module(x, rotate=rope, positions=np.arange(L) + 11).data
+    assert abs(plain - here).max() > 1e-3
+    np.testing.assert_allclose(here, there, **close)
+    positions = np.stack([np.arange(L), 3 * np.arange(L)])  # of each example its own
+    each = module(x, rotate=rope, positions=positions).data
+    np.testing.assert_allclose(each[0], here[0], **close)
+    alone = module(x[1:], rotate=rope, positions=positions[1]).data
+    np.testing.assert_allclose(each[1:], alone, **close)
+    itself = module(x, x, rotate=rope, positions=positions).data  # also of the keys
+    np.testing.assert_allclose(itself, each, **close)
+
+
+def test_queries_and_keys_are_rotated_by_their_own_positions():
+    module = layer(2, width=16)
+    query, key = draw((B, L, 16), (B, S, 16))
+    seen = []
+
+    def rotate(x, positions):
+        seen.append((x.shape, positions.tolist()))
+        return rope(x, positions)
+
+    y = module(query, key, rotate=rotate, positions=np.arange(L) + 2).data
+    assert seen == [
+        ((B, H, L, 4), list(range(2, L + 2))), ((B, 2, S, 4), list(range(S)))
+    ]  # fmt: skip
+    kept = module.precompute(key)
+    again = module(query, kept, rotate=rope, positions=np.arange(L) + 2).data
+    np.testing.assert_allclose(again, y, **close)
+
+
+@pytest.mark.parametrize("make", [
+    lambda t5: t5,
+    lambda t5: t5.by_offset,
+    lambda t5: t5(L, S),
+    lambda t5: t5.by_offset(L, S),
+    lambda t5: t5(L, S).data[None],
+])  # fmt: skip
+def test_a_bias_in_all_its_forms(make):
+    module, arrays = layer(scale=1.0), example({})
+    t5 = T5RelativeBias(H)
+    t5.table.data = draw(t5.table.shape, seed=5)[0]
+    o, _ = by_loops(module, *arrays, added=t5(L, S).data)
+    np.testing.assert_allclose(module(*arrays, bias=make(t5)).data, o, **close)
+
+
+# The layer
+
+
+def test_missing_key_and_value_are_the_query_and_the_key():
+    module, (x, y) = layer(2), draw((B, L, D), (B, S, D))
+    np.testing.assert_allclose(module(x).data, module(x, x, x).data, **close)
+    np.testing.assert_allclose(module(x, y).data, module(x, y, y).data, **close)
+
+
+def test_one_example_needs_no_axis_for_it():
+    module, arrays = layer(2), example({})
+    output, weights = module(*arrays, need_weights=True, valid_lens=[3, 7])
+    o, w = module(*(a[0] for a in arrays), need_weights=True, valid_lens=[3])
+    assert o.shape == (L, D) and w.shape == (H, L, S)
+    np.testing.assert_allclose(o.data, output.data[0], **close)
+    np.testing.assert_allclose(w.data, weights.data[0], **close)
+
+
+@pytest.mark.parametrize("b, n, m", [(0, L, S), (B, 0, S), (B, L, 0)])
+def test_empty_sizes(b, n, m):
+    module = layer(2)
+    leaves = [Tensor(a, requires_grad=True) for a in draw((b, n, D), (b, m, D))]
+    output, weights = module(*leaves, need_weights=True, valid_lens=np.zeros(b, int))
+    assert output.shape == (b, n, D) and weights.shape == (b, H, n, m)
+    output.backward(np.ones(output.shape))
+    assert all((leaf.grad == 0).all() for leaf in leaves)
+
+
+def test_dropout_acts_on_weights_and_in_training_only():
+    module, arrays = layer(dropout=0.5), example({})
+    outputs, weights = zip(*(module(*arrays, need_weights=True) for _ in range(2)))
+    assert (outputs[0].data != outputs[1].data).any()
+    np.testing.assert_allclose(weights[0].data, weights[1].data, **close)  # before it
+    module.eval()
+    np.testing.assert_allclose(module(*arrays).data, layer()(*arrays).data, **close)
+
+
+def test_float32_stays_float32():
+    module, arrays = layer(2, np.float32), example({})
+    leaves = [Tensor(a.astype(np.float32), requires_grad=True) for a in arrays]
+    output = module(*leaves, valid_lens=[6, 6], bias=T5RelativeBias(H))
+    assert output.dtype == np.float32
+    output.backward(np.ones(output.shape))
+    assert all(x.grad.dtype == np.float32 for x in (*leaves, *module.parameters()))
+    exact = layer(2)(*(x.data.astype(float) for x in leaves), valid_lens=[6, 6])
+    np.testing.assert_allclose(output.data, exact.data, rtol=1e-3, atol=1e-4)
+
+
+def test_parameters_and_their_first_values():
+    def of(**options):
+        module = MultiHeadAttention(240, 8, rng=np.random.default_rng(0), **options)
+        return dict(module.named_parameters())
+
+    grouped = of(num_kv_heads=2, kdim=90)
+    assert {n: p.shape for n, p in grouped.items()} == {
+        "W_q.weight": (240, 240), "W_q.bias": (240,),
+        "W_k.weight": (60, 90), "W_k.bias": (60,),
+        "W_v.weight": (60, 240), "W_v.bias": (60,),
+        "W_o.weight": (240, 240), "W_o.bias": (240,),
+    }  # fmt: skip
+    bounds = {"W_q": 6 / 480, "W_k": 6 / 150, "W_v": 6 / 300, "W_o": 1 / 240}
+    packed = {"W_q": 6 / 960, "W_k": 6 / 960, "W_v": 6 / 960, "W_o": 1 / 240}
+    for parameters, squares in ((grouped, bounds), (of(), packed)):
+        for name, square in squares.items():
+            largest = abs(parameters[f"{name}.weight"].data).max()
+            assert 0.99 * math.sqrt(square) < largest <= 1.0001 * math.sqrt(square)
+            assert (parameters[f"{name}.bias"].data == 0).all()
+    assert len(of(bias=False)) == 4
+
+
+# The weights
+
+
+def test_the_mean_of_the_weights_over_heads():
+    module, (query, key, _) = layer(2), example({})
+    call = dict(valid_lens=LENS, need_weights=True)
+    _, weights = module(query, key, **call)
+    _, mean = module(query, key, average_attn_weights=True, **call)
+    assert weights.shape == (B, H, L, S) and mean.shape == (B, L, S)
+    np.testing.assert_allclose(mean.data, weights.data.mean(1), **close)
+    kept = module.attention_weights  # of each head
+    np.testing.assert_allclose(kept.data, weights.data, **close)
+
+
+def test_attention_weights_are_none_unless_needed():
+    module, (x,) = layer(), draw((B, L, D))
+    module(x)
+    assert module.attention_weights is None
+    _, weights = module(Tensor(x, requires_grad=True), need_weights=True)
+    kept = module.attention_weights
+    assert weights.requires_grad and not kept.requires_grad
+    with pytest.raises(ValueError):
+        module(x[..., 1:])  # a call that raises leaves them
+    assert module.attention_weights is kept
+    output = module(x, average_attn_weights=True)
+    assert isinstance(output, Tensor) and module.attention_weights is None

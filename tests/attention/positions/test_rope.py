@@ -1,0 +1,192 @@
+"""RoPE: scores depend on distances alone; each scaling has the frequencies it defines.
+
+That rope equals its definition, with its gradient, is proved in tests/ops/positions.py.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from attention.attend import attend
+from attention.positions import (
+    DynamicNTKScaling,
+    LinearScaling,
+    NTKScaling,
+    YaRNScaling,
+    frequencies,
+    rope,
+    rope_permutation,
+)
+
+L, E = 7, 8
+p = np.arange(L)
+CLOSE = {"rtol": 0, "atol": 1e-13}  # a few roundings of entries of order one
+theta = frequencies(E)
+
+SCALINGS = {
+    "none": None,
+    "linear": LinearScaling(3.0),
+    "ntk": NTKScaling(3.0),
+    "dynamic": DynamicNTKScaling(3.0, 40),
+    "yarn": YaRNScaling(3.0, 40),
+}
+every_scaling = pytest.mark.parametrize("scaling", SCALINGS.values(), ids=SCALINGS)
+
+
+def draw(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def value(x, positions, **options):
+    return rope(x, positions, **options).data
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+@every_scaling
+def test_scores_depend_on_distances_alone(scaling, interleaved):
+    q, k = draw(L, E), draw(L, E, seed=1)
+    options = {"scaling": scaling, "interleaved": interleaved}
+    here, there = (
+        value(q, t, **options) @ value(k, t, **options).T for t in (p, p + 11)
+    )
+    np.testing.assert_allclose(here, there, **CLOSE)
+    assert np.abs(here - q @ k.T).max() > 0.1
+
+
+@pytest.mark.parametrize("rot_dim", [None, 4])
+@every_scaling
+def test_the_permutation_leads_from_one_pairing_to_the_other(scaling, rot_dim):
+    order = rope_permutation(E, rot_dim)
+    x, options = draw(3, L, E), {"rot_dim": rot_dim, "scaling": scaling}
+    half = value(x[..., order], p, **options)
+    interleaved = value(x, p, interleaved=True, **options)
+    np.testing.assert_allclose(half, interleaved[..., order], **CLOSE)
+    mixed = value(x, p, **options)  # without it, all scores are wrong
+    products = [y @ y.swapaxes(1, 2) for y in (mixed, interleaved)]
+    assert np.abs(products[0] - products[1]).max() > 0.1
+
+
+def test_the_permutation_itself():
+    assert rope_permutation(8).tolist() == [0, 2, 4, 6, 1, 3, 5, 7]
+    assert rope_permutation(7, 4).tolist() == [0, 2, 1, 3, 4, 5, 6]
+    assert rope_permutation(0).tolist() == []
+
+
+def test_the_gradient_reaches_queries_and_keys_through_attention():
+    v = draw(L, 3, seed=2)
+
+    def attention(q, k):
+        return attend(rope(q, p, scaling=SCALINGS["yarn"]), rope(k, p), v)[0]
+
+    result = mg.gradcheck(attention, [draw(L, E), draw(L, E, seed=1)])
+    assert result.ok, result
+
+
+@every_scaling
+def test_float32_is_as_precise_as_its_input(scaling):
+    """At position 10^6 as well, where an angle in float32 would be off by 0.03."""
+    x = draw(3, L, E).astype(np.float32)
+    found = rope(x, 10**6 + p, scaling=scaling)
+    assert found.dtype == np.float32
+    exact = value(x.astype(np.float64), 10**6 + p, scaling=scaling)
+    # x, the two products, their sum, sine and cosine are rounded: each half an ulp
+    atol = 3e-7 * np.abs(exact).max()
+    np.testing.assert_allclose(found.data, exact, rtol=0, atol=atol)
+
+
+# Scalings
+
+
+def slowed(scaling, length=1, R=E, base=10000.0):
+    return scaling.slow(frequencies(R, base), base, length)
+
+
+def test_frequencies():
+    assert theta.tolist() == pytest.approx([1, 1e-1, 1e-2, 1e-3], rel=1e-14)
+    assert len(frequencies(7)) == 4 and len(frequencies(0)) == 0
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [LinearScaling(1), NTKScaling(1.0), DynamicNTKScaling(1, L), YaRNScaling(1.0, 40)],
+)
+def test_factor_1_is_no_scaling(scaling):
+    x = draw(3, L, E)
+    assert scaling.attention_factor == 1
+    np.testing.assert_allclose(value(x, p, scaling=scaling), value(x, p), **CLOSE)
+
+
+def test_linear_scaling_is_interpolation_of_positions():
+    x = draw(3, L, E)
+    found = value(x, p, scaling=LinearScaling(3.0))
+    np.testing.assert_allclose(found, value(x, p / 3), **CLOSE)
+
+
+@pytest.mark.parametrize("s", [1.5, 16])
+def test_ntk_scaling_is_another_base(s):
+    """The fastest pair stays, and the slowest is divided by s."""
+    expected = frequencies(E, 10000.0 * s ** (E / (E - 2)))
+    found = slowed(NTKScaling(s))
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert found[0] == theta[0]
+    assert found[-1] == pytest.approx(theta[-1] / s, rel=1e-14)
+    assert slowed(NTKScaling(s), R=2).tolist() == [1]  # fastest and slowest at once
+
+
+@pytest.mark.parametrize("length", [1, 100, 101, 250])
+def test_dynamic_ntk_scaling_follows_the_length(length):
+    s, L0, base = 4.0, 100, 10000.0
+    if length > L0:
+        base = base * (s * length / L0 - (s - 1)) ** (E / (E - 2))
+    found = slowed(DynamicNTKScaling(s, L0), length)
+    np.testing.assert_allclose(found, frequencies(E, base), rtol=1e-13)
+
+
+@pytest.mark.parametrize("positions", [[149, 2, 0], [0, 149, -3]])
+def test_the_length_is_that_of_the_largest_position(positions):
+    x = draw(3, E)
+    found = value(x, positions, scaling=DynamicNTKScaling(4.0, 100))
+    expected = value(x, positions, scaling=NTKScaling(4.0 * 1.5 - 3))
+    np.testing.assert_allclose(found, expected, **CLOSE)
+
+
+def test_yarn_at_its_known_values():
+    """E = 128, base 10^4, L0 = 2048, s = 16."""
+    yarn = YaRNScaling(16, 2048)
+    assert yarn.pair_with_turns(32, 128, 1e4) == pytest.approx(16.13, abs=0.005)
+    assert yarn.pair_with_turns(1, 128, 1e4) == pytest.approx(40.21, abs=0.005)
+    assert yarn.limits(128, 1e4) == (16, 41)
+    assert yarn.attention_factor == pytest.approx(1.2773, abs=5e-5)
+    before, after = frequencies(128), slowed(yarn, R=128)
+    ramp = np.clip((np.arange(64) - 16) / (41 - 16), 0, 1)
+    expected = before * (1 - ramp) + before / 16 * ramp
+    np.testing.assert_allclose(after, expected, rtol=1e-14)
+    turns = 2048 * before / (2 * math.pi)
+    assert (turns[:17] > 32).all() and (turns[41:] < 1).all()
+
+
+def test_yarn_multiplies_cosine_and_sine_once():
+    """Scores get the square of the factor, which may be given."""
+    q, k = draw(L, E), draw(L, E, seed=1)
+    plain = YaRNScaling(16.0, 40, attention_factor=1.0)
+    given = YaRNScaling(16.0, 40, attention_factor=1.5)
+    a = 0.1 * math.log(16) + 1
+    for scaling, factor in (YaRNScaling(16.0, 40), a), (given, 1.5):
+        assert scaling.attention_factor == factor
+        scores, unscaled = (
+            value(q, p, scaling=each) @ value(k, p, scaling=each).T
+            for each in (scaling, plain)
+        )
+        np.testing.assert_allclose(scores, factor**2 * unscaled, rtol=1e-11)
+    y = value(q, p, scaling=given, rot_dim=4)
+    np.testing.assert_array_equal(y[:, 4:], q[:, 4:])  # copied
+
+
+def test_yarn_with_a_ramp_of_no_width_is_a_step():
+    """In six positions no pair turns once: all are divided, but m = 0."""
+    yarn = YaRNScaling(4.0, 6)
+    assert yarn.limits(E, 1e4) == (0, 0)
+    np.testing.assert_allclose(slowed(yarn), theta / [1, 4, 4, 4], rtol=1e-14)
+    assert YaRNScaling(4.0, 10**9).limits(4, 10.0) == (3, 3)  # all turn often
