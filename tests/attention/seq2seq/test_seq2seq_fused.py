@@ -96,6 +96,7 @@ def test_every_parameter_against_finite_differences(name):
     assert check.ok, check.message
 
 
+@pytest.mark.deep
 def test_many_configs_at_once():
     """For every combination of options, all steps at once equal one at a time."""
     seen = 0
