@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-import attention
 from attention import kernels, masks
 from attention.costs import FORMULAS, PROJECTED, VARIANTS, cost_of, pair_counts, trials
 from attention.costs.counted import OpCounter, count
-from attention.exact.multihead import MultiHeadAttention
 from attention.exact.sdpa import dense_attention
 from attention.kernels.tile_plan import of_ranges
 
@@ -204,21 +202,6 @@ def test_patterns_are_called_with_the_mask_whose_pairs_are_counted(variant):
     np.testing.assert_allclose(found.data, exact.data, rtol=1e-10, atol=1e-12)
     pairs = mask.dense(1, 1, n, n).sum()
     assert cost_of(variant, L=n, E=8, **options).multiplications == n * 8 + pairs * 16
-
-
-def test_parameters_are_those_of_the_layers():
-    for variant, layer in {
-        "additive": attention.AdditiveAttention(6, 7, 5),
-        "concat": attention.LuongAttention("concat", 6, 7, 5),
-        "general": attention.GeneralAttention(6, 7),
-        "coverage": attention.CoverageAttention(6, 7, 5),
-    }.items():
-        cost = cost_of(variant, L=1, E=6, Dk=7, A=5)
-        assert cost.parameters == sum(p.size for p in layer.parameters())
-    for Hk in (4, 2):
-        layer = MultiHeadAttention(12, 4, Hk, bias=False)
-        cost = cost_of("multi-head", L=1, H=4, E=3, Hk=Hk)
-        assert cost.parameters == sum(p.size for p in layer.parameters())
 
 
 # -- what the chapters say -------------------------------------------------------------

@@ -58,6 +58,7 @@ def test_it_equals_numpys_loop(kind, masked, sizes):
         assert np.abs(array).max() > 1e-4 or masked and sizes["B"] == 1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_as_exact_as_numpys_loop_in_float32(kind):
     """At most 2 times its error forward, 3 times in the gradients."""
@@ -71,11 +72,10 @@ def test_it_is_as_exact_as_numpys_loop_in_float32(kind):
         assert np.abs(a - c).max() <= (2 if i < 3 else 3) * np.abs(b - c).max()
 
 
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_against_finite_differences(kind, backend):
+def test_gradients_against_finite_differences(kind):
     arrays, _ = example(kind, seed=3, **SIZES)
-    with kernels.backend(backend):
+    with kernels.backend("numba"):
         check = mg.gradcheck(
             lambda *t: attention_gru(*t, scale=0.7, lengths=np.array([7, 3, 1])), arrays
         )
@@ -109,7 +109,7 @@ def test_an_example_does_not_depend_on_the_others(kind):
         got = results(arrays, g)
     others = np.delete(np.arange(37), [5, 6])
     for a, b in zip(got[:7], want[:7]):  # outputs, dx, ds_0, dmemory, dkeys
-        np.testing.assert_array_equal(a[others], b[others])
+        np.testing.assert_allclose(a[others], b[others], rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("empty", ["B", "L", "S"])

@@ -158,12 +158,6 @@ def test_the_gradient_where_query_and_key_are_equal_is_0(kernel):
     np.testing.assert_allclose(leaves[0].grad, 0, atol=1e-15)
     np.testing.assert_array_equal(leaves[1].grad[0], 0)
     assert (leaves[1].grad[1:, 0] != 0).all()
-    step, slopes = 1e-6, []
-    for side in (step, -step):
-        moved, _ = nadaraya_watson(q + [side, 0], k, v, kernel, 2.0)
-        slopes.append((moved.data - estimate.data).item() / side)
-    np.testing.assert_allclose(np.mean(slopes), 0, atol=1e-9)
-    assert (abs(slopes[0]) > 0.1) == (kernel == "triangular")  # only it has a kink
 
 
 @pytest.mark.parametrize("kernel", ["triangular", "epanechnikov"])

@@ -1,4 +1,8 @@
-"""Decoder steps of Bahdanau and Luong, Luong's scores, and keys projected once."""
+"""Decoder steps of Bahdanau and Luong, Luong's scores, and keys projected once.
+
+Values and gradients of the steps are those of the loops in
+``seq2seq/test_seq2seq_model.py`` and of the plain programs in ``variant_cases.py``.
+"""
 
 import math
 
@@ -12,7 +16,6 @@ from attention.layers import (
     GeneralAttention,
     ProjectedKeys,
 )
-from attention.variants.local import LocalAttention
 from attention.variants.luong import LuongAttention
 from attention.variants.steps import BahdanauStep, LuongStep
 from minigrad import Tensor, nn
@@ -41,144 +44,14 @@ def luong(kind, **options):
     return LuongAttention(kind, *SIZES[kind], rng=generator(), **options)
 
 
-CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
 STEPS = {"bahdanau": BahdanauStep, "luong": LuongStep}
 
 
-def made(step, cell="gru", attention=None, **options):
-    attention = attention or AdditiveAttention(H, M, A, rng=generator())
-    module = STEPS[step](E, H, M, attention, CELLS[cell], rng=generator(), **options)
-    return in_float64(module)
-
-
-def initial(cell, seed=3):
-    h, c = draw((B, H), (B, H), seed=seed)
-    return h if cell == "gru" else (h, c)
-
-
-class Decoder(nn.Module):
-    """All steps of a decoder, with keys projected once."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def forward(self, xs, state, memory, valid_lens=None):
-        keys = self.step.attention.precompute(memory)
-        state, outputs, self.weights = self.step.start(state), [], []
-        for t in range(xs.shape[1]):
-            options = {}
-            if isinstance(self.step.attention, LocalAttention):
-                options["start"] = t
-            state, output, weights = self.step(
-                xs[:, t], state, keys, memory, valid_lens, **options
-            )
-            outputs.append(output)
-            self.weights.append(weights.data)
-        if isinstance(self.step, LuongStep):
-            state, attentional = state
-            np.testing.assert_array_equal(attentional.data, output.data)
-        self.state = state
-        return mg.stack(outputs, 1)
-
-
-# definition
-
-
-def attention_by_hand(attention, query, memory, length):
-    W_q, W_k, w_v = (getattr(attention, n).data for n in ("W_q", "W_k", "w_v"))
-    e = np.array([w_v @ np.tanh(W_q @ query + W_k @ memory[j]) for j in range(length)])
-    a = np.exp(e) / np.exp(e).sum()
-    context = sum((a[j] * memory[j] for j in range(length)), np.zeros(M))
-    return context, np.append(a, np.zeros(S - length))
-
-
-def decoder_by_hand(step, xs, state, memory, length):
-    """Return outputs (T, ...), weights (T, S) and the last state of one example."""
-    outputs, weights, attentional = [], [], np.zeros(H)
-
-    def cell(*parts):
-        return step.cell(np.concatenate(parts)[None], state)
-
-    def hidden():
-        return (state[0] if isinstance(state, tuple) else state).data[0]
-
-    for x in xs:
-        if isinstance(step, BahdanauStep):
-            context, a = attention_by_hand(step.attention, hidden(), memory, length)
-            state = cell(x, context)
-            outputs.append(np.append(hidden(), context))
-        else:
-            state = cell(x, attentional)
-            context, a = attention_by_hand(step.attention, hidden(), memory, length)
-            b_c = 0 if step.b_c is None else step.b_c.data
-            attentional = np.tanh(step.W_c.data @ np.append(context, hidden()) + b_c)
-            outputs.append(attentional)
-        weights.append(a)
-    return outputs, weights, state
-
-
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize(
-    "kind, options", [("bahdanau", {}), ("luong", {}), ("luong", {"bias": True})]
-)
-def test_definition(kind, options, cell):
-    step = made(kind, cell, **options)
-    if options:
-        step.b_c.data = draw((H,), seed=8)[0]
-    xs, memory = draw((B, T, E), (B, S, M))
-    decoder, lengths = Decoder(step), [5, 2]
-    outputs = decoder(xs, initial(cell), memory, lengths)
-    assert outputs.shape == (B, T, step.output_size)
-    for b in range(B):
-        first = initial(cell)
-        one = slice(b, b + 1)
-        if cell == "gru":
-            first = Tensor(first[one])
-        else:
-            first = tuple(Tensor(s[one]) for s in first)
-        o, w, last = decoder_by_hand(step, xs[b], first, memory[b], lengths[b])
-        np.testing.assert_allclose(outputs.data[b], o, **close)
-        np.testing.assert_allclose([each[b] for each in decoder.weights], w, **close)
-        found, last = (
-            x if isinstance(x, tuple) else (x,) for x in (decoder.state, last)
-        )
-        for x, y in zip(found, last, strict=True):
-            np.testing.assert_allclose(x.data[b], y.data[0], **close)
-
-
-@pytest.mark.parametrize("kind", STEPS)
-def test_gradients(kind):
-    decoder = Decoder(made(kind, "lstm"))
-    xs, memory = draw((B, 2, E), (B, S, M))
-    result = mg.gradcheck_module(decoder, xs, initial("lstm"), memory, [5, 2])
-    assert result.ok, result
+def made(step, **options):
+    return STEPS[step](E, H, M, AdditiveAttention(H, M, A), **options)
 
 
 # calls
-
-
-OTHERS = {
-    "concat": lambda: LuongAttention("concat", H, M, A, rng=generator()),
-    "local-m": lambda: LocalAttention(H, M, 1, rng=generator()),
-    "local-p": lambda: LocalAttention(H, M, 2, "p", rng=generator()),
-}
-
-
-@pytest.mark.parametrize("kind", STEPS)
-@pytest.mark.parametrize("other", OTHERS)
-def test_any_attention_layer(kind, other):
-    attention, lengths = OTHERS[other](), [5, 3]
-    decoder = Decoder(made(kind, attention=attention))
-    xs, memory = draw((B, T, E), (B, S, M))
-    outputs = decoder(xs, initial("gru"), memory, lengths)
-    assert outputs.shape == (B, T, decoder.step.output_size)
-    for t, b in np.ndindex(T, B):
-        attended = decoder.weights[t][b] > 0
-        assert attended.any() and not attended[lengths[b] :].any()
-        if other == "local-m":  # the centre moves with t
-            window = abs(np.arange(S) - t) <= 1
-            window[lengths[b] :] = False
-            np.testing.assert_array_equal(attended, window)
 
 
 @pytest.mark.parametrize("kind", STEPS)

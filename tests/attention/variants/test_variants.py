@@ -8,12 +8,12 @@ from attention.exact.sdpa import dense_attention, tiled_attention
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
-from .variant_cases import VARIANTS, D, across, results, run_steps, running, same
+from ..kernels.kernel_cases import running
+from .variant_cases import VARIANTS, D, across, results, run_steps, same
 
 B = 2
 TILED = ("tiled", "dense", "linear", "merge")  # these need more than one tile
 PROJECTED = ("heads", "one key", "Luong's", "Bahdanau")  # output 0 is not context 0
-PADDED = [n for n, v in VARIANTS.items() if v.lengths]
 CAUSAL = [n for n, v in VARIANTS.items() if v.causal]
 LOCAL = [n for n, v in VARIANTS.items() if v.local is not None]
 STEPS = ["coverage", "Bahdanau's step", "Luong's step"]
@@ -137,7 +137,7 @@ def test_a_score_mod_of_float64_keeps_float32():
 # nothing passes a mask, forward or backward
 
 
-@across(PADDED)
+@every_variant
 def test_padding_has_no_influence(backend, name):
     variant, (q, k, v) = VARIANTS[name], inputs(name)
     n, module = q.shape[1] // 2, variant.module()
@@ -150,7 +150,7 @@ def test_padding_has_no_influence(backend, name):
     same(results(variant.run, module, (q, k, v), lens), expected)
 
 
-@across(PADDED)
+@every_variant
 def test_an_example_without_keys_and_its_neighbour(backend, name):
     variant, arrays = VARIANTS[name], inputs(name)
     lens, module = [0, arrays[0].shape[1]], variant.module()

@@ -8,9 +8,7 @@ name, and allowed is (B, L, S). The plain program works in any dtype and compute
 whole matrix of pairs.
 """
 
-import contextlib
 import functools
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,7 +17,7 @@ import pytest
 
 import attention as A
 import minigrad as mg
-from attention import kernels, masks
+from attention import masks
 from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.masks.block_mask import BlockMask
 from minigrad import Tensor, nn
@@ -41,7 +39,6 @@ class Variant:
     plain: Callable
     make: Callable = Parameters  # () -> module
     causal: bool = False  # whether queries attend to no later keys
-    lengths: bool = True  # whether it takes valid_lens
     local: Callable | None = None  # (i, j) -> the allowed pairs
 
     def module(self, dtype=float, seed=0):
@@ -179,7 +176,7 @@ def steps(m, q, k, v, allowed):
             outputs.append(mg.concat([h, c], -1))
         else:
             h = m.cell(mg.concat([q[:, i], fed], -1), h)
-            fed = mg.tanh(mg.concat([context_of(h), h], -1) @ t(m.W_c))
+            fed = mg.tanh(mg.concat([context_of(h), h], -1) @ t(m.W_c) + m.b_c)
             outputs.append(fed)
     return mg.stack(outputs, 1)
 
@@ -223,9 +220,16 @@ def by_score(score, *, temperature=1.0, **shapes):
 
 
 def layer(make, score):
-    run = lambda m, q, k, v, lens=None: m(q, k, v, lens)  # noqa: E731
-    plain = lambda P, q, k, v, allowed: average(score(P, q, k), v, allowed)  # noqa: E731
-    return Variant(run, plain, make)
+    """Return a layer, beside the plain program of its score(P, q, k)."""
+
+    def plain(P, q, k, v, allowed):
+        return average(score(P, q, k), v, allowed)
+
+    return Variant(run_layer, plain, make)
+
+
+def run_layer(m, q, k, v, lens=None):
+    return m(q, k, v, lens)
 
 
 def score_of_shaw(m, q, k):
@@ -301,9 +305,14 @@ def sdpa_variants():
     slopes = A.alibi_slopes(2, float)
     globals_ = masks.global_tokens([0, 2])
     big = masks.bigbird(4, 1, 1, 1, seed=0)
-    distance = lambda s: np.abs(np.subtract.outer(*map(np.arange, s.shape[-2:])))  # noqa: E731
-    is_global = lambda x: np.isin(x, [0, 2])  # noqa: E731
     found = {}
+
+    def distance(s):
+        return np.abs(np.subtract.outer(*map(np.arange, s.shape[-2:])))
+
+    def is_global(x):
+        return np.isin(x, [0, 2])
+
     for name, path in ("dense", dense_attention), ("tiled", tiled_attention):
         found |= {
             f"{name}": sdpa(path),
@@ -392,7 +401,10 @@ def merged(m, q, k, v, lens=None):
 
 
 def variants():
-    step = lambda kind: lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6))  # noqa: E731
+
+    def step(kind, **options):
+        return lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6), **options)
+
     plain_merge = sdpa(tiled_attention).plain
     return {
         "dot": by_score((lambda m, q, k: A.dot(q, k), dot)),
@@ -418,13 +430,13 @@ def variants():
         "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), gaussian_layer),
         "Luong concat": layer(lambda: A.LuongAttention("concat", D, D), concat),
         "local-m": Variant(
-            lambda m, q, k, v, lens=None: m(q, k, v, lens),
+            run_layer,
             lambda P, q, k, v, allowed: average(dot(P, q, k), v, allowed),
             lambda: A.LocalAttention(D, D, 3, score="dot"),
             local=lambda i, j: abs(i - j) <= 3,
         ),
         "local-p": Variant(
-            lambda m, q, k, v, lens=None: m(q, k, v, lens),
+            run_layer,
             local_p,
             lambda: A.LocalAttention(D, D, 3, "p", score="dot"),
         ),
@@ -434,7 +446,7 @@ def variants():
             lambda: A.CoverageAttention(D, D, 6, bias=True),
         ),
         "Bahdanau's step": Variant(run_steps, steps, step(A.BahdanauStep)),
-        "Luong's step": Variant(run_steps, steps, step(A.LuongStep)),
+        "Luong's step": Variant(run_steps, steps, step(A.LuongStep, bias=True)),
         "linear": run_linear(False),
         "linear causal": run_linear(True),
         "heads": multihead(2),
@@ -460,16 +472,6 @@ def across(names=tuple(VARIANTS)):
         indirect=["backend"],
         ids=["-".join(each) for each in names_and_backends],
     )
-
-
-@contextlib.contextmanager
-def running(backend):
-    """Run with that backend, and make every warning an error."""
-    if backend == "numba":
-        pytest.importorskip("numba")
-    with kernels.backend(backend), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 def results(function, module, arrays, *more, g=None):
