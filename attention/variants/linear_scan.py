@@ -211,5 +211,6 @@ def _transposed(x):
 def _heads(x, leading):
     """Broadcast the leading axes and make them one: (..., n, E) -> (N, n, E)."""
     n, E = x.shape[-2:]
-    x = np.broadcast_to(x, (*leading, n, E)).reshape(math.prod(leading), n, E)
-    return np.ascontiguousarray(x)
+    if x.shape[:-2] != leading:
+        x = np.broadcast_to(x, (*leading, n, E))  # read-only, so that kernels copy it
+    return np.ascontiguousarray(x.reshape(math.prod(leading), n, E))

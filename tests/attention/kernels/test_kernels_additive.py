@@ -1,4 +1,4 @@
-"""The additive score and its gradients: the loops and their twin are the definition."""
+"""The additive score and its gradients equal their definition on both backends."""
 
 import math
 import warnings
@@ -42,12 +42,10 @@ def additive_definition(q, k, w, g):
 
 SIZES = [
     (2, 3, 5, 7),
-    (1, 1, 1, 1),
     (3, 1, 8, 19),  # one query, as in a decoder
     (2, 5, 1, 4),  # one key
     (2, 33, 3, 5),  # queries enough to be parted in the backward
-    (2, 6, 6, 3),  # pairs enough for one exponential a row, in float32
-    (2, 33, 7, 21),  # both, and keys left over
+    (2, 33, 7, 21),  # and pairs enough for one exponential a row, in float32
     (0, 3, 5, 4),
     (2, 0, 5, 4),
     (2, 3, 0, 4),
@@ -101,7 +99,7 @@ def test_additive_products_of_large_and_small_weights():
 
 @pytest.mark.parametrize("size", [(2, 8, 8, 4), (2, 2, 8, 4)], ids=str)
 def test_additive_of_infinite_weights_and_gradients(size):
-    """As NumPy's twin has it, by one exponential a row or a tanh a pair."""
+    """Numba gives what NumPy gives, by one exponential a row or a tanh a pair."""
     pytest.importorskip("numba")
     for which in (2, 3):
         arrays = additive_example(*size, np.float32)
@@ -132,19 +130,18 @@ def test_additive_of_opposite_queries_and_keys():
 
 
 def test_additive_in_tiles(monkeypatch):
-    """The twin gives the same whatever it cuts the work into."""
+    """The NumPy form gives the same with tiles of any size."""
     arrays = additive_example(3, 5, 7, 4, float)
     exact = additive_definition(*arrays)
-    for tile in (1, 28, 150, 10_000):
+    for tile in (1, 28, 150):
         monkeypatch.setattr(additive, "TILE", tile)
         with kernels.backend("numpy"):
             for got, wanted in zip(additive_results(*arrays), exact):
                 close(got, wanted, float)
 
 
-
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_additive_of_what_is_not_finite(backend, dtype):
+def test_additive_of_nan_and_infinity(backend, dtype):
     q, k, w, g = additive_example(2, 3, 5, 19, dtype)
     q[0, 0, 3], q[1, 2, :2] = np.inf, np.nan
     k[0, 4, 3], k[0, 1, 3], k[1, 0] = -np.inf, np.inf, 1e30

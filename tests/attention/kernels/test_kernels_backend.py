@@ -122,13 +122,6 @@ def test_a_kernel_is_compiled_when_its_twin_has_worked_long_enough(
     assert loop.version(float32, 1) == "loop" and len(built) == 1
 
 
-def test_what_is_chosen_by_name_is_compiled_at_once(nothing_chosen, monkeypatch):
-    monkeypatch.setattr(compiling, "_compile", lambda *a: "loop")
-    loop = compiling.Kernel(additive.forward_loop.function)
-    with kernels.backend(kernels.backend()):
-        assert loop.version(np.dtype("d"), 1) == "loop"
-
-
 def test_one_version_for_each_dtype():
     """Read-only arrays and others have one signature: nothing compiles twice."""
     pytest.importorskip("numba")

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-import minigrad as mg
 from attention.seq2seq.beam import LEAST, beam_search, hypotheses, largest
 from attention.seq2seq.decoding import greedy
 from attention.tasks.batch import EOS, SOS
@@ -52,35 +51,12 @@ def test_a_beam_of_full_width_ranks_all_sentences(seed, alpha, beta):
         assert sum(math.exp(h.log_probability) for h in each) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_a_beam_of_full_width_finds_the_best(name):
-    model, beta = MODELS[name](), 0.3
-    if name in ("table-without-weights", "none"):
-        beta = 0
-    d = beam_search(model, SOURCE, LENGTHS, 3, beam=20, alpha=0.7, beta=beta)
-    with mg.no_grad():
-        for b in range(len(SOURCE)):
-            s, _, y = ranked(model, b, 0.7, beta, n=3)[0]
-            assert decoded(d)[b] == y
-            np.testing.assert_allclose(d.scores[b], s, rtol=1e-4)
-
-
-def test_penalties_change_what_is_best():
-    """Otherwise the tests above would pass without them."""
-    plain, *others = (
-        beam_search(Table(0), SOURCE, LENGTHS, N, 40, **options)
-        for options in (dict(), dict(alpha=2.0), dict(beta=2.0))
-    )
-    for other in others:
-        assert decoded(plain) != decoded(other)
-
-
 @pytest.mark.parametrize("alpha, beta", [(0, 0), (1.0, 0.5)])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_beam_of_one_is_greedy(name, alpha, beta):
     if name in ("table-without-weights", "none"):
         beta = 0
-    for length in 1, 2, 7:
+    for length in 1, 7:
         one = beam_search(
             MODELS[name](), SOURCE, LENGTHS, length, 1, alpha=alpha, beta=beta
         )
@@ -143,8 +119,8 @@ def test_a_batch_is_as_good_as_one_at_a_time(name, K):
             assert not weights[k:].any() and not weights[:, n:].any()
 
 
-@pytest.mark.parametrize("K", [1, 2, 5])
-@pytest.mark.parametrize("name", ["gru", "lstm-fed-coverage", "local"])
+@pytest.mark.parametrize("K", [1, 5])
+@pytest.mark.parametrize("name", ["lstm-fed-coverage", "local"])
 def test_weights_belong_to_the_sentence_they_come_with(name, K):
     """Teacher forcing of the same sentence gives the same weights."""
     model = MODELS[name]()
@@ -184,18 +160,6 @@ def test_equals_are_ordered_by_row_and_then_by_id():
     assert largest(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
     assert largest(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
     assert largest(scores, 9)[-1] == (0.0, 1, 2) and len(largest(scores, 9)) == 5
-
-
-def test_largest_is_a_sort():
-    rng = np.random.default_rng(0)
-    for n in 1, 3, 17, 40, 60:
-        scores = rng.integers(-3, 3, (5, 8)).astype(float)  # many equals
-        scores[scores == -3] = -np.inf
-        expected = sorted(
-            (-scores[r, t], r, t) for r in range(5) for t in range(8)
-            if scores[r, t] > -np.inf
-        )[:n]  # fmt: skip
-        assert largest(scores, n) == [(-s, r, t) for s, r, t in expected]
 
 
 def test_a_source_token_without_weight_gives_a_finite_penalty():

@@ -10,7 +10,7 @@ from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoding import greedy
 from attention.seq2seq.model import Seq2Seq
 from attention.seq2seq.sampling import draw, filtered, mixed_inputs, sample
-from attention.tasks.batch import EOS, PAD, SOS
+from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import in_order
 
 from .decoding_cases import (
@@ -157,13 +157,3 @@ def test_mixed_inputs_by_their_definition(p, attention):
         want[here, t] = logits[here].argmax(-1)
     np.testing.assert_array_equal(mixed, want)
     assert (mixed == before).all() == (p == 0)
-
-
-def test_with_p_1_the_inputs_are_the_greedy_tokens():
-    model, batch = sampling_model(), sampling_batch()
-    mixed = mixed_inputs(model, batch, 1.0, np.random.default_rng(0))
-    decoded = greedy(model, batch.source, batch.lengths, 5).ids
-    for b, n in enumerate(batch.target_lengths):
-        ended = np.flatnonzero(decoded[b] == EOS)
-        n = min(n - 1, ended[0] if len(ended) else n)
-        assert mixed[b, 1 : n + 1].tolist() == decoded[b, :n].tolist()

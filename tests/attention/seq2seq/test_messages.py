@@ -5,7 +5,7 @@ import pytest
 
 from attention.seq2seq import patterns
 from attention.seq2seq.attention_gru import attention_gru
-from attention.seq2seq.beam import beam_search, hypotheses
+from attention.seq2seq.beam import beam_search
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoding import greedy
 from attention.seq2seq.metrics import (
@@ -27,17 +27,11 @@ from .seq2seq_cases import LENGTHS, SOURCE, TARGET, config, model
 CONFIGS = [
     (dict(cell="rnn"), ["cell is 'rnn'", "'gru' or 'lstm'"]),
     (dict(attention="bahdanu"), ["attention is 'bahdanu'", "'bahdanau'"]),
-    (dict(local="x", window=1), ["local is 'x'", "None or 'm' or 'p'"]),
-    (dict(hidden=0), ["hidden is 0", "1 or more"]),
-    (dict(layers=1.0), ["layers is 1.0", "a whole number"]),
-    (dict(bidirectional=1), ["bidirectional is 1", "True or False"]),
-    (dict(dropout=1.5), ["dropout is 1.5", "a probability"]),
     (dict(attention="none", coverage=True), ["coverage", "attention is 'none'"]),
     (dict(attention="none", decoder_init="zero"), ["decoder_init 'encoder'"]),
     (dict(input_feeding=True), ["input_feeding", "attention 'luong'"]),
     (dict(window=2), ["local is None and window 2"]),
     (dict(local="m"), ["local is 'm' and window None"]),
-    (dict(local="p", window=0), ["window is 0", "1 or more"]),
     (dict(local="m", window=1, coverage=True), ["one of them at most"]),
     (dict(coverage=True, score="dot"), ["additive score", "'dot'"]),
     (dict(score="dot", bidirectional=True), ["6 numbers", "decoder has 3"]),
@@ -70,68 +64,49 @@ class Bad(tables.Table):
         return np.full((len(tokens), tables.V), self.logits), state, None
 
 
+SHAPES = (2, 3, 4), (2, 5), (2, 6, 7), (2, 6, 5), (15, 11), (15, 5), (15,), (15,)
+ROWS = [np.ones(shape) for shape in SHAPES]  # arguments of attention_gru
 CALLS = [
     # the model
     (lambda: Seq2SeqConfig.from_dict({"depth": 3}), ValueError, ["'depth'"]),
     (lambda: Reverser("cosine"), ValueError, ["kind is 'cosine'", "'additive'"]),
     (lambda: Reverser("dot", decoder_init="last"), ValueError, ["'last'", "'zero'"]),
     (lambda: M(SOURCE[0], TARGET), ValueError, ["source", "(5,)", "(B, S)"]),
-    (lambda: M(SOURCE * 1.0, TARGET), TypeError, ["source", "float64", "integers"]),
-    (lambda: M(SOURCE, TARGET[:2]), ValueError, ["target_in", "(2, 4)", "(3, 5)"]),
     (lambda: M(SOURCE, TARGET, [1, 2]), ValueError, ["lengths", "(2,)", "(3,)"]),
     (lambda: M(SOURCE, TARGET, [1, 2, 6]), ValueError, ["lengths hold 6", "1 to 5"]),
-    (lambda: M(SOURCE, TARGET, [1.0, 2, 3]), TypeError, ["lengths", "float64"]),
     (lambda: M(SOURCE + 1, TARGET), IndexError, ["7"]),
     (lambda: M.step(M.start(SOURCE, LENGTHS), [1]), ValueError, ["(3, 3)", "(1, "]),
-    (lambda: M.step(M.start(SOURCE, LENGTHS), 1), ValueError, ["tokens", "(B,)"]),
     (lambda: M.start(SOURCE, LENGTHS).select([3]), ValueError, ["indices hold 3"]),
     (
-        lambda: attention_gru(
-            np.ones((2, 3, 4)), np.ones((2, 5)), np.ones((2, 6, 7)),
-            np.ones((2, 6, 8)), np.ones((15, 11)), np.ones((15, 5)), np.ones(15),
-            np.ones(15),
-        ),
+        lambda: attention_gru(*ROWS[:3], np.ones((2, 6, 8)), *ROWS[4:]),
         ValueError, ["keys", "(2, 6, 8)", "width H = 5"],
     ),
+    (
+        lambda: attention_gru(*ROWS, lengths=np.array([1, 2, 3])),
+        ValueError, ["lengths have shape (3,)"],
+    ),
     # decoding
-    (lambda: greedy(*TABLE, 0), ValueError, ["max_length is 0", "1 or more"]),
     (lambda: beam_search(*TABLE, 2.0), TypeError, ["max_length is 2.0"]),
-    (lambda: beam_search(*TABLE, 3, 0), ValueError, ["beam is 0", "1 or more"]),
-    (lambda: beam_search(*TABLE, 3, alpha=-1.0), ValueError, ["alpha is -1.0"]),
     (lambda: beam_search(*TABLE, 3, beta=np.nan), ValueError, ["beta is nan"]),
     (lambda: beam_search(*BLIND, 3, beta=1.0), ValueError, ["beta is 1.0", "weights"]),
-    (lambda: hypotheses(*TABLE, 3, best=0), ValueError, ["best is 0"]),
     (lambda: sample(*TABLE, 3, temperature=0), ValueError, ["temperature is 0"]),
-    (lambda: sample(*TABLE, 3, top_p=0.0), ValueError, ["top_p is 0.0"]),
     (lambda: sample(*TABLE, 3, top_p=1.1), ValueError, ["top_p is 1.1"]),
-    (lambda: sample(*TABLE, 3, top_k=2.5), TypeError, ["top_k is 2.5"]),
     (lambda: sample(*TABLE, 3, rng=7), TypeError, ["rng", "numpy.random.Generator"]),
     (lambda: greedy(Bad(np.nan), *TABLE[1:], 3), FloatingPointError, ["NaN"]),
-    (lambda: sample(Bad(np.inf), *TABLE[1:], 3), FloatingPointError, ["infinity"]),
-    (lambda: beam_search(Bad(-np.inf), *TABLE[1:], 3), FloatingPointError, ["NaN"]),
     # metrics
     (lambda: corpus_bleu("a b", ["a b"]), TypeError, ["hypotheses", "sentence_bleu"]),
     (lambda: corpus_bleu(["a"], ["a", "b"]), ValueError, ["1 hypotheses", "2 ref"]),
     (lambda: corpus_bleu([], []), ValueError, ["0 hypotheses", "one or more"]),
-    (lambda: corpus_bleu(["a"], [["a", " "]], several=True), ValueError, ["empty"]),
     (lambda: sentence_bleu("a", "a", smoothing="x"), ValueError, ["'x'", "'exp'"]),
-    (lambda: corpus_bleu(["a"], ["a"], max_order=0), ValueError, ["max_order is 0"]),
     (lambda: exact_match(IDS, IDS[0]), ValueError, ["(2,)", "(B, T)"]),
-    (lambda: exact_match(IDS, np.ones((2, 2))), ValueError, ["(1, 2)", "(2, 2)"]),
     (lambda: token_accuracy(IDS, [[0, 0]]), ValueError, ["no token", "not 0"]),
     (lambda: alignment_error_rate(EYE * 2, {(0, 0)}), ValueError, ["row (0,)", "to 2"]),
-    (lambda: alignment_error_rate([[1, 0], [2, -1]], {(0, 0)}), ValueError, ["-1"]),
-    (lambda: alignment_error_rate([[np.nan, 1]], {(0, 0)}), ValueError, ["nan"]),
     (lambda: alignment_error_rate(EYE, {(0, 3)}), ValueError, ["(0, 3)", "3 sources"]),
-    (lambda: alignment_error_rate(EYE, {(0, -1)}), ValueError, ["(0, -1)"]),
-    (lambda: alignment_error_rate(EYE, np.eye(3)), ValueError, ["float64", "bool"]),
     (lambda: alignment_error_rate(EYE[:2] * 0, set()), ValueError, ["not defined"]),
-    (lambda: corpus_alignment_error_rate([], []), ValueError, ["not defined"]),
     (lambda: corpus_alignment_error_rate([EYE], []), ValueError, ["shorter"]),
     (lambda: attention_entropy(np.ones(3) / 3), ValueError, ["(3,)", "(..., L, S)"]),
     (lambda: attention_entropy(EYE / 2), ValueError, ["renormalized(weights)"]),
     (lambda: renormalized(EYE * 2), ValueError, ["renormalized: row (0,)"]),
-    (lambda: renormalized(EYE - 0.1), ValueError, ["-0.1"]),
     (lambda: patterns.alignment_pattern([[1, 0], [0, 0]]), ValueError, ["1 rows"]),
     (lambda: patterns.self_attention_pattern(np.eye(7)), ValueError, ["(7, 7)", "8"]),
     (

@@ -52,25 +52,12 @@ def blocks(*sizes):
     ],
 )
 def test_alignments(sources, S, name):
-    for sharpness in (0.7, 0.8, 1.0):
+    for sharpness in (0.7, 1.0):
         assert alignment_pattern(looking(sources, S, sharpness)) == name
-        assert alignment_pattern(looking(sources, S, sharpness).tolist()) == name
+    assert alignment_pattern(looking(sources, S, 0.1)) == "uniform"
 
 
-def test_alignments_spread_over_all():
-    assert alignment_pattern(np.full((5, 6), 1 / 6)) == "uniform"
-    assert alignment_pattern(looking(range(6), 6, 0.1)) == "uniform"
-    assert alignment_pattern(np.ones((4, 1))) == "many-to-one"  # one source: no spread
-
-
-def test_rows_of_nothing_are_left_out():
-    w = looking([0, 2, 1, 3], 4)
-    w[3] = 0
-    assert alignment_pattern(w) == "reordering"
-    assert alignment_pattern(w[[0, 3, 3, 1]]) == "diagonal"
-
-
-@pytest.mark.parametrize("T", [10, 16, 31])
+@pytest.mark.parametrize("T", [10, 31])
 def test_self_attention(T):
     near, d = distance(T), np.arange(T)
     previous = np.maximum(d - 1, 0)
@@ -142,8 +129,3 @@ def test_excess_by_loops_over_every_cut(seed, masked):
     }
     found = self_attention_excess(w, mask if masked else None)
     assert found == pytest.approx(wanted, abs=1e-12)
-
-
-def test_evenly_spread_weights_exceed_nothing():
-    for x in self_attention_excess(np.full((12, 12), 1 / 12)).values():
-        assert x == pytest.approx(0, abs=1e-12)

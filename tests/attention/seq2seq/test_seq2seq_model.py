@@ -1,9 +1,18 @@
-"""The recurrent encoder-decoder: every config is what its loops say."""
+"""The recurrent encoder-decoder equals its loops, for every config."""
 
 import numpy as np
 import pytest
 
-from .seq2seq_cases import LENGTHS, SOURCE, SPREAD, TARGET, close, model
+from .seq2seq_cases import (
+    LENGTHS,
+    SOURCE,
+    SPREAD,
+    TARGET,
+    close,
+    generator,
+    model,
+    stepwise,
+)
 
 # The definition: one example, one step, one source position at a time
 
@@ -127,12 +136,12 @@ def by_hand(m, source, target, lengths):
 
 
 @pytest.mark.parametrize("name", SPREAD)
-def test_a_model_is_what_its_loops_say(name):
+def test_definition(name):
     m = model(name)
     logits, weights, coverages = by_hand(m, SOURCE, TARGET, LENGTHS)
     out = m.forced(SOURCE, TARGET, LENGTHS)
     np.testing.assert_allclose(out.logits.data, logits, **close)
-    np.testing.assert_array_equal(m(SOURCE, TARGET, LENGTHS).data, out.logits.data)
+    np.testing.assert_allclose(m(SOURCE, TARGET, LENGTHS).data, logits, **close)
     if m.config.attention == "none":
         assert out.weights is None
     else:
@@ -141,3 +150,44 @@ def test_a_model_is_what_its_loops_say(name):
         np.testing.assert_allclose(out.coverages.data, coverages, **close)
     else:
         assert out.coverages is None
+
+
+# padding and dropout
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_padding_has_no_influence(name):
+    m, rng = model(name), generator(3)
+    clean = m.forced(SOURCE, TARGET, LENGTHS)
+    real = np.arange(5) < LENGTHS[:, None]
+    filled = np.where(real, SOURCE, rng.integers(0, 7, SOURCE.shape))
+    wide = np.concatenate([filled, rng.integers(0, 7, (3, 2))], axis=1)
+    same = m.forced(filled, TARGET, LENGTHS)
+    if not m.config.mask_padding:
+        assert abs(same.logits.data - clean.logits.data).max() > 1e-3
+        return
+    np.testing.assert_allclose(same.logits.data, clean.logits.data, **close)
+    wider = m.forced(wide, TARGET, LENGTHS)
+    np.testing.assert_allclose(wider.logits.data, clean.logits.data, **close)
+    for b in range(3):
+        n = LENGTHS[b]
+        alone = m.forced(SOURCE[b : b + 1, :n], TARGET[b : b + 1])
+        np.testing.assert_allclose(alone.logits.data[0], clean.logits.data[b], **close)
+        if clean.weights is not None:
+            assert not clean.weights.data[b, :, n:].any()
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "luong-deep", "luong-fed", "none"])
+def test_dropout_acts_in_training_alone(name):
+    m = model(name, dropout=0.5)
+    arguments = SOURCE, TARGET, LENGTHS
+    plain = model(name)(*arguments).data
+    np.testing.assert_array_equal(m.eval()(*arguments).data, plain)
+    first = m.train()(*arguments).data
+    assert abs(first - plain).max() > 1e-3
+    assert abs(first - m(*arguments).data).max() > 1e-3  # new random numbers
+    # with everything dropped, the output layer has its bias alone
+    nothing = model(name, dropout=1.0)
+    for out in nothing(*arguments).data, stepwise(nothing)[0].data:
+        bias = np.broadcast_to(m.decoder.output.bias.data, out.shape)
+        np.testing.assert_allclose(out, bias, **close)

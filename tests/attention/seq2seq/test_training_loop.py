@@ -36,15 +36,6 @@ def test_validation_keeps_the_best_and_stops_early():
     assert [n for n in lines if "validation" in n][1] == {"step": 4, "validation": 4.0}
 
 
-def test_a_run_without_patience_left_does_not_continue():
-    model, run = line()
-    run.validations = [[2, 1.0], [4, 2.0]]
-    run.best = {"step": 2, "loss": 1.0, "model": model.state_dict()}
-    run.steps = 4
-    assert fit(run, 9, None, validation=Validation(None, 2, patience=1))
-    assert run.steps == 4
-
-
 def test_the_best_is_a_part_of_the_state(tmp_path):
     _, run = line()
     run.steps = 2

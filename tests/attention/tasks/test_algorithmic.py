@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from attention.seq2seq.metrics import alignment_error_rate
 from attention.tasks import questions
 from attention.tasks.algorithmic import TASKS, Addition, Copy, Recall, Sort
 
 EVERY = {
     "copy": Copy(2, 9, letters=5),
     "sort": Sort(2, 9, letters=5),
-    "addition": Addition(1, 4),
+    "addition": Addition(1, 18),
     "addition reversed": Addition(1, 4, reverse=True),
     "recall": Recall(1, 6),
     "recall of three": Recall(2, 6, queries=3),
@@ -73,13 +72,6 @@ def test_questions_are_uniform():
     assert all(len(set(q[:-1:2])) == len(q) // 2 for q in asked)  # keys differ
 
 
-def test_the_largest_numbers():
-    task = Addition(18, 18)
-    for question in task.questions(np.random.default_rng(1), 100):
-        a, b = question.split("+")
-        assert len(a) == len(b) == 18 and int(task.answer(question)) == int(a) + int(b)
-
-
 def test_alignments():
     assert Copy().alignment("abc")[0] == {(0, 0), (1, 1), (2, 2)}
     sure, possible = Sort().alignment("cbab")
@@ -89,23 +81,6 @@ def test_alignments():
     assert sure == {(0, 3), (1, 1)} and possible == sure | {(0, 2), (1, 0)}
     assert Addition().alignment("95+8") == (set(), {(1, 0), (2, 1), (2, 3)})
     assert Addition(reverse=True).alignment("95+8") == (set(), {(0, 1), (0, 3), (1, 0)})
-
-
-@pytest.mark.parametrize("name", ["copy", "sort", "recall", "recall of three"])
-def test_weights_on_the_alignment_have_no_alignment_error(name):
-    task = EVERY[name]
-    for question in task.questions(np.random.default_rng(2), 50):
-        sure, possible = task.alignment(question)
-        answer = task.answer(question)
-        assert all(answer[t] == question[s] for t, s in sure)
-        weights = np.zeros((len(answer), len(question)))
-        for t, s in {t: s for t, s in [*possible, *sure]}.items():
-            weights[t, s] = 1
-        assert alignment_error_rate(weights, sure, possible) == 0
-        if len(question) > len(answer) or len(set(question)) > 1:
-            wrong = np.roll(weights, 1, axis=1)
-            if not set(zip(*np.nonzero(wrong))) & possible:
-                assert alignment_error_rate(wrong, sure, possible) == 1
 
 
 def test_the_registry():
@@ -118,12 +93,9 @@ def test_the_registry():
 
 MESSAGES = [
     (lambda: Copy(5, 4), ["min_length is 5", "max_length is 4"]),
-    (lambda: Copy(0, 4), ["min_length is 0", "1 or more"]),
-    (lambda: Copy(1, 1001), ["max_length is 1001", "1 to 1000"]),
     (lambda: Sort(letters=27), ["Sort: letters is 27", "1 to 26"]),
     (lambda: Addition(1, 19), ["max_digits is 19", "1 to 18"]),
     (lambda: Recall(1, 27), ["max_pairs is 27", "1 to 26"]),
-    (lambda: Recall(queries=0), ["queries is 0", "1 or more"]),
     *[
         (lambda text=text: Addition().answer(text), [repr(text), "'12+345'"])
         for text in ("12", "1+", "a+b", "1+2+3")

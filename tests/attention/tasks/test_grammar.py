@@ -1,7 +1,6 @@
 """The translation grammars: correct sentences, and sets without common ones."""
 
 import hashlib
-import random
 
 import numpy as np
 import pytest
@@ -108,18 +107,6 @@ def test_the_checkers_accept_and_reject(language):
             assert not CHECKS[language](second), second
 
 
-@pytest.mark.parametrize("language", CHECKS)
-def test_the_checkers_refuse_two_words_exchanged(language, samples):
-    task = "english-french" if language == "french" else "english-german"
-    dice, accepted = random.Random(0), 0
-    for pair in samples[task][:900]:
-        words = list(pair.source if language == "english" else pair.target)
-        i = dice.randrange(len(words) - 1)
-        words[i], words[i + 1] = words[i + 1], words[i]
-        accepted += CHECKS[language](words)
-    assert accepted <= 9  # 1 %
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_no_sentence_can_be_translated_in_two_ways(task):
     lexicon, sentence = grammar.TASKS[task]
@@ -128,17 +115,6 @@ def test_no_sentence_can_be_translated_in_two_ways(task):
         meaning = drawer.sentence()
         pair = Pair.of(english.sentence(meaning), sentence(meaning, lexicon))
         assert known.setdefault(pair.source, pair) == pair
-
-
-def test_they_read_is_never_past():
-    for task in TASKS:
-        drawer = Drawer(grammar.TASKS[task].lexicon, np.random.default_rng(6))
-        meanings = [drawer.sentence() for _ in range(2500)]
-        clauses = [c for m in meanings for c in (m.main, m.other) if c is not None]
-        read = [c for c in clauses if c.verb.english.startswith("read ")]
-        past = [c for c in read if c.tense == "past"]
-        assert any(not c.subject.plural for c in past)
-        assert all(c.negative for c in past if c.subject.plural)
 
 
 GOLDEN = {"english-german": "9dcca49dbc7595fd", "english-french": "e3843a8ae02beed1"}
@@ -203,26 +179,15 @@ def test_the_largest_number_of_pairs(task):
     assert ranges[task] in text
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_all_words_are_in_lower_case(task, samples):
-    words = [word for p in samples[task] for word in (*p.source, *p.target)]
-    assert words and all(word == word.lower() for word in words)
-    assert "lower case, on purpose" in grammar.__doc__
-
-
 GENERATE, SPLITS = grammar.generate, grammar.splits
 MESSAGES = [
     (lambda: GENERATE("english-dutch", 3), ["'english-dutch'", "'english-german'"]),
-    (lambda: SPLITS(["english-german"]), ["task is ['english-german']"]),
     (lambda: GENERATE("english-german", 50_001), ["n is 50001", "at most 50000"]),
     (
         lambda: SPLITS("english-french", train=50_000),
         ["train is 50000", "100 for validation and 200 for test is 50300", "at most"],
     ),
     (lambda: GENERATE("english-german", -1), ["n is -1", "0 or more"]),
-    (lambda: SPLITS("english-german", test=-2), ["test is -2"]),
-    (lambda: GENERATE("english-german", 2.5), ["n is 2.5"]),
-    (lambda: GENERATE("english-german", 1, seed=-1), ["seed is -1"]),
 ]
 
 

@@ -135,16 +135,6 @@ def test_french_links_worked_by_hand():
     assert pair.alignment == links
 
 
-def test_the_example_of_the_docstring():
-    verb, noun = (_entry("english-french", word) for word in ("sleep", "cat"))
-    cat = Clause(verb, "present", Phrase(noun), negative=True)
-    pair = _pair("english-french", Sentence(cat))
-    assert " ".join(pair.source) == "the cat does not sleep ."
-    assert " ".join(pair.target) == "le chat ne dort pas ."
-    text = "  ".join(str(link) for link in sorted(pair.alignment))
-    assert text in sentence_pairs.__doc__
-
-
 @pytest.mark.parametrize(
     "task, share, sentences",
     [("english-german", 0.1, 0.6), ("english-french", 0.035, 0.4)],

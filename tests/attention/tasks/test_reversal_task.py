@@ -1,7 +1,6 @@
 """The reversal task: the contents of a batch, and a repeatable stream."""
 
 import numpy as np
-import pytest
 
 from attention.tasks import reversal as task
 
@@ -10,11 +9,6 @@ def test_vocabulary_is_that_of_the_chapter():
     assert (task.PAD, task.SOS, task.EOS, task.VOCABULARY) == (0, 1, 2, 29)
     assert task.encode("az").tolist() == [3, 28]
     assert task.decode([1, 3, 28, 0, 2, 5]) == "az"
-
-
-def test_encode_names_the_character_it_does_not_know():
-    with pytest.raises(ValueError, match=r"'B' at place 1 of 'aBc' is not one of a"):
-        task.encode("aBc")
 
 
 def test_a_batch_is_the_reversal_of_each_string():
@@ -47,18 +41,7 @@ def test_pad_to_widens_the_source_and_changes_no_letter():
     assert (wide.target_out[:, :4] == narrow.target_out).all()
 
 
-def test_batch_i_depends_on_the_seed_and_i_alone():
-    stream, again = task.Batches(7, 4, 3, 8), task.Batches(7, 4, 3, 8)
-    in_order = [stream[i] for i in range(120)]
-    for i in (119, 3, 50, 49, 0):
-        assert (again[i].source == in_order[i].source).all()
-        assert (again[i].target_out == in_order[i].target_out).all()
-    assert len({batch.source.tobytes() for batch in in_order}) == 120
-    other = task.Batches(8, 4, 3, 8)[0]
-    assert other.source.tobytes() != in_order[0].source.tobytes()
-
-
 def test_a_batch_is_as_wide_as_its_longest_string():
     stream = task.Batches(7, 2, 3, 8)
-    for i in range(40):
+    for i in range(20):
         assert stream[i].source.shape[1] == stream[i].lengths.max()

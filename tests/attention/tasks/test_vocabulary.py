@@ -56,10 +56,6 @@ def test_decode_ends_at_the_end_and_leaves_padding_out():
     v = Vocabulary.build(SENTENCES)
     assert v.decode(np.array([1, 4, 0, 5, 2, 6, 99])) == ["a", "b"]
     assert v.decode([]) == [] and v.decode([2]) == []
-
-
-def test_what_is_encoded_is_decoded():
-    v = Vocabulary.build(SENTENCES)
     for sentence in SENTENCES:
         assert v.decode(v.encode(sentence)) == sentence
 
@@ -73,17 +69,6 @@ def test_state_through_json_and_through_a_checkpoint(tmp_path):
     assert v != Vocabulary.build(SENTENCES, min_count=2) and v != "v"
 
 
-def test_a_state_is_a_copy():
-    v = Vocabulary.build(SENTENCES)
-    v.state_dict()["words"].append("x")
-    assert "x" not in v.words
-
-
-def test_repr():
-    assert repr(Vocabulary(["a"])) == "Vocabulary(5 ids: a)"
-    assert repr(Vocabulary(list("abcdef"))) == "Vocabulary(10 ids: a b c d e …)"
-
-
 def test_symbols():
     symbols = Symbols("xyz")
     assert len(symbols) == FIRST + 3
@@ -95,18 +80,12 @@ V = Vocabulary(["a", "b"])
 BUILD = Vocabulary.build
 MESSAGES = [
     (lambda: Vocabulary("a b"), TypeError, ["words is 'a b'", "tokenize"]),
-    (lambda: Vocabulary(["a", 5]), TypeError, ["words holds 5", "a str"]),
     (lambda: Vocabulary(["a", "a"]), ValueError, ["'a' stands twice"]),
     (lambda: Vocabulary(["<eos>"]), ValueError, ["'<eos>' has an id of its own"]),
     (lambda: BUILD("a b"), TypeError, ["one string", "a list of sentences"]),
-    (lambda: BUILD([["a"], "a b"]), TypeError, ["sentence 1 is 'a b'"]),
     (lambda: BUILD([["a", "a"]], 3), ValueError, ["3 times or more", "2 times"]),
-    (lambda: BUILD([]), ValueError, ["no word", "0 times"]),
-    (lambda: BUILD([["a"]], min_count=0), ValueError, ["min_count is 0", "1 or more"]),
     (lambda: V.encode("a b"), TypeError, ["sentence is 'a b'", "a list of words"]),
-    (lambda: V.encode([1]), TypeError, ["sentence holds 1"]),
     (lambda: V.decode([4, 6]), ValueError, ["ids holds 6", "0 to 5"]),
-    (lambda: V.decode([-1]), ValueError, ["ids holds -1", "0 to 5"]),
     (lambda: Vocabulary.from_state({"step": 1}), ValueError, ["None", "'words'"]),
     (
         lambda: Vocabulary.from_state({"format": "bpe", "words": ["a"]}),

@@ -59,28 +59,15 @@ def close(found, expected, roundings=400):
 # the definition
 
 
-def one_at_a_time(q, k, v, g, is_causal, keep, eps=1e-6):
-    """Return o, dq, dk, dv of one head, with the sums of both scans row by row."""
-    a, b, o = feature(q), feature(k), np.zeros(g.shape)
-    L, S = len(q), len(k)
-    da, db, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
-    n, d = np.zeros(g.shape), np.zeros(L)
-    for i in range(L):
-        past = [j for j in range(i + 1 if is_causal else S) if keep[j]]
-        state = sum((np.outer(b[j], v[j]) for j in past), np.zeros((E, Ev)))
-        z = sum((b[j] for j in past), np.zeros(E))
-        c = a[i] @ z + eps
-        o[i] = a[i] @ state / c
-        n[i], d[i] = g[i] / c, -(g[i] @ o[i]) / c
-        da[i] = state @ n[i] + d[i] * z
-    for j in range(S):
-        if keep[j]:
-            later = range(j if is_causal else 0, L)
-            R = sum((np.outer(a[i], n[i]) for i in later), np.zeros((E, Ev)))
-            r = sum((d[i] * a[i] for i in later), np.zeros(E))
-            db[j], dv[j] = R @ v[j] + r, R.T @ b[j]
-    slope = [np.where(x > 0, 1, np.exp(np.minimum(x, 0))) for x in (q, k)]
-    return o, da * slope[0], db * slope[1], dv
+def one_at_a_time(q, k, v, is_causal, keep, eps=1e-6):
+    """Return the outputs of one head, with its sums over keys row by row."""
+    a, b, o = feature(q), feature(k), np.zeros((len(q), Ev))
+    for i in range(len(q)):
+        keys = [j for j in range(i + 1 if is_causal else len(k)) if keep[j]]
+        state = sum((np.outer(b[j], v[j]) for j in keys), np.zeros((E, Ev)))
+        z = sum((b[j] for j in keys), np.zeros(E))
+        o[i] = a[i] @ state / (a[i] @ z + eps)
+    return o
 
 
 @both
@@ -92,8 +79,8 @@ def test_definition(backend, n, is_causal):
     found = run(*arrays, is_causal, key_mask=keep)
     close(found, run(*arrays, is_causal, linear_attention_by_pairs, keep=keep))
     head = (1, 2)
-    loop = one_at_a_time(*(x[head] for x in arrays), is_causal, keep[head])
-    close([x[head] for x in found], loop)
+    loop = one_at_a_time(*(x[head] for x in arrays[:3]), is_causal, keep[head])
+    close([found[0][head]], [loop])
 
 
 @both
@@ -110,17 +97,15 @@ def test_chunks_of_any_size_give_the_same(size, is_causal):
 
 
 @both
-@pytest.mark.parametrize("width", [1, 17, 64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_kernel_and_numpy_agree_in_any_width(width, dtype, is_causal):
+@pytest.mark.parametrize("width", [1, 17, 64])  # without and with vectors
+def test_kernel_and_numpy_agree_in_any_width(width, is_causal):
     pytest.importorskip("numba")
-    n = 70
-    arrays = draw((n, width), (n, width), (n, 81 - width), (n, 81 - width), dtype=dtype)
+    arrays = draw(*[(70, width)] * 2, *[(70, 81 - width)] * 2, dtype="f")
     results = []
     for name in BACKENDS:
         with kernels.backend(name):
             results.append(run(*arrays, is_causal))
-    assert all(x.dtype == dtype for x in results[0])
+    assert all(x.dtype == np.float32 for x in results[0])
     close(*results, roundings=50)
 
 
@@ -132,9 +117,8 @@ def test_gradients(backend, is_causal):
         return linear_attention(*leaves, is_causal, **options)
 
     for options in (
-        {},
         {"key_mask": np.arange(S) != 2, "eps": 0.5},
-        {"feature_map": lambda x: mg.softplus(x), "valid_lens": [S, 4]},
+        {"feature_map": mg.softplus, "valid_lens": [S, 4]},
     ):
         result = mg.gradcheck(lambda *x: attention(*x, **options), [q, k, v])
         assert result.ok, result.message
@@ -142,12 +126,7 @@ def test_gradients(backend, is_causal):
 
 @both
 def test_other_features(backend, is_causal):
-    """elu + 1 passed as a function gives the same as the built-in one."""
-    q, k, v, g = example(is_causal, 70)
-    k[0, 0, 0] = k[1, :, 4] = 0.0  # no kink there
-    expected = run(q, k, v, g, is_causal, valid_lens=[70, 33])
-    features = {"feature_map": lambda x: elu_plus_one(x), "valid_lens": [70, 33]}
-    close(run(q, k, v, g, is_causal, **features), expected)
+    q, k, v, _ = example(is_causal, 70)
     wider = {"feature_map": lambda x: mg.concat([mg.relu(x), mg.relu(-x)], -1)}
     o = linear_attention(q, k, v, is_causal, **wider).data
     a, b = (np.concatenate([np.maximum(x, 0), np.maximum(-x, 0)], -1) for x in (q, k))
@@ -167,25 +146,12 @@ def test_elu_plus_one():
         np.testing.assert_allclose(t.grad, np.exp(min(point, 0)))
 
 
-def test_weights_sum_to_1_and_the_identity_shows_them():
-    q, k, v, _ = example(True)
-    for is_causal in (False, True):
-        ones = linear_attention(q, k, np.ones((S, 1)), is_causal, eps=0).data
-        np.testing.assert_allclose(ones, 1, rtol=1e-13)
-        w = linear_attention(q, k, np.eye(S), is_causal).data
-        assert (w >= 0).all() and (not is_causal or (np.triu(w, 1) == 0).all())
-        close([w @ v], [linear_attention(q, k, v, is_causal).data])
-
-
 def test_leading_axes_broadcast(backend):
     q, k, v, g = draw((B, H, L, E), (H, S, E), (S, Ev), (B, H, L, Ev))
     found = run(q, k, v, g, valid_lens=[4, 0])
     full = [np.broadcast_to(x, (B, H, *x.shape[-2:])).copy() for x in (q, k, v)]
     o, dq, dk, dv = run(*full, g, valid_lens=[4, 0])
     close(found, [o, dq, dk.sum(0), dv.sum((0, 1))])
-    for b, h in np.ndindex(B, H):
-        alone = run(q[b, h], k[h], v, g[b, h], key_mask=np.arange(S) < [4, 0][b])
-        close(alone[:2], [o[b, h], dq[b, h]])
 
 
 # masks
@@ -208,45 +174,27 @@ def test_a_masked_key_has_no_influence(backend, is_causal):
     q, k, v, g = example(is_causal, 70)
     keep = np.random.default_rng(1).random((B, H, 70)) < 0.5
     keep[0, 0] = False
-    for options in ({}, {"feature_map": lambda x: elu_plus_one(x)}):
-        clean = run(q, k, v, g, is_causal, key_mask=keep, **options)
-        assert (clean[0][0, 0] == 0).all() and (clean[1][0, 0] == 0).all()
-        assert (clean[2][~keep] == 0).all() and (clean[3][~keep] == 0).all()
-        for filling in 7.0, np.nan:
-            other_k, other_v = k.copy(), v.copy()
-            other_k[~keep] = other_v[~keep] = filling
-            close(
-                run(q, other_k, other_v, g, is_causal, key_mask=keep, **options), clean
-            )
-
-
-@pytest.mark.parametrize("at", [3, CHUNK - 1, CHUNK, 100])
-def test_later_tokens_have_no_influence(backend, at):
-    """On outputs before them, and on gradients of those outputs."""
-    q, k, v, g = example(True, 130)
-    g[..., at:, :] = 0
-    expected = run(q, k, v, g, True)
-    changed = [x.copy() for x in (q, k, v)]
-    for x in changed:
-        x[..., at:, :] = 3.0
-    found = run(*changed, g, True)
-    close(*([x[..., :at, :] for x in each] for each in (found, expected)))
+    k[~keep] = v[~keep] = 7.0
+    clean = run(q, k, v, g, is_causal, key_mask=keep)
+    assert (clean[0][0, 0] == 0).all() and (clean[1][0, 0] == 0).all()
+    assert (clean[2][~keep] == 0).all() and (clean[3][~keep] == 0).all()
+    k[~keep] = v[~keep] = np.nan
+    close(run(q, k, v, g, is_causal, key_mask=keep), clean)
 
 
 # the state of a decoder
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("prompt", [0, 1, 9])
-def test_step_by_step_equals_one_call(prompt, dtype):
-    q, k, v, _ = example(True, 70, dtype=dtype)
+@pytest.mark.parametrize("prompt", [0, 9])
+def test_step_by_step_equals_one_call(prompt):
+    q, k, v, _ = example(True, 70, dtype=np.float32)
     whole = linear_attention(q, k, v, True).data
     state = LinearAttentionState()
     if prompt:
         state.extend(k[..., :prompt, :], v[..., :prompt, :])
     for t in range(prompt, 70):
         o = state.step(*(x[..., t, :] for x in (q, k, v)))
-        assert o.dtype == dtype and o.shape == (B, H, Ev)
+        assert o.dtype == np.float32 and o.shape == (B, H, Ev)
         close([o.data], [whole[..., t, :]], roundings=100)
     assert state.S.shape == (B, H, E, Ev) and state.z.shape == (B, H, E)
     assert state.length == 70
@@ -286,23 +234,6 @@ def test_gradients_through_the_state():
 
 
 @both
-@pytest.mark.parametrize("scale", [0.1, 1, 3])
-def test_float32_is_as_exact_as_the_matrix_of_pairs(backend, is_causal, scale):
-    """At most twice the error of plain float32, three times in gradients."""
-    arrays = draw((2, 300, 32), (2, 300, 32), (2, 300, 16), (2, 300, 16), dtype="f")
-    arrays = [x * np.float32(scale) for x in arrays[:2]] + arrays[2:]
-    exact = run(
-        *(x.astype(float) for x in arrays), is_causal, linear_attention_by_pairs
-    )
-    ours, theirs = (
-        [np.abs(x - y).max() for x, y in zip(run(*arrays, is_causal, f), exact)]
-        for f in (linear_attention, linear_attention_by_pairs)
-    )
-    for error, bound, times in zip(ours, theirs, (2, 3, 3, 3)):
-        assert error <= times * bound
-
-
-@both
 def test_memory_grows_linearly(backend, is_causal):
     """No array (L, S) and none (L, E, Ev), forward and backward."""
     width, used = 16, []
@@ -334,11 +265,7 @@ def test_any_memory_layout(backend, is_causal):
     *arrays, g = example(is_causal, 70, (2,))
     keep = np.arange(140).reshape(2, 70) % 3 > 0
     expected = run(*arrays, g, is_causal, key_mask=keep)
-    for change in (
-        np.asfortranarray,
-        lambda x: np.repeat(x, 2, -1)[..., ::2],
-        lambda x: np.flip(np.flip(x).copy()),
-    ):
+    for change in np.asfortranarray, lambda x: np.flip(np.flip(x).copy()):
         q, k, v, gc = map(change, (*arrays, g))
         o, backward = linear_scan.raw(
             q, k, v, change(keep), is_causal=is_causal, eps=1e-6
@@ -346,16 +273,6 @@ def test_any_memory_layout(backend, is_causal):
         found = [o, *backward(gc, (True,) * 3)[:3]]
         for x, y in zip(found, expected):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.deep
-def test_dtypes_without_a_kernel(backend):
-    exact = example(True)
-    expected = run(*exact, True)
-    for dtype, tolerance in ((np.float16, 2e-2), (np.longdouble, 1e-13)):
-        for x, y in zip(run(*(a.astype(dtype) for a in exact), True), expected):
-            assert x.dtype == dtype
-            np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.deep

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention import masks
-from attention.attend import attend
-from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
+from attention.layers import AdditiveAttention
 from attention.variants.local import LocalAttention, gather_windows
 from minigrad import Tensor, no_grad
 
@@ -136,88 +134,14 @@ def test_gradients(kind, lengths):
     assert result.ok, result
 
 
-@pytest.mark.parametrize("score", ["dot", "concat", "additive", "scaled", "general"])
-@pytest.mark.parametrize("kind", ["m", "p"])
-def test_gradients_with_other_scores(kind, score):
-    make = {
-        "dot": lambda: "dot",
-        "concat": lambda: "concat",
-        "additive": lambda: AdditiveAttention(4, 4, 7, rng=np.random.default_rng(3)),
-        "scaled": lambda: DotProductAttention(),
-        "general": lambda: GeneralAttention(4, 4, rng=np.random.default_rng(3)),
-    }[score]
-    module = LocalAttention(4, 4, 2, kind, make(), rng=np.random.default_rng(0))
+@pytest.mark.parametrize("score", ["dot", "concat", AdditiveAttention(4, 4, 7)])
+def test_gradients_with_other_scores(score):
+    module = LocalAttention(4, 4, 2, "p", score, rng=np.random.default_rng(0))
     arrays = draw((B, L, 4), (B, S, 4), (B, S, Ev))
     assert mg.gradcheck_module(module, *arrays, [9, 5]).ok
 
 
-def test_the_centre_has_a_gradient_through_the_gaussian_only():
-    """If all values are equal and weights sum to 1, no p is better than another."""
-    module, (queries, keys, values) = layer(kind="p"), example()
-    same = np.broadcast_to(values[:, :1], values.shape)
-    for renormalize in False, True:
-        module.renormalize = renormalize
-        module.zero_grad()
-        module(queries, keys, same).backward(draw((B, L, Ev), seed=9)[0])
-        if renormalize:
-            np.testing.assert_allclose(module.W_p.grad, 0, atol=1e-14)
-        else:
-            assert abs(module.W_p.grad).max() > 0.1
-
-
-def test_weights_of_local_p_sum_to_less_than_1_unless_renormalized():
-    arrays = example()
-    for renormalize in False, True:
-        module = layer(kind="p", renormalize=renormalize)
-        module(*arrays, [9, 5])
-        sums = module.attention_weights.data.sum(-1)
-        if renormalize:
-            np.testing.assert_allclose(sums, 1, rtol=1e-12)
-        else:
-            assert (sums < 0.99).all()
-    module = layer()
-    module(*arrays, [9, 5])
-    np.testing.assert_allclose(module.attention_weights.data.sum(-1), 1, rtol=1e-12)
-
-
 # windows
-
-
-@pytest.mark.parametrize("kind", ["m", "m-reversal", "m-between", "m-narrow"])
-def test_local_m_is_attention_with_the_mask_local(kind):
-    module, (queries, keys, values) = layer(**KINDS[kind]), example()
-    lengths = np.array([9, 5])
-    context = module(queries, keys, values, lengths)
-    centre = module.centre or (lambda t, length: t)
-    p = np.broadcast_to(centre(np.arange(L), lengths[:, None]), (B, L))
-    mask = masks.local(p, module.D) & masks.padding(lengths)
-    dense = attend(
-        queries, keys, values, module.score.score, mask=mask.dense(B, 1, L, S)[:, 0]
-    )
-    np.testing.assert_allclose(context.data, dense[0].data, **close)
-    np.testing.assert_allclose(module.attention_weights.data, dense[1].data, **close)
-
-
-def test_each_example_has_its_own_length():
-    module, arrays = layer(D=0, centre=reversal), example()
-    module(*arrays, [9, 5])
-    np.testing.assert_array_equal(
-        module.attention_weights.data[:, 0].argmax(-1), [8, 4]
-    )
-    module = layer(kind="p", D=1)
-    module.v_p.data = np.zeros(Dq)  # sigmoid(0) = 1/2
-    module(*arrays, [9, 5])
-    weights = module.attention_weights.data
-    np.testing.assert_array_equal(np.nonzero(weights[0, 0])[0], [4, 5])  # 4.5 -+ 1
-    np.testing.assert_array_equal(np.nonzero(weights[1, 0])[0], [2, 3])  # 2.5 -+ 1
-
-
-def test_windows_at_the_borders_have_fewer_keys():
-    module, arrays = layer(D=2), draw((B, S, Dq), (B, S, Dk), (B, S, Ev))
-    module(*arrays, [9, 4])
-    counts = (module.attention_weights.data > 0).sum(-1)
-    np.testing.assert_array_equal(counts[0], [3, 4, 5, 5, 5, 5, 5, 4, 3])
-    np.testing.assert_array_equal(counts[1], [3, 4, 4, 3, 2, 1, 0, 0, 0])
 
 
 @pytest.mark.parametrize("kind", ["m", "p"])
@@ -246,20 +170,10 @@ def test_gather_windows_gives_0_beyond_the_end_of_a_window():
     np.testing.assert_array_equal(y[..., 0], [[1, 2], [2, 0], [0, 0]])
 
 
-def test_gather_windows_broadcasts_leading_axes():
-    (x,), first = draw((S, 2)), np.array([[1, 4], [0, 2], [6, 5]])
-    leaf = Tensor(x, requires_grad=True)
-    y = gather_windows(leaf, first, first + 2, 2)
-    np.testing.assert_array_equal(y.data, x[first[..., None] + np.arange(2)])
-    y.sum().backward()
-    counts = np.bincount((first[..., None] + np.arange(2)).ravel(), minlength=S)
-    np.testing.assert_array_equal(leaf.grad, np.repeat(counts[:, None], 2, 1))
-
-
 # calls
 
 
-@pytest.mark.parametrize("kind", ["m", "m-reversal", "p"])
+@pytest.mark.parametrize("kind", ["m", "p"])
 def test_step_by_step_equals_one_call(kind):
     module, (queries, keys, values) = layer(**KINDS[kind]), example()
     whole = module(queries, keys, values, [9, 5])
@@ -273,9 +187,8 @@ def test_step_by_step_equals_one_call(kind):
 
 
 @pytest.mark.parametrize("score", ["dot", "general", "concat"])
-@pytest.mark.parametrize("kind", ["m", "p"])
-def test_precomputed_keys(kind, score):
-    module = LocalAttention(3, 3, 2, kind, score, rng=np.random.default_rng(0))
+def test_precomputed_keys(score):
+    module = LocalAttention(3, 3, 2, "p", score, rng=np.random.default_rng(0))
     arrays = draw((B, L, 3), (B, S, 3), (B, S, Ev))
     results = []
     for prepare in (lambda k: k, module.precompute):
@@ -297,11 +210,8 @@ def test_leading_axes_are_examples_and_heads_and_broadcast():
     context = module(*arrays, [9, 5])
     assert context.shape == (B, H, L, Ev)
     assert module.attention_weights.shape == (B, H, L, S)
-    for h in range(H):
-        each = module(*(a[:, h] for a in arrays), [9, 5])
-        np.testing.assert_allclose(each.data, context.data[:, h], **close)
-    alone = module(*(a[0, 1] for a in arrays))
-    np.testing.assert_allclose(alone.data, module(*arrays).data[0, 1], **close)
+    alone = module(*(a[:, 1] for a in arrays), [9, 5])
+    np.testing.assert_allclose(alone.data, context.data[:, 1], **close)
     queries, keys, values = arrays
     shared = module(queries, keys[0, 0], values[:, :1])
     expanded = np.broadcast_to(keys[0, 0], keys.shape)
@@ -309,53 +219,14 @@ def test_leading_axes_are_examples_and_heads_and_broadcast():
     np.testing.assert_allclose(shared.data, repeated.data, **close)
 
 
-@pytest.mark.parametrize("kind", ["m", "p", "p-renormalized"])
-def test_float32_stays_float32(kind):
-    module = layer(**KINDS[kind], dtype=np.float32)
+def test_float32_stays_float32():
+    module = layer(kind="p", dtype=np.float32)
     leaves = [Tensor(a, requires_grad=True) for a in example(dtype=np.float32)]
     context = module(*leaves, [9, 5])
     assert context.dtype == module.attention_weights.dtype == np.float32
     context.backward(np.ones(context.shape))
     for leaf in (*leaves, *module.parameters()):
         assert leaf.grad.dtype == np.float32
-    exact = layer(**KINDS[kind])(*(leaf.data.astype(float) for leaf in leaves), [9, 5])
-    np.testing.assert_allclose(context.data, exact.data, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["m", "p"])
-def test_float64_arrays_with_float32_parameters(kind):
-    arrays, module = example(), layer(kind=kind, dtype=np.float32)
-    exact = layer(kind=kind, dtype=np.float32)
-    for parameter in exact.parameters():
-        parameter.data = parameter.data.astype(float)
-    np.testing.assert_allclose(module(*arrays).data, exact(*arrays).data, **close)
-
-
-def test_dropout_of_the_score_in_training_only():
-    score = GeneralAttention(Dq, Dk, dropout=0.5, rng=np.random.default_rng(0))
-    module = LocalAttention(Dq, Dk, 3, "p", score, rng=np.random.default_rng(0))
-    arrays = example(dtype=np.float32)
-    first, second = (module(*arrays).data for _ in range(2))
-    weights = module.attention_weights.data  # before dropout
-    assert (first != second).any()
-    module.eval()
-    plain = module(*arrays).data
-    np.testing.assert_allclose(module.attention_weights.data, weights, rtol=1e-5)
-    np.testing.assert_allclose(weights @ arrays[2], plain, rtol=1e-5, atol=1e-6)
-    assert (first != plain).any()
-
-
-@pytest.mark.parametrize("kind", ["m", "p"])
-@pytest.mark.parametrize("b, n_queries, n_keys", [(0, L, S), (B, 0, S), (B, L, 0)])
-def test_no_examples_queries_or_keys(kind, b, n_queries, n_keys):
-    module = layer(kind=kind)
-    arrays = draw((b, n_queries, Dq), (b, n_keys, Dk), (b, n_keys, Ev))
-    leaves = [Tensor(a, requires_grad=True) for a in arrays]
-    context = module(*leaves, np.zeros(b, int))
-    assert module.attention_weights.shape == (b, n_queries, n_keys)
-    assert context.shape == (b, n_queries, Ev) and (context.data == 0).all()
-    context.backward(np.ones(context.shape))
-    assert all((leaf.grad == 0).all() for leaf in leaves)
 
 
 def test_parameters_and_representation():

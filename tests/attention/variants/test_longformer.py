@@ -125,15 +125,6 @@ def test_gradients(chosen, options):
     assert mg.gradcheck_module(module, x, no_gradient=names).ok
 
 
-def test_second_projections_have_gradients_with_global_tokens_only():
-    module, (x,) = layer(), draw((B, L, D))
-    module(x).sum().backward()
-    without = {n for n, p in module.named_parameters() if p.grad is None}
-    assert without == set(GLOBAL)
-    module(x, [0]).sum().backward()
-    assert all(p.grad is not None for p in module.parameters())
-
-
 # relation to attention with a mask
 
 
@@ -155,8 +146,8 @@ def fresh(dtype=np.float64, **options):
     return module
 
 
-@pytest.mark.parametrize("n", [1, L, 150])  # with and without tiles
-@pytest.mark.parametrize("chosen", [[], [0], [0, 3, 7, 69, 140]])
+@pytest.mark.parametrize("n", [1, 150])  # with and without tiles
+@pytest.mark.parametrize("chosen", [[], [0, 3, 7, 69, 140]])
 def test_a_new_layer_is_attention_with_a_mask(n, chosen):
     """The gradients of both projections add up to those of the one."""
     chosen = [i for i in chosen if i < n]
@@ -181,38 +172,15 @@ def test_a_new_layer_is_attention_with_a_mask(n, chosen):
         np.testing.assert_allclose(total, parameter.grad, rtol=1e-9, atol=1e-11)
 
 
-def test_second_projections_change_global_tokens_only():
-    module, (x,) = fresh(), draw((B, L, D))
-    before = module(x, [2, 5]).data
-    for second in (module.W_q_global, module.W_k_global, module.W_v_global):
-        changed = module(x, [2, 5]).data
-        second.weight.data = second.weight.data * 2
-        found = module(x, [2, 5]).data
-        moved = abs(found - changed).max(-1) > 1e-9
-        np.testing.assert_array_equal(moved, as_bool([{2, 5}] * 2))
-    np.testing.assert_allclose(found[:, [0, 1, 3]], before[:, [0, 1, 3]], **close)
-
-
-def test_all_tokens_global_uses_the_second_projections_only():
+def test_bool_and_positions_are_equivalent():
     module, (x,) = layer(), draw((B, L, D))
-    found = module(x, range(L)).data
-    for name in "qkv":
-        W = getattr(module, f"W_{name}")
-        W.load_state_dict(getattr(module, f"W_{name}_global").state_dict())
-    np.testing.assert_allclose(found, multihead(module)(x).data, **close)
-
-
-@pytest.mark.parametrize("n", [L, 70])
-def test_bool_and_positions_are_equivalent(n):
-    module, (x,) = layer(), draw((B, n, D))
-    chosen = [0, 4, n - 1]
-    expected = module(x, chosen).data
+    chosen, marked = np.array([0, 4]), np.isin(np.arange(L), [0, 4])
+    expected = module(x, [0, 4]).data
     for same in (
-        np.isin(np.arange(n), chosen),
-        np.isin(np.arange(n), chosen)[None],
-        np.tile(np.isin(np.arange(n), chosen), (B, 1)),
-        np.array(chosen, np.uint8),
-        Tensor(np.array(chosen)),
+        chosen.astype(np.uint8),
+        Tensor(chosen),
+        marked,
+        np.tile(marked, (B, 1)),
     ):
         np.testing.assert_allclose(module(x, same).data, expected, **close)
 
@@ -231,23 +199,7 @@ def test_examples_are_independent():
 # calls
 
 
-def test_a_token_reaches_its_window_and_global_tokens_only():
-    module, (x, g) = layer(), draw((1, L, D), (1, L, D))
-    i = np.arange(L)
-    for chosen in ([], [6]):
-        for t in range(L):
-            changed = x.copy()
-            changed[0, t] += 1
-            reached = (abs(i - t) <= W // 2) | np.isin(i, chosen) | (t in chosen)
-            difference = abs(module(changed, chosen).data - module(x, chosen).data)[0]
-            np.testing.assert_array_equal(difference.max(-1) > 1e-9, reached)
-            leaf = Tensor(x, requires_grad=True)
-            module(leaf, chosen).backward(np.where((i == t)[:, None], g, 0))
-            np.testing.assert_array_equal((leaf.grad[0] != 0).any(-1), reached)
-
-
-@pytest.mark.parametrize("n", [L, 70])
-def test_padding_has_no_influence(n):
+def test_padding_has_no_influence(n=70):
     chosen = as_bool([{0, n - 1}, {2, 3, 4}], n)  # one of them is padding
 
     def run(filling=None):
@@ -267,26 +219,13 @@ def test_padding_has_no_influence(n):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
 
 
-def test_a_token_without_keys():
+def test_weights_are_kept_only_if_needed():
     module, (x,) = layer(), draw((B, L, D))
-    output, weights = module(x, [0], [2, 0], need_weights=True)
-    np.testing.assert_array_equal(weights.data[1], 0)
-    np.testing.assert_allclose(
-        output.data[1], np.tile(module.W_o.bias.data, (L, 1)), **close
-    )
-    far = weights.data[0, :, 5]  # the window of token 5 is padding
-    np.testing.assert_array_equal(far, np.tile(np.arange(L) == 0, (H, 1)))
-
-
-def test_weights():
-    module, (x,) = layer(), draw((B, 70, D))
     assert module.attention_weights is None
-    output, weights = module(x, [0, 65], need_weights=True)
-    assert weights.shape == (B, H, 70, 70) and weights.requires_grad
-    assert not module.attention_weights.requires_grad
+    _, weights = module(x, need_weights=True)
+    assert weights.requires_grad and not module.attention_weights.requires_grad
     np.testing.assert_array_equal(module.attention_weights.data, weights.data)
-    np.testing.assert_allclose(weights.data.sum(-1), 1, rtol=1e-12)
-    np.testing.assert_allclose(module(x, [0, 65]).data, output.data, **close)
+    module(x)
     assert module.attention_weights is None
 
 
@@ -312,16 +251,13 @@ def test_no_examples_no_tokens_and_one_token(b, n, chosen):
         assert (weights.data == 1).all()
 
 
-def test_float32_stays_float32(n=70):
-    module, exact = layer(dtype=np.float32), layer()
-    (x,) = draw((B, n, D), dtype=np.float32)
+def test_float32_stays_float32():
+    module, (x,) = layer(dtype=np.float32), draw((B, 70, D), dtype=np.float32)
     leaf = Tensor(x, requires_grad=True)
     output, weights = module(leaf, [0, 4], need_weights=True)
     assert output.dtype == weights.dtype == np.float32
     output.backward(np.ones(output.shape))
     assert all(a.grad.dtype == np.float32 for a in (leaf, *module.parameters()))
-    expected = exact(x.astype(float), [0, 4]).data
-    np.testing.assert_allclose(output.data, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_dropout_of_local_and_global_tokens_in_training_only():

@@ -1,4 +1,8 @@
-"""Decoder steps of Bahdanau and Luong, Luong's scores, and keys projected once."""
+"""Decoder steps of Bahdanau and Luong, Luong's scores, and keys projected once.
+
+Values and gradients of the steps are those of the loops in
+``seq2seq/test_seq2seq_model.py`` and of the plain programs in ``variant_cases.py``.
+"""
 
 import math
 
@@ -12,9 +16,6 @@ from attention.layers import (
     GeneralAttention,
     ProjectedKeys,
 )
-from attention.scores import concat, dot, general
-from attention.seq2seq.attention_gru import attention_gru
-from attention.variants.local import LocalAttention
 from attention.variants.luong import LuongAttention
 from attention.variants.steps import BahdanauStep, LuongStep
 from minigrad import Tensor, nn
@@ -43,229 +44,23 @@ def luong(kind, **options):
     return LuongAttention(kind, *SIZES[kind], rng=generator(), **options)
 
 
-CELLS = {"gru": nn.GRUCell, "lstm": nn.LSTMCell}
 STEPS = {"bahdanau": BahdanauStep, "luong": LuongStep}
 
 
-def made(step, cell="gru", attention=None, **options):
-    attention = attention or AdditiveAttention(H, M, A, rng=generator())
-    module = STEPS[step](E, H, M, attention, CELLS[cell], rng=generator(), **options)
-    return in_float64(module)
-
-
-def initial(cell, seed=3):
-    h, c = draw((B, H), (B, H), seed=seed)
-    return h if cell == "gru" else (h, c)
-
-
-def reversal(t, length):
-    return length - 1 - t
-
-
-class Decoder(nn.Module):
-    """All steps of a decoder, with keys projected once."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def forward(self, xs, state, memory, valid_lens=None):
-        keys = self.step.attention.precompute(memory)
-        state, outputs, self.weights = self.step.start(state), [], []
-        for t in range(xs.shape[1]):
-            options = {}
-            if isinstance(self.step.attention, LocalAttention):
-                options["start"] = t
-            state, output, weights = self.step(
-                xs[:, t], state, keys, memory, valid_lens, **options
-            )
-            outputs.append(output)
-            self.weights.append(weights.data)
-        if isinstance(self.step, LuongStep):
-            state, attentional = state
-            np.testing.assert_array_equal(attentional.data, output.data)
-        self.state = state
-        return mg.stack(outputs, 1)
-
-
-# definition
-
-
-def attention_by_hand(attention, query, memory, length):
-    W_q, W_k, w_v = (getattr(attention, n).data for n in ("W_q", "W_k", "w_v"))
-    e = np.array([w_v @ np.tanh(W_q @ query + W_k @ memory[j]) for j in range(length)])
-    a = np.exp(e) / np.exp(e).sum()
-    context = sum((a[j] * memory[j] for j in range(length)), np.zeros(M))
-    return context, np.append(a, np.zeros(S - length))
-
-
-def decoder_by_hand(step, xs, state, memory, length):
-    """Return outputs (T, ...), weights (T, S) and the last state of one example."""
-    outputs, weights, attentional = [], [], np.zeros(H)
-
-    def cell(*parts):
-        return step.cell(np.concatenate(parts)[None], state)
-
-    def hidden():
-        return (state[0] if isinstance(state, tuple) else state).data[0]
-
-    for x in xs:
-        if isinstance(step, BahdanauStep):
-            context, a = attention_by_hand(step.attention, hidden(), memory, length)
-            state = cell(x, context)
-            outputs.append(np.append(hidden(), context))
-        else:
-            state = cell(x, attentional)
-            context, a = attention_by_hand(step.attention, hidden(), memory, length)
-            b_c = 0 if step.b_c is None else step.b_c.data
-            attentional = np.tanh(step.W_c.data @ np.append(context, hidden()) + b_c)
-            outputs.append(attentional)
-        weights.append(a)
-    return outputs, weights, state
-
-
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize(
-    "kind, options", [("bahdanau", {}), ("luong", {}), ("luong", {"bias": True})]
-)
-def test_definition(kind, options, cell):
-    step = made(kind, cell, **options)
-    if options:
-        step.b_c.data = draw((H,), seed=8)[0]
-    xs, memory = draw((B, T, E), (B, S, M))
-    decoder, lengths = Decoder(step), [5, 2]
-    outputs = decoder(xs, initial(cell), memory, lengths)
-    assert outputs.shape == (B, T, step.output_size)
-    for b in range(B):
-        first = initial(cell)
-        one = slice(b, b + 1)
-        first = (
-            Tensor(first[one])
-            if cell == "gru"
-            else tuple(Tensor(s[one]) for s in first)
-        )
-        o, w, last = decoder_by_hand(step, xs[b], first, memory[b], lengths[b])
-        np.testing.assert_allclose(outputs.data[b], o, **close)
-        np.testing.assert_allclose([each[b] for each in decoder.weights], w, **close)
-        found, last = (
-            x if isinstance(x, tuple) else (x,) for x in (decoder.state, last)
-        )
-        for x, y in zip(found, last, strict=True):
-            np.testing.assert_allclose(x.data[b], y.data[0], **close)
-
-
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("kind", STEPS)
-def test_gradients(kind, cell):
-    decoder = Decoder(made(kind, cell))
-    xs, memory = draw((B, T, E), (B, S, M))
-    result = mg.gradcheck_module(decoder, xs, initial(cell), memory, [5, 2])
-    assert result.ok, result
-
-
-def test_input_feeding():
-    """h~_0 = 0; after it, the output enters the next step."""
-    step, (x, memory) = made("luong"), draw((B, E), (B, S, M))
-    recurrent, attentional = step.start(initial("gru"))
-    assert (attentional.data == 0).all() and attentional.dtype == np.float64
-    fed = [
-        step(x, (recurrent, Tensor(np.full((B, H), n))), memory, memory)[1].data
-        for n in (0.0, 0.5)
-    ]
-    first = step(x, (recurrent, attentional), memory, memory)[1].data
-    np.testing.assert_allclose(fed[0], first, **close)
-    assert abs(fed[0] - fed[1]).max() > 1e-3
-
-
-def test_W_c_takes_the_context_first():
-    step = made("luong")
-    step.W_c.data = np.concatenate([np.zeros((H, M)), np.eye(H)], 1)
-    xs, memory = draw((B, T, E), (B, S, M))
-    (h, attentional), output, _ = step(
-        xs[:, 0], step.start(initial("gru")), memory, memory
-    )
-    np.testing.assert_allclose(output.data, np.tanh(h.data), **close)
-
-
-@pytest.mark.parametrize("lengths", [None, [2, 5]])
-def test_bahdanau_steps_equal_the_fused_decoder(lengths):
-    step = made("bahdanau")
-    xs, memory = draw((B, T, E), (B, S, M))
-    outputs = Decoder(step)(xs, initial("gru"), memory, lengths)
-    cell, attention = step.cell, step.attention
-    states, contexts, weights = attention_gru(
-        xs, initial("gru"), memory, attention.precompute(memory).projected,
-        cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh,
-        attention.W_q, attention.w_v,
-        lengths=None if lengths is None else np.array(lengths),
-    )  # fmt: skip
-    np.testing.assert_allclose(outputs.data[..., :H], states.data, **close)
-    np.testing.assert_allclose(outputs.data[..., H:], contexts.data, **close)
+def made(step, **options):
+    return STEPS[step](E, H, M, AdditiveAttention(H, M, A), **options)
 
 
 # calls
 
 
-OTHERS = {
-    "general": lambda: LuongAttention("general", H, M, rng=generator()),
-    "concat": lambda: LuongAttention("concat", H, M, A, rng=generator()),
-    "local-m": lambda: LocalAttention(H, M, 1, rng=generator()),
-    "reversal": lambda: LocalAttention(H, M, 1, centre=reversal, rng=generator()),
-    "local-p": lambda: LocalAttention(H, M, 2, "p", rng=generator()),
-}
-
-
 @pytest.mark.parametrize("kind", STEPS)
-@pytest.mark.parametrize("other", OTHERS)
-def test_any_attention_layer(kind, other):
-    attention, lengths = OTHERS[other](), [5, 3]
-    decoder = Decoder(made(kind, attention=attention))
-    xs, memory = draw((B, T, E), (B, S, M))
-    outputs = decoder(xs, initial("gru"), memory, lengths)
-    assert outputs.shape == (B, T, decoder.step.output_size)
-    for t, b in np.ndindex(T, B):
-        attended = decoder.weights[t][b] > 0
-        assert attended.any() and not attended[lengths[b] :].any()
-        if other in ("local-m", "reversal"):  # the centre moves with t
-            centre = t if other == "local-m" else reversal(t, lengths[b])
-            window = abs(np.arange(S) - centre) <= 1
-            window[lengths[b] :] = False
-            np.testing.assert_array_equal(attended, window)
-
-
-def test_gradients_with_local_attention():
-    decoder = Decoder(made("luong", attention=OTHERS["local-p"]()))
-    xs, memory = draw((B, 2, E), (B, S, M))
-    assert mg.gradcheck_module(decoder, xs, initial("gru"), memory, [5, 3]).ok
-
-
-@pytest.mark.parametrize("kind", STEPS)
-def test_padding_has_no_influence(kind):
-    def run(filling=None):
-        decoder = Decoder(made(kind))
-        xs, memory = draw((B, T, E), (B, S, M))
-        if filling is not None:
-            memory[1, 2:] = filling
-        xs, memory = (Tensor(a, requires_grad=True) for a in (xs, memory))
-        outputs = decoder(xs, initial("gru"), memory, [5, 2])
-        outputs.backward(draw(outputs.shape, seed=9)[0])
-        return [outputs.data, *(p.grad for p in (xs, memory, *decoder.parameters()))]
-
-    clean = run()
-    assert (clean[2][1, 2:] == 0).all()
-    for a, b in zip(clean, run(7.0), strict=True):
-        np.testing.assert_allclose(a, b, **close)
-
-
-@pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("kind", STEPS)
-def test_float32_and_an_empty_batch(kind, cell):
-    attention = AdditiveAttention(H, M, A)
-    step = STEPS[kind](E, H, M, attention, CELLS[cell])
+def test_float32_and_an_empty_batch(kind):
+    step = STEPS[kind](E, H, M, AdditiveAttention(H, M, A), nn.LSTMCell)
     for b in B, 0:
         x, h, c, memory = draw((b, E), (b, H), (b, H), (b, S, M), dtype=np.float32)
         x = Tensor(x, requires_grad=True)
-        state = step.start(h if cell == "gru" else (h, c))
-        state, output, weights = step(x, state, memory, memory)
+        state, output, weights = step(x, step.start((h, c)), memory, memory)
         assert output.dtype == weights.dtype == np.float32
         assert output.shape == (b, step.output_size) and weights.shape == (b, S)
         output.backward(np.ones(output.shape))
@@ -290,11 +85,10 @@ LAYERS = {
     "additive": lambda: AdditiveAttention(H, M, A, rng=generator()),
     "general": lambda: GeneralAttention(H, M, rng=generator()),
     "concat": lambda: luong("concat", num_hiddens=A),
-    "luong-general": lambda: luong("general"),
     "dot": lambda: luong("dot"),
     "scaled": lambda: DotProductAttention(),
 }
-PROJECTING = ["additive", "general", "concat", "luong-general"]
+PROJECTING = ["additive", "general", "concat"]
 
 
 def attended(module, prepare):
@@ -343,33 +137,6 @@ def test_keys_are_projected_once(kind):
 # Luong's scores
 
 
-@pytest.mark.parametrize("kind", SIZES)
-def test_luong_attention_is_the_score_of_its_kind(kind):
-    module = in_float64(luong(kind, **({"num_hiddens": A} if kind == "concat" else {})))
-    Dq, Dk = SIZES[kind]
-    q, k = draw((B, T, Dq), (B, S, Dk))
-    expected = {
-        "dot": lambda: dot(q, k),
-        "general": lambda: general(q, k, module.W_a),
-        "concat": lambda: concat(q, k, module.W_a, module.v_a),
-    }[kind]()
-    found = module.score(Tensor(q), Tensor(k)).data
-    np.testing.assert_allclose(found, expected.data, rtol=1e-6, atol=1e-6)
-    shapes = {
-        "dot": {},
-        "general": {"W_a": (H, M)},
-        "concat": {"W_a": (A, H + M), "v_a": (A,)},
-    }
-    assert {n: p.shape for n, p in module.named_parameters()} == shapes[kind]
-
-
-@pytest.mark.parametrize("kind", SIZES)
-def test_gradients_of_luong_attention(kind):
-    Dq, Dk = SIZES[kind]
-    arrays = draw((B, T, Dq), (B, S, Dk), (B, S, E))
-    assert mg.gradcheck_module(luong(kind), *arrays, [2, 5]).ok
-
-
 def test_concat_is_initialised_within_xaviers_bounds():
     module = LuongAttention("concat", 100, 200, 300, rng=generator())
     for parameter, fans in (module.W_a, 600), (module.v_a, 301):
@@ -378,6 +145,10 @@ def test_concat_is_initialised_within_xaviers_bounds():
     assert len(LuongAttention("concat", 10, 20).v_a) == 10
 
 
-def test_representation():
+def test_parameters_of_luongs_scores():
+    shapes = {n: p.shape for n, p in luong("concat").named_parameters()}
+    assert shapes == {"W_a": (H, H + M), "v_a": (H,)}
+    assert [p.shape for p in luong("general").parameters()] == [(H, M)]
+    assert luong("dot").parameters() == []
     assert repr(luong("concat")) == "LuongAttention('concat', 4, 7, 4, dropout=0.0)"
     assert repr(luong("dot", dropout=0.1)) == "LuongAttention('dot', 4, 4, dropout=0.1)"

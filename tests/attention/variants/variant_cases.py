@@ -3,50 +3,207 @@
     variant.run(module, q, k, v, lens)       the public function or layer
     variant.plain(P, q, k, v, allowed)       its formula, in the operations of minigrad
 
-q (B, L, D), k (B, S, D), v (B, S, Ev)  ->  (B, L, width). The plain program works in
-any dtype and computes the whole matrix of pairs.
+q (B, L, D), k (B, S, D), v (B, S, Ev)  ->  (B, L, width). P holds the parameters by
+name, and allowed is (B, L, S). The plain program works in any dtype and computes the
+whole matrix of pairs.
 """
 
-import contextlib
 import functools
-import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import attention as A
 import minigrad as mg
-from attention import kernels, masks
+from attention import masks
 from attention.exact.sdpa import dense_attention, tiled_attention
 from attention.masks.block_mask import BlockMask
-from minigrad import Tensor
+from minigrad import Tensor, nn
 
-from .variant_plain import (
-    D,
-    Parameters,
-    Variant,
-    additive,
-    average,
-    additive_biased,
-    concat,
-    coverage,
-    disentangled,
-    dot,
-    gaussian,
-    general,
-    split_heads,
-    merged_heads,
-    local_p,
-    gaussian_layer,
-    scaled,
-    shaw,
-    shaw_and_values,
-    steps,
-    t,
-    toeplitz,
-    transformer_xl,
-    rotated,
-)
+D = 8  # width of queries, keys and values; 2 heads of 4
+
+
+class Parameters(nn.Module):
+    """The parameters of a variant that is a function, by name."""
+
+    def __init__(self, **shapes):
+        for name, shape in shapes.items():
+            setattr(self, name, nn.Parameter(np.zeros(shape, np.float32)))
+
+
+@dataclass
+class Variant:
+    run: Callable
+    plain: Callable
+    make: Callable = Parameters  # () -> module
+    causal: bool = False  # whether queries attend to no later keys
+    local: Callable | None = None  # (i, j) -> the allowed pairs
+
+    def module(self, dtype=float, seed=0):
+        """Return the module with parameters from N(0, 1/4)."""
+        module, rng = self.make(), np.random.default_rng(seed)
+        for _, p in sorted(module.named_parameters()):
+            p.data = np.asarray(rng.standard_normal(p.shape) / 2, dtype)
+        return module
+
+    def pairs(self, B, L, S, lens=None):
+        """Return the allowed pairs: bool (B, L, S)."""
+        i, j = np.arange(L)[:, None], np.arange(S)
+        allowed = np.ones((B, L, S), bool)
+        if self.causal:
+            allowed &= j <= i
+        if self.local is not None:
+            allowed &= self.local(i, j)
+        if lens is not None:
+            allowed &= j < np.asarray(lens)[:, None, None]
+        return allowed
+
+
+def t(x):
+    return mg.swapaxes(x, -1, -2)
+
+
+def average(s, v, allowed):
+    return mg.softmax(mg.where(allowed, s, -np.inf), -1) @ v
+
+
+def split(q, k, n=None):
+    """Return [q; k] of all pairs."""
+    B, L, S = q.shape[0], q.shape[1], k.shape[1]
+    q = mg.expand(q[:, :, None], (B, L, S, q.shape[-1]))
+    k = mg.expand(k[:, None], (B, L, S, k.shape[-1]))
+    return mg.concat([q, k], -1)
+
+
+def dot(P, q, k):
+    return q @ t(k)
+
+
+def scaled(P, q, k):
+    return q @ t(k) * q.shape[-1] ** -0.5
+
+
+def general(P, q, k):
+    return q @ P.W_a @ t(k)
+
+
+def additive(P, q, k):
+    hidden = mg.tanh((q @ t(P.W_q))[:, :, None] + (k @ t(P.W_k))[:, None])
+    return (hidden * P.w_v).sum(-1)
+
+
+def additive_biased(P, q, k):
+    hidden = mg.tanh((q @ t(P.W_q))[:, :, None] + (k @ t(P.W_k) + P.b)[:, None])
+    return (hidden * P.w_v).sum(-1)
+
+
+def concat(P, q, k):
+    return (mg.tanh(split(q, k) @ t(P.W_a)) * P.v_a).sum(-1)
+
+
+def gaussian_layer(P, q, k):
+    d = q[:, :, None] - k[:, None]
+    h = mg.exp(P.log_bandwidth)
+    return (d * d).sum(-1) * -0.5 / (h * h)
+
+
+def disentangled(P, q, k):
+    L, S, span = q.shape[1], k.shape[1], len(P.K_r) // 2
+    i, j = np.arange(L)[:, None], np.arange(S)
+    to_key, to_query = (np.clip(x + span, 0, 2 * span - 1) for x in (i - j, j - i))
+    content_to_position = (q[:, :, None] * P.K_r[to_key]).sum(-1)
+    position_to_content = (k[:, None] * P.Q_r[to_query]).sum(-1)
+    return (q @ t(k) + content_to_position + position_to_content) * (3 * D) ** -0.5
+
+
+def clipped(q, k):
+    """Return clip(j - i, -3, 3) + 3, the rows of a table: (L, S)."""
+    d = np.arange(k.shape[1]) - np.arange(q.shape[1])[:, None]
+    return np.clip(d, -3, 3) + 3
+
+
+def shaw(P, q, k):
+    return (q[:, :, None] * (k[:, None] + P.a_K[clipped(q, k)])).sum(-1) * D**-0.5
+
+
+def shaw_and_values(P, q, k, v, allowed):
+    p = mg.softmax(mg.where(allowed, shaw(P, q, k), -np.inf), -1)
+    return (p[..., None] * (v[:, None] + P.a_V[clipped(q, k)])).sum(-2)
+
+
+def transformer_xl(P, q, k):
+    i, j = np.arange(q.shape[1])[:, None], np.arange(k.shape[1])
+    R = A.sinusoidal(i - j, D, dtype=q.dtype) @ t(P.W_kR)  # (L, S, D)
+    return ((q + P.u) @ t(k) + ((q + P.w)[:, :, None] * R).sum(-1)) * D**-0.5
+
+
+def local_p(P, q, k, v, allowed):
+    S, reach = k.shape[1], 3
+    lens = allowed.sum(-1).astype(q.dtype)
+    p = mg.sigmoid((mg.tanh(q @ t(P.W_p)) * P.v_p).sum(-1)) * lens
+    distance = np.arange(S).astype(q.dtype) - p[..., None]
+    allowed = allowed & (np.abs(distance.data) <= reach)
+    align = mg.softmax(mg.where(allowed, q @ t(k), -np.inf), -1)
+    return align * mg.exp(distance * distance * (-2 / reach**2)) @ v
+
+
+def coverage(P, q, k, v, allowed):
+    c, contexts = np.zeros(k.shape[:2], q.dtype), []
+    for i in range(q.shape[1]):
+        hidden = q[:, i] @ t(P.W_q)
+        hidden = hidden[:, None] + k @ t(P.W_k) + c[..., None] * P.w_c + P.b
+        s = (mg.tanh(hidden) * P.w_v).sum(-1)
+        a = mg.softmax(mg.where(allowed[:, i], s, -np.inf), -1)
+        contexts.append((a[:, None] @ v)[:, 0])
+        c = c + a
+    return mg.stack(contexts, 1)
+
+
+def steps(m, q, k, v, allowed):
+    h = fed = Tensor(np.zeros((q.shape[0], D), q.dtype))
+
+    def context_of(h):
+        s = additive(m.attention, h[:, None], k)
+        return average(s, v, allowed[:, :1])[:, 0]
+
+    outputs = []
+    for i in range(q.shape[1]):
+        if isinstance(m, A.BahdanauStep):
+            c = context_of(h)
+            h = m.cell(mg.concat([q[:, i], c], -1), h)
+            outputs.append(mg.concat([h, c], -1))
+        else:
+            h = m.cell(mg.concat([q[:, i], fed], -1), h)
+            fed = mg.tanh(mg.concat([context_of(h), h], -1) @ t(m.W_c) + m.b_c)
+            outputs.append(fed)
+    return mg.stack(outputs, 1)
+
+
+def split_heads(x, H=2):
+    return mg.swapaxes(mg.reshape(x, (*x.shape[:2], H, x.shape[2] // H)), 1, 2)
+
+
+def merged_heads(o):
+    o = mg.swapaxes(o, 1, 2)
+    return mg.reshape(o, (*o.shape[:2], o.shape[2] * o.shape[3]))
+
+
+def toeplitz(b, L, S):
+    return b[:, np.arange(S) - np.arange(L)[:, None] + L - 1]
+
+
+def rotated(x):
+    """Apply RoPE to the two halves of the last axis."""
+    n, E = x.shape[-2:]
+    angle = np.arange(n)[:, None] * 10000.0 ** (-np.arange(0, E, 2) / E)
+    cos, sin = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+    a, b = x[..., : E // 2], x[..., E // 2 :]
+    return mg.concat([a * cos - b * sin, a * sin + b * cos], -1)
+
+
+# the variants
 
 
 def by_score(score, *, temperature=1.0, **shapes):
@@ -63,9 +220,16 @@ def by_score(score, *, temperature=1.0, **shapes):
 
 
 def layer(make, score):
-    run = lambda m, q, k, v, lens=None: m(q, k, v, lens)  # noqa: E731
-    plain = lambda P, q, k, v, allowed: average(score(P, q, k), v, allowed)  # noqa: E731
-    return Variant(run, plain, make)
+    """Return a layer, beside the plain program of its score(P, q, k)."""
+
+    def plain(P, q, k, v, allowed):
+        return average(score(P, q, k), v, allowed)
+
+    return Variant(run_layer, plain, make)
+
+
+def run_layer(m, q, k, v, lens=None):
+    return m(q, k, v, lens)
 
 
 def score_of_shaw(m, q, k):
@@ -94,7 +258,7 @@ def run_steps(m, q, k, v, lens=None):
     return mg.stack(outputs, 1)
 
 
-def sdpa(path, change=None, groups=1, local=None, causal=False, ordered=None, **extra):
+def sdpa(path, change=None, groups=1, local=None, causal=False, **extra):
     """Two query heads beside one or two key heads, by one of the two paths.
 
     change   (P, s) -> the scores with a bias, written out
@@ -129,10 +293,7 @@ def sdpa(path, change=None, groups=1, local=None, causal=False, ordered=None, **
         s = s if change is None else change(P, s)
         return merged_heads(average(s, v, allowed[:, None]))
 
-    ordered = (causal or local is not None) if ordered is None else ordered
-    return Variant(
-        run, plain, lambda: Parameters(**shapes), ordered, causal, local=local
-    )
+    return Variant(run, plain, lambda: Parameters(**shapes), causal, local=local)
 
 
 def tiles(mask):
@@ -144,9 +305,14 @@ def sdpa_variants():
     slopes = A.alibi_slopes(2, float)
     globals_ = masks.global_tokens([0, 2])
     big = masks.bigbird(4, 1, 1, 1, seed=0)
-    distance = lambda s: np.abs(np.subtract.outer(*map(np.arange, s.shape[-2:])))  # noqa: E731
-    is_global = lambda x: np.isin(x, [0, 2])  # noqa: E731
     found = {}
+
+    def distance(s):
+        return np.abs(np.subtract.outer(*map(np.arange, s.shape[-2:])))
+
+    def is_global(x):
+        return np.isin(x, [0, 2])
+
     for name, path in ("dense", dense_attention), ("tiled", tiled_attention):
         found |= {
             f"{name}": sdpa(path),
@@ -158,7 +324,6 @@ def sdpa_variants():
             f"{name} ALiBi": sdpa(
                 path,
                 lambda P, s: s - (slopes[:, None, None] * distance(s)).astype(s.dtype),
-                ordered=True,
                 bias=lambda P, L, S: A.alibi_bias(2, L, S, dtype=float),
             ),
             f"{name} bias by offset": sdpa(
@@ -166,7 +331,6 @@ def sdpa_variants():
                 lambda P, s: (
                     s + toeplitz(P.b[:, : sum(s.shape[-2:]) - 1], *s.shape[-2:])
                 ),
-                ordered=True,
                 bias=lambda P, L, S: P.b[:, : max(L + S - 1, 0)],
                 shapes={"b": (2, 500)},
             ),
@@ -200,7 +364,7 @@ def run_linear(is_causal):
         w = mg.where(allowed, A.elu_plus_one(q) @ t(A.elu_plus_one(k)), 0.0)
         return w @ v / (w.sum(-1, keepdims=True) + 1e-6)
 
-    return Variant(run, plain, ordered=is_causal, causal=is_causal)
+    return Variant(run, plain, causal=is_causal)
 
 
 def multihead(num_kv_heads, is_causal=False, rotate=None):
@@ -218,7 +382,7 @@ def multihead(num_kv_heads, is_causal=False, rotate=None):
         return c @ t(m.W_o.weight) + m.W_o.bias
 
     make = lambda: A.MultiHeadAttention(D, 2, num_kv_heads)  # noqa: E731
-    return Variant(run, plain, make, rotate is not None or is_causal, is_causal)
+    return Variant(run, plain, make, is_causal)
 
 
 def merged(m, q, k, v, lens=None):
@@ -237,28 +401,14 @@ def merged(m, q, k, v, lens=None):
 
 
 def variants():
-    sizes = {"W_q": (6, D), "W_k": (6, D), "w_v": (6,)}
-    step = lambda kind: lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6))  # noqa: E731
-    luong = lambda kind: lambda: A.LuongAttention(kind, D, D)  # noqa: E731
+
+    def step(kind, **options):
+        return lambda: kind(D, D, D, A.AdditiveAttention(D, D, 6), **options)
+
     plain_merge = sdpa(tiled_attention).plain
     return {
         "dot": by_score((lambda m, q, k: A.dot(q, k), dot)),
-        "scaled": by_score((lambda m, q, k: A.scaled_dot(q, k), scaled)),
         "temperature": by_score((lambda m, q, k: A.dot(q, k), dot), temperature=2.5),
-        "general": by_score(
-            (lambda m, q, k: A.general(q, k, m.W_a), general), W_a=(D, D)
-        ),
-        "additive": by_score(
-            (lambda m, q, k: A.additive(q, k, m.W_q, m.W_k, m.w_v), additive), **sizes
-        ),
-        "concat": by_score(
-            (lambda m, q, k: A.concat(q, k, m.W_a, m.v_a), concat),
-            W_a=(6, 2 * D),
-            v_a=(6,),
-        ),
-        "gaussian": by_score(
-            (lambda m, q, k: A.gaussian(q, k, m.h * m.h + 1.0), gaussian), h=(1,)
-        ),
         "disentangled": by_score(
             (lambda m, q, k: A.disentangled_scores(q, k, m.Q_r, m.K_r), disentangled),
             Q_r=(6, D),
@@ -273,26 +423,22 @@ def variants():
         ),
         "DotProductAttention": layer(A.DotProductAttention, scaled),
         "GeneralAttention": layer(lambda: A.GeneralAttention(D, D), general),
-        "AdditiveAttention": layer(lambda: A.AdditiveAttention(D, D, 6), additive),
-        "AdditiveAttention, additive_biased": layer(
+        "additive": layer(lambda: A.AdditiveAttention(D, D, 6), additive),
+        "additive with bias": layer(
             lambda: A.AdditiveAttention(D, D, 6, bias=True), additive_biased
         ),
         "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), gaussian_layer),
-        "Luong dot": layer(luong("dot"), dot),
-        "Luong general": layer(luong("general"), general),
-        "Luong concat": layer(luong("concat"), concat),
+        "Luong concat": layer(lambda: A.LuongAttention("concat", D, D), concat),
         "local-m": Variant(
-            lambda m, q, k, v, lens=None: m(q, k, v, lens),
+            run_layer,
             lambda P, q, k, v, allowed: average(dot(P, q, k), v, allowed),
             lambda: A.LocalAttention(D, D, 3, score="dot"),
-            ordered=True,
             local=lambda i, j: abs(i - j) <= 3,
         ),
         "local-p": Variant(
-            lambda m, q, k, v, lens=None: m(q, k, v, lens),
+            run_layer,
             local_p,
             lambda: A.LocalAttention(D, D, 3, "p", score="dot"),
-            ordered=True,
         ),
         "coverage": Variant(
             lambda m, q, k, v, lens=None: m(q, k, v, lens)[0],
@@ -300,7 +446,7 @@ def variants():
             lambda: A.CoverageAttention(D, D, 6, bias=True),
         ),
         "Bahdanau's step": Variant(run_steps, steps, step(A.BahdanauStep)),
-        "Luong's step": Variant(run_steps, steps, step(A.LuongStep)),
+        "Luong's step": Variant(run_steps, steps, step(A.LuongStep, bias=True)),
         "linear": run_linear(False),
         "linear causal": run_linear(True),
         "heads": multihead(2),
@@ -313,8 +459,6 @@ def variants():
 
 
 VARIANTS = variants()
-for name in "disentangled", "Shaw", "Shaw's values", "Transformer-XL":
-    VARIANTS[name].ordered = True
 
 
 def across(names=tuple(VARIANTS)):
@@ -328,16 +472,6 @@ def across(names=tuple(VARIANTS)):
         indirect=["backend"],
         ids=["-".join(each) for each in names_and_backends],
     )
-
-
-@contextlib.contextmanager
-def running(backend):
-    """Run with that backend, and make every warning an error."""
-    if backend == "numba":
-        pytest.importorskip("numba")
-    with kernels.backend(backend), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 def results(function, module, arrays, *more, g=None):
