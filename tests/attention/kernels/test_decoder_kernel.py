@@ -1,8 +1,5 @@
 """The compiled decoder equals its NumPy form, on any number of threads."""
 
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
