@@ -9,6 +9,7 @@ axis    sizes separated by |         each a letter, a number, or computed
 """
 
 import ast
+import functools
 import inspect
 import re
 from dataclasses import dataclass
@@ -159,7 +160,12 @@ def _shape(brackets):
     if texts.count("...") > 1:
         raise ValueError(f"{brackets} has dots twice.")
     dots = texts.index("...") if "..." in texts else None
-    return Shape([Axis(text) for text in texts if text != "..."], dots)
+    return Shape([_axis(text) for text in texts if text != "..."], dots)
+
+
+@functools.cache  # the same letters stand in most lines
+def _axis(text):
+    return Axis(text)
 
 
 def _expression(text):
