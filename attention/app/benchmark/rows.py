@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
-from minigrad import optim
+from minigrad import nn, optim
 
 from ... import kernels
 from ...costs import cost_of
@@ -132,6 +132,28 @@ def reversal_case(quick, peer, steps=None):
     return Case(sides)
 
 
+def sgd_case(quick, peer, width=1000, batch=64):
+    """A training step with ``w.data -= lr * w.grad``, and one with optim.SGD."""
+    (x,) = draw((batch, width))
+
+    def step_of(by_hand):
+        layer = nn.Linear(width, width, rng=np.random.default_rng(0))
+        optimizer = optim.SGD(layer.parameters(), lr=1e-3)
+
+        def step():
+            for parameter in layer.parameters():
+                parameter.grad = None
+            (layer(x) ** 2).mean().backward()
+            if not by_hand:
+                return optimizer.step()
+            for parameter in layer.parameters():
+                parameter.data -= 1e-3 * parameter.grad
+
+        return step
+
+    return Case({"ours": step_of(True), "optim.SGD": step_of(False)}, compare=False)
+
+
 def import_case(quick, peer):
     """The seconds that importing both packages adds to those of NumPy."""
 
@@ -170,6 +192,7 @@ ROWS = {
     "memory": Row("tiled, bytes, n = 8192", memory_case, {"score matrix": 0.01}),
     "gru": Row("GRU layer", gru_case, {"eager": 0.6}),
     "tiny": Row("1000 tiny operations", tiny_case, {"eager": 0.7}),
+    "sgd": Row("SGD step by hand", sgd_case, {"optim.SGD": 1.1}),
     "import": Row("import, beyond numpy", import_case, {"0.1 s": 1}),
 }
 

@@ -89,6 +89,7 @@ def cases_of_the_engine(peer):
     yield rows.gru_case(True, peer, B=2, T=3, hidden=4)
     yield rows.tiny_case(True, peer, operations=4)
     yield rows.reversal_case(True, peer, steps=1)
+    yield rows.sgd_case(True, peer, width=5, batch=3)
 
 
 def assert_sides_agree(cases):
@@ -130,9 +131,20 @@ def test_the_sides_of_the_kernels_agree(torch):
     assert_sides_agree(cases_of_kernels(bench.torch_peer(1) if torch else None))
 
 
+def test_a_step_by_hand_is_the_step_of_the_optimizer():
+    hand, optimizer = rows.sgd_case(True, None, width=5, batch=3).sides.values()
+    weights = []
+    for step in (hand, optimizer):
+        step()
+        cells = [cell.cell_contents for cell in step.__closure__]
+        (layer,) = (content for content in cells if hasattr(content, "weight"))
+        weights.append(layer.weight.data)
+    np.testing.assert_allclose(*weights, rtol=1e-6)
+
+
 def test_every_limit_belongs_to_a_side():
     """The peer's sides need torch; the others are there."""
-    own = {"score matrix", "0.1 s", "1.5 s"}
+    own = {"score matrix", "optim.SGD", "0.1 s", "1.5 s"}
     for row in ROWS.values():
         assert row.limits and set(row.limits) <= own | {"eager", "compiled", "fused"}
 
