@@ -1,1 +1,1 @@
-"""The tests of the house: every claim that the code makes, held."""
+"""Tests: a proof for every claim that the code makes."""

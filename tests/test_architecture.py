@@ -1,4 +1,4 @@
-"""The rules of the house, read from the code: who imports whom, and what is where.
+"""The architecture, read from the code: which modules import which, and where.
 
 lessons -> attention -> minigrad      an arrow is an import; none runs backwards
                |

@@ -20,7 +20,7 @@ import numpy as np
 from .compiling import Helper, as_field, kernel, reads, writes
 from .elementary import exp
 from .pool import spread
-from .product import accumulate, multiply
+from .product import multiply
 
 CHUNK = 64
 MULTIPLY_NS = 0.02  # a multiplication with an addition, in float32
@@ -68,7 +68,7 @@ def forward(q, k, v, keep, causal, elu, eps):
 def forward_loop(
     start: int, stop: int, scan: Scan, eps: float, o: writes(3), inv_sum: writes(2)
 ):
-    q, k, v = scan.q, scan.k, scan.v
+    q, v = scan.q, scan.v
     L, E = q.shape[1], q.shape[2]
     S, Ev = v.shape[1], v.shape[2]
     columns = np.empty((E, CHUNK), q.dtype)  # a, a query in each column
@@ -96,7 +96,7 @@ def forward_loop(
                 multiply(p, b, columns, False)
                 drop_future(p)
                 add_rows(c, p)
-                accumulate(o_i, p.T, v_j, True)
+                multiply(o_i, p.T, v_j, True)
                 multiply(state, b.T, v_j, True)
                 add_rows(z[0], b)
             divide(o[n], inv_sum[n], i, o_i, c, eps)

@@ -26,7 +26,7 @@ from .linear import (
     load_rows,
 )
 from .pool import spread
-from .product import accumulate, multiply
+from .product import multiply
 
 
 class Outputs(NamedTuple):
@@ -92,7 +92,7 @@ def query_loop(start: int, stop: int, scan: Scan, outputs: Outputs, dq: writes(3
                 multiply(t, v_j, columns, False)
                 add_to_rows(t, d)
                 drop_future(t)
-                accumulate(da, t.T, b, True)
+                multiply(da, t.T, b, True)
                 multiply(state, v_j.T, b, True)
                 add_rows(z[0], b)
             load_rows(b, q[n], i, elu)  # done with the keys: now a
@@ -146,12 +146,12 @@ def key_loop(
                 transpose(a_columns, a)
                 multiply(p, b, a_columns, False)
                 drop_future(p)
-                accumulate(dv_j, p, n_i, True)
+                multiply(dv_j, p, n_i, True)
                 transpose(n_columns, n_i)
                 multiply(p, v_j, n_columns, False)
                 add_to_rows(p, d)
                 drop_future(p)
-                accumulate(db, p, a, True)
+                multiply(db, p, a, True)
                 multiply(R, a.T, n_i, True)
                 multiply(R_T, n_i.T, a, True)
                 add_weighted_rows(r[0], d, a)

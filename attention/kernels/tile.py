@@ -124,13 +124,11 @@ def read_ranges(plan, row, q0, q1, lo, hi):
 
 @Helper
 def mask(s, k0, start, stop, lo, hi, tile, bits):
-    """Write -inf where a query may not attend; whether there could be any such pair."""
-    ranged = k0 < start or k0 + s.shape[0] > stop
-    if ranged:
+    """Write -inf where a query may not attend."""
+    if k0 < start or k0 + s.shape[0] > stop:
         mask_by_range(s, k0, lo, hi)
     if tile >= 0:
         mask_by_bits(s, bits[tile])
-    return ranged or tile >= 0
 
 
 @Helper

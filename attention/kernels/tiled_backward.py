@@ -24,7 +24,7 @@ from .compiling import Helper, as_field, kernel, reads, writes
 from .dropout import drop_out, read_draws
 from .elementary import exp
 from .pool import spread
-from .product import accumulate, multiply
+from .product import multiply
 from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
 from .tile_plan import SIZE
 from .tiled_forward import MULTIPLY_NS
@@ -50,7 +50,7 @@ def backward(
     o, row_max, inv_sum are those of ``forward``. ``offsets`` and ``masks``: whether to
     return the last two gradients. None when the twin should run.
     """
-    (N, L, E), (H, S, Ev) = q.shape, v.shape
+    (N, _, E), (H, S, Ev) = q.shape, v.shape
     tiles = plan.tiles().reshape(H, N // max(H, 1)).sum(1)
     time = MULTIPLY_NS * SIZE * SIZE * (3 * E + 2 * Ev) * tiles.sum()
     loop = backward_loop.version(q.dtype, time)
@@ -135,22 +135,21 @@ def backward_loop(
                 if terms.cap > 0:
                     apply_cap(p, terms.cap, slope)
                 add_terms(p, terms, n, q0, q1, k0, S)
-                masked = mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
+                mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
                 multiply(ds, v_j, do_columns, False)
                 if draws.drop > 0:
                     drop_out(ds, draws, a, k0)
                 softmax_backward(p, ds, row_max, inv_sum, D)
                 if draws.drop > 0:
                     drop_out(p, draws, a, k0)
-                zeros = masked or draws.drop > 0  # some p may be 0
-                accumulate(d.v[h, k0:k1], p[:, :count], do_i, zeros)
+                multiply(d.v[h, k0:k1], p[:, :count], do_i, True)
                 if d.offset.shape[0] > 0:
                     add_diagonals(d.offset[part, n, q0 - k1 + S :], ds, count)
                 if d.added.shape[0] > 0:
                     add_mask(d.added[n, :, k0:k1], ds, q0, count)
                 scale_tile(ds, terms.scale, slope, terms.cap)
-                accumulate(d.k[h, k0:k1], ds[:, :count], q_i, masked)
-                accumulate(dq_i, ds.T[:count], k_j, masked)
+                multiply(d.k[h, k0:k1], ds[:, :count], q_i, True)
+                multiply(dq_i, ds.T[:count], k_j, True)
 
 
 @Helper

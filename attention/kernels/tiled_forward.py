@@ -17,7 +17,7 @@ from .compiling import Helper, kernel
 from .dropout import drop_out, read_draws
 from .elementary import exp
 from .pool import spread
-from .product import accumulate, multiply
+from .product import multiply
 from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
 from .tile_plan import SIZE
 
@@ -74,14 +74,13 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
             if terms.cap > 0:
                 apply_cap(p, terms.cap, slope)
             add_terms(p, terms, n, q0, q1, k0, S)
-            masked = mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
+            mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
             raise_maximum(p, m, new_max, alpha)
             exponentiate(p, new_max, total)
             rescale(o_i, ell, alpha, total)
             if draws.drop > 0:
                 drop_out(p, draws, a, k0)
-                masked = True
-            accumulate(o_i, p.T[: q1 - q0], v[h, k0:k1], masked)
+            multiply(o_i, p.T[: q1 - q0], v[h, k0:k1], True)
         finish(results, n, q0, q1, m, ell)
 
 

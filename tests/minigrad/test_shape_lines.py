@@ -37,7 +37,6 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.exact.sdpa.with_equal_batch",
     "attention.kernels.additive.backward",
     "attention.kernels.additive.forward",
-    "attention.kernels.product.weighted_sum",
     "attention.kernels.softmax.forward",
     "attention.positions.t5.t5_bucket",
     "attention.seq2seq.find_nan.find_nan",
