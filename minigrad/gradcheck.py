@@ -4,11 +4,18 @@
     >>> gradcheck(minigrad.softmax, [x]).ok
     True
 
-With a random cotangent c, drawn from N(0, 1), and F = sum c f(x), the backward computes
-dF/dx, and so do finite differences (``minigrad.checking.numeric``). c is never all
-ones: the outputs of a softmax sum to 1 for every x, so the true gradient of that sum is
-0, and a backward that returns 0 would pass. A check that could not have failed raises
-VacuousCheckError.
+A gradient check draws random weights c from N(0, 1), called the cotangent, and adds the
+outputs to one number: F(x) = sum_i c_i f(x)_i. The backward of c computes dF/dx. Two
+values of F measure one entry of the same vector, with the unit vector v of that entry:
+
+    dF/dx . v  =  (F(x + h v) - F(x - h v)) / 2h  +  an error that shrinks with h^2
+
+``minigrad.checking.numeric`` computes this at two steps h, whose difference is the
+error bar. The check compares each entry with the backward's.
+
+c must not be all ones. For example, the outputs of a softmax sum to 1 for every x, so
+the true gradient of their sum is 0, and a backward that returns 0 would pass. If the
+true gradient is 0, the check raises VacuousCheckError.
 """
 
 import numpy as np
@@ -33,21 +40,22 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
 
     fn           called with a float64 tensor for each float array, and with the other
                  inputs (integers, booleans, numbers, None) as they are; returns a
-                 tensor, or several
-    inputs       arrays or Tensors; a tuple or list among them stands for several
-    seed         for the cotangent and for directions
-    rtol, atol   a slope a, whose numeric value is n +- b, is wrong when |a - n| exceeds
+                 tensor or a tuple of tensors
+    inputs       arrays or Tensors; arrays inside a tuple or list are checked too
+    seed         for the cotangent c and the random directions
+    rtol, atol   an entry a of the backward is wrong if it differs from the measured
+                 entry n, with error bar b, by more than
                  max(atol * largest |n| of that input, rtol * max(|a|, |n|), 10 b)
-    no_gradient  the inputs (0, 1, ...) whose true gradient is 0, which is then checked
+    no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0
 
-    The result is false when a gradient is wrong; its message names the entry and, where
-    one fits, the known mistake. It is also false when backward breaks a law
-    (``minigrad.checking.behaviour``), and at a kink, where no gradient is right. An
-    array of more than 400 entries is checked along random directions, in which all
-    entries move.
+    ``result.ok`` is False if an entry is wrong; the message names the entry, and the
+    mistake if it is a known one. It is also False if the backward breaks a rule of
+    ``minigrad.checking.behaviour``, for example if it changes an input, and at a kink,
+    where f is not differentiable. In an array of more than 400 entries, the check
+    compares dF/dx . v for random directions v instead of single entries.
 
-    Raises VacuousCheckError when the true gradient of an input is 0 and the input is
-    not named in ``no_gradient``; GradcheckError when there is nothing to check.
+    Raises VacuousCheckError if the true gradient of an input is 0 and ``no_gradient``
+    does not name the input; GradcheckError if there is nothing to check.
     """
     subject = Subject()
     inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
@@ -59,9 +67,9 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
 def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     """Check every parameter of ``module``, and every float array among ``inputs``.
 
-    As ``gradcheck``, in evaluation mode (no dropout) and with the parameters in
-    float64; afterwards the module is unchanged. In the table and in ``no_gradient``,
-    parameters have their names and inputs their numbers.
+    It works like ``gradcheck``, with the module in evaluation mode (no dropout) and its
+    parameters in float64; afterwards the module is unchanged. The table and
+    ``no_gradient`` identify parameters by name and inputs by number.
     """
     subject = Subject()
     for name, parameter in module.named_parameters():
@@ -81,46 +89,61 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
 
 
 def _check(subject, op, seed, rtol, atol, no_gradient):
+    """Run the backward, measure its entries, compare; return the result."""
     if isinstance(no_gradient, (int, str)):
         no_gradient = (no_gradient,)
-    declared = {str(name) for name in no_gradient}
-    _refuse_uncheckable(subject, declared)
+    expected_zero = {str(name) for name in no_gradient}
+    _check_inputs(subject, expected_zero)
     rng = np.random.default_rng(seed)
     points = [leaf._data.astype(np.float64) for leaf in subject.leaves]
     with subject.holding(points):
-        seen = observe(subject, points, rng)
-        result = GradcheckResult(op or _title(seen))
-        if seen.broken:
-            _report_broken(result, subject, seen)
+        observation = observe(subject, points, rng)
+        result = GradcheckResult(op or _title(observation))
+        if observation.broken:
+            _report_broken(result, subject, observation)
             return result
-        compared = [
-            Comparison(subject, i, seen, rtol, atol, name in declared, rng)
+        comparisons = [
+            Comparison(subject, i, observation, rtol, atol, name in expected_zero, rng)
             for i, name in enumerate(subject.names)
         ]
-        result.rows = [each.row() for each in compared]
-        worst = [each.worst() for each in compared if each.worst()]
-        result.worst = max(worst, key=lambda pair: pair[0], default=(0, None))[1]
-        # a gradient of 0 is all rounding: laws about its values say nothing
-        seen.laws = [
-            law for law in seen.laws if law[2] is None or compared[law[2]].signal
+        result.rows = [comparison.row() for comparison in comparisons]
+        result.worst = _largest_error(comparisons)
+        # If the true gradient is 0, the computed one holds rounding errors only: rules
+        # about its values are skipped.
+        laws = [
+            (tag, sentence)
+            for tag, sentence, i in observation.laws
+            if i is None or comparisons[i].signal
         ]
-        too_coarse = any(map(is_single, seen.y)) and not any(map(is_single, points))
-        _conclude(result, compared, seen.laws, too_coarse)
+        is_coarse = any(map(is_single, observation.y)) and not any(
+            map(is_single, points)
+        )
+        _conclude(result, comparisons, laws, is_coarse)
     return result
 
 
-def _conclude(result, compared, laws, too_coarse):
+def _largest_error(comparisons):
+    """Return the entry with the largest error of all inputs, or None."""
+    pairs = [comparison.worst() for comparison in comparisons]
+    pairs = [pair for pair in pairs if pair]
+    return max(pairs, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+def _conclude(result, comparisons, laws, is_coarse):
     """Write the first failure into ``result``; raise if nothing could have failed.
 
-    laws         (tag, sentence, leaf) of the laws that the backward breaks
-    too_coarse   whether the output has the precision of float32 only
+    The order is that of what a reader should mend first: a wrong entry, then what makes
+    entries hard to measure (float32, a kink), then broken rules.
+
+    laws        (tag, sentence) of the rules that the backward breaks
+    is_coarse   whether the output has the precision of float32 only
     """
-    wrong = [each for each in compared if each.wrong.any()]
-    kinks = [each for each in compared if each.slopes.kink.any()]
-    silent = [each for each in compared if each.verdict == "no signal"]
+    wrong = [each for each in comparisons if each.wrong.any()]
+    kinks = [each for each in comparisons if each.slopes.kink.any()]
+    zero_gradients = [each for each in comparisons if each.verdict == "no signal"]
     if wrong:
         explain(result, wrong[0])
-    elif too_coarse and (kinks or silent):
+    elif is_coarse and (kinks or zero_gradients):
         result.tag = "float32"
         result.message = (
             f"{result.op}: every entry of the output is a float32 number, too "
@@ -131,17 +154,18 @@ def _conclude(result, compared, laws, too_coarse):
     elif laws:
         result.tag = laws[0][0]
         result.message = "\n".join(f"{result.op}: {law[1]}" for law in laws)
-    elif silent:
-        raise VacuousCheckError(_vacuous(result, silent[0]))
+    elif zero_gradients:
+        raise VacuousCheckError(_vacuous_message(result, zero_gradients[0]))
 
 
-def _refuse_uncheckable(subject, declared):
+def _check_inputs(subject, expected_zero):
+    """Raise GradcheckError unless there are finite float inputs to check."""
     if not subject.leaves:
         raise GradcheckError(
             "gradcheck: there is no array of floats among the inputs, so there is no "
             "gradient to check."
         )
-    unknown = ", ".join(sorted(declared - set(subject.names)))
+    unknown = ", ".join(sorted(expected_zero - set(subject.names)))
     if unknown:
         raise GradcheckError(
             f"gradcheck: no_gradient names {unknown}; the inputs with a gradient are "
@@ -156,21 +180,22 @@ def _refuse_uncheckable(subject, declared):
             )
 
 
-def _title(seen):
-    if seen.size <= 1:
-        return seen.op
-    return f"a graph of {seen.size} operations that ends in {seen.op}"
+def _title(observation):
+    """Return the name of the operation, or of the graph of operations."""
+    if observation.size <= 1:
+        return observation.op
+    return f"a graph of {observation.size} operations that ends in {observation.op}"
 
 
-def _report_broken(result, subject, seen):
-    """Report a call or backward that does not work, so that nothing was compared."""
+def _report_broken(result, subject, observation):
+    """Report an exception of the call or of backward; nothing was compared."""
     for name, leaf in zip(subject.names, subject.leaves):
         row = Row(name, leaf.shape, "nothing", np.nan, np.nan, "not checked")
         result.rows.append(row)
-    result.tag, what = seen.broken[0]
-    result.message = f"{result.op}: {what}"
-    if seen.misshapen is not None:
-        explain_shape(result, subject, seen)
+    result.tag, sentence = observation.broken[0]
+    result.message = f"{result.op}: {sentence}"
+    if observation.misshapen is not None:
+        explain_shape(result, subject, observation)
 
 
 def _report_kink(result, comparison):
@@ -185,13 +210,14 @@ def _report_kink(result, comparison):
     )
 
 
-def _vacuous(result, silent):
-    name = silent.name if silent.name.isdigit() else repr(silent.name)
+def _vacuous_message(result, comparison):
+    c = comparison
+    name = c.name if c.name.isdigit() else repr(c.name)
     return (
         f"gradcheck of {result.op}: this check could not have failed. The true "
-        f"gradient of {label(silent.name)}, shape {silent.x.shape}, is 0 as far as can "
-        f"be measured (largest slope {silent.scale:.0e}, noise {silent.noise:.0e}): a "
+        f"gradient of {label(c.name)}, shape {c.x.shape}, is 0 as far as can "
+        f"be measured (largest slope {c.scale:.0e}, noise {c.noise:.0e}): a "
         "backward that returns nothing would pass. Check at another point, or return "
         "the outputs themselves in place of their sum. Where 0 is what the gradient "
-        f"should be, say no_gradient=({name},).\n\n{result.table()}"
+        f"should be, pass no_gradient=({name},).\n\n{result.table()}"
     )

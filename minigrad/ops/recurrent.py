@@ -5,15 +5,20 @@
 hand-derived backward through time. Fused, forward and backward take about half the time
 (B = 64, T = 32, I = H = 128), and padded sequences cost only their real tokens.
 
-Only W_hh h_{t-1} has to wait for the step before. Everything else is one large
-product over all steps: before the loop the projection of the input, and after the loop
-of the backward the gradients of both weights and of the input, from the stored
-gradients of the sums inside the gates.
+A recurrent unit computes its state h_t from the input x_t and the state h_{t-1}. Gates,
+numbers from 0 to 1, decide how much of the old state remains. A GRU has a reset gate r,
+an update gate z and a candidate n. An LSTM has an input gate i, a forget gate f, a
+candidate g and an output gate o.
 
-Arrays inside are packed (``packing.py``): rows (N, .) in order of time, no padding.
-Gates lie gate by gate, (gates, N, H): one gate of one step is one contiguous block.
-Weights are torch's: weight_ih (k H, I), weight_hh (k H, H), biases (k H,), with the k
-gates stacked in the order r, z, n (GRU) or i, f, g, o (LSTM).
+Only the product W_hh h_{t-1} depends on the step before. The input is multiplied by its
+weights in one large product before the loop over time. The loop of the backward stores
+the gradients of the sums inside the gates. After it, one large product each computes
+the gradients of the input and of both weights.
+
+Inside, sequences are packed without padding: N rows, one for each token, in order of
+time (``packing.py``). The gates of all rows are one array (gates, N, H). Parameters
+have PyTorch's shapes: weight_ih (3H, I), weight_hh (3H, H) and biases (3H,) for a GRU,
+with the rows of r, z, n below each other; 4H and i, f, g, o for an LSTM.
 """
 
 import numpy as np
@@ -67,12 +72,14 @@ def gru(
     lengths=None,
     reverse=False,
 ):
-    """Run a gated recurrent unit over time (Cho et al. 2014; the variant of cuDNN).
+    """Run a gated recurrent unit over time (Cho et al. 2014; r multiplies as in cuDNN).
 
     x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
 
-        r = sigmoid(W_ir x_t + b_ir + W_hr h + b_hr)                h = h_{t-1}
+    With h = h_{t-1}, and W_ir the rows of weight_ih that belong to r,
+
+        r = sigmoid(W_ir x_t + b_ir + W_hr h + b_hr)
         z = sigmoid(W_iz x_t + b_iz + W_hz h + b_hz)
         m = W_hn h + b_hn
         n = tanh(W_in x_t + b_in + r m)
@@ -83,17 +90,21 @@ def gru(
               gradient is 0.
     reverse   run from each example's own last token to its first
 
-    Backward, from the last step to the first. With dh = dL/dh_t, from the output and
-    from step t + 1, and da the gradient of a sum inside sigmoid or tanh,
+    Backward, from the last step to the first. Let dh = dL/dh_t, the sum of the gradient
+    of output t and of the gradient from step t + 1, and da the gradient of the argument
+    of a sigmoid or tanh:
 
         da_n = dh (1 - z) (1 - n^2)             da_z = dh (h - n) z (1 - z)
         dm = da_n r                             da_r = da_n m r (1 - r)
         dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
 
-    All four are dh times a slope that only the forward's values determine:
-    ``gru_slopes`` computes it for all steps at once. Then dx_t = (da_r, da_z, da_n) W_ih, and summed over t and the batch
+    Each of the four is dh times a slope that depends on the forward's values only:
+    ``gru_slopes`` computes the slopes of all steps at once. With sums over t and the
+    batch,
 
-        dW_ih = (da_r, da_z, da_n)^T x_t,       dW_hh = (da_r, da_z, dm)^T h_{t-1}
+        dx_t = (da_r, da_z, da_n) W_ih
+        dW_ih = sum (da_r, da_z, da_n)^T x_t        db_ih = sum (da_r, da_z, da_n)
+        dW_hh = sum (da_r, da_z, dm)^T h_{t-1}      db_hh = sum (da_r, da_z, dm)
     """
     dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
@@ -114,21 +125,21 @@ def gru(
     def backward(g, needs):
         g_output, g_h = packing.pack(g[0]), g[1]
         h_before = packing.before(states)
-        da = gru_slopes(gates, h_before)  # (N, 4 H), and da once multiplied by dh
+        da = gru_slopes(gates, h_before)  # (N, 4 H); the loop multiplies it by dh
         dh = np.array(g_h[packing.order], dtype)
         for _, rows, _ in reversed(packing.steps):
-            d = dh[: rows.stop - rows.start]  # the examples that have not ended
+            d = dh[: rows.stop - rows.start]  # a view: examples with a token at t
             d += g_output[rows]
-            through_z = gru_step_back(d, da[rows], gates[1, rows])
+            dh_z = gru_step_back(d, da[rows], gates[1, rows])
             np.matmul(da[rows, : 3 * H], weight_hh, out=d)  # summed over the gates
-            d += through_z
+            d += dh_z
         dh0 = np.empty_like(dh)
         dh0[packing.order] = dh
         x_rows = packing.pack(x) if needs[2] else None
-        dx, *weights = gru_products(
+        dx, *dweights = gru_products(
             da, x_rows, h_before, weight_ih, bias_ih, bias_hh, needs
         )
-        return packing.unpack(dx) if needs[0] else None, dh0, *weights
+        return packing.unpack(dx) if needs[0] else None, dh0, *dweights
 
     return (packing.unpack(states[B:]), packing.last(states)), backward
 
@@ -152,14 +163,14 @@ def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
         dh = gru_step_back(g, da, gates[1])
         if needs[1]:
             dh += da[:, : 3 * H] @ weight_hh  # summed over the gates
-        dx, *weights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
-        return dx, dh, *weights
+        dx, *dweights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
+        return dx, dh, *dweights
 
     return h_new, backward
 
 
 def gru_step(gates, ah, h, out):
-    """h_t into ``out``. ``gates`` holds x's share of r, z, n, and then r, z, n, m."""
+    """Write h_t to ``out``, and replace W_i x_t + b_i in ``gates`` by r, z, n, m."""
     r, z, n, m = gates
     ah = by_gate(ah, 3)
     gates[:2] += ah[:2]
@@ -167,11 +178,11 @@ def gru_step(gates, ah, h, out):
     m[:] = ah[2]
     n += r * m
     np.tanh(n, out=n)
-    np.add(n, z * (h - n), out=out)
+    np.add(n, z * (h - n), out=out)  # (1 - z) n + z h
 
 
 def gru_slopes(gates, h):
-    """Return dh_t/da for a_r, a_z, m and a_n: (N, 4 H). ``h`` is h_{t-1}, (N, H)."""
+    """Return dh_t/da for a = a_r, a_z, m, a_n: (N, 4 H). ``h`` is h_{t-1}, (N, H)."""
     r, z, n, m = gates
     slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
     by_r, by_z, by_m, by_n = by_gate(slopes, 4)
@@ -183,15 +194,15 @@ def gru_slopes(gates, h):
 
 
 def gru_step_back(dh, da, z):
-    """Turn the slopes in ``da`` (n, 4 H) into da_r, da_z, dm, da_n; return dh z."""
-    by_gate(da, 4)[:] *= dh  # the gates' sums reach the loss through h_t alone
+    """Multiply the slopes in ``da`` (rows, 4 H) in place by dh; return dh z."""
+    by_gate(da, 4)[:] *= dh  # dL/da = dL/dh_t dh_t/da
     return dh * z
 
 
 def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
     """Return dx, dW_ih, dW_hh, db_ih, db_hh from all rows of da and of h_{t-1}.
 
-    ``da`` holds da_r, da_z, dm, da_n, and afterwards da_r, da_z, da_n.
+    Changes ``da``: from da_r, da_z, dm, da_n to da_r, da_z, da_n.
     """
     H = h.shape[1]
     total = da.sum(0)  # summed over the rows: a bias is added to each
@@ -227,29 +238,31 @@ def lstm(
     bias_ih? and bias_hh? (4H,), lengths? (B,) int
         ->  output (B, T, H), h_n (B, H), c_n (B, H)
 
-        a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh                   (4 H), one H a gate
+        a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh       (4H,): a_i, a_f, a_g, a_o
         i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o),         g = tanh(a_g)
         c_t = f c_{t-1} + i g,          h_t = o tanh(c_t)
 
-    lengths, reverse   as in ``gru``; c_n is taken where h_n is
+    lengths, reverse   as in ``gru``; c_n is the cell after the last token, as h_n
 
-    Backward, from the last step to the first, where dh and dc come in from step t + 1
-    (dh from the output as well), and k = tanh(c_t):
+    Backward, from the last step to the first. dh and dc are the gradients from step
+    t + 1; dh also contains the gradient of output t. With k = tanh(c_t),
 
         dc <- dc + dh o (1 - k^2)               da_o = dh k o (1 - o)
         da_i = dc g i (1 - i)                   da_f = dc c_{t-1} f (1 - f)
         da_g = dc i (1 - g^2)
         dL/dc_{t-1} = dc f                      dL/dh_{t-1} = da W_hh
 
-    Then dx_t = da W_ih, and summed over t and the batch dW_ih = da^T x_t,
-    dW_hh = da^T h_{t-1}, db = da.
+    With sums over t and the batch,
+
+        dx_t = da W_ih,                         db = sum da
+        dW_ih = sum da^T x_t,                   dW_hh = sum da^T h_{t-1}
     """
     dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
     packing = Packing("lstm", B, T, lengths, reverse)
     gates = np.empty((4, packing.N, H), dtype)  # i, f, g, o
     project(packing.pack(x), weight_ih, None, out=gates)
-    bias = _sum(bias_ih, bias_hh)  # they act together
+    bias = _sum(bias_ih, bias_hh)  # both are added to a
     states, cells = np.empty((2, B + packing.N, H), dtype)
     states[:B], cells[:B] = h0[packing.order], c0[packing.order]
     W = np.ascontiguousarray(weight_hh.T)  # (H, 4 H)
@@ -268,7 +281,7 @@ def lstm(
         dc = np.array(g_c[packing.order], dtype)
         for before, rows, after in reversed(packing.steps):
             n = rows.stop - rows.start
-            d = dh[:n]  # the examples that have not ended
+            d = dh[:n]  # a view: examples with a token at t
             d += g_output[rows]
             dc[:n] = _lstm_step_back(
                 d, dc[:n], gates[:, rows], cells[before], cells[after], da[rows]
@@ -277,10 +290,10 @@ def lstm(
         dh0, dc0 = np.empty_like(dh), np.empty_like(dc)
         dh0[packing.order], dc0[packing.order] = dh, dc
         x_rows = packing.pack(x) if needs[3] else None
-        dx, *weights = _lstm_products(
+        dx, *dweights = _lstm_products(
             da, x_rows, packing.before(states), weight_ih, bias_ih, bias_hh, needs
         )
-        return packing.unpack(dx) if needs[0] else None, dh0, dc0, *weights
+        return packing.unpack(dx) if needs[0] else None, dh0, dc0, *dweights
 
     outputs = packing.unpack(states[B:]), packing.last(states), packing.last(cells)
     return outputs, backward
@@ -304,14 +317,14 @@ def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
         da = np.empty((B, 4 * H), dtype)  # da_i, da_f, da_g, da_o
         dc = _lstm_step_back(g[0], g[1], gates, c, c_new, da)
         dh = da @ weight_hh if needs[1] else None  # summed over the gates
-        dx, *weights = _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
-        return dx, dh, dc, *weights
+        dx, *dweights = _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
+        return dx, dh, dc, *dweights
 
     return (h_new, c_new), backward
 
 
 def _lstm_step(gates, ah, c, h_new, c_new):
-    """Write h_t and c_t. ``gates`` holds x's share of i, f, g, o, then i, f, g, o."""
+    """Write h_t and c_t, and replace W_i x_t + b_i in ``gates`` by i, f, g, o."""
     i, f, g, o = gates
     gates += by_gate(ah, 4)
     sigmoid(gates[:2])
