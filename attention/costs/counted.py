@@ -1,4 +1,4 @@
-"""Count the multiplications and exponentials of each variant, by running its definition.
+"""Count the multiplications and exponentials of a variant by running its definition.
 
     o, ops = count("additive", q, k, v, [W_q, W_k, w_v])
     ops.multiplications, ops.exponentials

@@ -1,7 +1,7 @@
 """What one forward call of each variant of attention costs, as formulas of its sizes.
 
-    L, S    queries and keys                 E, Dk, Ev    widths of queries, keys, values
-    H, Hk   heads of queries, of keys        A            hidden width of additive scores
+    L, S    queries and keys              E, Dk, Ev   widths of queries, keys, values
+    H, Hk   heads of queries, of keys     A           hidden width of additive scores
     P       pairs that a sparse pattern keeps, or pairs in the tiles of "tiled"
     V       tiles that each query meets, summed over the queries ("tiled")
     W       keys in a local window, min(2 D + 1, S)

@@ -140,7 +140,7 @@ def _moving_average(losses, smooth):
 
 
 def _score_of(name):
-    """Return the score that a run's name begins with: "scaled_dot, seed 2" -> scaled."""
+    """Return the score at the start of a run's name: "scaled_dot, seed 2" -> scaled."""
     return re.split(r"\W|_", name)[0]
 
 

@@ -34,7 +34,7 @@ def show_heatmaps(
 
     All panels have one scale, so that equal colours are equal weights. It starts at
     zero, or at the smallest value if that is negative. Returns the Figure, and saves it
-    to ``path``. Raises ValueError if the matrices are not 4-D, or the titles do not fit.
+    to ``path``. Raises ValueError for matrices that are not 4-D, or too few titles.
     """
     matrices = _array(matrices)
     if matrices.ndim != 4 or matrices.size == 0:

@@ -27,8 +27,8 @@ def show_masks(
     """Draw masks side by side, keys across and queries down, allowed pairs in white.
 
     masks    [mask, ...], each for L queries and S keys: a mask, a function of (b, h,
-             q_idx, kv_idx), or a BlockMask. Grey pairs of a BlockMask are forbidden, but
-             a kernel computes them, because they lie in a tile with allowed pairs
+             q_idx, kv_idx), or a BlockMask. Grey pairs of a BlockMask are forbidden,
+             but a kernel computes them, as they lie in a tile with allowed pairs
     titles   one for each mask; None: the masks as text, and the names of functions
     title    of the figure
 
@@ -37,7 +37,7 @@ def show_masks(
         show_masks([everything, local(lambda i: i * 20 // 16, 3), local(p, 3)], 16, 20)
 
     Returns the Figure, and saves it to ``path``. Raises TypeError if masks is not a
-    list, ValueError if a mask does not fit L and S or differs between examples or heads.
+    list, ValueError if a mask does not fit L and S or differs between examples.
     """
     if isinstance(masks, BlockMask) or callable(masks):
         raise TypeError(

@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 class Row(NamedTuple):
-    """A row of the table; limits {side: the largest ratio of our time to that side's}."""
+    """A row of the table; limits {side: the largest ratio of our time to its time}."""
 
     title: str
     make: object  # function (quick, peer) -> Case

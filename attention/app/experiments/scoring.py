@@ -66,7 +66,7 @@ def ended(rows):
 
 
 def buckets(lengths):
-    """Sort indices by length: {"all": indices, "5-7": indices, …}, without empty ones."""
+    """Sort indices by length: {"all": indices, "5-7": indices, …}, none empty."""
     found = {"all": list(range(len(lengths)))}
     for low, high in BUCKETS:
         inside = [i for i, n in enumerate(lengths) if low <= n <= (high or n)]

@@ -64,7 +64,9 @@ USUAL = {  # defaults for sentences, and for questions
     "lr": (3e-3, 5e-3),
     "validate_every": (50, 100),
 }
-LENGTHS = "; ".join(f"{name} {shown(task().lengths)}" for name, task in QUESTIONS.items())
+LENGTHS = "; ".join(
+    f"{name} {shown(task().lengths)}" for name, task in QUESTIONS.items()
+)
 
 
 def _usual(name, kind, text):

@@ -62,7 +62,7 @@ class Data:
 
 
 def ids_of(vocabularies, pairs):
-    """Return [(source ids, target ids)] by the two vocabularies of a Data or a model."""
+    """Return [(source ids, target ids)], by the vocabularies of a Data or a model."""
     source, target = vocabularies.source, vocabularies.target
     return [(source.encode(p.source), target.encode(p.target)) for p in pairs]
 
