@@ -41,7 +41,7 @@ class Kind:
             value = self.read(text)
             if self.fits(value):
                 return value
-        raise argparse.ArgumentTypeError(f"{text!r} is not {self.expected}")
+        raise argparse.ArgumentTypeError(f"found {text!r}; expected {self.expected}")
 
 
 def _whole(least):
@@ -54,15 +54,15 @@ def _real(metavar, expected, fits):
 
 
 def names_of(choices, required=()):
-    """Return the kind 'a,b': different names out of ``choices``."""
+    """Return the kind 'a,b': one or more of ``choices``, each once."""
 
     def fits(names):
         chosen = set(names)
         return len(names) == len(chosen) > 0 and set(required) <= chosen <= set(choices)
 
-    expected = f"different names out of {','.join(choices)}"
+    expected = f"one or more of {','.join(choices)}, each once"
     if required:
-        expected += f", with {','.join(required)} among them"
+        expected += f", with {','.join(required)}"
     return Kind("A,B", expected, lambda text: tuple(text.split(",")), fits)
 
 

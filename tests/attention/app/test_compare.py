@@ -152,7 +152,7 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypat
 
 def test_what_it_refuses(tmp_path, capsys):
     for arguments, sentence in [
-        (["--kinds", "luong"], "'luong' is not different names out of none,bahdanau"),
+        (["--kinds", "luong"], "found 'luong'; expected one or more of none,bahdanau"),
         (["--kinds", "none"], "--kinds is none; expected none and one or more of"),
         (["--task", "copy"], "invalid choice: 'copy'"),
     ]:

@@ -56,7 +56,7 @@ def test_lists_become_tuples():
         ("sampling", "2", "x", "a number from 0 to 1"),
         ("lengths", "3,x", (), "whole numbers of 1 or more"),
         ("lengths", "", 3, "whole numbers of 1 or more"),
-        ("kinds", "a,a", ("b",), "different names out of a,b,c, with a among them"),
+        ("kinds", "a,a", ("b",), "one or more of a,b,c, each once, with a"),
         ("cell", "rnn", 3, "gru"),
         ("task", None, 3, "a name"),
         ("keep_case", None, 1.5, "True or False"),

@@ -175,8 +175,8 @@ def test_what_it_refuses(tmp_path, capsys, no_figures):
     done = tmp_path / "done"
     reversal("--kinds", "dot", "--out", done)
     for arguments, sentence in [
-        (["--kinds", "cosine"], "'cosine' is not different names out of additive,dot"),
-        (["--steps", "0"], "'0' is not a whole number of 1 or more"),
+        (["--kinds", "cosine"], "found 'cosine'; expected one or more of additive,dot"),
+        (["--steps", "0"], "found '0'; expected a whole number of 1 or more"),
         (["--resume", tmp_path / "none"], "There is nothing to resume: "),
         (["--resume", done, "--steps", "9", "--hidden", "8"], "--steps was 1. Leave"),
         (["--resume", done, "--kinds", "dot,scaled"], "--kinds was dot."),
