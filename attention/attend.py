@@ -93,10 +93,10 @@ def _clear_masked(query, keys, values, mask, valid_lens):
     """Call ``clear_unused`` with the keys that mask and valid_lens allow."""
     if mask is None and valid_lens is None:
         return keys, values
-    leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
-    equal_scores = np.zeros((*leading, query.shape[-2], keys.shape[-2]))
 
     def find_used_keys():  # equal scores give every allowed key a positive weight
+        leading = np.broadcast_shapes(query.shape[:-2], keys.shape[:-2])
+        equal_scores = np.zeros((*leading, query.shape[-2], keys.shape[-2]))
         weights = masked_softmax(equal_scores, valid_lens, mask)
         return (weights.data > 0).any(-2)  # by any query
 
