@@ -6,7 +6,7 @@ errors: exp 0.8e-7 and 1.4e-16, tanh 2.7e-7 and 4.1e-16 in float32 and
 float64 (one unit in the last place is up to 1.2e-7 and 2.2e-16). NaN gives NaN.
 
 None of these functions may be compiled with the fast-math flag "reassoc": (z + MAGIC) -
-MAGIC rounds z to a whole number only as long as nobody simplifies it.
+MAGIC rounds z to a whole number unless the compiler simplifies it.
 """
 
 import math
@@ -25,7 +25,7 @@ PER_LN2_32, PER_LN2_64 = real(1 / math.log(2)), 1 / math.log(2)
 # ln 2 in two parts, of which n times the first is exact
 LN2_32 = real(0.693359375), real(-2.12194440e-4)
 LN2_64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-# Adding MAGIC leaves no room for digits behind the point: the sum is rounded, and n
+# Adding MAGIC leaves no bits for a fraction: the sum is rounded, and n
 # stands in its lowest bits. From there it moves into the exponent of 2^n.
 MAGIC32, MAGIC64 = real(1.5 * 2**23), 1.5 * 2.0**52
 OFFSET32, SHIFT32 = np.int32(127), np.int32(23)

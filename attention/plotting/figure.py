@@ -5,7 +5,7 @@ from minigrad.files import save_figure
 
 
 def new_figure(figsize):
-    """Return an empty Figure of (width, height) inches, with room for all labels."""
+    """Return an empty Figure of (width, height) inches, with space for all labels."""
     figure = notebook.new_figure(figsize, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # inches around everything
     return figure
