@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 

@@ -8,6 +8,7 @@ from attention.app.experiments.reversal import loss_of
 from attention.seq2seq.reverser import Reverser
 from attention.seq2seq.training import Run
 from attention.tasks.reversal import PAD, Batches
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.catalogue import find
 from lessons.classroom.figures import BLUE, ORANGE, figure
 from lessons.classroom.records import code_hash, read_record

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 L, S, E, SCALE = 7, 11, 5, 0.7
