@@ -1,9 +1,8 @@
 """What a right answer to E.13 does."""
 
-import tracemalloc
-
 import numpy as np
 
+from lessons.checks.measure import has_all_digits, peak_numbers, work
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
@@ -193,18 +192,31 @@ def single(my, rng):
         )
 
 
+@edges("twice the positions, twice the work")
+def linear_work(my, rng):
+    def forward(q, k, v):
+        my.scan(q, k, v)
+
+    def both(q, k, v):
+        my.scan(q, k, v)[1](v)
+
+    for part, f in (("forward", forward), ("forward and backward", both)):
+        short, long = (work(f, *draw(rng, n, 1, 1)) for n in (64, 128))
+        for what, a, b in zip(("numbers", "Python steps"), short, long):
+            my.holds(
+                b < 3 * a,
+                "n-squared",
+                f"expected the {part} to take twice the work for twice as many positions",
+                f"found {a} {what} for 64 positions, {b} for 128",
+            )
+
+
 @edges("memory, for 1500 positions")
 def memory(my, rng):
     n, E, Ev = 1500, 16, 16
     q, k, v = draw(rng, n, E, Ev)
     g = rng.normal(size=v.shape)
-    tracemalloc.start()
-    try:
-        y, backward = my.scan(q, k, v)
-        backward(g)
-        peak = tracemalloc.get_traced_memory()[1] / 8
-    finally:
-        tracemalloc.stop()
+    peak = peak_numbers(lambda: my.scan(q, k, v)[1](g))
     arrays = 12 * n * E  # copies of the inputs, outputs and gradients, and some room
     my.holds(
         peak < n * n,
