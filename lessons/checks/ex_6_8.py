@@ -165,7 +165,7 @@ def long_vectors(my, rng):
 def two(my, returned, names):
     """The two parts of what a function returned, if it did return two."""
     my.holds(
-        isinstance(returned, tuple) and len(returned) == 2,
+        isinstance(returned, (tuple, list)) and len(returned) == 2,
         "two-results",
         f"expected {names}, two arrays",
         f"found {'nothing' if returned is None else type(returned).__name__}",

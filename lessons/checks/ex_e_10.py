@@ -3,6 +3,7 @@
 import numpy as np
 
 import minigrad as mg
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
@@ -16,14 +17,14 @@ def draw(rng):
     return [rng.normal(size=(L, D)), rng.normal(size=(S, D)), *weights]
 
 
-def by_engine(X, keys_of, values_of, W_q, W_k, W_v, g=None):
-    """O (L, D), head by head; with g = dL/dO also the gradients of all six."""
+def by_engine(X, keys_of, values_of, W_q, W_k, W_v, H, g=None):
+    """Return O (L, D), head by head; with g = dL/dO the gradients of all six."""
     inputs = [
         mg.Tensor(np.array(x), requires_grad=True)
         for x in (X, keys_of, values_of, W_q, W_k, W_v)
     ]
     x, y1, y2, w_q, w_k, w_v = inputs
-    heads = []
+    heads, E = [], D // H
     for h in range(H):
         of = slice(h * E, (h + 1) * E)
         q, k, v = x @ w_q[of].T, y1 @ w_k[of].T, y2 @ w_v[of].T
@@ -86,7 +87,7 @@ def the_output(my, rng):
         [("join", "the numbers as they lie", want.reshape(5, 21))],
     )
     X, Y, *weights, W_o = draw(rng)
-    O = by_engine(X, Y, Y, *weights)  # noqa: E741
+    O = by_engine(X, Y, Y, *weights, H)  # noqa: E741
     my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "ld")
 
 
@@ -109,6 +110,13 @@ def of_a_head(my, rng):
         ("wrong-axis", "the gradient with ds centred over the queries", over_queries),
     ]
     my.gradients(my.attention, [q, k, v], variants={"q": wrong})
+    o, backward = my.attention(q, k, v)
+    g = rng.normal(size=o.shape)
+    tensors = [mg.Tensor(x, requires_grad=True) for x in (q, k, v)]
+    s = tensors[0] @ tensors[1].swapaxes(1, 2) / q.shape[-1] ** 0.5
+    (mg.softmax(s) @ tensors[2]).backward(g)
+    for name, found, each in zip(("dq", "dk", "dv"), backward(g), tensors):
+        has_all_digits(my, found, each.grad, name)
 
 
 def _weights(q, k):
@@ -116,18 +124,39 @@ def _weights(q, k):
     return z / z.sum(-1, keepdims=True)
 
 
-@gradients("of all heads and all weights")
+@gradients("of all heads and all weights, with 2 heads and with 3")
 def of_all(my, rng):
-    arguments = draw(rng)
+    for heads in (2, 3):
+        compare_all(my, draw(rng), heads, rng.normal(size=(L, D)))
+
+
+@gradients("of self-attention: dX and dY stay apart where X is Y")
+def of_itself(my, rng):
+    X, _, *weights, W_o = draw(rng)
+    X.flags.writeable = False  # such an array is passed as it is: X is Y
+    g = rng.normal(size=(L, D))
+    found = my.multihead(X, X, *weights, W_o, H)[1](g)[:2]
+    dX, of_keys, of_values = by_engine(X, X, X, *weights, H, g=g @ W_o)[:3]
+    dY = of_keys + of_values
+    wrong = [("adds-up", "dX + dY, because X is Y", dX + dY)]
+    my.equal(found[0], dX, ("L", "D"), wrong)
+    my.equal(found[1], dY, ("S", "D"), wrong)
+
+
+def compare_all(my, arguments, heads, g):
+    """Fail unless all six gradients are right, with the digits of a formula."""
     X, Y, *weights, W_o = arguments
 
     def multihead(X, Y, W_q, W_k, W_v, W_o):
-        return my.multihead(X, Y, W_q, W_k, W_v, W_o, H)
+        return my.multihead(X, Y, W_q, W_k, W_v, W_o, heads)
+
+    def of_six(g, turned=False):
+        dO = g @ (W_o.T if turned else W_o)
+        return by_engine(X, Y, Y, *weights, heads, g=dO)
 
     def one(place, turned=False):
         def gradient(g):
-            dO = g @ (W_o.T if turned else W_o)
-            found = by_engine(X, Y, Y, *weights, dO)
+            found = of_six(g, turned)
             both = [found[0], found[1] + found[2], *found[3:], found[1], found[2]]
             return both[place]
 
@@ -140,6 +169,11 @@ def of_all(my, rng):
         ("one-use", "what comes back from the values alone", one(6)),
     ]
     my.gradients(multihead, arguments, NAMES, variants=wrong)
+    found = multihead(*arguments)[1](g)
+    dX, of_keys, of_values, *others = of_six(g)
+    right = [dX, of_keys + of_values, *others]
+    for name, each, want in zip(NAMES, found, right):
+        has_all_digits(my, each, want, f"d{name}")
 
 
 @laws("heads are independent of each other")

@@ -192,25 +192,6 @@ def single(my, rng):
         )
 
 
-@edges("twice the positions, twice the work")
-def linear_work(my, rng):
-    def forward(q, k, v):
-        my.scan(q, k, v)
-
-    def both(q, k, v):
-        my.scan(q, k, v)[1](v)
-
-    for part, f in (("forward", forward), ("forward and backward", both)):
-        short, long = (work(f, *draw(rng, n, 1, 1)) for n in (64, 128))
-        for what, a, b in zip(("numbers", "Python steps"), short, long):
-            my.holds(
-                b < 3 * a,
-                "n-squared",
-                f"expected the {part} to take twice the work for twice as many positions",
-                f"found {a} {what} for 64 positions, {b} for 128",
-            )
-
-
 @edges("memory, for 1500 positions")
 def memory(my, rng):
     n, E, Ev = 1500, 16, 16
@@ -230,3 +211,22 @@ def memory(my, rng):
         f"expected about {arrays} numbers, and fewer than n E Ev = {n * E * Ev}",
         f"found {peak:.0f}",
     )
+
+
+@edges("twice the positions, twice the work")
+def linear_work(my, rng):
+    def forward(q, k, v):
+        my.scan(q, k, v)
+
+    def both(q, k, v):
+        my.scan(q, k, v)[1](v)
+
+    for part, f in (("forward", forward), ("forward and backward", both)):
+        short, long = (work(f, *draw(rng, n, 1, 1)) for n in (64, 128))
+        for what, a, b in zip(("numbers", "Python steps"), short, long):
+            my.holds(
+                b < 3 * a,
+                "n-squared",
+                f"expected the {part} to take twice the work for twice as many positions",
+                f"found {a} {what} for 64 positions, {b} for 128",
+            )

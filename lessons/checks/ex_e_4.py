@@ -37,11 +37,15 @@ def with_backward(text, op, change):
     return named(text, changed)
 
 
-def one_entry(dx, g, y, x):
+def one_entry(dx, g, y, x, factor=1.01):
     dx = dx.copy()
     k = np.unravel_index(np.abs(dx).argmax(), dx.shape)
-    dx[k] *= 1.001
+    dx[k] *= factor
     return dx
+
+
+def largest_entry(dx, g, y, x):
+    return one_entry(dx, g, y, x, 1.001)
 
 
 def without_its_centre(dx, g, y, x):
@@ -67,8 +71,9 @@ WRONG = {
             "tanh, backward 2 times the right one", tanh, lambda dx, *_: 2 * dx
         ),
     ],
-    "one-entry": [
-        with_backward("tanh, wrong by 1/1000 in its largest entry", tanh, one_entry)
+    "one-entry": [with_backward("tanh, wrong by 1% in one entry", tanh, one_entry)],
+    "largest-entry": [
+        with_backward("tanh, wrong by 0.1% in its largest entry", tanh, largest_entry)
     ],
     "loose": [
         with_backward("tanh, backward 1.001 times", tanh, lambda dx, *_: 1.001 * dx)
@@ -161,7 +166,7 @@ def right_ones(my, rng):
 
 @laws("what is wrong is refused")
 def wrong_ones(my, rng):
-    for tag in ("constant-cotangent", "factor", "loose", "one-entry"):
+    for tag in ("constant-cotangent", "factor", "one-entry", "loose", "largest-entry"):
         refuse(my, rng, tag)
 
 

@@ -13,7 +13,6 @@ DIGITS = 1e-12  # a formula has 15 digits, a difference quotient has about 10
 
 def peak_numbers(f, *args):
     """Return the most memory that f(*args) took, in numbers of 8 bytes."""
-    f(*args)  # the first call may import and fill caches
     tracemalloc.start()
     try:
         f(*args)

@@ -78,6 +78,10 @@ HINTS = {
         "Every entry is off by one factor. From x - h to x + h, how far is that?"
     ],
     "one-entry": ["A backward can be wrong in one entry of many."],
+    "largest-entry": [
+        "A mean over all entries, or a norm, hardly shows that one of many is wrong. "
+        "Compare entry by entry."
+    ],
     "shape": ["NumPy broadcasts: a gradient of another shape may be compared with."],
     "nan-passes": ["NaN > 1 is False, and so is NaN <= 1."],
     "absolute": [
