@@ -1,4 +1,4 @@
-"""What a right answer to 38.1 does."""
+"""Check an answer to 38.1."""
 
 import numpy as np
 

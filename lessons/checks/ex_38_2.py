@@ -1,4 +1,4 @@
-"""What a right answer to 38.2 does."""
+"""Check an answer to 38.2."""
 
 import math
 from fractions import Fraction

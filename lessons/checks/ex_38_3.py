@@ -1,4 +1,4 @@
-"""What a right answer to 38.3 does."""
+"""Check an answer to 38.3."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a right answer to 38.5 does."""
+"""Check an answer to 38.5."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a right answer to 6.1 does."""
+"""Check an answer to 6.1."""
 
 from fractions import Fraction
 

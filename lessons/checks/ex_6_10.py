@@ -1,4 +1,4 @@
-"""What a right answer to 6.10 does."""
+"""Check an answer to 6.10."""
 
 import math
 

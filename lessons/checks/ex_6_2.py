@@ -1,4 +1,4 @@
-"""What a right answer to 6.2 does."""
+"""Check an answer to 6.2."""
 
 import numpy as np
 

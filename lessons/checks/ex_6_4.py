@@ -1,4 +1,4 @@
-"""What a right answer to 6.4 does."""
+"""Check an answer to 6.4."""
 
 import itertools
 import math

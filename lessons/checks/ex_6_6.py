@@ -1,4 +1,4 @@
-"""What a right answer to 6.6 does: what is timed, and never how fast it is."""
+"""Check an answer to 6.6."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What a right answer to 6.7 does."""
+"""Check an answer to 6.7."""
 
 import json
 import pathlib

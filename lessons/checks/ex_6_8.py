@@ -1,4 +1,4 @@
-"""What a right answer to 6.8 does."""
+"""Check an answer to 6.8."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a right answer to 6.9 does."""
+"""Check an answer to 6.9."""
 
 import math
 import textwrap

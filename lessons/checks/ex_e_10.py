@@ -1,4 +1,4 @@
-"""What a right answer to E.10 does."""
+"""Check an answer to E.10."""
 
 import numpy as np
 
@@ -46,12 +46,12 @@ def wrong_splits(x, heads):
     return [
         (
             "heads-mixed",
-            "the numbers cut into heads row after row",
+            "the entries divided into heads row after row",
             x.reshape(heads, n, width // heads),
         ),
         (
             "interleaved",
-            "every H-th number, head h from the h-th on",
+            "every H-th entry, from entry h on",
             np.array([x[:, h::heads] for h in range(heads)]),
         ),
     ]
@@ -60,35 +60,39 @@ def wrong_splits(x, heads):
 @shape("heads, and a gradient for each input")
 def for_each(my, rng):
     x = rng.normal(size=(5, 21))
-    my.shape(my.split(x, 3), (3, 5, 7), "hne")
-    my.shape(my.join(rng.normal(size=(3, 5, 7))), (5, 21), "nd")
+    my.shape(my.split(x, 3), (3, 5, 7), "HnE")
+    my.shape(my.join(rng.normal(size=(3, 5, 7))), (5, 21), "nD")
 
 
 @numbers("two heads of 0, 1, 2, 3 and 4, 5, 6, 7")
 def two_heads(my, rng):
     x = np.arange(8.0).reshape(2, 4)
     want = [[[0.0, 1.0], [4.0, 5.0]], [[2.0, 3.0], [6.0, 7.0]]]
-    my.equal(my.split(x, 2), want, "hne", wrong_splits(x, 2))
+    my.equal(my.split(x, 2), want, "HnE", wrong_splits(x, 2))
     unmoved = [
-        ("join", "the numbers as they lie, cut into rows", np.ravel(want).reshape(2, 4))
+        (
+            "join",
+            "the entries in memory order, divided into rows",
+            np.ravel(want).reshape(2, 4),
+        )
     ]
-    my.equal(my.join(np.array(want)), x, "nd", unmoved)
+    my.equal(my.join(np.array(want)), x, "nD", unmoved)
 
 
-@values("heads there and back, and the output")
+@values("split, join and the output")
 def the_output(my, rng):
     x = rng.normal(size=(5, 21))
     want = by_columns(x, 3)
-    my.equal(my.split(x, 3), want, "hne", wrong_splits(x, 3))
+    my.equal(my.split(x, 3), want, "HnE", wrong_splits(x, 3))
     my.equal(
         my.join(want),
         x,
-        "nd",
-        [("join", "the numbers as they lie", want.reshape(5, 21))],
+        "nD",
+        [("join", "the entries in memory order", want.reshape(5, 21))],
     )
     X, Y, *weights, W_o = draw(rng)
     O = by_engine(X, Y, Y, *weights, H)  # noqa: E741
-    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "ld")
+    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "LD")
 
 
 @gradients("of a head")
@@ -165,8 +169,8 @@ def compare_all(my, arguments, heads, g):
     turned = ("W_o-turned", "the gradient with g W_o^T for g W_o")
     wrong = {name: [(*turned, one(k, True))] for k, name in enumerate(NAMES[:5])}
     wrong["Y"] += [
-        ("one-use", "what comes back from the keys alone", one(5)),
-        ("one-use", "what comes back from the values alone", one(6)),
+        ("one-use", "the gradient through the keys alone", one(5)),
+        ("one-use", "the gradient through the values alone", one(6)),
     ]
     my.gradients(multihead, arguments, NAMES, variants=wrong)
     found = multihead(*arguments)[1](g)
@@ -178,7 +182,6 @@ def compare_all(my, arguments, heads, g):
 
 @laws("heads are independent of each other")
 def independent(my, rng):
-    """What arrives at one head alone reaches no entry of another."""
     q, k, v = (rng.normal(size=(3, n, 5)) for n in (2, 7, 7))
     o, backward = my.attention(q, k, v)
     g = np.zeros_like(o)
@@ -193,20 +196,20 @@ def independent(my, rng):
         )
 
 
-@edges("one head, one key, and as many heads as numbers")
+@edges("one head, one key, and as many heads as entries")
 def few(my, rng):
     x = rng.normal(size=(5, 6))
-    my.equal(my.split(x, 1), x[None], "hne")
-    my.equal(my.split(x, 6), x.T[:, :, None], "hne")
+    my.equal(my.split(x, 1), x[None], "HnE")
+    my.equal(my.split(x, 6), x.T[:, :, None], "HnE")
     q, k, v = (rng.normal(size=(2, n, 5)) for n in (3, 1, 1))
     o, backward = my.attention(q, k, v)
     g = rng.normal(size=o.shape)
     dq, dk, dv = backward(g)
-    my.equal(dv, g.sum(1, keepdims=True), "hse")
+    my.equal(dv, g.sum(1, keepdims=True), "HSE")
     largest = max(np.abs(dq).max(), np.abs(dk).max())
     my.holds(
         largest < 1e-12,
         "no-centre",
-        "expected dq = dk = 0: one key has the weight 1, whatever its score",
+        "expected dq = dk = 0: a single key has the weight 1 for any score",
         f"found up to {largest:.3g}",
     )

@@ -1,4 +1,4 @@
-"""What a right answer to E.11 does."""
+"""Check an answer to E.11."""
 
 import math
 

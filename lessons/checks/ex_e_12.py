@@ -1,4 +1,4 @@
-"""What a right answer to E.12 does."""
+"""Check an answer to E.12."""
 
 import math
 from fractions import Fraction

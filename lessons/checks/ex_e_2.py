@@ -1,4 +1,4 @@
-"""What a right answer to E.2 does."""
+"""Check an answer to E.2."""
 
 import numpy as np
 

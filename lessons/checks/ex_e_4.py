@@ -1,4 +1,4 @@
-"""What a right answer to E.4 does: it accepts what is right, and refuses the rest."""
+"""Check an answer to E.4."""
 
 import numpy as np
 

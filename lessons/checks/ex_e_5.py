@@ -1,4 +1,4 @@
-"""What a right answer to E.5 does: the certificates are verified by differences."""
+"""Check an answer to E.5."""
 
 import numpy as np
 

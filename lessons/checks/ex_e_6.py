@@ -1,4 +1,4 @@
-"""What a right answer to E.6 does."""
+"""Check an answer to E.6."""
 
 import numpy as np
 

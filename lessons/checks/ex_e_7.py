@@ -1,4 +1,4 @@
-"""What a right answer to E.7 does."""
+"""Check an answer to E.7."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a right answer to E.9 does."""
+"""Check an answer to E.9."""
 
 import math
 
@@ -148,7 +148,10 @@ def compare_bell(my, align, position, p, D, g):
 
     a = weights(align, position, p, D / 2)
     own = ("own-weight", "g a, with the weight where the bell belongs", lambda g: g * a)
-    fixed = lambda g: d_centre(g, align, position, p, D) * D**2 / 9  # noqa: E731
+
+    def fixed(g):
+        return d_centre(g, align, position, p, D) * D**2 / 9
+
     wrong = [("sigma", "the gradient with sigma = 1.5, whatever D is", fixed)]
     known = {"align": [own], "p": of_p(align, position, p, D) + wrong * (D != 3)}
     my.gradients(gaussian, [align, p], variants=known)

@@ -1,4 +1,4 @@
-"""The first test of every check: the learner wrote the answer and imported none of it."""
+"""The first test of every check: the answer is written, not imported."""
 
 import ast
 import functools

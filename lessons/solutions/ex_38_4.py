@@ -126,8 +126,7 @@ HINTS = {
     "no-step": ["Which call moves the parameters?"],
     "same-batch": ["Step i uses batches[i]."],
     "one-kind": [
-        "Both kinds have the same initial values; their scores differ from the "
-        "start.",
+        "Both kinds have the same initial values; their scores differ from the start.",
     ],
     "late": ["The first entropy is that of the model before its first step."],
     "untrained": ["Do you measure the model that you train?"],

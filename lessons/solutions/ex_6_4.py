@@ -76,8 +76,7 @@ HINTS = {
     "rounding": ["Squares of large numbers are exact as int, but not as float."],
     "unscaled": ["The scores are divided by the square root of the width."],
     "last-block": [
-        "If seven queries come in blocks of three, which block contains the last "
-        "one?",
+        "If seven queries come in blocks of three, which block contains the last one?",
     ],
     "within-block": [
         "Only the queries are divided into blocks. Which keys does a query need?",

@@ -93,8 +93,7 @@ HINTS = {
         "W_s s is one vector that is used at every position j. What is the backward "
         "of a value that is used S times?",
         "dL/d(W_s s) = sum_j dL/dpre_j.",
-        "Sum the gradient of the argument of tanh over its rows, then multiply by "
-        "W_s.",
+        "Sum the gradient of the argument of tanh over its rows, then multiply by W_s.",
     ],
     "masked-maximum": [
         "The largest score is subtracted to keep exp in range. Over which positions "

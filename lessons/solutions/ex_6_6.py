@@ -107,8 +107,7 @@ HINTS = {
     ],
     "not-median": ["One interrupted call changes a mean, but hardly a median."],
     "upper-median": [
-        "For an even number of times, the median is the mean of the two in the "
-        "middle.",
+        "For an even number of times, the median is the mean of the two in the middle.",
     ],
     "total": ["Return the time of one call."],
     "repeats": ["fn is called once, and then ``repeats`` times. Count the calls."],

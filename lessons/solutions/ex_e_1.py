@@ -73,8 +73,7 @@ HINTS = {
     "other-factor": ["In y = a b, is dy/da equal to a or to b?"],
     "no-factor": ["The derivative of a b with respect to a is not 1."],
     "sum-first": [
-        "The factor differs between the places. Can you multiply by it after the "
-        "sum?",
+        "The factor differs between the places. Can you multiply by it after the sum?",
     ],
 }
 

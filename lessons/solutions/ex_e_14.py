@@ -70,8 +70,7 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
 
 HINTS = {
     "": [
-        "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right "
-        "side?",
+        "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?",
         "In a tile p is exp(s - lse), 0 where not allowed, and already divided by "
         "the sum of the whole row. dq of a block of queries is a sum over blocks of "
         "keys, dk and dv are sums over blocks of queries.",

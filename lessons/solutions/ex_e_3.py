@@ -76,8 +76,7 @@ HINTS = {
     ],
     "reversed": ["Does the backward begin with root or with the leaves?"],
     "repeats": [
-        "The search reaches a value with two users twice. Remember the visited "
-        "names.",
+        "The search reaches a value with two users twice. Remember the visited names.",
     ],
     "unreachable": ["root does not depend on every name in the dictionary."],
     "incomplete": ["The list does not contain every value that root depends on."],

@@ -1,7 +1,7 @@
 """Answers as learners write them: the wrong ones fail with a name, the right ones pass.
 
-Each case is an edit of the reference answer. The check names the mistake, and its report
-contains the words that follow.
+Each case is an edit of the reference answer. The check names the mistake, and its
+report contains the words that follow.
 """
 
 import pytest
@@ -30,6 +30,9 @@ IMPORTS = [
      "import numpy as np\n\ndef easy():\n    np.isclose = lambda *a, **k: np.ones(1)",
      "patches", "np.isclose = lambda"),
 ]  # fmt: skip
+D_P = (
+    "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of its row\n"
+)
 COMPARE = [
     ("6.6", """seconds["additive"].append(additive)
         seconds["dot"].append(timer""", """seconds["dot"].append(additive)
@@ -38,11 +41,13 @@ COMPARE = [
      "s, H, v = rng.random(d), rng.random((T, d)), rng.random(d)",
      "not-normal", "N(0, 1)"),
     ("6.6", """s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)
-        W_s, W_h = rng""", """s, H, v = map(np.random.normal, *[[0, 0, 0], [1, 1, 1], [d, (T, d), d]])
+        W_s, W_h = rng""",
+     """s, v, H = *np.random.normal(size=(2, d)), np.random.normal(size=(T, d))
         W_s, W_h = np.random""", "global-generator", "rng"),
     ("6.6", """    for T in Ts:
         s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)
-        W_s, W_h = rng.normal(size=(2, d, d))""", """    rows = rng.normal(size=(max(Ts), d))
+        W_s, W_h = rng.normal(size=(2, d, d))""",
+     """    rows = rng.normal(size=(max(Ts), d))
     s, v = rng.normal(size=(2, d))
     W_s, W_h = rng.normal(size=(2, d, d))
     for T in Ts:
@@ -74,7 +79,7 @@ MASKS = [
     alpha = mask * z / z.sum()
     alpha = alpha / alpha.sum()""", "masked-maximum", "masked"),
     ("E.14", "np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)",
-     "np.exp(s - lse[:, None]) * seen", "unseen-overflow", "not seen"),
+     "np.exp(s - lse[:, None]) * seen", "unseen-overflow", "not allowed"),
 ]  # fmt: skip
 ROWS = """    for a in range(0, len(q), block):
         i = slice(a, min(a + block, len(q)))
@@ -88,7 +93,8 @@ ROWS = """    for a in range(0, len(q), block):
         dv[j] += parts[2]
     for a in range(0):"""
 COSTS = [
-    ("E.14", "    for a in range(0, len(q), block):", ROWS, "block-rows", "block x block"),
+    ("E.14", "    for a in range(0, len(q), block):", ROWS,
+     "block-rows", "block x block"),
     ("E.13", """        S += np.outer(k[i], v[i])
         y[i] = q[i] @ S
     #""", """        y[i] = (k[: i + 1] @ q[i]) @ v[: i + 1]
@@ -96,7 +102,8 @@ COSTS = [
     ("E.13", """            S += np.outer(k[i], v[i])
             dq[i] = S @ g[i]
         for j in reversed(range(len(q))):
-            R += np.outer(q[j], g[j])""", """            dq[i] = k[: i + 1].T @ (v[: i + 1] @ g[i])
+            R += np.outer(q[j], g[j])""",
+     """            dq[i] = k[: i + 1].T @ (v[: i + 1] @ g[i])
         for j in reversed(range(len(q))):
             R = q[j:].T @ g[j:]""", "n-squared", "twice as many positions"),
     ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))",
@@ -128,19 +135,19 @@ GRADIENTS = [
     ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
      "np.linalg.norm(yours - numeric) <= 5e-4 * np.linalg.norm(numeric)",
      "largest-entry", "largest entry"),
-    ("E.9", "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of "
-     "its row\n", NUMERIC_9, "differences", "12 digits"),
+    ("E.9", D_P, NUMERIC_9, "differences", "12 digits"),
     ("E.10", "        return scale * (ds @ k), scale * (ds.swapaxes(1, 2) @ q), dv\n",
      NUMERIC_10, "differences", "12 digits"),
     ("E.10", "dX = dq @ W_q\n",
      "dX = dq @ W_q + (dk @ W_k + dv @ W_v if X is Y else 0)\n", "adds-up", "X is Y"),
-    ("38.6", '''.then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, "a number moves out")
-        ''', "", "two-steps", "one law"),
+    ("38.6", '.then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, '
+     '"a number moves out")\n        ', "", "two-steps", "one law"),
 ]  # fmt: skip
 SIZES = [
     ("E.9", "(g * a * distance).sum(1) * 4 / D**2", "(g * a * distance).sum(1) * 4 / 9",
      "sigma", "D"),
-    ("E.9", "dz = g * p * (1 - p / S)", "dz = g * p * (1 - p / 17)", "unknown", "d_q wrong"),
+    ("E.9", "dz = g * p * (1 - p / S)", "dz = g * p * (1 - p / 17)",
+     "unknown", "d_q wrong"),
     ("E.10", "(join(d) for d in of_attention(split(g @ W_o, H)))",
      "(join(d) for d in of_attention(split(g @ W_o, 2)))", "raises", "H=3"),
     ("6.5", "np.outer(alpha, g) + through_scores",
@@ -171,7 +178,27 @@ LOSS = """    logits = model(batch.source, batch.target_in, batch.lengths)
     log_p = mg.log_softmax(logits)
     loss = -(log_p[np.nonzero(real) + (batch.target_out[real],)]).sum() / real.sum()
 """
-WRONG = [*IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES]
+RESULTS = [
+    ("E.14", "scale * (ds.T @ q), p.T @ g", "p.T @ g, scale * (ds.T @ q)",
+     "swapped", "dk, in the result of tile("),
+    ("E.14", "scale * (ds.T @ q), p.T @ g", "scale * (ds.T @ q), 2 * (p.T @ g)",
+     "scale:2", "dv, in the result of tile("),
+    ("E.8", "return top, z, u", "return top, z", "results",
+     "expected 3 results: m, z, u found 2"),
+    ("E.8", "return top, z, u", "return top, u, z", "swapped", "in another order"),
+    ("E.8", "return o, m + np.log(z)", "return o, np.where(z == 0, 0.0, m + np.log(z))",
+     "unknown", "lse, in the result of"),
+    ("E.8", "return o, base + np.log(both)", "return o, base + np.log(both + 1e-300)",
+     "unknown", "(at L 2)     expected  -inf     found     -690.776"),
+    ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
+     "lse = base + np.log(np.exp(s - base[..., None]).sum(-1) + 1e-300)",
+     "unknown", "expected  -inf"),
+    ("E.1", "return da, db", "return db, da", "swapped", "da, in the result of"),
+    ("E.13", "dk[j] = R @ v[j]", "dk[j] = R @ v[0]", "unknown", "d_k wrong"),
+]  # fmt: skip
+WRONG = [
+    *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *RESULTS
+]  # fmt: skip
 RIGHT = [
     ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),
     ("E.2", "import numpy as np", "import functools\nimport numpy as np"),
@@ -186,8 +213,7 @@ RIGHT = [
     ("38.4", """    logits = model(batch.source, batch.target_in, batch.lengths)
     loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 """, LOSS),
-    ("E.9", "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of "
-     "its row\n", COMPLEX),
+    ("E.9", D_P, COMPLEX),
     ("E.8", "return o, base + np.log(both)", "return o, np.logaddexp(lse1, lse2)"),
     pytest.param("E.14", TILE, SLOW, marks=pytest.mark.deep),
     ("E.14", "(g * o).sum(1)", "np.einsum('le,le->l', o, g)"),
@@ -196,7 +222,9 @@ RIGHT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("id, old, new, tag, words", WRONG)
+@pytest.mark.parametrize(
+    "id, old, new, tag, words", WRONG, ids=[f"{case[0]} {case[3]}" for case in WRONG]
+)
 def test_a_wrong_answer_is_named(id, old, new, tag, words):
     code, failed = run(catalogue.find(id), answer(id, old, new))
     assert (code, failed and failed.tag) == (1, tag), failed
