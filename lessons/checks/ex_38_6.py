@@ -13,7 +13,7 @@ SIX = "W_a, v_a, s, h1, h2, h3"
 FOUR = "W_g, s, h1, h2"
 
 
-@shape("six arrays that fit, and four")
+@shape("six arrays and four arrays, with shapes that match")
 def arrays_that_fit(my, rng):
     W_a, v_a, s, h1, h2, h3 = arrays(my, my.witness(), SIX)
     d_s, d_h = len(s.reshape(-1)), len(h1.reshape(-1))
@@ -79,7 +79,7 @@ def against_only(my, rng):
 
 @laws("at your three keys every general score has the mean in the middle")
 def every_general_score(my, rng):
-    """Exactly, in fractions, of the learner's own numbers; W_g at random."""
+    """Use exact fractions of the learner's numbers, and random W_g."""
     _, _, s, h1, h2, h3 = my.witness()
     for _ in range(8):
         W_g = np.array(rationals(rng, s.size * h1.size), object)
@@ -196,11 +196,11 @@ def your_own_words(my, rng):
         f"found {words!r}",
     )
     print("Not graded. A good answer names:")
-    print("1  what the query has to find, and among which keys")
-    print("2  why no score that is linear in the key can rank these keys so")
-    print("   (or another reason: few data, widths that differ, a score to inspect)")
-    print("3  what it costs: a tanh for each pair, and no single matrix product")
-    print("4  what else would do: projections, a feature of the keys, more heads")
+    print("1  what the query must find, and among which keys")
+    print("2  why a score that is linear in the key cannot rank these keys so")
+    print("   (or another reason: few data, different widths, a readable score)")
+    print("3  the cost: a tanh for each pair, and no single matrix product")
+    print("4  alternatives: projections, a feature of the keys, more heads")
 
 
 def additive(W_a, v_a, s, h):
@@ -212,13 +212,13 @@ def additive(W_a, v_a, s, h):
 
 
 def general(W_g, s, h):
-    """s^T W_g h in fractions."""
+    """Return s^T W_g h in fractions."""
     rows = [[Fraction(w) for w in row] for row in W_g]
     return inner(exact(s), [inner(row, exact(h)) for row in rows])
 
 
 def exact(x):
-    """The entries as fractions: a float is one."""
+    """Return the entries as fractions; every float is one."""
     return [Fraction(v) for v in x]
 
 
@@ -227,7 +227,7 @@ def inner(x, y):
 
 
 def arrays(my, returned, names):
-    """What a function returned, if it is as many arrays as there are names."""
+    """Return the results of a function, if there is an array for each name."""
     wanted = names.split(", ")
     my.holds(
         isinstance(returned, (tuple, list)) and len(returned) == len(wanted),
@@ -247,6 +247,7 @@ def arrays(my, returned, names):
 
 
 def fits(my, name, array, size):
+    """Fail unless an array has its shape."""
     my.holds(
         array.shape == size,
         "shape",

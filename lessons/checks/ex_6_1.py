@@ -42,8 +42,8 @@ def against_loops(my, rng):
     my.equal(my.weights(e), alpha, "T", unnormalised)
     want = sum(alpha[j] * H[j] for j in range(7))
     unweighted = [
-        ("ignores-weights", "the mean of the states, whatever alpha is", H.mean(0)),
-        ("ignores-weights", "the sum of the states, whatever alpha is", H.sum(0)),
+        ("ignores-weights", "the mean of the states, without alpha", H.mean(0)),
+        ("ignores-weights", "the sum of the states, without alpha", H.sum(0)),
     ]
     my.equal(my.context(alpha, H), want, "d", unweighted)
 
@@ -61,12 +61,12 @@ def if_and_only_if(my, rng):
     larger(my, 1.0, 1.0, "always")
     for e in ([1.0, 0.0, 2.0], [0.0, -3.0, 3.0]):  # the first is the mean of all
         found = my.is_uniform(np.array(e))
-        said = "expected False: the scores differ", "found True"
-        my.holds(not found, "mean-of-scores", *said)
+        lines = "expected False: the scores differ", "found True"
+        my.holds(not found, "mean-of-scores", *lines)
     for others, gap in (
         (1.0, 1e-9),
         (1.0, 2.0**-50),
-        (0.0, 5e-324),  # so little that the weights are equal in float64
+        (0.0, 5e-324),  # in float64 the weights are equal
     ):
         larger(my, others, gap, "tolerance")
 
@@ -90,7 +90,7 @@ def of_the_context(my, rng):
     def context(alpha, H):
         return my.context(alpha, H), lambda g: my.context_backward(alpha, H, g)
 
-    context.__name__ = "context_backward"  # whose gradients they are
+    context.__name__ = "context_backward"  # for the report
     unweighted = ("ignores-weights", "g for every state", lambda g: np.tile(g, (7, 1)))
     my.gradients(context, [alpha, H], variants={"H": [unweighted]})
 
@@ -102,7 +102,7 @@ def large_scores(my, rng):
     cut = softmax(np.clip(e, -700, 700))
     wrong = [
         ("overflow", "exp(e) / sum exp(e)", z / z.sum()),
-        ("clipped", "the softmax of the scores cut off at 700", cut),
+        ("clipped", "the softmax of scores clipped at 700", cut),
     ]
     my.equal(my.weights(e), softmax(e), "T", wrong)
     for e in ([0.0, 0.0, 2000.0], [0.0, -2000.0, -2000.0]):

@@ -10,7 +10,7 @@ from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 
 def by_definition(d, both=True, num=32, far=128):
-    """The bucket of one distance: where thresholds begin, with exact fractions."""
+    """Return the bucket of one distance, computed with exact fractions."""
     nb = num // 2 if both else num
     e, d = nb // 2, int(d)
     n = abs(d) if both else max(-d, 0)
@@ -29,7 +29,7 @@ def table_of(distances, *how, of=by_definition):
 
 
 def with_logarithms(distances, both=True, num=32, far=128):
-    """As usually written: what float64 makes of the logarithms."""
+    """Return the buckets that logarithms in float64 give."""
 
     def of_one(d, *_):
         nb = num // 2 if both else num
@@ -45,7 +45,7 @@ def with_logarithms(distances, both=True, num=32, far=128):
 
 
 def in_64_bits(distances, both=True, num=32, far=128, of=(True, True)):
-    """With powers of which no more than 64 bits are kept."""
+    """Return the buckets that powers of 64 bits give; of: which powers overflow."""
 
     def kept(number, whether):
         return (number + 2**63) % 2**64 - 2**63 if whether else number
@@ -67,7 +67,7 @@ def in_64_bits(distances, both=True, num=32, far=128, of=(True, True)):
 
 
 def mistakes(distances, both=True, num=32, far=128):
-    """Wrong buckets, by name."""
+    """Return wrong buckets: (tag, what, array)."""
     how = both, num, far
     turned = table_of(-distances, *how)
     found = [("sign", "the buckets of query minus key", turned)]
@@ -109,11 +109,12 @@ def mistakes(distances, both=True, num=32, far=128):
         text = f"buckets that are one too {word} from the distance e on"
         found.append(("off-by-one", text, right + step * far_off))
     if (n < e).all():
-        found.append(("one-sided", "n itself, without the half that it is in", own))
+        found.append(("one-sided", "n itself, without the base", own))
     return found
 
 
 def compare(my, distances, both=True, num=32, far=128, want=None):
+    """Fail unless the buckets of these distances are right."""
     want = table_of(distances, both, num, far) if want is None else want
     found = my.bucket(distances, both, num, far)
     beyond = np.asarray(found).reshape(-1)
@@ -125,7 +126,7 @@ def compare(my, distances, both=True, num=32, far=128, want=None):
             not np.array_equal(inside.reshape(want.shape), want),
             "no-end",
             f"expected at most bucket {nb - 1} of each direction",
-            f"found up to {beyond.max()}; all others are right",
+            f"found up to {beyond.max()}; all other buckets are right",
         )
     my.equal(found, want, None, mistakes(distances, both, num, far))
 
@@ -146,9 +147,9 @@ def by_hand(my, rng):
     compare(my, distances, False, 8, 64, want)
 
 
-@values("every distance to 50, at three settings")
+@values("every distance up to 50, with three settings")
 def every_distance(my, rng):
-    """Where the logarithms are no whole numbers; those come last."""
+    """Leave out whole-number logarithms, which have a test of their own."""
     near = np.arange(-50, 51)
     for how in ((True, 32, 128), (False, 32, 128), (True, 22, 100)):
         agree = with_logarithms(near, *how) == table_of(near, *how)
@@ -171,7 +172,7 @@ def pair_by_pair(my, rng):
         my.equal(bias, want, "HLS", wrong)
 
 
-@gradients("of the table, which many pairs share")
+@gradients("of the table, whose rows many pairs share")
 def of_the_table(my, rng):
     table = rng.normal(size=(6, 2))
     L, S = 5, 7
@@ -195,19 +196,19 @@ def of_the_table(my, rng):
         return found
 
     wrong = [
-        ("overwrites", "the last pair alone of each bucket", one_of_many),
+        ("overwrites", "the last pair of each bucket", one_of_many),
         ("mean", "the mean over the pairs of each bucket", means),
     ]
     my.gradients(relative_bias, [table], variants={"table": wrong})
 
 
-@edges("where the logarithm is a whole number")
+@edges("distances with a whole-number logarithm")
 def whole_numbers(my, rng):
     for how in ((False, 9, 128), (True, 18, 128), (True, 32, 128), (False, 12, 1000)):
         compare(my, np.arange(-140, 141), *how)
 
 
-@edges("very far away, where powers have many digits, and no distances at all")
+@edges("very large distances, and an empty array")
 def far_away(my, rng):
     compare(my, np.array([-100_000, 100_000, -(10**9), 10**9, -1, 0]))
     my.shape(my.bucket(np.zeros(0, int)), (0,), None, int)

@@ -60,7 +60,7 @@ def without_jacobian(my, rng):
     )
 
 
-@edges("a score of 1e4, and a row of one")
+@edges("a score of 1e4, and a row of one score")
 def large_and_alone(my, rng):
     y, backward = my.softmax(np.array([[1e4, 0.0, -1e4]]))
     my.equal(backward(np.array([[1.0, 2.0, 3.0]])), np.zeros((1, 3)), "ik")
