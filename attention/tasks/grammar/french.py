@@ -11,7 +11,7 @@ Elision and merging come last: vowels are dropped (le homme: l' homme) and prepo
 merge with articles (à le parc: au parc).
 """
 
-from .sentence_pairs import word
+from .sentence_pairs import time_words, word
 
 THE = {("m", False): "le", ("f", False): "la", ("m", True): "les", ("f", True): "les"}
 A = {("m", False): "un", ("f", False): "une", ("m", True): "des", ("f", True): "des"}
@@ -49,11 +49,7 @@ def sentence(s, lexicon):
 
 def clause(c, lexicon):
     """Return the words of a Clause, before elision."""
-    time = []
-    if c.time is not None:
-        time = [
-            word(text, (c, "time", i)) for i, text in enumerate(c.time.target.split())
-        ]
+    time = time_words(c, c.time.target) if c.time is not None else []
     words = phrase(c.subject, 0) + verb(c, lexicon)
     if c.object is not None and not c.object.is_pronoun:
         words += phrase(c.object, 1, c.negative)

@@ -12,21 +12,21 @@ before it: heute hilft ihm die frau.
 "He saw" and "he has seen" are both "er hat gesehen". "Not a" is one word: kein.
 """
 
-from .sentence_pairs import word
+from .sentence_pairs import time_words, word
 
-# after m, f, n and the plural
+# each row: masculine, feminine, neuter, plural
 THE = {
     "nominative": ("der", "die", "das", "die"),
     "accusative": ("den", "die", "das", "die"),
     "dative": ("dem", "der", "dem", "den"),
 }
-# einem, keinem: the endings of ein and kein
+# the endings of ein and kein, as in einem, keinem
 A = {
     "nominative": ("", "e", "", "e"),
     "accusative": ("en", "e", "", "e"),
     "dative": ("em", "er", "em", "en"),
 }
-# an adjective's after an article that shows the case, and after ein and kein
+# the endings of adjectives: WEAK after der, die, das; MIXED after ein and kein
 WEAK = {
     "nominative": ("e", "e", "e", "en"),
     "accusative": ("en", "e", "e", "en"),
@@ -62,11 +62,7 @@ def sentence(s, lexicon):
 
 def clause(c, lexicon, order="verb second"):
     """Return the words of a Clause: the verb second, or first, or last."""
-    time = []
-    if c.time is not None:
-        time = [
-            word(text, (c, "time", i)) for i, text in enumerate(c.time.target.split())
-        ]
+    time = time_words(c, c.time.target) if c.time is not None else []
     subject, pronoun = phrase(c.subject, "nominative"), pronoun_object(c)
     middle = noun_objects(c) + place(c, lexicon)
     if not c.time_first:
