@@ -1,8 +1,8 @@
 """Key ranges: query i attends to the keys lo[i] <= key < hi[i] and to no others.
 
-A pair (lo, hi) of int arrays that broadcast to (B | 1, H | 1, L). A query without keys
-has 0, 0. Most masks have such ranges: O(L) numbers instead of an O(L S) array. For the
-others, the ranges are None.
+The ranges are a pair (lo, hi) of int arrays that broadcast to (B | 1, H | 1, L). A
+query without keys has 0, 0. Most masks have such ranges: O(L) numbers instead of an
+array of L S. For the other masks, the ranges are None.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def union(a, b, S):
 
 
 def complement(a, S):
-    """Return the other keys; None if they lie on both sides of a range."""
+    """Return the ranges of the other keys; None if they are on both sides of a range."""
     if a is None:
         return None
     lo, hi = a

@@ -1,4 +1,4 @@
-"""The tiles of a mask, full, empty or partial, found without evaluating every pair.
+"""Find the kinds of the tiles of a mask without evaluating every pair.
 
     EMPTY     no query of the tile may attend to a key of it: nothing to compute
     FULL      every query may attend to every key: nothing to mask
@@ -32,7 +32,7 @@ def inverse(a):
 
 
 def kinds(some, every):
-    """Return the kinds, given whether any pair of a tile is allowed, and all are."""
+    """Return the kinds from two bool arrays: is some pair allowed, is every pair."""
     return np.where(some, np.where(every, FULL, PARTIAL), EMPTY).astype(np.uint8)
 
 
@@ -81,9 +81,9 @@ class Tiling:
     def of_blocks(self, blocks, size):
         """Return the kinds where (i, j) is allowed if blocks[i // size, j // size] is.
 
-        A tile overlaps a rectangle of blocks, and the sum over a rectangle is a
-        difference of cumulative sums. One row of tiles at a time, as a number for every
-        pair of blocks would need eight times the memory of the blocks.
+        A tile overlaps a rectangle of blocks, and the number of allowed blocks in it is
+        a difference of cumulative sums. They are computed for one row of tiles at a
+        time, because all of them would need eight times the memory of the blocks.
         """
         top, bottom = _overlapped(self._rows, self.Tq, self.L, size)
         left, right = _overlapped(self._columns, self.Tk, self.S, size)
@@ -115,8 +115,8 @@ class Tiling:
     def evaluate(self, mask, b, h, i, j):
         """Return the pairs of n tiles, bool (n, Tq, Tk), from one call of the mask.
 
-        A smaller tile repeats its last query and key: "any" and "all" of its pairs stay
-        the same.
+        A tile beyond L or S repeats its last query or key, which does not change
+        whether any or all of its pairs are allowed.
         """
         q = np.minimum(i[:, None] * self.Tq + np.arange(self.Tq), self.L - 1)
         kv = np.minimum(j[:, None] * self.Tk + np.arange(self.Tk), self.S - 1)

@@ -3,9 +3,10 @@
     padding j < len_b;   prefix_lm j < prefix_b or j <= i;   document d_i = d_j;
     global_tokens i or j among a few
 
-They mark the keys that are words at all, that are known in advance, that belong to one
-document, or that serve all tokens. Each takes O(L + S) numbers, never an array (L, S);
-g global tokens add at most g (L + S) pairs.
+padding excludes keys that are not tokens; a prefix is known in advance; documents are
+separate texts in one row; global tokens exchange information with all others. Each mask
+stores O(L + S) numbers, never an array (L, S). g global tokens add at most g (L + S)
+pairs.
 
 Raffel et al. 2020, section 3.2.1 (prefixes); Krell et al. 2021 (documents); Beltagy et
 al. 2020, section 3.1 (global tokens).
@@ -54,7 +55,7 @@ class padding(Mask):
 
 
 class prefix_lm(Mask):
-    """The first n keys for every query, and causal from there on.
+    """The first n keys for every query, and the keys up to the query's position.
 
         key < n  or  key <= query
 
@@ -86,7 +87,7 @@ class prefix_lm(Mask):
 
 
 class document(Mask):
-    """Only the keys of the query's own document, when one row holds several.
+    """The keys of the query's document, if one row holds several documents.
 
         query_ids[query] == ids[key]
 
@@ -125,7 +126,7 @@ class document(Mask):
         return self.query_ids[b, q] == self.ids[b, kv]
 
     def key_ranges(self, L, S):
-        """Known if the keys of every document are consecutive, as when packed."""
+        """Return the ranges; None if the keys of a document are not consecutive."""
         rows = zip(np.atleast_2d(self.query_ids), np.atleast_2d(self.ids))
         found = [_runs(queries, keys) for queries, keys in rows]
         if any(ends is None for ends in found):
@@ -144,7 +145,7 @@ class global_tokens(Mask):
 
         query in idx  or  key in idx
 
-    idx   positions, counted from 0, the same among queries and among keys. Longformer's
+    idx   positions, counted from 0, which stand for queries and for keys. Longformer's
           pattern is sliding_window(w, w) | global_tokens(idx)
 
     Beltagy et al. 2020, section 3.1, here with one projection for all tokens.

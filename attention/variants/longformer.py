@@ -24,7 +24,7 @@ from minigrad import concat, nn, swapaxes, unsqueeze
 from minigrad.checks import between, broadcastable, flag, plain, probability, whole
 from minigrad.shapes import shapes
 
-from ..exact.multihead import check_heads, draw, heads
+from ..exact.multihead import check_heads, draw_projections, heads
 from ..exact.sdpa import scaled_dot_product_attention
 from ..masks import Mask, everything, padding, sliding_window
 from ..masks.tokens import positions
@@ -74,7 +74,7 @@ class LongformerAttention(nn.Module):
         self.W_q_global, self.W_k_global, self.W_v_global = (
             nn.Linear(D, D, bias, rng) for _ in range(3)
         )
-        draw(self._local, self.W_o, rng)
+        draw_projections(self._local, self.W_o, rng)
         for W, copy in zip(self._local, self._global):
             copy.load_state_dict(W.state_dict())
 
