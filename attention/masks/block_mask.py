@@ -1,8 +1,12 @@
 """BlockMask: which tiles of the score matrix attention computes, and which it skips.
 
-A tile of Tq queries by Tk keys is FULL if all its pairs are allowed, EMPTY if none is,
-and PARTIAL otherwise. A kernel skips empty tiles, computes full tiles without a mask,
-and partial tiles with their own mask. It never needs an array of L x S pairs.
+A tile has Tq queries and Tk keys. There are three kinds:
+
+    EMPTY      no pair of the tile is allowed: attention skips it
+    FULL       all pairs are allowed: it is computed without a mask
+    PARTIAL    some pairs are allowed: it is computed with its own mask
+
+So attention needs memory for tiles, and never for all L x S pairs.
 
 A BlockMask is made once, in O(L + tiles) memory, for all calls of that shape.
 Dong et al. 2024, "Flex Attention".

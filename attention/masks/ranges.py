@@ -36,7 +36,7 @@ def union(a, b, S):
 
 
 def complement(a, S):
-    """Return the ranges of the other keys; None if they are on both sides of a range."""
+    """Return the ranges of the other keys; None if a range has keys on both sides."""
     if a is None:
         return None
     lo, hi = a

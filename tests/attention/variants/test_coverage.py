@@ -201,11 +201,6 @@ def loss_by_loops(weights, coverages, counts):
         ({}, [[1, 1, 1, 1], [1, 1, 1, 1]]),
         ({"target_lens": [4, 2]}, [[1, 1, 1, 1], [1, 1, 0, 0]]),
         ({"target_lens": [0, 3]}, [[0, 0, 0, 0], [1, 1, 1, 0]]),
-        ({"mask": [[True, False, True, True], [False] * 4]}, [[1, 0, 1, 1], [0] * 4]),
-        (
-            {"target_lens": [3, 4], "mask": [[False, True, True, True], [True] * 4]},
-            [[0, 1, 1, 0], [1, 1, 1, 1]],
-        ),
     ],
 )
 def test_loss_definition(options, counts):
