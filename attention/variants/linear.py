@@ -22,7 +22,7 @@ Katharopoulos et al. 2020, "Transformers are RNNs".
 import numpy as np
 
 from minigrad import Tensor, exp, matmul, swapaxes, where
-from minigrad.checks import flag, number
+from minigrad.checks import called, flag, number
 from minigrad.shapes import shapes
 
 from .lengths import row_lengths
@@ -108,7 +108,7 @@ def linear_attention(
         lengths = row_lengths(NAME, valid_lens, leading, S)
         within = np.arange(S) < lengths[..., None]  # (..., S)
         keep = within if keep is None else keep & within
-    fused = _callable(NAME, feature_map) is elu_plus_one  # linear_scan then applies it
+    fused = feature_map is elu_plus_one  # then linear_scan applies it
     if not fused:
         if keep is not None:  # a masked key may be NaN
             k = where(keep[..., None], k, 0.0)
@@ -133,9 +133,8 @@ class LinearAttentionState:
     """
 
     def __init__(self, feature_map=elu_plus_one, eps=1e-6):
-        name = "LinearAttentionState"
-        self.feature_map = _callable(name, feature_map)
-        self.eps = _validated_eps(name, eps)
+        self.feature_map = feature_map
+        self.eps = _validated_eps("LinearAttentionState", eps)
         self.S = self.z = None
         self.length = 0
 
@@ -179,17 +178,9 @@ class LinearAttentionState:
         return f"LinearAttentionState({shape}, length={self.length})"
 
 
-def _callable(name, feature_map):
-    if not callable(feature_map):
-        raise TypeError(
-            f"{name}: feature_map is {feature_map!r}; expected a function of a Tensor."
-        )
-    return feature_map
-
-
 def _features(name, feature_map, x):
     """Return feature_map(x) if it is a Tensor whose shape differs only in the width."""
-    phi = feature_map(x)
+    phi = called(f"{name}: feature_map", "a Tensor", feature_map, x)
     found = f"shape {phi.shape}" if isinstance(phi, Tensor) else type(phi).__name__
     if not isinstance(phi, Tensor) or phi.shape[:-1] != x.shape[:-1]:
         raise ValueError(

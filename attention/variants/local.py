@@ -72,8 +72,12 @@ class LocalAttention(nn.Module):
         self.query_size = whole(NAME, "query_size", query_size, least=1)
         self.key_size = whole(NAME, "key_size", key_size, least=1)
         self.score = _score_layer(score, query_size, key_size, rng)
-        self.centre = _validated_centre(centre, kind)
-        self.renormalize = flag(NAME, "renormalize", renormalize)
+        self.centre, self.renormalize = centre, flag(NAME, "renormalize", renormalize)
+        if centre is not None and kind == "p":
+            raise ValueError(
+                f"{NAME}: centre is {centre!r}; expected None with kind 'p', which "
+                "predicts its centres."
+            )
         if renormalize and kind == "m":
             raise ValueError(
                 f"{NAME}: renormalize is True; expected False with kind 'm', whose "
@@ -241,16 +245,3 @@ def _score_layer(score, query_size, key_size, rng):
             "attention layer such as AdditiveAttention(Dq, Dk, A)."
         )
     return LuongAttention(score, query_size, key_size, rng=rng)
-
-
-def _validated_centre(centre, kind):
-    if centre is not None and kind == "p":
-        raise ValueError(
-            f"{NAME}: centre is {centre!r}; expected None with kind 'p', which "
-            "predicts its centres."
-        )
-    if centre is not None and not callable(centre):
-        raise TypeError(
-            f"{NAME}: centre is {centre!r}; expected a function of (t, length)."
-        )
-    return centre

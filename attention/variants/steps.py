@@ -123,12 +123,7 @@ class LuongStep(nn.Module):
         values (B, S, self.value_size), valid_lens? (B,) int
             ->  the next state, output (B, self.output_size), weights (B, S)
         """
-        if not (isinstance(state, tuple) and len(state) == 2):
-            raise TypeError(
-                f"LuongStep: state is a {type(state).__name__}; expected the pair that "
-                "start(h) or the step before returns."
-            )
-        recurrent, attentional = state
+        recurrent, attentional = _validated_pair(state)
         recurrent = self.cell(concat([x, attentional], -1), recurrent)
         h = _hidden(self, recurrent)
         context, weights = _context_and_weights(
@@ -137,6 +132,16 @@ class LuongStep(nn.Module):
         c_and_h = concat([context, h], -1)
         attentional = tanh(linear.unchecked(c_and_h, self.W_c, self.b_c))
         return (recurrent, attentional), attentional, weights
+
+
+def _validated_pair(state):
+    """Return the state of a ``LuongStep`` if it is a pair."""
+    if not (isinstance(state, tuple) and len(state) == 2):
+        raise TypeError(
+            f"LuongStep: state is a {type(state).__name__}; expected the pair that "
+            "start(h) or the step before returns."
+        )
+    return state
 
 
 def _hidden(step, state):
