@@ -53,7 +53,7 @@ class KVCache:
     key = property(lambda self: self._key.kept)
     value = property(lambda self: self._value.kept)
 
-    def extended(self, layer, k, v):
+    def concatenate(self, layer, k, v):
         """Return the stored keys and values followed by k and v (B, Hk, L, E).
 
         The cache changes only in ``keep``, after the call has succeeded.
@@ -65,10 +65,10 @@ class KVCache:
             )
         if self.key is not None:
             _check_rows("KVCache", self.key, k)
-        return self._key.extended(k), self._value.extended(v)
+        return self._key.concatenate(k), self._value.concatenate(v)
 
     def keep(self, layer, k, v):
-        """Store k and v, which ``extended`` returned."""
+        """Store k and v, which ``concatenate`` returned."""
         self.layer, self._key.kept, self._value.kept = layer, k, v
 
     def select(self, indices):
@@ -127,7 +127,7 @@ class _Rows:
 
     n = property(lambda self: 0 if self.kept is None else self.kept.shape[-2])
 
-    def extended(self, x):
+    def concatenate(self, x):
         """Return the kept rows followed by the rows of x, as one Tensor."""
         n, total = self.n, self.n + x.shape[-2]
         if x.requires_grad or (self.kept is not None and self.kept.requires_grad):

@@ -179,7 +179,7 @@ class MultiHeadAttention(nn.Module):
             q = rotate(q, positions)
             k = rotate(k, positions if is_self_attention else np.arange(k.shape[2]))
         if cache is not None:
-            k, v = cache.extended(self, k, v)
+            k, v = cache.concatenate(self, k, v)
         S, align = k.shape[2], "upper_left" if cache is None else "lower_right"
         scale = self.scale
         if score is not None:

@@ -35,7 +35,7 @@ import numpy as np
 
 from minigrad.checks import number, one_of, whole
 
-from ..seq2seq.beam import largest
+from ..seq2seq.beam import largest_candidates
 
 
 @dataclass
@@ -68,7 +68,9 @@ def greedy(model, state, max_length):
     for n in range(1, max_length):
         if ended.all():
             return ids[:, :n]
-        logits = _allowed(c, model.step(state, ids[:, n - 1]), n + 1 == max_length)
+        logits = _exclude_words(
+            c, model.step(state, ids[:, n - 1]), n + 1 == max_length
+        )
         ids[~ended, n] = logits.argmax(-1)[~ended]
         ended |= ids[:, n] == c.eos_token_id
     return ids
@@ -83,11 +85,11 @@ def beam_search(model, state, search):
     for n in range(1, search.max_length):
         last_step = n + 1 == search.max_length
         logits = model.step(state, np.array([prefix[-1] for prefix in prefixes]))
-        logp = _allowed(c, _log_softmax(logits), last_step)
+        logp = _exclude_words(c, _log_softmax(logits), last_step)
         if c.renormalize_logits:
             logp = _log_softmax(logp)
         kept = []  # (score, row, ids) of the next prefixes
-        candidates = largest(logp + scores[:, None], 2 * K)
+        candidates = largest_candidates(logp + scores[:, None], 2 * K)
         for rank, (score, row, word) in enumerate(candidates):
             ids = prefixes[row] + [word]
             if word == c.eos_token_id or last_step:
@@ -110,7 +112,7 @@ def beam_search(model, state, search):
     return finished[0][1]
 
 
-def _allowed(c, scores, last_step):
+def _exclude_words(c, scores, last_step):
     """Return scores (..., V) with -inf for the words that are not allowed."""
     scores = np.array(scores, np.float32)
     if not np.isfinite(scores).all():
@@ -122,7 +124,7 @@ def _allowed(c, scores, last_step):
         scores[:] = -np.inf
         scores[..., c.forced_eos_token_id] = 0
     else:
-        scores[..., c.banned] = -np.inf
+        scores[..., c.banned_ids] = -np.inf
     return scores
 
 

@@ -215,7 +215,7 @@ class _Not(Mask):
         return ranges.complement(self.mask.key_ranges(L, S), S)
 
     def tile_kinds(self, tiles):
-        return tiling.inverse(self.mask.kinds(tiles))
+        return tiling.complement(self.mask.kinds(tiles))
 
     def __invert__(self):
         return self.mask
@@ -228,8 +228,8 @@ class _Pair(Mask):
     """Two masks combined by an operator."""
 
     OPERATIONS = {  # on values, key ranges, kinds of tiles
-        "&": (operator.and_, ranges.intersection, tiling.both),
-        "|": (operator.or_, ranges.union, tiling.either),
+        "&": (operator.and_, ranges.intersection, tiling.intersection),
+        "|": (operator.or_, ranges.union, tiling.union),
     }
 
     def __init__(self, symbol, left, right):

@@ -20,7 +20,7 @@ from minigrad.checks import whole
 
 from .algebra import Mask, mask_mod
 from .arrays import from_array
-from .tiling import EMPTY, FULL, PARTIAL, UNKNOWN, Tiling, kinds
+from .tiling import EMPTY, FULL, PARTIAL, UNKNOWN, Tiling, classify
 
 WIDTH = 80  # columns of the map
 SIGNS = np.array([".", "#", "+", "?"])  # by kind
@@ -75,7 +75,7 @@ class BlockMask:
         found = np.array(np.broadcast_to(mask.kinds(tiles), shape))
         for some in tiles.strips(found == UNKNOWN):
             allowed = tiles.evaluate(mask, *some)
-            found[some] = kinds(allowed.any((1, 2)), allowed.all((1, 2)))
+            found[some] = classify(allowed.any((1, 2)), allowed.all((1, 2)))
         return cls(mask, tiles, found)
 
     @classmethod

@@ -8,7 +8,7 @@ array of L S. For the other masks, the ranges are None.
 import numpy as np
 
 
-def normalised(lo, hi, S):
+def clip_ranges(lo, hi, S):
     """Return the part of the ranges that lies within the S keys."""
     lo, hi = np.clip(lo, 0, S), np.clip(hi, 0, S)
     some = lo < hi
@@ -19,7 +19,7 @@ def intersection(a, b, S):
     """Return the ranges of the keys in both; None if one is unknown."""
     if a is None or b is None:
         return None
-    return normalised(np.maximum(a[0], b[0]), np.minimum(a[1], b[1]), S)
+    return clip_ranges(np.maximum(a[0], b[0]), np.minimum(a[1], b[1]), S)
 
 
 def union(a, b, S):
@@ -42,4 +42,4 @@ def complement(a, S):
     lo, hi = a
     if not ((lo == 0) | (hi == S)).all():
         return None
-    return normalised(np.where(lo == 0, hi, 0), np.where(lo == 0, S, lo), S)
+    return clip_ranges(np.where(lo == 0, hi, 0), np.where(lo == 0, S, lo), S)

@@ -15,23 +15,23 @@ EMPTY, FULL, PARTIAL, UNKNOWN = range(4)
 STRIP = 2**18  # pairs that are evaluated at once
 
 
-def both(a, b):
+def intersection(a, b):
     """Return the kinds of a & b: empty if one is; if one is full, that of the other."""
     undecided = np.where(a == FULL, b, np.where(b == FULL, a, UNKNOWN))
     return np.where((a == EMPTY) | (b == EMPTY), EMPTY, undecided).astype(np.uint8)
 
 
-def either(a, b):
+def union(a, b):
     """Return the kinds of a | b, which is ~(~a & ~b)."""
-    return inverse(both(inverse(a), inverse(b)))
+    return complement(intersection(complement(a), complement(b)))
 
 
-def inverse(a):
+def complement(a):
     """Return the kinds of ~a: empty and full are exchanged."""
     return np.array([FULL, EMPTY, PARTIAL, UNKNOWN], np.uint8)[a]
 
 
-def kinds(some, every):
+def classify(some, every):
     """Return the kinds from two bool arrays: is some pair allowed, is every pair."""
     return np.where(some, np.where(every, FULL, PARTIAL), EMPTY).astype(np.uint8)
 
@@ -64,7 +64,7 @@ class Tiling:
         last = np.where(hi == self.S, self.nk, hi // self.Tk)  # a smaller last tile
         filled = self._count(np.minimum(-(-lo // self.Tk), last), last)
         queries = np.diff(self._rows, append=self.L)[:, None]  # in a row of tiles
-        return kinds(touched > 0, filled == queries)
+        return classify(touched > 0, filled == queries)
 
     def of_tokens(self, queries, keys):
         """Return the kinds where a pair is allowed if its query or its key is marked.
@@ -76,7 +76,7 @@ class Tiling:
             reduce(queries, self._rows)[:, None] | reduce(keys, self._columns)
             for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
         )
-        return kinds(some, every)
+        return classify(some, every)
 
     def of_blocks(self, blocks, size):
         """Return the kinds where (i, j) is allowed if blocks[i // size, j // size] is.
@@ -91,7 +91,7 @@ class Tiling:
         for row, first, last in zip(found, top, bottom):
             sums = np.append(0, blocks[first:last].sum(0).cumsum())
             count = sums[right] - sums[left]
-            row[:] = kinds(count > 0, count == (last - first) * (right - left))
+            row[:] = classify(count > 0, count == (last - first) * (right - left))
         return found
 
     def of_array(self, allowed):
@@ -100,7 +100,7 @@ class Tiling:
             reduce(reduce(allowed, self._rows, axis=2), self._columns, axis=3)
             for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
         )
-        return kinds(some, every)
+        return classify(some, every)
 
     def strips(self, chosen):
         """Yield indices (b, h, i, j), each (n,), of the chosen tiles, strip by strip.

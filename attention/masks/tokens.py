@@ -17,7 +17,7 @@ from minigrad.checks import between, plain, verb
 from minigrad.shapes import shapes
 
 from .algebra import Mask
-from .ranges import normalised
+from .ranges import clip_ranges
 
 
 class padding(Mask):
@@ -48,10 +48,10 @@ class padding(Mask):
     def key_ranges(self, L, S):
         lens = self.valid_lens
         hi = lens[:, None, None] if lens.ndim == 1 else lens[:, None]  # (B, 1, 1 | L)
-        return normalised(np.zeros_like(hi), hi, S)
+        return clip_ranges(np.zeros_like(hi), hi, S)
 
     def __repr__(self):
-        return f"padding({_shown(self.valid_lens)})"
+        return f"padding({_abbreviated(self.valid_lens)})"
 
 
 class prefix_lm(Mask):
@@ -80,10 +80,10 @@ class prefix_lm(Mask):
 
     def key_ranges(self, L, S):
         hi = np.maximum(self.n.reshape(-1, 1, 1), np.arange(L) + 1)  # (B | 1, 1, L)
-        return normalised(np.zeros_like(hi), hi, S)
+        return clip_ranges(np.zeros_like(hi), hi, S)
 
     def __repr__(self):
-        return f"prefix_lm({_shown(self.n)})"
+        return f"prefix_lm({_abbreviated(self.n)})"
 
 
 class document(Mask):
@@ -136,8 +136,8 @@ class document(Mask):
 
     def __repr__(self):
         if self.query_ids is self.ids:
-            return f"document({_shown(self.ids)})"
-        return f"document({_shown(self.ids)}, {_shown(self.query_ids)})"
+            return f"document({_abbreviated(self.ids)})"
+        return f"document({_abbreviated(self.ids)}, {_abbreviated(self.query_ids)})"
 
 
 class global_tokens(Mask):
@@ -178,7 +178,7 @@ class global_tokens(Mask):
         return self._marked[np.minimum(position, len(self._marked) - 1)]
 
     def __repr__(self):
-        return f"global_tokens({_shown(self.idx)})"
+        return f"global_tokens({_abbreviated(self.idx)})"
 
 
 def positions(name, argument, values):
@@ -218,5 +218,5 @@ def _runs(queries, keys):
     return np.where(found, first[at], 0), np.where(found, last[at], 0)
 
 
-def _shown(x):
+def _abbreviated(x):
     return f"{x.tolist()}" if x.ndim < 2 and x.size <= 8 else f"array {x.shape}"

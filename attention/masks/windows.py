@@ -21,8 +21,8 @@ import numpy as np
 from minigrad.checks import called, number, plain, whole
 
 from .algebra import UNSIZED, Mask
-from .ranges import normalised
-from .tiling import both
+from .ranges import clip_ranges
+from .tiling import intersection
 
 FAR = 2**61  # beyond every key with any offset; FAR + offset is still an int64
 
@@ -62,7 +62,7 @@ class sliding_window(Mask):
     def key_ranges(self, L, S):
         position = self._position(np.arange(L)).reshape(1, 1, L)
         left, right = self._reach()
-        return normalised(position - left, position + right + 1, S)
+        return clip_ranges(position - left, position + right + 1, S)
 
     def _validated(self, offset):
         if not isinstance(offset, str):
@@ -149,7 +149,7 @@ class dilated(sliding_window):
     def tile_kinds(self, tiles):
         """Return empty for tiles outside of the window, unknown for the others."""
         window = tiles.of_ranges(*super().key_ranges(tiles.L, tiles.S))
-        return both(window, tiles.unknown())
+        return intersection(window, tiles.unknown())
 
     def __repr__(self):
         return self._repr(self.left, self.dilation)
@@ -195,7 +195,7 @@ class local(Mask):
     def key_ranges(self, L, S):
         B = 1 if self.examples is None else self.examples
         b = np.arange(B).reshape(-1, 1, 1)
-        return normalised(*self._ends(b, np.arange(L).reshape(1, 1, L)), S)
+        return clip_ranges(*self._ends(b, np.arange(L).reshape(1, 1, L)), S)
 
     def _ends(self, b, q):
         """Return the first key of the window, and one past the last."""

@@ -35,7 +35,7 @@ def disentangled_scores(
     scale=None,
     causal_align="upper_left",
 ):
-    """Content with content, content with position, and position with content.
+    """s_ij = scale (q_i . k_j + q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)])
 
     queries (..., L, D), keys (..., S, D), relative_queries (..., N, D),
     relative_keys (..., N, D)  ->  scores (..., L, S)

@@ -54,7 +54,7 @@ def links(weights):
 
     A target whose weights are all 0 has no link.
     """
-    weights = checked_weights("links", weights)
+    weights = validated_weights("links", weights)
     attends = weights.any(1)
     return {(t, int(s)) for t, s in enumerate(weights.argmax(1)) if attends[t]}
 
@@ -84,11 +84,11 @@ def attention_entropy(weights):
     A row of zeros (a query without keys) has entropy 0. All other rows must sum to 1.
     The rows of local-p do not: pass them to ``renormalized`` first.
     """
-    w = checked_weights("attention_entropy", weights)
+    w = validated_weights("attention_entropy", weights)
     return np.abs(w * np.log(np.where(w > 0, w, 1))).sum(-1)  # 0 log 0 = 0
 
 
-def checked_weights(name, weights):
+def validated_weights(name, weights):
     """Return weights (..., L, S) as float64 if each row sums to 1 or is all 0."""
     w = plain(weights).astype(np.float64)
     if w.ndim < 2:
@@ -116,13 +116,13 @@ def renormalized(weights):
     w = plain(weights).astype(np.float64)
     total = w.sum(-1, keepdims=True)
     if (total > 1 + TOLERANCE).any() or (w < 0).any():
-        checked_weights("renormalized", w)  # raises: these are scores, not weights
+        validated_weights("renormalized", w)  # raises: these are scores, not weights
     return w / np.where(total > 0, total, 1)
 
 
 def _counts(name, weights, gold, possible):
     """Return |A & S|, |A & P|, |A| + |S|."""
-    weights = checked_weights(name, weights)
+    weights = validated_weights(name, weights)
     sure, allowed = _gold(name, weights.shape, gold, possible)
     found = links(weights)
     return len(found & sure), len(found & allowed), len(found) + len(sure)

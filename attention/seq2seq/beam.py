@@ -136,7 +136,7 @@ class _Beams:
         for b, (first, stop) in enumerate(zip(starts, starts[1:])):
             candidates = self.scores[first:stop, None] + logp[first:stop]  # (k, V)
             unfinished = []
-            for score, k, token in largest(candidates, self.widths[b]):
+            for score, k, token in largest_candidates(candidates, self.widths[b]):
                 if token == EOS or n == self.max_length:
                     self._finish(b, score, first + k, token)
                     self.widths[b] -= 1
@@ -181,7 +181,7 @@ class _Beams:
         return ((5 + n) / 6) ** self.alpha
 
 
-def largest(scores, n):
+def largest_candidates(scores, n):
     """Return [(score, row, token)] of the n largest of (k, V) that are not -inf.
 
     Equal scores are ordered by row, then by token.

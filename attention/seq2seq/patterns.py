@@ -31,7 +31,7 @@ import numpy as np
 
 from minigrad.checks import plain
 
-from .alignment_metrics import attention_entropy, checked_weights
+from .alignment_metrics import attention_entropy, validated_weights
 
 UNIFORM = 0.9  # of the largest entropy
 REPEATED = 1 / 3  # of the targets
@@ -47,7 +47,7 @@ def alignment_pattern(weights):
     weights (T, S); rows of zeros are left out. If T > 1.5 S, many targets must share
     a source, so the result is many-to-one or uniform.
     """
-    w = checked_weights("alignment_pattern", weights)
+    w = validated_weights("alignment_pattern", weights)
     w = w[w.any(1)]
     if len(w) < 2:
         raise ValueError(
@@ -131,7 +131,7 @@ def _evenness(w, mask):
 
 def _square(name, weights, mask):
     """Return weights and mask of one sentence as arrays (T, T)."""
-    w = checked_weights(name, weights)
+    w = validated_weights(name, weights)
     T = len(w)
     mask = np.ones((T, T), bool) if mask is None else plain(mask)
     if w.shape != (T, T) or T < 8 or mask.shape != (T, T) or mask.dtype != bool:

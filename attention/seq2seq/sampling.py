@@ -54,12 +54,12 @@ def sample(
     rng = generator("sample", rng) or own_generator()
 
     def choose(logp):
-        return draw(filtered(logp, temperature, top_k, top_p), rng)
+        return draw(filtered_probabilities(logp, temperature, top_k, top_p), rng)
 
     return decode(model, source, lengths, max_length, choose)
 
 
-def filtered(logp, temperature=1.0, top_k=None, top_p=None):
+def filtered_probabilities(logp, temperature=1.0, top_k=None, top_p=None):
     """Return Q (n, V) of ln P (n, V), or of logits: rows sum to 1.
 
     Of equally probable tokens, the smallest ids are kept.

@@ -140,7 +140,7 @@ class Validation:
     def __init__(self, loss, every, patience=None, keep=None):
         self.loss, self.every, self.patience, self.keep = loss, every, patience, keep
 
-    def exhausted(self, run):
+    def is_exhausted(self, run):
         if self.patience is None or run.best is None:
             return False
         since = [step for step, _ in run.validations if step > run.best["step"]]
@@ -172,7 +172,7 @@ def fit(
     record = record or (lambda numbers: None)
 
     def finished():
-        exhausted = validation is not None and validation.exhausted(run)
+        exhausted = validation is not None and validation.is_exhausted(run)
         return run.steps >= steps or exhausted
 
     last_saved = time.monotonic()

@@ -198,19 +198,19 @@ class RoPE(Scheme):
 class ScaledRoPE(RoPE):
     """RoPE with frequencies as in training, until ``extend`` reduces them.
 
-    s = length / trained. The frequencies do not change during a sequence: the keys in a
-    cache are rotated already, and later queries must be rotated by the same
+    s = length / trained_length. The frequencies do not change during a sequence: the
+    keys in a cache are rotated already, and later queries must be rotated by the same
     frequencies.
     """
 
     def __init__(self, config, causal, rng):
         super().__init__(config, causal, rng)
-        self.name, self.trained = config.positions, config.max_length
-        self.length = self.trained
+        self.name, self.trained_length = config.positions, config.max_length
+        self.length = self.trained_length
 
     def extend(self, length):
         """Set the longest length; no scaling if it is not above the trained length."""
-        self.length = max(length, self.trained)
+        self.length = max(length, self.trained_length)
 
     def embed(self, x, positions):
         longest = np.max(positions, initial=-1) + 1
@@ -226,11 +226,11 @@ class ScaledRoPE(RoPE):
 
     def scaling(self):
         """Return an object of positions/scaling.py, or None without scaling."""
-        s = self.length / self.trained
+        s = self.length / self.trained_length
         if s == 1:
             return None
         if self.name == "rope+yarn":
-            return YaRNScaling(s, self.trained)
+            return YaRNScaling(s, self.trained_length)
         return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
 
 

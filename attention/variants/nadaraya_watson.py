@@ -75,7 +75,7 @@ def nadaraya_watson(
 
 @shapes
 def boxcar(queries, keys, bandwidth=1.0):
-    """ln K of K = 1 where u <= 1: 0, else -inf.
+    """Return ln K, where K = 1 if u <= 1 and K = 0 otherwise.
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
     """
@@ -85,7 +85,7 @@ def boxcar(queries, keys, bandwidth=1.0):
 
 @shapes
 def triangular(queries, keys, bandwidth=1.0):
-    """ln K of K = max(0, 1 - u).
+    """Return ln K, where K = max(0, 1 - u).
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 
@@ -100,7 +100,7 @@ def triangular(queries, keys, bandwidth=1.0):
 
 @shapes
 def epanechnikov(queries, keys, bandwidth=1.0):
-    """ln K of K = max(0, 1 - u^2), as the factor 3/4 cancels.
+    """Return ln K, where K = max(0, 1 - u^2); the factor 3/4 cancels.
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
     """

@@ -99,7 +99,7 @@ def _distinct(name, task, n, seed):
         bucket = _bucket(len(source))
         if bucket is None:
             continue
-        pair = Pair.of(source, task.sentence(meaning, task.lexicon))
+        pair = Pair.of(source, task.sentence(meaning))
         if pair.source not in sources and pair.target not in targets:
             sources.add(pair.source)
             targets.add(pair.target)

@@ -77,14 +77,13 @@ class Drawer:
             tense = "present" if "present" in allowed else "perfect"
         direct, recipient = self.objects(verb, subject, negative)
         place = self.place(verb, negative)
-        time = often = None
+        time, often = None, False
         if verb.often and tense in ("present", "past") and dice.chance(0.2):
             often = True
         elif timed and not verb.lasting and dice.chance(0.4):
             times = [t for t in self.lexicon.times if tense in t.tenses.split()]
             time = dice.choose(times)
         time_first = time is not None and not end and dice.chance(0.5)
-        often = bool(often and self.lexicon.often)
         return Clause(
             verb, tense, subject, negative, direct, recipient, place, time,
             time_first, often,

@@ -46,25 +46,25 @@ HELPERS = {
 }
 
 
-def sentence(s, lexicon):
+def sentence(s):
     """Return the words of a Sentence, commas and full stop included."""
     end = [word(".", (s, "end"))]
     if s.other is None:
-        return clause(s.main, lexicon) + end
+        return clause(s.main) + end
     other = [word(s.conjunction.target, (s, "conjunction"))]
-    other += clause(s.other, lexicon, "verb last")
+    other += clause(s.other, "verb last")
     if s.other_first:  # it is the first constituent: the verb follows at once
         comma = word(",", (s, "comma"))
-        return [*other, comma, *clause(s.main, lexicon, "verb first"), *end]
+        return [*other, comma, *clause(s.main, "verb first"), *end]
     # English has no comma here: it belongs to the conjunction that it announces
-    return [*clause(s.main, lexicon), word(",", (s, "conjunction")), *other, *end]
+    return [*clause(s.main), word(",", (s, "conjunction")), *other, *end]
 
 
-def clause(c, lexicon, order="verb second"):
+def clause(c, order="verb second"):
     """Return the words of a Clause: the verb second, or first, or last."""
     time = time_words(c, c.time.target) if c.time is not None else []
     subject, pronoun = phrase(c.subject, "nominative"), pronoun_object(c)
-    middle = noun_objects(c) + place(c, lexicon)
+    middle = noun_objects(c) + place(c)
     if not c.time_first:
         middle = time + middle
     finite, rest = verb(c)
@@ -102,18 +102,14 @@ def noun_objects(c):
     return words + [word("nicht", no)] if c.negative else words
 
 
-def place(c, lexicon):
-    """Return the place; in dem becomes im."""
+def place(c):
+    """Return the place, after "in"; in dem becomes im."""
     if c.place is None:
         return []
-    preposition = lexicon.prepositions[c.place.head.preposition]
-    first, article, *others = [
-        word(preposition, (c, "place")),
-        *phrase(c.place, "dative"),
-    ]
+    article, *others = phrase(c.place, "dative")
     if article.text == "dem":
-        return [word("im", *first.meanings, *article.meanings), *others]
-    return [first, article, *others]
+        return [word("im", (c, "place"), *article.meanings), *others]
+    return [word("in", (c, "place")), article, *others]
 
 
 def phrase(p, case, *meanings, ein="ein"):

@@ -131,5 +131,4 @@ LEXICON = Lexicon(
     times=TIMES,
     conjunctions=CONJUNCTIONS,
     that=THAT,
-    prepositions={"in": "in"},
 )

@@ -32,7 +32,7 @@ class Noun:
     adjectives: str = ""  # that fit the noun, in English
     plural: bool = False
     dative: str = ""  # the German dative plural, if it is another form
-    preposition: str = ""  # of a place: a key of Lexicon.prepositions
+    preposition: str = ""  # of a place, in English
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +107,6 @@ class Lexicon:
     times: tuple
     conjunctions: tuple
     that: Conjunction
-    prepositions: dict  # {English: target}
-    often: str = ""  # the target's word; "": "often" is not used
     some: bool = False  # plurals may be indefinite
     possessors: bool = False  # things may have an owner
     adjective_pairs: bool = False  # a noun may have one adjective before and one after
