@@ -10,18 +10,13 @@ from attention.kernels.tile_plan import tile_plan
 from .spec import call, normal, spec, wrong
 
 
-def capped(x, softcap):
-    return x if softcap is None else softcap * math.tanh(x / softcap)
-
-
 def scores(q, k, scale, softcap=None):
-    """One pair at a time."""
+    """One query at a time."""
     *heads, L, _ = q.shape
-    S, s = k.shape[-2], np.zeros((*heads, L, k.shape[-2]))
-    for *head, i, j in np.ndindex(*heads, L, S):
-        k_j = k[(*own(head, heads, k), j)]
-        s[(*head, i, j)] = capped(scale * (q[(*head, i)] @ k_j), softcap)
-    return s
+    s = np.zeros((*heads, L, k.shape[-2]))
+    for *head, i in np.ndindex(*heads, L):
+        s[(*head, i)] = scale * (k[own(head, heads, k)] @ q[(*head, i)])
+    return s if softcap is None else softcap * np.tanh(s / softcap)
 
 
 def own(head, heads, keys):
@@ -40,13 +35,12 @@ def average(s, v, mask=None, z=None):
     for *head, i in np.ndindex(*heads, L):
         at = (*head, i)
         keys = np.flatnonzero(allowed[at])
-        total = sum(math.exp(s[at][j]) for j in keys)
-        for j in keys:
-            p[at][j] = math.exp(s[at][j]) / total
-            kept = p[at][j] * (1 if z is None else z[at][j])
-            o[at] += kept * v[(*own(head, heads, v), j)]
         if len(keys):
+            total = np.exp(s[at][keys]).sum()
+            p[at][keys] = np.exp(s[at][keys]) / total
             lse[at] = math.log(total)
+        kept = p[at] if z is None else p[at] * z[at]
+        o[at] = kept @ v[own(head, heads, v)]
     return o, p, lse
 
 
