@@ -20,13 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attention.plotting.palette import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, RED
+
 from .paths import shown, work_folder
 
-GREY = "#7d8590"  # words and axes: readable on white and on near black
-BLUE, ORANGE, GREEN, PURPLE, RED = (
-    "#3f8fd2", "#d9771a", "#35a162", "#a371e0", "#dc4c4c",
-)  # fmt: skip
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
 SHORTEST_ALT = 30  # letters
 TOLERANCE = 1e-5  # of the largest value: two processors round differently
 
