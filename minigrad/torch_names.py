@@ -9,6 +9,7 @@ import re
 import numpy as np
 
 from .ops import matmul, where
+from .shapes import shapes
 
 FUNCTIONS = {
     "Parameter": "minigrad.nn.Parameter",
@@ -76,13 +77,12 @@ KEYWORDS = {
 }
 
 
+@shapes
 def bmm(a, b):
-    """a (B, n, k), b (B, k, m)  ->  (B, n, m): the product of each pair of matrices."""
-    if not np.ndim(a) == np.ndim(b) == 3:
-        raise ValueError(
-            f"bmm: a has {np.ndim(a)} axes and b has {np.ndim(b)}; expected 3 of both. "
-            "minigrad.matmul has no such condition."
-        )
+    """Return the product of each pair of matrices.
+
+    a (B, n, k), b (B, k, m)  ->  y (B, n, m)
+    """
     return matmul(a, b)
 
 
