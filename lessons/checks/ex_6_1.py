@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
@@ -93,6 +94,10 @@ def of_the_context(my, rng):
     context.__name__ = "context_backward"  # for the report
     unweighted = ("ignores-weights", "g for every state", lambda g: np.tile(g, (7, 1)))
     my.gradients(context, [alpha, H], variants={"H": [unweighted]})
+    g = rng.normal(size=5)
+    d_alpha, d_H = my.context_backward(alpha, H, g)
+    has_all_digits(my, d_alpha, np.array([sum(h * g) for h in H]), "d_alpha")
+    has_all_digits(my, d_H, np.array([a * g for a in alpha]), "d_H")
 
 
 @edges("scores of 700 and 2000, equal and unequal, and a single state")

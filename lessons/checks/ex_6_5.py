@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import result
 from lessons.classroom.steps import (
@@ -264,6 +265,8 @@ def link_by_link(my, rng):
         if not may.all():  # a weight that is always 0 needs no gradient
             right = {name: right[name] for name in CHAIN[1:]}
         my.first_wrong(yours, {name: right[name] for name in CHAIN if name in right})
+        for name in NAMES:
+            has_all_digits(my, yours[name], right[name], f"d_{name}")
 
 
 @edges("scores of 1e4, and a single state")

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
@@ -161,6 +162,8 @@ def of_rope(my, rng):
         return my.rope(x, positions, 50.0)
 
     my.gradients(rope, [x], variants={"x": of_gradients(positions, 50.0)})
+    g = rng.normal(size=x.shape)
+    has_all_digits(my, rope(x)[1](g), by_loop(g, positions, 50.0, sign=-1), "dx")
 
 
 @edges("position 0, a negative one, one pair, and no rows")

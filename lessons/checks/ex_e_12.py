@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
@@ -200,6 +201,9 @@ def of_the_table(my, rng):
         ("mean", "the mean over the pairs of each bucket", means),
     ]
     my.gradients(relative_bias, [table], variants={"table": wrong})
+    g = rng.normal(size=(2, L, S))
+    want = np.array([[each[b == k].sum() for each in g] for k in range(6)])
+    has_all_digits(my, relative_bias(table)[1](g), want, "dtable")
 
 
 @edges("distances with a whole-number logarithm")

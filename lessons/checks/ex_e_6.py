@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, result, several, shape_all
 from lessons.classroom.steps import (
@@ -87,6 +88,8 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
         known.append(("scale:-1", f"-1 times {name}", -right[name]))
         with result(name):
             my.equal(found[name], right[name], "BH", known)
+        if right[name].any():
+            has_all_digits(my, found[name], right[name], name)
 
 
 def one_step(x, h, weights, dh):
@@ -241,6 +244,16 @@ def of_one_step(my, rng):
 @gradients("of three steps")
 def of_three_steps(my, rng):
     check_gradients(my, draw(rng, B=7, I=5, H=2))
+
+
+@gradients("with the digits of a formula")
+def all_digits(my, rng):
+    arguments = draw(rng)
+    hs, backward = my.gru(*arguments)
+    g = rng.normal(size=hs.shape)
+    right = gathered(*chain(arguments, g))
+    for found, (name, want) in zip(backward(g), right.items()):
+        has_all_digits(my, found, want, f"d_{name}")
 
 
 @edges("the same backward twice, and gates of 0 and 1")

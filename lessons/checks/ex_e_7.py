@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
@@ -120,6 +121,9 @@ def of_softmax(my, rng):
 
     wrong = [("mask-leak", "weights of 1/n where masked, in the backward", leaking)]
     my.gradients(masked_softmax, [x], variants={"x": wrong})
+    g = rng.normal(size=x.shape)
+    centred = g - np.array([[sum(a * b)] for a, b in zip(g, y)])
+    has_all_digits(my, masked_softmax(x)[1](g), y * centred, "dx")
 
 
 @gradients("lse over the allowed keys")
@@ -144,6 +148,9 @@ def of_lse(my, rng):
         ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
     ]
     my.gradients(masked_lse, [x], variants={"x": wrong})
+    g = rng.normal(size=3)
+    want = np.array([a * row for a, row in zip(g, by_loop(x, mask)[0])])
+    has_all_digits(my, masked_lse(x)[1](g), want, "dx")
 
 
 @edges("a row without an allowed key")

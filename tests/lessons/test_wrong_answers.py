@@ -138,6 +138,12 @@ GRADIENTS = [
     ("E.9", D_P, NUMERIC_9, "differences", "12 digits"),
     ("E.10", "        return scale * (ds @ k), scale * (ds.swapaxes(1, 2) @ q), dv\n",
      NUMERIC_10, "differences", "12 digits"),
+    ("E.2", "return g * (1 - y * y)",
+     "return g * (np.tanh(x + 1e-5) - np.tanh(x - 1e-5)) / 2e-5",
+     "differences", "12 digits"),
+    ("E.6", "da_n = dh * (1 - z) * (1 - n * n)",
+     "a = np.arctanh(n)\n    da_n = dh * (1 - z) * (np.tanh(a + 1e-5) - np.tanh(a - 1e-5)) "
+     "/ 2e-5", "differences", "12 digits"),
     ("E.10", "dX = dq @ W_q\n",
      "dX = dq @ W_q + (dk @ W_k + dv @ W_v if X is Y else 0)\n", "adds-up", "X is Y"),
     ("38.6", '.then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, '
