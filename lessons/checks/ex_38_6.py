@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import several
 from lessons.classroom.steps import edges, laws, shape, values
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
 
@@ -33,14 +34,10 @@ def arrays_that_fit(my, rng):
 @values("the key in the middle has the highest score")
 def the_middle(my, rng):
     W_a, v_a, s, h1, h2, h3 = my.witness()
-    different = len({tuple(exact(h)) for h in (h1, h3)}) == 2
-    my.holds(
-        different, "same-points", "expected h1 and h3 to differ", f"found both {h1}"
-    )
-    twice, ends = (
-        [2 * x for x in exact(h2)],
-        [a + b for a, b in zip(exact(h1), exact(h3))],
-    )
+    text = "expected h1 and h3 to differ"
+    my.holds(exact(h1) != exact(h3), "same-points", text, f"found both {h1}")
+    twice = [2 * x for x in exact(h2)]
+    ends = [a + b for a, b in zip(exact(h1), exact(h3))]
     my.holds(
         twice == ends,
         "not-midpoint",
@@ -128,6 +125,11 @@ def the_chain(my, rng):
         "expected three expressions or more, one law for each step",
         f"found {len(chain.links)}",
     )
+    one_law_each(my, chain)
+
+
+def one_law_each(my, chain):
+    """Fail if a step moves the number out and splits the sum at once."""
     before = None
     for k, (link, _) in enumerate(chain.links):
         now = Trace.of(link)
@@ -142,9 +144,14 @@ def the_chain(my, rng):
 
 
 class Trace:
-    """A number that notes what it was made of while an expression is computed."""
+    """A number that records how an expression computes with it.
 
-    products = []  # (a key in it is scaled, it holds h1 and h3) of each product
+    keys      which of h1 and h3 it contains
+    scaled    whether a number has multiplied or divided it
+    products  (scaled, contains h1 and h3) for the key of each product so far
+    """
+
+    products = []
 
     def __init__(self, keys=(), scaled=False):
         self.keys, self.scaled = frozenset(keys), scaled
@@ -172,9 +179,9 @@ class Trace:
 
     @staticmethod
     def of(link):
-        """Return (a product holds a scaled key, a product holds a sum of both keys).
+        """Return whether a key in a product is scaled, and whether it is a sum.
 
-        None for an expression that computes with more than sums and products.
+        None if the expression contains more than sums and products.
         """
         Trace.products = []
         s, W_g = np.array([Trace()]), np.array([[Trace()]])
@@ -228,14 +235,8 @@ def inner(x, y):
 
 def arrays(my, returned, names):
     """Return the results of a function, if there is an array for each name."""
-    wanted = names.split(", ")
-    my.holds(
-        isinstance(returned, (tuple, list)) and len(returned) == len(wanted),
-        "results",
-        f"expected {len(wanted)} results, {names}",
-        f"found {len(returned) if isinstance(returned, (tuple, list)) else 1}",
-    )
-    for name, array in zip(wanted, returned):
+    returned = several(my, returned, names.split(", "))
+    for name, array in zip(names.split(", "), returned):
         number = isinstance(array, np.ndarray) and array.dtype.kind in "fi"
         my.holds(
             number and np.isfinite(array).all(),

@@ -158,14 +158,13 @@ def what_is_timed(my, rng):
         my.holds(
             steps[0] == steps[-1],
             "python-loop",
-            f"expected the {name} scores of all states from as many Python steps, "
-            "however many states there are",
+            f"expected {name} scores that take the same Python steps for any T",
             f"found {steps[0]} steps at T = 5, {steps[-1]} at T = 11: a Python loop",
         )
 
 
 def what_is_scored(my, scores, lengths, drawn, d):
-    """Fail unless each pair of scores is of new normal numbers, and in its place."""
+    """Fail unless every pair of scores is from new normal numbers, in its own list."""
     numbers = np.concatenate([x.reshape(-1) for x in drawn]) if drawn else np.zeros(0)
     least = sum(2 * d + T * d + 2 * d * d for T in lengths)  # s, v, H, W_s and W_h
     for T, (additive, dot) in zip(lengths, scores):
@@ -188,7 +187,7 @@ def what_is_scored(my, scores, lengths, drawn, d):
             f"expected new s, H, W_s, W_h and v for each T, also after T = {T}",
             "found the same scores again",
         )
-    if not numbers.size:  # not one of them from the rng that was passed
+    if not numbers.size:  # no call of rng.normal
         uniform = all((dot > 0).all() for _, dot in scores)
         tag = "not-normal" if uniform else "global-generator"
         text = "expected numbers N(0, 1), drawn by rng.normal of the argument rng"
@@ -255,9 +254,7 @@ def here_and_now(my, rng):
         print(f"{name:<8} ms {row}   {found['exponent'][name]:8.2f}")
     for name, b in found["exponent"].items():
         if not 0.5 <= b <= 1.5:
-            print(
-                f"{name}: the exponent from T = 100 on is far from 1. A busy machine?"
-            )
+            print(f"{name}: the exponent for T >= 100 is far from 1. A busy machine?")
 
 
 @edges("a function that takes no time, and a single state")
@@ -299,7 +296,7 @@ def timed(my, repeats):
 
 
 def measured(my, rng, lengths, repeats, d=128):
-    """{"seconds": {score: […]}, "exponent": {score: b, from T = 100 on}}"""
+    """Return {"seconds": {score: […]}, "exponent": {score: b from T = 100 on}}."""
     clock = my.which_clock()
 
     def timer(fn, repeats):
