@@ -100,8 +100,8 @@ def test_a_diagnosis_is_replaced_not_added():
     "id, old, new, said",
     [
         ("E.12", "np.add.at(dtable, b, ", "dtable[b] += (",
-         "yours equals the last pair alone of each bucket"),
-        ("6.5", "d_pre.T @ H,", "H.T @ d_pre,", "of the gradient for W_h"),
+         "yours equals the last pair of each bucket"),
+        ("6.5", "d_pre.T @ H,", "H.T @ d_pre,", "d_W_h, in the result of"),
         ("E.7", "base + np.log(np.exp(s - base[..., None])", "np.log(np.exp(s)",
          "found inf, 1, "),
         ("6.1", "np.outer(alpha, g)", "np.outer(alpha, g) / 2",
