@@ -63,7 +63,10 @@ def a_number_for_each(my, rng):
 def known_entropies(my, rng):
     p = np.array([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]])
     nats = np.array([1.5 * math.log(2), math.log(3)])
-    bits = [("log2", "the entropy in bits", nats / math.log(2))]
+    bits = [
+        ("log2", "the entropy in bits", nats / math.log(2)),
+        ("divided", "the entropy / log T", nats / math.log(3)),
+    ]
     my.equal(my.entropy(p), nats, "i", bits, atol=EPSILON)
 
 
@@ -96,6 +99,7 @@ def both_curves(my, rng):
                 curve(factor, mean=flat),
             ),
             ("sum", "the sum over the samples", samples * curve(factor)),
+            ("divided", "the curve / log T", curve(factor) / math.log(T)),
             (
                 "wrong-axis",
                 "the curve of weights that sum to one over the queries",

@@ -234,6 +234,7 @@ def wrong_means(alpha, lengths):
         ("mean-of-means", "the mean over strings of their means", of_means),
         ("log2", "the entropy in bits", together.mean() / math.log(2)),
         ("sum", "the sum over the rows", together.sum()),
+        ("divided", "the entropy / log S", together.mean() / math.log(alpha.shape[2])),
     ]
 
 

@@ -36,15 +36,17 @@ def like_the_scores(my, rng):
     my.shape(my.dH_dtau(e, 0.5), (3,), "i")
 
 
-@numbers("two scores whose weights are 1/4 and 3/4 at tau = 2")
+@numbers("weights 1/4 and 3/4 at tau = 2; the entropy of 1/2, 1/4, 1/4")
 def two_scores(my, rng):
     e = np.array([0.0, 2 * math.log(3)])
     swapped = [("tau-multiplies", "softmax(e * tau)", softmax(e, 1 / 2))]
     my.equal(my.softmax_t(e, 2.0), [0.25, 0.75], "j", swapped)
-    H = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
+    p = np.array([0.5, 0.25, 0.25])
+    H = 1.5 * math.log(2)
     in_bits = [("log2", "the entropy in bits", H / math.log(2))]
     in_bits.append(("scale:-1", "the entropy with the wrong sign", -H))
-    my.equal(my.entropy(np.array([0.25, 0.75])), H, "", in_bits, atol=EPSILON)
+    in_bits.append(("divided", "the entropy / log n", H / math.log(3)))
+    my.equal(my.entropy(p), H, "", in_bits, atol=EPSILON)
 
 
 @values("softmax_t and entropy, at five temperatures")

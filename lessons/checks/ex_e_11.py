@@ -33,13 +33,18 @@ def mistakes(x, positions, base=10000.0):
     angle = positions[:, None] * theta
     first = y[..., 0::2] * np.sin(angle) + x[..., 1::2] * np.cos(angle)
     overwritten = np.stack([y[..., 0::2], first], -1).reshape(x.shape)
-    return [
+    wrong = [
         ("pairing", "a rotation of the pairs (m, m + E/2)", half),
         ("direction", "a rotation by -p theta", by_loop(*at, sign=-1)),
         (
             "positions-ignored",
             "a rotation by 0, 1, 2, … for any positions",
             by_loop(x, np.arange(len(positions)), base),
+        ),
+        (
+            "base-ignored",
+            "a rotation with the base 10000 for any base",
+            by_loop(x, positions),
         ),
         (
             "overwritten",
@@ -59,6 +64,7 @@ def mistakes(x, positions, base=10000.0):
             )
         ),
     ]
+    return [v for v in wrong if not np.allclose(v[2], y)]
 
 
 def of_gradients(positions, base=10000.0):

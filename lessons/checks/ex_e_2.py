@@ -28,13 +28,13 @@ def by_hand(my, rng):
 @gradients("tanh")
 def of_tanh(my, rng):
     x = rng.normal(size=(3, 5))
-    my.gradients(
-        my.tanh,
-        [x],
-        variants={
-            "x": [("wrong-derivative", "g * (1 - x * x)", lambda g: g * (1 - x * x))]
-        },
-    )
+    y, tag = np.tanh(x), "wrong-derivative"
+    wrong = [
+        (tag, "g * (1 - x * x)", lambda g: g * (1 - x * x)),
+        (tag, "g * (1 - y)", lambda g: g * (1 - y)),
+        (tag, "g * y * (1 - y), of a sigmoid", lambda g: g * y * (1 - y)),
+    ]
+    my.gradients(my.tanh, [x], variants={"x": wrong})
 
 
 @gradients("matmul")

@@ -31,7 +31,8 @@ IMPORTS = [
      "patches", "np.isclose = lambda"),
 ]  # fmt: skip
 D_P = (
-    "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of its row\n"
+    "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of its "
+    "row\n"
 )
 COMPARE = [
     ("6.6", """seconds["additive"].append(additive)
@@ -142,8 +143,8 @@ GRADIENTS = [
      "return g * (np.tanh(x + 1e-5) - np.tanh(x - 1e-5)) / 2e-5",
      "differences", "12 digits"),
     ("E.6", "da_n = dh * (1 - z) * (1 - n * n)",
-     "a = np.arctanh(n)\n    da_n = dh * (1 - z) * (np.tanh(a + 1e-5) - np.tanh(a - 1e-5)) "
-     "/ 2e-5", "differences", "12 digits"),
+     "up, down = (np.tanh(np.arctanh(n) + h) for h in (1e-5, -1e-5))\n"
+     "    da_n = dh * (1 - z) * (up - down) / 2e-5", "differences", "12 digits"),
     ("E.10", "dX = dq @ W_q\n",
      "dX = dq @ W_q + (dk @ W_k + dv @ W_v if X is Y else 0)\n", "adds-up", "X is Y"),
     ("38.6", '.then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, '
@@ -184,6 +185,19 @@ LOSS = """    logits = model(batch.source, batch.target_in, batch.lengths)
     log_p = mg.log_softmax(logits)
     loss = -(log_p[np.nonzero(real) + (batch.target_out[real],)]).sum() / real.sum()
 """
+COMMON = [
+    ("6.9", "        alpha = masked_softmax(e, mask=mask)\n",
+     "        z = mg.exp(e - e.numpy().max(-1, keepdims=True)) * mask.astype(float)\n"
+     "        alpha = z / z.sum(-1, keepdims=True)\n", "masked-maximum", "padding"),
+    ("E.2", "g * (1 - y * y)", "g * (1 - y)", "wrong-derivative", "g * (1 - y)"),
+    ("E.11", "theta = base **", "theta = 10000.0 **", "base-ignored", "any base"),
+    ("6.10", "return -(p * logs).sum(-1)",
+     "return -(p * logs).sum(-1) / np.log(p.shape[-1])", "divided", "/ log n"),
+    ("38.3", "entropy(p).mean()", "entropy(p).mean() / np.log(T)",
+     "divided", "the curve / log T"),
+    ("38.4", "H[real].mean()", "H[real].mean() / np.log(alpha.shape[2])",
+     "divided", "/ log S"),
+]  # fmt: skip
 RESULTS = [
     ("E.14", "scale * (ds.T @ q), p.T @ g", "p.T @ g, scale * (ds.T @ q)",
      "swapped", "dk, in the result of tile("),
@@ -203,7 +217,8 @@ RESULTS = [
     ("E.13", "dk[j] = R @ v[j]", "dk[j] = R @ v[0]", "unknown", "d_k wrong"),
 ]  # fmt: skip
 WRONG = [
-    *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *RESULTS
+    *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
+    *RESULTS,
 ]  # fmt: skip
 RIGHT = [
     ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),
