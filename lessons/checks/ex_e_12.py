@@ -10,61 +10,49 @@ from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 
-def by_definition(d, both=True, num=32, far=128):
-    """Return the bucket of one distance, computed with exact fractions."""
-    nb = num // 2 if both else num
-    e, d = nb // 2, int(d)
+def exactly(n, e, K, far):
+    """Count the buckets between e and n with exact fractions."""
+    ratio, full = Fraction(n, e) ** K, Fraction(far, e)
+    return next(k for k in range(999) if ratio < full ** (k + 1))
+
+
+def with_logarithms(n, e, K, far):
+    """Count them with logarithms in float64."""
+    return int(math.log(n / e) / math.log(far / e) * K)
+
+
+def in_64_bits(*overflows):
+    """Return a function that counts them with powers of 64 bits.
+
+    overflows  whether each of the two compared powers is kept in 64 bits
+    """
+
+    def kept(number, overflows):
+        return (number + 2**63) % 2**64 - 2**63 if overflows else number
+
+    def count(n, e, K, far):
+        k, power = 0, kept(n**K, overflows[0])
+        while k < K - 1:
+            if power < kept(e ** (K - k - 1) * far ** (k + 1), overflows[1]):
+                break
+            k += 1
+        return k
+
+    return count
+
+
+def bucket_of(d, both=True, num=32, far=128, count=exactly):
+    """Return the bucket of one distance."""
+    nb, d = num // 2 if both else num, int(d)
+    e = nb // 2
     n = abs(d) if both else max(-d, 0)
     base = nb if both and d > 0 else 0
-    K = nb - e
-    if n < e:
-        return base + n
-    ratio, full = Fraction(n, e) ** K, Fraction(far, e)
-    return base + e + min(K - 1, next(k for k in range(999) if ratio < full ** (k + 1)))
+    return base + (n if n < e else e + min(nb - e - 1, count(n, e, nb - e, far)))
 
 
-def table_of(distances, *how, of=by_definition):
-    return np.array([of(d, *how) for d in distances.reshape(-1)], int).reshape(
-        distances.shape
-    )
-
-
-def with_logarithms(distances, both=True, num=32, far=128):
-    """Return the buckets that logarithms in float64 give."""
-
-    def of_one(d, *_):
-        nb = num // 2 if both else num
-        e, d = nb // 2, int(d)
-        n = abs(d) if both else max(-d, 0)
-        base = nb if both and d > 0 else 0
-        if n < e:
-            return base + n
-        ratio = math.log(n / e) / math.log(far / e) * (nb - e)
-        return base + min(nb - 1, e + int(ratio))
-
-    return table_of(distances, of=of_one)
-
-
-def in_64_bits(distances, both=True, num=32, far=128, of=(True, True)):
-    """Return the buckets that powers of 64 bits give; of: which powers overflow."""
-
-    def kept(number, whether):
-        return (number + 2**63) % 2**64 - 2**63 if whether else number
-
-    def of_one(d):
-        nb = num // 2 if both else num
-        e, d = nb // 2, int(d)
-        n = abs(d) if both else max(-d, 0)
-        base = nb if both and d > 0 else 0
-        if n < e:
-            return base + n
-        k, K = 0, nb - e
-        power = kept(n**K, of[0])
-        while k < K - 1 and power >= kept(e ** (K - k - 1) * far ** (k + 1), of[1]):
-            k += 1
-        return base + e + k
-
-    return table_of(distances, of=of_one)
+def table_of(distances, *how):
+    found = [bucket_of(d, *how) for d in distances.reshape(-1)]
+    return np.array(found, int).reshape(distances.shape)
 
 
 def mistakes(distances, both=True, num=32, far=128):
@@ -94,11 +82,11 @@ def mistakes(distances, both=True, num=32, far=128):
     else:
         found.append(("not-causal", "buckets of |j - i|, later keys too", one))
     right = table_of(distances, *how)
-    logs = with_logarithms(distances, *how)
+    logs = table_of(distances, *how, with_logarithms)
     if not np.array_equal(logs, right):
         found.append(("rounding", "what logarithms in float64 give", logs))
     for of in ((True, True), (True, False)):
-        wrapped = in_64_bits(distances, *how, of)
+        wrapped = table_of(distances, *how, in_64_bits(*of))
         if not np.array_equal(wrapped, right):
             text = "what powers of integers of 64 bits give"
             found.append(("overflow", text, wrapped))
@@ -153,7 +141,7 @@ def every_distance(my, rng):
     """Leave out whole-number logarithms, which have a test of their own."""
     near = np.arange(-50, 51)
     for how in ((True, 32, 128), (False, 32, 128), (True, 22, 100)):
-        agree = with_logarithms(near, *how) == table_of(near, *how)
+        agree = table_of(near, *how, with_logarithms) == table_of(near, *how)
         compare(my, near[agree], *how)
 
 
@@ -165,8 +153,8 @@ def pair_by_pair(my, rng):
         want, turned = np.empty((3, L, S)), np.empty((3, L, S))
         for i in range(L):
             for j in range(S):
-                want[:, i, j] = table[by_definition(j - i, both, 8, 20)]
-                turned[:, i, j] = table[by_definition(i - j, both, 8, 20)]
+                want[:, i, j] = table[bucket_of(j - i, both, 8, 20)]
+                turned[:, i, j] = table[bucket_of(i - j, both, 8, 20)]
         how = {"bidirectional": both, "num_buckets": 8, "max_distance": 20}
         bias, _ = my.relative_bias(table, L, S, **how)
         wrong = [("sign", "the bias of query minus key", turned)]
@@ -178,9 +166,7 @@ def of_the_table(my, rng):
     table = rng.normal(size=(6, 2))
     L, S = 5, 7
     how = {"bidirectional": False, "num_buckets": 6, "max_distance": 9}
-    b = np.array(
-        [[by_definition(j - i, False, 6, 9) for j in range(S)] for i in range(L)]
-    )
+    b = np.array([[bucket_of(j - i, False, 6, 9) for j in range(S)] for i in range(L)])
 
     def relative_bias(table):
         return my.relative_bias(table, L, S, **how)

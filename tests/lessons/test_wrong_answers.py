@@ -24,6 +24,9 @@ IMPORTS = [
     ("6.5", "import numpy as np",
      "import numpy as np\nfrom importlib import import_module\n"
      "answer = import_module('lessons.solutions.ex_6_5')", "imports-answer", "line "),
+    ("6.1", "import numpy as np",
+     "import numpy as np\n\ndef peek():\n    return open('../solutions/ex_6_1.py')",
+     "imports-answer", "this is the reference's text"),
     ("6.1", "import numpy as np", "import numpy as np\nimport pytest",
      "imports-answer", "the library's pytest"),
     ("E.7", "import numpy as np",
