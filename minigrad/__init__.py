@@ -66,3 +66,5 @@ from .ops import (
 )
 from .random import manual_seed
 from .tensor import Tensor
+
+__version__ = "0.1.0"
