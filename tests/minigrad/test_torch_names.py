@@ -25,6 +25,7 @@ def message_of(call):
     "call, expected",
     [
         (lambda: mg.einsum("ij,kj->ik", tensor(), ROWS), ROWS @ ROWS.T),
+        (lambda: mg.tensor(ROWS, requires_grad=True), ROWS),
         (lambda: mg.bmm(ROWS[None], ROWS.T[None]), (ROWS @ ROWS.T)[None]),
         (lambda: mg.masked_fill(tensor(), ROWS > 2, -1.0), np.where(ROWS > 2, -1, ROWS)),
         (lambda: mg.triu(tensor(), 1), np.triu(ROWS, 1)),
@@ -33,7 +34,6 @@ def message_of(call):
         (lambda: nn.Sequential(mg.relu, mg.neg)(tensor()), -ROWS),
         (lambda: tensor().unsqueeze(1), ROWS[:, None]),
         (lambda: float(f"{tensor().sum():.1f}"), 15.0),
-        (lambda: mg.layer_norm(tensor(), (3,)), mg.layer_norm(ROWS, np.ones(3)).data),
         (lambda: nn.GRU(3, 4, batch_first=True)(ROWS[None])[0].shape, (1, 2, 4)),
     ],
 )  # fmt: skip
@@ -46,7 +46,6 @@ def test_a_guess_that_works(call, expected):
 @pytest.mark.parametrize(
     "call, fragment",
     [
-        (lambda: mg.tensor([1.0]), "minigrad.Tensor"),
         (lambda: mg.cat([tensor(), tensor()]), "minigrad.concat"),
         (lambda: mg.save, "minigrad.checkpoint.save"),
         (lambda: mg.load, "minigrad.checkpoint.load"),
@@ -61,9 +60,10 @@ def test_a_guess_that_works(call, expected):
         (lambda: tensor().sum(dim=1), "axis"),
         (lambda: tensor().sum(axis=1, keepdim=True), "keepdims"),
         (lambda: mg.softmax(tensor(), dim=-1), "axis"),
+        (lambda: mg.layer_norm(tensor(), (3,)), "those of weight"),
         (lambda: np.exp(tensor()), "minigrad.exp"),
-        (lambda: MultiHeadAttention(4, 2)(ROWS, attn_mask=None), "True = may attend"),
-        (lambda: MultiHeadAttention(4, 2)(ROWS, key_padding_mask=None), "valid_lens"),
+        (lambda: MultiHeadAttention(3, 1)(ROWS, attn_mask=None), "True = may attend"),
+        (lambda: MultiHeadAttention(3, 1)(ROWS, key_padding_mask=None), "valid_lens"),
         (lambda: nn.GRU(3, 4, batch_first=False), "batch"),
         (lambda: mg.checkpoint.save({"a": ROWS}, "a.npz"), "save(path, state)"),
         (lambda: nn.GRU(3, 4, 2, True, True), "positional"),
