@@ -93,3 +93,58 @@ def attention_step(words, weights, state, answer):
     arrow(ax, (right, HEIGHT / 2), (right, 1.75), GREEN)
     fit(ax, -0.9, right + 1.2, -0.7, 2.35)
     return fig
+
+
+def four_scores():
+    """Draw how four scores make one number of a query s and a key h."""
+    fig, ax = diagram((7.2, 4.3))
+    columns = ("dot", "scaled dot", "general", "additive")
+    for x, name in zip(np.arange(4) * 2.2, columns):
+        s, h, middle = (x - 0.5, 0), (x + 0.5, 0), (x, 2.0)
+        box(ax, s, "$s$", GREEN, width=0.6)
+        box(ax, h, "$h$", BLUE, width=0.6)
+        ax.text(x, 4.75, name, ha="center", va="bottom", fontsize=11)
+        steps = _steps_of_score(ax, name, s, h, middle)
+        box(ax, (x, 4.4), "$e$", PURPLE, width=0.6)
+        for low, high in zip(steps, [*steps[1:], 4.4]):
+            arrow(ax, (x, low + HEIGHT / 2), (x, high - HEIGHT / 2))
+    handles = [
+        _patch(GREEN, "query"),
+        _patch(BLUE, "key"),
+        _patch(ORANGE, "learned"),
+        _patch(GREY, "fixed"),
+        _patch(PURPLE, "score"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=5, fontsize=9)
+    fit(ax, -1.1, 7.7, -1.0, 5.1)
+    return fig
+
+
+def _steps_of_score(ax, name, s, h, middle):
+    """Draw a score between its two vectors and its result; return the heights."""
+    x, y = middle
+    if name in ("general", "additive"):
+        sides = ((h, "$W_g$"),) if name == "general" else ((s, "$W_s$"), (h, "$W_h$"))
+        for side, matrix in sides:
+            box(ax, (side[0], 1), matrix, ORANGE, width=0.6)
+            arrow(ax, (side[0], HEIGHT / 2), (side[0], 1 - HEIGHT / 2))
+    for side in (s, h):
+        through = name == "additive" or (name == "general" and side is h)
+        start = (side[0], (1 if through else 0) + HEIGHT / 2)
+        arrow(ax, start, (x + (side[0] - x) * 0.4, y - HEIGHT / 2))
+    box(ax, middle, "+" if name == "additive" else "dot", GREY)
+    if name == "scaled dot":
+        box(ax, (x, 3.2), "$1/\\sqrt{d}$", GREY)
+        return [y, 3.2]
+    if name == "additive":
+        box(ax, (x, 2.8), "tanh", GREY)
+        box(ax, (x, 3.6), "dot $v$", ORANGE)
+        return [y, 2.8, 3.6]
+    return [y]
+
+
+def _patch(colour, label):
+    """Return an entry of a legend: a frame of this colour."""
+    from matplotlib.patches import Patch
+
+    return Patch(fill=False, ec=colour, lw=1.6, label=label)
