@@ -175,10 +175,11 @@ def test_what_an_entry_says_is_on_the_page(entry):
 
 
 def section(lesson, heading):
-    """A section of a page, without its code, every white space a single one."""
+    """A section of a page, without its code and the marks of its quotes, on one line."""
     [folder] = [f for f in lesson_folders() if number(f) == lesson]
     text = (folder / "README.md").read_text(encoding="utf-8")
     text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.M | re.S)
+    text = re.sub(r"^> ?", "", text, flags=re.M)
     found = re.findall(rf"^## ({re.escape(heading)}.*?)(?=^## |\Z)", text, re.M | re.S)
     assert len(found) == 1, f"lesson {lesson}: {len(found)} headings {heading!r}"
     return " ".join(found[0].split())
