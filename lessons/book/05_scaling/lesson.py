@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
+from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(5)
 
@@ -77,6 +77,14 @@ show(fig, "four-words", alt)
 # We need one assumption about the vectors: **the $2d$ numbers $s_1, \dots, s_d$ and
 # $h_1, \dots, h_d$ are drawn independently, each with mean 0 and variance 1.** This is
 # a statement about the start of training. Trained vectors need not obey it.
+#
+# | letter | meaning |
+# |---|---|
+# | $s$, $h$ | a query and a key, of $d$ numbers each; $s_k$ and $h_k$ are number $k$ of them |
+# | $e$ | their score, $s^\top h = s_1 h_1 + \dots + s_d h_d$ |
+# | $T$ | the number of keys of one query |
+# | $p$ | the weights of the $T$ keys: the softmax of their scores |
+# | $E$, $\mathrm{Var}$ | mean and variance over random vectors |
 #
 # The [variance](../../GLOSSARY.md#variance) of a number $X$ with mean 0 is
 # $E[X^2]$, the mean of its square. The *standard deviation* is the root of it and says
@@ -413,8 +421,8 @@ show(fig, "entropy", alt)
 #
 # Let the scores be normal with variance $\sigma^2$; unscaled, $\sigma^2$ is about $d$.
 # Which keys carry the sum $\sum_j e^{e_j}$, the denominator of the softmax? Count them.
-# Of $T$ keys, about $`T\, e^{-x^2 / 2 \sigma^2}`$ have a score near $x$, and each of
-# them adds $e^x$:
+# Of $T$ keys, about $`T\, e^{-x^2 / 2 \sigma^2}`$ have a score near $x$ (up to factors
+# that matter less than an exponential), and each of them adds $e^x$:
 #
 # ```math
 # T\, e^{-x^2 / 2\sigma^2} \cdot e^{x} \quad \text{is largest where} \quad
@@ -453,7 +461,7 @@ for T in (16, 256, 4096):
 # %% [figure]
 fig, ax = figure("Where do the weights freeze?", size=(7.2, 3.2))
 for (T, row), colour, style in zip(
-    left.items(), (BLUE, GREEN, PURPLE), ("-", "--", "-.")
+    left.items(), (BLUE, GREEN, ORANGE), ("-", "--", "-.")
 ):
     ax.plot(parts, row, style, color=colour, label=f"T = {T}")
 ax.plot(parts, np.maximum(1 - parts, 0), ":", color=GREY, label="the argument")
@@ -478,22 +486,22 @@ show(fig, "freezing", alt)
 # ## The mean and the typical query
 #
 # A median says what happens to a typical query. What happens on average? And what
-# arrives at the query itself? The scores are $e = H s$, with a key in each row of $H$.
-# By the chain rule $\partial p / \partial s = J H$, and scaled it is $J H / \sqrt d$.
+# arrives at the query itself? The scores are $e = K s$, with a key in each row of $K$.
+# By the chain rule $\partial p / \partial s = J K$, and scaled it is $J K / \sqrt d$.
 #
-# How large is $J H$? A column of $H$ has $T$ independent entries of variance 1, and for
+# How large is $J K$? A column of $K$ has $T$ independent entries of variance 1, and for
 # such a vector $u$ the mean of $`\|J u\|^2`$ is $`\|J\|^2`$: the mixed products
-# average to 0. There are $d$ columns, so $`\|J H\|`$ is about $`\sqrt d\, \|J\|`$ in
-# size. ($J$ depends on $H$ through the scores, so this is no proof. Here is the ratio
+# average to 0. There are $d$ columns, so $`\|J K\|`$ is about $`\sqrt d\, \|J\|`$ in
+# size. ($J$ depends on $K$ through the scores, so this is no proof. Here is the ratio
 # of the two sides, measured with 400 queries.)
 
 # %%
 for d in (16, 64, 256):
-    s, H = side.normal(size=(400, d, 1)), side.normal(size=(400, 16, d))
-    p = mg.softmax((H @ s)[..., 0]).data  # (n, T)
+    s, K = side.normal(size=(400, d, 1)), side.normal(size=(400, 16, d))
+    p = mg.softmax((K @ s)[..., 0]).data  # (n, T)
     J = p[:, :, None] * (np.eye(16) - p[:, None, :])  # (n, T, T)
-    JH, sizes_J = (np.linalg.norm(x, axis=(1, 2)) for x in (J @ H, J))
-    low, middle, high = np.quantile(JH / (d**0.5 * sizes_J), (0.05, 0.5, 0.95))
+    JK, sizes_J = (np.linalg.norm(x, axis=(1, 2)) for x in (J @ K, J))
+    low, middle, high = np.quantile(JK / (d**0.5 * sizes_J), (0.05, 0.5, 0.95))
     print(f"d = {d:3d}  ratio: median {middle:.2f}, nine of ten between", end=" ")
     print(f"{low:.2f} and {high:.2f}")
 
