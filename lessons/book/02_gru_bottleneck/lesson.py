@@ -8,14 +8,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 02. The GRU and the bottleneck
 #
-# Read "the black cat sleeps" once, cover it, and write it down in French: "le chat noir
-# dort". That was easy. Now do it with a sentence of fifty words, read once. What will
-# be lost?
+# Read "the black cat sleeps" once, cover it, and say it again. That was easy. Now do it
+# with a sentence of fifty words, read once. What will be lost?
 #
-# Before attention, translating networks worked in exactly this way. One network read
-# the sentence and kept one vector of numbers; a second network wrote the translation
-# from that vector. This lesson builds such a pair, calculates what one vector *could*
-# hold, and measures what it *does* hold. The answer is why attention was invented.
+# Before attention, translating networks worked in this way. One network read the
+# sentence and kept one vector of numbers; a second network wrote the translation, here
+# "le chat noir dort", from that vector alone. This lesson builds such a pair,
+# calculates what one vector *could* hold, and measures what it *does* hold. The
+# difference is the reason for attention.
 #
 # You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
 # An hour.
@@ -41,7 +41,8 @@ rng = np.random.default_rng(0)
 # takes the embeddings one by one. It has a [state](../../GLOSSARY.md#state), a vector
 # that it changes at every word: from the state after word $j - 1$ and from word $j$ it
 # computes the state after word $j$. A network that works step by step in this way is
-# *recurrent*. After the last word only the last state is kept.
+# [recurrent](../../GLOSSARY.md#recurrent-network). After the last word only the last
+# state is kept.
 #
 # The [decoder](../../GLOSSARY.md#decoder) is a second recurrent network. It begins with
 # the encoder's last state. At each step it takes the word that stands before, changes
@@ -62,7 +63,7 @@ show(fig, "encoder-decoder", alt)
 # %% [markdown]
 # ```math
 # h_j = f(x_j, h_{j-1}), \qquad c = h_T, \qquad
-# s_0 = c, \quad s_t = g(x'_{t-1}, s_{t-1}), \quad
+# s_0 = c, \quad s_t = F(x'_{t-1}, s_{t-1}), \quad
 # P(y_t) = \mathrm{softmax}(W_o s_t + b_o)
 # ```
 #
@@ -72,7 +73,7 @@ show(fig, "encoder-decoder", alt)
 # | $h_j$ | the encoder's state after word $j$; $h_0 = 0$ |
 # | $c$ | all that the decoder receives: one vector, of the same length for every $T$ |
 # | $s_t$, $`x'_{t-1}`$ | the decoder's state at step $t$, and the embedding of the target word before |
-# | $f$, $g$ | one step of a recurrent network each; below, of a GRU |
+# | $f$, $F$ | one step of a recurrent network each; below, of a GRU |
 # | $W_o$, $b_o$ | learned; they make a logit for each word of the vocabulary |
 #
 # The thick arrow of the figure is the only way from the source to the translation. Such
@@ -118,6 +119,9 @@ for name in ("teacher forcing", "greedy"):
     print(f"writes {', '.join(decode(written))}")
 
 # %% [markdown]
+# The first decoder reads "c" and "b", the letters of the correct answer, although it
+# wrote others. The second reads what it wrote.
+#
 # ## What does one step of a GRU do?
 #
 # A plain recurrent step, $h' = \tanh(W_i x + W_h h)$, writes over its whole state at
@@ -207,16 +211,18 @@ print(f"sum {sum(shares.values()):.6f}   library {leaf.grad.item():.6f}")
 #
 # ## Has the GRU "solved" vanishing gradients?
 #
-# Going back one step multiplies the gradient by such a factor, and going back sixty
-# steps multiplies sixty of them. If a factor is below 1, early words receive almost no
-# gradient, and the network cannot learn from them. This is the *vanishing gradient*.
+# Going back one step multiplies the gradient by such a factor (for vectors, by a
+# matrix), and going back sixty steps multiplies sixty of them. If they are below 1,
+# early words receive almost no gradient, and the network cannot learn from them. This
+# is the [vanishing gradient](../../GLOSSARY.md#vanishing-gradient).
 #
 # How much of the gradient of the last of sixty states arrives at each input? We compare
 # three recurrent networks with states of 32 numbers: the plain one; the GRU; and the
-# LSTM of Hochreiter and Schmidhuber (1997). The LSTM has a second state,
-# $c' = f \odot c + i \odot g$, and shows $h' = o \odot \tanh c'$; its $f$ plays the
-# part of $z$. All are drawn at random, as before training. GRU and LSTM run a second
-# time with a bias of 3 on $z$ or $f$, which moves that gate near 1. What do you expect?
+# LSTM of Hochreiter and Schmidhuber (1997). The LSTM has three gates, $f$, $i$ and $o$,
+# and a second state, $c' = f \odot c + i \odot n$, of which it shows
+# $h' = o \odot \tanh c'$. Its $f$ plays the part of $z$. All are drawn at random, as
+# before training. GRU and LSTM run a second time with a bias of 3 on $z$ or $f$, which
+# moves that gate near 1. What do you expect?
 
 
 # %%
@@ -345,10 +351,10 @@ for kind in ("none", "bahdanau"):
     print(f"{kind:9s} numbers known after 5, 10, 50 letters: {known}")
 
 # %% [markdown]
-# Without attention the number is the same for every length. With it, the model keeps
-# all the states $h_j$ and averages at each step those that matter,
-# $`c_t = \sum_j \alpha_{tj} h_j`$. Lesson 03 builds the weights $\alpha$. What are
-# they worth?
+# Without attention there are the 32 numbers of one state, for every length. With it,
+# there are 32 more for every letter: the model keeps all the states $h_j$ and averages
+# at each step those that matter, $`c_t = \sum_j \alpha_{tj} h_j`$. Lesson 03 builds the
+# weights $\alpha$. What are they worth?
 #
 # ## Where does it break?
 #
@@ -438,12 +444,12 @@ for name, run in runs.items():
 # - Padding after the end of a string. The last state must be that of the last letter:
 #   [lesson 06](../06_masks/README.md).
 # - A comparison at one length only. At 2 letters there is no bottleneck to be seen.
-# - Comparing a teacher-forced number with a greedy one. The first is higher, and not
-#   because of the model.
+# - Comparing a teacher-forced number with a greedy one. The first is usually higher,
+#   and not because of the model.
 #
 # **To take away: one vector has bits enough for a long sentence, and training does not
 # find the code; keeping all states and choosing among them at each step works, up to
 # the lengths that were trained.**
 #
-# Exercises: E.6 (a GRU and its backward, written by you) and 6.9 (with attention and
-# without, on sentences): `python -m lessons start E.6`.
+# Exercises: E.6 (a GRU and its backward, written by you) and, after lesson 03, 6.9
+# (with attention and without, on sentences): `python -m lessons start E.6`.

@@ -55,10 +55,10 @@ need_a_noun = np.array([2.0, 0.0, 0.0])  # (noun, adjective, verb)
 print("scores", H @ need_a_noun)
 
 # %% [markdown]
-# The *dot product* $s^\top h = s_1 h_1 + \dots + s_d h_d$ multiplies the numbers that
-# stand at the same place and adds up the products. It is large where both vectors are
-# large at the same places. So "cat" wins, and nothing had to be learned for the score
-# itself.
+# The [dot product](../../GLOSSARY.md#dot-product)
+# $s^\top h = s_1 h_1 + \dots + s_d h_d$ multiplies the numbers that stand at the same
+# place and adds up the products. It is large where both vectors are large at the same
+# places. So "cat" wins, and nothing had to be learned for the score itself.
 #
 # But the decoder is a network of its own. Nothing forces it to say "noun" with its
 # first number. Suppose that its order is verb, noun, adjective:
@@ -87,6 +87,9 @@ for name, e in (("dot", H @ need_a_noun), ("with W_g", H @ W_g.T @ need_a_noun))
 # | scaled dot | Vaswani and others (2017) | divided by $\sqrt d$: [lesson 05](../05_scaling/README.md) says why |
 # | general | Luong and others | a learned matrix $W_g$, $d_s \times d_h$: the widths may differ |
 # | concat | Luong and others | a learned matrix $W_a$, $A \times (d_s + d_h)$, and a learned vector $v_a$ |
+#
+# The *width* of a vector is the number of its entries: $d_s$ for $s$, $d_h$ for $h$,
+# and $d$ where both are equal. $A$ is a width that you choose.
 #
 # $[s; h]$ is one long vector: the numbers of $s$, then those of $h$. The first $d_s$
 # columns of $W_a$ meet $s$ alone, and the others meet $h$ alone. So
@@ -186,8 +189,9 @@ show(fig, "planes", alt)
 # changes the direction in which general rises, and never the shape.
 #
 # Two keys show what "similar" means to a dot product. The first points in the direction
-# of the query; the second does not, but it is long. The *cosine* is the dot product
-# divided by both lengths, so it compares directions alone:
+# of the query; the second does not, but it is long. The
+# [cosine](../../GLOSSARY.md#cosine) is the dot product divided by both lengths, so it
+# compares directions alone:
 
 # %%
 for name, key in (("aligned, short", 0.5 * s2), ("not aligned", np.array([3.0, -1]))):
@@ -201,10 +205,11 @@ for name, key in (("aligned, short", 0.5 * s2), ("not aligned", np.array([3.0, -
 # > rewards length as well. Where all keys have one length, the order of the scores is
 # > the order of the cosines.
 #
-# What can a matrix do? A *rotation* keeps all lengths; its singular values, the factors
-# by which a matrix stretches, are all 1. Which are those of $W_g$? And how do five
-# random keys rank if the matrix is the identity $1$, and if it is $-1$? The dot
-# function, finally, meets keys of another width:
+# What can a matrix do? A *rotation* keeps all lengths; its
+# [singular values](../../GLOSSARY.md#singular-value), the factors by which a matrix
+# stretches, are all 1. Which are those of $W_g$? And how do five random keys rank if
+# the matrix is the identity $1$, and if it is $-1$? The dot function, finally, meets
+# keys of another width:
 
 # %%
 print("singular values of W_g:", np.linalg.svd(W_g)[1].round(3))
@@ -420,9 +425,9 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
     print("    numbers for one query:", *(f"{c.extra_bytes // 4:6,}" for c in held))
 
 # %% [markdown]
-# The additive score doubles with each of the three, also where no tanh is kept: the
-# projected keys are as many numbers as the keys. Dot and general hold the same, once
-# the $B d$ numbers of the context are counted for both.
+# The additive score nearly doubles with each of the three, also where no tanh is kept:
+# the projected keys are as many numbers as the keys. Dot and general hold the same,
+# once the $B d$ numbers of the context are counted for both.
 #
 # > **The book says** (6.3.4) that additive needs "separate operations for each source
 # > position". It does not: the first line shows one expression for all of them. It also

@@ -86,10 +86,10 @@ show(fig, "four-words", alt)
 # | $p$ | the weights of the $T$ keys: the softmax of their scores |
 # | $E$, $\mathrm{Var}$ | mean and variance over random vectors |
 #
-# The [variance](../../GLOSSARY.md#variance) of a number $X$ with mean 0 is
-# $E[X^2]$, the mean of its square. The *standard deviation* is the root of it and says
-# how far from 0 such a number typically lies. Take one product $s_k h_k$. Independent
-# numbers have $`E[X Y] = E[X]\, E[Y]`$, so
+# The [variance](../../GLOSSARY.md#variance) of a number $X$ with mean 0 is $E[X^2]$,
+# the mean of its square. The [standard deviation](../../GLOSSARY.md#standard-deviation)
+# is the root of it and says how far from 0 such a number typically lies. Take one
+# product $s_k h_k$. Independent numbers have $`E[X Y] = E[X]\, E[Y]`$, so
 #
 # ```math
 # E[s_k h_k] = E[s_k]\, E[h_k] = 0, \qquad
