@@ -1,14 +1,10 @@
-"""PyTorch's names: a few functions under them, and what to write for the others.
+"""What to write for a name of PyTorch that minigrad does not have.
 
-The functions are combinations of operations. The tables name, for each word that a
-PyTorch user may try first, the word of minigrad; error messages quote them.
+Each table lists the words that a PyTorch user may try first. The errors for missing
+names and unknown keywords quote it.
 """
 
 import re
-
-import numpy as np
-
-from .ops import matmul, where
 
 FUNCTIONS = {
     "Parameter": "minigrad.nn.Parameter",
@@ -28,7 +24,6 @@ FUNCTIONS = {
     "zeros": "minigrad.Tensor(np.zeros(shape))",
 }
 TENSOR = {
-    "T_": "T",
     "chunk": "minigrad.split(t, sections, axis)",
     "clone": "t + 0, which keeps the gradient, or Tensor(t.data), a copy without it",
     "contiguous": "t; a function that needs a contiguous array makes one",
@@ -45,7 +40,6 @@ TENSOR = {
     "softmax": "minigrad.softmax(t, axis)",
     "std": "minigrad.sqrt(t.var(axis, ddof=1))",
     "to": "t.astype(dtype); every tensor is in the processor's memory",
-    "unsqueeze": "minigrad.unsqueeze(t, axis)",
     "view": "t.reshape(shape)",
 }
 LAYERS = {
@@ -74,36 +68,6 @@ KEYWORDS = {
     "keepdim": "keepdims",
     "unbiased": "ddof=1",
 }
-
-
-def bmm(a, b):
-    """a (B, n, k), b (B, k, m)  ->  (B, n, m): the product of each pair of matrices."""
-    if not np.ndim(a) == np.ndim(b) == 3:
-        raise ValueError(
-            f"bmm: a has {np.ndim(a)} axes and b has {np.ndim(b)}; expected 3 of both. "
-            "minigrad.matmul has no such condition."
-        )
-    return matmul(a, b)
-
-
-def masked_fill(x, mask, value):
-    """Return x with ``value`` where the mask is True."""
-    return where(mask, value, x)
-
-
-def tril(x, diagonal=0):
-    """Return x (..., n, m) with zeros above a diagonal; 0 is the main one."""
-    return where(np.tri(*x.shape[-2:], diagonal, dtype=bool), x, 0.0)
-
-
-def triu(x, diagonal=0):
-    """Return x (..., n, m) with zeros below a diagonal; 0 is the main one."""
-    return where(np.tri(*x.shape[-2:], diagonal - 1, dtype=bool), 0.0, x)
-
-
-def mse_loss(y, target):
-    """Return the mean of (y - target)^2."""
-    return ((y - target) ** 2).mean()
 
 
 def unknown(where, name, table):
