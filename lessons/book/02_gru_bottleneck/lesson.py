@@ -26,9 +26,10 @@ import numpy as np
 import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
-from attention.tasks.reversal import SOS, decode
+from attention.tasks.batch import SOS
+from attention.tasks.reversal import decode
 from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREEN, ORANGE, figure, show
+from lessons.classroom.figures import BLUE, GREEN, ORANGE, RED, figure, show
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(0)
@@ -384,7 +385,7 @@ for r in kept["runs"]:
 
 # %% [figure]
 fig, axes = figure("What does one vector forget?", columns=2)
-styles = ((ORANGE, ":"), (ORANGE, "--"), (ORANGE, "-"), (BLUE, "-"))
+styles = ((RED, ":"), (RED, "--"), (RED, "-"), (BLUE, "-"))
 for (name, run), (colour, style) in zip(runs.items(), styles):
     axes[0].plot(lengths, run["letters"], style, marker=".", color=colour, label=name)
     place = np.arange(1, kept["looked_at"] + 1)

@@ -26,9 +26,10 @@ import minigrad as mg
 from attention import additive, concat, dot, general, scaled_dot
 from attention.costs import cost_of
 from attention.costs.counted import count
+from attention.plotting.palette import looks
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, ORANGE, PURPLE, figure, show
+from lessons.classroom.figures import figure, show
 from lessons.classroom.records import how_made, record
 
 drawn = import_module("lessons.book.04_scores.drawn")
@@ -381,9 +382,8 @@ for way, how in projected.items():
 
 # %% [figure]
 fig, ax = figure("What does one decoder step cost?", size=(7.2, 3.5))
-styles = ((BLUE, "-"), (PURPLE, "-."), (ORANGE, "-"), (ORANGE, "--"), (ORANGE, ":"))
-for (way, line), (colour, style) in zip(lines.items(), styles):
-    ax.loglog(ds, line, style, marker=".", color=colour, label=way, base=2)
+for way, look in looks(lines).items():
+    ax.loglog(ds, lines[way], label=way, base=2, **look)
 ax.set(xlabel="width d", ylabel="multiplications a step")
 ax.legend()
 up = [lines[way][-1] / lines["dot"][-1] for way in ("general", "additive, keys once")]
