@@ -366,8 +366,8 @@ for kind in ("none", "bahdanau"):
 # {{ record("bottleneck")["longest"] }} letters, every batch new, so a lack of data
 # cannot be the cause of what follows.
 #
-# Training *and* measuring use teacher forcing: each letter is asked for after the
-# correct ones before it, so that one mistake counts once. Training takes minutes.
+# Training *and* measuring use teacher forcing: the decoder reads the correct letters
+# and predicts the next one, so that one mistake counts once. Training takes minutes.
 # Therefore these numbers are a record, the mean of two seeds, and are not computed
 # while you read.
 
@@ -448,9 +448,8 @@ for name, run in runs.items():
 # - Comparing a teacher-forced number with a greedy one. The first is usually higher,
 #   and not because of the model.
 #
-# **To take away: one vector has bits enough for a long sentence, and training does not
-# find the code; keeping all states and choosing among them at each step works, up to
-# the lengths that were trained.**
+# **To take away: one vector could hold a long sentence, but training does not find the
+# code; attention keeps all states and chooses among them at each step.**
 #
 # Exercises: E.6 (a GRU and its backward, written by you) and, after lesson 03, 6.9
 # (with attention and without, on sentences): `python -m lessons start E.6`.

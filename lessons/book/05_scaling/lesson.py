@@ -541,9 +541,9 @@ for k in range(2, 13, 2):
 #   scores; $\sqrt d$ is one way to set it.
 # - Training itself. Nothing keeps the entries at variance 1. Scaling sets the start.
 #
-# **To take away: a dot product of $d$ independent numbers has variance $d$; dividing by
-# its root makes the softmax independent of the width, so that every query gets its
-# share of the gradient, and not a lucky few.**
+# **To take away: a dot product of $d$ independent numbers has variance $d$, and
+# dividing it by $\sqrt d$ makes the softmax independent of the width, so that every
+# query learns and not a lucky few.**
 #
 # Exercises: 38.2 (the variance, with means), 38.3 (entropy with 64 keys), 6.10 (any
 # divisor: temperature) and 38.4 (train with and without):
