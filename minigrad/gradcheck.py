@@ -25,6 +25,7 @@ from .checking.comparison import Comparison, explain, explain_shape
 from .checking.hypotheses import is_single
 from .checking.subject import Subject
 from .checking.verdict import (
+    Finding,
     GradcheckError,
     GradcheckResult,
     Row,
@@ -152,7 +153,8 @@ def _conclude(result, comparisons, laws, is_coarse):
     elif kinks:
         _report_kink(result, kinks[0])
     elif laws:
-        result.tag = laws[0][0]
+        result.cause, *result.also = [Finding(*law) for law in laws]
+        result.tag = result.cause.tag
         result.message = "\n".join(f"{result.op}: {law[1]}" for law in laws)
     elif zero_gradients:
         raise VacuousCheckError(_vacuous_message(result, zero_gradients[0]))
@@ -192,7 +194,8 @@ def _report_broken(result, subject, observation):
     for name, leaf in zip(subject.names, subject.leaves):
         row = Row(name, leaf.shape, "nothing", np.nan, np.nan, "not checked")
         result.rows.append(row)
-    result.tag, sentence = observation.broken[0]
+    result.cause = Finding(*observation.broken[0])
+    result.tag, sentence = result.cause
     result.message = f"{result.op}: {sentence}"
     if observation.misshapen is not None:
         explain_shape(result, subject, observation)
