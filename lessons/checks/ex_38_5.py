@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from lessons.classroom.describe import named
-from lessons.classroom.steps import edges, laws, shape, values
+from lessons.classroom.steps import edges, laws, named, shape, values
 
 DIAGONAL = named("t", lambda t: t)
 BACKWARDS = named("4 - t", lambda t: 4 - t)

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .paths import shown, work_folder
+from .catalogue import work_folder
+from .terminal import shown
 
 GREY = "#7d8590"  # words and axes: readable on white and on near black
 BLUE, ORANGE, GREEN, PURPLE, RED = (

@@ -1,6 +1,7 @@
 """Printing to the learner's terminal: at most 80 columns, colour where it is wanted."""
 
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -50,10 +51,28 @@ def unbroken(text):
     return str(text).replace(" ", HARD_SPACE)
 
 
+def plain(text, most=600):
+    """Return what an answer wrote, shortened, with its control characters escaped."""
+    if len(text) > most:
+        text = f"{text[:most]}… and {len(text) - most} more characters"
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text
+    )
+
+
 def fit(text, columns):
     """Return ``text`` cut or filled up to exactly this number of columns."""
     text = text if len(text) <= columns else text[: columns - 1] + "…"
     return text.ljust(columns)
+
+
+def shown(path):
+    """Return ``path`` as the reader would type it, relative to the current folder."""
+    path, here = pathlib.Path(path), pathlib.Path.cwd()
+    # seen from /, "tmp/a" would read like a path that is wrong
+    if here == here.parent or not path.is_relative_to(here):
+        return str(path)
+    return str(path.relative_to(here))
 
 
 def _folded(line, columns):

@@ -1,37 +1,29 @@
-"""The book: run a lesson, weave it into a page, and check that the page is fresh.
+"""Weave lessons into pages, and check that the pages are fresh.
 
-    read 5                show the page; 38.3 and scaling find a lesson as well
-    run 5                 print what it prints; figures go to the learner's folder
-    dev weave 5           write README.md, figures/ and digest.json beside lesson.py
-    dev weave 5 --check   run it again and compare text and digests
-
-Lessons run on the NumPy twins of the kernels, so that nothing is compiled and every
-machine prints the same.
+read 5                show the page; 38.3 and scaling find a lesson as well
+run 5                 print what it prints; figures go to the learner's folder
+dev weave 5           write README.md, figures/ and digest.json beside lesson.py
+dev weave 5 --check   run it again and compare text and digests
 """
 
-import ast
 import contextlib
-import io
 import json
 import pathlib
 import pydoc
 import re
 import sys
 import time
-import traceback
-import warnings
 from dataclasses import dataclass
 
-import numpy as np
-
 from . import journal
-from .cells import LessonError, parse, source
+from .catalogue import BOOK, find_lessons, header, lesson_folders, number
+from .cells import LessonError, headings, place, read_cells, run_cells, source
 from .figures import Gallery, readers_figures, same_digest
-from .lesson_index import BOOK, find_lessons, header, lesson_folders, number
-from .paths import shown
-from .prose import check_links, evaluated, faults_of_prose, headings, place
+from .journal import hash_of
+from .prose import check_links, faults_of_prose
+from .terminal import shown
 
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def read(args):
@@ -63,7 +55,9 @@ def _for_the_reader(verb, names, action):
     for folder in folders:
         codes.append(action(folder))
         if not codes[-1]:
-            journal.note_lesson(folder, verb)
+            with contextlib.suppress(OSError):  # reading needs no journal
+                script = hash_of(folder / "lesson.py")
+                journal.append(number(folder), verb, work=script)
     return max(codes)
 
 
@@ -86,7 +80,8 @@ def _read(folder):
 
 def _run(folder):
     try:
-        _run_cells(folder, Gallery(readers_figures(folder)), capture=False)
+        cells = _checked_cells(folder)
+        run_cells(cells, folder, Gallery(readers_figures(folder)), capture=False)
     except LessonError as error:
         return _print_error(error)
     return 0
@@ -108,7 +103,7 @@ class Woven:
 def woven(folder, draw=True):
     """Run a lesson and return its ``Woven`` page. Raises LessonError."""
     gallery = Gallery(draw=draw)
-    text = page(_run_cells(folder, gallery), folder)
+    text = page(run_cells(_checked_cells(folder), folder, gallery), folder)
     check_links(text, folder, {f"{name}.svg" for name in gallery.pictures})
     return Woven(folder, text, gallery.pictures)
 
@@ -146,9 +141,9 @@ def same_text(a, b):
     """Return whether two lines are equal, up to the last digit of decimal numbers."""
     if a == b:
         return True
-    if NUMBER.sub("0", a).split() != NUMBER.sub("0", b).split():
+    if DECIMAL.sub("0", a).split() != DECIMAL.sub("0", b).split():
         return False
-    return all(map(_same_number, NUMBER.findall(a), NUMBER.findall(b)))
+    return all(map(_same_number, DECIMAL.findall(a), DECIMAL.findall(b)))
 
 
 def _same_number(a, b):
@@ -242,69 +237,18 @@ def _write(fresh):
     (fresh.folder / "README.md").write_text(fresh.text, encoding="utf-8")
 
 
-def _text(path):
-    return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def _run_cells(folder, gallery, capture=True):
-    """Return [(cell, text, pictures)]: the prose, prints and figures of each cell."""
-    from attention import kernels
-
-    path = folder / "lesson.py"
-    cells = parse(path.read_text(encoding="utf-8"), f"{folder.name}/lesson.py")
+def _checked_cells(folder):
+    """Return the cells of a lesson. Raises LessonError for the faults of its prose."""
+    cells = read_cells(folder)
     prose = [cell for cell in cells if cell.kind == "markdown"]
     faults = [fault for cell in prose for fault in faults_of_prose(cell, folder)]
     if faults:
         raise LessonError("\n".join(faults))
-    namespace = {"__name__": "__main__", "__file__": str(path)}
-    before, performed = sys.path[:], []
-    try:
-        with (
-            gallery,
-            warnings.catch_warnings(),
-            kernels.backend("numpy"),
-            np.printoptions(),  # restores what a lesson sets
-            np.errstate(),
-        ):
-            warnings.simplefilter("error", RuntimeWarning)
-            for cell in cells:
-                known, out = set(gallery.pictures), io.StringIO()
-                redirect = contextlib.redirect_stdout(out)
-                if cell.runs:
-                    with redirect if capture else contextlib.nullcontext():
-                        _execute(cell, namespace, path)
-                elif cell.kind == "markdown":
-                    out.write(evaluated(cell, namespace, folder))
-                    for _, words in [] if capture else headings(cell.text):
-                        print(f"\n{words}\n")
-                new = [p for n, p in gallery.pictures.items() if n not in known]
-                performed.append((cell, out.getvalue(), new))
-    finally:
-        sys.path[:] = before
-    return performed
+    return cells
 
 
-def _execute(cell, namespace, path):
-    """Run a cell; print the value of its last line if that is an expression."""
-    try:
-        # blank lines before the text give every line its number in the file
-        body = ast.parse("\n" * (cell.line - 1) + cell.text, str(path)).body
-        ends_in_value = body and isinstance(body[-1], ast.Expr)
-        last = body.pop() if ends_in_value and cell.kind != "preamble" else None
-        exec(compile(ast.Module(body, []), str(path), "exec"), namespace)
-        if last is not None:
-            code = compile(ast.Expression(last.value), str(path), "eval")
-            value = eval(code, namespace)
-            if value is not None:
-                print(repr(value))
-    except BrokenPipeError:  # python -m lessons run 0 | head
-        raise
-    except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-        line = lines[-1] if lines else getattr(error, "lineno", None) or cell.line
-        where = place(path.parent, line)
-        raise LessonError(f"{where}: {type(error).__name__}: {error}") from error
+def _text(path):
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _print_error(error):

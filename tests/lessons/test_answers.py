@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from lessons.classroom import catalogue, child, runner, stubs
-from lessons.classroom.paths import ROOT
+from lessons.classroom import catalogue, runner, stubs
+from lessons.classroom.catalogue import ROOT
 
 from .classroom_cases import TANH, answer, spoilt
 
@@ -81,7 +81,7 @@ def checked(exercise, path, text):
     """Check a text in this process: (exit code, failures, names of unwritten parts)."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     facts = []
-    code = child.check(exercise, path, {"seed": 0}, lambda **f: facts.append(f))
+    code = runner.check(exercise, path, {"seed": 0}, lambda **f: facts.append(f))
     outcomes = [f["outcome"] for f in facts if "outcome" in f]
     parts = [o["lines"][0] for o in outcomes if o["result"] == "unwritten"]
     failed = [o for o in outcomes if o["result"] == "failed"]

@@ -7,8 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lessons.classroom import cells, prose, weave
-from lessons.classroom.lesson_index import lesson_folders, number
-from lessons.classroom.paths import LESSONS
+from lessons.classroom.catalogue import LESSONS, lesson_folders, number
 
 FOLDERS = lesson_folders()
 BY_DEFAULT = ("01", "03", "04")  # the others are woven in a deep run
@@ -101,7 +100,7 @@ def test_math_stands_where_github_renders_it(folder):
 def test_links_of_the_index_and_of_the_authors_page_resolve():
     for path in (LESSONS / "README.md", LESSONS / "book" / "AUTHORING.md"):
         text = path.read_text(encoding="utf-8")
-        for _, line in prose.outside_fences(text, 1, path.parent, path.name):
+        for _, line in cells.outside_fences(text, 1, path):
             for target in prose.LINK.findall(prose.CODE.sub("", line)):
                 if "://" not in target:
                     assert (path.parent / target.partition("#")[0]).exists(), target

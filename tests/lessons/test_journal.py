@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 from lessons.classroom import catalogue, journal
-from lessons.classroom.paths import hash_of, mirror_folder, work_folder
+from lessons.classroom.catalogue import work_folder
+from lessons.classroom.journal import hash_of, mirror_folder
+from lessons.classroom.progress import exercise_state
 
 
 @pytest.fixture
@@ -84,19 +86,19 @@ def test_two_work_folders_have_two_mirrors(monkeypatch, tmp_path):
 
 
 def test_a_state_is_derived_from_hashes(exercise):
-    assert journal.exercise_state(exercise) == "new"
+    assert exercise_state(exercise) == "new"
     sha, check = put(exercise, "one"), hash_of(exercise.check)
-    assert journal.exercise_state(exercise) == "started"
+    assert exercise_state(exercise) == "started"
 
     def checked(work, check, ok):
         journal.append("E.2", "check", work=work, check=check, ok=ok)
-        return journal.exercise_state(exercise)
+        return exercise_state(exercise)
 
     assert checked(sha, check, False) == "failed"
     assert checked(sha, check, True) == "passed"
     put(exercise, "two")
-    assert journal.exercise_state(exercise) == "stale"
+    assert exercise_state(exercise) == "stale"
     journal.undo(exercise)
-    assert journal.exercise_state(exercise) == "passed"  # that text has passed
+    assert exercise_state(exercise) == "passed"  # that text has passed
     sha = put(exercise, "three")
     assert checked(sha, "another check", True) == "changed"

@@ -2,10 +2,15 @@
 
 import pytest
 
-from lessons.classroom import lesson_index
-from lessons.classroom.catalogue import UsageError
-from lessons.classroom.lesson_index import Header, find_lessons, header, number
-from lessons.classroom.paths import LESSONS
+from lessons.classroom.catalogue import (
+    LESSONS,
+    Header,
+    UsageError,
+    find_lessons,
+    header,
+    lesson_folders,
+    number,
+)
 
 LESSON = '''"""A lesson.{dots}"""
 
@@ -83,13 +88,13 @@ def test_the_table_of_the_course_leads_to_its_lessons(name, numbers):
 
 
 def test_the_header_of_a_lesson(book):
-    first, second = map(header, lesson_index.lesson_folders(book))
+    first, second = map(header, lesson_folders(book))
     assert first == Header("03", "Additive attention", None, (), "")
     assert second == Header("04", "Products", 30, ("02", "03"), "●●●○")
 
 
 def test_every_lesson_states_its_minutes_and_needs_in_known_words():
-    folders = lesson_index.lesson_folders()
+    folders = lesson_folders()
     index = (LESSONS / "README.md").read_text(encoding="utf-8")
     for folder in folders:
         head = header(folder)

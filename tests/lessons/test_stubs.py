@@ -58,9 +58,9 @@ def test_the_import_stands_in_its_place(imports, expected):
     "old, new, message",
     [
         ("    # END SOLUTION\n", "", "without # END SOLUTION"),
-        ("    # BEGIN SOLUTION\n", "", "without # BEGIN SOLUTION"),
-        ("    return 2", "    # BEGIN SOLUTION\n    return 2", "inside a region"),
-        ("# BEGIN SOLUTION", "# BEGIN SOLUTION of f", "needs a line of its own"),
+        ("    # BEGIN SOLUTION\n", "", "expected '# BEGIN SOLUTION'"),
+        ("    return 2", "    # BEGIN SOLUTION\n    return 2", "expected '# END SOLUTION'"),
+        ("# BEGIN SOLUTION", "# BEGIN SOLUTION of f", "found '# BEGIN SOLUTION of f'"),
         ("Twice x.", "return 2 * np.asarray(x)", "can be read in the stub"),
         ("def f(x):", "if True:", "outside functions"),
         ("    # BEGIN SOLUTION\n    return 2 * np.asarray(x)\n    # END SOLUTION\n",

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from lessons.classroom import figures, prose, weave
-from lessons.classroom.cells import Cell, LessonError, parse, source
-from lessons.classroom.paths import ROOT
+from lessons.classroom.catalogue import ROOT
+from lessons.classroom.cells import Cell, LessonError, evaluated, parse, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
 LESSON = f'''"""A lesson of the tests."""
@@ -134,8 +134,8 @@ def test_source_is_what_stands_in_the_file(name, begins):
 @pytest.mark.parametrize(
     "name, words",
     [
-        ("minigrad.ops.activation.tangent", "no tangent in minigrad.ops.activation"),
-        ("no_such_package.f", "needs a module and a name"),
+        ("minigrad.ops.activation.tangent", "has no attribute .tangent"),
+        ("no_such_package.f", "No module named .no_such_package"),
         ("minigrad.ops.activation", "is a module, not a function"),
         ("json.dumps", "outside this project"),
     ],
@@ -154,7 +154,7 @@ def cell(text):
 
 def test_expressions_are_evaluated():
     text = 'a {{ x }} b {{ f"{y:.2f}" }} {{ {"k": "v"}["k"] }}\n{{ x + 1 }}'
-    found = prose.evaluated(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
+    found = evaluated(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
     assert found == "a 3 b 0.12 v\n4"
 
 
@@ -171,7 +171,7 @@ def test_expressions_are_evaluated():
 )
 def test_an_expression_without_text_is_refused(text, line, words):
     with pytest.raises(LessonError, match=words) as refusal:
-        prose.evaluated(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
+        evaluated(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
     assert str(refusal.value).startswith(f"07_t/lesson.py:{line}:")
 
 
@@ -305,7 +305,7 @@ def test_a_stale_page_is_found_and_the_difference_is_shown(
         (ALT, 'alt="x"', 22, "alt text"),
         ('"squares", alt', '"The squares", alt', 22, "small letters"),
         (ALT + ")", ALT + f")\nshow(fig, 'squares', {ALT})", 23, "two figures"),
-        ("tanh", "tan", 17, "no tan in"),
+        ("tanh", "tan", 17, "has no attribute 'tan'"),
         ("The mean", "The 0.5 mean", 25, "typed by hand"),
     ],
 )
