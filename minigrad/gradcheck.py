@@ -36,9 +36,7 @@ from .checking.verdict import (
 from .tensor import Tensor
 
 
-def gradcheck(
-    fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names=None
-):
+def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names=None):
     """Check dF/dx for each float array among ``inputs``; return a ``GradcheckResult``.
 
     fn           called with a float64 tensor for each float array, and with the other

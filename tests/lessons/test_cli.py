@@ -111,6 +111,7 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["history", "E.2"], 0, ["E.2 has no history yet"]),
     (["experiment", "E.2"], 2, ["E.2 is not started"]),
     (["experiment", "E.2", "--impl", "solution"], 2, ["E.2 has no experiment"]),
+    (["next"], 0, ["next: python -m lessons read 00"]),
     (["experiment", "4"], 2, ["4 is not a lesson with an experiment", "02, 07"]),
     (["experiment", "99"], 2, ["There is no exercise '99'"]),
     (["experiment", "11", "--seed", "3"], 2, ["takes no options"]),
@@ -255,32 +256,23 @@ def test_each_sentence_is_printed_once_and_known_mistakes_first(capsys):
     assert "f(2)" in capsys.readouterr().out
 
 
-def test_watch_checks_after_every_change(lessons, runs, monkeypatch, capsys):
+def test_watch_checks_after_every_change(lessons, runs, monkeypatch):
     lessons("start", "E.2")
-    library = E2.work.with_name("library.py")
-    library.write_text("a = 1\n")
-    runs[:] = [Report(code=0, files=[str(library)])]
-    checks, looks, original = [], [], check._check
-
-    def counted(*args):
-        checks.append(len(looks))
-        return original(*args)
+    checks, looks = [], []
+    monkeypatch.setattr(check, "_check", lambda *args: checks.append(len(looks)))
 
     def look(seconds):
         looks.append(seconds)
-        if len(looks) == 3:
-            E2.work.write_text("changed = 1\n")
-        if len(looks) == 7:
-            library.write_text("a = 2222\n")
-        if len(looks) == 9:
+        if len(looks) in (3, 7):
+            E2.work.write_text(f"changed = {len(looks)}\n")
+        if len(looks) == 5:
             E2.work.unlink()  # an editor replaces the file
-        if len(looks) == 11:
+        if len(looks) == 9:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(check, "_check", counted)
     monkeypatch.setattr(check.time, "sleep", look)
     assert lessons("watch")[0] == 0
-    assert checks == [0, 4, 8]  # at once; each change after one look
+    assert checks == [0, 3, 7]
 
 
 def test_read_and_run_are_noted(lessons):
@@ -319,6 +311,16 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     drawn = E2.work.parent / "records" / f"{E2.stem}.svg"
     assert b"<svg" in drawn.read_bytes()
     assert os.environ["ATTENTION_BACKEND"] == "numpy"
+
+
+def test_an_experiment_says_what_is_not_written(lessons, monkeypatch):
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    exercise = catalogue.find("38.4")
+    lessons("start", "38.4")
+    assert lessons("experiment", "38.4") == (3, "not written yet: 38.4 train\n")
+    exercise.work.write_text("def (:")
+    code, text = lessons("experiment", "38.4")
+    assert code == 1 and "the file is not Python yet" in text
 
 
 def test_dev_weave_and_run_of_a_lesson(lessons):

@@ -381,6 +381,15 @@ def test_a_result_that_the_check_cannot_use_has_a_report():
     ]
 
 
+def test_an_exception_of_the_machinery_is_a_fault_of_the_check(monkeypatch):
+    monkeypatch.setattr(diagnose, "differences", None)
+    compared = values("t")(lambda my, rng: my.equal(my.f(X), 2 * X))
+    outcome = steps.run_function(compared, harness(f=lambda x: x))
+    assert (outcome.result, outcome.tag) == ("failed", "check-fault")
+    assert outcome.lines[0] == "the check itself failed; your answer may be right"
+    assert "not callable" in outcome.lines[1] and "harness.py" in outcome.lines[2]
+
+
 def test_every_function_of_a_check_draws_its_own_numbers():
     seen = []
     function = values("t")(lambda my, rng: seen.append(rng.normal()))

@@ -410,12 +410,3 @@ def test_a_lesson_is_a_plain_script(tmp_path):
     assert "numeric 0.78644773" in done.stdout
     assert list((tmp_path / "w" / "figures").rglob("*.svg"))
     assert contents(script.parent) == before
-
-
-def test_importing_the_weaver_imports_neither_matplotlib_nor_numba():
-    code = "import sys, lessons.classroom.weave; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert not {"matplotlib", "numba", "attention"} & set(done.stdout.split())
