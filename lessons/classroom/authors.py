@@ -21,7 +21,7 @@ from .catalogue import LESSONS, exercises, find
 from .harness import cannot_load, load, load_checks
 from .runner import SECONDS, environment, time_limit
 from .steps import Outcome, exit_code, run_steps
-from .terminal import say, shown
+from .terminal import display_path, say
 
 README = LESSONS / "README.md"
 TABLE = re.compile("<!-- exercises -->\n.*?<!-- /exercises -->\n", re.DOTALL)
@@ -50,7 +50,7 @@ def sync(args):
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             journal.write(path, text.encode())
             written += 1
-            print(f"wrote {shown(path)}")
+            print(f"wrote {display_path(path)}")
     say(f"{written} written, {len(files) - written} unchanged, {faults} with a fault")
     return 1 if faults else 0
 

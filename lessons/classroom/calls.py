@@ -58,7 +58,7 @@ class Calls:
             rest = (f"number {k + 1}" for k in range(len(names), len(args)))
             labels = [*names[: len(args)], *rest, *options]
             for label, a, b in zip(labels, before, [*args, *options.values()]):
-                if isinstance(a, CONTAINERS) and changed(a, b):
+                if isinstance(a, CONTAINERS) and is_changed(a, b):
                     sentence = f"changes its argument {label}"
                     raise CheckFailed("mutates-input", text, sentence)
             if isinstance(result, tuple):  # (array, backward): wrap the backward too
@@ -122,7 +122,9 @@ def readonly(value):
     """
     if isinstance(value, np.ndarray):
         if not value.flags.writeable and value.base is None:
-            return value  # a copy already: the same object, so that `changed` knows it
+            return (
+                value  # a copy already: the same object, so that `is_changed` knows it
+            )
         value = value.copy()
         value.flags.writeable = False
     elif type(value) is tuple:
@@ -137,7 +139,7 @@ def readonly(value):
     return value
 
 
-def changed(before, now):
+def is_changed(before, now):
     """Return whether ``now`` differs from ``before``, a ``readonly`` copy of it."""
     if before is now:
         return False
@@ -145,10 +147,10 @@ def changed(before, now):
         return True
     if isinstance(before, dict):
         return before.keys() != now.keys() or any(
-            changed(before[key], now[key]) for key in before
+            is_changed(before[key], now[key]) for key in before
         )
     if isinstance(before, CONTAINERS):
-        return len(before) != len(now) or any(map(changed, before, now))
+        return len(before) != len(now) or any(map(is_changed, before, now))
     return not (isinstance(before, PLAIN) and (before == now or before != before))
 
 

@@ -114,7 +114,7 @@ def run_cells(cells, folder, gallery, capture=True):
                 known, out = set(gallery.pictures), io.StringIO()
                 redirect = contextlib.redirect_stdout(out)
                 if cell.kind == "markdown":
-                    out.write(evaluated(cell, namespace, folder))
+                    out.write(evaluate_prose(cell, namespace, folder))
                     for _, words in [] if capture else headings(cell.text):
                         print(f"\n{words}\n")
                 elif cell.kind != "source":
@@ -127,7 +127,7 @@ def run_cells(cells, folder, gallery, capture=True):
     return performed
 
 
-def evaluated(cell, namespace, folder):
+def evaluate_prose(cell, namespace, folder):
     """Return the prose of a cell with every {{ expression }} replaced by its value."""
     lines = []
     for number, line in enumerate(cell.text.splitlines(), cell.line):

@@ -15,7 +15,7 @@ from .catalogue import exercises
 from .journal import hash_of
 from .progress import latest
 from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN, informative
-from .terminal import paint, plain, say, shown, unbroken, width
+from .terminal import display_path, paint, plain, say, width, without_breaks
 
 INTERVAL = 0.5  # seconds between two looks at the file
 WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)
@@ -44,7 +44,7 @@ def watch(exercise, *, seed=0):
     """Check after every change of the answer, until Ctrl-C."""
     if not _is_started(exercise):
         return UNWRITTEN
-    say(f"watching {unbroken(shown(exercise.work))}; Ctrl-C ends it")
+    say(f"watching {without_breaks(display_path(exercise.work))}; Ctrl-C ends it")
     checked = ""
     try:
         while True:
@@ -62,7 +62,7 @@ def watch(exercise, *, seed=0):
 def print_heading(exercise):
     """Print the first line: the exercise, the file, and the hash of its text."""
     left = f"{exercise.id}  {exercise.title}"
-    right = f"{shown(exercise.work)}  {hash_of(exercise.work)[:7]}"
+    right = f"{display_path(exercise.work)}  {hash_of(exercise.work)[:7]}"
     if len(left) + len(right) + 2 <= width():
         print(left + right.rjust(width() - len(left)), flush=True)
     else:  # a path is not folded, so that it can be copied

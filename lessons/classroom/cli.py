@@ -15,7 +15,7 @@ from . import check, hints, journal, progress, stubs
 from .catalogue import UsageError, find
 from .journal import hash_of
 from .runner import FAILED, UNWRITTEN, USAGE
-from .terminal import paint, prepare, say, shown, unbroken, width
+from .terminal import display_path, paint, prepare, say, width, without_breaks
 
 
 def main(argv=None):
@@ -34,7 +34,7 @@ def main(argv=None):
         return FAILED
     except OSError as error:
         text = f"{error.strerror}: {error.filename}" if error.filename else error
-        say(unbroken(text), file=sys.stderr)
+        say(without_breaks(text), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("\nstopped.", file=sys.stderr)
@@ -152,13 +152,13 @@ def _start(args):
     exercise = find(args.id)
     if exercise.work.exists():
         raise UsageError(
-            f"{unbroken(shown(exercise.work))} exists and stays as it is. "
+            f"{without_breaks(display_path(exercise.work))} exists and stays as it is. "
             f"python -m lessons reset {exercise.id} gives a fresh stub and keeps yours "
             "in the history."
         )
     _write_stub(exercise, "start")
     say(f"{exercise.id}  {exercise.title}  {exercise.dots}  {exercise.minutes} min")
-    print(f"fill in  {shown(exercise.work)}")
+    print(f"fill in  {display_path(exercise.work)}")
     say(f"then     python -m lessons check {exercise.id}")
     return 0
 
@@ -201,7 +201,7 @@ def _solution(args):
     reference = [line for line in text.splitlines() if line.strip() not in markers]
     yours = exercise.work if exercise.work.exists() else exercise.stub
     text = yours.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    names = shown(yours), "the reference"
+    names = display_path(yours), "the reference"
     changes = list(difflib.unified_diff(text, reference, *names, lineterm=""))
     for line in changes:
         colour = {"+": "green", "-": "red", "@": "dim"}.get(line[:1])
@@ -216,7 +216,7 @@ def _reset(args):
     exercise = find(args.id)
     kept = journal.snapshot(exercise, "before reset")
     _write_stub(exercise, "reset")
-    print(f"{shown(exercise.work)} is a fresh stub.")
+    print(f"{display_path(exercise.work)} is a fresh stub.")
     if kept not in ("", hash_of(exercise.work)):
         say(f"python -m lessons undo {exercise.id} brings your text back.")
     return 0
@@ -232,7 +232,7 @@ def _undo(args):
             f"{what} of {exercise.id}. python -m lessons history {exercise.id} lists "
             "what there is."
         )
-    print(f"{shown(exercise.work)} is text {sha[:7]} again.")
+    print(f"{display_path(exercise.work)} is text {sha[:7]} again.")
     say(f"The other text is kept: python -m lessons history {exercise.id}")
     return 0
 
@@ -260,7 +260,7 @@ def _event_in_words(exercise, entry):
         tag = f" ({entry['diag']})" if entry["diag"] else ""
         return words.get(entry["code"], f"check: failed at {entry['step']}{tag}")
     if event == "hint":
-        return "hint " + hints.described(exercise, *entry["hint"])
+        return "hint " + hints.hint_in_words(exercise, *entry["hint"])
     if event == "snapshot":
         return f"stored, {entry['why']}"
     words = {"check": "check: passed", "undo": "undone", "peek": "saw the solution"}

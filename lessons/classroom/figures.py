@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .catalogue import work_folder
-from .terminal import shown
+from .terminal import display_path
 
 GREY = "#7d8590"  # words and axes: readable on white and on near black
 BLUE, ORANGE, GREEN, PURPLE, RED = (
@@ -129,7 +129,7 @@ class Gallery:
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{name}.svg"
             path.write_bytes(svg)
-            print(f"figure: {shown(path)}")
+            print(f"figure: {display_path(path)}")
 
 
 _current = contextvars.ContextVar("gallery", default=None)
@@ -146,7 +146,7 @@ def render(fig):
     return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
 
 
-def rendered(make, *arguments):
+def svg_of(make, *arguments):
     """Return the figure that ``make`` draws, as SVG; restore the style afterwards."""
     import matplotlib
 

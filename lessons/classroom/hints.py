@@ -98,7 +98,7 @@ def next_hint(exercise):
     return text, what, not fresh
 
 
-def described(exercise, key, level):
+def hint_in_words(exercise, key, level):
     """Return a hint that was shown: its number and, if it still exists, its text."""
     texts = _texts(exercise, key)
     number = f"{key} {level + 1}".strip()

@@ -20,7 +20,7 @@ from .catalogue import (
     work_folder,
 )
 from .journal import hash_of
-from .terminal import fit, paint, say, shown, unbroken, width
+from .terminal import display_path, fit, paint, say, width, without_breaks
 
 MARKS = {
     "new": ("", "dim"),
@@ -84,7 +84,7 @@ def status():
     say(
         f"{len(passed)} of {len(known)} exercises passed, "
         f"{len(lessons) - len(unread)} of {len(lessons)} lessons read.  "
-        f"Your folder: {unbroken(shown(work_folder()))}"
+        f"Your folder: {without_breaks(display_path(work_folder()))}"
     )
     open_ones = [each for each in known if each[1] not in ("new", "passed")]
     if open_ones:
@@ -203,7 +203,7 @@ def _line(name, value, good=True, advice=""):
         print(head, value)
     else:  # a long path has its own line, undivided
         print(head.rstrip())
-        say(unbroken(value), 6)
+        say(without_breaks(value), 6)
     if not good:
         say(advice, 20)
     return good

@@ -32,7 +32,7 @@ from .catalogue import (
     lesson_folders,
     work_folder,
 )
-from .terminal import say, shown, unbroken
+from .terminal import display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
 
@@ -147,12 +147,12 @@ def experiment(args):
         "result": result,
     }
     target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
-    say(f"recorded in {unbroken(shown(target))}, {kept['seconds']} s")
+    say(f"recorded in {without_breaks(display_path(target))}, {kept['seconds']} s")
     if args.impl == "work" and hasattr(checks, "picture"):
         figures = importlib.import_module(f"{__package__}.figures")
         target = target.with_suffix(".svg")
-        journal.write(target, figures.rendered(checks.picture, result))
-        say(f"drawn in {unbroken(shown(target))}")
+        journal.write(target, figures.svg_of(checks.picture, result))
+        say(f"drawn in {without_breaks(display_path(target))}")
     return 0
 
 
@@ -172,7 +172,7 @@ def _lesson_experiment(args, error):
             f"{args.id} is not a lesson with an experiment. These have one: "
             f"{', '.join(there)}."
         )
-    say(unbroken(f"python {shown(scripts[0])}"))
+    say(without_breaks(f"python {display_path(scripts[0])}"))
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
         [sys.executable, scripts[0]], start_new_session=os.name == "posix"

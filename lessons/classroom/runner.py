@@ -285,7 +285,7 @@ def check(exercise, path, order, write):
         return FAILED
     # a function of the check stops at the first unwritten part: here all are named
     todo = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
-    names = stubs.unwritten(path.read_text(encoding="utf-8-sig"))
+    names = stubs.unwritten_functions(path.read_text(encoding="utf-8-sig"))
     waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
     outcomes = []
     for outcome in steps.run_steps(checks, my, order["seed"], order.get("pdb", False)):

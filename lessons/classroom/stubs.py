@@ -94,7 +94,7 @@ def signatures(text):
     }
 
 
-def unwritten(text):
+def unwritten_functions(text):
     """Return the names of the functions of a file that still raise NotWritten."""
     try:
         functions = ast.parse(text).body

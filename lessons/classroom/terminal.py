@@ -37,7 +37,7 @@ def width():
 def say(text="", indent=0, file=None):
     """Print ``text``, with lines folded to the width of the terminal.
 
-    A command to copy is never divided, nor is a path that ``unbroken`` returned.
+    A command to copy is never divided, nor is a path that ``without_breaks`` returned.
     """
     file = file or sys.stdout
     for line in text.split("\n"):
@@ -46,7 +46,7 @@ def say(text="", indent=0, file=None):
     file.flush()
 
 
-def unbroken(text):
+def without_breaks(text):
     """Return ``text``, such as a path with spaces, so that ``say`` never divides it."""
     return str(text).replace(" ", HARD_SPACE)
 
@@ -66,7 +66,7 @@ def fit(text, columns):
     return text.ljust(columns)
 
 
-def shown(path):
+def display_path(path):
     """Return ``path`` as the reader would type it, relative to the current folder."""
     path, here = pathlib.Path(path), pathlib.Path.cwd()
     # seen from /, "tmp/a" would read like a path that is wrong
@@ -77,7 +77,7 @@ def shown(path):
 
 def _folded(line, columns):
     indent = " " * (len(line) - len(line.lstrip()))
-    line = COMMAND.sub(lambda command: unbroken(command[0]), line)
+    line = COMMAND.sub(lambda command: without_breaks(command[0]), line)
     parts = textwrap.wrap(
         line,
         columns,

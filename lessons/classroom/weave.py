@@ -21,7 +21,7 @@ from .cells import LessonError, headings, place, read_cells, run_cells, source
 from .figures import Gallery, readers_figures, same_digest
 from .journal import hash_of
 from .prose import check_links, faults_of_prose
-from .terminal import shown
+from .terminal import display_path
 
 DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -71,7 +71,7 @@ def _read(folder):
     text = path.read_text(encoding="utf-8")
     if sys.stdin.isatty() and sys.stdout.isatty():
         pydoc.pager(text)
-    print(shown(path))
+    print(display_path(path))
     for level, words in headings(text):
         print("  " * level + words)
     print(f"\nnext: python -m lessons run {number(folder)}")
@@ -100,7 +100,7 @@ class Woven:
         return {name: p.digest for name, p in self.pictures.items()}
 
 
-def woven(folder, draw=True):
+def weave_lesson(folder, draw=True):
     """Run a lesson and return its ``Woven`` page. Raises LessonError."""
     gallery = Gallery(draw=draw)
     text = page(run_cells(_checked_cells(folder), folder, gallery), folder)
@@ -171,13 +171,13 @@ def page(performed, folder):
         elif cell.kind == "source":
             parts.append(_source_with_link(cell, folder))
         elif cell.kind == "code":
-            parts.append(fenced(cell.text, "python"))
+            parts.append(fence(cell.text, "python"))
         if cell.kind != "markdown" and text:
-            parts.append(fenced(text.rstrip("\n"), "text"))
+            parts.append(fence(text.rstrip("\n"), "text"))
         parts += [f"![{p.alt}](figures/{p.name}.svg)" for p in pictures]
         if cell.kind == "figure":
             summary = "<details><summary>The code of this figure</summary>"
-            parts.append(f"{summary}\n\n{fenced(cell.text, 'python')}\n\n</details>")
+            parts.append(f"{summary}\n\n{fence(cell.text, 'python')}\n\n</details>")
     parts.append(
         "---\n\n[The script of this page](lesson.py) runs as it is: "
         f"`python -m lessons run {int(number(folder))}`. "
@@ -186,7 +186,7 @@ def page(performed, folder):
     return "\n\n".join(parts) + "\n"
 
 
-def fenced(text, language):
+def fence(text, language):
     """Return ``text`` in a fence that it does not contain."""
     ticks = "```"
     while ticks in text:
@@ -199,13 +199,13 @@ def _source_with_link(cell, folder):
     # a page stands in lessons/book/NN_name
     link = f"../../../{found.path}#L{found.first}-L{found.last}"
     words = f"`{cell.name}`, from [{found.path}]({link}):"
-    return f"{words}\n\n{fenced(found.text, 'python')}"
+    return f"{words}\n\n{fence(found.text, 'python')}"
 
 
 def _weave(folder, check):
     start = time.perf_counter()
     try:
-        fresh = woven(folder, draw=not check)
+        fresh = weave_lesson(folder, draw=not check)
     except LessonError as error:
         return _print_error(error)
     stale = differences(fresh) if check else []

@@ -27,7 +27,7 @@ lessons = pytest.mark.parametrize("folder", FOLDERS, ids=[f.name for f in FOLDER
     ids=[f.name for f in FOLDERS],
 )
 def test_the_page_is_fresh(folder):
-    stale = weave.differences(weave.woven(folder, draw=False))
+    stale = weave.differences(weave.weave_lesson(folder, draw=False))
     advice = f"next: python -m lessons dev weave {number(folder)}"
     assert not stale, "\n".join([f"{folder.name} is stale:", *stale, advice])
 

@@ -357,7 +357,7 @@ def test_commands_and_paths_are_never_divided(capsys):
     for k in range(60):
         path = "/tmp/mein Übungsheft/" + "ordner/" * 15 + "ex_e_2.py"
         say = f"{'x' * k} python -m lessons hint 38.5 shows it; see "
-        terminal.say(say + terminal.unbroken(path))
+        terminal.say(say + terminal.without_breaks(path))
         terminal.say("y" * k + " python -m lessons check E.2 --seed 7 --pdb, again")
         lines = capsys.readouterr().out.splitlines()
         assert any("python -m lessons hint 38.5" in line for line in lines)
@@ -380,9 +380,9 @@ def test_colours_and_width_follow_the_terminal(monkeypatch):
 
 
 def test_from_the_root_a_path_is_absolute(monkeypatch, tmp_path):
-    assert terminal.shown(tmp_path / "a") == "a"
+    assert terminal.display_path(tmp_path / "a") == "a"
     monkeypatch.chdir("/")
-    assert terminal.shown(tmp_path / "a") == str(tmp_path / "a")
+    assert terminal.display_path(tmp_path / "a") == str(tmp_path / "a")
 
 
 def test_the_title_of_a_lesson_is_that_of_its_page():

@@ -8,7 +8,7 @@ import pytest
 
 from lessons import NotWritten
 from lessons.classroom import calls, diagnose, steps
-from lessons.classroom.calls import changed, readonly
+from lessons.classroom.calls import is_changed, readonly
 from lessons.classroom.harness import Harness
 from lessons.classroom.steps import CheckFailed, edges, shape, values
 from lessons.classroom.theory import (
@@ -252,7 +252,7 @@ def test_a_readonly_copy_is_a_copy_all_the_way_down():
     )
     given["y"].append(1)
     given["n"]["a"].clear()
-    assert not changed(before["y"], GIVEN["y"]) and len(GIVEN["n"]["a"]) == 3
+    assert not is_changed(before["y"], GIVEN["y"]) and len(GIVEN["n"]["a"]) == 3
     array, thing = np.ones(3), object()
     pair = readonly(([array], thing, len))
     assert pair[1] is thing and pair[2] is len and array.flags.writeable
@@ -275,9 +275,9 @@ def test_a_readonly_copy_is_a_copy_all_the_way_down():
 def test_a_change_of_an_argument_is_noticed(change):
     given = readonly(Named("a graph", GIVEN | {"n": {**GIVEN["n"], "array": X[0]}}))
     before = readonly(given)
-    assert not changed(before, given)
+    assert not is_changed(before, given)
     change(given)
-    assert changed(before, given)
+    assert is_changed(before, given)
 
 
 def test_an_answer_that_changes_a_list_reads_which():

@@ -87,8 +87,14 @@ def test_the_names_of_the_harness_are_all_there():
 
 def test_signatures_and_unwritten_functions():
     assert stubs.signatures(WHOLE) == {"f": ["x"]}
-    assert stubs.unwritten(strip(WHOLE, "9.9")) == ["f"]
-    assert stubs.unwritten(WHOLE) == stubs.unwritten("def f(:") == []
+    assert stubs.unwritten_functions(strip(WHOLE, "9.9")) == ["f"]
+    assert (
+        stubs.unwritten_functions(WHOLE) == stubs.unwritten_functions("def f(:") == []
+    )
     below = 'def f(x):\n    return x\n    raise NotWritten("9.9 f")\n'
-    assert stubs.unwritten(below) == []  # an answer above the line to be replaced
-    assert stubs.unwritten(below.replace("    ret", "    if x:\n        ret")) == ["f"]
+    assert (
+        stubs.unwritten_functions(below) == []
+    )  # an answer above the line to be replaced
+    assert stubs.unwritten_functions(
+        below.replace("    ret", "    if x:\n        ret")
+    ) == ["f"]

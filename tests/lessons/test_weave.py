@@ -12,7 +12,7 @@ import pytest
 
 from lessons.classroom import figures, prose, weave
 from lessons.classroom.catalogue import ROOT
-from lessons.classroom.cells import Cell, LessonError, evaluated, parse, source
+from lessons.classroom.cells import Cell, LessonError, evaluate_prose, parse, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
 LESSON = f'''"""A lesson of the tests."""
@@ -154,7 +154,7 @@ def cell(text):
 
 def test_expressions_are_evaluated():
     text = 'a {{ x }} b {{ f"{y:.2f}" }} {{ {"k": "v"}["k"] }}\n{{ x + 1 }}'
-    found = evaluated(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
+    found = evaluate_prose(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
     assert found == "a 3 b 0.12 v\n4"
 
 
@@ -171,7 +171,7 @@ def test_expressions_are_evaluated():
 )
 def test_an_expression_without_text_is_refused(text, line, words):
     with pytest.raises(LessonError, match=words) as refusal:
-        evaluated(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
+        evaluate_prose(cell(text), {"x": 3, "y": 0.125}, pathlib.Path("07_t"))
     assert str(refusal.value).startswith(f"07_t/lesson.py:{line}:")
 
 
@@ -388,7 +388,7 @@ def test_the_settings_of_a_lesson_end_with_it(folder):
     assert do(folder) == 0
     assert "numpy runs" in (folder / "README.md").read_text()
     assert settings() == before and matplotlib.rcParams["text.color"] == style
-    svg = figures.rendered(lambda title: figures.figure(title)[0], "How far?")
+    svg = figures.svg_of(lambda title: figures.figure(title)[0], "How far?")
     assert b"<svg" in svg and matplotlib.rcParams["text.color"] == style
 
 
