@@ -19,7 +19,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass, field
 
@@ -30,8 +29,9 @@ from .terminal import plain
 SECONDS = 10  # that a check may take, unless the check states TIME_LIMIT = …
 LOADING = 30  # seconds that loading the library may take, on a busy machine
 SPARE = 30  # seconds beyond twice the limit, after which the child ends by itself
-MEMORY = 2  # GiB of data that an answer may use
-PRINTED = 2000  # characters of an answer's prints that are kept
+MEMORY = 2 * 2**30  # bytes of data that an answer may use
+FILE = 2**27  # bytes that it may print, or write to one file
+PRINTED = 2000  # bytes of an answer's prints that are kept
 PASSED, FAILED, USAGE, UNWRITTEN, TIMEOUT = range(5)
 UNKNOWN = "no known pattern  [unknown]"
 PROGRAM = "import sys; from lessons.classroom import runner; sys.exit(runner.child())"
@@ -89,24 +89,26 @@ def run(exercise, path, seed=0, limit=None):
     """Check the answer at ``path``; return a ``Report``."""
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
-        results, stack = (pathlib.Path(folder) / n for n in ("results", "stack"))
-        process = subprocess.Popen(
-            _command(exercise, path, seed, results, limit=limit, stack=str(stack)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=environment(exercise),
-            start_new_session=os.name == "posix",
-        )
-        prints = _Prints(process.stdout)
+        names = "results", "stack", "printed"
+        results, stack, printed = (pathlib.Path(folder) / name for name in names)
+        with open(printed, "wb") as file:
+            process = subprocess.Popen(
+                _command(exercise, path, seed, results, limit=limit, stack=str(stack)),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=environment(exercise),
+                start_new_session=os.name == "posix",
+            )
         try:
             in_time = _wait(process, results, limit)
         finally:
             kill(process)
-            prints.join(2.0)  # a grandchild may hold the pipe open
-        text = prints.start_of_text.decode("utf-8", "replace")
-        more = prints.size - len(prints.start_of_text)
-        report = _read(results, Report(seed=seed, printed=text, more=more, done=False))
+        report = _read(results, Report(seed=seed, done=False))
+        with open(printed, "rb") as file:
+            start = file.read(PRINTED)
+        report.printed = start.decode("utf-8", "replace")
+        report.more = printed.stat().st_size - len(start)
         if not in_time:
             report.code = TIMEOUT
             report.ending = f"stopped after the time limit of {limit:g} s"
@@ -147,21 +149,6 @@ def environment(exercise):
     if not _setting(exercise, "NEEDS_NUMBA"):
         env["ATTENTION_BACKEND"] = "numpy"  # importing numba takes half a second
     return env
-
-
-class _Prints(threading.Thread):
-    """Keep the start of what a process prints, and count the rest."""
-
-    def __init__(self, pipe):
-        super().__init__(daemon=True)
-        self.pipe, self.start_of_text, self.size = pipe, b"", 0
-        self.start()
-
-    def run(self):
-        with contextlib.suppress(OSError, ValueError):
-            while chunk := self.pipe.read1(65536):
-                self.size += len(chunk)
-                self.start_of_text += chunk[: PRINTED - len(self.start_of_text)]
 
 
 def _command(exercise, path, seed, results, **options):
@@ -235,7 +222,7 @@ def child():
     """Check the answer that the last argument describes, in json; return the code."""
     order = json.loads(sys.argv[-1])
     if "limit" in order:
-        _limit_memory()
+        _limit_memory_and_files()
         if hasattr(signal, "alarm"):  # in case the parent was killed
             signal.alarm(int(2 * order["limit"]) + SPARE)
     exercise, path = find(order["exercise"]), pathlib.Path(order["path"])
@@ -299,10 +286,11 @@ def check(exercise, path, order, write):
     return code
 
 
-def _limit_memory():
-    """Let a larger allocation raise MemoryError, where the system can limit it."""
-    # ValueError: the limit that the system has set is lower, and remains
-    with contextlib.suppress(ImportError, AttributeError, ValueError, OSError):
+def _limit_memory_and_files():
+    """Let more raise MemoryError or OSError, where the system can limit it."""
+    with contextlib.suppress(ImportError):
         resource = importlib.import_module("resource")
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY * 2**30, hard))
+        limits = ((resource.RLIMIT_DATA, MEMORY), (resource.RLIMIT_FSIZE, FILE))
+        for what, size in limits:
+            with contextlib.suppress(ValueError, OSError):  # there is a lower limit
+                resource.setrlimit(what, (size, resource.getrlimit(what)[1]))
