@@ -12,7 +12,6 @@ import itertools
 import os
 import re
 import signal
-import threading
 import time
 from dataclasses import dataclass, field
 
@@ -172,9 +171,8 @@ def run(exercise, text):
                 my = load(exercise, exercise.solution, stubs.exercise_part(text))
             except Exception as error:
                 failure = cannot_load(error, exercise.solution)
-                outcome = Outcome("written", "the file", "failed", failure.tag)
-                outcome.lines = failure.lines
-                return 1, outcome
+                result = "failed", failure.tag, failure.lines
+                return 1, Outcome("written", "the file", *result)
             for outcome in run_steps(load_checks(exercise), my):
                 outcomes.append(outcome)
                 if outcome.result == "failed":  # the first one names the mistake
@@ -186,9 +184,8 @@ def run(exercise, text):
 
 @contextlib.contextmanager
 def alarm(seconds):
-    """Raise OutOfTime inside the block after this time, in the main thread of Unix."""
-    main = threading.current_thread() is threading.main_thread()
-    if not (main and hasattr(signal, "setitimer")):
+    """Raise OutOfTime inside the block after this time, where the system has alarms."""
+    if not hasattr(signal, "setitimer"):
         yield
         return
 
@@ -208,22 +205,19 @@ def table(audits):
     """Return the audits as text: a line for each exercise, then totals and faults."""
     lines = ["exercise  planted  killed  named  automatic  caught  equivalent  seconds"]
     for a in audits:
+        fault = "  FAULT" if a.faults else ""
         lines.append(
-            f"{a.id:<8}  {a.planted:>7}  {a.killed:>6}  {a.named:>5}  "
-            f"{a.automatic:>9}  {a.caught:>6}  {a.equivalent:>10}  {a.seconds:7.2f}"
-            + "  FAULT"
-            * bool(a.faults)
+            f"{a.id:<8}  {a.planted:>7}  {a.killed:>6}  {a.named:>5}  {a.automatic:>9}"
+            f"  {a.caught:>6}  {a.equivalent:>10}  {a.seconds:7.2f}{fault}"
         )
     named, planted = (sum(getattr(a, n) for a in audits) for n in ("named", "planted"))
     answered = named + sum(a.misnamed for a in audits)
     if planted:
-        precision = named / answered if answered else 0.0
         lines.append(
-            f"precision {precision:.3f} ({named} of {answered} names right), "
-            f"recall {named / planted:.3f} ({named} of {planted} planted)"
+            f"precision {named / (answered or 1):.3f} ({named} of {answered} names "
+            f"right), recall {named / planted:.3f} ({named} of {planted} planted)"
         )
-    for a in audits:
-        lines += [f"  {a.id}: {fault}" for fault in a.faults]
+    lines += [f"  {a.id}: {fault}" for a in audits for fault in a.faults]
     return "\n".join(lines)
 
 

@@ -12,10 +12,11 @@ nothing is compiled and every machine prints the same.
 
 import ast
 import contextlib
+import functools
+import importlib
 import inspect
 import io
 import pathlib
-import pkgutil
 import re
 import sys
 import textwrap
@@ -149,8 +150,8 @@ def source(name, where):
     compiled loop. Raises LessonError, which begins with ``where``.
     """
     try:
-        thing = pkgutil.resolve_name(name)
-    except (ImportError, AttributeError, ValueError) as error:
+        thing = _resolve(name)
+    except (ImportError, AttributeError) as error:
         raise LessonError(f"{where}: `# %% [source] {name}`: {error}.") from error
     thing = inspect.unwrap(getattr(thing, "py_func", thing))  # numba's, functools'
     if not (inspect.isfunction(thing) or inspect.isclass(thing)):
@@ -273,3 +274,14 @@ def _execute(cell, namespace, path):
         line = lines[-1] if lines else getattr(error, "lineno", None) or cell.line
         where = place(path.parent, line)
         raise LessonError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _resolve(name):
+    """Return the object of a dotted name: import its modules, then take attributes."""
+    parts, k = name.split("."), 1
+    thing = importlib.import_module(parts[0])
+    with contextlib.suppress(ModuleNotFoundError):
+        while k < len(parts) - 1:
+            thing = importlib.import_module(".".join(parts[: k + 1]))
+            k += 1
+    return functools.reduce(getattr, parts[k:], thing)

@@ -84,14 +84,14 @@ def print_report(exercise, report, verbose=False):
         say(f"{paint('ok', 'green')}    {line}", 2)
     if unwritten:
         names = dict.fromkeys(o["lines"][0].split(" ")[-1] for o in unwritten)
-        say(f"{paint('to do', 'yellow')} not written yet: {', '.join(names)}", 2)
+        say(f"{paint('to do', 'yellow')} not written yet: {plain(', '.join(names))}", 2)
     printed = set()
     for o in report.failures:
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
         say(f"{paint(word, 'red')} {o['step']}: {o['title']}", 2)
         sentence = o["tag"], *o["lines"][-1:]
         if not printed or verbose or (informative(o) and sentence not in printed):
-            say("\n".join(o["lines"]), 8)
+            say(plain("\n".join(o["lines"]), most=5000), 8)
         printed.add(sentence)
     if report.ending:
         say(f"{paint('END', 'red')}   {report.ending}", 2)
