@@ -7,7 +7,7 @@
   hint: python -m lessons hint 38.5
 """
 
-import json as json_module
+import json
 import time
 
 from . import journal, runner
@@ -23,14 +23,14 @@ WORDS = {0: "passed", 1: "failed", 3: "not written", 4: "timeout"}
 PRINTED_LINES = 10
 
 
-def check(exercise, *, seed=0, verbose=False, pdb=False, json=False):
+def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False):
     """Check an answer; return the exit code."""
     if not _is_started(exercise):
         return UNWRITTEN
     if pdb:
         print_heading(exercise)
         return runner.debug(exercise, exercise.work, seed).code
-    return _check(exercise, seed, verbose, json).code
+    return _check(exercise, seed, verbose, as_json).code
 
 
 def check_all(**options):
@@ -112,7 +112,7 @@ def print_json(exercise, report):
         "printed": report.printed,
         "ending": report.ending,
     }
-    print(json_module.dumps(facts, ensure_ascii=False), flush=True)
+    print(json.dumps(facts, ensure_ascii=False), flush=True)
 
 
 def _is_started(exercise):
@@ -122,13 +122,13 @@ def _is_started(exercise):
     return False
 
 
-def _check(exercise, seed, verbose=False, json=False):
+def _check(exercise, seed, verbose=False, as_json=False):
     """Check an answer, print the report, add it to the journal, and return it."""
     sha = journal.snapshot(exercise, "before check")
-    if not json:
+    if not as_json:
         print_heading(exercise)
     found = runner.run(exercise, exercise.work, seed)
-    if json:
+    if as_json:
         print_json(exercise, found)
     else:
         print_report(exercise, found, verbose)

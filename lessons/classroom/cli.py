@@ -135,7 +135,7 @@ def _exercise(args):
 
 
 def _check(args):
-    options = {"seed": abs(args.seed), "verbose": args.verbose, "json": args.json}
+    options = {"seed": abs(args.seed), "verbose": args.verbose, "as_json": args.json}
     if not args.all:
         return check.check(_exercise(args), pdb=args.pdb, **options)
     if args.id or args.pdb:
