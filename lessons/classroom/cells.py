@@ -1,4 +1,4 @@
-"""A lesson's script: its cells, and running them.
+"""A lesson's script: its cells, the rules for their prose, and running them.
 
     # %% [markdown]               prose, as comment lines
     # %%                          code, shown with what it prints
@@ -8,6 +8,9 @@
 The text before the first mark runs and is not shown. The file is plain Python:
 ``python lesson.py`` runs it. Lessons run on the NumPy twins of the kernels, so that
 nothing is compiled and every machine prints the same.
+
+Prose holds no number typed by hand, and no math that GitHub would not render; a broken
+rule is reported with file and line.
 """
 
 import ast
@@ -31,6 +34,14 @@ from .catalogue import ROOT
 MARK = re.compile(r"# ?%%(.*)$")
 KINDS = ("code", "markdown", "figure", "source")
 EXPRESSION = re.compile(r"\{\{ (.+?) \}\}")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"(\$?)(`+)(?!`).*?(?<!`)\2(?!`)\$?")
+# in math within a line: what Markdown reads as emphasis, an escape or a tag
+UNSAFE_MATH = re.compile(r"_\{|\*|\\[^A-Za-z]|(?<![A-Za-z0-9])_|<[A-Za-z/!?]")
+INLINE = re.compile(r"\$([^$]*)\$")
+SECTION = r"(?:6\.(?:10|\d)|38\.\d)(?:\.\d)?"  # of the chapters: not a computed number
+NUMBER = re.compile(rf"(?<![\w.])(?!{SECTION}(?![\d.]*\d))\d*\.\d+|\d+ ?%")
+AVOIDED = re.compile(r"\b(simply|just|obviously|trivially|of course)\b|—|(?<!\w)!|\w!")
 
 
 class LessonError(Exception):
@@ -64,9 +75,14 @@ class Source:
 
 
 def read_cells(folder):
-    """Return the cells of a lesson. Raises LessonError."""
+    """Return the cells of a lesson. Raises LessonError for all faults of its prose."""
     text = (folder / "lesson.py").read_text(encoding="utf-8")
-    return parse(text, f"{folder.name}/lesson.py")
+    cells = parse(text, f"{folder.name}/lesson.py")
+    prose = [cell for cell in cells if cell.kind == "markdown"]
+    faults = [fault for cell in prose for fault in faults_of_prose(cell, folder)]
+    if faults:
+        raise LessonError("\n".join(faults))
+    return cells
 
 
 def parse(text, path="lesson.py"):
@@ -143,6 +159,25 @@ def evaluate_prose(cell, namespace, folder):
     return "\n".join(lines)
 
 
+def faults_of_prose(cell, folder):
+    """Yield a sentence for each broken rule in the prose of a cell."""
+    for number, line in outside_fences(
+        cell.text, cell.line, f"{folder.name}/lesson.py"
+    ):
+        line = EXPRESSION.sub("", line)
+        words = LINK.sub("", INLINE.sub("", CODE.sub("", line)))
+        faults = [*_faults_of_math(line)]
+        if typed := NUMBER.search(words):
+            faults.append(
+                f"the number {typed[0]} is typed by hand. Numbers in prose are "
+                "computed: `{{ expression }}`."
+            )
+        if avoided := AVOIDED.search(words):
+            faults.append(f"this book avoids `{avoided[0]}`.")
+        for fault in faults:
+            yield f"{place(folder, number)}: {fault}"
+
+
 def source(name, where):
     """Return the ``Source`` of a dotted name, such as minigrad.ops.activation.tanh.
 
@@ -196,6 +231,23 @@ def outside_fences(text, first=1, path="lesson.py"):
 def place(folder, line):
     """Return the file and line for a message."""
     return f"{folder.name}/lesson.py:{line}"
+
+
+def _faults_of_math(line):
+    if "$$" in line or "\\[" in line or "\\(" in line:
+        yield (
+            "a displayed formula stands in a ```math fence, and one within a line "
+            "between single dollars."
+        )
+        return
+    line = CODE.sub("", line)
+    if line.count("$") % 2:
+        yield "a $ without a second $ on the same line."
+    for formula in INLINE.finditer(line):
+        before, after = line[: formula.start()][-1:], line[formula.end() :][:1]
+        unsafe = UNSAFE_MATH.search(formula[1])
+        if unsafe or before.isalnum() or after.isalnum() or after == "-":
+            yield f"GitHub may not render {formula[0]} here; write $`{formula[1]}`$."
 
 
 def _kind(words, where):

@@ -17,7 +17,7 @@ from .progress import latest
 from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN, informative
 from .terminal import display_path, paint, plain, say, width, without_breaks
 
-INTERVAL = 0.5  # seconds between two looks at the file
+INTERVAL = 0.5  # seconds between two readings of the file
 WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)
 WORDS = {0: "passed", 1: "failed", 3: "not written", 4: "timeout"}
 PRINTED_LINES = 10

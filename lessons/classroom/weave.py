@@ -16,11 +16,20 @@ import time
 from dataclasses import dataclass
 
 from . import journal
-from .catalogue import BOOK, find_lessons, header, lesson_folders, number
-from .cells import LessonError, headings, place, read_cells, run_cells, source
+from .catalogue import BOOK, ROOT, find_lessons, header, lesson_folders, number
+from .cells import (
+    CODE,
+    LINK,
+    LessonError,
+    headings,
+    outside_fences,
+    place,
+    read_cells,
+    run_cells,
+    source,
+)
 from .figures import Gallery, readers_figures, same_digest
 from .journal import hash_of
-from .prose import check_links, faults_of_prose
 from .terminal import display_path
 
 DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -80,7 +89,7 @@ def _read(folder):
 
 def _run(folder):
     try:
-        cells = _checked_cells(folder)
+        cells = read_cells(folder)
         run_cells(cells, folder, Gallery(readers_figures(folder)), capture=False)
     except LessonError as error:
         return _print_error(error)
@@ -103,9 +112,33 @@ class Woven:
 def weave_lesson(folder, draw=True):
     """Run a lesson and return its ``Woven`` page. Raises LessonError."""
     gallery = Gallery(draw=draw)
-    text = page(run_cells(_checked_cells(folder), folder, gallery), folder)
+    text = page(run_cells(read_cells(folder), folder, gallery), folder)
     check_links(text, folder, {f"{name}.svg" for name in gallery.pictures})
     return Woven(folder, text, gallery.pictures)
+
+
+def check_links(text, folder, figures):
+    """Raise LessonError for a link of a finished page that leads nowhere.
+
+    figures   the file names of figures that are still to be written
+    """
+    path = folder / "README.md"
+    for k, line in outside_fences(text, 1, path):
+        for target in LINK.findall(CODE.sub("", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            if target.startswith("figures/") and target[8:] in figures:
+                continue
+            file, _, anchor = target.partition("#")
+            file = (folder / file).resolve() if file else path
+            roots = ROOT, folder.resolve().parents[2]  # of a copy of the project
+            fault = _broken(file, anchor, text if file == path else None)
+            if not any(map(file.is_relative_to, roots)):
+                fault = "it leaves the project"
+            if fault:
+                raise LessonError(
+                    f"{path}:{k}: the link to {target} leads nowhere: {fault}."
+                )
 
 
 def differences(fresh):
@@ -237,14 +270,21 @@ def _write(fresh):
     (fresh.folder / "README.md").write_text(fresh.text, encoding="utf-8")
 
 
-def _checked_cells(folder):
-    """Return the cells of a lesson. Raises LessonError for the faults of its prose."""
-    cells = read_cells(folder)
-    prose = [cell for cell in cells if cell.kind == "markdown"]
-    faults = [fault for cell in prose for fault in faults_of_prose(cell, folder)]
-    if faults:
-        raise LessonError("\n".join(faults))
-    return cells
+def _broken(file, anchor, text):
+    """Return what is wrong with a link to ``anchor`` in ``file``, or None."""
+    if text is None and not file.exists():
+        return "there is no such file"
+    if not anchor:
+        return None
+    text = file.read_text(encoding="utf-8") if text is None else text
+    if re.fullmatch(r"L\d+(-L\d+)?", anchor):
+        last = int(anchor.rpartition("L")[2])
+        long_enough = last <= len(text.splitlines())
+        return None if long_enough else "the file has fewer lines"
+    # GitHub's anchor of a heading: no signs, hyphens for spaces
+    words = [re.sub(r"[^\w\- ]", "", each.lower()) for _, each in headings(text)]
+    there = anchor in [each.replace(" ", "-") for each in words]
+    return None if there else "there is no such heading"
 
 
 def _text(path):

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom import cells, prose, weave
+from lessons.classroom import cells, weave
 from lessons.classroom.catalogue import LESSONS, lesson_folders, number
 
 FOLDERS = lesson_folders()
@@ -35,7 +35,7 @@ def test_the_page_is_fresh(folder):
 @lessons
 def test_links_and_figures_of_the_page_resolve(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
-    prose.check_links(text, folder, set())
+    weave.check_links(text, folder, set())
 
 
 @lessons
@@ -101,6 +101,6 @@ def test_links_of_the_index_and_of_the_authors_page_resolve():
     for path in (LESSONS / "README.md", LESSONS / "book" / "AUTHORING.md"):
         text = path.read_text(encoding="utf-8")
         for _, line in cells.outside_fences(text, 1, path):
-            for target in prose.LINK.findall(prose.CODE.sub("", line)):
+            for target in cells.LINK.findall(cells.CODE.sub("", line)):
                 if "://" not in target:
                     assert (path.parent / target.partition("#")[0]).exists(), target

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom import figures, prose, weave
+from lessons.classroom import cells, figures, weave
 from lessons.classroom.catalogue import ROOT
 from lessons.classroom.cells import Cell, LessonError, evaluate_prose, parse, source
 
@@ -200,7 +200,7 @@ def test_an_expression_without_text_is_refused(text, line, words):
 )
 def test_prose_that_breaks_a_rule_is_refused(text, words):
     with pytest.raises(LessonError) as refusal:
-        faults = list(prose.faults_of_prose(cell(text), pathlib.Path("07_t")))
+        faults = list(cells.faults_of_prose(cell(text), pathlib.Path("07_t")))
         raise LessonError("\n".join(faults))
     assert words in str(refusal.value)
     assert str(refusal.value).startswith("07_t/lesson.py:4:")
@@ -213,7 +213,7 @@ $`x_{t-1} = \{1, 2\}`$ and ``$`…`$``, [a link](https://a.b/1.5), {{ f"{x:.1f}"
 x_{ij} = 0.25 \\ 99 % !
 ```
 A justification, not `!=`."""
-    assert list(prose.faults_of_prose(cell(text), pathlib.Path("07_t"))) == []
+    assert list(cells.faults_of_prose(cell(text), pathlib.Path("07_t"))) == []
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_broken_link_is_refused(folder, target, words):
     page = (folder / "README.md").read_text()
     text = page.replace("../../../minigrad/graph.py", target)
     with pytest.raises(LessonError, match=words):
-        prose.check_links(text, folder, set())
+        weave.check_links(text, folder, set())
 
 
 # the page
