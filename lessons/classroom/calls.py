@@ -122,9 +122,7 @@ def readonly(value):
     """
     if isinstance(value, np.ndarray):
         if not value.flags.writeable and value.base is None:
-            return (
-                value  # a copy already: the same object, so that `is_changed` knows it
-            )
+            return value  # a copy already: the same object, for `is_changed`
         value = value.copy()
         value.flags.writeable = False
     elif type(value) is tuple:

@@ -24,7 +24,7 @@ def main(argv=None):
     try:
         args = _parser().parse_args(argv)
         code = args.run(args)
-        sys.stdout.flush()  # so that a closed pipe is noticed here
+        sys.stdout.flush()  # a closed pipe raises here
         return code
     except UsageError as error:
         say(str(error), file=sys.stderr)

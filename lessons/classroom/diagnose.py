@@ -1,4 +1,4 @@
-"""Say what is wrong with an array: which entries, and which known mistake it equals.
+"""Describe what is wrong with an array: which entries, and which known mistake it equals.
 
 The hypotheses are the engine's (``minigrad.checking.hypotheses``), for values and for
 gradients. Each is an identity that holds to 1e-6: "yours equals numeric with its last

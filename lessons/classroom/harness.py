@@ -47,7 +47,7 @@ def load_checks(exercise):
 
 
 class Harness:
-    """The learner's functions, called with care.
+    """The learner's functions, and the comparisons of a check.
 
     my.f(…)                   the learner's f
     my.equal(got, want)       the values are equal; else: which entry, which mistake

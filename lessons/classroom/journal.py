@@ -27,7 +27,7 @@ def append(id, event, **facts):
     entry = {"t": round(time.time(), 3), "ex": id, "event": event, **facts}
     line = (json.dumps(entry, ensure_ascii=False) + "\n").encode()
     _append(work_folder(), line)
-    with contextlib.suppress(OSError):  # a mirror is welcome, not necessary
+    with contextlib.suppress(OSError):  # the second copy is optional
         _append(mirror_folder(), line)
 
 
@@ -64,7 +64,7 @@ def store(text):
 
 
 def text_of(sha):
-    """Return a stored text as bytes; None if both copies are gone."""
+    """Return a stored text as bytes; None if both copies are gone or damaged."""
     for folder in (work_folder(), mirror_folder()):
         path = folder / HISTORY / sha
         if hash_of(path) == sha:

@@ -159,7 +159,7 @@ def _unexpected(error, my):
             )
         if any(map(path.is_relative_to, checks)) or frame.filename == my._path:
             break
-    where = f"where the check says:  {frame.line}"
+    where = f"at this line of the check:  {frame.line}"
     return CheckFailed("raises", *my.last_call(), said, where)
 
 

@@ -69,10 +69,7 @@ def fit(text, columns):
 def display_path(path):
     """Return ``path`` as the reader would type it, relative to the current folder."""
     path, here = pathlib.Path(path), pathlib.Path.cwd()
-    # seen from /, "tmp/a" would read like a path that is wrong
-    if here == here.parent or not path.is_relative_to(here):
-        return str(path)
-    return str(path.relative_to(here))
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _folded(line, columns):

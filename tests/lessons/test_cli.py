@@ -18,7 +18,6 @@ from lessons.classroom import (
     records,
     runner,
     terminal,
-    weave,
 )
 from lessons.classroom.runner import Report
 
@@ -377,15 +376,3 @@ def test_colours_and_width_follow_the_terminal(monkeypatch):
     assert terminal.width() == 80
     monkeypatch.setenv("COLUMNS", "60")
     assert terminal.width() == 60
-
-
-def test_from_the_root_a_path_is_absolute(monkeypatch, tmp_path):
-    assert terminal.display_path(tmp_path / "a") == "a"
-    monkeypatch.chdir("/")
-    assert terminal.display_path(tmp_path / "a") == str(tmp_path / "a")
-
-
-def test_the_title_of_a_lesson_is_that_of_its_page():
-    for folder in weave.lesson_folders():
-        page = (folder / "README.md").read_text(encoding="utf-8")
-        assert f"\n# {weave.title(folder)}\n" in page
