@@ -1,4 +1,4 @@
-"""Describe what is wrong with an array: which entries, and which known mistake it equals.
+"""Describe a wrong array: which entries differ, and which known mistake it equals.
 
 The hypotheses are the engine's (``minigrad.checking.hypotheses``), for values and for
 gradients. Each is an identity that holds to 1e-6: "yours equals numeric with its last
@@ -233,7 +233,8 @@ def _known_gradient(op, inputs, names, seed, variants, blocks):
     returned = backward(g)
     returned = returned if isinstance(returned, (tuple, list)) else (returned,)
     for k, (name, each) in enumerate(zip(names, returned)):
-        if each is None or not (name in variants or name in blocks):
+        is_array = isinstance(each, (np.ndarray, np.generic))
+        if not is_array or not (name in variants or name in blocks):
             continue
         each = np.asarray(each, float)
         wrong = [(tag, what, make(g)) for tag, what, make in variants.get(name, ())]

@@ -150,7 +150,8 @@ def _unexpected(error, my):
     machinery = LESSONS / "classroom"
     for frame in reversed(frames):  # the innermost of the course
         path = pathlib.Path(frame.filename)
-        if path.is_relative_to(machinery):
+        # my.f, where the answer has no f, is no fault of the machinery
+        if path.is_relative_to(machinery) and frame.name != "__getattr__":
             return CheckFailed(
                 "check-fault",
                 "the check itself failed; your answer may be right",
@@ -160,6 +161,8 @@ def _unexpected(error, my):
         if any(map(path.is_relative_to, checks)) or frame.filename == my._path:
             break
     where = f"at this line of the check:  {frame.line}"
+    if frame.filename == my._path:
+        where = f"line {frame.lineno}:  {frame.line}"
     return CheckFailed("raises", *my.last_call(), said, where)
 
 

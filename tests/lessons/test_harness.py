@@ -366,6 +366,9 @@ def test_an_exception_of_the_machinery_is_a_fault_of_the_check(monkeypatch):
     assert (outcome.result, outcome.tag) == ("failed", "check-fault")
     assert outcome.lines[0] == "the check itself failed; your answer may be right"
     assert "not callable" in outcome.lines[1] and "harness.py" in outcome.lines[2]
+    absent = values("t")(lambda my, rng: my.g(X))
+    outcome = steps.run_function(absent, harness(f=lambda x: x))
+    assert outcome.tag == "raises" and "9.9 has no g" in outcome.lines[0]
 
 
 def test_every_function_of_a_check_draws_its_own_numbers():
