@@ -219,8 +219,6 @@ def _transposed(c):
         if k == c.i or other.ndim < 2 or other.shape[-1] != other.shape[-2]:
             continue
 
-        other_input = label(c.subject.names[k])
-
         def transposed(k=k, other=other):
             arrays = [*held[:k], other.swapaxes(-1, -2).copy(), *held[k + 1 :]]
             with c.subject.holding(arrays):
@@ -228,7 +226,7 @@ def _transposed(c):
 
         yield (
             "transpose",
-            f"yours equals the numeric gradient with {other_input} transposed",
+            f"yours equals the numeric gradient with input {k} transposed",
             transposed,
         )
 
