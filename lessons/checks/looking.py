@@ -11,7 +11,7 @@ from attention.app.pretrained import EN_FR
 from attention.plotting import heatmaps as plots
 from attention.seq2seq import alignment_metrics, patterns, translator
 from attention.tasks.grammar import by_length, splits
-from lessons.classroom.paths import work_folder
+from lessons.classroom.catalogue import work_folder
 
 PAD, SOS, EOS = 0, 1, 2
 NOT_RUN = "not run: weights not supplied"
