@@ -225,3 +225,38 @@ def _decoder(ax, start, step, inputs, outputs, right=None, feedback=False):
                 ":", color=colour, lw=1.3,
             )  # fmt: skip
             arrow(ax, low, (x + step - 0.32, y - 0.75), colour, weight=0.15)
+
+
+def tape_and_way_back(values, grads, shares):
+    """Draw a tape: values in the order of their computation, and the way back.
+
+    values   {text of the box: value}, in order; its first letter is the name
+    grads    {name: dL/d(value)}
+    shares   (from, to, share): the arrows of the way back, by name
+    """
+    fig, ax = diagram((7.2, 3.2))
+    step = 1.7
+    at = {text[0]: step * k for k, text in enumerate(values)}
+    for (text, value), x in zip(values.items(), at.values()):
+        box(ax, (x, 0), f"${text}$\n{value:.2f}", BLUE, width=1.3, height=0.85)
+        slope = f"$dL/d{text[0]}$\n{grads[text[0]]:.2f}"
+        ax.text(x, -0.55, slope, ha="center", va="top", fontsize=9)
+    for user, parent, share in shares:
+        left, right = at[parent] + 0.25, at[user] - 0.25
+        arrow(ax, (left, 0.45), (right, 0.45), BLUE, 0.15, bend=-0.45)
+        arrow(ax, (right, -1.25), (left, -1.25), ORANGE, 0.15, bend=-0.45)
+        long = right - left > step  # its number stands under it, else above
+        low = -1.42 - 0.225 * (right - left) if long else -1.2
+        middle = (left + right) / 2
+        ax.text(middle, low, f"{share:.2f}", ha="center", va="center", fontsize=9)
+    handles = [_line(BLUE, "is used by"), _line(ORANGE, "sends a share of the gradient")]
+    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    fit(ax, -0.8, step * (len(values) - 1) + 0.8, -2.75, 1.25)
+    return fig
+
+
+def _line(colour, label):
+    """Return an entry of a legend: a line of this colour."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, label=label)
