@@ -249,7 +249,8 @@ def tape_and_way_back(values, grads, shares):
         low = -1.42 - 0.225 * (right - left) if long else -1.2
         middle = (left + right) / 2
         ax.text(middle, low, f"{share:.2f}", ha="center", va="center", fontsize=9)
-    handles = [_line(BLUE, "is used by"), _line(ORANGE, "sends a share of the gradient")]
+    way_back = _line(ORANGE, "sends a share of the gradient")
+    handles = [_line(BLUE, "is used by"), way_back]
     ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
     fit(ax, -0.8, step * (len(values) - 1) + 0.8, -2.75, 1.25)
     return fig
@@ -260,3 +261,48 @@ def _line(colour, label):
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=colour, label=label)
+
+
+def reversal_model(word, padding):
+    """Draw an encoder-decoder that reverses a word, with attention as the only bridge.
+
+    word      its letters are the source
+    padding   number of padded positions after the word
+    """
+    fig, ax = diagram((7.2, 4.5))
+    n, step = len(word), 1.35
+    for j in range(n + padding):
+        real = j < n
+        letter = word[j] if real else "pad"
+        box(ax, (step * j, 0), f"$h_{j + 1}$", BLUE if real else GREY, below=letter)
+        if j:
+            arrow(ax, (step * (j - 1) + WIDTH / 2, 0), (step * j - WIDTH / 2, 0))
+    last = step * (n + padding - 1)
+    columns = np.linspace(last / 2 - 1.9, last / 2 + 2.4, n)
+    gap = columns[1] - columns[0]
+    box(ax, (columns[0] - gap, 2.8), "$s_0 = 0$", GREEN, width=1.1)
+    for t, x in enumerate(columns):
+        for j in range(n + padding):
+            arrow(ax, (step * j, HEIGHT / 2), (x, 1.35), BLUE, weight=0.03)
+        box(ax, (x, 1.6), f"$c_{t + 1}$", ORANGE)
+        box(ax, (x, 2.8), f"$s_{t + 1}$", GREEN)
+        box(ax, (x, 4.0), word[n - 1 - t], PURPLE)
+        edge = (0.55 if t == 0 else WIDTH / 2) - gap
+        arrow(ax, (x + edge, 2.8), (x - WIDTH / 2, 2.8))
+        arrow(ax, (x + edge - 0.1, 2.55), (x - WIDTH / 2, 1.75), GREEN, weight=0.15)
+        arrow(ax, (x, 1.85), (x, 2.55), ORANGE, weight=0.3)
+        arrow(ax, (x, 3.05), (x, 3.75), weight=0.15)
+        if t:  # the letter before is an input of this step
+            start = x - gap + WIDTH / 2, 3.9
+            arrow(ax, start, (x - 0.25, 3.05), PURPLE, weight=0.15)
+    ax.text(columns[0] - 0.3, 3.5, "<s>", ha="right", va="bottom", fontsize=10)
+    arrow(ax, (columns[0] - 0.45, 3.5), (columns[0] - 0.25, 3.05), PURPLE, 0.15)
+    handles = [
+        _line(BLUE, "key and value"),
+        _line(GREEN, "query"),
+        _line(ORANGE, "context"),
+        _line(PURPLE, "letter before"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=4, fontsize=9)
+    fit(ax, columns[0] - gap - 0.7, last + 0.7, -1.35, 4.4)
+    return fig
