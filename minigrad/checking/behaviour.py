@@ -208,7 +208,7 @@ def _report_error(error, subject, detector, seen):
     if type(g) is list:
         g = [np.zeros(s) if each is None else each for each, s in zip(g, node.shape)]
     try:
-        returned = node.backward(g)
+        returned = node.input_gradients(g)
     except Exception:  # the same error again
         returned = ()
     returned = returned if type(returned) in (tuple, list) else (returned,)
