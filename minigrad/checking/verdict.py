@@ -30,7 +30,8 @@ class Entry(NamedTuple):
     @property
     def ratio(self):
         """The error divided by the tolerance: the entry is wrong if it exceeds 1."""
-        return abs(self.analytic - self.numeric) / self.tolerance
+        error = abs(self.analytic - self.numeric)
+        return error / self.tolerance if error else 0.0
 
 
 class Finding(NamedTuple):
