@@ -10,8 +10,9 @@ values of F measure one entry of the same vector, with the unit vector v of that
 
     dF/dx . v  =  (F(x + h v) - F(x - h v)) / 2h  +  an error that shrinks with h^2
 
-``minigrad.checking.numeric`` computes this at two steps h, whose difference is the
-error bar. The check compares each entry with the backward's.
+``minigrad.checking.numeric`` computes this, with an error bar; the check compares each
+entry with the backward's. It repeats this in every situation in which a backward has to
+be right, such as float32 or an unused output (``minigrad.checking.situations``).
 
 c must not be all ones. For example, the outputs of a softmax sum to 1 for every x, so
 the true gradient of their sum is 0, and a backward that returns 0 would pass. If the
@@ -56,15 +57,16 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     inputs       arrays or Tensors; arrays inside a tuple or list are checked too
     seed         for the cotangent c and the random directions
     rtol, atol   an entry a of the backward is wrong if it differs from the measured
-                 entry n, with error bar b, by more than
+                 entry n, with error bar b, by more than its own rounding error and
                  max(atol * largest |n| of that input, rtol * max(|a|, |n|), 10 b)
     no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0
 
     ``result.ok`` is False if an entry is wrong; the message names the entry, and the
-    mistake if it is a known one. It is also False if the backward breaks a rule of
-    ``minigrad.checking.behaviour``, for example if it changes an input, and at a kink,
-    where f is not differentiable. In an array of more than 400 entries, the check
-    compares dF/dx . v for random directions v instead of single entries.
+    mistake if it is a known one. It is also False if an entry is wrong in some other
+    situation, if the backward breaks a rule of ``minigrad.checking.behaviour``, for
+    example if it changes an input, and at a kink, where f is not differentiable. In an
+    array of more than 400 entries, the check compares dF/dx . v for random directions v
+    instead of single entries.
 
     Raises VacuousCheckError if the true gradient of an input is 0 and ``no_gradient``
     does not name the input; GradcheckError if there is nothing to check.
@@ -80,8 +82,9 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     """Check every parameter of ``module``, and every float array among ``inputs``.
 
     It works like ``gradcheck``, with the module in evaluation mode (no dropout) and its
-    parameters in float64; afterwards the module is unchanged. The table and
-    ``no_gradient`` identify parameters by name and inputs by number.
+    parameters in float64; afterwards the module is unchanged. In training mode the
+    gradients must be the same if the outputs are. The table and ``no_gradient``
+    identify parameters by name and inputs by number.
     """
     subject = Subject()
     for name, parameter in module.named_parameters():

@@ -131,7 +131,9 @@ def _run_backward(subject, seen):
             seen.laws.append(Finding(tag, what))
     _check_aliases(subject, first, second, seen)
     if detector.culprit:
-        what = f"the backward of {detector.culprit} writes into the gradient it is given"
+        what = (
+            f"the backward of {detector.culprit} writes into the gradient it is given"
+        )
         seen.laws.append(Finding("mutates-cotangent", what))
     for leaf, name, a in zip(subject.leaves, subject.names, seen.gradients):
         if is_single(a) and not is_single(leaf._data):

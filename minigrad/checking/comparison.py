@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .numeric import EVERY, flat, random_directions, slopes, slopes_of_each
+from .numeric import EVERY, Point, flat, random_directions
 from .verdict import Entry, Row
 
 
@@ -17,11 +17,12 @@ class Comparison:
     def __init__(self, subject, i, seen, situations, options, rng):
         self.subject, self.i, self.seen, self.options = subject, i, seen, options
         self.f, self.situations = subject.of(i), situations
+        self.point = None  # that of the usual situation, after ``measure``
         self.name, self.x = subject.names[i], subject.leaves[i]._data
         self.only = None  # the one entry that was measured, after ``refine``
         rows = {id(s.cotangents): flat(s.cotangents) for s in situations}
         directions = random_directions(self.x, rng) if self.x.size > EVERY else None
-        measured = slopes_of_each(self.f, self.x, np.array([*rows.values()]), directions)
+        measured = Point(self.f, self.x, np.array([*rows.values()])).slopes(directions)
         self.signal = any(numeric.clear.any() for numeric in measured)
         measured = dict(zip(rows, measured))
         self.usual, *others = (
@@ -37,7 +38,9 @@ class Comparison:
 
     def measure(self, directions):
         """Measure the usual slopes again, along ``directions`` or of every entry."""
-        numeric = slopes(self.f, self.x, self.seen.cotangents, directions)
+        if self.point is None:
+            self.point = Point(self.f, self.x, flat(self.seen.cotangents)[None])
+        numeric = self.point.slopes(directions)[0]
         self.usual = self._judge(self.situations[0], numeric)
 
     def _judge(self, situation, numeric):
@@ -115,7 +118,7 @@ class Judgement:
         self.wrong = ~numeric.kink & ~(right & np.isfinite(self.analytic))
 
     def worst(self):
-        """Return the number of the slope with the largest error / tolerance, or None."""
+        """Return the number of the slope with the largest error / tolerance."""
         smooth = np.flatnonzero(~self.numeric.kink)
         if not len(smooth):
             return None

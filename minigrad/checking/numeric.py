@@ -68,34 +68,7 @@ def slopes(f, x, cotangents, directions=None):
     cotangents   one array for each output
     directions   arrays of x's shape to measure along; None: every entry by itself
     """
-    return slopes_of_each(f, x, flat(cotangents)[None], directions)[0]
-
-
-def slopes_of_each(f, x, weights, directions=None):
-    """Return ``slopes`` for each row of ``weights``, from the same calls of f.
-
-    weights   (S, outputs), in each row the cotangents of all outputs, flattened
-    """
-    with np.errstate(all="ignore"):
-        point = _Point(f, x, weights)
-        if directions is None:
-            lines = list(zip(_one_by_one(x), entry_scale(x).reshape(-1)))
-        else:
-            lines = [(v, 1.0) for v in directions]
-        first = [_measure(point, v, unit, 0) for v, unit in lines]
-        largest = np.zeros(len(weights))  # slope of the array, for each row of weights
-        for m in first:
-            size = np.abs(m.value)
-            largest = np.fmax(largest, np.where(size > 10 * m.bar, size, 0))
-        best = [
-            _with_best_step(point, v, unit, m, largest)
-            for (v, unit), m in zip(lines, first)
-        ]
-    table = np.array(best).reshape(len(best), 5, len(weights))  # (P, 5, S)
-    return [
-        Slopes(*table[:, :4, s].T, table[:, 4, s].astype(bool), directions)
-        for s in range(len(weights))
-    ]
+    return Point(f, x, flat(cotangents)[None]).slopes(directions)[0]
 
 
 def random_directions(x, rng):
@@ -111,7 +84,7 @@ def jacobian(f, x, largest=200_000):
         return None
     rows = np.empty((x.size, size))
     with np.errstate(all="ignore"):
-        point = _Point(f, x, np.empty((0, size)))
+        point = Point(f, x, np.empty((0, size)))
         for row, v in zip(rows, _one_by_one(x)):
             wide, narrow = (
                 np.add(*_changes(point, h * v)) / (2 * h * v.max())
@@ -136,8 +109,11 @@ def flat(arrays):
     return np.concatenate([np.reshape(a, -1) for a in arrays])
 
 
-class _Point:
-    """A function at a point x: its outputs there, and their rounding errors."""
+class Point:
+    """A function f at a point x, with several choices of weights for its outputs.
+
+    weights   (S, outputs), in each row the cotangents of all outputs, flattened
+    """
 
     def __init__(self, f, x, weights):
         self.f, self.x, self.weights = f, x, weights
@@ -148,6 +124,29 @@ class _Point:
     def outputs(self, x):
         return flat(self.f(x))
 
+    def slopes(self, directions=None):
+        """Return the ``Slopes`` for each row of the weights."""
+        if directions is None:
+            lines = list(zip(_one_by_one(self.x), entry_scale(self.x).reshape(-1)))
+        else:
+            lines = [(v, 1.0) for v in directions]
+        rows = len(self.weights)
+        with np.errstate(all="ignore"):
+            first = [_measure(self, v, unit, 0) for v, unit in lines]
+            largest = np.zeros(rows)  # slope of the array
+            for m in first:
+                size = np.abs(m.value)
+                largest = np.fmax(largest, np.where(size > 10 * m.bar, size, 0))
+            best = [
+                _best(_all_steps(self, v, unit, m, largest), largest)
+                for (v, unit), m in zip(lines, first)
+            ]
+        table = np.array(best).reshape(len(best), 5, rows)  # (P, 5, S)
+        return [
+            Slopes(*table[:, :4, s].T, table[:, 4, s].astype(bool), directions)
+            for s in range(rows)
+        ]
+
     def rounding(self, rung):
         """Return the rounding error of F, (S,), over steps near that of ``rung``.
 
@@ -155,19 +154,24 @@ class _Point:
         differences of its values at equal distances show what rounding adds to it.
         """
         if rung not in self._roundings:
-            rng = np.random.default_rng(0)  # equal moves could cancel without errors
-            step = rng.uniform(0.5, 1, self.x.shape) * random_directions(self.x, rng)[0]
+            moves = np.random.default_rng(0).uniform(-1, 1, self.x.shape)
+            step = moves * entry_scale(self.x) / np.sqrt(max(1, self.x.size))
             step *= 4 * STEP * RATIO**rung
             values = [self.outputs(self.x + k * step) for k in range(1, 18)]
-            fourth = np.median(np.diff(values, 4, axis=0) ** 2, axis=0)  # no corner
-            variance = fourth / (0.455 * 70)  # of a median of squares; 1+16+36+16+1
+            squares = np.sort(np.diff(values, 4, axis=0) ** 2, axis=0)
+            # Without the largest four, which a corner between the values explains, the
+            # mean of 13 is 0.4 of the whole; 1 + 16 + 36 + 16 + 1 = 70.
+            variance = squares[:-4].mean(0) / (0.4 * 70)
             last_place = np.maximum(EPSILON * np.abs(self.y), DENORMAL)
             errors = np.maximum(_finite(np.sqrt(variance)), last_place)
-            self._roundings[rung] = norms(self.weights * _finite(errors))
+            found = _norms(self.weights * _finite(errors))
+            if rung > 0:  # larger steps do not make the rounding smaller
+                found = np.maximum(found, self.rounding(rung - 1))
+            self._roundings[rung] = found
         return self._roundings[rung]
 
 
-def norms(rows):
+def _norms(rows):
     """Return the root of the sum of squares of each row; the squares may underflow."""
     largest = np.abs(rows).max(axis=1, initial=0)
     parts = rows / np.where(largest > 0, largest, 1)[:, None]
@@ -190,16 +194,18 @@ class _Measurement:
         return self.truncation + self.rounding
 
     def roughness(self, largest):
-        """Return (error, threshold): the function is not smooth if error > threshold.
+        """Return (error, kink): the error of a finite step, and whether it is a kink.
 
         The one-sided slopes approach each other as h f'', but not at a corner.
         """
         size = np.maximum(np.abs(self.value), largest / 100)
-        threshold = np.maximum(1e-4 * size, 100 * self.rounding)
         wide, narrow = self.gaps
-        is_corner = narrow > np.maximum(threshold, 0.7 * wide)
-        error = self.truncation + np.where(is_corner, narrow, 0)
-        return np.where(np.isfinite(error + self.value), error, np.inf), threshold
+        visible = np.maximum(1e-4 * size, 100 * self.rounding)
+        corner = np.where(narrow > np.maximum(visible, 0.7 * wide), narrow, 0)
+        jump = self.truncation > np.maximum(0.01 * size, 100 * self.rounding)
+        error = self.truncation + corner
+        is_finite = np.isfinite(error + self.value)
+        return np.where(is_finite, error, np.inf), (corner > 0) | jump | ~is_finite
 
 
 def _measure(point, v, unit, rung):
@@ -222,10 +228,10 @@ def _measure(point, v, unit, rung):
     )
 
 
-def _with_best_step(point, v, unit, first, largest):
-    """Try other steps than the first; return (value, bar, left, right, kink), each (S,).
+def _all_steps(point, v, unit, first, largest):
+    """Return the measurements with every step that is worth a trial.
 
-    largest   the largest slope of the array, (S,)
+    While the rounding is the larger error, the next step is larger, else smaller.
     """
     tried, rung = {0: first}, 0
     while True:
@@ -236,34 +242,36 @@ def _with_best_step(point, v, unit, first, largest):
         if not len(imprecise):
             break
         s = imprecise[0]
-        direction = 1 if m.rounding[s] > error[s] else -1
-        rung += direction
+        is_larger = m.rounding[s] > error[s]
+        rung += 1 if is_larger else -1
         h = STEP * RATIO**rung
         is_allowed = rung >= SMALLEST and h * np.abs(v).max() <= point.largest_step
         if rung in tried or not is_allowed:
             break
         m = _measure(point, v, unit, rung)
-        if direction < 0 and m.rounding[s] > error[s] / 100:
-            break  # it would hide a corner in rounding errors
+        if not is_larger and m.rounding[s] > error[s] / 100:
+            break  # a corner would disappear in rounding errors
         tried[rung] = m
+    return list(tried.values())
 
-    every = list(tried.values())
-    rough = np.array([m.roughness(largest) for m in every])  # (R, 2, S)
-    bars = rough[:, 0] + [m.rounding for m in every]
-    best = np.nan_to_num(bars, nan=np.inf).argmin(0)
-    here = best, np.arange(len(best))
-    value, left, right = (
-        np.array([getattr(m, name) for m in every])[here]
+
+def _best(tried, largest):
+    """Return (value, bar, left, right, kink), each (S,), with the smallest bar."""
+    errors, kinks = map(np.array, zip(*(m.roughness(largest) for m in tried)))
+    bars = errors + [m.rounding for m in tried]  # (R, S)
+    bars = np.where(np.isfinite(bars), bars, np.inf)
+    here = bars.argmin(0), np.arange(len(largest))
+    values, left, right = (
+        np.array([getattr(m, name) for m in tried])
         for name in ("value", "left", "right")
     )
-    bar, (error, threshold) = bars[here], rough[best, :, here[1]].T
-    for other, m in zip(bars, every):
-        # The bars must overlap, and no change at all may be a step of a staircase.
-        apart = np.abs(m.value - value)
-        is_doubtful = (apart > 10 * (bar + other)) | (value == 0)
-        bar = np.where(is_doubtful, np.fmax(bar, apart), bar)
-    kink = (error > threshold) | ~np.isfinite(value)
-    return value, np.where(np.isfinite(bar), bar, np.inf), left, right, kink
+    value, bar = values[here], bars[here]
+    # The bars of all steps must overlap, and a function that does not change at all may
+    # be a staircase: the distance to the other values is then the bar.
+    apart = np.abs(values - value)
+    is_doubtful = (apart > 10 * (bar + bars)) | (value == 0)
+    bar = np.maximum(bar, np.fmax.reduce(np.where(is_doubtful, apart, 0)))
+    return value, bar, left[here], right[here], kinks[here]
 
 
 def _changes(point, step):

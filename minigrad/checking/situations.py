@@ -64,9 +64,7 @@ def situations(subject, points, seen, rng):
     other = [4 * np.asarray(rng.normal(size=y.shape)) for y in seen.y]
     zero = [0 * each for each in c]
     yield situation("not-linear", "for a cotangent of 0, d_{} is not 0", zero, outputs)
-    yield situation(
-        "not-linear", "d_{} is not linear in the cotangent", other, outputs
-    )
+    yield situation("not-linear", "d_{} is not linear in the cotangent", other, outputs)
     yield situation(
         "overwrites",
         "d_{} of several uses is not the sum of theirs",
@@ -203,7 +201,9 @@ def _run_in_float32(subject, points, seen):
         try:
             outputs = subject.outputs()
             ys = [t._data for t in outputs]
-            if any((np.isfinite(a) != np.isfinite(b)).any() for a, b in zip(ys, seen.y)):
+            if any(
+                (np.isfinite(a) != np.isfinite(b)).any() for a, b in zip(ys, seen.y)
+            ):
                 return None
             given = [c.astype(y.dtype) for c, y in zip(seen.cotangents, ys)]
             return ys, subject.gradients(outputs, given)

@@ -1,4 +1,4 @@
-"""No right gradient is called wrong and no wrong one right, at eight scales of the input.
+"""No right gradient is called wrong and no wrong one right, at eight scales of x.
 
 A check that raises VacuousCheckError judges nothing. It is right only where float64
 shows nothing of the function: a saturated softmax has slopes of 1e-40.
