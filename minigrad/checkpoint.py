@@ -49,6 +49,8 @@ def save(path, state):
     Raises TypeError for anything else in ``state``; CheckpointError for another suffix;
     OSError when the file cannot be written. ``path`` is then unchanged.
     """
+    if isinstance(path, dict):
+        raise TypeError("save(): path is a dict; expected save(path, state).")
     codec = _codec(path)
     if not isinstance(state, dict):
         raise TypeError(f"save() needs a dict; found {type(state).__name__}.")

@@ -33,8 +33,8 @@ def attention_scores(q, k, scale, softcap=None):
 
     The sum over i includes all heads of the group.
     """
-    K = flat(k)  # (N, S, E)
-    Q = grouped(q, K)  # (N, G L, E)
+    K = flatten_batch(k)  # (N, S, E)
+    Q = group_heads(q, K)  # (N, G L, E)
     s = (Q * scale) @ K.swapaxes(1, 2)  # (N, G L, S): sum over E
     if softcap is not None:
         t = np.tanh(s / softcap)
@@ -71,8 +71,8 @@ def attention_average(s, v, mask=None, z=None):
         dv_j  = sum_i z_ij p_ij g_i
     """
     p = kernels.forward(s, None, mask, 1.0)  # (..., H, L, S)
-    V = flat(v)  # (N, S, Ev)
-    W = grouped(p if z is None else z * p, V)  # (N, G L, S)
+    V = flatten_batch(v)  # (N, S, Ev)
+    W = group_heads(p if z is None else z * p, V)  # (N, G L, S)
     o = W @ V  # (N, G L, Ev): sum over j
 
     def backward(g):
@@ -98,13 +98,13 @@ def log_sum_exp(s, p):
     return np.where(empty, -np.inf, s_j - np.log(p_j + empty))
 
 
-def flat(x):
-    """Make one axis of all leading ones: (..., n, E)  ->  (N, n, E)."""
+def flatten_batch(x):
+    """Merge all leading axes into one: (..., n, E)  ->  (N, n, E)."""
     return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
-def grouped(x, keys):
-    """Put the rows of all G heads that share a key head into one axis.
+def group_heads(x, keys):
+    """Merge the rows of the G heads that share a key head into one axis.
 
     x (..., H, L, E), keys (N, S, E)  ->  (N, G L, E)
     """

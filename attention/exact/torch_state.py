@@ -1,4 +1,4 @@
-"""Parameters under torch's names, and back: layers, blocks, whole models.
+"""Rename parameters to torch's names, and back: of layers, blocks and whole models.
 
     torch                                    here
     in_proj_weight (3 D, D)                  W_q, W_k, W_v .weight, stacked

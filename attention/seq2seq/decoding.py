@@ -16,9 +16,9 @@
 
 The first tokens are SOS. But if the state has an attribute ``logits`` that is not None,
 the source is a prompt, these are the logits of the first token after it, and there is
-no SOS. ``step`` may change its state or not: only the returned state is used. Arrays
-and Tensors are allowed. A Module is decoded in evaluation mode, without a graph, and
-returns to its mode afterwards.
+no SOS. ``step`` may change its state; only the returned state is used. Arrays and
+Tensors are allowed. A Module is set to evaluation mode for the decoding, without a
+graph, and then back to its mode.
 
 **The distribution.** PAD and SOS are never produced; the other tokens share their
 probability:
@@ -50,7 +50,7 @@ class Decoded:
 
 
 def greedy(model, source, lengths, max_length):
-    """Take the most probable token at each step; among equals, the least id.
+    """Take the most probable token at each step; of equal ones, the smallest id.
 
     source       (B, S) ids
     lengths      (B,) or None
@@ -58,11 +58,11 @@ def greedy(model, source, lengths, max_length):
 
     -> ``Decoded``
     """
-    return one_by_one(model, source, lengths, max_length, lambda logp: logp.argmax(-1))
+    return decode(model, source, lengths, max_length, lambda logp: logp.argmax(-1))
 
 
-def one_by_one(model, source, lengths, max_length, choose):
-    """Decode with ``choose``, ln P (B, V) -> tokens (B,), until all rows have ended."""
+def decode(model, source, lengths, max_length, choose):
+    """Decode until all rows have ended; ``choose`` maps ln P (B, V) to tokens (B,)."""
     source = np.asarray(source)
     max_length = whole("decoding", "max_length", max_length, 1)
     B = len(source)

@@ -63,7 +63,7 @@ class Stream:
     draw   (rng, n) -> a Batch of n rows
 
     A block of batches is drawn at once, which is faster. A run that is resumed at step
-    i sees the same batches as one that was never stopped.
+    i reads the same batches as an uninterrupted run.
     """
 
     block = 50  # batches
@@ -75,12 +75,12 @@ class Stream:
         self._number, self._rows = None, None  # the block in memory
 
     def __getitem__(self, i):
-        number, place = divmod(whole("batches[i]", "the step i", i), self.block)
+        number, k = divmod(whole("batches[i]", "the step i", i), self.block)
         if self._number != number:
             rng = np.random.default_rng([self.seed, number])
             rows = self.draw(rng, self.block * self.size)
             self._number, self._rows = number, _longest_first(rows, self.size)
-        first = place * self.size
+        first = k * self.size
         return _cropped(self._rows, slice(first, first + self.size))
 
 

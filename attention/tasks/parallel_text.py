@@ -14,9 +14,6 @@ import pathlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .words import detokenize, tokenize
-
-__all__ = ["ParallelText", "Skipped", "detokenize", "read_pairs", "tokenize"]
 
 SHOWN = 5  # skipped lines that a report names
 
@@ -42,7 +39,7 @@ class ParallelText:
         return iter(self.pairs)
 
     def report(self):
-        """Say how many pairs were read, and which lines were left out, and why."""
+        """Return a sentence: how many pairs were read, which lines were left out."""
         read = f"{len(self.pairs)} pair{'s' * (len(self.pairs) != 1)} read."
         return f"{read} {_left_out(self.skipped)}" if self.skipped else read
 

@@ -1,23 +1,18 @@
 """String reversal: the smallest task that needs attention.
 
-A string over a..z is the source; the target is the same string from its end. Nothing
-has to be understood and everything has to be remembered, in another order: the right
-alignment of output t is input S - 1 - t, which a heatmap shows.
+The source is a string of the letters a to z; the target is the same letters in reverse
+order. Output t equals input S - 1 - t, so the correct alignment is known, and a heatmap
+of the weights shows whether the model found it.
 
 The vocabulary has 29 ids: PAD 0, SOS 1, EOS 2, then a to z as 3 to 28.
 """
 
 import numpy as np
 
-from .batch import EOS, PAD, SOS, Batch, Stream, assemble
+from .algorithmic import LETTERS
+from .batch import PAD, Stream, assemble
 from .vocabulary import FIRST, Symbols
 
-__all__ = [
-    "EOS", "FIRST", "LETTERS", "PAD", "SOS", "VOCABULARY", "Batch", "Batches",
-    "decode", "encode", "make_batch", "random_batch",
-]  # fmt: skip
-
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SYMBOLS = Symbols(LETTERS, "a to z")
 VOCABULARY = len(SYMBOLS)
 
@@ -53,7 +48,7 @@ def make_batch(letters, lengths, pad_to=None):
     n = min(S, letters.shape[1])
     source[:, :n] = letters[:, :n]
     s = np.arange(S)
-    # output t is input length - 1 - t; beyond the length any index will do
+    # output t is input length - 1 - t; ``assemble`` ignores the rest of a row
     mirror = np.where(s < lengths[:, None], lengths[:, None] - 1 - s, 0)
     target = np.take_along_axis(source, mirror, axis=1)
     return assemble(source, lengths, target, lengths)

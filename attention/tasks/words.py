@@ -23,7 +23,7 @@ ELIDED = "l d j m t s n c qu jusqu lorsqu puisqu quoiqu".split()
 CLOSING = frozenset(",.;:!?)]}»…%’”")  # no space before them
 OPENING = frozenset("([{«¿¡$£“‘")  # no space after them
 JOINING = frozenset("-/_")  # no space on either side
-EITHER = "\"'"  # opening and closing in turn
+QUOTES = "\"'"  # the first opens, the second closes, and so on
 
 
 def tokenize(text, lower=False):
@@ -43,18 +43,18 @@ def tokenize(text, lower=False):
 def detokenize(tokens):
     """Return the tokens as a line of text, with spaces where English has them.
 
-    The text may differ from the original in its spaces and around hyphens, but it has
-    the same tokens again.
+    Its spaces may differ from those of the original text, but ``tokenize`` returns the
+    same tokens for both.
     """
     tokens = list(tokens)
     pieces, glued, open_ = [], True, set()
     # a quotation mark without a partner cannot open
-    paired = {mark: tokens.count(mark) % 2 == 0 for mark in EITHER}
+    paired = {mark: tokens.count(mark) % 2 == 0 for mark in QUOTES}
     for token in tokens:
         before, after = token in CLOSING, token in OPENING  # True: no space there
         if token in JOINING:
             before = after = True
-        elif token in EITHER:
+        elif token in QUOTES:
             after = paired[token] and token not in open_
             before = not after
             open_ ^= {token} if paired[token] else set()

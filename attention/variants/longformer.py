@@ -7,10 +7,10 @@
     global token i:    q_i = W_q' x_i,    k_j = W_k' x_j,    v_j = W_v' x_j
                        a softmax over all keys
 
-Every token attends to a global token, and it attends to every token, so information
-crosses the whole document in two layers. n tokens, g of them global, cost n (w + g)
-scores instead of n^2. A classifier makes its first token global; question answering
-makes the tokens of the question global.
+Every token attends to the global tokens, and they attend to every token, so information
+passes between any two tokens in two layers. With n tokens, of which g are global, there
+are n (w + g) scores instead of n^2. For classification the first token is global; for
+question answering the tokens of the question are global.
 
 The second projections W' start as copies of the first ones. Until they are trained, the
 layer is attention with the mask sliding_window(w / 2, w / 2) | global_tokens(...).
@@ -24,7 +24,7 @@ from minigrad import concat, nn, swapaxes, unsqueeze
 from minigrad.checks import between, broadcastable, flag, plain, probability, whole
 from minigrad.shapes import shapes
 
-from ..exact.multihead import check_heads, draw, heads
+from ..exact.multihead import check_heads, draw_projections, heads
 from ..exact.sdpa import scaled_dot_product_attention
 from ..masks import Mask, everything, padding, sliding_window
 from ..masks.tokens import positions
@@ -43,14 +43,14 @@ class LongformerAttention(nn.Module):
 
     W_q, W_k, W_v, W_o  Linear, initialised as in MultiHeadAttention
     W_q_global, W_k_global, W_v_global
-                        Linear, initially W_q, W_k and W_v; used by global tokens only
+                        Linear, for global tokens; initially copies of W_q, W_k and W_v
 
     attention_weights   (B, H, L, L) after a call with need_weights, otherwise None
 
     Cost: 4 L D^2 for the projections, 2 L D^2 more if there are global tokens, and
-    L (w + 1 + g) + g L scores. Scores are computed in tiles of 64 x 64, and a tile with
-    one allowed pair is computed whole: adjacent global tokens cost less than scattered
-    ones. No tile is kept, unless need_weights asks for the whole matrix.
+    L (w + 1 + g) + g L scores. Scores are computed in tiles of 64 x 64; a tile with one
+    allowed pair is computed whole, so adjacent global tokens cost less than scattered
+    ones. Tiles are not stored. need_weights computes the whole matrix instead.
 
     Beltagy et al. 2020, section 3.1.
     """
@@ -74,7 +74,7 @@ class LongformerAttention(nn.Module):
         self.W_q_global, self.W_k_global, self.W_v_global = (
             nn.Linear(D, D, bias, rng) for _ in range(3)
         )
-        draw(self._local, self.W_o, rng)
+        draw_projections(self._local, self.W_o, rng)
         for W, copy in zip(self._local, self._global):
             copy.load_state_dict(W.state_dict())
 
@@ -181,9 +181,9 @@ def _rows_of_global_tokens(is_global):
 
     is_global (B, L) bool  ->  tokens (B, g) ints, row (B, L) ints
 
-    g is the largest number of global tokens of an example; examples with fewer fill up
-    with local tokens. In the rows of all L tokens followed by those of the g tokens,
-    row[b, i] is the one of token i.
+    g is the largest number of global tokens of an example; the lists of the other
+    examples are filled with local tokens. After the L rows of all tokens and the g rows
+    of the global tokens are concatenated, row[b, i] is the row to use for token i.
     """
     g, L = is_global.sum(1).max(initial=0), is_global.shape[1]
     tokens = np.argsort(~is_global, axis=1, kind="stable")[:, :g]

@@ -1,10 +1,11 @@
-"""What a right answer to 38.6 does."""
+"""Check an answer to 38.6."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, shape, values
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
 
@@ -121,6 +122,68 @@ def the_chain(my, rng):
             f"found {found}",
         )
     check_chain(my, chain, middle, mean, draw)
+    my.holds(
+        len(chain.links) > 2,
+        "two-steps",
+        "expected three expressions or more, one law for each step",
+        f"found {len(chain.links)}",
+    )
+    before = None
+    for k, (link, _) in enumerate(chain.links):
+        now = Trace.of(link)
+        my.holds(
+            before is None or now is None or np.equal(before, now).any(),
+            "two-steps",
+            "expected one law for each step: a number moves out of the product, or the "
+            "product with a sum becomes a sum of products",
+            f"found both at once between links {k - 1} and {k}: show each",
+        )
+        before = now
+
+
+class Trace:
+    """A number that notes what it was made of while an expression is computed."""
+
+    products = []  # (a key in it is scaled, it holds h1 and h3) of each product
+
+    def __init__(self, keys=(), scaled=False):
+        self.keys, self.scaled = frozenset(keys), scaled
+
+    def __add__(self, other):
+        keys, scaled = getattr(other, "keys", ()), getattr(other, "scaled", False)
+        return Trace(self.keys.union(keys), self.scaled or scaled)
+
+    def __mul__(self, other):
+        if not isinstance(other, Trace):
+            return Trace(self.keys, bool(self.keys))
+        key = self if self.keys else other
+        if key.keys:
+            Trace.products.append((key.scaled, len(key.keys) == 2))
+        return Trace()
+
+    def __neg__(self):
+        return Trace(self.keys, self.scaled)
+
+    def __rtruediv__(self, other):
+        return self
+
+    __radd__ = __sub__ = __rsub__ = __add__
+    __rmul__ = __truediv__ = __mul__
+
+    @staticmethod
+    def of(link):
+        """Return (a product holds a scaled key, a product holds a sum of both keys).
+
+        None for an expression that computes with more than sums and products.
+        """
+        Trace.products = []
+        s, W_g = np.array([Trace()]), np.array([[Trace()]])
+        h1, h3 = np.array([Trace({1})]), np.array([Trace({3})])
+        try:
+            link(s, W_g, h1, h3)
+        except (TypeError, AttributeError):
+            return None
+        return np.any(Trace.products, axis=0) if Trace.products else None
 
 
 @edges("your own words")
@@ -167,10 +230,10 @@ def arrays(my, returned, names):
     """What a function returned, if it is as many arrays as there are names."""
     wanted = names.split(", ")
     my.holds(
-        isinstance(returned, tuple) and len(returned) == len(wanted),
+        isinstance(returned, (tuple, list)) and len(returned) == len(wanted),
         "results",
         f"expected {len(wanted)} results, {names}",
-        f"found {len(returned) if isinstance(returned, tuple) else 1}",
+        f"found {len(returned) if isinstance(returned, (tuple, list)) else 1}",
     )
     for name, array in zip(wanted, returned):
         number = isinstance(array, np.ndarray) and array.dtype.kind in "fi"

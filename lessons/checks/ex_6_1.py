@@ -1,9 +1,10 @@
-"""What a right answer to 6.1 does."""
+"""Check an answer to 6.1."""
 
 from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 

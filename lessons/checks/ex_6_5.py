@@ -1,9 +1,10 @@
-"""What a right answer to 6.5 does."""
+"""Check an answer to 6.5."""
 
 import math
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import (
     CheckFailed,
     edges,
@@ -256,11 +257,13 @@ def of_the_context(my, rng):
 
 @gradients("link by link, from the loss backwards")
 def link_by_link(my, rng):
-    inputs, mask = draw(rng)
-    g = rng.normal(size=D_H)
-    for may in (np.ones(7, bool), mask):
+    for S, masked in ((7, False), (7, True), (11, True)):
+        inputs, mask = draw(rng, S)
+        may, g = mask | (not masked), rng.normal(size=D_H)
         right = backward_by_loop(inputs, may, g)
         yours = my.bahdanau_backward(*inputs, may, g)
+        for name in ("alpha", "e", "pre", *NAMES):
+            shape_of(my, name, yours[name], right[name].shape)
         if not may.all():  # nobody asks for the gradient of a weight that is fixed at 0
             right = {name: right[name] for name in CHAIN[1:]}
         my.first_wrong(yours, {name: right[name] for name in CHAIN if name in right})
@@ -274,7 +277,21 @@ def far_and_alone(my, rng):
     found = my.bahdanau_forward(*inputs, mask)[1]
     my.equal(found, weights(*inputs, mask), "S", naive)
     inputs[-1] = 1e4 * inputs[-1]
-    my.equal(my.bahdanau_forward(*inputs, mask)[1], weights(*inputs, mask), "S")
+    e = scores(arguments(*inputs[:4]), inputs[-1])
+    lowest = np.isin(e, np.sort(e)[:3])  # the masked scores are thousands above
+    for may in (mask, lowest):
+        z = np.where(may, np.exp(e - e.max()), 0.0)
+        above = "exp(e - the largest score, masked or not), divided by its sum"
+        masked = [("masked-maximum", above, z / z.sum()), ("masked-maximum", above, z)]
+        found = my.bahdanau_forward(*inputs, may)[1]
+        my.holds(
+            np.isfinite(found).all() or may is mask,
+            "masked-maximum",
+            "expected weights that no masked score has an influence on; the masked "
+            "scores here are thousands above the others",
+            f"found {np.isnan(found).sum()} of {len(found)} weights NaN",
+        )
+        my.equal(found, weights(*inputs, may), "S", masked)
     inputs, _ = draw(rng, 2)
     one = inputs[1][:1]
     inputs[1], g = one, rng.normal(size=D_H)

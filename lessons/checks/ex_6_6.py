@@ -1,5 +1,6 @@
-"""What a right answer to 6.6 does: what is timed, and never how fast it is."""
+"""Check an answer to 6.6."""
 
+import itertools
 import math
 import os
 import platform
@@ -7,6 +8,8 @@ import time
 
 import numpy as np
 
+from lessons.checks.measure import python_steps
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.figures import figure
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 
@@ -30,22 +33,24 @@ class Fake:
 
 
 class Watched(np.random.Generator):
-    """A generator that knows how often it was asked for numbers."""
+    """A generator that keeps the arrays of normal numbers that were drawn from it."""
 
     def __init__(self, seed):
         super().__init__(np.random.PCG64(seed))
-        self.draws = 0
+        self.drawn = []
 
     def __repr__(self):
         return "rng"
 
     def normal(self, *args, **options):
-        self.draws += 1
-        return super().normal(*args, **options)
+        return self._kept(super().normal(*args, **options))
 
     def standard_normal(self, *args, **options):
-        self.draws += 1
-        return super().standard_normal(*args, **options)
+        return self._kept(super().standard_normal(*args, **options))
+
+    def _kept(self, array):
+        self.drawn.append(np.array(array))
+        return array
 
 
 @shape("a score for each state")
@@ -108,9 +113,9 @@ def the_clock(my, rng):
     )
 
 
-@values("what compare hands to the timer")
+@values("the calls that compare passes to the timer")
 def what_is_timed(my, rng):
-    source, seen = Watched(int(rng.integers(1000))), []
+    source, seen, lengths, d = Watched(int(rng.integers(1000))), [], (5, 7, 11), 13
 
     def demand(truth, tag, *lines):
         if not truth:
@@ -120,18 +125,18 @@ def what_is_timed(my, rng):
         found = f"found a {type(fn).__name__} in the place of fn"
         demand(callable(fn), "not-a-call", "expected fn, a function", found)
         demand(repeats == 3, "repeats-lost", "expected 3 repeats", f"found {repeats}")
-        drawn = source.draws
+        before = len(source.drawn)
         results = [np.asarray(fn()) for _ in range(2)]
         demand(
-            source.draws == drawn,
+            len(source.drawn) == before,
             "times-drawing",
             "expected no numbers to be drawn in a call that is timed",
-            f"found {source.draws - drawn} draws in two calls",
+            f"found {len(source.drawn) - before} draws in two calls",
         )
-        seen.append(results[0])
+        seen.append((results[0], python_steps(fn)))
         return float(len(seen))
 
-    found = my.compare((5, 7, 11), 3, 3, source, timer)
+    found = my.compare(lengths, d, 3, source, timer)
     my.holds(
         isinstance(found, dict) and set(found) == {"additive", "dot"},
         "timed-else",
@@ -145,8 +150,25 @@ def what_is_timed(my, rng):
         "expected what the timer returned, one number for each T and each score",
         f"found {found!r}",
     )
-    for T, pair in zip((5, 7, 11), both):
-        additive, dot = (seen[int(k) - 1] for k in pair)
+    timed_calls = [[seen[int(k) - 1] for k in pair] for pair in both]
+    scores = [[result for result, _ in pair] for pair in timed_calls]
+    what_is_scored(my, scores, lengths, source.drawn, d)
+    for place, name in enumerate(("additive", "dot")):
+        steps = [pair[place][1] for pair in timed_calls]
+        my.holds(
+            steps[0] == steps[-1],
+            "python-loop",
+            f"expected the {name} scores of all states from as many Python steps, "
+            "however many states there are",
+            f"found {steps[0]} steps at T = 5, {steps[-1]} at T = 11: a Python loop",
+        )
+
+
+def what_is_scored(my, scores, lengths, drawn, d):
+    """Fail unless each pair of scores is of new normal numbers, and in its place."""
+    numbers = np.concatenate([x.reshape(-1) for x in drawn]) if drawn else np.zeros(0)
+    least = sum(2 * d + T * d + 2 * d * d for T in lengths)  # s, v, H, W_s and W_h
+    for T, (additive, dot) in zip(lengths, scores):
         my.holds(
             additive.shape == dot.shape == (T,),
             "timed-else",
@@ -159,6 +181,44 @@ def what_is_timed(my, rng):
             "expected two different scores to be timed",
             "found twice the same numbers",
         )
+    for (T, first), (_, second) in itertools.combinations(zip(lengths, scores), 2):
+        my.holds(
+            not any(np.allclose(a, b[:T]) for a, b in zip(first, second)),
+            "same-data",
+            f"expected new s, H, W_s, W_h and v for each T, also after T = {T}",
+            "found the same scores again",
+        )
+    if not numbers.size:  # not one of them from the rng that was passed
+        uniform = all((dot > 0).all() for _, dot in scores)
+        tag = "not-normal" if uniform else "global-generator"
+        text = "expected numbers N(0, 1), drawn by rng.normal of the argument rng"
+        my.holds(False, tag, text, "found no call of it")
+    my.holds(
+        numbers.size >= least and abs(numbers.std() - 1) < 0.1,
+        "not-normal",
+        f"expected {least} numbers N(0, 1) or more, drawn by rng.normal",
+        f"found {numbers.size}, of standard deviation {numbers.std():.3g}",
+    )
+    for T, (additive, dot) in zip(lengths, scores):
+        my.holds(
+            not is_dot_score(additive, T, drawn, d),
+            "exchanged",
+            'expected seconds of the additive score in "additive", of dot in "dot"',
+            "found them exchanged",
+        )
+
+
+def is_dot_score(scores, T, drawn, d):
+    """Return whether the scores are H s, for an H and an s among the drawn rows."""
+    rows = [x.reshape(-1, d) for x in drawn if x.ndim and x.shape[-1] == d]
+    rows = np.concatenate(rows or [np.zeros((0, d))])
+    products = rows @ rows.T  # row i of H with row k as s
+    found = np.abs(products - scores[0]) < 1e-9
+    return any(
+        np.allclose(products[i : i + T, k], scores)
+        for i, k in zip(*np.nonzero(found))
+        if i + T <= len(rows)
+    )
 
 
 @values("the exponent of exact powers, and of scattered points")

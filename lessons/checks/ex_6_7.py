@@ -1,4 +1,4 @@
-"""What a right answer to 6.7 does."""
+"""Check an answer to 6.7."""
 
 import json
 import pathlib
@@ -9,6 +9,7 @@ import numpy as np
 from attention.app.pretrained import EN_FR
 from lessons.checks import looking
 from lessons.checks.looking import EOS, PAD, SOS, experiment  # noqa: F401
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 from minigrad import safetensors
 
@@ -16,8 +17,8 @@ from minigrad import safetensors
 def matrix(places, S=None):
     """Weights that look at ``places``, not sharply."""
     S = S or max(places) + 1
-    w = np.full((len(places), S), 0.3 / S)
-    w[np.arange(len(places)), places] += 0.7
+    w = np.full((len(places), S), 0.7 / S)
+    w[np.arange(len(places)), places] += 0.3  # below 1/2 where S is 4 or more
     return w
 
 
@@ -31,8 +32,10 @@ SHAPES = {  # where each word looks: the pattern
     (0, 1, 2, 3, 4, 6, 5, 7, 8, 9, 10): "reordering",  # 1 step of 10
     (0, 1, 2, 3, 4, 6, 5, 7, 8, 9, 10, 11): "diagonal",  # 1 step of 11
     (5, 6, 4, 3, 2, 1, 0): "reordering",
+    (0, 1, 0, 1, 0, 1): "many-to-one",  # never twice in a row
 }
-RULES = {  # wrong ones: what they say of p
+RULES = {  # wrong rules: the pattern that they give for p
+    "previous-only": lambda p: by_rule(p, earlier=lambda p, t: p[t - 1 : t]),
     "any-repeat": lambda p: by_rule(p, repeats=lambda n, T: n > 0),
     "counts-pauses": lambda p: by_rule(p, back=lambda a, b: b <= a),
     "forward": lambda p: by_rule(p, back=lambda a, b: b > a),
@@ -45,8 +48,9 @@ def by_rule(
     repeats=lambda n, T: n / T >= 1 / 3,
     back=lambda a, b: b < a,
     enough=lambda n, T: n and n / T >= 1 / 10,
+    earlier=lambda p, t: p[:t],
 ):
-    if repeats(sum(s in p[:t] for t, s in enumerate(p)), len(p)):
+    if repeats(sum(s in earlier(p, t) for t, s in enumerate(p)), len(p)):
         return "many-to-one"
     steps = [back(a, b) for a, b in zip(p, p[1:])]
     return "reordering" if enough(sum(steps), len(steps)) else "diagonal"
@@ -56,7 +60,8 @@ def check_set(my, found, want, wrong=()):
     """Two sets of links; wrong: [(tag, set)]."""
     found = set(found) if isinstance(found, (set, list, frozenset)) else found
     tag = next((t for t, each in wrong if found == each and each != want), "links")
-    my.holds(found == want, tag, f"expected {sorted(want)}", f"found {found}")
+    more = ["yours equals the pairs with a weight above 0.5"] * (tag == "threshold")
+    my.holds(found == want, tag, f"expected {sorted(want)}", f"found {found}", *more)
 
 
 @shape("a row for each word said, a column for each of the source")
@@ -73,11 +78,13 @@ def a_row_for_each(my, rng):
 
 @numbers("links, error rates and patterns that one can count")
 def counted(my, rng):
-    weights = matrix((0, 2, 1, 1), 3)
-    by_source = {(s, int(t)) for s, t in enumerate(weights.argmax(0))}
-    turned = {(0, 0), (2, 1), (1, 2), (1, 3)}
-    check_set(my, my.links(weights), {(0, 0), (1, 2), (2, 1), (3, 1)},
-              [("by-source", by_source), ("transpose", turned)])  # fmt: skip
+    want, turned = {(0, 0), (1, 2), (2, 1), (3, 1)}, {(0, 0), (2, 1), (1, 2), (1, 3)}
+    for S in (3, 7):
+        weights = matrix((0, 2, 1, 1), S)
+        by_source = {(s, int(t)) for s, t in enumerate(weights.argmax(0))}
+        over_half = {(int(t), int(s)) for t, s in zip(*np.nonzero(weights > 0.5))}
+        wrong = [("by-source", by_source), ("transpose", turned)]
+        check_set(my, my.links(weights), want, [*wrong, ("threshold", over_half)])
     found, gold = {(0, 0), (1, 2), (2, 1), (3, 1)}, {(0, 0), (1, 2)}
     wrong = [  # 2 of 4 are right, which are all 2 of gold
         ("precision", "1 - the share of found that is right", 0.5),

@@ -1,9 +1,10 @@
-"""What a right answer to 6.8 does."""
+"""Check an answer to 6.8."""
 
 import math
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 SCALES = (1, 1 / 4, 1 / 20)
@@ -164,7 +165,7 @@ def long_vectors(my, rng):
 def two(my, returned, names):
     """The two parts of what a function returned, if it did return two."""
     my.holds(
-        isinstance(returned, tuple) and len(returned) == 2,
+        isinstance(returned, (tuple, list)) and len(returned) == 2,
         "two-results",
         f"expected {names}, two arrays",
         f"found {'nothing' if returned is None else type(returned).__name__}",

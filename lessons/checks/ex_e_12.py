@@ -1,10 +1,11 @@
-"""What a right answer to E.12 does."""
+"""Check an answer to E.12."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 

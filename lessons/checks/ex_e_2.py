@@ -1,7 +1,9 @@
-"""What a right answer to E.2 does."""
+"""Check an answer to E.2."""
 
 import numpy as np
 
+from lessons.checks.measure import peak_numbers
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape
 
 
@@ -43,6 +45,19 @@ def of_matmul(my, rng):
 @gradients("softmax")
 def of_softmax(my, rng):
     my.gradients(my.softmax, [rng.normal(size=(3, 5))])
+
+
+@edges("memory, for a row of 500 scores")
+def without_jacobian(my, rng):
+    x, g = rng.normal(size=(2, 1, 500))
+    y, backward = my.softmax(x)
+    peak = peak_numbers(backward, g)
+    my.holds(
+        peak < 500 * 100,
+        "jacobian",
+        "expected a few rows of 500 numbers in memory, not a Jacobian of 250,000",
+        f"found {peak:.0f} numbers",
+    )
 
 
 @edges("a score of 1e4, and a row of one")

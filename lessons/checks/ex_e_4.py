@@ -1,7 +1,8 @@
-"""What a right answer to E.4 does: it accepts what is right, and refuses the rest."""
+"""Check an answer to E.4."""
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.describe import named
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
@@ -36,11 +37,15 @@ def with_backward(text, op, change):
     return named(text, changed)
 
 
-def one_entry(dx, g, y, x):
+def one_entry(dx, g, y, x, factor=1.01):
     dx = dx.copy()
     k = np.unravel_index(np.abs(dx).argmax(), dx.shape)
-    dx[k] *= 1.01
+    dx[k] *= factor
     return dx
+
+
+def largest_entry(dx, g, y, x):
+    return one_entry(dx, g, y, x, 1.001)
 
 
 def without_its_centre(dx, g, y, x):
@@ -67,6 +72,9 @@ WRONG = {
         ),
     ],
     "one-entry": [with_backward("tanh, wrong by 1% in one entry", tanh, one_entry)],
+    "largest-entry": [
+        with_backward("tanh, wrong by 0.1% in its largest entry", tanh, largest_entry)
+    ],
     "loose": [
         with_backward("tanh, backward 1.001 times", tanh, lambda dx, *_: 1.001 * dx)
     ],
@@ -158,7 +166,7 @@ def right_ones(my, rng):
 
 @laws("what is wrong is refused")
 def wrong_ones(my, rng):
-    for tag in ("constant-cotangent", "factor", "one-entry", "loose"):
+    for tag in ("constant-cotangent", "factor", "one-entry", "loose", "largest-entry"):
         refuse(my, rng, tag)
 
 
@@ -189,13 +197,13 @@ def accept(my, rng, op, tag):
 def refuse(my, rng, tag):
     """Fail unless is_right is False of all the ops that are wrong in this way."""
     for op in WRONG[tag]:
-        for _ in range(3):
+        for size in ((3, 5), (3, 5), (7, 20)):
             text = f"expected False of {op.__name__}"
-            my.holds(not answer(my, rng, op), tag, text, "found True")
+            my.holds(not answer(my, rng, op, size), tag, text, "found True")
 
 
-def answer(my, rng, op):
-    found = my.is_right(op, rng.normal(size=(3, 5)), rng)
+def answer(my, rng, op, size=(3, 5)):
+    found = my.is_right(op, rng.normal(size=size), rng)
     kind = type(found).__name__
     true_or_false = isinstance(found, (bool, np.bool_))
     my.holds(true_or_false, "type", "expected True or False", f"found {kind}")

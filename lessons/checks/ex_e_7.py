@@ -1,9 +1,10 @@
-"""What a right answer to E.7 does."""
+"""Check an answer to E.7."""
 
 import math
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 

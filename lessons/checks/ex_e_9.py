@@ -1,9 +1,11 @@
-"""What a right answer to E.9 does."""
+"""Check an answer to E.9."""
 
 import math
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 T, W, S, D = 3, 5, 17, 3
@@ -39,15 +41,15 @@ def d_centre(g, align, position, p, D=D):
     )
 
 
-def of_p(align, position, p):
-    """Wrong gradients for p, by name."""
+def of_p(align, position, p, D):
+    """Return wrong gradients for p: (tag, what, function of g)."""
     distance = position - p[:, None]
     ones = np.ones_like(align)
 
     def alone(g):
         only = np.zeros_like(g)
         only[:, 0] = g[:, 0]
-        return d_centre(only, align, position, p)
+        return d_centre(only, align, position, p, D)
 
     def sums(of):
         return lambda g: of(g).sum(1)
@@ -57,17 +59,17 @@ def of_p(align, position, p):
         (
             "no-variance",
             "sum g a (s - p), without 1 / sigma^2",
-            lambda g: d_centre(g, align, position, p) * D**2 / 4,
+            lambda g: d_centre(g, align, position, p, D) * D**2 / 4,
         ),
         (
             "sigma",
             "sum g a (s - p) / D^2",
-            lambda g: d_centre(g, align, position, p) / 4,
+            lambda g: d_centre(g, align, position, p, D) / 4,
         ),
         (
             "bell-alone",
             "the gradient for weights of the bell alone, without align",
-            lambda g: d_centre(g, ones, position, p),
+            lambda g: d_centre(g, ones, position, p, D),
         ),
         ("no-distance", "sum g a", sums(lambda g: g * a)),
         ("no-distance", "sum g a / sigma^2", sums(lambda g: g * a * 4 / D**2)),
@@ -131,9 +133,14 @@ def against_loops(my, rng):
     my.equal(my.centre(q, matrix, v, S)[0], np.array(want), "t", share)
 
 
-@gradients("of the bell")
+@gradients("of the bell, with D = 3 and D = 5")
 def of_the_bell(my, rng):
-    align, position, p = draw(rng)
+    for D in (3, 5):
+        compare_bell(my, *draw(rng), D, rng.normal(size=(T, W)))
+
+
+def compare_bell(my, align, position, p, D, g):
+    """Fail unless both gradients of the bell are right, with the digits of a formula."""
 
     def gaussian(align, p):
         a, backward = my.gaussian(align, position, p, D)
@@ -141,13 +148,27 @@ def of_the_bell(my, rng):
 
     a = weights(align, position, p, D / 2)
     own = ("own-weight", "g a, with the weight where the bell belongs", lambda g: g * a)
-    known = {"align": [own], "p": of_p(align, position, p)}
+
+    def fixed(g):
+        return d_centre(g, align, position, p, D) * D**2 / 9
+
+    wrong = [("sigma", "the gradient with sigma = 1.5, whatever D is", fixed)]
+    known = {"align": [own], "p": of_p(align, position, p, D) + wrong * (D != 3)}
     my.gradients(gaussian, [align, p], variants=known)
+    bell = np.exp(-2 * (position - p[:, None] - 1e-30j) ** 2 / D**2)  # complex step
+    d_align, d_p = gaussian(align, p)[1](g)
+    has_all_digits(my, d_align, g * bell.real, "d_align")
+    has_all_digits(my, d_p, (g * align * bell.imag).sum(1) / 1e-30, "d_p")
 
 
-@gradients("of the centre")
+@gradients("of the centre, among 17 keys and among 29")
 def of_the_centre(my, rng):
-    q, matrix, v = parts(rng)
+    for S in (17, 29):
+        compare_centre(my, *parts(rng), S)
+
+
+def compare_centre(my, q, matrix, v, S):
+    """Fail unless the three gradients of the centre are right."""
 
     def centre(q, W, v):
         return my.centre(q, W, v, S)

@@ -114,7 +114,7 @@ def planted(old, new, tag):
         (('"one-sided"', '"half"'), "planted as half, named one-sided"),
         (('("np.abs(s - p)', '("np.abs(s -p)'), "occurs 0 times"),
         (("    return np.stack(", "    return ~np.stack("), "ends with 1"),
-        (("Which keys each", "Which keys"), "not the stripped solution"),
+        (("which keys each", "which keys"), "not the stripped solution"),
         (("    # END SOLUTION\n", ""), "region inside a region"),
         (("20 min", "20 min  needs 77.7"), "needs 77.7, which does not exist"),
         (('    "": [', '    "else": ['), "no first hint"),

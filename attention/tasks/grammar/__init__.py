@@ -15,7 +15,8 @@ All sentences are in lower case, on purpose, German nouns and the first word as 
 word is one entry of the vocabulary wherever it stands, and 500 pairs are few.
 """
 
-from .dataset import BUCKETS, MOST, TASKS, Splits, by_length, generate, splits
+from ..batching import Splits
+from .dataset import BUCKETS, MOST, TASKS, by_length, generate, splits
 from .sentence_pairs import Pair
 
 __all__ = [

@@ -29,6 +29,11 @@ def word(text, *meanings):
     return Word(text, meanings)
 
 
+def time_words(clause, text):
+    """Return the words of a clause's time; each word of ``text`` is one meaning."""
+    return [word(each, (clause, "time", i)) for i, each in enumerate(text.split())]
+
+
 @dataclass(frozen=True)
 class Pair:
     """A sentence, its translation, and the links between their words."""

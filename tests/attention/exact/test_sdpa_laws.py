@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 from attention import masks
-from attention.exact.sdpa import (
-    dense_attention,
-    scaled_dot_product_attention,
-    tiled_attention,
-)
+from attention.exact.sdpa import scaled_dot_product_attention
 from attention.masks.block_mask import BlockMask
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
-from ..kernels.kernel_cases import BACKENDS, running
 
-PATHS = {"dense": dense_attention, "tiled": tiled_attention}
 B, H, L, S, E = 2, 4, 70, 90, 6
 
 
@@ -38,14 +32,6 @@ def same(found, expected):
     """The same up to the rounding of sums of a hundred numbers of order one."""
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-13, atol=1e-13)
-
-
-@pytest.fixture(params=[(p, b) for p in PATHS for b in BACKENDS], ids="-".join)
-def attention(request):
-    """Each path in each backend, with every warning an error."""
-    path, backend = request.param
-    with running(backend):
-        yield PATHS[path]
 
 
 # Masked keys
@@ -123,7 +109,7 @@ def test_float32_is_as_exact_as_a_plain_program(attention, heads, n, size):
         assert np.abs(x - z).max() <= times * np.abs(y - z).max()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_as_in_torch(attention, seed):
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(seed)

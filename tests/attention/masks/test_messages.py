@@ -96,8 +96,6 @@ CALLS = [
     (lambda: tiles(block=0), "block is 0"),
     (lambda: tiles(block=(4, 2, 1)), "block is (4, 2, 1)", "(Tq, Tk)"),
     (lambda: tiles(lambda b, h, q, kv: h > 0), "differs between heads"),
-    (lambda: small.tile_mask(0, 0, 2, 0), "there is no i = 2", "0 to 1"),
-    (lambda: small.tiles_of(3, 0, 0), "there is no b = 3", "(3, 1, 2, 3)"),
     (lambda: BlockMask(causal, 4, 5), "write BlockMask.from_mask(mask, L, S)"),
 ]
 
