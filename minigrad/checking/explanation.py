@@ -8,7 +8,7 @@ import numpy as np
 
 from .behaviour import vjp
 from .diagnosis import Case, diagnose
-from .numeric import jacobian, slopes
+from .numeric import flat, jacobian, slopes
 from .verdict import Finding, describe, label, picture, place
 
 DIAGNOSED = 4096  # entries up to which a wrong gradient is measured in every one
@@ -62,7 +62,7 @@ def explain_failures(result, laws, comparisons):
     """Report broken rules, and the situations in which the gradient is wrong."""
     failures = [(c, *failure) for c in comparisons for failure in c.failures]
     found = laws + [
-        Finding(situation.tag, situation.sentence.format(c.name))
+        Finding(situation.tag, situation.sentence.replace("{}", c.name))
         for c, situation, _ in failures
     ]
     result.cause, *result.also = found
@@ -112,20 +112,14 @@ def _named(found):
 def _case(c):
     """Return all that the hypotheses can use about a wrong gradient."""
     seen, f, single = c.seen, c.f, len(c.seen.y) == 1
-    y, cotangent = seen.y[0], seen.cotangents[0]
-    if not single:
-        y = None
-        cotangent = np.concatenate([each.reshape(-1) for each in seen.cotangents])
+    y = seen.y[0] if single else None
+    cotangent = seen.cotangents[0] if single else flat(seen.cotangents)
 
     def gradient(cotangent):
-        if single:
-            return vjp(c.subject, seen, [cotangent])[c.i]
         ends = np.cumsum([each.size for each in seen.y])[:-1]
-        parts = [
-            part.reshape(each.shape)
-            for part, each in zip(np.split(cotangent, ends), seen.y)
-        ]
-        return vjp(c.subject, seen, parts)[c.i]
+        parts = np.split(cotangent.reshape(-1), ends)
+        shaped = [part.reshape(each.shape) for part, each in zip(parts, seen.y)]
+        return vjp(c.subject, seen, shaped)[c.i]
 
     def earlier():
         if seen.earlier is None:

@@ -163,8 +163,8 @@ class Point:
             # mean of 13 is 0.4 of the whole; 1 + 16 + 36 + 16 + 1 = 70.
             variance = squares[:-4].mean(0) / (0.4 * 70)
             last_place = np.maximum(EPSILON * np.abs(self.y), DENORMAL)
-            errors = np.maximum(_finite(np.sqrt(variance)), last_place)
-            found = _norms(self.weights * _finite(errors))
+            errors = np.maximum(finite(np.sqrt(variance)), last_place)
+            found = _norms(self.weights * finite(errors))
             if rung > 0:  # larger steps do not make the rounding smaller
                 found = np.maximum(found, self.rounding(rung - 1))
             self._roundings[rung] = found
@@ -285,7 +285,8 @@ def _minus(a, b):
     return np.where(a == b, 0, a - b)
 
 
-def _finite(a):
+def finite(a):
+    """Return ``a`` with 0 for NaN and infinity."""
     return np.where(np.isfinite(a), a, 0)
 
 

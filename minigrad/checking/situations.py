@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graph import no_grad
-from .numeric import STEP, entry_scale, flat
+from .numeric import STEP, entry_scale, finite, flat
 
 SINGLE = np.finfo(np.float32).eps
 
@@ -76,14 +76,11 @@ def situations(subject, points, seen, rng):
     yield situation("non-contiguous", sentence, c, outputs, copy=_with_gaps)
     for tag, sentence, used in _parts(subject, points, seen, rng):
         part = [np.where(u, a, 0) for u, a in zip(used, c)]
-        numbers = [k for k, u in enumerate(used) if u.any()]
-        yield situation(
-            tag,
-            sentence,
-            part,
-            [outputs[k] for k in numbers],
-            given=[part[k] for k in numbers],
+        few, given = zip(
+            *((outputs[k], part[k]) for k, u in enumerate(used) if u.any())
         )
+        if any(t.requires_grad for t in few):
+            yield situation(tag, sentence, part, few, given)
     for few, sentence in _choices_of_leaves(subject):
         with _gradients_of(subject, few):
             fresh = subject.outputs()
@@ -121,7 +118,8 @@ def _parts(subject, points, seen, rng):
     A part is one of several outputs, or the entries that change alike within a factor
     of 10^4: larger ones would hide errors in smaller ones.
     """
-    for k in range(len(seen.y)) if len(seen.y) > 1 else ():
+    several = [k for k, y in enumerate(seen.y) if y.size] if len(seen.y) > 1 else []
+    for k in several:
         used = [np.full(y.shape, j == k) for j, y in enumerate(seen.y)]
         yield "unused-output", f"d_{{}} is wrong if output {k} alone is used", used
     moved = [p + STEP * entry_scale(p) * rng.normal(size=p.shape) for p in points]
@@ -131,7 +129,7 @@ def _parts(subject, points, seen, rng):
         except Exception:
             return
         logs = [np.where(d > 0, np.log10(d), np.nan) for d in change]
-        largest = np.max(_finite(flat(logs)), initial=-np.inf, where=flat(change) > 0)
+        largest = np.max(finite(flat(logs)), initial=-np.inf, where=flat(change) > 0)
         levels = [np.floor((largest - log) / 4).clip(0, 3) for log in logs]
     every = np.unique(flat(levels))
     every = every[np.isfinite(every)]
@@ -183,7 +181,7 @@ def _in_float32(subject, points, seen, rng):
         _distance(y, exact) / (_size(exact) or np.finfo(np.float64).tiny)
         for y, exact in zip(ys, seen.y)
     )
-    size = np.linalg.norm(flat([_finite(c * y) for c, y in zip(seen.cotangents, ys)]))
+    size = np.linalg.norm(flat([finite(c * y) for c, y in zip(seen.cotangents, ys)]))
     slack = {}
     for i, (point, d) in enumerate(zip(points, gradients)):
         moves = max(_distance(d, run[1][i]) for run in others)
@@ -213,13 +211,11 @@ def _run_in_float32(subject, points, seen):
 
 def _distance(a, b):
     """Return the largest difference of two arrays, 0 if one is None."""
-    return 0.0 if a is None or b is None else _size(_finite(a) - _finite(b))
+    if a is None or b is None:
+        return 0.0
+    return _size(finite(a).astype(np.float64) - finite(b))
 
 
 def _size(a):
     """Return the largest finite |entry|."""
-    return 0.0 if a is None else float(np.abs(_finite(a)).max(initial=0))
-
-
-def _finite(a):
-    return np.where(np.isfinite(a), a, 0).astype(np.float64)
+    return 0.0 if a is None else float(np.abs(finite(a)).max(initial=0))

@@ -90,7 +90,9 @@ def test_several_outputs():
     assert mg.gradcheck(both, [X]).ok
     assert mg.gradcheck(lambda x: both(x)[1], [X]).ok
     assert mg.gradcheck(lambda x: [both(x)[0].sum(), (x, (x * x,))], [X]).ok
-    assert mg.gradcheck(lambda x: (x * x, mg.Tensor([3])), [X]).ok  # integers
+    constants = mg.Tensor([3]), mg.Tensor([3.0]), mg.Tensor(np.zeros(0))
+    assert mg.gradcheck(lambda x: (x * x, *constants), [X]).ok
+    assert mg.gradcheck(lambda x, y: (x * x, y * y), [X, X]).ok
     result = mg.gradcheck(first_alone, [X])
     assert not result.ok and result.message.startswith("first_alone, input 0, entry [")
 
