@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attention.plotting.palette import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, RED
+from minigrad.draw.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, RED  # noqa: F401
 from minigrad.draw.figure import new_figure
 
 from .paths import shown, work_folder

@@ -13,6 +13,7 @@ from lessons.classroom.paths import LESSONS
 FOLDERS = lesson_folders()
 BY_DEFAULT = ("01", "03", "04")  # the others are woven in a deep run
 LARGEST = 120_000  # bytes of an SVG
+AUTHORING = LESSONS / "book" / "AUTHORING.md"
 WIDEST = 80  # columns of what a lesson prints: those of a terminal
 LONGEST = 12  # lines of code in a cell
 
@@ -98,8 +99,8 @@ def test_math_stands_where_github_renders_it(folder):
         ), block
 
 
-def test_links_of_the_index_and_of_the_authors_page_resolve():
-    for path in (LESSONS / "README.md", LESSONS / "book" / "AUTHORING.md"):
+def test_links_of_the_index_the_glossary_and_the_authors_page_resolve():
+    for path in (LESSONS / "README.md", LESSONS / "GLOSSARY.md", AUTHORING):
         text = path.read_text(encoding="utf-8")
         for _, line in prose.outside_fences(text, 1, path.parent, path.name):
             for target in prose.LINK.findall(prose.CODE.sub("", line)):

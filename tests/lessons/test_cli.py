@@ -113,7 +113,7 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["history", "E.2"], 0, ["E.2 has no history yet"]),
     (["experiment", "E.2"], 2, ["E.2 is not started"]),
     (["experiment", "E.2", "--impl", "solution"], 2, ["E.2 has no experiment"]),
-    (["experiment", "4"], 2, ["4 is not a lesson with an experiment", "02, 07"]),
+    (["experiment", "5"], 2, ["5 is not a lesson with an experiment", "02, 04, 07"]),
     (["experiment", "99"], 2, ["There is no exercise '99'"]),
     (["experiment", "11", "--seed", "3"], 2, ["takes no options"]),
     (["experiment", "6.7", "--weights", "/no"], 2, ["--weights DIR is a folder"]),
