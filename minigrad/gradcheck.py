@@ -48,7 +48,7 @@ from .checking.verdict import (
 from .tensor import Tensor
 
 
-def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
+def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names=None):
     """Check dF/dx for each float array among ``inputs``; return a ``GradcheckResult``.
 
     fn           called with a float64 tensor for each float array, and with the other
@@ -59,7 +59,9 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     rtol, atol   an entry a of the backward is wrong if it differs from the measured
                  entry n, with error bar b, by more than its own rounding error and
                  max(atol * largest |n| of that input, rtol * max(|a|, |n|), 10 b)
-    no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0
+    no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0, or their
+                 names
+    names        of the inputs, for the table and the messages, instead of 0, 1, ...
 
     ``result.ok`` is False if an entry is wrong; the message names the entry, and the
     mistake if it is a known one. It is also False if an entry is wrong in some other
@@ -73,7 +75,8 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     """
     subject = Subject()
     inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
-    arguments = subject.with_leaves(inputs)
+    names = names or [str(k) for k in range(len(inputs))]
+    arguments = list(map(subject.with_leaves, inputs, names))
     subject.call = lambda: fn(*arguments)
     return _check(subject, None, seed, Options(rtol, atol, no_gradient))
 

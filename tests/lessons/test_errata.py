@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from lessons.classroom.lesson_index import lesson_folders, number
+from lessons.classroom.catalogue import lesson_folders, number
 
 ENTRIES = range(1, 45)
 
