@@ -20,7 +20,8 @@ and not g * condition, because inf * 0 = NaN. (``ops/select.py`` does the same, 
 NaN propagates to the output, and where an operation chooses among its inputs, a NaN
 input receives g, as in PyTorch (of which ``clip`` gives it 0). Sums, products and
 choices of integers are integers, as in NumPy; all other functions convert integers to
-float64 (``ops/real.py``). As in NumPy, some names hide Python's built-ins: ``abs``, ``pow``, ``min``, ``max``.
+float64 (``ops/real.py``). As in NumPy, some names hide Python's built-ins: ``abs``,
+``pow``, ``min``, ``max``.
 """
 
 import numpy as np
