@@ -29,6 +29,8 @@ lesson or a test.
 
 import functools
 import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol
 
 import numpy as np
 
@@ -38,14 +40,28 @@ from .tensor import Tensor
 from .torch_names import explain_keyword
 
 
-def differentiable(function):
+P = ParamSpec("P")
+
+
+class Operation(Protocol[P]):
+    """What an editor knows of an operation: its parameters, and that it gives a Tensor.
+
+    raw   the function of arrays, which returns (output, backward)
+    """
+
+    raw: Callable
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Tensor: ...
+
+
+def differentiable(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` into an operation on tensors, and register its name."""
     op = lift(function)
     register(op.__name__, op)
     return op
 
 
-def lift(function):
+def lift(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` (arrays -> (array, backward)) into an operation on tensors."""
     name = function.__name__
     parameters = [
