@@ -18,119 +18,74 @@ costs/          what attention costs: formulas, counted, measured
 plotting/       figures of weights, masks and training runs
 app/            the command line
 
-seq2seq, transformer, marian and tasks load when they are first used.
+Every name loads when it is first used, so that a command's --help needs no NumPy.
 """
 
 import importlib
+import sys
+import types
 
-from . import masks
-from .attend import attend
-from .exact.kv_cache import FixedKVCache, KVCache
-from .exact.merge import merge
-from .exact.multihead import MultiHeadAttention
-from .exact.sdpa import scaled_dot_product_attention
-from .exact.torch_state import load_torch_state, torch_state
-from .layers import (
-    AdditiveAttention,
-    BahdanauAttention,
-    DotProductAttention,
-    GeneralAttention,
-    ProjectedKeys,
-)
-from .masks.block_mask import BlockMask
-from .plotting.curves import accuracy_bars, loss_curves
-from .plotting.heatmaps import alignment_heatmap, show_heatmaps
-from .plotting.masks import show_masks
-from .positions import (
-    DynamicNTKScaling,
-    LearnedPositions,
-    LinearScaling,
-    NTKScaling,
-    T5RelativeBias,
-    YaRNScaling,
-    alibi_bias,
-    alibi_slopes,
-    disentangled_scores,
-    rope,
-    shaw_scores,
-    shaw_values,
-    sinusoidal,
-    t5_bucket,
-    transformer_xl_distances,
-    transformer_xl_scores,
-)
-from .scores import additive, concat, dot, general, scaled_dot
-from .softmax import masked_softmax
-from .variants.coverage import CoverageAttention, coverage_loss
-from .variants.gaussian import GaussianAttention, gaussian
-from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
-from .variants.local import LocalAttention
-from .variants.longformer import LongformerAttention
-from .variants.luong import LuongAttention
-from .variants.nadaraya_watson import nadaraya_watson
-from .variants.steps import BahdanauStep, LuongStep
+SUBMODULES = (
+    "costs", "exact", "kernels", "layers", "marian", "masks", "plotting", "positions",
+    "scores", "seq2seq", "softmax", "tasks", "transformer", "variants",
+)  # fmt: skip
+MODULES = {  # module: the public names that it defines
+    "attend": "attend",
+    "exact.kv_cache": "FixedKVCache KVCache",
+    "exact.merge": "merge",
+    "exact.multihead": "MultiHeadAttention",
+    "exact.sdpa": "scaled_dot_product_attention",
+    "exact.torch_state": "load_torch_state torch_state",
+    "layers": """
+        AdditiveAttention BahdanauAttention DotProductAttention GeneralAttention
+        ProjectedKeys""",
+    "masks.block_mask": "BlockMask",
+    "plotting.curves": "accuracy_bars loss_curves",
+    "plotting.heatmaps": "alignment_heatmap show_heatmaps",
+    "plotting.masks": "show_masks",
+    "positions": """
+        DynamicNTKScaling LearnedPositions LinearScaling NTKScaling T5RelativeBias
+        YaRNScaling alibi_bias alibi_slopes disentangled_scores rope shaw_scores
+        shaw_values sinusoidal t5_bucket transformer_xl_distances
+        transformer_xl_scores""",
+    "scores": "additive concat dot general scaled_dot",
+    "softmax": "masked_softmax",
+    "variants.coverage": "CoverageAttention coverage_loss",
+    "variants.gaussian": "GaussianAttention gaussian",
+    "variants.linear": "LinearAttentionState elu_plus_one linear_attention",
+    "variants.local": "LocalAttention",
+    "variants.longformer": "LongformerAttention",
+    "variants.luong": "LuongAttention",
+    "variants.nadaraya_watson": "nadaraya_watson",
+    "variants.steps": "BahdanauStep LuongStep",
+}
+_module_of = {name: m for m, names in MODULES.items() for name in names.split()}
 
-__all__ = [
-    "masked_softmax",
-    "dot",
-    "scaled_dot",
-    "general",
-    "additive",
-    "concat",
-    "attend",
-    "scaled_dot_product_attention",
-    "merge",
-    "linear_attention",
-    "LinearAttentionState",
-    "elu_plus_one",
-    "MultiHeadAttention",
-    "KVCache",
-    "FixedKVCache",
-    "torch_state",
-    "load_torch_state",
-    "DotProductAttention",
-    "GeneralAttention",
-    "AdditiveAttention",
-    "BahdanauAttention",
-    "LuongAttention",
-    "ProjectedKeys",
-    "LocalAttention",
-    "CoverageAttention",
-    "coverage_loss",
-    "LongformerAttention",
-    "gaussian",
-    "GaussianAttention",
-    "nadaraya_watson",
-    "BahdanauStep",
-    "LuongStep",
-    "masks",
-    "BlockMask",
-    "sinusoidal",
-    "LearnedPositions",
-    "t5_bucket",
-    "T5RelativeBias",
-    "rope",
-    "LinearScaling",
-    "NTKScaling",
-    "DynamicNTKScaling",
-    "YaRNScaling",
-    "alibi_slopes",
-    "alibi_bias",
-    "shaw_scores",
-    "shaw_values",
-    "transformer_xl_scores",
-    "transformer_xl_distances",
-    "disentangled_scores",
-    "show_masks",
-    "show_heatmaps",
-    "alignment_heatmap",
-    "loss_curves",
-    "accuracy_bars",
-]
+__all__ = ["masks", *_module_of]
 
 
 def __getattr__(name):
-    """Import a large subpackage at its first use: importing attention stays fast."""
-    if name in ("marian", "seq2seq", "tasks", "transformer"):
+    """Import the module of a public name, or a submodule, at its first use."""
+    if name in _module_of:
+        module = importlib.import_module(f"{__name__}.{_module_of[name]}")
+        globals()[name] = getattr(module, name)
+        return globals()[name]
+    if name in SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__, *SUBMODULES})
+
+
+class _Package(types.ModuleType):
+    """This package. ``attend`` is the function, also after its module is imported."""
+
+    def __setattr__(self, name, value):
+        if name == "attend" and isinstance(value, types.ModuleType):
+            value = value.attend
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

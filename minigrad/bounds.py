@@ -27,9 +27,7 @@ def read_parsed(path):
 def require_parsable(size, name):
     """Raise ValueError unless ``size`` bytes are few enough to be parsed."""
     if size > PARSED_BYTES:
-        raise ValueError(
-            f"{name} has {size} bytes; expected at most {PARSED_BYTES}."
-        )
+        raise ValueError(f"{name} has {size} bytes; expected at most {PARSED_BYTES}.")
 
 
 def parse_json(data, name):

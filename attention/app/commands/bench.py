@@ -10,19 +10,11 @@ from ..benchmark import peer as torch_sides
 from ..benchmark import rows as measured
 from ..benchmark import timing
 from ..machine import versions
-from ..options import names_of, wrapped
+from ..options import wrapped
 
 HEAD = (
     f"{'row':28s}{'beside':13s}{'ours':>10s}{'theirs':>10s}{'ratio':>8s}{'limit':>8s}"
 )
-
-
-def add_arguments(parser):
-    add, names = parser.add_argument, tuple(measured.ROWS)
-    add("--quick", action="store_true", help="fewer rounds, smaller peers: a minute")
-    add("--rows", type=names_of(names), default=names, metavar="A,B",
-        help="which rows (default: all)")  # fmt: skip
-    add("--no-torch", action="store_true", help="leave torch out")
 
 
 def run(args):
@@ -30,7 +22,7 @@ def run(args):
     peer = None if args.no_torch else torch_peer(kernels.threads())
     print(about(peer, kernels.threads()), HEAD, sep="\n", flush=True)
     missed = 0
-    for name in args.rows:
+    for name in args.rows or measured.ROWS:
         row = measured.ROWS[name]
         try:
             case = row.make(args.quick, peer)

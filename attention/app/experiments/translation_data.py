@@ -20,10 +20,9 @@ from ...tasks.grammar import Pair, splits
 from ...tasks.parallel_text import read_pairs
 from ...tasks.vocabulary import Vocabulary
 from ...tasks.words import tokenize
+from ..configs import GRAMMARS, TASKS
 
-GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}
 QUESTIONS = algorithmic.TASKS
-TASKS = (*GRAMMARS, *QUESTIONS)
 PART = 0.1  # of a file: the share for validation, and for the test
 FEWEST = 6  # pairs: a tenth of them is rounded to one
 

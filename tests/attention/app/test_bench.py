@@ -1,11 +1,11 @@
 """The benchmark compares results before it times them, and prints ratios."""
 
-import argparse
 
 import numpy as np
 import pytest
 
 from attention import kernels
+from attention.app.arguments import parser_of
 from attention.app.benchmark import peer, rows, sweep, timing
 from attention.app.benchmark.rows import ROWS, Row
 from attention.app.benchmark.timing import Case, measure
@@ -144,7 +144,7 @@ def test_a_step_by_hand_is_the_step_of_the_optimizer():
 
 def test_every_limit_belongs_to_a_side():
     """The peer's sides need torch; the others are there."""
-    own = {"score matrix", "optim.SGD", "0.1 s", "1.5 s"}
+    own = {"score matrix", "optim.SGD", "0.1 s", "1.5 s", "2 s"}
     for row in ROWS.values():
         assert row.limits and set(row.limits) <= own | {"eager", "compiled", "fused"}
 
@@ -152,10 +152,10 @@ def test_every_limit_belongs_to_a_side():
 # -- the command -----------------------------------------------------------------------
 
 
-def command_line(*words):
-    parser = argparse.ArgumentParser()
-    bench.add_arguments(parser)
-    return bench.run(parser.parse_args(list(map(str, words))))
+def command_line(*words, rows=None):
+    args = parser_of("bench").parse_args(list(words))
+    args.rows = rows
+    return bench.run(args)
 
 
 def seconds(**sides):
@@ -190,7 +190,7 @@ def test_the_table(monkeypatch, capsys):
         "1 limits missed.".split(),
     ]
     assert max(map(len, lines)) <= 88
-    assert command_line("--rows", "two", "--no-torch") == 0
+    assert command_line("--no-torch", rows=["two"]) == 0
     assert "first" not in capsys.readouterr().out
 
 
