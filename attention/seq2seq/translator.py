@@ -165,7 +165,7 @@ def _check_size(config, arrays):
     found = sum(np.size(array) for array in arrays.values())
     if found < fewest:
         raise ValueError(
-            f"Its config needs at least {fewest} parameters; found {found}."
+            f"its config needs at least {fewest} parameters; found {found}."
         )
 
 

@@ -12,7 +12,7 @@ import pytest
 from minigrad.bounds import PARSED_BYTES
 from minigrad.checkpoint import CheckpointError, load, save
 
-from .checkpoint_cases import FORMATS, SMALL, assert_refused, assert_same
+from .checkpoint_cases import FORMATS, SMALL, altered, assert_refused, assert_same
 
 STATE = {
     **SMALL,
@@ -129,22 +129,6 @@ def test_random_damage(path, seed):
         outcomes.append(outcome(path, damaged, STATE))
     print({name: outcomes.count(name) for name in ("equal", "refused")})
     assert outcomes.count("refused") > 800
-
-
-ODD = [None, True, -1, 0, 0.5, 2**70, float("nan"), "", "@array", [], {}, [[1]]]
-
-
-def altered(value, rng):
-    """Return JSON with one value in it replaced, removed or repeated."""
-    if not isinstance(value, (dict, list)) or not value or rng.random() < 0.2:
-        return rng.choice(ODD)
-    keys = list(value) if isinstance(value, dict) else range(len(value))
-    key, copy = rng.choice(keys), value.copy()
-    if rng.random() < 0.2:
-        del copy[key]
-    else:
-        copy[key] = altered(value[key], rng)
-    return copy
 
 
 @pytest.mark.deep

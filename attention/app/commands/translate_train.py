@@ -46,9 +46,9 @@ def run(args):
         data = experiment.load(config)
         check_data(saved, data.checksum, path)
         with explained(path):
-            state = saved["run"]
+            state = dict(saved["run"])
     again = f"Continue with\n  python -m attention translate train --resume {out}"
-    resumed = explained(out) if state else contextlib.nullcontext()
+    resumed = contextlib.nullcontext() if state is None else explained(path)
     with locked(out), backend_for(config.steps), resumed:
         if args.resume is None:
             keep_earlier(out, FILES)
