@@ -14,12 +14,14 @@ from .ops import (
     abs,
     add,
     astype,
+    bmm,
     clip,
     concat,
     cross_entropy,
     cumsum,
     div,
     dropout,
+    einsum,
     elu,
     embedding,
     exp,
@@ -36,12 +38,14 @@ from .ops import (
     logsumexp,
     lstm,
     lstm_cell,
+    masked_fill,
     matmul,
     max,
     maximum,
     mean,
     min,
     minimum,
+    mse_loss,
     mul,
     neg,
     pad,
@@ -60,9 +64,19 @@ from .ops import (
     swapaxes,
     tanh,
     transpose,
+    tril,
+    triu,
     unsqueeze,
     var,
     where,
 )
 from .random import manual_seed
 from .tensor import Tensor
+from .torch_names import FUNCTIONS, unknown
+
+__version__ = "0.1.0"
+tensor = Tensor  # PyTorch's name for it
+
+
+def __getattr__(name):
+    raise unknown("minigrad", name, FUNCTIONS)

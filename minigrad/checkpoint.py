@@ -52,6 +52,8 @@ def save(path, state):
     ValueError for more than 8 MB beside the arrays, which ``load`` refuses; OSError
     when the file cannot be written. ``path`` is then unchanged.
     """
+    if isinstance(path, dict):
+        raise TypeError("save(): path is a dict; expected save(path, state).")
     codec = _codec(path)
     if not isinstance(state, dict):
         raise TypeError(f"save() needs a dict; found {type(state).__name__}.")

@@ -36,6 +36,7 @@ import numpy as np
 from .graph import Node, is_recording
 from .registry import register
 from .tensor import Tensor
+from .torch_names import explain_keyword
 
 
 def differentiable(function):
@@ -118,6 +119,7 @@ def _call(function, arrays, options):
         result = function(*arrays, **options)
     except Exception as error:
         error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
+        explain_keyword(error)
         raise
     if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
         raise TypeError(

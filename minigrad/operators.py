@@ -8,7 +8,24 @@ arrays of booleans.
 
 import operator
 
+import numpy as np
+
 from .registry import OPS
+
+REFLECTED = {
+    np.add: "__radd__",
+    np.subtract: "__rsub__",
+    np.multiply: "__rmul__",
+    np.divide: "__rtruediv__",
+    np.power: "__rpow__",
+    np.matmul: "__rmatmul__",
+    np.equal: "__eq__",
+    np.not_equal: "__ne__",
+    np.less: "__gt__",
+    np.less_equal: "__ge__",
+    np.greater: "__lt__",
+    np.greater_equal: "__le__",
+}
 
 
 def _binary(name):
@@ -46,6 +63,16 @@ class Operators:
     __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        """Compute ``array * tensor``, which NumPy would compute without a gradient."""
+        if ufunc in REFLECTED and method == "__call__" and not options:
+            left, right = inputs
+            return getattr(right, REFLECTED[ufunc])(left)
+        raise TypeError(
+            f"NumPy's {ufunc.__name__} cannot record gradients: write minigrad."
+            f"{ufunc.__name__}, if there is one, or apply it to the tensor's .data."
+        )
+
     def __neg__(self):
         return OPS["neg"](self)
 
@@ -57,20 +84,22 @@ class Operators:
             index = tuple(array_or_value(i) for i in index)
         return OPS["getitem"](self, index)
 
-    def sum(self, axis=None, keepdims=False):
-        return OPS["sum"](self, axis=axis, keepdims=keepdims)
+    # others: PyTorch's dim= and keepdim=; the operation's error names axis and keepdims
 
-    def mean(self, axis=None, keepdims=False):
-        return OPS["mean"](self, axis=axis, keepdims=keepdims)
+    def sum(self, axis=None, keepdims=False, **others):
+        return OPS["sum"](self, axis=axis, keepdims=keepdims, **others)
 
-    def var(self, axis=None, ddof=0, keepdims=False):
-        return OPS["var"](self, axis=axis, ddof=ddof, keepdims=keepdims)
+    def mean(self, axis=None, keepdims=False, **others):
+        return OPS["mean"](self, axis=axis, keepdims=keepdims, **others)
 
-    def max(self, axis=None, keepdims=False):
-        return OPS["max"](self, axis=axis, keepdims=keepdims)
+    def var(self, axis=None, ddof=0, keepdims=False, **others):
+        return OPS["var"](self, axis=axis, ddof=ddof, keepdims=keepdims, **others)
 
-    def min(self, axis=None, keepdims=False):
-        return OPS["min"](self, axis=axis, keepdims=keepdims)
+    def max(self, axis=None, keepdims=False, **others):
+        return OPS["max"](self, axis=axis, keepdims=keepdims, **others)
+
+    def min(self, axis=None, keepdims=False, **others):
+        return OPS["min"](self, axis=axis, keepdims=keepdims, **others)
 
     def cumsum(self, axis=None):
         return OPS["cumsum"](self, axis=axis)
@@ -93,6 +122,9 @@ class Operators:
 
     def squeeze(self, axis=None):
         return OPS["squeeze"](self, axis=axis)
+
+    def unsqueeze(self, axis):
+        return OPS["unsqueeze"](self, axis)
 
     def flatten(self):
         return OPS["reshape"](self, (-1,))

@@ -16,6 +16,7 @@ import numpy as np
 from .graph import backward_pass, is_recording
 from .operators import Operators, array_or_value
 from .overwriting import mark_written
+from .torch_names import TENSOR, unknown
 
 
 class Tensor(Operators):
@@ -31,8 +32,6 @@ class Tensor(Operators):
     """
 
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
-    __array_ufunc__ = None  # `array * tensor` calls Tensor.__rmul__, not NumPy
-
     def __init__(self, data, requires_grad=False):
         self._data = _numbers(data)
         self.grad = None
@@ -196,6 +195,12 @@ class Tensor(Operators):
                 "tensor, or .detach() to leave the graph on purpose."
             )
         return np.array(self._data, dtype=dtype, copy=copy)
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __getattr__(self, name):
+        raise unknown("A Tensor", name, TENSOR)
 
     def __repr__(self):
         prefix = f"{type(self).__name__}("

@@ -1,4 +1,4 @@
-"""What every test shares: one BLAS thread, checked results, and the option --deep.
+"""What all tests share: one BLAS thread, NumPy twins, checked results, and --deep.
 
 ``pytest`` proves every gradient, every variant against its loop, and every exercise.
 ``pytest --deep`` adds the long tail: fuzzing, all dtypes and shapes, processes that are
@@ -20,6 +20,9 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "deep: part of the long tail, see --deep")
+    # A test that needs a compiled kernel chooses it; the others run the NumPy twins,
+    # whatever an earlier run has compiled.
+    os.environ.setdefault("ATTENTION_BACKEND", "numpy")
     # a job in the background ignores Ctrl-C, and so would the processes it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

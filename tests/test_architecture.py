@@ -6,6 +6,7 @@ lessons -> attention -> minigrad      an arrow is an import; none runs backwards
 """
 
 import ast
+import functools
 import pathlib
 import subprocess
 import sys
@@ -16,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = ("minigrad", "attention", "lessons")
 FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
 THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
-PICTURES = {"figure.py", "figures.py", "heatmaps.py", "picture.py"}  # matplotlib, late
+PICTURES = {"figure.py", "figures.py", "heatmaps.py", "schematics.py", "picture.py"}  # matplotlib, late
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {
     "minigrad", "attention", "lessons", "tests", "setup.cfg", "pyproject.toml",
@@ -39,10 +40,19 @@ def modules():
 MODULES = modules()
 
 
+@functools.cache
+def tree_of(name):
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(name):
-    """(dotted name, whether inside a function) for each import of a module."""
-    path = MODULES[name]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    """Return (dotted name, whether inside a function) for each import of a module."""
+    return list(_imports(name))
+
+
+def _imports(name):
+    path, tree = MODULES[name], tree_of(name)
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     late = {
         inner
@@ -110,7 +120,7 @@ def test_no_import_circle():
 
 @pytest.mark.parametrize("name", MODULES)
 def test_no_star_import_and_nothing_patched(name):
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    tree = tree_of(name)
     imported = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):

@@ -1,7 +1,7 @@
-"""All masks and biases of one call of scaled_dot_product_attention, combined.
+"""Combine all masks and biases of one call of scaled_dot_product_attention.
 
-All masks become one mask of attention.masks. A float mask and a dense bias become their
-sum. A bias by offset stays as it is, L + S - 1 numbers a head.
+All masks become one mask of attention.masks. A float mask and a dense bias are added. A
+bias by offset is kept as L + S - 1 numbers for each head.
 """
 
 import functools
@@ -38,8 +38,7 @@ class CombinedMasks:
     @property
     def sizes(self):
         """B, H, L, S, where B counts the examples of all axes before the heads."""
-        *batch, H, L, S = (1,) * (3 - len(self.shape)) + self.shape
-        return math.prod(batch), H, L, S
+        return four_sizes(self.shape)
 
     def dense(self):
         """Return the mask as a bool array that broadcasts to the scores, or None."""
@@ -75,7 +74,9 @@ def combined_masks(shape, dtype, options):
         left, right = options.window_size
         patterns.append(masks.sliding_window(left, right, options.causal_align))
     if options.mask_mod is not None:
-        patterns.append(_mask_of_function(options.mask_mod))
+        is_mask = isinstance(options.mask_mod, masks.Mask)
+        mask_mod = options.mask_mod if is_mask else masks.mask_mod(options.mask_mod)
+        patterns.append(mask_mod)
     if options.block_mask is not None:
         patterns.append(_mask_of_blocks(options.block_mask, shape))
     offset, terms = None, []
@@ -101,8 +102,10 @@ def combined_masks(shape, dtype, options):
     return CombinedMasks(shape, mask, offset, added)
 
 
-def _mask_of_function(mask_mod):
-    return mask_mod if isinstance(mask_mod, masks.Mask) else masks.mask_mod(mask_mod)
+def four_sizes(shape):
+    """Return B, H, L, S of scores (..., H, L, S) or (L, S)."""
+    *batch, H, L, S = (1,) * (3 - len(shape)) + shape
+    return math.prod(batch), H, L, S
 
 
 def _mask_of_blocks(block_mask, shape):
@@ -112,20 +115,19 @@ def _mask_of_blocks(block_mask, shape):
             "BlockMask such as BlockMask.from_mask(mask, L, S). Pass a mask as "
             "mask_mod."
         )
-    *batch, H, L, S = (1,) * (3 - len(shape)) + shape
-    block_mask.check(math.prod(batch), H, L, S)
+    block_mask.check(*four_sizes(shape))
     return block_mask.mask
 
 
 def _mask_of_array(allowed, shape):
     """Return a mask from a bool array that broadcasts to (..., H, L, S)."""
-    *batch, H, L, S = (1,) * (3 - len(shape)) + shape
-    allowed = allowed.reshape((1,) * (len(batch) + 3 - allowed.ndim) + allowed.shape)
-    own = allowed.shape[: len(batch)]
-    if math.prod(own) == 1:
-        return masks.from_array(allowed.reshape(1, *allowed.shape[-3:]))
-    allowed = np.broadcast_to(allowed, (*batch, *allowed.shape[-3:]))
-    return masks.from_array(allowed.reshape(math.prod(batch), *allowed.shape[-3:]))
+    axes = max(len(shape), 3)
+    allowed = allowed.reshape((1,) * (axes - allowed.ndim) + allowed.shape)
+    *batch, H, L, S = allowed.shape  # each 1, or the size of the scores
+    if math.prod(batch) > 1:
+        batch = shape[:-3]
+        allowed = np.broadcast_to(allowed, (*batch, H, L, S))
+    return masks.from_array(allowed.reshape(math.prod(batch), H, L, S))
 
 
 def _float_bias(bias):
@@ -139,17 +141,17 @@ def _float_bias(bias):
     return bias
 
 
-def _is_by_offset(own, shape):
-    """Return whether a bias of shape ``own`` has one value for each offset j - i.
+def _is_by_offset(bias_shape, shape):
+    """Return whether a bias has one value for each offset j - i: (H | 1, L + S - 1).
 
-    Then it is (H | 1, L + S - 1). For L = 1 that is (H | 1, S), which as a dense bias
-    fits only if H = 1, and then both mean the same.
+    For L = 1 this is (H | 1, S). A dense bias of that shape has H = 1, and then both
+    meanings give the same scores.
     """
     *heads, L, S = shape
     H = heads[-1] if heads else 1
-    by_offset = len(own) in (1, 2) and own[-1] == max(L + S - 1, 0)
-    dense = own[-1:] in ((1,), (S,)) and L > 1 and S > 0
-    return by_offset and not dense and (1, *own)[-2] in (1, H)
+    by_offset = len(bias_shape) in (1, 2) and bias_shape[-1] == max(L + S - 1, 0)
+    dense = bias_shape[-1:] in ((1,), (S,)) and L > 1 and S > 0
+    return by_offset and not dense and (1, *bias_shape)[-2] in (1, H)
 
 
 def _cast(x, dtype):

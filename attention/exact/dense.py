@@ -1,4 +1,4 @@
-"""Attention with the whole matrix of scores, in two operations.
+"""Compute attention with the whole matrix of scores, in two operations.
 
     s_ij = cap(scale q_i . k_j)       p_ij = exp(s_ij) / sum_l exp(s_il)
     o_i  = sum_j z_ij p_ij v_j        lse_i = ln sum_l exp(s_il)
@@ -24,17 +24,17 @@ def attention_scores(q, k, scale, softcap=None):
 
     q (..., H, L, E), k (..., Hk, S, E)  ->  s (..., H, L, S)
 
-    H is a multiple of Hk: query head h reads key head h // (H / Hk). The queries of a
-    group of heads are rows of one product, so no key is repeated. With g = dL/ds and
-    t = tanh(scale q_i . k_j / c), whose slope is 1 - t^2,
+    H is a multiple of Hk: query head h uses key head h // (H / Hk). The queries of all
+    heads that use one key head are rows of one product, so no key is copied. With
+    g = dL/ds and t = tanh(scale q_i . k_j / c), whose slope is 1 - t^2,
 
         ds_ij = g_ij (1 - t_ij^2)
         dq_i  = scale sum_j ds_ij k_j,    dk_j = scale sum_i ds_ij q_i
 
     The sum over i includes all heads of the group.
     """
-    K = flat(k)  # (N, S, E)
-    Q = grouped(q, K)  # (N, G L, E)
+    K = flatten_batch(k)  # (N, S, E)
+    Q = group_heads(q, K)  # (N, G L, E)
     s = (Q * scale) @ K.swapaxes(1, 2)  # (N, G L, S): sum over E
     if softcap is not None:
         t = np.tanh(s / softcap)
@@ -71,8 +71,8 @@ def attention_average(s, v, mask=None, z=None):
         dv_j  = sum_i z_ij p_ij g_i
     """
     p = kernels.forward(s, None, mask, 1.0)  # (..., H, L, S)
-    V = flat(v)  # (N, S, Ev)
-    W = grouped(p if z is None else z * p, V)  # (N, G L, S)
+    V = flatten_batch(v)  # (N, S, Ev)
+    W = group_heads(p if z is None else z * p, V)  # (N, G L, S)
     o = W @ V  # (N, G L, Ev): sum over j
 
     def backward(g):
@@ -98,13 +98,13 @@ def log_sum_exp(s, p):
     return np.where(empty, -np.inf, s_j - np.log(p_j + empty))
 
 
-def flat(x):
-    """Make one axis of all leading ones: (..., n, E)  ->  (N, n, E)."""
+def flatten_batch(x):
+    """Merge all leading axes into one: (..., n, E)  ->  (N, n, E)."""
     return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
 
 
-def grouped(x, keys):
-    """Put the rows of all G heads that share a key head into one axis.
+def group_heads(x, keys):
+    """Merge the rows of the G heads that share a key head into one axis.
 
     x (..., H, L, E), keys (N, S, E)  ->  (N, G L, E)
     """

@@ -3,10 +3,10 @@
     s_ij = cap(scale q_i . k_j) + b_ij      p_ij = exp(s_ij) / sum_l exp(s_il)
     o_i  = sum_j p_ij v_j                   lse_i = ln sum_l exp(s_il)
 
-Queries and keys are cut into blocks. The tile of scores of one block against another is
-computed, used and dropped, so the memory is O(L + S) and not O(L S). A sum over keys
-can be taken one block at a time if the sum so far is rescaled whenever a larger score
-appears (the online softmax):
+Queries and keys are cut into blocks. The scores of one block of queries and one block
+of keys are a tile. Each tile is computed and used, but not stored, so the memory is
+O(L + S) and not O(L S). The sum over the keys is computed block by block: when a larger
+score appears, the sum so far is rescaled (the online softmax):
 
     m' = max(m, max_j s_j)                      over the keys j of this block
     l' = exp(m - m') l + sum_j exp(s_j - m')
@@ -31,7 +31,7 @@ from ..kernels import dropout, tiled_backward, tiled_forward
 from ..kernels.compiling import as_field
 from ..kernels.tile import Terms
 from ..kernels.tile_plan import SIZE, row_of
-from .dense import flat
+from .dense import flatten_batch
 
 
 @differentiable
@@ -48,13 +48,13 @@ def flash_attention(
     plan      of ``tile_plan``: the tiles of each head
     scale     a number
     softcap   c, for cap(x) = c tanh(x / c)
-    draws     of kernels/dropout.py: which weights p are dropped from o
+    draws     of kernels/dropout.py: which weights p are dropped
 
     H is a multiple of Hk: query head h reads key head h // (H / Hk). A query with no
     allowed key has o = 0 and lse = -inf.
 
-    The backward keeps q, k, v, o and two numbers a query, and computes p again. With
-    g = dL/do and gl = dL/dlse, as dp_ij = g_i . v_j and dlse/ds_ij = p_ij,
+    The backward pass keeps q, k, v, o and two numbers for each query, and computes p
+    again. With g = dL/do and gl = dL/dlse, as dp_ij = g_i . v_j and dlse/ds_ij = p_ij,
 
         ds_ij = p_ij (dp_ij - sum_l p_il dp_il + gl_i) = p_ij (dp_ij - D_i)
         D_i   = g_i . o_i - gl_i          since sum_l p_il (g_i . v_l) = g_i . o_i
@@ -66,13 +66,13 @@ def flash_attention(
     """
     heads, L, (S, Ev) = q.shape[:-2], q.shape[-2], v.shape[-2:]
     # (N, L, E), (N / G, S, E), (N / G, S, Ev)
-    Q, K, V = (np.ascontiguousarray(flat(x)) for x in (q, k, v))
+    Q, K, V = (np.ascontiguousarray(flatten_batch(x)) for x in (q, k, v))
     terms = _terms(Q.dtype, heads, L, S, offset, added, scale, softcap)
     inputs = Q, K, V, terms, plan, draws or dropout.none(Q.dtype)
     o, lse, m, inv_sum = tiled_forward.forward(*inputs) or forward_twin(*inputs)
 
     def backward(g, needs):
-        do, dlse = np.ascontiguousarray(flat(g[0])), g[1].reshape(lse.shape)
+        do, dlse = np.ascontiguousarray(flatten_batch(g[0])), g[1].reshape(lse.shape)
         wanted = needs[3:4] == (True,), needs[4:5] == (True,)
         saved = *inputs, o, m, inv_sum, do, dlse, *wanted
         gradients = tiled_backward.backward(*saved) or backward_twin(*saved)

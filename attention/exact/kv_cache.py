@@ -2,11 +2,12 @@
 
     K_t = [K_{t-1}; k_t],    V_t = [V_{t-1}; v_t],    o_t = attention(q_t, K_t, V_t)
 
-A causal query sees no later token, so its result stays right however the sequence goes
-on: T steps of one token give the rows of one causal pass over all T. Without a cache,
-step t projects t tokens and computes t^2 scores; with it, one token and t scores. The
-price is memory, 2 Hk E numbers for each token, layer and example, which fewer key heads
-than query heads (Hk < H) reduce: Shazeer 2019, Ainslie et al. 2023.
+A causal query attends to no later token, so later tokens do not change its result: T
+steps of one token give the rows of one causal pass over all T tokens. Without a cache,
+step t projects t tokens and computes t^2 scores; with a cache, it projects one token
+and computes t scores. The cache needs memory: 2 Hk E numbers for each token, layer and
+example. Fewer key heads than query heads (Hk < H) reduce it: Shazeer 2019, Ainslie et
+al. 2023.
 
     cache = KVCache()                                  of self-attention: it grows
     y = layer(x[:, t : t + 1], is_causal=True, cache=cache)
@@ -24,18 +25,19 @@ from minigrad.checks import between, plain, whole
 class KVCache:
     """The keys and values of the earlier tokens of one layer of self-attention.
 
-    capacity   the number of tokens that fit at first; the buffer doubles when it is
-               full, so that T tokens are copied O(T) times in all
+    capacity   the number of tokens in the first buffer. A full buffer is replaced by
+               one of twice the size, so adding T tokens copies O(T) rows in all
     length     the number of tokens
-    key, value (B, Hk, length, E) Tensors, None while there are none; keys are kept
-               after the rotation by their positions
+    key, value (B, Hk, length, E) Tensors, or None without tokens. The keys are stored
+               after their rotation by position
 
-    A cache belongs to the layer that it was first used with, and to one run: begin the
-    next run with ``reset()`` or a new cache. A call that raises leaves it unchanged.
+    A cache belongs to the first layer that uses it, and to one sequence: call
+    ``reset()`` before the next sequence, or use a new cache. A call of the layer that
+    raises an error does not change the cache.
 
-    Keys without a gradient, as under ``no_grad``, are written into the buffer. Keys
-    with a gradient are concatenated instead, a copy at each step, and the gradients of
-    all steps go back to all tokens.
+    Keys without gradient, as under ``no_grad``, are written into the buffer. Keys with
+    gradient are concatenated, which copies all of them at each step; then the gradients
+    of all steps reach all tokens.
     """
 
     def __init__(self, capacity=64):
@@ -51,10 +53,10 @@ class KVCache:
     key = property(lambda self: self._key.kept)
     value = property(lambda self: self._value.kept)
 
-    def extended(self, layer, k, v):
-        """Return the kept keys and values followed by k and v (B, Hk, L, E).
+    def concatenate(self, layer, k, v):
+        """Return the stored keys and values followed by k and v (B, Hk, L, E).
 
-        They are kept only after ``keep``: the call may yet raise.
+        The cache changes only in ``keep``, after the call has succeeded.
         """
         if self.layer is not None and self.layer is not layer:
             raise ValueError(
@@ -63,14 +65,14 @@ class KVCache:
             )
         if self.key is not None:
             _check_rows("KVCache", self.key, k)
-        return self._key.extended(k), self._value.extended(v)
+        return self._key.concatenate(k), self._value.concatenate(v)
 
     def keep(self, layer, k, v):
-        """Keep k and v, which ``extended`` returned."""
+        """Store k and v, which ``concatenate`` returned."""
         self.layer, self._key.kept, self._value.kept = layer, k, v
 
     def select(self, indices):
-        """Replace example n by example indices[n]: the beams that go on, in order.
+        """Replace example n by example indices[n], such as the prefixes of a beam.
 
         indices   (n,) whole numbers from 0 to B - 1; an index may occur several times,
                   or not at all
@@ -85,12 +87,11 @@ class KVCache:
 
 
 class FixedKVCache:
-    """Keys and values that stay the same, such as the encoder's, after projection.
+    """Projected keys and values that do not change, such as those of an encoder.
 
-    ``layer.precompute(key, value)`` makes it, and calls of that layer take it in place
-    of ``key``. The gradients of all calls go back through the one projection. It holds
-    for the parameters that made it: make a new one after an optimizer step, and so for
-    every batch in training.
+    ``layer.precompute(key, value)`` returns it; pass it to calls of that layer instead
+    of ``key``. The gradients of all calls go through one projection. It is valid only
+    for the parameters at that time: in training, compute it again for every batch.
 
     key, value   (B, Hk, S, E) Tensors
     """
@@ -126,7 +127,7 @@ class _Rows:
 
     n = property(lambda self: 0 if self.kept is None else self.kept.shape[-2])
 
-    def extended(self, x):
+    def concatenate(self, x):
         """Return the kept rows followed by the rows of x, as one Tensor."""
         n, total = self.n, self.n + x.shape[-2]
         if x.requires_grad or (self.kept is not None and self.kept.requires_grad):
@@ -149,8 +150,8 @@ class _Rows:
 def _check_rows(name, kept, x):
     if len(kept) != len(x):
         raise ValueError(
-            f"{name}: holds {len(kept)} examples; found {len(x)}. select(indices) "
-            "chooses which of them go on."
+            f"{name}: holds {len(kept)} examples; found {len(x)}; expected as many. "
+            "select(indices) chooses examples."
         )
     if kept.dtype != x.dtype:
         raise TypeError(
@@ -164,7 +165,7 @@ def _example_indices(name, indices, B):
     if indices.ndim != 1 or (indices.dtype.kind not in "iu" and indices.size):
         raise TypeError(
             f"{name}: indices are {indices.dtype} {indices.shape}; expected whole "
-            "numbers (n,), the examples that go on."
+            "numbers (n,), the examples to keep."
         )
     indices = indices.astype(np.intp)
     return between(name, "indices", indices, 0, B - 1, "the numbers of the examples")

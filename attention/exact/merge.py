@@ -2,10 +2,10 @@
 
     o = w_1 o_1 + w_2 o_2,    w_a = exp(lse_a) / (exp(lse_1) + exp(lse_2))
 
-An average over all keys is an average of two averages, each weighted by its share of
-the sum that the softmax divides by; lse is the logarithm of that sum. So the keys may
-be spread over machines, or come from a cache and from a new chunk. Tiled attention
-merges tile by tile.
+The average over all keys is the weighted average of two averages. The weight of each is
+its part of the denominator of the softmax, and lse is the logarithm of the denominator.
+So the two sets of keys may be on two machines, or in a cache and in a new chunk. Tiled
+attention merges its tiles in this way.
 
 Dao 2023, section 2.3; Milakov and Gimelshein 2018 (the online softmax).
 """
@@ -32,9 +32,9 @@ def merge(o1, lse1, o2, lse2):
         dlse_1 = w_1 w_2 g . (o_1 - o_2) + w_1 gl
         dlse_2 = w_1 w_2 g . (o_2 - o_1) + w_2 gl
 
-    The weights are divided by e_1 + e_2 and not computed from lse: beside a large m the
-    logarithm of the sum would lose its digits. If both sets are empty, o = 0 and
-    lse = -inf, without gradient.
+    w_a is not computed as exp(lse_a - lse): if m is large, lse has lost the digits of
+    ln(e_1 + e_2). If both sets are empty, o = 0 and lse = -inf, and the gradients are
+    0.
     """
     largest = np.maximum(lse1, lse2)
     m = np.where(largest == -np.inf, 0, largest)  # (-inf) - (-inf) would be NaN

@@ -5,13 +5,13 @@
     out = W_o [c_0; c_1; ...; c_{H-1}]
 
 In self-attention y = x; in cross-attention y is another sequence. Each head has width
-E = D / H, so all heads together cost what one head of width D would: 4 L D^2 for the
-projections, 2 L S D for scores and averages. The loop over heads is an axis of the
-arrays, (B, H, L, E).
+E = D / H, so all heads together cost as much as one head of width D: 4 L D^2 for the
+projections, 2 L S D for scores and averages. There is no loop over the heads: they are
+an axis of the arrays, (B, H, L, E).
 
 With fewer key heads than query heads, Hk < H, several query heads share keys and values
-(grouped queries; Hk = 1 is multi-query attention): as many scores, but a cache of
-Hk / H the size.
+(grouped queries; Hk = 1 is multi-query attention). The number of scores is the same,
+but a cache of keys and values has only Hk / H of the size.
 
 Vaswani et al. 2017, section 3.2.2; Shazeer 2019; Ainslie et al. 2023.
 """
@@ -54,9 +54,10 @@ class MultiHeadAttention(nn.Module):
                         (B, H, L, S) or (H, L, S), before dropout and without their
                         graph; after any other call None
 
-    W_q, W_k, W_v  Linear, Xavier-uniform: over the three stacked if all read embed_dim
-                   numbers, as in torch, else each over itself. Biases start from 0
-    W_o            Linear; its bias starts from 0
+    W_q, W_k, W_v  Linear, Xavier-uniform. If kdim = vdim = embed_dim, the bounds are
+                   those of the three matrices stacked, as in torch; otherwise those of
+                   each matrix. The biases start as 0
+    W_o            Linear; its bias starts as 0
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class MultiHeadAttention(nn.Module):
         self.W_o = nn.Linear(H * E, D, bias, rng)
         self.attention_weights = None  # the weights of the last call
         one_width = self.kdim == self.vdim == D
-        draw((self.W_q, self.W_k, self.W_v), self.W_o, rng, stacked=one_width)
+        draw_projections((self.W_q, self.W_k, self.W_v), self.W_o, rng, one_width)
 
     @shapes
     def forward(
@@ -142,14 +143,15 @@ class MultiHeadAttention(nn.Module):
                      and k, (B, H | Hk, L | S, E), by the positions of their rows
         positions    of the queries, for ``rotate``, and of the keys in self-attention;
                      None counts from 0, or from the length of the cache
-        cache        a KVCache with the keys and values of earlier tokens. S counts them
-                     too, and the last query stands at the last key: is_causal and a
-                     ``bias`` that is a function follow, a mask by distance needs
-                     offset="lower_right". valid_lens may exceed the keys so far
+        cache        a KVCache with the keys and values of earlier tokens, which S
+                     includes. The last query has the position of the last key.
+                     is_causal and a ``bias`` function take this into account; a mask by
+                     distance needs offset="lower_right". valid_lens may be larger than
+                     the number of keys so far
 
-        A pair may attend if all masks allow it. A query with no allowed key has weights
-        0, and the bias of W_o as its output. Padding must be finite, for the gradients
-        of the projections.
+        A query may attend to a key if all masks allow it. A query with no allowed key
+        has weights 0, and its output is the bias of W_o. Padding must be finite,
+        because it enters the gradients of the projections.
         """
         need_weights = flag(NAME, "need_weights", need_weights)
         single = query.ndim == 2  # one example, without the axis B
@@ -158,8 +160,8 @@ class MultiHeadAttention(nn.Module):
                 x if x is None or isinstance(x, FixedKVCache) else unsqueeze(x, 0)
                 for x in (query, key, value)
             )
-        itself = key is None or _same_data(key, query)
-        if cache is not None and not itself:
+        is_self_attention = key is None or _same_data(key, query)
+        if cache is not None and not is_self_attention:
             raise ValueError(
                 f"{NAME}: found a cache and a key; expected a cache in self-attention "
                 "only. Keys that stay the same are precompute(key, value), as the key."
@@ -169,13 +171,15 @@ class MultiHeadAttention(nn.Module):
         q = heads(self.W_q, query, self.num_heads)  # (B, H, L, E)
         k, v = self._keys_and_values(key, value, q)  # (B, Hk, S, E)
         if rotate is not None:
-            start = 0 if cache is None else cache.length
-            at = np.arange(start, start + L) if positions is None else positions
-            at = at if at.ndim == 1 else at[:, None]  # (L,) or (B, 1, L)
-            q = rotate(q, at)
-            k = rotate(k, at if itself else np.arange(k.shape[2]))
+            if positions is None:
+                start = 0 if cache is None else cache.length
+                positions = np.arange(start, start + L)
+            elif positions.ndim == 2:
+                positions = positions[:, None]  # (B, 1, L)
+            q = rotate(q, positions)
+            k = rotate(k, positions if is_self_attention else np.arange(k.shape[2]))
         if cache is not None:
-            k, v = cache.extended(self, k, v)
+            k, v = cache.concatenate(self, k, v)
         S, align = k.shape[2], "upper_left" if cache is None else "lower_right"
         scale = self.scale
         if score is not None:
@@ -265,30 +269,30 @@ def check_heads(name, D, H):
         )
 
 
-def draw(three, W_o, rng, stacked=True):
+def draw_projections(W_qkv, W_o, rng, stacked=True):
     """Draw W_q, W_k and W_v Xavier-uniform, and set the biases of all four to 0.
 
-    stacked   Xavier's bounds of the three as one matrix, as in torch; False: of each
+    stacked   True: the bounds of the three matrices stacked; False: of each matrix
     """
-    together = sum(W.out_features for W in three)
-    for W in three:
-        outputs = together if stacked else W.out_features
+    all_outputs = sum(W.out_features for W in W_qkv)
+    for W in W_qkv:
+        outputs = all_outputs if stacked else W.out_features
         a = math.sqrt(6 / (outputs + W.in_features))
         nn.init.uniform_(W.weight, -a, a, rng)
-    for W in (*three, W_o):
+    for W in (*W_qkv, W_o):
         if W.bias is not None:
             nn.init.uniform_(W.bias, 0, 0, rng)
 
 
 def _same_data(key, query):
-    """Return whether the key is the query, also if both were made of one array."""
+    """Return whether key and query are the same array."""
     return not isinstance(key, FixedKVCache) and key._data is query._data
 
 
 def _mask_options(mask, valid_lens, S, growing):
     """Return mask and valid_lens as options of scaled_dot_product_attention.
 
-    growing   a cache adds keys from call to call, and valid_lens may count later ones
+    growing   True with a cache: valid_lens may count keys of later calls
     """
     options = {}
     if isinstance(mask, BlockMask):

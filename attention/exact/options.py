@@ -12,9 +12,9 @@ NAME = "scaled_dot_product_attention"
 
 @dataclass
 class Options:
-    """All arguments but query, key and value.
+    """All arguments except query, key and value.
 
-    ``scaled_dot_product_attention`` has their meaning.
+    ``scaled_dot_product_attention`` explains them.
     """
 
     attn_mask: Any
@@ -49,5 +49,5 @@ class Options:
         generator(NAME, self.rng)
 
     def needs_matrix(self):
-        """Return whether the matrix of scores is needed, which only one path has."""
+        """Return whether the matrix of scores is needed: only the dense path has it."""
         return self.return_weights or self.score_mod is not None

@@ -3,9 +3,9 @@
     o_i = sum_j p_ij v_j,    p_i = softmax over j of q_i . k_j / sqrt(E)
 
 The arguments are torch's, in torch's order and layout. Two paths compute the same
-numbers: dense.py makes the whole matrix of scores, and flash.py computes it tile by
-tile and keeps no tile. Both take L S (E + Ev) multiplications a head; the memory is
-L S numbers, or L + S.
+results: dense.py computes the whole matrix of scores, and flash.py computes it in tiles
+and stores none. Each head costs L S (E + Ev) multiplications on both paths; the memory
+is L S numbers on the dense path, and L + S in tiles.
 
 Vaswani et al. 2017, equation 1; tiles: Dao 2023; score_mod and mask_mod: Dong et al.
 2024.
@@ -56,7 +56,7 @@ def scaled_dot_product_attention(
     return_lse=False,
     path=None,
 ):
-    """Average the values, each weighted by how well its key suits the query.
+    """Average the values; the product of query and key decides the weight of a value.
 
     query (..., H | 1, L, E) or (L, E), key (..., Hk | 1, S, E) or (S, E),
     value (..., Hk | 1, S, Ev) or (S, Ev)  ->  o (..., H, L, Ev) or (L, Ev);
@@ -70,16 +70,16 @@ def scaled_dot_product_attention(
 
     attn_mask     broadcasts to (..., H, L, S): bool, where True = may attend, or float,
                   which is added, with a gradient; -inf masks
-    dropout_p     the probability that a weight is dropped, while ``training``, drawn
-                  from the numpy Generator ``rng``; None is minigrad's own
-    is_causal     masks keys after the query's position. That is i, or i + S - L with
-                  causal_align="lower_right": the last query stands at the last key, as
-                  the new queries of a cache do
+    dropout_p     the probability that a weight is dropped, if ``training``
+    rng           the generator of dropout; None uses minigrad's generator
+    is_causal     masks the keys after the query's position. The position of query i is
+                  i, or i + S - L with causal_align="lower_right": then the last query
+                  has the position of the last key, as with a cache of earlier keys
     scale         a number; None is 1 / sqrt(E)
     enable_gqa    allows H to be a multiple of Hk: query head h reads key head
                   h // (H / Hk)
-    window_size   (left, right): how many keys before and after the query's position are
-                  allowed, besides the one at it; -1 for all of them
+    window_size   (left, right): the number of keys that are allowed before and after
+                  the key at the query's position; -1: all
     bias          b_ij, with a gradient: broadcasts to (..., H, L, S), or has a value
                   for each head and offset, (H | 1, L + S - 1), b_ij = bias[h, j - i + L
                   - 1] (T5, ALiBi)
@@ -136,13 +136,13 @@ def dense_attention(query, key, value, *args, **options):
 
 
 def tiled_attention(query, key, value, *args, **options):
-    """Compute ``scaled_dot_product_attention`` in tiles, and keep no tile."""
+    """Compute ``scaled_dot_product_attention`` in tiles, without storing them."""
     options["path"] = "tiled"
     return scaled_dot_product_attention(query, key, value, *args, **options)
 
 
 def with_equal_batch(query, key, value, enable_gqa):
-    """Give all three the same leading axes, but H heads to query and Hk to the others.
+    """Broadcast the leading axes: query gets H heads, key and value get Hk.
 
     query (..., H | 1, L, E), key (..., Hk | 1, S, E), value (..., Hk | 1, S, Ev)
         ->  query (..., H, L, E), key (..., Hk, S, E), value (..., Hk, S, Ev)
@@ -190,7 +190,7 @@ def _dense(query, key, value, masks, options):
     L, S = masks.shape[-2:]
     s = attention_scores(query, key, options.scale, options.softcap)  # (..., H, L, S)
     if options.score_mod is not None:
-        s = _modified(s, options.score_mod, masks.sizes)
+        s = _apply_score_mod(s, options.score_mod, masks.sizes)
     if masks.offset is not None:
         bias = toeplitz(masks.offset, L, S)  # (H | 1, L, S)
         s = s + (bias if s.ndim > 2 else bias[0])
@@ -198,8 +198,7 @@ def _dense(query, key, value, masks, options):
         s = s + masks.added
     z, draws = None, _dropout_draws(query, masks, options)
     if draws is not None:
-        everything = slice(None)
-        z = dropout.mask(draws, everything, everything, everything).reshape(s.shape)
+        z = dropout.mask(draws, slice(None), slice(None), slice(None)).reshape(s.shape)
     o, weights, lse = attention_average(s, value, masks.dense(), z)
     results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
     return tuple(results) if len(results) > 1 else o
@@ -214,8 +213,8 @@ def _dropout_draws(query, masks, options):
     return dropout.draws(options.dropout_p, seed, B * H, L, S, query.dtype)
 
 
-def _modified(s, score_mod, sizes):
-    """Return the scores that score_mod makes of s."""
+def _apply_score_mod(s, score_mod, sizes):
+    """Return the scores that score_mod returns for s."""
     B, H, L, S = sizes
     b, h = np.arange(B).reshape(-1, 1, 1, 1), np.arange(H).reshape(-1, 1, 1)
     q_idx, kv_idx = np.arange(L)[:, None], np.arange(S)

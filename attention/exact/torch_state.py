@@ -1,4 +1,4 @@
-"""Parameters under torch's names, and back: layers, blocks, whole models.
+"""Rename parameters to torch's names, and back: of layers, blocks and whole models.
 
     torch                                    here
     in_proj_weight (3 D, D)                  W_q, W_k, W_v .weight, stacked
@@ -18,8 +18,9 @@ names already.
     TransformerDecoder           EncoderDecoder.decoder
     Transformer                  EncoderDecoder, with final_norm=True if it is post-norm
 
-A torch.nn.Transformer has no embedding tables. They are not exported, and importing
-leaves them unchanged; every other name must exist and have the right shape:
+A torch.nn.Transformer has no embedding tables. ``without`` leaves them out of the
+exported state, and ``keep`` leaves them unchanged. Every other name must exist and have
+the correct shape:
 
     TABLES = ("encoder.embedding", "decoder.embedding")
     theirs.load_state_dict(

@@ -2,7 +2,9 @@
 
 There is a directory for each state of the kernels' source and each combination of
 versions: numba itself looks only at the file of a kernel, and would keep using a kernel
-after a helper in another file has changed. It is always safe to delete all of it.
+after a helper in another file has changed. numba refuses a kernel whose source has
+another path or time of change, so these are part of the state. It is always safe to
+delete all of it.
 """
 
 import functools
@@ -55,9 +57,9 @@ def _key():
     """Return a name that changes with the kernels' source and with every version."""
     from importlib.metadata import version
 
-    state = hashlib.sha256()
-    for part in (platform.python_version(), np.__version__, version("numba")):
-        state.update(part.encode() + b"\n")
+    cpu = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
+    state = [platform.python_version(), np.__version__, version("numba"), cpu]
     for file in sorted(pathlib.Path(__file__).parent.glob("*.py")):
-        state.update(file.read_bytes())
-    return state.hexdigest()[:20]
+        found = file.stat()
+        state.append((str(file), found.st_mtime_ns, found.st_size))
+    return hashlib.sha256(repr(state).encode()).hexdigest()[:20]

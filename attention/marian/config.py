@@ -96,7 +96,7 @@ class MarianConfig:
         return self.share_encoder_decoder_embeddings and self.tie_word_embeddings
 
     @property
-    def banned(self):
+    def banned_ids(self):
         """The ids that are never generated."""
         return [i for (i,) in self.bad_words_ids if i != self.eos_token_id]
 

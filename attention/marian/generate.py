@@ -1,27 +1,30 @@
-"""Search a probable translation word by word: greedily, or with a beam.
+"""Search for a probable translation, word by word: greedily, or with a beam.
 
     score(y_1 ... y_n) = sum_t ln P(y_t | y_<t, x) / n^a         a: length_penalty
 
 **Greedy search** takes the most probable word at each step, until EOS.
 
-**Beam search** keeps K prefixes. Each step extends all of them by all words, and reads
-the 2 K best of these K V candidates, best first: a candidate that ends in EOS is
-finished, if it is among the first K; of the others, the first K are the next prefixes.
-The K best finished sentences are kept. After K are finished the search ends
+**Beam search** keeps K prefixes. Each step extends all prefixes by all words and takes
+the 2 K best of these K V candidates, in the order of their scores. A candidate that
+ends with EOS is finished if it is among the first K. Of the other candidates, the first
+K are the next prefixes. The K best finished sentences are kept. When K sentences are
+finished, the search ends
 
     early_stopping=True      at once
-    False                    if the score of the best prefix, with its length of now, is
-                             no better than the worst finished one. For a > 0 its score
-                             may still grow, which this rule ignores
-    "never"                  the same with max_length for a > 0, which misses nothing
+    False                    if the score of the best prefix, divided by its present
+                             length^a, is not above the worst finished score. For a > 0
+                             this may miss a better sentence: ln P < 0 is divided by
+                             more when the prefix is longer
+    "never"                  the same, but divided by max_length^a if a > 0. This
+                             misses no better sentence
 
-2 K candidates are enough: K may be finished, and K are left. At ``max_length`` all
-prefixes end, with EOS if ``config.forced_eos_token_id`` says so. The ids of
-``config.bad_words_ids`` are never generated, among them PAD, whose row in the embedding
-table is not trained.
+2 K candidates are enough, because at most K of them end with EOS. At ``max_length`` all
+prefixes end, with EOS if ``config.forced_eos_token_id`` is set. The ids of
+``config.bad_words_ids`` are never generated. PAD is one of them: its row in the
+embedding table is not trained.
 
-A step computes one word of the decoder for each prefix: a KVCache keeps the keys and
-values, and follows the prefixes that go on.
+A step computes one word for each prefix; a KVCache holds the earlier keys and values.
+
 Sources: Sutskever et al. 2014, section 3.2; Wu et al. 2016, equation 14, with another
 penalty; the details are those of transformers' ``generate``.
 """
@@ -32,12 +35,14 @@ import numpy as np
 
 from minigrad.checks import number, one_of, whole
 
+from ..seq2seq.beam import largest_candidates
+
 
 @dataclass
 class Search:
     """The settings of a search.
 
-    max_length      the number of ids of a sentence, the first PAD included
+    max_length      the largest number of ids of a sentence, including the first PAD
     num_beams       K; 1 is greedy search
     length_penalty, early_stopping   of beam search
     """
@@ -63,7 +68,9 @@ def greedy(model, state, max_length):
     for n in range(1, max_length):
         if ended.all():
             return ids[:, :n]
-        logits = _allowed(c, model.step(state, ids[:, n - 1]), n + 1 == max_length)
+        logits = _exclude_words(
+            c, model.step(state, ids[:, n - 1]), n + 1 == max_length
+        )
         ids[~ended, n] = logits.argmax(-1)[~ended]
         ended |= ids[:, n] == c.eos_token_id
     return ids
@@ -78,23 +85,24 @@ def beam_search(model, state, search):
     for n in range(1, search.max_length):
         last_step = n + 1 == search.max_length
         logits = model.step(state, np.array([prefix[-1] for prefix in prefixes]))
-        logp = _allowed(c, _log_softmax(logits), last_step)
+        logp = _exclude_words(c, _log_softmax(logits), last_step)
         if c.renormalize_logits:
             logp = _log_softmax(logp)
-        going = []  # (score, row of the prefix, ids)
-        for rank, (score, k, word) in enumerate(_best(logp + scores[:, None], 2 * K)):
-            ids = prefixes[k] + [word]
+        kept = []  # (score, row, ids) of the next prefixes
+        candidates = largest_candidates(logp + scores[:, None], 2 * K)
+        for rank, (score, row, word) in enumerate(candidates):
+            ids = prefixes[row] + [word]
             if word == c.eos_token_id or last_step:
                 if rank < K:
-                    finished.append((score / float(n) ** a, ids))
-            elif len(going) < K:
-                going.append((score, k, ids))
+                    finished.append((np.float32(score) / float(n) ** a, ids))
+            elif len(kept) < K:
+                kept.append((score, row, ids))
         finished = sorted(finished, key=lambda pair: -pair[0])[:K]
-        if not going:
+        if not kept:
             break
-        scores = np.array([score for score, _, _ in going], np.float32)
-        prefixes = [ids for _, _, ids in going]
-        state.select([k for _, k, _ in going])
+        scores = np.array([score for score, _, _ in kept], np.float32)
+        prefixes = [ids for _, _, ids in kept]
+        state.select([row for _, row, _ in kept])
         if len(finished) == K:
             grows = search.early_stopping == "never" and a > 0
             length = search.max_length - 1 if grows else n
@@ -104,7 +112,7 @@ def beam_search(model, state, search):
     return finished[0][1]
 
 
-def _allowed(c, scores, last_step):
+def _exclude_words(c, scores, last_step):
     """Return scores (..., V) with -inf for the words that are not allowed."""
     scores = np.array(scores, np.float32)
     if not np.isfinite(scores).all():
@@ -116,23 +124,8 @@ def _allowed(c, scores, last_step):
         scores[:] = -np.inf
         scores[..., c.forced_eos_token_id] = 0
     else:
-        scores[..., c.banned] = -np.inf
+        scores[..., c.banned_ids] = -np.inf
     return scores
-
-
-def _best(scores, n):
-    """Return [(score, row, word)] of the n best of (K, V), best first, without -inf.
-
-    Of equal scores the first comes first.
-    """
-    flat = scores.reshape(-1)
-    candidates = np.arange(flat.size)
-    if n < flat.size:  # sort only those that reach the n-th best score
-        candidates = np.flatnonzero(flat >= np.partition(flat, -n)[-n])
-    best = candidates[np.argsort(-flat[candidates], kind="stable")][:n]
-    rows, words = np.divmod(best, scores.shape[1])
-    found = zip(flat[best], rows.tolist(), words.tolist())
-    return [each for each in found if each[0] > -np.inf]
 
 
 def _log_softmax(x):

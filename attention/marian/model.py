@@ -61,7 +61,7 @@ class Marian(nn.Module):
         self.final_logits_bias = nn.Parameter(np.zeros(V, np.float32))
         for table in {id(t): t for t in (source, target, output)}.values():
             nn.init.normal_(table, 0, d**-0.5, rng)
-        self.scheme = Scheme()  # of no positions: ``embed`` adds them
+        self.scheme = Scheme()  # adds nothing in the blocks: ``embed`` adds positions
         sizes = config.block_sizes("encoder")
         self.encoder = [
             Block(sizes, self.scheme, rng=rng) for _ in range(config.encoder_layers)
@@ -89,23 +89,23 @@ class Marian(nn.Module):
             source_mask = np.ones(source_ids.shape, bool)
         source_mask = source_mask[:, None, None]  # (B, 1, 1, S)
         memory = self.encode(source_ids, source_mask)
-        y = self.embed(self.target_embedding, target_ids)  # (B, T, d)
+        target = self.embed(self.target_embedding, target_ids)  # (B, T, d)
         memories = [memory] * len(self.decoder)
         y, weights = self.decode(
-            y, memories, source_mask, need_weights=return_attentions
+            target, memories, source_mask, need_weights=return_attentions
         )
         attentions = [p.data for p in weights] if return_attentions else None
         return MarianOutput(self.logits(y), attentions)
 
     def encode(self, source, mask):
-        """Return what the decoder attends to: ids (B, S) to (B, S, d)."""
+        """Return the memory (B, S, d) of the source ids (B, S)."""
         x = self.embed(self.source_embedding, source)
         for block in self.encoder:
             x, _ = block(x, scheme=self.scheme, mask=mask)
         return x
 
     def decode(self, y, memories, memory_mask, caches=None, need_weights=False):
-        """Apply the decoder's blocks to y (B, T, d), and list their weights or None.
+        """Apply the decoder's blocks to y (B, T, d); return y and a list of weights.
 
         memories, caches   one for each block
         """
@@ -172,7 +172,7 @@ class Marian(nn.Module):
 
         source_ids (B, S) int, source_mask? (B, S) bool  ->  ids (B, n) int
 
-        max_length      the number of ids of a row, the first PAD included
+        max_length      the largest number of ids of a row, including the first PAD
         num_beams       1 takes the most probable word at each step
         length_penalty, early_stopping   of beam search; None: those of ``config``
         source_mask     True for words; None: all ids but PAD
@@ -206,7 +206,7 @@ class Marian(nn.Module):
         return np.array(rows, np.int64).reshape(B, longest)
 
     def translate(self, text, max_length=None, num_beams=None):
-        """Return the translation of a text, searched as ``config`` says."""
+        """Return the translation of a text; None takes a setting of ``config``."""
         if self.tokenizer is None:
             raise ValueError(
                 "Marian.translate: this model has no tokenizer; load it from a folder "

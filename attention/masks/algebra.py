@@ -2,8 +2,9 @@
 
     (a & b)(b, h, i, j) = a and b        (a | b) = a or b        (~a) = not a
 
-The same three operators combine the key ranges of masks and the kinds of their tiles,
-so a combined mask is cut into tiles without evaluating every pair, if its parts are.
+The same three operators also combine the key ranges of masks and the kinds of their
+tiles. So if the tiles of two masks are known, those of the combined mask follow without
+evaluating every pair.
 """
 
 import operator
@@ -34,13 +35,14 @@ class Mask:
         tile_kinds(tiles)        full, empty, partial or unknown (tiling.py)
     """
 
-    examples = heads = None  # the numbers B and H that it requires; None: any
+    examples = heads = None  # the B and H that the mask was made for; None: any
     __array_ufunc__ = None  # array & mask then calls __rand__
 
     def __call__(self, b, h, q_idx, kv_idx):
         """Return whether query q_idx may attend to key kv_idx, in head h of example b.
 
-        Four whole numbers, or int arrays that broadcast  ->  bool array
+        The four are whole numbers, or int arrays that broadcast; the result is a bool
+        array.
         """
         indices = []
         for name, x in zip(("b", "h", "q_idx", "kv_idx"), (b, h, q_idx, kv_idx)):
@@ -56,8 +58,9 @@ class Mask:
     def dense(self, B, H, L, S):
         """Return the mask as a bool array (B | 1, H | 1, L, S), from one call.
 
-        The axes B and H are 1 if the mask does not depend on them. B=None or H=None
-        takes the number from the mask, as from padding. Memory: a byte for each pair.
+        The axes B and H are 1 if the mask does not depend on them. With B=None or
+        H=None, the mask must know the number, as padding does. Memory: a byte for each
+        pair.
         """
         mask = self.sized(whole("dense", "L", L), whole("dense", "S", S))
         B, H = mask.extent(B, H, L, S)
@@ -212,7 +215,7 @@ class _Not(Mask):
         return ranges.complement(self.mask.key_ranges(L, S), S)
 
     def tile_kinds(self, tiles):
-        return tiling.inverse(self.mask.kinds(tiles))
+        return tiling.complement(self.mask.kinds(tiles))
 
     def __invert__(self):
         return self.mask
@@ -224,14 +227,14 @@ class _Not(Mask):
 class _Pair(Mask):
     """Two masks combined by an operator."""
 
-    JOIN = {  # for values, key ranges, kinds of tiles
-        "&": (operator.and_, ranges.intersection, tiling.both),
-        "|": (operator.or_, ranges.union, tiling.either),
+    OPERATIONS = {  # on values, key ranges, kinds of tiles
+        "&": (operator.and_, ranges.intersection, tiling.intersection),
+        "|": (operator.or_, ranges.union, tiling.union),
     }
 
     def __init__(self, symbol, left, right):
         self.symbol, self.left, self.right = symbol, left, right
-        self._join, self._join_ranges, self._join_kinds = self.JOIN[symbol]
+        self._of_values, self._of_ranges, self._of_kinds = self.OPERATIONS[symbol]
         for what, letter in (("examples", "B"), ("heads", "H")):
             m, n = getattr(left, what), getattr(right, what)
             if None not in (m, n) and m != n:
@@ -243,17 +246,17 @@ class _Pair(Mask):
 
     def allowed(self, b, h, q, kv):
         sides = (x.allowed(b, h, q, kv) for x in (self.left, self.right))
-        return self._join(*sides)
+        return self._of_values(*sides)
 
     def sized(self, L, S):
         return _Pair(self.symbol, self.left.sized(L, S), self.right.sized(L, S))
 
     def key_ranges(self, L, S):
         sides = (x.key_ranges(L, S) for x in (self.left, self.right))
-        return self._join_ranges(*sides, S)
+        return self._of_ranges(*sides, S)
 
     def tile_kinds(self, tiles):
-        return self._join_kinds(*(x.kinds(tiles) for x in (self.left, self.right)))
+        return self._of_kinds(*(x.kinds(tiles) for x in (self.left, self.right)))
 
     def __repr__(self):
         def side(x):  # parentheses where & and | would mix
@@ -279,7 +282,7 @@ def or_masks(*masks):
 
 
 def _combined(operate, masks, neutral):
-    """Combine masks in pairs, and pairs of pairs: the expression is ln n deep."""
+    """Combine masks in pairs, then the pairs in pairs: the depth is log2 n."""
     masks = [as_mask(mask) for mask in masks] or [neutral]
     while len(masks) > 1:
         pairs = [operate(*masks[i : i + 2]) for i in range(0, len(masks) - 1, 2)]

@@ -4,8 +4,8 @@
     j is one of the n_random blocks drawn for i
 
 Each of n tokens attends to (window + n_random + n_global) blocks, so the cost grows
-with n instead of n^2; through the global blocks any token reaches any other in two
-layers. The drawn blocks take a byte for each pair of blocks, (n / block)^2.
+with n instead of n^2. Through the global blocks, information passes between any two
+tokens in two layers. The mask stores a byte for each pair of blocks, (n / block)^2.
 
 Zaheer et al. 2020, section 2.
 """
@@ -49,7 +49,7 @@ class bigbird(Mask):
 
     def sized(self, L, S):
         sized = copy.copy(self)
-        sized._blocks = self._drawn(-(-L // self.block), -(-S // self.block))
+        sized._blocks = self._draw_blocks(-(-L // self.block), -(-S // self.block))
         return sized
 
     def allowed(self, b, h, q, kv):
@@ -63,15 +63,16 @@ class bigbird(Mask):
             raise ValueError(UNSIZED.format(self))
         return self._blocks
 
-    def _drawn(self, rows, columns):
+    def _draw_blocks(self, rows, columns):
+        """Return which block of queries may attend to which block of keys, bool."""
         blocks = np.zeros((rows, columns), bool)
         blocks[self._is_global(np.arange(rows), rows)] = True
         blocks[:, self._is_global(np.arange(columns), columns)] = True
         rng, reach = np.random.default_rng(self.seed), self.window // 2
         for i, row in enumerate(blocks):
             row[max(i - reach, 0) : i + reach + 1] = True
-            left = np.flatnonzero(~row)
-            row[rng.permutation(left)[: self.n_random]] = True
+            others = np.flatnonzero(~row)
+            row[rng.permutation(others)[: self.n_random]] = True
         return blocks
 
     def _is_global(self, i, n):

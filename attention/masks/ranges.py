@@ -1,14 +1,14 @@
 """Key ranges: query i attends to the keys lo[i] <= key < hi[i] and to no others.
 
-A pair (lo, hi) of int arrays that broadcast to (B | 1, H | 1, L). A query without keys
-has 0, 0. Most masks have such ranges: O(L) numbers instead of an O(L S) array. For the
-others, the ranges are None.
+The ranges are a pair (lo, hi) of int arrays that broadcast to (B | 1, H | 1, L). A
+query without keys has 0, 0. Most masks have such ranges: O(L) numbers instead of an
+array of L S. For the other masks, the ranges are None.
 """
 
 import numpy as np
 
 
-def normalised(lo, hi, S):
+def clip_ranges(lo, hi, S):
     """Return the part of the ranges that lies within the S keys."""
     lo, hi = np.clip(lo, 0, S), np.clip(hi, 0, S)
     some = lo < hi
@@ -19,7 +19,7 @@ def intersection(a, b, S):
     """Return the ranges of the keys in both; None if one is unknown."""
     if a is None or b is None:
         return None
-    return normalised(np.maximum(a[0], b[0]), np.minimum(a[1], b[1]), S)
+    return clip_ranges(np.maximum(a[0], b[0]), np.minimum(a[1], b[1]), S)
 
 
 def union(a, b, S):
@@ -36,10 +36,10 @@ def union(a, b, S):
 
 
 def complement(a, S):
-    """Return the other keys; None if they lie on both sides of a range."""
+    """Return the ranges of the other keys; None if a range has keys on both sides."""
     if a is None:
         return None
     lo, hi = a
     if not ((lo == 0) | (hi == S)).all():
         return None
-    return normalised(np.where(lo == 0, hi, 0), np.where(lo == 0, S, lo), S)
+    return clip_ranges(np.where(lo == 0, hi, 0), np.where(lo == 0, S, lo), S)

@@ -1,4 +1,4 @@
-"""The tiles of a mask, full, empty or partial, found without evaluating every pair.
+"""Find the kinds of the tiles of a mask without evaluating every pair.
 
     EMPTY     no query of the tile may attend to a key of it: nothing to compute
     FULL      every query may attend to every key: nothing to mask
@@ -15,24 +15,24 @@ EMPTY, FULL, PARTIAL, UNKNOWN = range(4)
 STRIP = 2**18  # pairs that are evaluated at once
 
 
-def both(a, b):
+def intersection(a, b):
     """Return the kinds of a & b: empty if one is; if one is full, that of the other."""
     undecided = np.where(a == FULL, b, np.where(b == FULL, a, UNKNOWN))
     return np.where((a == EMPTY) | (b == EMPTY), EMPTY, undecided).astype(np.uint8)
 
 
-def either(a, b):
+def union(a, b):
     """Return the kinds of a | b, which is ~(~a & ~b)."""
-    return inverse(both(inverse(a), inverse(b)))
+    return complement(intersection(complement(a), complement(b)))
 
 
-def inverse(a):
+def complement(a):
     """Return the kinds of ~a: empty and full are exchanged."""
     return np.array([FULL, EMPTY, PARTIAL, UNKNOWN], np.uint8)[a]
 
 
-def kinds(some, every):
-    """Return the kinds, given whether any pair of a tile is allowed, and all are."""
+def classify(some, every):
+    """Return the kinds from two bool arrays: is some pair allowed, is every pair."""
     return np.where(some, np.where(every, FULL, PARTIAL), EMPTY).astype(np.uint8)
 
 
@@ -64,7 +64,7 @@ class Tiling:
         last = np.where(hi == self.S, self.nk, hi // self.Tk)  # a smaller last tile
         filled = self._count(np.minimum(-(-lo // self.Tk), last), last)
         queries = np.diff(self._rows, append=self.L)[:, None]  # in a row of tiles
-        return kinds(touched > 0, filled == queries)
+        return classify(touched > 0, filled == queries)
 
     def of_tokens(self, queries, keys):
         """Return the kinds where a pair is allowed if its query or its key is marked.
@@ -76,14 +76,14 @@ class Tiling:
             reduce(queries, self._rows)[:, None] | reduce(keys, self._columns)
             for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
         )
-        return kinds(some, every)
+        return classify(some, every)
 
     def of_blocks(self, blocks, size):
         """Return the kinds where (i, j) is allowed if blocks[i // size, j // size] is.
 
-        A tile overlaps a rectangle of blocks, and the sum over a rectangle is a
-        difference of cumulative sums. One row of tiles at a time, as a number for every
-        pair of blocks would need eight times the memory of the blocks.
+        A tile overlaps a rectangle of blocks, and the number of allowed blocks in it is
+        a difference of cumulative sums. They are computed for one row of tiles at a
+        time, because all of them would need eight times the memory of the blocks.
         """
         top, bottom = _overlapped(self._rows, self.Tq, self.L, size)
         left, right = _overlapped(self._columns, self.Tk, self.S, size)
@@ -91,16 +91,22 @@ class Tiling:
         for row, first, last in zip(found, top, bottom):
             sums = np.append(0, blocks[first:last].sum(0).cumsum())
             count = sums[right] - sums[left]
-            row[:] = kinds(count > 0, count == (last - first) * (right - left))
+            row[:] = classify(count > 0, count == (last - first) * (right - left))
         return found
 
     def of_array(self, allowed):
-        """Return the kinds of a bool array (B | 1, H | 1, L, S)."""
+        """Return the kinds of a bool array (B | 1, H | 1, L | 1, S | 1)."""
+        rows, columns = (
+            edges if size == n else [0]  # one row or column stands for all
+            for edges, size, n in zip(
+                (self._rows, self._columns), allowed.shape[2:], (self.L, self.S)
+            )
+        )
         some, every = (
-            reduce(reduce(allowed, self._rows, axis=2), self._columns, axis=3)
+            reduce(reduce(allowed, rows, axis=2), columns, axis=3)
             for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
         )
-        return kinds(some, every)
+        return classify(some, every)
 
     def strips(self, chosen):
         """Yield indices (b, h, i, j), each (n,), of the chosen tiles, strip by strip.
@@ -115,8 +121,8 @@ class Tiling:
     def evaluate(self, mask, b, h, i, j):
         """Return the pairs of n tiles, bool (n, Tq, Tk), from one call of the mask.
 
-        A smaller tile repeats its last query and key: "any" and "all" of its pairs stay
-        the same.
+        A tile beyond L or S repeats its last query or key, which does not change
+        whether any or all of its pairs are allowed.
         """
         q = np.minimum(i[:, None] * self.Tq + np.arange(self.Tq), self.L - 1)
         kv = np.minimum(j[:, None] * self.Tk + np.arange(self.Tk), self.S - 1)

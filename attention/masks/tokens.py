@@ -3,9 +3,10 @@
     padding j < len_b;   prefix_lm j < prefix_b or j <= i;   document d_i = d_j;
     global_tokens i or j among a few
 
-They mark the keys that are words at all, that are known in advance, that belong to one
-document, or that serve all tokens. Each takes O(L + S) numbers, never an array (L, S);
-g global tokens add at most g (L + S) pairs.
+padding excludes keys that are not tokens; a prefix is known in advance; documents are
+separate texts in one row; global tokens exchange information with all others. Each mask
+stores O(L + S) numbers, never an array (L, S). g global tokens add at most g (L + S)
+pairs.
 
 Raffel et al. 2020, section 3.2.1 (prefixes); Krell et al. 2021 (documents); Beltagy et
 al. 2020, section 3.1 (global tokens).
@@ -16,7 +17,7 @@ from minigrad.checks import between, plain, verb
 from minigrad.shapes import shapes
 
 from .algebra import Mask
-from .ranges import normalised
+from .ranges import clip_ranges
 
 
 class padding(Mask):
@@ -47,14 +48,14 @@ class padding(Mask):
     def key_ranges(self, L, S):
         lens = self.valid_lens
         hi = lens[:, None, None] if lens.ndim == 1 else lens[:, None]  # (B, 1, 1 | L)
-        return normalised(np.zeros_like(hi), hi, S)
+        return clip_ranges(np.zeros_like(hi), hi, S)
 
     def __repr__(self):
-        return f"padding({_shown(self.valid_lens)})"
+        return f"padding({_abbreviated(self.valid_lens)})"
 
 
 class prefix_lm(Mask):
-    """The first n keys for every query, and causal from there on.
+    """The first n keys for every query, and the keys up to the query's position.
 
         key < n  or  key <= query
 
@@ -79,14 +80,14 @@ class prefix_lm(Mask):
 
     def key_ranges(self, L, S):
         hi = np.maximum(self.n.reshape(-1, 1, 1), np.arange(L) + 1)  # (B | 1, 1, L)
-        return normalised(np.zeros_like(hi), hi, S)
+        return clip_ranges(np.zeros_like(hi), hi, S)
 
     def __repr__(self):
-        return f"prefix_lm({_shown(self.n)})"
+        return f"prefix_lm({_abbreviated(self.n)})"
 
 
 class document(Mask):
-    """Only the keys of the query's own document, when one row holds several.
+    """The keys of the query's document, if one row holds several documents.
 
         query_ids[query] == ids[key]
 
@@ -125,7 +126,7 @@ class document(Mask):
         return self.query_ids[b, q] == self.ids[b, kv]
 
     def key_ranges(self, L, S):
-        """Known if the keys of every document are consecutive, as when packed."""
+        """Return the ranges; None if the keys of a document are not consecutive."""
         rows = zip(np.atleast_2d(self.query_ids), np.atleast_2d(self.ids))
         found = [_runs(queries, keys) for queries, keys in rows]
         if any(ends is None for ends in found):
@@ -135,8 +136,8 @@ class document(Mask):
 
     def __repr__(self):
         if self.query_ids is self.ids:
-            return f"document({_shown(self.ids)})"
-        return f"document({_shown(self.ids)}, {_shown(self.query_ids)})"
+            return f"document({_abbreviated(self.ids)})"
+        return f"document({_abbreviated(self.ids)}, {_abbreviated(self.query_ids)})"
 
 
 class global_tokens(Mask):
@@ -144,7 +145,7 @@ class global_tokens(Mask):
 
         query in idx  or  key in idx
 
-    idx   positions, counted from 0, the same among queries and among keys. Longformer's
+    idx   positions, counted from 0, which stand for queries and for keys. Longformer's
           pattern is sliding_window(w, w) | global_tokens(idx)
 
     Beltagy et al. 2020, section 3.1, here with one projection for all tokens.
@@ -177,7 +178,7 @@ class global_tokens(Mask):
         return self._marked[np.minimum(position, len(self._marked) - 1)]
 
     def __repr__(self):
-        return f"global_tokens({_shown(self.idx)})"
+        return f"global_tokens({_abbreviated(self.idx)})"
 
 
 def positions(name, argument, values):
@@ -217,5 +218,5 @@ def _runs(queries, keys):
     return np.where(found, first[at], 0), np.where(found, last[at], 0)
 
 
-def _shown(x):
+def _abbreviated(x):
     return f"{x.tolist()}" if x.ndim < 2 and x.size <= 8 else f"array {x.shape}"

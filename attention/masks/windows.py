@@ -2,14 +2,15 @@
 
     -left <= j - (i + offset) <= right
 
-Query i has the position i + offset among the keys. With offset 0, also "upper_left",
-query 0 has the position of key 0. With "lower_right", which is S - L, the last query
-has the position of the last key: right when the queries are the last L positions of a
-sequence and the keys before them are in a cache.
+The position of query i among the keys is i + offset. With offset 0 ("upper_left"),
+query 0 has the position of key 0. With offset S - L ("lower_right"), the last query has
+the position of the last key, as when the queries are the last L tokens of a sequence
+and a cache holds the keys of the earlier ones.
 
-A window of w keys keeps L w of the L S pairs: time and memory grow with n instead of
-n^2, for text where near tokens matter most. Dilation reaches farther at the same cost;
-``local`` centres the window anywhere, for source and target in different orders.
+A window of w keys allows L w of the L S pairs: time and memory grow with n instead of
+n^2. It suits text in which near tokens matter most. A dilated window reaches farther at
+the same cost. ``local`` sets the centre of each window, for a source and a target in
+different orders.
 
 Beltagy et al. 2020, section 3.1; Luong et al. 2015, section 3.2 (``local``).
 """
@@ -20,10 +21,10 @@ import numpy as np
 from minigrad.checks import called, number, plain, whole
 
 from .algebra import UNSIZED, Mask
-from .ranges import normalised
-from .tiling import both
+from .ranges import clip_ranges
+from .tiling import intersection
 
-FAR = 2**61  # beyond every key with any offset; sums with it are still int64
+FAR = 2**61  # beyond every key with any offset; FAR + offset is still an int64
 
 
 class sliding_window(Mask):
@@ -61,7 +62,7 @@ class sliding_window(Mask):
     def key_ranges(self, L, S):
         position = self._position(np.arange(L)).reshape(1, 1, L)
         left, right = self._reach()
-        return normalised(position - left, position + right + 1, S)
+        return clip_ranges(position - left, position + right + 1, S)
 
     def _validated(self, offset):
         if not isinstance(offset, str):
@@ -146,9 +147,9 @@ class dilated(sliding_window):
         return super().key_ranges(L, S) if self.dilation == 1 else None
 
     def tile_kinds(self, tiles):
-        """Empty outside of the window; unknown within."""
+        """Return empty for tiles outside of the window, unknown for the others."""
         window = tiles.of_ranges(*super().key_ranges(tiles.L, tiles.S))
-        return both(window, tiles.unknown())
+        return intersection(window, tiles.unknown())
 
     def __repr__(self):
         return self._repr(self.left, self.dilation)
@@ -194,7 +195,7 @@ class local(Mask):
     def key_ranges(self, L, S):
         B = 1 if self.examples is None else self.examples
         b = np.arange(B).reshape(-1, 1, 1)
-        return normalised(*self._ends(b, np.arange(L).reshape(1, 1, L)), S)
+        return clip_ranges(*self._ends(b, np.arange(L).reshape(1, 1, L)), S)
 
     def _ends(self, b, q):
         """Return the first key of the window, and one past the last."""

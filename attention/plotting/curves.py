@@ -1,21 +1,10 @@
 """Figures of training runs: losses over steps, and accuracies by length."""
 
-import re
-from collections import Counter
-
 import numpy as np
 
 from .figure import new_figure, save, short
+from .palette import DASHES, looks
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; one for a score.
-COLOURS = {
-    "additive": "#0072B2",
-    "dot": "#E69F00",
-    "general": "#009E73",
-    "scaled": "#CC79A7",
-}
-OTHER_COLOURS = ("#D55E00", "#56B4E9", "#000000", "#999933")
-DASHES = ("-", "--", ":", "-.")  # the first run of a score, the second, ...
 HATCHES = ("", "//", "..", "xx")
 
 
@@ -44,7 +33,7 @@ def loss_curves(
         )
     figure = new_figure((8, 4.5))
     panel = figure.subplots()
-    colours, dashes = _colours(histories), _by_repetition(histories, DASHES)
+    look = looks(histories)
     lines = []
     for name, losses in histories.items():
         losses = np.asarray(losses, float)
@@ -56,12 +45,11 @@ def loss_curves(
         lines.append((name, losses, _moving_average(losses, smooth)))
     for name, losses, means in sorted(lines, key=lambda line: line[2][-1]):
         steps = np.arange(1, losses.size + 1)
-        panel.plot(steps, losses, color=colours[name], alpha=0.18, linewidth=0.7)
+        panel.plot(steps, losses, color=look[name]["color"], alpha=0.18, linewidth=0.7)
         panel.plot(
             steps[losses.size - means.size :],  # each mean stands at its last step
             means,
-            color=colours[name],
-            linestyle=dashes[name],
+            **look[name] | {"marker": None},
             linewidth=2,
             label=f"{name}: {means[-1]:.2g}",
         )
@@ -105,7 +93,7 @@ def accuracy_bars(accuracies, path=None):
         raise ValueError(
             "accuracy_bars: accuracies is empty; expected {name: {length: accuracy}}."
         )
-    colours, hatches = _colours(runs), _by_repetition(runs, HATCHES)
+    look, hatches = looks(runs), dict(zip(DASHES, HATCHES))
     figure = new_figure((8, 4.5))
     panel = figure.subplots()
     width = 0.84 / len(runs)
@@ -114,8 +102,8 @@ def accuracy_bars(accuracies, path=None):
             np.arange(len(lengths)) + (n - (len(runs) - 1) / 2) * width,
             [by_length[length] for length in lengths],
             width * 0.92,
-            color=colours[name],
-            hatch=hatches[name],
+            color=look[name]["color"],
+            hatch=hatches[look[name]["linestyle"]],
             edgecolor="white",
             label=name,
         )
@@ -137,27 +125,6 @@ def _moving_average(losses, smooth):
     """Return the means of consecutive losses, of fewer losses in a short run."""
     window = min(smooth, -(-losses.size // 5))
     return np.convolve(losses, np.full(window, 1 / window), "valid")
-
-
-def _score_of(name):
-    """Return the score at the start of a run's name: "scaled_dot, seed 2" -> scaled."""
-    return re.split(r"\W|_", name)[0]
-
-
-def _colours(names):
-    """Return a colour for each name: the score's own, or else another one."""
-    others = dict.fromkeys(s for s in map(_score_of, names) if s not in COLOURS)
-    spare = {s: OTHER_COLOURS[n % len(OTHER_COLOURS)] for n, s in enumerate(others)}
-    return {name: (COLOURS | spare)[_score_of(name)] for name in names}
-
-
-def _by_repetition(names, styles):
-    """Return a style for each name; two runs of one score get different styles."""
-    seen, chosen = Counter(), {}
-    for name in names:
-        chosen[name] = styles[seen[_score_of(name)] % len(styles)]
-        seen[_score_of(name)] += 1
-    return chosen
 
 
 def _remove_frame(panel):

@@ -9,13 +9,14 @@ import textwrap
 import numpy as np
 
 from minigrad import Tensor
+from minigrad.draw.colours import BLUE
 
 from .curves import accuracy_bars, loss_curves
 from .figure import new_figure, save, short
 
 __all__ = ["show_heatmaps", "alignment_heatmap", "loss_curves", "accuracy_bars"]
 
-GOLD = "#0072B2"  # the outline of a gold alignment, against the reds of the weights
+GOLD = BLUE  # the outline of a gold alignment, against the reds of the weights
 
 
 def show_heatmaps(

@@ -1,6 +1,6 @@
-"""How attention learns where a token stands: ten schemes of positions.
+"""Schemes that give attention the positions of tokens.
 
-Without one of these, attention sees a bag of tokens: no permutation of keys matters.
+Without one of these, attention does not depend on the order of the keys.
 
 scheme            where it acts                 learned            beyond the training
 sinusoidal.py     added to the input            nothing            defined
@@ -12,10 +12,10 @@ transformer_xl.py three more terms of it        W_kR and two d     defined
 disentangled.py   two more terms of the score   two tables 2k x d  as distance k
 rope.py           rotates queries and keys      nothing            defined
 
-"Defined" means that there is a number, not that a trained model can use it. offsets.py
-holds what the relative schemes share: a bias that depends on j - i alone has one value
-for each offset, L + S - 1 instead of L S. scaling.py slows the rotations of rope.py for
-sequences longer than those of the training.
+"Defined" means that the formula gives a number. It does not mean that a trained model
+works with it. offsets.py is shared by the relative schemes: a bias that depends only on
+j - i has one value for each offset, L + S - 1 values instead of L S. scaling.py reduces
+the frequencies of rope.py for sequences longer than in training.
 """
 
 from .alibi import alibi_bias, alibi_by_offset, alibi_slopes

@@ -2,11 +2,11 @@
 
     s_ij = q_i . k_j / sqrt(D) - m_h |i - j|
 
-Each head h has a slope m_h, from steep (it attends to its neighbours) to flat. Nothing
-is learned. Under a causal mask only j <= i remains, where the bias is -m_h (i - j): one
-formula serves decoders and, as it is symmetric, encoders. The terms -m_h i are constant
-along a row and cancel in the softmax, so that +m_h j gives the same weights *under a
-causal mask*; without the mask it would favour late keys. L + S - 1 numbers a head.
+Each head h has a slope m_h. A head with a steep slope attends to near keys. Nothing is
+learned. The formula is symmetric, so encoders can use it. Under a causal mask, j <= i
+and the bias is -m_h (i - j). There -m_h i is the same for all keys of a query and
+cancels in the softmax, so +m_h j gives the same weights. Without the mask, +m_h j would
+prefer late keys. The bias takes L + S - 1 numbers for each head.
 
 Press et al. 2022, section 3; symmetric as in their issue 5.
 """
@@ -16,20 +16,18 @@ import numpy as np
 from minigrad.checks import whole
 
 from .offsets import offsets, toeplitz
+from .sinusoidal import check_dtype
 
 
 def alibi_slopes(num_heads, dtype=np.float32):
     """Return one slope for each head: (H,).
 
     H a power of two:   m_h = 2^(-8 (h + 1) / H),  h = 0, ..., H - 1
-    otherwise:          those of the next smaller power c, and then every other slope of
-                        2c heads, from the first on, until there are H
+    otherwise:          the slopes of c heads, where c is the next smaller power of two,
+                        followed by the slopes 0, 2, 4, ... of 2c heads, H in all
     """
     whole("alibi_slopes", "num_heads", num_heads, least=1)
-    if np.dtype(dtype).kind != "f":
-        raise TypeError(
-            f"alibi_slopes: dtype is {np.dtype(dtype)}; expected a floating-point type."
-        )
+    check_dtype("alibi_slopes", dtype)
     c = 1 << (int(num_heads).bit_length() - 1)  # the largest power of two up to H
     between = _slopes_of_power(2 * c)[::2]
     return np.concatenate([_slopes_of_power(c), between])[:num_heads].astype(dtype)
@@ -49,10 +47,10 @@ def alibi_bias(num_heads, L, S, causal_align="upper_left", dtype=np.float32):
 def alibi_by_offset(num_heads, L, S, causal_align="upper_left", dtype=np.float32):
     """Return the bias with one value for each offset: (H, L + S - 1).
 
-    b_ij = v[j - i + L - 1]. A tiled kernel reads this form: no L x S array is made.
+    b_ij = v[j - i + L - 1]. Tiled attention reads v, and needs no array (H, L, S).
     """
+    check_dtype("alibi_slopes", dtype)
     distance = np.abs(offsets("alibi_bias", L, S, causal_align))  # (L + S - 1,)
-    alibi_slopes(num_heads, dtype)  # raises for a dtype without fractions
     slopes = alibi_slopes(num_heads, np.float64)
     return (slopes[:, None] * -distance).astype(dtype)
 

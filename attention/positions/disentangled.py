@@ -3,15 +3,16 @@
     s_ij = (q_i . k_j  +  q_i . K_r[d(i, j)]  +  k_j . Q_r[d(j, i)]) / sqrt(3 D)
     d(i, j) = clip(i - j + k, 0, 2k - 1)
 
-q and k are projections of the content alone. K_r and Q_r are a table of 2k relative
-positions, projected like keys and like queries. The second term compares the query's
-content with the key's position; the third, the key's content with the query's position,
-as seen from the key, hence d(j, i). Position with position would not depend on the
-tokens, and is left out. Three terms of variance D each give 3 D.
+q and k are projections of the content, without positions. A table of 2k relative
+positions is projected like keys (K_r) and like queries (Q_r). The second term compares
+the query's content with the key's position; the third compares the key's content with
+the query's position relative to the key, d(j, i). A fourth term, position with
+position, would not depend on the tokens and is left out. Each of the three terms has
+variance D, their sum has 3 D.
 
-L S D + 2k (L + S) D multiplications: a query is multiplied with 2k positions, not with
-S, and takes those it needs. All distances of k - 1 and more to the left share a row, as
-do those of k and more to the right. He et al. 2021, equations 3 and 4.
+The cost is L S D + 2k (L + S) D multiplications: a query is multiplied by 2k positions
+and not by S. Distances i - j of k - 1 and more share one row, and so do distances of -k
+and less. He et al. 2021, equations 3 and 4.
 """
 
 import math
@@ -34,7 +35,7 @@ def disentangled_scores(
     scale=None,
     causal_align="upper_left",
 ):
-    """Content with content, content with position, and position with content.
+    """s_ij = scale (q_i . k_j + q_i . K_r[d(i, j)] + k_j . Q_r[d(j, i)])
 
     queries (..., L, D), keys (..., S, D), relative_queries (..., N, D),
     relative_keys (..., N, D)  ->  scores (..., L, S)

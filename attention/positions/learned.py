@@ -3,8 +3,8 @@
     X[p] = E[token at p] + P[p]
 
 P has n_max rows of d numbers. The gradient of P[p] is the sum of dX[p] over the batch.
-A position that no training sequence reached keeps its random row, and a position beyond
-the table has no row: learned positions do not extrapolate.
+A position that does not occur in training keeps its random row, and a position beyond
+the table has no row. So learned positions do not extrapolate.
 
 Gehring et al. 2017, section 3.1; BERT and GPT-2.
 """
@@ -21,7 +21,7 @@ class LearnedPositions(nn.Module):
     """n  ->  (n, d), the rows of positions 0 to n - 1;  positions (...)  ->  (..., d).
 
     weight   (n_max, d), drawn from N(0, 0.02^2) as in BERT and GPT-2
-    rng      draws the weight; None takes minigrad's own generator
+    rng      the generator of the weight; None uses minigrad's generator
     """
 
     def __init__(self, n_max, d, rng=None):

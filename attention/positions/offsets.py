@@ -5,9 +5,9 @@ to S - 1, the first query and the last key. A bias b_ij = v(j - i) is kept as th
 
     v = [v(-(L - 1)), ..., v(0), ..., v(S - 1)],    so that  b_ij = v[j - i + L - 1].
 
-A tiled kernel reads that row as it goes; ``toeplitz`` writes it out as a matrix. When
-the value of an offset depends on the query as well, each query has a row of its own:
-``from_offsets`` writes these out, and ``sum_offsets`` is its transpose.
+Tiled attention reads v; ``toeplitz`` writes it out as a matrix. If the value also
+depends on the query, each query has its own row of values: ``from_offsets`` writes
+these out as a matrix, and ``sum_offsets`` is its transpose.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ ALIGNMENTS = ("upper_left", "lower_right")
 @shapes
 @differentiable
 def toeplitz(v, L, S):
-    """Write out a matrix whose entries depend on j - i alone: b_ij = v_{j - i + L - 1}.
+    """Write out a matrix whose entries depend only on j - i: b_ij = v_{j - i + L - 1}.
 
     v (..., L + S - 1)  ->  b (..., L, S)
 
-    Row i of b is S values of v, from L - 1 - i on. dL/dv_o is the sum of g over the
-    diagonal j - i = o - (L - 1): each row of g is added where it was taken.
+    Row i of b is v[L - 1 - i : L - 1 - i + S]. dL/dv_o is the sum of g over the
+    diagonal j - i = o - (L - 1): each row of g is added to the same part of dv.
     """
     b = np.empty((*v.shape[:-1], L, S), v.dtype)
     for i in range(L):
@@ -52,11 +52,11 @@ def from_offsets(x, S, first):
     x (..., L, n)  ->  y (..., L, S)
 
     x_i holds the values of query i for the offsets first, ..., first + n - 1. Row i of
-    y is a piece of row i of x, with the outermost values on either side, so no array
-    larger than x and y is made. (The "shift trick" of Transformer-XL computes the same
-    by padding and reshaping, for a table that contains every offset.)
+    y is a part of row i of x, between copies of the first and of the last value. So no
+    array larger than x and y is needed. (The "shift trick" of Transformer-XL computes
+    the same by padding and reshaping, if x has a value for every offset.)
 
-    dL/dx_ic is the sum of the g_ij that took it: ``sum_offsets`` of g.
+    dL/dx_ic is the sum of the g_ij with y_ij = x_ic: ``sum_offsets`` of g.
     """
     n = x.shape[-1]
     y = np.empty((*x.shape[:-1], S), x.dtype)
@@ -101,10 +101,9 @@ def sum_offsets(p, n, first):
 def offsets(name, L, S, causal_align):
     """Return j - i for each offset, in order: (L + S - 1,) integers.
 
-    causal_align   which query has the position of key 0: "upper_left", the first; or
-                   "lower_right", where the *last* query has the position of the last
-                   key, as when keys of earlier steps are cached. Query i is then at
-                   position i + S - L.
+    causal_align   "upper_left": query 0 has the position of key 0. "lower_right": the
+                   last query has the position of the last key, as when the keys of
+                   earlier steps are in a cache; query i then has position i + S - L.
     """
     return np.arange(-(L - 1), S) - first_query(name, L, S, causal_align)
 

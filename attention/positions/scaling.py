@@ -1,17 +1,19 @@
-"""Slower rotations of RoPE, for sequences s times as long as those of the training.
+"""Reduce the frequencies of RoPE, for sequences s times as long as in training.
 
-A model trained on L0 positions has never seen larger angles. Each object here reduces
-the frequencies theta_m of ``rope``, so that longer sequences have angles it has seen:
+A model that was trained on L0 positions knows no larger angles. Each class here reduces
+the frequencies theta_m of ``rope``, so that longer sequences have known angles:
 
-    LinearScaling       theta_m / s                all equally; neighbours are harder to
-                                                   tell apart
-    NTKScaling          theta_m s^(-2m / (R - 2))  the fastest stays, the last is / s
-    DynamicNTKScaling   the same, with s growing with the present length
+    LinearScaling       theta_m / s                for all m; it is harder to
+                                                   distinguish neighbours
+    NTKScaling          theta_m s^(-2m / (R - 2))  the largest does not change, the
+                                                   smallest is divided by s
+    DynamicNTKScaling   the same, where s grows with the length of the sequence
     YaRNScaling         theta_m for pairs that rotate often in L0 steps, theta_m / s for
-                        those that never complete a turn, a ramp between; larger scores
+                        pairs that do not complete one turn, values between for the
+                        others; also larger scores
 
 R is the number of entries that are rotated, m = 0, 1, ..., R / 2 - 1. s = 1 changes
-nothing. None has learned parameters, and rope costs the same with them.
+nothing. There are no learned parameters, and the cost of ``rope`` does not change.
 
 Chen et al. 2023 (linear); bloc97 2023 (NTK-aware, dynamic); Peng et al. 2023 (YaRN).
 """
@@ -69,8 +71,8 @@ class DynamicNTKScaling(Scaling):
 
     original_length   L0
 
-    L is the largest position plus one. As it grows, all angles change: a cache must
-    hold keys as they are before ``rope``, not after.
+    L is the largest position plus one. As L grows, all angles change. So a cache must
+    hold the keys before ``rope``, and not after.
     Peng et al. 2023, section 3.3, with the factor of Hugging Face's implementation.
     """
 
@@ -87,7 +89,7 @@ class DynamicNTKScaling(Scaling):
 
 @dataclass
 class YaRNScaling(Scaling):
-    """Each frequency by the number of turns it makes within the original length.
+    """Scale each frequency by the number of turns that it makes in L0 positions.
 
         ramp_m = clip((m - low) / (high - low), 0, 1)
         theta'_m = theta_m (1 - ramp_m) + theta_m ramp_m / s

@@ -4,9 +4,9 @@
     o_i  = sum_j p_ij (v_j + a^V_d)          d = clip(j - i, -c, c), the distance
 
 a^K and a^V are learned tables with 2c + 1 rows, for the distances -c to c. Keys farther
-away use the outermost rows, so that a model meets no distance that it was not trained
-on. The code does not build a vector for each pair, an array (L, S, D). It computes
-instead:
+away use the first or the last row, so a model can also use distances that do not occur
+in training. The code does not build a vector for each pair, which would be an array
+(L, S, D). It computes instead:
 
     q_i . k_j + q_i . a^K_d                 L S D + (2c + 1) L D multiplications
     sum_j p_ij v_j + sum_d P_id a^V_d       L S Ev + (2c + 1) L Ev
@@ -56,7 +56,7 @@ def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_le
 
 @shapes
 def shaw_values(weights, relative_values, causal_align="upper_left"):
-    """sum_j p_ij a^V_d, d = clip(j - i, -c, c): what positions add to the context.
+    """sum_j p_ij a^V_d, d = clip(j - i, -c, c): the position term of the context.
 
     weights (..., L, S), relative_values (..., 2c + 1, Ev)  ->  (..., L, Ev)
 

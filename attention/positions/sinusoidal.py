@@ -3,13 +3,14 @@
     w_i = base^(-2i / d)                               i = 0, 1, ..., ceil(d / 2) - 1
     PE[p, 2i] = sin(p w_i),   PE[p, 2i + 1] = cos(p w_i)
 
-Added once to the embeddings; n d sines, nothing learned, nothing to derive. A step of k
-positions rotates every pair by the same angle, whatever p is: PE[p + k] = R(k) PE[p],
+They are added to the embeddings once. They cost n d sines, and nothing is learned. A
+step of k positions rotates a pair by an angle that does not depend on p:
+PE[p + k] = R(k) PE[p],
 
     R(k) =  cos k w_i   sin k w_i        on the pair (2i, 2i + 1),
            -sin k w_i   cos k w_i
 
-so that a linear layer can compare positions k apart. RoPE (rope.py) uses the same
+so a linear layer can compute PE[p + k] from PE[p]. RoPE (rope.py) uses the same
 frequencies.
 
 Vaswani et al. 2017, section 3.5.
@@ -33,10 +34,7 @@ def sinusoidal(n, d, base=10000.0, dtype=np.float32):
     """
     positions = as_positions("sinusoidal", n)
     whole("sinusoidal", "d", d, least=1)
-    if np.dtype(dtype).kind != "f":
-        raise TypeError(
-            f"sinusoidal: dtype is {np.dtype(dtype)}; expected a floating-point type."
-        )
+    check_dtype("sinusoidal", dtype)
     check_base("sinusoidal", base)
     angle = positions[..., None] * frequencies(d, base)  # (..., ceil(d / 2))
     encoding = np.empty((*positions.shape, d), dtype)
@@ -68,6 +66,14 @@ def check_positions(name, positions):
         )
     if not np.isfinite(positions).all():
         raise ValueError(f"{name}: positions hold NaN or infinity; expected numbers.")
+
+
+def check_dtype(name, dtype):
+    """Raise TypeError unless ``dtype`` is a floating-point type."""
+    if np.dtype(dtype).kind != "f":
+        raise TypeError(
+            f"{name}: dtype is {np.dtype(dtype)}; expected a floating-point type."
+        )
 
 
 def check_base(name, base):

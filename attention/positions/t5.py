@@ -3,16 +3,17 @@
     s_ij = q_i . k_j + table[bucket(j - i), h]
 
 Each direction has nb buckets. The near distances 0, ..., e - 1, with e = nb // 2, have
-one bucket each. The other distances share the remaining K = nb - e, which begin at
+one bucket each. The other distances share the remaining K = nb - e buckets, which begin
+at the distances
 
     e (max_distance / e)^(k / K),    k = 0, ..., K - 1
 
-and the last one is unbounded. Half of all buckets are for later keys, unless there are
-none (``bidirectional=False``, for decoders).
+The last bucket has no end. Half of all buckets are for later keys; with
+``bidirectional=False``, for decoders, all are for earlier keys.
 
 In T5 the products are *not* divided by sqrt(d) (``scale=1.0``), all layers share one
-table, and attention from decoder to encoder has no bias. num_buckets H parameters;
-L + S - 1 look-ups instead of L S. Raffel et al. 2020, section 2.1.
+table, and attention from decoder to encoder has no bias. There are num_buckets H
+parameters, and L + S - 1 look-ups instead of L S. Raffel et al. 2020, section 2.1.
 """
 
 import numpy as np
@@ -35,11 +36,11 @@ def t5_bucket(relative_position, bidirectional=True, num_buckets=32, max_distanc
         bucket = base + n     if n < e, else
                  base + min(nb - 1, e + floor(K ln(n / e) / ln(max_distance / e)))
 
-    This is base + the number of buckets after 0 that begin at n or before. The first
-    distance of each bucket is computed in integers: where the quotient of logarithms is
-    a whole number, rounding would decide, and with nb = 9 and max_distance = 128,
-    float64 puts n = 8, 16 and 64 one bucket too low. (With both directions, bucket nb
-    stays empty: if j > i, then n > 0.)
+    So the bucket is base + the number of buckets 1, ..., nb - 1 whose first distance is
+    at most n. These first distances are computed in integers. With logarithms, a
+    rounding error matters where their quotient is a whole number: with nb = 9 and
+    max_distance = 128, float64 puts n = 8, 16 and 64 one bucket too low. (If
+    bidirectional, bucket nb stays empty: j > i implies n > 0.)
     """
     relative = np.asarray(relative_position)
     if relative.dtype.kind not in "iu" and relative.size:
@@ -101,7 +102,7 @@ class T5RelativeBias(nn.Module):
     def by_offset(self, L, S, causal_align="upper_left"):
         """Return the bias with one value for each offset: (H, L + S - 1).
 
-        b_ij = v[j - i + L - 1]. A tiled kernel reads this form.
+        b_ij = v[j - i + L - 1]. Tiled attention reads v.
         """
         relative = offsets(repr(self), L, S, causal_align)
         buckets = t5_bucket(

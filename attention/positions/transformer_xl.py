@@ -2,22 +2,22 @@
 
     s_ij = ((q_i + u) . k_j  +  (q_i + w) . R_{i-j}) / sqrt(D)
 
-R has a row for each distance i - j, sinusoidal or learned, projected by its own W_kR. u
-and w are learned vectors for each head, named content_bias and position_bias. (The
-paper's are u and v; v is a value here.) Of the four products, two compare contents and
-two compare positions:
+R has a row for each distance i - j, sinusoidal or learned, which is projected by W_kR.
+u and w are learned vectors of each head, named content_bias and position_bias. (In the
+paper they are u and v; here v is a value.) There are four products:
 
     q_i . k_j        content, of this query      u . k_j        content, of all queries
     q_i . R_{i-j}    distance, of this query     w . R_{i-j}    distance, of all queries
 
-The last is one number for each distance, S_d = w . R_d. With it the score has the form
-in which labml writes it, equal to the one above:
+The last product is one number for each distance, S_d = w . R_d. With it, the score is
+often written as
 
     s_ij = ((q_i + u) . k_j  +  q_i . R_{i-j}  +  S_{i-j}) / sqrt(D)
 
-L S D + (L + S - 1) L D multiplications: each query is multiplied with all distances and
-takes its own S of them; no array (L, S, D) is made. Models that cache the keys of
-earlier segments need it: there, absolute positions would occur twice.
+The cost is L S D + (L + S - 1) L D multiplications: each query is multiplied by the
+rows of all distances, and S of these products enter its scores. No array (L, S, D) is
+needed. Relative positions are necessary in models that cache the keys of earlier
+segments, because each absolute position occurs in every segment.
 
 Dai et al. 2019, section 3.3 and appendix B.
 """
@@ -71,9 +71,9 @@ def transformer_xl_scores(
 
 
 def transformer_xl_distances(L, S, causal_align="upper_left"):
-    """Return i - j for each row of R: (L + S - 1,) integers, falling.
+    """Return i - j for each row of R: (L + S - 1,) integers, in decreasing order.
 
-    From L - 1 to -(S - 1); or, with causal_align "lower_right", where the last query
-    has the position of the last key as in a model with memory, from S - 1 to -(L - 1).
+    They run from L - 1 to -(S - 1). With causal_align "lower_right", the last query has
+    the position of the last key, as with a cache, and they run from S - 1 to -(L - 1).
     """
     return -offsets("transformer_xl_distances", L, S, causal_align)

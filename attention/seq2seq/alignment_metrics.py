@@ -4,14 +4,13 @@ A (T, S) matrix of weights links every target t to its source of largest weight:
 
     A = {(t, argmax_s w_ts)}
 
-There are two kinds of correct links: the sure ones S, which must be found, and the
-possible ones P, which include the sure ones and may be found. The alignment error rate
-runs from 0 (right) to 1:
+There are two kinds of correct links: the sure links S must be found, the possible links
+P may be found. P includes S. The alignment error rate is from 0 (no error) to 1:
 
     AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
 
-Without possible links it is 1 - F1. To judge a number, compare it with two alignments
-that ignore the sentences: ``uniform_baseline``, ``diagonal_baseline``.
+If P = S, it is 1 - F1. Compare an AER with those of two alignments that ignore the
+sentences: ``uniform_baseline`` and ``diagonal_baseline``.
 
 The entropy of a row measures its sharpness, in nats: 0 for one source, log S for all.
 
@@ -33,7 +32,7 @@ def alignment_error_rate(weights, gold, possible=None):
     weights    (T, S), a row for each target; a row of zeros links to nothing, and of
                equal weights the first counts. Leave padding out: weights[:T, :S]
     gold       the sure links: a set of (t, s), or a bool matrix (T, S)
-    possible   links that are no error, in the same form; the sure ones always are
+    possible   the possible links, in the same form; the sure links need not be included
     """
     return _rate(*_counts("alignment_error_rate", weights, gold, possible))
 
@@ -51,8 +50,11 @@ def corpus_alignment_error_rate(weights, golds, possibles=None):
 
 
 def links(weights):
-    """Return {(t, s)}: the source of largest weight of each target with weights."""
-    weights = checked_weights("links", weights)
+    """Return {(t, s)}: for each target, the source of largest weight.
+
+    A target whose weights are all 0 has no link.
+    """
+    weights = validated_weights("links", weights)
     attends = weights.any(1)
     return {(t, int(s)) for t, s in enumerate(weights.argmax(1)) if attends[t]}
 
@@ -79,15 +81,15 @@ def uniform_baseline(T, S, gold, possible=None):
 def attention_entropy(weights):
     """Return the entropy of every row, in nats: (..., L, S) -> (..., L), float64.
 
-    A row of zeros, of a query without keys, has entropy 0. Other rows must sum to 1;
-    ``renormalized`` divides those of local-p, which do not, by their sums.
+    A row of zeros (a query without keys) has entropy 0. All other rows must sum to 1.
+    The rows of local-p do not: pass them to ``renormalized`` first.
     """
-    w = checked_weights("attention_entropy", weights)
+    w = validated_weights("attention_entropy", weights)
     return np.abs(w * np.log(np.where(w > 0, w, 1))).sum(-1)  # 0 log 0 = 0
 
 
-def checked_weights(name, weights):
-    """Return weights (..., L, S) as float64 if their rows sum to 1, or are zeros."""
+def validated_weights(name, weights):
+    """Return weights (..., L, S) as float64 if each row sums to 1 or is all 0."""
     w = plain(weights).astype(np.float64)
     if w.ndim < 2:
         raise ValueError(f"{name}: weights have shape {w.shape}; expected (..., L, S).")
@@ -114,13 +116,13 @@ def renormalized(weights):
     w = plain(weights).astype(np.float64)
     total = w.sum(-1, keepdims=True)
     if (total > 1 + TOLERANCE).any() or (w < 0).any():
-        checked_weights("renormalized", w)  # raises: these are scores, not weights
+        validated_weights("renormalized", w)  # raises: these are scores, not weights
     return w / np.where(total > 0, total, 1)
 
 
 def _counts(name, weights, gold, possible):
     """Return |A & S|, |A & P|, |A| + |S|."""
-    weights = checked_weights(name, weights)
+    weights = validated_weights(name, weights)
     sure, allowed = _gold(name, weights.shape, gold, possible)
     found = links(weights)
     return len(found & sure), len(found & allowed), len(found) + len(sure)
@@ -136,7 +138,7 @@ def _rate(of_sure, of_possible, total):
 
 
 def _gold(name, shape, gold, possible):
-    """Return the sure links, and all that are no error."""
+    """Return the sure links S and the possible links P, as sets of (t, s)."""
     sure = _link_set(name, "gold", gold, shape)
     if possible is None:
         return sure, sure
@@ -144,7 +146,7 @@ def _gold(name, shape, gold, possible):
 
 
 def _link_set(name, argument, links, shape):
-    """Return a set of (t, s), of such a set or of a bool matrix."""
+    """Return links, given as a set of (t, s) or as a bool matrix, as a set."""
     if hasattr(links, "dtype"):
         matrix = plain(links)
         if matrix.dtype != bool or matrix.shape != shape:

@@ -90,10 +90,13 @@ def attention_gru(
     attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
     cell = CellParameters(weight_ih, weight_hh, bias_ih, bias_hh)
     history = _start_history(x, s0, attention)
-    _forward(attention, cell, history)
+    if not decoder.forward(attention, cell, history):  # there is no compiled loop
+        _steps(attention, cell, history)
 
     def backward(g):
-        dx, *others = _backward(attention, cell, history, g)
+        arguments = attention, cell, history, g
+        gradients = decoder_backward.backward(*arguments)
+        dx, *others = _steps_back(*arguments) if gradients is None else gradients
         return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
 
     outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
@@ -175,20 +178,6 @@ def _start_history(x, s0, attention):
         weights=np.empty((L, B, 1, S), x.dtype),
         queries=np.empty((L, B, A), x.dtype),
     )
-
-
-def _forward(attention, cell, history):
-    """Fill ``history``, in the compiled loop if there is one."""
-    if not decoder.forward(attention, cell, history):
-        _steps(attention, cell, history)
-
-
-def _backward(attention, cell, history, g):
-    """Return the gradients of all arguments, from the compiled loop if there is one."""
-    gradients = decoder_backward.backward(attention, cell, history, g)
-    if gradients is None:
-        gradients = _steps_back(attention, cell, history, g)
-    return gradients
 
 
 def _steps(attention, cell, history):
@@ -295,6 +284,6 @@ def _check_score(keys, W_q, w_v, H):
     W_q_shape, w_v_shape = (None if x is None else x.shape for x in (W_q, w_v))
     raise ValueError(
         f"attention_gru: keys have shape {keys.shape}, W_q is {W_q_shape} and w_v "
-        f"{w_v_shape}; expected both of the additive score, or neither and keys of "
-        f"width H = {H}."
+        f"{w_v_shape}; expected W_q and w_v for the additive score, or neither, with "
+        f"keys of width H = {H}."
     )

@@ -1,26 +1,31 @@
-"""Beam search: the best of many sentences, without examining all of them.
+"""Beam search: find a sentence with a high score, without scoring all sentences.
 
     s(y) = ln P(y | x) / lp(y) + cp(y)
     lp(y) = ((5 + |y|) / 6)^alpha                  |y| tokens, EOS included
     cp(y) = beta sum_j ln min(sum_t a_tj, 1)       over the tokens j of the source
 
-ln P falls with every token and favours short sentences; lp compensates. alpha = 0 ranks
-by ln P alone; the paper finds 0.2 best. cp is 0 when each token of the source received
-a total weight of 1, and falls for tokens that were left out. Totals below LEAST count
-as LEAST: ln 0 would make all those sentences equal. Wu et al. 2016, equation 14.
+Every token makes ln P smaller, so ln P prefers short sentences; lp corrects this. With
+alpha = 0 the rank depends on ln P alone; the paper finds alpha = 0.2 best. cp is 0 if
+each token of the source has a total weight of 1 or more, and negative otherwise. Totals
+below LEAST count as LEAST, because ln 0 = -inf would make all such sentences equal. Wu
+et al. 2016, equation 14.
 
-**The search.** It extends K beginnings of sentences; at first there is one, SOS. Each
-step extends all of them by all tokens and keeps the K most probable. Those with EOS are
-finished, keep their place, and K becomes smaller (Sutskever et al. 2014, section 3.2).
-The search ends when K is 0, at ``max_length``, where unfinished sentences are taken as
-they are, or when no beginning can still become one of the best: its s is at most
-ln P / lp(max_length), since ln P only falls and cp is at most 0.
+**The search.** A prefix is the beginning of a sentence. The first prefix is SOS. Each
+step extends all prefixes of a sentence by all tokens and keeps the K most probable. A
+prefix that ends with EOS is finished, and K becomes smaller by one (Sutskever et al.
+2014, section 3.2). The search of a sentence ends
 
-All beginnings of a step have the same length, so they are compared by ln P; lp and cp
-rank finished sentences. K = 1 is ``greedy``. If K is the number of all sentences, the
-best is certainly found. Equals are ordered by the row of their beginning, then by id.
+    when K is 0;
+    at ``max_length``: the unfinished prefixes are then taken as sentences;
+    when no prefix can become one of the best sentences. Its s is at most
+    ln P / lp(max_length), because ln P only decreases and cp is at most 0.
 
-Cost: a step of the model for at most B K rows, and K V candidates a sentence.
+All prefixes of a step have the same length, so they are compared by ln P; lp and cp
+rank the finished sentences. K = 1 is ``greedy``. If K is the number of all sentences,
+the best one is found. Prefixes of equal ln P are ordered by the row of the shorter
+prefix, then by id.
+
+Cost: a step of the model for at most B K rows, and K V candidates for each sentence.
 """
 
 from dataclasses import dataclass
@@ -32,13 +37,13 @@ from minigrad.checks import number, plain, whole
 from ..tasks.batch import EOS, PAD
 from .decoding import Decoded, evaluation, first_step, log_probabilities
 
-LEAST = 1e-6  # of the total weight of a source token
+LEAST = 1e-6  # the smallest total weight of a source token
 NAME = "beam_search"
 
 
 @dataclass
 class Hypothesis:
-    """One sentence that a beam has found."""
+    """One sentence that the search has found."""
 
     ids: list  # with EOS at the end, if it ended
     score: float  # s(y)
@@ -50,8 +55,9 @@ def beam_search(model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0
     """Return the best sentence of a beam for each row of source: ``Decoded``.
 
     model, source, lengths, max_length   as of ``greedy``
-    beam          K, the number of beginnings
-    alpha, beta   of the length and of the coverage; 0 switches either off
+    beam    K, the number of prefixes
+    alpha   the strength of the length penalty lp; 0: none
+    beta    the strength of the coverage penalty cp; 0: none
     """
     options = dict(alpha=alpha, beta=beta, best=1)
     found = hypotheses(model, source, lengths, max_length, beam, **options)
@@ -72,9 +78,11 @@ def beam_search(model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0
 def hypotheses(
     model, source, lengths, max_length, beam=4, *, alpha=0.0, beta=0.0, best=None
 ):
-    """Return the ``best`` sentences for each row of source, best first; None: K.
+    """Return, for each row of source, a list of ``Hypothesis``, the best first.
 
-    As ``beam_search``  ->  a list of B lists of ``Hypothesis``
+    best   the number of sentences in each list; None: K
+
+    The other arguments are those of ``beam_search``.
     """
     source = np.asarray(source)
     max_length = whole(NAME, "max_length", max_length, 1)
@@ -95,75 +103,75 @@ def hypotheses(
 
 
 class _Beams:
-    """The beginnings of all sentences, one a row, those of one sentence together."""
+    """The prefixes of all sentences, one in each row, ordered by sentence."""
 
     def __init__(self, source, lengths, max_length, K, alpha, beta, best):
         B, S = source.shape
         self.max_length, self.alpha, self.beta = max_length, alpha, beta
         self.best = best
-        self.owner = np.arange(B)  # (n,) the sentence of each row
+        self.sentence = np.arange(B)  # (n,) the sentence of each row
         self.scores = np.zeros(B)  # (n,) ln P so far
-        self.places = np.full(B, K)  # beginnings of each sentence that may go on
+        self.widths = np.full(B, K)  # the current K of each sentence
         self.finished = [[] for _ in range(B)]  # Hypotheses, best first
         lengths = np.full(B, S) if lengths is None else np.asarray(lengths)
-        self.real = np.arange(S) < lengths[:, None]  # (B, S), not padding
+        self.is_token = np.arange(S) < lengths[:, None]  # (B, S), False: padding
         self.coverage = np.zeros((B, S))  # (n, S): sum of weights
         self.steps = []  # (rows, tokens) that each step kept
         self.weights = []  # (n, S) of each step, in its rows; or None
 
     def advance(self, logp, weights):
-        """Choose the rows and tokens to continue with, from logp (n, V)."""
+        """Return the rows and tokens of the next prefixes, from logp (n, V)."""
         if weights is None and self.beta:
             raise ValueError(
                 f"{NAME}: beta is {self.beta}, and the model has no weights; expected "
                 "a model with attention, or beta 0."
             )
-        weights = None if weights is None else plain(weights)
-        self.weights.append(weights)
         if weights is not None:
+            weights = plain(weights)
             self.coverage += weights
-        n = len(self.steps) + 1  # tokens of a beginning, with the new one
-        rows, tokens, scores = [], [], []
-        starts = np.searchsorted(self.owner, np.arange(len(self.places) + 1))
+        self.weights.append(weights)
+        n = len(self.steps) + 1  # tokens of a prefix, including the new one
+        kept = []  # (score, row, token) of the next prefixes
+        starts = np.searchsorted(self.sentence, np.arange(len(self.widths) + 1))
         for b, (first, stop) in enumerate(zip(starts, starts[1:])):
             candidates = self.scores[first:stop, None] + logp[first:stop]  # (k, V)
-            continued = []
-            for score, k, token in largest(candidates, self.places[b]):
+            unfinished = []
+            for score, k, token in largest_candidates(candidates, self.widths[b]):
                 if token == EOS or n == self.max_length:
                     self._finish(b, score, first + k, token)
-                    self.places[b] -= 1
+                    self.widths[b] -= 1
                 else:
-                    continued.append((score, first + k, token))
-            if continued and not self._settled(b, continued[0][0]):
-                for each, value in zip((scores, rows, tokens), zip(*continued)):
-                    each.extend(value)
+                    unfinished.append((score, first + k, token))
+            if unfinished and not self._is_decided(b, unfinished[0][0]):
+                kept += unfinished
+        scores, rows, tokens = zip(*kept) if kept else ((), (), ())
         rows, tokens = np.array(rows, np.intp), np.array(tokens, np.intp)
         self.steps.append((rows, tokens))
-        self.scores, self.owner = np.array(scores), self.owner[rows]
+        self.scores, self.sentence = np.array(scores), self.sentence[rows]
         self.coverage = self.coverage[rows]
         return rows, tokens
 
     def _finish(self, b, log_probability, row, token):
-        """Follow a sentence back to its first token, and enter it as finished."""
-        ids, weights, at = [token], [], row
+        """Collect a sentence from its last token to its first, and record it."""
+        ids, weights, i = [token], [], row
         for t in reversed(range(len(self.steps) + 1)):
             if self.weights[t] is not None:
-                weights.append(self.weights[t][at])
+                weights.append(self.weights[t][i])
             if t:
                 rows, tokens = self.steps[t - 1]
-                ids.append(int(tokens[at]))
-                at = rows[at]
+                ids.append(int(tokens[i]))
+                i = rows[i]
         score = log_probability / self._length_penalty(len(ids))
         if self.beta:
-            coverage = self.coverage[row][self.real[b]]
+            coverage = self.coverage[row][self.is_token[b]]
             score += self.beta * float(np.log(np.clip(coverage, LEAST, 1)).sum())
         weights = np.stack(weights[::-1]) if weights else None
         found = Hypothesis(ids[::-1], score, log_probability, weights)
         found = sorted([*self.finished[b], found], key=lambda h: -h.score)
-        self.finished[b] = found[: self.best]  # among equals the earlier stays first
+        self.finished[b] = found[: self.best]  # of equal scores the earlier is first
 
-    def _settled(self, b, score):
-        """Return whether no beginning of sentence b can become one of the best."""
+    def _is_decided(self, b, score):
+        """Return whether no prefix of sentence b can become one of the best."""
         found = self.finished[b]
         if len(found) < self.best:
             return False
@@ -173,10 +181,10 @@ class _Beams:
         return ((5 + n) / 6) ** self.alpha
 
 
-def largest(scores, n):
+def largest_candidates(scores, n):
     """Return [(score, row, token)] of the n largest of (k, V) that are not -inf.
 
-    Among equals the first, by row and then by token.
+    Equal scores are ordered by row, then by token.
     """
     flat = scores.reshape(-1)
     found = np.arange(flat.size)

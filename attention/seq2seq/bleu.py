@@ -10,8 +10,8 @@ An n-gram is a sequence of n words. The translation is called the hypothesis.
     h_sg   how often g occurs in the hypothesis
     r_sg   how often g occurs in that reference of s in which it occurs most often
     c      the number of words of all hypotheses
-    r      the sum, over the sentences, of the length of the reference whose length is
-           nearest (the shorter one if two are equally near)
+    r      the sum over the sentences of the length of one reference: the one nearest
+           in length to the hypothesis (the shorter one if two are equally near)
 
 The minimum clips the count: a repeated word counts at most as often as in a reference.
 The brevity penalty BP replaces recall. The counts of all sentences are summed before
@@ -48,35 +48,21 @@ class Bleu:
     reference_length: int  # r
 
 
-def corpus_bleu(
-    hypotheses,
-    references,
-    max_order=4,
-    smoothing="exp",
-    several=False,
-    effective_order=False,
-):
+def corpus_bleu(hypotheses, references, **options):
     """Return the BLEU of all sentences together, from 0 to 100: 100 if they are equal.
 
-    hypotheses        sentences: strings, split at white space, or lists of tokens
-    references        one sentence for each hypothesis; with ``several``, a list of
-                      sentences for each
-    max_order         N, the longest n-gram
-    smoothing         "none", or "exp", the usual one
-    effective_order   True: ignore every n for which the hypotheses contain no n-gram;
-                      otherwise the score is 0
+    The arguments are those of ``bleu_parts``.
     """
-    return bleu_parts(
-        hypotheses, references, max_order, smoothing, several, effective_order
-    ).score
+    return bleu_parts(hypotheses, references, **options).score
 
 
-def sentence_bleu(hypothesis, reference, max_order=4, smoothing="exp", several=False):
+def sentence_bleu(hypothesis, reference, **options):
     """Return the BLEU of one sentence, with the effective order.
 
-    Noisy: one sentence has few n-grams. For a corpus use ``corpus_bleu``.
+    The score is noisy, as one sentence has few n-grams. For a corpus use
+    ``corpus_bleu``.
     """
-    return corpus_bleu([hypothesis], [reference], max_order, smoothing, several, True)
+    return corpus_bleu([hypothesis], [reference], effective_order=True, **options)
 
 
 def bleu_parts(
@@ -87,7 +73,16 @@ def bleu_parts(
     several=False,
     effective_order=False,
 ):
-    """Return ``corpus_bleu`` with its factors: a ``Bleu``."""
+    """Return the BLEU of all sentences together with its factors: a ``Bleu``.
+
+    hypotheses        sentences: strings, split at white space, or lists of tokens
+    references        one sentence for each hypothesis; with ``several``, a list of
+                      sentences for each
+    max_order         N, the longest n-gram
+    smoothing         "none", or "exp", the usual one
+    effective_order   True: ignore every n for which the hypotheses contain no n-gram;
+                      otherwise the score is 0
+    """
     N = whole("BLEU", "max_order", max_order, 1)
     one_of("BLEU", "smoothing", smoothing, ("none", "exp"))
     matches, totals = [0] * N, [0] * N

@@ -2,12 +2,12 @@
 
     h^0_t = cell^0(x_t, h^0_{t-1}),    h^l_t = cell^l(h^{l-1}_t, h^l_{t-1})
 
-The state is one flat tuple, the top layer first: (h^1, h^0) of two GRU layers, and
-(h^1, c^1, h^0, c^0) of an LSTM's. Its first entry is always the query, and the cell's
-output.
+The state is one flat tuple, the top layer first: (h^1, h^0) for two GRU layers, and
+(h^1, c^1, h^0, c^0) for two LSTM layers. Its first entry is the output of the cells,
+and the query of attention.
 
-A decoder that feeds its context back runs step by step. One that does not runs over all
-steps of a layer before the next layer: one operation a layer.
+If the input of a step depends on the step before, as with input feeding, the cells run
+step by step. Otherwise each layer runs over all steps as one operation.
 """
 
 import minigrad as mg
@@ -28,7 +28,7 @@ class StackedCells(nn.Module):
     def __init__(
         self, input_size, hidden_size, kind="gru", layers=1, dropout=0.0, rng=None
     ):
-        cell, self.over_time, self.each = KINDS[kind]  # each: arrays of a layer's state
+        cell, self.over_time, self.arrays_per_layer = KINDS[kind]  # of the state
         self.dropout, self.rng = dropout, rng
         self.layers = [
             cell(hidden_size if i else input_size, hidden_size, rng=rng)
@@ -36,28 +36,28 @@ class StackedCells(nn.Module):
         ]
 
     def forward(self, x, state):
-        def step(cell, x, old):
+        def one_step(cell, x, old):
             new = cell(x, old[0] if len(old) == 1 else old)
             new = new if isinstance(new, tuple) else (new,)
             return new[0], new
 
-        return self._through_layers(step, x, state)[1]
+        return self._apply_layers(one_step, x, state)[1]
 
     def run(self, x, state):
-        def run(cell, x, old):
+        def all_steps(cell, x, old):
             weights = cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh
             output, *new = self.over_time(x, *old, *weights)
             return output, tuple(new)
 
-        return self._through_layers(run, x, state)
+        return self._apply_layers(all_steps, x, state)
 
-    def _through_layers(self, call, x, state):
+    def _apply_layers(self, apply, x, state):
         """Return the output of the top layer, and the new state of all layers."""
-        new = ()
+        new, n = (), self.arrays_per_layer
         for i, cell in enumerate(self.layers):  # from the lowest up
             if i and self.dropout:
                 x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
-            first = len(state) - (i + 1) * self.each
-            x, own = call(cell, x, state[first : first + self.each])
-            new = own + new
+            first = len(state) - (i + 1) * n
+            x, layer_state = apply(cell, x, state[first : first + n])
+            new = layer_state + new
         return x, new

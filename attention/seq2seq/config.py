@@ -28,22 +28,28 @@ NAME = "Seq2SeqConfig"
 class Seq2SeqConfig:
     """The choices of a ``Seq2Seq``.
 
-    source_vocabulary, target_vocabulary   numbers of ids, with PAD, SOS and EOS
-    embedding, hidden   widths: E of an embedded token, H of a state
-    layers        of the encoder, and of the decoder
+    source_vocabulary, target_vocabulary
+                  the numbers of ids, including PAD, SOS and EOS
+    embedding     E, the width of an embedded token
+    hidden        H, the width of a state
+    layers        the number of layers of the encoder, and of the decoder
     cell          "gru" or "lstm"
-    bidirectional True: the encoder also reads from the end; its states are then 2 H
-    attention     "none": the decoder knows the encoder's last state alone
+    bidirectional True: the encoder also reads from the end, and its states have width
+                  2 H
+    attention     "none": the decoder knows only the last state of the encoder
                   "bahdanau": the old state is the query; the context enters the cell
                   "luong": the new state is the query; the context enters the output
-    score         "additive" or "concat", of H hidden units; "dot", "general", "scaled";
-                  "gaussian", with a bandwidth that is learned, from H^(1/4) on
-    local, window "m" or "p": only 2 window + 1 keys are attended (``LocalAttention``)
-    coverage      the score reads the sum of all weights so far (``CoverageAttention``)
-    input_feeding of "luong": the cell also reads the last output h~
-    dropout       in training: of embedded tokens, between layers, before the output
-    decoder_init  "encoder": the first state comes from the encoder; "zero"
-    mask_padding  False: padding is read and attended like any token
+    score         "additive" or "concat", with H hidden units; "dot", "general",
+                  "scaled"; "gaussian", with a learned bandwidth, initially H^(1/4)
+    local         "m" or "p": ``LocalAttention``
+    window        D of ``LocalAttention``: a query attends to 2 window + 1 keys
+    coverage      True: ``CoverageAttention``
+    input_feeding True, only for "luong": the cell also reads the last output h~
+    dropout       the probability in training, for embedded tokens, between layers, and
+                  before the output
+    decoder_init  the first state of the decoder: "encoder" computes it from the last
+                  state of the encoder; "zero"
+    mask_padding  False: the encoder reads padding, and the decoder attends to it
     """
 
     source_vocabulary: int
@@ -64,13 +70,18 @@ class Seq2SeqConfig:
     mask_padding: bool = True
 
     def __post_init__(self):
-        least = {"source_vocabulary": EOS + 1, "target_vocabulary": EOS + 1}
-        least |= {"embedding": 1, "hidden": 1, "layers": 1}
+        least = {
+            "source_vocabulary": EOS + 1,
+            "target_vocabulary": EOS + 1,
+            "embedding": 1,
+            "hidden": 1,
+            "layers": 1,
+        }
         if self.window is not None:
             least["window"] = 1 if self.local == "p" else 0
         for name, n in least.items():
             value = whole(NAME, name, getattr(self, name), n)
-            object.__setattr__(self, name, value)  # an int, also of a NumPy integer
+            object.__setattr__(self, name, value)  # a NumPy integer becomes an int
         for name, choices in CHOICES.items():
             one_of(NAME, name, getattr(self, name), choices)
         for name in ("bidirectional", "coverage", "input_feeding", "mask_padding"):

@@ -1,4 +1,4 @@
-"""The decoder: a sentence, token by token, with or without attention to the source.
+"""The decoder writes a sentence token by token, with or without attention.
 
     x_t = E[y_{t-1}],    state_t, o_t = step(x_t, state_{t-1}),    logits_t = W o_t + b
 
@@ -7,9 +7,10 @@ Luong's without input feeding, and one without attention (``decoder_steps.py``).
 training all y are known, and the steps are computed in one of three ways, with equal
 results:
 
-    fused      a GRU of one layer in Bahdanau's order: one operation for all steps
-    at once    steps that feed nothing back: the cells over all of time, then attention
-    in order   all others, step after step
+    fused          Bahdanau's step with one GRU layer: one operation for all steps
+    at once        steps that do not feed the context back: the cells over all steps,
+                   then the attention of all queries
+    step by step   all other steps
 """
 
 import math
@@ -35,11 +36,11 @@ from ..variants.luong import LuongAttention
 from ..variants.steps import BahdanauStep, LuongStep
 from .attention_gru import attention_gru
 from .cells import StackedCells
-from .decoder_steps import CoveredAttention, PlainStep, UnfedLuongStep
+from .decoder_steps import PlainStep, StepwiseCoverageAttention, UnfedLuongStep
 
 
 class TeacherForcedOutput(NamedTuple):
-    """The outputs of all steps of a decoder that reads the right tokens."""
+    """The outputs of all steps of a decoder that reads the correct tokens."""
 
     logits: Tensor  # (B, L, V)
     weights: Tensor | None  # (B, L, S), None without attention
@@ -47,10 +48,12 @@ class TeacherForcedOutput(NamedTuple):
 
 
 class State:
-    """Everything the next step depends on, for B sentences or their beginnings.
+    """Everything that the next step depends on, for B sentences.
 
-    recurrent   of the step, tuples of Tensors (B, H)
-    keys, memory, lengths   of the attention: ProjectedKeys, (B, S, M), (B,) or None
+    recurrent   the state of the cells, (nested) tuples of Tensors (B, H)
+    keys        ProjectedKeys of the source
+    memory      (B, S, M), the values of attention
+    lengths     (B,), or None if all sources have S tokens
     coverage    (B, S), the sum of all weights so far; None without coverage
     t           the number of the next step
     """
@@ -60,12 +63,12 @@ class State:
         self.keys, self.memory, self.lengths = keys, memory, lengths
 
     def select(self, indices):
-        """Make row n what row indices[n] was, in place; return this state."""
+        """Replace row n by row indices[n], in place, and return this state."""
         indices = np.asarray(indices, np.intp)
         between("State", "indices", indices, 0, self.B - 1, "the rows of the state")
         self.B = len(indices)
         for name in ("recurrent", "keys", "memory", "lengths", "coverage"):
-            setattr(self, name, _rows(getattr(self, name), indices))
+            setattr(self, name, _select_rows(getattr(self, name), indices))
         return self
 
 
@@ -94,12 +97,17 @@ class Decoder(nn.Module):
     def fused(self):
         """Whether ``attention_gru`` computes the steps."""
         c = self.config
-        simple = c.layers == 1 and c.local is None and not c.coverage
-        products = c.score != "gaussian"
-        return c.attention == "bahdanau" and c.cell == "gru" and simple and products
+        return (
+            c.attention == "bahdanau"
+            and c.cell == "gru"
+            and c.layers == 1
+            and c.score != "gaussian"
+            and c.local is None
+            and not c.coverage
+        )
 
     def start(self, memory, lengths, recurrent):
-        """Return the State; without attention it holds nothing but ``recurrent``."""
+        """Return the first State. Without attention it holds ``recurrent`` alone."""
         B, keys, coverage = len(memory), None, None
         if self.order.attention is None:
             memory = lengths = None
@@ -126,12 +134,12 @@ class Decoder(nn.Module):
                 x, state.recurrent, *_source(state), **self._options(state)
             )
         else:
-            outputs, weights, coverages = self._in_order(x, state)
+            outputs, weights, coverages = self._step_by_step(x, state)
         logits = self.output(self._dropout(outputs))
         return TeacherForcedOutput(logits, weights, coverages)
 
     def _fused(self, x, state):
-        """outputs (B, L, O), weights (B, L, S), states (B, L, H) of all steps."""
+        """Return outputs (B, L, O), weights (B, L, S) and states (B, L, H)."""
         cell, attention = self.order.cell.layers[0], self.order.attention
         H, kind, score = self.config.hidden, self.config.score, ()
         if kind == "additive":
@@ -145,8 +153,8 @@ class Decoder(nn.Module):
         )  # fmt: skip
         return mg.concat([states, contexts], axis=-1), weights.detach(), states
 
-    def _in_order(self, x, state):
-        """outputs (B, L, O), weights and coverages (B, L, S) or None."""
+    def _step_by_step(self, x, state):
+        """Return outputs (B, L, O), weights and coverages (B, L, S) or None."""
         steps = []
         for t in range(x.shape[1]):
             before = state.coverage
@@ -155,7 +163,7 @@ class Decoder(nn.Module):
         return [None if a[0] is None else mg.stack(list(a), 1) for a in zip(*steps)]
 
     def _step(self, x, state):
-        """output (B, O), the next State, weights (B, S) or None."""
+        """Return the output (B, O), the next State, and weights (B, S) or None."""
         if self.fused:
             output, weights, states = self._fused(x[:, None], state)
             output, weights, recurrent = output[:, 0], weights[:, 0], (states[:, 0],)
@@ -165,13 +173,13 @@ class Decoder(nn.Module):
             )
         coverage = state.coverage
         if coverage is not None:
-            coverage = coverage + weights  # the next step reads this step's weights too
+            coverage = coverage + weights  # the next step reads these weights as well
             self.order.attention.attention_weights = weights[:, None].detach()
         new = State(state.B, recurrent, *_source(state), coverage, state.t + 1)
         return output, new, weights
 
     def _options(self, state):
-        """Arguments of an attention beside queries, keys and values."""
+        """Return the additional arguments of local attention or coverage."""
         if self.config.local is not None:
             return {"start": state.t}
         return {"coverage": state.coverage} if self.config.coverage else {}
@@ -185,7 +193,7 @@ def _attention(c, rng):
     """Return the attention layer of a config: queries of width H, keys of width M."""
     H, M = c.hidden, c.memory
     if c.coverage:
-        return CoveredAttention(H, M, H, rng=rng)
+        return StepwiseCoverageAttention(H, M, H, rng=rng)
     if c.score == "additive":
         layer = AdditiveAttention(H, M, H, rng=rng)
     elif c.score == "general":
@@ -205,12 +213,12 @@ def _source(state):
     return state.keys, state.memory, state.lengths
 
 
-def _rows(value, indices):
-    """Return rows of any part of a state."""
+def _select_rows(value, indices):
+    """Return the chosen rows of one part of a state."""
     if value is None:
         return None
     if isinstance(value, tuple):
-        return tuple(_rows(each, indices) for each in value)
+        return tuple(_select_rows(part, indices) for part in value)
     if isinstance(value, ProjectedKeys):
         return ProjectedKeys(value.layer, value.projected[indices])
     return value[indices]

@@ -1,26 +1,29 @@
-"""Decoder steps without attention, and in Luong's order without input feeding.
+"""Two decoder steps that do not feed the context back, for all steps at once.
 
-They are called like those of ``attention/variants/steps.py``:
+    PlainStep         without attention
+    UnfedLuongStep    Luong's step without input feeding
+
+They are called like the steps of ``attention/variants/steps.py``:
 
     state, output, weights = step(x, state, keys, memory, lengths)
 
-In these two no step reads the context of the step before. So ``run`` computes all steps
-at once: first the cells over all of time, then the attention for all queries together.
+No step reads the context of the step before. So ``run`` computes all steps at once:
+first the cells over all steps, then the attention of all queries.
 
     outputs, weights = step.run(x, state, keys, memory, lengths)        x (B, L, E)
 """
 
 from minigrad import concat, linear, nn, tanh
 
+from ..layers import xavier_matrix
 from ..variants.coverage import CoverageAttention
-from ..variants.steps import LuongStep
 
 
 class PlainStep(nn.Module):
-    """No attention: h_t = cell(x_t, h_{t-1}), and the output is h_t.
+    """One decoder step without attention: the output is h_t = cell(x_t, h_{t-1}).
 
-    The source enters through the first state alone; weights are None. Sutskever et al.
-    2014.
+    The decoder knows the source only from its first state; the weights are None.
+    Sutskever et al. 2014.
     """
 
     def __init__(self, input_size, hidden_size, cell=nn.GRUCell, rng=None):
@@ -38,22 +41,19 @@ class PlainStep(nn.Module):
         return self.cell.run(x, state)[0], None
 
 
-class UnfedLuongStep(LuongStep):
-    """Luong's order without input feeding: only the output depends on h~.
+class UnfedLuongStep(nn.Module):
+    """One step of ``LuongStep`` without input feeding: the cell does not read h~.
 
         h_t = cell(x_t, h_{t-1}),    c_t = attend(h_t),    h~_t = tanh(W_c [c_t; h_t])
 
-    The arguments are those of ``LuongStep``, but the cell reads x_t alone, and the
-    state is the cell's. Luong et al. 2015, without section 3.3.
+    The state is the state of the cell, and the output is h~_t. Luong et al. 2015,
+    without section 3.3.
     """
 
     def __init__(self, input_size, hidden_size, value_size, attention, cell, rng=None):
-        def unfed(_, hidden_size, rng):  # LuongStep would make it read h~ as well
-            return cell(input_size, hidden_size, rng=rng)
-
-        super().__init__(
-            input_size, hidden_size, value_size, attention, cell=unfed, rng=rng
-        )
+        self.output_size, self.attention = hidden_size, attention
+        self.cell = cell(input_size, hidden_size, rng=rng)
+        self.W_c = xavier_matrix(hidden_size, value_size + hidden_size, rng)
 
     def start(self, recurrent):
         return recurrent
@@ -70,17 +70,17 @@ class UnfedLuongStep(LuongStep):
 
     def _attend(self, h, keys, values, valid_lens, options):
         context = self.attention(h, keys, values, valid_lens, **options)
-        output = tanh(linear(concat([context, h], -1), self.W_c, self.b_c))
+        output = tanh(linear(concat([context, h], -1), self.W_c))
         return output, self.attention.attention_weights
 
 
-class CoveredAttention(CoverageAttention):
-    """``CoverageAttention`` of one query a call, for the steps of a decoder.
+class StepwiseCoverageAttention(CoverageAttention):
+    """``CoverageAttention`` that is called once for each decoder step.
 
         context (B, 1, Ev) = layer(query (B, 1, Dq), keys, values, valid_lens, coverage)
 
-    ``attention_weights`` (B, 1, S) keep their graph: the coverage of the next step is
-    their sum. ``Decoder`` detaches them afterwards.
+    ``attention_weights`` (B, 1, S) keep their graph, because the decoder adds them to
+    the coverage of the next step. ``Decoder`` detaches them afterwards.
     """
 
     def forward(self, query, keys, values, valid_lens=None, coverage=None):

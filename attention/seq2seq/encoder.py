@@ -23,10 +23,10 @@ class Encoder(nn.Module):
 
     encoder(source (B, S), lengths (B,) or None)  ->  memory (B, S, M), last
 
-    ``last`` is a list with one entry for each layer, first the lowest. An entry is [h]
-    for a GRU and [h, c] for an LSTM, each (B, M). With two directions, it concatenates
-    the last state from left to right (at the end of the sentence) and the last state
-    from right to left (at its beginning).
+    ``last`` is a list of the last states of the layers, the lowest layer first. An
+    entry is [h] for a GRU and [h, c] for an LSTM, each (B, M). With two directions, the
+    state after the last token (from left to right) and the state after the first token
+    (from right to left) are concatenated.
 
     Positions after the length of a sentence have memory 0; their tokens have no
     influence.
@@ -51,23 +51,24 @@ class Encoder(nn.Module):
         x = self.embed(source)  # (B, S, E)
         if self.dropout:
             x = mg.dropout(x, self.dropout, training=self.training, rng=self.rng)
-        memory, finals = self.rnn(x, lengths=lengths)
-        finals = finals if isinstance(finals, tuple) else (finals,)
-        n = self.directions
-        last = []
-        for i in range(0, finals[0].shape[0], n):  # (layers * directions, B, H)
-            sides = [[f[i + d] for d in range(n)] for f in finals]
-            last.append([s[0] if n == 1 else mg.concat(s, -1) for s in sides])
+        memory, states = self.rnn(x, lengths=lengths)
+        states = states if isinstance(states, tuple) else (states,)  # (h,) or (h, c)
+        n, last = self.directions, []
+        for i in range(0, len(states[0]), n):  # h is (layers * directions, B, H)
+            both = [[h[i + d] for d in range(n)] for h in states]
+            last.append([h[0] if n == 1 else mg.concat(h, -1) for h in both])
         return memory, last
 
 
 class Bridge(nn.Module):
-    """Compute the decoder's first state from the encoder's last, layer by layer.
+    """Compute the decoder's first state from the encoder's last state, layer by layer.
 
-        "zero"           0
-        "encoder"        the encoder's last state as it is
-          two directions h = tanh(W_h [h_left; h_right] + b_h)
-                         c = W_c [c_left; c_right] + b_c of an LSTM, which has no bounds
+    decoder_init
+        "zero"       0
+        "encoder"    the encoder's last state. With two directions:
+
+            h = tanh(W_h [h_left; h_right] + b_h)
+            c = W_c [c_left; c_right] + b_c          of an LSTM: c is not in [-1, 1]
 
     bridge(last)  ->  the state of ``StackedCells``, the top layer first
     """
@@ -76,9 +77,9 @@ class Bridge(nn.Module):
         self.hidden, self.zero = config.hidden, config.decoder_init == "zero"
         self.layers = []
         if config.bidirectional and not self.zero:
-            kinds = 2 if config.cell == "lstm" else 1
+            n = 2 if config.cell == "lstm" else 1  # h, or h and c
             self.layers = [
-                [nn.Linear(config.memory, config.hidden, rng=rng) for _ in range(kinds)]
+                [nn.Linear(config.memory, config.hidden, rng=rng) for _ in range(n)]
                 for _ in range(config.layers)
             ]
 
@@ -86,13 +87,10 @@ class Bridge(nn.Module):
         state = ()
         for i, states in enumerate(last):
             if self.zero:
-                h = states[0]
-                own = [mg.Tensor(np.zeros((len(h), self.hidden), h.dtype))]
-                own *= len(states)
+                zeros = np.zeros((len(states[0]), self.hidden), states[0].dtype)
+                states = [mg.Tensor(zeros)] * len(states)
             elif self.layers:
-                own = [layer(s) for layer, s in zip(self.layers[i], states)]
-                own[0] = mg.tanh(own[0])
-            else:
-                own = states
-            state = (*own, *state)
+                h, *c = [linear(s) for linear, s in zip(self.layers[i], states)]
+                states = [mg.tanh(h), *c]
+            state = (*states, *state)
         return state

@@ -1,13 +1,13 @@
 """Find where a NaN comes from: the first operation with a NaN or infinite result.
 
-A NaN spreads: every number computed from it is NaN, and the loss shows it last. So the
-step is computed once more, and Python reports each operation when it returns
-(``sys.setprofile``). The first to return a NaN or an infinity is the origin; the
-innermost module that was running is the layer. If the whole forward is finite, the
-gradients are followed back in the same way.
+Every number that is computed from a NaN is NaN; the loss is the last of them. So the
+step is computed once more, and Python's profiler (``sys.setprofile``) reports each
+operation when it returns. The first operation that returns a NaN or an infinity is the
+origin, and the innermost module that calls it is the layer. If the forward pass is
+finite, the gradients are searched in the same way, from the loss back.
 
 A model needs no preparation for this, and a step without NaN has no extra cost. -inf is
-allowed in the forward: it is how masked scores are written.
+allowed in the forward pass: masked scores are -inf.
 """
 
 import sys
@@ -17,15 +17,13 @@ import numpy as np
 from minigrad import Tensor, tanh
 from minigrad.graph import Node, backward_pass
 
-OPERATION = (
-    tanh.__code__
-)  # the wrapper made by ``lift`` has one code for all operations
+OPERATION = tanh.__code__  # all operations share this code: the wrapper of ``lift``
 
 
 def find_nan(model, compute):
     """Return a sentence about the first NaN or infinity of ``compute()``.
 
-    compute   () -> the loss, a Tensor or a number; every call computes the same
+    compute   a function that returns the loss, a Tensor or a number, the same each time
     """
     watch = _Watch(model)
     before = sys.getprofile()
@@ -54,7 +52,7 @@ def find_nan(model, compute):
 
 
 class _Watch:
-    """A profiler of Python: notes the layer of each operation's node."""
+    """A profiler for ``sys.setprofile`` that records the layer of each node."""
 
     def __init__(self, model):
         self.names = {id(module): name for name, module in model.named_modules()}

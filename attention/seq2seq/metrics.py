@@ -1,4 +1,4 @@
-"""Accuracy of tokens and sentences; and all other metrics under one import.
+"""The accuracy of tokens and of sentences. All other metrics can be imported from here.
 
 ``bleu.py`` compares texts; ``alignment_metrics.py`` and ``patterns.py`` examine
 attention weights.
@@ -39,8 +39,8 @@ def token_accuracy(decoded, target, ignore=0):
 def exact_match(decoded, target, ignore=0):
     """Return the share of rows in which every token is correct, from 0 to 1.
 
-    The arguments are those of ``token_accuracy``. Where ``target`` holds EOS, the
-    decoded row must end there too.
+    The arguments are those of ``token_accuracy``. EOS is a token: the decoded row must
+    end where the target ends.
     """
     correct, counted = _compare("exact_match", decoded, target, ignore)
     return float((correct | ~counted).all(1).mean())

@@ -60,7 +60,7 @@ class Seq2Seq(nn.Module):
 
     @shapes
     def encode(self, source, lengths=None):
-        """Return memory (B, S, M), the last states by layer, and the valid lengths.
+        """Return memory (B, S, M), the last states of the layers, and the lengths.
 
         source (B, S) int, lengths? (B,) int  ->  three values
         """
@@ -74,17 +74,17 @@ class Seq2Seq(nn.Module):
         return memory, last, lengths
 
     def start(self, source, lengths=None):
-        """Read the source and return the ``State`` before the first step, of B rows."""
+        """Read the source and return the ``State`` before the first step."""
         memory, last, lengths = self.encode(source, lengths)
         return self.decoder.start(memory, lengths, self.bridge(last))
 
     @shapes
     def step(self, state, tokens):
-        """Return logits (B, V) after ``tokens``, the new State, weights (B, S) or None.
+        """Return logits (B, V), the new State, and weights (B, S) or None.
 
         tokens (B,) int  ->  three values
 
-        tokens are the last ones, SOS at first. ``state`` itself does not change.
+        tokens are the previous tokens y_{t-1}, first SOS. ``state`` does not change.
         """
         return self.decoder.step(state, tokens)
 

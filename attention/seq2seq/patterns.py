@@ -3,38 +3,39 @@
 Between two sentences, weights (T, S), with p_t the source that target t weights most:
 
     uniform       the mean entropy of a row is 0.9 or more of the largest possible
-    many-to-one   1/3 or more of the targets share their source with an earlier one
-    reordering    1 step in 10 or more, from p_t to p_{t+1}, goes back
-    diagonal      else: the order is kept
+    many-to-one   1/3 or more of the targets share their source with an earlier target
+    reordering    p_{t+1} < p_t for 1/10 or more of the steps
+    diagonal      otherwise: the order is kept
 
-Within one sentence, weights (T, T). Each shape holds a share of all weights; evenly
-spread weights would hold a share in proportion to its size. The difference, its excess,
-must be 0.3 or more. Diagonal, block and column compete, and the largest excess wins.
+Within one sentence, weights (T, T). A pattern is a region of the matrix. Its excess is
+the share of all weights in this region, minus the share that uniform weights would
+have. Of diagonal, block and column, the name with the largest excess is returned, if
+this excess is 0.3 or more.
 
-    uniform       as above, before all others
+    uniform       as above; it is tested first
     diagonal      |i - j| <= 1: each position attends to itself and its neighbours
-    block         runs of 3 or more positions attend within the run; the best of all
-                  ways to cut the sentence into runs
-    column        all attend to one position: often a delimiter
-    long-range    |i - j| > T / 4, and none of those above
-    mixed         else
+    block         runs of 3 or more positions, each attending within the run; the
+                  sentence is cut into runs in the way with the largest excess
+    column        all positions attend to one position, often a delimiter
+    long-range    |i - j| > T / 4 has an excess of 0.3 or more, and no pattern above has
+    mixed         otherwise
 
-The thresholds are choices: a name summarises a matrix and is not a property of it.
-``self_attention_excess`` returns the numbers behind it.
+The thresholds are choices, so a name is only a summary of a matrix.
+``self_attention_excess`` returns the excesses.
 
-The four patterns of the literature do not include the column, though delimiters receive
-much of the attention in BERT: Clark et al. 2019, section 3.2.
+The column is not among the four patterns of the literature, but in BERT much of the
+attention goes to delimiters: Clark et al. 2019, section 3.2.
 """
 
 import numpy as np
 
 from minigrad.checks import plain
 
-from .alignment_metrics import attention_entropy, checked_weights
+from .alignment_metrics import attention_entropy, validated_weights
 
 UNIFORM = 0.9  # of the largest entropy
 REPEATED = 1 / 3  # of the targets
-BACK = 1 / 10  # of the steps
+BACKWARD = 1 / 10  # of the steps
 EXCESS = 0.3  # of all weights
 SHORTEST = 3  # positions of a block: two are neighbours
 FAR = 1 / 4  # of the length
@@ -43,33 +44,33 @@ FAR = 1 / 4  # of the length
 def alignment_pattern(weights):
     """Return "uniform", "many-to-one", "reordering" or "diagonal".
 
-    weights (T, S); rows of zeros are left out. In a target longer than its
-    source some words must share one, so T > 1.5 S is many-to-one, or uniform.
+    weights (T, S); rows of zeros are left out. If T > 1.5 S, many targets must share
+    a source, so the result is many-to-one or uniform.
     """
-    w = checked_weights("alignment_pattern", weights)
+    w = validated_weights("alignment_pattern", weights)
     w = w[w.any(1)]
     if len(w) < 2:
         raise ValueError(
             f"alignment_pattern: weights have {len(w)} rows above zero; expected "
             "two or more."
         )
-    if _evenness(w, None) >= UNIFORM:
+    if _normalized_entropy(w, None) >= UNIFORM:
         return "uniform"
     p = w.argmax(1)
     if 1 - len(np.unique(p)) / len(p) >= REPEATED:
         return "many-to-one"
-    return "reordering" if (np.diff(p) < 0).mean() >= BACK else "diagonal"
+    return "reordering" if (np.diff(p) < 0).mean() >= BACKWARD else "diagonal"
 
 
 def self_attention_pattern(weights, mask=None):
     """Return "uniform", "diagonal", "block", "column", "long-range" or "mixed".
 
     weights   (T, T), T >= 8: in a shorter sentence everything is near
-    mask      (T, T) bool, True = may attend; of a causal model np.tri(T, dtype=bool),
-              or weights spread over all allowed positions are not seen as uniform
+    mask      (T, T) bool, True = may attend. For a causal model, pass
+              np.tri(T, dtype=bool): uniform means uniform over the allowed positions
     """
     w, mask = _square("self_attention_pattern", weights, mask)
-    if _evenness(w, mask) >= UNIFORM:
+    if _normalized_entropy(w, mask) >= UNIFORM:
         return "uniform"
     excess = _excess(w, mask)
     far = excess.pop("long-range")
@@ -80,7 +81,7 @@ def self_attention_pattern(weights, mask=None):
 
 
 def self_attention_excess(weights, mask=None):
-    """Return how much more each shape holds than of evenly spread weights.
+    """Return the excess of each pattern over uniform weights.
 
     -> {"diagonal": …, "block": …, "column": …, "long-range": …}; the arguments are
     those of ``self_attention_pattern``
@@ -91,7 +92,7 @@ def self_attention_excess(weights, mask=None):
 def _excess(w, mask):
     T = len(w)
     even = mask / np.maximum(mask.sum(1, keepdims=True), 1)  # (T, T)
-    surplus = (w - even) / max(w.any(1).sum(), 1)  # summed over a shape: its excess
+    surplus = (w - even) / max(w.any(1).sum(), 1)  # summed over a region: its excess
     surplus[~w.any(1)] = 0
     distance = np.abs(np.arange(T)[:, None] - np.arange(T))
     return {
@@ -119,7 +120,7 @@ def _best_blocks(surplus):
     return float(best[T])
 
 
-def _evenness(w, mask):
+def _normalized_entropy(w, mask):
     """Return the mean over rows of H / log n, n the number of allowed sources."""
     n = np.full(len(w), w.shape[1]) if mask is None else mask.sum(1)
     rows = w.any(1) & (n > 1)  # one source alone is not spread
@@ -130,7 +131,7 @@ def _evenness(w, mask):
 
 def _square(name, weights, mask):
     """Return weights and mask of one sentence as arrays (T, T)."""
-    w = checked_weights(name, weights)
+    w = validated_weights(name, weights)
     T = len(w)
     mask = np.ones((T, T), bool) if mask is None else plain(mask)
     if w.shape != (T, T) or T < 8 or mask.shape != (T, T) or mask.dtype != bool:

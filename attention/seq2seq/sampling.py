@@ -1,6 +1,6 @@
-"""Sample tokens from a model: in use, and in training ("scheduled sampling").
+"""Sample tokens from a model: for decoding, and in training ("scheduled sampling").
 
-In use, ``sample`` draws each token from Q, which it computes from P in this order:
+For decoding, ``sample`` draws each token from Q. It computes Q from P in this order:
 
     y_t ~ Q(. | y_1 … y_{t-1}, x)
 
@@ -8,20 +8,20 @@ In use, ``sample`` draws each token from Q, which it computes from P in this ord
     top_k        0 for all but the k most probable
     top_p        0 for all but the fewest most probable tokens whose sum is p or more
 
-and the rest is scaled to sum to 1. The tail of a distribution is long: improbable
-tokens are frequent, taken together, and a sentence seldom recovers after one of them.
-top_k cuts the tail at a rank, top_p where the probability ends. Fan et al. 2018;
-Holtzman et al. 2020, "nucleus sampling".
+and the rest is scaled to sum to 1. A distribution has many improbable tokens, which
+together have a large probability, and a sentence seldom recovers after one of them.
+top_k removes them by their rank, top_p by their sum. Fan et al. 2018; Holtzman et al.
+2020, "nucleus sampling".
 
-In training, ``mixed_inputs`` replaces some of the right tokens by the model's own:
+In training, ``mixed_inputs`` replaces some of the correct tokens by the model's own:
 
     input_t = y_{t-1}                                 with probability 1 - p
               argmax_v P(v | input_1 … input_{t-1})   with probability p, for t > 1
 
-Under teacher forcing a model never reads its own mistakes; in use it reads nothing
-else. p grows during training. No gradient passes through the choice, so the tokens are
-found first, step by step and without a graph, and the loss is that of the mixed
-sentence, in one pass as always. The targets stay the same. Bengio et al. 2015.
+With teacher forcing, a model never reads its own tokens; in decoding it reads only its
+own tokens. p grows during training. No gradient passes through the choice. So the
+tokens are chosen first, step by step and without a graph; then the loss of the mixed
+sentence is computed as usual. The targets stay the same. Bengio et al. 2015.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ from minigrad.checks import generator, number, plain, probability, whole
 from minigrad.random import generator as own_generator
 
 from ..tasks.batch import PAD, SOS
-from .decoding import evaluation, one_by_one
+from .decoding import decode, evaluation
 
 
 def sample(
@@ -40,12 +40,12 @@ def sample(
     """Draw one sentence for each row of source from the model: ``Decoded``.
 
     model, source, lengths, max_length   as of ``greedy``
-    temperature   T > 0; towards 0 the result becomes that of ``greedy``
+    temperature   T > 0; near 0 the result is that of ``greedy``
     top_k, top_p  k from 1; p above 0, at most 1; None keeps all tokens
-    rng           a numpy.random.Generator; None is minigrad's own
+    rng           a numpy.random.Generator; None uses minigrad's generator
 
-    ``scores`` are ln P of the sentences in the model's own distribution, not in Q.
-    Repeat a row of source for several sentences of it.
+    ``scores`` are ln P of the sentences, not ln Q. To draw several sentences for a
+    source, repeat its row.
     """
     number("sample", "temperature", temperature, positive=True)
     top_k = None if top_k is None else whole("sample", "top_k", top_k, 1)
@@ -54,18 +54,18 @@ def sample(
     rng = generator("sample", rng) or own_generator()
 
     def choose(logp):
-        return draw(filtered(logp, temperature, top_k, top_p), rng)
+        return draw(filtered_probabilities(logp, temperature, top_k, top_p), rng)
 
-    return one_by_one(model, source, lengths, max_length, choose)
+    return decode(model, source, lengths, max_length, choose)
 
 
-def filtered(logp, temperature=1.0, top_k=None, top_p=None):
+def filtered_probabilities(logp, temperature=1.0, top_k=None, top_p=None):
     """Return Q (n, V) of ln P (n, V), or of logits: rows sum to 1.
 
-    Among equals the least id stays in.
+    Of equally probable tokens, the smallest ids are kept.
     """
     logp = np.asarray(logp, np.float64)
-    with np.errstate(over="ignore"):  # to -inf, which is right
+    with np.errstate(over="ignore"):  # -inf is correct: exp(-inf) = 0
         q = np.exp((logp - logp.max(-1, keepdims=True)) / temperature)
     q /= q.sum(-1, keepdims=True)
     if top_p == 1:  # keeps all; rounded sums would reach 1 before the tail
@@ -101,13 +101,13 @@ def mixed_inputs(model, batch, p, rng):
     p     from 0 to 1
     rng   a numpy Generator, which alone decides the replaced positions
 
-    SOS and padding stay. The model's tokens are found without dropout.
+    SOS and padding stay. The model's tokens are computed without dropout.
     """
-    right = batch.target_in
-    replaced = rng.random(right.shape) < probability("mixed_inputs", "p", p)
-    replaced &= right != PAD
+    correct = batch.target_in
+    replaced = rng.random(correct.shape) < probability("mixed_inputs", "p", p)
+    replaced &= correct != PAD
     last = np.flatnonzero(replaced.any(0)).max(initial=0)
-    mixed = right.copy()
+    mixed = correct.copy()
     if not last:  # position 0 is SOS
         return mixed
     with evaluation(model):
@@ -117,5 +117,5 @@ def mixed_inputs(model, batch, p, rng):
             logits = np.array(plain(logits))
             logits[:, [PAD, SOS]] = -np.inf  # never produced, so never read
             own = logits.argmax(-1)
-            mixed[:, t + 1] = np.where(replaced[:, t + 1], own, right[:, t + 1])
+            mixed[:, t + 1] = np.where(replaced[:, t + 1], own, correct[:, t + 1])
     return mixed

@@ -1,13 +1,13 @@
-"""One training loop, which can be stopped at any moment and resumed.
+"""The training loop, which can be stopped at any moment and resumed.
 
     loss -> backward -> clip the gradients -> optimiser step -> schedule step
 
-A ``Run`` is everything the next step depends on. A checkpoint restores it bit for bit,
-so that a run resumed after a crash ends with the numbers of an uninterrupted one.
+A ``Run`` holds everything that the next step depends on. A checkpoint restores it bit
+for bit, so a resumed run ends with the same numbers as an uninterrupted run.
 
-A state is saved between ``backward`` and ``step``: after the loss and the gradients of
-the next batch were found to be finite, and before the parameters change. So the last
-checkpoint is good, even if the following step makes the parameters NaN.
+The state is saved between ``backward`` and ``step``, when the loss and the gradients of
+the next batch are known to be finite and the parameters have not changed yet. So the
+last checkpoint is good, even if the next step makes the parameters NaN.
 """
 
 import contextlib
@@ -33,15 +33,15 @@ class Run:
     """One model in training.
 
     model, optimizer, schedule (or None)    as built for step 0
-    clip                                    largest norm of all gradients together
+    clip                                    the largest norm of all gradients together
 
-    steps         steps taken
-    losses        one a step
-    norm          of the last gradient, before clipping
-    seconds       in the training loop; of n models trained at once each counts an n-th,
-                  ``at_once``
-    validations   [step, loss] of each
-    best          {"step", "loss", "model"} of the least validation loss, or None
+    steps         the number of steps taken
+    losses        the loss of each step
+    norm          the norm of the last gradient, before clipping
+    seconds       the time in the training loop. While n models are trained at the same
+                  time (``at_once``), each counts one n-th of the time
+    validations   [step, loss] of each validation
+    best          {"step", "loss", "model"} of the smallest validation loss, or None
     saved         whether a checkpoint has a state of this run
     """
 
@@ -56,11 +56,11 @@ class Run:
 
     @classmethod
     def share_time(cls, n):
-        """From now on count an n-th of the time: n models are trained at once."""
+        """Set ``at_once``: n models are trained at the same time."""
         cls.at_once = n
 
     def descend(self, loss):
-        """Take one step down ``loss``, a scalar Tensor."""
+        """Take one training step that reduces ``loss``, a scalar Tensor."""
         self.step(self.backward(loss))
 
     def backward(self, loss):
@@ -89,9 +89,9 @@ class Run:
         self.steps += 1
 
     def record_validation(self, value):
-        """Record a validation loss; return whether it is the least so far.
+        """Record a validation loss; return whether it is the smallest so far.
 
-        The parameters of the least are kept in ``best``.
+        ``best`` keeps the parameters of the smallest loss.
         """
         self.validations.append([self.steps, value])
         if self.best is not None and value >= self.best["loss"]:
@@ -128,17 +128,19 @@ class Run:
 class Validation:
     """When to compute a validation loss, and when to stop early.
 
-    loss       () -> the loss, a number, of the model in evaluation mode
-    every      steps between two validations; the last step has one too
-    patience   validations in a row without a new least loss that end the training;
-               None: never
-    keep       called with the Run after each new least loss, or None
+    loss       a function without arguments that returns the loss, a number. The model
+               is in evaluation mode
+    every      the number of steps between two validations; the last step has one too
+    patience   stop after this number of validations without a new smallest loss; None:
+               never stop early
+    keep       a function that is called with the Run after each new smallest loss, or
+               None
     """
 
     def __init__(self, loss, every, patience=None, keep=None):
         self.loss, self.every, self.patience, self.keep = loss, every, patience, keep
 
-    def exhausted(self, run):
+    def is_exhausted(self, run):
         if self.patience is None or run.best is None:
             return False
         since = [step for step, _ in run.validations if step > run.best["step"]]
@@ -151,32 +153,34 @@ def fit(
 ):  # fmt: skip
     """Train ``run`` for ``steps`` steps in all; return whether it is finished.
 
-    loss_at     i -> the loss Tensor of step i; two calls give the same number
-    save        called with the run's state whenever ``every`` seconds have passed, and
-                when the user presses Ctrl-C; the loop then ends and returns False
+    loss_at     a function that returns the loss, a Tensor, of step i; it returns the
+                same loss if it is called again
+    save        a function that is called with the run's state every ``every`` seconds
+                and after Ctrl-C
     progress    a ``Progress``, which is closed at the end, or None
-    validation  a ``Validation``; if its patience ends, the run is finished
-    record      called with a dict of numbers after each step and each validation
-    seed        of the batches, for messages
-    prepare     called before the first step; its time does not count
+    validation  a ``Validation``; when its patience ends, the run is finished
+    record      a function that is called with a dict of numbers after each step and
+                each validation
+    seed        the seed of the batches, for messages
+    prepare     a function that is called before the first step and is not timed
 
-    Ctrl-C stops a run between two steps. If the loss or a gradient is NaN or infinite,
-    nothing is saved, and ``Diverged`` names the step, the batch and the layer; the same
-    after the first step if a layer rejects its input. A ValueError at the first step is
-    an error of the arguments and is raised as it is.
+    After Ctrl-C, the loop ends between two steps and returns False. If the loss or a
+    gradient is NaN or infinite, nothing is saved, and ``Diverged`` names the step, the
+    batch and the layer. The same happens if a layer rejects its input after the first
+    step. At the first step, a ValueError shows a wrong argument and is raised as it is.
     """
     record = record or (lambda numbers: None)
 
     def finished():
-        exhausted = validation is not None and validation.exhausted(run)
+        exhausted = validation is not None and validation.is_exhausted(run)
         return run.steps >= steps or exhausted
 
     last_saved = time.monotonic()
     line = contextlib.closing(progress) if progress else contextlib.nullcontext()
-    # overflow is found below, and explained there
-    quiet = np.errstate(over="ignore", invalid="ignore")
+    # no warnings: ``_explained`` reports NaN and infinity
+    no_warnings = np.errstate(over="ignore", invalid="ignore")
     # one backend for the whole run, so that a resumed run computes the same bits
-    with kernels.backend(kernels.backend()), stop_signals() as stop, line, quiet:
+    with kernels.backend(kernels.backend()), stop_signals() as stop, line, no_warnings:
         if prepare is not None and not finished():
             with _explained(run, prepare, seed):
                 prepare()
@@ -260,7 +264,7 @@ def _explained(run, compute, seed, which=""):
         raise _diverged(run, what, place, seed) from None
     except (ArithmeticError, ValueError) as problem:
         if isinstance(problem, ValueError) and run.steps == 0:
-            raise  # nothing was learned yet: an argument is wrong
+            raise  # at the first step, an argument is wrong
         what = f"{which}loss or its gradient cannot be computed"
         raise _diverged(run, what, _origin(run.model, problem), seed) from problem
 

@@ -1,12 +1,12 @@
-"""A model with its two vocabularies: translates sentences, and is saved in one file.
+"""A model and its two vocabularies, which translate sentences and fit in one file.
 
     translator = load("runs/translate/best.npz")
     found = translator.translate("the black cat sleeps .")
     found.text, found.weights
 
 The file holds the config, the words, the parameters, and their origin. In half
-precision it has half the size; parameters of about 1 then change by 2^-11 at most, and
-``about`` may note the effect on the scores.
+precision it has half the size; a parameter between 1 and 2 then changes by 2^-11 at
+most. ``about`` may hold the effect on the scores.
 """
 
 from dataclasses import dataclass, field
@@ -67,7 +67,8 @@ class Translator:
     def words(self, text):
         """Return the words of a sentence in the form of the vocabulary.
 
-        "woman's" is cut in two if the vocabulary has "woman" and "'s" alone.
+        "woman's" becomes two words if the vocabulary has "woman" and "'s", but not
+        "woman's".
         """
         if self.characters:
             return list("".join((text.lower() if self.lower else text).split()))
@@ -82,10 +83,11 @@ class Translator:
     def translate(self, text, beam=4, max_length=None):
         """Return the ``Translation`` of one sentence, a string.
 
-        beam         beginnings of the beam search; 1 is greedy
-        max_length   of the target; None: twice the source's and ten
+        beam         the number of prefixes of the beam search; 1 is greedy
+        max_length   the length of the longest target; None: 10 more than twice the
+                     length of the source
 
-        Where each character is a word, the answer has spaces if the question has.
+        If characters are words, the answer has spaces between them if the question has.
         """
         words = self.words(text)
         if not words:
@@ -154,8 +156,8 @@ class Translator:
                 f"This checkpoint of a translator has {len(source)} and {len(target)} "
                 f"words where its model has {sizes[0]} and {sizes[1]}."
             )
-        rest = state["lower"], state["about"], state["characters"]
-        return cls(model.eval(), source, target, *rest)
+        options = {name: state[name] for name in ("lower", "about", "characters")}
+        return cls(model.eval(), source, target, **options)
 
 
 def _check_size(config, arrays):

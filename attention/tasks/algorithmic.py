@@ -6,12 +6,13 @@
     Addition    "47+8" -> "55"            a column of digits, and the carry
     Recall      "a3b7c1b" -> "7"          the value of a key: a soft dictionary
 
-A task draws random questions, and ``answer`` defines it. ``questions.py`` makes data
+A task draws random questions and computes their answers. ``questions.py`` makes data
 sets of them.
 
-Recall is the work attention is made for (query, key, value); the fixed last state of an
-encoder can do it for few pairs only. It is the associative recall of Graves et al.
-2014, section 4.3, in the short form of Ba et al. 2016, section 4.1.
+Recall needs what attention computes: a query selects the value of the equal key. The
+last state of an encoder has a fixed width and can hold only a few pairs. This is the
+associative recall of Graves et al. 2014, section 4.3, in the short form of Ba et al.
+2016, section 4.1.
 """
 
 import re
@@ -97,7 +98,7 @@ class Sort(Copy):
         return "".join(sorted(text))
 
     def alignment(self, text):
-        """Return all places of each letter; of a repeated letter none is sure."""
+        """Return all positions of each letter; a repeated letter has no sure link."""
         possible = {
             (t, s)
             for t, c in enumerate(sorted(text))
@@ -108,12 +109,12 @@ class Sort(Copy):
 
 
 class Addition(Task):
-    """Add two numbers, written with digits, from the highest on.
+    """Add two numbers; the sum is written from its first digit.
 
     max_digits   at most 18; the digits of each number are uniform in [min, max], and a
                  number does not begin with 0, unless it is 0
-    reverse      True: the sum is written from its last digit on, as in addition by
-                 hand, so that the carry is known when it is needed
+    reverse      True: the sum is written from its last digit, as in addition by hand,
+                 so that the carry is known when it is needed
     """
 
     symbols = Symbols(DIGITS + "+")
@@ -138,7 +139,10 @@ class Addition(Task):
         return total[::-1] if self.reverse else total
 
     def alignment(self, text):
-        """Return the digits of each column as possible; carries leave none sure."""
+        """Link each digit of the sum to the digits of its column, as possible.
+
+        No link is sure, because a digit may also depend on a carry.
+        """
         total = len(self.answer(text))
         a, b = map(len, text.split("+"))
         ends = ((0, a), (a + 1, a + 1 + b))
@@ -182,7 +186,7 @@ class Recall(Task):
         return "".join(text[s] for s in self._value_positions(text))
 
     def alignment(self, text):
-        """Return the value as sure, and its key, beside it, as possible."""
+        """Link each output to its value (sure) and to the key before it (possible)."""
         sure = set(enumerate(self._value_positions(text)))
         return sure, sure | {(t, s - 1) for t, s in sure}
 

@@ -3,18 +3,19 @@
     parts = split(text, seed=1)                 parts.train, .validation, .test
     batches = Batches(ids, 64, seed=1)          batches[0], batches[1], …
 
-A batch is as wide as its longest row; shorter rows are padded, and their padding is
-computed and discarded. So the examples of an epoch are shuffled, cut into windows of
-many batches, and sorted by length within each window: the rows of a batch then have
-nearly one length. The batches are shuffled again, or the model would see the short ones
-first. The wider the window, the less padding; in a window as wide as the epoch, the
-same rows would meet in every epoch.
+A batch is as wide as its longest row; shorter rows are padded, and the work on padding
+is wasted. So the pairs of an epoch are shuffled, cut into windows of many batches, and
+sorted by length within each window: the rows of a batch then have nearly equal lengths.
+Then the batches are shuffled; otherwise the model would read the short sentences first.
+A wider window needs less padding. But with a window as wide as the epoch, a batch would
+hold the same rows in every epoch.
 
-Both shuffles depend on the seed and the number of the epoch, so that batch i depends on
-the seed and i alone, and a resumed run sees the same batches.
+Both shuffles depend only on the seed and the number of the epoch. So batch i depends
+only on the seed and i, and a resumed run reads the same batches.
 """
 
-from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +24,23 @@ from minigrad.checks import whole
 from .batch import EOS, assemble, pad
 
 
-@dataclass(frozen=True)
-class Split:
+class Splits(NamedTuple):
     """Three lists of pairs; no source stands in two of them."""
 
     train: list
     validation: list
     test: list
+
+
+def take_splits(pairs, sizes):
+    """Return ``Splits`` of consecutive pairs: test, then validation, then training set.
+
+    sizes   the numbers of pairs, as ``Splits``
+    """
+    pairs = iter(pairs)
+    test = list(islice(pairs, sizes.test))
+    validation = list(islice(pairs, sizes.validation))
+    return Splits(list(islice(pairs, sizes.train)), validation, test)
 
 
 def split(pairs, seed, validation=0.1, test=0.1):
@@ -38,9 +49,9 @@ def split(pairs, seed, validation=0.1, test=0.1):
     pairs              (source, target), strings or lists of words or of ids
     validation, test   shares of the pairs, from 0 to 1, or numbers of pairs
 
-    Pairs with the same source stay together: a sentence with five translations would
-    otherwise be tested on what was learned. So a part may have a few pairs more. Within
-    a part the pairs keep their order.
+    Pairs with the same source go into the same part: otherwise the test set would hold
+    sources that were trained on. So a part may have a few pairs more. Within a part the
+    pairs keep their order.
     """
     seed, pairs = whole("split", "seed", seed), list(pairs)
     wanted = {
@@ -68,7 +79,7 @@ def split(pairs, seed, validation=0.1, test=0.1):
                 f"validation and {wanted['test']} for test; expected more pairs, or "
                 "smaller shares."
             )
-    return Split(**{k: [pairs[i] for i in sorted(v)] for k, v in parts.items()})
+    return Splits(**{k: [pairs[i] for i in sorted(v)] for k, v in parts.items()})
 
 
 class Batches:
@@ -94,10 +105,10 @@ class Batches:
         self._epoch, self._batches = None, None  # the epoch in memory
 
     def __getitem__(self, i):
-        epoch, place = divmod(whole("batches[i]", "the step i", i), self.per_epoch)
+        epoch, k = divmod(whole("batches[i]", "the step i", i), self.per_epoch)
         if self._epoch != epoch:
             self._epoch, self._batches = epoch, self._shuffled(epoch)
-        return _padded([self._pairs[row] for row in self._batches[place]])
+        return _padded([self._pairs[row] for row in self._batches[k]])
 
     def _shuffled(self, epoch):
         """Return the rows of each batch of an epoch."""

@@ -3,11 +3,11 @@
     b 3   a 7   b 3   c 1   b 5   a 7   b 5   …
     ?     ?     3     ?     ?     7     5          the value last bound to this key
 
-At a key that was seen before, the answer is its most recent value, which is right
-unless the key is bound to a new one at this very place. A model has to know which value
-stands beside a key (a step of one) and which of a key's pairs is the latest (an order):
-both are relative positions and do not depend on the length of the sequence. The longer
-it is, the more old values of the same key there are.
+The model reads a key and predicts its value: the most recent value of this key. There
+is no question where the key is new, or is bound to a new value at this position. To
+answer, the model must find the value next to a key (a distance of one) and the latest
+pair of a key (an order). Both are relative positions and do not depend on the length of
+the sequence. But a longer sequence holds more old values of the same key.
 """
 
 from dataclasses import dataclass
@@ -40,9 +40,12 @@ class Bindings:
         return self.keys + self.values
 
     def draw(self, rng, rows, length):
-        """Return ids (rows, length), and as targets the value of keys that keep theirs.
+        """Return ids (rows, length) and targets (rows, length).
 
         length   even: pairs of a key and a value
+
+        The target of a key that keeps its value is this value; all other targets are
+        NOTHING.
         """
         if whole("Bindings", "length", length, 2) % 2:
             raise ValueError(

@@ -5,18 +5,15 @@ Two forms are read, both UTF-8 text with one pair a line:
     one file    Go.<TAB>Va !<TAB>further columns are ignored
     two files   line n of the first is translated by line n of the second
 
-The first is what Tatoeba exports, and what its Anki packs hold (manythings.org/anki:
-unpack the zip, it contains one .txt). A byte order mark and Windows line ends are
-accepted. A line without a pair is left out and reported by its number.
+Tatoeba exports the first form; so do its Anki packs (manythings.org/anki: the zip file
+contains one .txt). A byte order mark and Windows line ends are accepted. A line without
+a pair is left out, and its number is reported.
 """
 
 import pathlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .words import detokenize, tokenize
-
-__all__ = ["ParallelText", "Skipped", "detokenize", "read_pairs", "tokenize"]
 
 SHOWN = 5  # skipped lines that a report names
 
@@ -30,7 +27,7 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True)
 class ParallelText:
-    """The pairs of a text, and the lines that hold none."""
+    """The pairs of a text, and the lines that are not a pair."""
 
     pairs: list  # of (source, target), two strings, stripped
     skipped: list  # of Skipped, in the order of the lines
@@ -42,7 +39,7 @@ class ParallelText:
         return iter(self.pairs)
 
     def report(self):
-        """Say how many pairs were read, and which lines were left out, and why."""
+        """Return a sentence: how many pairs were read, which lines were left out."""
         read = f"{len(self.pairs)} pair{'s' * (len(self.pairs) != 1)} read."
         return f"{read} {_left_out(self.skipped)}" if self.skipped else read
 

@@ -3,39 +3,36 @@
     parts = splits(Sort(3, 8), 20_000, 100, 200, seed=0)
     parts.train[0]     Pair(source=("d", "o", "g"), target=("d", "g", "o"), ...)
 
-A token is a character. No question stands twice, so that no test question was trained
-on; an answer may, if several questions have it. As in the grammars, the test set is
-drawn first and the validation set next: neither depends on the size of the training
-set. There are few short questions (100 sums of two digits): the larger a set, the
-smaller their share in it.
+A token is a character. No question occurs twice, so no test question is in the training
+set; two questions may have the same answer. As in the grammars, the test set is drawn
+first and the validation set next: neither depends on the size of the training set.
+There are few short questions (100 sums of two digits), so their share is smaller in a
+larger set.
 """
 
 import numpy as np
 
 from minigrad.checks import whole
 
-from .grammar import Pair, Splits
+from .batching import Splits, take_splits
+from .grammar import Pair
 
 DRAWN = 1000  # questions drawn at once; another number gives other questions
-PATIENCE = 20  # draws in a row without a new question: there are no others
+PATIENCE = 20  # after so many draws without a new question, there are no others
 
 
 def splits(task, train=50_000, validation=100, test=200, seed=0):
-    """Return ``Splits`` of so many pairs, with the alignments that the task knows.
+    """Return ``Splits`` of these numbers of pairs, with the alignments of the task.
 
     task   of algorithmic.py, such as Copy(3, 8)
     """
-    sizes = {"test": test, "validation": validation, "train": train}
-    sizes = {name: whole("splits", name, size) for name, size in sizes.items()}
-    texts = iter(_distinct(task, sum(sizes.values()), whole("splits", "seed", seed)))
-    sets = {n: [pair_of(task, next(texts)) for _ in range(k)] for n, k in sizes.items()}
-    return Splits(**sets)
-
-
-def pair_of(task, text):
-    """Return the Pair of a question and its answer."""
-    sure, possible = map(frozenset, task.alignment(text))
-    return Pair(tuple(text), tuple(task.answer(text)), sure, possible)
+    sizes = Splits(train, validation, test)
+    n = sum(whole("splits", *item) for item in sizes._asdict().items())
+    pairs = []
+    for text in _distinct(task, n, whole("splits", "seed", seed)):
+        sure, possible = map(frozenset, task.alignment(text))
+        pairs.append(Pair(tuple(text), tuple(task.answer(text)), sure, possible))
+    return take_splits(pairs, sizes)
 
 
 def _distinct(task, n, seed):

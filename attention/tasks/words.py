@@ -6,8 +6,8 @@
 - A word is a sequence of letters, digits and combining marks of any script.
 - An apostrophe inside a word belongs to it: don't, John's, aujourd'hui, o'clock.
 - A French elided word ends at its apostrophe: l' d' j' m' t' s' n' c' qu' jusqu'
-  lorsqu' puisqu' quoiqu'. So "l'amour" shares its second word with "amour". An English
-  word that starts in the same way, such as "c'mon", is cut too.
+  lorsqu' puisqu' quoiqu'. So the second word of "l'amour" is "amour". An English word
+  that starts in the same way, such as "c'mon", is also divided.
 - A number keeps its points and commas: 1,000.50.
 - Every other visible character is a token of its own.
 
@@ -23,7 +23,7 @@ ELIDED = "l d j m t s n c qu jusqu lorsqu puisqu quoiqu".split()
 CLOSING = frozenset(",.;:!?)]}»…%’”")  # no space before them
 OPENING = frozenset("([{«¿¡$£“‘")  # no space after them
 JOINING = frozenset("-/_")  # no space on either side
-EITHER = "\"'"  # opening and closing in turn
+QUOTES = "\"'"  # the first opens, the second closes, and so on
 
 
 def tokenize(text, lower=False):
@@ -43,18 +43,18 @@ def tokenize(text, lower=False):
 def detokenize(tokens):
     """Return the tokens as a line of text, with spaces where English has them.
 
-    The text may differ from the original in its spaces and around hyphens, but it has
-    the same tokens again.
+    Its spaces may differ from those of the original text, but ``tokenize`` returns the
+    same tokens for both.
     """
     tokens = list(tokens)
     pieces, glued, open_ = [], True, set()
     # a quotation mark without a partner cannot open
-    paired = {mark: tokens.count(mark) % 2 == 0 for mark in EITHER}
+    paired = {mark: tokens.count(mark) % 2 == 0 for mark in QUOTES}
     for token in tokens:
         before, after = token in CLOSING, token in OPENING  # True: no space there
         if token in JOINING:
             before = after = True
-        elif token in EITHER:
+        elif token in QUOTES:
             after = paired[token] and token not in open_
             before = not after
             open_ ^= {token} if paired[token] else set()

@@ -4,12 +4,12 @@
     ffn(x) = W_2 a(W_1 x + b_1) + b_2
 
     post-norm    x = LN(x + f(x))         as first published
-    pre-norm     x = x + f(LN(x))         the sum reaches the last layer
+    pre-norm     x = x + f(LN(x))
 
-for each f in turn. In pre-norm the sum grows from block to block, and the stack ends
-with one more LN. The gradients have the same size in every layer, and training needs no
-warm-up (Xiong et al. 2020). An attention has 4 D^2 parameters, a feed-forward network
-of hidden width F has 2 D F.
+for each f in turn. In pre-norm, x is a sum that no LN changes: it grows from block to
+block, and the stack of blocks ends with one more LN. The gradients have about the same
+size in every layer, and training needs no warm-up (Xiong et al. 2020). An attention has
+4 D^2 weights, a feed-forward network of hidden width F has 2 D F.
 
 Vaswani et al. 2017, sections 3.1 and 3.3.
 """
@@ -47,8 +47,8 @@ class Block(nn.Module):
     """Self-attention, cross-attention if there is a source, and a feed-forward network.
 
     config   a ``TransformerConfig``
-    scheme   the positions, see schemes.py. Its parameters belong to the stack of
-             blocks, so each call receives it again
+    scheme   the positions, see schemes.py. All blocks of a stack share the scheme; the
+             stack holds its parameters and passes it to each call
     cross    whether the block attends to a memory as well
     causal   whether tokens attend to themselves and earlier tokens only
     """
@@ -93,38 +93,32 @@ class Block(nn.Module):
         mask? (B, 1, 1, T) bool, memory_mask? (B, 1, 1, S) bool
             ->  y (B, L, self.width), weights? (B, H, L, S)
 
-        memory        the encoder's output, or what ``cross_attn.precompute`` made of it
-        mask          True for tokens, those of the cache included, False for padding
+        memory        the encoder's output, or the result of ``cross_attn.precompute``
+        mask          True for tokens, also for those in the cache; False for padding
         memory_mask   the same for the memory
-        cache         a KVCache of the earlier tokens in this block
-        need_weights  whether to return the weights, which have no graph
+        cache         a KVCache with the earlier tokens of this block
+        need_weights  whether to return the weights, without their graph
         """
-        x = self._add(
-            lambda x: self.self_attn(
-                x,
-                mask=mask,
-                is_causal=self.causal,
-                cache=cache,
-                **scheme.options(self.self_attn),
-            ),
-            self.self_attn_norm,
-            x,
-        )
-        weights = None
-        if self.cross_attn is not None:
-            x = self._add(
-                lambda x: self._cross_attention(x, memory, memory_mask, need_weights),
-                self.cross_attn_norm,
-                x,
+
+        def self_attention(x):
+            options = scheme.options(self.self_attn)
+            return self.self_attn(
+                x, mask=mask, is_causal=self.causal, cache=cache, **options
             )
+
+        def cross_attention(x):
+            result = self.cross_attn(
+                x, memory, mask=memory_mask, need_weights=need_weights
+            )
+            return result[0] if need_weights else result
+
+        x, weights = self._residual(self_attention, self.self_attn_norm, x), None
+        if self.cross_attn is not None:
+            x = self._residual(cross_attention, self.cross_attn_norm, x)
             weights = self.cross_attn.attention_weights
-        return self._add(self.feed_forward, self.feed_forward_norm, x), weights
+        return self._residual(self.feed_forward, self.feed_forward_norm, x), weights
 
-    def _cross_attention(self, x, memory, mask, need_weights):
-        result = self.cross_attn(x, memory, mask=mask, need_weights=need_weights)
-        return result[0] if need_weights else result
-
-    def _add(self, f, norm, x):
+    def _residual(self, f, norm, x):
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))
         return norm(x + self.dropout(f(x)))
@@ -143,7 +137,7 @@ def _attention(config, scale, rng):
         scale=scale,
         rng=rng,
     )
-    if scale == 1:  # of T5: a smaller W_q gives the scores the usual size at first
+    if scale == 1:  # T5: a smaller W_q replaces the factor 1 / sqrt(E) of the scores
         W = attention.W_q.weight
         W.data = W.data / math.sqrt(attention.head_dim)
     return attention

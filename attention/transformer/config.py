@@ -51,17 +51,18 @@ class TransformerConfig:
     hidden           the width inside the feed-forward network; None is 4 D
     norm             "pre": x + f(LN(x)), or "post": LN(x + f(x))
     final_norm       whether a stack ends with a layer norm; None: only with "pre".
-                     A torch.nn.Transformer always has it
+                     A torch.nn.Transformer always has one
     activation       of the feed-forward network: "relu", "gelu", ...
-    dropout          in training: of attention weights, of what a block adds, of the
-                     embedded tokens
+    dropout          the probability in training, for attention weights, for the outputs
+                     of attention and feed-forward network, and for embedded tokens
     bias             whether the linear maps of a block have biases
     positions        the name of a scheme, see schemes.py
-    max_length       of "learned": the rows of its table; of "rope+...": the length of
-                     the sequences in training
-    num_buckets      of "t5"
-    max_distance     of "t5", "shaw" and "disentangled": all larger distances are alike
-    base             of "sinusoidal", "transformer-xl" and "rope...": the longest
+    max_length       for "learned", the number of rows of its table; for "rope+...", the
+                     length of the sequences in training
+    num_buckets      for "t5", the number of buckets
+    max_distance     for "t5", "shaw" and "disentangled": all larger distances are
+                     treated as equal
+    base             for "sinusoidal", "transformer-xl" and "rope...": the longest
                      wavelength is about 2 pi base
     tied             whether the embedding table also computes the logits
     """

@@ -29,7 +29,9 @@ class DecoderOnly(nn.Module):
 
     def __init__(self, config, rng=None):
         self.config = config
-        self.decoder = Stack(config, config.vocabulary, config.layers, True, rng=rng)
+        self.decoder = Stack(
+            config, config.vocabulary, config.layers, causal=True, rng=rng
+        )
         self.output = None
         if not config.tied:
             self.output = nn.Linear(config.width, config.vocabulary, False, rng)
@@ -40,9 +42,9 @@ class DecoderOnly(nn.Module):
 
         ids (B, n) int, lengths? (B,) int  ->  logits (B, n, V)
 
-        lengths   the numbers of tokens of the rows, followed by padding; None if all
-                  have n. No token attends to padding, which stands after it; the logits
-                  at padding have no meaning
+        lengths   the number of tokens in each row, followed by padding; None if all
+                  have n. No token attends to padding, because padding comes after it.
+                  The logits at padding have no meaning
         """
         y, _ = self.decoder(ids, mask=padding_mask("DecoderOnly", ids, lengths))
         return self._logits(y)
@@ -53,8 +55,8 @@ class DecoderOnly(nn.Module):
 
         source (B, n) int, lengths? (B,) int  ->  a Decoding
 
-        n may be 0, and logits are then None. After a prompt of length 0 beside others
-        they have no meaning.
+        If n is 0, the logits are None. A row of length 0 in a longer batch has logits
+        without meaning.
         """
         padding_mask("DecoderOnly", source, lengths)  # raises for wrong lengths
         ids, padding = right_aligned(source, lengths)
@@ -74,8 +76,8 @@ class DecoderOnly(nn.Module):
     def extend(self, length):
         """Prepare for sequences of this length, longer than in training.
 
-        "rope+..." slows its rotations; "learned" raises IndexError if its table is too
-        short; the other schemes do nothing.
+        "rope+..." reduces its frequencies; "learned" raises IndexError if its table is
+        too short; the other schemes do nothing.
         """
         self.decoder.scheme.extend(length)
 

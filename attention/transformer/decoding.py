@@ -4,12 +4,12 @@
     logits, state, weights = model.step(state, tokens)        tokens (B,), logits (B, V)
     state.select(indices)                                     continue with these rows
 
-Each block keeps the keys and values of the tokens so far, and with a source those of
-the source, which never change.
+Each block keeps the keys and values of the tokens so far. With a source it also keeps
+those of the source, which do not change.
 
-Prompts of several lengths are right-aligned: their padding comes first, and a mask
-excludes it. A new token is then the same column in all rows, and the distances between
-tokens stay right. Positions that are added to the input count from the first token of
+Prompts of different lengths are right-aligned: their padding comes first, and a mask
+excludes it. So the next token of every row has the same column, and distances between
+tokens are correct. Positions that are added to the input count from the first token of
 each row.
 """
 
@@ -23,8 +23,8 @@ from ..exact.kv_cache import KVCache
 class Decoding:
     """The state of B sequences, which ``step`` and ``select`` change in place.
 
-    length    the number of columns so far, padding included
-    padding   (B,), how many of a row's columns are padding
+    length    the number of columns so far, including padding
+    padding   (B,), the number of padding columns of each row
     logits    (B, V) of the token after the prompt; None without a prompt
     """
 
@@ -52,9 +52,9 @@ class Decoding:
         return np.maximum(columns - self.padding[:, None], 0)
 
     def mask(self, n):
-        """Return which columns are tokens after n more: (B, 1, 1, length + n) bool.
+        """Return which columns are tokens, including n new ones: bool.
 
-        None if all of them are.
+        The shape is (B, 1, 1, length + n). The result is None without padding.
         """
         if not self.padding.any():
             return None
@@ -62,10 +62,10 @@ class Decoding:
         return (columns >= self.padding[:, None])[:, None, None]
 
     def select(self, indices):
-        """Continue row indices[n] as row n, and return this state."""
-        for kept in (*self.caches, *self.memories):
-            if kept is not None:
-                kept.select(indices)  # raises for indices that are not rows
+        """Replace row n by row indices[n], and return this state."""
+        for cache in (*self.caches, *self.memories):
+            if cache is not None:
+                cache.select(indices)  # raises for indices that are not rows
         indices = np.asarray(indices, np.intp)
         self.padding = self.padding[indices]
         if self.memory_mask is not None:
@@ -88,7 +88,7 @@ def padding_mask(name, ids, lengths):
 
 
 def right_aligned(ids, lengths):
-    """Return ids (B, n) with the padding of each row in front, and its size (B,)."""
+    """Return ids (B, n) with the padding of each row first, and its length (B,)."""
     n = ids.shape[1]
     if lengths is None:
         return ids, np.zeros(len(ids), np.intp)

@@ -1,4 +1,4 @@
-"""A translator: an encoder reads the source, and a decoder attends to it and writes.
+"""A translator: an encoder reads the source, and a decoder writes the target.
 
     x    = encoder(source)         each token attends to all tokens
     y_t  = decoder(target_in)_t    attends to y_0 ... y_t, and to all of x
@@ -28,16 +28,16 @@ class EncoderDecoder(nn.Module):
     """
 
     def __init__(self, config, rng=None):
-        self.config = config
-        V = config.target_vocabulary
-        T = config.layers if config.decoder_layers is None else config.decoder_layers
-        self.encoder = Stack(config, config.vocabulary, config.layers, False, rng=rng)
-        shared = self.encoder.embedding if V is None else None
-        self.decoder = Stack(config, V, T, True, True, shared, rng)
-        self.output = None
-        if not config.tied:
-            V = config.vocabulary if V is None else V
-            self.output = nn.Linear(config.width, V, False, rng)
+        self.config = c = config
+        layers = c.layers if c.decoder_layers is None else c.decoder_layers
+        self.encoder = Stack(c, c.vocabulary, c.layers, causal=False, rng=rng)
+        V, table = c.target_vocabulary, None
+        if V is None:
+            V, table = c.vocabulary, self.encoder.embedding
+        self.decoder = Stack(
+            c, V, layers, causal=True, cross=True, table=table, rng=rng
+        )
+        self.output = None if c.tied else nn.Linear(c.width, V, False, rng)
 
     @shapes
     def forward(self, source, target_in, lengths=None, need_weights=False):
@@ -74,11 +74,12 @@ class EncoderDecoder(nn.Module):
 
     @shapes
     def step(self, state, tokens):
-        """Read one more token of each target: (logits (B, V), state, weights (B, S)).
+        """Read one more token of each target; return logits (B, V), state, weights.
 
         tokens (B,) int  ->  three values
 
-        weights   of the last block's cross-attention, averaged over its heads
+        weights (B, S) are those of the last block's cross-attention, averaged over its
+        heads.
         """
         y, weights = self.decoder(
             state.column(tokens),

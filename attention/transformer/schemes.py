@@ -1,4 +1,4 @@
-"""Schemes of positions: one object for all layers of a stack adds them to attention.
+"""Schemes of positions: one object adds positions to all layers of a stack.
 
 name            at the input    in the scores              q and k    parameters
 none
@@ -13,8 +13,8 @@ rope                                                       rotated
 rope+linear, rope+ntk, rope+yarn                           rotated, after ``extend``
                                                            more slowly
 
-A causal model sees some order without any scheme: its first query has one key, the next
-has two. The layers of a stack share the parameters of its scheme.
+A causal model can learn some order without any scheme, because its first query has one
+key, the second has two. The layers of a stack share the parameters of its scheme.
 """
 
 from functools import partial
@@ -63,7 +63,7 @@ class Scheme(nn.Module):
         return {}
 
     def extend(self, length):
-        """Prepare for sequences of this length; most schemes allow any length."""
+        """Prepare for sequences of this length. Most schemes need no preparation."""
 
 
 class Sinusoidal(Scheme):
@@ -127,8 +127,9 @@ class Scores(Scheme):
 class Shaw(Scores):
     """One table for all heads, as in the paper, and for all layers.
 
-    The value side, sum_j p_ij a^V_d, is left out: it needs the weights inside the
-    attention. The authors found translations equally good without it (section 4.3).
+    The term sum_j p_ij a^V_d of the context is left out, because it needs the weights
+    inside the attention. The authors found translations equally good without it
+    (section 4.3).
     """
 
     def __init__(self, config, causal, rng):
@@ -195,20 +196,21 @@ class RoPE(Scheme):
 
 
 class ScaledRoPE(RoPE):
-    """Rotations as in training, until ``extend`` slows them: s = length / trained.
+    """RoPE with frequencies as in training, until ``extend`` reduces them.
 
-    They are never slowed during a sequence, because the keys in a cache keep their
-    rotation, and the queries that meet them must rotate equally fast.
+    s = length / trained_length. The frequencies do not change during a sequence: the
+    keys in a cache are rotated already, and later queries must be rotated by the same
+    frequencies.
     """
 
     def __init__(self, config, causal, rng):
         super().__init__(config, causal, rng)
-        self.name, self.trained = config.positions, config.max_length
-        self.length = self.trained
+        self.name, self.trained_length = config.positions, config.max_length
+        self.length = self.trained_length
 
     def extend(self, length):
-        """Scale for sequences up to this length; up to the trained one do not scale."""
-        self.length = max(length, self.trained)
+        """Set the longest length; no scaling if it is not above the trained length."""
+        self.length = max(length, self.trained_length)
 
     def embed(self, x, positions):
         longest = np.max(positions, initial=-1) + 1
@@ -224,15 +226,15 @@ class ScaledRoPE(RoPE):
 
     def scaling(self):
         """Return an object of positions/scaling.py, or None without scaling."""
-        s = self.length / self.trained
+        s = self.length / self.trained_length
         if s == 1:
             return None
         if self.name == "rope+yarn":
-            return YaRNScaling(s, self.trained)
+            return YaRNScaling(s, self.trained_length)
         return {"rope+linear": LinearScaling, "rope+ntk": NTKScaling}[self.name](s)
 
 
-CLASSES = {
+SCHEMES = {
     "none": Scheme,
     "sinusoidal": Sinusoidal,
     "learned": Learned,
@@ -246,9 +248,3 @@ CLASSES = {
     "rope+ntk": ScaledRoPE,
     "rope+yarn": ScaledRoPE,
 }
-SCHEMES = tuple(CLASSES)
-
-
-def make_scheme(config, causal, rng=None):
-    """Return the scheme that a config names, for one stack of layers."""
-    return CLASSES[config.positions](config, causal, rng)

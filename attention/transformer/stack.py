@@ -4,7 +4,7 @@
     x   = block(x)                        for each block in turn
     y_i = LN(x_i)                         after pre-norm blocks
 
-The embedding table E starts as N(0, 1 / D), so that the logits E y have size 1.
+The embedding table E is drawn from N(0, 1 / D), so that the logits E y are of size 1.
 """
 
 import math
@@ -15,7 +15,7 @@ from minigrad import embedding, nn
 from minigrad.shapes import shapes
 
 from .block import Block
-from .schemes import make_scheme
+from .schemes import SCHEMES
 
 
 class Stack(nn.Module):
@@ -26,7 +26,7 @@ class Stack(nn.Module):
     layers       the number of blocks
     causal       whether tokens attend to themselves and earlier tokens only
     cross        whether the blocks attend to a memory
-    table        the embedding table of another stack, to share; None makes a new one
+    table        the embedding table of another stack, to be shared; None: a new table
     """
 
     torch_names = {"blocks": "layers", "final_norm": "norm"}
@@ -39,7 +39,7 @@ class Stack(nn.Module):
             table = nn.Parameter(np.empty((vocabulary, config.width), np.float32))
             nn.init.normal_(table, std=config.width**-0.5, rng=rng)
         self.embedding = table
-        self.scheme = make_scheme(config, causal, rng)
+        self.scheme = SCHEMES[config.positions](config, causal, rng)
         self.blocks = [
             Block(config, self.scheme, cross, causal, rng) for _ in range(layers)
         ]

@@ -1,10 +1,10 @@
-"""The Gaussian kernel as a score: attention as a weighted average over near keys.
+"""The Gaussian kernel as a score: keys near the query get large weights.
 
     f(q) = sum_j K(q, k_j) v_j / sum_j K(q, k_j),    K(q, k) = exp(-|q - k|^2 / (2 h^2))
 
-Nadaraya and Watson estimated a function from examples (k_j, v_j) in this way in 1964.
-The values of near keys count, and the bandwidth h decides which keys are near. As
-K = exp(score), the quotient is a softmax of scores, and the estimate is attention.
+In 1964, Nadaraya and Watson estimated a function from examples (k_j, v_j) in this way.
+The bandwidth h decides which keys are near enough to count. As K = exp(score), the
+quotients K / sum K are a softmax of the scores, so the estimate is attention.
 
     -|q - k|^2 / 2 = q . k - |q|^2 / 2 - |k|^2 / 2
 
@@ -25,7 +25,7 @@ from minigrad.shapes import shapes
 from ..layers import Attention
 
 SMALLEST, LARGEST = 1e-15, 1e15  # float32 holds the squares and their inverses
-LIMIT = 30.0  # of the logarithm of a learned bandwidth: h from 1e-13 to 1e13
+LIMIT = 30.0  # |ln h| of a learned bandwidth is at most this: h from 1e-13 to 1e13
 
 
 @shapes
@@ -86,9 +86,9 @@ def squared_distance(q, k):
 
         dq_ia = 2 sum_j g_ij (q_ia - k_ja),    dk_ja = -2 sum_i g_ij (q_ia - k_ja)
 
-    It takes one coordinate a at a time, to avoid an array (..., L, S, D). The formula
-    |q|^2 - 2 q . k + |k|^2 avoids it as well, but for near points, which count most,
-    the three terms cancel and leave rounding errors.
+    The loop over the coordinates a avoids an array (..., L, S, D). The formula
+    |q|^2 - 2 q . k + |k|^2 avoids it as well, but near points have the largest weights,
+    and for them the three terms cancel and only rounding errors remain.
     """
     leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
     (L, D), S = q.shape[-2:], k.shape[-2]
@@ -101,10 +101,8 @@ def squared_distance(q, k):
         dk = np.empty((*leading, S, D), d.dtype)
         for a in range(D):
             slope = 2 * g * _differences(q, k, a)  # (..., L, S)
-            dq[..., a] = slope.sum(-1)  # sum over j: a query is in a pair with each key
-            dk[..., a] = -slope.sum(
-                -2
-            )  # sum over i: a key is in a pair with each query
+            dq[..., a] = slope.sum(-1)  # sum over j
+            dk[..., a] = -slope.sum(-2)  # sum over i
         return dq, dk
 
     return d, backward

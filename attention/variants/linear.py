@@ -3,17 +3,18 @@
     o_i = sum_j w_ij v_j
     w_ij = phi(q_i) . phi(k_j) / (sum_l phi(q_i) . phi(k_l) + eps)
 
-Softmax attention has exp(q . k) instead of phi(q) . phi(k), and has to compute it for
-every pair. A dot product moves out of the sum:
+Softmax attention has exp(q . k) instead of phi(q) . phi(k), and must compute it for
+every pair. A dot product can be taken out of the sum:
 
     sum_j (phi(q_i) . phi(k_j)) v_j = (sum_j phi(k_j) v_j^T)^T phi(q_i) = S^T phi(q_i)
 
 S (E, Ev), and z = sum_j phi(k_j) for the denominator, are the same for all queries. So
 n queries and n keys cost n E Ev instead of n^2 E, and there is no matrix of weights. A
-decoder keeps S and z instead of its past (``LinearAttentionState``).
+decoder stores S and z instead of all earlier keys and values
+(``LinearAttentionState``).
 
-The price is sharpness: the weights form a matrix of rank E, which cannot select one key
-among many. For fewer than about E keys softmax attention is as cheap.
+The weights are less sharp: they form a matrix of rank E, which cannot select one key
+among many. For fewer than about E keys, softmax attention costs no more.
 
 Katharopoulos et al. 2020, "Transformers are RNNs".
 """
@@ -21,7 +22,7 @@ Katharopoulos et al. 2020, "Transformers are RNNs".
 import numpy as np
 
 from minigrad import Tensor, exp, matmul, swapaxes, where
-from minigrad.checks import flag, number
+from minigrad.checks import called, flag, number
 from minigrad.shapes import shapes
 
 from .lengths import row_lengths
@@ -36,7 +37,8 @@ def elu_plus_one(x):
 
     x (...)  ->  phi (...)
 
-    It uses e^x itself: e^x - 1 + 1 would lose the digits of a small e^x.
+    The code does not compute elu(x) = e^x - 1 first: this loses the digits of a small
+    e^x.
     """
     above = x.data > 0
     return where(above, x + 1.0, exp(where(above, 0.0, x)))
@@ -76,26 +78,27 @@ def linear_attention(
     q (..., L, E), k (..., S, E), v (..., S, Ev), valid_lens? (B,) int,
     key_mask? (..., S) bool  ->  o (..., L, Ev)
 
-    is_causal     sum over the keys j <= i; needs L = S
-    valid_lens    how many keys of each example are allowed, from the first
-    key_mask      True = may be attended to; combined with valid_lens by "and"
+    is_causal     sum over the keys j <= i; then L must equal S
+    valid_lens    for each example, how many keys are allowed, from the first
+    key_mask      True = queries may attend to the key. With valid_lens as well, a key
+                  must be allowed by both
     feature_map   phi, a function of Tensors (..., n, E) -> (..., n, any width). Its
                   values should not be negative. Scores are not scaled by 1 / sqrt(E)
-    eps           0 or more: keeps the denominator above 0. Where the denominator is as
-                  small as eps, as for keys far below 0, the output shrinks
+    eps           0 or more: keeps the denominator above 0. If the denominator is as
+                  small as eps, as for very negative keys, the output is too small
 
-    A masked key has no influence. A query without keys has output and gradient 0. A
-    mask of pairs is not possible, nor are weights returned, because no pair is ever
-    computed; with v = np.eye(S) the output is the matrix of weights.
+    A masked key has no influence. A query without keys has output and gradient 0. There
+    is no mask of pairs, and no weights are returned, because the scores of pairs are
+    not computed. With v = np.eye(S) the output is the matrix of weights.
 
-    Cost 2 n E Ev, if causal 64 n (E + Ev) more. Memory O(n), also in the backward
-    (``linear_scan``). Katharopoulos et al. 2020, equations 4 to 12.
+    It costs 2 n E Ev multiplications, and 64 n (E + Ev) more if causal. The memory is
+    O(n), also for the backward pass. Katharopoulos et al. 2020, equations 4 to 12.
     """
     is_causal, eps = flag(NAME, "is_causal", is_causal), _validated_eps(NAME, eps)
     L, S = q.shape[-2], k.shape[-2]
     if is_causal and L != S:
         raise ValueError(
-            f"{NAME}: found {L} queries and {S} keys; expected as many of each with "
+            f"{NAME}: found {L} queries and {S} keys; expected equal numbers with "
             "is_causal, as query i attends to the keys 0 to i. To continue a sequence, "
             "use LinearAttentionState."
         )
@@ -105,7 +108,7 @@ def linear_attention(
         lengths = row_lengths(NAME, valid_lens, leading, S)
         within = np.arange(S) < lengths[..., None]  # (..., S)
         keep = within if keep is None else keep & within
-    fused = _callable(NAME, feature_map) is elu_plus_one  # linear_scan then applies it
+    fused = feature_map is elu_plus_one  # then linear_scan applies it
     if not fused:
         if keep is not None:  # a masked key may be NaN
             k = where(keep[..., None], k, 0.0)
@@ -114,7 +117,7 @@ def linear_attention(
 
 
 class LinearAttentionState:
-    """The past of a decoder with linear attention, of any length: S and z.
+    """The state of a decoder with linear attention: the sums S and z.
 
         state = LinearAttentionState()
         state.extend(k, v)            a prompt of any length
@@ -124,15 +127,14 @@ class LinearAttentionState:
 
     The outputs are those of ``linear_attention`` with is_causal=True, one at a time. A
     step costs 2 E Ev multiplications, and the state has E (Ev + 1) numbers for each
-    head, however many tokens came before.
+    head. Neither depends on the number of earlier tokens.
 
     The state keeps the graph of all steps; for generation use ``minigrad.no_grad``.
     """
 
     def __init__(self, feature_map=elu_plus_one, eps=1e-6):
-        name = "LinearAttentionState"
-        self.feature_map = _callable(name, feature_map)
-        self.eps = _validated_eps(name, eps)
+        self.feature_map = feature_map
+        self.eps = _validated_eps("LinearAttentionState", eps)
         self.S = self.z = None
         self.length = 0
 
@@ -176,17 +178,9 @@ class LinearAttentionState:
         return f"LinearAttentionState({shape}, length={self.length})"
 
 
-def _callable(name, feature_map):
-    if not callable(feature_map):
-        raise TypeError(
-            f"{name}: feature_map is {feature_map!r}; expected a function of a Tensor."
-        )
-    return feature_map
-
-
 def _features(name, feature_map, x):
-    """Return feature_map(x) if it is a Tensor of the shape of x but for the width."""
-    phi = feature_map(x)
+    """Return feature_map(x) if it is a Tensor whose shape differs only in the width."""
+    phi = called(f"{name}: feature_map", "a Tensor", feature_map, x)
     found = f"shape {phi.shape}" if isinstance(phi, Tensor) else type(phi).__name__
     if not isinstance(phi, Tensor) or phi.shape[:-1] != x.shape[:-1]:
         raise ValueError(

@@ -1,13 +1,13 @@
-"""The sums of linear attention in chunks, as one operation with its backward.
+"""Compute the sums of linear attention in chunks, as one operation.
 
     S_i = sum_j b_j v_j^T   (E, Ev)      z_i = sum_j b_j   (E,)
     o_i = S_i^T a_i / (a_i . z_i + eps)
 
 with the features a = phi(q), b = phi(k), and sums over the keys j <= i (causal), or
 over all keys. Key by key, the causal sums would be n steps of E Ev multiplications. In
-chunks they are matrix products: the state of all earlier chunks, and a small masked
-product within the chunk. This file has the NumPy form, for all heads at once; compiled
-kernels do the same (kernels/linear.py, kernels/linear_backward.py).
+chunks they are matrix products: one with the sums over all earlier chunks, and a small
+masked product within the chunk. This file has the NumPy version, for all heads at once;
+kernels/linear.py and kernels/linear_backward.py are the compiled version.
 
 Katharopoulos et al. 2020, equations 4 to 12, and section 3.3.1 for the gradients; Hua
 et al. 2022 (chunks).
@@ -50,9 +50,9 @@ def linear_scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
         db_j = R_j v_j + r_j,    dv_j = R_j^T b_j       with sums over the queries:
         R_j = sum_i a_i n_i^T,   r_j = sum_i d_i a_i    over all i, or causal i >= j
 
-    R and r grow from the end of the sequence. Only o and 1 / (c + eps) are kept from
-    the forward; S is summed again. phi(x) = elu(x) + 1 is x + 1 or e^x, so its
-    derivative is min(phi(x), 1).
+    R and r are summed from the end of the sequence. Only o and 1 / (c + eps) are kept
+    from the forward pass; S is summed again. phi(x) = elu(x) + 1 is x + 1 or e^x, so
+    its derivative is min(phi(x), 1).
     """
     arrays = [q.shape[:-2], k.shape[:-2], v.shape[:-2]]
     leading = np.broadcast_shapes(*arrays, () if keep is None else keep.shape[:-1])
@@ -61,11 +61,11 @@ def linear_scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
         S = keep.shape[-1]
         keep = np.broadcast_to(keep, (*leading, S)).reshape(N, S)
         keep = np.ascontiguousarray(keep)
-    scan = Scan(*(_heads(x, leading) for x in (q, k, v)), keep, is_causal, elu)
+    scan = Scan(*(_flatten_heads(x, leading) for x in (q, k, v)), keep, is_causal, elu)
     o, inv_sum = forward_kernel.forward(*scan.arguments, eps) or scan.forward(eps)
 
     def backward(g, needs):
-        g = _heads(g, leading)
+        g = _flatten_heads(g, leading)
         needs_q, needs_kv = needs[0], needs[1] or needs[2]
         saved = o, inv_sum, g, needs_q, needs_kv
         compiled = backward_kernel.backward(*scan.arguments, *saved)
@@ -95,7 +95,7 @@ class Scan:
 
     @property
     def arguments(self):
-        """What the compiled kernels take."""
+        """The arguments of the compiled kernels."""
         return self.q, self.k, self.v, self.keep, self.causal, self.elu
 
     def forward(self, eps):
@@ -208,7 +208,7 @@ def _transposed(x):
     return x.swapaxes(1, 2)
 
 
-def _heads(x, leading):
+def _flatten_heads(x, leading):
     """Broadcast the leading axes and make them one: (..., n, E) -> (N, n, E)."""
     n, E = x.shape[-2:]
     if x.shape[:-2] != leading:

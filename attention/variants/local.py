@@ -9,12 +9,13 @@
                              a_t(s) = align_t(s) exp(-(s - p_t)^2 / (2 sigma^2)),
                              where align_t is that softmax, and sigma = D / 2
 
-A query has 2 D + 1 scores, where global attention has S. It suits tasks in which source
-and target have a similar order, such as translation, speech, or reversal.
+A query has 2 D + 1 scores; in global attention it has S. Local attention suits tasks
+in which the centre of each window is known or easy to predict, such as translation,
+speech, or reversal.
 
-p_t decides which keys are in the window, but that choice is a step function without a
-gradient. So p_t is trained through the Gaussian alone. As in the paper, the softmax
-comes before the Gaussian: the weights of local-p sum to less than 1.
+p_t decides which keys are in the window, but this choice is a step function and has no
+gradient. So p_t is trained only through the Gaussian. As in the paper, the Gaussian is
+applied after the softmax, so the weights of local-p sum to less than 1.
 
 Luong et al. 2015, section 3.2, equations 9 and 10.
 """
@@ -49,10 +50,10 @@ class LocalAttention(nn.Module):
 
     Parameters: those of ``score``, and for "p" also W_p (Dq, Dq) and v_p (Dq,).
 
-    The cost of a query is 2 D + 1 scores, and W_p q. A score that projects keys
-    projects a key once for each window that contains it; ``precompute`` does it once.
-    A query whose window is empty, beyond the end of the source, has weights and context
-    0.
+    The cost of a query is 2 D + 1 scores, and W_p q. If the score projects keys, a key
+    is projected once for each window that contains it; call ``precompute`` first to
+    project it only once. A query whose window is beyond the end of the source has
+    weights and context 0.
     """
 
     def __init__(
@@ -71,8 +72,12 @@ class LocalAttention(nn.Module):
         self.query_size = whole(NAME, "query_size", query_size, least=1)
         self.key_size = whole(NAME, "key_size", key_size, least=1)
         self.score = _score_layer(score, query_size, key_size, rng)
-        self.centre = _validated_centre(centre, kind)
-        self.renormalize = flag(NAME, "renormalize", renormalize)
+        self.centre, self.renormalize = centre, flag(NAME, "renormalize", renormalize)
+        if centre is not None and kind == "p":
+            raise ValueError(
+                f"{NAME}: centre is {centre!r}; expected None with kind 'p', which "
+                "predicts its centres."
+            )
         if renormalize and kind == "m":
             raise ValueError(
                 f"{NAME}: renormalize is True; expected False with kind 'm', whose "
@@ -142,15 +147,15 @@ class LocalAttention(nn.Module):
         return context[..., 0, :]  # (..., L, Ev)
 
     def precompute(self, keys):
-        """Project keys once for many calls, which take the result in place of keys."""
+        """Project the keys once. Pass the result to later calls instead of the keys."""
         return self.score.precompute(keys)
 
     @property
     def attention_weights(self):
         """The weights of the last call for all keys, (..., L, S); None before a call.
 
-        They are the weights before dropout, without their graph. The array of L S
-        numbers is made on each access.
+        They are the weights before dropout, without their graph. Each access creates an
+        array of L S numbers.
         """
         if self._last_call is None:
             return None
@@ -240,16 +245,3 @@ def _score_layer(score, query_size, key_size, rng):
             "attention layer such as AdditiveAttention(Dq, Dk, A)."
         )
     return LuongAttention(score, query_size, key_size, rng=rng)
-
-
-def _validated_centre(centre, kind):
-    if centre is not None and kind == "p":
-        raise ValueError(
-            f"{NAME}: centre is {centre!r}; expected None with kind 'p', which "
-            "predicts its centres."
-        )
-    if centre is not None and not callable(centre):
-        raise TypeError(
-            f"{NAME}: centre is {centre!r}; expected a function of (t, length)."
-        )
-    return centre

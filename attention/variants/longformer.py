@@ -7,10 +7,10 @@
     global token i:    q_i = W_q' x_i,    k_j = W_k' x_j,    v_j = W_v' x_j
                        a softmax over all keys
 
-Every token attends to a global token, and it attends to every token, so information
-crosses the whole document in two layers. n tokens, g of them global, cost n (w + g)
-scores instead of n^2. A classifier makes its first token global; question answering
-makes the tokens of the question global.
+Every token attends to the global tokens, and they attend to every token, so information
+passes between any two tokens in two layers. With n tokens, of which g are global, there
+are n (w + g) scores instead of n^2. For classification the first token is global; for
+question answering the tokens of the question are global.
 
 The second projections W' start as copies of the first ones. Until they are trained, the
 layer is attention with the mask sliding_window(w / 2, w / 2) | global_tokens(...).
@@ -24,9 +24,9 @@ from minigrad import concat, nn, swapaxes, unsqueeze
 from minigrad.checks import between, broadcastable, flag, plain, probability, whole
 from minigrad.shapes import shapes
 
-from ..exact.multihead import check_heads, draw, heads
+from ..exact.multihead import check_heads, draw_projections, heads
 from ..exact.sdpa import scaled_dot_product_attention
-from ..masks import Mask, everything, padding, sliding_window
+from ..masks import everything, from_array, padding, sliding_window
 from ..masks.tokens import positions
 
 NAME = "LongformerAttention"
@@ -43,14 +43,14 @@ class LongformerAttention(nn.Module):
 
     W_q, W_k, W_v, W_o  Linear, initialised as in MultiHeadAttention
     W_q_global, W_k_global, W_v_global
-                        Linear, initially W_q, W_k and W_v; used by global tokens only
+                        Linear, for global tokens; initially copies of W_q, W_k and W_v
 
     attention_weights   (B, H, L, L) after a call with need_weights, otherwise None
 
     Cost: 4 L D^2 for the projections, 2 L D^2 more if there are global tokens, and
-    L (w + 1 + g) + g L scores. Scores are computed in tiles of 64 x 64, and a tile with
-    one allowed pair is computed whole: adjacent global tokens cost less than scattered
-    ones. No tile is kept, unless need_weights asks for the whole matrix.
+    L (w + 1 + g) + g L scores. Scores are computed in tiles of 64 x 64; a tile with one
+    allowed pair is computed whole, so adjacent global tokens cost less than scattered
+    ones. Tiles are not stored. need_weights computes the whole matrix instead.
 
     Beltagy et al. 2020, section 3.1.
     """
@@ -74,7 +74,7 @@ class LongformerAttention(nn.Module):
         self.W_q_global, self.W_k_global, self.W_v_global = (
             nn.Linear(D, D, bias, rng) for _ in range(3)
         )
-        draw(self._local, self.W_o, rng)
+        draw_projections(self._local, self.W_o, rng)
         for W, copy in zip(self._local, self._global):
             copy.load_state_dict(W.state_dict())
 
@@ -101,7 +101,7 @@ class LongformerAttention(nn.Module):
         valid = everything if valid_lens is None else padding(valid_lens)
         mask = sliding_window(self.window // 2, self.window // 2)
         if is_global.any():
-            mask = mask | _GlobalKeys(is_global)
+            mask = mask | from_array(is_global[:, None, None])  # True for global keys
         c, weights = self._attend(self._local, x, x, mask & valid, need_weights)
         if is_global.any():  # replace the rows of global tokens
             b = np.arange(B)[:, None]
@@ -154,36 +154,14 @@ class LongformerAttention(nn.Module):
         return swapaxes(c, 1, 2), swapaxes(weights, 1, 2) if need_weights else None
 
 
-class _GlobalKeys(Mask):
-    """The mask of the keys that are global tokens: every query may attend to them.
-
-    is_global   bool (B | 1, S)
-    """
-
-    def __init__(self, is_global):
-        self.is_global = is_global
-        self.examples = len(is_global) if len(is_global) > 1 else None
-
-    def allowed(self, b, h, q, kv):
-        return self.is_global[b if self.examples is not None else 0, kv]
-
-    def tile_kinds(self, tiles):
-        no_query = np.zeros(tiles.L, bool)
-        kinds = [tiles.of_tokens(no_query, keys) for keys in self.is_global]
-        return np.stack(kinds)[:, None]  # (B | 1, 1, nq, nk)
-
-    def __repr__(self):
-        return f"global keys {self.is_global.shape}"
-
-
 def _rows_of_global_tokens(is_global):
     """Return the global tokens, and the row of each token after concatenation.
 
     is_global (B, L) bool  ->  tokens (B, g) ints, row (B, L) ints
 
-    g is the largest number of global tokens of an example; examples with fewer fill up
-    with local tokens. In the rows of all L tokens followed by those of the g tokens,
-    row[b, i] is the one of token i.
+    g is the largest number of global tokens of an example; the lists of the other
+    examples are filled with local tokens. After the L rows of all tokens and the g rows
+    of the global tokens are concatenated, row[b, i] is the row to use for token i.
     """
     g, L = is_global.sum(1).max(initial=0), is_global.shape[1]
     tokens = np.argsort(~is_global, axis=1, kind="stable")[:, :g]

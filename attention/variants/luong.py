@@ -4,9 +4,9 @@
     general    q_i . W_a k_j                  queries and keys of different widths
     concat     v_a . tanh(W_a [q_i; k_j])     a network of one hidden layer
 
-W_a k_j, and in concat the part of W_a [q_i; k_j] that depends on k_j, are computed once
-for all queries. W_a (A, Dq + Dk) of concat is W_q and W_k of the additive score side by
-side. scores.py has the cost of each.
+``precompute`` computes the part of the score that depends only on k_j once for all
+queries. In concat, W_a (A, Dq + Dk) consists of the columns of W_q and of W_k of the
+additive score. scores.py has the cost of each score.
 
 Luong et al. 2015, equation 8. Their best models are dot with global attention, and
 general with local attention.

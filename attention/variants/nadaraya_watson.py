@@ -7,9 +7,9 @@
     triangular    max(0, 1 - u)          decreases linearly, 0 from h on
     epanechnikov  3/4 max(0, 1 - u^2)    0 from h on, flat at u = 0
 
-Each kernel is a score ln K(u) for ``attend``, because a softmax of logarithms is the
-quotient of the numbers. The last three have K = 0 beyond h, and the score ln 0 = -inf
-masks a key. So a query with no key within h has weights 0, like any query without keys.
+Each kernel becomes a score ln K(u) for ``attend``, because softmax(ln K) = K / sum K.
+The last three have K = 0 beyond h, and the score ln 0 = -inf masks a key. So a query
+with no key within h has weights 0, like any query without allowed keys.
 
 Dive into Deep Learning, 11.2, calls max(0, 1 - |u|) "Epanechikov"; it is the triangular
 kernel.
@@ -53,12 +53,12 @@ def nadaraya_watson(
                  is added to ln K
     valid_lens   (B,) or (B, L): how many keys are allowed, from the first
 
-    A query with no key in reach has weights, estimate and gradients 0.
+    A query for which all K are 0 has weights, estimate and gradients 0.
 
-    With g = dL/dw and G_i = sum_j w_ij g_ij, u_ij receives w_ij (g_ij - G_i) K'/K:
+    With g = dL/dw and G_i = sum_j w_ij g_ij, dL/du_ij = w_ij (g_ij - G_i) K'/K:
 
-    "boxcar"        is constant but for its steps: queries, keys and bandwidth are not
-                    in its graph
+    "boxcar"        is constant except at u = 1, so queries, keys and bandwidth have no
+                    gradient
     "triangular"    has kinks. At q = k the gradient is 0, the mean of the slopes on
                     both sides; at u = 1 it is 0, the slope on the outer side
     "epanechnikov"  has a kink at u = 1, with the gradient 0
@@ -75,7 +75,7 @@ def nadaraya_watson(
 
 @shapes
 def boxcar(queries, keys, bandwidth=1.0):
-    """ln K of K = 1 where u <= 1: 0, else -inf.
+    """Return ln K, where K = 1 if u <= 1 and K = 0 otherwise.
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
     """
@@ -85,7 +85,7 @@ def boxcar(queries, keys, bandwidth=1.0):
 
 @shapes
 def triangular(queries, keys, bandwidth=1.0):
-    """ln K of K = max(0, 1 - u).
+    """Return ln K, where K = max(0, 1 - u).
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 
@@ -100,7 +100,7 @@ def triangular(queries, keys, bandwidth=1.0):
 
 @shapes
 def epanechnikov(queries, keys, bandwidth=1.0):
-    """ln K of K = max(0, 1 - u^2), as the factor 3/4 cancels.
+    """Return ln K, where K = max(0, 1 - u^2); the factor 3/4 cancels.
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
     """

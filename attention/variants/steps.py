@@ -2,13 +2,13 @@
 
     Bahdanau et al. 2015        c_t = attend(s_{t-1})
                                 s_t = cell([x_t; c_t], s_{t-1})
-    the previous state is the query, and the context enters the new state
+    The previous state is the query, and the context is an input of the new state.
 
     Luong et al. 2015           h_t = cell([x_t; h~_{t-1}], h_{t-1})
                                 c_t = attend(h_t)
                                 h~_t = tanh(W_c [c_t; h_t])
-    the new state is the query, and h~, the output, is an input of the next step: "input
-    feeding"
+    The new state is the query. The output h~ is an input of the next step: this is
+    "input feeding".
 
 Both are called in the same way, so that a model works with either:
 
@@ -17,8 +17,8 @@ Both are called in the same way, so that a model works with either:
     for x in xs:
         state, output, weights = step(x, state, keys, memory, valid_lens)
 
-A step costs the attention's S scores and their average, S value_size, beside the cell;
-Luong's also hidden_size (value_size + hidden_size) for W_c.
+A step costs the cell, S scores, and S value_size multiplications for the average.
+Luong's step also costs hidden_size (value_size + hidden_size) for W_c.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ class BahdanauStep(nn.Module):
     attention     a layer, called with (queries, keys, values, valid_lens)
     cell          nn.GRUCell, or nn.LSTMCell, whose state is (h, c) with the query h
 
-    The cell is value_size wider than without attention.
+    The input of the cell has width input_size + value_size.
     Bahdanau et al. 2015, section 3.1 and appendix A.1.2.
     """
 
@@ -83,13 +83,13 @@ class LuongStep(nn.Module):
         h_t = cell([x_t; h~_{t-1}], h_{t-1}),    c_t = attend(h_t)
         output h~_t = tanh(W_c [c_t; h_t] + b_c),    h~_0 = 0
 
-    The state is a pair: the state of the cell, and h~. Arguments as in
+    The state is a pair: the state of the cell, and h~. The arguments are those of
     ``BahdanauStep``.
 
     W_c    (hidden_size, value_size + hidden_size), Xavier-uniform: c first, then h
     b_c    (hidden_size,), initially 0; None without ``bias``, as in the paper
 
-    The cell is hidden_size wider than without input feeding.
+    The input of the cell has width input_size + hidden_size.
     Luong et al. 2015, equations 5 and 6, and section 3.3.
     """
 
@@ -123,12 +123,7 @@ class LuongStep(nn.Module):
         values (B, S, self.value_size), valid_lens? (B,) int
             ->  the next state, output (B, self.output_size), weights (B, S)
         """
-        if not (isinstance(state, tuple) and len(state) == 2):
-            raise TypeError(
-                f"LuongStep: state is a {type(state).__name__}; expected the pair that "
-                "start(h) or the step before returns."
-            )
-        recurrent, attentional = state
+        recurrent, attentional = _validated_pair(state)
         recurrent = self.cell(concat([x, attentional], -1), recurrent)
         h = _hidden(self, recurrent)
         context, weights = _context_and_weights(
@@ -137,6 +132,16 @@ class LuongStep(nn.Module):
         c_and_h = concat([context, h], -1)
         attentional = tanh(linear.unchecked(c_and_h, self.W_c, self.b_c))
         return (recurrent, attentional), attentional, weights
+
+
+def _validated_pair(state):
+    """Return the state of a ``LuongStep`` if it is a pair."""
+    if not (isinstance(state, tuple) and len(state) == 2):
+        raise TypeError(
+            f"LuongStep: state is a {type(state).__name__}; expected the pair that "
+            "start(h) or the step before returns."
+        )
+    return state
 
 
 def _hidden(step, state):
@@ -150,7 +155,7 @@ def _hidden(step, state):
 
 
 def _context_and_weights(step, query, keys, values, valid_lens, options):
-    """Attend with query (B, H): context (B, Ev), weights (B, S)."""
+    """Attend with query (B, H); return context (B, Ev) and weights (B, S)."""
     attention = step.attention
     context = attention(query[:, None, :], keys, values, valid_lens, **options)
     if not isinstance(context, Tensor):

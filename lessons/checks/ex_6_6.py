@@ -1,5 +1,6 @@
-"""What a right answer to 6.6 does: what is timed, and never how fast it is."""
+"""Check an answer to 6.6."""
 
+import itertools
 import math
 import os
 import platform
@@ -7,15 +8,17 @@ import time
 
 import numpy as np
 
+from lessons.checks.measure import python_steps
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.figures import figure
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
-DURATIONS = (3.5, 7.0, 1.0, 2.0, 9.0, 5.0)  # of a first call, and of those after it
+DURATIONS = (3.5, 7.0, 1.0, 2.0, 9.0, 5.0)  # of the first call and the next ones
 
 
 class Fake:
-    """A clock that stands still, but for the calls of a function it belongs to."""
+    """A clock that only advances while its function is called."""
 
     def __init__(self, durations=DURATIONS):
         self.durations, self.calls, self.now, self.read = durations, 0, 1000.0, 0
@@ -30,22 +33,24 @@ class Fake:
 
 
 class Watched(np.random.Generator):
-    """A generator that knows how often it was asked for numbers."""
+    """A generator that keeps the arrays of normal numbers that were drawn from it."""
 
     def __init__(self, seed):
         super().__init__(np.random.PCG64(seed))
-        self.draws = 0
+        self.drawn = []
 
     def __repr__(self):
         return "rng"
 
     def normal(self, *args, **options):
-        self.draws += 1
-        return super().normal(*args, **options)
+        return self._kept(super().normal(*args, **options))
 
     def standard_normal(self, *args, **options):
-        self.draws += 1
-        return super().standard_normal(*args, **options)
+        return self._kept(super().standard_normal(*args, **options))
+
+    def _kept(self, array):
+        self.drawn.append(np.array(array))
+        return array
 
 
 @shape("a score for each state")
@@ -72,7 +77,7 @@ def other_numbers_of_calls(my, rng):
         timed(my, repeats)
 
 
-@values("the clock never goes back, and counts waiting")
+@values("the clock never goes back and includes waiting")
 def the_clock(my, rng):
     clock = my.which_clock()
     name = getattr(clock, "__name__", type(clock).__name__)
@@ -90,27 +95,27 @@ def the_clock(my, rng):
     my.holds(
         about.monotonic and not about.adjustable,
         "adjustable",
-        "expected a clock that is monotonic, and never set",
-        f"found time.{name}, for which time.get_clock_info says {about.adjustable=}",
+        "expected a monotonic clock that is not adjustable",
+        f"found time.{name}: time.get_clock_info returns {about.adjustable=}",
     )
     my.holds(
         name not in ("process_time", "thread_time"),
         "cpu-time",
-        "expected a clock that goes on while the process waits",
+        "expected a clock that advances while the process waits",
         f"found time.{name}",
     )
     finest = time.get_clock_info("perf_counter").resolution
     my.holds(
         about.resolution <= finest,
         "coarse",
-        f"expected ticks of {finest:g} s",
-        f"found ticks of {about.resolution:g} s",
+        f"expected a resolution of {finest:g} s",
+        f"found a resolution of {about.resolution:g} s",
     )
 
 
-@values("what compare hands to the timer")
+@values("the calls that compare passes to the timer")
 def what_is_timed(my, rng):
-    source, seen = Watched(int(rng.integers(1000))), []
+    source, seen, lengths, d = Watched(int(rng.integers(1000))), [], (5, 7, 11), 13
 
     def demand(truth, tag, *lines):
         if not truth:
@@ -120,18 +125,18 @@ def what_is_timed(my, rng):
         found = f"found a {type(fn).__name__} in the place of fn"
         demand(callable(fn), "not-a-call", "expected fn, a function", found)
         demand(repeats == 3, "repeats-lost", "expected 3 repeats", f"found {repeats}")
-        drawn = source.draws
+        before = len(source.drawn)
         results = [np.asarray(fn()) for _ in range(2)]
         demand(
-            source.draws == drawn,
+            len(source.drawn) == before,
             "times-drawing",
             "expected no numbers to be drawn in a call that is timed",
-            f"found {source.draws - drawn} draws in two calls",
+            f"found {len(source.drawn) - before} draws in two calls",
         )
-        seen.append(results[0])
+        seen.append((results[0], python_steps(fn)))
         return float(len(seen))
 
-    found = my.compare((5, 7, 11), 3, 3, source, timer)
+    found = my.compare(lengths, d, 3, source, timer)
     my.holds(
         isinstance(found, dict) and set(found) == {"additive", "dot"},
         "timed-else",
@@ -145,8 +150,24 @@ def what_is_timed(my, rng):
         "expected what the timer returned, one number for each T and each score",
         f"found {found!r}",
     )
-    for T, pair in zip((5, 7, 11), both):
-        additive, dot = (seen[int(k) - 1] for k in pair)
+    timed_calls = [[seen[int(k) - 1] for k in pair] for pair in both]
+    scores = [[result for result, _ in pair] for pair in timed_calls]
+    what_is_scored(my, scores, lengths, source.drawn, d)
+    for place, name in enumerate(("additive", "dot")):
+        steps = [pair[place][1] for pair in timed_calls]
+        my.holds(
+            steps[0] == steps[-1],
+            "python-loop",
+            f"expected {name} scores that take the same Python steps for any T",
+            f"found {steps[0]} steps at T = 5, {steps[-1]} at T = 11: a Python loop",
+        )
+
+
+def what_is_scored(my, scores, lengths, drawn, d):
+    """Fail unless every pair of scores is from new normal numbers, in its own list."""
+    numbers = np.concatenate([x.reshape(-1) for x in drawn]) if drawn else np.zeros(0)
+    least = sum(2 * d + T * d + 2 * d * d for T in lengths)  # s, v, H, W_s and W_h
+    for T, (additive, dot) in zip(lengths, scores):
         my.holds(
             additive.shape == dot.shape == (T,),
             "timed-else",
@@ -159,6 +180,44 @@ def what_is_timed(my, rng):
             "expected two different scores to be timed",
             "found twice the same numbers",
         )
+    for (T, first), (_, second) in itertools.combinations(zip(lengths, scores), 2):
+        my.holds(
+            not any(np.allclose(a, b[:T]) for a, b in zip(first, second)),
+            "same-data",
+            f"expected new s, H, W_s, W_h and v for each T, also after T = {T}",
+            "found the same scores again",
+        )
+    if not numbers.size:  # no call of rng.normal
+        uniform = all((dot > 0).all() for _, dot in scores)
+        tag = "not-normal" if uniform else "global-generator"
+        text = "expected numbers N(0, 1), drawn by rng.normal of the argument rng"
+        my.holds(False, tag, text, "found no call of it")
+    my.holds(
+        numbers.size >= least and abs(numbers.std() - 1) < 0.1,
+        "not-normal",
+        f"expected {least} numbers N(0, 1) or more, drawn by rng.normal",
+        f"found {numbers.size}, of standard deviation {numbers.std():.3g}",
+    )
+    for T, (additive, dot) in zip(lengths, scores):
+        my.holds(
+            not is_dot_score(additive, T, drawn, d),
+            "exchanged",
+            'expected seconds of the additive score in "additive", of dot in "dot"',
+            "found them exchanged",
+        )
+
+
+def is_dot_score(scores, T, drawn, d):
+    """Return whether the scores are H s, for an H and an s among the drawn rows."""
+    rows = [x.reshape(-1, d) for x in drawn if x.ndim and x.shape[-1] == d]
+    rows = np.concatenate(rows or [np.zeros((0, d))])
+    products = rows @ rows.T  # row i of H with row k as s
+    found = np.abs(products - scores[0]) < 1e-9
+    return any(
+        np.allclose(products[i : i + T, k], scores)
+        for i, k in zip(*np.nonzero(found))
+        if i + T <= len(rows)
+    )
 
 
 @values("the exponent of exact powers, and of scattered points")
@@ -186,7 +245,7 @@ def powers(my, rng):
         my.equal(my.exponent(Ts, seconds), want, "", wrong, rtol=1e-7)
 
 
-@laws("both scores, here and now; a measurement, of which nothing is demanded")
+@laws("both scores, measured on this machine; any result passes")
 def here_and_now(my, rng):
     found = measured(my, rng, LENGTHS, 7)
     print("T           " + "".join(f"{T:>9}" for T in LENGTHS) + "   exponent")
@@ -195,9 +254,7 @@ def here_and_now(my, rng):
         print(f"{name:<8} ms {row}   {found['exponent'][name]:8.2f}")
     for name, b in found["exponent"].items():
         if not 0.5 <= b <= 1.5:
-            print(
-                f"{name}: from T = 100 on, far from 1. Small sizes, or a busy machine?"
-            )
+            print(f"{name}: the exponent for T >= 100 is far from 1. A busy machine?")
 
 
 @edges("a function that takes no time, and a single state")
@@ -208,14 +265,14 @@ def no_time(my, rng):
 
 
 def timed(my, repeats):
-    """Fail unless time_it says how long the calls of a ``Fake`` took."""
+    """Fail unless time_it returns the median time of the calls of a ``Fake``."""
     fake, after = Fake(), DURATIONS[1 : repeats + 1]
     got = my.time_it(fake.fn, repeats, fake.clock)
     my.holds(
         fake.read > 0,
         "own-clock",
         "expected readings of clock()",
-        "found that it is not read",
+        "found no reading",
     )
     want = float(np.median(after))
     first = DURATIONS[:repeats]
@@ -223,9 +280,9 @@ def timed(my, repeats):
     wrong = [
         ("warm-up", "the median with the first call among them", np.median(first)),
         ("warm-up", "the mean with the first call among them", np.mean(first)),
-        ("warm-up", "the median of one call more, the first", np.median([3.5, *after])),
+        ("warm-up", "the median with the first call added", np.median([3.5, *after])),
         ("not-median", "the mean", np.mean(after)),
-        ("not-median", "the least", min(after)),
+        ("not-median", "the minimum", min(after)),
         ("upper-median", "the upper of the two in the middle", upper),
         ("total", "the sum of all calls", sum(after)),
     ]
@@ -239,7 +296,7 @@ def timed(my, repeats):
 
 
 def measured(my, rng, lengths, repeats, d=128):
-    """{"seconds": {score: […]}, "exponent": {score: b, from T = 100 on}}"""
+    """Return {"seconds": {score: […]}, "exponent": {score: b from T = 100 on}}."""
     clock = my.which_clock()
 
     def timer(fn, repeats):
@@ -255,7 +312,7 @@ def measured(my, rng, lengths, repeats, d=128):
 
 
 def experiment(my, seed=0):
-    """The chapter's measurement, 100 repeats, with what the numbers depend on."""
+    """Return the chapter's measurement, 100 repeats, and the machine it ran on."""
     found = measured(my, np.random.default_rng(seed), LENGTHS, 100)
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return {
@@ -271,7 +328,7 @@ def experiment(my, seed=0):
 
 
 def picture(found):
-    """The figure of a record: seconds for all scores of a query, and their slopes."""
+    """Draw a record: seconds for all scores of a query, and their slopes."""
     fig, ax = figure("How does the time of a query grow with the keys?")
     for name, seconds in found["seconds"].items():
         label = f"{name}, as T^{found['exponent'][name]:.2f}"

@@ -1,14 +1,16 @@
-"""What a right answer to E.1 does."""
+"""Check an answer to E.1."""
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 SHAPES = ((5, 7), (7,), (1,), (), (5, 1), (1, 7), (3, 1, 7), (3, 1, 1), (1, 5, 1))
 
 
 def by_loop(g, shape, reduce=sum):
-    """Each entry of g goes to the place that it came from."""
+    """Return the sum, or another reduction, of all entries of g for each place."""
     places = {index: [] for index in np.ndindex(shape)}
     for index in np.ndindex(g.shape):
         own = index[g.ndim - len(shape) :]
@@ -17,7 +19,7 @@ def by_loop(g, shape, reduce=sum):
 
 
 def mistakes(g, shape):
-    """Wrong ways to come from g to the shape, by name."""
+    """Return wrong results of unbroadcast: (tag, what, array)."""
     extra = g.ndim - len(shape)
     ones = tuple(k for k, n in enumerate(shape) if n == 1)
     summed = g.sum(tuple(range(extra)))
@@ -38,8 +40,8 @@ def mistakes(g, shape):
     if ones:
         lost = right.reshape([n for n in shape if n > 1])
         found += [
-            ("axis-lost", "the sums that are right, without the axes of 1", lost),
-            ("unbroadcast", "a sum over the axes put in front alone", summed),
+            ("axis-lost", "the right sums, without the axes of length 1", lost),
+            ("unbroadcast", "a sum over the inserted axes only", summed),
         ]
     if extra:
         found.append(("left-aligned", "a sum over the last axes, not the first", left))
@@ -52,14 +54,14 @@ def _kept(g, axes):
     return g.sum(axes, keepdims=True)
 
 
-@shape("as the array that was stretched")
+@shape("the shape of the array that was broadcast")
 def as_it_was(my, rng):
     g = rng.normal(size=(3, 5, 7))
     for n in SHAPES:
         my.equal(my.unbroadcast(g, n), by_loop(g, n), None, mistakes(g, n))
 
 
-@numbers("0, 1, 2, 3, 4, 5 in two rows, by hand")
+@numbers("the entries 0, 1, 2, 3, 4, 5 in two rows, by hand")
 def by_hand(my, rng):
     g = np.arange(6.0).reshape(2, 3)
     for to, want in (
@@ -71,7 +73,7 @@ def by_hand(my, rng):
         my.equal(my.unbroadcast(g, to), want, None, mistakes(g, to))
 
 
-@values("a square, where alignment cannot be seen from the shape")
+@values("a square, whose shape does not show the alignment")
 def a_square(my, rng):
     g = rng.normal(size=(5, 5))
     my.equal(my.unbroadcast(g, (5,)), by_loop(g, (5,)), "j", mistakes(g, (5,)))
@@ -82,12 +84,14 @@ def both_gradients(my, rng):
     a, b = rng.normal(size=(3, 1, 7)), rng.normal(size=(5, 1))
     y, backward = my.multiply(a, b)
     g = rng.normal(size=(3, 5, 7))
-    for found, x, other in zip(backward(g), (a, b), (b, a)):
-        want = by_loop(g * other, x.shape)
-        my.equal(found, want, None, [(t, w, f(g)) for t, w, f in of_factors(x, other)])
+    want, known = {}, {}
+    for name, x, other in (("da", a, b), ("db", b, a)):
+        want[name] = by_loop(g * other, x.shape)
+        known[name] = [(tag, what, f(g)) for tag, what, f in of_factors(x, other)]
+    equal_all(my, backward(g), want, variants=known)
 
 
-@laws("the total stays what it is, and what was not stretched stays as it is")
+@laws("the sum of all entries stays the same, and equal shapes change nothing")
 def the_total(my, rng):
     g = rng.normal(size=(3, 5, 7))
     for n in SHAPES:
@@ -95,13 +99,13 @@ def the_total(my, rng):
         my.holds(
             abs(found - g.sum()) < 1e-9,
             "total",
-            f"expected a total of {g.sum():.6g}, that of g",
+            f"expected entries that sum to {g.sum():.6g}, as those of g",
             f"found {found:.6g}",
         )
     my.equal(my.unbroadcast(g, g.shape), g, "ijk")
 
 
-@gradients("of a product, stretched in three ways")
+@gradients("of a product, with three kinds of broadcast")
 def of_a_product(my, rng):
     for p, q in (((3, 1, 7), (5, 1)), ((5, 7), (5, 7)), ((7,), (3, 5, 1))):
         a, b = rng.normal(size=p), rng.normal(size=q)
@@ -110,7 +114,7 @@ def of_a_product(my, rng):
 
 
 def of_factors(x, other):
-    """Wrong gradients of x * other for x, by name."""
+    """Return wrong gradients of x * other for x: (tag, what, function of g)."""
 
     def early(g):
         summed = by_loop(g, x.shape)
@@ -118,12 +122,16 @@ def of_factors(x, other):
 
     return [
         ("other-factor", "g times its own factor", lambda g: by_loop(g * x, x.shape)),
-        ("no-factor", "g alone, summed as it should be", lambda g: by_loop(g, x.shape)),
-        ("sum-first", "g summed before it is multiplied", early),
+        (
+            "no-factor",
+            "the sum of g, without the other factor",
+            lambda g: by_loop(g, x.shape),
+        ),
+        ("sum-first", "g, summed before it is multiplied", early),
     ]
 
 
-@edges("a number times an array, and an array with nothing in it")
+@edges("a number times an array, and an empty array")
 def nothing(my, rng):
     y, backward = my.multiply(np.array(3.0), rng.normal(size=(3, 5)))
     da, db = backward(g := rng.normal(size=(3, 5)))

@@ -1,8 +1,10 @@
-"""What a right answer to E.10 does."""
+"""Check an answer to E.10."""
 
 import numpy as np
 
 import minigrad as mg
+from lessons.checks.measure import has_all_digits
+from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 H, L, S, E = 2, 5, 7, 3
@@ -15,14 +17,14 @@ def draw(rng):
     return [rng.normal(size=(L, D)), rng.normal(size=(S, D)), *weights]
 
 
-def by_engine(X, keys_of, values_of, W_q, W_k, W_v, g=None):
-    """O (L, D), head by head; with g = dL/dO also the gradients of all six."""
+def by_engine(X, keys_of, values_of, W_q, W_k, W_v, H, g=None):
+    """Return O (L, D), head by head; with g = dL/dO the gradients of all six."""
     inputs = [
         mg.Tensor(np.array(x), requires_grad=True)
         for x in (X, keys_of, values_of, W_q, W_k, W_v)
     ]
     x, y1, y2, w_q, w_k, w_v = inputs
-    heads = []
+    heads, E = [], D // H
     for h in range(H):
         of = slice(h * E, (h + 1) * E)
         q, k, v = x @ w_q[of].T, y1 @ w_k[of].T, y2 @ w_v[of].T
@@ -44,12 +46,12 @@ def wrong_splits(x, heads):
     return [
         (
             "heads-mixed",
-            "the numbers cut into heads row after row",
+            "the entries divided into heads row after row",
             x.reshape(heads, n, width // heads),
         ),
         (
             "interleaved",
-            "every H-th number, head h from the h-th on",
+            "every H-th entry, from entry h on",
             np.array([x[:, h::heads] for h in range(heads)]),
         ),
     ]
@@ -58,35 +60,39 @@ def wrong_splits(x, heads):
 @shape("heads, and a gradient for each input")
 def for_each(my, rng):
     x = rng.normal(size=(5, 21))
-    my.shape(my.split(x, 3), (3, 5, 7), "hne")
-    my.shape(my.join(rng.normal(size=(3, 5, 7))), (5, 21), "nd")
+    my.shape(my.split(x, 3), (3, 5, 7), "HnE")
+    my.shape(my.join(rng.normal(size=(3, 5, 7))), (5, 21), "nD")
 
 
 @numbers("two heads of 0, 1, 2, 3 and 4, 5, 6, 7")
 def two_heads(my, rng):
     x = np.arange(8.0).reshape(2, 4)
     want = [[[0.0, 1.0], [4.0, 5.0]], [[2.0, 3.0], [6.0, 7.0]]]
-    my.equal(my.split(x, 2), want, "hne", wrong_splits(x, 2))
+    my.equal(my.split(x, 2), want, "HnE", wrong_splits(x, 2))
     unmoved = [
-        ("join", "the numbers as they lie, cut into rows", np.ravel(want).reshape(2, 4))
+        (
+            "join",
+            "the entries in memory order, divided into rows",
+            np.ravel(want).reshape(2, 4),
+        )
     ]
-    my.equal(my.join(np.array(want)), x, "nd", unmoved)
+    my.equal(my.join(np.array(want)), x, "nD", unmoved)
 
 
-@values("heads there and back, and the output")
+@values("split, join and the output")
 def the_output(my, rng):
     x = rng.normal(size=(5, 21))
     want = by_columns(x, 3)
-    my.equal(my.split(x, 3), want, "hne", wrong_splits(x, 3))
+    my.equal(my.split(x, 3), want, "HnE", wrong_splits(x, 3))
     my.equal(
         my.join(want),
         x,
-        "nd",
-        [("join", "the numbers as they lie", want.reshape(5, 21))],
+        "nD",
+        [("join", "the entries in memory order", want.reshape(5, 21))],
     )
     X, Y, *weights, W_o = draw(rng)
-    O = by_engine(X, Y, Y, *weights)  # noqa: E741
-    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "ld")
+    O = by_engine(X, Y, Y, *weights, H)  # noqa: E741
+    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "LD")
 
 
 @gradients("of a head")
@@ -108,6 +114,13 @@ def of_a_head(my, rng):
         ("wrong-axis", "the gradient with ds centred over the queries", over_queries),
     ]
     my.gradients(my.attention, [q, k, v], variants={"q": wrong})
+    o, backward = my.attention(q, k, v)
+    g = rng.normal(size=o.shape)
+    tensors = [mg.Tensor(x, requires_grad=True) for x in (q, k, v)]
+    s = tensors[0] @ tensors[1].swapaxes(1, 2) / q.shape[-1] ** 0.5
+    (mg.softmax(s) @ tensors[2]).backward(g)
+    for name, found, each in zip(("dq", "dk", "dv"), backward(g), tensors):
+        has_all_digits(my, found, each.grad, name)
 
 
 def _weights(q, k):
@@ -115,18 +128,39 @@ def _weights(q, k):
     return z / z.sum(-1, keepdims=True)
 
 
-@gradients("of all heads and all weights")
+@gradients("of all heads and all weights, with 2 heads and with 3")
 def of_all(my, rng):
-    arguments = draw(rng)
+    for heads in (2, 3):
+        compare_all(my, draw(rng), heads, rng.normal(size=(L, D)))
+
+
+@gradients("of self-attention: dX and dY stay apart where X is Y")
+def of_itself(my, rng):
+    X, _, *weights, W_o = draw(rng)
+    X.flags.writeable = False  # such an array is passed as it is: X is Y
+    g = rng.normal(size=(L, D))
+    found = my.multihead(X, X, *weights, W_o, H)[1](g)[:2]
+    dX, of_keys, of_values = by_engine(X, X, X, *weights, H, g=g @ W_o)[:3]
+    dY = of_keys + of_values
+    wrong = [("adds-up", "dX + dY, because X is Y", dX + dY)]
+    my.equal(found[0], dX, ("L", "D"), wrong)
+    my.equal(found[1], dY, ("S", "D"), wrong)
+
+
+def compare_all(my, arguments, heads, g):
+    """Fail unless all six gradients are right, with the digits of a formula."""
     X, Y, *weights, W_o = arguments
 
     def multihead(X, Y, W_q, W_k, W_v, W_o):
-        return my.multihead(X, Y, W_q, W_k, W_v, W_o, H)
+        return my.multihead(X, Y, W_q, W_k, W_v, W_o, heads)
+
+    def of_six(g, turned=False):
+        dO = g @ (W_o.T if turned else W_o)
+        return by_engine(X, Y, Y, *weights, heads, g=dO)
 
     def one(place, turned=False):
         def gradient(g):
-            dO = g @ (W_o.T if turned else W_o)
-            found = by_engine(X, Y, Y, *weights, dO)
+            found = of_six(g, turned)
             both = [found[0], found[1] + found[2], *found[3:], found[1], found[2]]
             return both[place]
 
@@ -135,15 +169,19 @@ def of_all(my, rng):
     turned = ("W_o-turned", "the gradient with g W_o^T for g W_o")
     wrong = {name: [(*turned, one(k, True))] for k, name in enumerate(NAMES[:5])}
     wrong["Y"] += [
-        ("one-use", "what comes back from the keys alone", one(5)),
-        ("one-use", "what comes back from the values alone", one(6)),
+        ("one-use", "the gradient through the keys alone", one(5)),
+        ("one-use", "the gradient through the values alone", one(6)),
     ]
     my.gradients(multihead, arguments, NAMES, variants=wrong)
+    found = multihead(*arguments)[1](g)
+    dX, of_keys, of_values, *others = of_six(g)
+    right = [dX, of_keys + of_values, *others]
+    for name, each, want in zip(NAMES, found, right):
+        has_all_digits(my, each, want, f"d{name}")
 
 
 @laws("heads are independent of each other")
 def independent(my, rng):
-    """What arrives at one head alone reaches no entry of another."""
     q, k, v = (rng.normal(size=(3, n, 5)) for n in (2, 7, 7))
     o, backward = my.attention(q, k, v)
     g = np.zeros_like(o)
@@ -158,20 +196,20 @@ def independent(my, rng):
         )
 
 
-@edges("one head, one key, and as many heads as numbers")
+@edges("one head, one key, and as many heads as entries")
 def few(my, rng):
     x = rng.normal(size=(5, 6))
-    my.equal(my.split(x, 1), x[None], "hne")
-    my.equal(my.split(x, 6), x.T[:, :, None], "hne")
+    my.equal(my.split(x, 1), x[None], "HnE")
+    my.equal(my.split(x, 6), x.T[:, :, None], "HnE")
     q, k, v = (rng.normal(size=(2, n, 5)) for n in (3, 1, 1))
     o, backward = my.attention(q, k, v)
     g = rng.normal(size=o.shape)
     dq, dk, dv = backward(g)
-    my.equal(dv, g.sum(1, keepdims=True), "hse")
+    my.equal(dv, g.sum(1, keepdims=True), "HSE")
     largest = max(np.abs(dq).max(), np.abs(dk).max())
     my.holds(
         largest < 1e-12,
         "no-centre",
-        "expected dq = dk = 0: one key has the weight 1, whatever its score",
+        "expected dq = dk = 0: a single key has the weight 1 for any score",
         f"found up to {largest:.3g}",
     )

@@ -1,9 +1,10 @@
-"""What a right answer to E.13 does."""
-
-import tracemalloc
+"""Check an answer to E.13."""
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits, peak_numbers, work
+from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 
@@ -12,7 +13,7 @@ def draw(rng, n=5, E=3, Ev=7):
 
 
 def by_pairs(q, k, v, seen=lambda i, j: j <= i):
-    """y and c by all pairs of a query and a key that it sees."""
+    """Return y and c, summed over all pairs (i, j) with seen(i, j)."""
     y, c = np.zeros_like(v), np.zeros((len(q), 1))
     for i in range(len(q)):
         for j in range(len(k)):
@@ -38,6 +39,8 @@ def itself(i, j):
     return i == j
 
 
+NAMES = "dq", "dk", "dv"
+AXES = {"dq": ("n", "E"), "dk": ("n", "E"), "dv": ("n", "Ev")}
 SEEN = [
     ("exclusive", "the sum over j < i, without the pairs i = j", before),
     ("not-causal", "the sum over all pairs", everywhere),
@@ -47,7 +50,7 @@ SEEN = [
 
 
 def gradients_by_pairs(q, k, v, g, seen=lambda i, j: j <= i):
-    """dq, dk and dv of the sum over pairs, pair by pair."""
+    """Return dq, dk and dv, summed over all pairs (i, j) with seen(i, j)."""
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     for i in range(len(q)):
         for j in range(len(k)):
@@ -59,7 +62,7 @@ def gradients_by_pairs(q, k, v, g, seen=lambda i, j: j <= i):
 
 
 def of_scan(q, k, v):
-    """Wrong gradients of the scan, by the input."""
+    """Return wrong gradients of the scan for each input."""
 
     def make(place, seen):
         return lambda g: gradients_by_pairs(q, k, v, g, seen)[place]
@@ -71,7 +74,7 @@ def of_scan(q, k, v):
 
 
 def of_average(q, k, v):
-    """Wrong gradients of o = y / c, by the input."""
+    """Return wrong gradients of o = y / c for each input."""
     y, c = by_pairs(q, k, v)
     beside = np.concatenate([v, np.ones((len(v), 1))], 1)
 
@@ -110,13 +113,13 @@ def for_each(my, rng):
     for op in (my.scan, my.linear_attention):
         y, backward = op(*inputs)
         my.shape(y, (5, 7), "ne")
-        for found, x in zip(backward(rng.normal(size=y.shape)), inputs):
-            my.shape(found, x.shape)
+        shapes = {name: x.shape for name, x in zip(NAMES, inputs)}
+        shape_all(my, backward(rng.normal(size=y.shape)), shapes, AXES)
 
 
-@numbers("three ones, counted up and down")
+@numbers("q = k = v = 1 at three positions: sums that count")
 def counted(my, rng):
-    """q = k = v = 1: y counts keys, dk counts queries from the end."""
+    """y counts the keys so far, dk counts the queries from the end."""
     one = np.ones((3, 1))
     y, backward = my.scan(one, one, one)
     wrong = [
@@ -124,24 +127,24 @@ def counted(my, rng):
         ("not-causal", "the number of all keys", [[3.0], [3.0], [3.0]]),
     ]
     my.equal(y, [[1.0], [2.0], [3.0]], "ne", wrong)
-    dq, dk, dv = backward(one)
-    my.equal(dq, [[1.0], [2.0], [3.0]], "ne", wrong)
-    wrong = [
+    up, down = np.array([[1.0], [2.0], [3.0]]), np.array([[3.0], [2.0], [1.0]])
+    last = [
         ("wrong-direction", "counted from the first query", [[1.0], [2.0], [3.0]]),
         ("exclusive", "the number of queries after", [[2.0], [1.0], [0.0]]),
         ("own-term-alone", "one query for each key", one),
         ("not-causal", "the number of all queries", [[3.0], [3.0], [3.0]]),
     ]
-    my.equal(dk, [[3.0], [2.0], [1.0]], "ne", wrong)
-    my.equal(dv, [[3.0], [2.0], [1.0]], "ne", wrong)
+    want = {"dq": up, "dk": down, "dv": down}
+    known = {"dq": wrong, "dk": last, "dv": last}
+    equal_all(my, backward(one), want, AXES, known)
 
 
-@values("both, against all pairs")
+@values("scan and linear_attention, against all pairs")
 def against_pairs(my, rng):
     inputs = draw(rng)
     y, c = by_pairs(*inputs)
     wrong = [(tag, what, by_pairs(*inputs, seen)[0]) for tag, what, seen in SEEN]
-    my.equal(my.scan(*inputs)[0], y, "ne", wrong)
+    my.equal(my.scan(*inputs)[0], y, ("n", "Ev"), wrong)
     wrong = [
         ("no-denominator", "y, not divided by c", y),
         (
@@ -150,10 +153,10 @@ def against_pairs(my, rng):
             y / np.arange(1, 6)[:, None],
         ),
     ]
-    my.equal(my.linear_attention(*inputs)[0], y / c, "ne", wrong)
+    my.equal(my.linear_attention(*inputs)[0], y / c, ("n", "Ev"), wrong)
 
 
-@laws("a later key changes nothing before it")
+@laws("a later key does not change earlier outputs")
 def nothing_before(my, rng):
     q, k, v = draw(rng)
     o = my.linear_attention(q, k, v)[0]
@@ -167,6 +170,11 @@ def nothing_before(my, rng):
 def gradients_of_scan(my, rng):
     inputs = draw(rng)
     my.gradients(my.scan, inputs, variants=of_scan(*inputs))
+    y, backward = my.scan(*inputs)
+    g = rng.normal(size=y.shape)
+    right = gradients_by_pairs(*inputs, g)
+    for name, found, want in zip(NAMES, backward(g), right):
+        has_all_digits(my, found, want, name)
 
 
 @gradients("of the average")
@@ -187,7 +195,7 @@ def single(my, rng):
         my.holds(
             np.abs(dq).max() < 1e-12 * np.abs(g).max(),
             "denominator-fixed",
-            "expected dq = 0: one key has the weight 1, whatever q is",
+            "expected dq = 0: a single key has the weight 1 for any q",
             f"found up to {np.abs(dq).max():.3g}",
         )
 
@@ -197,14 +205,8 @@ def memory(my, rng):
     n, E, Ev = 1500, 16, 16
     q, k, v = draw(rng, n, E, Ev)
     g = rng.normal(size=v.shape)
-    tracemalloc.start()
-    try:
-        y, backward = my.scan(q, k, v)
-        backward(g)
-        peak = tracemalloc.get_traced_memory()[1] / 8
-    finally:
-        tracemalloc.stop()
-    arrays = 12 * n * E  # copies of the inputs, outputs and gradients, and some room
+    peak = peak_numbers(lambda: my.scan(q, k, v)[1](g))
+    arrays = 12 * n * E  # copies of inputs, outputs and gradients, and some more
     my.holds(
         peak < n * n,
         "all-pairs",
@@ -217,3 +219,22 @@ def memory(my, rng):
         f"expected about {arrays} numbers, and fewer than n E Ev = {n * E * Ev}",
         f"found {peak:.0f}",
     )
+
+
+@edges("twice the positions, twice the work")
+def linear_work(my, rng):
+    def forward(q, k, v):
+        my.scan(q, k, v)
+
+    def both(q, k, v):
+        my.scan(q, k, v)[1](v)
+
+    for part, f in (("forward", forward), ("forward and backward", both)):
+        short, long = (work(f, *draw(rng, n, 1, 1)) for n in (64, 128))
+        for what, a, b in zip(("numbers", "Python steps"), short, long):
+            my.holds(
+                b < 3 * a,
+                "n-squared",
+                f"expected twice the work of the {part} for twice as many positions",
+                f"found {a} {what} for 64 positions, {b} for 128",
+            )

@@ -1,9 +1,9 @@
-"""What a right answer to E.4 does: it accepts what is right, and refuses the rest."""
+"""Check an answer to E.4."""
 
 import numpy as np
 
-from lessons.classroom.describe import named
-from lessons.classroom.steps import edges, laws, numbers, shape, values
+from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.classroom.steps import edges, laws, named, numbers, shape, values
 
 
 def softmax(x):
@@ -22,12 +22,12 @@ def row_sums(x):
 
 
 def scaled(k):
-    """y = k x^3: gradients of the size of k."""
+    """Return the op y = k x^3, whose gradients have the size of k."""
     return named(f"{k:g} x^3", lambda x: (k * x**3, lambda g: 3 * k * x**2 * g))
 
 
 def with_backward(text, op, change):
-    """``op`` with another backward: change(its gradient, g, y, x)."""
+    """Return op with the backward change(gradient, g, y, x)."""
 
     def changed(x):
         y, backward = op(x)
@@ -36,11 +36,15 @@ def with_backward(text, op, change):
     return named(text, changed)
 
 
-def one_entry(dx, g, y, x):
+def one_entry(dx, g, y, x, factor=1.01):
     dx = dx.copy()
     k = np.unravel_index(np.abs(dx).argmax(), dx.shape)
-    dx[k] *= 1.01
+    dx[k] *= factor
     return dx
+
+
+def largest_entry(dx, g, y, x):
+    return one_entry(dx, g, y, x, 1.001)
 
 
 def without_its_centre(dx, g, y, x):
@@ -67,15 +71,18 @@ WRONG = {
         ),
     ],
     "one-entry": [with_backward("tanh, wrong by 1% in one entry", tanh, one_entry)],
+    "largest-entry": [
+        with_backward("tanh, wrong by 0.1% in its largest entry", tanh, largest_entry)
+    ],
     "loose": [
         with_backward("tanh, backward 1.001 times", tanh, lambda dx, *_: 1.001 * dx)
     ],
     "shape": [
         with_backward(
-            "row sums, backward not stretched", row_sums, lambda dx, g, *_: g[..., None]
+            "row sums, backward not broadcast", row_sums, lambda dx, g, *_: g[..., None]
         ),
         with_backward(
-            "tanh, backward with an axis more", tanh, lambda dx, *_: dx[None]
+            "tanh, backward with one more axis", tanh, lambda dx, *_: dx[None]
         ),
     ],
     "missing-gradient": [
@@ -131,17 +138,18 @@ def of_three(my, rng):
         my.equal(found, backward(c), "ij", wrong, rtol=1e-6, atol=1e-7)
 
 
-@laws("the gradient from above is drawn at random")
+@laws("the cotangent c is drawn at random")
 def at_random(my, rng):
-    handed = []
+    cotangents = []
 
     def spy(x):
         y, backward = tanh(x)
-        return y, lambda g: handed.append(np.array(g)) or backward(g)
+        return y, lambda g: cotangents.append(np.array(g)) or backward(g)
 
     my.is_right(named("tanh", spy), rng.normal(size=(3, 5)), np.random.default_rng(1))
-    my.holds(handed, "no-backward", "expected a call of backward(g)", "found none")
-    low, high = handed[0].min(), handed[0].max()
+    text = "expected a call of backward(g)"
+    my.holds(cotangents, "no-backward", text, "found none")
+    low, high = cotangents[0].min(), cotangents[0].max()
     my.holds(
         low < high,
         "constant-cotangent",
@@ -150,15 +158,15 @@ def at_random(my, rng):
     )
 
 
-@laws("what is right is accepted")
+@laws("right backwards are accepted")
 def right_ones(my, rng):
     for op in (softmax, tanh, row_sums, scaled(1.0)):
         accept(my, rng, op, "refuses-right")
 
 
-@laws("what is wrong is refused")
+@laws("wrong backwards are refused")
 def wrong_ones(my, rng):
-    for tag in ("constant-cotangent", "factor", "one-entry", "loose"):
+    for tag in ("constant-cotangent", "factor", "one-entry", "loose", "largest-entry"):
         refuse(my, rng, tag)
 
 
@@ -181,21 +189,21 @@ def accept(my, rng, op, tag):
         my.holds(
             answer(my, rng, op),
             tag,
-            f"expected True of {op.__name__}, whose backward is right",
+            f"expected True for {op.__name__}, whose backward is right",
             "found False",
         )
 
 
 def refuse(my, rng, tag):
-    """Fail unless is_right is False of all the ops that are wrong in this way."""
+    """Fail unless is_right is False for all ops with this mistake."""
     for op in WRONG[tag]:
-        for _ in range(3):
-            text = f"expected False of {op.__name__}"
-            my.holds(not answer(my, rng, op), tag, text, "found True")
+        for size in ((3, 5), (3, 5), (7, 20)):
+            text = f"expected False for {op.__name__}"
+            my.holds(not answer(my, rng, op, size), tag, text, "found True")
 
 
-def answer(my, rng, op):
-    found = my.is_right(op, rng.normal(size=(3, 5)), rng)
+def answer(my, rng, op, size=(3, 5)):
+    found = my.is_right(op, rng.normal(size=size), rng)
     kind = type(found).__name__
     true_or_false = isinstance(found, (bool, np.bool_))
     my.holds(true_or_false, "type", "expected True or False", f"found {kind}")

@@ -1,14 +1,24 @@
-"""What a right answer to E.8 does."""
+"""Check an answer to E.8."""
 
 import math
 
 import numpy as np
 
+from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 
+AXES = {"m": "L", "z": "L", "u": ("L", "Ev"), "o": ("L", "Ev"), "lse": "L"}
+
+
+def compare(my, found, s, V, **variants):
+    """Fail unless o and lse are those of all scores and values."""
+    equal_all(my, found, dict(zip(("o", "lse"), whole(s, V))), AXES, variants)
+
+
 def sums(s, V):
-    """m, z and u over all keys at once, row by row."""
+    """Return m, z and u over all keys at once, row by row."""
     m, z, u = [], [], []
     for row in s:
         top = max(row)
@@ -20,7 +30,7 @@ def sums(s, V):
 
 
 def whole(s, V):
-    """o and lse over all keys at once, row by row."""
+    """Return o and lse over all keys at once, row by row."""
     o, lse = [], []
     for row, (top, z, u) in zip(s, zip(*sums(s, V))):
         o.append(u / z if z else 0.0 * V[0])
@@ -37,7 +47,7 @@ def finite(my, found, what):
     my.holds(
         not bad.size,
         "nan",
-        f"expected {what} of finite numbers",
+        f"expected finite numbers in {what}",
         f"found {bad[:1]} in {bad.size} of {found.size} entries",
     )
 
@@ -45,58 +55,51 @@ def finite(my, found, what):
 @shape("three sums for each row, an output and an lse")
 def three_sums(my, rng):
     s, V = draw(rng)
-    m, z, u = my.update(*sums(s[:, :4], V[:4]), s[:, 4:], V[4:])
-    my.shape(m, (3,), "L")
-    my.shape(z, (3,), "L")
-    my.shape(u, (3, 5), "Le")
-    o, lse = my.finish(*sums(s, V))
-    my.shape(o, (3, 5), "Le")
-    my.shape(lse, (3,), "L")
+    found = my.update(*sums(s[:, :4], V[:4]), s[:, 4:], V[4:])
+    shape_all(my, found, {"m": (3,), "z": (3,), "u": (3, 5)}, AXES)
+    shape_all(my, my.finish(*sums(s, V)), {"o": (3, 5), "lse": (3,)}, AXES)
 
 
 @numbers("scores ln 1, then ln 2 and ln 4, by hand")
 def by_hand(my, rng):
     before = np.log([1.0]), np.ones(1), np.array([[8.0]])
     s, V = np.log([[2.0, 4.0]]), np.array([[1.0], [2.0]])
-    m, z, u = my.update(*before, s, V)
-    last = [
-        ("block-maximum", "the maximum of the sums, not of the scores", z),
-        ("maximum-kept", "m, as it was before the block", before[0]),
-    ]
-    my.equal(m, [math.log(4)], "L", last)
-    # exponentials 1, 2, 4 over 4; values 8, 1, 2
-    wrong = [
-        ("not-rescaled", "1 + 2/4 + 4/4: the old sum as it was", [2.5]),
-        ("not-relative", "1/4 + 2 + 4: the new sum without its maximum", [6.25]),
-        ("rescaled-upwards", "4 + 2/4 + 4/4: the old sum made larger", [5.5]),
-    ]
-    my.equal(z, [7 / 4], "L", wrong)
-    wrong = [
-        ("not-rescaled", "8 + 1/2 + 2: the old sum as it was", [[10.5]]),
-        ("rescaled-upwards", "32 + 1/2 + 2: the old sum made larger", [[34.5]]),
-    ]
-    my.equal(u, [[8 / 4 + 1 / 2 + 2]], "Le", wrong)
+    # exponentials 1, 2, 4 relative to 4; values 8, 1, 2
+    want = {"m": [math.log(4)], "z": [7 / 4], "u": [[8 / 4 + 1 / 2 + 2]]}
+    wrong = {
+        "m": [("maximum-kept", "m, as it was before the block", before[0])],
+        "z": [
+            ("not-rescaled", "1 + 2/4 + 4/4: the old sum as it was", [2.5]),
+            ("not-relative", "1/4 + 2 + 4: the new sum without its maximum", [6.25]),
+            ("rescaled-upwards", "4 + 2/4 + 4/4: the old sum made larger", [5.5]),
+        ],
+        "u": [
+            ("not-rescaled", "8 + 1/2 + 2: the old sum as it was", [[10.5]]),
+            ("rescaled-upwards", "32 + 1/2 + 2: the old sum made larger", [[34.5]]),
+        ],
+    }
+    want = {name: np.array(each) for name, each in want.items()}
+    equal_all(my, my.update(*before, s, V), want, AXES, wrong)
 
 
-@values("update, after other keys, larger ones and smaller ones")
+@values("update, after larger scores and after smaller ones")
 def after_others(my, rng):
     s, V = draw(rng)
     s[0, :4] += 9  # the largest score comes before the block
     s[1, 4:] += 9  # and in it
     old, new = sums(s[:, :4], V[:4]), sums(s[:, 4:], V[4:])
-    found, want = my.update(*old, s[:, 4:], V[4:]), sums(s, V)
-    alone = [
+    want, known = sums(s, V), {}
+    known["m"] = [
         ("block-maximum", "the largest score of the new block alone", new[0]),
         ("maximum-kept", "m, as it was before the block", old[0]),
     ]
-    my.equal(found[0], want[0], "L", alone)
-    for k, axes in ((1, "L"), (2, "Le")):
+    for k, name in ((1, "z"), (2, "u")):
         own = np.exp(new[0] - want[0])
         up = np.exp(want[0] - old[0])
         shrunk, bare = 1 / up, np.exp(new[0])
         if k == 2:
             own, up, shrunk, bare = (f[:, None] for f in (own, up, shrunk, bare))
-        wrong = [
+        known[name] = [
             (
                 "block-maximum",
                 "the new sum relative to its own maximum",
@@ -118,82 +121,69 @@ def after_others(my, rng):
                 up * old[k] + own * new[k],
             ),
         ]
-        my.equal(found[k], want[k], axes, wrong)
+    found = my.update(*old, s[:, 4:], V[4:])
+    equal_all(my, found, dict(zip("mzu", want)), AXES, known)
 
 
 @values("finish, and attention in blocks")
 def in_blocks(my, rng):
     s, V = draw(rng)
-    o, lse = whole(s, V)
     m, z, u = sums(s, V)
-    found = my.finish(m, z, u)
-    my.equal(found[0], o, "Le", [("not-divided", "u, the sum itself", u)])
+    undivided = [("not-divided", "u, the sum itself", u)]
     wrong = [
         ("lse", "ln z, without m", np.log(z)),
         ("lse", "m + z, without the logarithm", m + z),
         ("lse", "ln (m + z)", np.log(np.abs(m + z))),
     ]
-    my.equal(found[1], lse, "L", wrong)
+    compare(my, my.finish(m, z, u), s, V, o=undivided, lse=wrong)
     for block in (1, 2, 3, 7, 11):
-        found = my.online_attention(s, V, block)
-        my.equal(found[0], o, "Le")
-        my.equal(found[1], lse, "L")
+        compare(my, my.online_attention(s, V, block), s, V)
 
 
 @values("merge of 4 keys and 3")
 def of_two_sets(my, rng):
     s, V = draw(rng)
     (o1, lse1), (o2, lse2) = whole(s[:, :4], V[:4]), whole(s[:, 4:], V[4:])
-    o, lse = whole(s, V)
-    found = my.merge(o1, lse1, o2, lse2)
-    w = (lse1 / (lse1 + lse2))[:, None]
-    wrong = [
+    w, lse = (lse1 / (lse1 + lse2))[:, None], whole(s, V)[1]
+    of_o = [
         ("equal-shares", "the mean of o1 and o2", (o1 + o2) / 2),
         ("equal-shares", "o1 + o2", o1 + o2),
         ("equal-shares", "4/7 and 3/7 of o1 and o2", (4 * o1 + 3 * o2) / 7),
         ("lse-shares", "lse1 and lse2 as the weights", w * o1 + (1 - w) * o2),
     ]
-    my.equal(found[0], o, "Le", wrong)
     wrong = [
         ("lse", "lse1 + lse2", lse1 + lse2),
         ("lse", "lse, without the larger of the two", lse - np.maximum(lse1, lse2)),
     ]
-    my.equal(found[1], lse, "L", wrong)
+    compare(my, my.merge(o1, lse1, o2, lse2), s, V, o=of_o, lse=wrong)
 
 
 @laws("blocks in any order, sets in any order")
 def in_any_order(my, rng):
     s, V = draw(rng)
     order = rng.permutation(7)
-    o, lse = whole(s, V)
-    found = my.online_attention(s[:, order], V[order], 2)
-    my.equal(found[0], o, "Le")
+    compare(my, my.online_attention(s[:, order], V[order], 2), s, V)
     parts = [whole(s[:, a:b], V[a:b]) for a, b in ((0, 3), (3, 5), (5, 7))]
     for a, b, c in ((0, 1, 2), (2, 0, 1)):
-        found = my.merge(*my.merge(*parts[a], *parts[b]), *parts[c])
-        my.equal(found[0], o, "Le")
-        my.equal(found[1], lse, "L")
+        compare(my, my.merge(*my.merge(*parts[a], *parts[b]), *parts[c]), s, V)
 
 
-@edges("rows that meet no key at first, late, or ever")
+@edges("rows whose first block, last block, or every block is masked")
 def no_keys(my, rng):
     s, V = draw(rng)
     s[0, :4] = s[1, 4:] = s[2] = -np.inf
     m, z, u = my.update(*sums(s[:, :4], V[:4]), s[:, 4:], V[4:])
-    for found, what in ((z, "z"), (u, "u")):
-        finite(my, found, what)
-    o, lse = whole(s, V)
+    finite(my, z, "z")
+    finite(my, u, "u")
     found = my.finish(*sums(s, V))
-    finite(my, found[0], "o, 0 for a row without keys,")
+    finite(my, found[0], "o (0 for a row without keys)")
+    compare(my, found, s, V)
     for block in (2, 7):
-        found = my.online_attention(s, V, block)
-        my.equal(found[0], o, "Le")
-        my.equal(found[1], lse, "L")
+        compare(my, my.online_attention(s, V, block), s, V)
     first, last = whole(s[:, :4], V[:4]), whole(s[:, 4:], V[4:])
     found = my.merge(*first, *last)
-    finite(my, found[0], "o, 0 where neither set has a key,")
-    my.equal(found[0], o, "Le")
-    my.equal(found[1], lse, "L")
+    finite(my, found[0], "o (0 if neither set has a key)")
+    compare(my, found, s, V)
 
 
 @edges("scores of 1e4, and of -1e4")
@@ -202,10 +192,7 @@ def large(my, rng):
     s[0] += 1e4
     s[1] -= 1e4
     s[2, ::2] += 1e4
-    o, lse = whole(s, V)
-    found = my.online_attention(s, V, 3)
-    my.equal(found[0], o, "Le")
-    my.equal(found[1], lse, "L")
+    compare(my, my.online_attention(s, V, 3), s, V)
     parts = (*whole(s[:, :4], V[:4]), *whole(s[:, 4:], V[4:]))
     found = my.merge(*parts)
     with np.errstate(all="ignore"):
@@ -218,5 +205,4 @@ def large(my, rng):
         f"found {found[0][0, 0]:.6g} and {found[0][1, 0]:.6g} as o[0, 0] and o[1, 0]",
     )
     wrong = [("overflow", "exp(lse1) o1 + exp(lse2) o2, divided by their sum", each)]
-    my.equal(found[0], o, "Le", wrong)
-    my.equal(found[1], lse, "L")
+    compare(my, found, s, V, o=wrong)

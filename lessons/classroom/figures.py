@@ -4,12 +4,14 @@
     ax.plot(d, entropy, label="unscaled")
     show(fig, "entropy", alt="Entropy against d: it falls from ... to ...")
 
-A lesson that runs writes its figures to the learner's folder. A lesson that is woven
+A lesson that runs writes its figures to the learner's folder; in a notebook they
+appear where they are made. A lesson that is woven
 writes them to ``figures/`` beside it, and ``digest.json`` keeps some numbers of each
 curve: how many values, least, largest, mean, and a weighted mean. A later run compares
 these numbers up to rounding, never pixels.
 """
 
+import builtins
 import contextlib
 import contextvars
 import io
@@ -20,13 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .paths import shown, work_folder
+from minigrad.draw.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, RED  # noqa: F401
+from minigrad.draw.figure import new_figure
 
-GREY = "#7d8590"  # words and axes: readable on white and on near black
-BLUE, ORANGE, GREEN, PURPLE, RED = (
-    "#3f8fd2", "#d9771a", "#35a162", "#a371e0", "#dc4c4c",
-)  # fmt: skip
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
+from .catalogue import work_folder
+from .terminal import display_path
+
 SHORTEST_ALT = 30  # letters
 TOLERANCE = 1e-5  # of the largest value: two processors round differently
 
@@ -38,9 +39,7 @@ def figure(title, rows=1, columns=1, size=None, **options):
     options   as for Figure.subplots: sharex, sharey, squeeze, width_ratios, ...
     """
     neutral_style()
-    from matplotlib.figure import Figure
-
-    fig = Figure(figsize=size or (7.2, 0.4 + 2.8 * rows), layout="constrained")
+    fig = new_figure(size or (7.2, 0.4 + 2.8 * rows), layout="constrained")
     fig.suptitle(title)
     return fig, fig.subplots(rows, columns, **options)
 
@@ -66,6 +65,8 @@ def show(fig, name, alt):
             "the figure."
         )
     gallery = _current.get()
+    if gallery is None and hasattr(builtins, "display"):  # a notebook shows it
+        return builtins.display(fig)
     if gallery is None:
         script = pathlib.Path(sys._getframe(1).f_globals.get("__file__", "lesson.py"))
         gallery = Gallery(readers_figures(script.resolve().parent))
@@ -128,7 +129,7 @@ class Gallery:
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{name}.svg"
             path.write_bytes(svg)
-            print(f"figure: {shown(path)}")
+            print(f"figure: {display_path(path)}")
 
 
 _current = contextvars.ContextVar("gallery", default=None)
@@ -145,7 +146,7 @@ def render(fig):
     return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
 
 
-def rendered(make, *arguments):
+def svg_of(make, *arguments):
     """Return the figure that ``make`` draws, as SVG; restore the style afterwards."""
     import matplotlib
 

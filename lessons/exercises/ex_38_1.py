@@ -1,11 +1,11 @@
 """38.1  Project the keys first  ●●○○  25 min  book §38.1
 
-The general score of a query s and a key h puts a matrix between them,
+The general score of a query s and a key h has a matrix between the two,
 
     e = s^T W_g h          s (d_s,), W_g (d_s, d_h), h (d_h,)
 
-and is still a dot product, of s with a projected key h'. The chapter writes the
-projection as W_g^T h. Write the sizes under each factor before you believe it.
+and is still a dot product: that of s and a projected key h'. The chapter writes the
+projection as W_g^T h. Write the sizes under each factor and check that formula.
 """
 
 from lessons import NotWritten
@@ -13,19 +13,19 @@ from lessons.classroom.theory import Chain
 
 
 def project_keys(H, W_g):
-    """All h'_j at once, so that e_j = s . h'_j is the general score of s and h_j.
+    """Return all h'_j, for which s . h'_j is the general score of s and h_j.
 
-    H (T, d_h), a key in each row; W_g (d_s, d_h)  ->  (T, d_s)
+    H (T, d_h), one key in each row; W_g (d_s, d_h)  ->  (T, d_s)
     """
     raise NotWritten("38.1 project_keys")
 
 
 def proof():
-    """Why the score is that dot product: a chain of three expressions or more.
+    """Return a chain of three or more expressions that shows why.
 
-    Each is a function of (s, W_g, h), with a reason; each has to equal the one before.
-    Start from the score with its products in the order (s^T W_g) h. Arrive at a dot
-    product of s with what ``project_keys`` makes of h alone, the one row h[None, :].
+    Each expression is a function of (s, W_g, h) with a reason, and equals the
+    expression before it. Begin with the score, computed as (s^T W_g) h. End with the
+    dot product of s and the result of ``project_keys`` for the one row h[None, :].
 
         (
             Chain(lambda s, W_g, h: …, "the general score")
@@ -37,9 +37,9 @@ def proof():
 
 
 def mults(B, T_q, T_k, d_s, d_h, precomputed):
-    """How many multiplications all scores of B examples take.
+    """Return the number of multiplications of all scores of B examples.
 
-    Each example has T_q queries and T_k keys of its own; W_g is shared.
-    precomputed  True: each key is projected once; False: W_g h again for every pair
+    Each example has its own T_q queries and T_k keys; all examples share W_g.
+    precomputed  True: each key is projected once; False: W_g h again for each pair
     """
     raise NotWritten("38.1 mults")

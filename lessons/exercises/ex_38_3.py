@@ -1,9 +1,9 @@
 """38.3  Entropy and width, with 64 keys  ●●○○  25 min  book §38.5
 
-How evenly does a query spread its weights, as the width d of the vectors grows? With
-16 keys the chapter sees two things: unscaled scores soon put all weight on one key, and
-scaled ones keep the entropy "at log T". With 64 keys it expects the same, faster. Say
-what you expect, then measure, then find what the scaled curve really tends to.
+How evenly does a query distribute its weights as the width d of the vectors grows? With
+16 keys the chapter finds two things: unscaled scores soon give all weight to one key,
+and scaled scores keep the entropy "at log T". With 64 keys it expects the same, but
+faster. Predict the result, measure it, and derive the limit of the scaled curve.
 
     H = -sum_j p_j ln p_j      p = softmax(e)      e_j = s . h_j, or that / sqrt(d)
 """
@@ -14,7 +14,7 @@ from lessons import NotWritten
 
 
 def _scores(T, d, samples, rng):
-    """Scores of ``samples`` random queries, each with T keys of its own, unscaled.
+    """Return unscaled scores of ``samples`` random queries with T keys each.
 
     All entries of queries and keys are N(0, 1)  ->  (samples, T)
     """
@@ -26,9 +26,9 @@ def _scores(T, d, samples, rng):
 
 
 def prediction():
-    """What you expect, before anything runs; no answer is wrong.
+    """Return your prediction, written before you run anything. No answer is wrong.
 
-    "gap"    by how many nats the scaled entropy stays below log 64, at d = 64
+    "gap"    by how many nats the scaled entropy is below log 64, at d = 64
     "faster" 16 or 64: with how many keys has the unscaled entropy lost the larger share
              of its log T at d = 6?
     ->  a dictionary with these two numbers
@@ -37,21 +37,21 @@ def prediction():
 
 
 def entropy(p):
-    """H in nats over the last axis of p (…, T), with 0 ln 0 = 0."""
+    """Return H in nats over the last axis of p (…, T), with 0 ln 0 = 0."""
     raise NotWritten("38.3 entropy")
 
 
 def entropy_curve(T, ds, scaled, rng, samples):
-    """The mean entropy of the weights, for each width d in ds  ->  (len(ds),)
+    """Return the mean entropy of the weights for each width d in ds: (len(ds),)
 
     For each d in turn, call ``_scores`` once. The mean is over the ``samples`` queries,
-    each of which has weights of its own.
+    each with its own weights.
     """
     raise NotWritten("38.3 entropy_curve")
 
 
 def large_T_entropy(T, variance):
-    """What H tends to for many keys whose scores are N(0, variance).
+    """Return the limit of H for many keys whose scores are N(0, variance).
 
     Sums over many keys become T times expectations. E exp(x) = exp(variance / 2), and
     E[x exp(x)] is variance times that.

@@ -1,8 +1,8 @@
 """38.5  Monotonic local attention  ●●○○  20 min  book §38.7
 
-A query that looks at the 2 D + 1 keys around a centre costs 2 D + 1 scores, however
-long the source is. Whether that loses anything depends on where the centre is: write
-the window, then put it where reversing a string needs it.
+A query that attends to the 2 D + 1 keys around a centre has 2 D + 1 scores for any
+length of the source. The result is good only if the centre is in the right place. Write
+the window, then choose the centre that reverses a string.
 
     allowed[t, s]  =  |s - center(t)| <= D
 """
@@ -13,16 +13,16 @@ from lessons import NotWritten
 
 
 def local_mask(S, T, D, center):
-    """Which keys each query may look at.
+    """Return which keys each query may attend to.
 
-    S keys, T queries, ``center`` a function t -> position, whole or not
+    S keys, T queries, ``center`` a function t -> position, which may be a fraction
     ->  allowed (T, S) bool, True where the key s is in the window of the query t
     """
     raise NotWritten("38.5 local_mask")
 
 
 def center_for_reversal(t, length):
-    """Where the window of query t has to be, to reverse a string of ``length``.
+    """Return the centre of the window of query t, to reverse a string of ``length``.
 
     Query t writes the t-th symbol of the reversed string, t = 0, 1, …
     """
@@ -30,7 +30,7 @@ def center_for_reversal(t, length):
 
 
 def batch_masks(lengths, S, T, D):
-    """The windows for reversing strings of several lengths, padded to S symbols.
+    """Return the windows that reverse strings of several lengths, padded to S symbols.
 
     lengths (B,) ints  ->  allowed (B, T, S) bool, False for padding, s >= length
     """

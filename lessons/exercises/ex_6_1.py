@@ -1,7 +1,7 @@
 """6.1  Uniform attention is the mean  ●○○○  15 min  book §6.2
 
-With equal weights, attention returns the mean of what it attends to. Which scores give
-equal weights, and what does such attention teach the states that it averages?
+With equal weights, attention returns the mean of the states. Which scores give equal
+weights? And which gradient does each state receive from such attention?
 
     alpha = softmax(e)          c = sum_j alpha_j h_j
 """
@@ -12,17 +12,20 @@ from lessons import NotWritten
 
 
 def weights(e):
-    """alpha = softmax(e), e (T,), whatever the size of the scores."""
+    """Return alpha = softmax(e) for the scores e (T,), also for very large scores."""
     raise NotWritten("6.1 weights")
 
 
 def context(alpha, H):
-    """c = sum_j alpha_j h_j, alpha (T,), H (T, d) with a state a row  ->  c (d,)"""
+    """Return c = sum_j alpha_j h_j.
+
+    alpha (T,), H (T, d) with one state in each row  ->  c (d,)
+    """
     raise NotWritten("6.1 context")
 
 
 def context_backward(alpha, H, g):
-    """What g = dL/dc (d,) means for the weights and the states.
+    """Return the gradients of the weights and of the states, from g = dL/dc (d,).
 
     ->  d_alpha (T,), d_H (T, d)
     """
@@ -30,5 +33,5 @@ def context_backward(alpha, H, g):
 
 
 def is_uniform(e):
-    """Whether softmax(e), in exact arithmetic, has equal weights."""
+    """Return whether softmax(e) has equal weights, in exact arithmetic."""
     raise NotWritten("6.1 is_uniform")

@@ -2,9 +2,10 @@
 
     dot(s, h) = s . h            bilinear(s, h) = s^T W_a h
 
-For one matrix W_a the second is the first. That matrix is the only one: a bilinear
-score holds its W_a so openly that a few questions bring it to light. What the identity
-takes for granted shows when one of the two spaces changes its coordinates.
+One matrix W_a makes the bilinear score equal to the dot product, and only one. You also
+find the W_a of an unknown bilinear score by calling the score with chosen vectors. The
+dot product assumes that s and h have the same coordinates: the last part shows which
+W_a is needed when the coordinates of h change.
 """
 
 import numpy as np
@@ -13,32 +14,32 @@ from lessons import NotWritten
 
 
 def W_for_dot(d):
-    """The W_a (d, d) with which the bilinear score is the dot product."""
+    """Return the W_a (d, d) for which the bilinear score is the dot product."""
     raise NotWritten("6.2 W_for_dot")
 
 
 def dot(s, h):
-    """s . h, a number, of vectors s (d_s,) and h (d_h,).
+    """Return the number s . h for vectors s (d_s,) and h (d_h,).
 
-    Raises ValueError where d_s and d_h differ, with a sentence that names both widths.
+    Raise ValueError if d_s and d_h differ, with a message that contains both widths.
     """
     raise NotWritten("6.2 dot")
 
 
 def recover_W(score, d_s, d_h):
-    """The W_a (d_s, d_h) that is hidden in a bilinear score.
+    """Return the W_a (d_s, d_h) of a bilinear score that is given as a function.
 
     score  a function (s, h) -> number, for vectors s (d_s,) and h (d_h,)
 
-    It answers d_s d_h questions, and no more.
+    Call ``score`` d_s d_h times at most.
     """
     raise NotWritten("6.2 recover_W")
 
 
 def W_after_change(R):
-    """The W_a that keeps all dot scores when the encoder changes its coordinates.
+    """Return the W_a that keeps all dot scores after the encoder changes coordinates.
 
-    Every state h becomes R h, with an invertible R (d, d), and the s stay as they are:
+    Every state h becomes R h, with an invertible R (d, d), and s stays as it is:
     bilinear(s, R h) with this W_a is dot(s, h)  ->  (d, d)
     """
     raise NotWritten("6.2 W_after_change")

@@ -1,9 +1,9 @@
-"""6.6  How long does it take?  ●●○○  30 min  book §6.3
+"""6.6  The time of additive and of dot scores  ●●○○  30 min  book §6.3
 
-Additive and dot scores of T states, T from 10 to 1000, of width d = 128: which is
-faster, and by how much? A number of seconds says something only if one knows what was
-timed. Nothing here depends on your machine being fast; all depends on what stands
-between two looks at the clock.
+Measure how long additive and dot scores of T states take, for T from 10 to 1000 and the
+width d = 128. A measured time is useful only if you know exactly which code ran between
+two readings of the clock. The check does not depend on the speed of your machine: it
+examines which calls you time.
 """
 
 import time
@@ -14,12 +14,12 @@ from lessons import NotWritten
 
 
 def _additive_scores(s, H, W_s, W_h, v):
-    """e_j = v . tanh(W_s s + W_h h_j), s (d,), H (T, d), matrices (d, d)  ->  (T,)"""
+    """Return e_j = v . tanh(W_s s + W_h h_j): s (d,), H (T, d)  ->  (T,)"""
     return np.tanh(W_s @ s + H @ W_h.T) @ v
 
 
 def dot_scores(s, H):
-    """e_j = s . h_j for all j, as one product of a matrix and a vector.
+    """Return e_j = s . h_j for all j, as one product of a matrix and a vector.
 
     s (d,), H (T, d)  ->  (T,)
     """
@@ -27,34 +27,38 @@ def dot_scores(s, H):
 
 
 def which_clock():
-    """The function of ``time`` to measure with; the function itself, not a reading.
+    """Return the function of ``time`` to measure with: the function, not its result.
 
-    It reads in seconds, never goes back, counts waiting as well as computing, and has
-    the finest ticks.
+    It returns seconds, never goes back, includes the time in which the process waits,
+    and has the finest resolution.
     """
     raise NotWritten("6.6 which_clock")
 
 
 def time_it(fn, repeats, clock):
-    """How many seconds one call of fn() takes, by ``clock``, which takes no arguments.
+    """Return the median time of a call fn(), in seconds.
 
-    One call first that is not timed: it may load, compile, fill caches. Then as many
-    as ``repeats``, each between two readings of its own  ->  the median of their times
+    clock    a function without arguments that returns the time
+
+    Call fn once without measuring, because a first call may load modules, compile and
+    fill caches. Then call it ``repeats`` times, and read the clock before and after
+    each call.
     """
     raise NotWritten("6.6 time_it")
 
 
 def compare(Ts, d, repeats, rng, timer):
-    """The seconds of both scores for each length in Ts.
+    """Return the seconds of both scores for each length in Ts.
 
-    timer  timer(fn, repeats) -> seconds, of calls fn() without arguments
-    rng    for s, H, W_s, W_h and v, all N(0, 1), drawn anew for each T
+    timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
+    rng    draws s, H, W_s, W_h and v, all N(0, 1), anew for each T
 
-    ->  {"additive": [seconds for each T], "dot": [the same]}
+    Draw all numbers first, then time calls of ``_additive_scores`` and ``dot_scores``.
+    ->  {"additive": [seconds for each T], "dot": [seconds for each T]}
     """
     raise NotWritten("6.6 compare")
 
 
 def exponent(Ts, seconds):
-    """The b of seconds = a T^b: a line of least squares through the logarithms."""
+    """Return b of seconds = a T^b, from a least-squares line through the logarithms."""
     raise NotWritten("6.6 exponent")

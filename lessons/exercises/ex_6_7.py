@@ -1,16 +1,15 @@
-"""6.7  Where a trained translator looks  ●●●○  50 min  needs 6.5  book §6.5
+"""6.7  The attention of a trained translator  ●●●○  50 min  needs 6.5  book §6.5
 
-A translator that was trained says a sentence; you collect where it looked, and say what
-that looks like. Two of them:
+A trained translator writes a sentence. Collect its attention weights for each word and
+name the pattern that they form. The measurements use two models:
 
-    tier A   the English-French model that comes with the package. A grammar made its
-             sentences, so the right alignment is known, and looking can be measured
+    tier A   the English-French model of this package. A grammar made its sentences, so
+             the right alignment is known, and the weights can be compared with it
     tier B   a published Marian model (opus-mt-en-fr), if you have its files:
-             python -m lessons experiment 6.7 --weights DIR. Without them it is not
-             run, and nothing is shown in its place
+             python -m lessons experiment 6.7 --weights DIR. Without them it is left out
 
-Weights are (T, S) here: a row for each word that was said, a column for each of the
-source, and every row sums to 1.
+Weights are (T, S) here: one row for each target word, one column for each source word,
+and every row sums to 1.
 """
 
 import json
@@ -26,54 +25,57 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 
 
 def collect_attention(model, ids, max_length=40):
-    """What the model says of one sentence, greedily, and where it looked for each word.
+    """Return the words that the model writes for one sentence, and their weights.
 
     model   state = model.start(source (1, S), lengths (1,)), and then, for each word,
             logits (1, V), state, weights (1, S) = model.step(state, words (1,)), where
-            words is what was said last, SOS at first; logits and weights are Tensors
+            words is the word before, SOS at first; logits and weights are Tensors
     ids     (S,) of the source
 
-    The most probable word is said, PAD and SOS excepted, until it is EOS, or max_length
-    words were said.
-    ->  said (T,) ids without EOS, weights (T, S)
+    Each step writes the most probable word other than PAD and SOS. The sentence ends at
+    EOS or after max_length words.
+    ->  written (T,) ids without EOS, weights (T, S)
     """
     raise NotWritten("6.7 collect_attention")
 
 
 def layer_head_mean(layers):
-    """The mean over all heads of all layers: [(H, T, S), ...]  ->  (T, S)"""
+    """Return the mean over all heads of all layers: [(H, T, S), ...]  ->  (T, S)"""
     raise NotWritten("6.7 layer_head_mean")
 
 
 def links(weights):
-    """{(t, s)}: for each word t the word s of the source that it looks at most."""
+    """Return {(t, s)}: for each target word t the source word s of largest weight."""
     raise NotWritten("6.7 links")
 
 
 def alignment_error_rate(found, gold):
-    """1 - 2 |found & gold| / (|found| + |gold|), of two sets of (t, s); 0 is right."""
+    """Return 1 - 2 |found & gold| / (|found| + |gold|) of two sets of (t, s).
+
+    0 means that both sets are equal.
+    """
     raise NotWritten("6.7 alignment_error_rate")
 
 
 def pattern(weights):
-    """ "many-to-one", "reordering" or "diagonal", the first that is true.
+    """Return "many-to-one", "reordering" or "diagonal", the first that is true.
 
-    With p_t the word of the source that t looks at most:
+    With p_t the source word of the largest weight in row t:
 
-    many-to-one   1/3 of the words t or more look where one before them has looked
-    reordering    1 step in 10 or more, from p_t to p_{t+1}, goes back; one at least
+    many-to-one   at least 1/3 of all t have a p_t that an earlier row has as well
+    reordering    at least one step and 1/10 of all steps from p_t to p_{t+1} go back
     diagonal      else
     """
     raise NotWritten("6.7 pattern")
 
 
 def read_safetensors(path):
-    """{name: array} of a file of weights, as published models come.
+    """Return {name: array} of a file in which published models store their weights.
 
     8 bytes     n, a whole number, the least significant byte first
     n bytes     json: {name: {"dtype": "F32", "shape": [...], "data_offsets": [a, b]}};
-                the entry "__metadata__", if there is one, is no array
+                the optional entry "__metadata__" is not an array
     the rest    bytes a to b of it are the numbers of an array, row after row; _DTYPES
-                says which NumPy dtype that is
+                contains the NumPy dtype
     """
     raise NotWritten("6.7 read_safetensors")

@@ -1,11 +1,11 @@
-"""6.8  What self-attention moves  ●●○○  25 min  needs 6.1  book §6.4
+"""6.8  How self-attention changes cosines  ●●○○  25 min  needs 6.1  book §6.4
 
-A sequence looks at itself, without projections:
+A sequence attends to itself, without projections:
 
     e_ij = scale x_i . x_j      alpha = softmax(e) over j      z_i = sum_j alpha_ij x_j
 
-The exercise of the chapter draws 8 vectors of 16 normal numbers, takes scale = 1, and
-asks whether positions that attend to each other come closer. Say what you expect; then
+The chapter draws 8 vectors of 16 normal numbers, takes scale = 1, and asks whether
+positions with large weights on each other become more similar. Predict the answer, then
 measure it at three scales, of which 1 / sqrt(16) is the second.
 """
 
@@ -15,37 +15,38 @@ from lessons import NotWritten
 
 
 def prediction():
-    """What you expect, before anything runs; no answer is wrong.
+    """Return your prediction, written before you run anything. No answer is wrong.
 
     ->  {1: (own, sign), 1 / 4: (own, sign), 1 / 20: (own, sign)}, for each scale
-    own   the mean weight that a position gives itself, of 8 vectors of 16 numbers
+    own   the mean weight of a position on itself, for 8 vectors of 16 numbers
     sign  +1 if pairs with more weight on each other gain more cosine, -1 if less
     """
     raise NotWritten("6.8 prediction")
 
 
 def self_attention(X, scale):
-    """alpha (T, T) and Z (T, d), of X (T, d) with a position in each row."""
+    """Return alpha (T, T) and Z (T, d) for X (T, d), one position in each row."""
     raise NotWritten("6.8 self_attention")
 
 
 def cosine(X):
-    """All cosines x_i . x_j / (|x_i| |x_j|)  ->  (T, T); no row of X is 0"""
+    """Return all cosines x_i . x_j / (|x_i| |x_j|), (T, T); no row of X is 0."""
     raise NotWritten("6.8 cosine")
 
 
 def geometry_change(X, scale):
-    """What attention does to pairs, for every pair i < j.
+    """Return two numbers for every pair i < j of positions.
 
-    ->  mutual (n,), alpha_ij + alpha_ji;  gain (n,), the cosine of z_i and z_j, less
+    ->  mutual (n,), alpha_ij + alpha_ji;  gain (n,), the cosine of z_i and z_j minus
         that of x_i and x_j; n = T (T - 1) / 2, in the order of ``np.triu_indices``
     """
     raise NotWritten("6.8 geometry_change")
 
 
 def rank_correlation(a, b):
-    """Spearman: the correlation of the ranks of a (n,) with those of b (n,); no ties.
+    """Return Spearman's correlation: that of the ranks of a (n,) and b (n,).
 
-    The smallest entry has rank 0. 1 where b grows whenever a does, -1 where it falls.
+    No two entries of a, or of b, are equal. The smallest entry has rank 0. The result
+    is 1 if b is larger wherever a is, and -1 if it is smaller.
     """
     raise NotWritten("6.8 rank_correlation")

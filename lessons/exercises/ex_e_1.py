@@ -1,9 +1,9 @@
-"""E.1  What a broadcast hands back  ●○○○  20 min
+"""E.1  The gradient of a broadcast  ●○○○  20 min
 
-NumPy stretches arrays to one shape before it adds or multiplies them: aligned at the
-last axis, missing axes are put in front, and an axis of 1 is repeated. A number that
-was repeated has had an influence at each of its places, so its gradient is the sum of
-what comes back from all of them:
+NumPy broadcasts arrays to one shape before it adds or multiplies them: it aligns the
+shapes at the last axis, inserts missing axes in front, and repeats each axis of length
+1. A number that is repeated is used in several places, so its gradient is the sum of
+the gradients of all these places:
 
     y = a * b,   a (3, 1, 7),   b (5, 1)   ->   y (3, 5, 7)
 
@@ -17,18 +17,18 @@ from lessons import NotWritten
 
 
 def unbroadcast(g, shape):
-    """The gradient of an array of this shape that was stretched to the shape of g.
+    """Return the gradient of an array of this shape, from g of the broadcast shape.
 
     g (3, 5, 7), shape (5, 1)  ->  (5, 1)
 
-    ``shape`` broadcasts to g.shape. The total of all entries stays what it is: entries
-    are summed, none is lost, and none is counted twice.
+    ``shape`` broadcasts to g.shape. The sum of all entries of the result equals the sum
+    of all entries of g: each entry of g is added exactly once.
     """
     raise NotWritten("E.1 unbroadcast")
 
 
 def multiply(a, b):
-    """y = a * b with broadcasting; the backward returns (da, db), shaped as a and b."""
+    """Return y = a * b with broadcasting; its backward returns (da, db)."""
     y = np.asarray(a * b)
 
     def backward(g):

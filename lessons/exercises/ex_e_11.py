@@ -1,14 +1,14 @@
 """E.11  RoPE and its backward  ●●○○  30 min
 
-Queries and keys are turned by their position, pair by pair, each pair m at its own
-speed, so that the product of a query and a key depends on their distance alone.
+RoPE rotates queries and keys by their position, each pair m of entries with its own
+frequency. The product of a query and a key then depends only on their distance.
 
     theta_m = base^(-2m / E),                               m = 0, 1, …, E/2 - 1
     y_2m   = x_2m cos(p theta_m) - x_2m+1 sin(p theta_m)    at position p
     y_2m+1 = x_2m sin(p theta_m) + x_2m+1 cos(p theta_m)
 
-This pairing, neighbours, is called interleaved. Half-split puts entry m together with
-m + E/2 instead. A model trained with one reads nonsense with the other.
+Pairs of neighbours are called interleaved. Half-split pairs the entries m and m + E/2
+instead. A model that was trained with one pairing gives wrong results with the other.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from lessons import NotWritten
 
 
 def rope(x, positions, base=10000.0):
-    """Interleaved: turn each row of x by its position.
+    """Return the rows of x rotated by their positions, with interleaved pairs.
 
     x (…, L, E), E even, positions (L,)  ->  y (…, L, E), backward; backward(g) is
     dL/dx
@@ -31,17 +31,18 @@ def rope(x, positions, base=10000.0):
 
 
 def to_half_split(E):
-    """The order of entries that leads from interleaved to half-split, (E,) integers p.
+    """Return the order p (E,) of entries that converts interleaved to half-split.
 
-    Rows of W_q and W_k in this order give a model the other pairing: x[..., p], turned
-    half-split, is the interleaved rope of x, reordered likewise.
+    Reorder the rows of W_q and W_k so to give a model the other pairing: the half-split
+    rotation of x[..., p] is the interleaved rotation of x, reordered by p.
     """
     raise NotWritten("E.11 to_half_split")
 
 
 def scores(q, k):
-    """(L, S) products of the turned rows of q (L, E) and k (S, E), at 0, 1, 2, …
+    """Return the products (L, S) of the rotated rows of q (L, E) and k (S, E).
 
-    With q turned by i and k by j, the score is that of q with k turned by j - i.
+    The positions of both are 0, 1, 2, … With q rotated by i and k by j, the score is
+    that of q with k rotated by j - i.
     """
     raise NotWritten("E.11 scores")

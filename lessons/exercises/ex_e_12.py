@@ -1,7 +1,8 @@
-"""E.12  T5's buckets, and what their table learns  ●●●○  40 min  needs E.1
+"""E.12  T5's relative position buckets  ●●●○  40 min  needs E.1
 
-T5 adds to each score a learned number for the distance j - i, key minus query, and far
-distances share: they fall into buckets that grow with the distance.
+T5 adds a learned number to each score. It depends on the distance j - i, key minus
+query, through a bucket: near distances have one bucket each, and far distances share
+buckets whose length grows with the distance.
 
     both ways:  nb = num_buckets // 2,  base = nb if j > i else 0,  n = |j - i|
     causal:     nb = num_buckets,       base = 0,                   n = max(i - j, 0)
@@ -10,9 +11,9 @@ distances share: they fall into buckets that grow with the distance.
     bucket = base + n                                            if n < e,   else
              base + min(nb - 1, e + floor(K ln(n / e) / ln(max_distance / e)))
 
-so that e buckets hold one distance each, and K are as long as a logarithm makes them.
-Where the quotient is a whole number, the last digit of a logarithm decides. It need
-not: the floor is the largest k with n^K >= e^(K - k) max_distance^k, in integers.
+So e buckets contain one distance each, and K buckets have logarithmic lengths. If the
+quotient is a whole number, rounding of the logarithms decides the bucket. Avoid that:
+the floor is the largest k with n^K >= e^(K - k) max_distance^k, in integers.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ from lessons import NotWritten
 
 
 def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-    """The bucket of each distance, exactly.
+    """Return the bucket of each distance, without rounding.
 
     relative_position (…) integers j - i  ->  (…) integers from 0 to num_buckets - 1
     """
@@ -29,10 +30,10 @@ def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=1
 
 
 def relative_bias(table, L, S, **how):
-    """What is added to the scores of L queries and S keys, and its backward.
+    """Return the bias that is added to the scores of L queries and S keys.
 
-    table (num_buckets, H)  ->  bias (H, L, S), backward;  ``how`` is handed to bucket.
-    backward(g) returns dL/dtable: a number is used by all pairs of its bucket.
+    table (num_buckets, H)  ->  bias (H, L, S), backward;  ``how`` are options of
+    bucket. backward(g) returns dL/dtable: all pairs of a bucket use the same number.
     """
     raise NotWritten("E.12 relative_bias")
 

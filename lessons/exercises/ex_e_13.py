@@ -1,18 +1,18 @@
 """E.13  Causal linear attention, and its reverse scan  ●●●○  45 min  needs E.1
 
-Without a softmax, the sum over keys comes out of the product with the query: a running
-sum S of outer products is all that the past is. Queries q and keys k are features here,
-rows of numbers that are not negative.
+Without a softmax, a running sum S of outer products k_j v_j^T contains all that a query
+needs of the past. Queries q and keys k are features here: rows of numbers that are not
+negative.
 
     S_i = sum_{j <= i} k_j v_j^T   (E, Ev)          y_i = S_i^T q_i
     o_i = y_i / c_i,                                c_i = sum_{j <= i} q_i . k_j
 
-Backwards, key j has an influence on all queries i >= j: a sum that grows from the end.
+In the backward, key j has an influence on all queries i >= j: a sum from the end.
 
     R_j = sum_{i >= j} q_i g_i^T   (E, Ev)          for g_i = dL/dy_i
 
-Time n E Ev, and memory for one S and one R: neither the n^2 products q_i . k_j nor all
-n states are ever kept.
+The time is proportional to n E Ev, and the memory holds one S and one R: store neither
+the n^2 products q_i . k_j nor all n states.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from lessons import NotWritten
 
 
 def scan(q, k, v):
-    """y_i = sum_{j <= i} (q_i . k_j) v_j, without a matrix of all pairs.
+    """Return y_i = sum_{j <= i} (q_i . k_j) v_j without a matrix of all pairs.
 
     q, k (n, E), v (n, Ev)  ->  y (n, Ev), backward;  backward(g) returns (dq, dk, dv)
     """
@@ -34,11 +34,11 @@ def scan(q, k, v):
 
 
 def linear_attention(q, k, v):
-    """o_i = y_i / c_i: averages of values, by one call of scan.
+    """Return the averages of values o_i = y_i / c_i, with one call of scan.
 
     q, k (n, E), v (n, Ev)  ->  o (n, Ev), backward;  backward(g) returns (dq, dk, dv)
 
-    A column of ones beside v makes the scan sum up c as well.
+    With a column of ones beside v, the scan computes c as well.
     """
     raise NotWritten("E.13 linear_attention")
 

@@ -1,8 +1,7 @@
-"""E.14  The tiled backward  ●●●●  60 min  needs E.7, E.8
+"""E.14  The backward of tiled attention  ●●●●  60 min  needs E.7, E.8
 
-Attention whose matrix of weights is never there, neither forwards nor backwards. The
-forward has left behind o and lse, two things a query, and from these every weight can
-be computed again, wherever it is needed:
+Tiled attention never stores the matrix of weights, neither in the forward nor in the
+backward. The forward stores o and lse, and from lse every weight can be computed again:
 
     s_ij = scale q_i . k_j        p_ij = exp(s_ij - lse_i)        o_i = sum_j p_ij v_j
 
@@ -10,9 +9,9 @@ be computed again, wherever it is needed:
     ds_ij = p_ij (g_i . v_j - D_i),                     D_i = sum_l p_il (g_i . v_l)
     dq_i = scale sum_j ds_ij k_j                        dk_j = scale sum_i ds_ij q_i
 
-D_i is a sum over all keys, and a tile has only some of them. But it equals a product of
-two things that are known before the first tile. With ``causal``, query i sees the keys
-j <= i alone, and tiles in which nothing is seen cost nothing.
+D_i is a sum over all keys, and a tile contains only some of them. But it equals a
+product of two arrays that are known before the first tile. With ``causal``, query i
+attends to the keys j <= i only, and tiles without an allowed pair cost nothing.
 """
 
 import numpy as np
@@ -21,24 +20,25 @@ from lessons import NotWritten
 
 
 def row_sums(g, o):
-    """D (L,) from g (L, E) and o (L, E), with no weight in sight."""
+    """Return D (L,) from g (L, E) and o (L, E), without any weight."""
     raise NotWritten("E.14 row_sums")
 
 
 def tile(q, k, v, g, lse, D, scale, seen):
-    """What one block of queries and one block of keys say to each other.
+    """Return what one block of queries and one block of keys add to the gradients.
 
-    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the pairs that count
-    ->  dq (m, E), dk (n, E), dv (n, E), the parts that this tile adds
+    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the allowed pairs. The
+    score of a pair that is not allowed may be far above lse.
+    ->  dq (m, E), dk (n, E), dv (n, E)
     """
     raise NotWritten("E.14 tile")
 
 
 def backward(q, k, v, o, lse, g, scale, block, causal=False):
-    """dq (L, E), dk (S, E), dv (S, E), tile by tile.
+    """Return dq (L, E), dk (S, E), dv (S, E), tile by tile.
 
-    q, o, g (L, E), lse (L,), k, v (S, E). No array of more than block x block scores;
-    ``block`` need not divide L or S. A tile in which no pair is seen is left out: the
-    keys and values of such a tile may be NaN.
+    q, o, g (L, E), lse (L,), k, v (S, E). Store no array of more than block x block
+    scores; ``block`` need not divide L or S. Leave out a tile without an allowed pair:
+    its keys and values may be NaN.
     """
     raise NotWritten("E.14 backward")

@@ -1,8 +1,8 @@
 """E.2  The backward of tanh, matmul and softmax  ●●○○  30 min
 
-Each function computes its output y and returns it with its backward, a function of
-g = dL/dy that returns dL/d(input): one array for one input, a tuple for several. The
-forward is given. What the backward needs, it finds in the names of the forward.
+Each function returns its output y and its backward. The backward is a function of
+g = dL/dy and returns dL/d(input): one array for one input, a tuple for several inputs.
+The forward is given. The backward may use all variables of the forward.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from lessons import NotWritten
 
 
 def tanh(x):
-    """y = tanh(x), elementwise.  dy/dx = 1 - tanh(x)^2"""
+    """Return y = tanh(x) elementwise and its backward; dy/dx = 1 - tanh(x)^2."""
     y = np.tanh(x)
 
     def backward(g):
@@ -21,7 +21,10 @@ def tanh(x):
 
 
 def matmul(a, b):
-    """y = a @ b, with a (n, k), b (k, m), y (n, m); the backward returns (da, db)."""
+    """Return y = a @ b and its backward, which returns (da, db).
+
+    a (n, k), b (k, m), y (n, m)
+    """
     y = a @ b
 
     def backward(g):
@@ -31,9 +34,10 @@ def matmul(a, b):
 
 
 def softmax(x):
-    """y_i = exp(x_i) / sum_j exp(x_j) over the last axis of x (…, n).
+    """Return y_i = exp(x_i) / sum_j exp(x_j), over the last axis of x (…, n).
 
-    The Jacobian of a row is dy_i/dx_k = y_i (delta_ik - y_k). Do not build it.
+    The Jacobian of a row is dy_i/dx_k = y_i (delta_ik - y_k). Do not build it: the
+    backward needs memory for a few arrays like x.
     """
     e = np.exp(x - x.max(-1, keepdims=True))
     y = e / e.sum(-1, keepdims=True)

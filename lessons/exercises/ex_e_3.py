@@ -1,12 +1,12 @@
-"""E.3  The topological order  ●●○○  30 min
+"""E.3  The topological order of a graph  ●●○○  30 min
 
-A tape runs backwards: when it comes to a value, the gradient of that value has to be
-whole, the sum over all that used it. So every value has to come after everything that
-was computed from it. Such an order exists for every graph without circles.
+The backward of a graph visits a value only when the gradient of this value is complete:
+the sum over everything that was computed from it. So every value comes after its users,
+the values that were computed from it. Every graph without a cycle has such an order.
 
-A graph here is a dict: the name of each value, and what it was computed from, as pairs
-of a name and a slope, the derivative of the one in the other. Leaves have no pairs; x x
-has two.
+Here a graph is a dictionary. Its keys are the names of values. Its items are lists of
+pairs (input, slope): the inputs of the value and its derivative with respect to each.
+Leaves have no pairs; x x has two.
 
     b = a + 2 x,  y = b x    at x = 3, a = 1        (so b = 7, dy/db = 3, dy/dx = 7)
     {"y": [("b", 3.0), ("x", 7.0)], "b": [("a", 1.0), ("x", 2.0)], "a": [], "x": []}
@@ -18,19 +18,19 @@ from lessons import NotWritten
 
 
 def order(graph, root):
-    """The names that root was computed from, root first, each before its inputs.
+    """Return the names that root was computed from, root first, each before its inputs.
 
-    ->  list of names, each of them once, and no others
+    ->  list of names, each once, without names that root does not depend on
 
-    A graph may be deep, with 20 000 values one after the other, as in a long sentence;
-    and there may be more paths through it than could ever be walked.
+    A graph may be deep: 20 000 values in a chain, as for a long sentence. The number of
+    paths through it may be too large to follow each one.
     """
     raise NotWritten("E.3 order")
 
 
 def backward(graph, root):
-    """d root / d value for every value that root was computed from, and root itself.
+    """Return d root / d value for root and every value that root was computed from.
 
-    ->  dict of numbers
+    ->  dictionary of numbers
     """
     raise NotWritten("E.3 backward")

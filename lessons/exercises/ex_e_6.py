@@ -1,15 +1,16 @@
 """E.6  The GRU cell, backward through time  ●●●●  60 min  needs E.1, E.2
 
-One step of a GRU, with the state h before it and the input x (both rows of a batch):
+One step of a GRU with the state h before the step and the input x, both with one row
+for each example of a batch:
 
-    r  = sigmoid(x W_ir^T + b_ir + h W_hr^T + b_hr)         which of the old to read
-    z  = sigmoid(x W_iz^T + b_iz + h W_hz^T + b_hz)         how much of it to keep
+    r  = sigmoid(x W_ir^T + b_ir + h W_hr^T + b_hr)         reset gate
+    z  = sigmoid(x W_iz^T + b_iz + h W_hz^T + b_hz)         update gate
     m  = h W_hn^T + b_hn
-    n  = tanh(x W_in^T + b_in + r m)                        what could be new
+    n  = tanh(x W_in^T + b_in + r m)                        candidate state
     h' = (1 - z) n + z h
 
-The three parts are stacked, r, z, n, in W_ih (3H, I), W_hh (3H, H), and b_ih and b_hh,
-(3H,). The state is used four times within a step, and the weights in every step:
+W_ih (3H, I), W_hh (3H, H), b_ih (3H,) and b_hh (3H,) contain the three parts r, z, n in
+this order. A step uses the state h four times, and every step uses the same weights:
 gradients are sums over all uses.
 """
 
@@ -19,7 +20,7 @@ from lessons import NotWritten
 
 
 def cell(x, h, W_ih, W_hh, b_ih, b_hh):
-    """h' (B, H) for x (B, I) and h (B, H), and what the backward will need."""
+    """Return h' (B, H) for x (B, I) and h (B, H), and what the backward needs."""
     a = x @ W_ih.T + b_ih  # (B, 3H)
     b = h @ W_hh.T + b_hh
     a_r, a_z, a_n = np.split(a, 3, axis=1)
@@ -30,19 +31,20 @@ def cell(x, h, W_ih, W_hh, b_ih, b_hh):
 
 
 def slopes(dh, h, r, z, m, n):
-    """From dh = dL/dh' (B, H): the gradients of the sums inside sigmoid and tanh.
+    """Return the gradients of the sums inside sigmoid and tanh, from dh = dL/dh'.
 
-    ->  da_r, da_z, da_n, of which da_n is that of x W_in^T + b_in + r m;  dm, that of
-        m;  direct, what reaches h by z h alone, past all gates.  Each (B, H)
+    ->  da_r, da_z, da_n, dm, direct, each (B, H) like dh. da_n is the gradient of the
+        argument of tanh, dm that of m; direct is the part of dL/dh through the product
+        z h alone
     """
     raise NotWritten("E.6 slopes")
 
 
 def gru(xs, h0, W_ih, W_hh, b_ih, b_hh):
-    """Run over time: xs (T, B, I), h0 (B, H)  ->  hs (T, B, H), backward.
+    """Run the cell over time: xs (T, B, I), h0 (B, H)  ->  hs (T, B, H), backward.
 
-    backward(g), g (T, B, H) with a gradient for every state, returns those of xs, h0,
-    W_ih, W_hh, b_ih and b_hh.
+    backward(g) takes g (T, B, H), a gradient for every state, and returns those of xs,
+    h0, W_ih, W_hh, b_ih and b_hh.
     """
     hs, seen, h = [], [], h0
     for x in xs:

@@ -1,16 +1,16 @@
 """E.7  Masked softmax, and its backward  ●●○○  30 min  needs E.2
 
-A mask says which keys a query may look at, True = may. The softmax is taken over these
-alone:
+A mask defines which keys a query may attend to: True = may attend. The softmax is taken
+over these keys only:
 
     y_i = exp(x_i) / sum_j exp(x_j)     over the allowed j;   y_i = 0 where not allowed
 
-What is masked has weight 0, exactly, whatever its score is, also NaN, and gradient 0. A
-row in which nothing is allowed has weights 0 and gradient 0. The log of the sum
+A masked key has weight 0 and gradient 0, exactly, for every score, also for NaN. A row
+without an allowed key has weights 0 and gradient 0. The logarithm of the sum
 
     lse = ln sum_j exp(x_j)             over the allowed j;   -inf if there are none
 
-is what a tiled attention keeps of a row, and has a backward of its own.
+is what tiled attention stores for each row. It has its own backward.
 """
 
 import numpy as np
@@ -19,8 +19,9 @@ from lessons import NotWritten
 
 
 def masked_softmax(x, mask):
-    """y (…, n) over the last axis of the scores x (…, n); mask like x, bool.
+    """Return the weights y (…, n) for the scores x (…, n) and the mask (…, n) bool.
 
+    The softmax is over the last axis.
     ->  y, backward;  backward(g) returns dL/dx for g = dL/dy
     """
     raise NotWritten("E.7 masked_softmax")
@@ -32,7 +33,7 @@ def masked_softmax(x, mask):
 
 
 def masked_lse(x, mask):
-    """lse (…) over the last axis of the scores x (…, n); mask like x, bool.
+    """Return lse (…) over the last axis of the scores x (…, n); the mask is like x.
 
     ->  lse, backward;  backward(g) returns dL/dx (…, n) for g = dL/dlse (…)
     """

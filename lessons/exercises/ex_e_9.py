@@ -1,13 +1,13 @@
-"""E.9  Local-p: the gradient into the centre  ●●●○  40 min  needs E.1, E.2  book §38.7
+"""E.9  Local-p: the gradient of the centre  ●●●○  40 min  needs E.1, E.2  book §38.7
 
-A query that predicts where to look: p is its centre among S keys, and the weights of a
-window around it are multiplied by a bell.
+Local-p attention predicts where a query attends: p is the centre of a window among S
+keys, and a Gaussian around p multiplies the weights of the window.
 
     p_t  = S sigmoid(v . tanh(W q_t))
     a_ts = align_ts exp(-(s - p_t)^2 / (2 sigma^2))          sigma = D / 2
 
-Which keys are in the window jumps from key to key as p moves, so nothing can be learned
-from that; and align does not depend on p. What tells p where to go is the bell alone.
+The set of keys in the window changes in jumps as p moves, so it has no gradient, and
+align does not depend on p. The gradient of p comes from the Gaussian only.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ from lessons import NotWritten
 
 
 def gaussian(align, position, p, D):
-    """The weights under the bell.
+    """Return the weights a (T, W) and their backward.
 
-    align (T, W), position (T, W) the keys s of each window, p (T,)  ->  a (T, W),
-    backward;  backward(g) returns (d_align, d_p)
+    align (T, W), position (T, W) the keys s of each window, p (T,)  ->  a, backward;
+    backward(g) returns (d_align, d_p)
     """
     raise NotWritten("E.9 gaussian")
 
@@ -30,7 +30,7 @@ def gaussian(align, position, p, D):
 
 
 def centre(q, W, v, S):
-    """Where each query looks.
+    """Return the centre p of each query and its backward.
 
     q (T, d), W (k, d), v (k,)  ->  p (T,), backward;  backward(g) returns (dq, dW, dv)
     """
@@ -43,8 +43,8 @@ def centre(q, W, v, S):
 
 
 def pull(g, align, H, position, p, D):
-    """dL/dp (T,) from g = dL/dc (T, d), for the contexts c_t = sum_s a_ts h_s.
+    """Return dL/dp (T,) from g = dL/dc (T, d), for the contexts c_t = sum_s a_ts h_s.
 
-    H (S, d), one row a key; the others as in ``gaussian``
+    H (S, d) has one row for each key; the others are as in ``gaussian``.
     """
     raise NotWritten("E.9 pull")

@@ -1,20 +1,20 @@
 """38.1  Project the keys first  ●●○○  25 min  book §38.1
 
-The general score of a query s and a key h puts a matrix between them,
+The general score of a query s and a key h has a matrix between the two,
 
     e = s^T W_g h          s (d_s,), W_g (d_s, d_h), h (d_h,)
 
-and is still a dot product, of s with a projected key h'. The chapter writes the
-projection as W_g^T h. Write the sizes under each factor before you believe it.
+and is still a dot product: that of s and a projected key h'. The chapter writes the
+projection as W_g^T h. Write the sizes under each factor and check that formula.
 """
 
 from lessons.classroom.theory import Chain
 
 
 def project_keys(H, W_g):
-    """All h'_j at once, so that e_j = s . h'_j is the general score of s and h_j.
+    """Return all h'_j, for which s . h'_j is the general score of s and h_j.
 
-    H (T, d_h), a key in each row; W_g (d_s, d_h)  ->  (T, d_s)
+    H (T, d_h), one key in each row; W_g (d_s, d_h)  ->  (T, d_s)
     """
     # BEGIN SOLUTION
     return H @ W_g.T  # row j is W_g h_j
@@ -22,11 +22,11 @@ def project_keys(H, W_g):
 
 
 def proof():
-    """Why the score is that dot product: a chain of three expressions or more.
+    """Return a chain of three or more expressions that shows why.
 
-    Each is a function of (s, W_g, h), with a reason; each has to equal the one before.
-    Start from the score with its products in the order (s^T W_g) h. Arrive at a dot
-    product of s with what ``project_keys`` makes of h alone, the one row h[None, :].
+    Each expression is a function of (s, W_g, h) with a reason, and equals the
+    expression before it. Begin with the score, computed as (s^T W_g) h. End with the
+    dot product of s and the result of ``project_keys`` for the one row h[None, :].
 
         (
             Chain(lambda s, W_g, h: …, "the general score")
@@ -44,10 +44,10 @@ def proof():
 
 
 def mults(B, T_q, T_k, d_s, d_h, precomputed):
-    """How many multiplications all scores of B examples take.
+    """Return the number of multiplications of all scores of B examples.
 
-    Each example has T_q queries and T_k keys of its own; W_g is shared.
-    precomputed  True: each key is projected once; False: W_g h again for every pair
+    Each example has its own T_q queries and T_k keys; all examples share W_g.
+    precomputed  True: each key is projected once; False: W_g h again for each pair
     """
     # BEGIN SOLUTION
     projected = T_k if precomputed else T_q * T_k
@@ -59,31 +59,34 @@ def mults(B, T_q, T_k, d_s, d_h, precomputed):
 
 HINTS = {
     "": [
-        "Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where may a bracket go, and "
-        "what size has the product inside it?",
+        "Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where can you place "
+        "parentheses, and which size has the product inside them?",
         "h' = W_g h has d_s entries. With the keys as rows of H, entry i of row j is "
-        "sum_k W_g[i, k] H[j, k], over the columns of both.",
-        "The keys multiply the transposed matrix from the left. A projection takes "
-        "d_s d_h multiplications, a dot product d_s; count how often each happens.",
+        "sum_k W_g[i, k] H[j, k], a sum over the columns of both.",
+        "Multiply the keys by the transposed matrix. A projection takes d_s d_h "
+        "multiplications, a dot product takes d_s. Count how often each is computed.",
     ],
     "axes": [
-        "The two sizes that do not meet are in the report. The rows of H have d_h "
-        "entries: which axis of W_g do they have to meet?",
+        "The report contains the two sizes that do not match. The rows of H have d_h "
+        "entries: which axis of W_g has that size?",
     ],
-    "false-link": ["The report names the link whose value changes. What moved there?"],
-    "chain-repeats": ["Two neighbours are the same text: each step changes something."],
-    "chain": ["What is returned begins with Chain( and goes on with .then(."],
-    "link-raises": ["Write the size of each factor of that expression next to it."],
+    "false-link": [
+        "The report names the link at which the value changes. What did you change "
+        "there?",
+    ],
+    "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
+    "chain": ["Return an expression that begins with Chain( and goes on with .then(."],
+    "link-raises": ["Write the size of each factor of that expression beside it."],
     "inverse": [
-        "A transposed matrix is not an inverse. Which of them is in the score?"
+        "A transposed matrix is not an inverse. Which of the two is in the score?",
     ],
-    "starts-elsewhere": ["The bracket of the first expression is around s^T W_g."],
+    "starts-elsewhere": ["In the first expression the parentheses are around s^T W_g."],
     "arrives-elsewhere": ["The last expression calls project_keys."],
-    "too-short": ["Between the two ends belongs the step that moves the bracket."],
-    "not-precomputed": ["A key has the same projection for every query that asks."],
-    "no-dot-product": ["After the projection each pair still takes a dot product."],
-    "one-example": ["Other examples have other keys."],
-    "wrong-width": ["A projected key has as many entries as the query it is to meet."],
+    "too-short": ["One step between the two ends moves the parentheses."],
+    "not-precomputed": ["A key has the same projection for every query."],
+    "no-dot-product": ["Each pair still needs a dot product after the projection."],
+    "one-example": ["Every example has its own keys."],
+    "wrong-width": ["A projected key has as many entries as the query."],
 }
 
 MUTANTS = [

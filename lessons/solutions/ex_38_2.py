@@ -2,17 +2,17 @@
 
     e = s . h = sum_k s_k h_k      k = 1 … d
 
-All entries are independent; those of s have mean mu_s and variance v_s, those of h mean
-mu_h and variance v_h. With means of 0 and variances of 1 the variance of e is d, and
-1 / sqrt(d) brings it back to 1. What do means that are not 0 add? And how much of that
-does a softmax see, which compares the keys of one query?
+All entries are independent. Those of s have mean mu_s and variance v_s, those of h have
+mean mu_h and variance v_h. With means of 0 and variances of 1 the variance of e is d,
+and the factor 1 / sqrt(d) makes it 1. How much do other means add? A softmax compares
+the keys of one query: which part of the variance changes its weights?
 
-All answers are exact formulas: the check puts in Fractions, and roots are not needed.
+All answers are exact formulas without roots: the check calls them with Fractions.
 """
 
 
 def var_dot(d, mu_s, mu_h, v_s, v_h):
-    """The variance of e, when s and h are both random."""
+    """Return the variance of e when both s and h are random."""
     # BEGIN SOLUTION
     # of one product: E s^2 E h^2 - (E s E h)^2, with E s^2 = v_s + mu_s^2
     return d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)
@@ -20,9 +20,9 @@ def var_dot(d, mu_s, mu_h, v_s, v_h):
 
 
 def var_between_keys(d, mu_s, mu_h, v_s, v_h):
-    """The variance of e over random keys h, for one query; then the mean over queries.
+    """Return the variance of e over random keys h, as a mean over the queries s.
 
-    This is how far the scores of one row of attention lie apart.
+    It measures how far apart the scores of one row of attention are.
     """
     # BEGIN SOLUTION
     # given s it is v_h sum_k s_k^2; mu_h adds the same to the scores of all keys
@@ -31,14 +31,14 @@ def var_between_keys(d, mu_s, mu_h, v_s, v_h):
 
 
 def centred_gain(mu_s, mu_h, v_s, v_h):
-    """The variance of e, divided by what it is with the means mu_s, mu_h removed."""
+    """Return the variance of e, divided by its variance for means of 0."""
     # BEGIN SOLUTION
     return 1 + mu_h**2 / v_h + mu_s**2 / v_s
     # END SOLUTION
 
 
 def centre(x):
-    """Rows x (…, d), each less its own mean; one half of what LayerNorm does."""
+    """Subtract from each row of x (…, d) its own mean, as LayerNorm does first."""
     # BEGIN SOLUTION
     return x - x.mean(axis=-1, keepdims=True)
     # END SOLUTION
@@ -48,33 +48,35 @@ def centre(x):
 
 HINTS = {
     "": [
-        "The d products are independent and alike: find the variance of one, s_k h_k.",
-        "Var(x) = E[x^2] - (E x)^2, and E[s^2 h^2] = E[s^2] E[h^2]. Write E[s^2] with "
-        "mu_s and v_s. For one query the s_k are constants, and Var(a h) = a^2 Var(h).",
-        "(v_s + mu_s^2)(v_h + mu_h^2) - mu_s^2 mu_h^2: multiply out, and one term "
-        "vanishes. For one query: v_h times sum_k s_k^2, and the mean of that over s.",
+        "The d products are independent and have the same distribution: find the "
+        "variance of one, s_k h_k.",
+        "Var(x) = E[x^2] - (E x)^2, and E[s^2 h^2] = E[s^2] E[h^2]. Write E[s^2] "
+        "with mu_s and v_s. For one query the s_k are constants, and Var(a h) = a^2 "
+        "Var(h).",
+        "(v_s + mu_s^2)(v_h + mu_h^2) - mu_s^2 mu_h^2: expand it, and one term "
+        "cancels. For one query: v_h times sum_k s_k^2, then the mean over s.",
     ],
     "d-squared": ["Variances of independent terms add up. How many terms are there?"],
     "centred-only": ["That is the variance where both means are 0."],
     "no-mu-h": ["A mean of h multiplies every deviation of s."],
     "no-mu-s": ["A mean of s multiplies every deviation of h."],
-    "second-moment": ["E[x^2] is the variance only where the mean is 0."],
-    "exchanged": ["Whose deviations does mu_h multiply?"],
-    "deviation": ["Is that a variance, or its root?"],
+    "second-moment": ["E[x^2] is the variance only if the mean is 0."],
+    "exchanged": ["mu_h multiplies the deviations of which vector?"],
+    "deviation": ["Is that a variance, or its square root?"],
     "all-random": [
-        "For one query the s_k are given. Does a mean of h, the same for all keys, "
-        "move their scores apart?",
+        "For one query the s_k are constants. Does a mean of h that is the same for "
+        "all keys change the differences of their scores?",
     ],
-    "other-side": ["Here the keys are random, and the query is given."],
+    "other-side": ["Here the keys are random and the query is constant."],
     "float": [
-        "The formula is right, and its value was rounded: sums, products and quotients "
-        "of Fractions are Fractions. Which operation makes a float?"
+        "The formula is right, but a float has rounded its value. Sums, products and "
+        "quotients of Fractions are Fractions. Which operation returns a float?",
     ],
-    "one-mean": ["Both means are taken away."],
-    "inverse": ["The variance before is divided by the variance after."],
-    "one-mean-for-all": ["Each row has a mean of its own, over the last axis."],
-    "with-variance": ["Only the mean is taken away; the spread stays as it is."],
-    "no-change": ["Which axis is the mean taken over, and is it taken away?"],
+    "one-mean": ["Remove both means."],
+    "inverse": ["Divide the variance with the means by the variance without them."],
+    "one-mean-for-all": ["Each row has its own mean, over the last axis."],
+    "with-variance": ["Subtract the mean only and keep the spread."],
+    "no-change": ["Over which axis is the mean, and do you subtract it?"],
 }
 
 MUTANTS = [

@@ -1,9 +1,9 @@
 """38.3  Entropy and width, with 64 keys  ●●○○  25 min  book §38.5
 
-How evenly does a query spread its weights, as the width d of the vectors grows? With
-16 keys the chapter sees two things: unscaled scores soon put all weight on one key, and
-scaled ones keep the entropy "at log T". With 64 keys it expects the same, faster. Say
-what you expect, then measure, then find what the scaled curve really tends to.
+How evenly does a query distribute its weights as the width d of the vectors grows? With
+16 keys the chapter finds two things: unscaled scores soon give all weight to one key,
+and scaled scores keep the entropy "at log T". With 64 keys it expects the same, but
+faster. Predict the result, measure it, and derive the limit of the scaled curve.
 
     H = -sum_j p_j ln p_j      p = softmax(e)      e_j = s . h_j, or that / sqrt(d)
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def _scores(T, d, samples, rng):
-    """Scores of ``samples`` random queries, each with T keys of its own, unscaled.
+    """Return unscaled scores of ``samples`` random queries with T keys each.
 
     All entries of queries and keys are N(0, 1)  ->  (samples, T)
     """
@@ -24,9 +24,9 @@ def _scores(T, d, samples, rng):
 
 
 def prediction():
-    """What you expect, before anything runs; no answer is wrong.
+    """Return your prediction, written before you run anything. No answer is wrong.
 
-    "gap"    by how many nats the scaled entropy stays below log 64, at d = 64
+    "gap"    by how many nats the scaled entropy is below log 64, at d = 64
     "faster" 16 or 64: with how many keys has the unscaled entropy lost the larger share
              of its log T at d = 6?
     ->  a dictionary with these two numbers
@@ -37,18 +37,18 @@ def prediction():
 
 
 def entropy(p):
-    """H in nats over the last axis of p (…, T), with 0 ln 0 = 0."""
+    """Return H in nats over the last axis of p (…, T), with 0 ln 0 = 0."""
     # BEGIN SOLUTION
-    logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 stands in for ln 0
+    logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0
     return -np.sum(p * logs, axis=-1)
     # END SOLUTION
 
 
 def entropy_curve(T, ds, scaled, rng, samples):
-    """The mean entropy of the weights, for each width d in ds  ->  (len(ds),)
+    """Return the mean entropy of the weights for each width d in ds: (len(ds),)
 
     For each d in turn, call ``_scores`` once. The mean is over the ``samples`` queries,
-    each of which has weights of its own.
+    each with its own weights.
     """
     # BEGIN SOLUTION
     curve = []
@@ -64,7 +64,7 @@ def entropy_curve(T, ds, scaled, rng, samples):
 
 
 def large_T_entropy(T, variance):
-    """What H tends to for many keys whose scores are N(0, variance).
+    """Return the limit of H for many keys whose scores are N(0, variance).
 
     Sums over many keys become T times expectations. E exp(x) = exp(variance / 2), and
     E[x exp(x)] is variance times that.
@@ -79,34 +79,36 @@ def large_T_entropy(T, variance):
 
 HINTS = {
     "": [
-        "A row of _scores belongs to one query: softmax along it, entropy along it, "
-        "and the mean over the rows last.",
-        "ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the limit: "
-        "replace both sums by T times an expectation.",
-        "Z tends to T exp(variance / 2), and sum_j p_j e_j to E[x exp(x)] / E[exp(x)], "
-        "the variance. The entropy is the log of the one minus the other.",
+        "A row of _scores belongs to one query: compute softmax and entropy along "
+        "it, and the mean over the rows last.",
+        "ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the "
+        "limit: replace both sums by T times an expectation.",
+        "Z tends to T exp(variance / 2), and sum_j p_j e_j tends to E[x exp(x)] / "
+        "E[exp(x)], which is the variance. H is ln Z minus that.",
     ],
-    "ignores-scaled": ["Only one of the two curves divides. Which argument says so?"],
-    "divides-by-d": ["The variance of the scores is d. What is their spread?"],
-    "multiplies": ["Wide vectors have large scores. Scaling is to make them smaller."],
+    "ignores-scaled": ["Only one of the two curves divides. Which argument decides?"],
+    "divides-by-d": [
+        "The variance of the scores is d. What is their standard deviation?",
+    ],
+    "multiplies": ["Wide vectors have large scores. Scaling makes them smaller."],
     "mean-weights": [
-        "The mean of many sharp distributions is flat. Whose entropy is asked for?",
+        "The mean of many sharp distributions is flat. Compute the entropy of each "
+        "query first.",
     ],
     "wrong-axis": [
-        "Who competes for the weight of a query: its keys, or other queries?"
+        "The weights of one query sum to 1 over its keys, not over the queries.",
     ],
-    "sum": ["The mean over the samples is asked for."],
-    "log2": ["The entropy is in nats: the natural logarithm."],
+    "sum": ["Return the mean over the samples."],
+    "log2": ["The entropy is in nats: use the natural logarithm."],
     "on-the-line": [
-        "Weights that are not all equal have less than log T. By how much?",
+        "Weights that are not all equal have an entropy below log T. By how much?",
     ],
     "half-or-whole": [
-        "ln Z brings half a variance in, and the mean score takes a whole one away.",
+        "ln Z adds half a variance, and the mean score subtracts a whole one.",
     ],
-    "deviation": ["Is it the variance that is to be halved, or its root?"],
-    "nan": [
-        "Where a weight is exactly 0 its logarithm is not a number to multiply with."
-    ],
+    "divided": ["Return the entropy in nats, not its share of log T."],
+    "deviation": ["Is it the variance or its square root that is halved?"],
+    "nan": ["Where a weight is exactly 0, its logarithm is -inf, and 0 * -inf is NaN."],
 }
 
 MUTANTS = [

@@ -1,9 +1,9 @@
-"""38.4  Scaled or not, at width 256  ●●●○  45 min  needs 38.3  book §38.6
+"""38.4  Scaled and unscaled scores at width 256  ●●●○  45 min  needs 38.3  book §38.6
 
-Two models that reverse strings are equal in every number but one: the scores of the
-second are divided by sqrt(256) = 16. Train both, and look at the entropy of their
-weights on the way. What you write is the loop and the measurement; padding must not
-enter either. The long run is ``python -m lessons experiment 38.4``.
+Two models that reverse strings have equal parameters, but the second divides its scores
+by sqrt(256) = 16. Train both and compare the entropy of their weights during training.
+You write the training loop and the measurement; neither may include padding. The long
+run is ``python -m lessons experiment 38.4``.
 """
 
 import numpy as np
@@ -17,28 +17,31 @@ SIZE, CLIP, RATE = 32, 1.0, 3e-3  # strings in a batch, largest norm, of Adam
 
 
 def _model(kind, d, seed):
-    """The model before its first step; kind "dot" or "scaled"."""
+    """Return the model before its first step; kind is "dot" or "scaled"."""
     return Reverser(kind, hidden=d, rng=np.random.default_rng(seed))
 
 
 def _batches(seed):
-    """batches[i] is what step i sees: strings of 3 to 8 letters, see tasks/batch.py."""
+    """Return the batches: batches[i] is for step i, with strings of 3 to 8 letters.
+
+    tasks/batch.py describes a batch.
+    """
     return Batches(seed, SIZE, 3, 8)
 
 
 def _weights(model, batch):
-    """Where each output t of each string looks, (B, L, S), without a gradient."""
+    """Return the attention weights (B, L, S) of a batch, without a gradient."""
     with mg.no_grad():
         output = model.forced(batch.source, batch.target_in, batch.lengths)
         return output.weights.numpy()
 
 
 def prediction():
-    """What you expect of the long run, before it runs; no answer is wrong.
+    """Return your prediction for the long run, before it runs. No answer is wrong.
 
     "loss"     "dot" or "scaled": which ends with the smaller loss
     "entropy"  "dot" or "scaled": whose weights end with the smaller entropy
-    ->  a dictionary with these two
+    ->  a dictionary with these two keys
     """
     # BEGIN SOLUTION
     return {"loss": "scaled", "entropy": "dot"}
@@ -46,10 +49,10 @@ def prediction():
 
 
 def attn_entropy(alpha, lengths):
-    """The mean entropy, in nats, of the rows of attention that are asked for.
+    """Return the mean entropy, in nats, of the rows of attention that are not padding.
 
-    alpha (B, L, S), weights; lengths (B,): of string b the rows t < lengths[b] count,
-    the others are padding. All rows that count have the same say.
+    alpha (B, L, S), weights; lengths (B,): the rows t < lengths[b] of string b count,
+    the others are padding. All rows that count have equal weight in the mean.
     """
     # BEGIN SOLUTION
     alpha = np.asarray(alpha, np.float64)
@@ -60,11 +63,11 @@ def attn_entropy(alpha, lengths):
 
 
 def training_step(model, optimizer, batch):
-    """One step down the loss of a batch; returns the loss before it, as a float.
+    """Do one training step on a batch; return the loss before the step, a float.
 
     loss       the mean cross-entropy of ``model(source, target_in, lengths)`` against
                target_out, where that is not PAD (``mg.cross_entropy``, ignore_index)
-    gradients  of this batch alone, all together of norm CLIP at most
+    gradients  those of this batch alone, clipped to a total norm of CLIP
                (``optim.clip_grad_norm_``, of a list of parameters)
     """
     # BEGIN SOLUTION
@@ -79,10 +82,10 @@ def training_step(model, optimizer, batch):
 
 
 def train(kind, d, steps, seed, every):
-    """Train ``_model(kind, d, seed)`` on ``_batches(seed)``, by Adam at the rate RATE.
+    """Train ``_model(kind, d, seed)`` on ``_batches(seed)``, by Adam with lr=RATE.
 
-    The entropy is measured on the batch number 10**6, which no step sees: before the
-    steps 0, every, 2 every, …
+    Measure the entropy on the batch number 10**6, which no step uses: before the steps
+    0, every, 2 every, …
     ->  {"loss": array (steps,), "entropy": array (steps / every, rounded up)}
     """
     # BEGIN SOLUTION
@@ -102,29 +105,33 @@ def train(kind, d, steps, seed, every):
 
 HINTS = {
     "": [
-        "An entropy for each row first, (B, L). Then choose the rows that count, all "
-        "at once, and take one mean.",
+        "Compute the entropy of each row first, (B, L). Then select all rows that "
+        "count and take one mean.",
         "A step: logits, loss, clear the old gradients, backward, clip, step. The "
         "order of the last four matters.",
-        "np.arange(L) < lengths[:, None] is True for the rows that count, and H[real] "
-        "is a flat array of their entropies. In train, measure before the step.",
+        "np.arange(L) < lengths[:, None] is True for the rows that count, and "
+        "H[real] is a flat array of their entropies. In train, measure before the "
+        "step.",
     ],
     "counts-padding": [
-        "Rows beyond the end of a string look somewhere, too. For whom?"
+        "Rows beyond the end of a string have weights too, but no output.",
     ],
-    "mean-of-means": ["Long strings have more rows, and every row has the same say."],
-    "log2": ["The entropy is in nats: the natural logarithm."],
-    "nan": ["Padding has a weight of exactly 0. What is 0 times the logarithm of it?"],
-    "not-cleared": ["backward adds to the gradients that are there."],
-    "unclipped": ["Gradients are clipped after they are found, before the step."],
-    "padding-loss": ["Where target_out is PAD nothing is asked of the model."],
-    "after-step": ["The loss is of the model as it was before the step."],
+    "mean-of-means": ["Long strings have more rows, and every row counts once."],
+    "log2": ["The entropy is in nats: use the natural logarithm."],
+    "nan": ["Padding has a weight of exactly 0. What is 0 times its logarithm?"],
+    "divided": ["Return the entropy in nats, not its share of log S."],
+    "not-cleared": ["backward adds to the gradients of the step before."],
+    "unclipped": ["Clip the gradients after backward and before the step."],
+    "padding-loss": ["Where target_out is PAD, no output counts."],
+    "after-step": ["Return the loss of the model before the step."],
     "no-step": ["Which call moves the parameters?"],
-    "same-batch": ["Step i sees batches[i]."],
-    "one-kind": ["The two kinds start alike, and differ from the first scores on."],
-    "late": ["The first entropy is that of the model before it has learned anything."],
-    "untrained": ["Is the model that is measured the one that is trained?"],
-    "seen": ["The entropy is measured on a batch that no step sees."],
+    "same-batch": ["Step i uses batches[i]."],
+    "one-kind": [
+        "Both kinds have the same initial values; their scores differ from the start.",
+    ],
+    "late": ["The first entropy is that of the model before its first step."],
+    "untrained": ["Do you measure the model that you train?"],
+    "seen": ["Measure the entropy on a batch that no step uses."],
 }
 
 MUTANTS = [

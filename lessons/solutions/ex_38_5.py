@@ -1,8 +1,8 @@
 """38.5  Monotonic local attention  ●●○○  20 min  book §38.7
 
-A query that looks at the 2 D + 1 keys around a centre costs 2 D + 1 scores, however
-long the source is. Whether that loses anything depends on where the centre is: write
-the window, then put it where reversing a string needs it.
+A query that attends to the 2 D + 1 keys around a centre has 2 D + 1 scores for any
+length of the source. The result is good only if the centre is in the right place. Write
+the window, then choose the centre that reverses a string.
 
     allowed[t, s]  =  |s - center(t)| <= D
 """
@@ -11,9 +11,9 @@ import numpy as np
 
 
 def local_mask(S, T, D, center):
-    """Which keys each query may look at.
+    """Return which keys each query may attend to.
 
-    S keys, T queries, ``center`` a function t -> position, whole or not
+    S keys, T queries, ``center`` a function t -> position, which may be a fraction
     ->  allowed (T, S) bool, True where the key s is in the window of the query t
     """
     # BEGIN SOLUTION
@@ -24,7 +24,7 @@ def local_mask(S, T, D, center):
 
 
 def center_for_reversal(t, length):
-    """Where the window of query t has to be, to reverse a string of ``length``.
+    """Return the centre of the window of query t, to reverse a string of ``length``.
 
     Query t writes the t-th symbol of the reversed string, t = 0, 1, …
     """
@@ -34,7 +34,7 @@ def center_for_reversal(t, length):
 
 
 def batch_masks(lengths, S, T, D):
-    """The windows for reversing strings of several lengths, padded to S symbols.
+    """Return the windows that reverse strings of several lengths, padded to S symbols.
 
     lengths (B,) ints  ->  allowed (B, T, S) bool, False for padding, s >= length
     """
@@ -43,7 +43,7 @@ def batch_masks(lengths, S, T, D):
     windows = [
         local_mask(S, T, D, lambda t: center_for_reversal(t, n)) for n in lengths
     ]
-    return np.stack(windows) & real[:, None, :]  # padding is hidden from every query
+    return np.stack(windows) & real[:, None, :]  # no query may attend to padding
     # END SOLUTION
 
 
@@ -51,24 +51,22 @@ def batch_masks(lengths, S, T, D):
 
 HINTS = {
     "": [
-        "Write the positions of the keys as a row and the centres as a column; "
-        "broadcasting compares each with each.",
-        "The row is np.arange(S)[None, :], the column has shape (T, 1); the distance "
-        "|s - p| of each pair is compared with D.",
-        "For the batch: one window for each length, with the centre that this length "
-        "asks for; then hide s >= length.",
+        "Write the positions of the keys as a row and the centres as a column. "
+        "Broadcasting compares each with each.",
+        "The row is np.arange(S)[None, :], the column has shape (T, 1). Compare the "
+        "distance |s - p| of each pair with D.",
+        "For the batch: build one window for each length, with the centre for this "
+        "length; then exclude s >= length.",
     ],
-    "off-by-one": ["Count the keys of a window with D = 1. How many should there be?"],
-    "half-width": ["A window with D = 3 has 7 keys: 3 to each side, and the centre."],
-    "wrap-around": [
-        "What lies to the left of position 0? Nothing, or the last symbol?"
-    ],
+    "off-by-one": ["Count the keys of a window with D = 1. How many are right?"],
+    "half-width": ["A window with D = 3 has 7 keys: the centre and 3 on each side."],
+    "wrap-around": ["Is there a key to the left of position 0?"],
     "padded-length": [
-        "The last symbol of a string of 3 is at position 2, however far it is padded.",
+        "The last symbol of a string of 3 is at position 2, also if it is padded.",
     ],
-    "padding-leak": ["A window near the end of a short string reaches over its end."],
-    "transpose": ["Each query has a row, each key a column: (T, S), not (S, T)."],
-    "not-reversed": ["Query 0 writes the last symbol. At which position is it?"],
+    "padding-leak": ["A window near the end of a short string contains padding."],
+    "transpose": ["Each query has a row and each key a column: (T, S), not (S, T)."],
+    "not-reversed": ["Query 0 writes the last symbol. Which position has it?"],
 }
 
 MUTANTS = [

@@ -2,9 +2,9 @@
 
     additive   e(h) = v_a . tanh(W_a [s; h])        general   e(h) = s^T W_g h
 
-The chapter says that only the additive score need not grow with s . h. That is not what
-sets it apart, as one matrix W_g shows. What does is found on a line: of three keys, the
-one in the middle can have the highest additive score.
+The chapter states that only the additive score need not grow with s . h. One matrix W_g
+disproves this. The real difference appears on a line: of three keys, the middle one can
+have the highest additive score.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from lessons.classroom.theory import Chain
 
 
 def witness():
-    """An additive score that prefers the middle one of three keys.
+    """Return an additive score that is highest for the middle one of three keys.
 
     ->  W_a (d_a, d_s + d_h), v_a (d_a,), s (d_s,), h1, h2, h3 (d_h,)
     with h2 = (h1 + h3) / 2 exactly, and e(h2) > e(h1), e(h2) > e(h3)
 
-    All widths are yours to choose. [s; h] has the entries of s first.
+    Choose all widths yourself. [s; h] contains the entries of s first.
     """
     # BEGIN SOLUTION
     W_a = np.array([[1.0, 1.0], [-1.0, 1.0]])  # tanh(h + s) and tanh(h - s)
@@ -30,10 +30,12 @@ def witness():
 
 
 def proof():
-    """Why no general score can: in the middle it has the mean of the end scores.
+    """Return a chain that shows why no general score can: the middle has the mean.
 
-    A chain, as in 38.1, of functions of (s, W_g, h1, h3), from the score of the point
-    in the middle, s @ W_g @ ((h1 + h3) / 2), to the mean of the scores of h1 and h3.
+    A chain, as in 38.1, of functions of (s, W_g, h1, h3), from the score of the middle,
+    s @ W_g @ ((h1 + h3) / 2), to the mean of the scores of h1 and h3. Use one law in
+    each step: move a number out of the product, or write the product with a sum as a
+    sum of products.
     """
     # BEGIN SOLUTION
     return (
@@ -45,7 +47,7 @@ def proof():
 
 
 def counterexample():
-    """Against "only additive": a general score that falls where s . h grows.
+    """Return a general score that falls where s . h grows.
 
     ->  W_g (d, d), s (d,), h1, h2 (d,), with s . h1 < s . h2 and a general score that
         is higher for h1 than for h2
@@ -56,9 +58,9 @@ def counterexample():
 
 
 def situation():
-    """One situation in which you would pay for the additive score, and why: a string.
+    """Return a string: one situation that needs the additive score, and why.
 
-    Not graded; what a good answer contains is shown once you have written one.
+    It is not graded. After you write one, the check prints what a good answer contains.
     """
     # BEGIN SOLUTION
     return (
@@ -75,28 +77,39 @@ HINTS = {
     "": [
         "Widths of 1 are enough: s, h1, h2, h3 are then numbers, and the score is a "
         "sum of shifted tanh curves.",
-        "One tanh only rises, or only falls. The difference of two that are shifted "
-        "against each other rises, and falls again.",
-        "tanh(h + s) - tanh(h - s) is highest at h = 0: rows (1, 1) and (-1, 1) of "
-        "W_a, and +1 and -1 in v_a. For the counterexample: which W_g changes a sign?",
+        "One tanh only rises or only falls. The difference of two shifted ones rises "
+        "and falls again.",
+        "tanh(h + s) - tanh(h - s) is highest at h = 0: use rows (1, 1) and (-1, 1) "
+        "of W_a, and +1 and -1 in v_a. For the counterexample: which W_g changes a "
+        "sign?",
     ],
     "not-midpoint": [
-        "The middle is compared exactly: choose numbers such as -2, 0, 2."
+        "The check compares the middle exactly: choose numbers such as -2, 0, 2.",
     ],
-    "valley": ["The middle is the lowest of the three. What turns a valley over?"],
-    "monotone": ["One tanh rises all the way, and so does a sum of rising ones."],
-    "same-points": ["Three different keys are asked for."],
+    "valley": [
+        "The middle has the lowest score of the three. Which sign turns a valley "
+        "into a peak?",
+    ],
+    "monotone": ["One tanh rises everywhere, and so does a sum of rising ones."],
+    "same-points": ["The three keys must differ."],
     "no-counterexample": [
-        "s . h is the general score with W_g = I. Which change of W_g turns it around?",
+        "s . h is the general score with W_g = I. Which change of W_g reverses its "
+        "order?",
     ],
     "dot-does-not-rise": ["Choose h1 and h2 first, with s . h1 below s . h2."],
-    "results": ["All are returned, in the order of the docstring."],
+    "results": ["Return all results, in the order of the docstring."],
     "starts-elsewhere": ["The first expression is the score of (h1 + h3) / 2."],
     "arrives-elsewhere": ["The last is half the sum of two scores."],
-    "false-link": ["The report names the link whose value changes. What moved there?"],
-    "chain-repeats": ["Two neighbours are the same text: each step changes something."],
-    "chain": ["What is returned begins with Chain( and goes on with .then(."],
-    "link-raises": ["Write the size of each factor of that expression next to it."],
+    "false-link": [
+        "The report names the link at which the value changes. What did you change "
+        "there?",
+    ],
+    "two-steps": [
+        "Which of the two happens first: does the 1/2 move out, or does the sum split?"
+    ],
+    "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
+    "chain": ["Return an expression that begins with Chain( and goes on with .then(."],
+    "link-raises": ["Write the size of each factor of that expression beside it."],
 }
 
 MUTANTS = [

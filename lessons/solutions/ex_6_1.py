@@ -1,7 +1,7 @@
 """6.1  Uniform attention is the mean  ●○○○  15 min  book §6.2
 
-With equal weights, attention returns the mean of what it attends to. Which scores give
-equal weights, and what does such attention teach the states that it averages?
+With equal weights, attention returns the mean of the states. Which scores give equal
+weights? And which gradient does each state receive from such attention?
 
     alpha = softmax(e)          c = sum_j alpha_j h_j
 """
@@ -10,34 +10,37 @@ import numpy as np
 
 
 def weights(e):
-    """alpha = softmax(e), e (T,), whatever the size of the scores."""
+    """Return alpha = softmax(e) for the scores e (T,), also for very large scores."""
     # BEGIN SOLUTION
-    z = np.exp(e - e.max())  # the largest exponent is 0: nothing overflows
+    z = np.exp(e - e.max())  # the largest exponent is 0, so nothing overflows
     return z / z.sum()
     # END SOLUTION
 
 
 def context(alpha, H):
-    """c = sum_j alpha_j h_j, alpha (T,), H (T, d) with a state a row  ->  c (d,)"""
+    """Return c = sum_j alpha_j h_j.
+
+    alpha (T,), H (T, d) with one state in each row  ->  c (d,)
+    """
     # BEGIN SOLUTION
     return alpha @ H
     # END SOLUTION
 
 
 def context_backward(alpha, H, g):
-    """What g = dL/dc (d,) means for the weights and the states.
+    """Return the gradients of the weights and of the states, from g = dL/dc (d,).
 
     ->  d_alpha (T,), d_H (T, d)
     """
     # BEGIN SOLUTION
     d_alpha = H @ g
-    d_H = np.outer(alpha, g)  # h_j receives its weight's share of g
+    d_H = np.outer(alpha, g)  # dc/dh_j is alpha_j
     return d_alpha, d_H
     # END SOLUTION
 
 
 def is_uniform(e):
-    """Whether softmax(e), in exact arithmetic, has equal weights."""
+    """Return whether softmax(e) has equal weights, in exact arithmetic."""
     # BEGIN SOLUTION
     return bool(np.all(e == e[0]))
     # END SOLUTION
@@ -47,24 +50,27 @@ def is_uniform(e):
 
 HINTS = {
     "": [
-        "Adding a number to all scores changes no weight. Choose one that keeps exp in "
-        "range.",
-        "c is a sum of rows, each times a number: a vector times a matrix.",
+        "Adding one number to all scores changes no weight. Choose a number that "
+        "keeps exp in range.",
+        "c is a sum of rows, each multiplied by a number: a vector times a matrix.",
         "dc_k / dh_jk = alpha_j, and dc_k / dalpha_j = h_jk.",
-        "Equal weights means exp(e_i) = exp(e_j) for all i, j. What does that say of "
-        "the scores themselves?",
+        "Equal weights mean exp(e_i) = exp(e_j) for all i and j. What does that mean "
+        "for the scores?",
     ],
     "overflow": [
-        "exp(1e4) is more than a float64 holds. Softmax has a freedom to use."
+        "exp(1e4) is larger than any float64. Which change of the scores leaves the "
+        "softmax as it is?",
     ],
     "nan": [
-        "inf / inf is NaN, and exp(x) is inf from x = 710 on. Which number can be "
-        "taken from all scores, so that none of the differences is above 0?",
+        "inf / inf is NaN, and exp(x) is inf from x = 710 on. Which number can you "
+        "subtract from all scores, so that no difference is above 0?",
     ],
-    "clipped": ["Scores that are cut off at a limit are no longer different."],
-    "only-zero": ["Scores that are all 5 give which weights?"],
+    "clipped": [
+        "Two scores that are clipped to the same limit are no longer different.",
+    ],
+    "only-zero": ["Which weights do scores give that are all 5?"],
     "tolerance": [
-        "Nearly equal scores give nearly equal weights, which are not equal."
+        "Nearly equal scores give nearly equal weights. Those are not equal weights.",
     ],
     "mean-of-scores": [
         "Scores of 1, 0, 2 have the mean 1, which is the first of them. Are their "

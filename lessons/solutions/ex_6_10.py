@@ -1,10 +1,10 @@
-"""6.10  Temperature  ●●○○  25 min  needs 6.1  book §6.5
+"""6.10  The temperature of a softmax  ●●○○  25 min  needs 6.1  book §6.5
 
     p = softmax(e / tau)
 
-A low temperature sharpens attention to the largest score, a high one spreads it evenly.
-That the entropy H of the weights only grows with tau can be plotted; here it is proved,
-by the identity that its slope is a variance:
+A low temperature tau moves the weight to the largest score, a high one makes the
+weights equal. A plot suggests that the entropy H of the weights never falls as tau
+grows. This exercise shows why: its slope is a variance.
 
     dH/dtau = Var_p(e) / tau^3  >=  0
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def softmax_t(e, tau):
-    """softmax(e / tau) over the last axis of e (…, n), for any tau > 0."""
+    """Return softmax(e / tau) over the last axis of e (…, n), for any tau > 0."""
     # BEGIN SOLUTION
     z = np.exp((e - e.max(-1, keepdims=True)) / tau)
     return z / z.sum(-1, keepdims=True)
@@ -21,15 +21,15 @@ def softmax_t(e, tau):
 
 
 def entropy(p):
-    """H = -sum_j p_j ln p_j over the last axis of p (…, n), with 0 ln 0 = 0."""
+    """Return H = -sum_j p_j ln p_j over the last axis of p (…, n), with 0 ln 0 = 0."""
     # BEGIN SOLUTION
-    logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 stands in for ln 0
+    logs = np.log(np.where(p > 0, p, 1.0))  # ln 1 = 0 replaces ln 0
     return -(p * logs).sum(-1)
     # END SOLUTION
 
 
 def dH_dtau(e, tau):
-    """The slope of H(softmax(e / tau)) in tau, over the last axis of e (…, n)."""
+    """Return the slope of H(softmax(e / tau)) in tau, for each row of e (…, n)."""
     # BEGIN SOLUTION
     p = softmax_t(e, tau)
     mean = (p * e).sum(-1, keepdims=True)
@@ -43,28 +43,31 @@ def dH_dtau(e, tau):
 HINTS = {
     "": [
         "Divide by tau first, then do what a stable softmax does.",
-        "0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf NaN: keep zeros from the log.",
-        "The mean of e under p is sum_j p_j e_j; the variance is that of (e - mean)^2.",
+        "0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log "
+        "of 0.",
+        "The mean of e under p is sum_j p_j e_j; the variance is the mean of (e - "
+        "mean)^2.",
     ],
-    "tau-multiplies": [
-        "At a low temperature, should the largest weight grow or shrink?"
+    "tau-multiplies": ["Does the largest weight grow or shrink at a low temperature?"],
+    "divided": ["The entropy itself is in nats. Do not divide it by its maximum."],
+    "tau-power": [
+        "By which power of tau does your slope differ from the measured one?",
     ],
-    "tau-power": ["Which power of tau makes the slope that of the measured entropy?"],
     "nan": [
-        "inf / inf and 0 * -inf are NaN, and exp(x) is inf from x = 710 on: which "
-        "number can be taken from the scores of a row, so that none is above 0?",
+        "inf / inf and 0 * -inf are NaN, and exp(x) is inf from x = 710 on. Which "
+        "number can you subtract from the scores of a row, so that none is above 0?",
     ],
-    "overflow": ["exp(710) is more than a float64 holds. What may be subtracted?"],
+    "overflow": ["exp(710) is larger than any float64. Which number can you subtract?"],
     "whole-maximum": [
-        "Each row has a largest score of its own. What is left of exp in a row that is "
-        "1000 below another?"
+        "Each row has its own largest score. What is exp of a row that is 1000 below "
+        "another row?",
     ],
     "differences": [
-        "A difference of entropies loses the digits that they share. The hints lead to "
-        "the formula, which has them all."
+        "A difference of two entropies loses the digits that they have in common. "
+        "The formula keeps them.",
     ],
-    "flat-variance": ["The variance is taken under p, not over equal weights."],
-    "log2": ["The entropy here is in nats: the natural logarithm."],
+    "flat-variance": ["The variance is taken under p, not under equal weights."],
+    "log2": ["The entropy is in nats: use the natural logarithm."],
 }
 
 MUTANTS = [

@@ -2,25 +2,26 @@
 
     dot(s, h) = s . h            bilinear(s, h) = s^T W_a h
 
-For one matrix W_a the second is the first. That matrix is the only one: a bilinear
-score holds its W_a so openly that a few questions bring it to light. What the identity
-takes for granted shows when one of the two spaces changes its coordinates.
+One matrix W_a makes the bilinear score equal to the dot product, and only one. You also
+find the W_a of an unknown bilinear score by calling the score with chosen vectors. The
+dot product assumes that s and h have the same coordinates: the last part shows which
+W_a is needed when the coordinates of h change.
 """
 
 import numpy as np
 
 
 def W_for_dot(d):
-    """The W_a (d, d) with which the bilinear score is the dot product."""
+    """Return the W_a (d, d) for which the bilinear score is the dot product."""
     # BEGIN SOLUTION
     return np.eye(d)
     # END SOLUTION
 
 
 def dot(s, h):
-    """s . h, a number, of vectors s (d_s,) and h (d_h,).
+    """Return the number s . h for vectors s (d_s,) and h (d_h,).
 
-    Raises ValueError where d_s and d_h differ, with a sentence that names both widths.
+    Raise ValueError if d_s and d_h differ, with a message that contains both widths.
     """
     # BEGIN SOLUTION
     if len(s) != len(h):
@@ -32,11 +33,11 @@ def dot(s, h):
 
 
 def recover_W(score, d_s, d_h):
-    """The W_a (d_s, d_h) that is hidden in a bilinear score.
+    """Return the W_a (d_s, d_h) of a bilinear score that is given as a function.
 
     score  a function (s, h) -> number, for vectors s (d_s,) and h (d_h,)
 
-    It answers d_s d_h questions, and no more.
+    Call ``score`` d_s d_h times at most.
     """
     # BEGIN SOLUTION
     W = np.empty((d_s, d_h))
@@ -48,9 +49,9 @@ def recover_W(score, d_s, d_h):
 
 
 def W_after_change(R):
-    """The W_a that keeps all dot scores when the encoder changes its coordinates.
+    """Return the W_a that keeps all dot scores after the encoder changes coordinates.
 
-    Every state h becomes R h, with an invertible R (d, d), and the s stay as they are:
+    Every state h becomes R h, with an invertible R (d, d), and s stays as it is:
     bilinear(s, R h) with this W_a is dot(s, h)  ->  (d, d)
     """
     # BEGIN SOLUTION
@@ -62,33 +63,37 @@ def W_after_change(R):
 
 HINTS = {
     "": [
-        "s^T W_a h = sum_i sum_k s_i W_ik h_k. Which terms are left in s . h?",
-        "Ask with vectors that have a single 1: of the double sum one term is left.",
-        "For the change of coordinates: s^T W_a R h has to be s^T h for all s and h. "
-        "What does that say of the product W_a R?",
+        "s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?",
+        "Call the score with vectors that contain a single 1. Then one term of the "
+        "double sum remains.",
+        "After the change of coordinates, s^T W_a R h must equal s^T h for all s and "
+        "h. What does that mean for the product W_a R?",
     ],
     "ones": [
-        "Which entries of W_a multiply s_0 with h_1? Does s . h contain that term?"
+        "Which entries of W_a multiply s_0 with h_1? Does s . h contain that term?",
     ],
     "no-error": [
-        "Some ways to write the sum find an answer for widths that differ. Compare the "
-        "widths before.",
+        "Some ways to write the sum return a number even if the widths differ. "
+        "Compare the widths first.",
     ],
     "error-type": [
-        "NumPy's own error speaks of signatures. Compare the widths, and raise a "
-        "ValueError that says what was given.",
-        "dot is to raise ValueError for widths that differ, and nothing else.",
+        "NumPy's own error message speaks of signatures. Compare the widths, and "
+        "raise a ValueError with a message that contains both.",
+        "For widths that differ, dot must raise ValueError and nothing else.",
     ],
-    "scaled": ["The dot product itself is asked for, without the 1 / sqrt(d)."],
-    "truncated": ["All entries count."],
-    "error-text": ["The sentence of the error is to contain both numbers."],
-    "too-many": ["One question for one entry of W_a is enough."],
+    "scaled": ["The exercise asks for the dot product itself, without 1 / sqrt(d)."],
+    "truncated": ["The sum is over all entries."],
+    "error-text": ["The message of the error must contain both widths."],
+    "too-many": ["One call is enough for one entry of W_a."],
     "cross-terms": [
-        "A question with more than one 1 is answered with a sum of entries."
+        "If a vector contains more than one 1, the score is a sum of several entries "
+        "of W_a.",
     ],
-    "transposed-inverse": ["Is W_a R the identity? Multiply, and look."],
-    "not-inverse": ["A transposed matrix undoes a rotation, and not much else."],
-    "forward": ["The change has to be undone, and not done again."],
+    "transposed-inverse": ["Is W_a R the identity? Multiply the two and compare."],
+    "not-inverse": [
+        "The transpose is the inverse of a rotation, but not of most other matrices.",
+    ],
+    "forward": ["W_a must undo the change R. Yours applies it a second time."],
 }
 
 MUTANTS = [

@@ -3,20 +3,20 @@
 One step of a decoder scores T states h_j (d_h,) against its own state s (d_s,):
 
     additive   e_j = v . tanh(W_s s + W_h h_j)
-    dot        e_j = s . h_j                    of one width d
+    dot        e_j = s . h_j                    where s and h_j have the width d
 
-with W_s (d_a, d_s), W_h (d_a, d_h) and v (d_a,). The chapter says that both take time
-proportional to T d. Count the multiplications of each, and see on what that depends.
-tanh and sums are not counted.
+with W_s (d_a, d_s), W_h (d_a, d_h) and v (d_a,). The chapter states that the time of
+both scores is proportional to T d. Count the multiplications of each score and find
+out which sizes they depend on. Do not count tanh and sums.
 """
 
 
 def mults_additive(T, d_s, d_h, d_a, cached):
-    """Multiplications of the additive scores of one step.
+    """Return the number of multiplications of the additive scores in one step.
 
-    W_s s is computed once for the step.
-    cached  True: the W_h h_j were computed before the first step, and are not counted;
-            False: each is computed in this step
+    W_s s is computed once in each step.
+    cached  True: all W_h h_j were computed before the first step and are not counted;
+            False: all W_h h_j are computed in this step
     """
     # BEGIN SOLUTION
     keys = 0 if cached else T * d_a * d_h
@@ -25,16 +25,16 @@ def mults_additive(T, d_s, d_h, d_a, cached):
 
 
 def mults_dot(T, d):
-    """Multiplications of the dot scores of one step: H s, of H (T, d)."""
+    """Return the number of multiplications of the dot scores H s, with H (T, d)."""
     # BEGIN SOLUTION
     return T * d
     # END SOLUTION
 
 
 def mults_sentence(L, T, d_s, d_h, d_a, cached):
-    """Multiplications of the additive scores of a whole sentence of L steps.
+    """Return the number of multiplications for all L steps of a sentence.
 
-    Now what is computed before the first step is counted as well.
+    Here the multiplications before the first step count as well.
     """
     # BEGIN SOLUTION
     before = T * d_a * d_h if cached else 0
@@ -43,11 +43,11 @@ def mults_sentence(L, T, d_s, d_h, d_a, cached):
 
 
 def growth(score):
-    """How the cost of one step grows, all widths being d: two exponents (a, b).
+    """Return two exponents (a, b): how the cost of a step grows, if all widths are d.
 
-    score  "dot", "additive", which computes the W_h h_j in each step, or "cached"
-    a      a large T doubled, d as it is: the cost grows to 2^a of what it was
-    b      a large d doubled, T as it is: to 2^b
+    score  "dot", "additive" (computes all W_h h_j in each step) or "cached"
+    a      if a large T doubles while d is constant, the cost is multiplied by 2^a
+    b      if a large d doubles while T is constant, the cost is multiplied by 2^b
     """
     # BEGIN SOLUTION
     b = {"dot": 1, "additive": 2, "cached": 2}[score]  # W_s s alone is d^2
@@ -59,26 +59,29 @@ def growth(score):
 
 HINTS = {
     "": [
-        "A matrix (m, n) times a vector takes m n multiplications, one for each entry. "
-        "Which of the three products of the additive score happen once a step, and "
-        "which once for each state?",
-        "For a sentence: what does not depend on the step, then L times the cost of "
-        "a step. For the growth: of a sum only the term that grows fastest counts.",
-        "W_s s: d_a d_s, once. W_h h_j: d_a d_h, T times, or not at all in this step. "
-        "The product with v: d_a, T times.",
+        "A matrix (m, n) times a vector takes m n multiplications: n for each entry "
+        "of the result. Which of the three products of the additive score are "
+        "computed once in a step, and which once for each state?",
+        "For a sentence: add the work that does not depend on the step and L times "
+        "the cost of a step. For the growth: only the term of a sum that grows "
+        "fastest counts.",
+        "W_s s takes d_a d_s multiplications, once. W_h h_j takes d_a d_h, for T "
+        "states, or none in this step. The product with v takes d_a, for T states.",
     ],
-    "cached": [
-        "What is left to multiply in this step if all W_h h_j are there already?"
-    ],
+    "cached": ["Which products remain in this step if all W_h h_j are already known?"],
     "query-per-key": ["s is the same for all T states of a step."],
-    "no-query": ["The state of the decoder is new in each step, and so is W_s s."],
-    "no-v": ["The product with v is taken for each state, after the tanh."],
-    "widths": ["W_s has the columns of s, and W_h those of the h_j."],
-    "with-average": ["Scores alone are counted, not what is done with them."],
-    "recomputed": ["What was cached is computed once for the sentence."],
-    "not-counted": ["Before the first step is also work, once for the sentence."],
-    "one-step": ["There are L steps."],
-    "growth": ["Double one size in your own formulas, and look at the ratio."],
+    "no-query": ["The state of the decoder is new in each step, and W_s s with it."],
+    "no-v": ["The product with v is computed for each state, after the tanh."],
+    "widths": ["W_s has as many columns as s has entries, and W_h as many as h_j."],
+    "with-average": ["Count the scores only, not the average of the states."],
+    "recomputed": ["What is cached is computed once for the whole sentence."],
+    "not-counted": [
+        "The work before the first step counts as well, once for a sentence.",
+    ],
+    "one-step": ["A sentence has L steps."],
+    "growth": [
+        "Double one size in your own formulas and compute the ratio of the costs.",
+    ],
 }
 
 MUTANTS = [

@@ -1,21 +1,22 @@
 """6.5  Bahdanau attention by hand  ●●●○  45 min  needs 6.1, E.2  book §6.2
 
-One decoder state s looks at S encoder states h_j. There is no layer here and no
-autograd: three arrays of numbers, and the chain rule.
+Compute additive attention and its backward with three arrays of numbers and the chain
+rule: one decoder state s attends to S encoder states h_j. Do not use a layer or an
+autograd.
 
     e_j   = v . tanh(W_s s + W_h h_j)
     alpha = softmax(e)  over the positions that the mask allows, 0 elsewhere
     c     = sum_j alpha_j h_j
 
-Shapes: s (d_s,), H (S, d_h) with a state a row, W_s (d_a, d_s), W_h (d_a, d_h),
-v (d_a,), mask (S,) bool, True = may be attended to, True at one position at least.
+Shapes: s (d_s,), H (S, d_h) with one state in each row, W_s (d_a, d_s), W_h (d_a, d_h),
+v (d_a,), mask (S,) bool. True allows a position; at least one position is True.
 """
 
 import numpy as np
 
 
 def bahdanau_forward(s, H, W_s, W_h, v, mask):
-    """c (d_h,), alpha (S,)"""
+    """Return the context c (d_h,) and the weights alpha (S,)."""
     # BEGIN SOLUTION
     e = np.tanh(H @ W_h.T + W_s @ s) @ v  # (S,)
     e = np.where(mask, e, -np.inf)
@@ -26,16 +27,16 @@ def bahdanau_forward(s, H, W_s, W_h, v, mask):
 
 
 def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
-    """The gradient of everything, from g = dL/dc (d_h,).
+    """Return the gradients of all inputs and intermediates, from g = dL/dc (d_h,).
 
-    ->  a dictionary of dL/d(...), in the order in which they are found: "alpha" (S,),
-    "e" (S,), "pre" (S, d_a) of the argument of tanh, then "v", "W_s", "W_h", "s", "H"
+    ->  a dictionary of dL/d(...), in the order of the chain rule: "alpha" (S,),
+    "e" (S,), "pre" (S, d_a) for the argument of tanh, "v", "W_s", "W_h", "s", "H"
     """
     # BEGIN SOLUTION
     t = np.tanh(H @ W_h.T + W_s @ s)  # (S, d_a)
     _, alpha = bahdanau_forward(s, H, W_s, W_h, v, mask)
     d_alpha = H @ g
-    d_e = alpha * (d_alpha - alpha @ d_alpha)  # one more here is less elsewhere
+    d_e = alpha * (d_alpha - alpha @ d_alpha)  # weights sum to 1
     d_pre = np.outer(d_e, v) * (1 - t * t)
     d_query = d_pre.sum(0)  # W_s s was used at every position
     through_scores = d_pre @ W_h
@@ -47,7 +48,7 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
         "W_s": np.outer(d_query, s),
         "W_h": d_pre.T @ H,
         "s": d_query @ W_s,
-        "H": np.outer(alpha, g) + through_scores,  # h_j is read, and scored
+        "H": np.outer(alpha, g) + through_scores,  # h_j is in c and in e_j
     }
     # END SOLUTION
 
@@ -56,39 +57,55 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
 
 HINTS = {
     "": [
-        "Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and the sum of "
-        "the two is what tanh takes, a row for each position.",
-        "Backwards, one link at a time: c to alpha (6.1), alpha to e (the softmax of "
-        "E.2), e to v and to the tanh, the tanh to its argument. From there on it is "
-        "two products with a matrix.",
-        "dL/dalpha_j = h_j . g;  dL/de = alpha (dL/dalpha - its mean under alpha);  "
-        "dL/dpre_jk = dL/de_j v_k (1 - tanh^2). The argument of tanh at j gets W_s s "
-        "and W_h h_j, and h_j is also in c.",
+        "Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum "
+        "is the argument of tanh, one row for each position.",
+        "Go backwards one link at a time: from c to alpha (6.1), from alpha to e "
+        "(the softmax of E.2), from e to v and tanh, from tanh to its argument. Two "
+        "products with a matrix remain.",
+        "dL/dalpha_j = h_j . g;  dL/de = alpha (dL/dalpha - its mean under alpha); "
+        "dL/dpre_jk = dL/de_j v_k (1 - tanh^2). The argument of tanh at j contains "
+        "W_s s and W_h h_j, and c contains h_j as well.",
     ],
-    "no-tanh": ["Without tanh the score is affine in h_j. Is it there, in your score?"],
-    "not-normalised": ["What has the softmax to divide by?"],
-    "ignores-query": ["Which term of the score knows what the decoder wants?"],
+    "no-tanh": [
+        "Without tanh the score is affine in h_j. Does your score contain the tanh?",
+    ],
+    "not-normalised": ["By which sum does the softmax divide?"],
+    "ignores-query": ["Which term of the score contains the state of the decoder?"],
     "not-renormalised": [
-        "The allowed weights sum to 1. Yours were divided by a sum over masked "
-        "positions as well."
+        "The allowed weights sum to 1. Yours were divided by a sum that contains "
+        "masked positions as well.",
     ],
-    "ignores-weights": ["c is not the mean of the states: each has its weight."],
-    "overflow": ["exp(1e4) is more than a float64 holds. What may be subtracted?"],
+    "ignores-weights": [
+        "c is not the plain mean of the states: each state has its own weight.",
+    ],
+    "overflow": [
+        "exp(1e4) is larger than any float64. Which number can you subtract from all "
+        "scores?",
+    ],
     "wrong-derivative": [
-        "The derivative of tanh at x is 1 - tanh(x)^2: which of x and tanh(x) did "
-        "you square?"
+        "The derivative of tanh at x is 1 - tanh(x)^2. Did you square x or tanh(x)?",
     ],
-    "no-slope": ["On the way from e to W_h h_j there is a tanh, and it has a slope."],
+    "no-slope": [
+        "Between e and W_h h_j there is a tanh, and its derivative is a factor of "
+        "the gradient.",
+    ],
     "unbroadcast": [
-        "W_s s is one vector, used at every position j. What is the backward of using "
-        "something S times?",
+        "W_s s is one vector that is used at every position j. What is the backward "
+        "of a value that is used S times?",
         "dL/d(W_s s) = sum_j dL/dpre_j.",
-        "Sum the gradient of tanh's argument over its rows before W_s is met.",
+        "Sum the gradient of the argument of tanh over its rows, then multiply by W_s.",
     ],
-    "mean-not-sum": ["What is used S times receives S gradients. Are they averaged?"],
+    "masked-maximum": [
+        "The largest score is subtracted to keep exp in range. Over which positions "
+        "may the maximum be taken, if a masked score is 1000 above all others?"
+    ],
+    "mean-not-sum": [
+        "A value that is used S times receives S gradients. Are they added or "
+        "averaged?",
+    ],
     "overwrites": [
         "In how many places of the formulas does h_j stand?",
-        "h_j is in e_j and in c: its gradient is a sum of two.",
+        "h_j is in e_j and in c, so its gradient is a sum of two terms.",
     ],
     "softmax-skipped": ["Between the weights and the scores there is a softmax."],
 }

@@ -1,9 +1,9 @@
-"""6.6  How long does it take?  ●●○○  30 min  book §6.3
+"""6.6  The time of additive and of dot scores  ●●○○  30 min  book §6.3
 
-Additive and dot scores of T states, T from 10 to 1000, of width d = 128: which is
-faster, and by how much? A number of seconds says something only if one knows what was
-timed. Nothing here depends on your machine being fast; all depends on what stands
-between two looks at the clock.
+Measure how long additive and dot scores of T states take, for T from 10 to 1000 and the
+width d = 128. A measured time is useful only if you know exactly which code ran between
+two readings of the clock. The check does not depend on the speed of your machine: it
+examines which calls you time.
 """
 
 import time
@@ -12,12 +12,12 @@ import numpy as np
 
 
 def _additive_scores(s, H, W_s, W_h, v):
-    """e_j = v . tanh(W_s s + W_h h_j), s (d,), H (T, d), matrices (d, d)  ->  (T,)"""
+    """Return e_j = v . tanh(W_s s + W_h h_j): s (d,), H (T, d)  ->  (T,)"""
     return np.tanh(W_s @ s + H @ W_h.T) @ v
 
 
 def dot_scores(s, H):
-    """e_j = s . h_j for all j, as one product of a matrix and a vector.
+    """Return e_j = s . h_j for all j, as one product of a matrix and a vector.
 
     s (d,), H (T, d)  ->  (T,)
     """
@@ -27,10 +27,10 @@ def dot_scores(s, H):
 
 
 def which_clock():
-    """The function of ``time`` to measure with; the function itself, not a reading.
+    """Return the function of ``time`` to measure with: the function, not its result.
 
-    It reads in seconds, never goes back, counts waiting as well as computing, and has
-    the finest ticks.
+    It returns seconds, never goes back, includes the time in which the process waits,
+    and has the finest resolution.
     """
     # BEGIN SOLUTION
     return time.perf_counter
@@ -38,10 +38,13 @@ def which_clock():
 
 
 def time_it(fn, repeats, clock):
-    """How many seconds one call of fn() takes, by ``clock``, which takes no arguments.
+    """Return the median time of a call fn(), in seconds.
 
-    One call first that is not timed: it may load, compile, fill caches. Then as many
-    as ``repeats``, each between two readings of its own  ->  the median of their times
+    clock    a function without arguments that returns the time
+
+    Call fn once without measuring, because a first call may load modules, compile and
+    fill caches. Then call it ``repeats`` times, and read the clock before and after
+    each call.
     """
     # BEGIN SOLUTION
     fn()
@@ -55,12 +58,13 @@ def time_it(fn, repeats, clock):
 
 
 def compare(Ts, d, repeats, rng, timer):
-    """The seconds of both scores for each length in Ts.
+    """Return the seconds of both scores for each length in Ts.
 
-    timer  timer(fn, repeats) -> seconds, of calls fn() without arguments
-    rng    for s, H, W_s, W_h and v, all N(0, 1), drawn anew for each T
+    timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
+    rng    draws s, H, W_s, W_h and v, all N(0, 1), anew for each T
 
-    ->  {"additive": [seconds for each T], "dot": [the same]}
+    Draw all numbers first, then time calls of ``_additive_scores`` and ``dot_scores``.
+    ->  {"additive": [seconds for each T], "dot": [seconds for each T]}
     """
     # BEGIN SOLUTION
     seconds = {"additive": [], "dot": []}
@@ -75,7 +79,7 @@ def compare(Ts, d, repeats, rng, timer):
 
 
 def exponent(Ts, seconds):
-    """The b of seconds = a T^b: a line of least squares through the logarithms."""
+    """Return b of seconds = a T^b, from a least-squares line through the logarithms."""
     # BEGIN SOLUTION
     x, y = np.log(Ts), np.log(seconds)
     x = x - x.mean()
@@ -87,33 +91,49 @@ def exponent(Ts, seconds):
 
 HINTS = {
     "": [
-        "What is between two readings of the clock is what was measured. All else, the "
-        "drawing of numbers too, stands before the first or after the second.",
-        "One call alone; then a loop in which each round reads the clock, calls, reads "
-        "again, and keeps the difference. The median of those.",
-        "In compare, hand the timer a function without arguments: lambda: f(s, H). In "
-        "exponent, take both logarithms, and fit a line: np.polyfit of degree 1 has "
-        "the slope first.",
+        "A measurement contains all code between two readings of the clock. "
+        "Everything else, such as drawing numbers, stands before the first reading "
+        "or after the second.",
+        "Call fn once. Then write a loop in which each round reads the clock, calls "
+        "fn, reads the clock again and keeps the difference. Return the median of "
+        "the differences.",
+        "In compare, pass the timer a function without arguments: lambda: f(s, H). "
+        "In exponent, take both logarithms and fit a line: np.polyfit of degree 1 "
+        "returns the slope first.",
     ],
-    "warm-up": ["A first call may load and compile. Is it among those timed?"],
-    "not-median": ["One interrupted call moves a mean, and does not move a median."],
-    "upper-median": ["Of an even number of times, the median is between two of them."],
-    "total": ["The time of one call is asked for."],
-    "repeats": ["Count the calls of fn: one, and then as many as repeats."],
-    "own-clock": ["The clock to read is an argument."],
-    "adjustable": ["A clock that is set right while you measure tells nothing."],
-    "cpu-time": ["Time in which the process waits passes as well."],
-    "nanoseconds": ["The times are to be in seconds."],
-    "coarse": ["There is a clock with finer ticks."],
-    "a-reading": ["The function is asked for: without its brackets."],
+    "warm-up": [
+        "A first call may load modules and compile. Is it among the calls that you "
+        "time?",
+    ],
+    "not-median": ["One interrupted call changes a mean, but hardly a median."],
+    "upper-median": [
+        "For an even number of times, the median is the mean of the two in the middle.",
+    ],
+    "total": ["Return the time of one call."],
+    "repeats": ["fn is called once, and then ``repeats`` times. Count the calls."],
+    "own-clock": ["The clock is an argument of time_it."],
+    "adjustable": ["The system may set this clock while you measure."],
+    "cpu-time": ["The measured time must include the time in which the process waits."],
+    "nanoseconds": ["Return the times in seconds."],
+    "coarse": ["Another clock has a finer resolution."],
+    "a-reading": ["Return the function itself, without parentheses."],
     "times-drawing": ["Numbers are drawn between two readings of the clock."],
-    "not-a-call": ["The timer calls what it is given. Hand it a function."],
-    "timed-else": ["The timed call has to return the T scores."],
-    "repeats-lost": ["The timer takes the repeats as well."],
-    "same-score": ["The two functions that are timed return the same."],
-    "no-logs": ["A power is a straight line where both axes are logarithms."],
-    "upside-down": ["The slope is the change of the seconds by that of T."],
-    "two-ends": ["All points count, not only the first and the last."],
+    "not-a-call": ["The timer calls its first argument. Pass it a function."],
+    "timed-else": ["The timed function must return the T scores."],
+    "repeats-lost": ["The timer takes ``repeats`` as its second argument."],
+    "exchanged": ["Which of the two lists receives the seconds of _additive_scores?"],
+    "not-normal": ["rng.normal draws numbers N(0, 1). rng.random draws from 0 to 1."],
+    "global-generator": ["Draw from the argument rng, so that a seed decides."],
+    "same-data": ["Draw s, H, W_s, W_h and v inside the loop over T."],
+    "python-loop": ["The scores of all T states are one product of arrays."],
+    "same-score": ["The two timed functions return the same numbers."],
+    "no-logs": ["A power of T is a straight line where both axes are logarithmic."],
+    "upside-down": [
+        "The slope is the change of log(seconds) divided by the change of log(T).",
+    ],
+    "two-ends": [
+        "The line is fitted to all points, not only to the first and the last.",
+    ],
 }
 
 MUTANTS = [

@@ -1,16 +1,15 @@
-"""6.7  Where a trained translator looks  ●●●○  50 min  needs 6.5  book §6.5
+"""6.7  The attention of a trained translator  ●●●○  50 min  needs 6.5  book §6.5
 
-A translator that was trained says a sentence; you collect where it looked, and say what
-that looks like. Two of them:
+A trained translator writes a sentence. Collect its attention weights for each word and
+name the pattern that they form. The measurements use two models:
 
-    tier A   the English-French model that comes with the package. A grammar made its
-             sentences, so the right alignment is known, and looking can be measured
+    tier A   the English-French model of this package. A grammar made its sentences, so
+             the right alignment is known, and the weights can be compared with it
     tier B   a published Marian model (opus-mt-en-fr), if you have its files:
-             python -m lessons experiment 6.7 --weights DIR. Without them it is not
-             run, and nothing is shown in its place
+             python -m lessons experiment 6.7 --weights DIR. Without them it is left out
 
-Weights are (T, S) here: a row for each word that was said, a column for each of the
-source, and every row sums to 1.
+Weights are (T, S) here: one row for each target word, one column for each source word,
+and every row sums to 1.
 """
 
 import json
@@ -25,16 +24,16 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 
 
 def collect_attention(model, ids, max_length=40):
-    """What the model says of one sentence, greedily, and where it looked for each word.
+    """Return the words that the model writes for one sentence, and their weights.
 
     model   state = model.start(source (1, S), lengths (1,)), and then, for each word,
             logits (1, V), state, weights (1, S) = model.step(state, words (1,)), where
-            words is what was said last, SOS at first; logits and weights are Tensors
+            words is the word before, SOS at first; logits and weights are Tensors
     ids     (S,) of the source
 
-    The most probable word is said, PAD and SOS excepted, until it is EOS, or max_length
-    words were said.
-    ->  said (T,) ids without EOS, weights (T, S)
+    Each step writes the most probable word other than PAD and SOS. The sentence ends at
+    EOS or after max_length words.
+    ->  written (T,) ids without EOS, weights (T, S)
     """
     # BEGIN SOLUTION
     said, rows, last = [], [], SOS
@@ -46,39 +45,42 @@ def collect_attention(model, ids, max_length=40):
             if last == EOS:
                 break
             said.append(last)
-            rows.append(weights.numpy()[0])  # it looked there to say this word
+            rows.append(weights.numpy()[0])  # the weights of this word
     return np.array(said, int), np.array(rows).reshape(len(said), len(ids))
     # END SOLUTION
 
 
 def layer_head_mean(layers):
-    """The mean over all heads of all layers: [(H, T, S), ...]  ->  (T, S)"""
+    """Return the mean over all heads of all layers: [(H, T, S), ...]  ->  (T, S)"""
     # BEGIN SOLUTION
     return np.concatenate(layers).mean(0)
     # END SOLUTION
 
 
 def links(weights):
-    """{(t, s)}: for each word t the word s of the source that it looks at most."""
+    """Return {(t, s)}: for each target word t the source word s of largest weight."""
     # BEGIN SOLUTION
     return {(t, int(s)) for t, s in enumerate(weights.argmax(1))}
     # END SOLUTION
 
 
 def alignment_error_rate(found, gold):
-    """1 - 2 |found & gold| / (|found| + |gold|), of two sets of (t, s); 0 is right."""
+    """Return 1 - 2 |found & gold| / (|found| + |gold|) of two sets of (t, s).
+
+    0 means that both sets are equal.
+    """
     # BEGIN SOLUTION
     return 1 - 2 * len(found & gold) / (len(found) + len(gold))
     # END SOLUTION
 
 
 def pattern(weights):
-    """ "many-to-one", "reordering" or "diagonal", the first that is true.
+    """Return "many-to-one", "reordering" or "diagonal", the first that is true.
 
-    With p_t the word of the source that t looks at most:
+    With p_t the source word of the largest weight in row t:
 
-    many-to-one   1/3 of the words t or more look where one before them has looked
-    reordering    1 step in 10 or more, from p_t to p_{t+1}, goes back; one at least
+    many-to-one   at least 1/3 of all t have a p_t that an earlier row has as well
+    reordering    at least one step and 1/10 of all steps from p_t to p_{t+1} go back
     diagonal      else
     """
     # BEGIN SOLUTION
@@ -93,13 +95,13 @@ def pattern(weights):
 
 
 def read_safetensors(path):
-    """{name: array} of a file of weights, as published models come.
+    """Return {name: array} of a file in which published models store their weights.
 
     8 bytes     n, a whole number, the least significant byte first
     n bytes     json: {name: {"dtype": "F32", "shape": [...], "data_offsets": [a, b]}};
-                the entry "__metadata__", if there is one, is no array
+                the optional entry "__metadata__" is not an array
     the rest    bytes a to b of it are the numbers of an array, row after row; _DTYPES
-                says which NumPy dtype that is
+                contains the NumPy dtype
     """
     # BEGIN SOLUTION
     data = pathlib.Path(path).read_bytes()
@@ -119,38 +121,46 @@ def read_safetensors(path):
 
 HINTS = {
     "": [
-        "collect_attention is a loop of model.step. What is said last is fed next, and "
-        "the weights of a step belong to the word that this step says.",
-        "A set of pairs makes links easy to compare: found & gold is what is right. "
-        "The pattern needs p = weights.argmax(1) and its differences alone.",
-        "In the file, data starts at 8 + n, and the offsets count from there; "
-        "np.frombuffer reads bytes as numbers, and reshape does the rest.",
+        "collect_attention is a loop over model.step. The word before is the input "
+        "of the next step, and the weights of a step belong to the word that this "
+        "step writes.",
+        "A set of pairs makes links easy to compare: found & gold contains the right "
+        "ones. The pattern needs only p = weights.argmax(1) and its differences.",
+        "In the file, the data begin at 8 + n, and the offsets count from there. "
+        "np.frombuffer reads bytes as numbers, and reshape gives the array its "
+        "shape.",
     ],
-    "not-fed": ["What does the decoder know of what it said before?"],
-    "state-stands": ["Each step starts from the state that the last one returned."],
-    "eos-said": ["EOS ends the sentence, and is no word of it."],
-    "special": ["PAD and SOS are never said, however probable they seem."],
-    "endless": ["A model that never says EOS has to be stopped."],
-    "last-layer": ["All layers count, and all heads of each."],
-    "maximum": ["A mean was asked for: its rows still sum to 1."],
-    "by-source": ["For each word of the target one link. Which axis is searched?"],
-    "precision": ["Links that are missing are errors as well."],
-    "recall": ["Links that are too many are errors as well."],
-    "no-complement": ["0 is right, and 1 is wrong."],
-    "any-repeat": ["How many words must share a source for many-to-one?"],
-    "counts-pauses": ["To look at the same word again is no step back."],
-    "any-step-back": ["One step in ten or more has to go back."],
+    "not-fed": ["Which word is the input of the second step?"],
+    "state-stands": ["Each step starts from the state that the step before returned."],
+    "eos-written": ["EOS ends the sentence and is not one of its words."],
+    "special": ["PAD and SOS are never written, even if they are the most probable."],
+    "endless": ["Stop after max_length words: some models never write EOS."],
+    "last-layer": ["The mean is over all layers and over all heads of each layer."],
+    "maximum": ["Return the mean, whose rows still sum to 1."],
+    "by-source": [
+        "There is one link for each target word. Over which axis is the maximum?",
+    ],
+    "threshold": ["The largest weight of a row may be below 0.5. Which index has it?"],
+    "previous-only": ["p_t counts if any earlier row has it, not only the row before."],
+    "precision": ["A missing link is an error as well."],
+    "recall": ["A link too many is an error as well."],
+    "no-complement": ["The rate is 0 if all links are right, and 1 if none is."],
+    "any-repeat": [
+        "Which share of the words must have an earlier p_t for many-to-one?",
+    ],
+    "counts-pauses": ["A step from one source word to the same word does not go back."],
+    "any-step-back": ["At least one step in ten must go back."],
     "forward": ["A step back goes to a smaller s."],
-    "offsets": ["From where do the offsets count?"],
-    "metadata": ['"__metadata__" is no array.'],
+    "offsets": ["Where do the offsets begin to count?"],
+    "metadata": ['The entry "__metadata__" is not an array.'],
 }
 
 MUTANTS = [
     ("np.array([last]))", "np.array([SOS]))", "not-fed"),
     ("logits, state, weights = model", "logits, _, weights = model", "state-stands"),
-    ("if last == EOS:", "if said and said[-1] == EOS:", "eos-said"),
+    ("if last == EOS:", "if said and said[-1] == EOS:", "eos-written"),
     ("[0, EOS:].argmax()) + EOS", "[0].argmax())", "special"),
-    ("weights.numpy()[0])  # it", "np.roll(weights.numpy()[0], 1))  # it", "shifted"),
+    ("weights.numpy()[0])  #", "np.roll(weights.numpy()[0], 1))  #", "shifted"),
     ("return np.array(said, int), np.array(rows).reshape(len(said), len(ids))",
      "return np.array(said, int), np.array(rows).T", "transpose"),
     ("np.concatenate(layers).mean(0)", "layers[-1].mean(0)", "last-layer"),

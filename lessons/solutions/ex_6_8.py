@@ -1,11 +1,11 @@
-"""6.8  What self-attention moves  ●●○○  25 min  needs 6.1  book §6.4
+"""6.8  How self-attention changes cosines  ●●○○  25 min  needs 6.1  book §6.4
 
-A sequence looks at itself, without projections:
+A sequence attends to itself, without projections:
 
     e_ij = scale x_i . x_j      alpha = softmax(e) over j      z_i = sum_j alpha_ij x_j
 
-The exercise of the chapter draws 8 vectors of 16 normal numbers, takes scale = 1, and
-asks whether positions that attend to each other come closer. Say what you expect; then
+The chapter draws 8 vectors of 16 normal numbers, takes scale = 1, and asks whether
+positions with large weights on each other become more similar. Predict the answer, then
 measure it at three scales, of which 1 / sqrt(16) is the second.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 
 
 def prediction():
-    """What you expect, before anything runs; no answer is wrong.
+    """Return your prediction, written before you run anything. No answer is wrong.
 
     ->  {1: (own, sign), 1 / 4: (own, sign), 1 / 20: (own, sign)}, for each scale
-    own   the mean weight that a position gives itself, of 8 vectors of 16 numbers
+    own   the mean weight of a position on itself, for 8 vectors of 16 numbers
     sign  +1 if pairs with more weight on each other gain more cosine, -1 if less
     """
     # BEGIN SOLUTION
@@ -25,17 +25,17 @@ def prediction():
 
 
 def self_attention(X, scale):
-    """alpha (T, T) and Z (T, d), of X (T, d) with a position in each row."""
+    """Return alpha (T, T) and Z (T, d) for X (T, d), one position in each row."""
     # BEGIN SOLUTION
     e = scale * (X @ X.T)
     z = np.exp(e - e.max(axis=-1, keepdims=True))
-    alpha = z / z.sum(axis=-1, keepdims=True)  # row i: where position i looks
+    alpha = z / z.sum(axis=-1, keepdims=True)  # row i: the weights of position i
     return alpha, alpha @ X
     # END SOLUTION
 
 
 def cosine(X):
-    """All cosines x_i . x_j / (|x_i| |x_j|)  ->  (T, T); no row of X is 0"""
+    """Return all cosines x_i . x_j / (|x_i| |x_j|), (T, T); no row of X is 0."""
     # BEGIN SOLUTION
     unit = X / np.linalg.norm(X, axis=-1, keepdims=True)
     return unit @ unit.T
@@ -43,9 +43,9 @@ def cosine(X):
 
 
 def geometry_change(X, scale):
-    """What attention does to pairs, for every pair i < j.
+    """Return two numbers for every pair i < j of positions.
 
-    ->  mutual (n,), alpha_ij + alpha_ji;  gain (n,), the cosine of z_i and z_j, less
+    ->  mutual (n,), alpha_ij + alpha_ji;  gain (n,), the cosine of z_i and z_j minus
         that of x_i and x_j; n = T (T - 1) / 2, in the order of ``np.triu_indices``
     """
     # BEGIN SOLUTION
@@ -56,12 +56,13 @@ def geometry_change(X, scale):
 
 
 def rank_correlation(a, b):
-    """Spearman: the correlation of the ranks of a (n,) with those of b (n,); no ties.
+    """Return Spearman's correlation: that of the ranks of a (n,) and b (n,).
 
-    The smallest entry has rank 0. 1 where b grows whenever a does, -1 where it falls.
+    No two entries of a, or of b, are equal. The smallest entry has rank 0. The result
+    is 1 if b is larger wherever a is, and -1 if it is smaller.
     """
     # BEGIN SOLUTION
-    ranks = [np.argsort(np.argsort(x)) for x in (a, b)]  # the place of each entry
+    ranks = [np.argsort(np.argsort(x)) for x in (a, b)]  # the rank of each entry
     u, v = (r - r.mean() for r in ranks)
     return (u @ v) / np.sqrt((u @ u) * (v @ v))
     # END SOLUTION
@@ -71,26 +72,34 @@ def rank_correlation(a, b):
 
 HINTS = {
     "": [
-        "Row i of alpha belongs to position i: it sums to 1, and z_i is made with it.",
-        "For the cosines, divide each row by its norm first; then one product has them "
-        "all. Pairs stand above the diagonal: np.triu_indices(T, k=1).",
-        "np.argsort(np.argsort(x)) has the rank of each entry. Take the means away, "
-        "and divide the product by the root of both squared lengths.",
+        "Row i of alpha belongs to position i: it sums to 1, and z_i is computed "
+        "from it.",
+        "For the cosines, first divide each row by its norm; then one product gives "
+        "all of them. The pairs i < j stand above the diagonal: np.triu_indices(T, "
+        "k=1).",
+        "np.argsort(np.argsort(x)) gives the rank of each entry. Subtract the means, "
+        "and divide the dot product by the square root of both squared lengths.",
     ],
     "wrong-axis": ["Over which axis do the weights of one position sum to 1?"],
-    "no-scale": ["The scale is an argument. Where does it enter?"],
-    "divided": ["The scores are multiplied by the scale."],
-    "no-norms": ["A cosine is at most 1. What makes long vectors count more?"],
-    "squared-norms": ["One norm for each of the two vectors, and not its square."],
-    "one-way": ["i looks at j, and j looks at i: mutual is both."],
-    "after-only": ["A gain compares with what was there before."],
+    "no-scale": ["The scale is an argument. Where is it used?"],
+    "divided": ["The scores are multiplied by the scale, not divided."],
+    "no-norms": [
+        "A cosine is at most 1. Which factor of a long vector must be removed?",
+    ],
+    "squared-norms": ["Divide by the norm of each vector, not by its square."],
+    "one-way": ["mutual is the sum of the weight of i on j and the weight of j on i."],
+    "after-only": ["A gain is a difference between after and before."],
     "scale": ["A gain is the cosine after, less the one before."],
     "overflow": [
-        "exp(1e3) is more than a float64 holds. Softmax has a freedom to use."
+        "exp(1e3) is larger than any float64. Which change of the scores leaves the "
+        "softmax as it is?",
     ],
-    "pearson": ["Ranks are asked for, whatever the size of the entries."],
-    "order": ["argsort says where the entries are taken from, and not their ranks."],
-    "column-norms": ["The norm of a row is over its d entries."],
+    "pearson": ["Only the ranks count, not the size of the entries."],
+    "order": [
+        "argsort returns where the sorted entries come from, which are not their "
+        "ranks.",
+    ],
+    "column-norms": ["The norm of a row is a sum over its d entries."],
 }
 
 MUTANTS = [

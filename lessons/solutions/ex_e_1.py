@@ -1,9 +1,9 @@
-"""E.1  What a broadcast hands back  ●○○○  20 min
+"""E.1  The gradient of a broadcast  ●○○○  20 min
 
-NumPy stretches arrays to one shape before it adds or multiplies them: aligned at the
-last axis, missing axes are put in front, and an axis of 1 is repeated. A number that
-was repeated has had an influence at each of its places, so its gradient is the sum of
-what comes back from all of them:
+NumPy broadcasts arrays to one shape before it adds or multiplies them: it aligns the
+shapes at the last axis, inserts missing axes in front, and repeats each axis of length
+1. A number that is repeated is used in several places, so its gradient is the sum of
+the gradients of all these places:
 
     y = a * b,   a (3, 1, 7),   b (5, 1)   ->   y (3, 5, 7)
 
@@ -15,23 +15,23 @@ import numpy as np
 
 
 def unbroadcast(g, shape):
-    """The gradient of an array of this shape that was stretched to the shape of g.
+    """Return the gradient of an array of this shape, from g of the broadcast shape.
 
     g (3, 5, 7), shape (5, 1)  ->  (5, 1)
 
-    ``shape`` broadcasts to g.shape. The total of all entries stays what it is: entries
-    are summed, none is lost, and none is counted twice.
+    ``shape`` broadcasts to g.shape. The sum of all entries of the result equals the sum
+    of all entries of g: each entry of g is added exactly once.
     """
     # BEGIN SOLUTION
     extra = g.ndim - len(shape)
-    g = g.sum(tuple(range(extra)))  # the axes that were put in front
+    g = g.sum(tuple(range(extra)))  # the axes that were inserted in front
     stretched = tuple(k for k, n in enumerate(shape) if n == 1)
     return g.sum(stretched, keepdims=True)
     # END SOLUTION
 
 
 def multiply(a, b):
-    """y = a * b with broadcasting; the backward returns (da, db), shaped as a and b."""
+    """Return y = a * b with broadcasting; its backward returns (da, db)."""
     y = np.asarray(a * b)
 
     def backward(g):
@@ -48,30 +48,32 @@ def multiply(a, b):
 
 HINTS = {
     "": [
-        "Two things happen in a broadcast: axes are put in front, and axes of 1 are "
-        "repeated. Undo them one after the other.",
-        "An axis that was put in front is gone after the sum over it; an axis of 1 is "
-        "summed with keepdims=True, so that it stays.",
-        "g.ndim - len(shape) axes were put in front: sum over the first so many. Then "
-        "sum over each axis k with shape[k] == 1, and keep it. In multiply, the factor "
-        "goes in before the sum: the gradient of a is g * b, unbroadcast.",
+        "A broadcast does two things: it inserts axes in front, and it repeats axes "
+        "of length 1. Undo them one after the other.",
+        "A sum over an inserted axis removes it. A sum over an axis of length 1 "
+        "needs keepdims=True, so that the axis stays.",
+        "g.ndim - len(shape) axes were inserted: sum over that many first axes. Then "
+        "sum over each axis k with shape[k] == 1 and keep it. In multiply, multiply "
+        "by the other factor before the sum: the gradient of a is g * b, "
+        "unbroadcast.",
     ],
     "unbroadcast": [
-        "One number was used in many places. Each of them hands something back.",
-        "Which axes of g does the array not have, or have with length 1? All of these "
-        "are summed.",
+        "One number was used in several places. Each place contributes to its "
+        "gradient.",
+        "Which axes of g does the array not have, or have with length 1? Sum over "
+        "all of these.",
     ],
     "mean": [
-        "Using a number in more places makes its gradient larger, not an average."
+        "A number that is used in more places has a larger gradient, not an average.",
     ],
     "axis-lost": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
     "left-aligned": [
-        "NumPy aligns shapes at the last axis. Where are the missing axes put?"
+        "NumPy aligns shapes at the last axis. Where does it insert missing axes?",
     ],
-    "other-factor": ["In y = a b, what is dy/da: a, or b?"],
+    "other-factor": ["In y = a b, is dy/da equal to a or to b?"],
     "no-factor": ["The derivative of a b with respect to a is not 1."],
     "sum-first": [
-        "The factor differs from place to place: can it be multiplied after the sum?"
+        "The factor differs between the places. Can you multiply by it after the sum?",
     ],
 }
 

@@ -1,21 +1,22 @@
-"""E.10  Many heads, and the way back  ●●●●  60 min  needs E.2, E.7
+"""E.10  Multi-head attention and its backward  ●●●●  60 min  needs E.2, E.7
 
-H heads attend side by side, each with E = D / H of the D numbers of a row:
+H heads attend independently, each with E = D / H of the D entries of a row:
 
     Q = X W_q^T,  K = Y W_k^T,  V = Y W_v^T           (L, D), (S, D), (S, D)
     P_h = softmax(Q_h K_h^T / sqrt(E))               head h: entries h E, …, h E + E - 1
     O = [P_0 V_0, …]                                  side by side, (L, D)
     Z = O W_o^T
 
-X (L, D) asks, Y (S, D) is asked; for self-attention they are the same rows, and what
-they receive as X and as Y adds up. All weights are (D, D), out by in.
+X (L, D) gives the queries, Y (S, D) the keys and values. In self-attention X and Y are
+the same array; the backward still returns two gradients, which the caller adds. All
+weights are (D, D), with one row for each output.
 """
 
 import numpy as np
 
 
 def split(x, H):
-    """(n, D)  ->  (H, n, D / H), a head first."""
+    """Return x (n, D) divided into heads, (H, n, D / H)."""
     # BEGIN SOLUTION
     n, D = x.shape
     return x.reshape(n, H, D // H).transpose(1, 0, 2)
@@ -23,7 +24,7 @@ def split(x, H):
 
 
 def join(x):
-    """(H, n, E)  ->  (n, H E): what split has taken apart."""
+    """Return the heads x (H, n, E) side by side, (n, H E): the inverse of split."""
     # BEGIN SOLUTION
     H, n, E = x.shape
     return x.transpose(1, 0, 2).reshape(n, H * E)
@@ -31,9 +32,10 @@ def join(x):
 
 
 def attention(q, k, v):
-    """softmax(q k^T / sqrt(E)) v for each head; the backward returns (dq, dk, dv).
+    """Return softmax(q k^T / sqrt(E)) v for each head.
 
-    q (H, L, E), k (H, S, E), v (H, S, E)  ->  o (H, L, E), backward
+    q (H, L, E), k (H, S, E), v (H, S, E)  ->  o (H, L, E), backward;  backward(g)
+    returns (dq, dk, dv)
     """
     scale = 1 / np.sqrt(q.shape[-1])
     s = scale * (q @ k.swapaxes(1, 2))  # (H, L, S)
@@ -52,7 +54,7 @@ def attention(q, k, v):
 
 
 def multihead(X, Y, W_q, W_k, W_v, W_o, H):
-    """Z (L, D), backward;  backward(g) returns (dX, dY, dW_q, dW_k, dW_v, dW_o)."""
+    """Return Z (L, D), backward; backward(g) is (dX, dY, dW_q, dW_k, dW_v, dW_o)."""
     Q, K, V = (split(x @ W.T, H) for x, W in ((X, W_q), (Y, W_k), (Y, W_v)))
     o, of_attention = attention(Q, K, V)
     O = join(o)  # noqa: E741
@@ -73,25 +75,35 @@ def multihead(X, Y, W_q, W_k, W_v, W_o, H):
 
 HINTS = {
     "": [
-        "reshape reads numbers in the order in which they lie. Which axis may be cut "
-        "in two without moving a number, and which axes are then exchanged?",
-        "y = x W^T hands back g W to x and g^T x to W. Backwards: the output's "
-        "weights, split, the heads, join, the three projections. In a head: v, p, s, "
+        "reshape reads numbers in the order of memory. Which axis can you divide in "
+        "two without moving a number, and which axes do you exchange then?",
+        "For y = x W^T, the gradient of x is g W and that of W is g^T x. Backwards: "
+        "W_o, split, the heads, join, the three projections. In a head: v, p, s, "
         "then q and k, and the scale is a factor of both.",
         "split: (n, H, E), then transpose to (H, n, E); join undoes the two in the "
-        "other order. ds = p (dp - the mean of dp under p), dq = scale ds @ k and dk = "
-        "scale ds^T @ q. In multihead dO = g @ W_o, split; join dq, dk, dv; Y collects "
-        "dk @ W_k and dv @ W_v.",
+        "other order. ds = p (dp - the mean of dp under p), dq = scale ds @ k and dk "
+        "= scale ds^T @ q. In multihead dO = g @ W_o, split; join dq, dk, dv; dY is "
+        "dk @ W_k plus dv @ W_v.",
     ],
     "heads-mixed": [
-        "Head 0 has the first E numbers of every row. Does yours?",
-        "reshape(H, n, E) gives head 0 the first rows, and not the first columns.",
+        "Head 0 has the first E entries of every row. Does yours?",
+        "reshape(H, n, E) gives head 0 the first rows, not the first columns.",
     ],
-    "interleaved": ["Head h has the entries from h E on, side by side."],
-    "join": ["What split does and what join does, one after the other, is nothing."],
-    "no-centre": ["Raising one score lowers the other weights of its row."],
-    "W_o-turned": ["Z = O W_o^T. With indices: which of W_o's two is summed with g?"],
-    "one-use": ["Y was used for the keys and for the values."],
+    "interleaved": ["Head h has the entries h E, …, h E + E - 1, side by side."],
+    "join": ["join is the inverse of split: one after the other changes nothing."],
+    "no-centre": ["If one score of a row rises, the other weights of the row fall."],
+    "W_o-turned": [
+        "Z = O W_o^T. Write it with indices: over which index of W_o is the sum with "
+        "g?",
+    ],
+    "adds-up": [
+        "dX is the gradient of X as the queries, dY that of Y as keys and values. "
+        "Return both, also if X and Y are the same array."
+    ],
+    "differences": [
+        "A difference quotient loses digits. Each gradient here has a formula."
+    ],
+    "one-use": ["Y is used for the keys and for the values."],
 }
 
 MUTANTS = [

@@ -1,21 +1,21 @@
 """E.11  RoPE and its backward  ●●○○  30 min
 
-Queries and keys are turned by their position, pair by pair, each pair m at its own
-speed, so that the product of a query and a key depends on their distance alone.
+RoPE rotates queries and keys by their position, each pair m of entries with its own
+frequency. The product of a query and a key then depends only on their distance.
 
     theta_m = base^(-2m / E),                               m = 0, 1, …, E/2 - 1
     y_2m   = x_2m cos(p theta_m) - x_2m+1 sin(p theta_m)    at position p
     y_2m+1 = x_2m sin(p theta_m) + x_2m+1 cos(p theta_m)
 
-This pairing, neighbours, is called interleaved. Half-split puts entry m together with
-m + E/2 instead. A model trained with one reads nonsense with the other.
+Pairs of neighbours are called interleaved. Half-split pairs the entries m and m + E/2
+instead. A model that was trained with one pairing gives wrong results with the other.
 """
 
 import numpy as np
 
 
 def rope(x, positions, base=10000.0):
-    """Interleaved: turn each row of x by its position.
+    """Return the rows of x rotated by their positions, with interleaved pairs.
 
     x (…, L, E), E even, positions (L,)  ->  y (…, L, E), backward; backward(g) is
     dL/dx
@@ -32,7 +32,7 @@ def rope(x, positions, base=10000.0):
 
     def backward(g):
         # BEGIN SOLUTION
-        dx = np.empty_like(g)  # the transpose of a rotation turns back
+        dx = np.empty_like(g)  # the transpose of a rotation is its inverse
         dx[..., 0::2] = g[..., 0::2] * cos + g[..., 1::2] * sin
         dx[..., 1::2] = g[..., 1::2] * cos - g[..., 0::2] * sin
         return dx
@@ -42,10 +42,10 @@ def rope(x, positions, base=10000.0):
 
 
 def to_half_split(E):
-    """The order of entries that leads from interleaved to half-split, (E,) integers p.
+    """Return the order p (E,) of entries that converts interleaved to half-split.
 
-    Rows of W_q and W_k in this order give a model the other pairing: x[..., p], turned
-    half-split, is the interleaved rope of x, reordered likewise.
+    Reorder the rows of W_q and W_k so to give a model the other pairing: the half-split
+    rotation of x[..., p] is the interleaved rotation of x, reordered by p.
     """
     # BEGIN SOLUTION
     return np.arange(E).reshape(E // 2, 2).T.reshape(E)  # 0, 2, 4, …, 1, 3, 5, …
@@ -53,9 +53,10 @@ def to_half_split(E):
 
 
 def scores(q, k):
-    """(L, S) products of the turned rows of q (L, E) and k (S, E), at 0, 1, 2, …
+    """Return the products (L, S) of the rotated rows of q (L, E) and k (S, E).
 
-    With q turned by i and k by j, the score is that of q with k turned by j - i.
+    The positions of both are 0, 1, 2, … With q rotated by i and k by j, the score is
+    that of q with k rotated by j - i.
     """
     # BEGIN SOLUTION
     turned_q, _ = rope(q, np.arange(len(q)))
@@ -68,33 +69,35 @@ def scores(q, k):
 
 HINTS = {
     "": [
-        "Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as two "
-        "arrays of width E/2. The angles have shape (L, E/2).",
-        "The backward multiplies by the transpose of the matrix ((cos, -sin), "
-        "(sin, cos)), which turns by the opposite angle. For the order of entries: "
-        "which entry of the interleaved x is the first of pair 0, of pair 1, …?",
-        "y[..., 0::2] and y[..., 1::2] are the two lines of the formula; in the "
-        "backward, g stands for x and the sines change their sign. The order is first "
+        "Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as "
+        "two arrays of width E/2. The angles have shape (L, E/2).",
+        "The backward multiplies by the transpose of the matrix ((cos, -sin), (sin, "
+        "cos)), which rotates by the opposite angle. For the order of entries: which "
+        "entry of the interleaved x is the first of pair 0, of pair 1, …?",
+        "y[..., 0::2] and y[..., 1::2] are the two lines of the formula. In the "
+        "backward, g replaces x and the sines change their sign. The order is first "
         "all even numbers, then all odd ones.",
     ],
     "pairing": ["Which two entries are a pair, 0 and 1, or 0 and E/2?"],
-    "direction": ["At position p = 1, to which side does (1, 0) turn?"],
-    "positions-ignored": ["A row is turned by its position, not by its place."],
+    "base-ignored": ["The base is an argument of rope."],
+    "direction": ["In which direction does (1, 0) rotate at position p = 1?"],
+    "positions-ignored": ["A row is rotated by its position, not by its index."],
     "frequencies": [
-        "The exponents of base are 0, -2/E, -4/E, …; the fastest pair turns by 1 each "
-        "position, and base itself is never reached."
+        "The exponents of base are 0, -2/E, -4/E, …; the fastest pair rotates by 1 "
+        "for each position, and base itself is never reached.",
     ],
     "forward-again": [
-        "The gradient of y = R x is R^T g. Of a rotation, the transpose is what?"
+        "The gradient of y = R x is R^T g. What is the transpose of a rotation?",
     ],
-    "no-turn": ["x was turned. Does its gradient come back as it is?"],
+    "no-turn": ["x was rotated, so its gradient is not g itself."],
     "overwritten": [
-        "The second line needs the x of before, and the first has replaced it."
+        "The second line needs the old x, but the first line has replaced it.",
     ],
     "inverse-order": [
-        "There are two orders, there and back. Which one reads the even entries first?"
+        "There are two orders: one converts, the other converts back. Which one "
+        "reads the even entries first?",
     ],
-    "unturned": ["Both are turned before the product, each by its own position."],
+    "unturned": ["Rotate both before the product, each by its own position."],
 }
 
 MUTANTS = [

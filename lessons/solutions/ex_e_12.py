@@ -1,7 +1,8 @@
-"""E.12  T5's buckets, and what their table learns  ●●●○  40 min  needs E.1
+"""E.12  T5's relative position buckets  ●●●○  40 min  needs E.1
 
-T5 adds to each score a learned number for the distance j - i, key minus query, and far
-distances share: they fall into buckets that grow with the distance.
+T5 adds a learned number to each score. It depends on the distance j - i, key minus
+query, through a bucket: near distances have one bucket each, and far distances share
+buckets whose length grows with the distance.
 
     both ways:  nb = num_buckets // 2,  base = nb if j > i else 0,  n = |j - i|
     causal:     nb = num_buckets,       base = 0,                   n = max(i - j, 0)
@@ -10,16 +11,16 @@ distances share: they fall into buckets that grow with the distance.
     bucket = base + n                                            if n < e,   else
              base + min(nb - 1, e + floor(K ln(n / e) / ln(max_distance / e)))
 
-so that e buckets hold one distance each, and K are as long as a logarithm makes them.
-Where the quotient is a whole number, the last digit of a logarithm decides. It need
-not: the floor is the largest k with n^K >= e^(K - k) max_distance^k, in integers.
+So e buckets contain one distance each, and K buckets have logarithmic lengths. If the
+quotient is a whole number, rounding of the logarithms decides the bucket. Avoid that:
+the floor is the largest k with n^K >= e^(K - k) max_distance^k, in integers.
 """
 
 import numpy as np
 
 
 def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=128):
-    """The bucket of each distance, exactly.
+    """Return the bucket of each distance, without rounding.
 
     relative_position (…) integers j - i  ->  (…) integers from 0 to num_buckets - 1
     """
@@ -45,10 +46,10 @@ def bucket(relative_position, bidirectional=True, num_buckets=32, max_distance=1
 
 
 def relative_bias(table, L, S, **how):
-    """What is added to the scores of L queries and S keys, and its backward.
+    """Return the bias that is added to the scores of L queries and S keys.
 
-    table (num_buckets, H)  ->  bias (H, L, S), backward;  ``how`` is handed to bucket.
-    backward(g) returns dL/dtable: a number is used by all pairs of its bucket.
+    table (num_buckets, H)  ->  bias (H, L, S), backward;  ``how`` are options of
+    bucket. backward(g) returns dL/dtable: all pairs of a bucket use the same number.
     """
     # BEGIN SOLUTION
     distance = np.arange(S) - np.arange(L)[:, None]  # (L, S), key minus query
@@ -70,35 +71,38 @@ def relative_bias(table, L, S, **how):
 
 HINTS = {
     "": [
-        "Write bucket for one distance first, with plain Python integers, and call it "
-        "for each. The first line settles nb, base and n; the rest looks at n alone.",
-        "Count k upwards from 0 while n^K is at least e^(K - k - 1) max_distance^(k + "
-        "1), at most to K - 1: that is the floor and the min in one. For the bias, the "
-        "bucket of every pair is an (L, S) array of integers that indexes the table.",
-        "distance = j - i with the keys along the columns; table[b] is (L, S, H), and "
-        "its axes are moved. In the backward every pair adds its g to the row of its "
-        "bucket: np.add.at(dtable, b, …), as dtable[b] += … keeps one pair of many.",
+        "Write bucket for one distance first, with plain Python integers, and call "
+        "it for each distance. The first line of the formula gives nb, base and n; "
+        "the rest depends on n only.",
+        "Count k upwards from 0 while n^K is at least e^(K - k - 1) max_distance^(k "
+        "+ 1), at most to K - 1: that is the floor and the min in one. For the bias, "
+        "the buckets of all pairs are an (L, S) array of integers that indexes the "
+        "table.",
+        "distance = j - i with the keys along the columns; table[b] is (L, S, H), "
+        "and its axes must move. In the backward every pair adds its g to the row of "
+        "its bucket: np.add.at(dtable, b, …), because dtable[b] += … keeps one pair "
+        "of many.",
     ],
     "rounding": [
         "K ln(n/e) / ln(max_distance/e) comes out as 0.9999999999999999 or 1 where it "
         "should be 1. Compare powers of integers instead.",
         "floor(…) >= k means n^K >= e^(K - k) max_distance^k. Which k is the largest?",
     ],
-    "sign": ["The distance is key minus query. To which side is a later key?"],
-    "zero-distance": ["A key at the query's own place is not a later one."],
-    "one-sided": ["Keys that come before and after have buckets of their own."],
+    "sign": ["The distance is key minus query. On which side is a later key?"],
+    "zero-distance": ["A key at the position of the query is not a later key."],
+    "one-sided": ["Earlier keys and later keys have different buckets."],
     "not-causal": [
-        "Where only earlier keys may be seen, later ones need no buckets: n is 0."
+        "If only earlier keys are allowed, later keys need no bucket: n is 0.",
     ],
-    "not-halved": ["With both directions, each has half of the buckets."],
-    "off-by-one": ["The distance e is the first that shares: its bucket is base + e."],
-    "no-end": ["The last bucket has no end: whatever is farther is in it."],
-    "overflow": [
-        "n^K is more than 64 bits hold. Of NumPy's integers, what becomes of the rest?"
+    "not-halved": ["With both directions, each direction has half of the buckets."],
+    "off-by-one": [
+        "e is the first distance that shares a bucket: its bucket is base + e.",
     ],
+    "no-end": ["The last bucket contains all distances beyond max_distance."],
+    "overflow": ["n^K may need more than 64 bits. What do NumPy's integers do then?"],
     "overwrites": [
         "dtable[b] += g keeps one pair of each bucket, the last one. Which function "
-        "of NumPy adds all of them?"
+        "of NumPy adds all of them?",
     ],
 }
 

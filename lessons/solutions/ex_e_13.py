@@ -1,25 +1,25 @@
 """E.13  Causal linear attention, and its reverse scan  ●●●○  45 min  needs E.1
 
-Without a softmax, the sum over keys comes out of the product with the query: a running
-sum S of outer products is all that the past is. Queries q and keys k are features here,
-rows of numbers that are not negative.
+Without a softmax, a running sum S of outer products k_j v_j^T contains all that a query
+needs of the past. Queries q and keys k are features here: rows of numbers that are not
+negative.
 
     S_i = sum_{j <= i} k_j v_j^T   (E, Ev)          y_i = S_i^T q_i
     o_i = y_i / c_i,                                c_i = sum_{j <= i} q_i . k_j
 
-Backwards, key j has an influence on all queries i >= j: a sum that grows from the end.
+In the backward, key j has an influence on all queries i >= j: a sum from the end.
 
     R_j = sum_{i >= j} q_i g_i^T   (E, Ev)          for g_i = dL/dy_i
 
-Time n E Ev, and memory for one S and one R: neither the n^2 products q_i . k_j nor all
-n states are ever kept.
+The time is proportional to n E Ev, and the memory holds one S and one R: store neither
+the n^2 products q_i . k_j nor all n states.
 """
 
 import numpy as np
 
 
 def scan(q, k, v):
-    """y_i = sum_{j <= i} (q_i . k_j) v_j, without a matrix of all pairs.
+    """Return y_i = sum_{j <= i} (q_i . k_j) v_j without a matrix of all pairs.
 
     q, k (n, E), v (n, Ev)  ->  y (n, Ev), backward;  backward(g) returns (dq, dk, dv)
     """
@@ -34,7 +34,7 @@ def scan(q, k, v):
         # BEGIN SOLUTION
         dq, dk, dv = np.empty_like(q), np.empty_like(k), np.empty_like(v)
         S, R = np.zeros((2, k.shape[1], v.shape[1]))
-        for i in range(len(q)):  # the states grow a second time
+        for i in range(len(q)):  # compute the states again
             S += np.outer(k[i], v[i])
             dq[i] = S @ g[i]
         for j in reversed(range(len(q))):
@@ -48,11 +48,11 @@ def scan(q, k, v):
 
 
 def linear_attention(q, k, v):
-    """o_i = y_i / c_i: averages of values, by one call of scan.
+    """Return the averages of values o_i = y_i / c_i, with one call of scan.
 
     q, k (n, E), v (n, Ev)  ->  o (n, Ev), backward;  backward(g) returns (dq, dk, dv)
 
-    A column of ones beside v makes the scan sum up c as well.
+    With a column of ones beside v, the scan computes c as well.
     """
     # BEGIN SOLUTION
     beside = np.concatenate([v, np.ones((len(v), 1))], 1)  # (n, Ev + 1)
@@ -76,30 +76,44 @@ def linear_attention(q, k, v):
 
 HINTS = {
     "": [
-        "A loop over positions with one array S that grows: after adding position i, "
-        "it holds all that query i may see, itself included.",
-        "dL/dq_i = S_i g_i; key j appears in y_i as (q_i . k_j) v_j for every i >= j, "
-        "so dk_j = R_j v_j and dv_j = R_j^T k_j. R is summed in a loop from the end.",
+        "Write a loop over positions with one array S that grows: after adding "
+        "position i, it contains all that query i may attend to, including position "
+        "i.",
+        "dL/dq_i = S_i g_i; key j appears in y_i as (q_i . k_j) v_j for every i >= "
+        "j, so dk_j = R_j v_j and dv_j = R_j^T k_j. Sum R in a loop from the end.",
         "Forward: S += outer(k_i, v_i), then y_i = q_i @ S. Backward: the same loop "
-        "again with dq_i = S @ g_i; then from the last position, R += outer(q_j, g_j), "
-        "dk_j = R @ v_j, dv_j = k_j @ R. For o, the gradient of y is g / c, that of c "
-        "-(g . o) / c; put them side by side into the backward of the scan.",
+        "again with dq_i = S @ g_i; then from the last position, R += outer(q_j, "
+        "g_j), dk_j = R @ v_j, dv_j = k_j @ R. For o, the gradient of y is g / c, "
+        "that of c is -(g . o) / c; pass them side by side to the backward of the "
+        "scan.",
     ],
-    "exclusive": ["Does query i see key i? When is S used, before or after adding it?"],
-    "not-causal": ["Of S_i, only the keys up to i are a part."],
+    "exclusive": [
+        "May query i attend to key i? Do you use S before or after adding it?",
+    ],
+    "not-causal": ["S_i contains only the keys up to i."],
     "wrong-direction": [
-        "Key j is seen by the queries that come after it. In which direction does a "
-        "sum over those grow?"
+        "Key j has an influence on later queries. In which direction does a sum over "
+        "those grow?",
     ],
-    "own-term-alone": ["R is a sum over queries. What becomes of the ones before?"],
+    "own-term-alone": ["R is a sum over queries. Is the old R overwritten?"],
     "no-denominator": ["o is an average: the weights of a query sum to 1."],
     "denominator-fixed": [
-        "c depends on q and k as well: what reaches it is missing in their gradients."
+        "c depends on q and k as well, so its gradient is a part of theirs.",
     ],
-    "denominator-sign": ["If c grows, does o = y / c grow?"],
-    "dy-undivided": ["y was divided by c on the way to o."],
-    "all-pairs": ["An (n, n) array was made. Its entries can be summed one at a time."],
-    "states-kept": ["All n states were kept. The backward can let them grow again."],
+    "denominator-sign": ["Does o = y / c grow or fall as c grows?"],
+    "dy-undivided": [
+        "o is y divided by c, so the gradient of y is divided by c as well.",
+    ],
+    "n-squared": [
+        "Your answer reads all earlier positions for each position. The running sum S "
+        "contains them already."
+    ],
+    "all-pairs": [
+        "Your answer makes an (n, n) array. Add its entries one at a time instead.",
+    ],
+    "states-kept": [
+        "Your answer stores all n states. The backward can compute them again.",
+    ],
 }
 
 MUTANTS = [

@@ -1,8 +1,7 @@
-"""E.14  The tiled backward  ●●●●  60 min  needs E.7, E.8
+"""E.14  The backward of tiled attention  ●●●●  60 min  needs E.7, E.8
 
-Attention whose matrix of weights is never there, neither forwards nor backwards. The
-forward has left behind o and lse, two things a query, and from these every weight can
-be computed again, wherever it is needed:
+Tiled attention never stores the matrix of weights, neither in the forward nor in the
+backward. The forward stores o and lse, and from lse every weight can be computed again:
 
     s_ij = scale q_i . k_j        p_ij = exp(s_ij - lse_i)        o_i = sum_j p_ij v_j
 
@@ -10,26 +9,27 @@ be computed again, wherever it is needed:
     ds_ij = p_ij (g_i . v_j - D_i),                     D_i = sum_l p_il (g_i . v_l)
     dq_i = scale sum_j ds_ij k_j                        dk_j = scale sum_i ds_ij q_i
 
-D_i is a sum over all keys, and a tile has only some of them. But it equals a product of
-two things that are known before the first tile. With ``causal``, query i sees the keys
-j <= i alone, and tiles in which nothing is seen cost nothing.
+D_i is a sum over all keys, and a tile contains only some of them. But it equals a
+product of two arrays that are known before the first tile. With ``causal``, query i
+attends to the keys j <= i only, and tiles without an allowed pair cost nothing.
 """
 
 import numpy as np
 
 
 def row_sums(g, o):
-    """D (L,) from g (L, E) and o (L, E), with no weight in sight."""
+    """Return D (L,) from g (L, E) and o (L, E), without any weight."""
     # BEGIN SOLUTION
     return (g * o).sum(1)  # sum_l p_il (g_i . v_l) = g_i . o_i
     # END SOLUTION
 
 
 def tile(q, k, v, g, lse, D, scale, seen):
-    """What one block of queries and one block of keys say to each other.
+    """Return what one block of queries and one block of keys add to the gradients.
 
-    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the pairs that count
-    ->  dq (m, E), dk (n, E), dv (n, E), the parts that this tile adds
+    q, g (m, E), lse, D (m,), k, v (n, E), seen (m, n) bool: the allowed pairs. The
+    score of a pair that is not allowed may be far above lse.
+    ->  dq (m, E), dk (n, E), dv (n, E)
     """
     # BEGIN SOLUTION
     s = scale * (q @ k.T)  # (m, n)
@@ -40,11 +40,11 @@ def tile(q, k, v, g, lse, D, scale, seen):
 
 
 def backward(q, k, v, o, lse, g, scale, block, causal=False):
-    """dq (L, E), dk (S, E), dv (S, E), tile by tile.
+    """Return dq (L, E), dk (S, E), dv (S, E), tile by tile.
 
-    q, o, g (L, E), lse (L,), k, v (S, E). No array of more than block x block scores;
-    ``block`` need not divide L or S. A tile in which no pair is seen is left out: the
-    keys and values of such a tile may be NaN.
+    q, o, g (L, E), lse (L,), k, v (S, E). Store no array of more than block x block
+    scores; ``block`` need not divide L or S. Leave out a tile without an allowed pair:
+    its keys and values may be NaN.
     """
     # BEGIN SOLUTION
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
@@ -54,7 +54,7 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
         for b in range(0, len(k), block):
             j = slice(b, min(b + block, len(k)))
             if causal and b > i.stop - 1:
-                break  # these keys, and all after them, come after every query
+                break  # all later keys come after every query
             rows, columns = np.ogrid[i, j]
             seen = np.broadcast_to(not causal, (len(rows), columns.size))
             seen = seen | (columns <= rows)
@@ -70,37 +70,46 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
 
 HINTS = {
     "": [
-        "o_i = sum_l p_il v_l. Multiply both sides by g_i: what stands on the right?",
-        "In a tile p is exp(s - lse), 0 where not seen, and already divided by the sum "
-        "of the whole row. dq of a block of queries is a sum over blocks of keys, dk "
-        "and dv are sums over blocks of queries.",
+        "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?",
+        "In a tile p is exp(s - lse), 0 where not allowed, and already divided by "
+        "the sum of the whole row. dq of a block of queries is a sum over blocks of "
+        "keys, dk and dv are sums over blocks of queries.",
         "D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, "
-        "scale ds^T q and p^T g. Two loops over slices; add each part to its rows; "
-        "with causal, seen is j <= i in numbers of the whole sequence, and a tile "
-        "whose first key is after its last query is left out.",
+        "scale ds^T q and p^T g. Write two loops over slices and add each part to "
+        "its rows. With causal, seen is j <= i in positions of the whole sequence, "
+        "and a tile is left out if its first key is after its last query.",
     ],
-    "not-o": ["D_i has the values in it, averaged by the weights."],
+    "not-o": ["D_i contains the values, averaged by the weights."],
     "own-row-sum": [
-        "The sum of p over a tile is not 1: the row goes on in the other tiles. lse "
-        "knows the whole row."
+        "The sum of p over a tile is not 1, because the row continues in other "
+        "tiles. lse belongs to the whole row.",
     ],
     "tile-row-sum": [
-        "D_i is a sum over all keys of the row, not over those of a tile."
+        "D_i is a sum over all keys of the row, not over those of a tile.",
     ],
-    "no-centre": ["ds has two terms. Where is D?"],
-    "no-scale": ["s = scale q . k: the scale is in the gradients of q and of k."],
-    "overwrites": ["Which tiles have something to say about the same rows of dk?"],
-    "mask-leak": ["A pair that is not seen has p = 0, whatever its score."],
+    "no-centre": ["ds has two terms. Does yours contain D?"],
+    "no-scale": [
+        "s = scale q . k: the scale is a factor of the gradients of q and of k.",
+    ],
+    "overwrites": ["Several tiles add to the same rows of dk."],
+    "unseen-overflow": [
+        "exp of a large score is inf, and 0 * inf is NaN: a product with the mask "
+        "cannot remove it. Mask the score before exp."
+    ],
+    "block-rows": [
+        "Your answer makes an array of block x S scores. Divide the keys as well."
+    ],
+    "mask-leak": ["A pair that is not allowed has p = 0 for every score."],
     "tile-positions": [
-        "Inside a tile, rows and columns begin at 0; causality is a matter of their "
-        "places in the whole sequence."
+        "Inside a tile, rows and columns begin at 0. Causality depends on the "
+        "positions in the whole sequence.",
     ],
-    "last-tile": ["The last tile may be smaller than block. It belongs to the whole."],
-    "all-pairs": ["Somewhere an array of all L x S pairs is made."],
-    "not-causal": ["With causal, key j counts for the queries i >= j alone."],
+    "last-tile": ["The last tile may be smaller than block, but it counts."],
+    "all-pairs": ["Your answer makes an array of all L x S pairs."],
+    "not-causal": ["With causal, key j counts for the queries i >= j only."],
     "nan": [
-        "A tile in which nothing is seen was computed, and 0 times NaN is NaN. Of a "
-        "causal square, half of the tiles can be left out."
+        "Your answer computes a tile without an allowed pair, and 0 times NaN is "
+        "NaN. Half of the tiles of a causal square can be left out.",
     ],
 }
 

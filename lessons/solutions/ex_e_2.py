@@ -1,15 +1,15 @@
 """E.2  The backward of tanh, matmul and softmax  ●●○○  30 min
 
-Each function computes its output y and returns it with its backward, a function of
-g = dL/dy that returns dL/d(input): one array for one input, a tuple for several. The
-forward is given. What the backward needs, it finds in the names of the forward.
+Each function returns its output y and its backward. The backward is a function of
+g = dL/dy and returns dL/d(input): one array for one input, a tuple for several inputs.
+The forward is given. The backward may use all variables of the forward.
 """
 
 import numpy as np
 
 
 def tanh(x):
-    """y = tanh(x), elementwise.  dy/dx = 1 - tanh(x)^2"""
+    """Return y = tanh(x) elementwise and its backward; dy/dx = 1 - tanh(x)^2."""
     y = np.tanh(x)
 
     def backward(g):
@@ -21,13 +21,16 @@ def tanh(x):
 
 
 def matmul(a, b):
-    """y = a @ b, with a (n, k), b (k, m), y (n, m); the backward returns (da, db)."""
+    """Return y = a @ b and its backward, which returns (da, db).
+
+    a (n, k), b (k, m), y (n, m)
+    """
     y = a @ b
 
     def backward(g):
         # BEGIN SOLUTION
-        da = g @ b.T  # summed over m: each a[i, k] meets every b[k, j]
-        db = a.T @ g  # summed over n
+        da = g @ b.T  # a sum over m: a[i, k] multiplies every b[k, j]
+        db = a.T @ g  # a sum over n
         return da, db
         # END SOLUTION
 
@@ -35,9 +38,10 @@ def matmul(a, b):
 
 
 def softmax(x):
-    """y_i = exp(x_i) / sum_j exp(x_j) over the last axis of x (…, n).
+    """Return y_i = exp(x_i) / sum_j exp(x_j), over the last axis of x (…, n).
 
-    The Jacobian of a row is dy_i/dx_k = y_i (delta_ik - y_k). Do not build it.
+    The Jacobian of a row is dy_i/dx_k = y_i (delta_ik - y_k). Do not build it: the
+    backward needs memory for a few arrays like x.
     """
     e = np.exp(x - x.max(-1, keepdims=True))
     y = e / e.sum(-1, keepdims=True)
@@ -53,13 +57,17 @@ def softmax(x):
 # FOR THE CHECK
 
 HINTS = {
-    "": [
-        "Start with one entry: by how much does L change if x_k changes a little?",
-        "For matmul, write y_ij = sum_k a_ik b_kj and sum g_ij dy_ij/da_ik over i and "
-        "j. The shapes leave one way to multiply.",
-        "For softmax: sum_i g_i y_i (delta_ik - y_k) has two terms; y_k is in both.",
+    "jacobian": [
+        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix."
     ],
-    "wrong-derivative": ["Which variable does the derivative of tanh contain, x or y?"],
+    "": [
+        "Start with one entry: how much does L change if x_k changes a little?",
+        "For matmul, write y_ij = sum_k a_ik b_kj and sum g_ij dy_ij/da_ik over i "
+        "and j. The shapes allow only one product.",
+        "For softmax: sum_i g_i y_i (delta_ik - y_k) has two terms, and y_k is a "
+        "factor of both.",
+    ],
+    "wrong-derivative": ["Does the derivative of tanh contain x or y?"],
 }
 
 MUTANTS = [

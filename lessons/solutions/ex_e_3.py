@@ -1,12 +1,12 @@
-"""E.3  The topological order  ●●○○  30 min
+"""E.3  The topological order of a graph  ●●○○  30 min
 
-A tape runs backwards: when it comes to a value, the gradient of that value has to be
-whole, the sum over all that used it. So every value has to come after everything that
-was computed from it. Such an order exists for every graph without circles.
+The backward of a graph visits a value only when the gradient of this value is complete:
+the sum over everything that was computed from it. So every value comes after its users,
+the values that were computed from it. Every graph without a cycle has such an order.
 
-A graph here is a dict: the name of each value, and what it was computed from, as pairs
-of a name and a slope, the derivative of the one in the other. Leaves have no pairs; x x
-has two.
+Here a graph is a dictionary. Its keys are the names of values. Its items are lists of
+pairs (input, slope): the inputs of the value and its derivative with respect to each.
+Leaves have no pairs; x x has two.
 
     b = a + 2 x,  y = b x    at x = 3, a = 1        (so b = 7, dy/db = 3, dy/dx = 7)
     {"y": [("b", 3.0), ("x", 7.0)], "b": [("a", 1.0), ("x", 2.0)], "a": [], "x": []}
@@ -16,12 +16,12 @@ has two.
 
 
 def order(graph, root):
-    """The names that root was computed from, root first, each before its inputs.
+    """Return the names that root was computed from, root first, each before its inputs.
 
-    ->  list of names, each of them once, and no others
+    ->  list of names, each once, without names that root does not depend on
 
-    A graph may be deep, with 20 000 values one after the other, as in a long sentence;
-    and there may be more paths through it than could ever be walked.
+    A graph may be deep: 20 000 values in a chain, as for a long sentence. The number of
+    paths through it may be too large to follow each one.
     """
     # BEGIN SOLUTION
     finished, seen, stack = [], set(), [(root, False)]
@@ -31,16 +31,16 @@ def order(graph, root):
             finished.append(name)
         elif name not in seen:
             seen.add(name)
-            stack.append((name, True))  # comes up again when its inputs are finished
+            stack.append((name, True))  # is taken again after its inputs
             stack.extend((x, False) for x, _ in graph[name])
     return finished[::-1]
     # END SOLUTION
 
 
 def backward(graph, root):
-    """d root / d value for every value that root was computed from, and root itself.
+    """Return d root / d value for root and every value that root was computed from.
 
-    ->  dict of numbers
+    ->  dictionary of numbers
     """
     # BEGIN SOLUTION
     names = order(graph, root)
@@ -57,35 +57,38 @@ def backward(graph, root):
 
 HINTS = {
     "": [
-        "When may a value be written down, if all it was computed from has to come "
-        "later in the list? Think of the list from its end.",
-        "Go down from root, depth first, and write a value into a list when all its "
-        "inputs are in it: inputs come before what uses them. Turned around, that is "
-        "the order. A set says which values were met already.",
-        "Without recursion: a stack of pairs (name, are its inputs done?). Take one "
-        "off. If done, append the name. If it was not met before, push it again as "
-        "done, and its inputs above it. For the gradients: all are 0 and that of root "
-        "1; in this order, add to each input its slope times the gradient of the user.",
+        "All inputs of a value come later in the list. When can you write a value, "
+        "if you fill the list from its end?",
+        "Go down from root, depth first, and append a value to a list after all its "
+        "inputs. In this list inputs come before their users; reverse it at the end. "
+        "Keep the visited names in a set.",
+        "Without recursion: use a stack of pairs (name, are its inputs done?). Take "
+        "one pair. If it is done, append the name. If the name is new, push it again "
+        "as done, and push its inputs above it. For the gradients: start with 0 for "
+        "all names and 1 for root; in this order, add to each input its slope times "
+        "the gradient of the user.",
     ],
     "too-early": [
-        "The value that is named stands before something that was computed from it. "
-        "What if a value is an input of root, and of another input of root?",
-        "When you first meet a value, not all of its users have been met. Write it "
-        "down later: when you leave it, not when you come to it.",
+        "The named value stands before one of its users. Take a value that is an "
+        "input of root and of another input of root: when is it added?",
+        "When you first reach a value, you have not reached all of its users. Append "
+        "it when you leave it.",
     ],
-    "reversed": ["What does the backward begin with, root or the leaves?"],
-    "repeats": ["A value with two users is met twice. Who remembers?"],
-    "unreachable": ["Not everything in the dict has to do with root."],
-    "incomplete": ["Something that root was computed from is missing in the list."],
+    "reversed": ["Does the backward begin with root or with the leaves?"],
+    "repeats": [
+        "The search reaches a value with two users twice. Remember the visited names.",
+    ],
+    "unreachable": ["root does not depend on every name in the dictionary."],
+    "incomplete": ["The list does not contain every value that root depends on."],
     "recursion": [
-        "Python calls functions inside functions about a thousand deep. A list that is "
-        "used as a stack has no such limit."
+        "Python allows about a thousand nested calls. A list that is used as a stack "
+        "has no such limit.",
     ],
     "overwrites": [
-        "A value with two users receives two gradients. What becomes of them?"
+        "A value with two users receives two gradients. What happens to the first?",
     ],
     "counted-again": [
-        "A gradient was handed on before it was whole, or more than once."
+        "A gradient was passed on before it was complete, or more than once.",
     ],
 }
 

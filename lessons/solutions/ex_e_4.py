@@ -1,24 +1,24 @@
 """E.4  Write the gradient check  ●●●○  45 min  needs E.2
 
-A backward says what dL/dx is. So do differences, slowly and without a formula:
+A backward computes dL/dx from a formula. Differences compute it slowly and without one:
 
     L(x) = sum c y(x)        dL/dx_i  =  (L(x + h e_i) - L(x - h e_i)) / 2h  +  O(h^2)
 
-where e_i moves the entry i alone and c, as large as y, stands for the gradient that
-would come from above. A check that a wrong backward passes is worse than none: c, the
-inputs, and what "near enough" means all have to be chosen so that it can fail.
+e_i moves entry i only. c has the shape of y and replaces the gradient of later
+operations. A check that accepts a wrong backward is worse than none: choose c, the
+inputs and the tolerance so that every wrong backward fails.
 
-An op here returns (y, backward); backward(g) returns one gradient of x's shape.
+An op here returns (y, backward); backward(g) returns one gradient of the shape of x.
 """
 
 import numpy as np
 
 
 def numeric_gradient(f, x, c, h=1e-5):
-    """dL/dx for L = sum c f(x), by central differences: an array like x (…).
+    """Return dL/dx for L = sum c f(x), by central differences: an array like x (…).
 
-    f takes an array like x and returns one like c. Nothing is written into x:
-    what is moved is a copy.
+    f takes an array like x and returns an array like c. Do not write into x: move an
+    entry of a copy.
     """
     # BEGIN SOLUTION
     found = np.zeros_like(x)
@@ -32,11 +32,11 @@ def numeric_gradient(f, x, c, h=1e-5):
 
 
 def is_right(op, x, rng):
-    """Whether the backward of op is right at x. ``rng`` is a numpy Generator.
+    """Return whether the backward of op is right at x. ``rng`` is a numpy Generator.
 
-    True for a right one, whether its gradients are of the size of 1e-6 or of 1e6; False
-    for one that is off by one part in a thousand in its largest entry, has the wrong
-    shape, is NaN, or is not there (None).
+    True for a right one, also if its gradients are of the size of 1e-6 or of 1e6. False
+    for one that is wrong by one part in a thousand in its largest entry, has the wrong
+    shape, is NaN, or is None.
     """
     # BEGIN SOLUTION
     y, backward = op(x)
@@ -46,7 +46,7 @@ def is_right(op, x, rng):
         return False
     numeric = numeric_gradient(lambda x: op(x)[0], x, c)
     scale = np.abs(numeric).max()
-    # written so that NaN is not near enough
+    # NaN <= 1 is False
     return bool(np.all(np.abs(yours - numeric) <= 1e-5 * scale))
     # END SOLUTION
 
@@ -55,42 +55,57 @@ def is_right(op, x, rng):
 
 HINTS = {
     "": [
-        "One entry at a time: copy x twice, move that entry up in one and down in the "
-        "other. Everything else is a sum over the outputs.",
-        "Draw c at random, and hand the same c to backward and to numeric_gradient. "
-        "Errors are then measured against the largest entry of the numeric gradient.",
-        "sum(c * (f(up) - f(down))) / (2 h) for every index of np.ndindex(x.shape). In "
-        "is_right: refuse None and other shapes, then ask whether |yours - numeric| <= "
-        "1e-5 times the largest |numeric|, everywhere; that is false of NaN.",
+        "One entry at a time: copy x twice, move this entry up in one copy and down "
+        "in the other. All other operations are a sum over the outputs.",
+        "Draw c at random and pass the same c to backward and to numeric_gradient. "
+        "Compare errors with the largest entry of the numeric gradient.",
+        "sum(c * (f(up) - f(down))) / (2 h) for every index of np.ndindex(x.shape). "
+        "In is_right: refuse None and other shapes, then require |yours - numeric| "
+        "<= 1e-5 times the largest |numeric| everywhere; that is false for NaN.",
     ],
     "one-sided": [
-        "(f(x + h) - f(x)) / h is wrong by h f''/2; what cancels in the middle?"
+        "(f(x + h) - f(x)) / h has an error of h f''/2. Which terms cancel in a "
+        "central difference?",
     ],
-    "step": ["From x - h to x + h: how far is that?"],
-    "cotangent": ["What stands for the gradient from above, and where is it used?"],
+    "step": ["How long is the interval from x - h to x + h?"],
+    "cotangent": ["c replaces the gradient of later operations. Where do you use it?"],
     "constant-cotangent": [
-        "The outputs of a softmax sum to 1, whatever x is. What is the gradient of "
-        "that sum, and which wrong backwards return it?",
-        "With c = 0, every backward that is linear is right; with ones, too many are. "
+        "The outputs of a softmax sum to 1 for every x. What is the gradient of that "
+        "sum, and which wrong backwards return it?",
+        "With c = 0 every linear backward is accepted, and with ones too many are. "
         "Draw c from rng.",
     ],
     "scale": [
-        "Every entry is off by one factor. From x - h to x + h, how far is that?"
+        "Every entry is wrong by the same factor. How long is the interval from x - "
+        "h to x + h?",
     ],
-    "one-entry": ["A backward can be wrong in one entry of many."],
-    "shape": ["NumPy broadcasts: a gradient of another shape may be compared with."],
+    "one-entry": ["A backward can be wrong in one of many entries."],
+    "largest-entry": [
+        "A mean over all entries, or a norm, hardly shows that one of many is wrong. "
+        "Compare entry by entry."
+    ],
+    "shape": [
+        "NumPy broadcasts: it compares arrays of different shapes without an error.",
+    ],
     "nan-passes": ["NaN > 1 is False, and so is NaN <= 1."],
     "absolute": [
-        "Near enough, compared with what? A gradient of 1e-6 is smaller than many "
-        "tolerances."
+        "A gradient of 1e-6 is smaller than many tolerances. Compare the error with "
+        "the size of the gradient.",
     ],
-    "loose": ["One part in a thousand is wrong; differences see one in a million."],
-    "factor": ["A sign, or a 2, is what backwards most often get wrong."],
+    "loose": [
+        "An error of one part in a thousand is wrong. Differences find one in a "
+        "million.",
+    ],
+    "factor": [
+        "A wrong sign and a missing 2 are the most frequent mistakes of a backward.",
+    ],
     "refuses-right": [
-        "Differences in float64 have about ten right digits, not sixteen. And is c the "
-        "same on both sides?"
+        "Differences in float64 have about ten right digits, not sixteen. And is c "
+        "the same on both sides?",
     ],
-    "missing-gradient": ["None is no gradient; what should the check say of it?"],
+    "missing-gradient": [
+        "None is not a gradient. What should the check return for it?",
+    ],
 }
 
 MUTANTS = [

@@ -1,12 +1,12 @@
 """E.5  Find the bug  ●●●○  45 min  needs E.4
 
-Ten operations, each with a backward. Some of the backwards are wrong, and each of the
-wrong ones has passed somebody's test. Say which, prove it with inputs on which the
-backward is wrong, and show how it could pass: inputs on which it is right.
+Ten operations, each with a backward. Some of these backwards are wrong, and each wrong
+one has passed somebody's test. Name the wrong ones. Prove each with inputs on which the
+backward is wrong, and explain the passed test with inputs on which it is right.
 
-Every operation takes arrays and returns (y, backward); backward(g) returns a tuple,
-one gradient for each input, None for integers. Run your gradient check of E.4 on them,
-or read them; it is best to do both.
+Every operation takes arrays and returns (y, backward); backward(g) returns a tuple with
+one gradient for each input, None for integers. Run your gradient check of E.4 on the
+operations, or read them; it is best to do both.
 """
 
 import numpy as np
@@ -22,27 +22,27 @@ def absolute(x):
 
 
 def product(a, b):
-    """a * b, of arrays of one shape."""
+    """Return a * b for arrays of one shape."""
     return a * b, lambda g: (g * b, g * a)
 
 
 def matmul(a, b):
-    """a (n, k), b (k, k)  ->  (n, k)"""
+    """Return a @ b: a (n, k), b (k, k)  ->  (n, k)"""
     return a @ b, lambda g: (g @ b, a.T @ g)
 
 
 def add_bias(x, b):
-    """x (…, n) + b (n,)"""
+    """Return x (…, n) + b (n,)."""
     return x + b, lambda g: (g, g.sum(0))
 
 
 def row_mean(x):
-    """The mean over the last axis: x (n, m)  ->  (n,)"""
+    """Return the mean over the last axis: x (n, m)  ->  (n,)"""
     return x.mean(1), lambda g: (np.repeat(g[:, None], x.shape[1], 1) / len(x),)
 
 
 def pick(x, index):
-    """Rows of x (n, m) by number: index (k,) integers  ->  (k, m)"""
+    """Return rows of x (n, m) by number: index (k,) integers  ->  (k, m)"""
 
     def backward(g):
         dx = np.zeros_like(x)
@@ -53,14 +53,14 @@ def pick(x, index):
 
 
 def softmax(x):
-    """Over the last axis of x (…, n)."""
+    """Return the softmax over the last axis of x (…, n)."""
     e = np.exp(x - x.max(-1, keepdims=True))
     y = e / e.sum(-1, keepdims=True)
     return y, lambda g: (y * g,)
 
 
 def log_sum_exp(x):
-    """ln sum_j exp(x_j) over the last axis: x (…, n)  ->  (…)"""
+    """Return ln sum_j exp(x_j) over the last axis: x (…, n)  ->  (…)"""
     top = x.max(-1, keepdims=True)
     e = np.exp(x - top)
     total = e.sum(-1, keepdims=True)
@@ -69,24 +69,24 @@ def log_sum_exp(x):
 
 
 def standardise(x):
-    """(x - mean) / standard deviation, over the last axis of x (…, n)."""
+    """Return (x - mean) / standard deviation, over the last axis of x (…, n)."""
     s = x.std(-1, keepdims=True)
     y = (x - x.mean(-1, keepdims=True)) / s
     return y, lambda g: ((g - y * (g * y).mean(-1, keepdims=True)) / s,)
 
 
 def guilty():
-    """The names of the operations whose backward is wrong, a set of strings."""
+    """Return the names of the operations whose backward is wrong, a set of strings."""
     # BEGIN SOLUTION
     return {"matmul", "add_bias", "row_mean", "pick", "softmax", "standardise"}
     # END SOLUTION
 
 
 def witness(name):
-    """(inputs, g) on which the backward of a guilty operation is wrong.
+    """Return (inputs, g) on which the backward of a guilty operation is wrong.
 
-    inputs a tuple of arrays, g an array like the output: some entry of a gradient is
-    off by 1% at least of the largest.
+    inputs is a tuple of arrays, g an array like the output. At least one entry of a
+    gradient is wrong by 1% or more of the largest entry.
     """
     # BEGIN SOLUTION
     x, square = np.array([[1.0, 2.0, 4.0]]), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -102,9 +102,9 @@ def witness(name):
 
 
 def alibi(name):
-    """(inputs, g) on which the same backward is right, and its gradients are not all 0.
+    """Return (inputs, g) on which this backward is right and its gradients are not 0.
 
-    How the mistake could pass: what do these inputs have that others have not?
+    These inputs explain how the mistake could pass a test: what do they have in common?
     """
     # BEGIN SOLUTION
     x, square = np.array([[1.0, 2.0, 4.0]]), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -123,30 +123,35 @@ def alibi(name):
 
 HINTS = {
     "": [
-        "Give each operation random inputs, in several shapes, and a random g, and "
-        "compare with differences. Which shapes would a careless test have used?",
-        "Think of each backward as a claim: `a sum over all axes but the last`, `a "
-        "transpose`, `divided by the number of columns`. For which inputs do the claim "
-        "and the code mean different things?",
-        "Six are wrong. Try: a b that is not symmetric, an x with three axes, a matrix "
-        "that is not square, an index that occurs twice, and for those that normalise "
-        "a row, a g that is 1 in one place alone. An alibi is the opposite of each.",
+        "Call each operation with random inputs of several shapes and a random g, "
+        "and compare with differences. Which shapes would a careless test use?",
+        "Read each backward as a claim: `a sum over all axes but the last`, `a "
+        "transpose`, `divided by the number of columns`. For which inputs is the "
+        "code different from the claim?",
+        "Six are wrong. Try: a b that is not symmetric, an x with three axes, a "
+        "matrix that is not square, an index that occurs twice, and, for those that "
+        "normalise a row, a g that is 1 in one place and 0 elsewhere. For an alibi, "
+        "choose the opposite of each.",
     ],
     "accuses-right": [
-        "The one that is named has a backward that differences agree with, wherever it "
-        "has a derivative. At |x| = 0 there is none to agree with."
+        "Differences agree with the backward that you named, wherever it has a "
+        "derivative. |x| has no derivative at 0.",
     ],
     "missed": [
-        "There is another one. Which shapes, which integers, which g are not tried yet?"
+        "One more is wrong. Which shapes, which integers and which g are not tried "
+        "yet?",
     ],
     "no-witness": [
-        "There the backward is right. Change the shape, or be less regular."
+        "The backward is right for these inputs. Change the shape, or use less "
+        "regular numbers.",
     ],
-    "no-alibi": ["There the backward is wrong. What must hold so that it is not?"],
+    "no-alibi": [
+        "The backward is wrong for these inputs. Which property makes it right?",
+    ],
     "all-zero": [
-        "If all gradients are 0 anyway, nobody would call it a test. Choose another g."
+        "All gradients are 0 here, so the inputs test nothing. Choose another g.",
     ],
-    "not-accepted": ["Which shapes does the operation take? g is as large as y."],
+    "not-accepted": ["Which shapes does the operation take? g has the shape of y."],
 }
 
 MUTANTS = [

@@ -1,15 +1,16 @@
 """E.6  The GRU cell, backward through time  ●●●●  60 min  needs E.1, E.2
 
-One step of a GRU, with the state h before it and the input x (both rows of a batch):
+One step of a GRU with the state h before the step and the input x, both with one row
+for each example of a batch:
 
-    r  = sigmoid(x W_ir^T + b_ir + h W_hr^T + b_hr)         which of the old to read
-    z  = sigmoid(x W_iz^T + b_iz + h W_hz^T + b_hz)         how much of it to keep
+    r  = sigmoid(x W_ir^T + b_ir + h W_hr^T + b_hr)         reset gate
+    z  = sigmoid(x W_iz^T + b_iz + h W_hz^T + b_hz)         update gate
     m  = h W_hn^T + b_hn
-    n  = tanh(x W_in^T + b_in + r m)                        what could be new
+    n  = tanh(x W_in^T + b_in + r m)                        candidate state
     h' = (1 - z) n + z h
 
-The three parts are stacked, r, z, n, in W_ih (3H, I), W_hh (3H, H), and b_ih and b_hh,
-(3H,). The state is used four times within a step, and the weights in every step:
+W_ih (3H, I), W_hh (3H, H), b_ih (3H,) and b_hh (3H,) contain the three parts r, z, n in
+this order. A step uses the state h four times, and every step uses the same weights:
 gradients are sums over all uses.
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 
 
 def cell(x, h, W_ih, W_hh, b_ih, b_hh):
-    """h' (B, H) for x (B, I) and h (B, H), and what the backward will need."""
+    """Return h' (B, H) for x (B, I) and h (B, H), and what the backward needs."""
     a = x @ W_ih.T + b_ih  # (B, 3H)
     b = h @ W_hh.T + b_hh
     a_r, a_z, a_n = np.split(a, 3, axis=1)
@@ -28,10 +29,11 @@ def cell(x, h, W_ih, W_hh, b_ih, b_hh):
 
 
 def slopes(dh, h, r, z, m, n):
-    """From dh = dL/dh' (B, H): the gradients of the sums inside sigmoid and tanh.
+    """Return the gradients of the sums inside sigmoid and tanh, from dh = dL/dh'.
 
-    ->  da_r, da_z, da_n, of which da_n is that of x W_in^T + b_in + r m;  dm, that of
-        m;  direct, what reaches h by z h alone, past all gates.  Each (B, H)
+    ->  da_r, da_z, da_n, dm, direct, each (B, H) like dh. da_n is the gradient of the
+        argument of tanh, dm that of m; direct is the part of dL/dh through the product
+        z h alone
     """
     # BEGIN SOLUTION
     da_n = dh * (1 - z) * (1 - n * n)
@@ -43,10 +45,10 @@ def slopes(dh, h, r, z, m, n):
 
 
 def gru(xs, h0, W_ih, W_hh, b_ih, b_hh):
-    """Run over time: xs (T, B, I), h0 (B, H)  ->  hs (T, B, H), backward.
+    """Run the cell over time: xs (T, B, I), h0 (B, H)  ->  hs (T, B, H), backward.
 
-    backward(g), g (T, B, H) with a gradient for every state, returns those of xs, h0,
-    W_ih, W_hh, b_ih and b_hh.
+    backward(g) takes g (T, B, H), a gradient for every state, and returns those of xs,
+    h0, W_ih, W_hh, b_ih and b_hh.
     """
     hs, seen, h = [], [], h0
     for x in xs:
@@ -60,7 +62,7 @@ def gru(xs, h0, W_ih, W_hh, b_ih, b_hh):
         dW_ih, dW_hh = np.zeros_like(W_ih), np.zeros_like(W_hh)
         db_ih, db_hh = np.zeros_like(b_ih), np.zeros_like(b_hh)
         for t in range(len(xs) - 1, -1, -1):
-            dh = dh + g[t]  # from the step after, and from the output
+            dh = dh + g[t]  # from the step after and from the output
             da_r, da_z, da_n, dm, direct = slopes(dh, *seen[t])
             da = np.concatenate([da_r, da_z, da_n], 1)  # (B, 3H)
             db = np.concatenate([da_r, da_z, dm], 1)
@@ -80,41 +82,46 @@ def gru(xs, h0, W_ih, W_hh, b_ih, b_hh):
 
 HINTS = {
     "": [
-        "Begin with slopes: h' = (1 - z) n + z h is a sum of products. What is dL/dz, "
-        "what is dL/dn, and then, through sigmoid and tanh, what is inside them?",
-        "sigmoid has the slope s (1 - s), tanh 1 - n^2, both from the output. r m "
-        "hands da_n r to m and da_n m to r. Through time: go from the last step to the "
-        "first; at each, add the g of that step to what came back from the step after.",
-        "W_ih met (da_r, da_z, da_n), W_hh met (da_r, da_z, dm), side by side; both "
-        "gradients are sums over the steps, of (that).T @ x and (that).T @ h. To the "
-        "step before goes direct plus (da_r, da_z, dm) @ W_hh.",
+        "Begin with slopes: h' = (1 - z) n + z h is a sum of products. What are "
+        "dL/dz and dL/dn? Then go through sigmoid and tanh.",
+        "The derivative of sigmoid is s (1 - s) and that of tanh 1 - n^2, both from "
+        "the output. The product r m passes da_n r to m and da_n m to r. Through "
+        "time: go from the last step to the first; at each step add g of that step "
+        "to the gradient from the step after.",
+        "W_ih receives (da_r, da_z, da_n) side by side, W_hh receives (da_r, da_z, "
+        "dm). Both gradients are sums over the steps, of (that).T @ x and (that).T @ "
+        "h. The step before receives direct plus (da_r, da_z, dm) @ W_hh.",
     ],
-    "reset-forgotten": ["m was multiplied by r: what reaches m is not da_n itself."],
+    "reset-forgotten": ["m is multiplied by r, so its gradient is not da_n itself."],
     "block:n": [
-        "The third parts differ: W_in made a term of the sum inside tanh, W_hn made m. "
-        "The two sums have different gradients."
+        "The third parts differ: x W_in^T is a term of the sum inside tanh, and W_hn "
+        "computes m. The two have different gradients.",
     ],
-    "gates-exchanged": ["h' = (1 - z) n + z h: is it n or h that z lets through?"],
+    "gates-exchanged": ["h' = (1 - z) n + z h: does z multiply n or h?"],
     "slope-of-input": [
-        "The slopes of sigmoid and tanh are in terms of their outputs, r, z and n."
+        "The derivatives of sigmoid and tanh are functions of their outputs r, z and "
+        "n.",
     ],
-    "no-slope": ["Between a gate and the sum inside it is a sigmoid, or a tanh."],
-    "z-sees-h-alone": ["A larger z takes in more of h, and less of n. Both count."],
-    "z-sees-n-alone": ["A larger z takes in more of h, and less of n. Both count."],
-    "wrong-order": ["Which step has to be finished before step t can begin?"],
+    "no-slope": ["Between a gate and the sum inside it there is a sigmoid or a tanh."],
+    "z-sees-h-alone": ["A larger z takes more of h and less of n. Both terms count."],
+    "z-sees-n-alone": ["A larger z takes more of h and less of n. Both terms count."],
+    "wrong-order": [
+        "Which step must be finished before the backward of step t can begin?",
+    ],
     "one-step": [
-        "What comes back from step t + 1 is missing at step t. Where does dh come from?"
+        "The gradient from step t + 1 is missing at step t. Where does dh come from?",
     ],
-    "last-output-alone": ["Every state is an output, with a g of its own."],
-    "last-step-alone": ["The weights were used in every step."],
+    "last-output-alone": ["Every state is an output with its own g."],
+    "last-step-alone": ["Every step uses the weights."],
     "first-step-alone": [
-        "The weights were used in every step. What becomes of the part of the step "
-        "before, when the next is written down?"
+        "Every step uses the weights. Is the part of the step before overwritten?",
     ],
     "m-forgotten": ["r multiplies m: how much does r m change with r?"],
-    "no-direct-path": ["h reaches h' in four ways; one of them passes no weights."],
+    "no-direct-path": [
+        "h reaches h' in four ways, and one of them contains no weights.",
+    ],
     "direct-path-alone": ["h reaches h' through W_hh as well, in all three parts."],
-    "state-after": ["W_hh was multiplied by which state, the old or the new?"],
+    "state-after": ["Was W_hh multiplied by the old state or by the new one?"],
 }
 
 MUTANTS = [

@@ -1,24 +1,25 @@
 """E.7  Masked softmax, and its backward  ●●○○  30 min  needs E.2
 
-A mask says which keys a query may look at, True = may. The softmax is taken over these
-alone:
+A mask defines which keys a query may attend to: True = may attend. The softmax is taken
+over these keys only:
 
     y_i = exp(x_i) / sum_j exp(x_j)     over the allowed j;   y_i = 0 where not allowed
 
-What is masked has weight 0, exactly, whatever its score is, also NaN, and gradient 0. A
-row in which nothing is allowed has weights 0 and gradient 0. The log of the sum
+A masked key has weight 0 and gradient 0, exactly, for every score, also for NaN. A row
+without an allowed key has weights 0 and gradient 0. The logarithm of the sum
 
     lse = ln sum_j exp(x_j)             over the allowed j;   -inf if there are none
 
-is what a tiled attention keeps of a row, and has a backward of its own.
+is what tiled attention stores for each row. It has its own backward.
 """
 
 import numpy as np
 
 
 def masked_softmax(x, mask):
-    """y (…, n) over the last axis of the scores x (…, n); mask like x, bool.
+    """Return the weights y (…, n) for the scores x (…, n) and the mask (…, n) bool.
 
+    The softmax is over the last axis.
     ->  y, backward;  backward(g) returns dL/dx for g = dL/dy
     """
     # BEGIN SOLUTION
@@ -33,14 +34,14 @@ def masked_softmax(x, mask):
     def backward(g):
         # BEGIN SOLUTION
         centre = (g * y).sum(-1, keepdims=True)
-        return y * (g - centre)  # y is 0 where masked: the mask is not needed
+        return y * (g - centre)  # y is 0 where masked, so the mask is not needed
         # END SOLUTION
 
     return y, backward
 
 
 def masked_lse(x, mask):
-    """lse (…) over the last axis of the scores x (…, n); mask like x, bool.
+    """Return lse (…) over the last axis of the scores x (…, n); the mask is like x.
 
     ->  lse, backward;  backward(g) returns dL/dx (…, n) for g = dL/dlse (…)
     """
@@ -64,37 +65,38 @@ def masked_lse(x, mask):
 
 HINTS = {
     "": [
-        "Which number may stand for a score that is masked, so that exp of it is "
-        "exactly 0? Then the softmax you know does most of the rest.",
-        "Where nothing is allowed the maximum of such a row is -inf, and "
-        "-inf - (-inf) is NaN: choose another number to subtract there, and another "
-        "one to divide by. The backward is that of the softmax, from y.",
-        "np.where(mask, x, -np.inf), its maximum, which becomes 0 where it is -inf, "
-        "exp of the difference, divided by its sum, or by 1 where that is 0. The "
-        "backward takes from g its mean under y, and multiplies by y; that of lse is y "
-        "times g.",
+        "Which number can replace a masked score, so that its exp is exactly 0? The "
+        "usual softmax then does most of the rest.",
+        "In a row without an allowed key the maximum is -inf, and -inf - (-inf) is "
+        "NaN: subtract another number there, and divide by another number. The "
+        "backward is that of the softmax, computed from y.",
+        "Take np.where(mask, x, -np.inf) and its maximum, replace a maximum of -inf "
+        "by 0, take exp of the difference and divide it by its sum, or by 1 where "
+        "the sum is 0. The backward subtracts from g its mean under y and multiplies "
+        "by y; that of lse is y times g.",
     ],
     "sentinel": [
-        "In a row of masked scores that all are -1e9, what is the largest? What is exp "
-        "of a score minus that?"
+        "If all masked scores of a row are -1e9, what is the largest? What is exp of "
+        "a score minus that?",
     ],
     "masked-maximum": [
-        "The largest score is subtracted to keep exp in range. The largest of which "
-        "scores?"
+        "The largest score is subtracted to keep exp in range. Over which scores is "
+        "that maximum?",
     ],
     "not-renormalised": [
         "The allowed weights of a row sum to 1. Yours were divided by a sum that "
-        "counts masked keys as well."
+        "contains masked keys as well.",
     ],
-    "mask-leak": ["What may not be attended to has weight 0, and gradient 0."],
+    "mask-leak": ["A masked key has weight 0 and gradient 0."],
     "masked-nan": [
-        "0 * NaN is NaN: a mask that multiplies cannot take a NaN away. np.where can."
+        "0 * NaN is NaN: a product with the mask cannot remove a NaN, but np.where "
+        "can.",
     ],
     "overflow": [
-        "exp(1e4) is more than a float64 holds. ln sum exp(x) = m + ln sum exp(x - m) "
-        "for every m: which one?"
+        "exp(1e4) is larger than any float64. ln sum exp(x) = m + ln sum exp(x - m) "
+        "for every m: which m helps?",
     ],
-    "wrong-slope": ["By how much does ln sum_j exp(x_j) grow when x_i does?"],
+    "wrong-slope": ["How much does ln sum_j exp(x_j) grow when x_i grows?"],
 }
 
 MUTANTS = [

@@ -1,20 +1,22 @@
 """E.8  The online softmax  ●●○○  35 min  needs E.7
 
-Attention over the keys a block at a time: what a row needs to remember is the largest
-score so far, the sum of exponentials relative to it, and the sum of values so weighted.
+Online softmax computes attention over one block of keys after the other. For each row
+it stores the largest score so far, the sum of exponentials relative to it, and the sum
+of values with these exponentials as weights:
 
     m = max_j s_j        z = sum_j exp(s_j - m)        u = sum_j exp(s_j - m) v_j
 
-When a larger score turns up, what was summed is relative to the wrong number and has to
-be rescaled. In the end o = u / z and lse = m + ln z. No matrix of all weights is ever
-there. Scores of -inf are masked keys; a row without any key has o = 0 and lse = -inf.
+When a block contains a larger score, the stored sums are relative to the old maximum
+and must be rescaled. At the end o = u / z and lse = m + ln z. The matrix of all weights
+is never stored. A score of -inf is a masked key; a row without keys has o = 0, lse =
+-inf.
 """
 
 import numpy as np
 
 
 def online_attention(s, V, block):
-    """o (L, Ev) and lse (L,) for the scores s (L, S) and the values V (S, Ev)."""
+    """Return o (L, Ev) and lse (L,) for scores s (L, S) and values V (S, Ev)."""
     L, S = s.shape
     m, z, u = np.full(L, -np.inf), np.zeros(L), np.zeros((L, V.shape[1]))
     for j in range(0, S, block):
@@ -23,13 +25,13 @@ def online_attention(s, V, block):
 
 
 def update(m, z, u, s, V):
-    """m, z, u after one more block of keys.
+    """Return m, z, u after one more block of keys, as new arrays.
 
-    m (L,), z (L,), u (L, Ev) of the keys before; s (L, n), V (n, Ev) of the new ones
+    m (L,), z (L,), u (L, Ev) for the keys before; s (L, n), V (n, Ev) of the new keys
     """
     # BEGIN SOLUTION
     top = np.maximum(m, s.max(1))
-    base = np.where(top == -np.inf, 0.0, top)  # no key yet: any number will do
+    base = np.where(top == -np.inf, 0.0, top)  # no key yet
     shrink = np.exp(m - base)  # 0 for the first keys of a row
     p = np.exp(s - base[:, None])  # (L, n)
     z = shrink * z + p.sum(1)
@@ -39,7 +41,7 @@ def update(m, z, u, s, V):
 
 
 def finish(m, z, u):
-    """o (L, Ev) and lse (L,) when all keys have been seen."""
+    """Return o (L, Ev) and lse (L,) from m, z, u of all keys."""
     # BEGIN SOLUTION
     o = u / np.where(z == 0, 1.0, z)[:, None]
     return o, m + np.log(z)  # -inf where z is 0
@@ -47,10 +49,10 @@ def finish(m, z, u):
 
 
 def merge(o1, lse1, o2, lse2):
-    """o (L, Ev) and lse (L,) over two sets of keys, from those over each.
+    """Return o (L, Ev) and lse (L,) over two sets of keys, from those over each set.
 
-    o1, o2 (L, Ev), lse1, lse2 (L,); the sets have no key in common. So a sequence can
-    be split between machines.
+    o1, o2 (L, Ev), lse1, lse2 (L,); no key is in both sets. In this way several
+    machines can share a long sequence.
     """
     # BEGIN SOLUTION
     high = np.maximum(lse1, lse2)
@@ -67,37 +69,39 @@ def merge(o1, lse1, o2, lse2):
 
 HINTS = {
     "": [
-        "exp(s - m') = exp(s - m) exp(m - m'): to change what a sum is relative to, "
-        "multiply it by one number for each row.",
-        "With m' the larger of m and the block's largest score, both z and u are "
-        "multiplied by exp(m - m'), then the block's own sums are added. In a row "
-        "without any key m' is -inf, and differences of infinities are NaN: subtract "
-        "another number there.",
-        "z' = exp(m - m') z + sum_j exp(s_j - m'), u' likewise, with exp(s - m') @ V. "
-        "For merge, exp(lse) is the sum of all exponentials of a set, so the sets "
-        "weigh exp(lse1) and exp(lse2), each divided by their sum; subtract the larger "
-        "lse first.",
+        "exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', "
+        "multiply each row by one number.",
+        "With m' the larger of m and the largest score of the block, multiply z and "
+        "u by exp(m - m') and add the sums of the block. In a row without keys m' is "
+        "-inf, and the difference of two infinities is NaN: subtract another number "
+        "there.",
+        "z' = exp(m - m') z + sum_j exp(s_j - m'), and u' likewise, with exp(s - m') "
+        "@ V. For merge, exp(lse) is the sum of all exponentials of a set, so the "
+        "sets have the weights exp(lse1) and exp(lse2), each divided by their sum; "
+        "subtract the larger lse first.",
     ],
     "not-rescaled": [
-        "After the block the sums are relative to m'. What were the old sums relative "
-        "to?"
+        "After the block the sums are relative to m'. What were the old sums "
+        "relative to?",
     ],
     "rescaled-upwards": [
-        "The old sums are relative to m. If m' is larger, do they grow or shrink?"
+        "The old sums are relative to m. If m' is larger, do they grow or shrink?",
     ],
     "block-maximum": [
-        "m is the largest score of all keys so far, not of the last block alone."
+        "m is the largest score of all keys so far, not of the last block only.",
     ],
     "maximum-kept": ["Is the largest score of the block larger than m?"],
     "not-relative": ["The sums are relative to m': exp(s - m'), not exp(s)."],
-    "not-divided": ["u is a sum, not yet an average."],
+    "not-divided": ["u is a sum. Divide it to get an average."],
     "equal-shares": [
-        "A set of one key and a set of a thousand do not weigh the same. Which number "
-        "says how much a set weighs?"
+        "A set of one key and a set of a thousand keys have different weights. Which "
+        "number contains the weight of a set?",
     ],
-    "lse-shares": ["lse is a logarithm; what is it the logarithm of?"],
-    "overflow": ["exp(lse) may be more than a float64 holds; a ratio of two is not."],
-    "lse": ["lse = ln sum_j exp(s_j); z is that sum, divided by exp(m)."],
+    "lse-shares": ["lse is a logarithm. Which number is it the logarithm of?"],
+    "overflow": [
+        "exp(lse) may be larger than any float64, but the ratio of two is not.",
+    ],
+    "lse": ["lse = ln sum_j exp(s_j); z is that sum divided by exp(m)."],
 }
 
 MUTANTS = [

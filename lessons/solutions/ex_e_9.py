@@ -1,23 +1,23 @@
-"""E.9  Local-p: the gradient into the centre  ●●●○  40 min  needs E.1, E.2  book §38.7
+"""E.9  Local-p: the gradient of the centre  ●●●○  40 min  needs E.1, E.2  book §38.7
 
-A query that predicts where to look: p is its centre among S keys, and the weights of a
-window around it are multiplied by a bell.
+Local-p attention predicts where a query attends: p is the centre of a window among S
+keys, and a Gaussian around p multiplies the weights of the window.
 
     p_t  = S sigmoid(v . tanh(W q_t))
     a_ts = align_ts exp(-(s - p_t)^2 / (2 sigma^2))          sigma = D / 2
 
-Which keys are in the window jumps from key to key as p moves, so nothing can be learned
-from that; and align does not depend on p. What tells p where to go is the bell alone.
+The set of keys in the window changes in jumps as p moves, so it has no gradient, and
+align does not depend on p. The gradient of p comes from the Gaussian only.
 """
 
 import numpy as np
 
 
 def gaussian(align, position, p, D):
-    """The weights under the bell.
+    """Return the weights a (T, W) and their backward.
 
-    align (T, W), position (T, W) the keys s of each window, p (T,)  ->  a (T, W),
-    backward;  backward(g) returns (d_align, d_p)
+    align (T, W), position (T, W) the keys s of each window, p (T,)  ->  a, backward;
+    backward(g) returns (d_align, d_p)
     """
     # BEGIN SOLUTION
     distance = position - p[:, None]  # (T, W)
@@ -35,7 +35,7 @@ def gaussian(align, position, p, D):
 
 
 def centre(q, W, v, S):
-    """Where each query looks.
+    """Return the centre p of each query and its backward.
 
     q (T, d), W (k, d), v (k,)  ->  p (T,), backward;  backward(g) returns (dq, dW, dv)
     """
@@ -55,9 +55,9 @@ def centre(q, W, v, S):
 
 
 def pull(g, align, H, position, p, D):
-    """dL/dp (T,) from g = dL/dc (T, d), for the contexts c_t = sum_s a_ts h_s.
+    """Return dL/dp (T,) from g = dL/dc (T, d), for the contexts c_t = sum_s a_ts h_s.
 
-    H (S, d), one row a key; the others as in ``gaussian``
+    H (S, d) has one row for each key; the others are as in ``gaussian``.
     """
     # BEGIN SOLUTION
     _, backward = gaussian(align, position, p, D)
@@ -71,27 +71,38 @@ def pull(g, align, H, position, p, D):
 
 HINTS = {
     "": [
-        "Write the distances s - p as an array (T, W) first: the bell and its slope "
-        "are both made of them.",
-        "d/dp exp(-(s - p)^2 / (2 sigma^2)) is the bell times (s - p) / sigma^2, and "
-        "p_t is in every weight of its row. For the centre, go back through S sigmoid, "
-        "the product with v, tanh, and the product with W.",
-        "d_p = sum_s g a (s - p) / sigma^2, with sigma^2 = D^2 / 4. In centre, "
-        "dz = g p (1 - p/S), then times v and 1 - tanh^2, which meets W for dq and q "
-        "for dW; dv is dz summed with tanh. In pull, a_ts received g_t . h_s.",
+        "Write the distances s - p as an array (T, W) first: the Gaussian and its "
+        "derivative are functions of them.",
+        "d/dp exp(-(s - p)^2 / (2 sigma^2)) is the Gaussian times (s - p) / sigma^2, "
+        "and p_t is in every weight of its row. For the centre, go back through S "
+        "sigmoid, the product with v, tanh, and the product with W.",
+        "d_p = sum_s g a (s - p) / sigma^2, with sigma^2 = D^2 / 4. In centre, dz = "
+        "g p (1 - p/S); multiply it by v and by 1 - tanh^2, then by W for dq and by "
+        "q for dW; dv is the sum of dz times tanh. In pull, the gradient of a_ts is "
+        "g_t . h_s.",
     ],
-    "sigma": ["sigma is half of D; how often is it squared, and doubled?"],
-    "bell-alone": ["a is align times the bell. What multiplies the slope of the bell?"],
-    "own-weight": ["a = align times the bell: what is da / d align?"],
-    "no-variance": ["The slope of -(s - p)^2 / (2 sigma^2) in p is not s - p itself."],
-    "no-distance": ["How does the bell change with p at the key s = p, and far off?"],
+    "sigma": ["sigma is half of D. How often is it squared and doubled?"],
+    "differences": [
+        "A difference quotient loses digits. The derivative of a Gaussian does not."
+    ],
+    "bell-alone": [
+        "a is align times the Gaussian. Which factor multiplies the derivative of "
+        "the Gaussian?",
+    ],
+    "own-weight": ["a = align times the Gaussian: what is da / d align?"],
+    "no-variance": [
+        "The derivative of -(s - p)^2 / (2 sigma^2) in p is not s - p itself.",
+    ],
+    "no-distance": [
+        "How does the Gaussian change with p at the key s = p, and far from it?",
+    ],
     "no-length": ["p is S times a sigmoid."],
-    "no-slope": ["Each of sigmoid and tanh has a slope that multiplies what passes."],
-    "keys-by-place": [
-        "Place 0 of a window is the key position[t, 0], and not the key 0."
+    "no-slope": [
+        "sigmoid and tanh each have a derivative, which is a factor of the gradient.",
     ],
+    "keys-by-place": ["Column 0 of a window is the key position[t, 0], not the key 0."],
     "unbroadcast": [
-        "One p_t was used for all keys of its window.",
+        "All keys of a window use one p_t.",
         "Its gradient is a sum over that window.",
     ],
 }

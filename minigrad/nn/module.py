@@ -16,6 +16,7 @@ import numpy as np
 
 from ..overwriting import mark_written
 from ..tensor import Tensor
+from ..torch_names import explain_keyword
 
 
 class Parameter(Tensor):
@@ -36,7 +37,25 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no method forward.")
 
     def __call__(self, *args, **kwargs):
-        return self.forward(*args, **kwargs)
+        try:
+            return self.forward(*args, **kwargs)
+        except TypeError as error:
+            explain_keyword(error)
+            raise
+
+    def __setattr__(self, name, value):
+        """Set an attribute; refuse a tensor in the place of a parameter.
+
+        The tensor would not be trained: only Parameters are found.
+        """
+        replaced = isinstance(vars(self).get(name), Parameter)
+        if replaced and isinstance(value, Tensor) and not isinstance(value, Parameter):
+            raise TypeError(
+                f"{type(self).__name__}.{name} is a Parameter, and a Tensor in its "
+                f"place would not be trained. Write .{name}.data = ..., or assign a "
+                "Parameter."
+            )
+        super().__setattr__(name, value)
 
     def named_parameters(self):
         """Return [(name, parameter), ...]; a shared parameter comes once."""

@@ -36,12 +36,19 @@ class Recurrent(Module):
         input_size,
         hidden_size,
         num_layers=1,
+        *,
         bidirectional=False,
         bias=True,
         dropout=0.0,
+        batch_first=True,
         rng=None,
     ):
         name = type(self).__name__
+        if not batch_first:
+            raise ValueError(
+                f"{name}: batch_first is {batch_first}; the batch is always the first "
+                "axis here. Use x.swapaxes(0, 1)."
+            )
         self.input_size = whole(name, "input_size", input_size, least=1)
         self.hidden_size = whole(name, "hidden_size", hidden_size, least=1)
         self.num_layers = whole(name, "num_layers", num_layers, least=1)

@@ -17,7 +17,9 @@ from .arithmetic import (
     sub,
     where,
 )
+from .combinations import bmm, masked_fill, mse_loss, tril, triu
 from .dropout import dropout
+from .einsum import einsum
 from .index import embedding, getitem
 from .loss import cross_entropy
 from .matmul import linear, matmul

@@ -23,6 +23,11 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
         dL/dw = g xhat,    dL/db = g      (graph.unbroadcast sums over leading axes)
     """
     x = np.asarray(x)
+    if isinstance(weight, (tuple, int)):
+        raise TypeError(
+            f"layer_norm: weight is {weight}; expected an array. The axes to normalise "
+            "are those of weight; without it, the last one."
+        )
     parameter = weight if weight is not None else bias
     k = 1 if parameter is None else parameter.ndim
     for name, array in (("weight", weight), ("bias", bias)):

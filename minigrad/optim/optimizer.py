@@ -6,12 +6,14 @@ parameter, and allocates nothing.
 """
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 
 from ..checks import number
 from ..overwriting import mark_written
 from ..tensor import Tensor
+from ..torch_names import OPTIMIZER, unknown
 
 
 class Optimizer:
@@ -43,6 +45,9 @@ class Optimizer:
             members.setdefault(p.dtype, []).append(i)
         names = ("gradient", "change", *self.averages)
         self._flats = [_Flat(self.params, each, names) for each in members.values()]
+
+    def __getattr__(self, name):
+        raise unknown(type(self).__name__, name, OPTIMIZER)
 
     def zero_grad(self):
         """Set all gradients to None: backward() adds to those that are there."""
@@ -172,6 +177,11 @@ class _Flat:
 
 def _validated(params, name):
     """Return ``params`` as a list of different leaves that require a gradient."""
+    if not isinstance(params, Iterable):
+        raise TypeError(
+            f"{name}: params is of type {type(params).__name__}; expected a list of "
+            "tensors, such as model.parameters()."
+        )
     params = list(params)
     if not params:
         raise ValueError(f"{name}: there are no parameters to optimize.")

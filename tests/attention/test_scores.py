@@ -85,7 +85,7 @@ def test_each_score_is_its_definition(name, leading):
     np.testing.assert_allclose(e.data, expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("leading", LEADING[-2:], ids=str)  # both broadcast
 @pytest.mark.parametrize("name", SCORES)
 def test_gradients_into_every_argument(name, leading):
     function, _, arrays = example(name, *leading)

@@ -27,7 +27,7 @@ def uniform_within(bound, values):
     "layer, bound",
     [
         (lambda r: nn.Linear(100, SIZE, rng=r), 0.1),
-        (lambda r: nn.GRU(7, SIZE, 2, True, rng=r), SIZE**-0.5),
+        (lambda r: nn.GRU(7, SIZE, 2, bidirectional=True, rng=r), SIZE**-0.5),
         (lambda r: nn.LSTM(7, SIZE, rng=r), SIZE**-0.5),
         (lambda r: nn.GRUCell(7, SIZE, rng=r), SIZE**-0.5),
         (lambda r: nn.LSTMCell(7, SIZE, rng=r), SIZE**-0.5),

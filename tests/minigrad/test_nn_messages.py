@@ -73,7 +73,7 @@ REFUSED = [  # call, exception, fragments of the message
      "(B, T, input_size) = (B, T, 7)"),
     (lambda: nn.LSTM(7, 2)(ones((3, 5, 4))), ValueError, "LSTM: x has shape (3, 5, 4)"),
     (lambda: nn.GRU(7, 2)(ones((3, 5, 7), int)), TypeError, "GRU: x is int64"),
-    (lambda: nn.GRU(7, 2, 2, True)(x, ones((2, 3, 2))), ValueError,
+    (lambda: nn.GRU(7, 2, 2, bidirectional=True)(x, ones((2, 3, 2))), ValueError,
      "GRU: h0 has shape (2, 3, 2)", "= (4, 3, 2)"),
     (lambda: nn.LSTM(7, 2)(x, (ones((1, 3, 2)), ones((3, 2)))), ValueError,
      "LSTM: c0 has shape (3, 2)",

@@ -107,7 +107,7 @@ def test_repr_is_nested():
         def __init__(self):
             self.inner = Model()
             self.cell = nn.LSTMCell(4, 3, bias=False)
-            self.lstm = nn.LSTM(4, 3, 2, True, dropout=0.1)
+            self.lstm = nn.LSTM(4, 3, 2, bidirectional=True, dropout=0.1)
 
         def extra_repr(self):
             return "of two"

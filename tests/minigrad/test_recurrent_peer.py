@@ -44,7 +44,7 @@ def problem(name):
     """Inputs and parameters of a case, and cotangents for its outputs."""
     kind, layers, both, _ = PROBLEMS[name]
     rng = np.random.default_rng(sum(name.encode()))
-    layer = layer64(LAYERS[kind](D, H, layers, both, rng=rng))
+    layer = layer64(LAYERS[kind](D, H, layers, bidirectional=both, rng=rng))
     known = {"x": rng.standard_normal((B, T, D))}
     known |= {s: rng.standard_normal((layers * (1 + both), B, H)) for s in STATES[kind]}
     known |= layer.state_dict()
@@ -56,7 +56,7 @@ def problem(name):
 def ours(name, known):
     """{name: value or gradient} of a case, as minigrad has it."""
     kind, layers, both, lengths = PROBLEMS[name]
-    layer = layer64(LAYERS[kind](D, H, layers, both))
+    layer = layer64(LAYERS[kind](D, H, layers, bidirectional=both))
     parameters = dict(layer.named_parameters())
     layer.load_state_dict({n: known[n] for n in parameters})
     leaves = {n: Tensor(known[n], requires_grad=True) for n in ("x", *STATES[kind])}

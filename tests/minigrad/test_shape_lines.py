@@ -31,7 +31,7 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.costs.counted.count",
     "attention.exact.dense.attention_average",
     "attention.exact.dense.attention_scores",
-    "attention.exact.dense.grouped",
+    "attention.exact.dense.group_heads",
     "attention.exact.flash.flash_attention",
     "attention.exact.multihead.heads",
     "attention.exact.sdpa.with_equal_batch",

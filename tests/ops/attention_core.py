@@ -86,7 +86,7 @@ def additive(q, k, w_v):
 
 _shapes = {
     "one": ((3, 5), (7, 5)),
-    "batched": ((3, 5, 7), (3, 11, 7)),
+    "batched": ((2, 3, 5), (2, 7, 5)),
     "keys-for-all": ((3, 5, 7), (11, 7)),
     "queries-for-all": ((3, 7), (2, 3, 5, 7)),
     "both-ways": ((3, 1, 5, 7), (2, 3, 7)),

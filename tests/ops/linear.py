@@ -60,10 +60,10 @@ spec(
     scan,
     {
         "one": _case((), 3, 7, 5, 2, **both),
-        "heads": _case((2, 3), 5, 7, 3, 2, **both),
-        "masked": _case((2, 3), 5, 7, 3, 2, _keep, **both),
+        "heads": _case((2,), 5, 7, 3, 2, **both),
+        "masked": _case((2, 3), 3, 7, 2, 5, _keep, **both),
         "causal": _case((2,), 7, 7, 3, 5, **causal),
-        "causal-masked": _case((2, 3), 7, 7, 3, 5, _keep, **causal),
+        "causal-masked": _case((2, 3), 7, 7, 2, 3, _keep, **causal),
         "causal-chunks": _case((), 67, 67, 3, 2, **causal),
         "chunks": _case((), 67, 130, 3, 2, **both),
         "features": _case((3,), 5, 7, 3, 2, draw=positive, **both, **features),

@@ -109,3 +109,60 @@ wrong(
     lambda g, y, x, weight, bias: (g @ weight, g.T @ x / len(x), g),
     on="rows",
 )
+
+
+def einsum(subscripts, *operands):
+    """The product of all operands, an axis for each letter, summed over some."""
+    inputs, _, output = subscripts.replace(" ", "").partition("->")
+    inputs = inputs.split(",")
+    letters = sorted(set("".join(inputs)))
+    product = 1.0
+    for own, x in zip(inputs, operands):
+        x = x.transpose([own.index(a) for a in letters if a in own])
+        shape = iter(x.shape)
+        product = product * x.reshape([next(shape) if a in own else 1 for a in letters])
+    summed = tuple(i for i, a in enumerate(letters) if a not in output)
+    kept = [a for a in letters if a in output]
+    return product.sum(summed).transpose([kept.index(a) for a in output])
+
+
+_shapes = {
+    "heads": ("bhid,bhjd->bhij", (2, 3, 5, 7), (2, 3, 11, 7)),
+    "three": ("ij, jk, kl -> il", (3, 5), (5, 7), (7, 2)),
+    "outer": ("i,j->ji", (3,), (5,)),
+    "one": ("ijk->ki", (3, 5, 7)),
+    "number": ("ij->", (3, 5)),
+    "summed-alone": ("ij,k->i", (3, 5), (7,)),
+    "square": ("ij,jk->ik", (5, 5), (5, 5)),
+    "empty": ("ij,jk->ik", (0, 5), (5, 7)),
+}
+spec(
+    "einsum",
+    einsum,
+    {
+        name: lambda r, s=s, shapes=shapes: call(s, *(normal(r, t) for t in shapes))
+        for name, (s, *shapes) in _shapes.items()
+    },
+    lambda T, s, *operands: T.einsum(s, *operands),
+)
+wrong(
+    "einsum",
+    "not-transposed",
+    lambda g, out, s, x, y: (None, g @ y, x @ g),
+    on="square",
+)
+wrong(
+    "einsum",
+    "ignores-the-output-gradient",
+    lambda g, out, s, x: (None, np.ones_like(x)),
+    on="one",
+)
+wrong(
+    "einsum",
+    "lone-letter-averaged",
+    lambda g, out, s, x, y: (
+        None, np.broadcast_to((g * y.sum())[:, None], x.shape) / x.shape[1],
+        np.full(y.shape, (g * x.sum(1)).sum()),
+    ),
+    on="summed-alone",
+)  # fmt: skip

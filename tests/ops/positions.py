@@ -244,7 +244,7 @@ def _sum_offsets_peer(T, p, n, first):
 
 # leading axes, L, S, n, first
 _tables = {
-    "clipped": ((3,), 7, 5, 3, -1),
+    "clipped": ((2,), 7, 5, 3, -1),
     "clipped-on-the-right": ((), 5, 7, 3, -4),
     "more-offsets-than-there-are": ((2, 3), 5, 7, 23, -9),
     "one-offset": ((3,), 5, 7, 1, 0),

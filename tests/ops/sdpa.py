@@ -10,18 +10,13 @@ from attention.kernels.tile_plan import tile_plan
 from .spec import call, normal, spec, wrong
 
 
-def capped(x, softcap):
-    return x if softcap is None else softcap * math.tanh(x / softcap)
-
-
 def scores(q, k, scale, softcap=None):
-    """One pair at a time."""
+    """One query at a time."""
     *heads, L, _ = q.shape
-    S, s = k.shape[-2], np.zeros((*heads, L, k.shape[-2]))
-    for *head, i, j in np.ndindex(*heads, L, S):
-        k_j = k[(*own(head, heads, k), j)]
-        s[(*head, i, j)] = capped(scale * (q[(*head, i)] @ k_j), softcap)
-    return s
+    s = np.zeros((*heads, L, k.shape[-2]))
+    for *head, i in np.ndindex(*heads, L):
+        s[(*head, i)] = scale * (k[own(head, heads, k)] @ q[(*head, i)])
+    return s if softcap is None else softcap * np.tanh(s / softcap)
 
 
 def own(head, heads, keys):
@@ -40,19 +35,27 @@ def average(s, v, mask=None, z=None):
     for *head, i in np.ndindex(*heads, L):
         at = (*head, i)
         keys = np.flatnonzero(allowed[at])
-        total = sum(math.exp(s[at][j]) for j in keys)
-        for j in keys:
-            p[at][j] = math.exp(s[at][j]) / total
-            kept = p[at][j] * (1 if z is None else z[at][j])
-            o[at] += kept * v[(*own(head, heads, v), j)]
         if len(keys):
+            total = np.exp(s[at][keys]).sum()
+            p[at][keys] = np.exp(s[at][keys]) / total
             lse[at] = math.log(total)
+        kept = p[at] if z is None else p[at] * z[at]
+        o[at] = kept @ v[own(head, heads, v)]
     return o, p, lse
 
 
 def attends(plan, heads, L, S):
     """The pairs of a plan, read as its documentation says: bool (..., H, L, S)."""
-    allowed = np.zeros((math.prod(heads), L, S), bool)
+    if id(plan) not in _attended:
+        _attended[id(plan)] = plan, _attends(plan, math.prod(heads), L, S)
+    return _attended[id(plan)][1].reshape(*heads, L, S)
+
+
+_attended = {}  # {id: (the plan, which keeps its id, and its pairs)}
+
+
+def _attends(plan, heads, L, S):
+    allowed = np.zeros((heads, L, S), bool)
     for n, q, k in np.ndindex(allowed.shape):
         r, i, j = plan.row_of[n], q // plan.size, k // plan.size
         for e in range(plan.first[r, i], plan.last[r, i]):
@@ -60,7 +63,7 @@ def attends(plan, heads, L, S):
                 tile = plan.tile[e]
                 row = plan.bits[tile, k % plan.size] if tile >= 0 else -1
                 allowed[n, q, k] = row >> (q % plan.size) & 1
-    return allowed.reshape(*heads, L, S)
+    return allowed
 
 
 def bias_of(shape, offset=None, added=None):
@@ -121,10 +124,10 @@ def _merge_peer(T, o1, lse1, o2, lse2):
 # Specifications
 
 _shapes = {
-    "heads": ((3, 5, 7), (3, 11, 7)),
+    "heads": ((3, 5, 2), (3, 7, 2)),
     "one-head": ((5, 7), (11, 7)),
-    "batch": ((2, 3, 5, 7), (2, 3, 11, 7)),
-    "grouped": ((2, 6, 5, 7), (2, 3, 11, 7)),
+    "batch": ((2, 3, 5, 7), (2, 3, 11, 7)),  # over 400 entries: random directions
+    "grouped": ((2, 4, 3, 2), (2, 2, 5, 2)),
     "one-key": ((3, 5, 7), (3, 1, 7)),
     "empty-queries": ((3, 0, 7), (3, 11, 7)),
     "empty-keys": ((3, 5, 7), (3, 0, 7)),
@@ -138,21 +141,21 @@ _cases["softcap"] = lambda r: call(
 )
 spec("attention_scores", scores, _cases, _scores_peer)
 
-_mask = np.random.default_rng(5).random((2, 6, 5, 7)) < 0.6
+_mask = np.random.default_rng(5).random((2, 4, 3, 5)) < 0.6
 _mask[..., 3] = True  # something to attend to, so that lse is a number
-_z = np.random.default_rng(6).random((2, 6, 5, 7)) < 0.7  # dropped with p = 0.3
+_z = np.random.default_rng(6).random((2, 4, 3, 5)) < 0.7  # dropped with p = 0.3
 spec(
     "attention_average",
     average,
     {
-        "free": lambda r: call(normal(r, (3, 5, 7)), normal(r, (3, 7, 2))),
+        "free": lambda r: call(normal(r, (2, 3, 5)), normal(r, (2, 5, 7))),
         "one-head": lambda r: call(normal(r, (5, 7)), normal(r, (7, 2))),
-        "mask": lambda r: call(normal(r, (2, 6, 5, 7)), normal(r, (2, 6, 7, 3)), _mask),
+        "mask": lambda r: call(normal(r, (2, 4, 3, 5)), normal(r, (2, 4, 5, 2)), _mask),
         "mask-of-keys": lambda r: call(
-            normal(r, (2, 6, 5, 7)), normal(r, (2, 6, 7, 3)), _mask[:, :1, :1]
+            normal(r, (2, 4, 3, 5)), normal(r, (2, 4, 5, 2)), _mask[:, :1, :1]
         ),
         "dropout": lambda r: call(
-            normal(r, (2, 6, 5, 7)), normal(r, (2, 3, 7, 5)), None, _z / 0.7
+            normal(r, (2, 4, 3, 5)), normal(r, (2, 2, 5, 3)), None, _z / 0.7
         ),
         "empty-queries": lambda r: call(normal(r, (3, 0, 7)), normal(r, (3, 7, 2))),
     },
@@ -161,10 +164,15 @@ spec(
 
 
 def _tiled(heads, key_heads, L, S, mask=None, offset=None, added=None, **options):
-    """A case of flash_attention; offset and added are shapes."""
+    """A case of flash_attention; offset and added are shapes.
+
+    Where there are several tiles, arrays have more than 400 entries: gradcheck measures
+    them along random directions, not entry by entry.
+    """
     B, H = math.prod(heads[:-1]), heads[-1] if heads else 1
     options = {"scale": 0.37, "plan": tile_plan(mask, B, H, L, S), **options}
-    shapes = (*heads, L, 3), (*key_heads, S, 3), (*key_heads, S, 2), offset, added
+    E, Ev = (3, 2) if S < 64 else (8, 7)
+    shapes = (*heads, L, E), (*key_heads, S, E), (*key_heads, S, Ev), offset, added
 
     def case(r):
         args = [None if s is None else normal(r, s) for s in shapes]
@@ -182,22 +190,22 @@ spec(
     "flash_attention",
     flash,
     {
-        "one-tile": _tiled((3,), (3,), 5, 11),
+        "one-tile": _tiled((2,), (2,), 3, 5),
         "one-head": _tiled((), (), 5, 7),
         "more-keys": _tiled((1,), (1,), 5, 131),
-        "grouped": _tiled((2, 6), (2, 3), 5, 7),
+        "grouped": _tiled((2, 4), (2, 2), 2, 3),
         "causal": _tiled((2,), (1,), 67, 67, masks.causal),
         "window": _tiled((1,), (1,), 67, 71, masks.sliding_window(9, 3)),
-        "lengths": _tiled((2, 3), (2, 3), 5, 7, masks.padding([7, 3])),
+        "lengths": _tiled((2, 2), (2, 2), 3, 5, masks.padding([5, 2])),
         "pairs": _tiled((2,), (1,), 67, 71, masks.from_array(_pairs[None])),
-        "offset": _tiled((2,), (1,), 67, 71, masks.causal, offset=(2, 137)),
-        "offset-for-all": _tiled((2, 3), (2, 1), 5, 7, offset=(1, 11)),
+        "offset": _tiled((3,), (1,), 67, 71, masks.causal, offset=(3, 137)),
+        "offset-for-all": _tiled((2, 3), (2, 1), 3, 5, offset=(1, 7)),
         "added": _tiled((2,), (2,), 67, 71, masks.causal, added=(67, 71)),
-        "added-keys": _tiled((2, 3), (2, 3), 5, 7, added=(2, 1, 1, 7)),
-        "added-queries": _tiled((3,), (3,), 5, 7, added=(5, 1)),
-        "softcap": _tiled((3,), (3,), 5, 7, softcap=0.7, scale=0.9),
+        "added-keys": _tiled((2, 3), (2, 3), 3, 5, added=(2, 1, 1, 5)),
+        "added-queries": _tiled((3,), (3,), 3, 5, added=(3, 1)),
+        "softcap": _tiled((2,), (2,), 3, 5, softcap=0.7, scale=0.9),
         "all": _tiled(
-            (6,), (3,), 5, 7, masks.causal, (6, 11), (5, 7), softcap=0.7, scale=0.9
+            (4,), (2,), 3, 5, masks.causal, (4, 7), (3, 5), softcap=0.7, scale=0.9
         ),
         "empty-queries": _tiled((3,), (3,), 0, 7),
     },
@@ -222,7 +230,7 @@ spec(
             normal(r, s), normal(r, s[:-1]), normal(r, s), normal(r, s[:-1])
         )
         for name, s in {
-            "heads": (2, 3, 5, 7),
+            "heads": (2, 2, 3, 5),
             "one-head": (5, 7),
             "empty": (0, 5, 7),
         }.items()
@@ -321,8 +329,8 @@ def _flash_slip(
         doffset = None
         if offset is not None:
             doffset = np.zeros((*heads, L + S - 1))
-            for i, j in np.ndindex(L, S):
-                doffset[..., column(i, j, L, S)] += ds[..., i, j]
+            at = column(np.arange(L)[:, None], np.arange(S), L, S)
+            np.add.at(doffset, (..., at), ds)
         dadded = None if added is None else ds + 0
         ds = ds if t is None else ds * slope(t)
         dk = fold(ds.swapaxes(-1, -2) @ q, k) * (scale if scale_k else 1)
@@ -345,10 +353,10 @@ for _tag, _slip, _case in (
     ("first-tile-alone", _flash_slip(tile=_first_tile), "more-keys"),
     ("first-of-the-group", _flash_slip(fold=_first), "grouped"),
     ("head-modulo-groups", _flash_slip(fold=_tiles), "grouped"),
-    ("mask-forgotten", _flash_slip(seen=lambda a: a | True), "causal"),
-    ("first-head's-mask", _flash_slip(seen=lambda a: a[:1] | (a & False)), "pairs"),
+    ("mask-forgotten", _flash_slip(seen=lambda a: a | True), "lengths"),
+    ("first-head's-mask", _flash_slip(seen=lambda a: a[:1] | (a & False)), "lengths"),
     ("slope-forgotten", _flash_slip(slope=lambda t: 1), "softcap"),
-    ("anti-diagonals", _flash_slip(column=lambda i, j, L, S: i + j), "offset"),
+    ("anti-diagonals", _flash_slip(column=lambda i, j, L, S: i + j), "all"),
 ):
     wrong("flash_attention", _tag, _slip, on=_case)
 

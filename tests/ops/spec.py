@@ -60,7 +60,11 @@ class Case:
     def run(self, function, inputs=None):
         """Call ``function``; generators among the options start anew for each call."""
         args = self.args if inputs is None else self.with_inputs(inputs)
-        return function(*args, **copy.deepcopy(self.options))
+        options = {
+            name: copy.deepcopy(option) if hasattr(option, "bit_generator") else option
+            for name, option in self.options.items()
+        }
+        return function(*args, **options)
 
 
 @dataclass

@@ -72,6 +72,7 @@ def draw(config, runs, out):
     """Draw accuracy against length, and the losses of the first seed."""
     from ...plotting.curves import loss_curves
     from ...plotting.figure import new_figure, save
+    from ...plotting.palette import looks
 
     first = {run["scheme"]: run["losses"] for run in reversed(runs)}
     loss_curves(
@@ -82,13 +83,13 @@ def draw(config, runs, out):
     )
     figure = new_figure((8, 4.5))
     panel = figure.subplots()
-    for place, row in enumerate(config.rows):
+    look = looks(config.rows)
+    for row in config.rows:
         mean = [
             experiment.mean_over_seeds(runs, "accuracy", row, length)
             for length in config.lengths
         ]
-        style = dict(color=f"C{place % 10}", marker="osv^D"[place % 5], markersize=5)
-        panel.plot(config.lengths, mean, ("-", "--")["+" in row], label=row, **style)
+        panel.plot(config.lengths, mean, label=row, markersize=5, **look[row])
     chance = 1 / experiment.Bindings().values
     panel.axhline(chance, color="0.6", linewidth=0.8, label="by chance")
     panel.axvline(config.length, color="0.6", linewidth=0.8, linestyle=":")

@@ -1,9 +1,9 @@
 """The figure of exercise 6.9: BLEU, and the gain by attention, by source length."""
 
 from ...plotting.figure import new_figure, save
+from ...plotting.palette import looks
 
-COLOURS = {"none": "#000000", "bahdanau": "#0072B2", "luong": "#D55E00"}
-MARKS = {"none": "o", "bahdanau": "s", "luong": "^"}
+MARKERS = {"none": "o", "bahdanau": "s", "luong": "^"}
 
 
 def bleu_by_length(found, path=None, seeds=3):
@@ -24,7 +24,7 @@ def bleu_by_length(found, path=None, seeds=3):
                 [b - m for m, b in zip(mean, high)],
             ]
             panel.errorbar(
-                x, mean, bars, color=COLOURS[kind], marker=MARKS[kind], capsize=4,
+                x, mean, bars, color=looks([kind])[kind]["color"], marker=MARKERS[kind], capsize=4,
                 linewidth=1.2, label=kind,
             )  # fmt: skip
         panel.set_xticks(range(len(names)), names)

@@ -4,8 +4,8 @@
     splits(task, ...)           training, validation and test set
     by_length(pairs)            {"5-7": [...], "8-10": [...], "11-15": [...]}
 
-A source has 5 to 15 tokens, and its target about as many: a German one 4 to 18, and a
-French one 5 to 19. These are the shortest and the longest of MOST pairs of one seed.
+A source has 5 to 15 tokens, a German target 4 to 18, a French target 5 to 19 (measured
+over MOST pairs of one seed).
 
 No sentence of the test set stands in the training set, neither as source nor as target.
 All randomness is one numpy Generator: a seed always gives the same data set.
@@ -20,6 +20,7 @@ import numpy as np
 from minigrad.checks import one_of, whole
 
 from . import english, french, german, lexicon_french, lexicon_german
+from ..batching import Splits, take_splits
 from .draw import Drawer
 from .meaning import Lexicon
 from .sentence_pairs import Pair
@@ -42,14 +43,6 @@ TASKS = {
 }
 
 
-class Splits(NamedTuple):
-    """Three lists of pairs without a common source or target."""
-
-    train: list
-    validation: list
-    test: list
-
-
 def generate(task, n, seed=0):
     """Return a list of ``n`` different pairs: no source twice, and no target.
 
@@ -57,30 +50,28 @@ def generate(task, n, seed=0):
     n      from 0 to MOST
     seed   a whole number, 0 or more
 
-    Pair i has a length of bucket i modulo 3, so that each bucket has a third. The first
-    100 of 500 pairs are the 100 pairs of the same seed.
+    The length of pair i is in bucket i modulo 3, so each bucket has a third of the
+    pairs. The first 100 of 500 pairs are the 100 pairs of the same seed.
     """
     n = _pair_count("generate: n is", whole("generate", "n", n))
     return _distinct("generate", task, n, seed)
 
 
 def splits(task, train=500, validation=100, test=200, seed=0):
-    """Return ``Splits`` of so many pairs each, MOST in all, of the task's name.
+    """Return ``Splits`` of these numbers of pairs, at most MOST in all.
 
     The test set is drawn first, and the validation set next: neither depends on the
-    size of the training set, so that models trained on 500 and on 5000 pairs are
-    measured on the same ones. See ``generate``.
+    size of the training set. So models trained on 500 and on 5000 pairs are compared on
+    the same test set. The other arguments are those of ``generate``.
     """
-    sizes = {"test": test, "validation": validation, "train": train}
-    sizes = {name: whole("splits", name, size) for name, size in sizes.items()}
+    sizes = Splits(train, validation, test)
+    total = sum(whole("splits", *item) for item in sizes._asdict().items())
     n = _pair_count(
         f"splits: train is {train}, which with {validation} for validation and {test} "
         "for test is",
-        sum(sizes.values()),
+        total,
     )
-    pairs = iter(_distinct("splits", task, n, seed))
-    sets = {name: [next(pairs) for _ in range(n)] for name, n in sizes.items()}
-    return Splits(**sets)
+    return take_splits(_distinct("splits", task, n, seed), sizes)
 
 
 def by_length(pairs):
@@ -96,23 +87,23 @@ def _distinct(name, task, n, seed):
     one_of(name, "task", task, tuple(TASKS))
     task, rng = TASKS[task], np.random.default_rng(whole(name, "seed", seed))
     drawer = Drawer(task.lexicon, rng)
-    waiting = [deque() for _ in BUCKETS]  # drawn while another length was due
+    queues = [deque() for _ in BUCKETS]  # pairs drawn while another length was due
     sources, targets, found = set(), set(), []
     while len(found) < n:
         due = len(found) % len(BUCKETS)
-        if waiting[due]:
-            found.append(waiting[due].popleft())
+        if queues[due]:
+            found.append(queues[due].popleft())
             continue
         meaning = drawer.sentence(ONE_CLAUSE[due])
         source = english.sentence(meaning)
         bucket = _bucket(len(source))
         if bucket is None:
             continue
-        pair = Pair.of(source, task.sentence(meaning, task.lexicon))
+        pair = Pair.of(source, task.sentence(meaning))
         if pair.source not in sources and pair.target not in targets:
             sources.add(pair.source)
             targets.add(pair.target)
-            waiting[bucket].append(pair)
+            queues[bucket].append(pair)
     return found
 
 

@@ -1,24 +1,26 @@
-"""Draw the meanings of sentences at random, such that they make sense.
+"""Draw the meanings of random sentences that make sense.
 
-A table does not eat apples: verbs list the kinds of nouns that may be their subject and
-their object, nouns list the adjectives that fit, adverbs of time their tenses. Some
-negations are left out because the languages express them differently: "not" with an
-indefinite subject; "not" with a place and an object ("not in the garden, but ...").
+A table does not eat apples. So each verb lists the kinds of nouns that may be its
+subject and its object; each noun lists the adjectives that fit it, and each adverb of
+time its tenses. Two negations are never drawn, because the languages express them
+differently: "not" with an indefinite subject, and "not" with a place and an object
+("not in the garden, but ...").
 """
 
-from .meaning import Clause, Phrase, Sentence
+from .meaning import TENSES, Clause, Phrase, Sentence
 
 
 class Dice:
     """Uniform numbers of a numpy Generator, drawn many at once for speed."""
 
     def __init__(self, rng):
-        self.rng, self.left = rng, []
+        self.rng, self.numbers = rng, []
 
     def roll(self):
-        if not self.left:
-            self.left = self.rng.random(4096).tolist()
-        return self.left.pop()
+        """Return a number from 0 up, below 1."""
+        if not self.numbers:
+            self.numbers = self.rng.random(4096).tolist()
+        return self.numbers.pop()
 
     def chance(self, p):
         """Return True with probability ``p``."""
@@ -41,17 +43,17 @@ class Drawer:
         """Return a sentence of one clause, with probability ``alone``, or of two."""
         dice, lexicon = self.dice, self.lexicon
         if dice.chance(alone):
-            return Sentence(self.clause(lexicon.tenses))
+            return Sentence(self.clause(TENSES))
         if dice.chance(0.4):
             conjunction, other_first = lexicon.that, False
             verb = dice.choose(lexicon.saying)
             main = Clause(verb, "present", self.subject(verb, definite=True))
-            other = self.clause(lexicon.tenses, end=True)
+            other = self.clause(TENSES, end=True)
         else:
             conjunction = dice.choose(lexicon.conjunctions)
             other_first = dice.chance(0.4)
-            timed = dice.chance(0.5)  # one time, of one of the two, is enough
-            tenses = [t for t in lexicon.tenses.split() if t in conjunction.tenses]
+            timed = dice.chance(0.5)  # only one of the two clauses has a time
+            tenses = [t for t in TENSES.split() if t in conjunction.tenses]
             main = self.clause(" ".join(tenses), timed, end=other_first)
             other = self.clause(conjunction.tenses[main.tense], not timed, end=True)
         if not _go_together(main, conjunction, other):
@@ -59,7 +61,10 @@ class Drawer:
         return Sentence(main, conjunction, other, other_first)
 
     def clause(self, tenses, timed=True, end=False):
-        """Return a clause in one of ``tenses``; ``end``: a time stands at its end."""
+        """Return a clause in one of ``tenses``.
+
+        timed   whether it may have a time; ``end``: the time stands at its end
+        """
         dice = self.dice
         verb = dice.choose(self.lexicon.verbs)
         allowed = [t for t in tenses.split() if t in (verb.tenses or tenses).split()]
@@ -72,14 +77,13 @@ class Drawer:
             tense = "present" if "present" in allowed else "perfect"
         direct, recipient = self.objects(verb, subject, negative)
         place = self.place(verb, negative)
-        time = often = None
+        time, often = None, False
         if verb.often and tense in ("present", "past") and dice.chance(0.2):
             often = True
         elif timed and not verb.lasting and dice.chance(0.4):
             times = [t for t in self.lexicon.times if tense in t.tenses.split()]
             time = dice.choose(times)
         time_first = time is not None and not end and dice.chance(0.5)
-        often = bool(often and self.lexicon.often)
         return Clause(
             verb, tense, subject, negative, direct, recipient, place, time,
             time_first, often,
@@ -108,7 +112,7 @@ class Drawer:
         return direct, recipient or self.noun_phrase("person", definite, taken)
 
     def pronoun(self, taken):
-        """Return a pronoun as object, not one of ``taken``; or None, more often."""
+        """Return a pronoun as object, not one of ``taken``; in most cases None."""
         if not self.dice.chance(0.35):
             return None
         possible = [p for p in self.lexicon.objects if p not in taken]
@@ -168,7 +172,7 @@ def _go_together(main, conjunction, other):
     nouns, others = (_nouns_of(_participants(clause)) for clause in (main, other))
     if main.verb is other.verb or not nouns.isdisjoint(others):
         return False  # a child sleeps if the child sleeps
-    # French "they" would be ils or elles, which the English does not show
+    # French "they" would be ils or elles, and the English does not say which
     women = any(noun.plural and noun.gender == "f" for noun in nouns | others)
     return not (women and (_has_they(main) or _has_they(other)))
 
@@ -189,6 +193,6 @@ def _participants(clause):
 
 
 def _looks_present(verb):
-    """Return whether "they read" may be present or past: it is not drawn."""
+    """Return whether present and past are one form: "they read" is never drawn."""
     base, _, past, _ = verb.english.split()
     return base == past

@@ -6,11 +6,11 @@
     past       saw        did not see         future    will see    will not see
                                               can       can see     cannot see
 
-A form with two functions has two meanings: "saw", for a target that writes "has seen",
-is linked to both words, and "did" to the first of them.
+A word with two functions has two meanings. If the target is "has seen", the English
+"saw" is linked to both words, and "did" is linked to "has".
 """
 
-from .sentence_pairs import word
+from .sentence_pairs import time_words, word
 
 
 def sentence(s):
@@ -27,11 +27,7 @@ def sentence(s):
 
 def clause(c):
     """Return the words of a Clause; their order is the same in every sentence."""
-    time = []
-    if c.time is not None:
-        time = [
-            word(text, (c, "time", i)) for i, text in enumerate(c.time.english.split())
-        ]
+    time = time_words(c, c.time.english) if c.time is not None else []
     words = phrase(c.subject, form=0) + verb(c)
     if c.recipient is not None and c.recipient.is_pronoun:
         words += phrase(c.recipient, form=1)  # gives him the book

@@ -7,11 +7,11 @@
     il peut le voir    but before an infinitive, of which it is the object
     le chat du garçon  the owner after the noun, where English has it before
 
-Elision and merging come last: vowels are dropped (le homme: l' homme) and prepositions
-merge with articles (à le parc: au parc).
+In the last two steps, vowels are dropped (le homme: l' homme) and prepositions merge
+with articles (à le parc: au parc).
 """
 
-from .sentence_pairs import word
+from .sentence_pairs import time_words, word
 
 THE = {("m", False): "le", ("f", False): "la", ("m", True): "les", ("f", True): "les"}
 A = {("m", False): "un", ("f", False): "une", ("m", True): "des", ("f", True): "des"}
@@ -23,6 +23,7 @@ HELPERS = {
     "can": ("peut", "peuvent"),
 }
 
+PREPOSITIONS = {"in": "dans", "at": "à"}
 VOWELS = "aeiouéèêh"  # every h here is silent: homme
 ELIDED = {"le": "l'", "la": "l'", "ne": "n'", "de": "d'", "que": "qu'"}
 MERGED = {
@@ -33,34 +34,30 @@ MERGED = {
 }
 
 
-def sentence(s, lexicon):
+def sentence(s):
     """Return the words of a Sentence, full stop included."""
-    words = clause(s.main, lexicon)
+    words = clause(s.main)
     if s.other is not None:
         conjunction = s.conjunction.target.split()  # parce que is two
         other = [word(text, (s, "conjunction")) for text in conjunction]
-        other += clause(s.other, lexicon)
+        other += clause(s.other)
         if s.other_first:
             words = [*other, word(",", (s, "comma")), *words]
         else:
             words += other
-    return merged(elided([*words, word(".", (s, "end"))]))
+    return merge_articles(elide([*words, word(".", (s, "end"))]))
 
 
-def clause(c, lexicon):
+def clause(c):
     """Return the words of a Clause, before elision."""
-    time = []
-    if c.time is not None:
-        time = [
-            word(text, (c, "time", i)) for i, text in enumerate(c.time.target.split())
-        ]
-    words = phrase(c.subject, 0) + verb(c, lexicon)
+    time = time_words(c, c.time.target) if c.time is not None else []
+    words = phrase(c.subject, 0) + verb(c)
     if c.object is not None and not c.object.is_pronoun:
         words += phrase(c.object, 1, c.negative)
     if c.recipient is not None and not c.recipient.is_pronoun:
         words += [word("à", (c, "to")), *phrase(c.recipient, 2)]
     if c.place is not None:
-        preposition = lexicon.prepositions[c.place.head.preposition]
+        preposition = PREPOSITIONS[c.place.head.preposition]
         words += [word(preposition, (c, "place")), *phrase(c.place, 1)]
     return time + words if c.time_first else words + time
 
@@ -102,7 +99,7 @@ def adjective(a, agreement, following=""):
     return forms[FORMS[agreement]]
 
 
-def verb(c, lexicon):
+def verb(c):
     """Return the words from "ne" to the last form of the verb, with pronouns."""
     third, plural, participle, infinitive = c.verb.target.split()
     number = int(c.subject.plural)
@@ -115,7 +112,7 @@ def verb(c, lexicon):
         agreement = "e" if c.object.gender == "f" else ""
         agreement += "s" if c.object.plural else ""
     ne, pas = ([word("ne", no)], [word("pas", no)]) if c.negative else ([], [])
-    often = [word(lexicon.often, (c, "often"))] if c.often else []
+    often = [word("souvent", (c, "often"))] if c.often else []
     if c.tense == "present":
         finite = word((third, plural)[number], meaning)
         return [*ne, *clitic, finite, *pas, *often]
@@ -126,7 +123,7 @@ def verb(c, lexicon):
     return [*ne, *clitic, finite, *pas, *often, seen]
 
 
-def elided(words):
+def elide(words):
     """Return ``words`` with l', n', d', qu' before a vowel, s' before il and ils."""
     following = [w.text for w in words[1:]] + ["."]
     found = []
@@ -139,7 +136,7 @@ def elided(words):
     return found
 
 
-def merged(words):
+def merge_articles(words):
     """Return ``words`` with prepositions and articles merged, with both meanings."""
     found = []
     for w in words:

@@ -5,28 +5,28 @@
     subordinate     conjunction | subject  middle | the rest of the verb | finite verb
                     weil   er die frau heute nicht     angerufen   hat
 
-The middle, in this order: pronoun, time, indirect object, direct object, nicht, place.
+The order of the middle is: pronoun, time, indirect object, direct object, nicht, place.
 If the subject follows the verb and is not a pronoun, a pronoun in the dative comes
-before it: heute hilft ihm die frau.
+before the subject: heute hilft ihm die frau.
 
 "He saw" and "he has seen" are both "er hat gesehen". "Not a" is one word: kein.
 """
 
-from .sentence_pairs import word
+from .sentence_pairs import time_words, word
 
-# after m, f, n and the plural
+# each row: masculine, feminine, neuter, plural
 THE = {
     "nominative": ("der", "die", "das", "die"),
     "accusative": ("den", "die", "das", "die"),
     "dative": ("dem", "der", "dem", "den"),
 }
-# einem, keinem: the endings of ein and kein
+# the endings of ein and kein, as in einem, keinem
 A = {
     "nominative": ("", "e", "", "e"),
     "accusative": ("en", "e", "", "e"),
     "dative": ("em", "er", "em", "en"),
 }
-# an adjective's after an article that shows the case, and after ein and kein
+# the endings of adjectives: WEAK after der, die, das; MIXED after ein and kein
 WEAK = {
     "nominative": ("e", "e", "e", "en"),
     "accusative": ("en", "e", "e", "en"),
@@ -46,29 +46,25 @@ HELPERS = {
 }
 
 
-def sentence(s, lexicon):
+def sentence(s):
     """Return the words of a Sentence, commas and full stop included."""
     end = [word(".", (s, "end"))]
     if s.other is None:
-        return clause(s.main, lexicon) + end
+        return clause(s.main) + end
     other = [word(s.conjunction.target, (s, "conjunction"))]
-    other += clause(s.other, lexicon, "verb last")
+    other += clause(s.other, "verb last")
     if s.other_first:  # it is the first constituent: the verb follows at once
         comma = word(",", (s, "comma"))
-        return [*other, comma, *clause(s.main, lexicon, "verb first"), *end]
+        return [*other, comma, *clause(s.main, "verb first"), *end]
     # English has no comma here: it belongs to the conjunction that it announces
-    return [*clause(s.main, lexicon), word(",", (s, "conjunction")), *other, *end]
+    return [*clause(s.main), word(",", (s, "conjunction")), *other, *end]
 
 
-def clause(c, lexicon, order="verb second"):
+def clause(c, order="verb second"):
     """Return the words of a Clause: the verb second, or first, or last."""
-    time = []
-    if c.time is not None:
-        time = [
-            word(text, (c, "time", i)) for i, text in enumerate(c.time.target.split())
-        ]
+    time = time_words(c, c.time.target) if c.time is not None else []
     subject, pronoun = phrase(c.subject, "nominative"), pronoun_object(c)
-    middle = noun_objects(c) + place(c, lexicon)
+    middle = noun_objects(c) + place(c)
     if not c.time_first:
         middle = time + middle
     finite, rest = verb(c)
@@ -106,18 +102,14 @@ def noun_objects(c):
     return words + [word("nicht", no)] if c.negative else words
 
 
-def place(c, lexicon):
-    """Return the place; in dem becomes im."""
+def place(c):
+    """Return the place, after "in"; in dem becomes im."""
     if c.place is None:
         return []
-    preposition = lexicon.prepositions[c.place.head.preposition]
-    first, article, *others = [
-        word(preposition, (c, "place")),
-        *phrase(c.place, "dative"),
-    ]
+    article, *others = phrase(c.place, "dative")
     if article.text == "dem":
-        return [word("im", *first.meanings, *article.meanings), *others]
-    return [first, article, *others]
+        return [word("im", (c, "place"), *article.meanings), *others]
+    return [word("in", (c, "place")), article, *others]
 
 
 def phrase(p, case, *meanings, ein="ein"):

@@ -1,6 +1,16 @@
 """The lexicon of the English-French grammar."""
 
-from .meaning import Adjective, Conjunction, Lexicon, Noun, Pronoun, Time, Verb
+from .meaning import (
+    AFTER_BECAUSE,
+    TENSES,
+    Adjective,
+    Conjunction,
+    Lexicon,
+    Noun,
+    Pronoun,
+    Time,
+    Verb,
+)
 
 NOUNS = (
     Noun("man", "homme", "m", "person", "old young sad"),
@@ -89,9 +99,6 @@ SAYING = (
     Verb("think thinks thought thought", "pense pensent pensé penser", "person"),
 )
 
-# a tense that stands here three times is drawn three times as often
-TENSES = "present present present perfect past past future can"
-
 TIMES = (
     Time("today", "aujourd'hui", TENSES),
     Time("yesterday", "hier", "past"),
@@ -100,18 +107,7 @@ TIMES = (
 
 THAT = Conjunction("that", "que", {"present": TENSES}, lasting=True)
 CONJUNCTIONS = (
-    Conjunction(
-        "because",
-        "parce que",
-        {
-            "present": "present perfect can",
-            "perfect": "past perfect",
-            "past": "past",
-            "future": "present perfect can",
-            "can": "present perfect",
-        },
-        lasting=True,
-    ),
+    Conjunction("because", "parce que", AFTER_BECAUSE, lasting=True),
     Conjunction("when", "quand", {"present": "present", "can": "present"}),
     Conjunction(
         "if",
@@ -130,9 +126,6 @@ LEXICON = Lexicon(
     times=TIMES,
     conjunctions=CONJUNCTIONS,
     that=THAT,
-    prepositions={"in": "dans", "at": "à"},
-    tenses=TENSES,
-    often="souvent",
     some=True,
     possessors=True,
     adjective_pairs=True,

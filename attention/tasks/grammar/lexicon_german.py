@@ -1,6 +1,16 @@
 """The lexicon of the English-German grammar."""
 
-from .meaning import Adjective, Conjunction, Lexicon, Noun, Pronoun, Time, Verb
+from .meaning import (
+    AFTER_BECAUSE,
+    TENSES,
+    Adjective,
+    Conjunction,
+    Lexicon,
+    Noun,
+    Pronoun,
+    Time,
+    Verb,
+)
 
 EVERYWHERE = "garden kitchen house"
 
@@ -90,9 +100,6 @@ SAYING = (
     Verb("think thinks thought thought", "glaubt glauben geglaubt", "person"),
 )
 
-# a tense that stands here three times is drawn three times as often
-TENSES = "present present present perfect past past future can"
-
 TIMES = (
     Time("today", "heute", TENSES),
     Time("yesterday", "gestern", "past"),
@@ -102,18 +109,7 @@ TIMES = (
 
 THAT = Conjunction("that", "dass", {"present": TENSES}, lasting=True)
 CONJUNCTIONS = (
-    Conjunction(
-        "because",
-        "weil",
-        {
-            "present": "present perfect can",
-            "perfect": "past perfect",
-            "past": "past",
-            "future": "present perfect can",
-            "can": "present perfect",
-        },
-        lasting=True,
-    ),
+    Conjunction("because", "weil", AFTER_BECAUSE, lasting=True),
     Conjunction(
         "if",
         "wenn",
@@ -135,6 +131,4 @@ LEXICON = Lexicon(
     times=TIMES,
     conjunctions=CONJUNCTIONS,
     that=THAT,
-    prepositions={"in": "in"},
-    tenses=TENSES,
 )

@@ -3,12 +3,22 @@
     Sentence  ->  Clause  ->  Phrase  ->  Noun, Adjective, Verb, ...    entries
 
 An entry of a lexicon is a word in English and in the other language, the target.
-Clauses and phrases are new objects in every sentence. The meaning of a word is a pair
-such as ``(phrase, "article")`` or ``(clause, "verb")``. They are compared by identity:
-two cats in one sentence are two meanings.
+Every sentence has new clauses and phrases. A word's meaning is a pair of such an object
+and a name: ``(phrase, "article")`` or ``(clause, "verb")``. Objects are compared by
+identity, so two cats in one sentence are two meanings.
 """
 
 from dataclasses import dataclass
+
+# a tense that stands here three times is drawn three times as often
+TENSES = "present present present perfect past past future can"
+AFTER_BECAUSE = {  # tense of the main clause: tenses of the clause with "because"
+    "present": "present perfect can",
+    "perfect": "past perfect",
+    "past": "past",
+    "future": "present perfect can",
+    "can": "present perfect",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +32,7 @@ class Noun:
     adjectives: str = ""  # that fit the noun, in English
     plural: bool = False
     dative: str = ""  # the German dative plural, if it is another form
-    preposition: str = ""  # of a place: a key of Lexicon.prepositions
+    preposition: str = ""  # of a place, in English
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +65,7 @@ class Verb:
     objects: str = ""  # kinds of nouns; "": it takes no object
     particle: str = ""  # looks "for"
     places: str = ""  # nouns, in English
-    tenses: str = ""  # if fewer than those of the lexicon
+    tenses: str = ""  # if fewer than TENSES
     recipient: bool = False  # give: something, to someone
     indirect: bool = False  # helfen: its object is in the dative
     definite: bool = False  # its object never has the article "a"
@@ -97,9 +107,6 @@ class Lexicon:
     times: tuple
     conjunctions: tuple
     that: Conjunction
-    prepositions: dict  # {English: target}
-    tenses: str
-    often: str = ""  # the target's word; "": "often" is not used
     some: bool = False  # plurals may be indefinite
     possessors: bool = False  # things may have an owner
     adjective_pairs: bool = False  # a noun may have one adjective before and one after

@@ -8,28 +8,79 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 03. Additive attention
 #
-# A decoder is about to say its next word: which encoder state should it look at?
-# Chapter 6.2 answers with a small network that gives each state a score, and works one
-# case out by hand. We find three of its four scores wrong, and derive the gradient that
-# it leaves out.
+# A translator has read "the black cat sleeps" and has written "le". The next French
+# word is "chat". Which of the four English words does it need now?
 #
-# You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
-# Half an hour.
+# You would look at "cat". This lesson builds the small network that learns to do the
+# same. It gives each English word a score, turns the scores into weights, and gives the
+# decoder the weighted average. That is all that attention is; the rest of this book
+# changes one of these three steps at a time.
+#
+# You need [lesson 02](../02_gru_bottleneck/README.md). Forty minutes.
 
 # %%
 import numpy as np
 
 import minigrad as mg
 from attention import AdditiveAttention, BahdanauStep, additive
+from lessons.classroom import schematics
 from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(0)
 
 # %% [markdown]
-# ## What does the worked example come to?
+# ## What does a decoder need from its source?
 #
-# With the decoder's state $s$ and the encoder's states $h_j$ (equation 6.1; the Notes
-# have $W_a$ and $U_a$ for $W_s$ and $W_h$),
+# In [lesson 02](../02_gru_bottleneck/README.md) the encoder read the sentence word by
+# word. After word $j$ its state was the vector $h_j$. The decoder received the last of
+# these vectors only, and a long sentence did not survive in it.
+#
+# Attention keeps all of them. Here are four states, invented and much too short, so
+# that we can read them. The first number says "this is a noun", the second "this is an
+# adjective", the third "this is a verb":
+
+# %%
+words = ("the", "black", "cat", "sleeps")
+h = np.array(
+    [[0.1, 0.2, 0.0], [0.1, 0.9, 0.0], [0.9, 0.1, 0.1], [0.1, 0.0, 0.9]]
+)  # (S = 4, 3), one row for each word
+
+# %% [markdown]
+# The decoder has written "le" and needs a noun. Its state $s$ is a vector, too, and it
+# plays the part of a **query**: a description of what is needed. Suppose that somebody
+# gives each word a **score** $e_j$, a number that says how well the word suits the
+# query. The softmax turns the scores into **weights** $\alpha_j$, which are positive
+# and sum to one. The weighted average of the states is the **context** $c$:
+
+# %%
+e = np.array([0.5, 1.0, 3.0, 1.0])  # scores, invented too
+alpha = np.exp(e) / np.exp(e).sum()  # (4,) weights
+c = alpha @ h  # (3,) the context
+for word, score, weight in zip(words, e, alpha):
+    print(f"{word:7s} score {score:.1f}   weight {weight:.3f}")
+print("context", c.round(3))
+
+# %% [figure]
+fig = schematics.attention_step(words, alpha, "le", "chat")
+alt = f"""Four encoder states h1 to h4, under them the words the, black, cat, sleeps. From
+each an arrow leads to the context c, as thick as the weight: {alpha[0]:.2f},
+{alpha[1]:.2f}, {alpha[2]:.2f} and {alpha[3]:.2f}. The decoder's state s chooses the
+weights; s and c together give the word "chat"."""
+show(fig, "one-step", alt)
+
+# %% [markdown]
+# The context is nearly the state of "cat", with a little of every other word. Nothing
+# was cut off: each state has a positive weight, so each receives a gradient, and
+# training can move the weight to another word. A decoder that *chose* one word could
+# not be trained in this way, because a choice has no derivative.
+#
+# The weights are the **alignment** of this step: they say which source words the new
+# word belongs to. At the next step the state $s$ is another, and so are the weights.
+#
+# ## Where do the scores come from?
+#
+# They have to be learned. Bahdanau, Cho and Bengio (2015) used a network with one
+# hidden layer. It reads the query $s$ and one state $h_j$, and returns one number:
 #
 # ```math
 # e_j = v \cdot \tanh(W_s s + W_h h_j), \qquad
@@ -37,12 +88,27 @@ rng = np.random.default_rng(0)
 # c = \sum_j \alpha_j h_j
 # ```
 #
-# Two projections into a common space of $d_a$ numbers, a sum, a tanh, one number out.
-# Section 6.2.5 takes $d_a = 4$ and gives the projected vectors:
+# | letter | shape | meaning |
+# |---|---|---|
+# | $s$ | $d_s$ | the state of the decoder: the query |
+# | $h_j$ | $d_h$ | the state of the encoder at word $j$: what is compared (the *key*), and what is averaged (the *value*) |
+# | $W_s$, $W_h$ | $A \times d_s$, $A \times d_h$ | learned matrices; they bring both vectors to the same length $A$ |
+# | $v$ | $A$ | a learned vector; it makes one number of the $A$ |
+# | $e_j$, $\alpha_j$ | numbers | the score and the weight of word $j$ |
+#
+# The two projections are *added*, which gives the score its name. It works for any
+# lengths $d_s$ and $d_h$, and the same three parameters serve every word of every
+# sentence.
+#
+# ## Can you do it with a pencil?
+#
+# Here is an example with $A = 4$ in which the products $W_s s$ and $W_h h_j$ are done
+# already. It is the worked example of a textbook (chapter 6, section 6.2.5), and the
+# numbers that the textbook prints are in `book`, for later.
 
 # %%
-Ws_s = np.array([0.3, -0.1, 0.5, 0.2])  # W_s s_0, (4,)
-Wh_h = np.array(  # W_h h_j, (S = 4, d_a = 4)
+Ws_s = np.array([0.3, -0.1, 0.5, 0.2])  # W_s s, (A,)
+Wh_h = np.array(  # W_h h_j, (S = 4, A = 4)
     [[0.4, 0.2, -0.3, 0.6], [-0.2, 0.5, 0.3, -0.1],
      [0.7, -0.3, 0.4, 0.2], [0.1, 0.4, -0.2, 0.5]]
 )  # fmt: skip
@@ -55,153 +121,173 @@ book = {
 }
 
 # %% [markdown]
-# The chapter writes out $e_1$, four terms, and says of the others that the same
-# computation yields them. Do you expect all four to agree?
+# Compute $e_1$ yourself: add the two vectors, take four tanhs, multiply by $v$, add up.
+# Then compare:
 
 # %%
-inside = Ws_s + Wh_h  # (4, 4), s added to each row
-t = np.tanh(inside)
+t = np.tanh(Ws_s + Wh_h)  # (4, 4); W_s s is added to each row
 e = t @ v  # (4,)
 for j in range(4):
     row = " ".join(f"{x:6.3f}" for x in t[j])
-    print(f"j = {j + 1}   tanh {row}   e {e[j]:.3f}   book {book['scores'][j]:.3f}")
-
-# %% [markdown]
-# Only the first agrees, up to its last digit. The third is off by
-# {{ f"{book['scores'][2] - e[2]:.2f}" }}: the token that the book scores highest is the
-# *lowest* of the four. Follow both with a pencil:
-
-# %%
-for j in (2, 0):
-    print(f"e_{j + 1} =", " + ".join(f"{a:.1f} ({b:.3f})" for a, b in zip(v, t[j])))
-    print("    =", " + ".join(f"({x:.3f})" for x in v * t[j]), f"= {e[j]:.3f}")
-print(f"    printed {book['terms'].round(3)}, sum {book['terms'].sum():.3f}")
-
-# %% [markdown]
-# The four terms of $e_1$ are right, and so is their sum, as they are rounded. In $e_3$
-# two pull down, two up. From here on the chapter's arithmetic is sound, and the error
-# goes through to the weights:
+    print(f"j = {j + 1}   tanh {row}   e {e[j]:.3f}")
 
 
 # %%
 def softmax(x):
-    exps = np.exp(x)  # as in the text; the library subtracts the largest first
+    exps = np.exp(x)  # as in the formula; the library subtracts the largest x first
     return exps, exps / exps.sum()
 
 
-for name, scores in (("book's scores", book["scores"]), ("right scores", e)):
-    exps, weights = softmax(scores)
-    print(f"{name:14s} exp {exps.round(3)}  sum {exps.sum():.3f}")
-    print(f"{'':14s} weights {weights.round(3)}")
-alpha = weights  # (4,), from the right scores
-
-# %% [figure]
-fig, axes = figure("How far is 6.2.5 from its own formula?", columns=2)
-at = np.arange(4)
-for ax, name, right in zip(axes, ("scores", "weights"), (e, alpha)):
-    ax.bar(at - 0.2, book[name], 0.38, color=ORANGE, label="as printed")
-    ax.bar(at + 0.2, right, 0.38, color=BLUE, label="computed")
-    ax.set(xticks=at, xticklabels=[f"h{j + 1}" for j in at], title=name)
-    ax.grid(axis="x", visible=False)
-axes[1].axhline(0.25, color=GREY, lw=1, ls="--")
-axes[0].set_ylim(0, 0.62)
-axes[0].legend(loc="upper center", ncols=2)
-alt = f"""Scores and weights of the four tokens, printed and computed. The third score
-is printed as {book["scores"][2]:.2f} and is {e[2]:.2f}; its weight falls from
-{book["weights"][2]:.3f}, the largest, to {alpha[2]:.3f}, the smallest."""
-show(fig, "worked-example", alt)
+exps, alpha = softmax(e)  # (4,), (4,)
+print(f"exp {exps.round(3)}   sum {exps.sum():.3f}   weights {alpha.round(3)}")
 
 # %% [markdown]
-# So section 6.2.5 should read: scores {{ ", ".join(f"{x:.3f}" for x in e) }}, weights
-# {{ ", ".join(f"{x:.3f}" for x in alpha) }}, and
-# $c_1$ = {{ f"{alpha[0]:.3f}" }} $h_1$ +
-# {{ f"{alpha[1]:.3f}" }} $h_2$ + {{ f"{alpha[2]:.3f}" }} $h_3$ +
-# {{ f"{alpha[3]:.3f}" }} $h_4$. (One exponential is rounded wrong, too:
-# {{ f"{book['exp'][2]:.3f}" }} for {{ f"{np.exp(book['scores'][2]):.3f}" }}. The values
-# of $h_j$ and $c_1$ are missing from our copy of the text.) The weights are diffuse, as
-# it says: from {{ f"{alpha.min():.3f}" }} to {{ f"{alpha.max():.3f}" }}.
-#
-# Does the library agree? Its `additive` also projects, so we hand it identity matrices.
+# The weights lie close together, from {{ f"{alpha.min():.3f}" }} to
+# {{ f"{alpha.max():.3f}" }}: this decoder takes a little of everything. Such weights
+# are called *diffuse*. The library agrees with the pencil. Its function `additive`
+# also projects, so it receives identity matrices here:
 
 # %%
 one = np.eye(4)
 scores = additive(Ws_s[None], Wh_h, one, one, v)  # (1, 4) queries, (4, 4) keys
 print(np.allclose(scores.data[0], e), np.allclose(mg.softmax(scores).data[0], alpha))
 
+# %% [figure]
+fig, axes = figure("How far is the printed example from its own formula?", columns=2)
+at = np.arange(4)
+for ax, name, right in zip(axes, ("scores", "weights"), (e, alpha)):
+    ax.bar(at - 0.2, book[name], 0.38, color=ORANGE, label="printed in the textbook")
+    ax.bar(at + 0.2, right, 0.38, color=BLUE, label="computed")
+    ax.set(xticks=at, xticklabels=[f"$h_{j + 1}$" for j in at], ylabel=name[:-1])
+    ax.set_xlabel("encoder state")
+    ax.grid(axis="x", visible=False)
+axes[1].axhline(0.25, color=GREY, lw=1, ls="--", label="equal weights")
+axes[0].set_ylim(0, 0.66)
+axes[0].legend(loc="upper center", ncols=1)
+axes[1].legend(loc="lower center")
+alt = f"""Scores and weights of the four states, printed and computed. The third score
+is printed as {book["scores"][2]:.2f} and is {e[2]:.2f}; its weight falls from
+{book["weights"][2]:.3f}, the largest, to {alpha[2]:.3f}, the smallest."""
+show(fig, "worked-example", alt)
+
 # %% [markdown]
-# ## What does the softmax promise?
+# > **The book says** (6.2.5) that the scores are
+# > {{ ", ".join(f"{x:.3f}" for x in book["scores"]) }} and the weights
+# > {{ ", ".join(f"{x:.3f}" for x in book["weights"]) }}. It writes out $e_1$, which is
+# > right, and says that the same computation gives the others. Three of them are wrong.
+# > The third is off by {{ f"{book['scores'][2] - e[2]:.2f}" }}: the state that the book
+# > scores highest is the lowest of the four. Right are the scores
+# > {{ ", ".join(f"{x:.3f}" for x in e) }} and the weights
+# > {{ ", ".join(f"{x:.3f}" for x in alpha) }}.
 #
-# Section 6.2.2 lists what the weights have. They sum to one, equal scores give $1/T$
-# each, and only differences of scores matter, so that a large constant does no harm.
-# Each weight lies strictly between 0 and 1; an exact 0 or 1 comes of rounding, or of a
-# mask. And the text says that weights divided by the sum of absolute values would also
-# be non-negative and sum to one. Scores have signs. Try it:
-
-# %%
-signed = np.array([1.0, -2.0, 0.5])
-l1 = signed / np.abs(signed).sum()
-print(l1.round(3), f"sum {l1.sum():.3f}", "  softmax", mg.softmax(signed).data.round(3))
-
-# %% [markdown]
-# Neither holds. *And how sharp can the weights become?* "Arbitrarily peaked", says the
-# section. Of softmax that is true. Of this score it is not: a tanh is at most one, so
+# ## Why a tanh?
+#
+# Leave it out, and the score is a sum of two parts,
 #
 # ```math
-# |e_j| \le \|v\|_1 = \sum_a |v_a|, \qquad
-# \alpha_j \le \frac{1}{1 + (T - 1)\, e^{-2 \|v\|_1}}
+# e_j = v \cdot (W_s s + W_h h_j) = v \cdot W_s s + v \cdot W_h h_j
 # ```
 #
-# With the $v$ of the example, however the projections are chosen, how much of the
-# attention can one of four tokens get?
+# The first part contains the query, and it is the same number for every word $j$. The
+# softmax cancels a number that is added to all scores, because
+# $\exp(e_j + a) = \exp(a) \exp(e_j)$ and $\exp(a)$ stands above and below the fraction.
+# So without the tanh the query has no effect at all. Two lines show it:
 
 # %%
-bound = np.abs(v).sum()
-most = 1 / (1 + 3 * np.exp(-2 * bound))
-aligned = np.sign(v) * np.array([[50.0], [-50], [-50], [-50]])  # (4, 4), before tanh
-print(f"sum |v| = {bound:.1f}   bound {most:.3f}", end="   ")
-print(f"reached {softmax(np.tanh(aligned) @ v)[1].max():.3f}")
+for query in (Ws_s, -5 * Ws_s, np.zeros(4)):
+    with_tanh = softmax(np.tanh(query + Wh_h) @ v)[1]
+    without = softmax((query + Wh_h) @ v)[1]
+    print("with tanh", with_tanh.round(3), "  without", without.round(3))
 
 # %% [markdown]
-# A trained model has to grow $v$ to look at one place only. A dot product has no such
-# bound. Multiply the four scores of the example by a factor, as a larger $v$ would:
+# The tanh bends the sum, so that the same query moves one word's score up by more than
+# another's. Any bend would do; the tanh is also bounded, and that has a price.
+#
+# ## How sharp can the weights become?
+#
+# A tanh lies between $-1$ and $1$, so a score cannot exceed
+# $|e_j| \le |v_1| + \dots + |v_A|$. Call this sum $`\|v\|_1`$. The best case for word 1
+# is that its score is $`+\|v\|_1`$, and the scores of the other $T - 1$ words are
+# $`-\|v\|_1`$. Then
+#
+# ```math
+# \alpha_1 = \frac{e^{\|v\|_1}}{e^{\|v\|_1} + (T - 1)\, e^{-\|v\|_1}}
+#          = \frac{1}{1 + (T - 1)\, e^{-2 \|v\|_1}}
+# ```
+#
+# No choice of $W_s$ and $W_h$ gives more. With the $v$ of the example, what is the most
+# that one of four words can get?
+
+# %%
+most = 1 / (1 + 3 * np.exp(-2 * np.abs(v).sum()))
+best_case = np.sign(v) * np.array([[50.0], [-50], [-50], [-50]])  # (4, 4), before tanh
+print(f"sum |v| = {np.abs(v).sum():.1f}   at most {most:.3f}", end="   ")
+print(f"reached {softmax(np.tanh(best_case) @ v)[1].max():.3f}")
+
+# %% [markdown]
+# A model that has to look at one word only must learn a long $v$. What happens while
+# $v$ grows? Multiply the scores of the example by a factor:
 
 # %% [figure]
 factors = np.linspace(0, 60, 121)
 rows = np.array([mg.softmax(k * e).data for k in factors])  # (121, 4)
-fig, ax = figure("What does a larger v do to the weights?", size=(7.2, 3))
+fig, ax = figure("What does a longer v do to the weights?", size=(7.2, 3))
 for j, style in enumerate(("-", "--", "-.", ":")):
-    ax.plot(factors, rows[:, j], style, label=f"h{j + 1}, e = {e[j]:.3f}")
-ax.set(xlabel="factor of v", ylabel="weight", xlim=(0, 60), ylim=(0, 1))
+    ax.plot(factors, rows[:, j], style, label=f"$h_{j + 1}$, score {e[j]:.3f}")
+ax.set(xlabel="factor by which v is multiplied", ylabel="weight", xlim=(0, 60))
+ax.set_ylim(0, 1)
 ax.legend(loc="center right")
-alt = f"""Weights of four tokens against a factor of v, all a quarter at 0. The second
+alt = f"""Weights of four states against a factor of v, all a quarter at 0. The second
 and third vanish by about 15. The first and fourth, {e[0] - e[3]:.3f} apart in score,
 part slowly: at 60 they have {rows[-1, 0]:.2f} and {rows[-1, 3]:.2f}."""
 show(fig, "sharper", alt)
 
 # %% [markdown]
-# Two close scores remain a tie long after the others are gone. And a weight of
-# {{ f"{rows[-1, 0]:.2f}" }} says that $e_1$ is larger by a certain amount; that the
-# first token is the most relevant "with that probability" is an interpretation, which
-# nothing in training checks.
+# Two close scores stay close to a tie long after the others have lost. A dot product,
+# the score of [lesson 04](../04_scores/README.md), has no bound, because long vectors
+# give large products.
+#
+# > **The book says** (6.2.2) that the weights can become "arbitrarily peaked". That is
+# > true of the softmax, and of a score without a bound. It is false of this score, with
+# > the bound above.
+#
+# ## Why a softmax?
+#
+# We want positive weights that sum to one. Dividing the scores by the sum of their
+# absolute values looks simpler. Does it work?
+
+# %%
+signed = np.array([1.0, -2.0, 0.5])
+by_sum = signed / np.abs(signed).sum()
+print(f"divided by the sum {by_sum.round(3)}, total {by_sum.sum():.3f}")
+print("softmax", mg.softmax(signed).data.round(3))
+
+# %% [markdown]
+# It does not: scores have signs. The exponential makes all of them positive and keeps
+# their order. It also looks at differences alone, so that only *better than the others*
+# counts, never *good*.
+#
+# > **The book says** (6.2.2) that dividing by the sum of absolute values would give
+# > non-negative weights that sum to one. Neither holds, as the output shows.
 #
 # ## What reaches the decoder?
 #
-# The context $c$ is an average (6.2.3). Two limits, with states of our own: uniform
-# weights give the mean (exercise 6.1), a one-hot weight gives that state.
+# The context is an average. Its two limits say what an average can do. Equal weights
+# give the mean of all states, whatever the query (exercise 6.1). A weight of one gives
+# that state itself:
 
 # %%
-h = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]])  # (S = 4, d_h = 3)
-limits = {"uniform": np.full(4, 0.25), "example": alpha, "one": one[0]}
-for name, weights in limits.items():
-    print(f"{name:8s} c = {(weights @ h).round(3)}")
+for name, weights in {"equal": np.full(4, 0.25), "only cat": one[2]}.items():
+    print(f"{name:9s} c = {(weights @ h).round(3)}")
 
 # %% [markdown]
+# The context has as many numbers as one state, for a source of any length. But it is
+# a *new* vector at every step, and that is what the single vector of lesson 02 was not.
+#
 # ## Where does the context go?
 #
-# Section 6.2.4 continues with $\tilde s = \tanh(W_c [c; s])$, as if it were Bahdanau's.
-# It is Luong's, and [lesson 04](../04_scores/README.md) has its gradient. Bahdanau's
-# order is another: the state *before* the step asks, and $c_t$ is an input of the
-# recurrence,
+# In Bahdanau's decoder the state *before* the step is the query, and the context is an
+# input of the GRU, beside the word $x_t$ that was written last:
 #
 # ```math
 # c_t = \mathrm{attend}(s_{t-1}), \qquad s_t = \mathrm{GRU}([x_t; c_t],\, s_{t-1})
@@ -210,8 +296,8 @@ for name, weights in limits.items():
 # %% [source] attention.variants.steps.BahdanauStep.forward
 
 # %% [markdown]
-# Change what the encoder says, and keep the words and the first state. In Bahdanau's
-# order, does the next *state* know of it?
+# So the new state knows what the decoder has read. To see it, change the memory and
+# keep the word and the first state:
 
 # %%
 mg.manual_seed(0)
@@ -222,14 +308,19 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
     print("s_1 =", s1.data[0].round(3))
 
 # %% [markdown]
-# It does. In the chapter's model what was looked at is forgotten by the next step.
+# > **The book says** (6.2.4) that Bahdanau's model continues with
+# > $\tilde s = \tanh(W_c [c; s])$. This is the order of Luong, Pham and Manning (2015):
+# > first the GRU, then attention. There the next state does not know what was read.
+# > [Lesson 04](../04_scores/README.md) has its gradient.
 #
 # ## What is the gradient?
 #
-# The chapter leaves it out. With $`t_{ja} = \tanh(\dots)`$ there are only sums and one
-# tanh. Let $g_j = \partial L / \partial e_j$ have arrived from the softmax, which is
-# $`g_j = \alpha_j (p_j - \sum_k \alpha_k p_k)`$ with $`p_j = \bar c \cdot h_j`$ and
-# $\bar c$ the gradient of the context. Then
+# Everything is a sum, a product or a tanh, so lesson 00 is enough. Start at the
+# context. Let $\bar c = \partial L / \partial c$. A longer $\alpha_j$ adds $h_j$ to the
+# context, so $\partial L / \partial \alpha_j = p_j = \bar c \cdot h_j$. The backward of
+# the softmax gives $g_j = \alpha_j (p_j - \sum_k \alpha_k p_k)$ for the score $e_j$: a
+# score should rise if its word is *better than the average*. With
+# $`t_j = \tanh(W_s s + W_h h_j)`$,
 #
 # ```math
 # \frac{\partial L}{\partial v} = \sum_j g_j\, t_j, \qquad
@@ -242,24 +333,24 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 # \frac{\partial L}{\partial s} = W_s^\top \sum_j d_j
 # ```
 #
-# The sum in the last two is the backward of copying: one $s$ was added to every $j$.
-# And $h_j$ is used twice, as key and as value, so two shares meet in it:
+# The last two have a sum over $j$, because one $s$ was added to every word. And $h_j$
+# is used twice, as key and as value, so two gradients are added in it:
 
 
 # %%
 def by_hand(s, h, W_s, W_h, v, dc):
     t = np.tanh(W_s @ s + h @ W_h.T)  # (S, A)
     alpha = softmax(t @ v)[1]
-    p = h @ dc  # (S,), how much the loss wants of each state
-    g = alpha * (p - alpha @ p)  # softmax's backward
-    d = g[:, None] * v * (1 - t * t)  # (S, A)
-    dh = d @ W_h + np.outer(alpha, dc)  # as key, as value
+    p = h @ dc  # (S,), dL/dalpha
+    g = alpha * (p - alpha @ p)  # (S,), dL/de: backward of the softmax
+    d = g[:, None] * v * (1 - t * t)  # (S, A), before the tanh
+    dh = d @ W_h + np.outer(alpha, dc)  # as key, and as value
     total = d.sum(0)  # (A,)
     return W_s.T @ total, dh, np.outer(total, s), d.T @ h, g @ t
 
 
 # %% [markdown]
-# Against the tape, with sizes that all differ and a random $\bar c$:
+# Compare with the engine. All sizes differ, so that a wrong transpose cannot fit:
 
 # %%
 sizes = {"s": (5,), "h": (7, 3), "W_s": (4, 5), "W_h": (4, 3), "v": (4,)}
@@ -273,10 +364,10 @@ for (name, leaf), mine in zip(leaves.items(), by_hand(*arrays.values(), dc)):
     print(f"dL/d{name:3s} {str(mine.shape):7s} equal: {np.allclose(leaf.grad, mine)}")
 
 # %% [markdown]
-# ## The chapter's code
+# ## How do I use it?
 #
-# Its listing has $d_h = d_s = d_a = 8$ and four random states, and checks that the
-# weights sum to one; exercise 6.5 has 6, 12, 24 and 48 states.
+# `AdditiveAttention` holds the three parameters. One query meets 4 to 48 states, and
+# nothing in the layer depends on their number:
 
 # %%
 mg.manual_seed(1)
@@ -288,13 +379,20 @@ for S in (4, 6, 12, 24, 48):
     print(f"S = {S:2d}   sum {weights.sum():.4f}   largest {weights.max():.3f}")
 
 # %% [markdown]
-# ## What would break it
+# Before training, the parameters are random, and so is the place that the layer looks
+# at. [Lesson 07](../07_reversal/README.md) trains it.
 #
-# - The gradient of $W_s$ from the last $j$ alone, as lesson 01 caught it.
-# - $h_j$ as key only, its share as value forgotten. `=` for `+=`, once more.
-# - $v = 0$ at the start: every $d_j$ is 0, neither matrix moves, and a gradient check
-#   of them could not fail.
-# - Padding: a fifth state that is no word gets its share of the weight.
-#   [Lesson 06](../06_masks/README.md).
+# ## What would break it?
 #
-# For practice: `python -m lessons list`, exercises 6.1 and 6.5.
+# - The gradient of $W_s$ from the last $j$ alone, without the sum.
+# - The gradient of $h_j$ as key only, without its part as value.
+# - $v = 0$ at the start: then every $d_j$ is 0, neither matrix moves, and a gradient
+#   check of them cannot fail.
+# - Padding: a fifth state that is no word gets a weight as well.
+#   [Lesson 06](../06_masks/README.md) masks it.
+#
+# **To take away: attention is a score for each word, a softmax, and an average; all
+# three have gradients, so where to look is learned.**
+#
+# Exercises: 6.1 (equal weights are the mean), E.2 (the backward passes that this page
+# uses) and 6.5 (this page, written by you): `python -m lessons start 6.1`.

@@ -75,7 +75,7 @@ def table(setup):
 table("book")
 
 # %% [figure]
-colours = dict(zip(KINDS, (BLUE, ORANGE, PURPLE, GREEN)))
+colours = dict(zip(KINDS, (BLUE, ORANGE, GREEN, PURPLE)))
 fig, axes = figure("Does the chapter's table come back?", columns=4, sharey=True)
 for ax, kind in zip(axes, KINDS):
     rows = of("book", kind, "accuracy")  # (seeds, 5)

@@ -19,7 +19,8 @@ import numpy as np
 from attention import T5RelativeBias, alibi_bias, alibi_slopes, scaled_dot, t5_bucket
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
-from lessons.classroom.figures import COLOURS, GREY, figure, show
+from attention.plotting.palette import looks
+from lessons.classroom.figures import GREY, figure, show
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(11)
@@ -229,13 +230,10 @@ last = {name: a[four] for name, a in mean.items()}
 
 # %% [figure]
 fig, ax = figure("Which positions go on beyond 32 tokens?", size=(7.2, 3.4))
-colour = dict(zip(book, COLOURS))
-styles = {"rope+linear": ":", "rope+ntk": "--", "rope+yarn": "-.", many: "--"}
+look = looks(mean)
 for name, a in mean.items():
-    base = name.partition("+")[0].partition(",")[0]
-    look = {"color": colour[base], "ls": styles.get(name, "-"), "label": name}
     bars = a - able[name].min(0), able[name].max(0) - a
-    ax.errorbar(n, a, bars, marker="o", ms=4, capsize=2, elinewidth=0.8, **look)
+    ax.errorbar(n, a, bars, ms=4, capsize=2, elinewidth=0.8, label=name, **look[name])
 ax.axhline(chance, color=GREY, lw=0.8, ls=":")
 ax.set(xlabel="tokens (trained on up to 32)", ylabel="right values")
 ax.set(xticks=n, ylim=(0, 1))

@@ -206,14 +206,14 @@ def test_a_step_writes_one_token_and_not_all():
 
     def peak(cache):
         tracemalloc.start()
-        cache.extended(module, k, k)
+        cache.concatenate(module, k, k)
         measured = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return measured
 
     many = KVCache(100_000)
     rows = Tensor(np.zeros((1, 2, 50_000, D // H), np.float32))
-    many.keep(module, *many.extended(module, rows, rows))
+    many.keep(module, *many.concatenate(module, rows, rows))
     assert peak(many) < 10_000 < rows._data.nbytes // 100
 
 

@@ -103,7 +103,7 @@ def test_many_queries_in_tiles_are_the_same_loop():
 UNSEEN = "W_k.bias"
 
 
-@pytest.mark.parametrize("kind", ["multi-query", "grouped widths", "no bias", "scale"])
+@pytest.mark.parametrize("kind", ["multi-query", "grouped widths"])
 def test_gradients(kind):
     options = dict(LAYERS[kind])
     options |= {n: m for n, m in (("kdim", 3), ("vdim", 5)) if n in options}
@@ -115,11 +115,10 @@ def test_gradients(kind):
     assert mg.gradcheck_module(module, *arrays, no_gradient=unseen).ok
 
 
-@pytest.mark.parametrize("num_kv_heads", [4, 2])
-def test_gradients_where_the_query_is_key_and_value(num_kv_heads):
+def test_gradients_where_the_query_is_key_and_value():
     class Causal(nn.Module):
         def __init__(self):
-            self.layer = layer(num_kv_heads, width=8)
+            self.layer = layer(2, width=8)
 
         def forward(self, x):
             return self.layer(x, is_causal=True)

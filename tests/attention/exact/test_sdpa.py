@@ -11,25 +11,13 @@ from attention import masks
 from attention.exact.sdpa import (
     dense_attention,
     scaled_dot_product_attention,
-    tiled_attention,
 )
 from attention.masks.block_mask import BlockMask
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
 from ...ops.sdpa import average, scores
-from ..kernels.kernel_cases import BACKENDS, running
-
-PATHS = {"dense": dense_attention, "tiled": tiled_attention}
-
-
-@pytest.fixture(params=[(p, b) for p in PATHS for b in BACKENDS], ids="-".join)
-def attention(request):
-    """Each path in each backend, with every warning an error."""
-    path, backend = request.param
-    with running(backend):
-        yield PATHS[path]
-
+from ..kernels.kernel_cases import running
 
 def close(found, expected, dtype=float):
     """Equal up to some hundred roundings of a number as large as the largest."""
@@ -128,6 +116,7 @@ def masked():
     centre = rng.uniform(0, S, L)
     long = masks.sliding_window(6, 6) | masks.global_tokens([0, 40])
     big = masks.bigbird(8, 3, 2, 2, seed=1)
+    tiles = functools.partial(BlockMask.from_mask, masks.from_array(dense), L, S)
     slope = np.array([0.5, 1, 2, 3])
     right = {"is_causal": True, "causal_align": "lower_right"}
     return {
@@ -165,11 +154,11 @@ def masked():
         "BigBird": call(
             big.dense(None, None, L, S), block_mask=BlockMask.from_mask(big, L, S)
         ),
-        "blocks of 64": call(dense, block_mask=BlockMask.from_dense(dense, 64)),
+        "blocks of 64": call(dense, block_mask=tiles(block=64)),
         "blocks and causal": call(
             dense & (j <= i),
             is_causal=True,
-            block_mask=BlockMask.from_dense(dense, (16, 48)),
+            block_mask=tiles(block=(16, 48)),
         ),
         "nothing": call(False, mask_mod=masks.nothing),
     }
@@ -382,6 +371,7 @@ def test_leading_axes_are_broadcast(attention, shapes):
         close(d, mg.unbroadcast(g, d.shape))
 
 
+@pytest.mark.parametrize("attention", ["dense-numpy", "tiled-numpy"], indirect=True)
 def test_masks_and_biases_of_another_precision_are_cast(attention):
     q, k, v = draw((9, 4), (12, 4), (12, 2), dtype=np.float32)
     mask = Tensor(np.where(np.tri(9, 12), 0.5, -1e300), requires_grad=True)
@@ -398,8 +388,7 @@ def test_masks_and_biases_of_another_precision_are_cast(attention):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_large_scores(attention, sign):
     """Scores of 1e4 take all weight; scores of -1e4 leave it to the others."""
-    eye = np.eye(3, dtype=np.float32)
-    v = np.arange(9, dtype=np.float32).reshape(3, 3)
+    eye, v = np.eye(3), np.arange(9.0).reshape(3, 3)
     tensors = [Tensor(x, requires_grad=True) for x in (sign * 1e4 * eye, eye, v)]
     o, lse = attention(*tensors, scale=1.0, return_lse=True)
     o.backward(np.ones((3, 3)))

@@ -54,12 +54,13 @@ def test_every_path_drops_the_same_weights(p, options):
 
 
 def test_gradients():
-    inputs = draw((2, 66, 3), (1, 70, 3), (1, 70, 2), (2, 135), (70,))
+    # arrays of more than 400 entries are checked along random directions
+    inputs = draw((2, 3, 6), (1, 80, 6), (1, 80, 6), (2, 82), (80,))
 
     def function(q, k, v, offset, added):
         return tiled_attention(
             q, k, v, added, bias=offset, dropout_p=0.3, is_causal=True,
-            enable_gqa=True, rng=np.random.default_rng(5), return_lse=True,
+            causal_align="lower_right", enable_gqa=True, rng=np.random.default_rng(5), return_lse=True,
         )  # fmt: skip
 
     result = mg.gradcheck(function, inputs)
@@ -126,9 +127,8 @@ def test_seeds_differ():
 
 
 def test_tiles_need_no_array_of_all_pairs():
-    n = 2048
+    n = 1024
     q, k, v = (Tensor(x, requires_grad=True) for x in draw((n, 8), (n, 8), (n, 8)))
-    tiled_attention(q, k, v, dropout_p=0.5).sum().backward()  # compiles
     tracemalloc.start()
     tiled_attention(q, k, v, dropout_p=0.5).sum().backward()
     peak = tracemalloc.get_traced_memory()[1]

@@ -73,6 +73,7 @@ def test_it_is_as_exact_as_numpys_loop_in_float32(kind):
         assert np.abs(a - c).max() <= (2 if i < 3 else 3) * np.abs(b - c).max()
 
 
+@pytest.mark.deep  # of the loop that the kernel equals, tests/ops checks the gradients
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_against_finite_differences(kind):
     arrays, _ = example(kind, seed=3, **SIZES)

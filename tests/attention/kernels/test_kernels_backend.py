@@ -39,8 +39,6 @@ def python(code, **environment):
     return done.stdout.strip(), done.stderr.strip()
 
 
-CHOSEN = "from attention import kernels; print(kernels.backend())"
-WITHOUT = "import sys; sys.modules['numba'] = None; "
 RUN = (
     "import sys, numpy as np; from attention.kernels import additive, backend; "
     "e = additive.forward(np.ones((1, 1, 2)), np.ones((1, 1, 2)), np.ones(2)); "
@@ -48,27 +46,49 @@ RUN = (
 )
 
 
-def test_the_environment_chooses():
-    assert python(CHOSEN, ATTENTION_BACKEND="numpy")[0] == "numpy"
-    assert python(CHOSEN, NUMBA_DISABLE_JIT="1")[0] == "numpy"
-    assert "ATTENTION_BACKEND: there is no" in python(CHOSEN, ATTENTION_BACKEND="g")[1]
+@pytest.fixture
+def nothing_chosen(monkeypatch, tmp_path):
+    """The state of a new process, with an empty cache."""
+    for name in "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "ATTENTION_BACKEND":
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(choice._Chosen, "backend", None)
+    monkeypatch.setattr(choice._Chosen, "explicit", False)
+    monkeypatch.setattr(choice, "_work_of_twins", {})
+    return tmp_path
 
 
-def test_without_numba():
-    out, err = python(WITHOUT + CHOSEN + "; kernels.backend('numba')")
-    assert out == "numpy" and "backend: numba is not installed; pip install" in err
+def test_the_environment_chooses(nothing_chosen, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert kernels.backend() == "numpy" and not choice._Chosen.explicit
+    choice._Chosen.backend = None
+    monkeypatch.setenv("ATTENTION_BACKEND", "g")
+    with pytest.raises(ValueError, match="ATTENTION_BACKEND: there is no backend 'g'"):
+        kernels.backend()
+    monkeypatch.setenv("ATTENTION_BACKEND", "numpy")
+    assert kernels.backend() == "numpy" and choice._Chosen.explicit
 
 
-def test_a_numba_that_does_not_load(tmp_path):
-    (tmp_path / "numba.py").write_text("raise SystemError('too new a NumPy')")
-    path = os.pathsep.join([str(tmp_path), os.getcwd()])
-    load = "from attention.kernels.gru import forward_loop as loop; from numpy import "
-    load += f"dtype; print(loop.version(dtype('f'))); {CHOSEN}"
-    assert python(load, PYTHONPATH=path)[0].split() == ["None", "numpy"]
-    err = python(load, PYTHONPATH=path, ATTENTION_BACKEND="numba")[1]
-    assert "numba does not load: too new a NumPy" in err
+def test_without_numba(nothing_chosen, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert kernels.backend() == "numpy"
+    with pytest.raises(ImportError, match="backend: numba is not installed; pip inst"):
+        kernels.backend("numba")
 
 
+def test_a_numba_that_does_not_load(nothing_chosen, monkeypatch):
+    pytest.importorskip("numba")
+    (nothing_chosen / "numba.py").write_text("raise SystemError('too new a NumPy')")
+    monkeypatch.syspath_prepend(nothing_chosen)
+    monkeypatch.delitem(sys.modules, "numba")
+    loop, float32 = compiling.Kernel(additive.forward_loop.function), np.dtype("f")
+    assert loop.version(float32) is None and kernels.backend() == "numpy"
+    with pytest.raises(ImportError, match="numba does not load: too new a NumPy"):
+        with kernels.backend("numba"):
+            loop.version(float32)
+
+
+@pytest.mark.deep
 def test_loops_that_are_not_compiled():
     """With the JIT switched off, the loops are Python, and can be debugged as such."""
     pytest.importorskip("numba")
@@ -87,6 +107,7 @@ def test_small_work_on_a_cold_cache_runs_the_twin(tmp_path):
     assert python(RUN, **place) == ("numba 1.928055 True", "")
 
 
+@pytest.mark.deep
 def test_a_damaged_cache_is_replaced(tmp_path):
     pytest.importorskip("numba")
     place = {"XDG_CACHE_HOME": str(tmp_path), "ATTENTION_BACKEND": "numba"}
@@ -96,17 +117,6 @@ def test_a_damaged_cache_is_replaced(tmp_path):
     out, err = python(RUN, **place)
     assert out == "numba 1.928055 True" and err.startswith("compiling kernels")
     assert python(RUN, **place) == ("numba 1.928055 True", "")
-
-
-@pytest.fixture
-def nothing_chosen(monkeypatch, tmp_path):
-    """The state of a new process, with an empty cache."""
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(choice._Chosen, "backend", "numba")
-    monkeypatch.setattr(choice._Chosen, "explicit", False)
-    monkeypatch.setattr(choice, "_work_of_twins", {})
-    return tmp_path
 
 
 def test_a_kernel_is_compiled_when_its_twin_has_worked_long_enough(

@@ -32,8 +32,8 @@ def softmax_definition(x, g, lengths=None, mask=None, temperature=1.0):
             total += p[r, j]
         for j in allowed:
             p[r, j] /= total
+        mean = sum(p[r, n] * cotangents[r, n] for n in allowed)
         for j in allowed:
-            mean = sum(p[r, n] * cotangents[r, n] for n in allowed)
             dx[r, j] = p[r, j] * (cotangents[r, j] - mean) / temperature
     return p.reshape(x.shape), dx.reshape(x.shape)
 

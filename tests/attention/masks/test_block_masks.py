@@ -115,49 +115,6 @@ def test_a_walk_over_the_listing_makes_the_mask(name, L, S, block):
     np.testing.assert_array_equal(heads, full(mask, L, S))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_single_tiles(name, L=7, S=11):
-    mask, _ = cases(L, S)[name]
-    allowed, (Tq, Tk) = full(mask, L, S), (4, 3)
-    tiles = tiled(mask, L, S, (Tq, Tk))
-    kinds = counted(allowed, (Tq, Tk))
-    for b, h, i in np.ndindex(kinds.shape[:3]):
-        kept = [(j, k) for j, k in enumerate(kinds[b, h, i].tolist()) if k != EMPTY]
-        assert tiles.tiles_of(b, h, i) == kept
-        for j in range(kinds.shape[3]):
-            want = allowed[b, h, i * Tq : i * Tq + Tq, j * Tk : j * Tk + Tk]
-            np.testing.assert_array_equal(tiles.tile_mask(b, h, i, j), want)
-
-
-@pytest.mark.parametrize("L, S", SIZES[:2])
-@pytest.mark.parametrize("name", NAMES)
-def test_key_ranges_if_and_only_if_every_query_has_one(name, L, S):
-    mask, _ = cases(L, S)[name]
-    allowed = mask.dense(B, H, L, S)
-    # one range: between two neighbours the mask goes from no to yes once at most
-    begins = np.diff(allowed.astype(int), axis=-1, prepend=0) == 1
-    ranges = tiled(mask, L, S, (3, 4)).key_ranges()
-    if (begins.sum(-1) > 1).any():
-        assert ranges is None
-        return
-    lo, hi = ranges
-    assert lo.dtype == hi.dtype == np.int32
-    assert lo.shape == hi.shape == allowed.shape[:3]
-    j = np.arange(S)
-    np.testing.assert_array_equal((lo[..., None] <= j) & (j < hi[..., None]), allowed)
-    assert not lo[~allowed.any(-1)].any() and not hi[~allowed.any(-1)].any()
-
-
-def test_key_ranges_of_an_array():
-    n = 50
-    found = BlockMask.from_dense(np.tri(n, dtype=bool), block=8).key_ranges()
-    for got, want in zip(found, causal.key_ranges(n, n)):
-        np.testing.assert_array_equal(got, np.broadcast_to(want, (1, 1, n)))
-    hole = np.tri(n, dtype=bool)
-    hole[40, 16] = False
-    assert BlockMask.from_dense(hole, block=8).key_ranges() is None
-
-
 def test_the_tiles_agree_with_flex_attention():
     torch = pytest.importorskip("torch")
     flex = pytest.importorskip("torch.nn.attention.flex_attention")
@@ -183,19 +140,6 @@ def test_the_tiles_agree_with_flex_attention():
         assert tiles.sparsity() * 100 == pytest.approx(peer.sparsity())
 
 
-def test_from_dense_is_the_same_as_from_the_mask():
-    allowed = (causal & padding([9, 0, 4])).dense(B, H, 10, 9)
-    tiles = BlockMask.from_dense(allowed, block=(4, 3))
-    np.testing.assert_array_equal(tiles.kinds, counted(allowed, (4, 3)))
-    np.testing.assert_array_equal(tiles.to_dense(), allowed)
-    flat = BlockMask.from_dense(allowed[0, 0], block=4)
-    assert flat.kinds.shape == (1, 1, 3, 3)
-    kept = flat.to_dense()
-    allowed[:] = False  # it has a copy
-    np.testing.assert_array_equal(flat.to_dense(), kept)
-    assert kept.any()
-
-
 def test_other_tiles_of_the_same_mask():
     for name in "causal, lower right", "padding", "or", "mask_mod":
         mask, _ = cases(10, 9)[name]
@@ -212,8 +156,6 @@ def test_no_queries_or_no_keys(L, S):
         assert tiles.kinds.shape[2:] == (-(-L // 2), -(-S // 2))
         assert tiles.sparsity() == 0.0
         assert tiles.to_dense().shape[2:] == (L, S)
-        lo, hi = tiles.key_ranges()
-        assert lo.shape[2:] == (L,) and not hi.any()
         assert len(tiles.listing().blocks) == 0
         assert len(str(tiles).splitlines()) == 3 if L and S else 2
 

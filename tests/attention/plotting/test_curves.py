@@ -3,7 +3,7 @@
 import numpy as np
 
 from attention.plotting import curves as plots
-from attention.plotting.curves import COLOURS
+from minigrad.draw.colours import BLUE, ORANGE, PURPLE
 
 from .plot_cases import PNG, is_whole
 
@@ -28,7 +28,7 @@ def test_loss_curves_draw_each_run_faint_and_smoothed(tmp_path):
         f"dot: {slow[-4:].mean():.2g}",
     ]
     colours = [line.get_color() for line in panel.lines[::2]]
-    assert colours == [COLOURS["additive"], COLOURS["dot"]]
+    assert colours == [BLUE, ORANGE]
     assert is_whole(figure)
 
 
@@ -36,9 +36,9 @@ def test_runs_of_one_score_share_a_colour_and_not_a_dash():
     names = ["scaled, seed 1", "scaled_dot seed 2", "other"]
     figure = plots.loss_curves({name: [1.0, 0.5] for name in names})
     first, second, other = figure.axes[0].lines[1::2]
-    assert first.get_color() == second.get_color() == COLOURS["scaled"]
+    assert first.get_color() == second.get_color() == PURPLE
     assert first.get_linestyle() != second.get_linestyle()
-    assert other.get_color() not in COLOURS.values()
+    assert other.get_color() not in (BLUE, ORANGE, PURPLE)
 
 
 def test_accuracy_bars_stand_in_groups_by_length(tmp_path):

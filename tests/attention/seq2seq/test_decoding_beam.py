@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from attention.seq2seq.beam import LEAST, beam_search, hypotheses, largest
+from attention.seq2seq.beam import LEAST, beam_search, hypotheses, largest_candidates
 from attention.seq2seq.decoding import greedy
 from attention.tasks.batch import EOS, SOS
 
@@ -157,9 +157,12 @@ def test_equals_are_ordered_by_row_and_then_by_id():
     each = hypotheses(Flat(), SOURCE[:1], LENGTHS[:1], 2, 4)[0]
     assert [h.ids for h in each] == [[EOS], [3, EOS], [3, 3], [3, 4]]
     scores = np.array([[1.0, 2.0, 2.0], [2.0, -np.inf, 0.0]])
-    assert largest(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
-    assert largest(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
-    assert largest(scores, 9)[-1] == (0.0, 1, 2) and len(largest(scores, 9)) == 5
+    assert largest_candidates(scores, 2) == [(2.0, 0, 1), (2.0, 0, 2)]
+    assert largest_candidates(scores, 4) == [(2, 0, 1), (2, 0, 2), (2, 1, 0), (1, 0, 0)]
+    assert (
+        largest_candidates(scores, 9)[-1] == (0.0, 1, 2)
+        and len(largest_candidates(scores, 9)) == 5
+    )
 
 
 def test_a_source_token_without_weight_gives_a_finite_penalty():

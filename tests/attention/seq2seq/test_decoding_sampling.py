@@ -9,7 +9,12 @@ import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoding import greedy
 from attention.seq2seq.model import Seq2Seq
-from attention.seq2seq.sampling import draw, filtered, mixed_inputs, sample
+from attention.seq2seq.sampling import (
+    draw,
+    filtered_probabilities,
+    mixed_inputs,
+    sample,
+)
 from attention.tasks.batch import PAD, SOS
 from attention.tasks.batching import in_order
 
@@ -47,7 +52,7 @@ def filtered_by_hand(logits, T, k, p):
 def test_filters_are_their_definition(T, k, p):
     logits = np.random.default_rng(0).standard_normal((6, 9))
     logits[:, :2] = -np.inf
-    q = filtered(logits, T, k, p)
+    q = filtered_probabilities(logits, T, k, p)
     expected = [filtered_by_hand(row.tolist(), T, k, p) for row in logits]
     np.testing.assert_allclose(q, expected, rtol=1e-12, atol=0)
     np.testing.assert_allclose(q.sum(-1), 1)
@@ -56,13 +61,14 @@ def test_filters_are_their_definition(T, k, p):
 def test_the_nucleus_holds_the_token_that_reaches_p():
     q = np.log([[0.5, 0.25, 0.125, 0.125]])
     for p, left in (0.4, 1), (0.5, 1), (0.51, 2), (0.75, 2), (0.76, 3), (0.9, 4):
-        assert (filtered(q, top_p=p) > 0).sum() == left
-    assert filtered([[0.0, -50.0]], top_p=1.0)[0, 1] > 0  # 1 + e^-50 is 1, rounded
+        assert (filtered_probabilities(q, top_p=p) > 0).sum() == left
+    q = filtered_probabilities([[0.0, -50.0]], top_p=1.0)
+    assert q[0, 1] > 0  # 1 + e^-50 is 1, rounded
     # after top_k: 0.5 and 0.25 are then 2/3 and 1/3
-    assert (filtered(q, top_k=2, top_p=0.6) > 0).sum() == 1
+    assert (filtered_probabilities(q, top_k=2, top_p=0.6) > 0).sum() == 1
     # of equals the least ids stay
     equals = np.random.default_rng(0).integers(0, 2, (1, 300)).astype(float)
-    _, left = np.nonzero(filtered(equals, top_k=40))
+    _, left = np.nonzero(filtered_probabilities(equals, top_k=40))
     np.testing.assert_array_equal(left, np.flatnonzero(equals)[:40])
 
 

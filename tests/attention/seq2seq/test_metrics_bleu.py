@@ -78,7 +78,9 @@ def test_equal_to_the_definition(N):
     scores = set()
     for seed in range(60):
         hypotheses, references = random_corpus(seed)
-        found = corpus_bleu(hypotheses, references, N, "none", several=True)
+        found = corpus_bleu(
+            hypotheses, references, max_order=N, smoothing="none", several=True
+        )
         wanted = reference_bleu(hypotheses, references, N)
         assert found == pytest.approx(wanted, rel=1e-12)
         scores.add(round(found))
@@ -175,5 +177,11 @@ def test_bleu_is_that_of_sacrebleu(name):
     assert list(map(tuple, RECORDED["arguments"])) == golden_calls()
     for call, wanted in zip(golden_calls(), case["scores"], strict=True):
         smoothing, order, effective = call
-        found = corpus_bleu(*texts, order, smoothing, True, effective)
+        found = corpus_bleu(
+            *texts,
+            max_order=order,
+            smoothing=smoothing,
+            several=True,
+            effective_order=effective,
+        )
         assert found == pytest.approx(wanted, rel=1e-9, abs=1e-12), call

@@ -64,10 +64,11 @@ def test_which_configs_are_one_operation():
 
 
 # the tests above compare the gradients of the others with these
-CHECKED = [
-    "bahdanau", "bahdanau-general-two-sides", "bahdanau-coverage", "luong-fed",
-    "luong-lstm-two-sides", "luong-local-p", "none-two-sides",
-]  # fmt: skip
+CHECKED = ["bahdanau", "bahdanau-coverage", "luong-fed", "luong-local-p"]
+CHECKED += [
+    pytest.param(name, marks=pytest.mark.deep)
+    for name in ("bahdanau-general-two-sides", "luong-lstm-two-sides", "none-two-sides")
+]
 
 
 class All(mg.nn.Module):

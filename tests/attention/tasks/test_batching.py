@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attention.tasks.batch import EOS, PAD, SOS, assemble
-from attention.tasks.batching import Batches, Split, in_order, split
+from attention.tasks.batching import Batches, Splits, in_order, split
 
 
 def example_pairs(n=203, longest=30, seed=0):
@@ -150,7 +150,7 @@ def test_numbers_of_pairs_and_none_at_all():
     parts = split(sentences(), seed=1, validation=0, test=7)
     assert (len(parts.train), parts.validation, len(parts.test)) == (193, [], 7)
     parts = split(sentences(3), seed=1, validation=0.0, test=0)
-    assert parts == Split(train=sentences(3), validation=[], test=[])
+    assert parts == Splits(train=sentences(3), validation=[], test=[])
 
 
 # messages

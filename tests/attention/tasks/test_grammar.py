@@ -113,7 +113,7 @@ def test_no_sentence_can_be_translated_in_two_ways(task):
     drawer, known = Drawer(lexicon, np.random.default_rng(5)), {}
     for _ in range(2500):
         meaning = drawer.sentence()
-        pair = Pair.of(english.sentence(meaning), sentence(meaning, lexicon))
+        pair = Pair.of(english.sentence(meaning), sentence(meaning))
         assert known.setdefault(pair.source, pair) == pair
 
 

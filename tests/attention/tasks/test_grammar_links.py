@@ -82,7 +82,7 @@ def _entry(task, english_word):
 def _pair(task, meaning):
     return sentence_pairs.Pair.of(
         english.sentence(meaning),
-        grammar.TASKS[task].sentence(meaning, grammar.TASKS[task].lexicon),
+        grammar.TASKS[task].sentence(meaning),
     )
 
 

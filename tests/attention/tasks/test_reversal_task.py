@@ -3,10 +3,11 @@
 import numpy as np
 
 from attention.tasks import reversal as task
+from attention.tasks.batch import EOS, PAD, SOS
 
 
 def test_vocabulary_is_that_of_the_chapter():
-    assert (task.PAD, task.SOS, task.EOS, task.VOCABULARY) == (0, 1, 2, 29)
+    assert (PAD, SOS, EOS, task.VOCABULARY) == (0, 1, 2, 29)
     assert task.encode("az").tolist() == [3, 28]
     assert task.decode([1, 3, 28, 0, 2, 5]) == "az"
 
@@ -18,11 +19,11 @@ def test_a_batch_is_the_reversal_of_each_string():
     for row, n in enumerate(batch.lengths):
         word = task.decode(batch.source[row])
         assert len(word) == n
-        assert batch.source[row, n:].tolist() == [task.PAD] * (8 - n)
+        assert batch.source[row, n:].tolist() == [PAD] * (8 - n)
         ids = task.encode(word[::-1]).tolist()
-        pad = [task.PAD] * (8 - n)
-        assert batch.target_in[row].tolist() == [task.SOS] + ids + pad
-        assert batch.target_out[row].tolist() == ids + [task.EOS] + pad
+        pad = [PAD] * (8 - n)
+        assert batch.target_in[row].tolist() == [SOS] + ids + pad
+        assert batch.target_out[row].tolist() == ids + [EOS] + pad
 
 
 def test_lengths_and_letters_are_uniform():

@@ -1,0 +1,86 @@
+"""Measure an answer: memory, work and Python steps that it takes, digits that it has.
+
+Nothing here reads a clock. A slow machine, or a busy one, changes no result.
+"""
+
+import sys
+import tracemalloc
+
+import numpy as np
+
+DIGITS = 1e-12  # a formula has 15 digits, a difference quotient has about 10
+
+
+def peak_numbers(f, *args):
+    """Return the most memory that f(*args) took, in numbers of 8 bytes."""
+    tracemalloc.start()
+    try:
+        f(*args)
+        return tracemalloc.get_traced_memory()[1] / 8
+    finally:
+        tracemalloc.stop()
+
+
+def python_steps(f, *args):
+    """Return how many lines Python runs in f(*args), and functions that it calls."""
+    counted = 0
+
+    def step(frame, event, arg):
+        nonlocal counted
+        counted += event in ("line", "call", "c_call")
+        return step
+
+    before = sys.gettrace(), sys.getprofile()
+    sys.settrace(step)
+    sys.setprofile(
+        lambda frame, event, arg: event == "c_call" and step(frame, event, 0)
+    )
+    try:
+        f(*args)
+    finally:
+        sys.setprofile(before[1])
+        sys.settrace(before[0])
+    return counted
+
+
+class Counted(np.ndarray):
+    """An array that counts the numbers that NumPy reads and writes on its behalf."""
+
+    numbers = 0
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        plain = [_plain(x) for x in inputs]
+        if "out" in options:
+            options["out"] = tuple(map(_plain, options["out"]))
+        result = getattr(ufunc, method)(*plain, **options)
+        Counted.numbers += sum(np.size(x) for x in (*inputs, result))
+        return result.view(Counted) if isinstance(result, np.ndarray) else result
+
+    def __array_function__(self, function, types, args, options):
+        result = super().__array_function__(function, types, args, options)
+        arrays = [*args, *options.values(), result]
+        Counted.numbers += sum(x.size for x in arrays if isinstance(x, np.ndarray))
+        return result
+
+
+def _plain(x):
+    return x.view(np.ndarray) if isinstance(x, Counted) else x
+
+
+def work(f, *arrays):
+    """Return the numbers that NumPy reads and writes in f(*arrays), and its steps."""
+    Counted.numbers = 0
+    steps = python_steps(f, *(x.view(Counted) for x in arrays))
+    return max(Counted.numbers, 1), steps
+
+
+def has_all_digits(my, found, want, name):
+    """Fail unless a gradient has the digits of a formula; differences have fewer."""
+    off = np.abs(np.asarray(found) - want).max() / np.abs(want).max()
+    my.holds(
+        off < DIGITS,
+        "differences",
+        f"expected {name} with 12 digits, as a formula gives them",
+        f"found an error of {off:.1g} of the largest entry, as differences of the "
+        "forward have",
+    )

@@ -1,0 +1,106 @@
+"""The first test of every check: the answer is written, not imported."""
+
+import ast
+import functools
+import linecache
+import sys
+
+from lessons.classroom.catalogue import find
+from lessons.classroom.steps import CheckFailed
+
+OWN_IMPORTS = {"NotWritten"}  # from lessons, in every stub
+MORE = {"E.5": {"minigrad"}}  # its text suggests a gradient check
+ANSWERS = {"6.7": {"safetensors"}}  # attributes of a module that the stub imports
+
+
+def own_work(my, rng):
+    """Fail if the answer imports its solution, or replaces a function of NumPy."""
+    lines = linecache.getlines(my._path)
+    tree = ast.parse("".join(lines))
+
+    def fail(tag, node, sentence):
+        line = f"line {node.lineno}:  {lines[node.lineno - 1].strip()}"
+        raise CheckFailed(tag, line, sentence)
+
+    for node, owner, name in foreign_code(tree, my._id):
+        text = f"this is the {owner}'s {name}; the exercise is to write it, in NumPy"
+        fail("imports-answer", node, text)
+    modules = aliases(tree)
+    for node in ast.walk(tree):
+        if is_patch(node, modules):
+            text = "expected every imported module unchanged, because the check uses it"
+            fail("patches", node, text)
+
+
+own_work.step, own_work.title = "written", "the answer is your own work"
+
+
+def foreign_code(tree, id):
+    """Yield (node, its owner, its name) of code that the learner did not write."""
+    given = given_imports(id)
+    for node, module, name in imports(tree):
+        if (module, name) not in given and not is_allowed(id, module, name):
+            reference = module.startswith("lessons.solutions")
+            yield node, "reference" if reference else "library", name or module
+    for node in ast.walk(tree):
+        if getattr(node, "attr", None) in ANSWERS.get(id, ()):
+            yield node, "library", node.attr
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and "solutions" in text and "ex_" in text:
+            yield node, "reference", "text"
+
+
+@functools.cache
+def given_imports(id):
+    """Return {(module, name)} that the stub of an exercise imports."""
+    stub = ast.parse(find(id).stub.read_text(encoding="utf-8"))
+    return {(module, name) for _, module, name in imports(stub)}
+
+
+def imports(tree):
+    """Yield (node, module, name or None) of each import, also of ``__import__``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield from ((node, module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            module = getattr(node.args[0], "value", None)
+            if called in ("__import__", "import_module") and isinstance(module, str):
+                yield node, module, None
+
+
+def is_allowed(id, module, name):
+    """Return whether any answer to this exercise may import this."""
+    root = module.split(".")[0]
+    if root == "lessons":  # earlier answers of the learner's own are in lessons/work
+        return name in OWN_IMPORTS or module.startswith("lessons.work")
+    standard = root in sys.stdlib_module_names
+    more = {"numpy", "matplotlib", *MORE.get(id, ())}
+    return standard or root in more or root.startswith("ex_")
+
+
+def aliases(tree):
+    """Return the names in a file that stand for imported modules."""
+    names = [n for node in ast.walk(tree) if isinstance(node, ast.Import)
+             for n in node.names]  # fmt: skip
+    return {(alias.asname or alias.name).split(".")[0] for alias in names}
+
+
+def is_patch(node, modules):
+    """Return whether a statement writes into an imported module."""
+    targets = getattr(node, "targets", [])
+    if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        targets = [node.target]
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
+        targets = [ast.Attribute(node.args[0], "")] if node.args else []
+    for target in targets:
+        written = isinstance(target, ast.Attribute)
+        while isinstance(target, (ast.Attribute, ast.Subscript)):
+            written = written or isinstance(target, ast.Attribute)
+            target = target.value
+        if written and getattr(target, "id", None) in modules:
+            return True
+    return False

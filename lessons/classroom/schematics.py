@@ -1,0 +1,227 @@
+"""Diagrams of models, drawn with matplotlib in the colours of the book.
+
+    fig, ax = diagram((7.2, 3))
+    box(ax, (0, 0), "h1", BLUE)
+    arrow(ax, (0, 0.25), (2, 1.5), weight=0.8)
+
+Coordinates are free: one unit is about the width of a box. A function at the end of the
+file draws each diagram that a lesson shows.
+"""
+
+import numpy as np
+
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure
+
+WIDTH, HEIGHT = 0.8, 0.5  # of a box
+
+
+def diagram(size):
+    """Return a figure of (width, height) inches and its axes, without ticks."""
+    fig, ax = figure(None, size=size)
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    return fig, ax
+
+
+def box(ax, centre, text, colour=GREY, width=WIDTH, height=HEIGHT, below=""):
+    """Draw a rounded box around a text; ``below`` stands under it."""
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y = centre
+    corner = x - width / 2, y - height / 2
+    style = "round,pad=0,rounding_size=0.1"
+    ax.add_patch(
+        FancyBboxPatch(
+            corner, width, height, boxstyle=style, fill=False, ec=colour, lw=1.6
+        )
+    )
+    ax.text(x, y, text, ha="center", va="center", fontsize=10)
+    if below:
+        ax.text(x, y - height / 2 - 0.12, below, ha="center", va="top", fontsize=10)
+
+
+def arrow(ax, start, end, colour=GREY, weight=0.3, bend=0.0, text=""):
+    """Draw an arrow; its width grows with the weight, between 0 and 1."""
+    style = {
+        "arrowstyle": "-|>",
+        "mutation_scale": 9,
+        "lw": 0.6 + 4 * weight,
+        "color": colour,
+        "shrinkA": 0,
+        "shrinkB": 0,
+        "connectionstyle": f"arc3,rad={bend}",
+    }
+    ax.annotate("", xy=end, xytext=start, arrowprops=style)
+    if text:
+        x, y = (np.add(start, end)) / 2
+        ax.text(x, y, text, ha="center", va="center", fontsize=9)
+
+
+def fit(ax, left, right, bottom, top):
+    """Show this part of the plane."""
+    ax.set(xlim=(left, right), ylim=(bottom, top))
+
+
+def attention_step(words, weights, state, answer):
+    """Draw one step of a decoder that attends to its source.
+
+    words     of the source, one for each encoder state h_j
+    weights   alpha_j, one for each word; they set the widths of the arrows
+    state     the words that the decoder has written
+    answer    the word that it writes next
+    """
+    fig, ax = diagram((7.2, 3.0))
+    n = len(words)
+    centre = (n - 1) * 1.2 / 2
+    for j, (word, weight) in enumerate(zip(words, weights)):
+        x = 1.2 * j
+        if j:
+            arrow(ax, (x - 1.2 + WIDTH / 2, 0), (x - WIDTH / 2, 0))
+        box(ax, (x, 0), f"$h_{j + 1}$", BLUE, below=word)
+        arrow(ax, (x, HEIGHT / 2), (centre, 1.75), BLUE, weight)
+        side = -1 if x < centre else 1  # beside the arrow, not on it
+        ha = "right" if side < 0 else "left"
+        ax.text(x + 0.12 * side, 0.36, f"{weight:.2f}", fontsize=9, ha=ha, va="bottom")
+    box(ax, (centre, 2), "$c$", ORANGE)
+    ax.text(centre - 0.55, 2, "context:\nthe weighted average", ha="right", va="center")
+    right = 1.2 * n + 0.9
+    box(ax, (right, 0), "$s$", GREEN, below=f'has written "{state}"')
+    arrow(ax, (right - WIDTH / 2, 0.1), (centre + 1.25, 0.95), GREEN, bend=0.12)
+    ax.text(right - 0.15, 1.1, "query: which\nword now?", ha="right", va="center")
+    box(ax, (right, 2), f'"{answer}"', PURPLE, width=1.1)
+    arrow(ax, (centre + WIDTH / 2, 2), (right - 0.55, 2), ORANGE)
+    arrow(ax, (right, HEIGHT / 2), (right, 1.75), GREEN)
+    fit(ax, -0.9, right + 1.2, -0.7, 2.35)
+    return fig
+
+
+def four_scores():
+    """Draw how four scores make one number of a query s and a key h."""
+    fig, ax = diagram((7.2, 4.3))
+    columns = ("dot", "scaled dot", "general", "additive")
+    for x, name in zip(np.arange(4) * 2.2, columns):
+        s, h, middle = (x - 0.5, 0), (x + 0.5, 0), (x, 2.0)
+        box(ax, s, "$s$", GREEN, width=0.6)
+        box(ax, h, "$h$", BLUE, width=0.6)
+        ax.text(x, 4.75, name, ha="center", va="bottom", fontsize=11)
+        steps = _steps_of_score(ax, name, s, h, middle)
+        box(ax, (x, 4.4), "$e$", PURPLE, width=0.6)
+        for low, high in zip(steps, [*steps[1:], 4.4]):
+            arrow(ax, (x, low + HEIGHT / 2), (x, high - HEIGHT / 2))
+    handles = [
+        _patch(GREEN, "query"),
+        _patch(BLUE, "key"),
+        _patch(ORANGE, "learned"),
+        _patch(GREY, "fixed"),
+        _patch(PURPLE, "score"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=5, fontsize=9)
+    fit(ax, -1.1, 7.7, -1.0, 5.1)
+    return fig
+
+
+def _steps_of_score(ax, name, s, h, middle):
+    """Draw a score between its two vectors and its result; return the heights."""
+    x, y = middle
+    if name in ("general", "additive"):
+        sides = ((h, "$W_g$"),) if name == "general" else ((s, "$W_s$"), (h, "$W_h$"))
+        for side, matrix in sides:
+            box(ax, (side[0], 1), matrix, ORANGE, width=0.6)
+            arrow(ax, (side[0], HEIGHT / 2), (side[0], 1 - HEIGHT / 2))
+    for side in (s, h):
+        through = name == "additive" or (name == "general" and side is h)
+        start = (side[0], (1 if through else 0) + HEIGHT / 2)
+        arrow(ax, start, (x + (side[0] - x) * 0.4, y - HEIGHT / 2))
+    box(ax, middle, "+" if name == "additive" else "dot", GREY)
+    if name == "scaled dot":
+        box(ax, (x, 3.2), "$1/\\sqrt{d}$", GREY)
+        return [y, 3.2]
+    if name == "additive":
+        box(ax, (x, 2.8), "tanh", GREY)
+        box(ax, (x, 3.6), "dot $v$", ORANGE)
+        return [y, 2.8, 3.6]
+    return [y]
+
+
+def _patch(colour, label):
+    """Return an entry of a legend: a frame of this colour."""
+    from matplotlib.patches import Patch
+
+    return Patch(fill=False, ec=colour, lw=1.6, label=label)
+
+
+def encoder_decoder(source, target):
+    """Draw an encoder-decoder without attention, which reads and then writes.
+
+    source    the words that it reads
+    target    the words that it writes
+    """
+    fig, ax = diagram((7.2, 2.7))
+    step, n = 1.25, len(source)
+    for j, word in enumerate(source):
+        box(ax, (step * j, 0), f"$h_{j + 1}$", BLUE, below=word)
+        if j:
+            arrow(ax, (step * j - step + WIDTH / 2, 0), (step * j - WIDTH / 2, 0))
+    first = step * n + 0.75
+    middle = (step * (n - 1) + first) / 2
+    gap = (step * (n - 1) + WIDTH / 2, 0), (first - WIDTH / 2, 0)
+    arrow(ax, *gap, ORANGE, weight=0.8)
+    ax.text(middle, 0.28, f"$c = h_{n}$", ha="center", va="bottom", fontsize=10)
+    _decoder(ax, (first, 0), step, ("<s>", *target[:-1]), target)
+    last = first + step * (len(target) - 1)
+    names = (step * (n - 1) / 2, 0.55, "encoder: reads")
+    for x, y, text in (names, ((first + last) / 2, 1.75, "decoder: writes")):
+        ax.text(x, y, text, ha="center", va="bottom", fontsize=11)
+    fit(ax, -0.6, last + 0.7, -1.0, 2.1)
+    return fig
+
+
+def forced_and_greedy(right, forced, greedy):
+    """Draw a decoder in training, and one that reads its own words.
+
+    right     the words of the correct answer
+    forced    the words that the model writes while it reads the correct words
+    greedy    the words that it writes while it reads its own
+    """
+    fig, ax = diagram((7.2, 2.9))
+    step = 1.25
+    second = step * len(right) + 0.9
+    _decoder(ax, (0, 0), step, ("<s>", *right[:-1]), forced, right)
+    _decoder(ax, (second, 0), step, ("<s>", *greedy[:-1]), greedy, right, True)
+    for x, text in ((0, "teacher forcing"), (second, "greedy")):
+        centre = x + step * (len(right) - 1) / 2
+        ax.text(centre, 1.75, text, ha="center", va="bottom", fontsize=11)
+    handles = [
+        _patch(GREEN, "state"),
+        _patch(PURPLE, "right word"),
+        _patch(RED, "wrong word"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -0.7, second + step * (len(right) - 1) + 0.7, -1.75, 2.15)
+    return fig
+
+
+def _decoder(ax, start, step, inputs, outputs, right=None, feedback=False):
+    """Draw the states of a decoder, the words under them and the words they write.
+
+    right      the correct words; other outputs are red. None: all are correct
+    feedback   draw an arrow from each output to the next input
+    """
+    x0, y = start
+    for t, (read, write) in enumerate(zip(inputs, outputs)):
+        x = x0 + step * t
+        box(ax, (x, y), f"$s_{t + 1}$", GREEN)
+        if t:
+            arrow(ax, (x - step + WIDTH / 2, y), (x - WIDTH / 2, y))
+        ax.text(x, y - 0.68, read, ha="center", va="top", fontsize=10)
+        arrow(ax, (x, y - 0.64), (x, y - HEIGHT / 2), weight=0.15)
+        colour = PURPLE if right is None or write == right[t] else RED
+        box(ax, (x, y + 1.3), write, colour, width=1.05)
+        arrow(ax, (x, y + HEIGHT / 2), (x, y + 1.3 - HEIGHT / 2), weight=0.15)
+        if feedback and t + 1 < len(outputs):
+            low = x + step / 2, y - 0.75
+            ax.plot(
+                [x + 0.42, low[0], low[0]], [y + 1.05, y + 0.75, low[1]],
+                ":", color=colour, lw=1.3,
+            )  # fmt: skip
+            arrow(ax, low, (x + step - 0.32, y - 0.75), colour, weight=0.15)

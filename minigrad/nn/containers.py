@@ -1,0 +1,23 @@
+"""Sequential: a module that applies functions and modules one after another."""
+
+from .module import Module
+
+
+class Sequential(Module):
+    """Apply each layer to the output of the one before it.
+
+        Sequential(Linear(5, 7), minigrad.tanh, Linear(7, 3))
+
+    A layer is a module or a function of one tensor. Layer i is the attribute "i", so
+    the parameters are called 0.weight, 0.bias, 2.weight, 2.bias, as in PyTorch.
+    """
+
+    def __init__(self, *layers):
+        self.length = len(layers)
+        for i, layer in enumerate(layers):
+            setattr(self, str(i), layer)
+
+    def forward(self, x):
+        for i in range(self.length):
+            x = getattr(self, str(i))(x)
+        return x

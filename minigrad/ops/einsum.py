@@ -1,0 +1,73 @@
+"""Sums of products, written with letters: Einstein's summation."""
+
+import numpy as np
+
+from ..differentiable import differentiable
+
+
+@differentiable
+def einsum(subscripts, *operands):
+    """Multiply the operands and sum over the letters that the output does not have.
+
+    ``einsum("bhid,bhjd->bhij", q, k)`` is the product q k^T of each head:
+
+        y_bhij = sum_d q_bhid k_bhjd
+
+    Each operand has a letter for each axis; "..." is not supported, and no operand has
+    one letter twice.
+
+    The derivative of y with respect to an entry of one operand is the product of all
+    the others, summed over every letter that this operand does not have. So the
+    gradient of an operand is an einsum too: the output's gradient takes the place of
+    that operand,
+
+        dq = einsum("bhij,bhjd->bhid", g, k)
+
+    A letter that neither g nor another operand has was summed in the operand alone;
+    each entry along it receives the same gradient.
+    """
+    inputs, output = _letters(subscripts, operands)
+    operands = [np.asarray(x) for x in operands]
+    y = np.einsum(subscripts, *operands, optimize=True)
+
+    def backward(g, needs):
+        gradients = [None]  # of the subscripts
+        for i, x in enumerate(operands):
+            others = [g, *operands[:i], *operands[i + 1 :]]
+            letters = [output, *inputs[:i], *inputs[i + 1 :]]
+            gradients.append(_sum_of_products(x, inputs[i], others, letters))
+        return [d if needed else None for d, needed in zip(gradients, needs)]
+
+    return y, backward
+
+
+def _sum_of_products(x, target, others, letters):
+    """Return the gradient of x, whose axes have the letters ``target``."""
+    found = [a for a in target if any(a in each for each in letters)]
+    subscripts = ",".join(letters) + "->" + "".join(found)
+    d = np.einsum(subscripts, *others, optimize=True)
+    if len(found) == len(target):
+        return d
+    shape = [n if a in found else 1 for a, n in zip(target, x.shape)]
+    return np.broadcast_to(d.reshape(shape), x.shape).copy()
+
+
+def _letters(subscripts, operands):
+    """Return the letters of each operand, and of the output."""
+    text = subscripts.replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    inputs = inputs.split(",")
+    if not arrow:  # as in NumPy: the letters that occur once, in alphabetical order
+        letters = "".join(inputs)
+        output = "".join(a for a in sorted(letters) if letters.count(a) == 1)
+    if "." in text or any(len(set(each)) < len(each) for each in inputs):
+        raise ValueError(
+            f"einsum: found {subscripts!r}; expected a letter for each axis, each once "
+            'in an operand, without "...".'
+        )
+    if len(inputs) != len(operands):
+        raise ValueError(
+            f"einsum: {subscripts!r} names {len(inputs)} operands; found "
+            f"{len(operands)}."
+        )
+    return inputs, output

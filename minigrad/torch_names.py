@@ -1,0 +1,85 @@
+"""What to write for a name of PyTorch that minigrad does not have.
+
+Each table lists the words that a PyTorch user may try first. The errors for missing
+names and unknown keywords quote it.
+"""
+
+import re
+
+FUNCTIONS = {
+    "Parameter": "minigrad.nn.Parameter",
+    "as_tensor": "minigrad.Tensor(data)",
+    "bernoulli": "minigrad.dropout, or a NumPy generator",
+    "cat": "minigrad.concat(tensors, axis)",
+    "chunk": "minigrad.split(x, sections, axis)",
+    "from_numpy": "minigrad.Tensor(array), which copies the array",
+    "load": "minigrad.checkpoint.load(path)",
+    "nll_loss": "minigrad.cross_entropy(logits, targets)",
+    "ones": "minigrad.Tensor(np.ones(shape))",
+    "permute": "minigrad.transpose(x, axes)",
+    "randn": "minigrad.Tensor(rng.standard_normal(shape))",
+    "save": "minigrad.checkpoint.save(path, state)",
+    "std": "minigrad.sqrt(x.var(axis, ddof=1))",
+    "tensor": "minigrad.Tensor(data, requires_grad=True)",
+    "zeros": "minigrad.Tensor(np.zeros(shape))",
+}
+TENSOR = {
+    "chunk": "minigrad.split(t, sections, axis)",
+    "clone": "t + 0, which keeps the gradient, or Tensor(t.data), a copy without it",
+    "contiguous": "t; a function that needs a contiguous array makes one",
+    "cpu": "t; every tensor is in the processor's memory",
+    "dim": "t.ndim",
+    "double": "t.astype(np.float64)",
+    "expand": "minigrad.expand(t, shape)",
+    "float": "t.astype(np.float32)",
+    "long": "t.astype(np.int64)",
+    "masked_fill": "minigrad.masked_fill(t, mask, value)",
+    "numel": "t.size",
+    "permute": "t.transpose(axes)",
+    "repeat": "minigrad.concat([t] * n, axis)",
+    "softmax": "minigrad.softmax(t, axis)",
+    "std": "minigrad.sqrt(t.var(axis, ddof=1))",
+    "to": "t.astype(dtype); every tensor is in the processor's memory",
+    "view": "t.reshape(shape)",
+}
+LAYERS = {
+    "CrossEntropyLoss": "minigrad.cross_entropy(logits, targets)",
+    "GELU": "minigrad.gelu",
+    "MSELoss": "minigrad.mse_loss(y, target)",
+    "ModuleDict": "a dict of modules: their parameters are found in it",
+    "ModuleList": "a list of modules: their parameters are found in it",
+    "MultiheadAttention": "attention.MultiHeadAttention",
+    "ParameterList": "a list of parameters",
+    "ReLU": "minigrad.relu",
+    "Sigmoid": "minigrad.sigmoid",
+    "Softmax": "minigrad.softmax",
+    "Tanh": "minigrad.tanh",
+    "Transformer": "attention.transformer",
+    "functional": "minigrad: softmax, relu and the others are functions there",
+}
+OPTIMIZER = {"param_groups": "optimizer.lr and optimizer.params: there is one group"}
+KEYWORDS = {
+    "attn_mask": "mask (True = may attend)",
+    "batch_first": "nothing: the batch is always the first axis",
+    "correction": "ddof",
+    "device": "nothing: every tensor is in the processor's memory",
+    "dim": "axis",
+    "key_padding_mask": "valid_lens, or mask (True = may attend)",
+    "keepdim": "keepdims",
+    "unbiased": "ddof=1",
+}
+
+
+def unknown(where, name, table):
+    """Return the AttributeError for a name that ``where`` does not have."""
+    text = f"{where} has no {name!r}."
+    if name in table:
+        text = f"{where} has no {name!r}; write {table[name]}."
+    return AttributeError(text, name=name)
+
+
+def explain_keyword(error):
+    """Add minigrad's word to a TypeError about an unexpected keyword."""
+    found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if found and found[1] in KEYWORDS:
+        error.add_note(f"PyTorch's {found[1]}= is, in minigrad: {KEYWORDS[found[1]]}.")

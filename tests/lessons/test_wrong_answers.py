@@ -1,0 +1,260 @@
+"""Answers as learners write them: the wrong ones fail with a name, the right ones pass.
+
+Each case is an edit of the reference answer. The check names the mistake, and its
+report contains the words that follow.
+"""
+
+import pytest
+
+from lessons.classroom import catalogue
+from lessons.classroom.authors import run
+
+from .classroom_cases import answer
+
+IMPORTS = [
+    ("E.11", "import numpy as np",
+     "import numpy as np\nfrom lessons.solutions.ex_e_11 import rope as known",
+     "imports-answer", "the reference's rope"),
+    ("E.11", "import numpy as np", "import numpy as np\nimport attention.positions",
+     "imports-answer", "the library's attention.positions"),
+    ("E.2", "import numpy as np", "import numpy as np\nfrom minigrad import Tensor",
+     "imports-answer", "the library's Tensor"),
+    ("6.7", "pathlib.Path(path).read_bytes()", "mg.safetensors.read(path, 1)",
+     "imports-answer", "the library's safetensors"),
+    ("6.5", "import numpy as np",
+     "import numpy as np\nfrom importlib import import_module\n"
+     "answer = import_module('lessons.solutions.ex_6_5')", "imports-answer", "line "),
+    ("6.1", "import numpy as np",
+     "import numpy as np\n\ndef peek():\n    return open('../solutions/ex_6_1.py')",
+     "imports-answer", "this is the reference's text"),
+    ("6.1", "import numpy as np", "import numpy as np\nimport pytest",
+     "imports-answer", "the library's pytest"),
+    ("E.7", "import numpy as np",
+     "import numpy as np\n\ndef easy():\n    np.isclose = lambda *a, **k: np.ones(1)",
+     "patches", "np.isclose = lambda"),
+]  # fmt: skip
+D_P = (
+    "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of its "
+    "row\n"
+)
+COMPARE = [
+    ("6.6", """seconds["additive"].append(additive)
+        seconds["dot"].append(timer""", """seconds["dot"].append(additive)
+        seconds["additive"].append(timer""", "exchanged", "additive"),
+    ("6.6", "s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)",
+     "s, H, v = rng.random(d), rng.random((T, d)), rng.random(d)",
+     "not-normal", "N(0, 1)"),
+    ("6.6", """s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)
+        W_s, W_h = rng""",
+     """s, v, H = *np.random.normal(size=(2, d)), np.random.normal(size=(T, d))
+        W_s, W_h = np.random""", "global-generator", "rng"),
+    ("6.6", """    for T in Ts:
+        s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)
+        W_s, W_h = rng.normal(size=(2, d, d))""",
+     """    rows = rng.normal(size=(max(Ts), d))
+    s, v = rng.normal(size=(2, d))
+    W_s, W_h = rng.normal(size=(2, d, d))
+    for T in Ts:
+        H = rows[:T]""", "same-data", "T = 5"),
+    ("6.6", "timer(lambda: dot_scores(s, H), repeats)",
+     "timer(lambda: np.array([s @ h for h in H]), repeats)", "python-loop", "steps"),
+]  # fmt: skip
+TRANSLATORS = [
+    ("6.7", "{(t, int(s)) for t, s in enumerate(weights.argmax(1))}",
+     "{(int(t), int(s)) for t, s in zip(*np.nonzero(weights > 0.5))}",
+     "threshold", "0.5"),
+    ("6.7", "3 * (len(p) - len(set(p))) >= len(p)",
+     "3 * np.sum(p[1:] == p[:-1]) >= len(p)", "previous-only", "many-to-one"),
+    ("6.9", """test = pairs[-n:]
+    sources = {source for source, _ in test}
+    targets = {target for _, target in test}
+    unseen = [p for p in pairs[:-n]""", """test = pairs[:n]
+    sources = {source for source, _ in test}
+    targets = {target for _, target in test}
+    unseen = [p for p in pairs[n:]""", "first-pairs", "expected the test"),
+]  # fmt: skip
+MASKS = [
+    ("6.5", """    e = np.where(mask, e, -np.inf)
+    z = np.exp(e - e.max())""", "    z = mask * np.exp(e - e.max())",
+     "masked-maximum", "masked"),
+    ("6.5", """    e = np.where(mask, e, -np.inf)
+    z = np.exp(e - e.max())
+    alpha = z / z.sum()""", """    z = np.exp(e - e.max())
+    alpha = mask * z / z.sum()
+    alpha = alpha / alpha.sum()""", "masked-maximum", "masked"),
+    ("E.14", "np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)",
+     "np.exp(s - lse[:, None]) * seen", "unseen-overflow", "not allowed"),
+]  # fmt: skip
+ROWS = """    for a in range(0, len(q), block):
+        i = slice(a, min(a + block, len(q)))
+        j = slice(0, min(i.stop, len(k)) if causal else len(k))
+        rows, columns = np.ogrid[i, j]
+        seen = np.broadcast_to(not causal, (len(rows), columns.size))
+        seen = seen | (columns <= rows)
+        parts = tile(q[i], k[j], v[j], g[i], lse[i], D[i], scale, seen)
+        dq[i] += parts[0]
+        dk[j] += parts[1]
+        dv[j] += parts[2]
+    for a in range(0):"""
+COSTS = [
+    ("E.14", "    for a in range(0, len(q), block):", ROWS,
+     "block-rows", "block x block"),
+    ("E.13", """        S += np.outer(k[i], v[i])
+        y[i] = q[i] @ S
+    #""", """        y[i] = (k[: i + 1] @ q[i]) @ v[: i + 1]
+    #""", "n-squared", "twice as many positions"),
+    ("E.13", """            S += np.outer(k[i], v[i])
+            dq[i] = S @ g[i]
+        for j in reversed(range(len(q))):
+            R += np.outer(q[j], g[j])""",
+     """            dq[i] = k[: i + 1].T @ (v[: i + 1] @ g[i])
+        for j in reversed(range(len(q))):
+            R = q[j:].T @ g[j:]""", "n-squared", "twice as many positions"),
+    ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))",
+     "J = y[..., None] * (np.eye(y.shape[-1]) - y[..., None, :])\n"
+     "        return (g[..., None, :] @ J)[..., 0, :]", "jacobian", "Jacobian"),
+]  # fmt: skip
+NUMERIC_9 = """        def loss(p):
+            distance = position - p[:, None]
+            return (g * align * np.exp(-2 * distance**2 / D**2)).sum(1)
+
+        d_p = (loss(p + 1e-5) - loss(p - 1e-5)) / 2e-5
+"""
+NUMERIC_10 = """        def loss(q):
+            s = scale * (q @ k.swapaxes(1, 2))
+            p = np.exp(s - s.max(-1, keepdims=True))
+            return (g * (p / p.sum(-1, keepdims=True) @ v)).sum()
+
+        dq, h = np.zeros_like(q), 1e-5
+        for i in np.ndindex(q.shape):
+            up, down = q.copy(), q.copy()
+            up[i] += h
+            down[i] -= h
+            dq[i] = (loss(up) - loss(down)) / (2 * h)
+        return dq, scale * (ds.swapaxes(1, 2) @ q), dv
+"""
+GRADIENTS = [
+    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
+     "np.mean(np.abs(yours - numeric)) <= 2e-4 * scale", "one-entry", "one entry"),
+    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
+     "np.linalg.norm(yours - numeric) <= 5e-4 * np.linalg.norm(numeric)",
+     "largest-entry", "largest entry"),
+    ("E.9", D_P, NUMERIC_9, "differences", "12 digits"),
+    ("E.10", "        return scale * (ds @ k), scale * (ds.swapaxes(1, 2) @ q), dv\n",
+     NUMERIC_10, "differences", "12 digits"),
+    ("E.2", "return g * (1 - y * y)",
+     "return g * (np.tanh(x + 1e-5) - np.tanh(x - 1e-5)) / 2e-5",
+     "differences", "12 digits"),
+    ("E.6", "da_n = dh * (1 - z) * (1 - n * n)",
+     "up, down = (np.tanh(np.arctanh(n) + h) for h in (1e-5, -1e-5))\n"
+     "    da_n = dh * (1 - z) * (up - down) / 2e-5", "differences", "12 digits"),
+    ("E.10", "dX = dq @ W_q\n",
+     "dX = dq @ W_q + (dk @ W_k + dv @ W_v if X is Y else 0)\n", "adds-up", "X is Y"),
+    ("38.6", '.then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, '
+     '"a number moves out")\n        ', "", "two-steps", "one law"),
+]  # fmt: skip
+SIZES = [
+    ("E.9", "(g * a * distance).sum(1) * 4 / D**2", "(g * a * distance).sum(1) * 4 / 9",
+     "sigma", "D"),
+    ("E.9", "dz = g * p * (1 - p / S)", "dz = g * p * (1 - p / 17)",
+     "unknown", "d_q wrong"),
+    ("E.10", "(join(d) for d in of_attention(split(g @ W_o, H)))",
+     "(join(d) for d in of_attention(split(g @ W_o, 2)))", "raises", "H=3"),
+    ("6.5", "np.outer(alpha, g) + through_scores",
+     "(np.outer(alpha, g) + through_scores)[:7]", "shape", "H"),
+]  # fmt: skip
+TILE = """    s = scale * (q @ k.T)  # (m, n)
+    p = np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)
+    ds = p * (g @ v.T - D[:, None])
+    return scale * (ds @ k), scale * (ds.T @ q), p.T @ g
+"""
+SLOW = """    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    for i in range(len(q)):
+        for j in range(len(k)):
+            if seen[i, j]:
+                p = np.exp(scale * (q[i] @ k[j]) - lse[i])
+                ds = p * (g[i] @ v[j] - D[i])
+                dq[i] += scale * ds * k[j]
+                dk[j] += scale * ds * q[i]
+                dv[j] += p * g[i]
+    return dq, dk, dv
+"""
+COMPLEX = """        p_moved = p[:, None] + 1e-30j
+        bell_moved = np.exp(-2 * (position - p_moved) ** 2 / D**2)
+        d_p = (g * (align * bell_moved)).imag.sum(1) / 1e-30
+"""
+LOSS = """    logits = model(batch.source, batch.target_in, batch.lengths)
+    real = batch.target_out != PAD
+    log_p = mg.log_softmax(logits)
+    loss = -(log_p[np.nonzero(real) + (batch.target_out[real],)]).sum() / real.sum()
+"""
+COMMON = [
+    ("6.9", "        alpha = masked_softmax(e, mask=mask)\n",
+     "        z = mg.exp(e - e.numpy().max(-1, keepdims=True)) * mask.astype(float)\n"
+     "        alpha = z / z.sum(-1, keepdims=True)\n", "masked-maximum", "padding"),
+    ("E.2", "g * (1 - y * y)", "g * (1 - y)", "wrong-derivative", "g * (1 - y)"),
+    ("E.11", "theta = base **", "theta = 10000.0 **", "base-ignored", "any base"),
+    ("6.10", "return -(p * logs).sum(-1)",
+     "return -(p * logs).sum(-1) / np.log(p.shape[-1])", "divided", "/ log n"),
+    ("38.3", "entropy(p).mean()", "entropy(p).mean() / np.log(T)",
+     "divided", "the curve / log T"),
+    ("38.4", "H[real].mean()", "H[real].mean() / np.log(alpha.shape[2])",
+     "divided", "/ log S"),
+]  # fmt: skip
+RESULTS = [
+    ("E.14", "scale * (ds.T @ q), p.T @ g", "p.T @ g, scale * (ds.T @ q)",
+     "swapped", "dk, in the result of tile("),
+    ("E.14", "scale * (ds.T @ q), p.T @ g", "scale * (ds.T @ q), 2 * (p.T @ g)",
+     "scale:2", "dv, in the result of tile("),
+    ("E.8", "return top, z, u", "return top, z", "results",
+     "expected 3 results: m, z, u found 2"),
+    ("E.8", "return top, z, u", "return top, u, z", "swapped", "in another order"),
+    ("E.8", "return o, m + np.log(z)", "return o, np.where(z == 0, 0.0, m + np.log(z))",
+     "unknown", "lse, in the result of"),
+    ("E.8", "return o, base + np.log(both)", "return o, base + np.log(both + 1e-300)",
+     "unknown", "(at L 2)     expected  -inf     found     -690.776"),
+    ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
+     "lse = base + np.log(np.exp(s - base[..., None]).sum(-1) + 1e-300)",
+     "unknown", "expected  -inf"),
+    ("E.1", "return da, db", "return db, da", "swapped", "da, in the result of"),
+    ("E.13", "dk[j] = R @ v[j]", "dk[j] = R @ v[0]", "unknown", "d_k wrong"),
+]  # fmt: skip
+WRONG = [
+    *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
+    *RESULTS,
+]  # fmt: skip
+RIGHT = [
+    ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),
+    ("E.2", "import numpy as np", "import functools\nimport numpy as np"),
+    ("6.8", "return alpha, alpha @ X", "return [alpha, alpha @ X]"),
+    ("38.6", "return W_a, v_a, s, h1, (h1 + h3) / 2, h3",
+     "return [W_a, v_a, s, h1, (h1 + h3) / 2, h3]"),
+    ("6.9", 'return output @ p["W_o"].T + p["b_o"], new',
+     'return [output @ p["W_o"].T + p["b_o"], new]'),
+    ("6.10", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
+    ("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
+    ("38.4", "np.log(np.where(alpha > 0, alpha, 1.0))", "np.log(alpha + 1e-12)"),
+    ("38.4", """    logits = model(batch.source, batch.target_in, batch.lengths)
+    loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
+""", LOSS),
+    ("E.9", D_P, COMPLEX),
+    ("E.8", "return o, base + np.log(both)", "return o, np.logaddexp(lse1, lse2)"),
+    pytest.param("E.14", TILE, SLOW, marks=pytest.mark.deep),
+    ("E.14", "(g * o).sum(1)", "np.einsum('le,le->l', o, g)"),
+    ("38.6", 's @ W_g @ (h1 + h3) / 2, "a number moves out"',
+     's @ W_g @ (h1 / 2) + s @ W_g @ (h3 / 2), "a sum splits"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "id, old, new, tag, words", WRONG, ids=[f"{case[0]} {case[3]}" for case in WRONG]
+)
+def test_a_wrong_answer_is_named(id, old, new, tag, words):
+    code, failed = run(catalogue.find(id), answer(id, old, new))
+    assert (code, failed and failed.tag) == (1, tag), failed
+    assert words in " ".join(failed.lines)
+
+
+@pytest.mark.parametrize("id, old, new", RIGHT)
+def test_a_right_answer_passes(id, old, new):
+    assert run(catalogue.find(id), answer(id, old, new)) == (0, None)

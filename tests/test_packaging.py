@@ -1,0 +1,130 @@
+"""The wheel and the source distribution, installed in fresh environments, elsewhere.
+
+Building needs setuptools from the package index, as ``pip install -e .`` does. The
+packages numpy, matplotlib, numba and pytest are taken from this environment.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+
+import numpy as np
+import pytest
+
+import minigrad
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = """
+from setuptools import build_meta
+build_meta.build_wheel({out!r}), build_meta.build_sdist({out!r})
+"""
+NOT_COPIED = shutil.ignore_patterns(
+    ".git", "__pycache__", "*.egg-info", "build", "dist", "runs", ".venv", "venv"
+)
+
+pytestmark = pytest.mark.deep
+
+
+def run(*command, cwd, **variables):
+    """Run a command outside the repository; return what it prints."""
+    environment = os.environ | {"MPLBACKEND": "Agg"} | variables
+    for name in "PYTHONPATH", "PYTHONHOME":
+        environment.pop(name, None)
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def environment(folder):
+    """Create an environment that finds numpy and its like here; return its folder."""
+    venv.create(folder, with_pip=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "found.pth").write_text(str(pathlib.Path(np.__file__).parent.parent))
+    return folder / "bin"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Build the wheel and the source distribution from a copy; return their paths."""
+    folder = tmp_path_factory.mktemp("built")
+    shutil.copytree(ROOT, folder / "source", ignore=NOT_COPIED)
+    tools = environment(folder / "tools")
+    pip = tools / "python", "-m", "pip", "install", "-qU", "setuptools", "wheel"
+    run(*pip, cwd=folder)
+    script = BUILD.format(out=str(folder / "dist"))
+    run(tools / "python", "-c", script, cwd=folder / "source")
+    (wheel,), (source,) = folder.glob("dist/*.whl"), folder.glob("dist/*.tar.gz")
+    return wheel, source
+
+
+@pytest.fixture(scope="module", params=["wheel", "source"])
+def installed(request, built, tmp_path_factory):
+    """Install one of the two; return the folder of programs and an empty folder."""
+    folder = tmp_path_factory.mktemp(f"from_{request.param}")
+    programs = environment(folder / "environment")
+    pip = programs / "python", "-m", "pip", "install", "-q", "--no-deps"
+    run(*pip, built[request.param == "source"], cwd=folder)
+    return programs, folder
+
+
+def test_the_packages_are_those_installed(installed):
+    programs, folder = installed
+    for name in "minigrad", "attention", "lessons":
+        code = f"import {name}; print({name}.__file__)"
+        path = run(programs / "python", "-c", code, cwd=folder)
+        assert pathlib.Path(path.strip()).is_relative_to(folder / "environment")
+    version = "import importlib.metadata as m; print(m.version('minigrad-attention'))"
+    printed = run(programs / "python", "-c", version, cwd=folder).strip()
+    assert printed == minigrad.__version__
+
+
+def test_the_commands_run(installed):
+    programs, folder = installed
+    out = folder / "reversal"
+    run(programs / "attention", "reversal", "--steps", "5", "--out", out, cwd=folder)
+    assert (out / "results.json").is_file() and (out / "loss.png").is_file()
+    command = "translate", "run", "the black cat does not sleep ."
+    printed = run(programs / "attention", *command, cwd=folder)
+    assert "le chat noir ne dort pas" in printed
+
+
+def test_the_course_runs(installed):
+    programs, folder = installed
+    work = {"LESSONS_WORK": str(folder / "work")}
+    assert "softmax" in run(programs / "lessons", "read", "5", cwd=folder)
+    assert "0 of" in run(programs / "lessons", "status", cwd=folder, **work)
+    run(programs / "lessons", "run", "0", cwd=folder, **work)
+    run(programs / "lessons", "start", "E.1", cwd=folder, **work)
+    (answer,) = (folder / "work").glob("ex_*.py")
+    (solution,) = folder.glob("environment/lib/python*/site-packages/lessons/solutions")
+    shutil.copyfile(solution / answer.name, answer)
+    assert "passed" in run(programs / "lessons", "check", "E.1", cwd=folder, **work)
+
+
+def test_the_source_distribution_is_complete(built, tmp_path):
+    """Its tests run where it is unpacked, and no file of the repository is missing."""
+    with tarfile.open(built[1]) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    part = (
+        "test_architecture.py",
+        "minigrad/test_engine_backward.py",
+        "lessons/test_book.py",
+    )
+    part = [f"tests/{name}" for name in part]
+    pytest_ = sys.executable, "-m", "pytest", "-q", "-x"
+    run(*pytest_, *part, cwd=source, PYTHONPATH=str(source))
+    if (ROOT / ".git").exists() and shutil.which("git"):
+        tracked = run("git", "ls-files", cwd=ROOT).split()
+        missing = [path for path in tracked if not (source / path).is_file()]
+        assert not missing
