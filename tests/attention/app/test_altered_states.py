@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from attention.app.commands import reversal
+from attention.app.experiments import reversal as experiment
 from attention.app.pretrained import EN_FR
 from attention.seq2seq import translator
 from minigrad import checkpoint
@@ -20,13 +22,11 @@ TRANSLATE = ["translate", "train", *TINY_TRANSLATOR, "--out"]
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Two finished runs; the one of reversal is as it was after two steps."""
-    from attention.app.experiments import reversal
-
     folder = tmp_path_factory.mktemp("runs")
     assert main(*REVERSAL, folder / "reversal") == 0
     assert main(*TRANSLATE, folder / "translate") == 0
-    config = reversal.Config(steps=2, hidden=4, kinds=("dot",), lengths=(3,))
-    run, _ = reversal.train(config, "dot", 1)
+    config = experiment.Config(steps=2, hidden=4, kinds=("dot",), lengths=(3,))
+    run, _ = experiment.train(config, "dot", 1)
     state = {"run": run.state_dict()}
     checkpoint.save(folder / "reversal" / "state" / "dot-1.npz", state)
     return folder
@@ -74,7 +74,8 @@ def test_a_state_that_does_not_fit(file, change, fragments, folders, tmp_path, c
 @pytest.mark.deep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("file", FILES)
-def test_any_change(file, folders, tmp_path, capsys):
+def test_any_change(file, folders, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(reversal, "draw", lambda *_: None)  # a second each
     rng, codes = random.Random(FILES.index(file)), []
 
     def change(state):
