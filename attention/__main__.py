@@ -18,7 +18,7 @@ def main(argv=None):
     is_program = argv is None
     with stopping.handled(is_program):
         if is_program:
-            _prepare_streams()
+            _make_streams_usable()
             os.environ["MPLBACKEND"] = "agg"  # figures are files, also in a notebook
         try:
             try:
@@ -101,14 +101,15 @@ def _set_threads(n, runs_models):
         machine.set_blas_threads(n)
 
 
-def _prepare_streams():
+def _make_streams_usable():
     """Replace closed streams; write what an encoding lacks as an escape sequence."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    stack = contextlib.ExitStack()  # never closed: the streams serve to the end
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:
+        stack.enter_context(contextlib.redirect_stdout(open(os.devnull, "w")))
+    if sys.stderr is None:
+        stack.enter_context(contextlib.redirect_stderr(open(os.devnull, "w")))
 
 
 def _print_error(text):

@@ -133,10 +133,26 @@ class ExtrapolationConfig:
                 f"Config: length is {self.length}; expected a multiple of 8, so that a "
                 "quarter of it holds whole pairs."
             )
-        from .experiments.extrapolation import sizes_of
-
         for name in self.rows:  # sizes that a run would refuse are refused now
-            sizes_of(self, name)
+            self.sizes(name)
+
+    def sizes(self, scheme):
+        """Return the ``TransformerConfig`` of a scheme."""
+        from ..tasks.bindings import Bindings
+        from ..transformer import TransformerConfig
+
+        return TransformerConfig(
+            Bindings().vocabulary,
+            width=self.width,
+            layers=self.layers,
+            heads=self.heads,
+            activation="relu",
+            positions=scheme,
+            base=self.base,
+            num_buckets=self.length // 2,
+            max_distance=self.length,
+            max_length=max(self.lengths) if scheme == "learned" else self.length,
+        )
 
     @property
     def lengths(self):
@@ -231,8 +247,6 @@ class TranslationConfig:
         check(self)
         if self.score is None:
             self.score = USUAL_SCORES.get(self.attention, "additive")
-        from .experiments.translation_data import task_of
-
         task = task_of(self)
         self.lengths = task and task.lengths
         for name, (of_sentences, of_questions) in USUAL.items():
@@ -290,3 +304,21 @@ class CompareConfig:
         names = {field.name for field in fields(TranslationConfig)}
         shared = {name: value for name, value in vars(self).items() if name in names}
         return TranslationConfig(**{**shared, "attention": kind, "seed": seed})
+
+
+def task_of(config):
+    """Return the task of the config's questions, such as Copy(3, 8); None without.
+
+    Raises ValueError for lengths that do not fit the task, or where it has none.
+    """
+    from ..tasks.algorithmic import TASKS as QUESTION_TASKS
+
+    kind, lengths = QUESTION_TASKS.get(config.task), config.lengths
+    if lengths is not None and (kind is None or len(lengths) != 2):
+        found = ",".join(map(str, lengths))
+        raise ValueError(
+            f"--lengths is {found} with the task {config.task}; expected two numbers, "
+            "the least and the most letters, digits or pairs of a question, with "
+            f"{', '.join(QUESTIONS)}."
+        )
+    return kind and kind(*(lengths or ()))

@@ -21,32 +21,16 @@ from minigrad import optim
 
 from ...seq2seq.training import Run, fit
 from ...tasks.bindings import NOTHING, Bindings
-from ...transformer import DecoderOnly, TransformerConfig
+from ...transformer import DecoderOnly
 from ..configs import SCALED, ExtrapolationConfig
 from ..resuming import restore
 
 Config = ExtrapolationConfig
 
 
-def sizes_of(config, scheme):
-    """Return the ``TransformerConfig`` of a scheme."""
-    return TransformerConfig(
-        Bindings().vocabulary,
-        width=config.width,
-        layers=config.layers,
-        heads=config.heads,
-        activation="relu",
-        positions=scheme,
-        base=config.base,
-        num_buckets=config.length // 2,
-        max_distance=config.length,
-        max_length=max(config.lengths) if scheme == "learned" else config.length,
-    )
-
-
 def model_of(config, scheme, seed=0):
     """Return the model of a scheme before the first step."""
-    return DecoderOnly(sizes_of(config, scheme), np.random.default_rng(seed))
+    return DecoderOnly(config.sizes(scheme), np.random.default_rng(seed))
 
 
 def build(config, scheme, seed, model=None):

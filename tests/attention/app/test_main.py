@@ -58,7 +58,7 @@ def test_names_in_the_options_are_those_of_the_modules():
     assert configs.CELLS == config.CHOICES["cell"]
     assert configs.ATTENTIONS == config.CHOICES["attention"]
     assert configs.ALL_SCORES == config.CHOICES["score"]
-    assert (*configs.TRAINED, *configs.SCALED) == transformer.SCHEMES
+    assert (*configs.TRAINED, *configs.SCALED) == tuple(transformer.SCHEMES)
     tasks = {name: task().lengths for name, task in algorithmic.TASKS.items()}
     assert configs.QUESTIONS == tasks
     assert BENCH_ROWS == tuple(rows.ROWS)
