@@ -53,11 +53,13 @@ def draw(path, quick):
     set_blas_threads(1)
     print(about(None, kernels.threads()), flush=True)
     found = scaling.scaling(quick, lambda text: print(text, flush=True))
-    for size, lines in found.items():
+    for name_of_size, lines in found.items():
         powers = (
             f"{name} {scaling.exponent(*line):.2f}" for name, line in lines.items()
         )
-        print(wrapped(f"exponents of {scaling.LABELS[size]}: {', '.join(powers)}"))
+        print(
+            wrapped(f"exponents of {scaling.LABELS[name_of_size]}: {', '.join(powers)}")
+        )
     scaling.draw(found, quick, path)
     print(f"time against the sizes: {path}")
     return 0
