@@ -306,3 +306,28 @@ def reversal_model(word, padding):
     ax.legend(handles=handles, loc="lower center", ncols=4, fontsize=9)
     fit(ax, columns[0] - gap - 0.7, last + 0.7, -1.35, 4.4)
     return fig
+
+
+def gradient_check():
+    """Draw the two ways to a slope that a gradient check compares."""
+    fig, ax = diagram((7.2, 2.3))
+    top, low = 1.5, 0.0
+    box(ax, (0, top), r"$x \pm h$", BLUE, width=1.0)
+    box(ax, (1.9, top), "$f$", GREY)
+    box(ax, (4.1, top), r"$F = \sum\, g_i\, y_i$", GREY, width=1.8)
+    box(ax, (6.9, top), "slope of $F$", ORANGE, width=1.5)
+    for left, right in ((0.5, 1.5), (2.3, 3.2), (5.0, 6.15)):
+        arrow(ax, (left, top), (right, top))
+    ax.text(2.75, top + 0.1, "$y$", ha="center", va="bottom", fontsize=10)
+    ax.text(5.57, top + 0.1, "difference\n$/\\, 2h$", ha="center", va="bottom")
+    box(ax, (0, low), "$g$, random", GREEN, width=1.3)
+    box(ax, (3.2, low), "backward of $f$", GREY, width=1.8)
+    box(ax, (6.9, low), "gradient", ORANGE, width=1.5)
+    arrow(ax, (0.65, low), (2.3, low))
+    arrow(ax, (4.1, low), (6.15, low))
+    arrow(ax, (0.4, low + HEIGHT / 2), (3.6, top - HEIGHT / 2), GREEN, weight=0.15)
+    box(ax, (8.9, 0.75), "equal?", PURPLE, width=1.1)
+    arrow(ax, (7.65, top), (8.5, 1.0), ORANGE)
+    arrow(ax, (7.65, low), (8.5, 0.5), ORANGE)
+    fit(ax, -0.8, 9.6, -0.4, 2.2)
+    return fig
