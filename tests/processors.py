@@ -35,7 +35,7 @@ SETTINGS = {
     "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": AVX512},
     "NumPy without AVX2": {"NPY_DISABLE_CPU_FEATURES": f"{AVX512} AVX2 FMA3"},
     "generic numba": {"NUMBA_CPU_NAME": "generic"},
-    "NumPy twins": {"ATTENTION_BACKEND": "numpy"},
+    "compiled kernels": {"ATTENTION_BACKEND": "numba"},
     "one thread": {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
     "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
     "another locale": {"LC_ALL": "C", "LANG": "C"},

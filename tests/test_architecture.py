@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = ("minigrad", "attention", "lessons")
 FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
 THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
-PICTURES = {"figure.py", "figures.py", "heatmaps.py", "schematics.py", "picture.py"}  # matplotlib, late
+# matplotlib, imported late
+PICTURES = {"figure.py", "figures.py", "heatmaps.py", "schematics.py", "picture.py"}
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {
     "minigrad", "attention", "lessons", "tests", "setup.cfg", "pyproject.toml",

@@ -19,6 +19,7 @@ from ...minigrad.array_cases import draw
 from ...ops.sdpa import average, scores
 from ..kernels.kernel_cases import running
 
+
 def close(found, expected, dtype=float):
     """Equal up to some hundred roundings of a number as large as the largest."""
     assert found.shape == expected.shape and found.dtype == dtype
