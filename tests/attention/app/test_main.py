@@ -108,14 +108,15 @@ def test_threads_of_the_kernels_and_of_the_blas(monkeypatch):
 
 
 def test_short_runs_use_numpy_and_the_environment_comes_first(monkeypatch):
+    pytest.importorskip("numba")
     monkeypatch.delenv("ATTENTION_BACKEND", raising=False)
-    usual = kernels.backend()
-    with machine.backend_for(machine.SHORT_RUN - 1):
+    usual = "numba"
+    with kernels.backend(usual), machine.backend_for(machine.SHORT_RUN - 1):
         assert kernels.backend() == "numpy"
-    with machine.backend_for(machine.SHORT_RUN):
+    with kernels.backend(usual), machine.backend_for(machine.SHORT_RUN):
         assert kernels.backend() == usual
     monkeypatch.setenv("ATTENTION_BACKEND", usual)
-    with machine.backend_for(1):
+    with kernels.backend(usual), machine.backend_for(1):
         assert kernels.backend() == usual
 
 
