@@ -92,8 +92,8 @@ def run(name, python, settings, options, cache):
 def environment_of(version, oldest, folder):
     """Make an environment of a Python version; return its interpreter, or None."""
     base = shutil.which(f"python{version}")
-    if base is None:
-        return None
+    if base is None or subprocess.run([base, "-V"], capture_output=True).returncode:
+        return None  # not installed, or a launcher whose version is not
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     needs = config["options"]["install_requires"].strip().splitlines()
