@@ -1,4 +1,4 @@
-"""Attention with the whole matrix of scores, in two operations.
+"""Compute attention with the whole matrix of scores, in two operations.
 
     s_ij = cap(scale q_i . k_j)       p_ij = exp(s_ij) / sum_l exp(s_il)
     o_i  = sum_j z_ij p_ij v_j        lse_i = ln sum_l exp(s_il)
@@ -24,9 +24,9 @@ def attention_scores(q, k, scale, softcap=None):
 
     q (..., H, L, E), k (..., Hk, S, E)  ->  s (..., H, L, S)
 
-    H is a multiple of Hk: query head h reads key head h // (H / Hk). The queries of a
-    group of heads are rows of one product, so no key is repeated. With g = dL/ds and
-    t = tanh(scale q_i . k_j / c), whose slope is 1 - t^2,
+    H is a multiple of Hk: query head h uses key head h // (H / Hk). The queries of all
+    heads that use one key head are rows of one product, so no key is copied. With
+    g = dL/ds and t = tanh(scale q_i . k_j / c), whose slope is 1 - t^2,
 
         ds_ij = g_ij (1 - t_ij^2)
         dq_i  = scale sum_j ds_ij k_j,    dk_j = scale sum_i ds_ij q_i

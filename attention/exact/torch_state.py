@@ -18,8 +18,9 @@ names already.
     TransformerDecoder           EncoderDecoder.decoder
     Transformer                  EncoderDecoder, with final_norm=True if it is post-norm
 
-A torch.nn.Transformer has no embedding tables. They are not exported, and importing
-leaves them unchanged; every other name must exist and have the right shape:
+A torch.nn.Transformer has no embedding tables. ``without`` leaves them out of the
+exported state, and ``keep`` leaves them unchanged. Every other name must exist and have
+the correct shape:
 
     TABLES = ("encoder.embedding", "decoder.embedding")
     theirs.load_state_dict(

@@ -44,8 +44,7 @@ class from_array(Mask):
         return self.array[tuple(0 if n == 1 else x for x, n in axes)]
 
     def tile_kinds(self, tiles):
-        shape = (*self.array.shape[:2], tiles.L, tiles.S)
-        return tiles.of_array(np.broadcast_to(self.array, shape))
+        return tiles.of_array(self.array)
 
     def __repr__(self):
         return f"from_array({self.array.shape})"

@@ -19,7 +19,6 @@ import numpy as np
 from minigrad.checks import whole
 
 from .algebra import Mask, mask_mod
-from .arrays import from_array
 from .tiling import EMPTY, FULL, PARTIAL, UNKNOWN, Tiling, classify
 
 WIDTH = 80  # columns of the map
@@ -53,6 +52,8 @@ class BlockMask:
     def from_mask(cls, mask, L, S, B=None, H=None, block=(128, 128)):
         """Return the tiles of a mask, or of a function(b, h, q_idx, kv_idx).
 
+        For a bool array, write ``from_array(array)`` of attention.masks.
+
         B, H    the numbers of examples and heads; None if the mask has them, or is the
                 same for all
         block   (Tq, Tk), or one number for both
@@ -60,14 +61,7 @@ class BlockMask:
         Most masks compute the kinds of their tiles from a few numbers for each query.
         The other tiles are evaluated, some at a time, in O(L + tiles) memory.
         """
-        if not isinstance(mask, Mask):
-            if not callable(mask):
-                raise TypeError(
-                    f"BlockMask: mask is a {type(mask).__name__}; expected a mask, or "
-                    "a function of (b, h, q_idx, kv_idx). For a bool array, use "
-                    "BlockMask.from_dense."
-                )
-            mask = mask_mod(mask)
+        mask = mask if isinstance(mask, Mask) else mask_mod(mask)
         L, S = whole("BlockMask", "L", L), whole("BlockMask", "S", S)
         tiles = Tiling(L, S, _pair(block))
         mask = mask.sized(L, S)
@@ -77,12 +71,6 @@ class BlockMask:
             allowed = tiles.evaluate(mask, *some)
             found[some] = classify(allowed.any((1, 2)), allowed.all((1, 2)))
         return cls(mask, tiles, found)
-
-    @classmethod
-    def from_dense(cls, array, block=(128, 128)):
-        """Return the tiles of a bool array (L, S), (B, L, S) or (B, H, L, S)."""
-        mask = from_array(array)
-        return cls.from_mask(mask, *mask.array.shape[2:], block=block)
 
     def with_block(self, block):
         """Return the same mask in tiles of another size."""
@@ -198,10 +186,9 @@ class BlockMask:
 
 def _pair(block):
     """Return (Tq, Tk), from two numbers or one for both."""
-    both = (block, block) if isinstance(block, (int, np.integer)) else block
-    if not isinstance(both, (tuple, list)) or len(both) != 2:
-        kind = ValueError if isinstance(both, (tuple, list)) else TypeError
-        raise kind(
+    sizes = tuple(block) if isinstance(block, (tuple, list)) else (block, block)
+    if len(sizes) != 2:
+        raise ValueError(
             f"BlockMask: block is {block!r}; expected (Tq, Tk), or one number for both."
         )
-    return tuple(whole("BlockMask", "block", n, least=1) for n in both)
+    return tuple(whole("BlockMask", "block", n, least=1) for n in sizes)

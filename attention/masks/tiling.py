@@ -95,9 +95,15 @@ class Tiling:
         return found
 
     def of_array(self, allowed):
-        """Return the kinds of a bool array (B | 1, H | 1, L, S)."""
+        """Return the kinds of a bool array (B | 1, H | 1, L | 1, S | 1)."""
+        rows, columns = (
+            edges if size == n else [0]  # one row or column stands for all
+            for edges, size, n in zip(
+                (self._rows, self._columns), allowed.shape[2:], (self.L, self.S)
+            )
+        )
         some, every = (
-            reduce(reduce(allowed, self._rows, axis=2), self._columns, axis=3)
+            reduce(reduce(allowed, rows, axis=2), columns, axis=3)
             for reduce in (np.logical_or.reduceat, np.logical_and.reduceat)
         )
         return classify(some, every)

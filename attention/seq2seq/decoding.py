@@ -1,31 +1,29 @@
-"""Greedy decoding, and the interface between models and all ways of decoding.
+"""Greedy decoding, and the methods of a model that every kind of decoding calls.
 
     y_t = argmax_v P(v | y_1 … y_{t-1}, x),    until y_t = EOS
 
 **The interface.** ``greedy``, ``beam_search`` and ``sample`` use three methods:
 
-    state = model.start(source, lengths)          read the source (B, S); lengths (B,),
-                                                  None if all rows have S tokens
+    state = model.start(source, lengths)
+        Read the source (B, S). lengths (B,) are the numbers of tokens, or None if all
+        rows have S tokens.
     logits, state, weights = model.step(state, tokens)
-                                                  from the last tokens (n,): logits
-                                                  (n, V) and weights (n, S), or None
-                                                  from a model without attention
-    state.select(indices)                         in place: row n becomes the old row
-                                                  indices[n]; rows may be repeated or
-                                                  left out
+        Read the previous tokens (n,); return logits (n, V), the next state, and weights
+        (n, S), or None without attention. ``step`` may change the old state.
+    state.select(indices)
+        Replace row n by row indices[n], in place. A row may be repeated or dropped.
 
-The first tokens are SOS. But if the state has an attribute ``logits`` that is not None,
-the source is a prompt, these are the logits of the first token after it, and there is
-no SOS. ``step`` may change its state; only the returned state is used. Arrays and
-Tensors are allowed. A Module is set to evaluation mode for the decoding, without a
-graph, and then back to its mode.
+The first tokens are SOS. A language model has a prompt instead of a source: if its
+first state has logits that are not None, they are the logits of the first token after
+the prompt, and there is no SOS. Arrays and Tensors are allowed. Decoding sets a Module
+to evaluation mode, builds no graph, and then restores its mode.
 
-**The distribution.** PAD and SOS are never produced; the other tokens share their
-probability:
+**The distribution.** PAD and SOS are never produced, so they are not in the sum:
 
-    P(v) = exp(logit_v) / sum over all u but PAD and SOS of exp(logit_u)
+    P(v) = exp(logit_v) / sum of exp(logit_u) over all u except PAD and SOS
 
-in float64, so that sums over long sentences are as exact as the logits.
+It is computed in float64, so that the sum of ln P over a long sentence is as exact as
+the logits.
 """
 
 import contextlib
@@ -41,11 +39,11 @@ from ..tasks.batch import EOS, PAD, SOS
 
 @dataclass
 class Decoded:
-    """Decoded sentences, one a row."""
+    """Decoded sentences, one in each row."""
 
-    ids: np.ndarray  # (B, N) int64: up to and with EOS, then PAD
-    lengths: np.ndarray  # (B,)   numbers of tokens, EOS included
-    scores: np.ndarray  # (B,)    ln P of the sentence; of a beam, its ranking score
+    ids: np.ndarray  # (B, N) int64: a sentence, EOS, then PAD
+    lengths: np.ndarray  # (B,)   the numbers of tokens, including EOS
+    scores: np.ndarray  # (B,)    ln P of the sentence; in beam search, its score s
     weights: np.ndarray | None  # (B, N, S): 0 after the end
 
 
@@ -56,7 +54,7 @@ def greedy(model, source, lengths, max_length):
     lengths      (B,) or None
     max_length   the largest number of tokens; a row of that length may lack EOS
 
-    -> ``Decoded``
+    Returns a ``Decoded``.
     """
     return decode(model, source, lengths, max_length, lambda logp: logp.argmax(-1))
 

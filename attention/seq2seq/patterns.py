@@ -54,7 +54,7 @@ def alignment_pattern(weights):
             f"alignment_pattern: weights have {len(w)} rows above zero; expected "
             "two or more."
         )
-    if _evenness(w, None) >= UNIFORM:
+    if _normalized_entropy(w, None) >= UNIFORM:
         return "uniform"
     p = w.argmax(1)
     if 1 - len(np.unique(p)) / len(p) >= REPEATED:
@@ -70,7 +70,7 @@ def self_attention_pattern(weights, mask=None):
               np.tri(T, dtype=bool): uniform means uniform over the allowed positions
     """
     w, mask = _square("self_attention_pattern", weights, mask)
-    if _evenness(w, mask) >= UNIFORM:
+    if _normalized_entropy(w, mask) >= UNIFORM:
         return "uniform"
     excess = _excess(w, mask)
     far = excess.pop("long-range")
@@ -120,7 +120,7 @@ def _best_blocks(surplus):
     return float(best[T])
 
 
-def _evenness(w, mask):
+def _normalized_entropy(w, mask):
     """Return the mean over rows of H / log n, n the number of allowed sources."""
     n = np.full(len(w), w.shape[1]) if mask is None else mask.sum(1)
     rows = w.any(1) & (n > 1)  # one source alone is not spread

@@ -38,7 +38,6 @@ class Reverser(Seq2Seq):
     def __init__(
         self,
         kind,
-        vocabulary=VOCABULARY,
         embedding=32,
         hidden=64,
         decoder_init="zero",
@@ -47,8 +46,8 @@ class Reverser(Seq2Seq):
     ):
         self.kind = one_of("Reverser", "kind", kind, KINDS)
         config = Seq2SeqConfig(
-            vocabulary,
-            vocabulary,
+            VOCABULARY,
+            VOCABULARY,
             embedding,
             hidden,
             score="concat" if kind == "additive" else kind,  # v_a . tanh(W_a [s; h])

@@ -1,4 +1,4 @@
-"""One batch of padded token ids, and the repeatable stream that batches come from.
+"""One batch of padded token ids.
 
     source          d o g          (B, S)       padded with PAD at the end
     target_in   SOS g o d          (B, T + 1)   the decoder's inputs
@@ -8,11 +8,9 @@ At every position the decoder predicts the next token, so the two targets are on
 shifted by one. Positions where target_out is PAD do not count in the loss.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
-
-from minigrad.checks import whole
 
 PAD, SOS, EOS = 0, 1, 2
 
@@ -55,53 +53,3 @@ def pad(rows):
     for row, ids in zip(padded, rows):
         row[: len(ids)] = ids
     return padded, lengths
-
-
-class Stream:
-    """An endless, repeatable stream: batch i depends on the seed and on i alone.
-
-    draw   (rng, n) -> a Batch of n rows
-
-    A block of batches is drawn at once, which is faster. A run that is resumed at step
-    i reads the same batches as an uninterrupted run.
-    """
-
-    block = 50  # batches
-
-    def __init__(self, seed, size, draw):
-        self.seed = whole("Stream", "seed", seed)
-        self.size = whole("Stream", "size", size, 1)
-        self.draw = draw
-        self._number, self._rows = None, None  # the block in memory
-
-    def __getitem__(self, i):
-        number, k = divmod(whole("batches[i]", "the step i", i), self.block)
-        if self._number != number:
-            rng = np.random.default_rng([self.seed, number])
-            rows = self.draw(rng, self.block * self.size)
-            self._number, self._rows = number, _longest_first(rows, self.size)
-        first = k * self.size
-        return _cropped(self._rows, slice(first, first + self.size))
-
-
-def _longest_first(rows, size):
-    """Sort the rows of each batch of ``size`` by target length, the longest first.
-
-    The loss does not depend on the order, but recurrent kernels are faster when rows
-    of similar length are neighbours: they skip common padding.
-    """
-    lengths = rows.target_lengths
-    order = np.lexsort((-lengths, np.arange(len(lengths)) // size))
-    return Batch(*(getattr(rows, field.name)[order] for field in fields(Batch)))
-
-
-def _cropped(rows, batch):
-    """Return the rows of one batch, as wide as its longest."""
-    S = int(rows.lengths[batch].max())
-    T = int((rows.target_out[batch.start] != PAD).sum())
-    return Batch(
-        rows.source[batch, :S],
-        rows.lengths[batch],
-        rows.target_in[batch, :T],
-        rows.target_out[batch, :T],
-    )

@@ -5,9 +5,9 @@ Two forms are read, both UTF-8 text with one pair a line:
     one file    Go.<TAB>Va !<TAB>further columns are ignored
     two files   line n of the first is translated by line n of the second
 
-The first is what Tatoeba exports, and what its Anki packs hold (manythings.org/anki:
-unpack the zip, it contains one .txt). A byte order mark and Windows line ends are
-accepted. A line without a pair is left out and reported by its number.
+Tatoeba exports the first form; so do its Anki packs (manythings.org/anki: the zip file
+contains one .txt). A byte order mark and Windows line ends are accepted. A line without
+a pair is left out, and its number is reported.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ class Skipped(NamedTuple):
 
 @dataclass(frozen=True)
 class ParallelText:
-    """The pairs of a text, and the lines that hold none."""
+    """The pairs of a text, and the lines that are not a pair."""
 
     pairs: list  # of (source, target), two strings, stripped
     skipped: list  # of Skipped, in the order of the lines

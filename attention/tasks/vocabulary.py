@@ -33,7 +33,7 @@ class Vocabulary:
         words = _word_list("Vocabulary: words", words)
         for word, count in Counter([*SPECIAL, *words]).items():
             if count > 1:
-                why = "has an id of its own" if word in SPECIAL else "stands twice"
+                why = "is a special word" if word in SPECIAL else "occurs twice"
                 raise ValueError(
                     f"Vocabulary: {word!r} {why}; expected each word once."
                 )
@@ -91,7 +91,7 @@ class Vocabulary:
     def encode(self, sentence):
         """Return the ids of a list of words, int64, without SOS and EOS.
 
-        An unknown word is UNK, also one that is spelled "<pad>".
+        An unknown word becomes UNK; so does the word "<pad>".
         """
         sentence = _word_list("Vocabulary.encode: sentence", sentence)
         return np.array([self._ids.get(word, UNK) for word in sentence], np.int64)
@@ -163,11 +163,11 @@ class Symbols:
 
 
 def _word_list(name, words):
-    """Return ``words`` as a list of strings; one string is refused."""
+    """Return ``words`` as a list of strings; raise TypeError for a single string."""
     if isinstance(words, str) or not hasattr(words, "__iter__"):
         raise TypeError(
-            f"{name} is {words!r}; expected a list of words. tokenize makes one of a "
-            "text."
+            f"{name} is {words!r}; expected a list of words, such as tokenize(text) "
+            "returns."
         )
     words = list(words)
     for word in words:

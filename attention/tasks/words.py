@@ -6,8 +6,8 @@
 - A word is a sequence of letters, digits and combining marks of any script.
 - An apostrophe inside a word belongs to it: don't, John's, aujourd'hui, o'clock.
 - A French elided word ends at its apostrophe: l' d' j' m' t' s' n' c' qu' jusqu'
-  lorsqu' puisqu' quoiqu'. So "l'amour" shares its second word with "amour". An English
-  word that starts in the same way, such as "c'mon", is cut too.
+  lorsqu' puisqu' quoiqu'. So the second word of "l'amour" is "amour". An English word
+  that starts in the same way, such as "c'mon", is also divided.
 - A number keeps its points and commas: 1,000.50.
 - Every other visible character is a token of its own.
 

@@ -112,13 +112,13 @@ class Block(nn.Module):
             )
             return result[0] if need_weights else result
 
-        x, weights = self._add(self_attention, self.self_attn_norm, x), None
+        x, weights = self._residual(self_attention, self.self_attn_norm, x), None
         if self.cross_attn is not None:
-            x = self._add(cross_attention, self.cross_attn_norm, x)
+            x = self._residual(cross_attention, self.cross_attn_norm, x)
             weights = self.cross_attn.attention_weights
-        return self._add(self.feed_forward, self.feed_forward_norm, x), weights
+        return self._residual(self.feed_forward, self.feed_forward_norm, x), weights
 
-    def _add(self, f, norm, x):
+    def _residual(self, f, norm, x):
         if self.norm == "pre":
             return x + self.dropout(f(norm(x)))
         return norm(x + self.dropout(f(x)))

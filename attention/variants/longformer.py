@@ -26,7 +26,7 @@ from minigrad.shapes import shapes
 
 from ..exact.multihead import check_heads, draw_projections, heads
 from ..exact.sdpa import scaled_dot_product_attention
-from ..masks import Mask, everything, padding, sliding_window
+from ..masks import everything, from_array, padding, sliding_window
 from ..masks.tokens import positions
 
 NAME = "LongformerAttention"
@@ -101,7 +101,7 @@ class LongformerAttention(nn.Module):
         valid = everything if valid_lens is None else padding(valid_lens)
         mask = sliding_window(self.window // 2, self.window // 2)
         if is_global.any():
-            mask = mask | _GlobalKeys(is_global)
+            mask = mask | from_array(is_global[:, None, None])  # True for global keys
         c, weights = self._attend(self._local, x, x, mask & valid, need_weights)
         if is_global.any():  # replace the rows of global tokens
             b = np.arange(B)[:, None]
@@ -152,28 +152,6 @@ class LongformerAttention(nn.Module):
         )
         c, weights = results if need_weights else (results, None)
         return swapaxes(c, 1, 2), swapaxes(weights, 1, 2) if need_weights else None
-
-
-class _GlobalKeys(Mask):
-    """The mask of the keys that are global tokens: every query may attend to them.
-
-    is_global   bool (B | 1, S)
-    """
-
-    def __init__(self, is_global):
-        self.is_global = is_global
-        self.examples = len(is_global) if len(is_global) > 1 else None
-
-    def allowed(self, b, h, q, kv):
-        return self.is_global[b if self.examples is not None else 0, kv]
-
-    def tile_kinds(self, tiles):
-        no_query = np.zeros(tiles.L, bool)
-        kinds = [tiles.of_tokens(no_query, keys) for keys in self.is_global]
-        return np.stack(kinds)[:, None]  # (B | 1, 1, nq, nk)
-
-    def __repr__(self):
-        return f"global keys {self.is_global.shape}"
 
 
 def _rows_of_global_tokens(is_global):

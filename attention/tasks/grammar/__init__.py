@@ -11,8 +11,8 @@
 ``english``, ``german`` and ``french`` express it in words, and ``sentence_pairs`` links
 the words with a common meaning.
 
-All sentences are in lower case, on purpose, German nouns and the first word as well: a
-word is one entry of the vocabulary wherever it stands, and 500 pairs are few.
+All sentences are in lower case, also German nouns and the first word. So a word has one
+entry in the vocabulary wherever it occurs, which matters with only 500 pairs.
 """
 
 from ..batching import Splits

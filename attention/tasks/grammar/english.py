@@ -6,8 +6,8 @@
     past       saw        did not see         future    will see    will not see
                                               can       can see     cannot see
 
-A form with two functions has two meanings: "saw", for a target that writes "has seen",
-is linked to both words, and "did" to the first of them.
+A word with two functions has two meanings. If the target is "has seen", the English
+"saw" is linked to both words, and "did" is linked to "has".
 """
 
 from .sentence_pairs import time_words, word

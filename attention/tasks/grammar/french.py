@@ -7,8 +7,8 @@
     il peut le voir    but before an infinitive, of which it is the object
     le chat du garçon  the owner after the noun, where English has it before
 
-Elision and merging come last: vowels are dropped (le homme: l' homme) and prepositions
-merge with articles (à le parc: au parc).
+In the last two steps, vowels are dropped (le homme: l' homme) and prepositions merge
+with articles (à le parc: au parc).
 """
 
 from .sentence_pairs import time_words, word

@@ -5,9 +5,9 @@
     subordinate     conjunction | subject  middle | the rest of the verb | finite verb
                     weil   er die frau heute nicht     angerufen   hat
 
-The middle, in this order: pronoun, time, indirect object, direct object, nicht, place.
+The order of the middle is: pronoun, time, indirect object, direct object, nicht, place.
 If the subject follows the verb and is not a pronoun, a pronoun in the dative comes
-before it: heute hilft ihm die frau.
+before the subject: heute hilft ihm die frau.
 
 "He saw" and "he has seen" are both "er hat gesehen". "Not a" is one word: kein.
 """

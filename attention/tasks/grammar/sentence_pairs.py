@@ -4,11 +4,11 @@
     target      le   chat  ne   dort  pas  .             T tokens
     alignment   (0, 0)  (1, 1)  (2, 3)  (3, 2)  (3, 4)  (4, 3)  (5, 5)     (t, s)
 
-The links are neither drawn by hand nor estimated. A sentence consists of words with
+The links are neither written by hand nor estimated. A sentence consists of words with
 their meanings, ``Word(text, meanings)``. Each language expresses the same meanings in
-its own order, and two words are linked if, and only if, they share a meaning. Words
-keep their links when they move, and one meaning in two places, as ne ... pas, is linked
-to both.
+its own order, and two words are linked if and only if they share a meaning. So a word
+keeps its links when it moves, and a meaning that needs two words, as ne ... pas, is
+linked to both.
 """
 
 from dataclasses import dataclass

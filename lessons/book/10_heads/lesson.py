@@ -249,7 +249,7 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 
 # %% [source] attention.transformer.block.FeedForward
 
-# %% [source] attention.transformer.block.Block._add
+# %% [source] attention.transformer.block.Block._residual
 
 # %% [markdown]
 # What is the sum for? An average pulls together what it averages. Twelve attentions in

@@ -85,7 +85,7 @@ def test_the_plan_of_a_block_mask_is_kept():
 # Results
 
 
-@pytest.mark.parametrize("size", [1, 3, 50])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.deep), 3, 50])
 @pytest.mark.parametrize("name", PATTERNS)
 def test_any_size_of_tiles_gives_the_same(name, size):
     q, k, v = draw((B, H, L, 4), (B, H, S, 4), (B, H, S, 2))

@@ -117,6 +117,7 @@ def masked():
     centre = rng.uniform(0, S, L)
     long = masks.sliding_window(6, 6) | masks.global_tokens([0, 40])
     big = masks.bigbird(8, 3, 2, 2, seed=1)
+    tiles = functools.partial(BlockMask.from_mask, masks.from_array(dense), L, S)
     slope = np.array([0.5, 1, 2, 3])
     right = {"is_causal": True, "causal_align": "lower_right"}
     return {
@@ -154,11 +155,11 @@ def masked():
         "BigBird": call(
             big.dense(None, None, L, S), block_mask=BlockMask.from_mask(big, L, S)
         ),
-        "blocks of 64": call(dense, block_mask=BlockMask.from_dense(dense, 64)),
+        "blocks of 64": call(dense, block_mask=tiles(block=64)),
         "blocks and causal": call(
             dense & (j <= i),
             is_causal=True,
-            block_mask=BlockMask.from_dense(dense, (16, 48)),
+            block_mask=tiles(block=(16, 48)),
         ),
         "nothing": call(False, mask_mod=masks.nothing),
     }

@@ -44,7 +44,9 @@ LEAKS = {  # all ways to mask the keys from LENGTH on for all queries
     "lengths": {"mask_mod": masks.padding([LENGTH, LENGTH])},
     "function": {"mask_mod": lambda b, h, q, kv: kv < LENGTH},
     "blocks": {
-        "block_mask": BlockMask.from_dense(np.tile(np.arange(S) < LENGTH, (L, 1)))
+        "block_mask": BlockMask.from_mask(
+            masks.from_array(np.arange(S)[None] < LENGTH), L, S
+        )
     },
     "causal": {"is_causal": True, "mask_mod": lambda b, h, q, kv: kv < LENGTH},
 }  # fmt: skip

@@ -140,19 +140,6 @@ def test_the_tiles_agree_with_flex_attention():
         assert tiles.sparsity() * 100 == pytest.approx(peer.sparsity())
 
 
-def test_from_dense_is_the_same_as_from_the_mask():
-    allowed = (causal & padding([9, 0, 4])).dense(B, H, 10, 9)
-    tiles = BlockMask.from_dense(allowed, block=(4, 3))
-    np.testing.assert_array_equal(tiles.kinds, counted(allowed, (4, 3)))
-    np.testing.assert_array_equal(tiles.to_dense(), allowed)
-    flat = BlockMask.from_dense(allowed[0, 0], block=4)
-    assert flat.kinds.shape == (1, 1, 3, 3)
-    kept = flat.to_dense()
-    allowed[:] = False  # it has a copy
-    np.testing.assert_array_equal(flat.to_dense(), kept)
-    assert kept.any()
-
-
 def test_other_tiles_of_the_same_mask():
     for name in "causal, lower right", "padding", "or", "mask_mod":
         mask, _ = cases(10, 9)[name]

@@ -92,7 +92,7 @@ CALLS = [
     # block masks
     (lambda: small.check(3, 2, 8, 5), "made for 4 queries and 5 keys; found 8 and 5"),
     (lambda: small.check(2, 2, 4, 5), "BlockMask: made for 3 examples; found 2"),
-    (lambda: tiles(np.ones((4, 5), bool)), "mask is a ndarray", "from_dense"),
+    (lambda: tiles(np.ones((4, 5), bool)), "mask_mod: found ndarray", "from_array"),
     (lambda: tiles(block=0), "block is 0"),
     (lambda: tiles(block=(4, 2, 1)), "block is (4, 2, 1)", "(Tq, Tk)"),
     (lambda: tiles(lambda b, h, q, kv: h > 0), "differs between heads"),

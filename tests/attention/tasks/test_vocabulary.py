@@ -80,8 +80,8 @@ V = Vocabulary(["a", "b"])
 BUILD = Vocabulary.build
 MESSAGES = [
     (lambda: Vocabulary("a b"), TypeError, ["words is 'a b'", "tokenize"]),
-    (lambda: Vocabulary(["a", "a"]), ValueError, ["'a' stands twice"]),
-    (lambda: Vocabulary(["<eos>"]), ValueError, ["'<eos>' has an id of its own"]),
+    (lambda: Vocabulary(["a", "a"]), ValueError, ["'a' occurs twice"]),
+    (lambda: Vocabulary(["<eos>"]), ValueError, ["'<eos>' is a special word"]),
     (lambda: BUILD("a b"), TypeError, ["one string", "a list of sentences"]),
     (lambda: BUILD([["a", "a"]], 3), ValueError, ["3 times or more", "2 times"]),
     (lambda: V.encode("a b"), TypeError, ["sentence is 'a b'", "a list of words"]),
