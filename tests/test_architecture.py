@@ -89,6 +89,7 @@ def test_a_module_imports_only_what_its_floor_allows(name):
         elif top == "matplotlib":
             assert path.name in PICTURES, f"{path} imports matplotlib"
             assert late, f"{path} imports matplotlib before anything is drawn"
+            assert "pyplot" not in target, f"{path} imports pyplot, which keeps figures"
             assert package != "minigrad" or name.startswith("minigrad.draw"), path
         elif top == "torch":
             assert path.name in PEER and late, f"{path} imports torch"
