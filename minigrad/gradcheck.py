@@ -25,6 +25,7 @@ from .checking.comparison import Comparison, explain, explain_shape
 from .checking.hypotheses import is_single
 from .checking.subject import Subject
 from .checking.verdict import (
+    Finding,
     GradcheckError,
     GradcheckResult,
     Row,
@@ -35,7 +36,7 @@ from .checking.verdict import (
 from .tensor import Tensor
 
 
-def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
+def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names=None):
     """Check dF/dx for each float array among ``inputs``; return a ``GradcheckResult``.
 
     fn           called with a float64 tensor for each float array, and with the other
@@ -46,7 +47,9 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     rtol, atol   an entry a of the backward is wrong if it differs from the measured
                  entry n, with error bar b, by more than
                  max(atol * largest |n| of that input, rtol * max(|a|, |n|), 10 b)
-    no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0
+    no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0, or their
+                 names
+    names        of the inputs, for the table and the messages, instead of 0, 1, ...
 
     ``result.ok`` is False if an entry is wrong; the message names the entry, and the
     mistake if it is a known one. It is also False if the backward breaks a rule of
@@ -59,7 +62,8 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     """
     subject = Subject()
     inputs = [inputs] if isinstance(inputs, (np.ndarray, Tensor)) else list(inputs)
-    arguments = subject.with_leaves(inputs)
+    names = names or [str(k) for k in range(len(inputs))]
+    arguments = list(map(subject.with_leaves, inputs, names))
     subject.call = lambda: fn(*arguments)
     return _check(subject, None, seed, rtol, atol, no_gradient)
 
@@ -152,7 +156,8 @@ def _conclude(result, comparisons, laws, is_coarse):
     elif kinks:
         _report_kink(result, kinks[0])
     elif laws:
-        result.tag = laws[0][0]
+        result.cause, *result.also = [Finding(*law) for law in laws]
+        result.tag = result.cause.tag
         result.message = "\n".join(f"{result.op}: {law[1]}" for law in laws)
     elif zero_gradients:
         raise VacuousCheckError(_vacuous_message(result, zero_gradients[0]))
@@ -192,7 +197,8 @@ def _report_broken(result, subject, observation):
     for name, leaf in zip(subject.names, subject.leaves):
         row = Row(name, leaf.shape, "nothing", np.nan, np.nan, "not checked")
         result.rows.append(row)
-    result.tag, sentence = observation.broken[0]
+    result.cause = Finding(*observation.broken[0])
+    result.tag, sentence = result.cause
     result.message = f"{result.op}: {sentence}"
     if observation.misshapen is not None:
         explain_shape(result, subject, observation)

@@ -9,10 +9,10 @@ import textwrap
 import numpy as np
 
 from minigrad import Tensor
+from minigrad.draw.colours import BLUE
 
 from .curves import accuracy_bars, loss_curves
 from .figure import new_figure, save, short
-from .palette import BLUE
 
 __all__ = ["show_heatmaps", "alignment_heatmap", "loss_curves", "accuracy_bars"]
 

@@ -1,20 +1,13 @@
-"""The colours of all figures. Readers with any colour vision can tell them apart.
+"""What a thing looks like, the same in every figure: its colour, dashes and marker.
 
-Any two of the five colours differ by 18 or more (CIEDE2000) in full colour vision and
-in the three kinds of colour blindness, and each has a contrast of 3 to 1 with white and
-with a near-black page. A test measures both.
-
-A thing looks the same in every figure: ``looks(["dot", "scaled"])`` gives the colour,
-the dashes and the marker of each. Dashes and markers distinguish two of one colour.
+``looks(["dot", "scaled"])`` gives the look of each. Dashes and markers distinguish two
+things of one colour. ``minigrad.draw.colours`` has the colours.
 """
 
 import re
 
-BLUE, ORANGE, GREEN, PURPLE, RED = (
-    "#555ea1", "#c18b16", "#41a38d", "#9985ea", "#af3b45",
-)  # fmt: skip
-GREY = "#7d8590"  # words, and lines that are not data, such as chance
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
+from minigrad.draw.colours import COLOURS
+
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D")
 

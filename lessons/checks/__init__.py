@@ -1,1 +1,1 @@
-"""What a right answer satisfies, one file for each exercise."""
+"""Checks of the answers, one file for each exercise, and their helpers."""

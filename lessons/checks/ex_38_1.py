@@ -19,7 +19,7 @@ def scores_by_loop(s, W, H):
 
 
 def counted(B, T_q, T_k, d_s, d_h, precomputed):
-    """Compute all scores with arrays that count their multiplications."""
+    """Return the multiplications of all scores, counted by running them."""
     ops = OpCounter()
     W = ops.array(np.ones((d_s, d_h)))
     for _ in range(B):
@@ -45,7 +45,7 @@ def as_wide_as_the_query(my, rng):
     except CheckFailed as failure:
         if not isinstance(failure.__cause__, ValueError):
             raise
-        # of two arrays, only their sizes can be what NumPy does not like
+        # with two arrays, only their sizes can raise a ValueError
         raise CheckFailed("axes", *failure.lines) from failure.__cause__
     my.shape(found, (5, 3), ("T", "d_s"))
 
@@ -54,7 +54,9 @@ def as_wide_as_the_query(my, rng):
 def by_hand(my, rng):
     W = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 3.0]])
     H = np.array([[1.0, 1.0, 1.0], [2.0, 0.0, -1.0]])
-    my.equal(my.project_keys(H, W), [[3.0, 2.0], [2.0, -3.0]], "ti", wrong_keys(H, W))
+    my.equal(
+        my.project_keys(H, W), [[3.0, 2.0], [2.0, -3.0]], ("T", "d_s"), wrong_keys(H, W)
+    )
 
 
 @values("s . h'_j is the general score, against a double sum")
@@ -62,7 +64,7 @@ def the_general_score(my, rng):
     s, W, H = (rng.normal(size=n) for n in (3, (3, 7), (5, 7)))
     projected = my.project_keys(H, W)
     want = [scores_by_loop(e, W, H) for e in np.eye(3)]  # h'_ji, the score of e_i
-    my.equal(projected, np.array(want).T, "ti", wrong_keys(H, W))
+    my.equal(projected, np.array(want).T, ("T", "d_s"), wrong_keys(H, W))
     want = np.array(scores_by_loop(s, W, H))
     my.holds(
         np.allclose(projected @ s, want),
@@ -90,7 +92,7 @@ def multiplications(my, rng):
                 ),
                 (
                     "not-precomputed" if precomputed else "not-per-pair",
-                    "the number for the other order of work",
+                    "the number for the other value of precomputed",
                     counted(*size, not precomputed),
                 ),
             ]
@@ -119,7 +121,7 @@ def the_chain(my, rng):
         "project_keys" in names_in(links[-1]),
         "arrives-elsewhere",
         "expected project_keys in the last expression",
-        f"found {', '.join(names_in(links[-1])) or 'one that calls nothing'}",
+        f"found {', '.join(names_in(links[-1])) or 'no call'}",
     )
     my.holds(
         len(links) > 2,
@@ -130,7 +132,7 @@ def the_chain(my, rng):
     check_chain(my, chain, lambda s, W, h: (s @ W) @ h, general_score, draw)
 
 
-@laws("one query gains nothing, many gain up to d_h + 1")
+@laws("precomputed keys: no gain for one query, up to d_h + 1 for many")
 def what_is_gained(my, rng):
     for T_q, expected in ((1, 1), (10**6, 8)):
         per_pair, before = (my.mults(1, T_q, 5, 3, 7, p) for p in (False, True))
@@ -144,7 +146,9 @@ def what_is_gained(my, rng):
 
 @edges("one key, and sizes of one")
 def sizes_of_one(my, rng):
-    my.equal(my.project_keys(np.array([[2.0]]), np.array([[3.0]])), [[6.0]], "ti")
+    my.equal(
+        my.project_keys(np.array([[2.0]]), np.array([[3.0]])), [[6.0]], ("T", "d_s")
+    )
     my.equal(my.mults(1, 1, 1, 1, 1, True), 2)
 
 
@@ -160,4 +164,5 @@ def general_score(s, W, h):
 
 
 def names_in(function):
+    """Return the names that a function uses."""
     return list(getattr(getattr(function, "__code__", None), "co_names", ()))

@@ -12,20 +12,20 @@ from lessons.classroom.theory import rationals, two_point_mean
 
 
 def dot(x):
-    """s . h, of the entries of s and of h in one list."""
+    """Return s . h for the entries of s and of h in one list."""
     d = len(x) // 2
     return sum(s * h for s, h in zip(x[:d], x[d:]))
 
 
 def variance(d, mu_s, mu_h, sd_s, sd_h):
-    """Of s . h, where each entry is its mean - sd or mean + sd: every case counted."""
+    """Return the variance of s . h if each entry is mean - sd or mean + sd."""
     means, spreads = [mu_s] * d + [mu_h] * d, [sd_s] * d + [sd_h] * d
     squares = two_point_mean(lambda x: dot(x) ** 2, means, spreads)
     return squares - two_point_mean(dot, means, spreads) ** 2
 
 
 def between_keys(d, mu_s, mu_h, sd_s, sd_h):
-    """The same for a given s, and then the mean over all s."""
+    """Return the variance of s . h for a given s, as a mean over all s."""
 
     def given(s):
         def square(h):
@@ -41,7 +41,7 @@ def between_keys(d, mu_s, mu_h, sd_s, sd_h):
 
 
 def points(rng, n):
-    """n points (mu_s, mu_h, sd_s, sd_h) of fractions; neither deviation is 0."""
+    """Yield n points (mu_s, mu_h, sd_s, sd_h) of fractions; no deviation is 0."""
     for _ in range(n):
         mu_s, mu_h, sd_s, sd_h = rationals(rng, 4)
         yield mu_s, mu_h, abs(sd_s) + Fraction(1, 3), abs(sd_h) + Fraction(1, 5)
@@ -52,12 +52,12 @@ def exactly(my, found, want, variants):
     if found == want:
         return
     if isinstance(found, float) and math.isclose(found, want, rel_tol=1e-9):
-        said = "yours is a float, where the exact fraction is expected  [float]"
-        my.holds(False, "float", f"expected {want}", f"found    {found}", said)
+        text = "yours is a float, but the exact fraction is expected  [float]"
+        my.holds(False, "float", f"expected {want}", f"found    {found}", text)
     named = [v for v in variants if v[2] != want and _near(found, v[2])]
     tag, what, _ = named[0] if named else ("unknown", "no known pattern", 0)
-    said = f"yours equals {what}  [{tag}]" if named else f"{what}  [{tag}]"
-    my.holds(False, tag, f"expected {want}", f"found    {found}", said)
+    text = f"yours equals {what}  [{tag}]" if named else f"{what}  [{tag}]"
+    my.holds(False, tag, f"expected {want}", f"found    {found}", text)
 
 
 def _near(found, value):
@@ -66,7 +66,7 @@ def _near(found, value):
     return math.isclose(found, value, rel_tol=1e-9)
 
 
-@shape("numbers, and rows as they were")
+@shape("numbers, and rows of the same shape")
 def rows_as_they_were(my, rng):
     my.shape(my.centre(rng.normal(size=(3, 5))), (3, 5), "td")
     my.shape(my.var_dot(3, 0.5, 0.5, 1.0, 1.0), (), "")
@@ -81,7 +81,7 @@ def without_means(my, rng):
         exactly(my, my.var_dot(d, 0, 0, 1, 1), d, wrong)
 
 
-@values("the variance of s . h, every case counted, in fractions")
+@values("the variance of s . h over all cases, in fractions")
 def every_case(my, rng):
     for d, n in ((1, 7), (2, 4), (3, 2)):
         for mu_s, mu_h, sd_s, sd_h in points(rng, n):
@@ -104,7 +104,7 @@ def every_case(my, rng):
             exactly(my, got, want, wrong)
 
 
-@values("the variance between the keys of a query, every case counted")
+@values("the variance between the keys of a query, over all cases")
 def every_key(my, rng):
     for d, n in ((1, 7), (2, 4), (3, 2)):
         for mu_s, mu_h, sd_s, sd_h in points(rng, n):
@@ -113,7 +113,7 @@ def every_key(my, rng):
             centred = variance(d, 0, 0, sd_s, sd_h)
             other = between_keys(d, mu_h, mu_s, sd_h, sd_s)
             wrong = [
-                ("all-random", "the variance where s is random as well", everything),
+                ("all-random", "the variance if s is random as well", everything),
                 ("centred-only", "the variance without means", centred),
                 ("other-side", "the variance over queries, for a given key", other),
                 ("d-squared", "d times the variance", d * want),
@@ -122,7 +122,7 @@ def every_key(my, rng):
             exactly(my, got, want, wrong)
 
 
-@values("what removing the means gains, and the rows of centre")
+@values("the gain of removing the means, and the rows of centre")
 def what_is_gained(my, rng):
     for mu_s, mu_h, sd_s, sd_h in points(rng, 8):
         after = variance(1, 0, 0, sd_s, sd_h)
@@ -131,8 +131,8 @@ def what_is_gained(my, rng):
         of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
         wrong = [
             ("inverse", "the variance after, divided by that before", 1 / want),
-            ("one-mean", "what removing mu_h gains where mu_s is 0", of_h),
-            ("one-mean", "what removing mu_s gains where mu_h is 0", of_s),
+            ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),
+            ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),
         ]
         exactly(my, my.centred_gain(mu_s, mu_h, sd_s**2, sd_h**2), want, wrong)
     x = rng.normal(size=(3, 5)) + rng.normal(size=(3, 1))
@@ -163,7 +163,7 @@ def normal_entries(my, rng):
 
 @laws("attention: an offset of the queries sharpens it, one of the keys does not")
 def in_attention(my, rng):
-    """Where scores are N(0, v) and keys are many, the entropy is log T - v / 2."""
+    """For many keys with scores N(0, v), the entropy is log T - v / 2."""
     T, d, v_h = 1024, 64, 0.25
     Q, K = rng.normal(size=(64, d)), v_h**0.5 * rng.normal(size=(T, d))
     plain = entropy(Q, K)
@@ -181,12 +181,12 @@ def in_attention(my, rng):
         my.holds(
             abs(fell - want) < 0.03,
             "entropy",
-            f"expected the entropy to fall by {want:.3f}, for {what}",
-            f"found that it falls by {fell:.3f}",
+            f"expected the entropy to fall by {want:.3f} for {what}",
+            f"found {fell:.3f}",
         )
 
 
-@edges("one entry, and a row that is its own mean")
+@edges("one entry, and a row of equal entries")
 def one_entry(my, rng):
     my.equal(my.centre(np.array([[3.0], [4.0]])), np.zeros((2, 1)), "td", size=4)
     my.equal(my.centre(np.full((2, 3), 7.0)), np.zeros((2, 3)), "td", size=7)
@@ -194,6 +194,6 @@ def one_entry(my, rng):
 
 
 def entropy(Q, K):
-    """The mean entropy of scaled dot-product attention, in the engine itself."""
+    """Return the mean entropy of the engine's scaled dot-product attention."""
     p = masked_softmax(scaled_dot(Q, K)).numpy()
     return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), -1).mean()

@@ -37,7 +37,7 @@ def entropies(p):
 
 
 def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax):
-    """The curve, of scores that are multiplied by factor(d)."""
+    """Return the curve for scores that are multiplied by factor(d)."""
     rng, curve = np.random.default_rng(seed), []
     for d in ds:
         p = weights(scores(T, d, samples, rng) * factor(d))
@@ -46,7 +46,7 @@ def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax):
 
 
 def by_quadrature(T, variance):
-    """ln(T E exp(x)) - E[x exp(x)] / E exp(x), x ~ N(0, variance), by sums."""
+    """Return ln(T E exp(x)) - E[x exp(x)] / E exp(x) for x ~ N(0, variance)."""
     x = np.linspace(-15, 15, 30001) * variance**0.5
     weight = np.exp(-(x**2) / (2 * variance) + x)
     normal = np.exp(-(x**2) / (2 * variance)).sum()
@@ -63,7 +63,10 @@ def a_number_for_each(my, rng):
 def known_entropies(my, rng):
     p = np.array([[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]])
     nats = np.array([1.5 * math.log(2), math.log(3)])
-    bits = [("log2", "the entropy in bits", nats / math.log(2))]
+    bits = [
+        ("log2", "the entropy in bits", nats / math.log(2)),
+        ("divided", "the entropy / log T", nats / math.log(3)),
+    ]
     my.equal(my.entropy(p), nats, "i", bits, atol=EPSILON)
 
 
@@ -96,6 +99,7 @@ def both_curves(my, rng):
                 curve(factor, mean=flat),
             ),
             ("sum", "the sum over the samples", samples * curve(factor)),
+            ("divided", "the curve / log T", curve(factor) / math.log(T)),
             (
                 "wrong-axis",
                 "the curve of weights that sum to one over the queries",
@@ -116,24 +120,24 @@ def the_limit(my, rng):
     for T, variance in ((64, 1.0), (4096, 1.0), (64, 0.3), (10**6, 3.0)):
         half_sd = math.log(T) - variance**0.5 / 2
         wrong = [
-            ("on-the-line", "log T, as if all weights were equal", math.log(T)),
+            ("on-the-line", "log T, the entropy of equal weights", math.log(T)),
             ("half-or-whole", "log T - variance", math.log(T) - variance),
             ("half-or-whole", "log T + variance / 2", math.log(T) + variance / 2),
             ("deviation", "log T - sqrt(variance) / 2", half_sd),
-            ("half-or-whole", "log T - 1/2, whatever the variance", math.log(T) - 0.5),
+            ("half-or-whole", "log T - 1/2 for any variance", math.log(T) - 0.5),
         ]
         want = by_quadrature(T, variance)
         my.equal(my.large_T_entropy(T, variance), want, "", wrong, rtol=1e-7)
 
 
-@laws("what was predicted, and what was measured")
+@laws("your prediction and the measurement")
 def predicted(my, rng):
-    said = my.prediction()
+    prediction = my.prediction()
     my.holds(
-        is_prediction(said),
+        is_prediction(prediction),
         "prediction",
         'expected {"gap": a number, "faster": 16 or 64}',
-        f"found {said!r}",
+        f"found {prediction!r}",
     )
     gap = math.log(64) - my.entropy_curve(64, (64,), True, rng, 200)[0]
     left = {
@@ -141,14 +145,13 @@ def predicted(my, rng):
         for T in (16, 64)
     }
     faster = min(left, key=left.get)
-    print(f"gap at T = 64, d = 64: you said {said['gap']:g}, measured {gap:.2f} nats")
-    print(
-        f"lost the larger share at d = 6: you said {said['faster']}, measured {faster}:"
-    )
+    gap_expected, wins = prediction["gap"], prediction["faster"]
+    print(f"gap at T = 64, d = 64: predicted {gap_expected:g}, measured {gap:.2f} nats")
+    print(f"larger loss at d = 6: predicted {wins}, measured {faster}:")
     print(", ".join(f"{share:.0%} of log {T} is left" for T, share in left.items()))
 
 
-@edges("weights of exactly 0, one key, and scores beyond what exp holds")
+@edges("weights of exactly 0, one key, and scores whose exp overflows")
 def certain(my, rng):
     p = np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]])
     my.equal(my.entropy(p), [0.0, math.log(2)], "i", atol=EPSILON)
@@ -163,7 +166,7 @@ def certain(my, rng):
     )
 
 
-def is_prediction(said):
-    if not isinstance(said, dict) or said.get("faster") not in (16, 64):
+def is_prediction(found):
+    if not isinstance(found, dict) or found.get("faster") not in (16, 64):
         return False
-    return isinstance(said.get("gap"), (int, float))
+    return isinstance(found.get("gap"), (int, float))

@@ -25,7 +25,7 @@ def entropy(row, log=math.log):
 
 
 def random_weights(rng, B, L, S):
-    """Weights with source positions of weight 0, as behind the end of a string."""
+    """Return weights that are 0 at the last positions, as for padding."""
     z = np.exp(2 * rng.normal(size=(B, L, S)))
     z[1:, :, S - 2 :] = 0
     return z / z.sum(-1, keepdims=True)
@@ -36,7 +36,7 @@ def model(kind, d, seed):
 
 
 def flat(model):
-    """All parameters in one vector."""
+    """Return all parameters in one vector."""
     parts = [p.numpy().reshape(-1) for p in model.parameters()]
     return np.concatenate(parts).astype(float)
 
@@ -52,7 +52,7 @@ def two_curves(my, rng):
     my.shape(found["entropy"], (3,), ("k",))
 
 
-@numbers("equal weights on 2 and on 4 positions; the rows behind the end on one")
+@numbers("equal weights on 2 and on 4 positions, padding rows on one")
 def equal_weights(my, rng):
     alpha = np.zeros((2, 3, 4))
     alpha[0, :2, :2], alpha[1, :1], alpha[0, 2:, 0], alpha[1, 1:, 0] = 0.5, 0.25, 1, 1
@@ -76,21 +76,21 @@ def against_a_loop(my, rng):
     my.equal(found, want, "", wrong, atol=EPSILON)
 
 
-@values("three steps, against the engine's own")
+@values("three steps, against the engine's steps")
 def three_steps(my, rng):
-    """With plain gradient descent, whose step shows the size of a gradient."""
+    """Use plain gradient descent, whose step shows the size of a gradient."""
     seed = int(rng.integers(1000))
     batches = Batches(seed, 5, 3, 8)
 
     def moved(step):
-        """(losses of three steps, parameters after them)"""
+        """Return the losses of three steps and the parameters after them."""
         twin = model("scaled", 7, seed)
         twin.decoder.output.weight.data[...] *= 30  # gradients that have to be clipped
         optimizer = optim.SGD(list(twin.parameters()), lr=0.5)
         losses = [step(twin, optimizer, batches[i]) for i in range(3)]
-        said = "nothing" if losses[0] is None else type(losses[0]).__name__
+        kind = "nothing" if losses[0] is None else type(losses[0]).__name__
         number = all(isinstance(v, (float, np.floating)) for v in losses)
-        my.holds(number, "type", "expected the loss, a float", f"found {said}")
+        my.holds(number, "type", "expected the loss, a float", f"found {kind}")
         return np.array(losses, float), flat(twin)
 
     got = moved(my.training_step)
@@ -113,7 +113,7 @@ def three_steps(my, rng):
         )
 
 
-@values("the first five steps of training, against the engine's own")
+@values("the first five steps of training, against the engine's training")
 def five_steps(my, rng):
     for kind, seed in zip(KINDS, (1, 2)):
         found = my.train(kind, 11, 5, seed, 2)
@@ -137,17 +137,17 @@ def five_steps(my, rng):
             my.equal(found[what], want[what], ("k",), named, rtol=1e-6)
 
 
-@laws("what was predicted, and what the long run has found")
+@laws("your prediction and the long run")
 def the_long_run(my, rng):
-    said = my.prediction()
-    known = isinstance(said, dict) and all(
-        said.get(what) in KINDS for what in ("loss", "entropy")
+    predicted = my.prediction()
+    known = isinstance(predicted, dict) and all(
+        predicted.get(what) in KINDS for what in ("loss", "entropy")
     )
     my.holds(
         known,
         "prediction",
         'expected {"loss": "dot" or "scaled", "entropy": "dot" or "scaled"}',
-        f"found {said!r}",
+        f"found {predicted!r}",
     )
     exercise = find("38.4")
     record = read_record(exercise, "work")
@@ -159,7 +159,8 @@ def the_long_run(my, rng):
     my.holds(len(seeds) > 1, "record", "expected two seeds", f"found {len(seeds)}")
     if record["code"] != code_hash(exercise, exercise.work):
         print("The record is of another text of this file or of its check.")
-    print(f"you said: smaller loss {said['loss']}, smaller entropy {said['entropy']}")
+    loss, entropy = predicted["loss"], predicted["entropy"]
+    print(f"you predicted: smaller loss {loss}, smaller entropy {entropy}")
     for run in runs:
         print(
             f"{run['kind']:<7} seed {run['seed']}  last loss {run['last_loss']:.4f}  "
@@ -167,7 +168,7 @@ def the_long_run(my, rng):
         )
 
 
-@edges("certain weights, and rows of which one counts")
+@edges("all weight on one key, and a single row that counts")
 def certain(my, rng):
     alpha = np.zeros((2, 3, 5))
     alpha[:, :, 2] = 1
@@ -179,10 +180,10 @@ def certain(my, rng):
 
 
 def experiment(my, seed=0, d=256, steps=500, every=25):
-    """Both kinds, two seeds each: the chapter's question at the width it asks for.
+    """Train both kinds with two seeds each, at the width of the chapter's exercise.
 
-    Shorter than the chapter's 2500 steps, of batches of 32 instead of 64, at a rate
-    that stays as it is; what changes between the runs is the kind and the seed alone.
+    The runs are shorter than the chapter's 2500 steps, with batches of 32 instead of
+    64 and a constant rate. Only the kind and the seed differ between the runs.
     """
     runs = []
     for kind in KINDS:
@@ -207,7 +208,7 @@ def experiment(my, seed=0, d=256, steps=500, every=25):
 
 
 def picture(found):
-    """The figure of a record: losses and entropies of all runs."""
+    """Draw a record: losses and entropies of all runs."""
     fig, (left, right) = figure(f"d = {found['d']}: does scaling help?", columns=2)
     for run in found["runs"]:
         colour = (BLUE, ORANGE)[KINDS.index(run["kind"])]
@@ -233,11 +234,12 @@ def wrong_means(alpha, lengths):
         ("mean-of-means", "the mean over strings of their means", of_means),
         ("log2", "the entropy in bits", together.mean() / math.log(2)),
         ("sum", "the sum over the rows", together.sum()),
+        ("divided", "the entropy / log S", together.mean() / math.log(alpha.shape[2])),
     ]
 
 
 def descend(model, optimizer, batch, clip=1.0, clear=True, move=True, loss_of=loss_of):
-    """One step of the engine, in which something can be left out."""
+    """Do one step of the engine; each option leaves something out."""
     loss = loss_of(model, batch)
     if clear:
         optimizer.zero_grad()
@@ -278,7 +280,7 @@ def _loss_with_padding(model, batch):
 def trace(
     kind, d, steps, seed, every, batch=lambda i: i, after=0, before=0, unseen=10**6
 ):
-    """Losses and entropies of a ``Run`` of the engine."""
+    """Return losses and entropies of a ``Run`` of the engine."""
     twin, batches = model(kind, d, seed), Batches(seed, 32, 3, 8)
     run = Run(twin, optim.Adam(list(twin.parameters()), lr=3e-3), clip=1.0)
     probe, entropies = batches[unseen], []
@@ -294,8 +296,8 @@ def trace(
 def _entropy_on(model, batch):
     output = model.forced(batch.source, batch.target_in, batch.lengths)
     weights = output.weights.numpy().astype(float)
-    asked = batch.target_out != PAD
-    return float(np.mean([entropy(row) for row in weights[asked]]))
+    real = batch.target_out != PAD
+    return float(np.mean([entropy(row) for row in weights[real]]))
 
 
 def _alike(a, b):

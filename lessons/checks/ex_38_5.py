@@ -3,8 +3,7 @@
 import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.classroom.describe import named
-from lessons.classroom.steps import edges, laws, shape, values
+from lessons.classroom.steps import edges, laws, named, shape, values
 
 DIAGONAL = named("t", lambda t: t)
 BACKWARDS = named("4 - t", lambda t: 4 - t)
@@ -20,7 +19,7 @@ def by_loop(S, T, D, center):
 
 
 def wrong_windows(S, T, D, center):
-    """Windows that are built from a wrong distance, by name."""
+    """Return windows with a wrong distance: (tag, what, array)."""
     t, s = np.arange(T)[:, None], np.arange(S)[None, :]
     p = np.array([center(k) for k in range(T)])[:, None]
     around = np.minimum((s - p) % S, (p - s) % S)
@@ -28,14 +27,14 @@ def wrong_windows(S, T, D, center):
         ("off-by-one", "the window |s - center| < D", by_loop(S, T, D - 0.1, center)),
         ("off-by-one", "the window |s - center| <= D + 1", np.abs(s - p) <= D + 1),
         ("half-width", "the window |s - center| <= D / 2", np.abs(s - p) <= D / 2),
-        ("wrap-around", "a window that goes around the end", around <= D),
+        ("wrap-around", "a window that continues at the other end", around <= D),
         (
             "one-sided",
             "a window to the right, (s - center) mod S <= D",
             (s - p) % S <= D,
         ),
-        ("one-sided", "a window to the right alone", (s >= p) & (s <= p + D)),
-        ("one-sided", "a window to the left alone", (s <= p) & (s >= p - D)),
+        ("one-sided", "a window to the right only", (s >= p) & (s <= p + D)),
+        ("one-sided", "a window to the left only", (s <= p) & (s >= p - D)),
         ("ignores-center", "the window |s - t| <= D", np.abs(s - t) <= D),
     ]
 
@@ -53,10 +52,10 @@ def every_window(my, rng):
         for center in (DIAGONAL, BACKWARDS, HALVES):
             want = by_loop(S, T, D, center)
             variants = wrong_windows(S, T, D, center)
-            my.equal(my.local_mask(S, T, D, center), want, "ts", variants)
+            my.equal(my.local_mask(S, T, D, center), want, "TS", variants)
 
 
-@values("where reversal looks")
+@values("the centre for reversal")
 def where_reversal_looks(my, rng):
     for length in (1, 5, 7):
         for t in range(length):
@@ -64,7 +63,7 @@ def where_reversal_looks(my, rng):
             my.holds(
                 found == length - 1 - t,
                 "not-reversed",
-                f"expected position {length - 1 - t}, the symbol that is written then",
+                f"expected position {length - 1 - t}, whose symbol query {t} writes",
                 f"found {found}",
             )
 
@@ -85,18 +84,18 @@ def a_padded_batch(my, rng):
     variants = [
         ("padded-length", "windows for strings of length S", windows(padded, True)),
         ("padded-length", "windows for strings of length S", windows(padded, False)),
-        ("padding-leak", "windows that reach into padding", windows(lengths, False)),
+        ("padding-leak", "windows that contain padding", windows(lengths, False)),
     ]
     want = windows(lengths, True)
-    my.equal(my.batch_masks(lengths, S, T, D), want, "bts", variants)
+    my.equal(my.batch_masks(lengths, S, T, D), want, "BTS", variants)
 
 
-@laws("it can copy a reversed string, and the diagonal cannot")
+@laws("the window around S - 1 - t can reverse a string, the diagonal cannot")
 def it_can_copy(my, rng):
-    """One-hot keys, queries that know which key they want: nothing is trained."""
+    """Use one-hot keys, and queries that match one key each, without training."""
     S, D = 11, 1
     wanted = np.array([my.center_for_reversal(t, S) for t in range(S)])
-    scores = np.eye(S)[wanted]  # 1 at the key that query t wants
+    scores = np.eye(S)[wanted]  # 1 at the key of query t
     for center, inside in (
         (named("S - 1 - t", lambda t: S - 1 - t), np.ones(S, bool)),
         (DIAGONAL, np.abs(S - 1 - 2 * np.arange(S)) <= D),
@@ -111,8 +110,8 @@ def it_can_copy(my, rng):
         )
 
 
-@edges("one key, one query, and windows off the end")
+@edges("one key, one query, and windows beyond the end")
 def off_the_end(my, rng):
     far = named("t + 100", lambda t: t + 100)
     for S, T, D, center in ((1, 1, 0, DIAGONAL), (5, 3, 2, far), (3, 2, 50, far)):
-        my.equal(my.local_mask(S, T, D, center), by_loop(S, T, D, center), "ts")
+        my.equal(my.local_mask(S, T, D, center), by_loop(S, T, D, center), "TS")

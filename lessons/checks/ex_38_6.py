@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import several
 from lessons.classroom.steps import edges, laws, shape, values
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
 
@@ -13,7 +14,7 @@ SIX = "W_a, v_a, s, h1, h2, h3"
 FOUR = "W_g, s, h1, h2"
 
 
-@shape("six arrays that fit, and four")
+@shape("six arrays and four arrays, with shapes that match")
 def arrays_that_fit(my, rng):
     W_a, v_a, s, h1, h2, h3 = arrays(my, my.witness(), SIX)
     d_s, d_h = len(s.reshape(-1)), len(h1.reshape(-1))
@@ -33,14 +34,10 @@ def arrays_that_fit(my, rng):
 @values("the key in the middle has the highest score")
 def the_middle(my, rng):
     W_a, v_a, s, h1, h2, h3 = my.witness()
-    different = len({tuple(exact(h)) for h in (h1, h3)}) == 2
-    my.holds(
-        different, "same-points", "expected h1 and h3 to differ", f"found both {h1}"
-    )
-    twice, ends = (
-        [2 * x for x in exact(h2)],
-        [a + b for a, b in zip(exact(h1), exact(h3))],
-    )
+    text = "expected h1 and h3 to differ"
+    my.holds(exact(h1) != exact(h3), "same-points", text, f"found both {h1}")
+    twice = [2 * x for x in exact(h2)]
+    ends = [a + b for a, b in zip(exact(h1), exact(h3))]
     my.holds(
         twice == ends,
         "not-midpoint",
@@ -79,7 +76,7 @@ def against_only(my, rng):
 
 @laws("at your three keys every general score has the mean in the middle")
 def every_general_score(my, rng):
-    """Exactly, in fractions, of the learner's own numbers; W_g at random."""
+    """Use exact fractions of the learner's numbers, and random W_g."""
     _, _, s, h1, h2, h3 = my.witness()
     for _ in range(8):
         W_g = np.array(rationals(rng, s.size * h1.size), object)
@@ -128,6 +125,11 @@ def the_chain(my, rng):
         "expected three expressions or more, one law for each step",
         f"found {len(chain.links)}",
     )
+    one_law_each(my, chain)
+
+
+def one_law_each(my, chain):
+    """Fail if a step moves the number out and splits the sum at once."""
     before = None
     for k, (link, _) in enumerate(chain.links):
         now = Trace.of(link)
@@ -142,9 +144,14 @@ def the_chain(my, rng):
 
 
 class Trace:
-    """A number that notes what it was made of while an expression is computed."""
+    """A number that records how an expression computes with it.
 
-    products = []  # (a key in it is scaled, it holds h1 and h3) of each product
+    keys      which of h1 and h3 it contains
+    scaled    whether a number has multiplied or divided it
+    products  (scaled, contains h1 and h3) for the key of each product so far
+    """
+
+    products = []
 
     def __init__(self, keys=(), scaled=False):
         self.keys, self.scaled = frozenset(keys), scaled
@@ -172,9 +179,9 @@ class Trace:
 
     @staticmethod
     def of(link):
-        """Return (a product holds a scaled key, a product holds a sum of both keys).
+        """Return whether a key in a product is scaled, and whether it is a sum.
 
-        None for an expression that computes with more than sums and products.
+        None if the expression contains more than sums and products.
         """
         Trace.products = []
         s, W_g = np.array([Trace()]), np.array([[Trace()]])
@@ -196,11 +203,11 @@ def your_own_words(my, rng):
         f"found {words!r}",
     )
     print("Not graded. A good answer names:")
-    print("1  what the query has to find, and among which keys")
-    print("2  why no score that is linear in the key can rank these keys so")
-    print("   (or another reason: few data, widths that differ, a score to inspect)")
-    print("3  what it costs: a tanh for each pair, and no single matrix product")
-    print("4  what else would do: projections, a feature of the keys, more heads")
+    print("1  what the query must find, and among which keys")
+    print("2  why a score that is linear in the key cannot rank these keys so")
+    print("   (or another reason: few data, different widths, a readable score)")
+    print("3  the cost: a tanh for each pair, and no single matrix product")
+    print("4  alternatives: projections, a feature of the keys, more heads")
 
 
 def additive(W_a, v_a, s, h):
@@ -212,13 +219,13 @@ def additive(W_a, v_a, s, h):
 
 
 def general(W_g, s, h):
-    """s^T W_g h in fractions."""
+    """Return s^T W_g h in fractions."""
     rows = [[Fraction(w) for w in row] for row in W_g]
     return inner(exact(s), [inner(row, exact(h)) for row in rows])
 
 
 def exact(x):
-    """The entries as fractions: a float is one."""
+    """Return the entries as fractions; every float is one."""
     return [Fraction(v) for v in x]
 
 
@@ -227,15 +234,9 @@ def inner(x, y):
 
 
 def arrays(my, returned, names):
-    """What a function returned, if it is as many arrays as there are names."""
-    wanted = names.split(", ")
-    my.holds(
-        isinstance(returned, (tuple, list)) and len(returned) == len(wanted),
-        "results",
-        f"expected {len(wanted)} results, {names}",
-        f"found {len(returned) if isinstance(returned, (tuple, list)) else 1}",
-    )
-    for name, array in zip(wanted, returned):
+    """Return the results of a function, if there is an array for each name."""
+    returned = several(my, returned, names.split(", "))
+    for name, array in zip(names.split(", "), returned):
         number = isinstance(array, np.ndarray) and array.dtype.kind in "fi"
         my.holds(
             number and np.isfinite(array).all(),
@@ -247,6 +248,7 @@ def arrays(my, returned, names):
 
 
 def fits(my, name, array, size):
+    """Fail unless an array has its shape."""
     my.holds(
         array.shape == size,
         "shape",

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
@@ -42,8 +43,8 @@ def against_loops(my, rng):
     my.equal(my.weights(e), alpha, "T", unnormalised)
     want = sum(alpha[j] * H[j] for j in range(7))
     unweighted = [
-        ("ignores-weights", "the mean of the states, whatever alpha is", H.mean(0)),
-        ("ignores-weights", "the sum of the states, whatever alpha is", H.sum(0)),
+        ("ignores-weights", "the mean of the states, without alpha", H.mean(0)),
+        ("ignores-weights", "the sum of the states, without alpha", H.sum(0)),
     ]
     my.equal(my.context(alpha, H), want, "d", unweighted)
 
@@ -61,12 +62,12 @@ def if_and_only_if(my, rng):
     larger(my, 1.0, 1.0, "always")
     for e in ([1.0, 0.0, 2.0], [0.0, -3.0, 3.0]):  # the first is the mean of all
         found = my.is_uniform(np.array(e))
-        said = "expected False: the scores differ", "found True"
-        my.holds(not found, "mean-of-scores", *said)
+        lines = "expected False: the scores differ", "found True"
+        my.holds(not found, "mean-of-scores", *lines)
     for others, gap in (
         (1.0, 1e-9),
         (1.0, 2.0**-50),
-        (0.0, 5e-324),  # so little that the weights are equal in float64
+        (0.0, 5e-324),  # in float64 the weights are equal
     ):
         larger(my, others, gap, "tolerance")
 
@@ -90,9 +91,13 @@ def of_the_context(my, rng):
     def context(alpha, H):
         return my.context(alpha, H), lambda g: my.context_backward(alpha, H, g)
 
-    context.__name__ = "context_backward"  # whose gradients they are
+    context.__name__ = "context_backward"  # for the report
     unweighted = ("ignores-weights", "g for every state", lambda g: np.tile(g, (7, 1)))
     my.gradients(context, [alpha, H], variants={"H": [unweighted]})
+    g = rng.normal(size=5)
+    d_alpha, d_H = my.context_backward(alpha, H, g)
+    has_all_digits(my, d_alpha, np.array([sum(h * g) for h in H]), "d_alpha")
+    has_all_digits(my, d_H, np.array([a * g for a in alpha]), "d_H")
 
 
 @edges("scores of 700 and 2000, equal and unequal, and a single state")
@@ -102,7 +107,7 @@ def large_scores(my, rng):
     cut = softmax(np.clip(e, -700, 700))
     wrong = [
         ("overflow", "exp(e) / sum exp(e)", z / z.sum()),
-        ("clipped", "the softmax of the scores cut off at 700", cut),
+        ("clipped", "the softmax of scores clipped at 700", cut),
     ]
     my.equal(my.weights(e), softmax(e), "T", wrong)
     for e in ([0.0, 0.0, 2000.0], [0.0, -2000.0, -2000.0]):

@@ -23,7 +23,7 @@ def entropy(p):
 
 
 def slope_by_differences(e, tau, h=1e-3):
-    """dH/dtau from four entropies; the error is h^4."""
+    """Return dH/dtau from four entropies, with an error of h^4."""
     H = {k: entropy(softmax(e, tau * (1 + k * h))) for k in (-2, -1, 1, 2)}
     return (8 * (H[1] - H[-1]) - (H[2] - H[-2])) / (12 * h * tau)
 
@@ -36,15 +36,17 @@ def like_the_scores(my, rng):
     my.shape(my.dH_dtau(e, 0.5), (3,), "i")
 
 
-@numbers("two scores whose weights are 1/4 and 3/4 at tau = 2")
+@numbers("weights 1/4 and 3/4 at tau = 2; the entropy of 1/2, 1/4, 1/4")
 def two_scores(my, rng):
     e = np.array([0.0, 2 * math.log(3)])
     swapped = [("tau-multiplies", "softmax(e * tau)", softmax(e, 1 / 2))]
     my.equal(my.softmax_t(e, 2.0), [0.25, 0.75], "j", swapped)
-    H = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
+    p = np.array([0.5, 0.25, 0.25])
+    H = 1.5 * math.log(2)
     in_bits = [("log2", "the entropy in bits", H / math.log(2))]
-    in_bits.append(("scale:-1", "the entropy, its sign turned", -H))
-    my.equal(my.entropy(np.array([0.25, 0.75])), H, "", in_bits, atol=EPSILON)
+    in_bits.append(("scale:-1", "the entropy with the wrong sign", -H))
+    in_bits.append(("divided", "the entropy / log n", H / math.log(3)))
+    my.equal(my.entropy(p), H, "", in_bits, atol=EPSILON)
 
 
 @values("softmax_t and entropy, at five temperatures")
@@ -78,24 +80,25 @@ def the_slope(my, rng):
         ]
         found = my.dH_dtau(e, tau)
         my.equal(found, want, "i", wrong, rtol=1e-7)
-        # what is exact has more digits than four entropies: Var x = E (x - x')^2 / 2
+        # a formula has more digits than four entropies: Var x = E (x - x')^2 / 2
         pairs = p[:, :, None] * p[:, None, :] * (e[:, :, None] - e[:, None, :]) ** 2
         slope = pairs.sum((1, 2)) / 2 / tau**3
         off = np.abs(found / slope - 1).max()
         my.holds(
             off < 1e-12,
             "differences",
-            "expected the formula, to 12 digits",
-            f"found a slope that is off by {off:.1g} of itself, as differences are",
+            "expected 12 right digits, as the formula gives them",
+            f"found a relative error of {off:.1g}, as differences have",
         )
 
 
-@laws("the entropy only grows, and log n - H goes as Var(e) / (2 tau^2)")
+@laws("the entropy grows with tau, and log n - H tends to Var(e) / (2 tau^2)")
 def it_only_grows(my, rng):
     e = rng.normal(size=7)
     H = [float(my.entropy(my.softmax_t(e, tau))) for tau in TEMPERATURES]
     rising = ", ".join(f"{h:.4f}" for h in H)
-    my.holds(np.all(np.diff(H) > 0), "not-rising", f"entropies {rising}", "not rising")
+    text = "expected entropies that grow with tau"
+    my.holds(np.all(np.diff(H) > 0), "not-rising", text, f"found {rising}")
     tau = 3e3
     gap = math.log(7) - float(my.entropy(my.softmax_t(e, tau)))
     limit = e.var() / (2 * tau**2)

@@ -7,12 +7,12 @@ from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, va
 
 
 class Hidden:
-    """A bilinear score that counts the questions it is asked."""
+    """A bilinear score that counts its calls."""
 
     __name__ = "score"
 
     def __init__(self, W):
-        self.W, self.asked = W, 0
+        self.W, self.calls = W, 0
 
     def __call__(self, s, h):
         s, h = np.asarray(s), np.asarray(h)
@@ -21,19 +21,19 @@ class Hidden:
                 f"score: s has shape {s.shape} and h {h.shape}; expected "
                 f"{self.W.shape[:1]} and {self.W.shape[1:]}"
             )
-        self.asked += 1
+        self.calls += 1
         return sum(
             s[i] * self.W[i, k] * h[k] for i in range(len(s)) for k in range(len(h))
         )
 
 
 def as_floats(W):
-    """A matrix of whole numbers as one of floats: it multiplies in the same way."""
+    """Convert a matrix of integers to floats; it multiplies in the same way."""
     whole = isinstance(W, np.ndarray) and W.dtype.kind in "iu"
     return W.astype(float) if whole else W
 
 
-@shape("matrices of the widths that they join")
+@shape("matrices with the widths of s and h")
 def of_the_widths(my, rng):
     my.shape(as_floats(my.W_for_dot(3)), (3, 3), ("d", "d"))
     score = Hidden(rng.normal(size=(3, 5)))
@@ -63,7 +63,7 @@ def against_a_sum(my, rng):
         my.equal(W, [[float(i == k) for k in range(d)] for i in range(d)])
 
 
-@values("five hidden matrices, found with d_s d_h questions")
+@values("five unknown matrices, found with d_s d_h calls")
 def five_hidden(my, rng):
     for d_s, d_h in ((3, 5), (5, 3), (7, 2), (1, 5), (3, 3)):
         score = Hidden(rng.normal(size=(d_s, d_h)))
@@ -72,16 +72,16 @@ def five_hidden(my, rng):
             ("cross-terms", "sums along the rows of W_a", score.W.cumsum(1)),
             ("cross-terms", "sums along the columns of W_a", score.W.cumsum(0)),
         ]
-        my.equal(got, score.W, "ik", sums if min(d_s, d_h) > 1 else sums[:1])
+        my.equal(got, score.W, ("d_s", "d_h"), sums if min(d_s, d_h) > 1 else sums[:1])
         my.holds(
-            score.asked <= d_s * d_h,
+            score.calls <= d_s * d_h,
             "too-many",
-            f"expected {d_s * d_h} questions or fewer",
-            f"found {score.asked}",
+            f"expected {d_s * d_h} calls of score or fewer",
+            f"found {score.calls}",
         )
 
 
-@laws("the old scores, after the states of the encoder have become R h")
+@laws("the old scores, after the states of the encoder become R h")
 def after_a_change(my, rng):
     turn = np.array([[0.0, -1.0], [1.0, 0.0]])
     for R in (rng.normal(size=(3, 3)), rng.normal(size=(5, 5)), 3 * turn):
@@ -94,15 +94,15 @@ def after_a_change(my, rng):
             ("not-inverse", "R with its axes swapped", R.T),
             ("forward", "R", R),
         ]
-        my.equal(W, want, "ik", wrong, rtol=1e-6)
+        my.equal(W, want, ("d_s", "d_h"), wrong, rtol=1e-6)
 
 
-@edges("widths that differ: an error that can be read, and a bilinear score that works")
+@edges("different widths: dot raises ValueError, the bilinear score works")
 def widths_that_differ(my, rng):
     for d_s, d_h in ((5, 3), (3, 5), (1, 7), (7, 1)):
         s, h = rng.normal(size=d_s), rng.normal(size=d_h)
         call = f"dot(s=float64 ({d_s},), h=float64 ({d_h},))"
-        wanted = "expected a ValueError whose sentence has both widths"
+        wanted = "expected a ValueError whose message contains both widths"
         try:
             found = my.dot(s, h)
         except CheckFailed as failure:
@@ -110,12 +110,12 @@ def widths_that_differ(my, rng):
             if error is None:
                 raise
             text = str(error)
-            said = f"found {type(error).__name__}: {text}"
+            found = f"found {type(error).__name__}: {text}"
             if not isinstance(error, ValueError) or "matmul" in text:
-                raise CheckFailed("error-type", call, wanted, said) from error
+                raise CheckFailed("error-type", call, wanted, found) from error
             if not (str(d_s) in text and str(d_h) in text):
-                raise CheckFailed("error-text", call, wanted, said) from error
+                raise CheckFailed("error-text", call, wanted, found) from error
         else:
             raise CheckFailed("no-error", call, wanted, f"found the answer {found!r}")
     score = Hidden(rng.normal(size=(1, 1)))
-    my.equal(my.recover_W(score, 1, 1), score.W, "ik")
+    my.equal(my.recover_W(score, 1, 1), score.W, ("d_s", "d_h"))

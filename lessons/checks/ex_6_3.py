@@ -15,10 +15,10 @@ SIZES = (  # T, d_s, d_h, d_a
 
 
 def counted(T, d_s, d_h, d_a, cached, L=1, before=False, query="step"):
-    """The multiplications of L steps, counted by the arrays themselves.
+    """Return the multiplications of L steps, counted by running them.
 
-    before  whether what is computed before the first step is counted
-    query   W_s s once a "step", for each "key" again, or "never"
+    before  whether the multiplications before the first step count
+    query   when W_s s is computed: once a "step", for each "key", or "never"
     """
     ops = OpCounter()
     shapes = (d_s,), (T, d_h), (d_a, d_s), (d_a, d_h), (d_a,)
@@ -36,7 +36,7 @@ def counted(T, d_s, d_h, d_a, cached, L=1, before=False, query="step"):
     return ops.multiplications
 
 
-@shape("whole numbers, of whole numbers")
+@shape("integers")
 def whole_numbers(my, rng):
     my.shape(my.mults_additive(5, 3, 7, 11, True), (), "", int)
     my.shape(my.mults_dot(5, 3), (), "", int)
@@ -81,7 +81,7 @@ def a_sentence(my, rng):
                 ("recomputed", "the number with W_h h_j in each step", anew),
                 (
                     "recomputed",
-                    "that, and the W_h h_j once before as well",
+                    "the number with W_h h_j in each step and once before",
                     anew + once,
                 ),
                 ("not-counted", "the steps alone", counted(*size, cached, L)),
@@ -102,17 +102,17 @@ def how_they_grow(my, rng):
     for score in ("dot", "additive", "cached"):
         a = math.log2(cost(score, 2 * large, 8) / cost(score, large, 8))
         b = math.log2(cost(score, 8, 2 * large) / cost(score, 8, large))
-        said = my.growth(score)
+        found = my.growth(score)
         my.holds(
-            np.array_equal(said, (round(a), round(b))),
+            np.array_equal(found, (round(a), round(b))),
             "growth",
-            f"expected ({a:.0f}, {b:.0f}): twice the T costs {2**a:.3g} times as much, "
-            f"twice the d {2**b:.3g} times",
-            f"found {said}",
+            f"expected ({a:.0f}, {b:.0f}): twice T costs {2**a:.3g} times as much, "
+            f"twice d costs {2**b:.3g} times as much",
+            f"found {found}",
         )
 
 
-@edges("cached, it costs as much as dot where T is large, and d^2 where T is small")
+@edges("with a cache: as much as dot for a large T, d^2 for a small T")
 def large_and_small(my, rng):
     for T, d, want in ((10**9, 5, 1.0), (1, 10**9, 10**9)):
         ratio = my.mults_additive(T, d, d, d, True) / my.mults_dot(T, d)
@@ -125,6 +125,7 @@ def large_and_small(my, rng):
 
 
 def wrong_steps(T, d_s, d_h, d_a, cached):
+    """Return wrong numbers of multiplications: (tag, what, number)."""
     size = T, d_s, d_h, d_a
     right = counted(*size, cached)
     other = counted(*size, not cached)

@@ -2,10 +2,10 @@
 
 import itertools
 import math
-import tracemalloc
 
 import numpy as np
 
+from lessons.checks.measure import peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
@@ -13,14 +13,14 @@ BYTES = {"float16": 2, "float32": 4, "float64": 8}
 
 
 def attend(Q, K, V):
-    """Attention by way of the whole matrix."""
+    """Compute attention with the whole matrix of scores."""
     e = Q @ K.T / np.sqrt(Q.shape[1])
     z = np.exp(e - e.max(-1, keepdims=True))
     return z @ V / z.sum(-1, keepdims=True)
 
 
 def by_loop(Q, K, V, factor=None, keys=lambda i, T: range(T)):
-    """One query after the other; ``keys`` are those that query i looks at."""
+    """Compute attention query by query; keys(i, T) are the keys of query i."""
     factor = Q.shape[1] ** -0.5 if factor is None else factor
     out = np.zeros((len(Q), V.shape[1]))
     for i, q in enumerate(Q):
@@ -29,7 +29,7 @@ def by_loop(Q, K, V, factor=None, keys=lambda i, T: range(T)):
     return out
 
 
-@shape("whole numbers, and an output for each query")
+@shape("integers, and an output for each query")
 def whole_numbers(my, rng):
     my.shape(my.attn_bytes(7, 16, 2, "float32"), (), "", int)
     my.shape(my.longest(1000, "float32"), (), "", int)
@@ -49,7 +49,7 @@ def megabytes(my, rng):
         my.equal(got, want, "", wrong_bytes(T, 512, heads, "float32"))
 
 
-@values("bytes, of scores that exist")
+@values("bytes, measured with arrays of scores")
 def of_scores_that_exist(my, rng):
     for T, heads, dtype in itertools.product((3, 7), (1, 5), BYTES):
         want = sum(np.ones((T, T), dtype).nbytes for _ in range(heads))
@@ -57,24 +57,24 @@ def of_scores_that_exist(my, rng):
         my.equal(got, want, "", wrong_bytes(T, 11 * heads, heads, dtype))
 
 
-@values("the longest sequence, by going one further")
+@values("the longest sequence: T fits, T + 1 does not")
 def one_further(my, rng):
-    rooms = 10**6, 4_000_000, 3_999_999, 2**34, 4 * (2**32 + 1) ** 2 - 1
-    for room, (dtype, size) in itertools.product(rooms, BYTES.items()):
-        got = int(my.longest(room, dtype))
-        fits = got * got * size <= room
+    limits = 10**6, 4_000_000, 3_999_999, 2**34, 4 * (2**32 + 1) ** 2 - 1
+    for memory, (dtype, size) in itertools.product(limits, BYTES.items()):
+        got = int(my.longest(memory, dtype))
+        fits = got * got * size <= memory
         wrong = [
-            ("ignores-dtype", f"the root of {room}", math.isqrt(room)),
-            ("ignores-dtype", "the answer for float32", math.isqrt(room // 4)),
-            ("no-root", "the number of scores that fit", room // size),
+            ("ignores-dtype", f"the root of {memory}", math.isqrt(memory)),
+            ("ignores-dtype", "the answer for float32", math.isqrt(memory // 4)),
+            ("no-root", "the number of scores that fit", memory // size),
         ]
-        if not fits or (got + 1) ** 2 * size <= room:
+        if not fits or (got + 1) ** 2 * size <= memory:
             named = [v for v in wrong if v[2] == got]
             tag, what, _ = named[0] if named else ("rounding", "", 0)
             my.holds(
                 False,
                 tag,
-                f"expected T * T * {size} <= {room}, and not for T + 1",
+                f"expected the largest T with T * T * {size} <= {memory}",
                 f"found T = {got}, with {got * got * size} bytes",
                 *([f"yours equals {what}"] if what else []),
             )
@@ -96,7 +96,7 @@ def against_a_loop(my, rng):
             ("scaled-by-d", "attention with scores / d", by_loop(Q, K, V, 1 / 3)),
             (
                 "within-block",
-                "attention to the keys of the same block alone",
+                "attention to the keys of the same block only",
                 by_loop(Q, K, V, keys=own_block),
             ),
         ]
@@ -107,9 +107,11 @@ def against_a_loop(my, rng):
                 not right[:whole].all() or right[whole:].any(),
                 "last-block",
                 "expected 7 rows of output",
-                f"found the first {whole} right, none of the {7 - whole} after them",
+                f"found the first {whole} right and the last {7 - whole} wrong",
             )
-        my.equal(got, want, "td", [v for v in wrong if not np.allclose(v[2], want)])
+        my.equal(
+            got, want, ("T", "d_v"), [v for v in wrong if not np.allclose(v[2], want)]
+        )
 
 
 @laws("the width of the states changes nothing")
@@ -123,25 +125,18 @@ def whatever_the_width(my, rng):
     )
 
 
-@laws("2048 positions in under a tenth of the memory of their scores")
+@laws("2048 positions in less than a tenth of the memory of their scores")
 def a_tenth(my, rng):
     T = 2048
     Q, K, V = (rng.normal(size=(T, 5)) for _ in range(3))
     scores = my.attn_bytes(T, 5, 1, "float64")
-    peaks = []
-    for f in (attend, lambda *args: my.attention_in_blocks(*args, 32)):
-        tracemalloc.start()
-        try:
-            f(Q, K, V)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-    whole, yours = peaks
+    whole = int(8 * peak_numbers(attend, Q, K, V))
+    yours = 8 * peak_numbers(my.attention_in_blocks, Q, K, V, 32)
     my.holds(
         scores <= whole,
         "unit",
-        f"expected at least {whole} bytes, the most that attention with the whole "
-        "matrix of scores held",
+        f"expected at least {whole} bytes, the peak memory of attention with the "
+        "whole matrix of scores",
         f"found {scores}",
     )
     my.holds(
@@ -161,8 +156,8 @@ def large_scores(my, rng):
     naive = z @ V / z.sum(-1, keepdims=True)
     overflow = [("overflow", "exp(e) V / sum exp(e)", naive)]
     found = my.attention_in_blocks(near, K, V, 1)
-    my.equal(found, attend(near, K, V), "td", overflow)
-    my.equal(my.attention_in_blocks(Q, Q, V, 1), V, "td")
+    my.equal(found, attend(near, K, V), ("T", "d_v"), overflow)
+    my.equal(my.attention_in_blocks(Q, Q, V, 1), V, ("T", "d_v"))
     # less the largest of both rows, exp of the second has one digit or two
     half = near / 2
     e = half @ K.T
@@ -170,13 +165,14 @@ def large_scores(my, rng):
     text = "exp(e - the largest of a block), divided by its sum"
     whole = [("whole-maximum", text, z @ V / z.sum(-1, keepdims=True))]
     found = my.attention_in_blocks(half, K, V, 2)
-    my.equal(found, attend(half, K, V), "td", whole)
+    my.equal(found, attend(half, K, V), ("T", "d_v"), whole)
     one = np.array([[3.0]])
-    my.equal(my.attention_in_blocks(one, one, one, 5), one, "td")
+    my.equal(my.attention_in_blocks(one, one, one, 5), one, ("T", "d_v"))
     my.equal(my.longest(0, "float32"), 0)
 
 
 def wrong_bytes(T, d_model, heads, dtype):
+    """Return wrong numbers of bytes: (tag, what, number)."""
     right = heads * T * T * BYTES[dtype]
     wrong = [
         ("times-width", "the number times d_model", right * d_model),
@@ -188,7 +184,7 @@ def wrong_bytes(T, d_model, heads, dtype):
             "the number of one head / heads",
             T * T * BYTES[dtype] // heads,
         ),
-        ("heads-divide", "the same", T * T // heads * BYTES[dtype]),
+        ("heads-divide", "that, rounded down", T * T // heads * BYTES[dtype]),
         ("bits", "the number of bits", 8 * right),
         ("unit", "the number of MiB", right // 2**20),
         ("unit", "the number of MB", right // 10**6),

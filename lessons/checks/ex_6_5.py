@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import result
 from lessons.classroom.steps import (
-    CheckFailed,
     edges,
     gradients,
     laws,
@@ -25,7 +26,7 @@ AXES = {
 
 
 def draw(rng, S=7):
-    """s, H, W_s, W_h, v, and a mask that hides two positions."""
+    """Return [s, H, W_s, W_h, v], and a mask that is False at two positions."""
     shapes = (D_S,), (S, D_H), (D_A, D_S), (D_A, D_H), (D_A,)
     mask = np.ones(S, bool)
     mask[[1, -1]] = False
@@ -33,7 +34,7 @@ def draw(rng, S=7):
 
 
 def arguments(s, H, W_s, W_h):
-    """What tanh takes, (S, d_a), number by number."""
+    """Return the arguments of tanh (S, d_a), number by number."""
     pre = np.zeros((len(H), len(W_s)))
     for j, h in enumerate(H):
         for k in range(len(W_s)):
@@ -57,7 +58,7 @@ def weights(s, H, W_s, W_h, v, mask):
 
 
 def wrong_weights(s, H, W_s, W_h, v, mask):
-    """Weights of forwards that have one mistake."""
+    """Return the weights of forwards with one mistake: (tag, what, array)."""
     pre, every = arguments(s, H, W_s, W_h), np.ones(len(H), bool)
     e = scores(pre, v)
     shown = np.where(mask, e, -np.inf)
@@ -74,12 +75,12 @@ def wrong_weights(s, H, W_s, W_h, v, mask):
             "the softmax over all positions, masked afterwards",
             softmax(e, every) * mask,
         ),
-        ("complement", "the softmax over what the mask hides", softmax(e, ~mask)),
+        ("complement", "the softmax over the masked positions", softmax(e, ~mask)),
     ]
 
 
 def backward_by_loop(inputs, mask, g, softmax="full", slope="tanh", query="sum", H="2"):
-    """All gradients; the options put one mistake in."""
+    """Return all gradients; each option adds one mistake."""
     s, states, W_s, W_h, v = inputs
     S, pre = len(states), arguments(s, states, W_s, W_h)
     t, alpha = np.tanh(pre), weights(*inputs, mask)
@@ -125,7 +126,7 @@ KNOWN = [  # (tag, what, option, the gradients that it changes)
 
 
 def known(inputs, mask):
-    """The variants of ``my.gradients``: {name: [(tag, what, function of g)]}."""
+    """Return wrong gradients: {name: [(tag, what, function of g)]}."""
     wrong = {name: [] for name in NAMES}
     for tag, what, option, changed in KNOWN:
         for name in changed:
@@ -137,7 +138,7 @@ def known(inputs, mask):
     return wrong
 
 
-@shape("a context, a weight for each state, a gradient for each of eight")
+@shape("a context, a weight for each state, and eight gradients")
 def for_each(my, rng):
     inputs, mask = draw(rng)
     c, alpha = my.bahdanau_forward(*inputs, mask)
@@ -157,19 +158,16 @@ def for_each(my, rng):
 
 
 def shape_of(my, name, gradient, expected):
-    """Fail unless a gradient has this shape; the report says which gradient it is."""
-    try:
+    """Fail unless a gradient has this shape."""
+    with result(f"d_{name}"):
         my.shape(gradient, expected, AXES[name])
-    except CheckFailed as failure:
-        where = f"of the gradient for {name}"
-        raise CheckFailed(failure.tag, *failure.lines, where) from None
 
 
-@numbers("§6.2.5, recomputed (of its four scores, the chapter prints three wrong)")
+@numbers("§6.2.5, recomputed: three of the four printed scores are wrong")
 def the_worked_example(my, rng):
-    """The book gives W_s s and W_h h_j; with identities for W they are s and h_j.
+    """The book gives W_s s and W_h h_j: with identities for W they are s and h_j.
 
-    A fifth position is padding, which the mask hides.
+    A fifth position is padding, and the mask is False there.
     """
     projected = [
         [0.4, 0.2, -0.3, 0.6], [-0.2, 0.5, 0.3, -0.1],
@@ -210,7 +208,7 @@ def of_any_length(my, rng):
             off < 1e-12 and (alpha >= 0).all(),
             "not-normalised",
             "expected weights from 0 up that sum to 1",
-            f"found a sum that is off by {off:.3g}, the smallest {alpha.min():.3g}",
+            f"found a sum with an error of {off:.3g}, and a weight {alpha.min():.3g}",
         )
         my.holds(
             not alpha[~mask].any(),
@@ -220,7 +218,7 @@ def of_any_length(my, rng):
         )
 
 
-@laws("the order of the states does not matter, and padding does not either")
+@laws("neither the order of the states nor padding changes the context")
 def order_and_padding(my, rng):
     (s, H, *others), mask = draw(rng)
     c, alpha = my.bahdanau_forward(s, H, *others, mask)
@@ -236,7 +234,7 @@ def order_and_padding(my, rng):
             same,
             "order",
             f"expected the same context and weights for {what}",
-            f"found a context that is off by {np.abs(c_2 - c).max():.3g}",
+            f"found a context that differs by {np.abs(c_2 - c).max():.3g}",
         )
 
 
@@ -264,9 +262,11 @@ def link_by_link(my, rng):
         yours = my.bahdanau_backward(*inputs, may, g)
         for name in ("alpha", "e", "pre", *NAMES):
             shape_of(my, name, yours[name], right[name].shape)
-        if not may.all():  # nobody asks for the gradient of a weight that is fixed at 0
+        if not may.all():  # a weight that is always 0 needs no gradient
             right = {name: right[name] for name in CHAIN[1:]}
         my.first_wrong(yours, {name: right[name] for name in CHAIN if name in right})
+        for name in NAMES:
+            has_all_digits(my, yours[name], right[name], f"d_{name}")
 
 
 @edges("scores of 1e4, and a single state")
@@ -303,16 +303,16 @@ def far_and_alone(my, rng):
         my.holds(
             not np.asarray(found[name]).any(),
             "softmax-nocentre",
-            "expected no gradient of a weight that is 1 whatever the score is",
+            "expected the gradient 0: the weight is 1 for any score",
             f"found d_{name} of up to {np.abs(found[name]).max():.3g}",
         )
     my.equal(found["H"], g[None], "jd")
 
 
 def at_the_limit(inputs, mask):
-    """Make exp of the largest score too large for a float64, and of the next not quite.
+    """Change H and v so that exp of one score overflows and exp of the next does not.
 
-    Changes H and v of ``inputs``; returns the scores.
+    Return the scores.
     """
     e = np.where(mask, scores(arguments(*inputs[:4]), inputs[-1]), 0.0)
     top = int(np.abs(e).argmax())

@@ -14,11 +14,11 @@ from lessons.classroom.figures import figure
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
-DURATIONS = (3.5, 7.0, 1.0, 2.0, 9.0, 5.0)  # of a first call, and of those after it
+DURATIONS = (3.5, 7.0, 1.0, 2.0, 9.0, 5.0)  # of the first call and the next ones
 
 
 class Fake:
-    """A clock that stands still, but for the calls of a function it belongs to."""
+    """A clock that only advances while its function is called."""
 
     def __init__(self, durations=DURATIONS):
         self.durations, self.calls, self.now, self.read = durations, 0, 1000.0, 0
@@ -77,7 +77,7 @@ def other_numbers_of_calls(my, rng):
         timed(my, repeats)
 
 
-@values("the clock never goes back, and counts waiting")
+@values("the clock never goes back and includes waiting")
 def the_clock(my, rng):
     clock = my.which_clock()
     name = getattr(clock, "__name__", type(clock).__name__)
@@ -95,21 +95,21 @@ def the_clock(my, rng):
     my.holds(
         about.monotonic and not about.adjustable,
         "adjustable",
-        "expected a clock that is monotonic, and never set",
-        f"found time.{name}, for which time.get_clock_info says {about.adjustable=}",
+        "expected a monotonic clock that is not adjustable",
+        f"found time.{name}: time.get_clock_info returns {about.adjustable=}",
     )
     my.holds(
         name not in ("process_time", "thread_time"),
         "cpu-time",
-        "expected a clock that goes on while the process waits",
+        "expected a clock that advances while the process waits",
         f"found time.{name}",
     )
     finest = time.get_clock_info("perf_counter").resolution
     my.holds(
         about.resolution <= finest,
         "coarse",
-        f"expected ticks of {finest:g} s",
-        f"found ticks of {about.resolution:g} s",
+        f"expected a resolution of {finest:g} s",
+        f"found a resolution of {about.resolution:g} s",
     )
 
 
@@ -158,14 +158,13 @@ def what_is_timed(my, rng):
         my.holds(
             steps[0] == steps[-1],
             "python-loop",
-            f"expected the {name} scores of all states from as many Python steps, "
-            "however many states there are",
+            f"expected {name} scores that take the same Python steps for any T",
             f"found {steps[0]} steps at T = 5, {steps[-1]} at T = 11: a Python loop",
         )
 
 
 def what_is_scored(my, scores, lengths, drawn, d):
-    """Fail unless each pair of scores is of new normal numbers, and in its place."""
+    """Fail unless every pair of scores is from new normal numbers, in its own list."""
     numbers = np.concatenate([x.reshape(-1) for x in drawn]) if drawn else np.zeros(0)
     least = sum(2 * d + T * d + 2 * d * d for T in lengths)  # s, v, H, W_s and W_h
     for T, (additive, dot) in zip(lengths, scores):
@@ -188,7 +187,7 @@ def what_is_scored(my, scores, lengths, drawn, d):
             f"expected new s, H, W_s, W_h and v for each T, also after T = {T}",
             "found the same scores again",
         )
-    if not numbers.size:  # not one of them from the rng that was passed
+    if not numbers.size:  # no call of rng.normal
         uniform = all((dot > 0).all() for _, dot in scores)
         tag = "not-normal" if uniform else "global-generator"
         text = "expected numbers N(0, 1), drawn by rng.normal of the argument rng"
@@ -246,7 +245,7 @@ def powers(my, rng):
         my.equal(my.exponent(Ts, seconds), want, "", wrong, rtol=1e-7)
 
 
-@laws("both scores, here and now; a measurement, of which nothing is demanded")
+@laws("both scores, measured on this machine; any result passes")
 def here_and_now(my, rng):
     found = measured(my, rng, LENGTHS, 7)
     print("T           " + "".join(f"{T:>9}" for T in LENGTHS) + "   exponent")
@@ -255,9 +254,7 @@ def here_and_now(my, rng):
         print(f"{name:<8} ms {row}   {found['exponent'][name]:8.2f}")
     for name, b in found["exponent"].items():
         if not 0.5 <= b <= 1.5:
-            print(
-                f"{name}: from T = 100 on, far from 1. Small sizes, or a busy machine?"
-            )
+            print(f"{name}: the exponent for T >= 100 is far from 1. A busy machine?")
 
 
 @edges("a function that takes no time, and a single state")
@@ -268,14 +265,14 @@ def no_time(my, rng):
 
 
 def timed(my, repeats):
-    """Fail unless time_it says how long the calls of a ``Fake`` took."""
+    """Fail unless time_it returns the median time of the calls of a ``Fake``."""
     fake, after = Fake(), DURATIONS[1 : repeats + 1]
     got = my.time_it(fake.fn, repeats, fake.clock)
     my.holds(
         fake.read > 0,
         "own-clock",
         "expected readings of clock()",
-        "found that it is not read",
+        "found no reading",
     )
     want = float(np.median(after))
     first = DURATIONS[:repeats]
@@ -283,9 +280,9 @@ def timed(my, repeats):
     wrong = [
         ("warm-up", "the median with the first call among them", np.median(first)),
         ("warm-up", "the mean with the first call among them", np.mean(first)),
-        ("warm-up", "the median of one call more, the first", np.median([3.5, *after])),
+        ("warm-up", "the median with the first call added", np.median([3.5, *after])),
         ("not-median", "the mean", np.mean(after)),
-        ("not-median", "the least", min(after)),
+        ("not-median", "the minimum", min(after)),
         ("upper-median", "the upper of the two in the middle", upper),
         ("total", "the sum of all calls", sum(after)),
     ]
@@ -299,7 +296,7 @@ def timed(my, repeats):
 
 
 def measured(my, rng, lengths, repeats, d=128):
-    """{"seconds": {score: […]}, "exponent": {score: b, from T = 100 on}}"""
+    """Return {"seconds": {score: […]}, "exponent": {score: b from T = 100 on}}."""
     clock = my.which_clock()
 
     def timer(fn, repeats):
@@ -315,7 +312,7 @@ def measured(my, rng, lengths, repeats, d=128):
 
 
 def experiment(my, seed=0):
-    """The chapter's measurement, 100 repeats, with what the numbers depend on."""
+    """Return the chapter's measurement, 100 repeats, and the machine it ran on."""
     found = measured(my, np.random.default_rng(seed), LENGTHS, 100)
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return {
@@ -331,7 +328,7 @@ def experiment(my, seed=0):
 
 
 def picture(found):
-    """The figure of a record: seconds for all scores of a query, and their slopes."""
+    """Draw a record: seconds for all scores of a query, and their slopes."""
     fig, ax = figure("How does the time of a query grow with the keys?")
     for name, seconds in found["seconds"].items():
         label = f"{name}, as T^{found['exponent'][name]:.2f}"

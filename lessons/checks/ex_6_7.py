@@ -15,14 +15,14 @@ from minigrad import safetensors
 
 
 def matrix(places, S=None):
-    """Weights that look at ``places``, not sharply."""
+    """Return weights whose largest entry in row t is at places[t]."""
     S = S or max(places) + 1
     w = np.full((len(places), S), 0.7 / S)
     w[np.arange(len(places)), places] += 0.3  # below 1/2 where S is 4 or more
     return w
 
 
-SHAPES = {  # where each word looks: the pattern
+SHAPES = {  # p: the pattern
     (0, 1, 2, 3, 4): "diagonal",
     (0, 1, 3, 2, 4): "reordering",
     (2, 1, 0): "reordering",
@@ -50,6 +50,7 @@ def by_rule(
     enough=lambda n, T: n and n / T >= 1 / 10,
     earlier=lambda p, t: p[:t],
 ):
+    """Return the pattern of p by a rule; the defaults are the right one."""
     if repeats(sum(s in earlier(p, t) for t, s in enumerate(p)), len(p)):
         return "many-to-one"
     steps = [back(a, b) for a, b in zip(p, p[1:])]
@@ -57,26 +58,26 @@ def by_rule(
 
 
 def check_set(my, found, want, wrong=()):
-    """Two sets of links; wrong: [(tag, set)]."""
+    """Fail unless two sets of links are equal; wrong: [(tag, set)]."""
     found = set(found) if isinstance(found, (set, list, frozenset)) else found
     tag = next((t for t, each in wrong if found == each and each != want), "links")
     more = ["yours equals the pairs with a weight above 0.5"] * (tag == "threshold")
     my.holds(found == want, tag, f"expected {sorted(want)}", f"found {found}", *more)
 
 
-@shape("a row for each word said, a column for each of the source")
+@shape("a row for each target word, a column for each source word")
 def a_row_for_each(my, rng):
-    said, weights = my.collect_attention(
+    written, weights = my.collect_attention(
         looking.Fake([5, 4, 7, EOS], 5), np.arange(4, 9)
     )
-    eos = np.ndim(said) == 1 and len(said) and said[-1] == EOS
-    my.holds(not eos, "eos-said", "expected ids without EOS", f"found {said}")
-    my.shape(np.asarray(weights, float), np.shape(said) + (5,), "TS")
+    eos = np.ndim(written) == 1 and len(written) and written[-1] == EOS
+    my.holds(not eos, "eos-written", "expected ids without EOS", f"found {written}")
+    my.shape(np.asarray(weights, float), np.shape(written) + (5,), "TS")
     layers = [rng.random((3, 7, 5)) for _ in range(2)]
     my.shape(my.layer_head_mean(layers), (7, 5), "TS")
 
 
-@numbers("links, error rates and patterns that one can count")
+@numbers("links, error rates and patterns, counted by hand")
 def counted(my, rng):
     want, turned = {(0, 0), (1, 2), (2, 1), (3, 1)}, {(0, 0), (2, 1), (1, 2), (1, 3)}
     for S in (3, 7):
@@ -87,30 +88,32 @@ def counted(my, rng):
         check_set(my, my.links(weights), want, [*wrong, ("threshold", over_half)])
     found, gold = {(0, 0), (1, 2), (2, 1), (3, 1)}, {(0, 0), (1, 2)}
     wrong = [  # 2 of 4 are right, which are all 2 of gold
-        ("precision", "1 - the share of found that is right", 0.5),
-        ("recall", "1 - the share of gold that was found", 0.0),
-        ("no-complement", "the share that is right, not the error", 2 / 3),
+        ("precision", "1 - the right share of found", 0.5),
+        ("recall", "1 - the found share of gold", 0.0),
+        ("no-complement", "the right share, not the error", 2 / 3),
     ]
     my.equal(float(my.alignment_error_rate(found, gold)), 1 / 3, "", wrong)
-    said = {p: my.pattern(matrix(p)) for p in SHAPES}
+    found = {p: my.pattern(matrix(p)) for p in SHAPES}
     tag = "pattern"
     for name, rule in RULES.items():
-        if all(rule(p) == each for p, each in said.items()):
+        if all(rule(p) == each for p, each in found.items()):
             tag = name
     for p, want in SHAPES.items():
-        my.holds(said[p] == want, tag, f"expected {want} where words look at {p}",
-                 f"found {said[p]}")  # fmt: skip
+        my.holds(found[p] == want, tag, f"expected {want} for p = {p}",
+                 f"found {found[p]}")  # fmt: skip
 
 
-@values("what a model says, and where it looked")
+@values("the words of a model, and its weights")
 def what_it_says(my, rng):
     for forbidden in (PAD, SOS):
         model, script = looking.Fake([5, 4, 7, 5, EOS], 5, forbidden), [5, 4, 7, 5]
-        said, weights = my.collect_attention(model, np.arange(4, 9))
-        said = list(np.asarray(said))
-        tag = "not-fed" if 9 in said else "state-stands" if 8 in said else "said"
-        tag = "special" if {PAD, SOS} & set(said) else tag
-        my.holds(said == script, tag, f"expected {script}", f"found {said}")
+        written, weights = my.collect_attention(model, np.arange(4, 9))
+        written = list(np.asarray(written))
+        tag = (
+            "not-fed" if 9 in written else "state-stands" if 8 in written else "written"
+        )
+        tag = "special" if {PAD, SOS} & set(written) else tag
+        my.holds(written == script, tag, f"expected {script}", f"found {written}")
         want = np.array([model.weights(t) for t in range(4)])
         wrong = [
             ("shifted", "weights moved by one word of the source", np.roll(want, 1, 1)),
@@ -121,8 +124,10 @@ def what_it_says(my, rng):
             ),
         ]
         my.equal(np.asarray(weights, float), want, "TS", wrong)
-    said, _ = my.collect_attention(looking.Fake([5] * 50, 5), np.arange(4, 9), 6)
-    my.holds(len(said) == 6, "endless", "expected 6 words, max_length", f"found {said}")
+    written, _ = my.collect_attention(looking.Fake([5] * 50, 5), np.arange(4, 9), 6)
+    my.holds(
+        len(written) == 6, "endless", "expected 6 words, max_length", f"found {written}"
+    )
 
 
 @values("the mean over layers and heads, against a loop")
@@ -160,10 +165,10 @@ def a_file(my, rng):
 
 
 def compare(my, path, held, tag):
-    """The learner's arrays of a file, against ours."""
+    """Fail unless the learner reads the arrays of a file rightly."""
     try:
         found = my.read_safetensors(str(path))
-    except CheckFailed as failure:  # of the one thing that is new in this file
+    except CheckFailed as failure:  # each file has one property more
         raise CheckFailed(tag, *failure.lines) from None
     listed = sorted(found) if isinstance(found, dict) else found
     my.holds(listed == sorted(held), tag, f"expected {sorted(held)}", f"found {listed}")
@@ -177,7 +182,7 @@ def compare(my, path, held, tag):
 def tier_a(my, rng):
     found = looking.tier_a(my, 18)
     my.holds(found["off"] < 1e-5, "axes", "expected rows that sum to 1",
-             f"found a row that is off by {found['off']:.3g}")  # fmt: skip
+             f"found a row with an error of {found['off']:.3g}")  # fmt: skip
     rate, diagonal = found["aer"], found["aer_diagonal"]
     my.holds(rate < 0.25 and rate < diagonal, "axes",
              f"expected an alignment error rate below 0.25, and below {diagonal:.3f}",
@@ -189,12 +194,14 @@ def tier_a(my, rng):
     print(f"tier B: {given or looking.NOT_RUN}")
 
 
-@edges("nothing said, one word, nothing right")
+@edges("no words, one word, no right link")
 def nothing(my, rng):
-    said, looked = my.collect_attention(looking.Fake([EOS], 5), np.arange(4, 9))
-    empty = len(said) == 0 and np.shape(looked) == (0, 5)
-    my.holds(empty, "shape", "expected said (0,), weights (0, 5)",
-             f"found {np.shape(said)}, {np.shape(looked)}")  # fmt: skip
+    written, weights_of_none = my.collect_attention(
+        looking.Fake([EOS], 5), np.arange(4, 9)
+    )
+    empty = len(written) == 0 and np.shape(weights_of_none) == (0, 5)
+    my.holds(empty, "shape", "expected written (0,), weights (0, 5)",
+             f"found {np.shape(written)}, {np.shape(weights_of_none)}")  # fmt: skip
     found = my.pattern(matrix((2,)))
     my.holds(found == "diagonal", "pattern", "expected diagonal", f"found {found}")
     my.equal(float(my.alignment_error_rate({(0, 0)}, {(0, 1)})), 1.0)

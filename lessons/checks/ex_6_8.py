@@ -5,13 +5,15 @@ import math
 import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 SCALES = (1, 1 / 4, 1 / 20)
+AXES = {"alpha": "ij", "Z": "id", "mutual": ("pair",), "gain": ("pair",)}
 
 
 def weights(X, scale):
-    """alpha by loop: row i has exp(scale x_i . x_j), divided by the sum over j."""
+    """Return alpha: row i has exp(scale x_i . x_j), divided by the sum over j."""
     alpha = np.zeros((len(X), len(X)))
     for i, x in enumerate(X):
         e = [scale * sum(x * y) for y in X]
@@ -31,31 +33,29 @@ def cosines(X):
 
 
 def ranks(x):
-    """How many entries are smaller."""
+    """Return for each entry how many entries are smaller."""
     return [sum(other < entry for other in x) for entry in x]
 
 
 def spearman(a, b):
-    """1 - 6 sum d^2 / (n (n^2 - 1)), d the differences of the ranks; without ties."""
+    """Return 1 - 6 sum d^2 / (n (n^2 - 1)), with the differences d of the ranks."""
     n = len(a)
     differences = sum((i - j) ** 2 for i, j in zip(ranks(a), ranks(b)))
     return 1 - 6 * differences / (n * (n * n - 1))
 
 
-@shape("weights and outputs for each position, numbers for each pair")
+@shape("weights and outputs for each position, two numbers for each pair")
 def for_each_pair(my, rng):
     X = rng.normal(size=(7, 5))
-    alpha, Z = two(my, my.self_attention(X, 0.5), "(alpha, Z)")
-    my.shape(alpha, (7, 7), "ij")
-    my.shape(Z, (7, 5), "id")
+    shapes = {"alpha": (7, 7), "Z": (7, 5)}
+    shape_all(my, my.self_attention(X, 0.5), shapes, {"alpha": "TT", "Z": "Td"})
     my.shape(my.cosine(X), (7, 7), "ij")
-    mutual, gain = two(my, my.geometry_change(X, 0.5), "(mutual, gain)")
-    my.shape(mutual, (21,), ("pair",))
-    my.shape(gain, (21,), ("pair",))
+    shapes = {"mutual": (21,), "gain": (21,)}
+    shape_all(my, my.geometry_change(X, 0.5), shapes, {"mutual": "n", "gain": "n"})
     my.shape(my.rank_correlation(rng.normal(size=7), rng.normal(size=7)), (), "")
 
 
-@numbers("a right angle and half of one; ranks of 1, 2, 4 and of 10, 30, 20")
+@numbers("cosines of 90 and 45 degrees; ranks of 1, 2, 4 and of 10, 30, 20")
 def by_hand(my, rng):
     X = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]])
     r = math.sqrt(0.5)
@@ -80,10 +80,10 @@ def against_a_loop(my, rng):
             ("no-scale", "the weights with scale 1", weights(X, 1)),
             ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
         ]  # fmt: skip
-        found, Z = my.self_attention(X, scale)
-        my.equal(found, alpha, "ij", wrong)
         turned = [("transpose-alpha", "alpha^T X", alpha.T @ X)]
-        my.equal(Z, outputs(alpha, X), "id", turned)
+        want, known = {"alpha": alpha, "Z": outputs(alpha, X)}, {"alpha": wrong}
+        known["Z"] = turned
+        equal_all(my, my.self_attention(X, scale), want, AXES, known)
 
 
 @values("cosines, and the rank correlation, against loops")
@@ -96,7 +96,7 @@ def against_loops(my, rng):
     my.equal(my.rank_correlation(a, b), want, "", wrong_correlations(a, b))
 
 
-@values("what happens to pairs, against a loop")
+@values("mutual weight and gain of each pair, against a loop")
 def pair_by_pair(my, rng):
     X = rng.normal(size=(7, 5))
     alpha = weights(X, 0.3)
@@ -106,17 +106,18 @@ def pair_by_pair(my, rng):
     def of_pairs(matrix):
         return np.array([matrix[i, j] for i, j in pairs])
 
-    wrong = [
-        ("one-way", "alpha_ij alone", of_pairs(alpha)),
-        ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
-    ]
-    mutual, gain = my.geometry_change(X, 0.3)
-    my.equal(mutual, of_pairs(alpha + alpha.T), ("pair",), wrong)
-    wrong = [("after-only", "the cosine of z_i and z_j", of_pairs(after))]
-    my.equal(gain, of_pairs(after - before), ("pair",), wrong)
+    wrong = {
+        "mutual": [
+            ("one-way", "alpha_ij alone", of_pairs(alpha)),
+            ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
+        ],
+        "gain": [("after-only", "the cosine of z_i and z_j", of_pairs(after))],
+    }
+    want = {"mutual": of_pairs(alpha + alpha.T), "gain": of_pairs(after - before)}
+    equal_all(my, my.geometry_change(X, 0.3), want, AXES, wrong)
 
 
-@laws("shuffled positions: the same weights and outputs, shuffled")
+@laws("shuffled positions give shuffled weights and outputs")
 def shuffled(my, rng):
     X, order = rng.normal(size=(7, 5)), rng.permutation(7)
     alpha, Z = my.self_attention(X, 0.5)
@@ -125,30 +126,30 @@ def shuffled(my, rng):
     my.equal(Z_of_shuffled, Z[order], "id")
 
 
-@laws("what was predicted, and what was measured")
-def predicted(my, rng):
-    said = my.prediction()
+@laws("your prediction and the measurement")
+def prediction(my, rng):
+    predicted = my.prediction()
     my.holds(
-        is_prediction(said),
+        is_prediction(predicted),
         "prediction",
         "expected {1: (own, sign), 1 / 4: (own, sign), 1 / 20: (own, sign)}, own from "
         "0 to 1 and sign +1 or -1",
-        f"found {said!r}",
+        f"found {predicted!r}",
     )
     X = rng.normal(size=(8, 16))
-    print("scale   own weight, you said    rank correlation, you said   mean gain")
+    print("scale   own weight, predicted   rank correlation, predicted  mean gain")
     for scale in SCALES:
         alpha, _ = my.self_attention(X, scale)
         mutual, gain = my.geometry_change(X, scale)
         rank = my.rank_correlation(mutual, gain)
-        own, sign = said[scale]
+        own, sign = predicted[scale]
         print(
             f"{scale:<6g}  {np.diag(alpha).mean():10.3f}, {own:8.3f}    "
             f"{rank:+16.2f}, {int(sign):+8d}   {gain.mean():+9.3f}"
         )
 
 
-@edges("long vectors, one position, two pairs of a kind")
+@edges("long vectors and a single position")
 def long_vectors(my, rng):
     X = np.array([[26.6, 0.0], [26.7, 0.0]])  # scores of 708, 710, 713
     z = np.exp(X @ X.T)
@@ -162,20 +163,9 @@ def long_vectors(my, rng):
     my.equal(Z, [[3.0, 4.0]], "id")
 
 
-def two(my, returned, names):
-    """The two parts of what a function returned, if it did return two."""
-    my.holds(
-        isinstance(returned, (tuple, list)) and len(returned) == 2,
-        "two-results",
-        f"expected {names}, two arrays",
-        f"found {'nothing' if returned is None else type(returned).__name__}",
-    )
-    return returned
-
-
-def is_prediction(said):
+def is_prediction(found):
     try:
-        pairs = [said[scale] for scale in SCALES]
+        pairs = [found[scale] for scale in SCALES]
         return all(0 <= own <= 1 and sign in (-1, 1) for own, sign in pairs)
     except (TypeError, KeyError, ValueError, IndexError):
         return False

@@ -10,11 +10,13 @@ from attention.app.experiments import compare, translation
 from lessons.checks import translating as given
 from lessons.checks.translating import BUCKETS, B, D, M, S, V, bleu_by_loop, by_loop
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all, several, shape_all
 from lessons.classroom.catalogue import find
 from lessons.classroom.records import code_hash, read_record
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 KINDS = {"without": False, "with": True}
+AXES = {"logits": "BV", "state": "Bd"}
 ANSWERS = {
     "longest": ("better", "worse", "alike"),
     "growth": ("grows", "shrinks", "alike"),
@@ -28,33 +30,34 @@ def tensors(arrays):
     return {k: mg.Tensor(a.copy(), requires_grad=True) for k, a in arrays.items()}
 
 
-def draw(rng, looks):
-    """p, y, s, H, mask"""
+def draw(rng, attends):
+    """Return p, y, s, H and mask."""
     mask = np.arange(S) < np.array([7, 4, 1])[:, None]
     s, H = rng.normal(size=(B, D)), rng.normal(size=(B, S, M))
-    return given.parameters(rng, looks), rng.integers(0, V, B), s, H, mask
+    return given.parameters(rng, attends), rng.integers(0, V, B), s, H, mask
 
 
 def step(my, p, y, s, H, mask):
-    """The learner's step, of arrays."""
+    """Return the learner's logits and state for arrays."""
     wrapped = given.Tensors({k: mg.Tensor(v) for k, v in p.items()})
     with given.plainly():
         found = my.decode_step(wrapped, y, mg.Tensor(s), mg.Tensor(H), mask)
-    both = isinstance(found, (tuple, list)) and len(found) == 2
-    both = both and all(isinstance(each, mg.Tensor) for each in found)
-    said = f"found {found!r:.60}"
-    my.holds(both, "type", "expected (logits, state), two Tensors", said)
-    return found
+    logits, state = several(my, found, ("logits", "state"))
+    tensors = isinstance(logits, mg.Tensor) and isinstance(state, mg.Tensor)
+    text = "expected (logits, state), two Tensors"
+    my.holds(tensors, "type", text, f"found {found!r:.60}")
+    return logits, state
 
 
 def check_bleu(my, refs, hyps, order=4):
+    """Fail unless the BLEU of a corpus is right."""
     known = [
         ("unclipped", "BLEU without clipping", {"clip": False}),
         ("no-brevity", "BLEU without the brevity penalty", {"brevity": "none"}),
         ("brevity-inverted", "BLEU with exp(1 - c / r)", {"brevity": "inverted"}),
         ("arithmetic-mean", "the arithmetic mean of the precisions", {"mean": "plain"}),
         ("no-root", "the product of the precisions, no root", {"mean": "product"}),
-        ("recall", "what is right over what the references hold", {"over": "r"}),
+        ("recall", "right n-grams / n-grams of the references", {"over": "r"}),
     ]
     want = bleu_by_loop(refs, hyps, order)
     known = [(t, s, bleu_by_loop(refs, hyps, order, **o)) for t, s, o in known]
@@ -69,10 +72,9 @@ def check_bleu(my, refs, hyps, order=4):
 @shape("a number, logits for each word, and a state")
 def for_each_word(my, rng):
     my.shape(my.bleu([CAT], [CAT]), (), "")
-    for looks in KINDS.values():
-        logits, state = step(my, *draw(rng, looks))
-        my.shape(logits.numpy(), (B, V), "bv")
-        my.shape(state.numpy(), (B, D), "bd")
+    for attends in KINDS.values():
+        found = [each.numpy() for each in step(my, *draw(rng, attends))]
+        shape_all(my, found, {"logits": (B, V), "state": (B, D)}, AXES)
 
 
 @numbers("BLEU by hand: 1, 2/7, exp(-2), and the root of 5/6 * 3/5")
@@ -118,7 +120,7 @@ def by_length(my, rng):
     my.holds(found == want, tag, f"expected {want}", f"found {found}")
 
 
-@values("a test set that was not seen")
+@values("a test set that training does not contain")
 def not_seen(my, rng):
     pairs = [("e", "E"), ("b", "B"), ("a", "C"), ("c", "A"), ("d", "D"), ("a", "A")]
     for n, want in ((1, [pairs[0], pairs[1], pairs[4]]), (2, pairs[:2])):
@@ -133,10 +135,10 @@ def not_seen(my, rng):
 
 @values("a step of both decoders, against loops")
 def a_step(my, rng):
-    for looks in KINDS.values():
-        drawn = draw(rng, looks)
+    for attends in KINDS.values():
+        drawn = draw(rng, attends)
         options = [("old-state", "the output of the old state", {"after": "old"})]
-        if looks:
+        if attends:
             options += [
                 ("mask-leak", "attention to padding as well", {"weigh": "all"}),
                 ("complement", "attention to padding alone", {"weigh": "hidden"}),
@@ -144,26 +146,31 @@ def a_step(my, rng):
                 ("swapped", "[c; E[y]] where [E[y]; c] belongs", {"order": -1}),
             ]
         wrong = [(tag, what, by_loop(*drawn, **o)) for tag, what, o in options]
-        got, want = step(my, *drawn), by_loop(*drawn)
-        for place in (1, 0):  # the state first: the logits are made of it
-            known = [(tag, what, each[place]) for tag, what, each in wrong]
-            known = [v for v in known if not np.allclose(v[2], want[place])]
-            if place:
-                known.append(("state-stands", "the state before the step", drawn[2]))
-            axes = "bd" if place else "bv"
-            my.equal(got[place].numpy(), want[place], axes, known, rtol=1e-7)
+        logits, state = (each.numpy() for each in step(my, *drawn))
+        want = dict(zip(("logits", "state"), by_loop(*drawn)))
+        known = {
+            name: [
+                (tag, what, each[place])
+                for tag, what, each in wrong
+                if not np.allclose(each[place], want[name])
+            ]
+            for place, name in enumerate(want)
+        }
+        known["state"].append(("state-stands", "the state before the step", drawn[2]))
+        want = {"state": want["state"], "logits": want["logits"]}  # in this order
+        equal_all(my, (state, logits), want, AXES, known, rtol=1e-7)
 
 
-@laws("without attention, H is not looked at; with it, padding alone is not")
+@laws("the logits depend on H only with attention, and never on padding")
 def what_is_seen(my, rng):
-    for name, looks in KINDS.items():
-        p, y, s, H, mask = draw(rng, looks)
+    for name, attends in KINDS.items():
+        p, y, s, H, mask = draw(rng, attends)
         before = step(my, p, y, s, H, mask)[0].numpy()
         for b, j in ((0, 0), (0, 6), (1, 3), (1, 4), (2, 6)):
             moved = H.copy()
             moved[b, j] += 1.0
             change = np.abs(step(my, p, y, s, moved, mask)[0].numpy() - before).max()
-            expected = looks and mask[b, j]
+            expected = attends and mask[b, j]
             my.holds(
                 (change > 0) == expected,
                 "mask-leak" if change else "blind",
@@ -173,11 +180,27 @@ def what_is_seen(my, rng):
             )
 
 
+@laws("padding has no influence, also if its scores are far above the others")
+def far_above(my, rng):
+    p, y, s, H, mask = draw(rng, True)
+    p["v"] = 1e4 * p["v"]
+    found = []
+    for size in (1.0, -1.0):  # of the two, one has the larger scores at padding
+        moved = np.where(mask[:, :, None], H, size * 1e2 * np.sign(p["W_h"].sum(0)))
+        found.append(step(my, p, y, s, moved, mask)[0].numpy())
+    my.holds(
+        np.isfinite(found).all() and np.allclose(*found),
+        "masked-maximum",
+        "expected logits that do not depend on padding",
+        f"found a difference of {np.abs(found[0] - found[1]).max():.3g}",
+    )
+
+
 @laws("eight pairs, learned by heart")
 def by_heart(my, rng):
-    for name, looks in KINDS.items():
+    for name, attends in KINDS.items():
         with given.plainly():
-            losses = given.overfit(my, looks)
+            losses = given.overfit(my, attends)
         my.holds(
             losses[-1] < 0.05,
             "not-learned",
@@ -186,14 +209,13 @@ def by_heart(my, rng):
         )
 
 
-@laws("what was predicted, and what the long run has found")
+@laws("your prediction and the long run")
 def the_long_run(my, rng):
-    said = my.prediction()
-    fits = isinstance(said, dict) and set(said) == set(ANSWERS)
-    fits = fits and all(said[k] in ANSWERS[k] for k in ANSWERS)
-    my.holds(
-        fits, "prediction", f"expected one of each of {ANSWERS}", f"found {said!r}"
-    )
+    predicted = my.prediction()
+    fits = isinstance(predicted, dict) and set(predicted) == set(ANSWERS)
+    fits = fits and all(predicted[k] in ANSWERS[k] for k in ANSWERS)
+    text = f"expected one of each of {ANSWERS}"
+    my.holds(fits, "prediction", text, f"found {predicted!r}")
     exercise = find("6.9")
     record, own = read_record(exercise, "work"), True
     if record is None:
@@ -205,18 +227,18 @@ def the_long_run(my, rng):
         found = record["result"]
         my.holds(len(found["seeds"]) >= 3, "record", "expected three seeds",
                  f"found {found['seeds']}")  # fmt: skip
-        print(f"you said: {said['longest']} on long sources, and the advantage: "
-              f"{said['growth']}")  # fmt: skip
-        told = "" if own else "The record of the course: "
-        print(textwrap.fill(told + found["statement"], 68))
+        print(f"you predicted: {predicted['longest']} on long sources, and the "
+              f"advantage: {predicted['growth']}")  # fmt: skip
+        source = "" if own else "The record of the course: "
+        print(textwrap.fill(source + found["statement"], 68))
 
 
 @gradients("of a step, for all parameters, the state and H")
 def of_a_step(my, rng):
-    """The slope along a random direction in each, by central differences."""
-    for looks in KINDS.values():
-        p, y, s, H, mask = draw(rng, looks)
-        arrays = {**p, "s": s, "H": H} if looks else {**p, "s": s}
+    """Compare the slope along a random direction with central differences."""
+    for attends in KINDS.values():
+        p, y, s, H, mask = draw(rng, attends)
+        arrays = {**p, "s": s, "H": H} if attends else {**p, "s": s}
         g, g_s = rng.normal(size=(B, V)), rng.normal(size=(B, D))
 
         def loss(arrays):
@@ -248,7 +270,7 @@ def of_a_step(my, rng):
             )
 
 
-@edges("nothing right, nothing said, no sentence of a length")
+@edges("no right word, no word at all, no sentence")
 def nothing(my, rng):
     for hyps in ([["dog"] * 6], [[]], [CAT[:3]]):
         my.equal(float(my.bleu([CAT], hyps)), 0.0)
@@ -258,7 +280,7 @@ def nothing(my, rng):
 
 
 def experiment(my, seed=0):
-    """The engine's models, three seeds each; the scores are by what you wrote."""
+    """Train the engine's models, three seeds each; use the learner's BLEU."""
     config = compare.Config(seed=seed + 1)
     data, runs = translation.load(config.translation("none", config.seed)), []
     for kind, one in config.plan():
@@ -268,7 +290,7 @@ def experiment(my, seed=0):
 
 
 def picture(found):
-    """The figure of a record: BLEU, and what attention adds to it, by length."""
+    """Draw a record: BLEU, and the advantage of attention, by length."""
     from attention.app.experiments.compare_figure import bleu_by_length
 
     return bleu_by_length(found, seeds=len(found["seeds"]))

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 
 def by_loop(x, positions, base=10000.0, pairs="interleaved", sign=1, exponent=None):
-    """Each pair as a complex number, times e^(i angle)."""
+    """Return rows whose pairs, as complex numbers, are multiplied by e^(i angle)."""
     y, E = np.array(x), x.shape[-1]
     for m in range(E // 2):
         a, b = (2 * m, 2 * m + 1) if pairs == "interleaved" else (m, m + E // 2)
@@ -23,7 +24,7 @@ def by_loop(x, positions, base=10000.0, pairs="interleaved", sign=1, exponent=No
 
 
 def mistakes(x, positions, base=10000.0):
-    """Wrong rotations, by name."""
+    """Return wrong rotations: (tag, what, array)."""
     at = x, positions, base
     half = by_loop(*at, pairs="half")
     y = by_loop(*at)
@@ -32,15 +33,24 @@ def mistakes(x, positions, base=10000.0):
     angle = positions[:, None] * theta
     first = y[..., 0::2] * np.sin(angle) + x[..., 1::2] * np.cos(angle)
     overwritten = np.stack([y[..., 0::2], first], -1).reshape(x.shape)
-    return [
+    wrong = [
         ("pairing", "a rotation of the pairs (m, m + E/2)", half),
         ("direction", "a rotation by -p theta", by_loop(*at, sign=-1)),
         (
             "positions-ignored",
-            "a rotation by 0, 1, 2, …, whatever the positions",
+            "a rotation by 0, 1, 2, … for any positions",
             by_loop(x, np.arange(len(positions)), base),
         ),
-        ("overwritten", "a second entry made from the new first one", overwritten),
+        (
+            "base-ignored",
+            "a rotation with the base 10000 for any base",
+            by_loop(x, positions),
+        ),
+        (
+            "overwritten",
+            "second entries computed from the new first entries",
+            overwritten,
+        ),
         *(
             ("frequencies", f"a rotation with theta_m = base^-{text}", turned)
             for text, turned in (
@@ -54,21 +64,22 @@ def mistakes(x, positions, base=10000.0):
             )
         ),
     ]
+    return [v for v in wrong if not np.allclose(v[2], y)]
 
 
 def of_gradients(positions, base=10000.0):
-    """Wrong backwards, by name."""
+    """Return wrong backwards: (tag, what, function of g)."""
     return [
         (
             "forward-again",
-            "g turned by p theta, as x is in the forward",
+            "g rotated by p theta, as x is in the forward",
             lambda g: by_loop(g, positions, base),
         ),
         ("no-turn", "g itself", lambda g: g),
     ]
 
 
-@shape("turned rows like the rows, a score for each pair")
+@shape("rotated rows like the rows, a score for each pair")
 def like_the_rows(my, rng):
     x = rng.normal(size=(3, 5, 14))
     y, backward = my.rope(x, np.arange(5))
@@ -77,13 +88,13 @@ def like_the_rows(my, rng):
     my.shape(my.scores(x[0], rng.normal(size=(7, 14))), (5, 7), "LS")
 
 
-@numbers("(1, 0) turned by a right angle and by one radian")
+@numbers("(1, 0) rotated by a right angle and by one radian")
 def right_angle(my, rng):
     x, positions = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([math.pi / 2, 1.0])
     want = [[0.0, 1.0], [math.cos(1), math.sin(1)]]
     my.equal(my.rope(x, positions)[0], want, "LE", mistakes(x, positions))
     order = [0, 2, 4, 1, 3, 5]
-    back = [("inverse-order", "the order that leads back", np.argsort(order))]
+    back = [("inverse-order", "the order that converts back", np.argsort(order))]
     my.equal(my.to_half_split(6), np.array(order), "E", back)
 
 
@@ -116,12 +127,12 @@ def to_the_other(my, rng):
     my.holds(
         np.allclose(turned, want),
         "inverse-order" if leads_back else "no-order",
-        "expected x[:, p], turned half-split, to be rope(x)[:, p]",
+        "expected the half-split rotation of x[:, p] to be rope(x)[:, p]",
         f"found rows that differ by up to {np.abs(turned - want).max():.3g}",
     )
 
 
-@laws("lengths stay, and a score knows the distance alone")
+@laws("lengths stay, and a score depends on the distance only")
 def distance_alone(my, rng):
     x = rng.normal(size=(5, 14))
     y = my.rope(x, np.arange(5))[0]
@@ -141,10 +152,10 @@ def distance_alone(my, rng):
     for j in range(7):
         other[:, j] = q @ by_loop(k[None], [j])[0]
     wrong = [
-        ("unturned", "q . k, of which neither is turned", plain),
-        ("unturned", "the products with k as it was", one),
-        ("unturned", "the products with q as it was", other),
-        ("direction", "scores of i + j, q and k turned to different sides", apart),
+        ("unturned", "q . k without any rotation", plain),
+        ("unturned", "the products with k not rotated", one),
+        ("unturned", "the products with q not rotated", other),
+        ("direction", "scores of i + j: q and k rotated in opposite directions", apart),
     ]
     my.equal(found, want, "LS", wrong)
 
@@ -157,6 +168,8 @@ def of_rope(my, rng):
         return my.rope(x, positions, 50.0)
 
     my.gradients(rope, [x], variants={"x": of_gradients(positions, 50.0)})
+    g = rng.normal(size=x.shape)
+    has_all_digits(my, rope(x)[1](g), by_loop(g, positions, 50.0, sign=-1), "dx")
 
 
 @edges("position 0, a negative one, one pair, and no rows")

@@ -5,69 +5,58 @@ from fractions import Fraction
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 
-def by_definition(d, both=True, num=32, far=128):
-    """The bucket of one distance: where thresholds begin, with exact fractions."""
-    nb = num // 2 if both else num
-    e, d = nb // 2, int(d)
+def exactly(n, e, K, far):
+    """Count the buckets between e and n with exact fractions."""
+    ratio, full = Fraction(n, e) ** K, Fraction(far, e)
+    return next(k for k in range(999) if ratio < full ** (k + 1))
+
+
+def with_logarithms(n, e, K, far):
+    """Count them with logarithms in float64."""
+    return int(math.log(n / e) / math.log(far / e) * K)
+
+
+def in_64_bits(*overflows):
+    """Return a function that counts them with powers of 64 bits.
+
+    overflows  whether each of the two compared powers is kept in 64 bits
+    """
+
+    def kept(number, overflows):
+        return (number + 2**63) % 2**64 - 2**63 if overflows else number
+
+    def count(n, e, K, far):
+        k, power = 0, kept(n**K, overflows[0])
+        while k < K - 1:
+            if power < kept(e ** (K - k - 1) * far ** (k + 1), overflows[1]):
+                break
+            k += 1
+        return k
+
+    return count
+
+
+def bucket_of(d, both=True, num=32, far=128, count=exactly):
+    """Return the bucket of one distance."""
+    nb, d = num // 2 if both else num, int(d)
+    e = nb // 2
     n = abs(d) if both else max(-d, 0)
     base = nb if both and d > 0 else 0
-    K = nb - e
-    if n < e:
-        return base + n
-    ratio, full = Fraction(n, e) ** K, Fraction(far, e)
-    return base + e + min(K - 1, next(k for k in range(999) if ratio < full ** (k + 1)))
+    return base + (n if n < e else e + min(nb - e - 1, count(n, e, nb - e, far)))
 
 
-def table_of(distances, *how, of=by_definition):
-    return np.array([of(d, *how) for d in distances.reshape(-1)], int).reshape(
-        distances.shape
-    )
-
-
-def with_logarithms(distances, both=True, num=32, far=128):
-    """As usually written: what float64 makes of the logarithms."""
-
-    def of_one(d, *_):
-        nb = num // 2 if both else num
-        e, d = nb // 2, int(d)
-        n = abs(d) if both else max(-d, 0)
-        base = nb if both and d > 0 else 0
-        if n < e:
-            return base + n
-        ratio = math.log(n / e) / math.log(far / e) * (nb - e)
-        return base + min(nb - 1, e + int(ratio))
-
-    return table_of(distances, of=of_one)
-
-
-def in_64_bits(distances, both=True, num=32, far=128, of=(True, True)):
-    """With powers of which no more than 64 bits are kept."""
-
-    def kept(number, whether):
-        return (number + 2**63) % 2**64 - 2**63 if whether else number
-
-    def of_one(d):
-        nb = num // 2 if both else num
-        e, d = nb // 2, int(d)
-        n = abs(d) if both else max(-d, 0)
-        base = nb if both and d > 0 else 0
-        if n < e:
-            return base + n
-        k, K = 0, nb - e
-        power = kept(n**K, of[0])
-        while k < K - 1 and power >= kept(e ** (K - k - 1) * far ** (k + 1), of[1]):
-            k += 1
-        return base + e + k
-
-    return table_of(distances, of=of_one)
+def table_of(distances, *how):
+    found = [bucket_of(d, *how) for d in distances.reshape(-1)]
+    return np.array(found, int).reshape(distances.shape)
 
 
 def mistakes(distances, both=True, num=32, far=128):
-    """Wrong buckets, by name."""
+    """Return wrong buckets: (tag, what, array)."""
     how = both, num, far
     turned = table_of(-distances, *how)
     found = [("sign", "the buckets of query minus key", turned)]
@@ -93,11 +82,11 @@ def mistakes(distances, both=True, num=32, far=128):
     else:
         found.append(("not-causal", "buckets of |j - i|, later keys too", one))
     right = table_of(distances, *how)
-    logs = with_logarithms(distances, *how)
+    logs = table_of(distances, *how, with_logarithms)
     if not np.array_equal(logs, right):
         found.append(("rounding", "what logarithms in float64 give", logs))
     for of in ((True, True), (True, False)):
-        wrapped = in_64_bits(distances, *how, of)
+        wrapped = table_of(distances, *how, in_64_bits(*of))
         if not np.array_equal(wrapped, right):
             text = "what powers of integers of 64 bits give"
             found.append(("overflow", text, wrapped))
@@ -109,11 +98,12 @@ def mistakes(distances, both=True, num=32, far=128):
         text = f"buckets that are one too {word} from the distance e on"
         found.append(("off-by-one", text, right + step * far_off))
     if (n < e).all():
-        found.append(("one-sided", "n itself, without the half that it is in", own))
+        found.append(("one-sided", "n itself, without the base", own))
     return found
 
 
 def compare(my, distances, both=True, num=32, far=128, want=None):
+    """Fail unless the buckets of these distances are right."""
     want = table_of(distances, both, num, far) if want is None else want
     found = my.bucket(distances, both, num, far)
     beyond = np.asarray(found).reshape(-1)
@@ -125,7 +115,7 @@ def compare(my, distances, both=True, num=32, far=128, want=None):
             not np.array_equal(inside.reshape(want.shape), want),
             "no-end",
             f"expected at most bucket {nb - 1} of each direction",
-            f"found up to {beyond.max()}; all others are right",
+            f"found up to {beyond.max()}; all other buckets are right",
         )
     my.equal(found, want, None, mistakes(distances, both, num, far))
 
@@ -146,12 +136,12 @@ def by_hand(my, rng):
     compare(my, distances, False, 8, 64, want)
 
 
-@values("every distance to 50, at three settings")
+@values("every distance up to 50, with three settings")
 def every_distance(my, rng):
-    """Where the logarithms are no whole numbers; those come last."""
+    """Leave out whole-number logarithms, which have a test of their own."""
     near = np.arange(-50, 51)
     for how in ((True, 32, 128), (False, 32, 128), (True, 22, 100)):
-        agree = with_logarithms(near, *how) == table_of(near, *how)
+        agree = table_of(near, *how, with_logarithms) == table_of(near, *how)
         compare(my, near[agree], *how)
 
 
@@ -163,22 +153,20 @@ def pair_by_pair(my, rng):
         want, turned = np.empty((3, L, S)), np.empty((3, L, S))
         for i in range(L):
             for j in range(S):
-                want[:, i, j] = table[by_definition(j - i, both, 8, 20)]
-                turned[:, i, j] = table[by_definition(i - j, both, 8, 20)]
+                want[:, i, j] = table[bucket_of(j - i, both, 8, 20)]
+                turned[:, i, j] = table[bucket_of(i - j, both, 8, 20)]
         how = {"bidirectional": both, "num_buckets": 8, "max_distance": 20}
         bias, _ = my.relative_bias(table, L, S, **how)
         wrong = [("sign", "the bias of query minus key", turned)]
         my.equal(bias, want, "HLS", wrong)
 
 
-@gradients("of the table, which many pairs share")
+@gradients("of the table, whose rows many pairs share")
 def of_the_table(my, rng):
     table = rng.normal(size=(6, 2))
     L, S = 5, 7
     how = {"bidirectional": False, "num_buckets": 6, "max_distance": 9}
-    b = np.array(
-        [[by_definition(j - i, False, 6, 9) for j in range(S)] for i in range(L)]
-    )
+    b = np.array([[bucket_of(j - i, False, 6, 9) for j in range(S)] for i in range(L)])
 
     def relative_bias(table):
         return my.relative_bias(table, L, S, **how)
@@ -195,19 +183,22 @@ def of_the_table(my, rng):
         return found
 
     wrong = [
-        ("overwrites", "the last pair alone of each bucket", one_of_many),
+        ("overwrites", "the last pair of each bucket", one_of_many),
         ("mean", "the mean over the pairs of each bucket", means),
     ]
     my.gradients(relative_bias, [table], variants={"table": wrong})
+    g = rng.normal(size=(2, L, S))
+    want = np.array([[each[b == k].sum() for each in g] for k in range(6)])
+    has_all_digits(my, relative_bias(table)[1](g), want, "dtable")
 
 
-@edges("where the logarithm is a whole number")
+@edges("distances with a whole-number logarithm")
 def whole_numbers(my, rng):
     for how in ((False, 9, 128), (True, 18, 128), (True, 32, 128), (False, 12, 1000)):
         compare(my, np.arange(-140, 141), *how)
 
 
-@edges("very far away, where powers have many digits, and no distances at all")
+@edges("very large distances, and an empty array")
 def far_away(my, rng):
     compare(my, np.array([-100_000, 100_000, -(10**9), 10**9, -1, 0]))
     my.shape(my.bucket(np.zeros(0, int)), (0,), None, int)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.checks.measure import peak_numbers
+from lessons.checks.measure import has_all_digits, peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, numbers, shape
 
@@ -28,13 +28,13 @@ def by_hand(my, rng):
 @gradients("tanh")
 def of_tanh(my, rng):
     x = rng.normal(size=(3, 5))
-    my.gradients(
-        my.tanh,
-        [x],
-        variants={
-            "x": [("wrong-derivative", "g * (1 - x * x)", lambda g: g * (1 - x * x))]
-        },
-    )
+    y, tag = np.tanh(x), "wrong-derivative"
+    wrong = [
+        (tag, "g * (1 - x * x)", lambda g: g * (1 - x * x)),
+        (tag, "g * (1 - y)", lambda g: g * (1 - y)),
+        (tag, "g * y * (1 - y), of a sigmoid", lambda g: g * y * (1 - y)),
+    ]
+    my.gradients(my.tanh, [x], variants={"x": wrong})
 
 
 @gradients("matmul")
@@ -45,6 +45,25 @@ def of_matmul(my, rng):
 @gradients("softmax")
 def of_softmax(my, rng):
     my.gradients(my.softmax, [rng.normal(size=(3, 5))])
+
+
+@gradients("with the digits of a formula")
+def all_digits(my, rng):
+    x, g = rng.normal(size=(2, 3, 5))
+    has_all_digits(my, my.tanh(x)[1](g), g / np.cosh(x) ** 2, "dx of tanh")
+    a, b, g_ab = (
+        rng.normal(size=(3, 5)),
+        rng.normal(size=(5, 7)),
+        rng.normal(size=(3, 7)),
+    )
+    da, db = my.matmul(a, b)[1](g_ab)
+    has_all_digits(my, da, np.array([[sum(r * c) for c in b] for r in g_ab]), "da")
+    want = np.array([[sum(r * c) for c in g_ab.T] for r in a.T])
+    has_all_digits(my, db, want, "db")
+    e = np.exp(x)
+    p = e / e.sum(1, keepdims=True)
+    want = [(np.diag(row) - np.outer(row, row)) @ d for row, d in zip(p, g)]
+    has_all_digits(my, my.softmax(x)[1](g), np.array(want), "dx of softmax")
 
 
 @edges("memory, for a row of 500 scores")
@@ -60,7 +79,7 @@ def without_jacobian(my, rng):
     )
 
 
-@edges("a score of 1e4, and a row of one")
+@edges("a score of 1e4, and a row of one score")
 def large_and_alone(my, rng):
     y, backward = my.softmax(np.array([[1e4, 0.0, -1e4]]))
     my.equal(backward(np.array([[1.0, 2.0, 3.0]])), np.zeros((1, 3)), "ik")

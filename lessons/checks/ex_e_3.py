@@ -12,7 +12,7 @@ DIAMOND = {
 
 
 class Graph(dict):
-    """A graph that reports show by its name."""
+    """A graph that reports print as its title."""
 
     def __init__(self, title, pairs):
         super().__init__(pairs)
@@ -23,7 +23,7 @@ class Graph(dict):
 
 
 def ladder(n):
-    """y0 <- y1, y1; y1 <- y2, y2; …: 2^n paths from the first to the last."""
+    """Return a graph with 2^n paths: y0 uses y1 twice, y1 uses y2 twice, …"""
     rungs = {f"y{k}": [(f"y{k + 1}", 0.5), (f"y{k + 1}", 0.25)] for k in range(n)}
     return Graph(f"a ladder of {n}", rungs | {f"y{n}": []})
 
@@ -34,7 +34,7 @@ def chain(n):
 
 
 def random_graph(rng, n):
-    """Every value of the first n from up to three later ones; names tell nothing."""
+    """Return a graph whose values use up to three later ones, in random order."""
     names = [f"v{k}" for k in rng.permutation(n)]
     graph = {}
     for i in range(n):
@@ -45,7 +45,7 @@ def random_graph(rng, n):
 
 
 def below(graph, root):
-    """Everything that root was computed from."""
+    """Return root and all names that it was computed from."""
     met, waiting = {root}, [root]
     while waiting:
         new = {x for x, _ in graph[waiting.pop()]} - met
@@ -54,8 +54,8 @@ def below(graph, root):
     return met
 
 
-def look_at(my, graph, root):
-    """Fail unless the order of this graph is one."""
+def check_order(my, graph, root):
+    """Fail unless the learner's order of this graph is a topological order."""
     found = my.order(graph, root)
     my.holds(
         isinstance(found, list),
@@ -72,14 +72,14 @@ def look_at(my, graph, root):
     my.holds(
         not strange,
         "unreachable",
-        f"expected only what {root} was computed from",
+        f"expected only values that {root} was computed from",
         f"found {', '.join(map(str, strange[:3]))} as well",
     )
     my.holds(
         not missing,
         "incomplete",
         f"expected all {len(wanted)} values that {root} depends on",
-        f"found no {', '.join(missing[:3])}",
+        f"found a list without {', '.join(missing[:3])}",
     )
     my.holds(
         not twice and len(found) == len(wanted),
@@ -96,14 +96,14 @@ def look_at(my, graph, root):
         my.holds(
             False,
             "reversed" if wrong_way else "too-early",
-            f"expected {user} before {x}, from which it was computed",
-            f"found {x} at place {place[x]}, {user} at place {place[user]}"
-            + (", and so for every pair" if wrong_way else ""),
+            f"expected {user} before {x}, because {user} was computed from {x}",
+            f"found {x} at index {place[x]}, {user} at index {place[user]}"
+            + (", and the same for every pair" if wrong_way else ""),
         )
 
 
 def by_forward(graph, root, names):
-    """d root / d value, each by itself: the slopes from the value upwards, in order."""
+    """Return d root / d value, computed upwards from each value."""
     found = {}
     for value in below(graph, root):
         moved = {value: 1.0}
@@ -139,7 +139,7 @@ def compare(my, graph, root, want):
 
 
 def diagnose(graph, root, found, want):
-    """The mistake that the wrong gradients of a graph are equal to, if one is known."""
+    """Return (tag, [sentence]) of the known mistake that equals wrong gradients."""
 
     def all_are(make):
         return all(
@@ -153,16 +153,16 @@ def diagnose(graph, root, found, want):
     if not any(found.values()):
         return "zero", ["yours is 0 everywhere"]
     if all_are(lambda x: sum(s for _, s in users[x])):
-        return "ignores-upstream", ["yours equals the sum of the slopes alone"]
+        return "ignores-upstream", ["yours equals the sum of the slopes"]
     several = [x for x in want if len(users[x]) > 1]
     if several and all(
         any(abs(found[x] - found[u] * s) < 1e-9 for u, s in users[x])
         for x in want
         if x != root
     ):
-        return "overwrites", ["yours is one term alone where there are several users"]
+        return "overwrites", ["yours is the term of one user where there are several"]
     if abs(found[root] - want[root]) < 1e-9:
-        text = "the sum over its users, with the gradients that you return, fails"
+        text = "your own gradients do not sum up over the users"
         broken = [
             x
             for x in want
@@ -170,14 +170,14 @@ def diagnose(graph, root, found, want):
             and abs(found[x] - sum(found[u] * s for u, s in users[x])) > 1e-9
         ]
         if broken:
-            return "counted-again", [f"{text} for {', '.join(sorted(broken)[:3])}"]
+            return "counted-again", [f"{text} of {', '.join(sorted(broken)[:3])}"]
     return "unknown", []
 
 
 @shape("y = b x with b = a + 2 x")
 def small_ones(my, rng):
-    look_at(my, Graph("y, b, a, x", DIAMOND), "y")
-    look_at(my, Graph("y, x twice", {"y": [("x", 3.0), ("x", 3.0)], "x": []}), "y")
+    check_order(my, Graph("y, b, a, x", DIAMOND), "y")
+    check_order(my, Graph("y, x twice", {"y": [("x", 3.0), ("x", 3.0)], "x": []}), "y")
 
 
 @numbers("the example, 13 = 7 + 3 times 2")
@@ -186,16 +186,16 @@ def the_example(my, rng):
     compare(my, Graph("y, b, a, x", DIAMOND), "y", want)
 
 
-@values("random graphs, whose dict is in no order")
+@values("random graphs, with names in random order")
 def random_ones(my, rng):
     for n in (5, 11, 17, 30):
         graph, names = random_graph(rng, n)
         for root in (names[0], names[2]):
-            look_at(my, graph, root)
+            check_order(my, graph, root)
             compare(my, graph, root, by_forward(graph, root, names))
 
 
-@laws("x x: both of its uses count")
+@laws("x x: both uses of x count")
 def both_uses(my, rng):
     square = Graph("y = x x", {"y": [("x", 3.0), ("x", 3.0)], "x": []})
     compare(my, square, "y", {"y": 1.0, "x": 6.0})
@@ -204,9 +204,9 @@ def both_uses(my, rng):
 @edges("2^50 paths, a chain of 20 000, and a leaf")
 def long_ones(my, rng):
     leaf = Graph("a leaf, and another", {"x": [], "y": []})
-    look_at(my, leaf, "x")
+    check_order(my, leaf, "x")
     compare(my, leaf, "x", {"x": 1.0})
     many = ladder(50)
-    look_at(my, many, "y0")
+    check_order(my, many, "y0")
     compare(my, many, "y0", {f"y{k}": 0.75**k for k in range(51)})
-    look_at(my, chain(20_000), "y0")
+    check_order(my, chain(20_000), "y0")

@@ -3,8 +3,7 @@
 import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.classroom.describe import named
-from lessons.classroom.steps import edges, laws, numbers, shape, values
+from lessons.classroom.steps import edges, laws, named, numbers, shape, values
 
 
 def softmax(x):
@@ -23,12 +22,12 @@ def row_sums(x):
 
 
 def scaled(k):
-    """y = k x^3: gradients of the size of k."""
+    """Return the op y = k x^3, whose gradients have the size of k."""
     return named(f"{k:g} x^3", lambda x: (k * x**3, lambda g: 3 * k * x**2 * g))
 
 
 def with_backward(text, op, change):
-    """``op`` with another backward: change(its gradient, g, y, x)."""
+    """Return op with the backward change(gradient, g, y, x)."""
 
     def changed(x):
         y, backward = op(x)
@@ -80,10 +79,10 @@ WRONG = {
     ],
     "shape": [
         with_backward(
-            "row sums, backward not stretched", row_sums, lambda dx, g, *_: g[..., None]
+            "row sums, backward not broadcast", row_sums, lambda dx, g, *_: g[..., None]
         ),
         with_backward(
-            "tanh, backward with an axis more", tanh, lambda dx, *_: dx[None]
+            "tanh, backward with one more axis", tanh, lambda dx, *_: dx[None]
         ),
     ],
     "missing-gradient": [
@@ -139,17 +138,18 @@ def of_three(my, rng):
         my.equal(found, backward(c), "ij", wrong, rtol=1e-6, atol=1e-7)
 
 
-@laws("the gradient from above is drawn at random")
+@laws("the cotangent c is drawn at random")
 def at_random(my, rng):
-    handed = []
+    cotangents = []
 
     def spy(x):
         y, backward = tanh(x)
-        return y, lambda g: handed.append(np.array(g)) or backward(g)
+        return y, lambda g: cotangents.append(np.array(g)) or backward(g)
 
     my.is_right(named("tanh", spy), rng.normal(size=(3, 5)), np.random.default_rng(1))
-    my.holds(handed, "no-backward", "expected a call of backward(g)", "found none")
-    low, high = handed[0].min(), handed[0].max()
+    text = "expected a call of backward(g)"
+    my.holds(cotangents, "no-backward", text, "found none")
+    low, high = cotangents[0].min(), cotangents[0].max()
     my.holds(
         low < high,
         "constant-cotangent",
@@ -158,13 +158,13 @@ def at_random(my, rng):
     )
 
 
-@laws("what is right is accepted")
+@laws("right backwards are accepted")
 def right_ones(my, rng):
     for op in (softmax, tanh, row_sums, scaled(1.0)):
         accept(my, rng, op, "refuses-right")
 
 
-@laws("what is wrong is refused")
+@laws("wrong backwards are refused")
 def wrong_ones(my, rng):
     for tag in ("constant-cotangent", "factor", "one-entry", "loose", "largest-entry"):
         refuse(my, rng, tag)
@@ -189,16 +189,16 @@ def accept(my, rng, op, tag):
         my.holds(
             answer(my, rng, op),
             tag,
-            f"expected True of {op.__name__}, whose backward is right",
+            f"expected True for {op.__name__}, whose backward is right",
             "found False",
         )
 
 
 def refuse(my, rng, tag):
-    """Fail unless is_right is False of all the ops that are wrong in this way."""
+    """Fail unless is_right is False for all ops with this mistake."""
     for op in WRONG[tag]:
         for size in ((3, 5), (3, 5), (7, 20)):
-            text = f"expected False of {op.__name__}"
+            text = f"expected False for {op.__name__}"
             my.holds(not answer(my, rng, op, size), tag, text, "found True")
 
 

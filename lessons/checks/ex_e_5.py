@@ -6,7 +6,7 @@ from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import laws, shape, values
 from lessons.solutions import ex_e_5 as zoo
 
-# the operations as they were given, whatever became of them in the learner's file
+# of the original operations, also if the learner's file has changed them
 NAMES = (
     "tanh absolute product matmul add_bias row_mean pick softmax log_sum_exp "
     "standardise"
@@ -14,7 +14,7 @@ NAMES = (
 
 
 def differences(op, inputs, g, h=1e-5):
-    """(by the backward, by differences) for each input that is not of integers."""
+    """Return (by the backward, by differences) for each input of floats."""
     _, backward = op(*inputs)
     found = []
     for k, (x, yours) in enumerate(zip(inputs, backward(g))):
@@ -32,7 +32,7 @@ def differences(op, inputs, g, h=1e-5):
 
 
 def gap(pairs):
-    """The largest difference, relative to the largest entry; 1 for another shape."""
+    """Return the largest error relative to the largest entry; 1 for another shape."""
     worst = 0.0
     for yours, numeric in pairs:
         size = np.abs(numeric).max(initial=0)
@@ -43,7 +43,7 @@ def gap(pairs):
 
 
 def wrong_ones():
-    """The names of those that are wrong on inputs without any regularity."""
+    """Return the names of the operations that are wrong on random inputs."""
     rng = np.random.default_rng(0)
     x, b = rng.normal(size=(3, 5)), rng.normal(size=(5, 5))
     samples = dict.fromkeys(NAMES, (x,))
@@ -63,7 +63,7 @@ def wrong_ones():
 
 
 def certificate(my, function, name):
-    """(pairs, text) for what the learner hands in, once it can be used at all."""
+    """Return (pairs, text) for the learner's inputs, if the operation takes them."""
     found = function(name)
     pair = isinstance(found, (tuple, list)) and len(found) == 2
     pair = pair and isinstance(found[0], (tuple, list))
@@ -78,10 +78,10 @@ def certificate(my, function, name):
         y = np.asarray(op(*inputs)[0])
         usable, why = y.shape == g.shape, f"y has shape {y.shape}, g {g.shape}"
         if usable and not (np.isfinite(y).all() and np.isfinite(g).all()):
-            usable, why = False, "numbers that are not finite"
+            usable, why = False, "NaN or infinity"
         pairs = differences(op, inputs, g) if usable else []
         if pairs and not all(np.isfinite(n).all() for _, n in pairs):
-            usable, why = False, "no derivative there"
+            usable, why = False, "inputs without a derivative"
     except Exception as error:
         usable, why, pairs = False, f"{type(error).__name__}: {error}", []
     my.holds(
@@ -95,7 +95,7 @@ def certificate(my, function, name):
 
 
 def _as_array(x):
-    """Floats, or the integers of an index."""
+    """Return an array of floats, or of the integers of an index."""
     x = np.asarray(x)
     return x.copy() if x.dtype.kind == "i" and x.ndim == 1 else x.astype(float)
 
@@ -112,7 +112,7 @@ def a_set(my, rng):
     )
 
 
-@values("who is guilty, and who is not")
+@values("the operations that are wrong")
 def who(my, rng):
     found, wrong = set(my.guilty()), wrong_ones()
     innocent = sorted(found - wrong)
@@ -120,17 +120,17 @@ def who(my, rng):
         not innocent,
         "accuses-right",
         "expected only operations whose backward is wrong",
-        f"found {', '.join(innocent[:1])}, whose backward differences agree with",
+        f"found {', '.join(innocent[:1])}, whose backward agrees with differences",
     )
     my.holds(
         found == wrong,
         "missed",
         f"expected {len(wrong)} names",
-        f"found {len(found)}, all of them guilty",
+        f"found {len(found)}, all of them right",
     )
 
 
-@laws("witnesses: the backward is wrong there")
+@laws("witnesses: inputs on which the backward is wrong")
 def witnesses(my, rng):
     for name in sorted(wrong_ones()):
         pairs, where = certificate(my, my.witness, name)
@@ -142,7 +142,7 @@ def witnesses(my, rng):
         )
 
 
-@laws("alibis: the backward is right there, and not 0")
+@laws("alibis: inputs on which the backward is right and not 0")
 def alibis(my, rng):
     for name in sorted(wrong_ones()):
         pairs, where = certificate(my, my.alibi, name)
@@ -150,7 +150,7 @@ def alibis(my, rng):
             gap(pairs) < 1e-4,
             "no-alibi",
             f"expected gradients that agree with differences: {where}",
-            f"found one that is off by {100 * gap(pairs):.3g}% of the largest entry",
+            f"found an error of {100 * gap(pairs):.3g}% of the largest entry",
         )
         my.holds(
             any(np.abs(numeric).max() > 1e-6 for _, numeric in pairs),

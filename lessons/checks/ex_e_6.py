@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all, result, several, shape_all
 from lessons.classroom.steps import (
-    CheckFailed,
     edges,
     gradients,
     laws,
@@ -15,7 +16,8 @@ from lessons.classroom.steps import (
 from minigrad.ops.recurrent import gru as engine
 
 NAMES = ["xs", "h0", "W_ih", "W_hh", "b_ih", "b_hh"]
-TAU = 1e-30  # an imaginary step so small that its square is nothing
+PARTS = "da_r", "da_z", "da_n", "dm", "direct"
+TAU = 1e-30  # an imaginary step whose square is 0
 
 
 def draw(rng, T=3, B=2, I=7, H=5):  # noqa: E741
@@ -28,12 +30,12 @@ def sigmoid(a):
 
 
 def slope(a):
-    """Of the sigmoid."""
+    """Return the derivative of the sigmoid."""
     return sigmoid(a + 1j * TAU).imag / TAU
 
 
 def by_imaginary_steps(dh, a_r, a_z, a_n, m, h):
-    """da_r, da_z, da_n, dm and direct, each by moving that one alone."""
+    """Yield da_r, da_z, da_n, dm and direct, each by moving one argument."""
     constant = sigmoid(a_r) * m
 
     def new_state(a_r, a_z, a_n, m, h):
@@ -79,20 +81,19 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
         "dm": [("reset-forgotten", "da_n, without r", d_n)],
         "direct": [("gates-exchanged", "dh (1 - z), with 1 - z for z", dh * (1 - z))],
     }
-    names = "da_r", "da_z", "da_n", "dm", "direct"
-    found = dict(zip(names, my.slopes(dh, h, r, z, m, n)))
-    right = dict(zip(names, right))
+    found = dict(zip(PARTS, several(my, my.slopes(dh, h, r, z, m, n), PARTS)))
+    right = dict(zip(PARTS, right))
     for name in ("da_n", "da_z", "dm", "da_r", "direct"):  # da_r follows from da_n
         known = [(tag, f"{name} = {what}", wr) for tag, what, wr in wrong[name]]
         known.append(("scale:-1", f"-1 times {name}", -right[name]))
-        try:
-            my.equal(found[name], right[name], "bh", known)
-        except CheckFailed as failure:
-            raise CheckFailed(failure.tag, f"{name}, of", *failure.lines) from None
+        with result(name):
+            my.equal(found[name], right[name], "BH", known)
+        if right[name].any():
+            has_all_digits(my, found[name], right[name], name)
 
 
 def one_step(x, h, weights, dh):
-    """By the engine, row by row: h', dx, dh and (da, db), what the two biases get."""
+    """Return h', dx, dh, da and db of one step of the engine, row by row."""
     rows = []
     for k in range(len(h)):
         (hs, _), backward = engine.raw(x[k : k + 1, None], h[k : k + 1], *weights)
@@ -103,11 +104,11 @@ def one_step(x, h, weights, dh):
 
 
 def chain(arguments, g, last=False, cut=None, forwards=False):
-    """All six gradients through time, as sums over steps, and mistakes on request.
+    """Return dL/dh0 and the parts of the gradients of each step, with one mistake.
 
-    last   of the states, the last alone has a gradient
-    cut    what does not come back from a step: "all", "direct" or "weights"
-    forwards   from the first step to the last
+    last       only the last state has a gradient
+    cut        the path that is left out in a step: "all", "direct" or "weights"
+    forwards   the loop goes from the first step to the last
     """
     xs, h0, *weights = arguments
     states = [h0]
@@ -126,7 +127,7 @@ def chain(arguments, g, last=False, cut=None, forwards=False):
 
 
 def gathered(dh, parts, of=slice(None), state=4):
-    """The six gradients; those of the weights from the steps ``of``."""
+    """Return the six gradients; those of the weights are sums over the steps ``of``."""
     dW_ih = sum(da.T @ x for _, da, _, x, *_ in parts[of])
     dW_hh = sum(part[2].T @ part[state] for part in parts[of])
     db_ih, db_hh = (sum(part[k].sum(0) for part in parts[of]) for k in (1, 2))
@@ -137,15 +138,20 @@ def gathered(dh, parts, of=slice(None), state=4):
 MISTAKES = [
     (
         "one-step",
-        "gradients of which none came back from the step after",
+        "gradients without those of the step after",
         {"cut": "all"},
         {},
     ),
     ("last-output-alone", "the gradient for the last state alone", {"last": True}, {}),
-    ("no-direct-path", "what comes without the path of z h", {"cut": "direct"}, {}),
+    (
+        "no-direct-path",
+        "the gradient without the path through z h",
+        {"cut": "direct"},
+        {},
+    ),
     (
         "direct-path-alone",
-        "what comes by the path of z h alone",
+        "the gradient through z h alone",
         {"cut": "weights"},
         {},
     ),
@@ -157,7 +163,7 @@ MISTAKES = [
 
 
 def known_mistakes(arguments):
-    """Wrong gradients by the input that they are of, where they differ at all."""
+    """Return wrong gradients of each input: {name: [(tag, what, function of g)]}."""
     probe = np.random.default_rng(1).normal(
         size=(len(arguments[0]), *arguments[1].shape)
     )
@@ -177,6 +183,7 @@ def _again(arguments, how, which, name):
 
 
 def check_gradients(my, arguments):
+    """Fail unless the six gradients are right."""
     H = arguments[1].shape[1]
     gates = {"r": np.s_[:H], "z": np.s_[H : 2 * H], "n": np.s_[2 * H :]}
     my.gradients(
@@ -191,22 +198,22 @@ def check_gradients(my, arguments):
 @shape("five parts of a step, and a gradient for each input")
 def of_each(my, rng):
     parts = [rng.normal(size=(2, 7)) for _ in range(6)]
-    for found in my.slopes(*parts):
-        my.shape(found, (2, 7), "bh")
+    axes = dict.fromkeys(PARTS, "BH")
+    shape_all(my, my.slopes(*parts), dict.fromkeys(PARTS, (2, 7)), axes)
     arguments = draw(rng)
     hs, backward = my.gru(*arguments)
-    for found, x in zip(backward(rng.normal(size=hs.shape)), arguments):
-        my.shape(found, x.shape)
+    shapes = {f"d_{name}": x.shape for name, x in zip(NAMES, arguments)}
+    shape_all(my, backward(rng.normal(size=hs.shape)), shapes)
 
 
-@numbers("open by half: a_r = a_z = 0, h = 4, m = 8, nothing new")
+@numbers("half-open gates: a_r = a_z = 0, h = 4, m = 8, n = 0")
 def half_open(my, rng):
     """r = z = 1/2, n = 0: da_n = 1/2, da_z = 4/4, dm = 1/4, da_r = 8/8, direct 1/2."""
     one = np.ones((1, 1))
     compare_slopes(my, one, 0 * one, 0 * one, 0 * one, 8 * one, 4 * one)
     found = my.slopes(one, 4 * one, one / 2, one / 2, 8 * one, 0 * one)
-    for each, want in zip(found, (1.0, 1.0, 0.5, 0.25, 0.5)):
-        my.equal(each, [[want]], "bh")
+    want = zip(PARTS, (one, one, one / 2, one / 4, one / 2))
+    equal_all(my, found, dict(want), dict.fromkeys(PARTS, "BH"))
 
 
 @values("the slopes of a step")
@@ -214,18 +221,19 @@ def of_a_step(my, rng):
     compare_slopes(my, *rng.normal(size=(6, 3, 7)))
 
 
-@laws("an open z remembers: all gradients of the states reach h0")
+@laws("z = 1 keeps the state: all gradients of the states reach h0")
 def remembers(my, rng):
     arguments = draw(rng, T=5)
-    arguments[4][5:10] = 60.0  # z is 1, to the last digit
+    arguments[4][5:10] = 60.0  # z is 1 in float64
     hs, backward = my.gru(*arguments)
     g = rng.normal(size=hs.shape)
     wrong = [
         ("one-step", "the g of the first state alone", g[0]),
         ("last-output-alone", "the g of the last state alone", g[-1]),
-        ("no-direct-path", "0, as if nothing came by z h", 0 * g[0]),
+        ("no-direct-path", "0, the gradient without the path through z h", 0 * g[0]),
     ]
-    my.equal(backward(g)[1], sum(g), "bh", wrong)
+    with result("d_h0"):
+        my.equal(backward(g)[1], sum(g), "BH", wrong)
 
 
 @gradients("of one step")
@@ -238,7 +246,17 @@ def of_three_steps(my, rng):
     check_gradients(my, draw(rng, B=7, I=5, H=2))
 
 
-@edges("a backward may run twice, and gates may be shut or saturated")
+@gradients("with the digits of a formula")
+def all_digits(my, rng):
+    arguments = draw(rng)
+    hs, backward = my.gru(*arguments)
+    g = rng.normal(size=hs.shape)
+    right = gathered(*chain(arguments, g))
+    for found, (name, want) in zip(backward(g), right.items()):
+        has_all_digits(my, found, want, f"d_{name}")
+
+
+@edges("the same backward twice, and gates of 0 and 1")
 def twice(my, rng):
     arguments = draw(rng, T=4, B=3)
     arguments[4][:5] = -500.0  # r is 0
@@ -247,5 +265,4 @@ def twice(my, rng):
     g = rng.normal(size=hs.shape)
     want = gathered(*chain(arguments, g))
     for _ in range(2):
-        for found, name in zip(backward(g), NAMES):
-            my.equal(found, want[name], None, rtol=1e-7)
+        equal_all(my, backward(g), {f"d_{n}": x for n, x in want.items()}, rtol=1e-7)

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 
+from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 
 def by_loop(x, mask):
-    """Weights and lse, of lists of the allowed scores."""
+    """Return weights and lse, computed from the allowed scores of each row."""
     y, lse = np.zeros(x.shape), np.full(x.shape[:-1], -np.inf)
     for row in np.ndindex(lse.shape):
         allowed = [j for j in range(x.shape[-1]) if mask[row][j]]
@@ -23,7 +24,7 @@ def by_loop(x, mask):
 
 
 def a_mask(rng, shape):
-    """A random mask that allows something in every row, and not everything."""
+    """Return a random mask with True and False in every row."""
     mask = rng.random(shape) < 0.6
     first = np.arange(mask[..., 0].size).reshape(shape[:-1]) % shape[-1]
     np.put_along_axis(mask, first[..., None], True, -1)
@@ -32,7 +33,7 @@ def a_mask(rng, shape):
 
 
 def mistakes(x, mask):
-    """Wrong weights, by name."""
+    """Return wrong weights: (tag, what, array)."""
     everywhere = np.ones_like(mask)
     full, other = by_loop(x, everywhere)[0], by_loop(x, ~mask)[0]
     return [
@@ -62,8 +63,8 @@ def like_the_scores(my, rng):
 def one_and_three(my, rng):
     x, mask = np.log([1.0, 3.0, 5.0]), np.array([True, True, False])
     my.equal(my.masked_softmax(x, mask)[0], [0.25, 0.75, 0.0], "j", mistakes(x, mask))
-    everything = [("mask-leak", "the log of a sum over all keys", math.log(9))]
-    my.equal(my.masked_lse(x, mask)[0], math.log(4), "", everything)
+    over_all_keys = [("mask-leak", "the log of a sum over all keys", math.log(9))]
+    my.equal(my.masked_lse(x, mask)[0], math.log(4), "", over_all_keys)
 
 
 @values("weights and lse, against a loop")
@@ -81,17 +82,17 @@ def against_a_loop(my, rng):
     )
     wrong = [
         ("mask-leak", "the log of a sum over all keys", np.log(np.exp(x).sum(-1))),
-        ("complement", "the log of a sum over what is masked", by_loop(x, ~mask)[1]),
+        ("complement", "the log of a sum over the masked keys", by_loop(x, ~mask)[1]),
     ]
     my.equal(my.masked_lse(x, mask)[0], lse, "BL", wrong)
 
 
-@laws("what is masked has no influence")
+@laws("masked scores have no influence")
 def no_influence(my, rng):
     x = rng.normal(size=(5, 7))
     mask = a_mask(rng, x.shape)
     y, lse = by_loop(x, mask)
-    # less 742, exp of the allowed scores has one digit or two; less 1e4, none
+    # exp(x - 742) has one or two digits, exp(x - 1e4) is 0
     for score in (742.0, 1e4, -1e4):
         changed = np.where(mask, x, score)
         whole = np.where(mask, np.exp(x - score), 0.0)
@@ -120,6 +121,9 @@ def of_softmax(my, rng):
 
     wrong = [("mask-leak", "weights of 1/n where masked, in the backward", leaking)]
     my.gradients(masked_softmax, [x], variants={"x": wrong})
+    g = rng.normal(size=x.shape)
+    centred = g - np.array([[sum(a * b)] for a, b in zip(g, y)])
+    has_all_digits(my, masked_softmax(x)[1](g), y * centred, "dx")
 
 
 @gradients("lse over the allowed keys")
@@ -144,9 +148,12 @@ def of_lse(my, rng):
         ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
     ]
     my.gradients(masked_lse, [x], variants={"x": wrong})
+    g = rng.normal(size=3)
+    want = np.array([a * row for a, row in zip(g, by_loop(x, mask)[0])])
+    has_all_digits(my, masked_lse(x)[1](g), want, "dx")
 
 
-@edges("a row with nothing allowed")
+@edges("a row without an allowed key")
 def nothing_allowed(my, rng):
     x, mask = rng.normal(size=(3, 5)), np.ones((3, 5), bool)
     mask[1] = False
@@ -155,19 +162,22 @@ def nothing_allowed(my, rng):
     uniform = np.where(mask, y, 1 / 5)
     everything = np.where(mask, y, by_loop(x, np.ones_like(mask))[0])
     wrong = [
-        ("sentinel", "equal weights, 1 / n, in a row with nothing allowed", uniform),
-        ("sentinel", "in such a row, the softmax over all of it", everything),
+        ("sentinel", "equal weights, 1 / n, in a row without an allowed key", uniform),
+        ("sentinel", "the softmax over all keys in such a row", everything),
     ]
     my.equal(found, y, "LS", wrong)
     g = rng.normal(size=x.shape)
     dx = backward(g)
     my.equal(dx[1], np.zeros(5), "S")
-    my.holds(np.isfinite(dx).all(), "nan", "expected finite gradients", "found others")
+    bad = np.count_nonzero(~np.isfinite(dx))
+    my.holds(
+        not bad, "nan", "expected finite gradients", f"found {bad} NaN or infinite"
+    )
     found, backward = my.masked_lse(x, mask)
     my.holds(
         not np.isnan(found).any(),
         "nan",
-        "expected -inf, the log of an empty sum",
+        "expected -inf, the logarithm of an empty sum",
         "found NaN",
     )
     my.equal(found, lse, "L")
@@ -193,7 +203,7 @@ def nan_and_large(my, rng):
     my.holds(
         not np.isposinf(lse).any(),
         "overflow",
-        "expected 10000, 1 and ln 2, each about its largest allowed score",
+        "expected 10000, 1 and ln 2, near the largest allowed scores",
         f"found {', '.join(f'{value:.6g}' for value in lse)}",
     )
     my.equal(lse, [1e4, 1.0, math.log(2)], "L")

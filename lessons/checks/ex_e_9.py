@@ -6,13 +6,14 @@ import numpy as np
 
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import shape_all
 from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 T, W, S, D = 3, 5, 17, 3
 
 
 def draw(rng):
-    """align (T, W), position (T, W) and p (T,): windows of five keys around p."""
+    """Return align (T, W), position (T, W) and p (T,): windows of five keys at p."""
     p = rng.uniform(4, 12, T)
     first = np.floor(p).astype(int) - 2
     return rng.random((T, W)), first[:, None] + np.arange(W), p
@@ -30,7 +31,7 @@ def weights(align, position, p, sigma):
 
 
 def d_centre(g, align, position, p, D=D):
-    """dL/dp by differences of the definition, from five points: right to 1e-11."""
+    """Return dL/dp by differences from five points, with an error of 1e-11."""
 
     def loss(p):
         return (g * weights(align, position, p, D / 2)).sum(1)
@@ -68,7 +69,7 @@ def of_p(align, position, p, D):
         ),
         (
             "bell-alone",
-            "the gradient for weights of the bell alone, without align",
+            "the gradient of the Gaussian alone, without align",
             lambda g: d_centre(g, ones, position, p, D),
         ),
         ("no-distance", "sum g a", sums(lambda g: g * a)),
@@ -78,7 +79,7 @@ def of_p(align, position, p, D):
             "sum g a |s - p| / sigma^2",
             sums(lambda g: g * a * np.abs(distance) * 4 / D**2),
         ),
-        ("unbroadcast", "the term of the first key of each window alone", alone),
+        ("unbroadcast", "the term of the first key of each window", alone),
     ]
 
 
@@ -86,11 +87,10 @@ def of_p(align, position, p, D):
 def for_each(my, rng):
     align, position, p = draw(rng)
     a, backward = my.gaussian(align, position, p, D)
-    my.shape(a, (T, W), "tw")
-    d_align, d_p = backward(rng.normal(size=(T, W)))
-    my.shape(d_align, (T, W), "tw")
-    my.shape(d_p, (T,), "t")
-    my.shape(my.centre(*parts(rng), S)[0], (T,), "t")
+    my.shape(a, (T, W), "TW")
+    shapes, axes = {"d_align": (T, W), "d_p": (T,)}, {"d_align": "TW", "d_p": "T"}
+    shape_all(my, backward(rng.normal(size=(T, W))), shapes, axes)
+    my.shape(my.centre(*parts(rng), S)[0], (T,), "T")
 
 
 def parts(rng, d=7, k=11):
@@ -99,55 +99,63 @@ def parts(rng, d=7, k=11):
 
 @numbers("a window of 1, 2, 3 around 2, with D = 2")
 def around_two(my, rng):
-    """sigma = 1: the bell is e^-1/2, 1, e^-1/2; weights pull by their distance."""
+    """With sigma = 1 the Gaussian is e^-1/2, 1, e^-1/2."""
     align, position = np.ones((1, 3)), np.array([[1, 2, 3]])
     p, side = np.array([2.0]), math.exp(-1 / 2)
     a, backward = my.gaussian(align, position, p, 2)
     wrong = [
-        ("sigma", "the bell with sigma = D", [[math.exp(-1 / 8), 1, math.exp(-1 / 8)]]),
+        (
+            "sigma",
+            "the Gaussian with sigma = D",
+            [[math.exp(-1 / 8), 1, math.exp(-1 / 8)]],
+        ),
         ("sigma", "exp(-(s - p)^2 / sigma^2)", [[math.exp(-1), 1, math.exp(-1)]]),
         ("sigma", "exp(-(s - p)^2 / D^2)", [[math.exp(-1 / 4), 1, math.exp(-1 / 4)]]),
     ]
-    my.equal(a, [[side, 1.0, side]], "tw", wrong)
+    my.equal(a, [[side, 1.0, side]], "TW", wrong)
 
 
 @values("weights and centres, against loops")
 def against_loops(my, rng):
     align, position, p = draw(rng)
     wrong = [
-        ("sigma", f"the bell with sigma = {name}", weights(align, position, p, sigma))
+        (
+            "sigma",
+            f"the Gaussian with sigma = {name}",
+            weights(align, position, p, sigma),
+        )
         for name, sigma in (("D", D), ("D / 4", D / 4), ("sqrt(D)", math.sqrt(D)))
     ]
     wrong.append(
         ("sigma", "exp(-(s - p)^2 / sigma^2)", weights(align, position, p, D / 8**0.5))
     )
     a = my.gaussian(align, position, p, D)[0]
-    my.equal(a, weights(align, position, p, D / 2), "tw", wrong)
+    my.equal(a, weights(align, position, p, D / 2), "TW", wrong)
     q, matrix, v = parts(rng)
     want = []
     for row in q:
         inside = [math.tanh(sum(w * x for w, x in zip(line, row))) for line in matrix]
         z = sum(a * b for a, b in zip(inside, v))
         want.append(S / (1 + math.exp(-z)))
-    share = [("no-length", "the sigmoid alone, between 0 and 1", np.array(want) / S)]
-    my.equal(my.centre(q, matrix, v, S)[0], np.array(want), "t", share)
+    share = [("no-length", "the sigmoid itself, between 0 and 1", np.array(want) / S)]
+    my.equal(my.centre(q, matrix, v, S)[0], np.array(want), "T", share)
 
 
-@gradients("of the bell, with D = 3 and D = 5")
+@gradients("of the Gaussian, with D = 3 and D = 5")
 def of_the_bell(my, rng):
     for D in (3, 5):
         compare_bell(my, *draw(rng), D, rng.normal(size=(T, W)))
 
 
 def compare_bell(my, align, position, p, D, g):
-    """Fail unless both gradients of the bell are right, with the digits of a formula."""
+    """Fail unless both gradients are right, with the digits of a formula."""
 
     def gaussian(align, p):
         a, backward = my.gaussian(align, position, p, D)
         return a, backward
 
     a = weights(align, position, p, D / 2)
-    own = ("own-weight", "g a, with the weight where the bell belongs", lambda g: g * a)
+    own = ("own-weight", "g a, the weight instead of the Gaussian", lambda g: g * a)
 
     def fixed(g):
         return d_centre(g, align, position, p, D) * D**2 / 9
@@ -177,7 +185,7 @@ def compare_centre(my, q, matrix, v, S):
     y = 1 / (1 + np.exp(-(t @ v)))
 
     def from_slopes(outer, inner):
-        """The three gradients, with other slopes of sigmoid and tanh."""
+        """Return a function of g: the three gradients for these derivatives."""
 
         def all_three(g):
             dz = [x * s for x, s in zip(g, outer)]
@@ -195,24 +203,29 @@ def compare_centre(my, q, matrix, v, S):
         ("no-length", "the gradient without the factor S", y * (1 - y), tanh_slope),
         (
             "no-slope",
-            "the gradient without the slope of the sigmoid",
+            "the gradient without the derivative of the sigmoid",
             S + 0 * y,
             tanh_slope,
         ),
-        ("no-slope", "the gradient without that and without S", 1 + 0 * y, tanh_slope),
         (
             "no-slope",
-            "the gradient without the slope of tanh",
+            "the gradient without that derivative and without S",
+            1 + 0 * y,
+            tanh_slope,
+        ),
+        (
+            "no-slope",
+            "the gradient without the derivative of tanh",
             S * y * (1 - y),
             1 + 0 * t,
         ),
-        ("no-slope", "the gradient without either slope", S + 0 * y, 1 + 0 * t),
+        ("no-slope", "the gradient without both derivatives", S + 0 * y, 1 + 0 * t),
     ]
     wrong = {"q": [], "W": [], "v": []}
     for tag, what, outer, inner in known:
         for place, name in enumerate(wrong):
             if name == "v" and "tanh" in what:
-                continue  # v comes after tanh: its gradient is right
+                continue  # the gradient of v does not contain that derivative
             make = from_slopes(outer, inner)
             wrong[name].append((tag, what, _one(make, place)))
     my.gradients(centre, [q, matrix, v], variants=wrong)
@@ -222,7 +235,7 @@ def _one(make, place):
     return lambda g: make(g)[place]
 
 
-@gradients("the pull of a context goes to the keys that would help")
+@gradients("of a context, for the centre")
 def the_pull(my, rng):
     align, position, p = draw(rng)
     H, g = rng.normal(size=(S, 7)), rng.normal(size=(T, 7))
@@ -234,10 +247,10 @@ def the_pull(my, rng):
     places = np.tile(np.arange(W), (T, 1))
     first = d_centre(by_key(places), align, position, p)
     wrong = [
-        ("keys-by-place", "the pull of the keys 0, 1, …, whatever the window", first),
+        ("keys-by-place", "the gradient for the keys 0, 1, … of H", first),
     ]
-    my.equal(my.pull(g, align, H, position, p, D), want, "t", wrong, rtol=1e-7)
-    # -g of one key: lowering L means more of that key, so p has to go there
+    my.equal(my.pull(g, align, H, position, p, D), want, "T", wrong, rtol=1e-7)
+    # with g = -1 for one key, more weight on it lowers L, so p moves there
     for place, side in ((0, "left"), (W - 1, "right")):
         g = np.zeros((T, W))
         g[:, place] = -1.0
@@ -246,12 +259,12 @@ def the_pull(my, rng):
         my.holds(
             (away > 0).all(),
             "scale:-1",
-            f"expected -dL/dp to point to the key on the {side}, which would lower L",
+            f"expected -dL/dp to point to the key on the {side}, which lowers L",
             f"found dL/dp = {', '.join(f'{x:.3g}' for x in d_p)}",
         )
 
 
-@edges("a key at the centre, and one key far off")
+@edges("a key at the centre, and a key far from it")
 def at_the_centre(my, rng):
     align, position = np.ones((2, 1)), np.array([[2], [40]])
     p = np.array([2.0, 2.0])
@@ -261,8 +274,8 @@ def at_the_centre(my, rng):
     my.holds(
         d_p[0] == 0 and abs(d_p[1]) < 1e-200,
         "no-distance",
-        "expected no pull from a key at the centre, nor from one 38 away",
+        "expected the gradient 0 from a key at the centre and from one 38 away",
         f"found {d_p[0]:.3g} and {d_p[1]:.3g}",
     )
     p = my.centre(np.zeros((1, 7)), np.ones((5, 7)), np.ones(5), S)[0]
-    my.equal(p, [S / 2], "t")
+    my.equal(p, [S / 2], "T")

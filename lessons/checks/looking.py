@@ -1,4 +1,4 @@
-"""For the check of 6.7: a model of which all is known, and the two tiers."""
+"""The fake model and the two measurements of the check of 6.7."""
 
 import os
 
@@ -11,7 +11,7 @@ from attention.app.pretrained import EN_FR
 from attention.plotting import heatmaps as plots
 from attention.seq2seq import alignment_metrics, patterns, translator
 from attention.tasks.grammar import by_length, splits
-from lessons.classroom.paths import work_folder
+from lessons.classroom.catalogue import work_folder
 
 PAD, SOS, EOS = 0, 1, 2
 NOT_RUN = "not run: weights not supplied"
@@ -24,9 +24,9 @@ TEXTS = (  # for tier B: of 5, 15 and 30 words
 
 
 class Fake:
-    """A model whose every step is known: it says the words of ``script``.
+    """A model that writes the words of ``script``.
 
-    Only to who feeds it what it said last: else it says 9, or 8 at the first step.
+    If its input is not the word before, it writes 9, or 8 in the first step.
     """
 
     def __init__(self, script, S, forbidden=PAD):
@@ -41,7 +41,7 @@ class Fake:
         right = int(words[0]) == expected and t < len(self.script)
         word = self.script[t] if right else 9 if t else 8
         logits = np.zeros((1, 12))
-        logits[0, [word, self.forbidden]] = 1, 2  # the likeliest may not be said
+        logits[0, [word, self.forbidden]] = 1, 2  # the most probable one is not allowed
         return mg.Tensor(logits), (t + 1, word), mg.Tensor(self.weights(t)[None])
 
     def weights(self, t):
@@ -50,21 +50,21 @@ class Fake:
 
 
 def weights_folder():
-    """The folder with a Marian model that the learner has, or None."""
+    """Return the folder of the learner's Marian model, or None."""
     return os.environ.get("LESSONS_WEIGHTS")
 
 
 def pretrained():
-    """(translator, test pairs): the model of the package, and what it did not see."""
+    """Return the package's translator and pairs that it was not trained on."""
     model = translator.load(EN_FR)
     return model, splits("english-french", train=1, validation=1, test=200).test
 
 
 def tier_a(my, n=200):
-    """Where the model of the package looks, by the learner's measures.
+    """Return measurements of the package's model with the learner's functions.
 
-    The error rates are means over the sentences in which it said the reference: only of
-    that the right alignment is known.
+    The error rates are means over the sentences whose translation equals the reference,
+    because the right alignment is known only for these.
     """
     with kernels.backend("numpy"):
         model, pairs = pretrained()
@@ -107,7 +107,7 @@ def tier_a(my, n=200):
 
 
 def tier_b(my, folder, texts=TEXTS):
-    """Where a published model looks: the mean over layers and heads, a text each."""
+    """Return the patterns of a published model, as means over layers and heads."""
     model, found = marian.load(folder), []
     if model.tokenizer is None:
         return {"not run": f"{folder} has no tokenizer; expected source.spm and others"}
@@ -117,7 +117,7 @@ def tier_b(my, folder, texts=TEXTS):
         with mg.no_grad():
             layers = model(ids, said[:, :-1], return_attentions=True).cross_attentions
         w = my.layer_head_mean([np.asarray(layer[0], float) for layer in layers])
-        source, target = ids[0].tolist(), said[0, 1:].tolist()  # row t: to say target t
+        source, target = ids[0].tolist(), said[0, 1:].tolist()  # row t is for target t
         found.append({
             "text": text,
             "said": model.tokenizer.decode(said[0]),
@@ -132,7 +132,7 @@ def tier_b(my, folder, texts=TEXTS):
 
 
 def draw(name, w, source, target, title, gold=None):
-    """A heatmap into the learner's folder, with its tier in the title."""
+    """Draw a heatmap into the learner's folder, with its tier in the title."""
     folder = work_folder() / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"ex_6_7_{name}.svg"
@@ -140,7 +140,7 @@ def draw(name, w, source, target, title, gold=None):
 
 
 def draw_tier_a(my):
-    """A sentence of each length: what was said, and where the right alignment is."""
+    """Draw a sentence of each length, with the right alignment if it is known."""
     model, pairs = pretrained()
     for bucket, inside in by_length(pairs).items():
         pair = inside[-1]
@@ -152,7 +152,7 @@ def draw_tier_a(my):
 
 
 def experiment(my, seed=0):
-    """Both tiers, and the figures; nothing is drawn at random, whatever the seed."""
+    """Measure both tiers and draw the figures; no result depends on the seed."""
     found = {"tier A": tier_a(my)}
     draw_tier_a(my)
     folder = weights_folder()

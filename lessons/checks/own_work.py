@@ -17,29 +17,37 @@ def own_work(my, rng):
     """Fail if the answer imports its solution, or replaces a function of NumPy."""
     lines = linecache.getlines(my._path)
     tree = ast.parse("".join(lines))
-    given = given_imports(my._id)
 
-    def fail(tag, node, *sentences):
+    def fail(tag, node, sentence):
         line = f"line {node.lineno}:  {lines[node.lineno - 1].strip()}"
-        raise CheckFailed(tag, line, *sentences)
+        raise CheckFailed(tag, line, sentence)
 
-    for node, module, name in imports(tree):
-        if (module, name) in given or is_allowed(my._id, module, name):
-            continue
-        owner = "reference" if module.startswith("lessons.solutions") else "library"
-        fail("imports-answer", node, f"this is the {owner}'s {name or module}; the "
-             "exercise is to write it, in NumPy")  # fmt: skip
+    for node, owner, name in foreign_code(tree, my._id):
+        text = f"this is the {owner}'s {name}; the exercise is to write it, in NumPy"
+        fail("imports-answer", node, text)
     modules = aliases(tree)
     for node in ast.walk(tree):
-        if getattr(node, "attr", None) in ANSWERS.get(my._id, ()):
-            fail("imports-answer", node, f"this is the library's {node.attr}; the "
-                 "exercise is to write it, in NumPy")  # fmt: skip
         if is_patch(node, modules):
-            fail("patches", node, "expected every imported module unchanged, because "
-                 "the check compares with it")  # fmt: skip
+            text = "expected every imported module unchanged, because the check uses it"
+            fail("patches", node, text)
 
 
 own_work.step, own_work.title = "written", "the answer is your own work"
+
+
+def foreign_code(tree, id):
+    """Yield (node, its owner, its name) of code that the learner did not write."""
+    given = given_imports(id)
+    for node, module, name in imports(tree):
+        if (module, name) not in given and not is_allowed(id, module, name):
+            reference = module.startswith("lessons.solutions")
+            yield node, "reference" if reference else "library", name or module
+    for node in ast.walk(tree):
+        if getattr(node, "attr", None) in ANSWERS.get(id, ()):
+            yield node, "library", node.attr
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and "solutions" in text and "ex_" in text:
+            yield node, "reference", "text"
 
 
 @functools.cache

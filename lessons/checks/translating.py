@@ -1,4 +1,4 @@
-"""For the check of 6.9: plain loops, training by heart, and what a run is kept as."""
+"""The definitions, the small training and the record of the check of 6.9."""
 
 import contextlib
 import math
@@ -16,18 +16,18 @@ B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17
 BUCKETS = ((5, 7), (8, 10), (11, 15))
 
 
-def parameters(rng, looks, sizes=(V, E, D, M, A), scale=0.5):
+def parameters(rng, attends, sizes=(V, E, D, M, A), scale=0.5):
     V, E, D, M, A = sizes
-    c = M if looks else 0
+    c = M if attends else 0
     shapes = {"E": (V, E), "W_ih": (3 * D, E + c), "W_hh": (3 * D, D), "b_ih": (3 * D,),
               "b_hh": (3 * D,), "W_o": (V, D + c), "b_o": (V,)}  # fmt: skip
-    if looks:
+    if attends:
         shapes |= {"W_s": (A, D), "W_h": (A, M), "v": (A,)}
     return {name: scale * rng.normal(size=shape) for name, shape in shapes.items()}
 
 
 def by_loop(p, y, s, H, mask, weigh="softmax", after="new", order=1):
-    """logits, state; the options put one mistake in."""
+    """Return logits and state; each option adds one mistake."""
     logits, states = [], []
     for b in range(len(y)):
         parts = [p["E"][y[b]]]
@@ -50,7 +50,7 @@ def by_loop(p, y, s, H, mask, weigh="softmax", after="new", order=1):
 
 
 def bleu_by_loop(refs, hyps, order=4, clip=True, brevity="right", mean="log", over="h"):
-    """BLEU without any counter; the options put one mistake in."""
+    """Return BLEU, counted by loops; each option adds one mistake."""
     precisions = []
     for n in range(1, order + 1):
         right = said = 0
@@ -58,7 +58,7 @@ def bleu_by_loop(refs, hyps, order=4, clip=True, brevity="right", mean="log", ov
             theirs = [ref[i : i + n] for i in range(len(ref) - n + 1)]
             ours = [hyp[i : i + n] for i in range(len(hyp) - n + 1)]
             said += len(ours if over == "h" else theirs)
-            for gram in ours:  # each right one uses up one of the reference
+            for gram in ours:  # each right one removes one from the reference
                 right += gram in theirs
                 if gram in theirs and clip:
                     theirs.remove(gram)
@@ -74,7 +74,7 @@ def bleu_by_loop(refs, hyps, order=4, clip=True, brevity="right", mean="log", ov
 
 
 class Tensors(dict):
-    """Parameters by name, which a report need not print."""
+    """Parameters by name, printed as p in a report."""
 
     def __repr__(self):
         return "p"
@@ -82,13 +82,13 @@ class Tensors(dict):
 
 @contextlib.contextmanager
 def plainly():
-    """Inside, a Tensor is shown shortly, and no kernel is loaded: both take time."""
+    """Print Tensors in short form and load no kernel: both take time."""
     with np.printoptions(threshold=4, edgeitems=1), kernels.backend("numpy"):
         yield
 
 
-def overfit(my, looks, steps=25, width=32, rate=0.04):
-    """Losses of Adam on eight pairs; encoder and batch are ours, the step is theirs."""
+def overfit(my, attends, steps=25, width=32, rate=0.04):
+    """Return the losses of Adam on eight pairs, with the learner's decoder step."""
     pairs = generate("english-german", 22, seed=1)[::3]
     rng, sides = np.random.default_rng(5), []
     for words in ([p.source for p in pairs], [p.target for p in pairs]):
@@ -100,8 +100,8 @@ def overfit(my, looks, steps=25, width=32, rate=0.04):
     mask = np.arange(lengths.max()) < lengths[:, None]
     longest = max(map(len, target)) + 1
     out = np.array([t + [2] + [0] * (longest - len(t) - 1) for t in target])
-    told = np.concatenate([np.ones((len(out), 1), int), out[:, :-1]], 1)
-    own = parameters(rng, looks, (n_t, 16, width, width, 16), 0.3)
+    words_in = np.concatenate([np.ones((len(out), 1), int), out[:, :-1]], 1)
+    own = parameters(rng, attends, (n_t, 16, width, width, 16), 0.3)
     p = Tensors({k: mg.nn.Parameter(a.astype(np.float32)) for k, a in own.items()})
     embed, encoder = mg.nn.Embedding(n_s, 16, rng=rng), mg.nn.GRU(16, width, rng=rng)
     every = [*p.values(), *embed.parameters(), *encoder.parameters()]
@@ -110,8 +110,8 @@ def overfit(my, looks, steps=25, width=32, rate=0.04):
         H, last = encoder(embed(padded), lengths=lengths)
         s, logits = last[0], []
         for t in range(longest):
-            said, s = my.decode_step(p, told[:, t], s, H, mask)
-            logits.append(said)
+            step_logits, s = my.decode_step(p, words_in[:, t], s, H, mask)
+            logits.append(step_logits)
         loss = mg.cross_entropy(mg.stack(logits, 1), out, ignore_index=0)
         optimizer.zero_grad()
         loss.backward()
@@ -121,20 +121,20 @@ def overfit(my, looks, steps=25, width=32, rate=0.04):
 
 
 def report(my, config, data, runs):
-    """What is kept of finished runs."""
+    """Return the record of finished runs."""
     refs = [list(pair.target) for pair in data.test]
     groups = my.bucket_by_length([list(pair.source) for pair in data.test], BUCKETS)
     kept = []
     for run in runs:
-        said = [text.split() for text in run["said"]]
+        hyps = [text.split() for text in run["said"]]
         scores = {
             f"{low}-{high}": round(
-                100 * my.bleu([refs[i] for i in rows], [said[i] for i in rows]), 4
+                100 * my.bleu([refs[i] for i in rows], [hyps[i] for i in rows]), 4
             )
             for (low, high), rows in groups.items()
         }
-        engine = corpus_bleu(said, refs, smoothing="none")
-        assert math.isclose(100 * my.bleu(refs, said), engine, abs_tol=1e-9)
+        engine = corpus_bleu(hyps, refs, smoothing="none")
+        assert math.isclose(100 * my.bleu(refs, hyps), engine, abs_tol=1e-9)
         names = "kind", "seed", "best_step", "parameters", "seconds"
         kept.append({**{k: run[k] for k in names}, "bleu": scores})
     found = compare.summary(config, runs, data)

@@ -8,21 +8,19 @@ with a reason; and what the exercise needs exists.
 
 import ast
 import contextlib
-import copy
+import itertools
 import os
 import re
 import signal
-import threading
 import time
 from dataclasses import dataclass, field
 
 from . import journal, stubs
-from .catalogue import exercises
-from .harness import load, load_checks
-from .paths import LESSONS, shown
+from .catalogue import LESSONS, exercises, find
+from .harness import cannot_load, load, load_checks
 from .runner import SECONDS, environment, time_limit
 from .steps import Outcome, exit_code, run_steps
-from .terminal import say
+from .terminal import display_path, say
 
 README = LESSONS / "README.md"
 TABLE = re.compile("<!-- exercises -->\n.*?<!-- /exercises -->\n", re.DOTALL)
@@ -33,8 +31,9 @@ class OutOfTime(BaseException):
     """The time is over; not an Exception, which a check may turn into a sentence."""
 
 
-def sync(chosen):
+def sync(args):
     """Write the stubs of exercises and the table in README.md, where they changed."""
+    chosen = [find(id) for id in args.id] or exercises()
     faults, files = 0, {}
     for exercise in chosen:
         try:
@@ -50,7 +49,7 @@ def sync(chosen):
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             journal.write(path, text.encode())
             written += 1
-            print(f"wrote {shown(path)}")
+            print(f"wrote {display_path(path)}")
     say(f"{written} written, {len(files) - written} unchanged, {faults} with a fault")
     return 1 if faults else 0
 
@@ -65,8 +64,9 @@ def exercise_table():
     return "\n".join(["<!-- exercises -->", *rows, "<!-- /exercises -->", ""])
 
 
-def audit(chosen):
+def audit(args):
     """Print the table of the audits; return 0 if there is no fault."""
+    chosen = [find(id) for id in args.id] or exercises()
     found = [audit_exercise(exercise) for exercise in chosen]
     print(table(found))
     return 1 if any(each.faults for each in found) else 0
@@ -94,18 +94,16 @@ def audit_exercise(exercise, automatic=True):
     fault = found.faults.append
     text = exercise.solution.read_text(encoding="utf-8")
     try:
-        stub, hints = stubs.strip(text, exercise.id), stubs.author_part(text)
+        stub, author = stubs.strip(text, exercise.id), stubs.author_part(text)
         wrong = planted_mutants(text)
     except (stubs.StubError, SyntaxError, ValueError) as error:
         fault(str(error))
         return found
     if not exercise.stub.exists() or exercise.stub.read_bytes() != stub.encode():
         fault("the stub is not the stripped solution: python -m lessons dev sync")
-    known = {other.id for other in exercises()}
-    for needed in exercise.needs:
-        if needed not in known:
-            fault(f"needs {needed}, which does not exist")
-    if not hints.get("HINTS", {}).get(""):
+    for needed in {*exercise.needs} - {other.id for other in exercises()}:
+        fault(f"needs {needed}, which does not exist")
+    if not author.get("HINTS", {}).get(""):
         fault('HINTS[""] is empty: there is no first hint')
     code, _ = run(exercise, stub)
     if code != 3:
@@ -119,21 +117,31 @@ def audit_exercise(exercise, automatic=True):
     if found.seconds > BUDGET and time_limit(exercise) == SECONDS:
         fault(f"a check of the solution takes {found.seconds:.1f} s, {BUDGET} at most")
     for what, mutant, tag in wrong:
-        found.planted += 1
-        code, failed = run(exercise, mutant)
-        if code != 1:
-            fault(f"planted, not noticed: {what}")
-            continue
-        found.killed += 1
-        name = failed.tag if failed else "timeout"
-        if name == tag:
-            found.named += 1
-        else:
-            found.misnamed += name not in ("unknown", "raises", "shape", "timeout")
-            fault(f"planted as {tag}, named {name}: {what}; {_first_line(failed)}")
-    if not automatic:
-        return found
-    equivalent = hints.get("EQUIVALENT", {})
+        _audit_planted(found, exercise, what, mutant, tag)
+    if automatic:
+        _audit_automatic(found, exercise, text, author.get("EQUIVALENT", {}))
+    return found
+
+
+def _audit_planted(found, exercise, what, mutant, tag):
+    """Check one planted wrong answer: it must fail with the name ``tag``."""
+    found.planted += 1
+    code, failed = run(exercise, mutant)
+    if code != 1:
+        found.faults.append(f"planted, not noticed: {what}")
+        return
+    found.killed += 1
+    name = failed.tag if failed else "timeout"
+    if name == tag:
+        found.named += 1
+    else:
+        found.misnamed += name not in ("unknown", "raises", "shape", "timeout")
+        line = _first_line(failed)
+        found.faults.append(f"planted as {tag}, named {name}: {what}; {line}")
+
+
+def _audit_automatic(found, exercise, text, equivalent):
+    """Check every automatic wrong answer: it must fail, or be in ``equivalent``."""
     unused = set(equivalent)
     for what, mutant in automatic_mutants(text):
         found.automatic += 1
@@ -144,10 +152,11 @@ def audit_exercise(exercise, automatic=True):
             found.equivalent += 1
             unused.discard(what)
         else:
-            fault(f"automatic, not noticed, and not in EQUIVALENT: {what}")
+            found.faults.append(
+                f"automatic, not noticed, and not in EQUIVALENT: {what}"
+            )
     for what in sorted(unused):
-        fault(f"in EQUIVALENT, but noticed or never tried: {what}")
-    return found
+        found.faults.append(f"in EQUIVALENT, but noticed or never tried: {what}")
 
 
 def run(exercise, text):
@@ -161,8 +170,9 @@ def run(exercise, text):
             try:
                 my = load(exercise, exercise.solution, stubs.exercise_part(text))
             except Exception as error:
-                lines = [f"{type(error).__name__}: {error}, when the file is loaded"]
-                return 1, Outcome("written", "the file", "failed", "raises", lines)
+                failure = cannot_load(error, exercise.solution)
+                result = "failed", failure.tag, failure.lines
+                return 1, Outcome("written", "the file", *result)
             for outcome in run_steps(load_checks(exercise), my):
                 outcomes.append(outcome)
                 if outcome.result == "failed":  # the first one names the mistake
@@ -174,9 +184,8 @@ def run(exercise, text):
 
 @contextlib.contextmanager
 def alarm(seconds):
-    """Raise OutOfTime inside the block after this time, in the main thread of Unix."""
-    main = threading.current_thread() is threading.main_thread()
-    if not (main and hasattr(signal, "setitimer")):
+    """Raise OutOfTime inside the block after this time, where the system has alarms."""
+    if not hasattr(signal, "setitimer"):
         yield
         return
 
@@ -196,22 +205,19 @@ def table(audits):
     """Return the audits as text: a line for each exercise, then totals and faults."""
     lines = ["exercise  planted  killed  named  automatic  caught  equivalent  seconds"]
     for a in audits:
+        fault = "  FAULT" if a.faults else ""
         lines.append(
-            f"{a.id:<8}  {a.planted:>7}  {a.killed:>6}  {a.named:>5}  "
-            f"{a.automatic:>9}  {a.caught:>6}  {a.equivalent:>10}  {a.seconds:7.2f}"
-            + "  FAULT"
-            * bool(a.faults)
+            f"{a.id:<8}  {a.planted:>7}  {a.killed:>6}  {a.named:>5}  {a.automatic:>9}"
+            f"  {a.caught:>6}  {a.equivalent:>10}  {a.seconds:7.2f}{fault}"
         )
     named, planted = (sum(getattr(a, n) for a in audits) for n in ("named", "planted"))
     answered = named + sum(a.misnamed for a in audits)
     if planted:
-        precision = named / answered if answered else 0.0
         lines.append(
-            f"precision {precision:.3f} ({named} of {answered} names right), "
-            f"recall {named / planted:.3f} ({named} of {planted} planted)"
+            f"precision {named / (answered or 1):.3f} ({named} of {answered} names "
+            f"right), recall {named / planted:.3f} ({named} of {planted} planted)"
         )
-    for a in audits:
-        lines += [f"  {a.id}: {fault}" for fault in a.faults]
+    lines += [f"  {a.id}: {fault}" for a in audits for fault in a.faults]
     return "\n".join(lines)
 
 
@@ -224,43 +230,26 @@ def planted_mutants(text):
             raise stubs.StubError(
                 f"the pattern {old!r} occurs {times} times; expected 1"
             )
-        mutant = answer.replace(old, new)
-        try:
-            compile(mutant, "a planted answer", "exec")
-        except SyntaxError as error:
-            raise stubs.StubError(
-                f"the pattern {old!r} -> {new!r} is no Python: {error}"
-            ) from None
-        found.append((f"{old} -> {new}", mutant, tag))
+        found.append((f"{old} -> {new}", answer.replace(old, new), tag))
     return found
 
 
 def automatic_mutants(text):
     """Return [(what, text)]; what is "before -> after" of one node of a region."""
-    answer = stubs.exercise_part(text)
-    regions, tree = stubs.find_regions(text), ast.parse(answer)
-    found = []
-    for k, node in enumerate(ast.walk(tree)):
+    answer, regions, found = stubs.exercise_part(text), stubs.find_regions(text), []
+    lines = answer.encode().splitlines(keepends=True)
+    starts = [0, *itertools.accumulate(map(len, lines))]
+    for node in ast.walk(ast.parse(answer)):
         line = getattr(node, "lineno", 0) - 1
         if not any(first < line < last for first, last in regions):
             continue
-        for changed in _changes(node):
-            mutant = copy.deepcopy(tree)
-            target = next(n for i, n in enumerate(ast.walk(mutant)) if i == k)
-            _Replace(target, changed).visit(mutant)
-            what = f"{ast.unparse(node)} -> {ast.unparse(changed)}"
-            found.append((what, ast.unparse(ast.fix_missing_locations(mutant))))
+        begin = starts[line] + node.col_offset  # in bytes, as Python counts columns
+        end = starts[node.end_lineno - 1] + node.end_col_offset
+        for changed in map(ast.unparse, _changes(node)):
+            new = changed if isinstance(node, ast.stmt) else f"({changed})"
+            mutant = b"".join(lines)[:begin] + new.encode() + b"".join(lines)[end:]
+            found.append((f"{ast.unparse(node)} -> {changed}", mutant.decode()))
     return found
-
-
-class _Replace(ast.NodeTransformer):
-    """Replace one node of a tree."""
-
-    def __init__(self, target, changed):
-        self.target, self.changed = target, changed
-
-    def visit(self, node):
-        return self.changed if node is self.target else super().visit(node)
 
 
 SWAPPED = {
@@ -271,7 +260,6 @@ SWAPPED = {
 
 def _changes(node):
     """Yield what ``node`` may be changed into."""
-    node = copy.deepcopy(node)
     if isinstance(node, ast.Attribute) and node.attr == "T":
         yield node.value
     elif isinstance(node, ast.AugAssign):

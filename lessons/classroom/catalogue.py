@@ -1,23 +1,39 @@
-"""The list of exercises, read from the first line of each solution.
+"""The lists of exercises and lessons, and the search for one of them by name.
+
+The first line of a solution describes its exercise:
 
     38.5  Monotonic local attention  ●●○○  20 min  needs 38.1  book §38.7
 
 Two or more spaces divide the fields; ``needs`` and ``book`` are optional. The ids are
-those of the chapters (38.1, 6.10), and E.1, E.2, … for the engine. No exercise is
-imported to make the list, so that it appears at once.
+those of the chapters (38.1, 6.10), and E.1, E.2, … for the engine.
+
+A lesson is found by its number (5, 05), its folder (05_scaling), a word of its folder
+or title (scaling), a section of a chapter that it computes (38, 38.5, 6.2.3), or a word
+of the table in lessons/README.md (transformer, notes).
+
+Nothing is imported to make the lists, so that they appear at once.
 """
 
+import os
 import pathlib
 import re
 from dataclasses import dataclass
 
-from .paths import LESSONS, work_folder
-
+LESSONS = pathlib.Path(__file__).resolve().parent.parent
+ROOT, BOOK = LESSONS.parent, LESSONS / "book"
 ORDER = ("38", "6", "E")  # of the groups in the list
+SECTION = r"\d+(?:\.\d+)+"
+MINUTES = {"half an hour": 30, "forty minutes": 40, "an hour": 60}
 
 
 class UsageError(Exception):
     """The command is wrong; the message says what is possible."""
+
+
+def work_folder():
+    """Return the learner's folder: ``LESSONS_WORK``, or lessons/work."""
+    chosen = os.environ.get("LESSONS_WORK")
+    return pathlib.Path(chosen).expanduser().absolute() if chosen else LESSONS / "work"
 
 
 @dataclass(frozen=True)
@@ -100,6 +116,115 @@ def read_header(path):
     return exercise
 
 
+@dataclass(frozen=True)
+class Header:
+    """The title, minutes, needed lessons and difficulty that a lesson states.
+
+    The dots end the script's first line; the rest stands in its first cell.
+    """
+
+    number: str
+    title: str
+    minutes: int | None
+    needs: tuple
+    dots: str
+
+
+def lesson_folders(book=BOOK):
+    """Return the folders of all lessons, in order."""
+    return sorted(p.parent for p in book.glob("[0-9][0-9]_*/lesson.py"))
+
+
+def number(folder):
+    """Return the number of a lesson, "05"."""
+    return folder.name.partition("_")[0]
+
+
+def header(folder):
+    """Return the ``Header`` of a lesson."""
+    text = (folder / "lesson.py").read_text(encoding="utf-8")
+    first = re.search(r"^# %% \[markdown\]\n(.*?)(?:\n\n|\Z)", text, re.M | re.S)
+    prose = re.sub(r"^# ?", "", first[1] if first else "", flags=re.M)
+    title = re.search(r"^# (?:\d+\. )?(.+)$", prose, re.M)
+    prose = " ".join(prose.split())
+    sentence = re.search(r"You need.*?\.(?= |$)", prose)
+    needs = re.findall(r"\]\(\.\./(\d\d)_", sentence[0]) if sentence else ()
+    minutes = [m for words, m in MINUTES.items() if f" {words}." in prose.lower()]
+    dots = re.search(r"  ([●○]{4})(?:\"{3})?$", text.partition("\n")[0])
+    return Header(
+        number(folder),
+        title[1] if title else folder.name[3:].replace("_", " "),
+        minutes[0] if minutes else None,
+        tuple(needs),
+        dots[1] if dots else "",
+    )
+
+
+def find_lessons(name, book=BOOK):
+    """Return the folders of the lessons that ``name`` means. Raises UsageError."""
+    folders, key, words = lesson_folders(book), name.rstrip("/"), _words(name)
+    rows = _table_rows(book.parent / "README.md")
+
+    def listed(matches):
+        return {each for row in rows if matches(*row) for each in row[2]}
+
+    searches = [
+        lambda f: f.name == key or number(f) == key.partition("_")[0].zfill(2),
+    ]
+    if re.fullmatch(rf"\d+|{SECTION}", key):
+        of_section = listed(lambda source, cell, _: _has_section(cell, key))
+        searches.append(lambda f: number(f) in of_section)
+    elif re.search("[a-z]", key.lower()):
+        in_row = listed(lambda source, cell, _: _mentions(cell, words))
+        in_source = listed(lambda source, cell, _: _mentions(source, words))
+        searches += [
+            lambda f: _mentions(f.name.replace("_", " "), words),
+            lambda f: _mentions(header(f).title, words),
+            lambda f: number(f) in (in_row or in_source),
+        ]
+    for matches in searches:
+        if found := [folder for folder in folders if matches(folder)]:
+            return found
+    raise UsageError(
+        f"There is no lesson {name}. There are: {', '.join(map(number, folders))}; "
+        "python -m lessons list shows their titles, and lessons/README.md has a table "
+        "of the chapters' sections."
+    )
+
+
 def _sort_key(exercise):
     group, _, number = exercise.id.partition(".")
     return (ORDER.index(group) if group in ORDER else len(ORDER), group, int(number))
+
+
+def _table_rows(readme):
+    """Return [(source, section, numbers)]; an empty source repeats the row above."""
+    found, source = [], ""
+    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
+    for row in re.findall(r"^\|(.*)\|$", text, re.M):
+        cells = [cell.strip() for cell in row.split("|")]
+        if len(cells) == 3:
+            source = cells[0] or source
+            found.append((source, cells[1], re.findall(r"\d\d", cells[2])))
+    return found
+
+
+def _has_section(cell, section):
+    """Return whether a cell, "6.2.1 to 6.2.3 scores", lists a section, 6 or 6.2.2."""
+    listed = re.match(rf"{SECTION}(?:(?: to |, ){SECTION})*", cell)
+    if not listed:
+        return False
+    first, *_, last = [each.split(".") for each in re.findall(SECTION, listed[0])] * 2
+    wanted = section.split(".")
+    k = min(len(wanted), len(first))
+    low, middle, high = (list(map(int, n[:k])) for n in (first, wanted, last))
+    return low <= middle <= high
+
+
+def _words(text):
+    return re.findall(r"[a-z]+|\d+", text.lower())
+
+
+def _mentions(text, words):
+    """Return whether each word begins a word of a text: "mask" is in "Masks"."""
+    return all(any(w.startswith(word) for w in _words(text)) for word in words)

@@ -1,17 +1,21 @@
 """``python -m lessons``: the verbs and their exit codes.
 
 Exit codes: 0 passed or done, 1 failed, 2 wrong usage, 3 not written yet, 4 out of time.
+A verb that needs NumPy or the engine is imported when it runs, because that is slow.
 """
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
+import time
 
-from . import overview, verbs
-from .catalogue import UsageError, exercises, find
-from .runner import FAILED, USAGE
-from .terminal import prepare, say, unbroken, width
+from . import check, hints, journal, progress, stubs
+from .catalogue import UsageError, find
+from .journal import hash_of
+from .runner import FAILED, UNWRITTEN, USAGE
+from .terminal import display_path, paint, prepare, say, width, without_breaks
 
 
 def main(argv=None):
@@ -20,7 +24,7 @@ def main(argv=None):
     try:
         args = _parser().parse_args(argv)
         code = args.run(args)
-        sys.stdout.flush()  # so that a closed pipe is noticed here
+        sys.stdout.flush()  # a closed pipe raises here
         return code
     except UsageError as error:
         say(str(error), file=sys.stderr)
@@ -30,7 +34,7 @@ def main(argv=None):
         return FAILED
     except OSError as error:
         text = f"{error.strerror}: {error.filename}" if error.filename else error
-        say(unbroken(text), file=sys.stderr)
+        say(without_breaks(text), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("\nstopped.", file=sys.stderr)
@@ -55,11 +59,11 @@ def _parser():
         prog="python -m lessons",
         description="The course: lessons to read and run, exercises to solve.",
     )
-    parser.set_defaults(run=lambda args: overview.status())
+    parser.set_defaults(run=lambda args: progress.status())
     group = parser.add_subparsers(metavar="VERB", title="verbs")
 
-    def verb(name, text, run, id=None, to=group):
-        sub = to.add_parser(name, help=text, description=text)
+    def verb(name, text, run, id=None, to=group, aliases=()):
+        sub = to.add_parser(name, help=text, description=text, aliases=aliases)
         sub.set_defaults(run=run)
         if id == "required":
             sub.add_argument("id", metavar="ID", help="such as 38.5 or E.2")
@@ -76,11 +80,12 @@ def _parser():
         text = "a number, a section or a word: 5, 38.3, scaling; without it, all"
         sub.add_argument("lesson", nargs="*", metavar="LESSON", help=text)
 
-    verb("status", "your progress and the next step", lambda a: overview.status())
-    verb("list", "all lessons and exercises", lambda a: overview.list_all())
+    text = "your progress and the next step"
+    verb("status", text, lambda args: progress.status(), aliases=["next"])
+    verb("list", "all lessons and exercises", lambda args: progress.list_all())
     lessons(verb("read", "show the page of a lesson", _late("weave", "read")))
     lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
-    verb("start", "copy a stub to your folder", _named(verbs.start), "required")
+    verb("start", "copy a stub to your folder", _start, "required")
     sub = verb("check", "check your answer", _check, "optional")
     sub.add_argument("--all", action="store_true", help="check all started answers")
     text = "list every function of the check"
@@ -89,13 +94,13 @@ def _parser():
     sub.add_argument("--json", action="store_true", help="print one line of json")
     seed(sub)
     seed(verb("watch", "check after every change", _watch, "optional"))
-    verb("hint", "the next hint", _latest(verbs.hint), "optional")
+    verb("hint", "the next hint", _hint, "optional")
     sub = verb("solution", "compare with the reference", _solution, "required")
     sub.add_argument("--peek", action="store_true", help="even before you have passed")
-    verb("reset", "a fresh stub", _named(verbs.reset), "required")
+    verb("reset", "a fresh stub", _reset, "required")
     sub = verb("undo", "restore your text before this one", _undo, "required")
     sub.add_argument("--to", metavar="HASH", help="a text of the history")
-    verb("history", "what you did so far", _latest(verbs.history), "optional")
+    verb("history", "what you did so far", _history, "optional")
     text = "run the long part of an exercise or lesson and record it"
     sub = verb("experiment", text, _late("records", "experiment"), "required")
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
@@ -103,10 +108,10 @@ def _parser():
         "--weights", metavar="DIR", help="files of a Marian model, for 6.7"
     )
     seed(sub)
-    verb("doctor", "what this machine has", lambda a: overview.doctor())
+    verb("doctor", "what this machine has", lambda args: progress.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
     for name, text in (("sync", "write the stubs"), ("audit", "test the checks")):
-        sub = verb(name, text, _dev(name), to=dev)
+        sub = verb(name, text, _late("authors", name), to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
     sub = verb("weave", "write the pages of lessons", _late("weave", "weave"), to=dev)
     lessons(sub)
@@ -115,7 +120,7 @@ def _parser():
 
 
 def _late(module, function):
-    """Return a verb whose module is imported when it runs, because it is slow."""
+    """Return a verb whose module is imported when it runs."""
 
     def run(args):
         late = importlib.import_module(f"{__package__}.{module}")
@@ -124,46 +129,147 @@ def _late(module, function):
     return run
 
 
-def _named(action):
-    """Return a verb about the exercise that the command line names."""
-    return lambda args: action(find(args.id))
-
-
-def _latest(action):
-    """Return a verb about the named exercise, or else the one that was edited last."""
-    return lambda args: action(_one(args))
+def _exercise(args):
+    """Return the named exercise, or the one that was edited last."""
+    return find(args.id) if args.id else progress.latest()
 
 
 def _check(args):
-    options = {"seed": abs(args.seed), "verbose": args.verbose, "json": args.json}
+    options = {"seed": abs(args.seed), "verbose": args.verbose, "as_json": args.json}
     if not args.all:
-        return verbs.check(_one(args), pdb=args.pdb, **options)
+        return check.check(_exercise(args), pdb=args.pdb, **options)
     if args.id or args.pdb:
         raise UsageError("check --all takes neither an ID nor --pdb.")
-    return verbs.check_all(**options)
+    return check.check_all(**options)
 
 
 def _watch(args):
-    return verbs.watch(_one(args), seed=abs(args.seed))
+    return check.watch(_exercise(args), seed=abs(args.seed))
+
+
+def _start(args):
+    """Copy the stub to the learner's folder, unless there is an answer."""
+    exercise = find(args.id)
+    if exercise.work.exists():
+        raise UsageError(
+            f"{without_breaks(display_path(exercise.work))} exists and stays as it is. "
+            f"python -m lessons reset {exercise.id} gives a fresh stub and keeps yours "
+            "in the history."
+        )
+    _write_stub(exercise, "start")
+    say(f"{exercise.id}  {exercise.title}  {exercise.dots}  {exercise.minutes} min")
+    print(f"fill in  {display_path(exercise.work)}")
+    say(f"then     python -m lessons check {exercise.id}")
+    return 0
+
+
+def _hint(args):
+    """Print the next hint: first on the mistake that was found, then in general."""
+    exercise = _exercise(args)
+    found = hints.next_hint(exercise)
+    if found is None:
+        say(f"There are no hints for {exercise.id}.")
+        return 0
+    text, what, again = found
+    say(f"hint {what}{', once more' * again}:")
+    say(text, 2)
+    if again:
+        say(
+            "These were all hints. "
+            f"python -m lessons solution {exercise.id} --peek shows an answer."
+        )
+    return 0
 
 
 def _solution(args):
-    return verbs.solution(find(args.id), args.peek)
+    """Print the differences between an answer and the reference.
+
+    Before the exercise has passed, this needs ``--peek``.
+    """
+    exercise = find(args.id)
+    passed = progress.exercise_state(exercise, journal.events(exercise.id)) == "passed"
+    if not (passed or args.peek):
+        say(
+            f"{exercise.id} has not passed yet. "
+            f"python -m lessons hint {exercise.id} gives a hint; "
+            f"python -m lessons solution {exercise.id} --peek shows an answer."
+        )
+        return UNWRITTEN
+    journal.append(exercise.id, "peek", passed=passed)
+    text = stubs.exercise_part(exercise.solution.read_text(encoding="utf-8"))
+    markers = stubs.BEGIN, stubs.END
+    reference = [line for line in text.splitlines() if line.strip() not in markers]
+    yours = exercise.work if exercise.work.exists() else exercise.stub
+    text = yours.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    names = display_path(yours), "the reference"
+    changes = list(difflib.unified_diff(text, reference, *names, lineterm=""))
+    for line in changes:
+        colour = {"+": "green", "-": "red", "@": "dim"}.get(line[:1])
+        print(paint(line, colour) if colour else line)
+    if not changes:
+        say("Your answer and the reference are the same text.")
+    return 0
+
+
+def _reset(args):
+    """Write a fresh stub; the present text is stored first."""
+    exercise = find(args.id)
+    kept = journal.snapshot(exercise, "before reset")
+    _write_stub(exercise, "reset")
+    print(f"{display_path(exercise.work)} is a fresh stub.")
+    if kept not in ("", hash_of(exercise.work)):
+        say(f"python -m lessons undo {exercise.id} brings your text back.")
+    return 0
 
 
 def _undo(args):
-    return verbs.undo(find(args.id), args.to)
+    """Restore the text before the present one, or any text of the history."""
+    exercise, to = find(args.id), args.to
+    sha = journal.restore(exercise, to) if to else journal.undo(exercise)
+    if sha is None:
+        what = f"There is no text {to} in the history" if to else "Nothing to undo"
+        raise UsageError(
+            f"{what} of {exercise.id}. python -m lessons history {exercise.id} lists "
+            "what there is."
+        )
+    print(f"{display_path(exercise.work)} is text {sha[:7]} again.")
+    say(f"The other text is kept: python -m lessons history {exercise.id}")
+    return 0
 
 
-def _dev(name):
-    def run(args):
-        authors = importlib.import_module(f"{__package__}.authors")
-        chosen = [find(id) for id in args.id] or exercises()
-        return getattr(authors, name)(chosen)
+def _history(args):
+    """Print what was done with an exercise, oldest first."""
+    exercise = _exercise(args)
+    log, now = journal.events(exercise.id), hash_of(exercise.work)
+    for entry in log:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry["t"]))
+        sha = entry.get("work") or ""
+        present = "  <- now" if sha and sha == now else ""
+        say(f"{when}  {sha[:7]:<7}  {_event_in_words(exercise, entry)}{present}")
+    if not log:
+        say(f"{exercise.id} has no history yet.")
+    elif any(entry.get("work") for entry in log):
+        say(f"python -m lessons undo {exercise.id} --to HASH restores a text.")
+    return 0
 
-    return run
+
+def _event_in_words(exercise, entry):
+    event = entry["event"]
+    if event == "check" and not entry["ok"]:
+        words = {3: "check: not written yet", 4: "check: out of time"}
+        tag = f" ({entry['diag']})" if entry["diag"] else ""
+        return words.get(entry["code"], f"check: failed at {entry['step']}{tag}")
+    if event == "hint":
+        return "hint " + hints.hint_in_words(exercise, *entry["hint"])
+    if event == "snapshot":
+        return f"stored, {entry['why']}"
+    words = {"check": "check: passed", "undo": "undone", "peek": "saw the solution"}
+    return words.get(event, event)
 
 
-def _one(args):
-    """Return the named exercise, or the one that was edited last."""
-    return find(args.id) if args.id else verbs.latest()
+def _write_stub(exercise, event):
+    """Write the stub, and store it as the first text that undo goes back to."""
+    text = exercise.stub.read_bytes()
+    journal.write(exercise.work, text)
+    journal.append(exercise.id, event, work=journal.store(text))
+    journal.snapshot(exercise, "a fresh stub")

@@ -1,13 +1,10 @@
-"""Search for the known mistake that a wrong answer equals.
+"""Describe a wrong array: which entries differ, and which known mistake it equals.
 
 The hypotheses are the engine's (``minigrad.checking.hypotheses``), for values and for
 gradients. Each is an identity that holds to 1e-6: "yours equals numeric with its last
 two axes swapped". An exercise adds its own as variants, which are tried first: (tag,
-sentence, array or function that returns one). If none holds, the tag is "unknown";
-nothing is guessed.
+sentence, array or function that returns one). If none holds, the tag is "unknown".
 """
-
-import re
 
 import numpy as np
 
@@ -23,12 +20,12 @@ from minigrad.checking.hypotheses import (
     scaled,
 )
 from minigrad.checking.numeric import slopes
-from minigrad.checking.verdict import GradcheckError
-
-from .describe import legend
+from minigrad.checking.verdict import Finding, GradcheckError, describe, picture
 
 UNKNOWN = "unknown", "no known pattern"
 FLOAT32 = 1e-9  # of the largest entry: a smaller error is not float32 rounding
+MASK_ROWS = 3  # rows of a mask that are printed
+ROWS, COLUMNS = 8, 16  # of a picture of the wrong entries
 
 
 def of_values(got, want, variants=(), mask=None, widths=()):
@@ -51,6 +48,137 @@ def of_values(got, want, variants=(), mask=None, widths=()):
     if tag.partition(":")[0] in ("block", "scale") and want.size < 3:
         return UNKNOWN  # with one or two entries, such an identity holds by chance
     return tag, sentence.replace("numeric", "expected")
+
+
+def of_masks(got, want, variants=()):
+    """Return (tag, sentence) for a wrong array of booleans."""
+    if named := of_variants(got, variants, want):
+        return named
+    both = want.any() and not want.all()  # else every wrong answer is the complement
+    if both and np.array_equal(got, ~want):
+        return "complement", "yours equals not expected: True and False exchanged"
+    if want.ndim > 1:
+        if np.array_equal(got, want.swapaxes(-1, -2)):
+            return "transpose", "yours equals expected with its last two axes swapped"
+        if np.array_equal(got, want.T):
+            return "transpose", "yours equals expected with its axes reversed"
+    return UNKNOWN
+
+
+def of_variants(got, variants, want=None):
+    """Return (tag, sentence) of the first variant that equals ``got``, or None.
+
+    want  the right values: a variant is evidence only by finite entries that differ
+          from them, because many mistakes give NaN. Without ``want``, every entry of
+          the variant must be finite
+    """
+    for tag, sentence, array in variants:
+        array = np.asarray(array() if callable(array) else array)
+        if not _is_evidence(array, want):
+            continue
+        exact = array.dtype == bool or not np.isfinite(array).all()
+        equal = np.array_equal(got, array, equal_nan=array.dtype.kind == "f")
+        if equal or (not exact and same(np.asarray(got, float), array.astype(float))):
+            return tag, f"yours equals {sentence}"
+
+
+def of_gradients(op, inputs, names, seed=0, no_gradient=(), variants=None, blocks=None):
+    """Return None if every gradient of ``op`` is right, else (tag, report).
+
+    op        arrays -> (array, backward), as ``@differentiable`` takes it
+    names     of the inputs
+    variants  {name of an input: [(tag, sentence, function of g)]}
+    blocks    {name of an input: {name of a part: index}}
+    """
+    lifted, zero = mg.lift(op), [names[k] for k in no_gradient]
+    try:
+        result = mg.gradcheck(lifted, inputs, seed=seed, names=names, no_gradient=zero)
+    except GradcheckError as error:
+        return "gradcheck", str(error)
+    if result.ok:
+        return None
+    compared = [row for row in result.rows if row.verdict != "not checked"]
+    summary = "    ".join(f"d_{row.input} {row.verdict}" for row in compared)
+    lines = [summary] if len(compared) > 1 else []
+    found = [f for f in (result.cause, *result.also) if f and f.tag != "unknown"]
+    shown = result
+    known = _known_gradient(op, inputs, names, seed, variants or {}, blocks or {})
+    if known:
+        k, finding = known
+        found = [finding, *result.also]
+        if not result.worst or result.worst.input != names[k]:  # show the named input
+            shown = mg.gradcheck(
+                lambda x: lifted(*inputs[:k], x, *inputs[k + 1 :]),
+                [inputs[k]],
+                seed=seed,
+                names=[names[k]],
+                no_gradient=[name for name in zero if name == names[k]],
+            )
+    tag, sentence = found[0] if found else (result.tag, UNKNOWN[1])
+    if shown.wrong is None:  # no entry is wrong, but a rule is broken, for example
+        lines += [result.message, *([f"{sentence}  [{tag}]"] if known else [])]
+        return tag, "\n".join(lines)
+    lines += [
+        describe(result.op, shown.worst._replace(input=f"d_{shown.worst.input}")),
+        f"{shown.wrong.sum()} of {shown.wrong.size} entries differ",
+        f"{sentence}  [{tag}]",
+        *drawing(shown.wrong),
+        *(f"also: {law.sentence}" for law in found[1:]),
+    ]
+    return tag, "\n".join(lines)
+
+
+def first_wrong(yours, right):
+    """Return (name, sentence) of the first wrong gradient of a chain, or None.
+
+    yours, right  {name: array}, in the order in which a backward computes them
+    """
+    before = None
+    for name, expected in right.items():
+        if name in yours and not same(np.asarray(yours[name], float), expected):
+            agreed = f"d_{before} agrees; " if before else ""
+            return name, f"{agreed}d_{name} is the first that does not"
+        before = name
+    return None
+
+
+def shapes(array, shape, axes=None):
+    """Return two lines: the expected shape, and the one found."""
+    letters = f"  ({', '.join(axes)})" if axes else ""
+    return [
+        f"expected shape {tuple(shape)}{letters}",
+        f"found shape    {array.shape}",
+    ]
+
+
+def differences(got, want, right, axes=None):
+    """Return lines: the first wrong entry or rows, how many differ, and a picture."""
+    wrong, is_mask = ~right, want.dtype == bool
+    show = _mask_rows if is_mask and want.ndim else _worst_entry
+    lines = list(show(got, want, wrong, axes))
+    if want.size > 1:
+        lines.append(f"{wrong.sum()} of {wrong.size} entries differ")
+    return lines if is_mask else lines + drawing(wrong)
+
+
+def drawing(wrong):
+    """Return [a picture of the wrong entries and its legend], [] without a pattern.
+
+    The picture has at most 8 rows and 16 columns: it summarises a larger array.
+    """
+    drawn = picture(wrong, ROWS, COLUMNS) if wrong.ndim > 1 else None
+    if not drawn:
+        return []
+    rows, columns = int(np.prod(wrong.shape[:-1])), wrong.shape[-1]
+    parts = ["# differs", "the last axis runs to the right"]
+    if wrong.ndim > 2:
+        parts.append("the axes before it, flattened, run down")
+    if rows > ROWS or columns > COLUMNS:
+        parts.append(
+            f"{min(rows, ROWS)} by {min(columns, COLUMNS)} signs stand for {rows} by "
+            f"{columns} entries, # where one of them differs"
+        )
+    return [f"{drawn}\n    ({'; '.join(parts)})"]
 
 
 def _nearly(got, want):
@@ -84,40 +212,6 @@ def _may_leak(case):
     return not (case.wrong() & np.broadcast_to(case.mask, case.yours.shape)).any()
 
 
-def of_masks(got, want, variants=()):
-    """Return (tag, sentence) for a wrong array of booleans."""
-    named = of_variants(got, variants, want)
-    if named:
-        return named
-    both = want.any() and not want.all()  # else every wrong answer is the complement
-    if both and got.shape == want.shape and np.array_equal(got, ~want):
-        return "complement", "yours equals not expected: True and False exchanged"
-    for transposed, what in (
-        (want.swapaxes(-1, -2) if want.ndim > 1 else want, "its last two axes swapped"),
-        (want.T, "its axes reversed"),
-    ):
-        if want.ndim > 1 and np.array_equal(got, transposed):
-            return "transpose", f"yours equals expected with {what}"
-    return UNKNOWN
-
-
-def of_variants(got, variants, want=None):
-    """Return (tag, sentence) of the first variant that equals ``got``, or None.
-
-    want  the right values: a variant is evidence only by finite entries that differ
-          from them, because many mistakes give NaN. Without ``want``, every entry of
-          the variant must be finite
-    """
-    for tag, sentence, array in variants:
-        array = np.asarray(array() if callable(array) else array)
-        if not _is_evidence(array, want):
-            continue
-        exact = array.dtype == bool or not np.isfinite(array).all()
-        equal = np.array_equal(got, array, equal_nan=array.dtype.kind == "f")
-        if equal or (not exact and same(np.asarray(got, float), array.astype(float))):
-            return tag, f"yours equals {sentence}"
-
-
 def _is_evidence(array, want):
     """Return whether equality with ``array`` shows more than NaN or infinity."""
     finite = np.isfinite(array)
@@ -130,46 +224,8 @@ def _is_evidence(array, want):
     return bool(off.any())
 
 
-def of_gradients(op, inputs, names, seed, no_gradient=(), about=None):
-    """Return None if every gradient is right, else (tag, report).
-
-    op       arrays -> (array, backward), as ``@differentiable`` takes it
-    names    of the inputs, for the report
-    about    the number of the input whose entry is shown, if that one is wrong;
-             without it, the first wrong one
-    """
-    lifted = mg.lift(op)
-    try:
-        result = mg.gradcheck(lifted, inputs, seed=seed, no_gradient=no_gradient)
-    except GradcheckError as error:
-        return "gradcheck", _with_names(str(error), names)
-    if result.ok:
-        return None
-    compared = [row for row in result.rows if row.verdict != "not checked"]
-    summary = "    ".join(f"d_{row.input} {row.verdict}" for row in compared)
-    message = _message(result, inputs)
-    if about is not None and result.worst and result.worst.input != str(about):
-        zero = (0,) if about in np.atleast_1d(no_gradient) else ()
-        alone = mg.gradcheck(
-            lambda x: lifted(*inputs[:about], x, *inputs[about + 1 :]),
-            [inputs[about]],
-            seed=seed,
-            no_gradient=zero,
-        )
-        if alone.worst and not alone.ok:
-            message = _message(alone, [inputs[about]])
-            message = re.sub(r"\binput 0\b", f"input {about}", message)
-    parts = [summary, message] if len(compared) > 1 else [message]
-    return result.tag, _with_names("\n".join(parts), names)
-
-
-def of_backward(op, inputs, names, seed, variants=None, blocks=None):
-    """Return (number of the input, tag, sentence) of an exercise's variant, or None.
-
-    variants  {name of an input: [(tag, what, function of g)]}
-    blocks    {name of an input: {name of a part: index}}
-    """
-    variants, blocks = variants or {}, blocks or {}
+def _known_gradient(op, inputs, names, seed, variants, blocks):
+    """Return (number of the input, ``Finding``) of an exercise's variant, or None."""
     if not variants and not blocks:
         return None
     y, backward = op(*inputs)
@@ -177,15 +233,15 @@ def of_backward(op, inputs, names, seed, variants=None, blocks=None):
     returned = backward(g)
     returned = returned if isinstance(returned, (tuple, list)) else (returned,)
     for k, (name, each) in enumerate(zip(names, returned)):
-        if each is None or not (name in variants or name in blocks):
+        is_array = isinstance(each, (np.ndarray, np.generic))
+        if not is_array or not (name in variants or name in blocks):
             continue
         each = np.asarray(each, float)
         wrong = [(tag, what, make(g)) for tag, what, make in variants.get(name, ())]
-        found = of_variants(each, wrong) or _of_blocks(
-            op, inputs, k, each, g, blocks.get(name)
-        )
+        found = of_variants(each, wrong)
+        found = found or _of_blocks(op, inputs, k, each, g, blocks.get(name))
         if found:
-            return k, found[0], f"d_{name}: {found[1]}  [{found[0]}]"
+            return k, Finding(found[0], f"d_{name}: {found[1]}")
 
 
 def _of_blocks(op, inputs, k, yours, g, blocks):
@@ -202,46 +258,44 @@ def _of_blocks(op, inputs, k, yours, g, blocks):
     return found if found and found[0][len("block:") :] in blocks else None
 
 
-def with_sentence(text, sentence):
-    """Replace the diagnosis in a report of ``of_gradients`` by another sentence."""
-    diagnosis = r"(?<=entries differ\n).*?(?:  |\n)\[[^\]]+\]$"
-    replaced, times = re.subn(
-        diagnosis, lambda _: sentence, text, count=1, flags=re.DOTALL | re.MULTILINE
-    )
-    return replaced if times else f"{text}\n{sentence}"
+def _worst_entry(got, want, wrong, axes):
+    """Yield the entry that is farthest off; NaN counts as farthest."""
+    gap = np.where(wrong, np.abs(got.astype(float) - want.astype(float)), 0)
+    gap = np.where(np.isnan(gap), np.inf, gap)
+    index = np.unravel_index(int(np.argmax(gap)), want.shape)
+    index = tuple(int(i) for i in index)
+    where = f"entry {list(index)}" if index else "number"
+    if axes and len(axes) == len(index):
+        # "S=2" would read as a size
+        where += "  (at " + ", ".join(f"{a} {i}" for a, i in zip(axes, index)) + ")"
+    yield where
+    a, b = got[index], want[index]
+    digits = 6
+    if want.dtype.kind == "f" and np.isfinite([a, b]).all() and a != b:
+        gap = abs(a - b) / (abs(b) or 1)
+        digits = int(np.clip(2 - np.floor(np.log10(gap)), 6, 16))
+    style = f"+.{digits}g" if want.dtype.kind == "f" else ""
+    yield f"    expected  {b:{style}}"
+    yield f"    found     {a:{style}}"
 
 
-def first_wrong(yours, right):
-    """Return (name, sentence) of the first wrong gradient of a chain, or None.
-
-    yours, right  {name: array}, in the order in which a backward computes them
-    """
-    before = None
-    for name, expected in right.items():
-        if name in yours and not same(np.asarray(yours[name], float), expected):
-            agreed = f"d_{before} agrees; " if before else ""
-            return name, f"{agreed}d_{name} is the first that does not"
-        before = name
-    return None
-
-
-def _message(result, inputs):
-    """Return the engine's message, with unbroken names and our legend of a picture."""
-    text = re.sub(r"(?<=\w-)\n(?=\w)", "", result.message)
-    if result.worst and result.worst.input.isdigit():
-        text = re.sub(
-            r"\(# differs; .*\)",
-            legend(np.shape(inputs[int(result.worst.input)])),
-            text,
+def _mask_rows(got, want, wrong, axes):
+    """Yield the first wrong rows of a mask: which entries are True."""
+    axes = axes or "".join("ijklmn"[k] for k in range(want.ndim))
+    last = axes[-1].lower()  # an index, not a size
+    rows = [i for i in np.ndindex(want.shape[:-1]) if wrong[i].any()]
+    for i in rows[:MASK_ROWS]:
+        where = ", ".join(f"{a.lower()}={k}" for a, k in zip(axes, i)) or "mask"
+        yield (
+            f"row {where}:  expected {last} = {_true_entries(want[i])}    "
+            f"found {last} = {_true_entries(got[i])}"
         )
-    return text
+    if len(rows) > MASK_ROWS:
+        more = len(rows) - MASK_ROWS
+        yield f"and {more} more row{'s' * (more > 1)}"
 
 
-def _with_names(text, names):
-    def name(match):
-        k = int(match.group(1))
-        return f"d_{names[k]}" if k < len(names) else match.group(0)
-
-    text = re.sub(r"\bd_(\d+)\b", name, text)
-    text = re.sub(r"\bthe gradient of input (\d+)\b", name, text)
-    return re.sub(r"\binput (\d+)\b", name, text)
+def _true_entries(row):
+    entries = np.flatnonzero(row)
+    text = ", ".join(map(str, entries[:8])) or "none"
+    return text + (", …" if len(entries) > 8 else "")

@@ -22,10 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attention.plotting.palette import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, RED
+from minigrad.draw.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, RED  # noqa: F401
 from minigrad.draw.figure import new_figure
 
-from .paths import shown, work_folder
+from .catalogue import work_folder
+from .terminal import display_path
 
 SHORTEST_ALT = 30  # letters
 TOLERANCE = 1e-5  # of the largest value: two processors round differently
@@ -128,7 +129,7 @@ class Gallery:
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{name}.svg"
             path.write_bytes(svg)
-            print(f"figure: {shown(path)}")
+            print(f"figure: {display_path(path)}")
 
 
 _current = contextvars.ContextVar("gallery", default=None)
@@ -145,7 +146,7 @@ def render(fig):
     return ("\n".join(line.rstrip() for line in lines) + "\n").encode()
 
 
-def rendered(make, *arguments):
+def svg_of(make, *arguments):
     """Return the figure that ``make`` draws, as SVG; restore the style afterwards."""
     import matplotlib
 

@@ -1,25 +1,16 @@
-"""``my`` in a check: the learner's functions, and the comparisons with what is right.
+"""``my`` in a check: the functions of an answer, and comparisons with what is right."""
 
-A call passes read-only copies of its arguments, and turns an exception into a sentence
-with the learner's own line. Each result is remembered with its call, so that a report
-can show which call it came from.
-"""
-
+import difflib
 import importlib
 import inspect
 import linecache
-import traceback
 import types
 
 import numpy as np
 
-from lessons import NotWritten
-
-from . import describe, diagnose, stubs
-from .readonly import first_changed, readonly, wrote_into_argument
+from . import diagnose, stubs
+from .calls import NO_RESULT, Calls, brief, call_text, own_line, parameters, readonly
 from .steps import CheckFailed, Outcome
-
-NO_RESULT = object()  # of a call that has not returned, or that raised
 
 
 def load(exercise, path, text=None, seed=0):
@@ -38,13 +29,25 @@ def load(exercise, path, text=None, seed=0):
     return Harness(exercise.id, module.__dict__, signatures, path, seed)
 
 
+def cannot_load(error, path):
+    """Return the ``CheckFailed`` for an exception that ``load`` raised."""
+    if isinstance(error, SyntaxError):
+        lines = [f"the file is not Python yet: {error.msg}"]
+        if error.lineno:  # Python gives no line for a NUL byte
+            lines.append(f"line {error.lineno}:  {(error.text or '').strip()}")
+        return CheckFailed("syntax", *lines)
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    where = own_line(error, path)
+    return CheckFailed("raises", f"{said}, when the file is loaded", *where)
+
+
 def load_checks(exercise):
     """Return the module of checks of an exercise."""
     return importlib.import_module(f"lessons.checks.{exercise.stem}")
 
 
 class Harness:
-    """The learner's functions, called with care.
+    """The learner's functions, and the comparisons of a check.
 
     my.f(…)                   the learner's f
     my.equal(got, want)       the values are equal; else: which entry, which mistake
@@ -55,16 +58,14 @@ class Harness:
 
     def __init__(self, id, namespace, signatures, path, seed=0):
         self._id, self._namespace, self._path = id, namespace, str(path)
-        self._signatures, self._seed = signatures, seed
-        self._calls = []  # (result, text) when a call begins and when it ends
-        self._widths = {}  # text of a call -> the last axes of its arguments
+        self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:
             raise AttributeError(f"{self._id} has no {name}")
         value = self._namespace[name]
         if callable(value):
-            value = self._careful(name, value)
+            value = self._calls.wrap(name, value)
             setattr(self, name, value)  # wrapped once: a gradient check calls it often
         return value
 
@@ -90,13 +91,13 @@ class Harness:
         """
         __tracebackhide__ = True
         want, variants = np.asarray(want), list(variants)  # they are read twice
-        call = self._call_of(got)
+        call = self._calls.text_of(got, self._id)
         array = self._array(got, call)
         if array.shape != want.shape:
             tag, sentence = diagnose.of_values(array, want, variants)
             if tag not in ("unbroadcast", "transpose", *(v[0] for v in variants)):
                 tag, sentence = "shape", ""
-            lines = describe.shapes(array, want.shape, axes)
+            lines = diagnose.shapes(array, want.shape, axes)
             raise CheckFailed(tag, call, *lines, *filter(None, [sentence]))
         self._check_dtype(array, want.dtype, call)
         if want.dtype.kind == "f":
@@ -106,20 +107,20 @@ class Harness:
             right = array == want
         if right.all():
             return
-        widths = self._widths.get(call, ())
+        widths = self._calls.widths.get(call, ())
         tag, sentence = diagnose.of_values(array, want, variants, mask, widths)
-        lines = describe.differences(array, want, right, axes)
+        lines = diagnose.differences(array, want, right, axes)
         raise CheckFailed(tag, call, *lines, f"{sentence}  [{tag}]")
 
     def shape(self, got, shape, axes=None, dtype=np.float64):
         """Fail unless ``got`` is an array of this shape and dtype."""
         __tracebackhide__ = True
-        call = self._call_of(got)
+        call = self._calls.text_of(got, self._id)
         array = self._array(got, call)
         if array.shape != tuple(shape):
             backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
             tag = "transpose" if backwards else "shape"
-            raise CheckFailed(tag, call, *describe.shapes(array, shape, axes))
+            raise CheckFailed(tag, call, *diagnose.shapes(array, shape, axes))
         self._check_dtype(array, np.dtype(dtype), call)
 
     def holds(self, truth, tag, *sentences, call=None):
@@ -137,7 +138,7 @@ class Harness:
 
         A call that has not returned yet, or that raised, counts as well.
         """
-        calls = [call for _, call in self._calls]
+        calls = [call for _, call in self._calls.log]
         if of is None:
             return calls[-1:]
         return [call for call in calls if call.startswith(f"{of}(")][-1:] or [of]
@@ -154,20 +155,14 @@ class Harness:
         """
         __tracebackhide__ = True
         names = names or list(inspect.signature(op).parameters)
-        call = describe.call(getattr(op, "__name__", "op"), names, inputs)
-        self._calls.append((NO_RESULT, call))
+        call = call_text(getattr(op, "__name__", "op"), names, inputs)
+        self._calls.log.append((NO_RESULT, call))
         self._try_backward(op, inputs, call)
-        found = diagnose.of_gradients(op, inputs, names, self._seed, no_gradient)
-        if not found:
-            return
-        tag, text = found
-        named = diagnose.of_backward(op, inputs, names, self._seed, **known)
-        if named:
-            k, tag, sentence = named
-            arguments = op, inputs, names, self._seed, no_gradient, k
-            text = diagnose.of_gradients(*arguments)[1]
-            text = diagnose.with_sentence(text, sentence)
-        raise CheckFailed(tag, call, text)
+        found = diagnose.of_gradients(
+            op, inputs, names, self._seed, no_gradient, **known
+        )
+        if found:
+            raise CheckFailed(found[0], call, found[1])
 
     def first_wrong(self, yours, right):
         """Fail unless a chain of gradients is right: {name: array}, from the loss back.
@@ -189,12 +184,13 @@ class Harness:
             value = self._namespace.get(name)
             if not callable(value):
                 if name in self._namespace:  # local_mask = 3, below the function
-                    lines = [f"{name} is not a function: it is {describe.brief(value)}"]
+                    lines = [f"{name} is not a function: it is {brief(value)}"]
                 else:
                     lines = [f"MISSING FUNCTION -> {name}({', '.join(expected)})"]
-                    lines += describe.similar_name(name, self._namespace)
+                    near = difflib.get_close_matches(name, self._own_functions(), 1)
+                    lines += [f"did you rename it? There is {n}" for n in near]
                 return Outcome("written", "functions", "failed", "missing", lines)
-            found = describe.parameters(value)
+            found = parameters(value)
             if found is not None and found != expected:
                 lines = [
                     f"{name} has other parameters",
@@ -204,64 +200,9 @@ class Harness:
                 return Outcome("written", "functions", "failed", "signature", lines)
         return Outcome("written", "functions", "ok")
 
-    def _careful(self, name, function, of=""):
-        """Wrap ``function``; ``of`` says which call returned it, if one did."""
-        parameters = describe.parameters(function) or []
-
-        def careful(*args, **options):
-            __tracebackhide__ = True
-            names = parameters
-            call = describe.call(name, names, args, options) + of
-            given = [*args, *options.values()]
-            self._widths[call] = {
-                a.shape[-1] for a in given if isinstance(a, np.ndarray) and a.ndim
-            }
-            args = [readonly(a) for a in args]
-            options = {key: readonly(a) for key, a in options.items()}
-            before = [readonly(a) for a in (*args, *options.values())]
-            self._calls.append((NO_RESULT, call))
-            result = NO_RESULT
-            try:
-                result = self._call(call, function, *args, **options)
-            finally:
-                self._calls.append((result, call))
-            names = [*names[: len(args)], *options]
-            argument = first_changed(names, before, [*args, *options.values()])
-            if argument:
-                sentence = f"changes its argument {argument}"
-                raise CheckFailed("mutates-input", call, sentence)
-            if isinstance(result, tuple):  # (array, backward): wrap the backward too
-                result = tuple(
-                    self._careful(describe.inner(r), r, f" of {call}")
-                    if callable(r)
-                    else r
-                    for r in result
-                )
-                self._calls[-1] = result, call
-            return result
-
-        careful.__name__ = name
-        careful.__wrapped__ = function  # its signature
-        return careful
-
-    def _call(self, call, function, *args, **options):
-        """Call ``function``; turn an exception into a sentence."""
-        __tracebackhide__ = True
-        try:
-            return function(*args, **options)
-        except (NotWritten, CheckFailed):
-            raise
-        except (Exception, SystemExit) as error:
-            where = [*getattr(error, "__notes__", []), *own_line(error, self._path)]
-            text = f"{type(error).__name__}: {error}".removesuffix(": ")
-            tag = "recursion" if isinstance(error, RecursionError) else "raises"
-            if isinstance(error, ValueError) and "read-only" in str(error):
-                given = wrote_into_argument(error, self._path)
-                tag = "read-only" if given is False else "mutates-input"
-                text = "writes into " + (
-                    "an array that it was given" if given else "a read-only array"
-                )
-            raise CheckFailed(tag, call, text, *where) from error
+    def _own_functions(self):
+        names = self._namespace.items()
+        return [name for name, f in names if callable(f) and not name.startswith("_")]
 
     def _try_backward(self, op, inputs, call):
         """Run ``op`` once, so that an exception shows before the gradients do."""
@@ -275,14 +216,6 @@ class Harness:
         if not isinstance(y, tuple):
             self._array(y, call)
             backward(np.random.default_rng(self._seed).normal(size=np.shape(y)))
-
-    def _call_of(self, got):
-        """Return the call that returned ``got``; the last one, if none did."""
-        for result, call in reversed(self._calls):
-            parts = result if isinstance(result, tuple) else ()
-            if result is got or any(got is part for part in parts):
-                return call
-        return self._calls[-1][1] if self._calls else self._id
 
     def _array(self, got, call):
         __tracebackhide__ = True
@@ -301,12 +234,3 @@ class Harness:
         if found.kind != expected.kind and {found.kind, expected.kind} != {"i", "u"}:
             text = f"expected an array of {expected}, found {found}"
             raise CheckFailed("dtype", call, text)
-
-
-def own_line(error, path):
-    """Return [the last line of the learner's file in the traceback of ``error``]."""
-    return [
-        f"line {frame.lineno}:  {frame.line}"
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == str(path)
-    ][-1:]

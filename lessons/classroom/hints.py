@@ -64,6 +64,8 @@ FOR_KNOWN_MISTAKES = {
     ),
     "timeout": "Which loop does not end?",
     "exits": "Which call ends the whole program, or needs more memory than there is?",
+    "memory": "A check may use 2 GiB. Which array is that large? Print its shape.",
+    "check-fault": "This is a mistake in the course, not in your answer.",
     "missing": "The check calls the functions by the names in the stub.",
     "signature": "The check calls the functions with the parameters of the stub.",
 }
@@ -75,13 +77,13 @@ def next_hint(exercise):
     Hints on a diagnosis count as shown while it stays the last diagnosis: if it comes
     back later, so do they. When all have been shown, they start again.
     """
-    hints, log = all_hints(exercise), journal.events(exercise.id)
+    log = journal.events(exercise.id)
+    checks = [k for k, entry in enumerate(log) if entry["event"] == "check"]
+    tag = log[checks[-1]]["diag"] or "" if checks else ""
+    since = max((k for k in checks if (log[k]["diag"] or "") != tag), default=-1)
+    hints = _all_hints(exercise, tag)
     if not hints:
         return None
-    tag, since = last_diagnosis(exercise), -1
-    for k, entry in enumerate(log):
-        if entry["event"] == "check" and (entry["diag"] or "") != tag:
-            since = k
     shown = [
         tuple(entry["hint"])
         for k, entry in enumerate(log)
@@ -96,35 +98,26 @@ def next_hint(exercise):
     return text, what, not fresh
 
 
-def all_hints(exercise):
-    """Return [(key, level, text, what it is)], in the order of giving."""
-    tag, found = last_diagnosis(exercise), []
-    for key in dict.fromkeys((tag, tag.split(":")[0])):
-        texts = _texts(exercise, key) if key else []
-        for level, text in enumerate(texts):
-            what = f"{level + 1} of {len(texts)}, on the mistake that was found, {tag}"
-            found.append((key, level, text, what))
-        if texts:
-            break
-    general = _texts(exercise, "")
-    for level, text in enumerate(general):
-        found.append(("", level, text, f"{level + 1} of {len(general)}"))
-    return found
-
-
-def described(exercise, key, level):
+def hint_in_words(exercise, key, level):
     """Return a hint that was shown: its number and, if it still exists, its text."""
     texts = _texts(exercise, key)
     number = f"{key} {level + 1}".strip()
     return f"{number}: {texts[level]}" if level < len(texts) else number
 
 
-def last_diagnosis(exercise):
-    """Return the tag of the last check, "" if it passed or there was none."""
-    for entry in reversed(journal.events(exercise.id)):
-        if entry["event"] == "check":
-            return entry["diag"] or ""
-    return ""
+def _all_hints(exercise, tag):
+    """Return [(key, level, text, what it is)], in the order of giving.
+
+    First those for the mistake ``tag``, or for its kind: scale for scale:1/3.
+    """
+    kinds = [key for key in (tag, tag.split(":")[0]) if key and _texts(exercise, key)]
+    found = []
+    for key in [*kinds[:1], ""]:
+        texts = _texts(exercise, key)
+        about = f", on the mistake that was found, {tag}" if key else ""
+        for level, text in enumerate(texts):
+            found.append((key, level, text, f"{level + 1} of {len(texts)}{about}"))
+    return found
 
 
 def _texts(exercise, key):

@@ -6,18 +6,18 @@ journal.jsonl   one event a line; lines are added and never changed
     {"t": 1767225600.0, "ex": "38.5", "event": "check", "work": sha, "check": sha,
      "step": "edges", "ok": false, "diag": "off-by-one"}
 
-Whether an exercise has passed is not stored but derived: the last check of the present
-text, by the present check, passed. Everything is written twice, to the work folder and
-to a mirror that survives ``git clean -fdx``.
+Everything is written twice, to the work folder and to a mirror that survives
+``git clean -fdx``.
 """
 
 import contextlib
+import hashlib
 import json
 import os
+import pathlib
 import time
 
-from .lesson_index import number
-from .paths import hash_of, mirror_folder, work_folder
+from .catalogue import work_folder
 
 NAME, HISTORY = "journal.jsonl", ".history"
 
@@ -27,7 +27,7 @@ def append(id, event, **facts):
     entry = {"t": round(time.time(), 3), "ex": id, "event": event, **facts}
     line = (json.dumps(entry, ensure_ascii=False) + "\n").encode()
     _append(work_folder(), line)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # the second copy is optional
         _append(mirror_folder(), line)
 
 
@@ -58,26 +58,18 @@ def store(text):
     """Store a text, as bytes, under its hash; return the hash."""
     sha = hash_of(text)
     write(work_folder() / HISTORY / sha, text)
-    with contextlib.suppress(OSError):  # a mirror is welcome, not necessary
+    with contextlib.suppress(OSError):
         write(mirror_folder() / HISTORY / sha, text)
     return sha
 
 
 def text_of(sha):
-    """Return a stored text as bytes; None if both copies are gone."""
+    """Return a stored text as bytes; None if both copies are gone or damaged."""
     for folder in (work_folder(), mirror_folder()):
         path = folder / HISTORY / sha
         if hash_of(path) == sha:
             return path.read_bytes()
     return None
-
-
-def write(path, text):
-    """Write bytes to ``path``, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(text)
-    os.replace(partial, path)
 
 
 def undo(exercise):
@@ -112,40 +104,29 @@ def restore(exercise, start):
     return found[0]
 
 
-def exercise_state(exercise, log=None):
-    """Return "new", "started", "passed", "failed", "stale" or "changed".
-
-    An exercise that had passed is "stale" if its text was edited since, and "changed"
-    if the check is another one now.
-    """
-    log = events(exercise.id) if log is None else log
-    sha, check = hash_of(exercise.work), hash_of(exercise.check)
-    if not sha:
-        return "new"
-    checks = [entry for entry in log if entry["event"] == "check"]
-    for entry in reversed(checks):
-        if entry["work"] == sha and entry["check"] == check:
-            return "passed" if entry["ok"] else "failed"
-    passed = [entry["work"] for entry in checks if entry["ok"]]
-    if not passed:
-        return "started"
-    return "changed" if sha in passed else "stale"
+def mirror_folder():
+    """Return the folder of the second copy: each work folder has its own."""
+    state = os.environ.get("XDG_STATE_HOME")
+    state = pathlib.Path(state) if state else pathlib.Path.home() / ".local" / "state"
+    key = hashlib.sha256(os.fsencode(work_folder())).hexdigest()[:12]
+    return state / "minigrad-lessons" / key
 
 
-def lesson_state(folder, log):
-    """Return "new", "read", "run", or "other" if the lesson has changed since."""
-    done = {(entry["event"], entry["work"]) for entry in log}
-    sha = hash_of(folder / "lesson.py")
-    for event in ("run", "read"):
-        if (event, sha) in done:
-            return event
-    return "other" if done else "new"
+def hash_of(data):
+    """Return the sha256 of bytes, or of the file at a path; "" if there is no file."""
+    if isinstance(data, pathlib.Path):
+        if not data.is_file():
+            return ""
+        data = data.read_bytes()
+    return hashlib.sha256(data).hexdigest()
 
 
-def note_lesson(folder, event):
-    """Note that a lesson was read or run; without a journal, do nothing."""
-    with contextlib.suppress(OSError):
-        append(number(folder), event, work=hash_of(folder / "lesson.py"))
+def write(path, text):
+    """Write bytes to ``path``, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_bytes(text)
+    os.replace(partial, path)
 
 
 def _append(folder, line):

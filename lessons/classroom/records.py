@@ -20,10 +20,19 @@ import subprocess
 import sys
 import time
 
-from . import journal, lesson_index, runner, stubs
-from .catalogue import UsageError, find
-from .paths import LESSONS, ROOT, shown, work_folder
-from .terminal import say, unbroken
+from lessons import NotWritten
+
+from . import journal, runner, stubs
+from .catalogue import (
+    LESSONS,
+    ROOT,
+    UsageError,
+    find,
+    find_lessons,
+    lesson_folders,
+    work_folder,
+)
+from .terminal import display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
 
@@ -112,7 +121,18 @@ def experiment(args):
     if not hasattr(checks, "experiment"):
         raise UsageError(f"{exercise.id} has no experiment.")
     start = time.perf_counter()
-    result = checks.experiment(harness.load(exercise, path, seed=seed), seed=seed)
+    try:
+        my = harness.load(exercise, path, seed=seed)
+        result = checks.experiment(my, seed=seed)
+    except NotWritten as error:
+        say(f"not written yet: {error}")
+        return runner.UNWRITTEN
+    except harness.CheckFailed as failure:
+        say("\n".join(failure.lines))
+        return runner.FAILED
+    except SyntaxError as error:
+        say("\n".join(harness.cannot_load(error, path).lines))
+        return runner.FAILED
     kept = {
         "exercise": exercise.id,
         "impl": args.impl,
@@ -127,33 +147,40 @@ def experiment(args):
         "result": result,
     }
     target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
-    say(f"recorded in {unbroken(shown(target))}, {kept['seconds']} s")
+    say(f"recorded in {without_breaks(display_path(target))}, {kept['seconds']} s")
     if args.impl == "work" and hasattr(checks, "picture"):
         figures = importlib.import_module(f"{__package__}.figures")
         target = target.with_suffix(".svg")
-        journal.write(target, figures.rendered(checks.picture, result))
-        say(f"drawn in {unbroken(shown(target))}")
+        journal.write(target, figures.svg_of(checks.picture, result))
+        say(f"drawn in {without_breaks(display_path(target))}")
     return 0
 
 
 def _lesson_experiment(args, error):
     """Run the script that makes the record of a lesson: ``experiment 11``."""
     try:
-        found = lesson_index.find_lessons(args.id)
+        found = find_lessons(args.id)
     except UsageError:
         raise error from None
     if (args.impl, args.seed, args.weights) != ("work", 0, None):
         raise UsageError("The experiment of a lesson takes no options.")
     scripts = [f / "experiment.py" for f in found if (f / "experiment.py").exists()]
     if len(scripts) != 1:
-        folders = lesson_index.lesson_folders()
+        folders = lesson_folders()
         there = [f.name[:2] for f in folders if (f / "experiment.py").exists()]
         raise UsageError(
             f"{args.id} is not a lesson with an experiment. These have one: "
             f"{', '.join(there)}."
         )
-    say(unbroken(f"python {shown(scripts[0])}"))
-    return min(subprocess.run([sys.executable, scripts[0]]).returncode, 1)
+    say(without_breaks(f"python {display_path(scripts[0])}"))
+    # a group of its own: Ctrl-C arrives here, and ends all its processes
+    process = subprocess.Popen(
+        [sys.executable, scripts[0]], start_new_session=os.name == "posix"
+    )
+    try:
+        return int(process.wait() != 0)
+    finally:
+        runner.kill(process)
 
 
 def read_record(exercise, impl="solution"):

@@ -1,10 +1,16 @@
-"""Run an answer in a process of its own, with a time limit.
+"""Run an answer in a process of its own, with limits of time and memory.
 
 Whatever the learner's file does (an endless loop, a megabyte of prints, os._exit), the
-result is a ``Report``. This module imports the standard library only.
+result is a ``Report``. Both sides are here: ``run`` starts the process, which calls
+``child``. The child writes a line of json to the file ``results`` after each function
+of the check, so that the results until then are known however it ends.
+
+Only the child imports NumPy and the engine.
 """
 
 import contextlib
+import faulthandler
+import importlib
 import json
 import os
 import pathlib
@@ -13,17 +19,22 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass, field
 
-from .paths import ROOT
+from . import stubs
+from .catalogue import ROOT, find
+from .terminal import plain
 
 SECONDS = 10  # that a check may take, unless the check states TIME_LIMIT = …
 LOADING = 30  # seconds that loading the library may take, on a busy machine
-PRINTED = 2000  # characters of an answer's prints that are kept
+SPARE = 30  # seconds beyond twice the limit, after which the child ends by itself
+MEMORY = 2 * 2**30  # bytes of data that an answer may use
+FILE = 2**27  # bytes that it may print, or write to one file
+PRINTED = 2000  # bytes of an answer's prints that are kept
 PASSED, FAILED, USAGE, UNWRITTEN, TIMEOUT = range(5)
 UNKNOWN = "no known pattern  [unknown]"
+PROGRAM = "import sys; from lessons.classroom import runner; sys.exit(runner.child())"
 
 
 @dataclass
@@ -34,8 +45,7 @@ class Report:
     outcomes  a dictionary for each function of the check, see ``steps.Outcome``
     printed   the start of what the answer printed; more: how many characters follow
     ending    a sentence, if the process did not end by itself
-    files     the project's files that the answer and the check have imported
-    seed      of the random numbers; versions: the NumPy that ran
+    seed      of the random numbers
     done      whether the check came to its end
     """
 
@@ -44,9 +54,7 @@ class Report:
     printed: str = ""
     more: int = 0
     ending: str = ""
-    files: list = field(default_factory=list)
     seed: int = 0
-    versions: str = ""
     done: bool = True
 
     @property
@@ -73,35 +81,34 @@ def informative(outcome):
 
 def time_limit(exercise):
     """Return the seconds for a check: LESSONS_TIMEOUT, or the check's TIME_LIMIT."""
-    if chosen := os.environ.get("LESSONS_TIMEOUT"):
-        return float(chosen)
-    return float(_setting(exercise, "TIME_LIMIT") or SECONDS)
+    chosen = os.environ.get("LESSONS_TIMEOUT") or _setting(exercise, "TIME_LIMIT")
+    return float(chosen or SECONDS)
 
 
 def run(exercise, path, seed=0, limit=None):
     """Check the answer at ``path``; return a ``Report``."""
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
-        results, stack = (pathlib.Path(folder) / n for n in ("results", "stack"))
-        options = {"limit": limit, "stack": str(stack)}
-        process = subprocess.Popen(
-            _command(exercise, path, seed, results, options),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=environment(exercise),
-            start_new_session=os.name == "posix",
-        )
-        prints = _Prints(process.stdout)
+        names = "results", "stack", "printed"
+        results, stack, printed = (pathlib.Path(folder) / name for name in names)
+        with open(printed, "wb") as file:
+            process = subprocess.Popen(
+                _command(exercise, path, seed, results, limit=limit, stack=str(stack)),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=environment(exercise),
+                start_new_session=os.name == "posix",
+            )
         try:
             in_time = _wait(process, results, limit)
         finally:
-            _kill(process)
-            prints.join(2.0)  # a grandchild may hold the pipe open
-        text = prints.start_of_text.decode("utf-8", "replace")
-        more = prints.size - len(prints.start_of_text)
-        report = Report(seed=seed, printed=text, more=more, done=False)
-        _read(results, report)
+            kill(process)
+        report = _read(results, Report(seed=seed, done=False))
+        with open(printed, "rb") as file:
+            start = file.read(PRINTED)
+        report.printed = start.decode("utf-8", "replace")
+        report.more = printed.stat().st_size - len(start)
         if not in_time:
             report.code = TIMEOUT
             report.ending = f"stopped after the time limit of {limit:g} s"
@@ -117,9 +124,19 @@ def debug(exercise, path, seed=0):
     """Check in the foreground, without a limit, for --pdb; return a ``Report``."""
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
         results = pathlib.Path(folder) / "results"
-        command = _command(exercise, path, seed, results, {"pdb": True})
+        command = _command(exercise, path, seed, results, pdb=True)
         subprocess.run(command, env=environment(exercise))
         return _read(results, Report())
+
+
+def kill(process):
+    """Kill a process and all that it has started: its own group only."""
+    if os.name == "posix":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    process.wait()
 
 
 def environment(exercise):
@@ -134,26 +151,11 @@ def environment(exercise):
     return env
 
 
-class _Prints(threading.Thread):
-    """Keep the start of what a process prints, and count the rest."""
-
-    def __init__(self, pipe):
-        super().__init__(daemon=True)
-        self.pipe, self.start_of_text, self.size = pipe, b"", 0
-        self.start()
-
-    def run(self):
-        with contextlib.suppress(OSError, ValueError):
-            while chunk := self.pipe.read1(65536):
-                self.size += len(chunk)
-                self.start_of_text += chunk[: PRINTED - len(self.start_of_text)]
-
-
-def _command(exercise, path, seed, results, options):
+def _command(exercise, path, seed, results, **options):
     order = {"exercise": exercise.id, "path": str(path), "seed": seed}
     order |= {"results": str(results)} | options
     # -P: a numpy.py in the learner's folder never replaces the library
-    return [sys.executable, "-P", "-m", "lessons.classroom.child", json.dumps(order)]
+    return [sys.executable, "-P", "-c", PROGRAM, json.dumps(order)]
 
 
 def _wait(process, results, limit):
@@ -173,28 +175,16 @@ def _wait(process, results, limit):
             return False
 
 
-def _kill(process):
-    """Kill a process and all that it has started: its own group only."""
-    if os.name == "posix":
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
-        process.kill()
-    process.wait()
-
-
 def _read(results, report):
-    """Add what the process has written, line by line, to a report."""
-    if not results.exists():
-        return report
-    for line in results.read_text(encoding="utf-8").splitlines():
+    """Add what the process has written, line by line, to a report; return it."""
+    text = results.read_text(encoding="utf-8") if results.exists() else ""
+    for line in text.splitlines():
         with contextlib.suppress(ValueError):  # a line that was being written
             facts = json.loads(line)
             if "outcome" in facts:
                 report.outcomes.append(facts["outcome"])
             if "done" in facts:
                 report.code, report.done = facts["done"], True
-                report.files, report.versions = facts["files"], facts["versions"]
             report.ending = facts.get("broken", report.ending)
     return report
 
@@ -223,3 +213,84 @@ def _setting(exercise, name):
     text = exercise.check.read_text(encoding="utf-8")
     found = re.search(rf"^{name} = (\S+)", text, re.MULTILINE)
     return found[1] if found else None
+
+
+# the child
+
+
+def child():
+    """Check the answer that the last argument describes, in json; return the code."""
+    order = json.loads(sys.argv[-1])
+    if "limit" in order:
+        _limit_memory_and_files()
+        if hasattr(signal, "alarm"):  # in case the parent was killed
+            signal.alarm(int(2 * order["limit"]) + SPARE)
+    exercise, path = find(order["exercise"]), pathlib.Path(order["path"])
+    with open(order["results"], "w", encoding="utf-8") as results:
+
+        def write(**facts):
+            results.write(json.dumps(facts, default=str) + "\n")
+            results.flush()
+
+        code = check(exercise, path, order, write)
+        faulthandler.cancel_dump_traceback_later()
+        write(done=code)
+    return code
+
+
+def check(exercise, path, order, write):
+    """Load the answer and run the check; ``write`` each outcome; return the code."""
+    part = {"step": "written", "title": "the file", "result": "failed"}
+    if not path.read_bytes().strip():
+        lines = [
+            "the file is empty",
+            f"python -m lessons undo {exercise.id} restores the text before; reset "
+            "gives a fresh stub",
+        ]
+        write(outcome=part | {"tag": "empty", "lines": lines})
+        return FAILED
+    try:
+        harness = importlib.import_module(f"{__package__}.harness")
+        steps = importlib.import_module(f"{__package__}.steps")
+        checks = harness.load_checks(exercise)
+    except Exception as error:
+        write(broken=f"the check cannot be loaded: {type(error).__name__}: {error}")
+        return FAILED
+    if order.get("stack"):  # save the stack shortly before the time runs out
+        stack = open(order["stack"], "w", encoding="utf-8")
+        faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
+    write(ready=True)
+    try:
+        my = harness.load(exercise, path, seed=order["seed"])
+    except (Exception, SystemExit) as error:
+        if type(error).__name__ == "NotWritten":
+            lines = [plain(str(error))]
+            write(outcome=part | {"result": "unwritten", "lines": lines})
+            return UNWRITTEN
+        failure = harness.cannot_load(error, path)
+        write(outcome=part | {"tag": failure.tag, "lines": failure.lines})
+        return FAILED
+    # a function of the check stops at the first unwritten part: here all are named
+    todo = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
+    names = stubs.unwritten_functions(path.read_text(encoding="utf-8-sig"))
+    waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
+    outcomes = []
+    for outcome in steps.run_steps(checks, my, order["seed"], order.get("pdb", False)):
+        while waiting and outcome.result == "unwritten":
+            write(outcome=waiting.pop(0))
+        write(outcome=outcome.as_dict())
+        outcomes.append(outcome)
+    code = steps.exit_code(outcomes)
+    for part in waiting if code else ():  # a right answer needs no more parts
+        write(outcome=part)
+    return code
+
+
+def _limit_memory_and_files():
+    """Let more raise MemoryError or OSError, where the system can limit it."""
+    with contextlib.suppress(ImportError):
+        resource = importlib.import_module("resource")
+        limits = ((resource.RLIMIT_DATA, MEMORY), (resource.RLIMIT_FSIZE, FILE))
+        for what, size in limits:
+            with contextlib.suppress(ValueError, OSError):  # there is a lower limit
+                resource.setrlimit(what, (size, resource.getrlimit(what)[1]))

@@ -10,7 +10,7 @@ file draws each diagram that a lesson shows.
 
 import numpy as np
 
-from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure
+from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, figure
 
 WIDTH, HEIGHT = 0.8, 0.5  # of a box
 
@@ -93,3 +93,135 @@ def attention_step(words, weights, state, answer):
     arrow(ax, (right, HEIGHT / 2), (right, 1.75), GREEN)
     fit(ax, -0.9, right + 1.2, -0.7, 2.35)
     return fig
+
+
+def four_scores():
+    """Draw how four scores make one number of a query s and a key h."""
+    fig, ax = diagram((7.2, 4.3))
+    columns = ("dot", "scaled dot", "general", "additive")
+    for x, name in zip(np.arange(4) * 2.2, columns):
+        s, h, middle = (x - 0.5, 0), (x + 0.5, 0), (x, 2.0)
+        box(ax, s, "$s$", GREEN, width=0.6)
+        box(ax, h, "$h$", BLUE, width=0.6)
+        ax.text(x, 4.75, name, ha="center", va="bottom", fontsize=11)
+        steps = _steps_of_score(ax, name, s, h, middle)
+        box(ax, (x, 4.4), "$e$", PURPLE, width=0.6)
+        for low, high in zip(steps, [*steps[1:], 4.4]):
+            arrow(ax, (x, low + HEIGHT / 2), (x, high - HEIGHT / 2))
+    handles = [
+        _patch(GREEN, "query"),
+        _patch(BLUE, "key"),
+        _patch(ORANGE, "learned"),
+        _patch(GREY, "fixed"),
+        _patch(PURPLE, "score"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=5, fontsize=9)
+    fit(ax, -1.1, 7.7, -1.0, 5.1)
+    return fig
+
+
+def _steps_of_score(ax, name, s, h, middle):
+    """Draw a score between its two vectors and its result; return the heights."""
+    x, y = middle
+    if name in ("general", "additive"):
+        sides = ((h, "$W_g$"),) if name == "general" else ((s, "$W_s$"), (h, "$W_h$"))
+        for side, matrix in sides:
+            box(ax, (side[0], 1), matrix, ORANGE, width=0.6)
+            arrow(ax, (side[0], HEIGHT / 2), (side[0], 1 - HEIGHT / 2))
+    for side in (s, h):
+        through = name == "additive" or (name == "general" and side is h)
+        start = (side[0], (1 if through else 0) + HEIGHT / 2)
+        arrow(ax, start, (x + (side[0] - x) * 0.4, y - HEIGHT / 2))
+    box(ax, middle, "+" if name == "additive" else "dot", GREY)
+    if name == "scaled dot":
+        box(ax, (x, 3.2), "$1/\\sqrt{d}$", GREY)
+        return [y, 3.2]
+    if name == "additive":
+        box(ax, (x, 2.8), "tanh", GREY)
+        box(ax, (x, 3.6), "dot $v$", ORANGE)
+        return [y, 2.8, 3.6]
+    return [y]
+
+
+def _patch(colour, label):
+    """Return an entry of a legend: a frame of this colour."""
+    from matplotlib.patches import Patch
+
+    return Patch(fill=False, ec=colour, lw=1.6, label=label)
+
+
+def encoder_decoder(source, target):
+    """Draw an encoder-decoder without attention, which reads and then writes.
+
+    source    the words that it reads
+    target    the words that it writes
+    """
+    fig, ax = diagram((7.2, 2.7))
+    step, n = 1.25, len(source)
+    for j, word in enumerate(source):
+        box(ax, (step * j, 0), f"$h_{j + 1}$", BLUE, below=word)
+        if j:
+            arrow(ax, (step * j - step + WIDTH / 2, 0), (step * j - WIDTH / 2, 0))
+    first = step * n + 0.75
+    middle = (step * (n - 1) + first) / 2
+    gap = (step * (n - 1) + WIDTH / 2, 0), (first - WIDTH / 2, 0)
+    arrow(ax, *gap, ORANGE, weight=0.8)
+    ax.text(middle, 0.28, f"$c = h_{n}$", ha="center", va="bottom", fontsize=10)
+    _decoder(ax, (first, 0), step, ("<s>", *target[:-1]), target)
+    last = first + step * (len(target) - 1)
+    names = (step * (n - 1) / 2, 0.55, "encoder: reads")
+    for x, y, text in (names, ((first + last) / 2, 1.75, "decoder: writes")):
+        ax.text(x, y, text, ha="center", va="bottom", fontsize=11)
+    fit(ax, -0.6, last + 0.7, -1.0, 2.1)
+    return fig
+
+
+def forced_and_greedy(right, forced, greedy):
+    """Draw a decoder in training, and one that reads its own words.
+
+    right     the words of the correct answer
+    forced    the words that the model writes while it reads the correct words
+    greedy    the words that it writes while it reads its own
+    """
+    fig, ax = diagram((7.2, 2.9))
+    step = 1.25
+    second = step * len(right) + 0.9
+    _decoder(ax, (0, 0), step, ("<s>", *right[:-1]), forced, right)
+    _decoder(ax, (second, 0), step, ("<s>", *greedy[:-1]), greedy, right, True)
+    for x, text in ((0, "teacher forcing"), (second, "greedy")):
+        centre = x + step * (len(right) - 1) / 2
+        ax.text(centre, 1.75, text, ha="center", va="bottom", fontsize=11)
+    handles = [
+        _patch(GREEN, "state"),
+        _patch(PURPLE, "right word"),
+        _patch(RED, "wrong word"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -0.7, second + step * (len(right) - 1) + 0.7, -1.75, 2.15)
+    return fig
+
+
+def _decoder(ax, start, step, inputs, outputs, right=None, feedback=False):
+    """Draw the states of a decoder, the words under them and the words they write.
+
+    right      the correct words; other outputs are red. None: all are correct
+    feedback   draw an arrow from each output to the next input
+    """
+    x0, y = start
+    for t, (read, write) in enumerate(zip(inputs, outputs)):
+        x = x0 + step * t
+        box(ax, (x, y), f"$s_{t + 1}$", GREEN)
+        if t:
+            arrow(ax, (x - step + WIDTH / 2, y), (x - WIDTH / 2, y))
+        ax.text(x, y - 0.68, read, ha="center", va="top", fontsize=10)
+        arrow(ax, (x, y - 0.64), (x, y - HEIGHT / 2), weight=0.15)
+        colour = PURPLE if right is None or write == right[t] else RED
+        box(ax, (x, y + 1.3), write, colour, width=1.05)
+        arrow(ax, (x, y + HEIGHT / 2), (x, y + 1.3 - HEIGHT / 2), weight=0.15)
+        if feedback and t + 1 < len(outputs):
+            low = x + step / 2, y - 0.75
+            ax.plot(
+                [x + 0.42, low[0], low[0]], [y + 1.05, y + 0.75, low[1]],
+                ":", color=colour, lw=1.3,
+            )  # fmt: skip
+            arrow(ax, low, (x + step - 0.32, y - 0.75), colour, weight=0.15)

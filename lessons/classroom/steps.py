@@ -12,15 +12,20 @@ functions (``lessons.classroom.harness``), ``rng`` draws from the check's seed.
 """
 
 import inspect
+import pathlib
 import pdb
 import textwrap
 import traceback
+import types
 import zlib
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
 from lessons import NotWritten
+
+from .catalogue import LESSONS
+from .terminal import plain
 
 STEPS = ("written", "shape", "numbers", "values", "laws", "gradients", "edges")
 WIDTH = 71  # of a line in a report, which is indented by eight
@@ -72,6 +77,12 @@ class Outcome:
     as_dict = asdict
 
 
+def named(text, function):
+    """Return ``function``, named ``text`` in reports: named("4 - t", lambda t: …)."""
+    function.__name__ = text
+    return function
+
+
 def check_functions(checks):
     """Return the marked functions of a check's module, in the order of the steps."""
     functions = [f for f in vars(checks).values() if inspect.isfunction(f)]
@@ -108,16 +119,11 @@ def run_function(function, my, seed=0, debug=False):
         with np.errstate(all="ignore"):
             function(my, rng)
     except NotWritten as error:
-        return Outcome(*place, "unwritten", lines=[str(error)])
+        return Outcome(*place, "unwritten", lines=[plain(str(error))])
     except CheckFailed as error:
         failure, cause = error, error.__cause__ or error
-    except Exception as error:  # the check expected a pair, say, and there is none
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        said = (
-            f"{type(error).__name__}: {error}",
-            f"where the check says:  {frame.line}",
-        )
-        failure, cause = CheckFailed("raises", *my.last_call(), *said), error
+    except Exception as error:
+        failure, cause = _unexpected(error, my), error
     else:
         return Outcome(*place, "ok")
     if debug:
@@ -132,8 +138,36 @@ def exit_code(outcomes):
     return 1 if "failed" in results else 3 if "unwritten" in results else 0
 
 
+def _unexpected(error, my):
+    """Return the failure for an exception of any other class.
+
+    If the machinery of the course raised it, the answer is not at fault. Otherwise the
+    check cannot use a result of the answer: it expects a pair, for example.
+    """
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    checks = LESSONS / "checks", pathlib.Path(frames[0].filename)
+    machinery = LESSONS / "classroom"
+    for frame in reversed(frames):  # the innermost of the course
+        path = pathlib.Path(frame.filename)
+        # my.f, where the answer has no f, is no fault of the machinery
+        if path.is_relative_to(machinery) and frame.name != "__getattr__":
+            return CheckFailed(
+                "check-fault",
+                "the check itself failed; your answer may be right",
+                said,
+                f"{path.name}, line {frame.lineno}:  {frame.line}",
+            )
+        if any(map(path.is_relative_to, checks)) or frame.filename == my._path:
+            break
+    where = f"at this line of the check:  {frame.line}"
+    if frame.filename == my._path:
+        where = f"line {frame.lineno}:  {frame.line}"
+    return CheckFailed("raises", *my.last_call(), said, where)
+
+
 def _folded(text):
-    for line in str(text).split("\n"):
+    for line in plain(str(text)).split("\n"):
         indent = " " * (len(line) - len(line.lstrip()))
         yield from textwrap.wrap(
             line, WIDTH, subsequent_indent=indent, break_on_hyphens=False
@@ -142,25 +176,16 @@ def _folded(text):
 
 def _open_debugger(error, function, my):
     """Open pdb in the learner's frame that raised, or else in the check's frame."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    files = [frame.f_code.co_filename for frame in frames]
-    start = len(frames) - 1
-    for file in (inspect.getsourcefile(function), my._path):
+    steps = []
+    tb = error.__traceback__
+    while tb:
+        steps.append(tb)
+        tb = tb.tb_next
+    files = [step.tb_frame.f_code.co_filename for step in steps]
+    for file in (my._path, inspect.getsourcefile(function)):
         if file in files:
-            start = max(k for k, each in enumerate(files) if each == file)
-    if start < len(frames) - 1:
-        print("The debugger is in the check. down: the comparison; q: quit.")
-    debugger = _Debugger()
-    debugger.start = start
-    debugger.reset()
-    debugger.interaction(None, error.__traceback__)
-
-
-class _Debugger(pdb.Pdb):
-    """pdb that opens in frame ``start`` of a traceback instead of the innermost."""
-
-    def setup(self, frame, tb):
-        super().setup(frame, tb)
-        self.curindex = self.start
-        self.curframe = self.stack[self.start][0]
-        self.curframe_locals = self.curframe.f_locals
+            last = len(files) - files[::-1].index(file)
+            break
+    for step in reversed(steps[:last]):  # the traceback up to that frame
+        tb = types.TracebackType(tb, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    pdb.post_mortem(tb)

@@ -1,6 +1,7 @@
 """Printing to the learner's terminal: at most 80 columns, colour where it is wanted."""
 
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -36,7 +37,7 @@ def width():
 def say(text="", indent=0, file=None):
     """Print ``text``, with lines folded to the width of the terminal.
 
-    A command to copy is never divided, nor is a path that ``unbroken`` returned.
+    A command to copy is never divided, nor is a path that ``without_breaks`` returned.
     """
     file = file or sys.stdout
     for line in text.split("\n"):
@@ -45,9 +46,18 @@ def say(text="", indent=0, file=None):
     file.flush()
 
 
-def unbroken(text):
+def without_breaks(text):
     """Return ``text``, such as a path with spaces, so that ``say`` never divides it."""
     return str(text).replace(" ", HARD_SPACE)
+
+
+def plain(text, most=600):
+    """Return what an answer wrote, shortened, with its control characters escaped."""
+    if len(text) > most:
+        text = f"{text[:most]}… and {len(text) - most} more characters"
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text
+    )
 
 
 def fit(text, columns):
@@ -56,9 +66,15 @@ def fit(text, columns):
     return text.ljust(columns)
 
 
+def display_path(path):
+    """Return ``path`` as the reader would type it, relative to the current folder."""
+    path, here = pathlib.Path(path), pathlib.Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
 def _folded(line, columns):
     indent = " " * (len(line) - len(line.lstrip()))
-    line = COMMAND.sub(lambda command: unbroken(command[0]), line)
+    line = COMMAND.sub(lambda command: without_breaks(command[0]), line)
     parts = textwrap.wrap(
         line,
         columns,

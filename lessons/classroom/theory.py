@@ -14,7 +14,7 @@ import numpy as np
 
 from lessons import NotWritten
 
-from . import describe
+from .calls import parameters
 from .steps import CheckFailed
 
 
@@ -39,59 +39,48 @@ def check_chain(my, chain, first, last, draw, times=8):
     first, last  functions: the start and the end that the chain must have
     draw         () -> a tuple of arguments; exact where they are Fractions or integers
     """
+    links_that_run(my, chain, draw())
     my.holds(
-        isinstance(chain, Chain) and len(chain.links) > 1,
+        len(chain.links) > 1,
         "chain",
         "expected Chain(…).then(…), of two expressions or more",
-        f"found {type(chain).__name__}",
+        "found one expression",
     )
     codes = [getattr(f, "__code__", None) for f, _ in chain.links]
     for k, (a, b) in enumerate(zip(codes, codes[1:])):
-        same_text = a and b and (a.co_code, a.co_consts) == (b.co_code, b.co_consts)
-        same_names = same_text and a.co_names == b.co_names
-        my.holds(
-            not same_names,
-            "chain-repeats",
-            f"links {k} and {k + 1} are the same expression",
-        )
+        parts = "co_code", "co_consts", "co_names"
+        is_same = a and b and all(getattr(a, n) == getattr(b, n) for n in parts)
+        sentence = f"links {k} and {k + 1} are the same expression"
+        my.holds(not is_same, "chain-repeats", sentence)
     ends = [(first, "the left side"), *chain.links, (last, "the right side")]
     for _ in range(times):
         arguments = draw()
         links_that_run(my, chain, arguments)
         found = [np.asarray(f(*arguments)) for f, _ in ends]
         for k, (a, b) in enumerate(zip(found, found[1:])):
-            what = f"link {k} ({ends[k][1]})", f"link {k + 1} ({ends[k + 1][1]})"
             my.holds(
                 equal(a, b),
                 "false-link",
-                f"{what[0]} gives {_brief(a)}",
-                f"{what[1]} gives {_brief(b)}, which should be equal",
+                f"link {k} ({ends[k][1]}) gives {_brief(a)}",
+                f"link {k + 1} ({ends[k + 1][1]}) gives {_brief(b)}, which should be "
+                "equal",
             )
 
 
 def links_that_run(my, chain, arguments):
     """Fail with a sentence at the first expression that raises an exception."""
-    my.holds(
-        isinstance(chain, Chain),
-        "chain",
-        "expected Chain(…).then(…)",
-        f"found {type(chain).__name__}",
-    )
+    found = f"found {type(chain).__name__}"
+    my.holds(isinstance(chain, Chain), "chain", "expected Chain(…).then(…)", found)
     for k, (f, _) in enumerate(chain.links):
         try:
             f(*arguments)
         except (NotWritten, CheckFailed):
             raise
         except Exception as error:
-            names = describe.parameters(f) or []
-            names += ["?"] * (len(arguments) - len(names))
-            sizes = [f"{n} {_size(a)}" for n, a in zip(names, arguments)]
-            my.holds(
-                False,
-                "link-raises",
-                f"link {k}, at {', '.join(sizes)}",
-                f"{type(error).__name__}: {error}",
-            )
+            names = [*(parameters(f) or []), *"?" * len(arguments)]
+            sizes = [f"{n} {np.shape(a) or a}" for n, a in zip(names, arguments)]
+            said = f"{type(error).__name__}: {error}"
+            my.holds(False, "link-raises", f"link {k}, at {', '.join(sizes)}", said)
 
 
 def rationals(rng, n, largest=9):
@@ -123,11 +112,6 @@ def equal(a, b):
         return bool(np.allclose(a.astype(float), b.astype(float), 1e-9, 1e-12))
     except (TypeError, ValueError):  # None or text among them
         return False
-
-
-def _size(a):
-    """Return the shape of an array, or the number itself, as text."""
-    return str(np.shape(a) or a)
 
 
 def _brief(a):

@@ -1,37 +1,38 @@
-"""The book: run a lesson, weave it into a page, and check that the page is fresh.
+"""Weave lessons into pages, and check that the pages are fresh.
 
-    read 5                show the page; 38.3 and scaling find a lesson as well
-    run 5                 print what it prints; figures go to the learner's folder
-    dev weave 5           write README.md, figures/ and digest.json beside lesson.py
-    dev weave 5 --check   run it again and compare text and digests
-
-Lessons run on the NumPy twins of the kernels, so that nothing is compiled and every
-machine prints the same.
+read 5                show the page; 38.3 and scaling find a lesson as well
+run 5                 print what it prints; figures go to the learner's folder
+dev weave 5           write README.md, figures/ and digest.json beside lesson.py
+dev weave 5 --check   run it again and compare text and digests
 """
 
-import ast
 import contextlib
-import io
 import json
 import pathlib
 import pydoc
 import re
 import sys
 import time
-import traceback
-import warnings
 from dataclasses import dataclass
 
-import numpy as np
-
 from . import journal
-from .cells import LessonError, parse, source
+from .catalogue import BOOK, ROOT, find_lessons, header, lesson_folders, number
+from .cells import (
+    CODE,
+    LINK,
+    LessonError,
+    headings,
+    outside_fences,
+    place,
+    read_cells,
+    run_cells,
+    source,
+)
 from .figures import Gallery, readers_figures, same_digest
-from .lesson_index import BOOK, find_lessons, header, lesson_folders, number
-from .paths import shown
-from .prose import check_links, evaluated, faults_of_prose, headings, place
+from .journal import hash_of
+from .terminal import display_path
 
-NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def read(args):
@@ -63,7 +64,9 @@ def _for_the_reader(verb, names, action):
     for folder in folders:
         codes.append(action(folder))
         if not codes[-1]:
-            journal.note_lesson(folder, verb)
+            with contextlib.suppress(OSError):  # reading needs no journal
+                script = hash_of(folder / "lesson.py")
+                journal.append(number(folder), verb, work=script)
     return max(codes)
 
 
@@ -77,7 +80,7 @@ def _read(folder):
     text = path.read_text(encoding="utf-8")
     if sys.stdin.isatty() and sys.stdout.isatty():
         pydoc.pager(text)
-    print(shown(path))
+    print(display_path(path))
     for level, words in headings(text):
         print("  " * level + words)
     print(f"\nnext: python -m lessons run {number(folder)}")
@@ -86,7 +89,8 @@ def _read(folder):
 
 def _run(folder):
     try:
-        _run_cells(folder, Gallery(readers_figures(folder)), capture=False)
+        cells = read_cells(folder)
+        run_cells(cells, folder, Gallery(readers_figures(folder)), capture=False)
     except LessonError as error:
         return _print_error(error)
     return 0
@@ -105,12 +109,36 @@ class Woven:
         return {name: p.digest for name, p in self.pictures.items()}
 
 
-def woven(folder, draw=True):
+def weave_lesson(folder, draw=True):
     """Run a lesson and return its ``Woven`` page. Raises LessonError."""
     gallery = Gallery(draw=draw)
-    text = page(_run_cells(folder, gallery), folder)
+    text = page(run_cells(read_cells(folder), folder, gallery), folder)
     check_links(text, folder, {f"{name}.svg" for name in gallery.pictures})
     return Woven(folder, text, gallery.pictures)
+
+
+def check_links(text, folder, figures):
+    """Raise LessonError for a link of a finished page that leads nowhere.
+
+    figures   the file names of figures that are still to be written
+    """
+    path = folder / "README.md"
+    for k, line in outside_fences(text, 1, path):
+        for target in LINK.findall(CODE.sub("", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            if target.startswith("figures/") and target[8:] in figures:
+                continue
+            file, _, anchor = target.partition("#")
+            file = (folder / file).resolve() if file else path
+            roots = ROOT, folder.resolve().parents[2]  # of a copy of the project
+            fault = _broken(file, anchor, text if file == path else None)
+            if not any(map(file.is_relative_to, roots)):
+                fault = "it leaves the project"
+            if fault:
+                raise LessonError(
+                    f"{path}:{k}: the link to {target} leads nowhere: {fault}."
+                )
 
 
 def differences(fresh):
@@ -146,9 +174,9 @@ def same_text(a, b):
     """Return whether two lines are equal, up to the last digit of decimal numbers."""
     if a == b:
         return True
-    if NUMBER.sub("0", a).split() != NUMBER.sub("0", b).split():
+    if DECIMAL.sub("0", a).split() != DECIMAL.sub("0", b).split():
         return False
-    return all(map(_same_number, NUMBER.findall(a), NUMBER.findall(b)))
+    return all(map(_same_number, DECIMAL.findall(a), DECIMAL.findall(b)))
 
 
 def _same_number(a, b):
@@ -176,13 +204,13 @@ def page(performed, folder):
         elif cell.kind == "source":
             parts.append(_source_with_link(cell, folder))
         elif cell.kind == "code":
-            parts.append(fenced(cell.text, "python"))
+            parts.append(fence(cell.text, "python"))
         if cell.kind != "markdown" and text:
-            parts.append(fenced(text.rstrip("\n"), "text"))
+            parts.append(fence(text.rstrip("\n"), "text"))
         parts += [f"![{p.alt}](figures/{p.name}.svg)" for p in pictures]
         if cell.kind == "figure":
             summary = "<details><summary>The code of this figure</summary>"
-            parts.append(f"{summary}\n\n{fenced(cell.text, 'python')}\n\n</details>")
+            parts.append(f"{summary}\n\n{fence(cell.text, 'python')}\n\n</details>")
     parts.append(
         "---\n\n[The script of this page](lesson.py) runs as it is: "
         f"`python -m lessons run {int(number(folder))}`. "
@@ -191,7 +219,7 @@ def page(performed, folder):
     return "\n\n".join(parts) + "\n"
 
 
-def fenced(text, language):
+def fence(text, language):
     """Return ``text`` in a fence that it does not contain."""
     ticks = "```"
     while ticks in text:
@@ -204,13 +232,13 @@ def _source_with_link(cell, folder):
     # a page stands in lessons/book/NN_name
     link = f"../../../{found.path}#L{found.first}-L{found.last}"
     words = f"`{cell.name}`, from [{found.path}]({link}):"
-    return f"{words}\n\n{fenced(found.text, 'python')}"
+    return f"{words}\n\n{fence(found.text, 'python')}"
 
 
 def _weave(folder, check):
     start = time.perf_counter()
     try:
-        fresh = woven(folder, draw=not check)
+        fresh = weave_lesson(folder, draw=not check)
     except LessonError as error:
         return _print_error(error)
     stale = differences(fresh) if check else []
@@ -242,69 +270,25 @@ def _write(fresh):
     (fresh.folder / "README.md").write_text(fresh.text, encoding="utf-8")
 
 
+def _broken(file, anchor, text):
+    """Return what is wrong with a link to ``anchor`` in ``file``, or None."""
+    if text is None and not file.exists():
+        return "there is no such file"
+    if not anchor:
+        return None
+    text = file.read_text(encoding="utf-8") if text is None else text
+    if re.fullmatch(r"L\d+(-L\d+)?", anchor):
+        last = int(anchor.rpartition("L")[2])
+        long_enough = last <= len(text.splitlines())
+        return None if long_enough else "the file has fewer lines"
+    # GitHub's anchor of a heading: no signs, hyphens for spaces
+    words = [re.sub(r"[^\w\- ]", "", each.lower()) for _, each in headings(text)]
+    there = anchor in [each.replace(" ", "-") for each in words]
+    return None if there else "there is no such heading"
+
+
 def _text(path):
     return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def _run_cells(folder, gallery, capture=True):
-    """Return [(cell, text, pictures)]: the prose, prints and figures of each cell."""
-    from attention import kernels
-
-    path = folder / "lesson.py"
-    cells = parse(path.read_text(encoding="utf-8"), f"{folder.name}/lesson.py")
-    prose = [cell for cell in cells if cell.kind == "markdown"]
-    faults = [fault for cell in prose for fault in faults_of_prose(cell, folder)]
-    if faults:
-        raise LessonError("\n".join(faults))
-    namespace = {"__name__": "__main__", "__file__": str(path)}
-    before, performed = sys.path[:], []
-    try:
-        with (
-            gallery,
-            warnings.catch_warnings(),
-            kernels.backend("numpy"),
-            np.printoptions(),  # restores what a lesson sets
-            np.errstate(),
-        ):
-            warnings.simplefilter("error", RuntimeWarning)
-            for cell in cells:
-                known, out = set(gallery.pictures), io.StringIO()
-                redirect = contextlib.redirect_stdout(out)
-                if cell.runs:
-                    with redirect if capture else contextlib.nullcontext():
-                        _execute(cell, namespace, path)
-                elif cell.kind == "markdown":
-                    out.write(evaluated(cell, namespace, folder))
-                    for _, words in [] if capture else headings(cell.text):
-                        print(f"\n{words}\n")
-                new = [p for n, p in gallery.pictures.items() if n not in known]
-                performed.append((cell, out.getvalue(), new))
-    finally:
-        sys.path[:] = before
-    return performed
-
-
-def _execute(cell, namespace, path):
-    """Run a cell; print the value of its last line if that is an expression."""
-    try:
-        # blank lines before the text give every line its number in the file
-        body = ast.parse("\n" * (cell.line - 1) + cell.text, str(path)).body
-        ends_in_value = body and isinstance(body[-1], ast.Expr)
-        last = body.pop() if ends_in_value and cell.kind != "preamble" else None
-        exec(compile(ast.Module(body, []), str(path), "exec"), namespace)
-        if last is not None:
-            code = compile(ast.Expression(last.value), str(path), "eval")
-            value = eval(code, namespace)
-            if value is not None:
-                print(repr(value))
-    except BrokenPipeError:  # python -m lessons run 0 | head
-        raise
-    except (Exception, SystemExit) as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-        line = lines[-1] if lines else getattr(error, "lineno", None) or cell.line
-        where = place(path.parent, line)
-        raise LessonError(f"{where}: {type(error).__name__}: {error}") from error
 
 
 def _print_error(error):

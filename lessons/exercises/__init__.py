@@ -1,1 +1,1 @@
-"""The stubs, made from ``lessons/solutions`` by ``python -m lessons dev sync``."""
+"""The stubs that a learner copies: ``python -m lessons dev sync`` writes them."""

@@ -53,7 +53,7 @@ def compare(Ts, d, repeats, rng, timer):
     timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
     rng    draws s, H, W_s, W_h and v, all N(0, 1), anew for each T
 
-    Draw all numbers before you call the timer.
+    Draw all numbers first, then time calls of ``_additive_scores`` and ``dot_scores``.
     ->  {"additive": [seconds for each T], "dot": [seconds for each T]}
     """
     raise NotWritten("6.6 compare")

@@ -1,1 +1,1 @@
-"""The exercises with their answers: the one source, from which stubs are made."""
+"""The reference answers with hints and planted mistakes, from which stubs are made."""

@@ -106,6 +106,7 @@ HINTS = {
     "half-or-whole": [
         "ln Z adds half a variance, and the mean score subtracts a whole one.",
     ],
+    "divided": ["Return the entropy in nats, not its share of log T."],
     "deviation": ["Is it the variance or its square root that is halved?"],
     "nan": ["Where a weight is exactly 0, its logarithm is -inf, and 0 * -inf is NaN."],
 }

@@ -119,6 +119,7 @@ HINTS = {
     "mean-of-means": ["Long strings have more rows, and every row counts once."],
     "log2": ["The entropy is in nats: use the natural logarithm."],
     "nan": ["Padding has a weight of exactly 0. What is 0 times its logarithm?"],
+    "divided": ["Return the entropy in nats, not its share of log S."],
     "not-cleared": ["backward adds to the gradients of the step before."],
     "unclipped": ["Clip the gradients after backward and before the step."],
     "padding-loss": ["Where target_out is PAD, no output counts."],

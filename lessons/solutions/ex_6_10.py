@@ -49,6 +49,7 @@ HINTS = {
         "mean)^2.",
     ],
     "tau-multiplies": ["Does the largest weight grow or shrink at a low temperature?"],
+    "divided": ["The entropy itself is in nats. Do not divide it by its maximum."],
     "tau-power": [
         "By which power of tau does your slope differ from the measured one?",
     ],

@@ -132,7 +132,7 @@ HINTS = {
     ],
     "not-fed": ["Which word is the input of the second step?"],
     "state-stands": ["Each step starts from the state that the step before returned."],
-    "eos-said": ["EOS ends the sentence and is not one of its words."],
+    "eos-written": ["EOS ends the sentence and is not one of its words."],
     "special": ["PAD and SOS are never written, even if they are the most probable."],
     "endless": ["Stop after max_length words: some models never write EOS."],
     "last-layer": ["The mean is over all layers and over all heads of each layer."],
@@ -158,7 +158,7 @@ HINTS = {
 MUTANTS = [
     ("np.array([last]))", "np.array([SOS]))", "not-fed"),
     ("logits, state, weights = model", "logits, _, weights = model", "state-stands"),
-    ("if last == EOS:", "if said and said[-1] == EOS:", "eos-said"),
+    ("if last == EOS:", "if said and said[-1] == EOS:", "eos-written"),
     ("[0, EOS:].argmax()) + EOS", "[0].argmax())", "special"),
     ("weights.numpy()[0])  #", "np.roll(weights.numpy()[0], 1))  #", "shifted"),
     ("return np.array(said, int), np.array(rows).reshape(len(said), len(ids))",

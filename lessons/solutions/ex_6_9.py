@@ -152,6 +152,10 @@ HINTS = {
     "first-pairs": ["The last n pairs are the test, not the first n."],
     "test-in-train": ["A pair that occurred in training does not test the model."],
     "mask-leak": ["Padding is not a word: its weight must be 0."],
+    "masked-maximum": [
+        "masked_softmax takes a mask. A weight that you multiply by the mask after "
+        "exp becomes NaN if all allowed scores are far below the others."
+    ],
     "old-state": ["The logits are computed from the state after the step."],
     "state-stands": ["Which state does the next step start from?"],
     "mean-context": ["c is a weighted mean of the states."],

@@ -79,6 +79,7 @@ HINTS = {
         "all even numbers, then all odd ones.",
     ],
     "pairing": ["Which two entries are a pair, 0 and 1, or 0 and E/2?"],
+    "base-ignored": ["The base is an argument of rope."],
     "direction": ["In which direction does (1, 0) rotate at position p = 1?"],
     "positions-ignored": ["A row is rotated by its position, not by its index."],
     "frequencies": [

@@ -8,7 +8,7 @@ import numpy as np
 
 from .diagnosis import Case, diagnose
 from .numeric import EVERY, jacobian, random_directions, slopes
-from .verdict import Entry, Row, describe, label, picture
+from .verdict import Entry, Finding, Row, describe, label, picture
 
 CLEAR = 1000  # the largest slope must be this many times the noise
 # rounding left of slopes that cancel, where the cotangent is 1:
@@ -98,7 +98,7 @@ class Comparison:
         if self.slopes.directions is None or self.only is not None:
             k_of_x = k if self.only is None else self.only
             index = tuple(int(i) for i in np.unravel_index(k_of_x, self.x.shape))
-        values = self.analytic[k], self.numeric[k], self.slopes.bar[k]
+        values = self.analytic[k], self.numeric[k], self.slopes.bar[k], self.tolerance[k]
         return Entry(self.name, index, *map(float, values))
 
 
@@ -112,21 +112,24 @@ def explain(result, comparison):
     if c.slopes.directions is not None:
         lines.append(f"not diagnosed: {c.x.size} entries; check a smaller input")
     else:
+        result.wrong = c.wrong.reshape(c.x.shape)
         lines.append(f"{c.wrong.sum()} of {c.wrong.size} entries differ")
         if c.declared and c.signal:
-            result.tag = "declared"
-            lines.append(f"no_gradient declares {label(c.name)} 0; numeric is not")
+            sentence = f"no_gradient declares {label(c.name)} 0; numeric is not"
+            result.cause = Finding("declared", sentence)
+            lines.append(sentence)
         else:
-            found = diagnose(_case(c))
-            result.tag = found.tag
-            lines.append(_named(found))
-        drawn = picture(c.wrong.reshape(c.x.shape))
+            result.cause = diagnose(_case(c))
+            lines.append(_named(result.cause))
+        result.tag = result.cause.tag
+        drawn = picture(result.wrong)
         if drawn:
             lines.append(f"{drawn}\n    (# differs; the last axis runs to the right)")
     if c.seen.laws:
         if result.tag == "unknown":
             result.tag = c.seen.laws[0][0]
-        lines += [f"also: {sentence}" for _, sentence, _ in c.seen.laws]
+        result.also = [Finding(tag, sentence) for tag, sentence, _ in c.seen.laws]
+        lines += [f"also: {law.sentence}" for law in result.also]
     result.message = "\n".join(lines)
 
 
@@ -138,7 +141,7 @@ def explain_shape(result, subject, seen):
         numeric = slopes(subject.of(i), x, seen.cotangents).value.reshape(x.shape)
         found = diagnose(Case(yours, numeric))
         if found.tag != "unknown":
-            result.tag = found.tag
+            result.tag, result.cause = found.tag, found
             result.message += "\n" + _named(found)
 
 

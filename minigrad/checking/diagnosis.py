@@ -14,6 +14,7 @@ from typing import Callable
 import numpy as np
 
 from .hypotheses import BANK, CLOSE
+from .verdict import Finding
 
 LARGEST = 2_000_000  # entries of J beyond which its terms are not compared
 
@@ -65,18 +66,10 @@ class Case:
         )
 
 
-@dataclass
-class Diagnosis:
-    """``tag`` names the kind of mistake; ``sentence`` states what was measured."""
-
-    tag: str
-    sentence: str
-
-
 def diagnose(case):
-    """Return the first hypothesis of the bank that holds, as a ``Diagnosis``."""
+    """Return the first hypothesis of the bank that holds, as a ``Finding``."""
     for hypothesis in BANK:
         found = hypothesis(case)
         if found:
-            return Diagnosis(*found)
-    return Diagnosis("unknown", "no known pattern")
+            return Finding(*found)
+    return Finding("unknown", "no known pattern")

@@ -25,6 +25,19 @@ class Entry(NamedTuple):
     analytic: float
     numeric: float
     bar: float
+    tolerance: float = np.nan
+
+    @property
+    def ratio(self):
+        """The error divided by the tolerance: the entry is wrong if it exceeds 1."""
+        return abs(self.analytic - self.numeric) / self.tolerance
+
+
+class Finding(NamedTuple):
+    """A mistake: ``tag`` names its kind, ``sentence`` states what was measured."""
+
+    tag: str
+    sentence: str
 
 
 class Row(NamedTuple):
@@ -48,6 +61,10 @@ class GradcheckResult:
               first wrong input, if one is wrong
     tag       the kind of failure (see ``minigrad.checking.hypotheses``), or None
     message   what is wrong, in words; empty when nothing is
+    wrong     which entries of the input ``worst.input`` are wrong, an array of bools of
+              its shape; None if not every entry was measured
+    cause     the ``Finding`` that explains the wrong entries, or the broken rule
+    also      a ``Finding`` for each further rule that the backward breaks
     rows      one ``Row`` for each input; ``table()`` prints them
     """
 
@@ -56,6 +73,9 @@ class GradcheckResult:
     worst: Entry | None = None
     tag: str | None = None
     message: str = ""
+    wrong: np.ndarray | None = None
+    cause: Finding | None = None
+    also: list = field(default_factory=list)
 
     @property
     def ok(self):

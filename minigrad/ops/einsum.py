@@ -58,8 +58,8 @@ def _letters(subscripts, operands):
     inputs, arrow, output = text.partition("->")
     inputs = inputs.split(",")
     if not arrow:  # as in NumPy: the letters that occur once, in alphabetical order
-        once = [a for a in sorted(set("".join(inputs))) if "".join(inputs).count(a) == 1]
-        output = "".join(once)
+        letters = "".join(inputs)
+        output = "".join(a for a in sorted(letters) if letters.count(a) == 1)
     if "." in text or any(len(set(each)) < len(each) for each in inputs):
         raise ValueError(
             f"einsum: found {subscripts!r}; expected a letter for each axis, each once "

@@ -1,4 +1,4 @@
-"""What the tests of the classroom share: an answer with something wrong in it."""
+"""Answers to exercises with one thing wrong, for the tests of the course."""
 
 from lessons.classroom import catalogue, stubs
 
@@ -10,12 +10,14 @@ LINES = {
     "mutates": "g *= 1 - y * y; return g",
     "loops": "\n        while True: pass",
     "prints": 'print("x" * 10**6); return g * (1 - y * y)',
+    "shouts": 'raise ValueError("\\x1b[31mred\\a" + "x" * 10**6)',
+    "fills": "return g * np.ones(10**9)[0]",
     "exits": "import os; os._exit(0)",
 }
 
 
 def answer(id="E.2", old="", new=""):
-    """The reference answer to an exercise, with ``old`` replaced by ``new``."""
+    """Return the reference answer to an exercise, with ``old`` replaced by ``new``."""
     text = catalogue.find(id).solution.read_text(encoding="utf-8")
     text = stubs.exercise_part(text)
     assert old in text
@@ -23,5 +25,5 @@ def answer(id="E.2", old="", new=""):
 
 
 def spoilt(how):
-    """The reference answer to E.2 with the backward of tanh spoilt in some way."""
+    """Return the reference answer to E.2 with another line in the backward of tanh."""
     return answer(old=TANH, new=LINES[how])

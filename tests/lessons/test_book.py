@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom import cells, prose, weave
-from lessons.classroom.lesson_index import lesson_folders, number
-from lessons.classroom.paths import LESSONS
+from lessons.classroom import cells, weave
+from lessons.classroom.catalogue import LESSONS, lesson_folders, number
 
 FOLDERS = lesson_folders()
 BY_DEFAULT = ("01", "03", "04")  # the others are woven in a deep run
 LARGEST = 120_000  # bytes of an SVG
+AUTHORING = LESSONS / "book" / "AUTHORING.md"
 WIDEST = 80  # columns of what a lesson prints: those of a terminal
 LONGEST = 12  # lines of code in a cell
 
@@ -28,7 +28,7 @@ lessons = pytest.mark.parametrize("folder", FOLDERS, ids=[f.name for f in FOLDER
     ids=[f.name for f in FOLDERS],
 )
 def test_the_page_is_fresh(folder):
-    stale = weave.differences(weave.woven(folder, draw=False))
+    stale = weave.differences(weave.weave_lesson(folder, draw=False))
     advice = f"next: python -m lessons dev weave {number(folder)}"
     assert not stale, "\n".join([f"{folder.name} is stale:", *stale, advice])
 
@@ -36,7 +36,7 @@ def test_the_page_is_fresh(folder):
 @lessons
 def test_links_and_figures_of_the_page_resolve(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
-    prose.check_links(text, folder, set())
+    weave.check_links(text, folder, set())
 
 
 @lessons
@@ -98,10 +98,10 @@ def test_math_stands_where_github_renders_it(folder):
         ), block
 
 
-def test_links_of_the_index_and_of_the_authors_page_resolve():
-    for path in (LESSONS / "README.md", LESSONS / "book" / "AUTHORING.md"):
+def test_links_of_the_index_the_glossary_and_the_authors_page_resolve():
+    for path in (LESSONS / "README.md", LESSONS / "GLOSSARY.md", AUTHORING):
         text = path.read_text(encoding="utf-8")
-        for _, line in prose.outside_fences(text, 1, path.parent, path.name):
-            for target in prose.LINK.findall(prose.CODE.sub("", line)):
+        for _, line in cells.outside_fences(text, 1, path):
+            for target in cells.LINK.findall(cells.CODE.sub("", line)):
                 if "://" not in target:
                     assert (path.parent / target.partition("#")[0]).exists(), target

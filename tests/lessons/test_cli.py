@@ -10,17 +10,14 @@ import pytest
 
 from lessons.classroom import (
     catalogue,
+    check,
     cli,
     figures,
     harness,
     journal,
-    paths,
     records,
-    report,
     runner,
     terminal,
-    verbs,
-    weave,
 )
 from lessons.classroom.runner import Report
 
@@ -113,7 +110,8 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["history", "E.2"], 0, ["E.2 has no history yet"]),
     (["experiment", "E.2"], 2, ["E.2 is not started"]),
     (["experiment", "E.2", "--impl", "solution"], 2, ["E.2 has no experiment"]),
-    (["experiment", "4"], 2, ["4 is not a lesson with an experiment", "02, 07"]),
+    (["next"], 0, ["next: python -m lessons read 00"]),
+    (["experiment", "5"], 2, ["5 is not a lesson with an experiment", "02, 04, 07"]),
     (["experiment", "99"], 2, ["There is no exercise '99'"]),
     (["experiment", "11", "--seed", "3"], 2, ["takes no options"]),
     (["experiment", "6.7", "--weights", "/no"], 2, ["--weights DIR is a folder"]),
@@ -205,7 +203,7 @@ def test_the_solution_asks_first(lessons, runs):
     ],
 )
 def test_every_ending_has_a_next_command(capsys, found, tag, last):
-    report.body(E2, found)
+    check.print_report(E2, found)
     assert found.tag == tag
     assert capsys.readouterr().out.rstrip().endswith(f"python -m lessons {last}")
 
@@ -248,41 +246,32 @@ def test_each_sentence_is_printed_once_and_known_mistakes_first(capsys):
         outcome("unknown", "chain", ["f(5)", UNKNOWN, "d_e is the first"]),
     ]
     found = Report(outcomes=outcomes)
-    report.body(E2, found)
+    check.print_report(E2, found)
     text = capsys.readouterr().out
     assert [f"f({k})" in text for k in (1, 2, 4, 5)] == [True, False, False, True]
     assert text.count("FAIL") == 4 and found.tag == "scale:2"
     assert text.index("first") < text.index("chain") < text.index("nothing")
-    report.body(E2, found, verbose=True)
+    check.print_report(E2, found, verbose=True)
     assert "f(2)" in capsys.readouterr().out
 
 
-def test_watch_checks_after_every_change(lessons, runs, monkeypatch, capsys):
+def test_watch_checks_after_every_change(lessons, runs, monkeypatch):
     lessons("start", "E.2")
-    library = E2.work.with_name("library.py")
-    library.write_text("a = 1\n")
-    runs[:] = [Report(code=0, files=[str(library)])]
-    checks, looks, check = [], [], verbs._check
-
-    def counted(*args):
-        checks.append(len(looks))
-        return check(*args)
+    checks, looks = [], []
+    monkeypatch.setattr(check, "_check", lambda *args: checks.append(len(looks)))
 
     def look(seconds):
         looks.append(seconds)
-        if len(looks) == 3:
-            E2.work.write_text("changed = 1\n")
-        if len(looks) == 7:
-            library.write_text("a = 2222\n")
-        if len(looks) == 9:
+        if len(looks) in (3, 7):
+            E2.work.write_text(f"changed = {len(looks)}\n")
+        if len(looks) == 5:
             E2.work.unlink()  # an editor replaces the file
-        if len(looks) == 11:
+        if len(looks) == 9:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(verbs, "_check", counted)
-    monkeypatch.setattr(verbs.time, "sleep", look)
+    monkeypatch.setattr(check.time, "sleep", look)
     assert lessons("watch")[0] == 0
-    assert checks == [0, 4, 8]  # at once; each change after one look
+    assert checks == [0, 3, 7]
 
 
 def test_read_and_run_are_noted(lessons):
@@ -323,6 +312,16 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     assert os.environ["ATTENTION_BACKEND"] == "numpy"
 
 
+def test_an_experiment_says_what_is_not_written(lessons, monkeypatch):
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    exercise = catalogue.find("38.4")
+    lessons("start", "38.4")
+    assert lessons("experiment", "38.4") == (3, "not written yet: 38.4 train\n")
+    exercise.work.write_text("def (:")
+    code, text = lessons("experiment", "38.4")
+    assert code == 1 and "the file is not Python yet" in text
+
+
 def test_dev_weave_and_run_of_a_lesson(lessons):
     code, text = lessons("dev", "weave", "1", "--check")
     assert code == 0 and "01_gradient_check: fresh" in text
@@ -337,7 +336,7 @@ def test_dev_sync_changes_nothing(lessons):
 
 def test_doctor(lessons):
     text = lessons("doctor")[1]
-    for what in ("python", "numpy", "float64", "kernel cache", "terminal", "folder"):
+    for what in ("python", "numpy", "kernel cache", "terminal", "folder"):
         assert re.search(rf"ok  .*{what}", text), text
 
 
@@ -357,7 +356,7 @@ def test_commands_and_paths_are_never_divided(capsys):
     for k in range(60):
         path = "/tmp/mein Übungsheft/" + "ordner/" * 15 + "ex_e_2.py"
         say = f"{'x' * k} python -m lessons hint 38.5 shows it; see "
-        terminal.say(say + terminal.unbroken(path))
+        terminal.say(say + terminal.without_breaks(path))
         terminal.say("y" * k + " python -m lessons check E.2 --seed 7 --pdb, again")
         lines = capsys.readouterr().out.splitlines()
         assert any("python -m lessons hint 38.5" in line for line in lines)
@@ -377,15 +376,3 @@ def test_colours_and_width_follow_the_terminal(monkeypatch):
     assert terminal.width() == 80
     monkeypatch.setenv("COLUMNS", "60")
     assert terminal.width() == 60
-
-
-def test_from_the_root_a_path_is_absolute(monkeypatch, tmp_path):
-    assert paths.shown(tmp_path / "a") == "a"
-    monkeypatch.chdir("/")
-    assert paths.shown(tmp_path / "a") == str(tmp_path / "a")
-
-
-def test_the_title_of_a_lesson_is_that_of_its_page():
-    for folder in weave.lesson_folders():
-        page = (folder / "README.md").read_text(encoding="utf-8")
-        assert f"\n# {weave.title(folder)}\n" in page

@@ -5,7 +5,9 @@ import shutil
 import pytest
 
 from lessons.classroom import catalogue, journal
-from lessons.classroom.paths import hash_of, mirror_folder, work_folder
+from lessons.classroom.catalogue import work_folder
+from lessons.classroom.journal import hash_of
+from lessons.classroom.progress import exercise_state
 
 
 @pytest.fixture
@@ -63,12 +65,6 @@ def test_the_mirror_survives_the_folder(exercise):
     assert [e["event"] for e in journal.events()] == ["snapshot"] * 2 + ["undo"] * 2
 
 
-def test_a_damaged_text_is_read_from_the_mirror(exercise):
-    sha = put(exercise, "one")
-    (work_folder() / journal.HISTORY / sha).write_text("one, but damaged")
-    assert journal.text_of(sha) == b"one"
-
-
 def test_a_mirror_that_cannot_be_written_does_no_harm(exercise, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
@@ -77,26 +73,23 @@ def test_a_mirror_that_cannot_be_written_does_no_harm(exercise, monkeypatch, tmp
     assert journal.undo(exercise) == hash_of(b"one")
 
 
-def test_two_work_folders_have_two_mirrors(monkeypatch, tmp_path):
-    first = mirror_folder()
-    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "other"))
-    assert mirror_folder() != first
-
-
 def test_a_state_is_derived_from_hashes(exercise):
-    assert journal.exercise_state(exercise) == "new"
+    def state():
+        return exercise_state(exercise, journal.events("E.2"))
+
+    assert state() == "new"
     sha, check = put(exercise, "one"), hash_of(exercise.check)
-    assert journal.exercise_state(exercise) == "started"
+    assert state() == "started"
 
     def checked(work, check, ok):
         journal.append("E.2", "check", work=work, check=check, ok=ok)
-        return journal.exercise_state(exercise)
+        return state()
 
     assert checked(sha, check, False) == "failed"
     assert checked(sha, check, True) == "passed"
     put(exercise, "two")
-    assert journal.exercise_state(exercise) == "stale"
+    assert state() == "stale"
     journal.undo(exercise)
-    assert journal.exercise_state(exercise) == "passed"  # that text has passed
+    assert state() == "passed"  # that text has passed
     sha = put(exercise, "three")
     assert checked(sha, "another check", True) == "changed"

@@ -8,8 +8,8 @@ import matplotlib
 import numpy as np
 import pytest
 
-from lessons.classroom import catalogue, figures, harness, lesson_index, records
-from lessons.classroom.paths import LESSONS, ROOT
+from lessons.classroom import catalogue, figures, harness, records
+from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
 
 SCRIPT = '''"""What it does."""
@@ -114,7 +114,7 @@ OF_EXERCISES = [e for e in catalogue.exercises() if records.read_record(e)]
 def test_a_page_says_how_its_record_was_made(name):
     kept = records.record(name)
     script = ROOT / kept["made"]["command"].split()[-1]
-    assert script.parent in lesson_index.lesson_folders()
+    assert script.parent in catalogue.lesson_folders()
     page = (script.parent / "README.md").read_text(encoding="utf-8")
     assert f"```text\n{records.how_made(kept)}\n" in page
     assert re.search(rf'write_record\(\s*"{name}"', script.read_text(encoding="utf-8"))

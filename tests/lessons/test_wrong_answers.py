@@ -24,6 +24,9 @@ IMPORTS = [
     ("6.5", "import numpy as np",
      "import numpy as np\nfrom importlib import import_module\n"
      "answer = import_module('lessons.solutions.ex_6_5')", "imports-answer", "line "),
+    ("6.1", "import numpy as np",
+     "import numpy as np\n\ndef peek():\n    return open('../solutions/ex_6_1.py')",
+     "imports-answer", "this is the reference's text"),
     ("6.1", "import numpy as np", "import numpy as np\nimport pytest",
      "imports-answer", "the library's pytest"),
     ("E.7", "import numpy as np",
@@ -31,7 +34,8 @@ IMPORTS = [
      "patches", "np.isclose = lambda"),
 ]  # fmt: skip
 D_P = (
-    "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of its row\n"
+    "        d_p = (g * a * distance).sum(1) * 4 / D**2  # p is in every term of its "
+    "row\n"
 )
 COMPARE = [
     ("6.6", """seconds["additive"].append(additive)
@@ -138,6 +142,12 @@ GRADIENTS = [
     ("E.9", D_P, NUMERIC_9, "differences", "12 digits"),
     ("E.10", "        return scale * (ds @ k), scale * (ds.swapaxes(1, 2) @ q), dv\n",
      NUMERIC_10, "differences", "12 digits"),
+    ("E.2", "return g * (1 - y * y)",
+     "return g * (np.tanh(x + 1e-5) - np.tanh(x - 1e-5)) / 2e-5",
+     "differences", "12 digits"),
+    ("E.6", "da_n = dh * (1 - z) * (1 - n * n)",
+     "up, down = (np.tanh(np.arctanh(n) + h) for h in (1e-5, -1e-5))\n"
+     "    da_n = dh * (1 - z) * (up - down) / 2e-5", "differences", "12 digits"),
     ("E.10", "dX = dq @ W_q\n",
      "dX = dq @ W_q + (dk @ W_k + dv @ W_v if X is Y else 0)\n", "adds-up", "X is Y"),
     ("38.6", '.then(lambda s, W_g, h1, h3: s @ W_g @ (h1 + h3) / 2, '
@@ -178,6 +188,19 @@ LOSS = """    logits = model(batch.source, batch.target_in, batch.lengths)
     log_p = mg.log_softmax(logits)
     loss = -(log_p[np.nonzero(real) + (batch.target_out[real],)]).sum() / real.sum()
 """
+COMMON = [
+    ("6.9", "        alpha = masked_softmax(e, mask=mask)\n",
+     "        z = mg.exp(e - e.numpy().max(-1, keepdims=True)) * mask.astype(float)\n"
+     "        alpha = z / z.sum(-1, keepdims=True)\n", "masked-maximum", "padding"),
+    ("E.2", "g * (1 - y * y)", "g * (1 - y)", "wrong-derivative", "g * (1 - y)"),
+    ("E.11", "theta = base **", "theta = 10000.0 **", "base-ignored", "any base"),
+    ("6.10", "return -(p * logs).sum(-1)",
+     "return -(p * logs).sum(-1) / np.log(p.shape[-1])", "divided", "/ log n"),
+    ("38.3", "entropy(p).mean()", "entropy(p).mean() / np.log(T)",
+     "divided", "the curve / log T"),
+    ("38.4", "H[real].mean()", "H[real].mean() / np.log(alpha.shape[2])",
+     "divided", "/ log S"),
+]  # fmt: skip
 RESULTS = [
     ("E.14", "scale * (ds.T @ q), p.T @ g", "p.T @ g, scale * (ds.T @ q)",
      "swapped", "dk, in the result of tile("),
@@ -197,7 +220,8 @@ RESULTS = [
     ("E.13", "dk[j] = R @ v[j]", "dk[j] = R @ v[0]", "unknown", "d_k wrong"),
 ]  # fmt: skip
 WRONG = [
-    *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *RESULTS
+    *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
+    *RESULTS,
 ]  # fmt: skip
 RIGHT = [
     ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),

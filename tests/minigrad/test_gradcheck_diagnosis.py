@@ -232,3 +232,19 @@ def test_a_product_with_the_other_factor_transposed(wrong):
     found = mg.gradcheck(product, factors)
     assert not found and found.tag == "transpose"
     assert f"the numeric gradient with input {1 - wrong} transposed" in str(found)
+
+
+def test_inputs_have_names_and_a_result_has_the_parts_of_its_message():
+    def product(a, k, b):
+        return a * k * b, lambda g: (g * k * b, None, 2 * g * k * a)
+
+    inputs = [draw(3, 5), np.arange(5), draw(3, 5)]
+    found = mg.gradcheck(mg.lift(product), inputs, names=["a", "k", "b"])
+    assert [row.input for row in found.rows] == ["a", "b"] and found.worst.input == "b"
+    assert found.wrong[:, 1:].all() and not found.wrong[:, 0].any()
+    assert found.cause == ("scale:2", "yours = 2 x numeric") and found.also == []
+    assert "yours = 2 x numeric  [scale:2]" in found.message
+    zero = mg.gradcheck(
+        mg.lift(product), inputs, names=["a", "k", "b"], no_gradient="b"
+    )
+    assert zero.tag == "declared" and "declares b 0" in zero.message

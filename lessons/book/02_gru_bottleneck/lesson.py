@@ -8,13 +8,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 02. The GRU and the bottleneck
 #
-# Before attention, an encoder read a sentence word by word, kept one vector, and the
-# decoder had to make do with it. Chapter 6.1 says why that fails: a fixed number of
-# dimensions cannot hold a growing number of words. Is that so? We take the machine
-# apart, count what a vector could hold, and measure what it does hold.
+# Read "the black cat sleeps" once, cover it, and say it again. That was easy. Now do it
+# with a sentence of fifty words, read once. What will be lost?
+#
+# Before attention, translating networks worked in this way. One network read the
+# sentence and kept one vector of numbers; a second network wrote the translation, here
+# "le chat noir dort", from that vector alone. This lesson builds such a pair,
+# calculates what one vector *could* hold, and measures what it *does* hold. The
+# difference is the reason for attention.
 #
 # You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
-# Forty minutes.
+# An hour.
 
 # %%
 import numpy as np
@@ -22,17 +26,114 @@ import numpy as np
 import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
-from lessons.classroom.figures import BLUE, GREEN, ORANGE, PURPLE, figure, show
+from attention.tasks.batch import SOS
+from attention.tasks.reversal import decode
+from lessons.classroom import schematics
+from lessons.classroom.figures import BLUE, GREEN, ORANGE, RED, figure, show
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(0)
 
 # %% [markdown]
+# ## How does a network read and write a sentence?
+#
+# Each word of a [vocabulary](../../GLOSSARY.md#vocabulary) has a learned vector, its
+# [embedding](../../GLOSSARY.md#embedding). The [encoder](../../GLOSSARY.md#encoder)
+# takes the embeddings one by one. It has a [state](../../GLOSSARY.md#state), a vector
+# that it changes at every word: from the state after word $j - 1$ and from word $j$ it
+# computes the state after word $j$. A network that works step by step in this way is
+# [recurrent](../../GLOSSARY.md#recurrent-network). After the last word only the last
+# state is kept.
+#
+# The [decoder](../../GLOSSARY.md#decoder) is a second recurrent network. It begins with
+# the encoder's last state. At each step it takes the word that stands before, changes
+# its state, and gives every word of its vocabulary a number, the
+# [logit](../../GLOSSARY.md#logit). A softmax turns the logits into probabilities
+# ([lesson 03](../03_additive/README.md) looks at it closely). The first step has no
+# word before it and takes a start sign, `<s>`; the decoder ends by writing an end sign.
+
+# %% [figure]
+source, target = ("the", "black", "cat", "sleeps"), ("le", "chat", "noir", "dort")
+fig = schematics.encoder_decoder(source, target)
+alt = """Four encoder states h1 to h4 in a row, under them the words the, black, cat,
+sleeps. One thick arrow, c = h4, leads to the first of four decoder states s1 to s4.
+Under these stand a start sign and the words le, chat, noir; above them, in boxes, the
+words that they write: le, chat, noir, dort."""
+show(fig, "encoder-decoder", alt)
+
+# %% [markdown]
+# ```math
+# h_j = f(x_j, h_{j-1}), \qquad c = h_T, \qquad
+# s_0 = c, \quad s_t = F(x'_{t-1}, s_{t-1}), \quad
+# P(y_t) = \mathrm{softmax}(W_o s_t + b_o)
+# ```
+#
+# | letter | meaning |
+# |---|---|
+# | $x_j$, $T$ | the embedding of source word $j$, and the number of source words |
+# | $h_j$ | the encoder's state after word $j$; $h_0 = 0$ |
+# | $c$ | all that the decoder receives: one vector, of the same length for every $T$ |
+# | $s_t$, $`x'_{t-1}`$ | the decoder's state at step $t$, and the embedding of the target word before |
+# | $f$, $F$ | one step of a recurrent network each; below, of a GRU |
+# | $W_o$, $b_o$ | learned; they make a logit for each word of the vocabulary |
+#
+# The thick arrow of the figure is the only way from the source to the translation. Such
+# a place is called a [bottleneck](../../GLOSSARY.md#bottleneck). (Sutskever, Vinyals
+# and Le 2014; Cho and others 2014.)
+#
+# ## Which word does the decoder read back?
+#
+# "The word before" means two things. In training we know the correct translation, and
+# the decoder reads *its* words. This is
+# [teacher forcing](../../GLOSSARY.md#teacher-forcing). One wrong word then costs one
+# word, because the next step continues from the right one. After training nobody knows
+# the correct words. The decoder writes the most probable word and reads that one back.
+# This is [greedy decoding](../../GLOSSARY.md#greedy-decoding), and here a wrong word
+# can lead to others:
+
+# %% [figure]
+forced, greedy = ("le", "chien", "noir", "dort"), ("le", "chien", "dort", "là")
+fig = schematics.forced_and_greedy(target, forced, greedy)
+alt = """Two decoders of four steps. Left, teacher forcing: it reads a start sign, le,
+chat, noir, and writes le, chien, noir, dort; only chien is wrong. Right, greedy: dotted
+arrows lead from each written word to the next input; it writes le, chien, dort, là, and
+the last three are wrong."""
+show(fig, "forced-and-greedy", alt)
+
+# %% [markdown]
+# In code the difference is one line. This model is not trained, so its letters mean
+# nothing; look at what each decoder *reads*. The source is "abc", and the task is to
+# write it backwards:
+
+# %%
+mg.manual_seed(2)
+model = Seq2Seq(Seq2SeqConfig(29, 29, hidden=32, attention="none"))
+right = [5, 4, 3]  # the ids of "cba"; those of a to z are 3 to 28
+for name in ("teacher forcing", "greedy"):
+    state, token, read, written = model.start(np.array([[3, 4, 5]])), SOS, [], []
+    for t in range(3):
+        logits, state, _ = model.step(state, np.array([token]))  # (1, 29)
+        read.append(token)
+        written.append(int(logits.data[0, 3:].argmax()) + 3)  # letters only
+        token = right[t] if name == "teacher forcing" else written[t]
+    print(f"{name:15s} reads <s>, {', '.join(decode(read))}", end="   ")
+    print(f"writes {', '.join(decode(written))}")
+
+# %% [markdown]
+# The first decoder reads "c" and "b", the letters of the correct answer, although it
+# wrote others. The second reads what it wrote.
+#
 # ## What does one step of a GRU do?
 #
-# A state $h$, an input $x$, and two gates, numbers between 0 and 1. The reset gate $r$
-# says how much of the old state goes into a proposal $n$; the update gate $z$, how much
-# of the old state stays:
+# A plain recurrent step, $h' = \tanh(W_i x + W_h h)$, writes over its whole state at
+# every word. The GRU, the *gated recurrent unit* of Cho and others (2014), can keep
+# parts of it. It has two [gates](../../GLOSSARY.md#gate): vectors of numbers between 0
+# and 1, computed from the input and the state, that multiply other vectors.
+#
+# - It proposes a new state $n$. The *reset gate* $r$ says how much of the old state
+#   enters the proposal.
+# - The *update gate* $z$ says how much of the old state stays. The rest comes from the
+#   proposal.
 #
 # ```math
 # \begin{aligned}
@@ -41,9 +142,17 @@ rng = np.random.default_rng(0)
 # \end{aligned}
 # ```
 #
-# (Each product has a bias beside it. Some texts have $z$ and $1 - z$ the other way
-# round.) With one number each, by hand, and then with the library, which stacks the
-# weights of the three in the order $r$, $z$, $n$:
+# | letter | meaning |
+# |---|---|
+# | $x$, $h$, $h'$ | the input, the old state and the new state |
+# | $r$, $z$, $n$ | reset gate, update gate, proposal; as long as the state |
+# | $`W_{ir}`$, … | learned matrices: $i$ for the input, $h$ for the state; each product also has a bias |
+# | $\sigma$ | the sigmoid, $1 / (1 + e^{-a})$; it lies between 0 and 1 |
+# | $\odot$ | multiplication, number by number |
+#
+# Some texts exchange $z$ and $1 - z$. Take a state of one number, so that every matrix
+# is one number, and compute a step by hand. The library stacks the weights of the three
+# in the order $r$, $z$, $n$:
 
 # %%
 W_i, W_h = {"r": 0.5, "z": 2.0, "n": 1.0}, {"r": -1.0, "z": 0.5, "n": 0.8}
@@ -65,20 +174,26 @@ leaf = mg.Tensor([[h]], requires_grad=True)
 library = mg.gru_cell(np.array([[x]]), leaf, *columns)  # (1, 1)
 print(f"library {library.item():.4f}")
 
+# %% [markdown]
+# Both give the same new state. In the library's own step, `gates` arrives with
+# $W_i x + b_i$ of all three, and `ah` holds $W_h h + b_h$:
+
 # %% [source] minigrad.ops.recurrent.gru_step
 
 # %% [markdown]
 # ## Which way does the gradient take?
 #
-# The old state is used four times, so four shares are added (lesson 00). With
-# $g = dL/dh'$,
+# The old state is used four times: directly, in both gates, and in the proposal. So
+# four shares are added (lesson 00). With $g = dL/dh'$ and numbers in place of vectors,
 #
 # ```math
 # \frac{dL}{dh} = g z + g (h - n)\, z (1 - z)\, W_{hz}
 #   + g (1 - z)(1 - n^2)\, W_{hn} \big( r + h\, r (1 - r)\, W_{hr} \big)
 # ```
 #
-# The first share is the one that the cell was made for: no matrix, no tanh, only $z$.
+# The first share, $g z$, is the one that the GRU was made for. It has no matrix and no
+# tanh; it has the gate alone. Here are the four shares of the example for $g = 1$, and
+# their sum beside the engine's gradient:
 
 # %%
 through_n = (1 - z) * (1 - n**2)
@@ -93,13 +208,22 @@ print({name: round(float(share), 4) for name, share in shares.items()})
 print(f"sum {sum(shares.values()):.6f}   library {leaf.grad.item():.6f}")
 
 # %% [markdown]
+# The direct share is almost all of it, because $z$ is near 1 here.
+#
 # ## Has the GRU "solved" vanishing gradients?
 #
-# Chapter 6 begins with "LSTMs and GRUs solved the vanishing gradient problem". How much
-# of the gradient of the last of sixty states arrives at each input before? Machines of
-# 32 numbers: a plain recurrence $h' = \tanh(W_i x + W_h h)$; a GRU; an LSTM, which has
-# a state more, $c' = f \odot c + i \odot g$, and shows $h' = o \odot \tanh c'$. Both as
-# they are drawn, and with a bias of 3 on $z$, or on $f$. What do you expect?
+# Going back one step multiplies the gradient by such a factor (for vectors, by a
+# matrix), and going back sixty steps multiplies sixty of them. If they are below 1,
+# early words receive almost no gradient, and the network cannot learn from them. This
+# is the [vanishing gradient](../../GLOSSARY.md#vanishing-gradient).
+#
+# How much of the gradient of the last of sixty states arrives at each input? We compare
+# three recurrent networks with states of 32 numbers: the plain one; the GRU; and the
+# LSTM of Hochreiter and Schmidhuber (1997). The LSTM has three gates, $f$, $i$ and $o$,
+# and a second state, $c' = f \odot c + i \odot n$, of which it shows
+# $h' = o \odot \tanh c'$. Its $f$ plays the part of $z$. All are drawn at random, as
+# before training. GRU and LSTM run a second time with a bias of 3 on $z$ or $f$, which
+# moves that gate near 1. What do you expect?
 
 
 # %%
@@ -132,10 +256,10 @@ for name, sizes in reach.items():
 
 # %% [figure]
 fig, ax = figure("How far back does the gradient reach?", size=(7.2, 3))
-looks = zip((ORANGE, PURPLE, PURPLE, BLUE, BLUE), (".-", ".-", "--", ".-", "--"))
+looks = zip((ORANGE, GREEN, GREEN, BLUE, BLUE), (".-", ".-", "--", ".-", "--"))
 for (name, sizes), (colour, style) in zip(reach.items(), looks):
     ax.semilogy(sizes / sizes[0], style, color=colour, label=name)
-ax.set(xlabel="steps before the last", ylabel="size of the gradient")
+ax.set(xlabel="steps before the last", ylabel="gradient / that of the last input")
 ax.legend()
 p, g, g3, f, f3 = (sizes[-1] / sizes[0] for sizes in reach.values())
 alt = f"""Size of the gradient at an input against its distance from the end, relative
@@ -145,30 +269,41 @@ to the last input. Plain recurrence, GRU and LSTM fall alike, to {p:.0e}, {g:.0e
 show(fig, "reach", alt)
 
 # %% [markdown]
-# Freshly drawn, both forget nearly as fast as a plain recurrence: their gates stand
-# near a half, and half of a half of a half is little. What a gate gives is a *way*:
-# where training, or a bias, moves $z$ or $f$ towards 1, the first share above carries
-# the gradient through untouched. It can be learned; it is not there at the start.
+# Before training, GRU and LSTM lose the gradient nearly as fast as the plain network.
+# Their gates stand near a half, and a half of a half of a half is little. What a gate
+# gives is a *way*: where training, or a bias, moves $z$ or $f$ towards 1, the first
+# share above carries the gradient through untouched. A network can learn that. It does
+# not begin with it.
+#
+# > **The book says** (chapter 6) that "LSTMs and GRUs solved the vanishing gradient
+# > problem". They made it solvable. At the start their gradients vanish, too.
 #
 # ## How much could one vector hold?
 #
-# The vanilla encoder-decoder keeps $c = h_T$ and nothing else. Section 6.1.1 asks
-# whether 256 numbers can capture 50 words, and argues: the capacity is constant, also
-# of 1024, the content grows with $T$, so at some length it must overflow. We count what
-# this leaves out, with 32 bits a number, and words from a vocabulary of 30,000.
+# Back to the one vector $c$. Can 256 numbers hold a sentence of 50 words? Count bits. A
+# word out of 30,000 equally likely ones takes $\log_2 30000$ bits. A number of single
+# precision has 32:
 
 # %%
 a_word = np.log2(30_000)  # bits
 for d in (1024, 256):
-    room = d * 32
-    print(f"{d} numbers: room {room} bits, 50 words {50 * a_word:.0f} bits", end="   ")
-    print(f"full at {room / a_word:,.0f} words")
+    space = d * 32
+    print(f"{d} numbers: {space} bits, 50 words {50 * a_word:.0f} bits", end="   ")
+    print(f"full at {space / a_word:,.0f} words")
 
 # %% [markdown]
-# Fifty words, all equally likely, fill {{ f"{100 * 50 * a_word / room:.0f}" }} percent
-# of 256 numbers; real sentences need less. The argument is right for finitely many
-# bits, at any width, and starts to bite far beyond fifty words. One float64 is enough
-# for eleven letters, exactly:
+# Fifty words fill {{ f"{100 * 50 * a_word / space:.0f}" }} percent of 256 numbers, and
+# real sentences need less, because their words are not equally likely. A vector of any
+# fixed length is full at *some* length of sentence. But by this count that length is
+# far beyond fifty words.
+#
+# > **The book says** (6.1.1) that the capacity of a fixed vector, be it 256 numbers or
+# > 1024, must overflow as the content grows with $T$. That is right for finitely many
+# > bits, and it begins to matter at hundreds of words. What fails earlier is something
+# > else.
+#
+# Even one number of double precision can hold eleven letters exactly. Read the letters
+# as the digits of a number to the base 26:
 
 
 # %%
@@ -193,15 +328,17 @@ for noise in (0.0, 1e-9, 1e-5, 1e-3):
     print(f"noise {noise:.0e}: {unpack(pack(word) + noise, 11)}")
 
 # %% [markdown]
-# With a little noise the later letters are lost, since each needs a reading 26 times
-# finer than the one before. So what is scarce is not room. It is a code that a network
-# can *learn*, that survives tanhs, and that a decoder of a few matrices can read. How
-# long that lasts, no counting tells. It has to be measured.
+# The code works, and it is useless. With a little noise the later letters are lost,
+# because each of them needs a reading 26 times finer than the one before. So bits are
+# not what is scarce. What is scarce is a code that a network can *learn*, that survives
+# tanhs, and that a decoder of a few matrices can read. Counting cannot say how long a
+# sentence such a code can carry. It has to be measured.
 #
 # ## What can a decoder look at?
 #
-# First, that there is nothing but the one vector. We ask two untrained models what
-# their decoders know after the source has been read.
+# First, is there really nothing but the one vector? We count the numbers that an
+# untrained decoder can use after it has read 5, 10 and 50 letters. "bahdanau" is the
+# same model with the attention of [lesson 03](../03_additive/README.md):
 
 # %%
 mg.manual_seed(1)
@@ -215,26 +352,31 @@ for kind in ("none", "bahdanau"):
     print(f"{kind:9s} numbers known after 5, 10, 50 letters: {known}")
 
 # %% [markdown]
-# That is the idea of 6.1.3: keep all the $h_j$, and average those that matter at each
-# step, $`c_i = \sum_j \alpha_{ij} h_j`$, with the $\alpha$ of
-# [lesson 03](../03_additive/README.md). What is it worth?
+# Without attention there are the 32 numbers of one state, for every length. With it,
+# there are 32 more for every letter: the model keeps all the states $h_j$ and averages
+# at each step those that matter, $`c_t = \sum_j \alpha_{tj} h_j`$. Lesson 03 builds the
+# weights $\alpha$. What are they worth?
 #
 # ## Where does it break?
 #
-# The task: reverse a random string. No letter can be guessed from the others, so all of
-# them have to pass. Encoder and decoder are a GRU each, and have learned
-# {{ record("bottleneck")["steps"] }} batches of {{ record("bottleneck")["batch"] }}
-# strings of 1 to {{ record("bottleneck")["longest"] }} letters, every batch new: scarce
-# data cannot be the cause. Then each letter is asked for, those before it given.
-# Training takes minutes, so this is a record, the mean of two seeds, and not run while
-# you read.
+# The task is to reverse a random string of letters. No letter can be guessed from the
+# others, so all of them have to pass through the vector. Encoder and decoder are a GRU
+# each. They have learned {{ record("bottleneck")["steps"] }} batches of
+# {{ record("bottleneck")["batch"] }} strings of 1 to
+# {{ record("bottleneck")["longest"] }} letters, every batch new, so a lack of data
+# cannot be the cause of what follows.
+#
+# Training *and* measuring use teacher forcing: the decoder reads the correct letters
+# and predicts the next one, so that one mistake counts once. Training takes minutes.
+# Therefore these numbers are a record, the mean of two seeds, and are not computed
+# while you read.
 
 # %%
 kept = record("bottleneck")
 print(how_made(kept))
 lengths, runs, good = np.array(kept["lengths"]), {}, {}
 for r in kept["runs"]:
-    name = f"{r['hidden']} numbers" + ", looks back" * (r["attention"] != "none")
+    name = f"{r['hidden']} numbers" + ", attention" * (r["attention"] != "none")
     mean = {key: np.mean(r[key], 0) for key in ("letters", "strings", "places")}
     runs[name], apart = mean, np.ptp(r["letters"], 0).max()
     good[name] = int(lengths[mean["letters"] >= 0.9].max())
@@ -243,15 +385,16 @@ for r in kept["runs"]:
 
 # %% [figure]
 fig, axes = figure("What does one vector forget?", columns=2)
-styles = ((ORANGE, ":"), (ORANGE, "--"), (ORANGE, "-"), (BLUE, "-"))
+styles = ((RED, ":"), (RED, "--"), (RED, "-"), (BLUE, "-"))
 for (name, run), (colour, style) in zip(runs.items(), styles):
     axes[0].plot(lengths, run["letters"], style, marker=".", color=colour, label=name)
     place = np.arange(1, kept["looked_at"] + 1)
     axes[1].plot(place, run["places"], style, marker=".", color=colour)
-axes[0].axvline(kept["longest"], color=GREEN, lw=1)
+axes[0].axvline(kept["longest"], color=GREEN, lw=1, label="longest in training")
 axes[0].set(xlabel="letters of the string", ylabel="share of letters right")
 axes[0].legend(fontsize=8, loc="lower left")
-axes[1].set(xlabel="letter said, in strings of 12", ylim=axes[0].get_ylim())
+axes[1].set(xlabel="letter written, in strings of 12", ylabel="share right")
+axes[1].set_ylim(axes[0].get_ylim())
 by = {name: run["letters"][7] for name, run in runs.items()}
 alt = f"""Left, share of letters right against the length of the string. Without
 attention the curves fall, the wider the later: at 12 letters
@@ -267,34 +410,46 @@ for name, run in runs.items():
     print(f"    whole strings of 8: {run['strings'][lengths == 8].item():.2f}")
 
 # %% [markdown]
-# Four claims of 6.1 can be held against these curves:
+# The lengths decide, and three things stand out.
 #
-# - *It gets worse with length, steadily* (6.1.2): yes, for every width without
-#   attention, with as much data as one likes. (The lengths of 6.1.2 belong to other
-#   people's translators; lesson 13 has ours.)
-# - *A wider state is no complete solution* (6.1.1, "from 256 to 1024"): each doubling
-#   moves the fall to the right, {{ good["32 numbers"] }}, {{ good["64 numbers"] }},
-#   {{ good["128 numbers"] }} letters, for about three times the parameters each time.
-# - *Looking back removes the bottleneck* (6.1.3): 32 numbers that look back beat 128
-#   that do not, with a sixth of the parameters. But only up to the lengths that were
-#   trained. At 24 letters they get
-#   {{ f"{runs['32 numbers, looks back']['letters'][-1]:.2f}" }}, less than the
+# - Without attention the share of right letters falls with the length, steadily, for
+#   every width, with as much data as one likes.
+# - A wider state moves the fall to the right and does not remove it. Nine of ten
+#   letters are right up to {{ good["32 numbers"] }}, {{ good["64 numbers"] }} and
+#   {{ good["128 numbers"] }} letters. Each doubling of the width costs about three
+#   times as many parameters.
+# - With attention, 32 numbers beat 128 without it, with a sixth of the parameters. But
+#   they do so only up to the lengths that were trained. At 24 letters they get
+#   {{ f"{runs['32 numbers, attention']['letters'][-1]:.2f}" }}, less than the
 #   {{ f"{runs['128 numbers']['letters'][-1]:.2f}" }} of the wide model. To have all
-#   states at hand is one thing; to find the right one at a place never seen is another.
-# - *The model is "asked to do the impossible"* (6.1.1): that, no. Twelve letters are
-#   {{ f"{12 * np.log2(26):.0f}" }} bits, and 128 numbers have room for
-#   {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps, and are
-#   not a limit.
+#   states is one thing. To find the right one at a place never seen is another.
 #
-# The right panel shows *what* is forgotten. The letter said first, the last one read,
-# is best; the middle of the string is lower, and in wider models its beginning higher.
+# > **The book says** (6.1.1 to 6.1.3) that quality falls with length, that a wider
+# > vector is no complete solution, and that looking back removes the bottleneck. The
+# > curves agree with all three, the last up to the trained length. (The lengths in
+# > 6.1.2 are those of other people's translators;
+# > [lesson 13](../13_translation/README.md) measures ours.) It also says (6.1.1) that
+# > the model is "asked to do the impossible". That it is not. Twelve letters are
+# > {{ f"{12 * np.log2(26):.0f}" }} bits, and 128 numbers have
+# > {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps, and are
+# > no limit.
 #
-# ## What would break it
+# The right panel shows *what* is forgotten. The letter written first is the one read
+# last, and it is best. The middle of the string is lowest, and in wider models its
+# beginning is better again.
 #
-# - A task in which letters predict each other: a model of the language fills the gaps,
-#   and the curve shows that instead.
+# ## What would break it?
+#
+# - A task in which letters predict each other. A model of the language then fills the
+#   gaps, and the curve shows that instead.
 # - Padding after the end of a string. The last state must be that of the last letter:
 #   [lesson 06](../06_masks/README.md).
 # - A comparison at one length only. At 2 letters there is no bottleneck to be seen.
+# - Comparing a teacher-forced number with a greedy one. The first is usually higher,
+#   and not because of the model.
 #
-# For practice: `python -m lessons list`, exercise 6.9, the same with sentences.
+# **To take away: one vector could hold a long sentence, but training does not find the
+# code; attention keeps all states and chooses among them at each step.**
+#
+# Exercises: E.6 (a GRU and its backward, written by you) and, after lesson 03, 6.9
+# (with attention and without, on sentences): `python -m lessons start E.6`.

@@ -8,10 +8,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 04. Dot, general, concat
 #
-# Does a score need a network? Luong and others tried a matrix, and nothing at all. What
-# can each score say about a key that the others cannot, and what does it cost? Most
-# answers of 6.3, 38.1 and 38.2 hold; we compute those that do not. You need
-# [lesson 03](../03_additive/README.md), and half an hour.
+# A translator has read "the black cat sleeps" and needs a noun next. In lesson 03 a
+# small network gave each English word a score. Could one multiplication do the same?
+#
+# Often it can. This lesson puts four scores side by side: what each computes, what it
+# can say that the others cannot, and what it costs. In between, the decoder receives
+# its context in a second way.
+#
+# You need [lesson 03](../03_additive/README.md). Forty minutes.
 
 # %%
 from importlib import import_module
@@ -21,24 +25,97 @@ import numpy as np
 import minigrad as mg
 from attention import additive, concat, dot, general, scaled_dot
 from attention.costs import cost_of
-from attention.seq2seq.reverser import Reverser
 from attention.costs.counted import count
-from lessons.classroom.figures import BLUE, ORANGE, PURPLE, figure, show
-from lessons.classroom.records import record
+from attention.plotting.palette import looks
+from attention.seq2seq.reverser import Reverser
+from lessons.classroom import schematics
+from lessons.classroom.figures import figure, show
+from lessons.classroom.records import how_made, record
 
 drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(0)
 
 # %% [markdown]
-# ## What do the four scores say of one pair?
+# ## When is a multiplication enough?
+#
+# Attention compares a [query](../../GLOSSARY.md#query) with every
+# [key](../../GLOSSARY.md#key). The query $s$ is the state of the decoder and describes
+# what is needed. The key $h_j$ is the state of the encoder at word $j$ and describes
+# that word. The comparison gives one number, the [score](../../GLOSSARY.md#score)
+# $e_j$, and the [softmax](../../GLOSSARY.md#softmax) turns the scores into weights.
+#
+# Here are the four states of lesson 03 again. The first number says "noun", the second
+# "adjective", the third "verb". Suppose that the query uses the same order:
+
+# %%
+words = ("the", "black", "cat", "sleeps")
+H = np.array(
+    [[0.1, 0.2, 0.0], [0.1, 0.9, 0.0], [0.9, 0.1, 0.1], [0.1, 0.0, 0.9]]
+)  # (S = 4, 3), one row for each word
+need_a_noun = np.array([2.0, 0.0, 0.0])  # (noun, adjective, verb)
+print("scores", H @ need_a_noun)
+
+# %% [markdown]
+# The [dot product](../../GLOSSARY.md#dot-product)
+# $s^\top h = s_1 h_1 + \dots + s_d h_d$ multiplies the numbers that stand at the same
+# place and adds up the products. It is large where both vectors are large at the same
+# places. So "cat" wins, and nothing had to be learned for the score itself.
+#
+# But the decoder is a network of its own. Nothing forces it to say "noun" with its
+# first number. Suppose that its order is verb, noun, adjective:
+
+# %%
+need_a_noun = np.array([0.0, 2.0, 0.0])  # (verb, noun, adjective): the decoder's order
+W_g = np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])  # row: decoder, column: encoder
+for name, e in (("dot", H @ need_a_noun), ("with W_g", H @ W_g.T @ need_a_noun)):
+    print(f"{name:9s} scores {e}   the best word: {words[e.argmax()]}")
+
+# %% [markdown]
+# The dot product now compares "noun" with "adjective" and prefers "black". The matrix
+# $W_g$ translates: its entry in row $i$ and column $k$ says how much the query's number
+# $i$ has to do with the key's number $k$. Training finds the entries. This score has
+# the name *general*. Without such a matrix, training has to teach the encoder and the
+# decoder one common order.
 #
 # ```math
 # s^\top h, \qquad \frac{s^\top h}{\sqrt{d}}, \qquad s^\top W_g\, h, \qquad
 # v_a^\top \tanh(W_a [s; h])
 # ```
 #
-# Section 38.1 takes one query and one key of four numbers, and draws the parameters
-# with torch's generator, seed 11. Drawn there and rounded they are:
+# | score | who | what is new |
+# |---|---|---|
+# | dot | Luong, Pham and Manning (2015) | no parameters; $s$ and $h$ have one width $d$ |
+# | scaled dot | Vaswani and others (2017) | divided by $\sqrt d$: [lesson 05](../05_scaling/README.md) says why |
+# | general | Luong and others | a learned matrix $W_g$, $d_s \times d_h$: the widths may differ |
+# | concat | Luong and others | a learned matrix $W_a$, $A \times (d_s + d_h)$, and a learned vector $v_a$ |
+#
+# The *width* of a vector is the number of its entries: $d_s$ for $s$, $d_h$ for $h$,
+# and $d$ where both are equal. $A$ is a width that you choose.
+#
+# $[s; h]$ is one long vector: the numbers of $s$, then those of $h$. The first $d_s$
+# columns of $W_a$ meet $s$ alone, and the others meet $h$ alone. So
+# $W_a [s; h] = W_s s + W_h h$, and concat *is* the additive score of lesson 03 in
+# another notation.
+
+# %% [figure]
+fig = schematics.four_scores()
+alt = """Four columns, one for each score, with query s and key h at the bottom and the
+score e on top. Dot: one dot product. Scaled dot: the same, then times 1 over root d.
+General: the key passes a learned matrix first. Additive: query and key pass a learned
+matrix each, are added, pass a tanh, and meet a learned vector v."""
+show(fig, "four-scores", alt)
+
+# %% [markdown]
+# From left to right, more of the score is learned. The code of the last one cuts the
+# matrix in two:
+
+# %% [source] attention.scores.concat
+
+# %% [markdown]
+# ## What do the four scores say of one pair?
+#
+# Here is an example for the pencil: one query and one key of four numbers. A textbook
+# has it in section 38.1, with parameters that torch's generator draws from seed 11:
 
 # %%
 s, h = np.array([1.0, -0.5, 0.3, 0.8]), np.array([0.6, 0.2, -0.4, 1.0])  # (4,) each
@@ -46,8 +123,9 @@ W_g, W_a, v_a = drawn.W_g, drawn.W_a, drawn.v_a
 print("W_g", W_g, "W_a", W_a, "v_a", v_a, sep="\n")
 
 # %% [markdown]
-# By hand the first is $(1)(0.6) + (-0.5)(0.2) + (0.3)(-0.4) + (0.8)(1)$, and dividing
-# by $\sqrt 4$ halves it. Do the library's four functions give what the chapter prints?
+# The first score is $(1)(0.6) + (-0.5)(0.2) + (0.3)(-0.4) + (0.8)(1)$. The second is
+# half of it, because $\sqrt 4 = 2$. Compute both, then compare all four with the
+# library's functions and with the numbers that the textbook prints:
 
 # %%
 book = {"dot": 1.18, "scaled": 0.59, "general": 0.3471, "additive": -0.6569}
@@ -59,16 +137,14 @@ print("s W_g", (s @ W_g).round(3), end="  ")
 print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 
 # %% [markdown]
-# All hold, with both intermediate lines. The fourth has one matrix on $[s; h]$, Luong's
-# "concat". Half of it meets $s$ alone, half $h$: it *is* the additive score, as the
-# Notes say. What differs is who asks: Bahdanau's $`s_{t-1}`$, or Luong's current state.
-
-# %% [source] attention.scores.concat
-
-# %% [markdown]
+# All four agree. The last line has what you need on the way: the vector
+# $s^\top W_g$, whose dot product with $h$ is the third score, and the four tanhs,
+# whose dot product with $v_a$ is the fourth.
+#
 # ## What can each score say?
 #
-# Fix a query $s$ of two numbers, the arrow, and let the key move. Red scores are high.
+# Fix a query $s$ of two numbers, and let the key $h$ move over the plane. The score is
+# then a landscape. Before you look at the figure: where is its highest point?
 
 # %%
 s2 = np.array([1.2, 0.8])
@@ -86,32 +162,55 @@ rules = {  # key by key: h (S, 2) -> scores (1, S)
 # %% [figure]
 fig, axes = figure("Which keys does a query prefer?", columns=3, sharey=True)
 for ax, (name, score) in zip(axes, rules.items()):
-    e = score(plane)
-    bands = np.linspace(-1, 1, 11) * np.abs(e.data).max()
-    ax.contourf(axis, axis, e.data.reshape(25, 25), levels=bands, cmap="RdBu_r")
+    e = score(plane).data.reshape(25, 25)
+    bands = np.linspace(-1, 1, 11) * np.abs(e).max()
+    filled = ax.contourf(axis, axis, e, levels=bands, cmap="RdBu_r")
     ax.annotate("", s2, (0, 0), arrowprops={"arrowstyle": "->", "color": "black"})
+    ax.text(0.75, -0.2, "s", color="black", fontsize=10)
     ax.set(title=name, xlabel="first number of h", aspect="equal")
     ax.grid(False)
+    fig.colorbar(
+        filled,
+        ax=ax,
+        orientation="horizontal",
+        label="score e",
+        ticks=bands[::5],
+        format="%.1f",
+    )
 axes[0].set_ylabel("second number of h")
-alt = """Maps of the score over a plane of keys, the query an arrow. Dot: straight bands
-across it. General: in another direction. Additive: a hill, a ridge along each axis."""
+alt = """Maps of the score over a plane of keys, the query an arrow named s, with a
+colour bar under each. Dot: straight bands across the arrow. General: straight bands in
+another direction. Additive: a hill, and a ridge along each axis."""
 show(fig, "planes", alt)
 
 # %% [markdown]
-# Dot and general are *linear* in $h$: straight bands that rise for ever. Additive can
-# have a hill: "a key like the query, and no other". *The dot product rewards similar
-# directions* (6.3.1, 38.2)? Length as well; cosine ignores it. Which of two keys wins?
+# Dot and general are *linear* in $h$: the sum of two keys gets the sum of their scores.
+# Their bands are straight, and the score rises for ever in one direction. The additive
+# score can have a hill: it can ask for "a key like this one, and no other". A matrix
+# changes the direction in which general rises, and never the shape.
+#
+# Two keys show what "similar" means to a dot product. The first points in the direction
+# of the query; the second does not, but it is long. The
+# [cosine](../../GLOSSARY.md#cosine) is the dot product divided by both lengths, so it
+# compares directions alone:
 
 # %%
-for name, key in (("aligned, short", 0.5 * s2), ("askew, long", np.array([3.0, -1]))):
+for name, key in (("aligned, short", 0.5 * s2), ("not aligned", np.array([3.0, -1]))):
     cosine = s2 @ key / np.linalg.norm(s2) / np.linalg.norm(key)
     print(f"{name:15s} dot {s2 @ key:.3f}   cosine {cosine:.3f}")
 
 # %% [markdown]
-# *General is a dot product after a rotation* (38.1). After an arbitrary linear map:
-# rotations have singular values of one, and the chapter's own $W_g$ has others. With
-# $W = 1$ it is the dot product (exercise 6.2), with $W = -1$ the order of all keys is
-# reversed, and it joins widths that differ, where dot has to refuse:
+# The long key wins, although its direction is worse.
+#
+# > **The book says** (6.3.1, 38.2) that the dot product rewards similar directions. It
+# > rewards length as well. Where all keys have one length, the order of the scores is
+# > the order of the cosines.
+#
+# What can a matrix do? A *rotation* keeps all lengths; its
+# [singular values](../../GLOSSARY.md#singular-value), the factors by which a matrix
+# stretches, are all 1. Which are those of $W_g$? And how do five random keys rank if
+# the matrix is the identity $1$, and if it is $-1$? The dot function, finally, meets
+# keys of another width:
 
 # %%
 print("singular values of W_g:", np.linalg.svd(W_g)[1].round(3))
@@ -124,9 +223,15 @@ except ValueError as refusal:
     print("\n" + str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
-# *"Additive is the only one that can be non-monotone in $s^\top h$"* (38.1)? General is
-# no function of $s^\top h$ at all. What differs is linearity in $h$. Of three keys in a
-# row, a linear score gives the middle one the mean of the outer two. And additive?
+# With $W = 1$ general is the dot product (exercise 6.2). With $W = -1$ it reverses the
+# order of all keys. And with a matrix of $4 \times 7$ numbers it would join the two
+# widths that the dot product has to refuse.
+#
+# > **The book says** (38.1) that general is a dot product after a *rotation*. It is one
+# > after an arbitrary linear map: the book's own $W_g$ has the singular values above.
+#
+# What, then, can *only* the additive score do? Take three keys in a row, the middle one
+# halfway between the others. A linear score must give it the mean of the outer scores:
 
 # %%
 three = np.array([[-0.5, 1.0], [1.0, 0.75], [2.5, 0.5]])  # (3, 2)
@@ -135,10 +240,19 @@ for name, score in rules.items():
     print(f"{name:9s} middle {middle:.3f}   mean of the ends {(left + right) / 2:.3f}")
 
 # %% [markdown]
+# The additive score gives the middle key more than the mean, because the hill stands
+# there. Exercise 38.6 proves that no matrix $W_g$ can do that.
+#
+# > **The book says** (38.1) that additive is the only score that need not grow with
+# > $s^\top h$. General need not either: with $W = -1$ it falls. What sets additive
+# > apart is that it is not linear in $h$.
+#
 # ## Project the key, or the query?
 #
-# Section 38.1 projects the keys once, $K' = K W_g^\top$; exercise 38.1 writes
-# $h' = W_g^\top h$. With square matrices both run, so take $d_s = 4$ and $d_h = 7$:
+# $s^\top W_g h$ is a product of three, and you may begin on either side. Project the
+# key, and it is the dot product $s^\top (W_g h)$. Project the query, and it is
+# $`(W_g^\top s)^\top h`$. Different widths, $d_s = 4$ and $d_h = 7$, show which matrix
+# stands where:
 
 # %%
 W, K = rng.normal(size=(4, 7)), rng.normal(size=(5, 7))  # W (d_s, d_h), K (S, d_h)
@@ -147,26 +261,63 @@ print("s.(W h_j):", np.allclose((K @ W.T) @ s, e), "  (W^T s).h_j:", end=" ")
 print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape)
 
 # %% [markdown]
-# $`W_g^\top h`$ does not exist; it should be $W_g h$, or $W_g^\top s$ on the other
-# side. Gradients, with $G$ that of the scores, are products of lesson 00:
-# $`dW = Q^\top G K`$, $`dQ = G K W^\top`$, $`dK = G^\top Q W`$.
+# Both ways agree. They cost the same for one query and one key, but a decoder meets the
+# same keys at every step: projected once, they serve all steps (exercise 38.1).
 #
+# > **The book says** (exercise 38.1) that the projected key is $`W_g^\top h`$. That
+# > product does not exist here: a $7 \times 4$ matrix cannot meet 7 numbers. It runs
+# > with square matrices, and is wrong there. The key becomes $W_g h$.
+#
+# The gradients are those of products (lesson 00). Collect the queries in $Q$, the keys
+# in $K$, and $`\partial L / \partial e_{ij}`$ in $G$. Then
+# $`dW = Q^\top G K`$, $`dQ = G K W^\top`$ and $`dK = G^\top Q W`$. A check, with three
+# queries:
+
+# %%
+Q, G = rng.normal(size=(3, 4)), rng.normal(size=(3, 5))  # (L, d_s), (L, S)
+leaves = [mg.Tensor(x, requires_grad=True) for x in (Q, K, W)]
+(general(*leaves) * G).sum().backward()
+by_hand = G @ K @ W.T, G.T @ Q @ W, Q.T @ G @ K
+print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
+
+# %% [markdown]
 # ## What does the decoder make of the context?
 #
-# Luong's answer is the formula of section 6.2.4, the *attentional state*:
+# In lesson 03 the [context](../../GLOSSARY.md#context) $c$ was an *input* of the next
+# GRU step. Luong, Pham and Manning (2015) do it the other way round. Their decoder
+# steps first. Its *new* state $h$ is the query, and the context joins that state
+# afterwards, in the *attentional state* $\tilde h$:
 #
 # ```math
 # \tilde h = \tanh(W_c [c; h]), \qquad P(y) = \mathrm{softmax}(W_o \tilde h)
 # ```
 #
-# (In the Notes "a linear layer": without the tanh, $W_o W_c$ would be one matrix.) Here
-# the *new* state asks, and $\tilde h$ is fed to the next step ("input feeding"):
+# | letter | shape | meaning |
+# |---|---|---|
+# | $h$ | $d_s$ | the decoder's new state; here the query, and not a key |
+# | $c$ | $d_h$ | the context that this query received |
+# | $W_c$ | $d_s \times (d_h + d_s)$ | learned; it mixes the two |
+# | $\tilde h$ | $d_s$ | what the decoder knows when it chooses a word |
+# | $W_o$ | words $\times$ $d_s$ | learned; it gives each word of the vocabulary a number, its [logit](../../GLOSSARY.md#logit) |
+#
+# The tanh is needed. Without it $W_o W_c$ would be one matrix, and a second layer would
+# add nothing.
+#
+# > **The book says** (notes on attention mechanisms) that this is a linear layer. It
+# > is one with a tanh, for the reason above.
+#
+# The GRU never sees this context, so the next state would not know what was read.
+# Therefore $\tilde h$ is given to the next step as a further input. This is *input
+# feeding*. In the code the state is a pair, and its second half is the $\tilde h$ of
+# the step before:
 
 # %% [source] attention.variants.steps.LuongStep.forward
 
 # %% [markdown]
-# With $d = g \odot (1 - \tilde h^2)$, $`dW_c = d [c; h]^\top`$, and $W_c^\top d$ is cut
-# where $[c; h]$ was joined: cutting is the backward of joining.
+# What is the gradient? Let $g = \partial L / \partial \tilde h$. Before the tanh it is
+# $d = g \odot (1 - \tilde h^2)$. Then $`dW_c = d\, [c; h]^\top`$, and the vector
+# $W_c^\top d$ belongs to $[c; h]$. The first part of it is the gradient of $c$, the
+# rest that of $h$: the backward of joining is cutting.
 
 # %%
 c, state, W_c, g = (rng.normal(size=size) for size in (3, 5, (5, 8), 5))
@@ -180,37 +331,50 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 # %% [markdown]
 # ## What does each score cost?
 #
-# 38.6 counts, for one query and $T$ keys of width $d$: additive $T(2d^2 + d)$, dot
-# $Td$, general $d^2 + Td$, scaled $Td + T$ (it says FLOPs, and counts multiplications).
-# The library's formulas are exact: arrays that count their products agree with them.
+# Count multiplications; additions come along with them. One query meets $T$ keys, and
+# all widths are $d$. A dot product takes $d$ multiplications a key. General projects
+# the query once, which takes $d^2$. Concat, computed as its formula is written, meets a
+# matrix of $d \times 2d$ numbers for *every* key, and then $v_a$.
+#
+# The library has a formula for each (`cost_of`). It can also count: `count` runs the
+# score with arrays that add up their own products. The expected counts in `printed` are
+# those of a textbook (section 38.6):
 
 # %%
 T, d = 6, 4
 few = [rng.normal(size=size) for size in ((1, d), (T, d), (T, d))]  # q, k, v
 printed = {"dot": T * d, "scaled": T * d + T, "general": d * d + T * d}
 printed["concat"] = T * (2 * d * d + d)
-drawn = {"general": [W_g], "concat": [W_a, v_a]}
+matrices = {"general": [W_g], "concat": [W_a, v_a]}
 for name, of_book in printed.items():
     how = {"projected": "pairs"} if name == "concat" else {}
-    told = cost_of(name, L=1, S=T, E=d, **how)
-    print(f"{name:8s} score {told.projecting + told.scoring} (38.6: {of_book})", end="")
-    print(f"   with the average {told.multiplications}", end=", ")
-    _, ops = count(name, *few, drawn.get(name, []), **how)
+    cost = cost_of(name, L=1, S=T, E=d, **how)
+    print(f"{name:8s} score {cost.projecting + cost.scoring} (38.6: {of_book})", end="")
+    print(f"   with the average {cost.multiplications}", end=", ")
+    _, ops = count(name, *few, matrices.get(name, []), **how)
     print("counted", ops.multiplications)
 
 # %% [markdown]
-# Only one differs: our scaled score scales the query, $d$ numbers, not the $T$ scores.
-# "Both are $\Theta(T d)$", says 6.3.4 of additive and dot, and exercise 6.3 asks to
-# show it. $T(2d^2 + d)$ is not $\Theta(Td)$. It depends on *when the keys are
-# projected*: a decoder asks the same keys at every step. With 50 words in and 50 out,
-# as in 38.2, per step:
+# The formulas and the counts agree. One number differs from the textbook: our scaled
+# score multiplies the query, which has $d$ numbers, and not the $T$ scores.
+#
+# > **The book says** (38.6) that these are FLOPs, floating-point operations. They are
+# > multiplications alone. With the additions there are about twice as many.
+#
+# ### When are the keys projected?
+#
+# A decoder meets the same keys at every step. It can project them once for the whole
+# sentence, or again at every step, or again for every pair of query and key. Take 50
+# words in and 50 words out, and count the multiplications *per step*. Each is computed
+# at $d = 64$ and at $d = 128$. If the cost is proportional to $d^b$, doubling $d$
+# multiplies it by $2^b$; the last column is that $b$:
 
 # %%
 ds, lines = np.array([16, 32, 64, 128, 256, 512, 1024]), {}
 projected = {"dot": None, "general": None, "additive, keys once": "once"}
 projected |= {"additive, keys each step": "steps", "additive, every pair": "pairs"}
 for way, how in projected.items():
-    sizes = [dict(L=50, S=50, E=int(d), projected=how) for d in ds]
+    sizes = [{"L": 50, "S": 50, "E": int(d), "projected": how} for d in ds]
     costs = [cost_of(way.partition(",")[0], **size) for size in sizes]
     line = lines[way] = np.array([c.projecting + c.scoring for c in costs]) / 50
     print(f"{way:24s} d = 64: {line[2]:>9,.0f}   d = 128: {line[3]:>10,.0f}", end="")
@@ -218,9 +382,8 @@ for way, how in projected.items():
 
 # %% [figure]
 fig, ax = figure("What does one decoder step cost?", size=(7.2, 3.5))
-styles = ((BLUE, "-"), (PURPLE, "-."), (ORANGE, "-"), (ORANGE, "--"), (ORANGE, ":"))
-for (way, line), (colour, style) in zip(lines.items(), styles):
-    ax.loglog(ds, line, style, marker=".", color=colour, label=way, base=2)
+for way, look in looks(lines).items():
+    ax.loglog(ds, lines[way], label=way, base=2, **look)
 ax.set(xlabel="width d", ylabel="multiplications a step")
 ax.legend()
 up = [lines[way][-1] / lines["dot"][-1] for way in ("general", "additive, keys once")]
@@ -230,17 +393,25 @@ Dot is a line of slope one; general and additive with keys projected once bend u
 show(fig, "cost", alt)
 
 # %% [markdown]
-# Projected once, the keys cost $d_a d_h T$ a sentence, of which a step bears a share;
-# its own are $d_a d_s + T d_a$. So at $d = 64$ additive is
-# {{ f"{lines['additive, keys once'][2] / lines['dot'][2]:.1f}" }} times as dear as dot,
-# and not {{ f"{lines['additive, every pair'][2] / lines['dot'][2]:.0f}" }}, as 38.6 has
-# it; 38.2's 2,500 evaluations of a network are 100 projections and 2,500 rows of tanhs.
-# But none of it is $\Theta(Td)$: the $d^2$ of the projections rules once $d > T$.
+# Projected once, the keys cost $A d_h T$ a sentence, and each step bears a share of
+# it. A step of its own costs $A d_s + T A$. At $d = 64$ the additive score is then
+# {{ f"{lines['additive, keys once'][2] / lines['dot'][2]:.1f}" }} times as expensive as
+# the dot product. Projected for every pair, it is
+# {{ f"{lines['additive, every pair'][2] / lines['dot'][2]:.0f}" }} times as expensive.
 #
-# Nor does it need "separate operations for each source position" (6.3.4): it is one
-# expression, the projections are matrix products. What it does need is $T d_a$ tanhs
-# for each query, in an array unless a compiled loop adds them up as they come. Below,
-# memory, for $B = 1$, $T = 50$, $d = 64$, and with $B$, $T$, $d$ doubled in turn:
+# > **The book says** (6.3.4, exercise 6.3) that dot and additive are both
+# > $\Theta(T d)$, that is, proportional to $T d$. Dot is. Additive is not, in any of
+# > the three ways: the $d^2$ of the projections rules as soon as $d > T$. The book also
+# > counts 2,500 evaluations of a network for 50 by 50 words (38.2). With keys projected
+# > once there are 100 projections, and 2,500 rows of tanhs.
+#
+# ### How much memory?
+#
+# The additive score needs $T A$ tanhs for each query. NumPy would hold them all in an
+# array. A compiled loop adds up each tanh as it comes (`fused`). Is one expression for
+# all keys the same as one key after the other? Then the numbers that are held beside
+# inputs and parameters, at $B = 1$ sentence, $T = 50$, $d = 64$, and with $B$, $T$ and
+# $d$ doubled in turn:
 
 # %%
 S, A = 50, 64
@@ -254,11 +425,19 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
     print("    numbers for one query:", *(f"{c.extra_bytes // 4:6,}" for c in held))
 
 # %% [markdown]
-# Additive doubles with each, $O(BTd)$ as in 38.6, also without tanhs: the projected
-# keys are as many. For dot 38.6 has $O(BT)$, for general $O(BT + Bd)$: no difference,
-# once the $Bd$ numbers of the context are counted. And the time? "Dramatically faster"
-# (38.2), by "the difference in throughput" (6.3.4)? The record of exercise 6.6, of one
-# thread, at $d = 128$ and with keys projected anew at each call:
+# The additive score nearly doubles with each of the three, also where no tanh is kept:
+# the projected keys are as many numbers as the keys. Dot and general hold the same,
+# once the $B d$ numbers of the context are counted for both.
+#
+# > **The book says** (6.3.4) that additive needs "separate operations for each source
+# > position". It does not: the first line shows one expression for all of them. It also
+# > says (38.6) that dot holds $O(BT)$ numbers and general $O(BT + Bd)$. Both hold the
+# > second.
+#
+# ### How long does it take?
+#
+# A count is not a time. Exercise 6.6 measures the scores alone, on one thread, at
+# $d = 128$, with the keys projected again at each call:
 
 # %%
 clock = record("ex_6_6")["result"]
@@ -271,10 +450,42 @@ taken = np.array([seconds[-1] for seconds in clock["seconds"].values()])
 print("billions of multiplications a second, T = 1000:", (work / taken / 1e9).round(1))
 
 # %% [markdown]
-# Dot is {{ f"{taken[0] / taken[1]:.0f}" }} times faster at a thousand keys, with
-# {{ f"{work[0] / work[1]:.0f}" }} times fewer multiplications: the $d^2$ that 6.3.4
-# left out. The higher throughput, on this processor, is *additive's*. Last, parameters
-# of the models of 38.6, of width 64 in its text and its table, and 96 in its runs:
+# At a thousand keys additive takes {{ f"{taken[0] / taken[1]:.0f}" }} times as long,
+# and does {{ f"{work[0] / work[1]:.0f}" }} times as many multiplications. But no model
+# computes scores alone. A *whole pass* also has the softmax and the context, which cost
+# the same for every score. And a decoder has *prepared* its keys before the first step.
+# How much faster is dot then? The lowest and the highest of three seeds:
+
+# %%
+kept = record("scores")
+print(how_made(kept))
+print("times as long as dot, at T = 10, 100 and 1000 keys:")
+for part in ("scores", "whole", "prepared"):
+    for name in ("general", "additive"):
+        runs = [np.divide(r[part][name], r[part]["dot"]) for r in kept["runs"]]
+        ends = zip(kept["T"], np.min(runs, 0), np.max(runs, 0))
+        row = "   ".join(f"{T}: {a:.1f} to {b:.1f}" for T, a, b in ends)
+        print(f"{part:8s} {name:8s}  {row}")
+ten = np.median([np.divide(*(r["prepared"][k][0] for k in ("additive", "dot")))
+                 for r in kept["runs"]])  # fmt: skip
+
+# %% [markdown]
+# For ten keys, the length of a short sentence, a prepared additive step takes
+# {{ f"{ten:.1f}" }} times as long as dot, and no more. The large factors need a
+# thousand keys. General, with its keys prepared, *is* a dot product, and for few keys
+# it takes as long. For a thousand keys it is better to project the one query ("whole"):
+# prepared keys are a second large array that has to be read beside the states.
+#
+# > **The book says** (38.2, 6.3.4) that dot is "dramatically faster", and that the
+# > reason is "throughput": how many multiplications run in a second. It is faster. The
+# > reason is the number of operations: additive has about $d$ times as many. In
+# > exercise 6.6 its throughput was even the higher one.
+#
+# ### How many parameters?
+#
+# The last cost is what has to be learned. Here are whole models that reverse strings
+# ([lesson 07](../07_reversal/README.md)), at width 64 and at width 96, beside the
+# parameters that a textbook prints for width 64 (38.6):
 
 # %%
 printed = {"additive": (63773, 8256), "dot": (55517, 0), "general": (59613, 4096)}
@@ -286,10 +497,25 @@ for name, (total, own) in printed.items():
     print(f"  the score {score:,} (38.6: {own:,})")
 
 # %% [markdown]
-# ## What would break it
+# All agree at width 64. A score is a small part of a model.
 #
-# - Projected keys kept after the parameters have moved: they belong to one batch.
-# - Long keys, where nothing keeps lengths in check: the dot product follows length.
+# > **The book says** (38.6) that its models have width 64, in the text and in the
+# > table. The runs that it prints have width 96.
 #
-# What becomes of dot products in many dimensions is
-# [lesson 05](../05_scaling/README.md). For practice: exercises 38.1, 38.6, 6.2 and 6.3.
+# ## What would break it?
+#
+# - Keys that were projected before the parameters moved. Projected keys belong to one
+#   batch; after a step of training they are wrong.
+# - Keys of very different lengths. The dot product follows length, so one long key can
+#   win against every query.
+# - A dot product of states whose widths differ, such as those of an encoder that reads
+#   in both directions. Use general.
+# - Many dimensions. Dot products then become large by themselves, and
+#   [lesson 05](../05_scaling/README.md) says what that does.
+#
+# **To take away: a dot product compares, a matrix translates first, and only the
+# additive score can prefer the middle; they differ in cost as soon as keys are many.**
+#
+# Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
+# only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):
+# `python -m lessons start 6.2`.

@@ -8,36 +8,132 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 05. Why divide by the square root of d
 #
-# A Transformer divides every score by $\sqrt d$, where $d$ is the width of queries and
-# keys. Chapter 38 gives the reason in four steps (38.3 to 38.5): dot products grow with
-# $d$; large scores saturate the softmax; a saturated softmax passes no gradient on;
-# scaling prevents it. We measure each. The first is right, the others more interesting.
+# A query meets the four words of "the black cat sleeps" and prefers one of them a
+# little. Now give every word, and the query, more numbers: 1024 instead of 4, all of
+# the same kind as before. Does the query still prefer one word *a little*?
 #
-# You need [lesson 00](../00_tape/README.md) for the backward. Forty minutes.
+# It does not. One word takes everything, although no word has become more important.
+# This lesson says why, what that does to training, and how one division prevents it. A
+# Transformer contains that division in every layer.
+#
+# You need [lesson 03](../03_additive/README.md), [lesson 04](../04_scores/README.md)
+# and the backward of [lesson 00](../00_tape/README.md). An hour.
 
 # %%
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(5)
 
 # %% [markdown]
+# ## What do more numbers do to a preference?
+#
+# Draw a query $s$ and four states $h_j$ at random, of 1024 numbers each. Use the first
+# 4 numbers of all of them, then the first 64, then all. The scores are dot products
+# ([lesson 04](../04_scores/README.md)):
+
+# %%
+words, few = ("the", "black", "cat", "sleeps"), np.random.default_rng(5)
+s, H = few.normal(size=1024), few.normal(size=(4, 1024))  # (d,), (S = 4, d)
+preference = {"unscaled": {}, "scaled": {}}
+for d in (4, 64, 1024):
+    e = H[:, :d] @ s[:d]  # (4,)
+    for name, x in (("unscaled", e), ("scaled", e / d**0.5)):
+        p = preference[name][d] = mg.softmax(x).data
+        print(f"d = {d:4d} {name:8s}", *(f"{y:6.2f}" for y in x), end="  ")
+        print("weights", *(f"{y:.3f}" for y in p))
+
+# %% [figure]
+fig, axes = figure("What do more numbers do to a preference?", columns=2, sharey=True)
+looks = ((GREY, ""), (BLUE, "//"), (ORANGE, ".."))
+for ax, (name, rows) in zip(axes, preference.items()):
+    for k, ((d, p), (colour, hatch)) in enumerate(zip(rows.items(), looks)):
+        ax.bar(np.arange(4) + 0.27 * (k - 1), p, 0.25, label=f"d = {d}", fc="none",
+               ec=colour, hatch=hatch, lw=1.4)  # fmt: skip
+    ax.set(title=name, xticks=range(4), xticklabels=words, xlabel="word")
+    ax.grid(axis="x", visible=False)
+axes[0].set_ylabel("attention weight")
+axes[1].legend()
+raw4, raw1024 = (preference["unscaled"][d].max() for d in (4, 1024))
+alt = f"""Weights of the four words at three widths d. Unscaled, the largest is
+{raw4:.2f} at d = 4 and {raw1024:.2f} at d = 1024, where one word has all. Scaled, every
+word keeps a share at each width; the largest of all is
+{max(p.max() for p in preference["scaled"].values()):.2f}."""
+show(fig, "four-words", alt)
+
+# %% [markdown]
+# The scores grow with the width, and the softmax turns large differences into all or
+# nothing. Divided by $\sqrt d$, the scores keep one size. This is the *scaled dot
+# product* of Vaswani and others (2017). Four steps lead from the width to training, and
+# each has a section: dot products grow with $d$; large scores
+# [saturate](../../GLOSSARY.md#saturate) the softmax, which means that it reaches its
+# flat end; a flat function passes no [gradient](../../GLOSSARY.md#gradient) on; scaling
+# prevents all of it. The first step is exactly right. The others are more interesting.
+#
 # ## How large is a dot product?
 #
-# Let the entries of $s$ and $h$ be independent, with mean 0 and variance 1. Each
-# product $s_k h_k$ has mean 0 and variance $`E[s_k^2]\,E[h_k^2] = 1`$, and $d$
-# independent ones are summed:
+# We need one assumption about the vectors: **the $2d$ numbers $s_1, \dots, s_d$ and
+# $h_1, \dots, h_d$ are drawn independently, each with mean 0 and variance 1.** This is
+# a statement about the start of training. Trained vectors need not obey it.
+#
+# | letter | meaning |
+# |---|---|
+# | $s$, $h$ | a query and a key, of $d$ numbers each; $s_k$ and $h_k$ are number $k$ of them |
+# | $e$ | their score, $s^\top h = s_1 h_1 + \dots + s_d h_d$ |
+# | $T$ | the number of keys of one query |
+# | $p$ | the weights of the $T$ keys: the softmax of their scores |
+# | $E$, $\mathrm{Var}$ | mean and variance over random vectors |
+#
+# The [variance](../../GLOSSARY.md#variance) of a number $X$ with mean 0 is $E[X^2]$,
+# the mean of its square. The [standard deviation](../../GLOSSARY.md#standard-deviation)
+# is the root of it and says how far from 0 such a number typically lies. Take one
+# product $s_k h_k$. Independent numbers have $`E[X Y] = E[X]\, E[Y]`$, so
+#
+# ```math
+# E[s_k h_k] = E[s_k]\, E[h_k] = 0, \qquad
+# \mathrm{Var}(s_k h_k) = E[s_k^2 h_k^2] = E[s_k^2]\, E[h_k^2] = 1 \cdot 1 = 1
+# ```
+#
+# The score is a sum of $d$ such products. In the square of the sum, each mixed product
+# has the mean 0, because the products are independent. What is left is a sum of
+# variances:
 #
 # ```math
 # \mathrm{Var}(s^\top h) = \sum_{k=1}^{d} \mathrm{Var}(s_k h_k) = d
 # ```
 #
-# So the standard deviation should be $\sqrt d$: 8 at $d = 64$, 32 at 1024. The chapter
-# draws 10000 pairs, prints what `book` holds, and finds agreement "within a percent".
-# How near should they come? A mean of $n$ numbers is off by about $\sqrt{d/n}$, their
-# deviation by $\sqrt{(2 + \kappa)/4n}$ of its size, with $\kappa = 6/d$ for these sums.
+# Dividing a number by $a$ divides its square by $a^2$. With $a = \sqrt d$,
+#
+# ```math
+# \mathrm{Var}\Big(\frac{s^\top h}{\sqrt d}\Big) = \frac{1}{d}\, \mathrm{Var}(s^\top h)
+# = \frac{d}{d} = 1
+# ```
+#
+# So a score has the standard deviation $\sqrt d$, which is 8 at $d = 64$ and 32 at
+# 1024, and a scaled score has 1 at every width. No step needed a normal distribution.
+# Three very different ones, then, should give the same variance:
+
+# %%
+side, d = np.random.default_rng(55), 64  # a generator of its own for side questions
+draws = {
+    "normal": side.normal(size=(2, 50_000, d)),
+    "+1 or -1": side.choice([-1.0, 1.0], size=(2, 50_000, d)),
+    "uniform": side.uniform(-(3**0.5), 3**0.5, size=(2, 50_000, d)),
+}
+for name, (s, h) in draws.items():  # (n, d) each
+    e = (s * h).sum(1)  # (n,)
+    print(f"{name:9s} Var(e) = {e.var():.1f}, d = {d}", end="   ")
+    print(f"Var(e / sqrt d) = {(e / d**0.5).var():.2f}")
+
+# %% [markdown]
+# A textbook makes this experiment at five widths (38.3), with 10000 pairs each. `book`
+# holds the means and standard deviations that it prints. Ours come from other random
+# numbers, so they differ; by how much *may* they? The mean of $n$ numbers of variance
+# $d$ is off by about $\sqrt{d/n}$. Their standard deviation is off by about
+# $\sqrt{(2 + \kappa)/4n}$ of its size, where $\kappa = 6/d$ says how much more often
+# than normal numbers these sums lie far out. Both errors stand behind a ± sign:
 
 # %%
 book = {4: (0.004, 1.98), 16: (0.018, 4.05), 64: (-0.106, 7.87)}  # d: mean, deviation
@@ -53,12 +149,21 @@ for d, (mean, std) in book.items():
 far_mean, far_std, worst = np.max(far, axis=0)
 
 # %% [markdown]
-# The largest error among the book's means is {{ f"{far_mean:.1f}" }} times the one due,
-# among its deviations {{ f"{far_std:.1f}" }}. Neither is odd in five draws, and the
-# derivation stands; not "within a percent": one is off by {{ f"{worst:.1%}" }}.
+# Both columns lie near 0 and $\sqrt d$. The largest error among the printed means
+# is {{ f"{far_mean:.1f}" }} times the one to expect, and among the printed deviations
+# {{ f"{far_std:.1f}" }} times. Neither is unusual among five draws, so the derivation
+# stands.
 #
-# From now on: *given* $s$, the scores of all keys are independent and normal with
-# variance $`\|s\|^2`$. So we draw that, and $T$ normal numbers in place of $T$ keys.
+# > **The book says** (38.3) that the measured deviations agree "within a percent". One
+# > of them is off by {{ f"{worst:.1%}" }}, which 10000 draws allow.
+#
+# A shortcut for the rest of the lesson: we draw scores, and not vectors. *Given* $s$,
+# the score $\sum_k s_k h_k$ of a key with normal entries is itself normal, because sums
+# of independent normal numbers are normal. Its variance is
+# $`\sum_k s_k^2 = \|s\|^2`$. For a normal $s$ this sum of $d$ squares has a
+# distribution with a name, chi-square, that NumPy can draw. So one chi-square number
+# and $T$ normal numbers replace a query and $T$ keys. **From here on, queries and keys
+# have normal entries**; the derivation above did not need that.
 
 
 # %%
@@ -70,7 +175,8 @@ def draw_scores(d, T, n=4000):
 # %% [markdown]
 # ## What does softmax make of large scores?
 #
-# Draw, take the softmax, sort each row from the largest weight down, and average:
+# One draw of four words is an example, and not a result. Draw 4000 queries with 16 keys
+# each, take the softmax, sort each row from the largest weight down, and average:
 
 # %%
 T, ds = 16, (16, 64, 256, 1024)
@@ -97,19 +203,23 @@ Scaled, all four lie on one another; the largest is {top["scaled"][-1][0]:.2f}."
 show(fig, "weights", alt)
 
 # %% [markdown]
-# Scaled, the curves coincide: the *distribution* does not depend on $d$. (The chapter
-# says so of four single draws; these are equally soft, and cannot overlap.)
+# Unscaled, the largest weight approaches one. Scaled, the four curves coincide, because
+# the *distribution* of the weights does not depend on $d$ any more.
+#
+# > **The book says** (38.5) that the scaled curves overlap, and shows one draw for each
+# > of four widths. Single draws cannot overlap; they are equally soft. Averages do.
 #
 # ## Does a saturated softmax pass no gradient?
 #
-# 38.3 recalls the sigmoid: $\sigma'(x) = \sigma(1 - \sigma)$ is at most $1/4$, with
-# equality at 0, and decays exponentially. Softmax is "the same product-of-probabilities
-# structure": its backward multiplies by the Jacobian
+# Start with two scores, $a$ and $b$. Divide both sides of the softmax by $e^a$:
 #
 # ```math
-# \frac{\partial p_i}{\partial e_j} = p_i(\delta_{ij} - p_j), \qquad
-# J = \mathrm{diag}(p) - p\,p^\top
+# \frac{e^a}{e^a + e^b} = \frac{1}{1 + e^{-(a - b)}} = \sigma(a - b)
 # ```
+#
+# So the softmax of two scores is the sigmoid $\sigma$ of their difference. The slope of
+# the sigmoid is $\sigma' = \sigma (1 - \sigma)$: a probability times another. It is
+# $1/4$ at most, at a difference of 0, and far out it shrinks like $e^{-x}$:
 
 # %%
 x = np.array([0.0, 1.0, 10.0, 11.0])
@@ -118,12 +228,31 @@ print("sigma' at 0, 1, 10, 11:", *(f"{y:.3g}" for y in s * (1 - s)))
 two = mg.softmax(np.stack([x + 3, 0 * x + 3], -1)).data  # of scores [a, b], a - b = x
 print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], s))
 
+# %% [markdown]
+# For $T$ scores the slope is a matrix, the [Jacobian](../../GLOSSARY.md#jacobian) $J$.
+# Its entry in row $i$ and column $j$ says how much weight $p_i$ changes when score
+# $e_j$ grows:
+#
+# ```math
+# J_{ij} = \frac{\partial p_i}{\partial e_j} = p_i(\delta_{ij} - p_j), \qquad
+# J = \mathrm{diag}(p) - p\,p^\top
+# ```
+#
+# Here $`\delta_{ij}`$ is 1 if $i = j$ and 0 otherwise, and $\mathrm{diag}(p)$ is the
+# matrix with $p$ on its diagonal. Again every entry is a product of probabilities. The
+# backward of the softmax multiplies by $J$ without forming it:
+
 # %% [source] minigrad.ops.softmax.softmax
 
 # %% [markdown]
-# Of two scores softmax *is* a sigmoid, with the largest slope at a tie. Of more? At a
-# one-hot $p$, $J$ is 0. It is largest "when $p$ is uniform", says 38.5, and takes the
-# entropy for the usable gradient. Large in which sense ($`\|J\|`$: Frobenius norm)?
+# Where is $J$ large? That needs one number for the size of a matrix, and there are
+# several. The [trace](../../GLOSSARY.md#trace) adds up the diagonal. The
+# [Frobenius norm](../../GLOSSARY.md#frobenius-norm), here $`\|J\|`$, is the length of
+# the matrix as one long vector: the root of the sum of all squared entries. The
+# [spectral norm](../../GLOSSARY.md#spectral-norm) is the largest factor by which the
+# matrix stretches a vector. The last two bound a gradient. Compare three kinds of
+# weights: all 16 equal; two keys that share everything; and
+# [one-hot](../../GLOSSARY.md#one-hot), where one key has all.
 
 # %%
 one, sizes = np.eye(T), {}
@@ -136,14 +265,19 @@ pairs = zip(sizes["tie of two"], sizes["uniform"])
 trace, *norms = (f"{a:.1f} against {b:.4f}" for a, b in pairs)
 
 # %% [markdown]
-# Only the trace is. In the two norms, which bound a gradient, the tie is ahead:
-# {{ norms[0] }} (Frobenius), {{ norms[1] }} (spectral). Equal keys gain little each,
-# between two rivals a small push decides: high entropy is no large gradient.
+# At one-hot weights $J$ is 0 in every sense: a saturated softmax passes nothing on. But
+# in the two norms the tie of two is ahead of the equal weights, with {{ norms[0] }}
+# (Frobenius) and {{ norms[1] }} (spectral). Among many equal keys each gains little;
+# between two rivals a small push decides.
 #
-# The chapter's own experiment shows it. Sixteen scores in a row from $-1$ to $1$, times
-# a scale; how fast does the largest weight move with the scores? It draws a dashed line
-# at scale 1, "unit-variance scores (what scaling restores)", and reads off: "peaks near
-# unit-variance scores and falls to near-zero by scale 10". Where do *you* expect it?
+# > **The book says** (38.5) that the Jacobian is largest "when $p$ is uniform", and
+# > takes the entropy of $p$ for the gradient that is left. Only the trace is largest
+# > there. Even weights do not mean a large gradient.
+#
+# A second experiment shows the same. Sixteen scores stand in a row from $-1$ to $1$ and
+# are multiplied by a scale. How fast does the largest weight move with the scores? The
+# slope is a row of $J$, and we take its length. At which scale do *you* expect the
+# maximum?
 
 # %%
 base = np.linspace(-1, 1, T)
@@ -171,30 +305,40 @@ print(f"d = 100 is scale {10 * unit:.1f}: {at_100:.3f}")
 # %% [figure]
 fig, ax = figure("At which scale does the largest weight move most?", size=(7.2, 3))
 ax.plot(scales, curve, color=ORANGE)
-marks = {"unit variance": unit, "peak": peak, "d = 100": 10 * unit}
-for words, x in (marks | {"38.3's": 1}).items():
-    right, side, style = (-3, "right", ":") if x == 1 else (4, "left", "--")
+marks = {"unit variance": unit, "peak": peak, "spread of d = 100": 10 * unit}
+for words, x in (marks | {"scale 1": 1}).items():
+    right, side_of, style = (-3, "right", ":") if x == 1 else (4, "left", "--")
     ax.axvline(x, color=GREY, ls=style, lw=1)
-    ax.annotate(words, (x, 0), (right, 5), textcoords="offset points", ha=side)
-ax.set(xlabel="scale of the scores", ylabel="norm of its slope", ylim=(0, None))
-alt = f"""Norm of the gradient of the largest weight against the scale of the scores:
-it rises from {curve[0]:.2f} through {at_unit:.2f} at unit variance, right of the line
-that 38.3 draws at 1, to a peak of {curve.max():.2f} at scale {peak:.1f}, and falls to
+    ax.annotate(words, (x, 0), (right, 5), textcoords="offset points", ha=side_of)
+ax.set(xlabel="scale of the scores", ylabel="length of its slope", ylim=(0, None))
+alt = f"""Length of the gradient of the largest weight against the scale of the scores:
+it rises from {curve[0]:.2f} through {at_unit:.2f} at unit variance, right of a dotted
+line at 1, to a peak of {curve.max():.2f} at scale {peak:.1f}, and falls to
 {at_100:.2f} where the scores have the spread of d = 100."""
 show(fig, "saturation", alt)
 
 # %% [markdown]
 # The peak stands where the largest weight is about a half, at scale
-# {{ f"{peak:.1f}" }}: {{ f"{peak / unit:.1f}" }} times beyond unit variance. At scale
-# 10 the slope is *larger* than at unit variance. Nor is that at 1: the row of scores
-# has deviation {{ f"{base.std():.3f}" }}, the dashed line belongs at scale
-# {{ f"{unit:.2f}" }}, and the axis is not $\sqrt d$. The gradient is small at both
-# ends; the right end is the one that never comes back.
+# {{ f"{peak:.1f}" }}. That is {{ f"{peak / unit:.1f}" }} times beyond unit variance. At
+# scale 10 the slope is *larger* than at unit variance. The gradient is small at both
+# ends, and the ends differ. At the left end, scores that grow make the gradient larger.
+# At the right end they make it smaller still. A query that looks at a wrong key there
+# gets almost no signal to leave it.
+#
+# > **The book says** (38.3) that the slope "peaks near unit-variance scores and falls
+# > to near-zero by scale 10", and draws a line at scale 1, "unit-variance scores (what
+# > scaling restores)". This row of scores has the deviation
+# > {{ f"{base.std():.3f}" }}, so unit variance is at scale {{ f"{unit:.2f}" }}. The
+# > peak is far to the right of both, and scale 10 is not near zero. Nor is the scale
+# > $\sqrt d$.
 #
 # ## How much is lost, then?
 #
-# Entropy, $H(p) = -\sum_j p_j \ln p_j$: $\ln T$ if uniform, 0 if one-hot. 38.5 has 0
-# "by $d = 256$", and scaled "hugs the uniform line". And the median of $`\|J\|`$:
+# Two measures, at widths from 1 to 4096. The [entropy](../../GLOSSARY.md#entropy)
+# $H(p) = -\sum_j p_j \ln p_j$ says how evenly the weights are spread. It is $\ln T$ if
+# they are equal and 0 if one key has all; its unit is the *nat*. The
+# [median](../../GLOSSARY.md#median) of $`\|J\|`$ is the size of the Jacobian for a
+# typical query: half of all queries have less.
 
 
 # %%
@@ -246,8 +390,9 @@ for (T, scaled), rows in found.items():
     axes[1].loglog(widths, rows[:, 1], style, color=colour, label=label)
 for T in (16, 64):
     axes[0].axhline(np.log(T), color=GREY, lw=0.8, ls=":")
-axes[0].set(xlabel="d", ylabel="entropy (nats)")
-axes[1].set(xlabel="d", ylabel="median of |J|")
+    axes[0].text(4096, np.log(T), f"ln {T}: equal weights", ha="right", va="bottom")
+axes[0].set(xlabel="width d", ylabel="entropy (nats)")
+axes[1].set(xlabel="width d", ylabel="median Frobenius norm of J")
 axes[1].legend(loc="lower left")
 (H64, h64), s64 = found[64, False][[0, -1], 0], found[64, True][-1, 0]
 alt = f"""Entropy against d, T = 16: unscaled it falls from {raw[0, 0]:.2f} at d = 1 to
@@ -259,22 +404,110 @@ it holds to about d = 16, then falls to {raw[-1, 1]:.0e}. Dashed, T = 64: entrop
 show(fig, "entropy", alt)
 
 # %% [markdown]
-# - At $d = 256$ the unscaled entropy is {{ f"{raw[8, 0]:.2f}" }} nats, and not yet 0;
-#   at 4096, where the chapter's plot ends, {{ f"{raw[12, 0]:.2f}" }}.
-# - The scaled curve is flat, and {{ f"{np.log(16) - fix[-1, 0]:.2f}" }} nats *below*
-#   the uniform line at $T = 16$, {{ f"{np.log(64) - found[64, True][-1, 0]:.2f}" }} at
-#   $T = 64$: for normal scores of variance $\sigma^2$ it tends to $\sigma^2/2$.
-# - Exercise 38.3 expects a faster crash at $T = 64$. It falls further, and starts
-#   *later*: half of $\ln T$ is reached at $d$ = {{ f"{half[16]:.1f}" }} for 16 keys and
-#   {{ f"{half[64]:.1f}" }} for 64, as normal scores freeze near $\sigma^2 = 2 \ln T$.
-# - Up to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }} the median of the
-#   unscaled $`\|J\|`$ is not smaller than the scaled one. The trouble is real at usual
-#   widths: {{ f"{raw[6, 1]:.2f}" }} at $d = 64$, {{ f"{raw[8, 1]:.4f}" }} at 256.
+# - Unscaled, the entropy falls with the width, and it falls slowly: it is
+#   {{ f"{raw[8, 0]:.2f}" }} nats at $d = 256$ and {{ f"{raw[12, 0]:.2f}" }} at 4096.
+# - Scaled, it does not depend on $d$, and it is not the entropy of equal weights.
+# - Up to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }} the typical unscaled
+#   Jacobian is not smaller than the scaled one. The trouble is real at usual widths:
+#   {{ f"{raw[6, 1]:.2f}" }} at $d = 64$ and {{ f"{raw[8, 1]:.4f}" }} at 256, against
+#   {{ f"{fix[8, 1]:.2f}" }} scaled.
+#
+# > **The book says** (38.5) that unscaled entropy is 0 "by $d = 256$", and that the
+# > scaled one "hugs the uniform line". At 256 it is not yet 0. And the scaled one stays
+# > {{ f"{np.log(16) - fix[-1, 0]:.2f}" }} nats *below* the uniform line at $T = 16$,
+# > {{ f"{np.log(64) - found[64, True][-1, 0]:.2f}" }} at $T = 64$.
+#
+# ## At which width does it freeze?
+#
+# Let the scores be normal with variance $\sigma^2$; unscaled, $\sigma^2$ is about $d$.
+# Which keys carry the sum $\sum_j e^{e_j}$, the denominator of the softmax? Count them.
+# Of $T$ keys, about $`T\, e^{-x^2 / 2 \sigma^2}`$ have a score near $x$ (up to factors
+# that matter less than an exponential), and each of them adds $e^x$:
+#
+# ```math
+# T\, e^{-x^2 / 2\sigma^2} \cdot e^{x} \quad \text{is largest where} \quad
+# -\frac{x}{\sigma^2} + 1 = 0, \quad \text{so at} \quad x = \sigma^2
+# ```
+#
+# The keys with a score near $\sigma^2$ carry the sum, and there are about
+# $`T\, e^{-\sigma^2 / 2}`$ of them. Many keys that share the weight equally have an
+# entropy of the logarithm of their number, $\ln T - \sigma^2 / 2$. For scaled scores
+# $\sigma^2 = 1$, and this is half a nat below $\ln T$.
+#
+# The argument ends where that number of keys falls to one: at $\sigma^2 = 2 \ln T$.
+# Beyond, no key has so high a score. The largest key that exists carries the sum alone,
+# and the weights are *frozen*. For $T = 16$ and $T = 64$ that is
+
+# %%
+for T in (16, 64):
+    print(f"T = {T}: 2 ln T = {2 * np.log(T):.1f}", end="   half of ln T is left ")
+    print(f"at d = {half[T]:.1f}", end="   scaled: ln T - H = ")
+    print(f"{np.log(T) - found[T, True][-1, 0]:.2f}")
+
+# %% [markdown]
+# "Many keys" is a strong word for 16. Does the entropy come nearer to the argument as
+# the keys become more? Draw normal scores, and measure the variance in units of
+# $2 \ln T$, so that freezing should begin at 1:
+
+# %%
+parts, left = np.linspace(0, 2, 17), {}  # of sigma^2 / (2 ln T)
+for T in (16, 256, 4096):
+    z = side.normal(size=(200, T))
+    x = [z * (2 * np.log(T) * part) ** 0.5 for part in parts]
+    left[T] = [entropy(mg.softmax(e).data).mean() / np.log(T) for e in x]
+    print(f"T = {T:4d}  share of ln T at 1/4, 1/2, 1, 2:", end="")
+    print(*(f"{left[T][k]:5.2f}" for k in (2, 4, 8, 16)))
+
+# %% [figure]
+fig, ax = figure("Where do the weights freeze?", size=(7.2, 3.2))
+for (T, row), colour, style in zip(
+    left.items(), (BLUE, GREEN, ORANGE), ("-", "--", "-.")
+):
+    ax.plot(parts, row, style, color=colour, label=f"T = {T}")
+ax.plot(parts, np.maximum(1 - parts, 0), ":", color=GREY, label="the argument")
+ax.set(xlabel="variance of the scores, divided by 2 ln T", ylabel="entropy / ln T")
+ax.legend()
+alt = f"""Entropy, as a share of ln T, against the variance of the scores over 2 ln T. A
+dotted line falls from 1 to 0 at 1. The curves of T = 16, 256 and 4096 begin on it and
+leave it upwards; at 1 they are at {left[16][8]:.2f}, {left[256][8]:.2f} and
+{left[4096][8]:.2f}."""
+show(fig, "freezing", alt)
+
+# %% [markdown]
+# At a quarter the argument is right to a few percent, and more keys follow it longer.
+# The corner at 1 is rounded: a few large keys remain at any finite $T$. So
+# $\sigma^2 = 2 \ln T$ is where freezing *happens*, and not where it is complete. It
+# grows with $T$, so more keys freeze later.
+#
+# > **The book says** (exercise 38.3) that 64 keys crash faster than 16. They have
+# > farther to fall, and they fall *later*: half of $\ln T$ is reached at
+# > $d$ = {{ f"{half[16]:.1f}" }} with 16 keys and at {{ f"{half[64]:.1f}" }} with 64.
 #
 # ## The mean and the typical query
 #
-# And the mean? A query gets its gradient through the keys, $\partial p/\partial s$ =
-# $JH$, which scaling divides by $\sqrt d$. And unscaled, how large is $`\sqrt d\|J\|`$?
+# A median says what happens to a typical query. What happens on average? And what
+# arrives at the query itself? The scores are $e = K s$, with a key in each row of $K$.
+# By the chain rule $\partial p / \partial s = J K$, and scaled it is $J K / \sqrt d$.
+#
+# How large is $J K$? A column of $K$ has $T$ independent entries of variance 1, and for
+# such a vector $u$ the mean of $`\|J u\|^2`$ is $`\|J\|^2`$: the mixed products
+# average to 0. There are $d$ columns, so $`\|J K\|`$ is about $`\sqrt d\, \|J\|`$ in
+# size. ($J$ depends on $K$ through the scores, so this is no proof. Here is the ratio
+# of the two sides, measured with 400 queries.)
+
+# %%
+for d in (16, 64, 256):
+    s, K = side.normal(size=(400, d, 1)), side.normal(size=(400, 16, d))
+    p = mg.softmax((K @ s)[..., 0]).data  # (n, T)
+    J = p[:, :, None] * (np.eye(16) - p[:, None, :])  # (n, T, T)
+    JK, sizes_J = (np.linalg.norm(x, axis=(1, 2)) for x in (J @ K, J))
+    low, middle, high = np.quantile(JK / (d**0.5 * sizes_J), (0.05, 0.5, 0.95))
+    print(f"d = {d:3d}  ratio: median {middle:.2f}, nine of ten between", end=" ")
+    print(f"{low:.2f} and {high:.2f}")
+
+# %% [markdown]
+# The ratio is near 1. So the gradient of an unscaled query has the size
+# $`\sqrt d\, \|J\|`$, and that of a scaled one the size $`\|J\|`$. Which is larger?
 
 # %%
 for k in range(2, 13, 2):
@@ -283,18 +516,35 @@ for k in range(2, 13, 2):
     print(f"   (scaled: mean {fix[k, 2]:.2f}, median {fix[k, 1]:.2f})")
 
 # %% [markdown]
-# On average nothing vanishes. Unscaled, near ties of the two best keys become rare: of
-# the rows {{ f"{raw[6, 3]:.2f}" }} have $`\|J\| > 1/4`$ at $d = 64$,
-# {{ f"{raw[8, 3]:.2f}" }} at 256, {{ f"{raw[10, 3]:.2f}" }} at 1024, halving as
-# $\sqrt d$ doubles. But those hand on a gradient $\sqrt d$ times larger. The mean does
-# not fall, and the *typical* query gets next to nothing, {{ f"{32 * raw[10, 1]:.0e}" }}
-# at $d = 1024$. Scaling buys an even spread: mean and median agree. Vaswani and others
-# *suspect* large scores of pushing softmax where gradients are small; of most it is so.
+# On average nothing vanishes, even without scaling. The mean does not fall. But look at
+# the median: at $d = 1024$ the *typical* query gets {{ f"{32 * raw[10, 1]:.0e}" }}.
 #
-# ## What would break it
+# Both are true because the gradient is unevenly spread. A gradient arrives where the
+# two best keys are nearly tied, and ties become rare: of the queries,
+# {{ f"{raw[6, 3]:.2f}" }} have $`\|J\| > 1/4`$ at $d = 64$,
+# {{ f"{raw[8, 3]:.2f}" }} at 256 and {{ f"{raw[10, 3]:.2f}" }} at 1024. The share
+# halves as $\sqrt d$ doubles. But the few that remain pass on a gradient that is
+# $\sqrt d$ times larger, and the two effects cancel in the mean.
 #
-# - Entries with a mean: the variance has further terms that scaling by $\sqrt d$ does
-#   not remove (exercise 38.2, `python -m lessons start 38.2`).
-# - Queries that *are* the keys: then $s^\top s$ has mean $d$, and $\sqrt d$ after
-#   scaling ([lesson 09](../09_self_attention/README.md)).
-# - A learned scale, or small initial queries: what decides is the variance.
+# So scaling does not rescue *the* gradient. It spreads it evenly: scaled, mean and
+# median agree. Vaswani and others (2017) wrote that they *suspect* large dot products
+# of pushing the softmax to where its gradients are extremely small. For most queries
+# they do.
+#
+# ## What would break it?
+#
+# - Entries with a mean. Then the variance has further terms, which dividing by
+#   $\sqrt d$ does not remove (exercise 38.2).
+# - Queries that *are* the keys. Then $s^\top s$ has mean $d$, and still $\sqrt d$
+#   after scaling ([lesson 09](../09_self_attention/README.md)).
+# - A learned scale, or queries that start small. What matters is the variance of the
+#   scores; $\sqrt d$ is one way to set it.
+# - Training itself. Nothing keeps the entries at variance 1. Scaling sets the start.
+#
+# **To take away: a dot product of $d$ independent numbers has variance $d$, and
+# dividing it by $\sqrt d$ makes the softmax independent of the width, so that every
+# query learns and not a lucky few.**
+#
+# Exercises: 38.2 (the variance, with means), 38.3 (entropy with 64 keys), 6.10 (any
+# divisor: temperature) and 38.4 (train with and without):
+# `python -m lessons start 38.2`.

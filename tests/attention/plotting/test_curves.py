@@ -3,7 +3,7 @@
 import numpy as np
 
 from attention.plotting import curves as plots
-from attention.plotting.palette import BLUE, ORANGE, PURPLE
+from minigrad.draw.colours import BLUE, ORANGE, PURPLE
 
 from .plot_cases import PNG, is_whole
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from attention.plotting.palette import COLOURS, looks
+from attention.plotting.palette import looks
+from minigrad.draw.colours import COLOURS
 
 # Machado, Oliveira and Fernandes (2009): what a colour looks like without one kind of
 # cone, as a matrix on linear RGB

@@ -1,4 +1,8 @@
-"""The verbs ``status``, ``list`` and ``doctor``: your progress and your machine."""
+"""How far the learner is: the verbs ``status``, ``next``, ``list`` and ``doctor``.
+
+Whether an exercise has passed is not stored but derived from the journal: the last
+check of the present text, by the present check, passed.
+"""
 
 import importlib
 import os
@@ -6,13 +10,18 @@ import platform
 import sys
 import tempfile
 
-from . import journal, lesson_index
-from .catalogue import exercises
-from .paths import mirror_folder, shown, work_folder
-from .terminal import fit, paint, say, unbroken, width
-from .verbs import latest
+from . import journal
+from .catalogue import (
+    UsageError,
+    exercises,
+    header,
+    lesson_folders,
+    number,
+    work_folder,
+)
+from .journal import hash_of
+from .terminal import display_path, fit, paint, say, width, without_breaks
 
-THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 MARKS = {
     "new": ("", "dim"),
     "started": ("started", "yellow"),
@@ -26,15 +35,56 @@ MARKS = {
 }
 
 
+def latest():
+    """Return the exercise whose answer was edited last. Raises UsageError."""
+    started = [e for e in exercises() if e.work.exists()]
+    if not started:
+        raise UsageError(
+            "No exercise is started yet. python -m lessons list shows them all."
+        )
+    return max(started, key=lambda e: e.work.stat().st_mtime_ns)
+
+
+def exercise_state(exercise, log):
+    """Return "new", "started", "passed", "failed", "stale" or "changed".
+
+    An exercise that had passed is "stale" if its text was edited since, and "changed"
+    if the check is another one now.
+
+    log   the events of the exercise
+    """
+    sha, check = hash_of(exercise.work), hash_of(exercise.check)
+    if not sha:
+        return "new"
+    checks = [entry for entry in log if entry["event"] == "check"]
+    for entry in reversed(checks):
+        if entry["work"] == sha and entry["check"] == check:
+            return "passed" if entry["ok"] else "failed"
+    passed = [entry["work"] for entry in checks if entry["ok"]]
+    if not passed:
+        return "started"
+    return "changed" if sha in passed else "stale"
+
+
+def lesson_state(folder, log):
+    """Return "new", "read", "run", or "other" if the lesson has changed since."""
+    done = {(entry["event"], entry["work"]) for entry in log}
+    sha = hash_of(folder / "lesson.py")
+    for event in ("run", "read"):
+        if (event, sha) in done:
+            return event
+    return "other" if done else "new"
+
+
 def status():
     """Print how much is done, and the next step."""
-    known, lessons = _exercises(), _lessons()
+    known, lessons = _states()
     passed = [e for e, state in known if state == "passed"]
     unread = [folder for folder, state in lessons if state == "new"]
     say(
         f"{len(passed)} of {len(known)} exercises passed, "
         f"{len(lessons) - len(unread)} of {len(lessons)} lessons read.  "
-        f"Your folder: {unbroken(shown(work_folder()))}"
+        f"Your folder: {without_breaks(display_path(work_folder()))}"
     )
     open_ones = [each for each in known if each[1] not in ("new", "passed")]
     if open_ones:
@@ -44,7 +94,7 @@ def status():
     say()
     steps = [_next_exercise(known)]
     if unread:  # the lesson comes first, unless an exercise is open
-        lesson = f"python -m lessons read {lesson_index.number(unread[0])}"
+        lesson = f"python -m lessons read {number(unread[0])}"
         steps.insert(len(open_ones) > 0, lesson)
     steps = [step for step in steps if step] or ["nothing: all is done"]
     for head, step in zip(("next:", "or:"), steps):
@@ -55,14 +105,15 @@ def status():
 
 def list_all():
     """Print all lessons and exercises: difficulty, minutes, needs, and your state."""
+    known, lessons = _states()
     say("Lessons (python -m lessons read NN); <- the lessons that come before")
-    for folder, state in _lessons():
-        head = lesson_index.header(folder)
+    for folder, state in lessons:
+        head = header(folder)
         minutes = f"{head.minutes:>3} min" if head.minutes else ""
         _row(head.number, head.title, head.dots, minutes, head.needs, state)
     say()
     say("Exercises (python -m lessons start ID); <- the exercises that come before")
-    for exercise, state in _exercises():
+    for exercise, state in known:
         _exercise_row(exercise, state)
     return 0
 
@@ -78,41 +129,26 @@ def doctor():
         except metadata.PackageNotFoundError:
             _line(name, "not installed", False, f"pip install {name}")
             good &= name != "numpy"  # the others are useful, not necessary
-    try:
-        eps = float(importlib.import_module("numpy").finfo(float).eps)
-    except ImportError:
-        return 1
-    good &= _line(
-        "float64", f"eps {eps:.2e}", eps == 2.0**-52, "gradients need 2.2e-16"
-    )
-    threads = [f"{n}={os.environ[n]}" for n in THREADS if n in os.environ]
-    _line("BLAS threads", ", ".join(threads) or f"not set, {os.cpu_count()} cores")
+    _line("cores", str(os.cpu_count()))
     good &= _folder("your folder", work_folder())
-    _folder("second copy", mirror_folder())
-    cache = importlib.import_module("attention.kernels.cache").cache_directory()
-    _line("kernel cache", str(cache), cache is not None, "each run compiles anew")
+    _folder("second copy", journal.mirror_folder())
+    if good:
+        cache = importlib.import_module("attention.kernels.cache").cache_directory()
+        _line("kernel cache", str(cache), cache is not None, "each run compiles anew")
     terminal = f"{width()} columns" if sys.stdout.isatty() else "none: plain text"
     _line("terminal", f"{terminal}, {sys.stdout.encoding}")
     return 0 if good else 1
 
 
-def _exercises():
-    """Return [(exercise, state)], from one reading of the journal."""
-    log = journal.events()
-    return [
-        (e, journal.exercise_state(e, [x for x in log if x["ex"] == e.id]))
-        for e in exercises()
-    ]
-
-
-def _lessons():
-    """Return [(folder, state)]."""
-    log = journal.events()
-    return [
-        (f, journal.lesson_state(f, [x for x in log if x["ex"] == number]))
-        for f in lesson_index.lesson_folders()
-        for number in [lesson_index.number(f)]
-    ]
+def _states():
+    """Return [(exercise, state)] and [(lesson's folder, state)]."""
+    log = {}
+    for entry in journal.events():
+        log.setdefault(entry["ex"], []).append(entry)
+    return (
+        [(e, exercise_state(e, log.get(e.id, []))) for e in exercises()],
+        [(f, lesson_state(f, log.get(number(f), []))) for f in lesson_folders()],
+    )
 
 
 def _exercise_row(e, state):
@@ -139,13 +175,14 @@ def _next_exercise(known):
         last = latest()
         if states[last.id] != "passed":
             return f"python -m lessons check {last.id}"
-    for exercise, state in known:
-        if state == "new" and all(states.get(n) == "passed" for n in exercise.needs):
+    left = [exercise for exercise, state in known if state != "passed"]
+    for exercise in left:
+        is_new = states[exercise.id] == "new"
+        if is_new and all(states.get(n) == "passed" for n in exercise.needs):
             return f"python -m lessons start {exercise.id}"
-    for exercise, state in known:
-        if state != "passed":
-            verb = "start" if state == "new" else "check"
-            return f"python -m lessons {verb} {exercise.id}"
+    for exercise in left:
+        verb = "start" if states[exercise.id] == "new" else "check"
+        return f"python -m lessons {verb} {exercise.id}"
     return ""
 
 
@@ -166,7 +203,7 @@ def _line(name, value, good=True, advice=""):
         print(head, value)
     else:  # a long path has its own line, undivided
         print(head.rstrip())
-        say(unbroken(value), 6)
+        say(without_breaks(value), 6)
     if not good:
         say(advice, 20)
     return good

@@ -1,11 +1,17 @@
-"""The lessons are found by number, word and section, and state what they need."""
+"""Exercises and lessons are found by many names, and state what they need."""
 
 import pytest
 
-from lessons.classroom import lesson_index
-from lessons.classroom.catalogue import UsageError
-from lessons.classroom.lesson_index import Header, find_lessons, header, number
-from lessons.classroom.paths import LESSONS
+from lessons.classroom import catalogue
+from lessons.classroom.catalogue import (
+    LESSONS,
+    Header,
+    UsageError,
+    find_lessons,
+    header,
+    lesson_folders,
+    number,
+)
 
 LESSON = '''"""A lesson.{dots}"""
 
@@ -57,8 +63,8 @@ def book(tmp_path):
         ("additive", "03"), ("General", "04"), ("dot general", "04"),
         ("products", "04"), ("38", "04"), ("38.1", "04"), ("38.1.2", "04"),
         ("6.2", "03"), ("6.2.2", "03"), ("6.3.2", "03 04"), ("6", "03 04"),
-        ("Gaussian", "03"), ("four scores", "04"), ("scores", "03 04"), ("dot", "04"),
-        ("notes", "04"), ("chapter 38", "03 04"), ("chapter 6", "03 04"),
+        ("Gaussian", "03"), ("prod", "04"), ("four scores", "04"), ("scores", "03 04"),
+        ("dot", "04"), ("notes", "04"), ("chapter 38", "03 04"), ("chapter 6", "03 04"),
     ],
 )  # fmt: skip
 def test_a_word_finds_a_lesson(book, name, numbers):
@@ -83,13 +89,13 @@ def test_the_table_of_the_course_leads_to_its_lessons(name, numbers):
 
 
 def test_the_header_of_a_lesson(book):
-    first, second = map(header, lesson_index.lesson_folders(book))
+    first, second = map(header, lesson_folders(book))
     assert first == Header("03", "Additive attention", None, (), "")
     assert second == Header("04", "Products", 30, ("02", "03"), "●●●○")
 
 
 def test_every_lesson_states_its_minutes_and_needs_in_known_words():
-    folders = lesson_index.lesson_folders()
+    folders = lesson_folders()
     index = (LESSONS / "README.md").read_text(encoding="utf-8")
     for folder in folders:
         head = header(folder)
@@ -98,3 +104,30 @@ def test_every_lesson_states_its_minutes_and_needs_in_known_words():
         row = next((line for line in index.splitlines() if link in line), "")
         assert row.endswith(f"| {head.dots} | {head.minutes} |"), folder
         assert head.dots and head.minutes
+
+
+@pytest.mark.parametrize("name", ["E.2", "e2", "e.2", "ex_e_2", "a b/ex_e_2.py", "E2"])
+def test_an_exercise_goes_by_many_names(name):
+    assert catalogue.find(name).id == "E.2"
+
+
+def test_an_unknown_name_is_answered_with_near_ones():
+    with pytest.raises(
+        catalogue.UsageError, match=r"no exercise '6.99'.*6\.1, .*6\.10"
+    ):
+        catalogue.find("6.99")
+
+
+@pytest.mark.parametrize(
+    "line", ["9.9  A title  ●○○  5 min", "9.9 A title", "9.8  A title  ●○○○  5 min"]
+)
+def test_a_wrong_first_line_is_refused(line, tmp_path):
+    path = tmp_path / "ex_9_9.py"
+    path.write_text(f'"""{line}\n"""\n', encoding="utf-8")
+    with pytest.raises(catalogue.UsageError, match="first line"):
+        catalogue.read_header(path)
+
+
+def test_the_list_is_in_the_order_of_the_book():
+    ids = [e.id for e in catalogue.exercises()]
+    assert ids.index("38.5") < ids.index("6.1") < ids.index("6.10") < ids.index("E.2")

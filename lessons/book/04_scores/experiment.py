@@ -1,0 +1,89 @@
+"""How much faster is a dot product? The record of lesson 04.
+
+    python lessons/book/04_scores/experiment.py
+
+One query meets T keys of 128 numbers. Three scores are timed in NumPy, on one thread:
+the scores alone; a whole pass, with the softmax and the context; and the whole pass of
+a decoder that projected its keys before the first step. Half a minute.
+"""
+
+import os
+import pathlib
+import sys
+
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
+
+import time
+
+import numpy as np
+
+from lessons.classroom.records import write_record
+
+LENGTHS, WIDTH, CALLS, SEEDS = (10, 100, 1000), 128, 400, (0, 1, 2)
+
+
+def context(e, H):
+    weights = np.exp(e - e.max())  # (T,)
+    return (weights / weights.sum()) @ H  # (d,)
+
+
+def passes(T, rng):
+    """Return {(part, score): function without arguments} for one query and T keys."""
+    s, H = rng.normal(size=WIDTH), rng.normal(size=(T, WIDTH))
+    W_g, W_s, W_h = rng.normal(size=(3, WIDTH, WIDTH)) / WIDTH**0.5
+    v = rng.normal(size=WIDTH)
+    W_g_H, W_h_H = H @ W_g.T, H @ W_h.T  # (T, d), projected before the first step
+    scores = {
+        "dot": lambda: H @ s,
+        "general": lambda: H @ (s @ W_g),
+        "additive": lambda: np.tanh(W_s @ s + H @ W_h.T) @ v,
+    }
+    prepared = {
+        "dot": scores["dot"],
+        "general": lambda: W_g_H @ s,
+        "additive": lambda: np.tanh(W_s @ s + W_h_H) @ v,
+    }
+    found = {("scores", name): score for name, score in scores.items()}
+    for part, group in (("whole", scores), ("prepared", prepared)):
+        for name, score in group.items():
+            found[part, name] = lambda score=score: context(score(), H)
+    return found
+
+
+def median_seconds(functions):
+    """Call the functions in turn, CALLS times each; return the medians of their times.
+
+    A busy moment of the machine then slows all of them alike. A call that is not timed
+    goes before each: it brings the arrays into the processor's cache.
+    """
+    seconds = {key: [] for key in functions}
+    for _ in range(CALLS):
+        for key, call in functions.items():
+            call()
+            start = time.perf_counter()
+            call()
+            seconds[key].append(time.perf_counter() - start)
+    return {key: float(np.median(each)) for key, each in seconds.items()}
+
+
+def main():
+    runs = []
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        run = {part: {} for part in ("scores", "whole", "prepared")}
+        for T in LENGTHS:
+            for (part, name), x in median_seconds(passes(T, rng)).items():
+                run[part].setdefault(name, []).append(x)
+        runs.append(run)
+        print(seed, run, flush=True)
+    write_record(
+        "scores",
+        {"T": LENGTHS, "d": WIDTH, "calls": CALLS, "runs": runs},
+        command="python lessons/book/04_scores/experiment.py",
+        seeds=SEEDS,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""Call a learner's function: with read-only copies, and a sentence if it raises.
+
+Each result is remembered with the text of its call, so that a report can show where it
+came from. Arguments are copies whose arrays refuse writes; lists and dicts are compared
+after the call. A value that is neither an array nor a container stays the same object:
+a Tensor whose gradient is read later, a generator, a function.
+"""
+
+import copy
+import inspect
+import linecache
+import re
+import traceback
+
+import numpy as np
+
+from lessons import NotWritten
+
+from .steps import CheckFailed
+
+CONTAINERS = list, dict, tuple
+PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity
+NO_RESULT = object()  # of a call that has not returned, or that raised
+
+
+class Calls:
+    """The calls of one answer.
+
+    path    the learner's file
+    log     (result, text) when a call begins and when it ends
+    widths  {text of a call: the last axes of its arguments}
+    """
+
+    def __init__(self, path):
+        self.path, self.log, self.widths = str(path), [], {}
+
+    def wrap(self, name, function, of=""):
+        """Return ``function`` wrapped; ``of`` says which call returned it, if any."""
+        names = parameters(function) or []
+
+        def wrapper(*args, **options):
+            __tracebackhide__ = True
+            text = call_text(name, names, args, options) + of
+            self.widths[text] = {
+                a.shape[-1]
+                for a in (*args, *options.values())
+                if isinstance(a, np.ndarray) and a.ndim
+            }
+            args = [readonly(a) for a in args]
+            options = {key: readonly(a) for key, a in options.items()}
+            before = [readonly(a) for a in (*args, *options.values())]
+            self.log.append((NO_RESULT, text))
+            result = NO_RESULT
+            try:
+                result = self._call(text, function, *args, **options)
+            finally:
+                self.log.append((result, text))
+            rest = (f"number {k + 1}" for k in range(len(names), len(args)))
+            labels = [*names[: len(args)], *rest, *options]
+            for label, a, b in zip(labels, before, [*args, *options.values()]):
+                if isinstance(a, CONTAINERS) and is_changed(a, b):
+                    sentence = f"changes its argument {label}"
+                    raise CheckFailed("mutates-input", text, sentence)
+            if isinstance(result, tuple):  # (array, backward): wrap the backward too
+                result = tuple(
+                    self.wrap(_inner_name(part), part, f" of {text}")
+                    if callable(part)
+                    else part
+                    for part in result
+                )
+                self.log[-1] = result, text
+            return result
+
+        wrapper.__name__ = name
+        wrapper.__wrapped__ = function  # its signature
+        return wrapper
+
+    def text_of(self, result, default):
+        """Return the call that returned ``result``, or else the last call."""
+        for each, text in reversed(self.log):
+            parts = each if isinstance(each, tuple) else ()
+            if each is result or any(result is part for part in parts):
+                return text
+        return self.log[-1][1] if self.log else default
+
+    def _call(self, text, function, *args, **options):
+        """Call ``function``; turn an exception into a ``CheckFailed``."""
+        __tracebackhide__ = True
+        try:
+            return function(*args, **options)
+        except (NotWritten, CheckFailed):
+            raise
+        except (Exception, SystemExit) as error:
+            where = [*getattr(error, "__notes__", []), *own_line(error, self.path)]
+            said = f"{type(error).__name__}: {error}".removesuffix(": ")
+            tag = "recursion" if isinstance(error, RecursionError) else "raises"
+            if isinstance(error, MemoryError):
+                tag, said = "memory", f"MemoryError: {error}".removesuffix(": ")
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                is_argument = wrote_into_argument(error, self.path)
+                tag = "mutates-input" if is_argument else "read-only"
+                kind = (
+                    "an array that it was given" if is_argument else "a read-only array"
+                )
+                said = f"writes into {kind}"
+            raise CheckFailed(tag, text, said, *where) from error
+
+
+def own_line(error, path):
+    """Return [the last line of the learner's file in the traceback of ``error``]."""
+    return [
+        f"line {frame.lineno}:  {frame.line}"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ][-1:]
+
+
+def readonly(value):
+    """Return a copy whose arrays refuse writes; containers are copied all the way down.
+
+    A subclass of dict or list keeps its class and its attributes.
+    """
+    if isinstance(value, np.ndarray):
+        if not value.flags.writeable and value.base is None:
+            return value  # a copy already: the same object, for `is_changed`
+        value = value.copy()
+        value.flags.writeable = False
+    elif type(value) is tuple:
+        value = tuple(map(readonly, value))
+    elif isinstance(value, list):
+        items, value = value, copy.copy(value)
+        value[:] = map(readonly, items)
+    elif isinstance(value, dict):
+        items, value = value, copy.copy(value)
+        for key in items:
+            value[key] = readonly(items[key])
+    return value
+
+
+def is_changed(before, now):
+    """Return whether ``now`` differs from ``before``, a ``readonly`` copy of it."""
+    if before is now:
+        return False
+    if type(before) is not type(now):
+        return True
+    if isinstance(before, dict):
+        return before.keys() != now.keys() or any(
+            is_changed(before[key], now[key]) for key in before
+        )
+    if isinstance(before, CONTAINERS):
+        return len(before) != len(now) or any(map(is_changed, before, now))
+    return not (isinstance(before, PLAIN) and (before == now or before != before))
+
+
+def wrote_into_argument(error, path):
+    """Return whether the array that refused a write is an argument of the answer.
+
+    Most often it is. But ``np.broadcast_to`` and ``.diagonal`` return read-only views
+    of the learner's own arrays. The first array that the learner's line names is the
+    one that it writes into, unless there is an ``out=``.
+    """
+    steps = list(traceback.walk_tb(error.__traceback__))
+    own = [step for step in steps if step[0].f_code.co_filename == path]
+    frame, number = (own or steps)[-1]
+    line = linecache.getline(frame.f_code.co_filename, number)
+    names = re.findall(r"\bout=(\w+)", line) + re.findall(r"[A-Za-z_]\w*", line)
+    for name in names:
+        array = (frame.f_globals | frame.f_locals).get(name)
+        if isinstance(array, np.ndarray):
+            while isinstance(array.base, np.ndarray):
+                array = array.base  # the array whose memory a view shows
+            return not array.flags.writeable
+    return True
+
+
+def parameters(function):
+    """Return the names of a function's positional parameters; None if unknown."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    kinds = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    return [p.name for p in found if p.kind in kinds]
+
+
+def call_text(name, names, args, options=None):
+    """Return the text of a call: local_mask(S=5, T=5, D=1, center=4 - t)"""
+    parts = [
+        f"{names[k]}={brief(a)}" if k < len(names) else brief(a)
+        for k, a in enumerate(args)
+    ]
+    parts += [f"{key}={brief(a)}" for key, a in (options or {}).items()]
+    return f"{name}({', '.join(parts)})"
+
+
+def brief(value):
+    """Return a value in a few characters: small arrays in full, others by shape."""
+    if isinstance(value, np.ndarray):
+        if value.size > 6 or value.ndim > 1:
+            return f"{value.dtype} {value.shape}"
+        style = ".4g" if value.dtype.kind == "f" else ""
+        return f"[{', '.join(f'{v:{style}}' for v in value.reshape(-1).tolist())}]"
+    if isinstance(value, np.random.Generator):
+        return "rng"  # its repr holds an address
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+def _inner_name(function):
+    """Return the name for a function that a call has returned."""
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else "backward"

@@ -1,0 +1,176 @@
+"""The verbs ``check`` and ``watch``, and the report that they print.
+
+38.5  Monotonic local attention              lessons/work/ex_38_5.py  3f2a91c
+  ok    written, shape, values, laws
+  FAIL  edges: window at the border
+        …
+  hint: python -m lessons hint 38.5
+"""
+
+import json
+import time
+
+from . import journal, runner
+from .catalogue import exercises
+from .journal import hash_of
+from .progress import latest
+from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN, informative
+from .terminal import display_path, paint, plain, say, width, without_breaks
+
+INTERVAL = 0.5  # seconds between two readings of the file
+WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)
+WORDS = {0: "passed", 1: "failed", 3: "not written", 4: "timeout"}
+PRINTED_LINES = 10
+
+
+def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False):
+    """Check an answer; return the exit code."""
+    if not _is_started(exercise):
+        return UNWRITTEN
+    if pdb:
+        print_heading(exercise)
+        return runner.debug(exercise, exercise.work, seed).code
+    return _check(exercise, seed, verbose, as_json).code
+
+
+def check_all(**options):
+    """Check every started answer; return the worst exit code."""
+    latest()  # raises UsageError if there is none
+    codes = {check(e, **options) for e in exercises() if e.work.exists()}
+    return next(code for code in WORST_FIRST if code in codes)
+
+
+def watch(exercise, *, seed=0):
+    """Check after every change of the answer, until Ctrl-C."""
+    if not _is_started(exercise):
+        return UNWRITTEN
+    say(f"watching {without_breaks(display_path(exercise.work))}; Ctrl-C ends it")
+    checked = ""
+    try:
+        while True:
+            now = hash_of(exercise.work)  # "" while an editor replaces the file
+            if now not in ("", checked):
+                say("checking …")
+                _check(exercise, seed)
+                checked = now
+            time.sleep(INTERVAL)
+    except KeyboardInterrupt:
+        say("stopped.")
+    return 0
+
+
+def print_heading(exercise):
+    """Print the first line: the exercise, the file, and the hash of its text."""
+    left = f"{exercise.id}  {exercise.title}"
+    right = f"{display_path(exercise.work)}  {hash_of(exercise.work)[:7]}"
+    if len(left) + len(right) + 2 <= width():
+        print(left + right.rjust(width() - len(left)), flush=True)
+    else:  # a path is not folded, so that it can be copied
+        print(f"{left}\n      {right}", flush=True)
+
+
+def print_report(exercise, report, verbose=False):
+    """Print the lines after the heading, up to the next command."""
+    outcomes = report.outcomes
+    unwritten = [o for o in outcomes if o["result"] == "unwritten"]
+    hidden = {o["step"] for o in outcomes if o["result"] != "ok"}
+    hidden |= {"written"} if unwritten else set()
+    passed = [o for o in outcomes if o["result"] == "ok"]
+    steps = dict.fromkeys(o["step"] for o in passed if o["step"] not in hidden)
+    lines = [", ".join(steps)] if steps else []
+    if verbose:
+        lines = [f"{o['step']}: {o['title']}" for o in passed]
+    for line in lines:
+        say(f"{paint('ok', 'green')}    {line}", 2)
+    if unwritten:
+        names = dict.fromkeys(o["lines"][0].split(" ")[-1] for o in unwritten)
+        say(f"{paint('to do', 'yellow')} not written yet: {plain(', '.join(names))}", 2)
+    printed = set()
+    for o in report.failures:
+        word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
+        say(f"{paint(word, 'red')} {o['step']}: {o['title']}", 2)
+        sentence = o["tag"], *o["lines"][-1:]
+        if not printed or verbose or (informative(o) and sentence not in printed):
+            say(plain("\n".join(o["lines"]), most=5000), 8)
+        printed.add(sentence)
+    if report.ending:
+        say(f"{paint('END', 'red')}   {report.ending}", 2)
+    _print_prints(report)
+    _print_next(exercise, report)
+
+
+def print_json(exercise, report):
+    """Print one line of json, for an editor or a script."""
+    facts = {
+        "exercise": exercise.id,
+        "file": str(exercise.work),
+        "hash": hash_of(exercise.work),
+        "code": report.code,
+        "result": WORDS.get(report.code, "failed"),
+        "diagnosis": report.tag,
+        "outcomes": report.outcomes,
+        "printed": report.printed,
+        "ending": report.ending,
+    }
+    print(json.dumps(facts, ensure_ascii=False), flush=True)
+
+
+def _is_started(exercise):
+    if exercise.work.exists():
+        return True
+    say(f"{exercise.id} is not started: python -m lessons start {exercise.id}")
+    return False
+
+
+def _check(exercise, seed, verbose=False, as_json=False):
+    """Check an answer, print the report, add it to the journal, and return it."""
+    sha = journal.snapshot(exercise, "before check")
+    if not as_json:
+        print_heading(exercise)
+    found = runner.run(exercise, exercise.work, seed)
+    if as_json:
+        print_json(exercise, found)
+    else:
+        print_report(exercise, found, verbose)
+    journal.append(
+        exercise.id,
+        "check",
+        work=sha,
+        check=hash_of(exercise.check),
+        step=found.failures[0]["step"] if found.failures else None,
+        # a text that was edited during the check has not passed
+        ok=found.code == PASSED and hash_of(exercise.work) == sha,
+        diag=found.tag,
+        code=found.code,
+        seed=seed,
+    )
+    return found
+
+
+def _print_prints(report):
+    """Print the first lines that the answer printed."""
+    if not report.printed.strip():
+        return
+    lines = report.printed.rstrip("\n").split("\n")
+    say("printed:", 2)
+    for line in lines[:PRINTED_LINES]:
+        print("        " + plain(line)[: width() - 8])
+    hidden = len("\n".join(lines[PRINTED_LINES:])) + report.more
+    if hidden:
+        say(f"… and {hidden} more characters", 8)
+
+
+def _print_next(exercise, report):
+    """Print the command that helps now."""
+    if report.code == PASSED:
+        say(paint("passed", "green"), 2)
+        return
+    is_fault = report.tag == "check-fault" or (report.done and not report.failures)
+    if report.code == FAILED and is_fault:  # of the check, not of the answer
+        say("next:  python -m lessons doctor", 2)
+        return
+    if report.code == FAILED and report.failures:
+        if report.failures[0]["step"] != "written":
+            seed = f" --seed {report.seed}" if report.seed else ""
+            say(f"again: python -m lessons check {exercise.id}{seed} --pdb", 2)
+    say(f"hint:  python -m lessons hint {exercise.id}", 2)
