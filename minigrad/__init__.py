@@ -1,6 +1,8 @@
 """minigrad: reverse-mode automatic differentiation on NumPy arrays, derived by hand."""
 
-from . import checkpoint, draw, nn, optim
+import importlib
+
+from . import nn, optim
 from .differentiable import differentiable, lift
 from .gradcheck import (
     GradcheckError,
@@ -79,4 +81,7 @@ tensor = Tensor  # PyTorch's name for it
 
 
 def __getattr__(name):
+    """Import ``checkpoint`` or ``draw`` at its first use: importing minigrad is fast."""
+    if name in ("checkpoint", "draw"):
+        return importlib.import_module(f"{__name__}.{name}")
     raise unknown("minigrad", name, FUNCTIONS)

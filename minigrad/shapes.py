@@ -26,12 +26,12 @@ the class ``Cache`` is not changed. ``n`` has no shape and is not checked; as an
 ``n`` is the value of this argument. ``;`` separates the cases of the result: one array
 or two arrays.
 
-The line is parsed once, when the function is defined (``shape_line.py``). Each call is
-compared with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the
-next call with them costs one lookup. ``f.unchecked`` is the function without the
-checks. After ``check_results(True)``, which the tests call, the results are checked as
-well, the first time that a call has new shapes. ``python -OO`` removes docstrings; then
-arrays of floats become Tensors, and nothing is checked.
+The line is parsed once, at the first call (``shape_line.py``); ``f.contract()`` is the
+parsed line. Each call is compared with it (``shape_match.py``). Correct shapes and
+dtypes are stored, so that the next call with them costs one lookup. ``f.unchecked`` is
+the function without the checks. After ``check_results(True)``, which the tests call,
+the results are checked as well, the first time that a call has new shapes. ``python
+-OO`` removes docstrings; then arrays of floats become Tensors, and nothing is checked.
 """
 
 import functools
@@ -53,11 +53,12 @@ def shapes(function):
     """Check every call of ``function`` against the shape line in its docstring."""
     if sys.flags.optimize > 1:
         return _unchecked(function)
-    contract = Contract(function)
+    contract_of_function = functools.cache(lambda: Contract(function))
     known_calls = {}  # signature -> {name: conversion} of the arguments that need one
 
     @functools.wraps(function)
     def wrapper(*args, **options):
+        contract = contract_of_function()
         signature, match = contract.signature(args, options), None
         conversions = known_calls.get(signature)
         if conversions is None:
@@ -76,7 +77,7 @@ def shapes(function):
             match.check_results(results)
         return results
 
-    wrapper.unchecked, wrapper.contract = function, contract
+    wrapper.unchecked, wrapper.contract = function, contract_of_function
     return wrapper
 
 

@@ -61,7 +61,7 @@ def words_of(figure):
     return [text.get_text() for text in figure.axes[0].texts]
 
 
-def test_freed_values_are_not_kept():
+def test_only_named_results_have_a_value():
     x = leaf(3)
     hidden = x + 1.0  # add needs neither input nor output
     figure = draw.graph(mg.tanh(hidden), names={"hidden": hidden})
