@@ -248,6 +248,9 @@ def test_values_and_gradients(attention, name, dtype):
     assert not o[empty].any() and not gradients[0][empty].any()
 
 
+@pytest.mark.parametrize("attention", [
+    "dense-numpy", "tiled-numpy", pytest.param("tiled-numba", marks=pytest.mark.deep)
+], indirect=True)  # fmt: skip
 def test_gradcheck(attention):
     """Finite differences with all terms of a score at once."""
 
