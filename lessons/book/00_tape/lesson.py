@@ -106,7 +106,7 @@ show(fig, "tape", alt)
 # The factor $1 - y^2$ needs only what the step itself has computed. So every operation
 # is written once, as two functions. *Forward* computes $y$ from $x$. *Backward*
 # receives $g$ and returns $dL/dx$. The library's tanh returns both, and nothing more is
-# needed (`@differentiable` puts the pair on the tape):
+# needed (`real` makes floats of integers, `@differentiable` puts the pair on the tape):
 
 # %% [source] minigrad.ops.activation.tanh
 
