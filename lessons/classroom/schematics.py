@@ -225,3 +225,44 @@ def _decoder(ax, start, step, inputs, outputs, right=None, feedback=False):
                 ":", color=colour, lw=1.3,
             )  # fmt: skip
             arrow(ax, low, (x + step - 0.32, y - 0.75), colour, weight=0.15)
+
+
+def query_key_value(words, weights, at):
+    """Draw one sequence, its queries, keys and values, and one output.
+
+    words     of the sequence, one for each vector x_j
+    weights   of the query at place ``at``, one for each word
+    at        the place whose query and output are drawn, counted from 0
+    """
+    fig, ax = diagram((7.2, 4.6))
+    step, i = 1.75, at + 1
+    for j, (word, weight) in enumerate(zip(words, weights)):
+        x = step * j
+        box(ax, (x, 0), word, GREY, width=1.05)
+        box(ax, (x, 1.35), f"$v_{j + 1}$", ORANGE)
+        box(ax, (x, -1.35), f"$k_{j + 1}$", BLUE)
+        arrow(ax, (x, HEIGHT / 2), (x, 1.35 - HEIGHT / 2))
+        arrow(ax, (x, -HEIGHT / 2), (x, -1.35 + HEIGHT / 2))
+        arrow(ax, (x, 1.6), (step * at + 0.1 * (j - at), 2.75), ORANGE, weight)
+        side = 1 if j > at else -1  # beside the arrow, not on it
+        ha = "left" if side > 0 else "right"
+        ax.text(x + 0.12 * side, 1.68, f"{weight:.2f}", fontsize=9, ha=ha, va="bottom")
+        arrow(ax, (step * at, -2.75), (x, -1.6), GREEN, weight=0.1)
+    box(ax, (step * at, 3), f"$z_{i}$", PURPLE)
+    box(ax, (step * at, -3), f"$q_{i}$", GREEN)
+    right = step * at + 0.78
+    ax.plot([step * at + 0.525, right, right], [0, 0, -3], color=GREY, lw=1.5, zorder=0)
+    arrow(ax, (right, -3), (step * at + WIDTH / 2, -3))
+    rows = {
+        3: "output",
+        1.35: "values: what\ndo I hand over?",
+        0: "words",
+        -1.35: "keys: what\ndo I contain?",
+        -3: f'query of "{words[at]}":\nwhat am I looking for?',
+    }
+    for y, text in rows.items():
+        ax.text(-0.85, y, text, ha="right", va="center", fontsize=10)
+    ax.text(step * at + 0.55, 3, "average of the values,\nby weight", va="center")
+    ax.text(step * at - 3.6, -2.6, "scores", ha="right", va="center")
+    fit(ax, -3.4, step * (len(words) - 1) + 0.75, -3.4, 3.35)
+    return fig

@@ -55,12 +55,12 @@ COMPUTED = {
         ("12", "What does the matrix", "32 heads: 137.4 GB"),
     ],
     16: [
-        ("09", "What does the chapter's", "as it is on itself 0.987 entropy 0.04"),
-        ("09", "What does the chapter's", "scaled on itself 0.778 entropy 0.806"),
+        ("09", "Why not one vector", "as it is on itself 0.987 entropy 0.04"),
+        ("09", "Why not one vector", "scaled on itself 0.778 entropy 0.806"),
         ("14", "Chapter 6: self", "no ex. 6.8 others get a tenth of the weight"),
     ],
     17: [
-        ("09", "Is it a dictionary", "5.0 1.077 2.007"),
+        ("09", "Which temperature", "5.0 1.077 2.007"),
         ("14", "Chapter 6: self", "no ex. 6.10 entropy at tau = 5, over ln 8"),
     ],
     18: [("09", "How far is it", "it to animal: 7")],
