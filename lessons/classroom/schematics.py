@@ -266,3 +266,66 @@ def query_key_value(words, weights, at):
     ax.text(step * at - 3.6, -2.6, "scores", ha="right", va="center")
     fit(ax, -3.4, step * (len(words) - 1) + 0.75, -3.4, 3.35)
     return fig
+
+
+def heads_side_by_side(words, weights, questions):
+    """Draw two heads that read one sentence, and how their outputs are joined.
+
+    words       of the sequence
+    weights     (2, T), of one query in each head; they set the widths of the arrows
+    questions   what the two heads look for
+    """
+    fig, ax = diagram((7.2, 3.9))
+    step = 1.5
+    centre = step * (len(words) - 1) / 2
+    colours, places = (BLUE, ORANGE), (centre - 1.7, centre + 1.7)
+    for j, word in enumerate(words):
+        box(ax, (step * j, 0), word, GREY, width=1.15)
+    for h, (x, colour) in enumerate(zip(places, colours)):
+        for j, weight in enumerate(weights[h]):
+            start = step * j + (0.15 if h else -0.15), HEIGHT / 2
+            arrow(ax, start, (x + 0.15 * (j - 2), 1.75), colour, weight)
+        box(ax, (x, 2), f"head {h + 1}", colour, width=1.6)
+        outside = x + (1 if h else -1) * 0.95
+        ha = "left" if h else "right"
+        ax.text(outside, 2, f'"{questions[h]}"', ha=ha, va="center")
+        part = centre + (0.6 if h else -0.6), 3.3
+        box(ax, part, f"output {h + 1}", colour, width=1.2)
+        arrow(ax, (x, 2 + HEIGHT / 2), (part[0], 3.3 - HEIGHT / 2), colour)
+    ax.text(centre + 1.35, 3.3, "side by side", ha="left", va="center")
+    box(ax, (centre, 4.4), "$W_O$", GREY)
+    arrow(ax, (centre, 3.3 + HEIGHT / 2), (centre, 4.4 - HEIGHT / 2))
+    arrow(ax, (centre + WIDTH / 2, 4.4), (centre + 1.3, 4.4))
+    ax.text(centre + 1.4, 4.4, "new vector of the word", ha="left", va="center")
+    fit(ax, -1.6, step * (len(words) - 1) + 1.6, -0.4, 4.75)
+    return fig
+
+
+def transformer_block():
+    """Draw a pre-norm Transformer block: two networks, each inside a sum."""
+    fig, ax = diagram((7.2, 2.3))
+    parts = (
+        (1.4, "norm", GREY, 1.0),
+        (3.1, "attention", BLUE, 1.6),
+        (4.6, "+", PURPLE, 0.5),
+        (5.9, "norm", GREY, 1.0),
+        (7.7, "feed-forward", ORANGE, 1.8),
+        (9.3, "+", PURPLE, 0.5),
+    )
+    end = 0.0
+    for x, text, colour, width in parts:
+        arrow(ax, (end, 0), (x - width / 2, 0))
+        box(ax, (x, 0), text, colour, width=width)
+        end = x + width / 2
+    arrow(ax, (end, 0), (10.3, 0))
+    ax.text(-0.1, 0, "$x$", ha="right", va="center", fontsize=11)
+    ax.text(10.4, 0, "$x$, to the\nnext block", ha="left", va="center")
+    for start, plus in ((0.4, 4.6), (5.1, 9.3)):
+        ax.plot([start, start, plus], [0, 1.1, 1.1], color=PURPLE, lw=1.5)
+        arrow(ax, (plus, 1.1), (plus, HEIGHT / 2), PURPLE)
+        text = "$x$ itself: the residual connection"
+        ax.text((start + plus) / 2, 1.2, text, ha="center", va="bottom", fontsize=9)
+    for x, text in ((3.1, "between\nthe words"), (7.7, "each word\nalone")):
+        ax.text(x, -0.4, text, ha="center", va="top")
+    fit(ax, -0.5, 12.0, -1.2, 1.6)
+    return fig
