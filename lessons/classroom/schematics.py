@@ -329,3 +329,23 @@ def transformer_block():
         ax.text(x, -0.4, text, ha="center", va="top")
     fit(ax, -0.5, 12.0, -1.2, 1.6)
     return fig
+
+
+def padded_batch(sentences):
+    """Draw sentences as the rows of one array, filled up with padding, and the mask."""
+    fig, ax = diagram((7.2, 2.9))
+    longest = max(map(len, sentences))
+    step, gap = 1.35, 1.7
+    for b, sentence in enumerate(sentences):
+        y = -gap * b
+        ax.text(-0.9, y, f"sentence {b + 1}", ha="right", va="center", fontsize=10)
+        ax.text(-0.9, y - 0.55, "may attend", ha="right", va="center", fontsize=9)
+        for j in range(longest):
+            real = j < len(sentence)
+            text, colour = (sentence[j], BLUE) if real else ("<pad>", RED)
+            box(ax, (step * j, y), text, colour, width=1.15)
+            ax.text(step * j, y - 0.55, str(real), ha="center", va="center", fontsize=9)
+    handles = [_patch(BLUE, "word"), _patch(RED, "padding")]
+    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    fit(ax, -2.6, step * longest - 0.5, -gap * len(sentences) + 0.1, 0.45)
+    return fig

@@ -144,8 +144,8 @@ COMPUTED = {
     43: [("12", "And by the clock", "tokens: tiled is 2.")],
     44: [
         ("06", "Why not a large", "nothing allowed sentinel [0.25 0.25 0.25 0.25]"),
-        ("06", "The two classes", "dot product train context (2, 1, 4)"),
-        ("06", "The two classes", "expected (..., L, query_size) = (..., L, 20)"),
+        ("06", "How do I use it", "dot product train context (2, 1, 4)"),
+        ("06", "How do I use it", "expected (..., L, query_size) = (..., L, 20)"),
     ],
 }
 PAPER = "it is about what a paper says or shows, and no arithmetic decides it"

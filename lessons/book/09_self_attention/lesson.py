@@ -108,7 +108,8 @@ show(fig, "query-key-value", alt)
 # attention* (Vaswani and others 2017):
 #
 # ```math
-# \mathrm{Attention}(Q, K, V) = \mathrm{softmax}\Big(\frac{Q K^\top}{\sqrt{d_k}}\Big)\, V
+# \mathrm{Attention}(Q, K, V) =
+# \mathrm{softmax}\Big(\frac{Q K^\top}{\sqrt{d_k}}\Big)\, V
 # ```
 #
 # For one word it reads
@@ -139,9 +140,9 @@ print(np.allclose(weights.data, alpha), np.allclose(out.data, Z))
 # ## Why not one vector for all three?
 #
 # Leave the matrices out. Then $q_i = k_i = v_i = x_i$, and two things go wrong. The
-# scores become symmetric, $`x_i \cdot x_j = x_j \cdot x_i`$, so "cat" would have to look
-# for "it" exactly as much as "it" looks for "cat". And the score of a word with itself
-# is its squared length, $`x_i \cdot x_i = \|x_i\|^2`$, which is hard to beat.
+# scores become symmetric, $`x_i \cdot x_j = x_j \cdot x_i`$, so "cat" would have to
+# look for "it" exactly as much as "it" looks for "cat". And the score of a word with
+# itself is its squared length, $`x_i \cdot x_i = \|x_i\|^2`$, which is hard to beat.
 #
 # A textbook makes this experiment (6.4.2) with five random vectors. It does not show
 # what its code prints. These are its vectors, rounded. What will the weights be?
@@ -211,7 +212,8 @@ show(fig, "diagonal", alt)
 # > **The book says** (6.4.2) that with one vector for all three parts "the intuition is
 # > identical". The mechanism is not: its example moves almost nothing. Its exercise 6.8
 # > asks which vectors become more similar; but unscaled, as the exercise has it, a
-# > vector keeps {{ f"{found['as it is'][0]:.1%}" }} of its own weight, and little moves.
+# > vector keeps {{ f"{found['as it is'][0]:.1%}" }} of its own weight, and little
+# > moves.
 #
 # ## Is it a dictionary?
 #
@@ -228,7 +230,8 @@ show(fig, "diagonal", alt)
 # Second, the maximum becomes a softmax. Every value is returned, in part:
 #
 # ```math
-# \mathrm{soft}(q) = \sum_j p_j v_j, \qquad p = \mathrm{softmax}(\mathrm{sim}(q, K) / \tau)
+# \mathrm{soft}(q) = \sum_j p_j v_j, \qquad
+# p = \mathrm{softmax}(\mathrm{sim}(q, K) / \tau)
 # ```
 #
 # The [temperature](../../GLOSSARY.md#temperature) $\tau$ says how soft. Take three
@@ -260,8 +263,8 @@ print("keys of one length: gaussian has the weights of dot:", same)
 # %% [markdown]
 # As $\tau$ falls, the soft answer approaches the hard one, 10. If all keys have one
 # length, the two scores give the same weights, because
-# $`\|q - k\|^2 = \|q\|^2 - 2\, q \cdot k + \|k\|^2`$, and the softmax cancels what is the
-# same for all keys.
+# $`\|q - k\|^2 = \|q\|^2 - 2\, q \cdot k + \|k\|^2`$, and the softmax cancels what is
+# the same for all keys.
 #
 # One difference to a dictionary remains. A dictionary can say that a key is missing.
 # Attention cannot: its weights always sum to one, so it always returns something.
@@ -338,8 +341,8 @@ show(fig, "temperature", alt)
 # > lookup that *is* so precise has almost no gradient, and learns what a hard one
 # > learns: nothing.
 #
-# > **The book says** (exercise 6.10) that these five temperatures, on these scores, show
-# > both limits. At $\tau = 5$ the entropy is {{ f"{at(raw, 5.0)[0]:.2f}" }} of
+# > **The book says** (exercise 6.10) that these five temperatures, on these scores,
+# > show both limits. At $\tau = 5$ the entropy is {{ f"{at(raw, 5.0)[0]:.2f}" }} of
 # > {{ f"{np.log(8):.2f}" }} nats, about half of the way to equal weights.
 #
 # ## Is there one formula for all of them?
@@ -349,7 +352,8 @@ show(fig, "temperature", alt)
 #
 # ```math
 # \mathrm{attend}(q, K, V) = \sum_j \alpha_j v_j, \qquad
-# \alpha = \mathrm{softmax}\big(\mathrm{score}(q, k_1), \dots, \mathrm{score}(q, k_S)\big)
+# \alpha =
+# \mathrm{softmax}\big(\mathrm{score}(q, k_1), \dots, \mathrm{score}(q, k_S)\big)
 # ```
 #
 # | attention | query | keys and values | score |
@@ -447,8 +451,8 @@ show(fig, "distance", alt)
 # **Depth**: how many of them must wait for one another? A recurrence multiplies two
 # $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth $T$.
 # Self-attention has two products of $T \times T$ by $d$ numbers, $Q K^\top$ and
-# $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$. Its depth does not grow with
-# $T$. For $d = 512$, in millions of multiplications:
+# $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$. Its depth does not grow
+# with $T$. For $d = 512$, in millions of multiplications:
 
 # %%
 d = 512
@@ -521,8 +525,8 @@ for j in range(3):
 # punctuation mark (*column*; Clark and others 2019).
 #
 # The library names the pattern of a matrix. For each shape it adds up the weight inside
-# and subtracts what equal weights would have there. We make a matrix of each shape, with
-# a little weight everywhere else. Does it find the names?
+# and subtracts what equal weights would have there. We make a matrix of each shape,
+# with a little weight everywhere else. Does it find the names?
 
 # %%
 T = 12

@@ -78,8 +78,8 @@ show(fig, "heads", alt)
 # ## Is the matrix form the loop form?
 #
 # Before we build many heads, one head once more. In
-# [lesson 03](../03_additive/README.md) a decoder had one query at a time. The formula of
-# lesson 09, $`\mathrm{softmax}(Q K^\top / \sqrt{d_k})\, V`$, has all queries in one
+# [lesson 03](../03_additive/README.md) a decoder had one query at a time. The formula
+# of lesson 09, $`\mathrm{softmax}(Q K^\top / \sqrt{d_k})\, V`$, has all queries in one
 # product of matrices. Is it the same? Take two queries and two keys, by hand. With
 # $d_k = 4$ the scores are divided by 2:
 #
@@ -259,8 +259,8 @@ for i, word in enumerate(words):
 # %% [markdown]
 # With $i$ for the query and $j$ for the key, the allowed pairs are $j \le i$: the lower
 # triangle of the matrix, with the diagonal. Which triangle is the right one is easily
-# confused. A test that does not depend on letters: push one input, and see which outputs
-# move. No output may move because of a *later* token.
+# confused. A test that does not depend on letters: push one input, and see which
+# outputs move. No output may move because of a *later* token.
 
 
 # %%
@@ -361,11 +361,12 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # A Transformer is a stack of equal *blocks*. A block has an attention with many heads,
 # and three more parts:
 #
-# - a [feed-forward network](../../GLOSSARY.md#feed-forward-network) for each word alone:
-#   a matrix, a bend $a$ such as $\max(0, x)$, another matrix. Attention mixes words and
-#   is an average of values; this network computes with what each word then has;
-# - a [residual connection](../../GLOSSARY.md#residual-connection): the sum $x + f(x)$ in
-#   place of $f(x)$, so that each part only *adds* something to a word's vector;
+# - a [feed-forward network](../../GLOSSARY.md#feed-forward-network) for each word
+#   alone: a matrix, a bend $a$ such as $\max(0, x)$, another matrix. Attention mixes
+#   words and is an average of values; this network computes with what each word then
+#   has;
+# - a [residual connection](../../GLOSSARY.md#residual-connection): the sum $x + f(x)$
+#   in place of $f(x)$, so that each part only *adds* something to a word's vector;
 # - a [layer norm](../../GLOSSARY.md#layer-norm), LN: it shifts and scales the vector of
 #   each word to mean 0 and variance 1, so that no layer meets numbers that are too
 #   large.
@@ -427,8 +428,8 @@ show(fig, "collapse", alt)
 
 # %% [markdown]
 # After two layers without the sum all words are nearly the same vector. This is
-# [rank collapse](../../GLOSSARY.md#rank-collapse): attention alone loses rank with depth
-# (Dong and others 2021). The sum keeps what each word had.
+# [rank collapse](../../GLOSSARY.md#rank-collapse): attention alone loses rank with
+# depth (Dong and others 2021). The sum keeps what each word had.
 #
 # Are all parts necessary? We left out each in turn, and trained blocks of width 32 on a
 # small task: look up in a table what a token and the token before it make
