@@ -123,11 +123,13 @@ show(fig, "v-curve", alt)
 # are rounding. A check in float32 has an error of
 # {{ f"{best['central, float32']:.0e}" }} on its best day, so it cannot tell a gradient
 # that is wrong in the sixth digit from a right one. We check in float64, with central
-# differences and $h = \varepsilon^{1/3}$, and that is what the library does:
+# differences. The library starts with $h = 2^{-17}$, the power of two next to
+# $\varepsilon^{1/3}$, times the size of the entry that moves, also rounded to a power
+# of two: then $x + h$ is exact.
 
 # %% [source] minigrad.checking.numeric._one_by_one
 
-# %% [source] minigrad.checking.numeric._step
+# %% [source] minigrad.checking.numeric.entry_scale
 
 # %% [markdown]
 # ## How do we know that the measurement can be trusted?
@@ -153,8 +155,10 @@ print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 
 # %% [markdown]
 # The combination is {{ f"{gain:,.0f}" }} times nearer than $D(h)$, and the error bar,
-# $|D(h) - D(h/2)|$, is a safe overstatement. A numeric slope with an error bar can
-# *fail to decide*, and say so, which is better than a tolerance somebody made up.
+# $|D(h) - D(h/2)|$, is a safe overstatement. To it the library adds the rounding of
+# $f$, divided by $h$. Where the sum is too large, it tries larger and smaller steps, and
+# takes the one with the smallest bar. A numeric slope with an error bar can *fail to
+# decide*, and say so, which is better than a tolerance somebody made up.
 #
 # ## What should we look at, when there are many outputs?
 #
