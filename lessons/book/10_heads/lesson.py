@@ -18,7 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # builds layers of many heads, forbids a word to look into the future, and lets a word
 # look at another sentence. At the end stands the block that a Transformer repeats.
 #
-# You need [lesson 09](../09_self_attention/README.md). An hour.
+# You need [lesson 06](../06_masks/README.md) and
+# [lesson 09](../09_self_attention/README.md). An hour.
 
 # %%
 from importlib import import_module
@@ -184,8 +185,8 @@ for n in (1, 3, 12):
 # The same number of parameters, and the same number of multiplications. Only the
 # exponentials become more: $H T^2$ of them, where there were $T^2$. The real price is
 # hidden in the width. The scores of a head are a product of $T \times E$ and
-# $E \times T$ numbers, so their rank is $E$ at most. Heads that are too narrow can say
-# very little each.
+# $E \times T$ numbers, so their *rank* is $E$ at most: every row of the scores is a
+# combination of only $E$ rows. A head that is too narrow can say very little.
 #
 # ## Do heads become different by themselves?
 #
@@ -199,6 +200,9 @@ for n in (1, 3, 12):
 # - *drawn*: random parameters, as usual;
 # - *twins*: the second head is an exact copy of the first;
 # - *twins, nudged*: a copy, with a hundred-millionth of noise.
+#
+# We print the loss at the end, and the [cosine](../../GLOSSARY.md#cosine) between the
+# parameters of the two heads, which is 1 if they are equal.
 #
 # What do you expect from the exact twins? The code is in [twins.py](twins.py):
 
@@ -235,9 +239,13 @@ show(fig, "twins", alt)
 # %% [markdown]
 # Equal heads get equal gradients. They remain one head that is paid for twice, and half
 # of the task stays undone. With a hundred-millionth of difference between them they
-# part, because the loss has a use for the difference: the equal state is a saddle, flat
-# in that direction and not a minimum. So the random start and the loss make heads
-# different.
+# part, because the loss has a use for the difference. The equal state is a saddle, like
+# the top of a pass: exactly there nothing pushes sideways, and the smallest step to the
+# side grows. So the random start and the loss make heads different.
+#
+# (Why half of 5/36? A target is six numbers, one of which is 1. Each is 1 with the
+# probability 1/6, so its variance is 1/6 times 5/6. The twins explain one of the two
+# tokens and leave this variance for the other.)
 #
 # > **The book says** (6.5.4) that multi-head attention is "specifically designed to
 # > encourage" diversity. No term of the formula does so. Nothing keeps two heads from
@@ -375,6 +383,10 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # x \leftarrow x + \mathrm{MultiHead}(\mathrm{LN}(x)), \qquad
 # x \leftarrow x + W_2\, a(W_1\, \mathrm{LN}(x) + b_1) + b_2
 # ```
+#
+# Here MultiHead is the layer of this lesson, and $W_1$, $b_1$, $W_2$, $b_2$ are
+# learned, the same for all words. The arrow says that the right side becomes the new
+# $x$.
 
 # %% [figure]
 fig = schematics.transformer_block()
