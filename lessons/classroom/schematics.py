@@ -330,6 +330,72 @@ def gradient_check():
     arrow(ax, (7.65, top), (8.5, 1.0), ORANGE)
     arrow(ax, (7.65, low), (8.5, 0.5), ORANGE)
     fit(ax, -0.8, 9.6, -0.4, 2.2)
+    return fig
+
+
+def two_orders(first, second, weights):
+    """Draw two orders of the same words, and the new vector of the middle word.
+
+    first, second   the words of the two sentences
+    weights         {word: its weight for the middle word}; they set the widths
+    """
+    fig, ax = diagram((7.2, 2.5))
+    step, far = 1.55, 5.9
+    for left, words in ((0, first), (far, second)):
+        middle = left + step * (len(words) // 2)
+        for p, word in enumerate(words):
+            x = left + step * p
+            box(ax, (x, 0), word, BLUE, width=1.15)
+            ax.text(x, -0.42, f"place {p}", ha="center", va="top", fontsize=9)
+            end = middle + 0.2 * (x - middle), 1.75
+            arrow(ax, (x, HEIGHT / 2), end, ORANGE, weights[word])
+            side = 1 if x > middle else -1  # beside the arrow, not on it
+            ha = "left" if side > 0 else "right"
+            shift = 0.12 if x == middle else 0.15
+            ax.text(x + shift * side, 0.55, f"{weights[word]:.2f}", fontsize=9, ha=ha)
+        new = f'new vector of "{words[len(words) // 2]}"'
+        box(ax, (middle, 2), new, PURPLE, width=3.1)
+    between = (step * (len(first) - 1) + far) / 2
+    ax.text(between, 2, "=", ha="center", va="center", fontsize=14)
+    fit(ax, -1.0, far + step * (len(second) - 1) + 1.0, -0.8, 2.4)
+    return fig
+
+
+def places_of_positions():
+    """Draw a self-attention, and the three places where positions can enter."""
+    fig, ax = diagram((7.2, 3.4))
+    rows = {"q": 1.1, "k": 0.0, "v": -1.1}
+    box(ax, (0, 0), "word", GREY)
+    box(ax, (1.4, 0), "+", ORANGE, width=0.5)
+    arrow(ax, (0.4, 0), (1.15, 0))
+    for letter, y in rows.items():
+        box(ax, (2.8, y), f"$W_{letter.upper()}$", GREY, width=0.7)
+        arrow(ax, (1.65, 0.1 * y), (2.45, y))
+        if letter == "v":
+            continue
+        box(ax, (4.2, y), "rotate", GREEN, width=0.95)
+        arrow(ax, (3.15, y), (3.72, y))
+        arrow(ax, (4.68, y), (5.45, 0.55 + 0.15 * (y - 0.55)))
+    box(ax, (5.8, 0.55), "dot", GREY, width=0.7)
+    box(ax, (7.0, 0.55), "+", PURPLE, width=0.5)
+    box(ax, (8.4, 0.55), "softmax", GREY, width=1.15)
+    box(ax, (10.1, 0.55), "average", GREY, width=1.15)
+    for start, end in ((6.15, 6.75), (7.25, 7.82), (8.98, 9.52), (10.68, 11.2)):
+        arrow(ax, (start, 0.55), (end, 0.55))
+    ax.plot([3.15, 10.1], [-1.1, -1.1], color=GREY, lw=1.5)
+    arrow(ax, (10.1, -1.1), (10.1, 0.3))
+    ax.text(11.3, 0.55, "$z$", ha="left", va="center", fontsize=11)
+    ax.text(6.6, -1.0, "values", ha="center", va="bottom", fontsize=9)
+    names = (
+        (1.4, -1.75, "1. at the input:\nsines, learned table", ORANGE, -1.65, -0.25),
+        (4.2, 2.35, "2. queries and keys:\nRoPE", GREEN, 2.2, 1.35),
+        (7.0, 2.35, "3. the scores:\nT5, ALiBi, DeBERTa", PURPLE, 2.2, 0.8),
+    )
+    for x, y, text, colour, start, end in names:
+        ax.text(x, y, text, ha="center", va="top" if y < 0 else "bottom", fontsize=10)
+        arrow(ax, (x, start), (x, end), colour)
+    fit(ax, -0.7, 11.8, -2.6, 3.1)
+    return fig
 
 
 def query_key_value(words, weights, at):

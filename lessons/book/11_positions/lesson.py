@@ -8,22 +8,117 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 11. Positions
 #
-# Attention knows nothing of order. There are five usual ways to tell it, and the Notes
-# have a table that says which are relative, which go on beyond the lengths of training,
-# and what they cost. We look at each, and then measure the table. You need
-# [lesson 10](../10_heads/README.md). Forty minutes.
+# "Dog bites man" is no news. "Man bites dog" is. The words are the same, and only their
+# places differ. How does attention know who bites?
+#
+# It does not. Attention is an average, and an average does not depend on the order of
+# its terms. Something has to add the places: a
+# [position encoding](../../GLOSSARY.md#position-encoding). This lesson explains the
+# usual ones, and then measures two things about each. Does it know places, or
+# distances? And does a model that was trained on short texts still work on longer ones?
+#
+# You need [lesson 09](../09_self_attention/README.md) and
+# [lesson 10](../10_heads/README.md). An hour.
 
 # %%
 import numpy as np
 
-from attention import T5RelativeBias, alibi_bias, alibi_slopes, scaled_dot, t5_bucket
+from attention import T5RelativeBias, alibi_bias, alibi_slopes, attend, scaled_dot
+from attention import t5_bucket
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
 from attention.plotting.palette import looks
-from lessons.classroom.figures import GREY, figure, show
+from lessons.classroom import schematics
+from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(11)
+
+# %% [markdown]
+# ## What does attention see without positions?
+#
+# Here are three word vectors, invented so that we can read them. The first number says
+# "a thing", the second "an action", the third "has teeth"; the fourth is not used. To
+# keep it short, the vectors are queries, keys and values at once. What is the new
+# vector of "bites" in either sentence?
+
+# %%
+vectors = {"dog": [1.0, 0, 1, 0], "bites": [0.0, 1, 1, 0], "man": [1.0, 0, 0, 0]}
+sentences = ["dog bites man".split(), "man bites dog".split()]
+for words in sentences:
+    X = np.array([vectors[word] for word in words])  # (T = 3, d = 4)
+    z, alpha = attend(X, X, X)
+    weights = dict(zip(words, alpha.data[1].tolist()))  # of the query "bites"
+    shares = ", ".join(f"{word} {weight:.2f}" for word, weight in weights.items())
+    print(" ".join(words), "  weights", shares)
+    print("   new vector of bites:", z.data[1].round(3))
+
+# %% [figure]
+fig = schematics.two_orders(*sentences, weights)
+alt = f"""Two sentences, dog bites man and man bites dog, with arrows from each word to
+the new vector of bites. The widths are the weights: dog {weights["dog"]:.2f}, bites
+{weights["bites"]:.2f}, man {weights["man"]:.2f} in both. The new vectors are equal."""
+show(fig, "orders", alt)
+
+# %% [markdown]
+# The same. Each weight follows its word to the new place, and the sum has the same
+# terms:
+#
+# ```math
+# z_i = \sum_j \alpha_{ij}\, v_j
+# ```
+#
+# The place $j$ is only the name of a term. Now add to each vector a second vector that
+# depends on the place alone. Which one, we choose below; `sinusoidal` is the name of
+# one choice:
+
+# %%
+for words in sentences:
+    X = np.array([vectors[word] for word in words])
+    X = X + sinusoidal(3, 4, dtype=np.float64)  # row p: the vector of place p
+    z = attend(X, X, X)[0].data[1]  # (d,)
+    print(" ".join(words), "  new vector of bites:", z.round(3))
+
+# %% [markdown]
+# The two sentences have become different, and a model can learn what the difference
+# means.
+#
+# ## Where can positions enter?
+#
+# There are three places in a self-attention where positions can enter: the words, the
+# queries and keys, and the scores.
+
+# %% [figure]
+alt = """A word passes a sum, three matrices, a dot product of query and key, a sum, a
+softmax and the average of values. Positions enter at the first sum (sines, learned
+table), as rotations of queries and keys (RoPE), or at the second sum, as numbers added
+to the scores (T5, ALiBi, DeBERTa)."""
+show(schematics.places_of_positions(), "places", alt)
+
+# %% [markdown]
+# Six schemes are in use. The following table is the map of this lesson; its letters are
+# explained one by one below.
+#
+# | scheme | what changes | where in the block | do values contain positions? | learned numbers |
+# |---|---|---|---|---|
+# | sinusoidal | $x_p + PE[p]$ | at the input, once, before the first block | yes | none |
+# | learned table | $x_p + P[p]$ | at the input, once, before the first block | yes | $`n_{\max} d`$ |
+# | RoPE | $R_i q_i$ and $R_j k_j$ | queries and keys, after their projections, in each block | no | none |
+# | T5 | $`e_{ij} + t_h[\mathrm{bucket}(i - j)]`$ | the scores of each head, in each block | no | buckets times heads |
+# | ALiBi | $`e_{ij} - m_h \lvert i - j\rvert`$ | the scores of each head, in each block | no | none |
+# | DeBERTa | two more products in $`e_{ij}`$ | the scores, in each block | no | a table with a row for each near distance |
+#
+# Here $p$ is the place of a word, $i$ that of a query, $j$ that of a key, and $h$
+# counts the heads. The scores $`e_{ij}`$ are those before the softmax.
+#
+# Two words for what follows. A scheme is
+# [relative](../../GLOSSARY.md#relative-position) if a score depends on the distance
+# $i - j$ alone, so that a sentence gives the same scores wherever it stands in the
+# text. A model [extrapolates](../../GLOSSARY.md#extrapolation) if it works on sequences
+# longer than all that it was trained on. A textbook has a table of both properties. We
+# quote it, and measure it at the end:
+
+# %%
 book = {  # relative, extrapolation, parameters
     "sinusoidal": ("no", "limited", "none"), "learned": ("no", "poor", "n_max d"),
     "t5": ("yes", "good", "small"), "rope": ("yes", "good, extended", "none"),
@@ -31,13 +126,24 @@ book = {  # relative, extrapolation, parameters
 }  # fmt: skip
 
 # %% [markdown]
-# ## Sines: absolute, or not?
+# ## Sines: can clocks give the place?
 #
-# A clock with $d/2$ hands, of which each is slower than the one before:
+# A clock gives the time by a fast hand and a slow one. The fast hand is precise, but it
+# returns to its place every hour. The slow hand says which hour it is. Sinusoidal
+# positions (Vaswani and others 2017) are a clock with $d/2$ hands. Each hand is slower
+# than the one before, and each is written as two numbers, its sine and its cosine:
 #
 # ```math
-# PE[p, 2i] = \sin(p w_i), \quad PE[p, 2i+1] = \cos(p w_i), \quad w_i = 10000^{-2i/d}
+# PE[p, 2r] = \sin(p\, w_r), \quad PE[p, 2r+1] = \cos(p\, w_r), \quad w_r = b^{-2r/d}
 # ```
+#
+# | letter | meaning |
+# |---|---|
+# | $p$ | the place, 0, 1, 2, … |
+# | $d$ | the width of a word vector |
+# | $r$ | the number of the hand, from 0 to $d/2 - 1$ |
+# | $w_r$ | its speed: the angle, in radians, that it turns from one place to the next |
+# | $b$ | the *base*, 10000 in the paper; it sets how slow the slowest hands are |
 #
 # With $d = 4$ there are two hands, which turn by 1 and by a hundredth a step. So
 # position 2 should be $(\sin 2, \cos 2, \sin 0.02, \cos 0.02)$:
@@ -47,30 +153,72 @@ print(sinusoidal(3, 4, dtype=np.float64)[2].round(4), "  w", frequencies(4))
 print(np.round([np.sin(2), np.cos(2), np.sin(0.02), np.cos(0.02)], 4))
 
 # %% [markdown]
-# The Notes call them not relative. Yet a step of $k$ turns every hand by the same angle
-# wherever it stands. So a matrix $R(k)$ should lead from any position to the one $k$
-# further, and products of two should depend on their distance alone:
+# Is 10000 the right base? It was chosen for sentences and paragraphs. The experiments
+# at the end of this lesson have sequences of 32 to 128 tokens, and use $b = 100$. A
+# hand needs $2\pi / w_r$ steps for one turn. With $d = 32$, for the hands 0, 5, 10
+# and 15:
+
+# %%
+for base in (10000, 100):
+    turns = 2 * np.pi / frequencies(32, base)  # (16,) steps for one turn
+    some = "".join(f"{turns[r]:7.0f}" for r in (0, 5, 10, 15))
+    print(f"base {base:5d}, steps for one turn: {some}")
+
+# %% [figure]
+title = "How fast do the hands turn? d = 32"
+fig, axes = figure(title, columns=2, size=(7.2, 2.8), sharey=True)
+for ax, base in zip(axes, (10000, 100)):
+    PE = sinusoidal(128, 32, base=base, dtype=np.float64)  # (128, 32)
+    image = ax.imshow(PE.T, cmap="RdBu", vmin=-1, vmax=1)
+    image.set(interpolation="nearest")
+    ax.set_aspect("auto")
+    ax.axvline(31.5, color=GREEN, ls="--", lw=2.5, label="end of training: 32 tokens")
+    ax.set(title=f"base {base}", xlabel="position p")
+    ax.grid(False)
+axes[0].set_ylabel("entry of PE[p]")
+fig.colorbar(image, ax=axes, label="value")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center")
+alt = """Two heatmaps of the sinusoidal encoding, 32 entries by 128 positions. Base
+10000: the first entries change fast; the lower half hardly changes over all 128
+positions. Base 100: all entries change within 128 positions, the last ones slowly. A
+dashed green line at 32 tokens marks the end of training."""
+show(fig, "hands", alt)
+
+# %% [markdown]
+# Within 32 tokens most hands of base 10000 stand nearly still. With base 100 all of
+# them move. The base matters to sines and to RoPE, which uses the same speeds; the
+# other schemes have none.
+#
+# A step of $k$ places turns each hand by the same angle, wherever it stood before. So
+# one matrix $R(k)$ should lead from any position to the one $k$ further, and the dot
+# product of two positions should depend on their distance alone. Test it with $k = 7$:
 
 # %%
 d, k = 16, 7
 PE = sinusoidal(100, d, dtype=np.float64)
 R = np.zeros((d, d))
-for i, w in enumerate(frequencies(d)):
+for r, w in enumerate(frequencies(d)):
     a, b = np.cos(k * w), np.sin(k * w)
-    R[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [[a, b], [-b, a]]
+    R[2 * r : 2 * r + 2, 2 * r : 2 * r + 2] = [[a, b], [-b, a]]
 print("PE[p + 7] = R(7) PE[p]:", np.allclose(PE[:-k] @ R.T, PE[k:]))
 G = PE @ PE.T
 print("PE[3] . PE[10], PE[73] . PE[80]:", G[3, 10].round(6), G[73, 80].round(6))
 
 # %% [markdown]
-# Both hold. The table's "no" is right all the same, of *scores*: $PE$ is added to the
-# content, and goes through $W_q$ and $W_k$, which need not keep those products. The
-# model may learn to be relative; nothing makes it so.
+# Both hold. But the *scores* of a model are not these products. $PE$ is added to the
+# word, and the sum goes through $W_Q$ and $W_K$, which need not keep the products. The
+# model may learn to use distances; nothing makes it so.
 #
-# ## A learned table
+# > **The book says** (notes on attention mechanisms) that sinusoidal positions are not
+# > relative. Of scores that is right. Of the encoding itself it is not: a fixed
+# > rotation leads from each position to the one $k$ further.
 #
-# A row for each position, as for words. What does training leave in a row that no
-# sequence reached, and what is there beyond the last?
+# ## A learned table: what is in a row that no text reached?
+#
+# Words have a table with a learned row for each word. A *learned table* does the same
+# for places: row $P[p]$ is added to the word at place $p$. The model cannot use a
+# place that it has not met. What does training leave in a row that no sequence reached,
+# and what happens beyond the last row? Take 8 rows, and sequences of length 5:
 
 # %%
 table = LearnedPositions(8, 4, rng=rng)
@@ -82,33 +230,73 @@ except IndexError as refusal:
     print(str(refusal).replace("; ", ";\n").replace(": raise", ":\nraise"))
 
 # %% [markdown]
-# Nothing, and nothing. "Poor" is kind: it extrapolates to rows of random numbers, or
-# not at all.
+# Rows 5 to 7 receive no gradient, so they keep their random start. Row 8 does not
+# exist.
 #
-# ## Buckets of distances
+# > **The book says** (notes on attention mechanisms) that a learned table extrapolates
+# > poorly. That is kind: it extrapolates to rows of random numbers, or not at all.
 #
-# T5 adds a learned number for each head and each *range* of distances. Near ones have a
-# bucket each, the others share. What happens to a distance of 200, or of 2000?
+# ## T5: is a distance of 200 different from 2000?
+#
+# The next schemes leave the words as they are and change the scores. T5 (Raffel and
+# others 2020) adds a learned number to each score. The number depends on the head and
+# on the *bucket* of the distance, a range of distances that share one number. Near
+# distances have a bucket each; the farther, the wider the bucket. What happens to a
+# distance of 200, or of 2000?
 
 # %%
 far = np.array([0, 1, 7, 15, 16, 31, 64, 127, 128, 200, 2000])
 print("distance", *(f"{n:5d}" for n in far))
 print("bucket  ", *(f"{n:5d}" for n in t5_bucket(-far, bidirectional=False)))
 first_far = int((t5_bucket(-np.arange(200), bidirectional=False) == 31).argmax())
+
+# %% [markdown]
+# From {{ first_far }} on all distances share the last bucket: all that is far is
+# equally far.
+#
+# DeBERTa (He and others 2021) goes one step further: what a distance means may depend
+# on the words. It has a vector for each distance, up to $k$, and adds two products to
+# the score. $K_r$ are the distances projected like keys, $Q_r$ like queries, and
+# $\delta(i, j)$ is the row of the distance $i - j$:
+#
+# ```math
+# e_{ij} = \frac{q_i \cdot k_j + q_i \cdot K_r[\delta(i, j)]
+# + k_j \cdot Q_r[\delta(j, i)]}{\sqrt{3 d_k}}
+# ```
+#
+# The root has a 3 because three products are added: three times the variance. Rows end
+# at the distance $k - 1$. Set all keys to zero, so that only the second product is
+# left, and look at the last of 300 queries, with $k = 16$:
+
+# %%
 q, k = rng.normal(size=(2, 1, 300, 8))
-tables = rng.normal(size=(2, 2 * 16, 8))  # DeBERTa's: 2 k rows, here k = 16
+tables = rng.normal(size=(2, 2 * 16, 8))  # Q_r and K_r: 2 k rows, here k = 16
 s = disentangled_scores(q[:, :1], 0 * q, *tables, causal_align="lower_right").data[0, 0]
 print("DeBERTa, distances 14 to 18:", s[-19:-14][::-1].round(3))
 
 # %% [markdown]
-# From {{ first_far }} on they share the last bucket; DeBERTa's distances from $k - 1$
-# on are alike, too. "Naturally generalizes to longer sequences" (the Notes) means that
-# they *clamp*: all that is far is equally far. That may be enough, if the last bucket
-# was trained. A model that saw 32 tokens has never touched it.
+# From $k - 1 = 15$ on, all distances are alike, too. Both schemes *clamp* the distance:
+# above a limit it no longer counts.
 #
-# ## A straight line
+# > **The book says** (notes on attention mechanisms) that T5's bias "naturally
+# > generalizes to longer sequences". It gives each distance a number, and far ones the
+# > same. That may be enough, if the last bucket was trained. A model that saw 32
+# > tokens has never used it.
 #
-# ALiBi takes $m_h |i - j|$ off the score, with slopes $m_h$ from steep to flat:
+# ## ALiBi: can a straight line do it?
+#
+# ALiBi (Press and others 2022) learns nothing. It subtracts from each score a number
+# that grows with the distance:
+#
+# ```math
+# e_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}} - m_h \lvert i - j \rvert
+# ```
+#
+# Each head $h$ has a fixed slope $m_h$, from steep to flat. A steep head sees its
+# neighbours only, a flat one sees far. How far? If all words suit the query equally,
+# the weight falls with the distance $n$ as $`e^{-m_h n}`$, because a softmax turns a
+# difference of scores into a factor. It has fallen to a hundredth where
+# $m_h n = \ln 100$:
 
 # %%
 slopes = alibi_slopes(8, np.float64)
@@ -117,49 +305,88 @@ print("slopes", *(f"1/{1 / m:g}" for m in slopes))
 print("reach ", *(f"{r:.0f}" for r in reach))
 
 # %% [markdown]
-# With equal contents weights fall as $e^{-m n}$ with the distance $n$: a head is a
-# window with soft edges, whatever the length, and to a steep one a longer sequence
-# looks like a shorter one. Whether that is extrapolation, or not looking, is disputed.
+# So a head is a window with soft edges, whatever the length, and to a steep head a
+# longer sequence looks like a shorter one. Whether that is extrapolation, or not
+# looking, is disputed.
 #
-# ## Rotations
+# ## RoPE: what do two rotations leave?
 #
-# RoPE turns queries and keys by their positions; two turns leave their difference,
+# A dot product depends on two lengths and on the angle between two vectors. Turn the
+# query by an angle proportional to its place, and the key by one proportional to
+# *its* place. The lengths stay, and the angle between them changes by the difference of
+# the two. So the score depends on the distance. This is RoPE, *rotary position
+# embedding* (Su and others 2021):
 #
 # ```math
 # (R_i q) \cdot (R_j k) = q \cdot R_{j-i}\, k
 # ```
-
-# %% [source] attention.positions.rope.rope
+#
+# $R_i$ rotates by the place $i$. It takes the entries of a vector in pairs, and turns
+# pair $r$ by the angle $`i\, w_r`$, with the same speeds $w_r$ as the sines:
+#
+# ```math
+# \begin{pmatrix} a \\ b \end{pmatrix} \to
+# \begin{pmatrix} \cos i w_r & -\sin i w_r \\ \sin i w_r & \cos i w_r \end{pmatrix}
+# \begin{pmatrix} a \\ b \end{pmatrix}
+# ```
+#
+# Why does the equation hold? The transpose of a rotation turns back, so
+# $R_i^\top R_j$ turns by $j - i$. An example in one plane, where $w_0 = 1$: with
+# $q = (1, 0)$ and $k = (0, 1)$ the score is the first entry of
+# $`R_{j-i}\, k`$, which is $-\sin(j - i)$:
 
 # %%
-q, k = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])  # E = 2: one plane, theta = 1
+q, k = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])  # one plane
 for i, j in ((1, 2), (51, 52), (2, 1)):
     score = (rope.raw(q, [i])[0] @ rope.raw(k, [j])[0].T).item()
     print(f"i {i:2d}, j {j:2d}   score {score:+.4f}   by hand {-np.sin(j - i):+.4f}")
 
+# %% [markdown]
+# Places 1 and 2 give the score of places 51 and 52. If key and query change places, the
+# sign changes: RoPE knows what comes first. In the library it reads:
+
+# %% [source] attention.positions.rope.rope
+
+# %% [markdown]
+# ## What does each scheme make of a distance?
+#
+# The four ideas in one picture. For sines and RoPE: the mean cosine of all hands, which
+# is the score of two equal vectors of length one. For ALiBi: the factor of a weight.
+# For T5: the bucket.
+
 # %% [figure]
 n = np.arange(1, 201)
-fig, axes = figure("What does a scheme make of a distance?", columns=3, size=(7.2, 2.7))
-cosine, bucket = np.cos(n[:, None] * frequencies(64)).mean(1), t5_bucket(-n, False)
-axes[0].semilogx(n, cosine)
-for m, style in zip(slopes[1:5:3], ("-", "--")):
-    axes[1].semilogx(n, np.exp(-m * n), style, label=f"m = 1/{1 / m:g}")
-axes[1].legend(loc="upper right", handlelength=1.5, borderaxespad=0)
-axes[2].semilogx(n, bucket, drawstyle="steps-post")
+fig, axes = figure("What does a scheme make of a distance?", columns=3, size=(7.2, 2.9))
+bucket = t5_bucket(-n, False)
+for base, style, colour in ((10000, "-", BLUE), (100, "--", ORANGE)):
+    cosine = np.cos(n[:, None] * frequencies(64, base)).mean(1)
+    axes[0].semilogx(n, cosine, style, color=colour, label=f"base {base}")
+    if base == 10000:
+        wide = cosine
+for m, style, colour in zip(slopes[1:5:3], ("-", "--"), (GREEN, PURPLE)):
+    factor = np.exp(-m * n)
+    axes[1].semilogx(n, factor, style, color=colour, label=f"m = 1/{1 / m:g}")
+axes[2].semilogx(n, bucket, color=GREY, drawstyle="steps-post", label="T5's bucket")
 words = ("mean cosine of the hands", "factor of the weight", "bucket")
-for ax, name, word in zip(axes, ("sines, RoPE", "ALiBi", "T5"), words):
+for ax, name, word in zip(axes, ("sines, RoPE (d = 64)", "ALiBi", "T5"), words):
     ax.set(title=name, xlabel="distance n", ylabel=word)
+    ax.legend(handlelength=1.5, borderaxespad=0, fontsize=8)
 alt = f"""Three panels, by distance, 1 to {n[-1]}. Sines and RoPE: the mean cosine of
-the hands falls from {cosine[0]:.2f} to {cosine[-1]:.2f}, and wavers. ALiBi: the factor
-of the weight falls smoothly to 0, later where the slope is flat. T5: the bucket climbs
-by steps to {bucket[-1]}, the last, which begins at {first_far}."""
+the hands falls from {wide[0]:.2f} to {wide[-1]:.2f} with base 10000, and wavers; with
+base 100 it falls to {cosine[-1]:.2f}. ALiBi: the factor of the weight falls smoothly to
+0, later where the slope is flat. T5: the bucket climbs by steps to {bucket[-1]}, the
+last, which begins at {first_far}."""
 show(fig, "distance", alt)
 
 # %% [markdown]
+# All of them separate near distances well and far ones hardly. They differ in the
+# shape.
+#
 # ## Which of them are relative?
 #
-# The column can be measured. Scores of eight tokens with random projections, at
-# positions 0 to 7 and at 20 to 27: does anything change?
+# This can be measured. Take eight tokens and random projections, compute the scores at
+# positions 0 to 7, and once more at positions 20 to 27. If nothing changes, the scheme
+# is relative:
 
 # %%
 X, W_q, W_k = (rng.normal(size=s) for s in ((8, 16), (16, 16), (16, 16)))
@@ -172,10 +399,10 @@ bias.table.data = rng.normal(size=bias.table.shape)
 def scores(name, start):
     at = start + np.arange(8)
     added = {"sinusoidal": sinusoidal(at, 16), "learned": P[at]}.get(name, 0)
-    q, k = (X + added) @ W_q, (X + added) @ W_k
+    q, k = (X + added) @ W_q, (X + added) @ W_k  # (8, 16)
     if name == "rope":
         q, k = rope.raw(q, at)[0], rope.raw(k, at)[0]
-    s = scaled_dot(q[None], k[None]).data[0]
+    s = scaled_dot(q[None], k[None]).data[0]  # (8, 8)
     if name in ("t5", "alibi"):  # of the last 8 of start + 8 positions
         n = start + 8
         whole = bias(n, n).data[0] if name == "t5" else alibi_bias(1, n, n)[0]
@@ -186,20 +413,31 @@ def scores(name, start):
 # %%
 for name in book:
     change = np.abs(scores(name, 20) - scores(name, 0)).max()
-    print(f"{name:11s} the Notes: {book[name][0]:4s} unchanged: {change < 1e-6}")
+    print(f"{name:11s} the book: {book[name][0]:4s} unchanged: {change < 1e-6}")
 
 # %% [markdown]
-# The column is right.
+# This column of the textbook's table is right: what is added to the words is absolute,
+# what changes the scores or rotates is relative.
 #
-# ## Which of them go on?
+# ## Which of them go on beyond the trained length?
 #
-# "Defined everywhere" says that there is a number, not that a model knows what to make
-# of it. So small decoders were trained on sequences of up to 32 tokens, and asked at up
-# to 128. The task has the same difficulty at all lengths: pairs of a key and a value,
-# keys bound anew now and then, and the question is a key's *latest* value
-# ([bindings.py](../../../attention/tasks/bindings.py)). It takes minutes, and so the
-# results are kept in a record. (T5's bias is there twice, with two numbers of buckets.
-# RoPE is trained once, and asked also with its rotations slowed down.)
+# Each scheme but the learned table gives a number for every position. That does not
+# say that a model knows what to do with it. So small decoders were trained on sequences
+# of up to 32 tokens, and tested on up to 128.
+#
+# The task is to remember. A sequence consists of pairs, a key and its value: b 3, a 7,
+# c 1, b 5, and so on. From time to time a key gets a new value. When a key comes again,
+# the model has to predict its *latest* value: for b now 5, no longer 3
+# ([bindings.py](../../../attention/tasks/bindings.py)). This needs two relative facts,
+# "the token after this key" and "the latest such pair". There are eight values, so that
+# guessing is right once in eight.
+#
+# Training takes minutes, so the results are in a record
+# ([experiment.py](experiment.py)). T5 is there twice, with two numbers of buckets. RoPE
+# is trained once, and tested in four ways: as it is, and with its rotations slowed
+# down, so that a sequence of 128 has angles that the model knows from 32. *Linear*
+# (Chen and others 2023) slows all hands alike. *NTK* (bloc97 2023) and *YaRN* (Peng and
+# others 2023) slow the slow hands and leave the fast ones.
 
 # %%
 kept = record("positions")
@@ -213,6 +451,9 @@ for name, x in runs.items():
     cells = [f"{a.mean():.2f}, {min(a):.2f} to {max(a):.2f}" for a in x.T[asked]]
     print(f"{name:14s}", *cells, sep="   ")
 
+# %% [markdown]
+# The ranges are wide already at 32 tokens. Did all models learn the task?
+
 # %%
 few, many = "t5, 16 buckets", "t5, 32 buckets"
 able = {name: x[x[:, 0] > 0.5] for name, x in runs.items()}  # learned the task at all
@@ -224,9 +465,10 @@ mean = {name: x.mean(0) for name, x in able.items()}
 last = {name: a[four] for name, a in mean.items()}
 
 # %% [markdown]
-# With some seeds a model has not learned the task, even at 32 tokens; what it gets
-# beyond says nothing of positions. From here on those alone count that are right there
-# more often than not (a limit chosen after seeing the table; no model is near it).
+# With some seeds a model has not learned the task, even at 32 tokens; what it does
+# beyond says nothing of positions. From here on only those models count that are right
+# there more often than not (a limit chosen after seeing the table; no model is near
+# it).
 
 # %% [figure]
 fig, ax = figure("Which positions go on beyond 32 tokens?", size=(7.2, 3.4))
@@ -234,15 +476,20 @@ look = looks(mean)
 for name, a in mean.items():
     bars = a - able[name].min(0), able[name].max(0) - a
     ax.errorbar(n, a, bars, ms=4, capsize=2, elinewidth=0.8, label=name, **look[name])
-ax.axhline(chance, color=GREY, lw=0.8, ls=":")
-ax.set(xlabel="tokens (trained on up to 32)", ylabel="right values")
+ax.axhline(chance, color=GREY, lw=0.8, ls=":", label="guessing: 1 in 8")
+ax.set(xlabel="tokens (trained on up to 32)", ylabel="share of right values")
 ax.set(xticks=n, ylim=(0, 1))
-ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), handlelength=3.5)
+legend = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "handlelength": 3.5}
+ax.legend(title="mean, and range of the seeds", **legend)
 order = sorted(last, key=last.get, reverse=True)
 alt = f"""Share of right values against length, 32 to 128 tokens, means and ranges. All
 begin above {min(x[:, 0].min() for x in able.values()):.2f}. At 128, best to worst:
 {", ".join(f"{name} {last[name]:.2f}" for name in order)}. Chance is {chance:.3f}."""
 show(fig, "extrapolation", alt)
+
+# %% [markdown]
+# How many numbers does each scheme learn, and how many of T5's buckets does a text of
+# 32 tokens reach?
 
 # %%
 longest, plain = kept["config"]["length"], kept["parameters"]["rope"]
@@ -256,9 +503,9 @@ for buckets, far in ((32, 128), (16, longest)):
 row = {x: f"{mean[x][two]:.2f} | {last[x]:.2f} | {len(able[x])}" for x in trained}
 
 # %% [markdown]
-# Row by row, the Notes and the record, the mean of the models that learned the task:
+# Row by row, the textbook and the record, the mean of the models that learned the task:
 #
-# | | the Notes | at twice the length | at four times | models |
+# | | the book | at twice the length | at four times | models |
 # |---|---|---|---|---|
 # | sinusoidal | limited | {{ row["sinusoidal"] }} |
 # | learned | poor | {{ row["learned"] }} |
@@ -273,26 +520,79 @@ row = {x: f"{mean[x][two]:.2f} | {last[x]:.2f} | {len(able[x])}" for x in traine
 #   {{ 32 - touched[32] }} of 32 are never trained here, and at the end it is hardly
 #   better than sines. With 16 buckets, {{ touched[16] }} of them trained, it is. This
 #   setting was chosen after the other had failed, so the table has both.
-# - **RoPE** by itself is between. "With extensions" hides a choice: slower rotations
-#   help (NTK {{ f"{last['rope+ntk']:.2f}" }}, YaRN {{ f"{last['rope+yarn']:.2f}" }} at
-#   the end) where they leave the fast hands alone. Slowing all of them alike is *worse*
-#   than nothing, {{ f"{mean['rope+linear'][two]:.2f}" }} against
-#   {{ f"{mean['rope'][two]:.2f}" }} at twice the length, as neighbours blur; those who
-#   proposed it train a little more afterwards.
+# - **RoPE** by itself is between. Slower rotations help (NTK
+#   {{ f"{last['rope+ntk']:.2f}" }}, YaRN {{ f"{last['rope+yarn']:.2f}" }} at the end)
+#   where they leave the fast hands alone. Slowing all of them alike is *worse* than
+#   nothing, {{ f"{mean['rope+linear'][two]:.2f}" }} against
+#   {{ f"{mean['rope'][two]:.2f}" }} at twice the length, because neighbours become hard
+#   to distinguish; those who proposed it train a little more afterwards.
 # - **ALiBi** is the best at the end, and no better than others within the trained
 #   length ({{ f"{mean['alibi'][0]:.2f}" }}). The task asks for the *latest* value, so
-#   that a preference for what is near is half of the answer.
+#   a preference for what is near is half of the answer.
 #
 # Small models, few seeds, one task: gaps of a few hundredths say nothing, those between
-# the ends of the table do. The column of parameters holds to the number: a table of
-# $`n_{\max} d`$, one number for each bucket and head, and nothing for the others.
+# the ends of the table do. The textbook's column of parameters holds to the number: a
+# table of $`n_{\max} d`$, one number for each bucket and head, and nothing for the
+# others.
 #
-# ## What would break it
+# > **The book says** (notes on attention mechanisms) that T5 and RoPE extrapolate well,
+# > RoPE with extensions. Both depend on a choice that its table does not mention: the
+# > number of buckets, and which rotations are slowed.
 #
-# - RoPE with the other pairing, $(2m, 2m+1)$ for $(m, m + E/2)$: right by itself,
-#   nonsense with weights that were trained for the other.
+# ## What does the base change?
+#
+# All of that was with base {{ f"{kept['config']['base']:.0f}" }}. The paper's base is
+# 10000. The same trainings, with the base of the paper, for the two schemes that have
+# one ([bases.py](bases.py)). Do they learn, and do they go on?
+
+# %%
+wide = record("positions_base")
+print(how_made(wide))
+by_base = {100: runs}
+by_base[10000] = {name: np.array(x) for name, x in wide["accuracy"].items()}
+print("\nright values, three seeds   32 tokens            128 tokens")
+for name in ("sinusoidal", "rope", "rope+ntk", "rope+yarn"):
+    for base, found in by_base.items():
+        short, long = (np.sort(found[name][:, k]) for k in (0, four))
+        start, end = (" ".join(f"{a:.2f}" for a in x) for x in (short, long))
+        print(f"{name:12s} base {base:5d}   {start}       {end}")
+
+# %%
+learned = {
+    (name, base): int((found[name][:, 0] > 0.5).sum())
+    for name in ("sinusoidal", "rope")
+    for base, found in by_base.items()
+}
+wide_best, wide_ntk = (
+    by_base[10000][name][:, four].max() for name in ("rope+yarn", "rope+ntk")
+)
+for (name, base), count in learned.items():
+    print(f"{name:12s} base {base:5d}   learned: {count} of 3")
+
+# %% [markdown]
+# With base 10000, {{ learned["sinusoidal", 10000] }} of 3 models with sines and
+# {{ learned["rope", 10000] }} of 3 with RoPE have learned the task after the same
+# number of steps; with base 100 it was {{ learned["sinusoidal", 100] }} and
+# {{ learned["rope", 100] }}. Three seeds are too few to prove that base 100 is easier to
+# learn. But a comparison *beyond* the trained length needs models that work within it,
+# and base 100 gives more of them. The one RoPE of base 10000 that learned reaches
+# {{ f"{wide_best:.2f}" }} at 128 tokens with YaRN and {{ f"{wide_ntk:.2f}" }} or less
+# with NTK; with base 100 the two were close. It is a single model, so it does not rank
+# the bases. What it does say: a result about positions holds for the base that it was
+# measured with.
+#
+# ## What would break it?
+#
+# - RoPE with the other pairing, $(2r, 2r+1)$ in place of $(r, r + d_k/2)$: right by
+#   itself, nonsense with weights that were trained for the other.
 # - Slowing the rotations down when keys are cached already: those keep their angles.
 # - Sines on an input that is not scaled up: embeddings of size $1/\sqrt d$ drown.
 # - ALiBi as $+m_h j$ without a causal mask: it then rewards keys for being late.
 #
-# Other lengths, seeds, schemes: `python -m attention extrapolate --help`.
+# **To take away: attention knows no order, so positions are added to the words (places)
+# or to the scores, or rotate queries and keys (distances); and a number for a position
+# helps only a model that has met it in training.**
+#
+# Exercises: E.11 (RoPE and its backward) and E.12 (T5's buckets):
+# `python -m lessons start E.11`. Other lengths, seeds, schemes:
+# `python -m attention extrapolate --help`.
