@@ -333,6 +333,25 @@ def gradient_check():
     return fig
 
 
+def alignment_links(source, target, links):
+    """Draw two sentences and the links between words of one meaning.
+
+    links   a set of (target, source); a link that changes the place is orange
+    """
+    fig, ax = diagram((7.2, 2.1))
+    step = 1.3
+    for words, y, colour in ((source, 2, BLUE), (target, 0, GREEN)):
+        for j, word in enumerate(words):
+            box(ax, (step * j, y), word, colour, width=1.1)
+    for t, s in sorted(links):
+        colour = GREY if t == s else ORANGE
+        arrow(ax, (step * t, HEIGHT / 2), (step * s, 2 - HEIGHT / 2), colour)
+    handles = [_line(GREY, "the same place"), _line(ORANGE, "another place")]
+    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    fit(ax, -0.7, step * (max(len(source), len(target)) - 1) + 0.7, -1.0, 2.4)
+    return fig
+
+
 def two_orders(first, second, weights):
     """Draw two orders of the same words, and the new vector of the middle word.
 

@@ -17,19 +17,29 @@ def by_length(bleu, parts):
             ax.errorbar(at, m, [m - low, high - m], color=colour, label=kind, capsize=3)
         ax.set_xticks(range(len(parts)), parts)
         ax.set(title=f"{size} pairs", xlabel="words of the source")
-    axes[0].set(ylabel="BLEU", ylim=(0, 104))
+    axes[0].set(ylabel="BLEU, with 95 % intervals", ylim=(0, 104))
     axes[0].legend(loc="center left")
     return fig
 
 
-def heatmaps(chosen, weights):
-    """weights [(T, S)] of the pairs ``chosen``, and their right links as squares"""
-    fig, axes = figure("Where does it look?", columns=len(chosen), size=(9, 3.6))
-    for ax, pair, w in zip(axes, chosen, weights):
-        ax.imshow(w, cmap="Blues", vmin=0, vmax=1)
-        t, s = np.array(sorted(pair.alignment)).T
-        ax.plot(s, t, "s", mfc="none", mec=ORANGE, ms=7, mew=1.2)
-        ax.set_xticks(range(len(pair.source)), pair.source, rotation=90)
-        ax.set_yticks(range(len(pair.target)), pair.target)
+def heatmaps(title, panels):
+    """Draw weights side by side.
+
+    panels   (name, source, target, weights (T, S), links or None): the right links
+             are squares
+    """
+    fig, axes = figure(title, columns=len(panels), size=(7.2, 3.6))
+    for ax, (name, source, target, w, links) in zip(axes, panels):
+        image = ax.imshow(w, cmap="Blues", vmin=0, vmax=1)
+        if links is not None:
+            t, s = np.array(sorted(links)).T
+            squares = {"mfc": "none", "mec": ORANGE, "ms": 7, "mew": 1.2}
+            ax.plot(s, t, "s", label="right link", **squares)
+        ax.set_xticks(range(len(source)), source, rotation=90)
+        ax.set_yticks(range(len(target)), target)
+        ax.set(title=name, xlabel="source word: key")
         ax.grid(False)
+    axes[0].set_ylabel("target word: query")
+    fig.colorbar(image, ax=axes, shrink=0.7, label="weight")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left")
     return fig
