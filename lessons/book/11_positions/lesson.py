@@ -96,8 +96,8 @@ to the scores (T5, ALiBi, DeBERTa)."""
 show(schematics.places_of_positions(), "places", alt)
 
 # %% [markdown]
-# Six schemes are in use. The following table is the map of this lesson; its letters are
-# explained one by one below.
+# This lesson has six schemes. The following table is its map; the letters are explained
+# one by one below.
 #
 # | scheme | what changes | where in the block | do values contain positions? | learned numbers |
 # |---|---|---|---|---|
