@@ -330,6 +330,7 @@ def gradient_check():
     arrow(ax, (7.65, top), (8.5, 1.0), ORANGE)
     arrow(ax, (7.65, low), (8.5, 0.5), ORANGE)
     fit(ax, -0.8, 9.6, -0.4, 2.2)
+    return fig
 
 
 def query_key_value(words, weights, at):
@@ -454,3 +455,100 @@ def padded_batch(sentences):
     ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
     fit(ax, -2.6, step * longest - 0.5, -gap * len(sentences) + 0.1, 0.45)
     return fig
+
+
+def local_window(words, weights, centre, written, answer):
+    """Draw one step of a decoder that attends to a window of its source.
+
+    words     of the source, one for each encoder state h_s, counted from 0
+    weights   {place: weight} of the words in the window
+    centre    the place p_t of the middle of the window
+    written   the words that the decoder has written
+    answer    the word that it writes next
+    """
+    fig, ax = diagram((7.2, 3.5))
+    step = 1.25
+    for s, word in enumerate(words):
+        x = step * s
+        inside = s in weights
+        box(ax, (x, 0), word, BLUE if inside else GREY, width=1.1)
+        ax.text(x, -0.36, str(s), ha="center", va="top", fontsize=9)
+        if inside:
+            arrow(ax, (x, HEIGHT / 2), (step * centre, 1.95), BLUE, weights[s])
+            side = 1 if s > centre else -1  # beside the arrow, not on it
+            ha = "left" if side > 0 else "right"
+            text = f"{weights[s]:.2f}"
+            ax.text(x + 0.14 * side, 0.36, text, fontsize=9, ha=ha, va="bottom")
+    low, high = step * (min(weights) - 0.5), step * (max(weights) + 0.5)
+    ax.plot(
+        [low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=ORANGE, lw=1.6
+    )  # a bracket
+    arrow(ax, (step * centre, -1.4), (step * centre, -0.9), ORANGE)
+    text = f"centre $p_t = {centre}$; the window reaches $D = {centre - min(weights)}$"
+    ax.text(step * centre, -1.45, text + " words to either side", ha="center", va="top")
+    box(ax, (step * centre, 2.2), "context", PURPLE, width=1.3)
+    right = step * (len(words) - 1) - 0.6
+    box(ax, (right, 1.2), f'"{written}"', GREEN, width=2.0)
+    ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)
+    box(ax, (right, 2.2), f'"{answer}"', PURPLE, width=1.2)
+    arrow(ax, (step * centre + 0.65, 2.2), (right - 0.6, 2.2), PURPLE)
+    arrow(ax, (right, 1.2 + HEIGHT / 2), (right, 2.2 - HEIGHT / 2), GREEN)
+    handles = [_patch(BLUE, "word in the window"), _patch(GREY, "word not looked at")]
+    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    fit(ax, -0.8, step * (len(words) - 1) + 0.8, -2.7, 2.6)
+    return fig
+
+
+def coverage_steps(words, weights, written):
+    """Draw the weights of each step, and the coverage that adds them up.
+
+    words     of the source, (S,)
+    weights   (T, S): row t has the weights of step t
+    written   the word that the decoder writes at each step, (T,)
+    """
+    fig, ax = diagram((7.2, 4.2))
+    gap, high = 4.4, 3.1
+    coverage = np.cumsum(weights, 0) - weights  # (T, S), without the present step
+    for t, word in enumerate(written):
+        x = gap * t
+        _bars(ax, (x, high), words, weights[t], BLUE)
+        _bars(ax, (x, 0), words, coverage[t], ORANGE)
+        box(ax, (x, high + 1.45), f'"{word}"', PURPLE, width=1.5)
+        ax.text(x - 1.5, high + 1.45, f"step {t}", ha="center", va="center")
+        ax.text(x - 1.5, high + 0.5, f"$a^{t}$", ha="center", va="center")
+        ax.text(x - 1.5, 0.5, f"$c^{t}$", ha="center", va="center")
+        arrow(ax, (x, 1.6), (x, high - 0.6), ORANGE, weight=0.15)
+        if t + 1 < len(written):
+            arrow(ax, (x + 1.3, high - 0.1), (x + gap - 1.4, 1.0), BLUE, weight=0.15)
+            arrow(ax, (x + 1.3, 0.15), (x + gap - 1.3, 0.15), GREY, weight=0.15)
+    handles = [
+        _line(BLUE, "weights; added to the coverage"),
+        _line(ORANGE, "coverage; read by the score"),
+        _line(GREY, "kept"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -2.0, gap * (len(written) - 1) + 1.7, -1.5, high + 1.8)
+    return fig
+
+
+def _bars(ax, corner, words, heights, colour):
+    """Draw a bar for each word, with its number above it and the word below."""
+    from matplotlib.patches import Rectangle
+
+    x0, y = corner
+    for j, (word, height) in enumerate(zip(words, heights)):
+        x = x0 + 0.85 * (j - (len(words) - 1) / 2)
+        bar = Rectangle((x - 0.25, y), 0.5, 0.75 * height, color=colour)
+        ax.add_patch(bar)
+        top = y + 0.75 * height + 0.05
+        ax.text(x, top, f"{height:.1f}", ha="center", va="bottom", fontsize=9)
+        ax.text(x, y - 0.08, word, ha="center", va="top", fontsize=9)
+    ax.plot([x0 - 1.25, x0 + 1.25], [y, y], color=GREY, lw=1)
+
+
+def plain_patch(colour_map, level, label):
+    """Return an entry of a legend: a cell of a heatmap at this level, 0 to 1."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Patch
+
+    return Patch(color=colormaps[colour_map](level), label=label)
