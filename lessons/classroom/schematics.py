@@ -552,3 +552,75 @@ def plain_patch(colour_map, level, label):
     from matplotlib.patches import Patch
 
     return Patch(color=colormaps[colour_map](level), label=label)
+
+
+def tiles_of_attention(blocks, row, column):
+    """Draw the scores in tiles, with one tile at work and the sums of its row.
+
+    blocks        number of blocks of queries, and of keys
+    row, column   the place of the tile at work, counted from 0
+    """
+    from matplotlib.patches import Rectangle
+
+    fig, ax = diagram((7.2, 3.9))
+    for b in range(blocks):
+        box(ax, (-1.2, -b), f"$Q_{b + 1}$", GREEN, width=0.9, height=0.8)
+        text = f"$K_{b + 1}, V_{b + 1}$"
+        box(ax, (b, 1.2), text, BLUE, width=0.9, height=0.8)
+    for i in range(blocks):
+        for j in range(blocks):
+            dropped = (i, j) < (row, column)
+            at_work = (i, j) == (row, column)
+            look = {"fill": at_work, "ec": PURPLE if at_work else GREY, "lw": 1.2}
+            if at_work:
+                look["fc"] = PURPLE
+            if dropped:
+                look["hatch"] = "///"
+            ax.add_patch(Rectangle((j - 0.45, -i - 0.45), 0.9, 0.9, **look))
+    arrow(ax, (-0.72, -row), (column - 0.47, -row), GREEN)
+    arrow(ax, (column, 0.78), (column, -row + 0.47), BLUE)
+    right = blocks + 1.4
+    box(ax, (right, -row), "$m, l, o$", ORANGE, width=1.3, height=0.8)
+    arrow(ax, (column + 0.47, -row), (right - 0.65, -row), ORANGE)
+    ax.text(right + 0.8, -row, "kept for\nthis row", ha="left", va="center")
+    box(ax, (right, 0.6), "output", GREY, width=1.3)
+    arrow(ax, (right, -row + 0.4), (right, 0.6 - HEIGHT / 2))
+    ax.text(right + 0.8, 0.6, "one division,\nat the row's end", va="center")
+    handles = [
+        _tile_patch(PURPLE, "tile at work", fill=True),
+        _tile_patch(GREY, "computed, used, dropped", hatch="///"),
+        _tile_patch(GREY, "still to come"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -2.0, right + 2.9, -blocks - 0.6, 1.75)
+    return fig
+
+
+def _tile_patch(colour, label, fill=False, hatch=None):
+    """Return an entry of a legend: a frame, filled or hatched."""
+    from matplotlib.patches import Patch
+
+    face = colour if fill else "none"
+    return Patch(fc=face, ec=colour, lw=1.2, hatch=hatch, label=label)
+
+
+def merged_attention(first, second):
+    """Draw how the attention over two sets of keys becomes the attention over all.
+
+    first, second   what the two sets of keys are
+    """
+    fig, ax = diagram((7.2, 2.4))
+    box(ax, (0, 0.75), "$q$", GREEN)
+    for a, (y, keys) in enumerate(((1.5, first), (0.0, second)), start=1):
+        box(ax, (2.6, y), keys, BLUE, width=2.6)
+        box(ax, (5.6, y), f"$o_{a}$,  lse$_{a}$", ORANGE, width=1.5)
+        arrow(ax, (0.4, 0.75), (1.3, y), GREEN)
+        arrow(ax, (3.9, y), (4.85, y), BLUE)
+        arrow(ax, (6.35, y), (7.2, 0.75 + (0.12 if a == 1 else -0.12)), ORANGE)
+    box(ax, (7.9, 0.75), "merge", GREY, width=1.4)
+    box(ax, (9.9, 0.75), "$o$,  lse", PURPLE, width=1.3)
+    arrow(ax, (8.6, 0.75), (9.25, 0.75), PURPLE)
+    ax.text(0, 0.4, "query", ha="center", va="top", fontsize=9)
+    ax.text(9.9, 0.4, "over all keys", ha="center", va="top", fontsize=9)
+    fit(ax, -0.7, 10.8, -0.4, 1.9)
+    return fig
