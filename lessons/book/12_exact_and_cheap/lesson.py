@@ -117,8 +117,8 @@ show(fig, "tiles", alt)
 # %% [markdown]
 # The library's version, here in NumPy, is algorithm 1 of FlashAttention-2 (Dao 2023):
 # queries in the outer loop, one division at the end. The first version had the keys
-# outside, and divided at every tile. The third is fitted to one kind of GPU (Hopper);
-# nothing here can show it.
+# outside, and divided at every tile. The third is fitted to one kind of graphics
+# processor, or GPU (Hopper); nothing here can show it.
 
 # %% [source] attention.exact.flash.forward_twin
 
@@ -239,8 +239,8 @@ print(tiles.map())
 
 # %% [markdown]
 # > **The book says** (the notes) that a sliding window comes "plus global tokens
-# > (Longformer, Mistral)". With global tokens it is Longformer's. Mistral's has none,
-# > and looks back only.
+# > (Longformer, Mistral)". With global tokens it is Longformer's. That of
+# > Mistral, a language model, has none, and looks back only.
 #
 # Longformer gives its global tokens projections of their own. They begin as copies of
 # the others, so at the start the layer is attention with the mask above. The library
