@@ -23,11 +23,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %%
 import numpy as np
 
-from attention import T5RelativeBias, alibi_bias, alibi_slopes, attend, scaled_dot
-from attention import t5_bucket
+from attention import (
+    T5RelativeBias,
+    alibi_bias,
+    alibi_slopes,
+    attend,
+    scaled_dot,
+    t5_bucket,
+)
+from attention.plotting.palette import looks
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
-from attention.plotting.palette import looks
 from lessons.classroom import schematics
 from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import how_made, record
@@ -44,7 +50,7 @@ rng = np.random.default_rng(11)
 
 # %%
 vectors = {"dog": [1.0, 0, 1, 0], "bites": [0.0, 1, 1, 0], "man": [1.0, 0, 0, 0]}
-sentences = ["dog bites man".split(), "man bites dog".split()]
+sentences = [["dog", "bites", "man"], ["man", "bites", "dog"]]
 for words in sentences:
     X = np.array([vectors[word] for word in words])  # (T = 3, d = 4)
     z, alpha = attend(X, X, X)
@@ -430,7 +436,7 @@ for name in book:
 # the model has to predict its *latest* value: for b now 5, no longer 3
 # ([bindings.py](../../../attention/tasks/bindings.py)). This needs two relative facts,
 # "the token after this key" and "the latest such pair". There are eight values, so that
-# guessing is right once in eight.
+# guessing is right once in eight. Sines and RoPE have base 100 here.
 #
 # Training takes minutes, so the results are in a record
 # ([experiment.py](experiment.py)). T5 is there twice, with two numbers of buckets. RoPE
@@ -573,8 +579,8 @@ for (name, base), count in learned.items():
 # With base 10000, {{ learned["sinusoidal", 10000] }} of 3 models with sines and
 # {{ learned["rope", 10000] }} of 3 with RoPE have learned the task after the same
 # number of steps; with base 100 it was {{ learned["sinusoidal", 100] }} and
-# {{ learned["rope", 100] }}. Three seeds are too few to prove that base 100 is easier to
-# learn. But a comparison *beyond* the trained length needs models that work within it,
+# {{ learned["rope", 100] }}. Three seeds are too few to prove that base 100 is easier
+# to learn. But a comparison *beyond* the trained length needs models that work within it,
 # and base 100 gives more of them. The one RoPE of base 10000 that learned reaches
 # {{ f"{wide_best:.2f}" }} at 128 tokens with YaRN and {{ f"{wide_ntk:.2f}" }} or less
 # with NTK; with base 100 the two were close. It is a single model, so it does not rank

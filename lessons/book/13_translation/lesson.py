@@ -145,8 +145,8 @@ for pair in (pairs[1], pairs[4], pairs[5]):
 # example, with one word missing:
 
 # %%
-reference = "the black cat sleeps on the sofa .".split()
-shorter = "the cat sleeps on the sofa .".split()
+reference = ["the", "black", "cat", "sleeps", "on", "the", "sofa", "."]
+shorter = ["the", "cat", "sleeps", "on", "the", "sofa", "."]
 p = []
 for n in (1, 2, 3, 4):
     runs = [tuple(shorter[i : i + n]) for i in range(len(shorter) - n + 1)]
@@ -293,8 +293,9 @@ for size in ("500", "4000"):
     print(f"{size:4s} pairs, AER:", *(f"  {k} {x:.2f}" for k, x in rates.items()))
 
 # %% [markdown]
-# It is so: with 4000 pairs, to nine links in ten. In the first row Luong's alignment is the better one,
-# its translations are the worse: to look at the right word is not yet to translate it.
+# It is so: with 4000 pairs, to nine links in ten. In the first row Luong's alignment is
+# the better one, its translations are the worse: to look at the right word is not yet
+# to translate it.
 #
 # ## What does a trained model look at?
 #
