@@ -48,21 +48,17 @@ def differentiable(function):
 def lift(function):
     """Turn ``function`` (arrays -> (array, backward)) into an operation on tensors."""
     name = function.__name__
-    parameters = [
-        p
-        for p in inspect.signature(function).parameters.values()
-        if p.kind is p.POSITIONAL_OR_KEYWORD
-    ]
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def op(*args, **options):
-        if options:
-            args, options = _move_tensors_to_position(args, options, parameters)
-        arrays, parents, needs = _inputs(args)
         try:
+            if any(isinstance(a, Tensor) for a in options.values()):
+                args, options = _move_tensors_to_position(signature, args, options)
+            arrays, parents, needs = _inputs(args)
             result = function(*arrays, **options)
         except Exception as error:
-            error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
+            error.add_note(f"(in {name}, inputs: {_describe(args)})")
             explain_keyword(error)
             raise
         if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
@@ -108,27 +104,22 @@ def _inputs(args):
     return arrays, parents, needs
 
 
-def _move_tensors_to_position(args, options, parameters):
-    """Convert keyword arguments that are tensors to positional arguments.
+def _move_tensors_to_position(signature, args, options):
+    """Convert keyword arguments to positional arguments.
 
     A gradient belongs to a position: linear(x, W, bias=b) becomes linear(x, W, b).
     """
-    args = list(args)
-    for p in parameters[len(args) :]:
-        no_tensor_is_left = not any(isinstance(v, Tensor) for v in options.values())
-        is_missing = p.name not in options and p.default is p.empty
-        if no_tensor_is_left or is_missing:  # the call reports a missing argument
-            break
-        args.append(options.pop(p.name, p.default))
-    arrays, _, _ = _inputs(options.values())  # the rest has no gradient
-    return args, dict(zip(options, arrays))
+    call = signature.bind(*args, **options)
+    call.apply_defaults()
+    arrays, _, _ = _inputs(call.kwargs.values())  # keyword-only: constants
+    return call.args, dict(zip(call.kwargs, arrays))
 
 
 def _record(name, output, backward, parents, needs):
     """Record a node; return the output, or a tuple of the outputs, as tensors."""
     if type(output) is tuple:
         return _record_outputs(name, output, backward, parents, needs)
-    y = output if type(output) is np.ndarray else np.asarray(output)
+    y = np.asarray(output)
     node = Node(name, parents, needs, backward, y.shape, y.dtype)
     return Tensor._from_array(y, node)
 
@@ -144,14 +135,14 @@ def _record_outputs(name, outputs, backward, parents, needs):
     operation_node = Node(name, parents, needs, backward, shapes, dtypes)
     tensors = []
     for i, y in enumerate(outputs):
-        parents, needs = (operation_node,), (True,)
-        node = Node(f"{name}[{i}]", parents, needs, _identity, y.shape, y.dtype, slot=i)
+        node = Node(
+            f"{name}[{i}]", (operation_node,), (True,), _identity, y.shape, y.dtype, i
+        )
         tensors.append(Tensor._from_array(y, node))
     return tuple(tensors)
 
 
 def _identity(g):
-    """Pass on the gradient of one of several outputs to their common node."""
     return g
 
 
@@ -164,7 +155,7 @@ def _as_tensors(output):
 
 def _describe(value):
     """Return a text for messages: dtype and shape of an array, value of a number."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, Tensor)):
         return f"{value.dtype} {value.shape}"
     if isinstance(value, (list, tuple)):
         return "(" + ", ".join(_describe(item) for item in value) + ")"

@@ -115,17 +115,14 @@ def test_options_are_not_differentiated_and_raw_is_the_function():
     "returned, kind, says",
     [
         (lambda g: (g[:1], g), ValueError,
-         "The backward of bad returned a gradient of shape (1,) for an input of shape "
-         "(2,), which does not broadcast to it."),
+         "found a gradient of shape (1,) for a tensor of shape (2,), which does not "
+         "broadcast to it."),
         (lambda g: (1.0, g), TypeError,
-         "The backward of bad returned a float for a gradient; expected an array, or "
-         "a tuple of arrays and None."),
+         "found a float as a gradient; expected an array or None."),
         (lambda g: (g,), ValueError,
-         "The backward of bad returned 1 gradients for 2 inputs; None means no "
-         "gradient."),
+         "found 1 gradients for 2 inputs; expected one for each input, or None."),
         (lambda g: (g, g, g), ValueError,
-         "The backward of bad returned 3 gradients for 2 inputs; None means no "
-         "gradient."),
+         "found 3 gradients for 2 inputs; expected one for each input, or None."),
     ],
 )  # fmt: skip
 def test_wrong_gradients_are_refused_by_name(returned, kind, says):
@@ -135,8 +132,9 @@ def test_wrong_gradients_are_refused_by_name(returned, kind, says):
 
     x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     with pytest.raises(kind) as error:
-        bad(x, y).sum().backward()
+        bad(x, y * 1).sum().backward()
     assert str(error.value) == says
+    assert error.value.__notes__ == ["(in the backward of bad, output shape (2,))"]
 
 
 def test_an_error_in_a_backward_says_where():
