@@ -23,8 +23,7 @@ gradient. It is a closure: it can use all local variables of the forward.
 
 ``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
 arrays. ``@differentiable`` also registers the name, so that the operators of tensors
-find the operation. ``lift`` does not register it: use it for the operations of a
-lesson or a test.
+find the operation. ``lift`` does the same without registering the name.
 """
 
 import functools
@@ -46,7 +45,7 @@ def differentiable(function):
 
 
 def lift(function):
-    """Turn ``function`` (arrays -> (array, backward)) into an operation on tensors."""
+    """Turn ``function`` into an operation on tensors, without registering its name."""
     name = function.__name__
     signature = inspect.signature(function)
 
@@ -96,8 +95,7 @@ def _inputs(args):
             parents += list_parents
             needs += list_needs
         else:
-            # A NumPy scalar of float64 would turn float32 arrays into float64. A Python
-            # number does not.
+            # float32 array * NumPy float64 is float64; * Python number is float32
             arrays.append(a.item() if isinstance(a, np.generic) else a)
             parents.append(None)
             needs.append(False)

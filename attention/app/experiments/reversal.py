@@ -4,8 +4,8 @@ One encoder GRU and one decoder GRU are trained with each of four scores. With p
 ``book``, as in the textbook, the model also attends to padding; with ``masked`` it does
 not.
 
-The data flow: ``Batches`` makes a ``Batch``, ``Reverser`` computes the logits and
-``loss_of`` the loss. ``lessons/book/07_reversal`` discusses the results.
+``Batches`` makes each ``Batch``, ``Reverser`` computes its logits, and ``loss_of`` its
+loss. ``lessons/book/07_reversal`` discusses the results.
 """
 
 import math
@@ -24,7 +24,7 @@ from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_b
 from ..options import NATURAL, POSITIVE, POSITIVES, check, names_of, option
 
 PRESETS = ("masked", "book")
-EVALUATION_SEED = 97  # any number: every model is evaluated on the same strings
+EVALUATION_SEED = 97  # a fixed number: every model is evaluated on the same strings
 
 
 @dataclass
@@ -86,11 +86,11 @@ def build(config, kind, seed):
 
 
 def train(config, kind, seed, state=None, save=None, progress=None):
-    """Train one model; return (run, whether it was finished).
+    """Train one model; return (run, whether the training was completed).
 
-    state      the state of a ``Run`` to resume from, or None
-    save       a function that saves the state of the run from time to time, or None
-    progress   prints the progress, or None
+    state      the state of an interrupted ``Run``, to continue it; or None
+    save       a function that saves the state of the run; called now and then, or None
+    progress   a function that prints the progress, or None
     """
     run = build(config, kind, seed)
     if state is not None:
