@@ -22,6 +22,7 @@ seq2seq, transformer, marian, tasks and plotting load when they are first used.
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from . import masks
 from .attend import attend
@@ -135,9 +136,22 @@ FIGURES = {
 }
 
 
+SUBPACKAGES = ("marian", "plotting", "seq2seq", "tasks", "transformer")
+
+if TYPE_CHECKING:  # loaded at first use, below
+    from . import marian, plotting, seq2seq, tasks, transformer
+    from .plotting.curves import accuracy_bars, loss_curves
+    from .plotting.heatmaps import alignment_heatmap, show_heatmaps
+    from .plotting.masks import show_masks
+
+
+def __dir__():
+    return [*globals(), *SUBPACKAGES, *FIGURES]
+
+
 def __getattr__(name):
     """Import subpackages and figures at their first use, so that importing is fast."""
-    if name in ("marian", "plotting", "seq2seq", "tasks", "transformer"):
+    if name in SUBPACKAGES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in FIGURES:
         module = importlib.import_module(f"{__name__}.plotting.{FIGURES[name]}")

@@ -1,6 +1,7 @@
 """minigrad: reverse-mode automatic differentiation on NumPy arrays, derived by hand."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from . import nn, optim
 from .differentiable import differentiable, lift
@@ -78,6 +79,22 @@ from .torch_names import FUNCTIONS, unknown
 
 __version__ = "0.1.0"
 tensor = Tensor  # PyTorch's name for it
+
+
+# ``from minigrad import *`` leaves Python's own abs, max, min, pow and sum as they are
+__all__ = ["checkpoint", "draw", "nn", "optim"] + [
+    name
+    for name, value in globals().copy().items()
+    if getattr(value, "__module__", "").startswith(__name__)
+    and name not in ("abs", "max", "min", "pow", "sum", "unknown")
+]
+
+if TYPE_CHECKING:  # for editors; __getattr__ imports them
+    from . import checkpoint, draw
+
+
+def __dir__():
+    return [*globals(), "checkpoint", "draw"]
 
 
 def __getattr__(name):

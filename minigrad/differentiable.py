@@ -28,6 +28,8 @@ find the operation. ``lift`` does the same without registering the name.
 
 import functools
 import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol
 
 import numpy as np
 
@@ -36,15 +38,28 @@ from .registry import register
 from .tensor import Tensor
 from .torch_names import explain_keyword
 
+P = ParamSpec("P")
 
-def differentiable(function):
+
+class Operation(Protocol[P]):
+    """The type of an operation, for editors: it has parameters P and returns a Tensor.
+
+    raw   the function of arrays, which returns (output, backward)
+    """
+
+    raw: Callable
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Tensor: ...
+
+
+def differentiable(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` into an operation on tensors, and register its name."""
     op = lift(function)
     register(op.__name__, op)
     return op
 
 
-def lift(function):
+def lift(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` into an operation on tensors, without registering its name."""
     name = function.__name__
     signature = inspect.signature(function)

@@ -20,11 +20,14 @@ Python's stack.
 import contextlib
 import contextvars
 import operator
+from collections.abc import Callable
+from typing import TypeVar, overload
 
 import numpy as np
 
 from .overwriting import check_not_overwritten, clock
 
+F = TypeVar("F", bound=Callable)
 _no_grad_depth = contextvars.ContextVar("_no_grad_depth", default=0)
 
 
@@ -145,6 +148,14 @@ def unbroadcast(g, shape):
     if repeated_axes:
         g = g.sum(axis=repeated_axes, keepdims=True)
     return g.reshape(shape)
+
+
+@overload
+def no_grad() -> "_NoGrad": ...
+
+
+@overload
+def no_grad(function: F) -> F: ...
 
 
 def no_grad(function=None):

@@ -36,11 +36,6 @@ def _binary(name):
     )
 
 
-def _method(name):
-    """Return the method that calls an operation with the tensor as first argument."""
-    return lambda self, *args, **options: OPS[name](self, *args, **options)
-
-
 def _comparison(compare):
     """Return the method that compares the values of a tensor with other values."""
     return lambda self, other: compare(self._data, array_or_value(other))
@@ -62,7 +57,6 @@ class Operators:
     __truediv__, __rtruediv__ = _binary("div")
     __pow__, __rpow__ = _binary("pow")
     __matmul__, __rmatmul__ = _binary("matmul")
-    __neg__, __abs__ = _method("neg"), _method("abs")
 
     __hash__ = object.__hash__  # by identity, although == compares values
     __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
@@ -79,16 +73,39 @@ class Operators:
             f"{ufunc.__name__}, if there is one, or apply it to the tensor's .data."
         )
 
+    def __neg__(self):
+        return OPS["neg"](self)
+
+    def __abs__(self):
+        return OPS["abs"](self)
+
     def __getitem__(self, index):
         if type(index) is tuple:  # a tensor in a tuple is an index array
             index = tuple(array_or_value(i) for i in index)
         return OPS["getitem"](self, index)
 
-    sum, mean, var = _method("sum"), _method("mean"), _method("var")
-    max, min, clip = _method("max"), _method("min"), _method("clip")
-    cumsum, astype = _method("cumsum"), _method("astype")
-    swapaxes, squeeze = _method("swapaxes"), _method("squeeze")
-    unsqueeze = _method("unsqueeze")
+    # others: PyTorch's dim= and keepdim=; the operation's error names axis and keepdims
+
+    def sum(self, axis=None, keepdims=False, **others):
+        return OPS["sum"](self, axis=axis, keepdims=keepdims, **others)
+
+    def mean(self, axis=None, keepdims=False, **others):
+        return OPS["mean"](self, axis=axis, keepdims=keepdims, **others)
+
+    def var(self, axis=None, ddof=0, keepdims=False, **others):
+        return OPS["var"](self, axis=axis, ddof=ddof, keepdims=keepdims, **others)
+
+    def max(self, axis=None, keepdims=False, **others):
+        return OPS["max"](self, axis=axis, keepdims=keepdims, **others)
+
+    def min(self, axis=None, keepdims=False, **others):
+        return OPS["min"](self, axis=axis, keepdims=keepdims, **others)
+
+    def cumsum(self, axis=None):
+        return OPS["cumsum"](self, axis=axis)
+
+    def clip(self, min=None, max=None):
+        return OPS["clip"](self, min, max)
 
     def reshape(self, *shape):
         return OPS["reshape"](self, _as_tuple(shape))
@@ -100,8 +117,20 @@ class Operators:
     def T(self):
         return OPS["transpose"](self)
 
+    def swapaxes(self, axis1, axis2):
+        return OPS["swapaxes"](self, axis1, axis2)
+
+    def squeeze(self, axis=None):
+        return OPS["squeeze"](self, axis=axis)
+
+    def unsqueeze(self, axis):
+        return OPS["unsqueeze"](self, axis)
+
     def flatten(self):
         return OPS["reshape"](self, (-1,))
+
+    def astype(self, dtype):
+        return OPS["astype"](self, dtype)
 
 
 def _as_tuple(args):

@@ -37,6 +37,8 @@ the results are checked as well, the first time that a call has new shapes. ``py
 import functools
 import inspect
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -44,12 +46,13 @@ from .shape_line import parse_items, shape_line
 from .shape_match import Match, array_of
 from .tensor import Tensor
 
+F = TypeVar("F", bound=Callable)
 MAX_SIGNATURES = 256  # the number of stored signatures of a function
 MISSING = inspect.Parameter.empty
 _switches = {"results": False}
 
 
-def shapes(function):
+def shapes(function: F) -> F:
     """Check every call of ``function`` against the shape line in its docstring."""
     if sys.flags.optimize > 1:
         return _unchecked(function)

@@ -1,9 +1,6 @@
 """The picture of a graph says what backward() does, and changes nothing."""
 
 import io
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -154,18 +151,3 @@ def test_too_many_boxes_and_no_graph():
                 ValueError, match=r"shape \(\d,\), has no graph: it is a l"
             ):
                 function(tensor)
-
-
-def test_matplotlib_comes_late_and_without_pyplot():
-    program = """
-import sys
-import minigrad as mg
-from minigrad import draw
-x = mg.Tensor(1.0, requires_grad=True)
-draw.saved_bytes(x * x)
-assert "matplotlib" not in sys.modules
-draw.graph(x * x)
-assert "matplotlib" in sys.modules and "matplotlib.pyplot" not in sys.modules
-"""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", program], check=True, env=env)
