@@ -67,7 +67,7 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
     @functools.wraps(function)
     def op(*args, **options):
         try:
-            if any(isinstance(a, Tensor) for a in options.values()):
+            if options:
                 args, options = _move_tensors_to_position(signature, args, options)
             arrays, parents, needs = _inputs(args)
             result = function(*arrays, **options)
@@ -118,14 +118,17 @@ def _inputs(args):
 
 
 def _move_tensors_to_position(signature, args, options):
-    """Convert keyword arguments to positional arguments.
+    """Convert keyword arguments to positional arguments, if there is a tensor.
 
     A gradient belongs to a position: linear(x, W, bias=b) becomes linear(x, W, b).
     """
-    call = signature.bind(*args, **options)
-    call.apply_defaults()
-    arrays, _, _ = _inputs(call.kwargs.values())  # keyword-only: constants
-    return call.args, dict(zip(call.kwargs, arrays))
+    arrays, parents, _ = _inputs(options.values())
+    if any(parent is not None for parent in parents):
+        call = signature.bind(*args, **options)
+        call.apply_defaults()
+        args, options = call.args, call.kwargs
+        arrays, _, _ = _inputs(options.values())  # keyword-only: constants
+    return args, dict(zip(options, arrays))
 
 
 def _record(name, output, backward, parents, needs):

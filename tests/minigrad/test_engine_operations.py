@@ -94,6 +94,19 @@ def test_none_passes_through():
     assert (x.grad.item(), b.grad.item()) == (2.0, 1.0)
 
 
+def test_tensors_passed_by_keyword_receive_gradients():
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    mg.concat(axis=0, tensors=[x, y]).sum().backward()
+    mg.mul(b=x, a=y).sum().backward()
+    assert x.grad.tolist() == [4.0, 5.0] and y.grad.tolist() == [2.0, 3.0]
+
+
+def test_a_numpy_scalar_does_not_change_the_dtype():
+    x = Tensor(np.ones(2, np.float32))
+    zero = np.float64(0)
+    assert mg.clip(x, zero).dtype == mg.clip(x, min=zero).dtype == np.float32
+
+
 def test_options_are_not_differentiated_and_raw_is_the_function():
     @lift
     def power(x, *, n=2):
