@@ -29,10 +29,11 @@ class Calls:
     path    the learner's file
     log     (result, text) when a call begins and when it ends
     widths  {text of a call: the last axes of its arguments}
+    own     {name of a function: parameters whose arrays it may change in place}
     """
 
     def __init__(self, path):
-        self.path, self.log, self.widths = str(path), [], {}
+        self.path, self.log, self.widths, self.own = str(path), [], {}, {}
 
     def wrap(self, name, function, of=""):
         """Return ``function`` wrapped; ``of`` says which call returned it, if any."""
@@ -46,8 +47,9 @@ class Calls:
                 for a in (*args, *options.values())
                 if isinstance(a, np.ndarray) and a.ndim
             }
-            args = [readonly(a) for a in args]
-            options = {key: readonly(a) for key, a in options.items()}
+            own = self.own.get(name, ())
+            args = [_given(a, label in own) for label, a in _labelled(names, args)]
+            options = {key: _given(a, key in own) for key, a in options.items()}
             before = [readonly(a) for a in (*args, *options.values())]
             self.log.append((NO_RESULT, text))
             result = NO_RESULT
@@ -61,6 +63,8 @@ class Calls:
                 if isinstance(a, CONTAINERS) and is_changed(a, b):
                     sentence = f"changes its argument {label}"
                     raise CheckFailed("mutates-input", text, sentence)
+            if isinstance(result, list) and len(result) == 2 and callable(result[1]):
+                result = tuple(result)  # [array, backward] is a pair as well
             if isinstance(result, tuple):  # (array, backward): wrap the backward too
                 result = tuple(
                     self.wrap(_inner_name(part), part, f" of {text}")
@@ -113,6 +117,17 @@ def own_line(error, path):
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path)
     ][-1:]
+
+
+def _labelled(names, args):
+    """Yield (parameter or "", argument)."""
+    rest = [""] * (len(args) - len(names))
+    return zip([*names, *rest], args)
+
+
+def _given(value, is_own):
+    """Return the copy of an argument that a function receives."""
+    return value.copy() if is_own and isinstance(value, np.ndarray) else readonly(value)
 
 
 def readonly(value):

@@ -1,6 +1,7 @@
 """``my`` in a check: the functions of an answer, and comparisons with what is right."""
 
 import difflib
+import functools
 import importlib
 import inspect
 import linecache
@@ -44,6 +45,45 @@ def cannot_load(error, path):
 def load_checks(exercise):
     """Return the module of checks of an exercise."""
     return importlib.import_module(f"lessons.checks.{exercise.stem}")
+
+
+def array_of_rows(rows):
+    """Return a list of numbers, or of rows of equal lengths, as an array, or None."""
+    try:
+        array = np.array(rows)
+    except (ValueError, TypeError):  # rows of different lengths
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+def _with_arrays(op):
+    """Return ``op`` with lists as arrays and pairs: [y, backward], [[1.0, 2.0], …]."""
+
+    def convert(result):
+        rows = array_of_rows(result) if isinstance(result, list) else None
+        return result if rows is None else rows
+
+    @functools.wraps(op)
+    def wrapper(*inputs):
+        returned = op(*inputs)
+        pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        if not pair or not callable(returned[1]):
+            return returned
+        y, backward = returned
+
+        def as_arrays(g):
+            found = backward(g)
+            if len(inputs) > 1 and isinstance(found, (tuple, list)):
+                return tuple(map(convert, found))
+            if isinstance(found, list) and len(found) == 1:
+                rows = array_of_rows(found)  # [dx], or one row of numbers
+                if rows is not None and rows.shape != np.shape(inputs[0]):
+                    return found[0]
+            return convert(found)
+
+        return convert(y), as_arrays
+
+    return wrapper
 
 
 class Harness:
@@ -92,7 +132,7 @@ class Harness:
         __tracebackhide__ = True
         want, variants = np.asarray(want), list(variants)  # they are read twice
         call = self._calls.text_of(got, self._id)
-        array = self._array(got, call)
+        array = self._array(got, call, want.dtype)
         if array.shape != want.shape:
             tag, sentence = diagnose.of_values(array, want, variants)
             if tag not in ("unbroadcast", "transpose", *(v[0] for v in variants)):
@@ -116,7 +156,7 @@ class Harness:
         """Fail unless ``got`` is an array of this shape and dtype."""
         __tracebackhide__ = True
         call = self._calls.text_of(got, self._id)
-        array = self._array(got, call)
+        array = self._array(got, call, np.dtype(dtype))
         if array.shape != tuple(shape):
             backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
             tag = "transpose" if backwards else "shape"
@@ -157,6 +197,7 @@ class Harness:
         names = names or list(inspect.signature(op).parameters)
         call = call_text(getattr(op, "__name__", "op"), names, inputs)
         self._calls.log.append((NO_RESULT, call))
+        op = _with_arrays(op)
         self._try_backward(op, inputs, call)
         found = diagnose.of_gradients(
             op, inputs, names, self._seed, no_gradient, **known
@@ -177,6 +218,10 @@ class Harness:
                 self.equal(yours[name], right[name], rtol=1e-7)
             except CheckFailed as failure:
                 raise CheckFailed(failure.tag, *failure.lines, sentence) from None
+
+    def _let_own(self, parameters):
+        """Let functions change these arguments: {name of a function: parameters}."""
+        self._calls.own = parameters
 
     def written(self):
         """Return the outcome of the step "written": functions and their parameters."""
@@ -215,15 +260,32 @@ class Harness:
         y, backward = returned
         if not isinstance(y, tuple):
             self._array(y, call)
-            backward(np.random.default_rng(self._seed).normal(size=np.shape(y)))
+            g = np.random.default_rng(self._seed).normal(size=np.shape(y))
+            found = backward(g)
+            names = list(inspect.signature(op).parameters)
+            count = len(found) if isinstance(found, tuple) else 1
+            if count != len(inputs):
+                expected = f"{len(inputs)} gradient{'s' * (len(inputs) > 1)}"
+                names = f": of {', '.join(names)}" if len(names) == len(inputs) else ""
+                text = f"expected {expected}{names}", f"found {count}"
+                raise CheckFailed("results", f"backward of {call}", *text)
 
-    def _array(self, got, call):
+    def _array(self, got, call, expected=None):
+        """Return ``got`` as an array: an array, a number, or a list of rows."""
         __tracebackhide__ = True
-        if not isinstance(got, (bool, int, float, np.generic, np.ndarray)):
+        array = None
+        if isinstance(got, (bool, int, float, np.generic, np.ndarray)):
+            array = np.asarray(got)
+        elif isinstance(got, (list, tuple)):
+            array = array_of_rows(got)
+        if array is None:
             found = "None: nothing is returned" if got is None else type(got).__name__
             tag = "none" if got is None else "type"
             raise CheckFailed(tag, call, f"expected an array, found {found}")
-        return np.asarray(got)
+        if not isinstance(got, np.ndarray) and array.dtype.kind == "i":
+            if expected is not None and expected.kind == "f":
+                array = array.astype(float)  # [1, 0] and 1 have no dtype of their own
+        return array
 
     def _check_dtype(self, array, expected, call):
         __tracebackhide__ = True

@@ -95,6 +95,7 @@ def run_steps(checks, my, seed=0, debug=False):
 
     With ``debug``, the debugger opens at the first failure.
     """
+    my._let_own(getattr(checks, "OWN_STATE", {}))
     yield (outcome := my.written())
     if outcome.result == "failed":
         return
