@@ -23,17 +23,26 @@ PLAIN = str, int, float, complex, np.generic  # compared by value, not by identi
 NO_RESULT = object()  # of a call that has not returned, or that raised
 
 
+class Running:
+    """A call that has not returned; ``text`` as in the report."""
+
+    def __init__(self, text):
+        self.text = text
+
+
 class Calls:
     """The calls of one answer.
 
     path    the learner's file
     log     (result, text) when a call begins and when it ends
     widths  {text of a call: the last axes of its arguments}
+    running  the calls that have not returned yet, as ``Running``
     own     {name of a function: parameters whose arrays it may change in place}
     """
 
     def __init__(self, path):
         self.path, self.log, self.widths, self.own = str(path), [], {}, {}
+        self.running = []
 
     def wrap(self, name, function, of=""):
         """Return ``function`` wrapped; ``of`` says which call returned it, if any."""
@@ -53,9 +62,11 @@ class Calls:
             before = [readonly(a) for a in (*args, *options.values())]
             self.log.append((NO_RESULT, text))
             result = NO_RESULT
+            self.running.append(Running(text))
             try:
                 result = self._call(text, function, *args, **options)
             finally:
+                self.running.pop()
                 self.log.append((result, text))
             rest = (f"number {k + 1}" for k in range(len(names), len(args)))
             labels = [*names[: len(args)], *rest, *options]

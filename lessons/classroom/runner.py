@@ -12,6 +12,7 @@ import contextlib
 import faulthandler
 import importlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -89,11 +90,12 @@ def run(exercise, path, seed=0, limit=None):
     """Check the answer at ``path``; return a ``Report``."""
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
-        names = "results", "stack", "printed"
-        results, stack, printed = (pathlib.Path(folder) / name for name in names)
+        names = "results", "stack", "place", "printed"
+        results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
+        stops = {"limit": limit, "stack": str(stack), "place": str(place)}
         with open(printed, "wb") as file:
             process = subprocess.Popen(
-                _command(exercise, path, seed, results, limit=limit, stack=str(stack)),
+                _command(exercise, path, seed, results, **stops),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -111,9 +113,7 @@ def run(exercise, path, seed=0, limit=None):
         report.more = printed.stat().st_size - len(start)
         if not in_time:
             report.code = TIMEOUT
-            report.ending = f"stopped after the time limit of {limit:g} s"
-            where = _last_line(stack, path)
-            report.ending += f"; it was in {where}" if where else ""
+            report.ending = _out_of_time(place, stack, path, limit)
         elif not report.done or process.returncode != report.code:
             report.code, report.done = FAILED, False
             report.ending = _how_it_ended(process.returncode)
@@ -189,6 +189,36 @@ def _read(results, report):
     return report
 
 
+def _out_of_time(place, stack, path, limit):
+    """Return where the answer was when its time ran out, and how slow it is."""
+    with contextlib.suppress(OSError, ValueError):
+        return _slow(json.loads(place.read_text(encoding="utf-8")), limit)
+    # no thread of Python could run: the system's own stack is left
+    where = _last_line(stack, path)
+    return _slow(None, limit) + (f"; at {where}" if where else "")
+
+
+def _slow(facts, limit):
+    """Return the end of a report for an answer that ran out of time."""
+    said = f"out of time after {limit:g} s"
+    if not facts:
+        return said
+    expected = facts["expected"]
+    if expected is not None and limit < expected < math.inf:
+        said = f"slow: about {_rounded(expected)} s expected, the limit is {limit:g} s"
+    if facts["call"]:
+        said += f"; in {facts['call']}"
+    return f"{said}; at {facts['where']}:  {facts['line']}"
+
+
+def _rounded(seconds):
+    """Return a time with two digits."""
+    if seconds < 10:
+        return f"{seconds:.1f}"
+    unit = 10 ** (math.floor(math.log10(seconds)) - 1)
+    return str(round(seconds / unit) * unit)
+
+
 def _last_line(stack, path):
     """Return where in the learner's file the process was, from its saved stack."""
     if not stack.exists():
@@ -259,9 +289,15 @@ def check(exercise, path, order, write):
     if order.get("stack"):  # save the stack shortly before the time runs out
         stack = open(order["stack"], "w", encoding="utf-8")
         faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
+    watch = None
+    if order.get("place"):
+        slow = importlib.import_module(f"{__package__}.slow")
+        watch = slow.Watch(path, order["limit"], pathlib.Path(order["place"]))
     write(ready=True)
     try:
         my = harness.load(exercise, path, seed=order["seed"])
+        if watch:
+            watch.calls = my._calls
     except (Exception, SystemExit) as error:
         if type(error).__name__ == "NotWritten":
             lines = [plain(str(error))]

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import re
 import sys
 
 import pytest
@@ -60,7 +61,35 @@ def test_a_wrong_answer_reads_what_is_wrong(work, how, tag, said):
 def test_an_endless_answer_is_stopped(work, text, where):
     report = run(text, limit=1.0)
     assert (report.code, report.tag) == (4, "timeout")
-    assert "time limit of 1 s; it was in " in report.ending and where in report.ending
+    assert report.ending.startswith("out of time after 1 s; ")
+    assert "while" in report.ending and where in report.ending
+
+
+SLOW = """import time
+        d = np.zeros_like(g)
+        for i in range(len(g)):
+            for j in range(40):
+                d[i] = g[i] * (1 - y[i] ** 2)
+                time.sleep(0.02)
+        return d"""
+
+
+def test_a_slow_answer_reads_how_long_it_takes(work):
+    report = run(answer(old="return g * (1 - y * y)", new=SLOW), limit=1.0)
+    found = re.match(r"slow: about ([0-9.]+) s expected, the limit is 1 s", report.ending)
+    assert (report.code, report.tag) == (4, "timeout") and found, report.ending
+    rows = 3  # of the first array
+    assert 0.8 * 0.8 * rows < float(found[1]) < 3 * 0.8 * rows, report.ending
+    assert "in backward(g=float64" in report.ending and ", line " in report.ending
+
+
+def test_a_loop_without_an_end_has_no_estimate(work):
+    line = "\n        while True:\n            for i in range(10**5): i"
+    report = run(answer(old="return g * (1 - y * y)", new=line), limit=1.0)
+    assert report.ending.startswith("out of time after 1 s; in backward(g=")
+    line = "\n        for i in range(3):\n            while i: i = i + 1"
+    report = run(answer(old="return g * (1 - y * y)", new=line), limit=1.0)
+    assert report.ending.startswith("out of time after 1 s; in backward(g=")
 
 
 def test_a_megabyte_of_prints_or_of_a_message_is_cut(work):
