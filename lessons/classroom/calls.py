@@ -36,13 +36,14 @@ class Calls:
     path    the learner's file
     log     (result, text) when a call begins and when it ends
     widths  {text of a call: the last axes of its arguments}
+    given   {text of a call: {parameter: array}}
     running  the calls that have not returned yet, as ``Running``
     own     {name of a function: parameters whose arrays it may change in place}
     """
 
     def __init__(self, path):
         self.path, self.log, self.widths, self.own = str(path), [], {}, {}
-        self.running = []
+        self.running, self.given = [], {}
 
     def wrap(self, name, function, of=""):
         """Return ``function`` wrapped; ``of`` says which call returned it, if any."""
@@ -57,9 +58,13 @@ class Calls:
                 if isinstance(a, np.ndarray) and a.ndim
             }
             own = self.own.get(name, ())
-            args = [_given(a, label in own) for label, a in _labelled(names, args)]
+            args = [
+                _given(a, label in own) for label, a in zip(_padded(names, args), args)
+            ]
             options = {key: _given(a, key in own) for key, a in options.items()}
             before = [readonly(a) for a in (*args, *options.values())]
+            given = zip([*_padded(names, args), *options], before)
+            self.given[text] = {n: a for n, a in given if isinstance(a, np.ndarray)}
             self.log.append((NO_RESULT, text))
             result = NO_RESULT
             self.running.append(Running(text))
@@ -89,6 +94,19 @@ class Calls:
         wrapper.__name__ = name
         wrapper.__wrapped__ = function  # its signature
         return wrapper
+
+    def swapped(self, got, want):
+        """Return the text of a report if another result of the call is ``want``."""
+        for each, _ in reversed(self.log):
+            parts = each if isinstance(each, tuple) else ()
+            own = [k for k, part in enumerate(parts) if part is got]
+            for k, part in enumerate(parts if own else ()):
+                is_array = isinstance(part, np.ndarray) and part.shape == want.shape
+                if k != own[0] and is_array and np.allclose(part, want, 1e-9, 0):
+                    return (
+                        f"result {k + 1} of the call equals expected; this is result "
+                        f"{own[0] + 1}"
+                    )
 
     def text_of(self, result, default):
         """Return the call that returned ``result``, or else the last call."""
@@ -130,10 +148,9 @@ def own_line(error, path):
     ][-1:]
 
 
-def _labelled(names, args):
-    """Yield (parameter or "", argument)."""
-    rest = [""] * (len(args) - len(names))
-    return zip([*names, *rest], args)
+def _padded(names, args):
+    """Return a name for each argument; "" for those beyond the parameters."""
+    return [*names, *[""] * (len(args) - len(names))][: len(args)]
 
 
 def _given(value, is_own):

@@ -14,6 +14,16 @@ from .calls import NO_RESULT, Calls, brief, call_text, own_line, parameters, rea
 from .steps import CheckFailed, Outcome
 
 
+SUMS = (
+    "sum-over-everything",
+    "sum-over-axis",
+    "mean-over-everything",
+    "mean-over-axis",
+    "plain-mean",
+    "plain-sum",
+)
+
+
 def load(exercise, path, text=None, seed=0):
     """Run the file at ``path``; return its ``Harness``. Raises what the file raises.
 
@@ -134,8 +144,9 @@ class Harness:
         call = self._calls.text_of(got, self._id)
         array = self._array(got, call, want.dtype)
         if array.shape != want.shape:
-            tag, sentence = diagnose.of_values(array, want, variants)
-            if tag not in ("unbroadcast", "transpose", *(v[0] for v in variants)):
+            tag, sentence = self._diagnose(got, array, want, variants, None, call)
+            known = "unbroadcast", "transpose", *SUMS, *(v[0] for v in variants)
+            if tag not in known:
                 tag, sentence = "shape", ""
             lines = diagnose.shapes(array, want.shape, axes)
             raise CheckFailed(tag, call, *lines, *filter(None, [sentence]))
@@ -147,8 +158,7 @@ class Harness:
             right = array == want
         if right.all():
             return
-        widths = self._calls.widths.get(call, ())
-        tag, sentence = diagnose.of_values(array, want, variants, mask, widths)
+        tag, sentence = self._diagnose(got, array, want, variants, mask, call)
         lines = diagnose.differences(array, want, right, axes)
         raise CheckFailed(tag, call, *lines, f"{sentence}  [{tag}]")
 
@@ -244,6 +254,22 @@ class Harness:
                 ]
                 return Outcome("written", "functions", "failed", "signature", lines)
         return Outcome("written", "functions", "ok")
+
+    def _diagnose(self, got, array, want, variants, mask, call):
+        """Return (tag, sentence) for a result that is wrong."""
+        tag, sentence = diagnose.of_values(
+            array,
+            want,
+            variants,
+            mask,
+            widths=self._calls.widths.get(call, ()),
+            arguments=self._calls.given.get(call),
+            text="".join(linecache.getlines(self._path)),
+        )
+        if tag not in [known[0] for known in variants]:
+            if swapped := self._calls.swapped(got, want):
+                return "swapped", swapped
+        return tag, sentence
 
     def _own_functions(self):
         names = self._namespace.items()

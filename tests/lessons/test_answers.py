@@ -76,7 +76,9 @@ SLOW = """import time
 
 def test_a_slow_answer_reads_how_long_it_takes(work):
     report = run(answer(old="return g * (1 - y * y)", new=SLOW), limit=1.0)
-    found = re.match(r"slow: about ([0-9.]+) s expected, the limit is 1 s", report.ending)
+    found = re.match(
+        r"slow: about ([0-9.]+) s expected, the limit is 1 s", report.ending
+    )
     assert (report.code, report.tag) == (4, "timeout") and found, report.ending
     rows = 3  # of the first array
     assert 0.8 * 0.8 * rows < float(found[1]) < 3 * 0.8 * rows, report.ending

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from lessons.classroom import authors, catalogue, diagnose
+from lessons.classroom import authors, catalogue, diagnose, harness, hypotheses
 from lessons.classroom.catalogue import LESSONS
 from lessons.classroom.diagnose import of_masks, of_values, of_variants
 from lessons.classroom.hints import FOR_KNOWN_MISTAKES
@@ -66,7 +66,7 @@ def test_a_variant_that_is_right_here_has_no_name():
 
 
 @pytest.mark.parametrize(
-    "off, tag", [(1e-8, "float32"), (3e-7, "float32"), (3e-11, "nearly")]
+    "off, tag", [(1e-8, "nearly"), (3e-7, "nearly"), (3e-11, "nearly")]
 )
 def test_nearly_right_values_are_no_multiple_and_not_transposed(off, tag):
     symmetric = X @ X.T
@@ -119,3 +119,8 @@ def test_every_general_mistake_has_a_hint():
     raised = {tag for file in GENERAL for tag in RAISED.findall(file.read_text("utf-8"))}
     assert {"results", "dtype", "no-backward", "patches", "differences"} <= raised
     assert raised | {"swapped", "type", "empty"} <= {*FOR_KNOWN_MISTAKES}
+    text = pathlib.Path(hypotheses.__file__).read_text("utf-8")
+    known = {tag for tag, _, _ in hypotheses.ELEMENTWISE}
+    known |= set(re.findall(r'return f?"([a-z]+-?[a-z0-9-]*)", ', text))
+    known |= {*harness.SUMS, "flipped", "off-by-one", "offset", "plain-softmax"}
+    assert len(known) > 24 and known <= {*FOR_KNOWN_MISTAKES}

@@ -420,13 +420,22 @@ def test_a_result_that_the_check_cannot_use_has_a_report():
     def unpack(my, rng):
         y, backward = my.f(X)
 
-    outcome = steps.run_function(values("t")(unpack), harness(f=lambda x: (x,)))
-    assert (outcome.result, outcome.tag) == ("failed", "raises")
-    assert outcome.lines == [
-        "f(x=float64 (3, 5))",
-        "ValueError: not enough values to unpack (expected 2, got 1)",
-        "at this line of the check:  y, backward = my.f(X)",
-    ]
+    def add(my, rng):
+        return 1 + my.f(X)
+
+    def run(check, f):
+        outcome = steps.run_function(values("t")(check), harness(f=f))
+        return outcome.tag, outcome.lines
+
+    call = "f(x=float64 (3, 5))"
+    expected = "results", [call, "expected 2 results", "found 1"]
+    assert run(unpack, lambda x: (x,)) == expected
+    tag, lines = run(unpack, lambda x: (x, x, x))
+    assert tag == "results" and lines[1] == "expected 2 results"
+    assert lines[2] in ("found 3", "found more")
+    tag, lines = run(add, lambda x: "a")
+    assert (tag, lines[0]) == ("raises", call) and lines[1].startswith("TypeError")
+    assert lines[2] == "at this line of the check:  return 1 + my.f(X)"
 
 
 def test_an_exception_of_the_machinery_is_a_fault_of_the_check(monkeypatch):
