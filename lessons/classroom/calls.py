@@ -95,6 +95,10 @@ class Calls:
         wrapper.__wrapped__ = function  # its signature
         return wrapper
 
+    def last_given(self):
+        """Return the arrays of the last call: {parameter: array}."""
+        return self.given.get(self.log[-1][1], {}) if self.log else {}
+
     def swapped(self, got, want):
         """Return the text of a report if another result of the call is ``want``."""
         for each, _ in reversed(self.log):

@@ -6,6 +6,8 @@ two axes swapped". An exercise adds its own as variants, which are tried first: 
 sentence, array or function that returns one). If none holds, the tag is "unknown".
 """
 
+import contextlib
+
 import numpy as np
 
 import minigrad as mg
@@ -101,13 +103,23 @@ def of_variants(got, variants, want=None):
             return tag, f"yours equals {sentence}"
 
 
-def of_gradients(op, inputs, names, seed=0, no_gradient=(), variants=None, blocks=None):
+def of_gradients(
+    op,
+    inputs,
+    names,
+    seed=0,
+    no_gradient=(),
+    variants=None,
+    blocks=None,
+    case=None,
+):
     """Return None if every gradient of ``op`` is right, else (tag, report).
 
     op        arrays -> (array, backward), as ``@differentiable`` takes it
     names     of the inputs
     variants  {name of an input: [(tag, sentence, function of g)]}
     blocks    {name of an input: {name of a part: index}}
+    case      a dictionary that receives g and, for each input, found_ and expected_
     """
     lifted, zero = mg.lift(op), [names[k] for k in no_gradient]
     try:
@@ -116,6 +128,8 @@ def of_gradients(op, inputs, names, seed=0, no_gradient=(), variants=None, block
         return "gradcheck", str(error)
     if result.ok:
         return None
+    if case is not None:
+        _add_gradients(case, op, inputs, names, seed)
     compared = [row for row in result.rows if row.verdict != "not checked"]
     summary = "    ".join(f"d_{row.input} {row.verdict}" for row in compared)
     lines = [summary] if len(compared) > 1 else []
@@ -254,6 +268,20 @@ def _known_gradient(op, inputs, names, seed, variants, blocks):
         found = found or _of_blocks(op, inputs, k, each, g, blocks.get(name))
         if found:
             return k, Finding(found[0], f"d_{name}: {found[1]}")
+
+
+def _add_gradients(case, op, inputs, names, seed):
+    """Add to ``case`` g, and found and measured gradients of a single output."""
+    with contextlib.suppress(Exception):  # an answer that raises has no gradients
+        y, backward = op(*inputs)
+        case["g"] = g = np.random.default_rng(seed).normal(size=np.shape(y))
+        found = backward(g)
+        found = found if isinstance(found, tuple) else (found,)
+        for k, (name, A) in enumerate(zip(names, found)):
+            if A is not None:
+                case[f"found_{name}"] = A
+            if isinstance(inputs[k], np.ndarray) and inputs[k].dtype.kind == "f":
+                case[f"expected_{name}"] = _numeric(op, inputs, k, g)
 
 
 def _more_of_gradients(op, inputs, names, seed, compared):

@@ -109,6 +109,7 @@ class Harness:
     def __init__(self, id, namespace, signatures, path, seed=0):
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
+        self._case = {}  # of the comparison that failed: {name: array}
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:
@@ -143,6 +144,8 @@ class Harness:
         want, variants = np.asarray(want), list(variants)  # they are read twice
         call = self._calls.text_of(got, self._id)
         array = self._array(got, call, want.dtype)
+        given = self._calls.given.get(call, {})
+        self._case = given | {"found": array, "expected": want}
         if array.shape != want.shape:
             tag, sentence = self._diagnose(got, array, want, variants, None, call)
             known = "unbroadcast", "transpose", *SUMS, *(v[0] for v in variants)
@@ -157,6 +160,7 @@ class Harness:
         else:
             right = array == want
         if right.all():
+            self._case = {}
             return
         tag, sentence = self._diagnose(got, array, want, variants, mask, call)
         lines = diagnose.differences(array, want, right, axes)
@@ -209,9 +213,11 @@ class Harness:
         self._calls.log.append((NO_RESULT, call))
         op = _with_arrays(op)
         self._try_backward(op, inputs, call)
+        arrays = dict(zip(names, inputs))
         found = diagnose.of_gradients(
-            op, inputs, names, self._seed, no_gradient, **known
+            op, inputs, names, self._seed, no_gradient, case=arrays, **known
         )
+        self._case = arrays if found else {}
         if found:
             raise CheckFailed(found[0], call, found[1])
 
@@ -232,6 +238,14 @@ class Harness:
     def _let_own(self, parameters):
         """Let functions change these arguments: {name of a function: parameters}."""
         self._calls.own = parameters
+
+    def _save_case(self, path):
+        """Write the arrays of the last failure: arguments, found, expected."""
+        case, self._case = self._case or self._calls.last_given(), {}
+        arrays = {key: np.asarray(a) for key, a in case.items()}
+        arrays = {key: a for key, a in arrays.items() if a.dtype.kind in "biufcU"}
+        if arrays:
+            np.savez(path, **arrays)
 
     def written(self):
         """Return the outcome of the step "written": functions and their parameters."""

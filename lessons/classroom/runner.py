@@ -16,11 +16,13 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from dataclasses import dataclass, field
 
 from . import stubs
@@ -48,6 +50,7 @@ class Report:
     ending    a sentence, if the process did not end by itself
     seed      of the random numbers
     done      whether the check came to its end
+    saved     the names of the arrays that were saved, of the first failure
     """
 
     code: int = FAILED
@@ -57,6 +60,7 @@ class Report:
     ending: str = ""
     seed: int = 0
     done: bool = True
+    saved: list = field(default_factory=list)
 
     @property
     def failures(self):
@@ -86,13 +90,20 @@ def time_limit(exercise):
     return float(chosen or SECONDS)
 
 
-def run(exercise, path, seed=0, limit=None):
-    """Check the answer at ``path``; return a ``Report``."""
+def run(exercise, path, seed=0, limit=None, save=None):
+    """Check the answer at ``path``; return a ``Report``.
+
+    save  a file for the arrays of the report's first failure
+    """
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
         names = "results", "stack", "place", "printed"
         results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
         stops = {"limit": limit, "stack": str(stack), "place": str(place)}
+        cases = pathlib.Path(folder) / "cases"
+        if save:
+            cases.mkdir()
+            stops["cases"] = str(cases)
         with open(printed, "wb") as file:
             process = subprocess.Popen(
                 _command(exercise, path, seed, results, **stops),
@@ -117,6 +128,13 @@ def run(exercise, path, seed=0, limit=None):
         elif not report.done or process.returncode != report.code:
             report.code, report.done = FAILED, False
             report.ending = _how_it_ended(process.returncode)
+        if save and report.failures:
+            number = report.outcomes.index(report.failures[0])
+            case = cases / f"{number}.npz"
+            if case.exists():
+                shutil.copyfile(case, save)
+                with zipfile.ZipFile(case) as file:
+                    report.saved = [n.removesuffix(".npy") for n in file.namelist()]
         return report
 
 
@@ -310,11 +328,15 @@ def check(exercise, path, order, write):
     todo = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
     names = stubs.unwritten_functions(path.read_text(encoding="utf-8-sig"))
     waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
-    outcomes = []
+    outcomes, written = [], 0
     for outcome in steps.run_steps(checks, my, order["seed"], order.get("pdb", False)):
         while waiting and outcome.result == "unwritten":
             write(outcome=waiting.pop(0))
+            written += 1
+        if order.get("cases") and outcome.result == "failed":
+            my._save_case(pathlib.Path(order["cases"]) / f"{written}.npz")
         write(outcome=outcome.as_dict())
+        written += 1
         outcomes.append(outcome)
     code = steps.exit_code(outcomes)
     for part in waiting if code else ():  # a right answer needs no more parts

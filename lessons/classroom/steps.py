@@ -31,7 +31,8 @@ from .terminal import plain
 
 STEPS = ("written", "shape", "numbers", "values", "laws", "gradients", "edges")
 UNPACKED = re.compile(
-    r"^ValueError: (not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?"
+    r"^ValueError: (not enough|too many) values to unpack "
+    r"\(expected (\d+)(?:, got (\d+))?"
 )
 RETRIED = "numbers", "values"  # of a failure without a name, the next step as well
 NO_NAME = "unknown", "raises", "shape", "dtype", "type", "none", "check-fault"

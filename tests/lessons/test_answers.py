@@ -6,6 +6,7 @@ import subprocess
 import re
 import sys
 
+import numpy as np
 import pytest
 
 from lessons.classroom import catalogue, runner, stubs
@@ -277,3 +278,30 @@ def test_a_closed_pipe_prints_no_traceback(work, verb):
     process.stdout.close()
     assert process.stderr.read() == b"" and process.wait() == 1
     process.stderr.close()
+
+
+def test_the_arrays_of_a_failure_are_saved(work, tmp_path):
+    exercise, file = catalogue.find("E.2"), tmp_path / "case.npz"
+    exercise.work.parent.mkdir(parents=True, exist_ok=True)
+    exercise.work.write_text(spoilt("wrong"), encoding="utf-8")
+    report = runner.run(exercise, exercise.work, save=file)
+    case = np.load(file)
+    assert {*report.saved} == {*case} == {"x", "g", "found_x", "expected_x"}
+    g, x = case["g"], case["x"]
+    assert np.array_equal(case["found_x"], g * (1 - x * x))
+    assert np.allclose(case["expected_x"], g * (1 - np.tanh(x) ** 2))
+
+
+def test_the_arguments_of_a_wrong_value_are_saved(work, tmp_path):
+    exercise, file = catalogue.find("6.1"), tmp_path / "case.npz"
+    exercise.work.parent.mkdir(parents=True, exist_ok=True)
+    wrong = answer("6.1", "return alpha @ H", "return H.mean(0)")
+    exercise.work.write_text(wrong, encoding="utf-8")
+    report = runner.run(exercise, exercise.work, save=file)
+    case = np.load(file)
+    assert {*report.saved} == {*case} and {"found", "expected", "H"} <= {*case}
+    assert np.allclose(case["found"], case["H"].mean(0))
+    exercise.work.write_text(answer("6.1"), encoding="utf-8")
+    file.unlink()
+    assert not runner.run(exercise, exercise.work, save=file).saved
+    assert not file.exists()
