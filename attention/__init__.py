@@ -18,10 +18,11 @@ costs/          what attention costs: formulas, counted, measured
 plotting/       figures of weights, masks and training runs
 app/            the command line
 
-seq2seq, transformer, marian and tasks load when they are first used.
+seq2seq, transformer, marian, tasks and plotting load when they are first used.
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from . import masks
 from .attend import attend
@@ -38,9 +39,6 @@ from .layers import (
     ProjectedKeys,
 )
 from .masks.block_mask import BlockMask
-from .plotting.curves import accuracy_bars, loss_curves
-from .plotting.heatmaps import alignment_heatmap, show_heatmaps
-from .plotting.masks import show_masks
 from .positions import (
     DynamicNTKScaling,
     LearnedPositions,
@@ -129,8 +127,33 @@ __all__ = [
 ]
 
 
+FIGURES = {
+    "accuracy_bars": "curves",
+    "alignment_heatmap": "heatmaps",
+    "loss_curves": "curves",
+    "show_heatmaps": "heatmaps",
+    "show_masks": "masks",
+}
+
+
+SUBPACKAGES = ("marian", "plotting", "seq2seq", "tasks", "transformer")
+
+if TYPE_CHECKING:  # loaded at first use, below
+    from . import marian, plotting, seq2seq, tasks, transformer
+    from .plotting.curves import accuracy_bars, loss_curves
+    from .plotting.heatmaps import alignment_heatmap, show_heatmaps
+    from .plotting.masks import show_masks
+
+
+def __dir__():
+    return [*globals(), *SUBPACKAGES, *FIGURES]
+
+
 def __getattr__(name):
-    """Import a large subpackage at its first use: importing attention stays fast."""
-    if name in ("marian", "seq2seq", "tasks", "transformer"):
+    """Import subpackages and figures at their first use, so that importing is fast."""
+    if name in SUBPACKAGES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in FIGURES:
+        module = importlib.import_module(f"{__name__}.plotting.{FIGURES[name]}")
+        return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,21 +1,10 @@
 """``python -m attention COMMAND``: the experiments, from the command line."""
 
-import argparse
 import contextlib
-import importlib
 import os
-import signal
 import sys
-import threading
 
-COMMANDS = {
-    "reversal": "train four attention scores to reverse strings",
-    "translate": "train a translator, translate with it, and score it",
-    "compare": "translate without attention and with it (exercise 6.9)",
-    "extrapolate": "train at length n, evaluate at lengths up to 4 n",
-    "ledger": "print what each variant of attention costs",
-    "bench": "measure the kernels beside NumPy and torch",
-}
+from .app import stopping
 
 
 def main(argv=None):
@@ -27,87 +16,105 @@ def main(argv=None):
     130 stopped by Ctrl-C, a termination signal, or the end of the terminal
     """
     is_program = argv is None
-    try:
-        with _stop_signals():
+    with stopping.handled(is_program):
+        if is_program:
+            _make_streams_usable()
+            os.environ["MPLBACKEND"] = "agg"  # figures are files, also in a notebook
+        try:
             try:
                 return _run(sys.argv[1:] if is_program else list(argv), is_program)
             finally:
-                sys.stdout.flush()  # where a BrokenPipeError can still be caught
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt as stop:
-        with contextlib.suppress(OSError):  # the terminal may be closed
-            print(f"\n{stop}" if stop.args else "\nstopped.", file=sys.stderr)
-        return 130
+                sys.stdout.flush()  # where an OSError can still be caught
+        except KeyboardInterrupt as stop:
+            _print_error(f"\n{stop}" if stop.args else "\nstopped.")
+            return 130
+        except OSError as problem:  # the reader has gone, or the disk is full
+            if not isinstance(problem, BrokenPipeError):
+                _print_error(f"The output cannot be written: {problem.strerror}.")
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
 
 
 def _run(argv, is_program):
-    parser = argparse.ArgumentParser(
-        prog="python -m attention", description="Experiments on attention."
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    module = None
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary)
-        if argv[:1] == [name]:  # the other modules are not imported
-            module = importlib.import_module(f".app.commands.{name}", __package__)
-            module.add_arguments(command)
-            add = command.add_argument
-            add("--threads", type=int, metavar="N", help="processor threads to use")
-    args = parser.parse_args(argv)
-    if args.threads is not None and args.threads < 1:
-        parser.error(f"--threads is {args.threads}; expected 1 or more.")
-    _set_threads(args.threads, is_program and getattr(module, "TRAINS", False))
+    from .app.arguments import COMMANDS, parser_of
     from .app.options import complain
 
+    name = next((n for n in COMMANDS if argv[: len(n.split())] == n.split()), None)
+    if name is None:
+        return _show_commands(COMMANDS, argv)
+    command, arguments = COMMANDS[name], argv[len(name.split()) :]
+    args = parser_of(name).parse_args(arguments)
     try:
-        return module.run(args)
-    except (ValueError, TypeError, FileNotFoundError) as problem:
-        complain(args.command, problem)
+        _set_threads(args.threads, is_program and command.runs_models)
+        return _module(command).run(args)
+    except (ValueError, TypeError, FileNotFoundError, ImportError) as problem:
+        complain(name, problem)
         return 2
     except BrokenPipeError:
         raise
+    except MemoryError as problem:
+        reason = (str(problem).splitlines() or ["memory is full"])[0]
+        complain(name, f"The memory is too small for these sizes: {reason}.")
+        return 1
     except (FloatingPointError, OSError) as problem:
-        complain(args.command, problem)
+        complain(name, problem)
         return 1
 
 
-def _set_threads(n, trains):
+def _show_commands(commands, argv):
+    """Print the commands, or those that begin with the word that was typed."""
+    word = argv[0] if argv else None
+    chosen = [name for name in commands if name.split()[0] == word]
+    if argv and word not in ("-h", "--help") and not chosen:
+        first = dict.fromkeys(name.split()[0] for name in commands)
+        _print_error(f"There is no command {word!r}; expected {', '.join(first)}.")
+        return 2
+    print("usage: python -m attention COMMAND [OPTION ...]\n")
+    for name in chosen or commands:
+        print(f"  {name:17s}{commands[name].summary}")
+    print("\npython -m attention COMMAND --help lists the options of a command.")
+    return 0 if "-h" in argv or "--help" in argv else 2
+
+
+def _module(command):
+    from importlib import import_module
+
+    return import_module(f".app.commands.{command.module}", __package__)
+
+
+def _set_threads(n, runs_models):
     """Set the threads of the kernels and of the BLAS; None: leave them as they are."""
+    if n is None and not runs_models:
+        return
     from . import kernels
     from .app import machine
 
     if n is not None:
         os.environ["NUMBA_NUM_THREADS"] = str(n)  # numba is not yet imported
         kernels.threads(n)
-    if trains:
+    if runs_models:
         machine.keep_freed_memory()
-    if trains and (n is not None or "OPENBLAS_NUM_THREADS" not in os.environ):
+    if runs_models and (n is not None or "OPENBLAS_NUM_THREADS" not in os.environ):
         machine.set_blas_threads(1)
     elif n is not None:
         machine.set_blas_threads(n)
 
 
-@contextlib.contextmanager
-def _stop_signals():
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _make_streams_usable():
+    """Replace closed streams; write what an encoding lacks as an escape sequence."""
+    stack = contextlib.ExitStack()  # never closed: the streams serve to the end
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:
+        stack.enter_context(contextlib.redirect_stdout(open(os.devnull, "w")))
+    if sys.stderr is None:
+        stack.enter_context(contextlib.redirect_stderr(open(os.devnull, "w")))
 
-    def stop(number, frame):
-        raise KeyboardInterrupt
 
-    handlers = {signal.SIGTERM: stop}
-    if hasattr(signal, "SIGHUP"):  # the training loop handles SIGTERM, so this too
-        handlers[signal.SIGHUP] = lambda *_: signal.raise_signal(signal.SIGTERM)
-    before = {number: signal.signal(number, f) for number, f in handlers.items()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+def _print_error(text):
+    with contextlib.suppress(OSError):  # the terminal may be closed
+        print(text, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """minigrad: reverse-mode automatic differentiation on NumPy arrays, derived by hand."""
 
-from . import checkpoint, draw, nn, optim
+import importlib
+from typing import TYPE_CHECKING
+
+from . import nn, optim
 from .differentiable import differentiable, lift
 from .gradcheck import (
     GradcheckError,
@@ -78,5 +81,24 @@ __version__ = "0.1.0"
 tensor = Tensor  # PyTorch's name for it
 
 
+# ``from minigrad import *`` leaves Python's own abs, max, min, pow and sum as they are
+__all__ = ["checkpoint", "draw", "nn", "optim"] + [
+    name
+    for name, value in globals().copy().items()
+    if getattr(value, "__module__", "").startswith(__name__)
+    and name not in ("abs", "max", "min", "pow", "sum", "unknown")
+]
+
+if TYPE_CHECKING:  # loaded at first use, below
+    from . import checkpoint, draw
+
+
+def __dir__():
+    return [*globals(), "checkpoint", "draw"]
+
+
 def __getattr__(name):
+    """Import ``checkpoint`` or ``draw`` at its first use: importing minigrad is fast."""
+    if name in ("checkpoint", "draw"):
+        return importlib.import_module(f"{__name__}.{name}")
     raise unknown("minigrad", name, FUNCTIONS)

@@ -23,6 +23,7 @@ which may be deleted.
 
 import io
 import json
+import math
 import os
 import zipfile
 from urllib.parse import quote
@@ -31,6 +32,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from . import safetensors
+from .bounds import open_file, parse_json, require_parsable
 from .files import write_whole
 
 STRUCTURE = "minigrad.json"  # the name of the JSON beside the arrays
@@ -47,7 +49,8 @@ def save(path, state):
             None, str, and lists and dicts of these
 
     Raises TypeError for anything else in ``state``; CheckpointError for another suffix;
-    OSError when the file cannot be written. ``path`` is then unchanged.
+    ValueError for more than 8 MB beside the arrays, which ``load`` refuses; OSError
+    when the file cannot be written. ``path`` is then unchanged.
     """
     if isinstance(path, dict):
         raise TypeError("save(): path is a dict; expected save(path, state).")
@@ -73,18 +76,18 @@ def load(path):
     """
     codec = _codec(path)
     try:
-        file = open(path, "rb")
+        file = open_file(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no checkpoint at {path}.") from None
-    except IsADirectoryError:
-        raise CheckpointError(f"{path} is a folder, not a checkpoint.") from None
+    except ValueError as error:
+        raise CheckpointError(str(error)) from None
     with file:
         try:
             size = os.fstat(file.fileno()).st_size
             arrays, structure = codec.read(file, size)
             if structure is None:
                 return arrays
-            state = _put_back(json.loads(structure), arrays)
+            state = _put_back(parse_json(structure, f"its {STRUCTURE}"), arrays)
             if arrays:
                 raise ValueError(f"nothing refers to its array {min(arrays)!r}")
             if type(state) is not dict:
@@ -149,6 +152,10 @@ def _codec(path):
     return CODECS[suffix]
 
 
+# by version; the third has names of fields, which no array of numbers has
+NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
 class _Npz:
     """A zip of ``.npy`` files. Each has a checksum, which zipfile compares."""
 
@@ -166,6 +173,7 @@ class _Npz:
             info.external_attr = 0o644 << 16
             return info
 
+        require_parsable(len(structure), "save(): the state beside its arrays")
         with zipfile.ZipFile(file, "w") as archive:
             # first: a damaged table of contents can swallow entries, but not the first
             archive.writestr(entry(STRUCTURE), structure)
@@ -180,11 +188,13 @@ class _Npz:
             raise ValueError("it is cut short, or never was a .npz file")
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
-            if sum(max(e.file_size, e.compress_size) for e in entries) > size:
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise ValueError(
-                    "its entries are compressed, or larger than the file; numpy.load "
-                    "reads compressed ones"
+                    "its entries are compressed; numpy.load reads such a file, and "
+                    "numpy.savez writes it without compression"
                 )
+            if not entries or sum(entry.file_size for entry in entries) > size:
+                raise ValueError("its list of contents is damaged")
             for entry in entries:
                 content = archive.read(entry)
                 name = entry.filename.removesuffix(".npy")
@@ -201,10 +211,22 @@ class _Npz:
 
 def _parse_npy(content, name):
     """Return the array in the bytes of a ``.npy`` file."""
-    array = npy.read_array(io.BytesIO(content), allow_pickle=False)
-    if array.dtype.kind not in "biufc":
-        raise ValueError(f"its array {name!r} holds {array.dtype}, not numbers")
-    return np.asarray(array, order="C")
+    file = io.BytesIO(content)
+    try:
+        read_header = NPY_HEADERS[npy.read_magic(file)]
+        shape, in_columns, dtype = read_header(file)
+    except Exception as error:  # NumPy's messages recommend its unsafe options
+        raise ValueError(f"its array {name!r} has no valid header") from error
+    if dtype.kind not in "biufc":
+        raise ValueError(f"its array {name!r} holds {dtype}, not numbers")
+    start = file.tell()
+    if math.prod(shape) * dtype.itemsize != len(content) - start:
+        raise ValueError(
+            f"its array {name!r} has {len(content) - start} bytes, too few or too many "
+            f"for {dtype} {shape}"
+        )
+    array = np.frombuffer(content, dtype, offset=start)
+    return array.reshape(shape, order="F" if in_columns else "C").copy("C")
 
 
 class _Safetensors:

@@ -15,8 +15,8 @@ gradient. It is a closure: it can use all local variables of the forward.
   that of the argument.
 - A gradient is a new array, or g itself, or a view of g. Do not return an input or a
   saved array, because the engine may add to the returned array in place.
-- If the second parameter of ``backward`` is called ``needs``, it receives a tuple of
-  booleans: for each argument, whether its gradient is needed.
+- If ``backward`` has a second parameter ``needs``, it receives a tuple of booleans: for
+  each argument, whether its gradient is needed.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
 - A tensor that is passed for a keyword-only parameter is a constant.
@@ -29,7 +29,8 @@ lesson or a test.
 
 import functools
 import inspect
-import weakref
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol
 
 import numpy as np
 
@@ -39,14 +40,28 @@ from .tensor import Tensor
 from .torch_names import explain_keyword
 
 
-def differentiable(function):
+P = ParamSpec("P")
+
+
+class Operation(Protocol[P]):
+    """What an editor knows of an operation: its parameters, and that it gives a Tensor.
+
+    raw   the function of arrays, which returns (output, backward)
+    """
+
+    raw: Callable
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Tensor: ...
+
+
+def differentiable(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` into an operation on tensors, and register its name."""
     op = lift(function)
     register(op.__name__, op)
     return op
 
 
-def lift(function):
+def lift(function: Callable[P, Any]) -> Operation[P]:
     """Turn ``function`` (arrays -> (array, backward)) into an operation on tensors."""
     name = function.__name__
     parameters = [
@@ -59,10 +74,22 @@ def lift(function):
     def op(*args, **options):
         if options:
             args, options = _move_tensors_to_position(args, options, parameters)
-        arrays, parents, needs_gradient = _inputs(args)
-        output, backward = _call(function, arrays, options)
-        if needs_gradient and is_recording():
-            return _record(name, output, backward, tuple(parents))
+        arrays, parents, needs = _inputs(args)
+        try:
+            result = function(*arrays, **options)
+        except Exception as error:
+            error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
+            explain_keyword(error)
+            raise
+        if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
+            raise TypeError(
+                f"{name} returned {_describe(result)}; an operation returns (output, "
+                "backward), where backward maps g = dL/d(output) to the gradients of "
+                "the inputs."
+            )
+        output, backward = result
+        if True in needs and is_recording():
+            return _record(name, output, backward, tuple(parents), tuple(needs))
         return _as_tensors(output)
 
     op.raw = function
@@ -70,30 +97,31 @@ def lift(function):
 
 
 def _inputs(args):
-    """Return (arrays, parents, needs_gradient) for the arguments of an operation.
+    """Return (arrays, parents, needs) for the arguments of an operation.
 
-    arrays           the arguments of the function of arrays
-    parents          for each argument, the node or leaf that receives its gradient;
-                     None if the argument is not a tensor
-    needs_gradient   whether any argument requires a gradient
+    arrays    the arguments of the function of arrays
+    parents   for each argument, the node or leaf that receives its gradient; None if
+              the argument is not a tensor
+    needs     for each argument, whether its gradient is needed
     """
-    arrays, parents, needs_gradient = [], [], False
+    arrays, parents, needs = [], [], []
     for a in args:
         if isinstance(a, Tensor):
             arrays.append(a._data)
             parents.append(a._node or a)  # a leaf has no node: the tensor itself
-            needs_gradient = needs_gradient or a.requires_grad
-        elif isinstance(a, (list, tuple)) and any(isinstance(t, Tensor) for t in a):
-            list_arrays, list_parents, list_needs_gradient = _inputs(a)
+            needs.append(a.requires_grad)
+        elif type(a) in (list, tuple) and any(isinstance(t, Tensor) for t in a):
+            list_arrays, list_parents, list_needs = _inputs(a)
             arrays.append(type(a)(list_arrays))
-            parents.extend(list_parents)
-            needs_gradient = needs_gradient or list_needs_gradient
+            parents += list_parents
+            needs += list_needs
         else:
             # A NumPy scalar of float64 would turn float32 arrays into float64. A Python
             # number does not.
             arrays.append(a.item() if isinstance(a, np.generic) else a)
             parents.append(None)
-    return arrays, parents, needs_gradient
+            needs.append(False)
+    return arrays, parents, needs
 
 
 def _move_tensors_to_position(args, options, parameters):
@@ -112,37 +140,16 @@ def _move_tensors_to_position(args, options, parameters):
     return args, dict(zip(options, arrays))
 
 
-def _call(function, arrays, options):
-    """Return the (output, backward) of ``function``; describe the inputs in errors."""
-    name = function.__name__
-    try:
-        result = function(*arrays, **options)
-    except Exception as error:
-        error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
-        explain_keyword(error)
-        raise
-    if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
-        raise TypeError(
-            f"{name} returned {_describe(result)}; an operation returns (output, "
-            "backward), where backward maps g = dL/d(output) to the gradients of "
-            "the inputs."
-        )
-    return result
-
-
-def _record(name, output, backward, parents):
+def _record(name, output, backward, parents, needs):
     """Record a node; return the output, or a tuple of the outputs, as tensors."""
-    if _has_needs(backward):
-        needs = tuple(p is not None and p.requires_grad for p in parents)
-        backward = functools.partial(backward, needs=needs)
     if type(output) is tuple:
-        return _record_outputs(name, output, backward, parents)
-    y = np.asarray(output)
-    node = Node(name, parents, backward, y.shape, y.dtype, weakref.ref(y))
+        return _record_outputs(name, output, backward, parents, needs)
+    y = output if type(output) is np.ndarray else np.asarray(output)
+    node = Node(name, parents, needs, backward, y.shape, y.dtype)
     return Tensor._from_array(y, node)
 
 
-def _record_outputs(name, outputs, backward, parents):
+def _record_outputs(name, outputs, backward, parents, needs):
     """Record a node for the operation and one for each output; return the tensors.
 
     The only parent of an output's node is the node of the operation. So the backward of
@@ -150,19 +157,13 @@ def _record_outputs(name, outputs, backward, parents):
     """
     outputs = [np.asarray(y) for y in outputs]
     shapes, dtypes = [y.shape for y in outputs], [y.dtype for y in outputs]
-    operation_node = Node(name, parents, backward, shapes, dtypes)
+    operation_node = Node(name, parents, needs, backward, shapes, dtypes)
     tensors = []
     for i, y in enumerate(outputs):
-        node = Node(f"{name}[{i}]", (operation_node,), _identity, y.shape, y.dtype)
-        node.value, node.slot = weakref.ref(y), i
+        parents, needs = (operation_node,), (True,)
+        node = Node(f"{name}[{i}]", parents, needs, _identity, y.shape, y.dtype, slot=i)
         tensors.append(Tensor._from_array(y, node))
     return tuple(tensors)
-
-
-def _has_needs(backward):
-    """Return whether the second parameter of ``backward`` is called ``needs``."""
-    code = getattr(backward, "__code__", None)
-    return code and code.co_argcount > 1 and code.co_varnames[1] == "needs"
 
 
 def _identity(g):

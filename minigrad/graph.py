@@ -20,12 +20,15 @@ Python's stack.
 import contextlib
 import contextvars
 import operator
+from collections.abc import Callable
+from typing import TypeVar, overload
 
 import numpy as np
 
 from .overwriting import check_not_overwritten, clock
 
-_no_grad_depth = contextvars.ContextVar("no_grad_depth", default=0)
+F = TypeVar("F", bound=Callable)
+_no_grad_depth = contextvars.ContextVar("_no_grad_depth", default=0)
 
 
 class Node:
@@ -33,14 +36,13 @@ class Node:
 
     op        the name of the operation, for messages and pictures
     parents   for each input: the Node that computed it, or the leaf; None if the input
-              is not a tensor. A leaf with requires_grad=False receives no gradient.
+              is not a tensor
+    needs     for each input, whether its gradient is needed
     backward  maps g to one gradient, or to a tuple in the order of ``parents``;
               None after backward() has deleted it
     order     the number of the node on ``clock``: a later node has a larger number
     shape     the shape of the output; a list of shapes for several outputs
     dtype     the dtype of the output; a list of dtypes for several outputs
-    value     a weak reference to the output array, for ``minigrad.draw``: the graph
-              does not keep the array alive
     slot      None, except for the node of one of several outputs: its index. The only
               parent of this node is the node of the operation.
     """
@@ -48,27 +50,32 @@ class Node:
     __slots__ = (
         "op",
         "parents",
+        "needs",
         "backward",
         "order",
         "shape",
         "dtype",
-        "value",
         "slot",
     )
 
-    # A parent may be a Node or a Tensor; both have these attributes.
-    requires_grad = True
-    _version = 0
+    _version = 0  # a parent may be a Node or a Tensor; both have this attribute
 
-    def __init__(self, op, parents, backward, shape, dtype, value=None, slot=None):
+    def __init__(self, op, parents, needs, backward, shape, dtype, slot=None):
         self.op = op
         self.parents = parents
+        self.needs = needs
         self.backward = backward
         self.order = next(clock)
         self.shape = shape
         self.dtype = dtype
-        self.value = value
         self.slot = slot
+
+    def input_gradients(self, g):
+        """Return (du/dx)^T g for each input x, as ``backward`` returns them."""
+        code = getattr(self.backward, "__code__", None)
+        if code is not None and code.co_argcount == 2:  # (g, needs)
+            return self.backward(g, self.needs)
+        return self.backward(g)
 
     def __repr__(self):
         return f"Node({self.op}, shape={self.shape})"
@@ -85,16 +92,23 @@ def backward_pass(root, gradient, free=True, visit=None):
     """
     nodes = reachable(root)
     check_not_overwritten(nodes)
-    gradients = _Gradients({root: gradient})
+    gradients = {
+        root: gradient
+    }  # {node or leaf: the sum over u, as far as it is known}
+    new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
     for node in nodes:
-        g = gradients.pop_complete(node)  # dL/d(output), or None if nothing needs it
+        g = gradients.pop(node, None)  # dL/d(output), or None if nothing needs it
         if g is not None:
+            g = _with_zeros(g, node) if type(g) is list else g
             if visit is not None:
                 visit(node, g)
-            with _ErrorNote(node):
-                input_gradients = node.backward(g)  # (du/dx)^T g for each input x
-            for parent, d in _parents_with_gradients(node, input_gradients):
-                gradients.add(parent, d, node, g)  # the sum over u
+            try:
+                input_gradients = node.input_gradients(g)
+            except Exception as error:
+                where = f"the backward of {node.op}, output shape {node.shape}"
+                error.add_note(f"(in {where})")
+                raise
+            _add_to_parents(node, g, input_gradients, gradients, new_arrays)
         if free:
             node.parents, node.backward = (), None
     return list(gradients.items())  # the nodes were removed; only leaves remain
@@ -149,6 +163,14 @@ def unbroadcast(g, shape):
     return g.reshape(shape)
 
 
+@overload
+def no_grad() -> "_NoGrad": ...
+
+
+@overload
+def no_grad(function: F) -> F: ...
+
+
 def no_grad(function=None):
     """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
 
@@ -179,62 +201,48 @@ class _NoGrad(contextlib.ContextDecorator):
         _no_grad_depth.set(_no_grad_depth.get() - 1)
 
 
-class _Gradients(dict):
-    """{node or leaf: the sum of the gradients that it has received so far}."""
+def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
+    """Add what the backward of ``node`` returned to the gradients of its parents.
 
-    def __init__(self, gradients):
-        super().__init__(gradients)
-        self.new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
-
-    def pop_complete(self, node):
-        """Remove the gradient of ``node`` and return it; None if it received none.
-
-        For a node with several outputs it is a list, with zeros for unused outputs.
-        """
-        g = self.pop(node, None)
-        if type(g) is list:
-            return [
-                np.zeros(shape, dtype) if d is None else d
-                for d, shape, dtype in zip(g, node.shape, node.dtype)
-            ]
-        return g
-
-    def add(self, parent, d, node, g):
-        """Add ``d``, which ``node`` computed from g, to the gradient of ``parent``.
-
-        The first gradient is stored as it is. The second makes a new array, and later
-        ones are added to that array in place. A leaf keeps its gradient, so it receives
-        a copy if ``d`` is g or a view.
-        """
-        if node.slot is not None:  # parent has several outputs, and d belongs to one
-            if parent not in self:
-                number_of_outputs = len(parent.shape)
-                self[parent] = [None] * number_of_outputs
-            self[parent][node.slot] = d
-            return
-        d = _match_parent(d, parent, node)
-        total = self.get(parent)
+    The first gradient of a parent is stored as it is. The second makes a new array, and
+    later ones are added to that array in place. A leaf keeps its gradient, so it
+    receives a copy if the gradient is ``g`` or a view.
+    """
+    if node.slot is not None:  # the parent has several outputs; g belongs to one
+        (parent,) = node.parents
+        gradients.setdefault(parent, [None] * len(parent.shape))[node.slot] = g
+        return
+    if type(input_gradients) is not tuple:
+        is_list = type(input_gradients) is list
+        input_gradients = tuple(input_gradients) if is_list else (input_gradients,)
+    if len(input_gradients) != len(node.parents):
+        _check_count(node, input_gradients)
+    for parent, needed, d in zip(node.parents, node.needs, input_gradients):
+        if d is None or not needed:
+            continue
+        if (
+            type(d) is not np.ndarray
+            or d.shape != parent.shape
+            or d.dtype != parent.dtype
+        ):
+            d = _match_parent(d, parent, node)
+        total = gradients.get(parent)
         if total is None:
-            is_shared = d is g or d.base is not None
-            self[parent] = d.copy() if is_shared and type(parent) is not Node else d
-        elif parent in self.new_arrays:
+            is_shared = type(parent) is not Node and (d is g or d.base is not None)
+            gradients[parent] = d.copy() if is_shared else d
+        elif parent in new_arrays:
             total += d
         else:
             # the sum of two arrays of shape () is a NumPy scalar, not an array
-            self[parent] = np.asarray(total + d)
-            self.new_arrays.add(parent)
+            gradients[parent] = np.asarray(total + d)
+            new_arrays.add(parent)
 
 
-def _parents_with_gradients(node, gradients):
-    """Return [(parent, gradient), ...] for the parents that receive a gradient."""
-    if type(gradients) is not tuple:
-        gradients = tuple(gradients) if type(gradients) is list else (gradients,)
-    if len(gradients) != len(node.parents):
-        _check_count(node, gradients)
+def _with_zeros(g, node):
+    """Return the gradients of the several outputs of ``node``: 0 for unused ones."""
     return [
-        (parent, d)
-        for parent, d in zip(node.parents, gradients)
-        if d is not None and parent is not None and parent.requires_grad
+        np.zeros(shape, dtype) if d is None else d
+        for d, shape, dtype in zip(g, node.shape, node.dtype)
     ]
 
 
@@ -257,8 +265,6 @@ def _check_count(node, gradients):
 def _match_parent(d, parent, node):
     """Return ``d``, which ``node`` computed, with the shape and dtype of ``parent``."""
     shape, dtype = parent.shape, parent.dtype
-    if type(d) is np.ndarray and d.shape == shape and d.dtype == dtype:
-        return d
     if not hasattr(d, "shape"):
         raise TypeError(
             f"The backward of {node.op} returned a {type(d).__name__} for a gradient; "
@@ -271,21 +277,3 @@ def _match_parent(d, parent, node):
             f"The backward of {node.op} returned a gradient of shape {d.shape} for an "
             f"input of shape {shape}, which does not broadcast to it."
         ) from None
-
-
-class _ErrorNote:
-    """Add the name and the output shape of ``node`` to errors of its backward."""
-
-    __slots__ = ("node",)
-
-    def __init__(self, node):
-        self.node = node
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if isinstance(error, Exception):
-            error.add_note(
-                f"(in the backward of {self.node.op}, output shape {self.node.shape})"
-            )

@@ -5,9 +5,9 @@
 gives the same random numbers in every run, except where a generator is passed.
 """
 
-import numpy as np
+import functools
 
-_default = np.random.default_rng()  # seeded by the system until manual_seed is called
+import numpy as np
 
 
 def manual_seed(seed):
@@ -15,9 +15,10 @@ def manual_seed(seed):
 
     It stays the same object, so every layer that uses it is reseeded as well.
     """
-    _default.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+    generator().bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
 
+@functools.cache  # made at the first call: importing numpy.random takes time
 def generator():
-    """Return the default ``numpy.random.Generator``."""
-    return _default
+    """Return the default generator, which the system seeds until manual_seed does."""
+    return np.random.default_rng()

@@ -17,6 +17,8 @@ import zlib
 
 import numpy as np
 
+from .bounds import parse_json, require_parsable
+
 METADATA = "__metadata__"
 CHECKSUM = "minigrad.crc32"
 
@@ -48,6 +50,7 @@ def write(file, arrays, metadata):
         }
     header[METADATA][CHECKSUM] = _checksum(header, little.values())
     text = json.dumps(header).encode("ascii")
+    require_parsable(len(text), "The header of a .safetensors file")
     text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little") + text)
     for array in little.values():
@@ -68,7 +71,8 @@ def read(file, size):
             f"its first 8 bytes announce a header of {length} bytes, and the file has "
             f"{size} (it is truncated, or not a safetensors file)"
         )
-    header = json.loads(file.read(length))
+    require_parsable(length, "its header")
+    header = parse_json(file.read(length), "its header")
     metadata = header.pop(METADATA, {})
     arrays, end = {}, 0
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):

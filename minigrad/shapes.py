@@ -26,17 +26,19 @@ the class ``Cache`` is not changed. ``n`` has no shape and is not checked; as an
 ``n`` is the value of this argument. ``;`` separates the cases of the result: one array
 or two arrays.
 
-The line is parsed once, when the function is defined (``shape_line.py``). Each call is
-compared with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the
-next call with them costs one lookup. ``f.unchecked`` is the function without the
-checks. After ``check_results(True)``, which the tests call, the results are checked as
-well, the first time that a call has new shapes. ``python -OO`` removes docstrings; then
-arrays of floats become Tensors, and nothing is checked.
+The line is parsed once, at the first call (``shape_line.py``); ``f.contract()`` is the
+parsed line. Each call is compared with it (``shape_match.py``). Correct shapes and
+dtypes are stored, so that the next call with them costs one lookup. ``f.unchecked`` is
+the function without the checks. After ``check_results(True)``, which the tests call,
+the results are checked as well, the first time that a call has new shapes. ``python
+-OO`` removes docstrings; then arrays of floats become Tensors, and nothing is checked.
 """
 
 import functools
 import inspect
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -44,20 +46,22 @@ from .shape_line import parse_items, shape_line
 from .shape_match import Match, array_of
 from .tensor import Tensor
 
+F = TypeVar("F", bound=Callable)
 REMEMBERED = 256  # signatures of a function
 MISSING = inspect.Parameter.empty
 _switches = {"results": False}
 
 
-def shapes(function):
+def shapes(function: F) -> F:
     """Check every call of ``function`` against the shape line in its docstring."""
     if sys.flags.optimize > 1:
         return _unchecked(function)
-    contract = Contract(function)
+    contract_of_function = functools.cache(lambda: Contract(function))
     known_calls = {}  # signature -> {name: conversion} of the arguments that need one
 
     @functools.wraps(function)
     def wrapper(*args, **options):
+        contract = contract_of_function()
         signature, match = contract.signature(args, options), None
         conversions = known_calls.get(signature)
         if conversions is None:
@@ -76,7 +80,7 @@ def shapes(function):
             match.check_results(results)
         return results
 
-    wrapper.unchecked, wrapper.contract = function, contract
+    wrapper.unchecked, wrapper.contract = function, contract_of_function
     return wrapper
 
 

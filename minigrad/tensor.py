@@ -11,6 +11,9 @@ tensors. They call the operations in ``minigrad.ops``.
     array([2., 4., 6.])
 """
 
+import functools
+import operator
+
 import numpy as np
 
 from .graph import backward_pass, is_recording
@@ -32,6 +35,7 @@ class Tensor(Operators):
     """
 
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
+
     def __init__(self, data, requires_grad=False):
         self._data = _numbers(data)
         self.grad = None
@@ -164,10 +168,10 @@ class Tensor(Operators):
         """Set ``.grad`` to None."""
         self.grad = None
 
-    shape = property(lambda self: self._data.shape)
-    ndim = property(lambda self: self._data.ndim)
-    size = property(lambda self: self._data.size)
-    dtype = property(lambda self: self._data.dtype)
+    shape = property(operator.attrgetter("_data.shape"))
+    ndim = property(operator.attrgetter("_data.ndim"))
+    size = property(operator.attrgetter("_data.size"))
+    dtype = property(operator.attrgetter("_data.dtype"))
 
     def argmax(self, axis=None):
         """Return the indices of the largest values, as NumPy integers."""
@@ -196,11 +200,22 @@ class Tensor(Operators):
             )
         return np.array(self._data, dtype=dtype, copy=copy)
 
+    def __getstate__(self):
+        """Return what copy, deepcopy and pickle take along: the state of a leaf.
+
+        The copy is a new leaf. Writes are numbered by each process, so the number of
+        the last write is left behind. Raises RuntimeError for a computed tensor.
+        """
+        if self._node is not None:
+            raise RuntimeError(
+                f"This tensor is the result of {self._node.op}; a copy would not reach "
+                "the leaves that it was computed from. Copy .detach() instead."
+            )
+        state = {name: getattr(self, name) for name in ("_data", "grad", "_node")}
+        return None, state | {"requires_grad": self.requires_grad, "_version": 0}
+
     def __format__(self, spec):
         return format(self.item(), spec) if spec else repr(self)
-
-    def __getattr__(self, name):
-        raise unknown("A Tensor", name, TENSOR)
 
     def __repr__(self):
         prefix = f"{type(self).__name__}("
@@ -252,3 +267,12 @@ def _numbers(data):
         found = repr(array.item())[:60] if array.ndim == 0 else f"{array.dtype} data"
         raise TypeError(f"A tensor holds numbers; found {found}.")
     return array
+
+
+def _raise_unknown(name, tensor):
+    raise unknown("A Tensor", name, TENSOR)
+
+
+# A method __getattr__ would do the same, but make every access to an attribute slower.
+for _name in TENSOR:
+    setattr(Tensor, _name, property(functools.partial(_raise_unknown, _name)))

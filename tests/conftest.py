@@ -20,15 +20,17 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "deep: part of the long tail, see --deep")
-    # A test that needs a compiled kernel chooses it; the others run the NumPy twins,
-    # whatever an earlier run has compiled.
-    os.environ.setdefault("ATTENTION_BACKEND", "numpy")
     # a job in the background ignores Ctrl-C, and so would the processes it starts
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    from minigrad.shapes import check_results  # NumPy only now reads the threads
+    from attention import kernels  # NumPy only now reads the threads
+    from minigrad.shapes import check_results
 
     check_results(True)
+    # A test that needs a compiled kernel chooses it; the others run the NumPy twins,
+    # whatever an earlier run has compiled.
+    if not os.environ.get("ATTENTION_BACKEND"):
+        kernels.backend("numpy")
 
 
 def pytest_collection_modifyitems(config, items):

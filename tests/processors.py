@@ -35,7 +35,7 @@ SETTINGS = {
     "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": AVX512},
     "NumPy without AVX2": {"NPY_DISABLE_CPU_FEATURES": f"{AVX512} AVX2 FMA3"},
     "generic numba": {"NUMBA_CPU_NAME": "generic"},
-    "NumPy twins": {"ATTENTION_BACKEND": "numpy"},
+    "compiled kernels": {"ATTENTION_BACKEND": "numba"},
     "one thread": {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
     "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
     "another locale": {"LC_ALL": "C", "LANG": "C"},
@@ -92,8 +92,8 @@ def run(name, python, settings, options, cache):
 def environment_of(version, oldest, folder):
     """Make an environment of a Python version; return its interpreter, or None."""
     base = shutil.which(f"python{version}")
-    if base is None:
-        return None
+    if base is None or subprocess.run([base, "-V"], capture_output=True).returncode:
+        return None  # not installed, or a launcher whose version is not
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     needs = config["options"]["install_requires"].strip().splitlines()

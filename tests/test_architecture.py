@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = ("minigrad", "attention", "lessons")
 FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
 THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
-PICTURES = {"figure.py", "figures.py", "heatmaps.py", "schematics.py", "picture.py"}  # matplotlib, late
+# matplotlib, imported late
+PICTURES = {"figure.py", "figures.py", "heatmaps.py", "schematics.py", "picture.py"}
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {
     "minigrad", "attention", "lessons", "tests", "setup.cfg", "pyproject.toml",
@@ -88,6 +89,7 @@ def test_a_module_imports_only_what_its_floor_allows(name):
         elif top == "matplotlib":
             assert path.name in PICTURES, f"{path} imports matplotlib"
             assert late, f"{path} imports matplotlib before anything is drawn"
+            assert "pyplot" not in target, f"{path} imports pyplot, which keeps figures"
             assert package != "minigrad" or name.startswith("minigrad.draw"), path
         elif top == "torch":
             assert path.name in PEER and late, f"{path} imports torch"

@@ -2,12 +2,8 @@
 
 import contextlib
 import os
-import pathlib
 
-from minigrad import checkpoint
 from minigrad.files import write_whole
-
-from .options import flag, shown
 
 try:
     import fcntl
@@ -64,54 +60,3 @@ def locked(folder):
         yield
     finally:
         os.close(descriptor)
-
-
-def add_folder_options(parser, default):
-    """Add ``--out DIR`` and ``--resume [DIR]``."""
-    add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
-    text = f"folder of the results (default: {default})"
-    add("--out", default=pathlib.Path(default), help=text, **folder)
-    text = "continue the run in DIR (default: --out)"
-    add("--resume", nargs="?", const=True, help=text, **folder)
-
-
-def folder_of(args):
-    """Return the folder of a run: the one of ``--resume DIR``, or ``--out``."""
-    return args.out if args.resume in (None, True) else args.resume
-
-
-def load_run(path, config, options):
-    """Return (config, checkpoint) of the run saved at ``path``.
-
-    options   {name: value} typed with ``--resume``; they must be those of the run
-
-    Raises ValueError when there is no such run, or when the options differ.
-    """
-    if not path.is_file():
-        raise ValueError(
-            f"There is nothing to resume: {path} does not exist. Start the run without "
-            "--resume."
-        )
-    state = checkpoint.load(path)
-    before = config(**state["config"])
-    now = config(**{**state["config"], **options})
-    differing = [
-        f"{flag(name)} was {shown(getattr(before, name))}"
-        for name in options
-        if getattr(before, name) != getattr(now, name)
-    ]
-    if differing:
-        raise ValueError(
-            f"The run was started with other options: {'; '.join(differing)}. Leave "
-            "the option out to continue that run, or start another one with --out."
-        )
-    return before, state
-
-
-def check_data(state, checksum, path):
-    """Raise ValueError unless the data are still those that the run started with."""
-    if state["data"] != checksum:
-        raise ValueError(
-            f"The data are not those that the run of {path} was started with. Start "
-            "another run with --out."
-        )

@@ -44,9 +44,11 @@ class Kind:
         raise argparse.ArgumentTypeError(f"found {text!r}; expected {self.expected}")
 
 
-def _whole(least):
+def _whole(least, most=math.inf):
     expected = f"a whole number of {least} or more"
-    return Kind("N", expected, int, lambda n: isinstance(n, int) and n >= least)
+    if most < math.inf:
+        expected = f"a whole number from {least} to {most}"
+    return Kind("N", expected, int, lambda n: isinstance(n, int) and least <= n <= most)
 
 
 def _real(metavar, expected, fits):
@@ -67,14 +69,16 @@ def names_of(choices, required=()):
 
 
 POSITIVE, NATURAL = _whole(1), _whole(0)
+SIZE = _whole(1, 8192)  # of something that takes memory: a width, a batch, a length
+COUNT = _whole(1, 1000)  # of layers, seeds, threads
 ABOVE_ZERO = _real("X", "a number above 0", lambda x: 0 < x < math.inf)
 SHARE = _real("P", "a number from 0 to 1", lambda x: 0 <= x <= 1)
 BELOW_ONE = _real("P", "a number from 0 to 1, without 1", lambda x: 0 <= x < 1)
 TEXT = Kind("NAME", "a name", str, lambda value: isinstance(value, str))
-POSITIVES = Kind(
-    "N,N", "whole numbers of 1 or more, with commas between them",
+SIZES = Kind(
+    "N,N", "whole numbers from 1 to 8192, with commas between them",
     lambda text: tuple(map(int, text.split(","))),
-    lambda values: len(values) > 0 and all(map(POSITIVE.fits, values)),
+    lambda values: len(values) > 0 and all(map(SIZE.fits, values)),
 )  # fmt: skip
 
 

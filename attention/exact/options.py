@@ -30,7 +30,7 @@ class Options:
     block_mask: Any
     causal_align: str
     training: bool
-    rng: np.random.Generator | None
+    rng: "np.random.Generator | None"  # a string: numpy.random is not imported
     return_weights: bool
     return_lse: bool
     path: str | None

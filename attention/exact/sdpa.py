@@ -55,7 +55,7 @@ def scaled_dot_product_attention(
     return_weights=False,
     return_lse=False,
     path=None,
-):
+) -> Tensor:
     """Average the values; the product of query and key decides the weight of a value.
 
     query (..., H | 1, L, E) or (L, E), key (..., Hk | 1, S, E) or (S, E),

@@ -4,10 +4,10 @@ Only the entries below are used. The settings of the search are in
 ``generation_config.json``, or in older folders in ``config.json`` itself.
 """
 
-import json
 import os
 from dataclasses import MISSING, dataclass, fields
 
+from minigrad.bounds import parse_json, read_parsed
 from minigrad.checks import between, flag, one_of, plain, whole
 
 from ..transformer.config import TransformerConfig
@@ -168,11 +168,7 @@ def read_config(folder):
 
 def read_json(path):
     """Return the dict in a file of JSON."""
-    with open(path, encoding="utf-8") as file:
-        try:
-            entries = json.load(file)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path} is not JSON: {error}.") from None
+    entries = parse_json(read_parsed(path), path)
     if not isinstance(entries, dict):
         raise ValueError(f"{path} holds a {type(entries).__name__}; expected a dict.")
     return entries

@@ -43,6 +43,8 @@ def _varint(message, i):
     """Return the number that begins at byte i, and the position after it."""
     number, shift = 0, 0
     while message[i] >= 128:
+        if shift > 56:
+            raise ValueError("a number has more than 64 bits")
         number |= (message[i] & 127) << shift
         i, shift = i + 1, shift + 7
     return number | message[i] << shift, i + 1

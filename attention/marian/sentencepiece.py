@@ -28,6 +28,8 @@ import struct
 
 import numpy as np
 
+from minigrad.bounds import read_parsed
+
 from .normalizer import SPACE, CharacterMap, Normalizer
 from .protobuf import read_fields
 
@@ -39,8 +41,7 @@ BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
 
 def load(path):
     """Return the SentencePiece model in a ``.spm`` file."""
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_parsed(path)
     try:
         return SentencePiece(data)
     except (ValueError, TypeError, IndexError, AttributeError, struct.error) as error:

@@ -104,7 +104,7 @@ def _first_bad_backward(loss):
     bad = {id(each) for each in bad}
     users = [(n, g) for n, g in visited if bad & {id(p) for p in n.parents}]
     for node, g in users:
-        if not _finite(node.backward(g)):
+        if not _finite(node.input_gradients(g)):
             return node
     return users[-1][0] if users else None  # each gradient is finite, their sum is not
 

@@ -146,6 +146,7 @@ class Translator:
                     f"{state.get(name)!r:.40}; expected a {kind.__name__}."
                 )
         config = Seq2SeqConfig.from_dict(state["config"])
+        _check_size(config, state["model"])
         model = Seq2Seq(config, np.random.default_rng(0))  # overwritten below
         model.load_state_dict(state["model"])
         source, target = (Vocabulary.from_state(state[k]) for k in ("source", "target"))
@@ -157,6 +158,17 @@ class Translator:
             )
         options = {name: state[name] for name in ("lower", "about", "characters")}
         return cls(model.eval(), source, target, **options)
+
+
+def _check_size(config, arrays):
+    """Raise ValueError, before a model is built, if it is larger than its arrays."""
+    words = config.source_vocabulary + config.target_vocabulary
+    fewest = words * config.embedding + 6 * config.layers * config.hidden**2
+    found = sum(np.size(array) for array in arrays.values())
+    if found < fewest:
+        raise ValueError(
+            f"its config needs at least {fewest} parameters; found {found}."
+        )
 
 
 def save(path, translator, half=False):

@@ -222,6 +222,9 @@ def wrote_into_argument(error, path):
 
 def parameters(function):
     """Return the names of a function's positional parameters; None if unknown."""
+    if inspect.isfunction(function) and not hasattr(function, "__wrapped__"):
+        code = function.__code__  # gradient checks wrap thousands of backwards
+        return list(code.co_varnames[: code.co_argcount])
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

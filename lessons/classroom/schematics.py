@@ -225,3 +225,232 @@ def _decoder(ax, start, step, inputs, outputs, right=None, feedback=False):
                 ":", color=colour, lw=1.3,
             )  # fmt: skip
             arrow(ax, low, (x + step - 0.32, y - 0.75), colour, weight=0.15)
+
+
+def tape_and_way_back(values, grads, shares):
+    """Draw a tape: values in the order of their computation, and the way back.
+
+    values   {text of the box: value}, in order; its first letter is the name
+    grads    {name: dL/d(value)}
+    shares   (from, to, share): the arrows of the way back, by name
+    """
+    fig, ax = diagram((7.2, 3.2))
+    step = 1.7
+    at = {text[0]: step * k for k, text in enumerate(values)}
+    for (text, value), x in zip(values.items(), at.values()):
+        box(ax, (x, 0), f"${text}$\n{value:.2f}", BLUE, width=1.3, height=0.85)
+        slope = f"$dL/d{text[0]}$\n{grads[text[0]]:.2f}"
+        ax.text(x, -0.55, slope, ha="center", va="top", fontsize=9)
+    for user, parent, share in shares:
+        left, right = at[parent] + 0.25, at[user] - 0.25
+        arrow(ax, (left, 0.45), (right, 0.45), BLUE, 0.15, bend=-0.45)
+        arrow(ax, (right, -1.25), (left, -1.25), ORANGE, 0.15, bend=-0.45)
+        long = right - left > step  # its number stands under it, else above
+        low = -1.42 - 0.225 * (right - left) if long else -1.2
+        middle = (left + right) / 2
+        ax.text(middle, low, f"{share:.2f}", ha="center", va="center", fontsize=9)
+    way_back = _line(ORANGE, "sends a share of the gradient")
+    handles = [_line(BLUE, "is used by"), way_back]
+    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    fit(ax, -0.8, step * (len(values) - 1) + 0.8, -2.75, 1.25)
+    return fig
+
+
+def _line(colour, label):
+    """Return an entry of a legend: a line of this colour."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, label=label)
+
+
+def reversal_model(word, padding):
+    """Draw an encoder-decoder that reverses a word, with attention as the only bridge.
+
+    word      its letters are the source
+    padding   number of padded positions after the word
+    """
+    fig, ax = diagram((7.2, 4.5))
+    n, step = len(word), 1.35
+    for j in range(n + padding):
+        real = j < n
+        letter = word[j] if real else "pad"
+        box(ax, (step * j, 0), f"$h_{j + 1}$", BLUE if real else GREY, below=letter)
+        if j:
+            arrow(ax, (step * (j - 1) + WIDTH / 2, 0), (step * j - WIDTH / 2, 0))
+    last = step * (n + padding - 1)
+    columns = np.linspace(last / 2 - 1.9, last / 2 + 2.4, n)
+    gap = columns[1] - columns[0]
+    box(ax, (columns[0] - gap, 2.8), "$s_0 = 0$", GREEN, width=1.1)
+    for t, x in enumerate(columns):
+        for j in range(n + padding):
+            arrow(ax, (step * j, HEIGHT / 2), (x, 1.35), BLUE, weight=0.03)
+        box(ax, (x, 1.6), f"$c_{t + 1}$", ORANGE)
+        box(ax, (x, 2.8), f"$s_{t + 1}$", GREEN)
+        box(ax, (x, 4.0), word[n - 1 - t], PURPLE)
+        edge = (0.55 if t == 0 else WIDTH / 2) - gap
+        arrow(ax, (x + edge, 2.8), (x - WIDTH / 2, 2.8))
+        arrow(ax, (x + edge - 0.1, 2.55), (x - WIDTH / 2, 1.75), GREEN, weight=0.15)
+        arrow(ax, (x, 1.85), (x, 2.55), ORANGE, weight=0.3)
+        arrow(ax, (x, 3.05), (x, 3.75), weight=0.15)
+        if t:  # the letter before is an input of this step
+            start = x - gap + WIDTH / 2, 3.9
+            arrow(ax, start, (x - 0.25, 3.05), PURPLE, weight=0.15)
+    ax.text(columns[0] - 0.3, 3.5, "<s>", ha="right", va="bottom", fontsize=10)
+    arrow(ax, (columns[0] - 0.45, 3.5), (columns[0] - 0.25, 3.05), PURPLE, 0.15)
+    handles = [
+        _line(BLUE, "key and value"),
+        _line(GREEN, "query"),
+        _line(ORANGE, "context"),
+        _line(PURPLE, "letter before"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=4, fontsize=9)
+    fit(ax, columns[0] - gap - 0.7, last + 0.7, -1.35, 4.4)
+    return fig
+
+
+def gradient_check():
+    """Draw the two ways to a slope that a gradient check compares."""
+    fig, ax = diagram((7.2, 2.3))
+    top, low = 1.5, 0.0
+    box(ax, (0, top), r"$x \pm h$", BLUE, width=1.0)
+    box(ax, (1.9, top), "$f$", GREY)
+    box(ax, (4.1, top), r"$F = \sum\, g_i\, y_i$", GREY, width=1.8)
+    box(ax, (6.9, top), "slope of $F$", ORANGE, width=1.5)
+    for left, right in ((0.5, 1.5), (2.3, 3.2), (5.0, 6.15)):
+        arrow(ax, (left, top), (right, top))
+    ax.text(2.75, top + 0.1, "$y$", ha="center", va="bottom", fontsize=10)
+    ax.text(5.57, top + 0.1, "difference\n$/\\, 2h$", ha="center", va="bottom")
+    box(ax, (0, low), "$g$, random", GREEN, width=1.3)
+    box(ax, (3.2, low), "backward of $f$", GREY, width=1.8)
+    box(ax, (6.9, low), "gradient", ORANGE, width=1.5)
+    arrow(ax, (0.65, low), (2.3, low))
+    arrow(ax, (4.1, low), (6.15, low))
+    arrow(ax, (0.4, low + HEIGHT / 2), (3.6, top - HEIGHT / 2), GREEN, weight=0.15)
+    box(ax, (8.9, 0.75), "equal?", PURPLE, width=1.1)
+    arrow(ax, (7.65, top), (8.5, 1.0), ORANGE)
+    arrow(ax, (7.65, low), (8.5, 0.5), ORANGE)
+    fit(ax, -0.8, 9.6, -0.4, 2.2)
+
+
+def query_key_value(words, weights, at):
+    """Draw one sequence, its queries, keys and values, and one output.
+
+    words     of the sequence, one for each vector x_j
+    weights   of the query at place ``at``, one for each word
+    at        the place whose query and output are drawn, counted from 0
+    """
+    fig, ax = diagram((7.2, 4.6))
+    step, i = 1.75, at + 1
+    for j, (word, weight) in enumerate(zip(words, weights)):
+        x = step * j
+        box(ax, (x, 0), word, GREY, width=1.05)
+        box(ax, (x, 1.35), f"$v_{j + 1}$", ORANGE)
+        box(ax, (x, -1.35), f"$k_{j + 1}$", BLUE)
+        arrow(ax, (x, HEIGHT / 2), (x, 1.35 - HEIGHT / 2))
+        arrow(ax, (x, -HEIGHT / 2), (x, -1.35 + HEIGHT / 2))
+        arrow(ax, (x, 1.6), (step * at + 0.1 * (j - at), 2.75), ORANGE, weight)
+        side = 1 if j > at else -1  # beside the arrow, not on it
+        ha = "left" if side > 0 else "right"
+        ax.text(x + 0.12 * side, 1.68, f"{weight:.2f}", fontsize=9, ha=ha, va="bottom")
+        arrow(ax, (step * at, -2.75), (x, -1.6), GREEN, weight=0.1)
+    box(ax, (step * at, 3), f"$z_{i}$", PURPLE)
+    box(ax, (step * at, -3), f"$q_{i}$", GREEN)
+    right = step * at + 0.78
+    ax.plot([step * at + 0.525, right, right], [0, 0, -3], color=GREY, lw=1.5, zorder=0)
+    arrow(ax, (right, -3), (step * at + WIDTH / 2, -3))
+    rows = {
+        3: "output",
+        1.35: "values: what\ndo I hand over?",
+        0: "words",
+        -1.35: "keys: what\ndo I contain?",
+        -3: f'query of "{words[at]}":\nwhat am I looking for?',
+    }
+    for y, text in rows.items():
+        ax.text(-0.85, y, text, ha="right", va="center", fontsize=10)
+    ax.text(step * at + 0.55, 3, "average of the values,\nby weight", va="center")
+    ax.text(step * at - 3.6, -2.6, "scores", ha="right", va="center")
+    fit(ax, -3.4, step * (len(words) - 1) + 0.75, -3.4, 3.35)
+    return fig
+
+
+def heads_side_by_side(words, weights, questions):
+    """Draw two heads that read one sentence, and how their outputs are joined.
+
+    words       of the sequence
+    weights     (2, T), of one query in each head; they set the widths of the arrows
+    questions   what the two heads look for
+    """
+    fig, ax = diagram((7.2, 3.9))
+    step = 1.5
+    centre = step * (len(words) - 1) / 2
+    colours, places = (BLUE, ORANGE), (centre - 1.7, centre + 1.7)
+    for j, word in enumerate(words):
+        box(ax, (step * j, 0), word, GREY, width=1.15)
+    for h, (x, colour) in enumerate(zip(places, colours)):
+        for j, weight in enumerate(weights[h]):
+            start = step * j + (0.15 if h else -0.15), HEIGHT / 2
+            arrow(ax, start, (x + 0.15 * (j - 2), 1.75), colour, weight)
+        box(ax, (x, 2), f"head {h + 1}", colour, width=1.6)
+        outside = x + (1 if h else -1) * 0.95
+        ha = "left" if h else "right"
+        ax.text(outside, 2, f'"{questions[h]}"', ha=ha, va="center")
+        part = centre + (0.6 if h else -0.6), 3.3
+        box(ax, part, f"output {h + 1}", colour, width=1.2)
+        arrow(ax, (x, 2 + HEIGHT / 2), (part[0], 3.3 - HEIGHT / 2), colour)
+    ax.text(centre + 1.35, 3.3, "side by side", ha="left", va="center")
+    box(ax, (centre, 4.4), "$W_O$", GREY)
+    arrow(ax, (centre, 3.3 + HEIGHT / 2), (centre, 4.4 - HEIGHT / 2))
+    arrow(ax, (centre + WIDTH / 2, 4.4), (centre + 1.3, 4.4))
+    ax.text(centre + 1.4, 4.4, "new vector of the word", ha="left", va="center")
+    fit(ax, -1.6, step * (len(words) - 1) + 1.6, -0.4, 4.75)
+    return fig
+
+
+def transformer_block():
+    """Draw a pre-norm Transformer block: two networks, each inside a sum."""
+    fig, ax = diagram((7.2, 2.3))
+    parts = (
+        (1.4, "norm", GREY, 1.0),
+        (3.1, "attention", BLUE, 1.6),
+        (4.6, "+", PURPLE, 0.5),
+        (5.9, "norm", GREY, 1.0),
+        (7.7, "feed-forward", ORANGE, 1.8),
+        (9.3, "+", PURPLE, 0.5),
+    )
+    end = 0.0
+    for x, text, colour, width in parts:
+        arrow(ax, (end, 0), (x - width / 2, 0))
+        box(ax, (x, 0), text, colour, width=width)
+        end = x + width / 2
+    arrow(ax, (end, 0), (10.3, 0))
+    ax.text(-0.1, 0, "$x$", ha="right", va="center", fontsize=11)
+    ax.text(10.4, 0, "$x$, to the\nnext block", ha="left", va="center")
+    for start, plus in ((0.4, 4.6), (5.1, 9.3)):
+        ax.plot([start, start, plus], [0, 1.1, 1.1], color=PURPLE, lw=1.5)
+        arrow(ax, (plus, 1.1), (plus, HEIGHT / 2), PURPLE)
+        text = "$x$ itself: the residual connection"
+        ax.text((start + plus) / 2, 1.2, text, ha="center", va="bottom", fontsize=9)
+    for x, text in ((3.1, "between\nthe words"), (7.7, "each word\nalone")):
+        ax.text(x, -0.4, text, ha="center", va="top")
+    fit(ax, -0.5, 12.0, -1.2, 1.6)
+    return fig
+
+
+def padded_batch(sentences):
+    """Draw sentences as the rows of one array, filled up with padding, and the mask."""
+    fig, ax = diagram((7.2, 2.9))
+    longest = max(map(len, sentences))
+    step, gap = 1.35, 1.7
+    for b, sentence in enumerate(sentences):
+        y = -gap * b
+        ax.text(-0.9, y, f"sentence {b + 1}", ha="right", va="center", fontsize=10)
+        ax.text(-0.9, y - 0.55, "may attend", ha="right", va="center", fontsize=9)
+        for j in range(longest):
+            real = j < len(sentence)
+            text, colour = (sentence[j], BLUE) if real else ("<pad>", RED)
+            box(ax, (step * j, y), text, colour, width=1.15)
+            ax.text(step * j, y - 0.55, str(real), ha="center", va="center", fontsize=9)
+    handles = [_patch(BLUE, "word"), _patch(RED, "padding")]
+    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    fit(ax, -2.6, step * longest - 0.5, -gap * len(sentences) + 0.1, 0.45)
+    return fig

@@ -22,12 +22,17 @@ def same(a, b):
 
 
 def is_single(a):
-    """Return whether all entries fit the 24 bits of float32, and some need over 12."""
+    """Return whether the entries are float32 numbers: of 24 bits, some of over 12.
+
+    Multiples of one number, such as (x + 1e8) - 1e8, are not meant: some entry must
+    have bits that the largest entry, as a float32, would not have.
+    """
     if a is None or a.size < 3 or not np.isfinite(a).all():
         return False
-    mantissa = np.frexp(a)[0]
+    mantissa, exponent = np.frexp(a)
     in24, in12 = (np.ldexp(mantissa, bits) % 1 == 0 for bits in (24, 12))
-    return bool(in24.all() and not in12.all())
+    is_multiple = np.ldexp(a, 24 - int(exponent[a != 0].max(initial=-1100))) % 1 == 0
+    return bool(in24.all() and not in12.all() and not is_multiple.all())
 
 
 def missing(case):

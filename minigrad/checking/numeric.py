@@ -6,21 +6,28 @@ Its slope along v is measured with two steps, and the h^2 term of the error canc
     D(h) = (F(x + h v) - F(x - h v)) / 2h         = <grad F, v> + O(h^2)
     (4 D(h/2) - D(h)) / 3                         = <grad F, v> + O(h^4)
 
-|D(h) - D(h/2)|, and what rounding does to the difference, are the error bar. The
-differences are taken output by output before they are weighed and summed, so that
-outputs that do not depend on v add no noise.
+The error bar is the sum of two errors: the truncation, |D(h) - D(h/2)|, and the
+rounding of f, divided by h. A larger step reduces the rounding, a smaller one the
+truncation. If the bar is too large, other steps are tried; the best one counts.
+
+The differences are taken output by output before they are weighed and summed, so that
+outputs that do not change add no error to the sum.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 EPSILON = np.finfo(np.float64).eps
-STEP = EPSILON ** (1 / 3)  # where the truncation h^2 and the rounding eps/h balance
+DENORMAL = np.finfo(np.float64).smallest_subnormal
+STEP = 2.0**-17  # near eps^(1/3), where the truncation h^2 and the rounding eps/h meet
+RATIO = 16  # between one step and the next
+SMALLEST = -8  # the number of the smallest step, some units in the last place of x
+LARGEST = 0.05  # the largest step, relative to the largest |x|, or to 1
+PRECISE = 1e-7  # a relative error bar that needs no other step
+CLEAR = 100  # a slope of so many error bars is not 0
 EVERY = 400  # up to so many entries are measured one by one
 DIRECTIONS = 6  # of larger arrays, slopes along so many random directions
-TINY = 1e-20  # the imaginary step; its square vanishes beside 1
 
 
 @dataclass
@@ -30,7 +37,6 @@ class Slopes:
     value        (P,)  the slopes
     bar          (P,)  how far off they may be
     left, right  (P,)  the one-sided slopes, which differ at a corner
-    reach        (P,)  sum |c df|: what the slope would be if nothing cancelled
     kink         (P,)  whether the function has a corner or a jump there
     directions         None, or the (P,) arrays of x's shape along which was measured
     """
@@ -39,7 +45,6 @@ class Slopes:
     bar: np.ndarray
     left: np.ndarray
     right: np.ndarray
-    reach: np.ndarray
     kink: np.ndarray
     directions: list | None = None
 
@@ -48,6 +53,11 @@ class Slopes:
         if self.directions is None:
             return gradient.reshape(-1)
         return np.array([(gradient * v).sum() for v in self.directions])
+
+    @property
+    def clear(self):
+        """Whether each slope is measured to be different from 0, (P,)."""
+        return ~self.kink & (np.abs(self.value) > CLEAR * self.bar)
 
 
 def slopes(f, x, cotangents, directions=None):
@@ -58,26 +68,13 @@ def slopes(f, x, cotangents, directions=None):
     cotangents   one array for each output
     directions   arrays of x's shape to measure along; None: every entry by itself
     """
-    with np.errstate(all="ignore"):
-        point = _Point(f, x, cotangents)
-        if directions is None:
-            probes = [_Probe(point, step) for step in _one_by_one(x)]
-        else:
-            probes = [_Probe(point, _shared(x, v)) for v in directions]
-        kinks = _judge(point, probes)
-        return Slopes(
-            *(
-                np.array([getattr(p, name) for p in probes], float)
-                for name in ("value", "bar", "left", "right", "reach")
-            ),
-            kink=kinks,
-            directions=None if directions is None else [p.along for p in probes],
-        )
+    return Point(f, x, flat(cotangents)[None]).slopes(directions)[0]
 
 
 def random_directions(x, rng):
-    """Return directions in which all entries of ``x`` move together."""
-    return rng.choice([-1.0, 1.0], (DIRECTIONS, *x.shape))
+    """Return directions in which all entries of ``x`` move, each by its own scale."""
+    signs = rng.choice([-1.0, 1.0], (DIRECTIONS, *x.shape))
+    return list(signs * (entry_scale(x) / np.sqrt(max(1, x.size))))
 
 
 def jacobian(f, x, largest=200_000):
@@ -85,134 +82,221 @@ def jacobian(f, x, largest=200_000):
     size = sum(each.size for each in f(x))
     if size * x.size > largest:
         return None
-    columns = np.empty((x.size, size))
+    rows = np.empty((x.size, size))
     with np.errstate(all="ignore"):
-        for column, step in zip(columns, _one_by_one(x)):
-            coarse, fine = (
-                np.concatenate([d.reshape(-1) for d in _difference(f, x, s)[0]])
-                for s in (step, step / 2)
+        point = Point(f, x, np.empty((0, size)))
+        for row, v in zip(rows, _one_by_one(x)):
+            wide, narrow = (
+                np.add(*_changes(point, h * v)) / (2 * h * v.max())
+                for h in (STEP, STEP / 2)
             )
-            column[:] = (4 * fine - coarse) / 3
-    return columns.T
+            row[:] = (4 * narrow - wide) / 3
+    return rows.T
 
 
-class _Point:
-    """A function at a point: its outputs there, and the rounding error of each."""
+def entry_scale(x):
+    """Return the largest power of two up to each |x|, which makes x + h exact.
 
-    def __init__(self, f, x, cotangents):
-        self.f, self.x, self.cotangents = f, x, cotangents
-        self.y = f(x)
-        # Over very small steps a smooth function is a straight line; second differences
-        # show what the rounding inside f adds to it.
-        nearby = [self.y, *(f(x + k * _step(x) / 4096) for k in range(1, 6))]
-        self.noise = []
-        for output, y in zip(zip(*nearby), self.y):
-            bends = np.diff(np.stack(output), 2, axis=0)
-            rough = np.sqrt((bends**2).mean(0) / 6)  # 1 + 4 + 1 errors in each
-            rough = np.maximum(rough, np.median(rough) if rough.size else 0)
-            self.noise.append(_finite(np.maximum(rough, EPSILON * np.abs(y))))
-
-    def weigh(self, changes):
-        """Return sum c df over all outputs."""
-        return sum((c * d).sum() for c, d in zip(self.cotangents, changes))
-
-    def noise_of(self, up, down):
-        """Return the rounding in F from the outputs that a step has changed.
-
-        They are rounded one by one: the errors add up as random steps do.
-        """
-        moved = [
-            (c * n)[(a != y) | (b != y)]
-            for c, n, a, b, y in zip(self.cotangents, self.noise, up, down, self.y)
-        ]
-        return 4 * np.sqrt(sum((m**2).sum() for m in moved))
-
-    def complex_step(self, v):
-        """Return (slope, bar) from f(x + i t v) = f(x) + i t f'(x) v: no subtraction.
-
-        Right only where f is analytic, so the caller compares it with a difference.
-        None where f does not take complex numbers, or returns other values for them.
-        """
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # when imaginary parts are dropped
-                z = self.f(self.x + 1j * TINY * v)
-        except Exception:
-            return None
-        for a, b in zip(z, self.y):
-            if a.dtype.kind != "c" or not np.allclose(a.real, b, 1e-9, 1e-9):
-                return None
-        terms = [c * a.imag / TINY for c, a in zip(self.cotangents, z)]
-        slope = sum(t.sum() for t in terms)
-        bar = 16 * EPSILON * sum(np.abs(t).sum() for t in terms)
-        return (slope, bar) if np.isfinite(slope) else None
-
-
-class _Probe:
-    """One slope, measured with the step ``v`` and half of it."""
-
-    def __init__(self, point, v):
-        self._measure(point, v)
-        if not np.isfinite(self.value + self.bar):
-            # the step left the domain, as at log(1e-7): one relative to x does not
-            v = np.sign(v) * np.minimum(np.abs(v), STEP * np.abs(point.x))
-            self._measure(point, v)
-
-    def _measure(self, point, v):
-        measured = []
-        for step in (v, v / 2):
-            change, along, (up, down, length) = _difference(point.f, point.x, step)
-            right = point.weigh(map(_minus, up, point.y)) * (2 / length)
-            left = point.weigh(map(_minus, point.y, down)) * (2 / length)
-            noise = point.noise_of(up, down)
-            measured.append((point.weigh(change), along, abs(right - left), noise))
-        (coarse, v1, gap1, noise1), (fine, v2, gap2, noise2) = measured
-        self.value, self.along = (4 * fine - coarse) / 3, (4 * v2 - v1) / 3
-        self.left, self.right, self.gaps = left, right, (gap1, gap2)
-        self.reach = sum(np.abs(c * d).sum() for c, d in zip(point.cotangents, change))
-        self.noise = max(noise1, noise2)
-        self.rounding = self.noise / length
-        self.truncation = abs(coarse - fine)
-        self.bar = self.truncation + self.rounding
-
-
-def _judge(point, probes):
-    """Return which slopes lie at a kink; measure imprecise ones by a complex step."""
-    finite = np.array([np.isfinite(p.value + p.bar) for p in probes], bool)
-    kinks = ~finite
-    scale = max((abs(p.value) for p, ok in zip(probes, finite) if ok), default=0)
-    analytic = True
-    for i in np.flatnonzero(finite):
-        p = probes[i]
-        size = max(abs(p.value), scale / 100)
-        clear = max(1e-4 * size, 100 * p.rounding)
-        # the one-sided slopes approach each other as h f'', but not at a corner
-        if p.gaps[1] > max(clear, 0.7 * p.gaps[0]):
-            kinks[i] = True
-        elif 10 * p.bar > max(1e-6 * abs(p.value), 1e-8 * scale):
-            better = point.complex_step(p.along) if analytic else None
-            analytic = better is not None
-            agrees = analytic and abs(better[0] - p.value) <= 10 * p.bar
-            if agrees and p.truncation <= 100 * clear:
-                # inside f, slopes as large as its values may have cancelled
-                p.value, p.bar = better[0], better[1] + p.noise
-            else:
-                kinks[i] = p.truncation > clear
-    return kinks
-
-
-def _difference(f, x, step):
-    """Return (f(x + step) - f(x - step)) / length, direction, (f up, f down, length).
-
-    The direction is the move that the floating-point numbers really made, scaled to a
-    largest entry of 1: where one entry moves, it is exactly 1 there.
+    Entries that are 0 have the scale of the others.
     """
-    up, down = x + step, x - step
-    moved = up - down
-    length = np.abs(moved).max()
-    high, low = f(up), f(down)
-    change = [_minus(a, b) / length for a, b in zip(high, low)]
-    return change, moved / length, (high, low, length)
+    size = np.abs(x)
+    typical = np.median(size[size > 0]) if size.any() else 1.0
+    return 2.0 ** np.floor(np.log2(np.where(size > 0, size, typical)))
+
+
+def flat(arrays):
+    """Return the entries of all arrays in one row."""
+    return np.concatenate([np.reshape(a, -1) for a in arrays])
+
+
+class Point:
+    """A function f at a point x, with several choices of weights for its outputs.
+
+    weights   (S, outputs), in each row the cotangents of all outputs, flattened
+    """
+
+    def __init__(self, f, x, weights):
+        self.f, self.x, self.weights = f, x, weights
+        self.y = self.outputs(x)
+        self.largest_step = LARGEST * np.abs(x).max(initial=1)
+        self._roundings = {}
+
+    def outputs(self, x):
+        return flat(self.f(x))
+
+    def slopes(self, directions=None):
+        """Return the ``Slopes`` for each row of the weights."""
+        if directions is None:
+            lines = list(zip(_one_by_one(self.x), entry_scale(self.x).reshape(-1)))
+        else:
+            lines = [(v, 1.0) for v in directions]
+        rows = len(self.weights)
+        with np.errstate(all="ignore"):
+            first = [_measure(self, v, unit, 0) for v, unit in lines]
+            largest = np.zeros(rows)  # slope of the array
+            for m in first:
+                size = np.abs(m.value)
+                largest = np.fmax(largest, np.where(size > 10 * m.bar, size, 0))
+            best = [
+                _best(_all_steps(self, v, unit, m, largest), largest)
+                for (v, unit), m in zip(lines, first)
+            ]
+        table = np.array(best).reshape(len(best), 5, rows)  # (P, 5, S)
+        return [
+            Slopes(*table[:, :4, s].T, table[:, 4, s].astype(bool), directions)
+            for s in range(rows)
+        ]
+
+    def rounding(self, rung):
+        """Return the rounding error of F, (S,), over steps near that of ``rung``.
+
+        Over small steps a smooth function is a polynomial of degree three. What is left
+        of its values without such polynomials is rounding.
+        """
+        if rung not in self._roundings:
+            moves = np.random.default_rng(0).uniform(-1, 1, self.x.shape)
+            step = moves * entry_scale(self.x) / np.sqrt(max(1, self.x.size))
+            step *= 4 * STEP * RATIO**rung
+            values = np.array([self.outputs(self.x + t * step) for t in _TIMES])
+            squares = np.sort((_WITHOUT_CUBICS @ values) ** 2, axis=0)
+            # Without the largest four, which a corner between the values explains, the
+            # mean of 13 is 0.4 of the whole.
+            variance = squares[:-4].mean(0) / 0.4
+            last_place = np.maximum(EPSILON * np.abs(self.y), DENORMAL)
+            errors = np.maximum(finite(np.sqrt(variance)), last_place)
+            found = _norms(self.weights * finite(errors))
+            if rung > 0:  # larger steps do not make the rounding smaller
+                found = np.maximum(found, self.rounding(rung - 1))
+            self._roundings[rung] = found
+        return self._roundings[rung]
+
+
+def _without_cubics(times):
+    """Return a matrix that maps the values of polynomials of degree three to 0.
+
+    Each row combines the values at five neighbouring times, as a divided difference
+    does; its norm is 1.
+    """
+    rows = np.zeros((len(times) - 4, len(times)))
+    for k, row in enumerate(rows):
+        t = times[k : k + 5]
+        weights = 1 / np.prod(t[:, None] - t + np.eye(5), axis=1)
+        row[k : k + 5] = weights / np.linalg.norm(weights)
+    return rows
+
+
+# At equal distances, the steps of a staircase could fall into step with them.
+_TIMES = np.arange(1, 18) + np.random.default_rng(0).uniform(-0.3, 0.3, 17)
+_WITHOUT_CUBICS = _without_cubics(_TIMES)
+
+
+def _norms(rows):
+    """Return the root of the sum of squares of each row; the squares may underflow."""
+    largest = np.abs(rows).max(axis=1, initial=0)
+    parts = rows / np.where(largest > 0, largest, 1)[:, None]
+    return largest * np.sqrt((parts**2).sum(1))
+
+
+@dataclass
+class _Measurement:
+    """Slopes (S,) along one direction, with one step and its half."""
+
+    value: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    truncation: np.ndarray
+    rounding: np.ndarray
+    gaps: tuple  # |right - left| with the step and with its half
+
+    @property
+    def bar(self):
+        return self.truncation + self.rounding
+
+    def roughness(self, largest):
+        """Return (error, kink): the error of a finite step, and whether it is a kink.
+
+        The one-sided slopes approach each other as h f'', but not at a corner.
+        """
+        size = np.maximum(np.abs(self.value), largest / 100)
+        wide, narrow = self.gaps
+        visible = np.maximum(1e-4 * size, 100 * self.rounding)
+        corner = np.where(narrow > np.maximum(visible, 0.7 * wide), narrow, 0)
+        jump = self.truncation > np.maximum(0.01 * size, 100 * self.rounding)
+        error = self.truncation + corner
+        is_finite = np.isfinite(error + self.value)
+        return np.where(is_finite, error, np.inf), (corner > 0) | jump | ~is_finite
+
+
+def _measure(point, v, unit, rung):
+    """Measure the slopes along v / unit with the step of ``rung`` and its half."""
+    h = STEP * RATIO**rung
+    slopes_of_steps = []
+    for step in (h, h / 2):
+        right, left = (
+            point.weights @ change / (step * unit)
+            for change in _changes(point, step * v)
+        )
+        slopes_of_steps.append((left, right))
+    wide, narrow = (np.add(left, right) / 2 for left, right in slopes_of_steps)
+    return _Measurement(
+        (4 * narrow - wide) / 3,
+        *slopes_of_steps[1],
+        truncation=np.abs(wide - narrow),
+        rounding=4 * point.rounding(rung) / (h * unit),
+        gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
+    )
+
+
+def _all_steps(point, v, unit, first, largest):
+    """Return the measurements with every step that is worth a trial.
+
+    While the rounding is the larger error, the next step is larger, else smaller.
+    """
+    tried, rung = {0: first}, 0
+    while True:
+        m = tried[rung]
+        error, _ = m.roughness(largest)
+        needed = PRECISE * np.maximum(np.abs(m.value), largest / 100)
+        imprecise = np.flatnonzero(~(error + m.rounding <= needed))
+        if not len(imprecise):
+            break
+        s = imprecise[0]
+        is_larger = m.rounding[s] > error[s]
+        rung += 1 if is_larger else -1
+        h = STEP * RATIO**rung
+        is_allowed = rung >= SMALLEST and h * np.abs(v).max() <= point.largest_step
+        if rung in tried or not is_allowed:
+            break
+        m = _measure(point, v, unit, rung)
+        if not is_larger and m.rounding[s] > error[s] / 100:
+            break  # a corner would disappear in rounding errors
+        tried[rung] = m
+    return list(tried.values())
+
+
+def _best(tried, largest):
+    """Return (value, bar, left, right, kink), each (S,), with the smallest bar."""
+    errors, kinks = map(np.array, zip(*(m.roughness(largest) for m in tried)))
+    bars = errors + [m.rounding for m in tried]  # (R, S)
+    bars = np.where(np.isfinite(bars), bars, np.inf)
+    here = bars.argmin(0), np.arange(len(largest))
+    values, left, right = (
+        np.array([getattr(m, name) for m in tried])
+        for name in ("value", "left", "right")
+    )
+    value, bar = values[here], bars[here]
+    # The bars of all steps must overlap, and a function that does not change at all may
+    # be a staircase: the distance to the other values is then the bar.
+    apart = np.abs(values - value)
+    is_doubtful = (apart > 10 * (bar + bars)) | (value == 0)
+    bar = np.maximum(bar, np.fmax.reduce(np.where(is_doubtful, apart, 0)))
+    return value, bar, left[here], right[here], kinks[here]
+
+
+def _changes(point, step):
+    """Return (f(x + step) - f(x), f(x) - f(x - step)), all outputs in one row."""
+    up, down = point.outputs(point.x + step), point.outputs(point.x - step)
+    return _minus(up, point.y), _minus(point.y, down)
 
 
 def _minus(a, b):
@@ -220,25 +304,14 @@ def _minus(a, b):
     return np.where(a == b, 0, a - b)
 
 
-def _finite(a):
+def finite(a):
+    """Return ``a`` with 0 for NaN and infinity."""
     return np.where(np.isfinite(a), a, 0)
 
 
-def _step(x):
-    return STEP * np.maximum(1, np.abs(x))
-
-
 def _one_by_one(x):
-    """Yield the steps that move one entry each."""
-    for i, h in enumerate(_step(x).reshape(-1)):
-        step = np.zeros(x.size)
-        step[i] = h
-        yield step.reshape(x.shape)
-
-
-def _shared(x, v):
-    """Return a step along ``v`` of h / sqrt(n) for each of the n entries that move.
-
-    It moves F about as far as h in one entry, and takes hardly any across a corner.
-    """
-    return v * _step(x) / np.sqrt(np.count_nonzero(v))
+    """Yield the directions that move one entry each, by its own scale."""
+    for i, scale in enumerate(entry_scale(x).reshape(-1)):
+        direction = np.zeros(x.size)
+        direction[i] = scale
+        yield direction.reshape(x.shape)

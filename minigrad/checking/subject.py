@@ -16,9 +16,12 @@ class Subject:
     leaves      the tensors that get gradients
     names       their names, for messages
     constants   other arrays among its arguments, which it must not change
+    modes       (tag, sentence, () -> context): where the gradients stay the same if
+                the values do, such as training
     """
 
     def __init__(self):
+        self.modes = []
         self.call, self.leaves, self.names, self.constants = None, [], [], []
 
     def with_leaves(self, value, name=""):
@@ -87,11 +90,11 @@ class Subject:
 
         return f
 
-    def gradients(self, outputs, cotangents, visit=None):
+    def gradients(self, outputs, cotangents, visit=None, copy=np.array):
         """Return dF/dleaf (or None) for each leaf, F = sum of cotangent * output."""
 
         def gradcheck(*ys):
-            return np.zeros(()), lambda g: tuple(c.copy() for c in cotangents)
+            return np.zeros(()), lambda g: tuple(copy(c) for c in cotangents)
 
         root = lift(gradcheck)(*outputs)._node
         arrived = backward_pass(root, np.ones(()), free=False, visit=visit)

@@ -30,7 +30,8 @@ class Entry(NamedTuple):
     @property
     def ratio(self):
         """The error divided by the tolerance: the entry is wrong if it exceeds 1."""
-        return abs(self.analytic - self.numeric) / self.tolerance
+        error = abs(self.analytic - self.numeric)
+        return error / self.tolerance if error else 0.0
 
 
 class Finding(NamedTuple):
@@ -59,12 +60,14 @@ class GradcheckResult:
     ok        whether everything is right
     worst     the ``Entry`` with the largest error relative to its tolerance; of the
               first wrong input, if one is wrong
-    tag       the kind of failure (see ``minigrad.checking.hypotheses``), or None
+    tag       the kind of failure (see ``minigrad.checking.hypotheses`` and
+              ``situations``), or None
     message   what is wrong, in words; empty when nothing is
     wrong     which entries of the input ``worst.input`` are wrong, an array of bools of
               its shape; None if not every entry was measured
-    cause     the ``Finding`` that explains the wrong entries, or the broken rule
-    also      a ``Finding`` for each further rule that the backward breaks
+    cause     the ``Finding`` that explains the wrong entries: a known mistake, a
+              situation, or a broken rule
+    also      a ``Finding`` for each further rule or situation
     rows      one ``Row`` for each input; ``table()`` prints them
     """
 

@@ -13,7 +13,8 @@ class Box:
 
     kind       "leaf", "constant", "operation" or "result"
     shape      of the output; a list of shapes for an operation with several outputs
-    value      a number: the value, or its norm; None when it is not kept
+    value      a number: the value, or its norm; None for an intermediate result that
+               has no name
     gradient   likewise; None where there is none
     inputs     the numbers of boxes, with repetitions
     """
@@ -37,6 +38,7 @@ def boxes_of(tensor, names, gradient, limit):
         )
     number = {thing: i for i, thing in enumerate(things)}
     called = {each._node or each: name for name, each in names.items()}
+    values = {each._node or each: each._data for each in (tensor, *names.values())}
     gradients = _gradients(tensor, gradient)
     boxes = []
     for thing in things:
@@ -44,7 +46,7 @@ def boxes_of(tensor, names, gradient, limit):
             kind = "result" if thing is tensor._node else "operation"
             title = thing.op if thing.slot is None else f"output {thing.slot}"
             title = f"{called[thing]} = {title}" if thing in called else title
-            value = thing.value() if thing.value is not None else None
+            value = values.get(thing)
             inputs = [number[p] for p in thing.parents if p is not None]
         else:
             kind = "leaf" if thing.requires_grad else "constant"

@@ -202,7 +202,7 @@ def _notes(boxes, remark):
     if any(box.kind == "constant" for box in boxes):
         notes.append("Dashed: no gradient goes back.")
     if any(box.value is None for box in arrays):
-        notes.append("Not kept: the value was freed; backward() does not need it.")
+        notes.append("Not kept: a result without a name, see names=.")
     return [*notes, remark] if remark else notes
 
 

@@ -7,13 +7,14 @@ import numpy as np
 
 from ..differentiable import differentiable
 from .normal import normal_cdf
+from .real import real
 from .select import select
 
 
 @differentiable
 def tanh(x):
     """y = tanh x.       dL/dx = g (1 - y^2)"""
-    y = np.tanh(x)
+    y = np.tanh(real(x))
     return y, lambda g: g * (1 - y * y)
 
 
@@ -23,27 +24,28 @@ def sigmoid(x):
 
     Far below zero e^-x overflows to inf, whose reciprocal 0 is the right limit.
     """
-    y = _sigmoid(x)
+    y = _sigmoid(real(x))
     return y, lambda g: g * (y * (1 - y))
 
 
 @differentiable
 def relu(x):
-    """y = max(x, 0).    dL/dx = g where x > 0, else 0; so also at x = 0."""
+    """y = max(x, 0).    dL/dx = 0 where x <= 0, else g. So dL/dx = g where x is NaN."""
     y = np.maximum(x, 0)
-    return y, lambda g: select(y > 0, g)
+    return y, lambda g: select(~(y <= 0), g)
 
 
 @differentiable
 def elu(x, alpha=1.0):
     """y = x where x > 0, else alpha (e^x - 1)  (Clevert et al. 2016, eq. 15).
 
-    dL/dx = g where x > 0, else g alpha e^x
+    dL/dx = g where x > 0, else g alpha e^x. Where x is NaN, y is NaN and dL/dx = g.
     """
+    x = real(x)
     below = np.minimum(x, 0)  # where x > 0, e^x is unused and could overflow
 
     def backward(g):
-        return select(x > 0, g) + select(x <= 0, g * (alpha * np.exp(below)))
+        return select(~(x <= 0), g) + select(x <= 0, g * (alpha * np.exp(below)))
 
     return np.maximum(x, 0) + alpha * np.expm1(below), backward
 
@@ -65,7 +67,7 @@ def gelu(x, approximate="none"):
         raise ValueError(
             f'gelu: approximate is {approximate!r}; expected "none" or "tanh".'
         )
-    x = np.asarray(x)
+    x = real(x)
     if approximate == "none":
         Phi = normal_cdf(x)
 
@@ -92,7 +94,7 @@ def softplus(x, beta=1.0):
 
     Computed as max(z, 0) + ln(1 + e^-|z|) with z = beta x, where nothing overflows.
     """
-    z = beta * x
+    z = beta * real(x)
     y = (np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))) / beta
     return y, lambda g: g * _sigmoid(z)
 

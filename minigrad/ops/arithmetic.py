@@ -17,12 +17,17 @@ and does not change the dtype of the result.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
 and not g * condition, because inf * 0 = NaN. (``ops/select.py`` does the same, faster.)
-As in NumPy, some names hide Python's built-ins: ``abs``, ``pow``, ``min``, ``max``.
+NaN propagates to the output, and where an operation chooses among its inputs, a NaN
+input receives g, as in PyTorch (of which ``clip`` gives it 0). Sums, products and
+choices of integers are integers, as in NumPy; all other functions convert integers to
+float64 (``ops/real.py``). As in NumPy, some names hide Python's built-ins: ``abs``,
+``pow``, ``min``, ``max``.
 """
 
 import numpy as np
 
 from ..differentiable import differentiable
+from .real import real
 
 
 @differentiable
@@ -95,20 +100,21 @@ def pow(a, b):
 @differentiable
 def exp(x):
     """y = e^x.          dL/dx = g y"""
-    y = np.exp(x)
+    y = np.exp(real(x))
     return y, lambda g: g * y
 
 
 @differentiable
 def log(x):
     """y = ln x.         dL/dx = g / x.   As in NumPy, ln 0 = -inf."""
+    x = real(x)
     return np.log(x), lambda g: g / x
 
 
 @differentiable
 def sqrt(x):
     """y = x^(1/2).      dL/dx = g / (2 y), which is infinite at 0."""
-    y = np.sqrt(x)
+    y = np.sqrt(real(x))
     return y, lambda g: g / (2 * y)
 
 
@@ -116,7 +122,8 @@ def sqrt(x):
 def abs(x):
     """y = |x|.          dL/dx = g sign(x)
 
-    At 0, where the slopes on the two sides are -1 and 1, sign(0) = 0 is their mean.
+    At 0, where the slopes on the two sides are -1 and 1, sign(0) = 0 is their mean. For
+    NaN, y and dL/dx are NaN.
     """
     return np.abs(x), lambda g: g * np.sign(x)
 
@@ -125,12 +132,12 @@ def abs(x):
 def maximum(a, b):
     """y = max(a, b).    The larger input receives g.
 
-    If both are equal, each receives g / 2.
+    If both are equal, each receives g / 2. If one is NaN, y is NaN and each receives g.
     """
 
     def backward(g):
-        half = np.where(a == b, g / 2, 0)
-        return np.where(a > b, g, half), np.where(a < b, g, half)
+        share = np.where(a == b, g / 2, g)
+        return np.where(a < b, 0, share), np.where(a > b, 0, share)
 
     return np.maximum(a, b), backward
 
@@ -139,12 +146,12 @@ def maximum(a, b):
 def minimum(a, b):
     """y = min(a, b).    The smaller input receives g.
 
-    If both are equal, each receives g / 2.
+    If both are equal, each receives g / 2. If one is NaN, y is NaN and each receives g.
     """
 
     def backward(g):
-        half = np.where(a == b, g / 2, 0)
-        return np.where(a < b, g, half), np.where(a > b, g, half)
+        share = np.where(a == b, g / 2, g)
+        return np.where(a > b, 0, share), np.where(a < b, 0, share)
 
     return np.minimum(a, b), backward
 
@@ -173,14 +180,15 @@ def clip(x, min=None, max=None):
     """y = min if x < min, max if x > max, otherwise x. None means no bound.
 
     g_i goes to the input that y_i equals: to x_i if min_i <= x_i <= max_i, otherwise to
-    the bound, which may be a tensor. min must not be larger than max.
+    the bound, which may be a tensor. min must not be larger than max. A NaN in x stays
+    NaN and receives g.
     """
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
 
     def backward(g, needs):
         needs = (*needs, False, False)  # for bounds that were not passed
-        dx = np.where(y == x, g, 0) if needs[0] else None
+        dx = np.where((x < y) | (x > y), 0, g) if needs[0] else None
         dmin = np.where(x < y, g, 0) if needs[1] else None  # x was raised to min
         dmax = np.where(x > y, g, 0) if needs[2] else None  # x was lowered to max
         return dx, dmin, dmax

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..differentiable import differentiable
+from .real import real
 from .select import select
 
 
@@ -44,6 +45,7 @@ def mean(x, axis=None, keepdims=False):
 def max(x, axis=None, keepdims=False):
     """y = max_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
 
+    If the group has a NaN, y is NaN, and the NaN entries share g.
     Raises ValueError when there is nothing to choose from.
     """
     x = np.asarray(x)
@@ -56,6 +58,7 @@ def max(x, axis=None, keepdims=False):
 def min(x, axis=None, keepdims=False):
     """y = min_i x_i.        dL/dx_i = g where x_i = y, shared evenly among ties, else 0
 
+    If the group has a NaN, y is NaN, and the NaN entries share g.
     Raises ValueError when there is nothing to choose from.
     """
     x = np.asarray(x)
@@ -99,8 +102,7 @@ def logsumexp(x, axis=None, keepdims=False):
     and not g e^(x_i - y): beside a large m, y is rounded by more than a weight allows.
     Of nothing, and of nothing but -inf, y = -inf with gradient 0.
     """
-    x = np.asarray(x)
-    x = x.astype(np.float64) if x.dtype.kind in "iub" else x  # an integer has no -inf
+    x = real(x)
     m = x.max(axis, keepdims=True, initial=-np.inf)
     m = np.where(np.isfinite(m), m, 0)  # inf - inf would be NaN
     with np.errstate(divide="ignore", over="ignore"):
@@ -157,9 +159,9 @@ def _to_the_chosen(x, y, axis, keepdims):
     """Return the backward of max and min: g, shared by the x that equal y."""
 
     def backward(g):
-        chosen = x == y
+        chosen = (x == y) | np.isnan(x)  # if x has a NaN, y is NaN and equals nothing
         ties = chosen.sum(axis, keepdims=True, dtype=g.dtype)
-        share = _restore(g, axis, keepdims) / np.maximum(ties, 1)  # no tie: y is NaN
+        share = _restore(g, axis, keepdims) / ties
         return select(chosen, share)
 
     return backward

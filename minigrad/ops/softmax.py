@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..differentiable import differentiable
+from .real import real
 
 
 @differentiable
@@ -24,7 +25,7 @@ def softmax(x, axis=-1):
     A row of -inf only gives NaN: x - m = -inf + inf. ``masked_softmax`` in
     ``attention`` returns weights of 0 for such a row.
     """
-    x = np.asarray(x)  # a number has no .max()
+    x = real(x)
     with np.errstate(invalid="ignore"):
         e = np.exp(x - _maximum(x, axis))
         y = e / e.sum(axis, keepdims=True)
@@ -46,7 +47,7 @@ def log_softmax(x, axis=-1):
 
         dL/dx_k = g_k - exp(y_k) sum_i g_i
     """
-    x = np.asarray(x)
+    x = real(x)
     with np.errstate(invalid="ignore", divide="ignore"):
         z = x - _maximum(x, axis)
         y = z - np.log(np.exp(z).sum(axis, keepdims=True))

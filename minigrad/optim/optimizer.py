@@ -40,11 +40,7 @@ class Optimizer:
         )
         self.lr, self.weight_decay = float(lr), float(weight_decay)
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
-        members = {}
-        for i, p in enumerate(self.params):
-            members.setdefault(p.dtype, []).append(i)
-        names = ("gradient", "change", *self.averages)
-        self._flats = [_Flat(self.params, each, names) for each in members.values()]
+        self._flats = self._new_flats()
 
     def __getattr__(self, name):
         raise unknown(type(self).__name__, name, OPTIMIZER)
@@ -134,6 +130,25 @@ class Optimizer:
         for flat, name in itertools.product(self._flats, self.averages):
             for i, view in flat.views[name].items():
                 np.copyto(view, state[name][i], casting="same_kind")
+
+    def __getstate__(self):
+        """Return what copy and pickle take along: no flat arrays, whose views would
+        become arrays of their own."""
+        attributes = {k: v for k, v in vars(self).items() if k != "_flats"}
+        return attributes, self.state_dict()
+
+    def __setstate__(self, state):
+        attributes, numbers = state
+        vars(self).update(attributes)
+        self._flats = self._new_flats()
+        self.load_state_dict(numbers)
+
+    def _new_flats(self):
+        members = {}
+        for i, p in enumerate(self.params):
+            members.setdefault(p.dtype, []).append(i)
+        names = ("gradient", "change", *self.averages)
+        return [_Flat(self.params, each, names) for each in members.values()]
 
     def _check_shapes(self, i, shape):
         """Raise unless parameter i and its gradient have the shape they began with."""

@@ -19,18 +19,11 @@ from attention.scores import (
 from minigrad import Tensor
 
 from ..minigrad.array_cases import draw
-from .kernels.kernel_cases import BACKENDS, running
 
 B, L, S, Dq, Dk, A = 2, 3, 5, 7, 4, 6  # no two alike: a lost transpose shows
 
 
-@pytest.fixture(params=BACKENDS, autouse=True)
-def backend(request):
-    """Both backends, with every warning an error."""
-    with running(request.param):
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("backend")  # numba and numpy
 SCORES = {  # function, its definition for one pair, width of the keys, parameters
     "dot": (dot, lambda q, k: q @ k, Dq, ()),
     "scaled": (scaled_dot, lambda q, k: q @ k / math.sqrt(Dq), Dq, ()),

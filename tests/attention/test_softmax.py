@@ -8,7 +8,6 @@ from attention.softmax import masked_softmax, masked_softmax_definition
 from minigrad import Tensor
 
 from ..ops.attention_core import masked_softmax as by_rows
-from .kernels.kernel_cases import BACKENDS, running
 
 B, H, L, S = 2, 3, 4, 5
 
@@ -44,13 +43,7 @@ LENS = [[2, 5], [0, 3], [[1, 2, 3, 4], [5, 0, 5, 1]]]
 SHAPES = [(B, L, S), (B, 2, H, L, S)]
 
 
-@pytest.fixture(params=BACKENDS, autouse=True)
-def backend(request):
-    """Both backends, with every warning an error."""
-    with running(request.param):
-        yield
-
-
+pytestmark = pytest.mark.usefixtures("backend")  # numba and numpy
 @pytest.mark.parametrize("lens", LENS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lengths(shape, lens):

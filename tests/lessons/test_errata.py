@@ -55,12 +55,12 @@ COMPUTED = {
         ("12", "What does the matrix", "32 heads: 137.4 GB"),
     ],
     16: [
-        ("09", "What does the chapter's", "as it is on itself 0.987 entropy 0.04"),
-        ("09", "What does the chapter's", "scaled on itself 0.778 entropy 0.806"),
+        ("09", "Why not one vector", "as it is on itself 0.987 entropy 0.04"),
+        ("09", "Why not one vector", "scaled on itself 0.778 entropy 0.806"),
         ("14", "Chapter 6: self", "no ex. 6.8 others get a tenth of the weight"),
     ],
     17: [
-        ("09", "Is it a dictionary", "5.0 1.077 2.007"),
+        ("09", "Which temperature", "5.0 1.077 2.007"),
         ("14", "Chapter 6: self", "no ex. 6.10 entropy at tau = 5, over ln 8"),
     ],
     18: [("09", "How far is it", "it to animal: 7")],
@@ -144,8 +144,8 @@ COMPUTED = {
     43: [("12", "And by the clock", "tokens: tiled is 2.")],
     44: [
         ("06", "Why not a large", "nothing allowed sentinel [0.25 0.25 0.25 0.25]"),
-        ("06", "The two classes", "dot product train context (2, 1, 4)"),
-        ("06", "The two classes", "expected (..., L, query_size) = (..., L, 20)"),
+        ("06", "How do I use it", "dot product train context (2, 1, 4)"),
+        ("06", "How do I use it", "expected (..., L, query_size) = (..., L, 20)"),
     ],
 }
 PAPER = "it is about what a paper says or shows, and no arithmetic decides it"

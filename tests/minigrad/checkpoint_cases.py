@@ -39,3 +39,19 @@ def assert_refused(path, *words):
     assert message.startswith(f"{path} cannot be loaded: ") and message.endswith(".")
     for word in words:
         assert word in message, message
+
+
+ODD = [None, True, -1, 0, 0.5, 2**70, float("nan"), "", "@array", [], {}, [[1]]]
+
+
+def altered(value, rng):
+    """Return nested dicts and lists with one value replaced or removed."""
+    if not isinstance(value, (dict, list)) or not value or rng.random() < 0.2:
+        return rng.choice(ODD)
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    key, copy = rng.choice(keys), value.copy()
+    if rng.random() < 0.2:
+        del copy[key]
+    else:
+        copy[key] = altered(value[key], rng)
+    return copy

@@ -33,14 +33,15 @@ def described(descr="<f8", shape=(2,), fortran_order=False):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"", "magic"),
-        (b"text", "magic"),
-        (npy(described(), bytes(15)), "EOF"),
-        (npy(described(shape=(10**15,)), bytes(16)), "Unable to allocate"),
-        (npy(described("|O"), bytes(16)), "Object arrays cannot be loaded"),
+        (b"", "no valid header"),
+        (b"text", "no valid header"),
+        (npy(described(), bytes(15)), "has 15 bytes, too few"),
+        (npy(described(shape=(10**15,)), bytes(16)), "has 16 bytes, too few"),
+        (npy(described("|O"), bytes(16)), "its array 'w' holds object, not numbers"),
         (npy(described("<U2"), bytes(16)), "its array 'w' holds <U2, not numbers"),
-        (npy(described(), bytes(16), (9, 0)), "(9, 0)"),
-        (npy("__import__('os').system('true')", bytes(16)), "malformed node"),
+        (npy(described(), bytes(16), (9, 0)), "no valid header"),
+        (npy("__import__('os').system('true')", bytes(16)), "no valid header"),
+        (npy(repr(described()) + 20_000 * " ", bytes(16), (2, 0)), "no valid header"),
     ],
 )
 def test_lying_npy(tmp_path, content, message):
@@ -60,7 +61,7 @@ def test_a_true_npy_of_either_version(tmp_path):
 def test_a_pickle_is_never_opened(tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, w=np.array([{"a": 1}], dtype=object))
-    assert_refused(path, "Object arrays cannot be loaded")
+    assert_refused(path, "its array 'w' holds object, not numbers")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

@@ -45,7 +45,7 @@ def test_missing_files_and_folders(path):
     ):
         save(path.parent / "nowhere" / path.name, {})
     path.mkdir()
-    with pytest.raises(CheckpointError, match="is a folder, not a checkpoint"):
+    with pytest.raises(CheckpointError, match="is a folder, a pipe or a device"):
         load(path)
     with pytest.raises(OSError, match=f"The checkpoint was not saved: .*{path.name}"):
         save(path, {})

@@ -8,20 +8,13 @@ from minigrad import lift
 
 from .gradcheck_cases import SQUARE, X, draw, with_backward
 
-# Right gradients
-
-
-RIGHT = {
-    "elementwise": (mg.tanh, [X]),
-    "broadcast": (mg.mul, [draw(3, 1, 5), draw(7, 1)]),
-    "matmul": (mg.matmul, [draw(2, 3, 5), draw(5, 7)]),
-    "number": (lambda x: x, [X]),
+RIGHT = {  # beside those of test_gradcheck_errors.py
     "zero-dimensional": (mg.exp, [np.array(0.3)]),
-    "size one": (mg.exp, [np.array([[0.3]])]),
     "scalar output": (lambda x: (x * x).sum(), [X]),
+    "broadcast": (mg.mul, [draw(3, 1, 5), draw(7, 1)]),
     "large": (mg.softmax, [draw(30, 50)]),
     "large and small": (mg.matmul, [draw(30, 50), draw(50, 7)]),
-    "large with corners": (mg.relu, [draw(200, 500)]),
+    "large with corners": (mg.relu, [draw(100, 100)]),
     "empty": (mg.tanh, [np.zeros((0, 3))]),
     "empty output": (lambda x: x[:0], [X]),
     "empty sum": (mg.matmul, [np.zeros((3, 0)), np.zeros((0, 5))]),
@@ -29,32 +22,24 @@ RIGHT = {
     "shared input": (lambda x: mg.matmul(x, x) + x, [SQUARE]),
     "steep": (lambda x: mg.exp(100 * x), [X / 10]),
     "flat": (lambda x: x * x * x, [np.array([0.0, 1.0, -2.0])]),
-    "near the edge of a domain": (mg.log, [np.array([1e-7, 1e-3, 1.0, 1e6])]),
-    "near a pole": (lambda x: 1 / x, [np.array([1e-3, -1e-2, 3.0])]),
-    "large numbers": (mg.softmax, [np.array([[1e4, 1e4 + 0.3, 1e4 - 1, -1e4]])]),
-    "large offset": (lambda x: x * x + 1e6, [X]),
+    "entries of unlike size": (mg.log, [np.array([1e-7, 1e-3, 1.0, 1e6])]),
+    "entries with an offset": (mg.softmax, [np.array([[1e4, 1e4 + 0.3, 1e4 - 1]])]),
     "not contiguous": (mg.tanh, [draw(5, 3).T[::2]]),
     "infinite outputs": (lambda x: mg.where(X > 0, x * x, -np.inf), [X]),
-    "noisy, and not for complex numbers": (
-        with_backward(
-            lambda x: (1e6 + np.abs(x)) - 1e6, lambda g, y, x: g * np.sign(x)
-        ),
-        [X],
-    ),
     "smooth at a seam": (mg.elu, [np.array([0.0, 1.0, -1.0])]),
+    "read-only": (mg.tanh, [np.broadcast_to(draw(1, 5), (3, 5))]),
+    "constants of float64": (lambda x: x * np.float64(3) + np.ones(5), [X]),
 }
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_gradient_passes(name):
     fn, inputs = RIGHT[name]
-    before = [x.copy() for x in inputs]
+    before = [np.array(x) for x in inputs]
     result = mg.gradcheck(fn, inputs)
-    assert result.ok, str(result)
-    assert result
-    assert (result.tag, result.message) == (None, "")
-    assert all(np.array_equal(a, b) for a, b in zip(before, inputs))
     result.assert_ok()
+    assert result and (result.tag, result.message) == (None, "")
+    assert all(np.array_equal(a, b) for a, b in zip(before, inputs))
 
 
 def test_kinds_of_inputs():
@@ -64,7 +49,7 @@ def test_kinds_of_inputs():
     def fn(a, b, c, ids, flags, n, nothing, pair, name):
         seen.append((ids, flags, n, nothing, name))
         for t in (a, b, c, *pair):
-            assert isinstance(t, mg.Tensor) and t.dtype in (np.float64, np.complex128)
+            assert isinstance(t, mg.Tensor) and t.dtype in (np.float64, np.float32)
         kept = mg.where(flags, a, 0.0)
         return (kept * b)[ids] * n + mg.concat(pair, axis=0)[0] * c.sum()
 
@@ -91,12 +76,6 @@ def test_one_array_stands_for_a_list_of_one():
     assert mg.gradcheck(mg.tanh, mg.Tensor(X, requires_grad=True)).ok
 
 
-def test_read_only_inputs():
-    x = X.copy()
-    x.flags.writeable = False
-    assert mg.gradcheck(mg.tanh, [x]).ok
-
-
 def test_several_outputs():
     @lift
     def both(x):
@@ -111,13 +90,11 @@ def test_several_outputs():
     assert mg.gradcheck(both, [X]).ok
     assert mg.gradcheck(lambda x: both(x)[1], [X]).ok
     assert mg.gradcheck(lambda x: [both(x)[0].sum(), (x, (x * x,))], [X]).ok
+    constants = mg.Tensor([3]), mg.Tensor([3.0]), mg.Tensor(np.zeros(0))
+    assert mg.gradcheck(lambda x: (x * x, *constants), [X]).ok
+    assert mg.gradcheck(lambda x, y: (x * x, y * y), [X, X]).ok
     result = mg.gradcheck(first_alone, [X])
     assert not result.ok and result.message.startswith("first_alone, input 0, entry [")
-
-
-def test_integer_outputs_are_left_out():
-    op = lift(lambda x: ((np.tanh(x), x.argmax(-1)), lambda g: g[0] / np.cosh(x) ** 2))
-    assert mg.gradcheck(lambda x: op(x), [X]).ok
 
 
 def test_same_seed_same_result():
@@ -155,7 +132,7 @@ def test_atol_is_relative_to_the_largest_slope(atol, ok):
         assert scaled.ok is ok
 
 
-@pytest.mark.parametrize("shape", [(19, 37), (300, 400)])
+@pytest.mark.parametrize("shape", [(19, 37), (67, 71)])
 def test_one_wrong_entry_among_many_is_found(shape):
     def backward(g, y, x):
         d = g * (1 - y * y)

@@ -115,7 +115,7 @@ def test_the_whole_report():
             "",
             "softmax, input 0, entry [2, 0]",
             "    yours    +0.00977604",
-            "    numeric  +0.0522379 ± 4e-11",
+            "    numeric  +0.0522379 ± 1e-10",
             "15 of 15 entries differ",
             "yours equals diag(J) * c, the diagonal of the Jacobian J = dy/dx alone",
             "[softmax-diagonal]",

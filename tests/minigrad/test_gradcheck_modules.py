@@ -103,12 +103,3 @@ def test_module_without_influence_of_a_parameter():
     with pytest.raises(mg.VacuousCheckError, match=r"no_gradient=\('bias',\)"):
         mg.gradcheck_module(Shifted(), X)
     assert mg.gradcheck_module(Shifted(), X, no_gradient=("bias",)).ok
-
-
-def test_a_parameter_that_was_looked_at_is_not_taken_for_overwritten():
-    module = Scaled(right)
-    handed_out = [p.data for p in module.parameters()]
-    loss = module(mg.Tensor(X.astype(np.float32))).sum()
-    assert mg.gradcheck_module(module, X).ok
-    loss.backward()  # the check has changed nothing that this graph needs
-    assert all(a is p.data for a, p in zip(handed_out, module.parameters()))

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad as mg
 
-INF = np.inf
+INF, NAN = np.inf, np.nan
 both_precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
@@ -75,6 +75,28 @@ def test_ties_are_shared_evenly():
     y, g = gradient(lambda x: mg.max(x, axis=1), x, [1.0, 3.0])
     assert (y, g) == ([5, 4], [[0, 0.5, 0.5], [1, 1, 1]])
     assert gradient(mg.min, x) == (1, [[1, 0, 0], [0, 0, 0]])
+
+
+def test_nan_propagates_and_receives_a_gradient():
+    """As in PyTorch; a gradient of 0 would hide the NaN."""
+    x, g = [-2.0, NAN, 3.0], [5.0, 6.0, 7.0]
+    for op, expected in {
+        mg.relu: [0, 6, 7],
+        mg.elu: [5 * np.exp(-2.0), 6, 7],
+        mg.abs: [-5, NAN, 7],
+        (lambda x: mg.clip(x, 0.0, 1.0)): [0, 6, 0],
+        (lambda x: mg.maximum(x, 0.0)): [0, 6, 7],
+        (lambda x: mg.minimum(x, 0.0)): [5, 6, 0],
+        (lambda x: mg.maximum(0.0, x)): [0, 6, 7],
+    }.items():
+        y, d = gradient(op, x, g)
+        assert np.isnan(y).tolist() == [False, True, False]
+        np.testing.assert_allclose(d, expected)
+    for op in (mg.max, mg.min):
+        y, d = gradient(op, [1.0, NAN, 3.0, NAN])
+        assert np.isnan(y) and d == [0, 0.5, 0, 0.5]
+        y, d = gradient(lambda x: op(x, axis=1), [[NAN, 1.0], [2.0, 2.0]], [3.0, 8.0])
+        assert np.isnan(y).tolist() == [True, False] and d == [[3, 0], [4, 4]]
 
 
 def test_clip_at_its_borders_and_into_its_bounds():

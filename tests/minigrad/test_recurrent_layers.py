@@ -18,7 +18,7 @@ def test_gradients_into_every_weight_and_state(kind):
     """Two layers, in both directions, of sequences of unequal length."""
     rng = np.random.default_rng(0)
     B, T, D, H, lengths = 2, 3, 4, 1, np.array([3, 2])
-    layer = LAYERS[kind](D, H, 2, True, rng=rng)
+    layer = LAYERS[kind](D, H, 2, bidirectional=True, rng=rng)
     states = [rng.standard_normal((4, B, H)) for _ in STATES[kind]]
     state = tuple(states) if kind == "lstm" else states[0]
     result = mg.gradcheck_module(layer, rng.standard_normal((B, T, D)), state, lengths)
@@ -47,7 +47,7 @@ def test_shapes_as_torch_has_them():
 
 @pytest.mark.parametrize("kind", LAYERS)
 def test_an_empty_batch(kind):
-    layer = LAYERS[kind](D, H, 2, True)
+    layer = LAYERS[kind](D, H, 2, bidirectional=True)
     for lengths in (None, np.zeros(0, int), []):
         output, last = layer(Tensor(np.ones((0, T, D), np.float32)), lengths=lengths)
         output.sum().backward()

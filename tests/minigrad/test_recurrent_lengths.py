@@ -69,7 +69,7 @@ def test_a_gradient_that_arrives_at_padding_goes_nowhere(kind):
 
 @pytest.mark.parametrize("kind", LAYERS)
 def test_padding_does_not_reach_the_layer_above(kind):
-    layer = LAYERS[kind](D, H, 2, True, rng=np.random.default_rng(0))
+    layer = LAYERS[kind](D, H, 2, bidirectional=True, rng=np.random.default_rng(0))
     x = np.random.default_rng(1).standard_normal((B, T, D)).astype(np.float32)
     clean = layer(x, lengths=RAGGED)[0].data
     x[np.arange(T) >= RAGGED[:, None]] = np.nan

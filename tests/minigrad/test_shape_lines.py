@@ -46,7 +46,7 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
 }
 
 
-def functions(package):
+def functions(package, private=False):
     """{qualified name: function} of the public functions and methods of a package."""
     found = {}
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
@@ -54,6 +54,7 @@ def functions(package):
         for owner in [module, *filter(inspect.isclass, vars(module).values())]:
             for name, function in vars(owner).items():
                 public = not name.startswith("_") or name in ("__call__", "__init__")
+                public = public or private
                 own = getattr(function, "__module__", None) == module.__name__
                 if public and own and inspect.isfunction(function):
                     found[f"{module.__name__}.{function.__qualname__}"] = function
@@ -75,8 +76,13 @@ def test_every_shape_line_is_enforced(package):
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_the_right_sides_in_prose_are_listed(package):
-    contracts = {n: getattr(f, "contract", None) for n, f in functions(package).items()}
-    prose = {n for n, c in contracts.items() if c is not None and c.results is None}
+    contracts = {
+        name: function.contract()  # raises if the line cannot be parsed
+        for name, function in functions(package, private=True).items()
+        if hasattr(function, "contract")
+    }
+    prose = {name for name, contract in contracts.items() if contract.results is None}
+    assert len(contracts) > 10
     assert prose == {name for name in PROSE if name.startswith(package.__name__)}
 
 

@@ -295,8 +295,8 @@ def test_a_wrapped_line_ends_where_no_comma_ends_it():
 
 
 def test_a_right_side_in_prose_is_not_checked():
-    assert accepting("x (B,)  ->  a table of sines", "x").contract.results is None
-    assert general.contract.results is not None
+    assert accepting("x (B,)  ->  a table of sines", "x").contract().results is None
+    assert general.contract().results is not None
 
 
 REFUSED_LINES = [
@@ -310,13 +310,14 @@ REFUSED_LINES = [
 
 
 @pytest.mark.parametrize("line, message", REFUSED_LINES)
-def test_a_wrong_line_is_refused_when_the_function_is_defined(line, message):
+def test_a_wrong_line_is_refused_when_it_is_parsed(line, message):
     def f(x, h=None):
         pass
 
     f.__doc__ = line
-    with pytest.raises(ValueError, match=f"f: .*({message})"):
-        shapes(f)
+    for parse in (shapes(f).contract, lambda: shapes(f)([1.0])):
+        with pytest.raises(ValueError, match=f"f: .*({message})"):
+            parse()
 
 
 def test_an_operation_keeps_its_attributes_and_its_signature():

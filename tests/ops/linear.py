@@ -64,8 +64,9 @@ spec(
         "masked": _case((2, 3), 3, 7, 2, 5, _keep, **both),
         "causal": _case((2,), 7, 7, 3, 5, **causal),
         "causal-masked": _case((2, 3), 7, 7, 2, 3, _keep, **causal),
-        "causal-chunks": _case((), 67, 67, 3, 2, **causal),
-        "chunks": _case((), 67, 130, 3, 2, **both),
+        # over 400 entries: gradcheck measures along random directions
+        "causal-chunks": _case((), 67, 67, 7, 11, **causal),
+        "chunks": _case((), 67, 130, 7, 5, **both),
         "features": _case((3,), 5, 7, 3, 2, draw=positive, **both, **features),
         "causal-features": _case(
             (2, 3), 7, 7, 3, 2, _keep, draw=positive, eps=0, **causal, **features

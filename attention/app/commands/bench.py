@@ -6,31 +6,29 @@ import sys
 
 from ... import kernels
 from ...costs.table import size
+from ...plotting.figure import check_ending
 from ..benchmark import peer as torch_sides
 from ..benchmark import rows as measured
 from ..benchmark import timing
-from ..machine import versions
-from ..options import names_of, wrapped
+from ..machine import set_blas_threads, versions
+from ..options import wrapped
 
 HEAD = (
     f"{'row':28s}{'beside':13s}{'ours':>10s}{'theirs':>10s}{'ratio':>8s}{'limit':>8s}"
 )
 
 
-def add_arguments(parser):
-    add, names = parser.add_argument, tuple(measured.ROWS)
-    add("--quick", action="store_true", help="fewer rounds, smaller peers: a minute")
-    add("--rows", type=names_of(names), default=names, metavar="A,B",
-        help="which rows (default: all)")  # fmt: skip
-    add("--no-torch", action="store_true", help="leave torch out")
-
-
 def run(args):
-    """Print a header, and each row as soon as it is measured; return the exit code."""
+    """Print a header, and each row as soon as it is measured; return the exit code.
+
+    With ``--figure`` the time against the sizes is drawn instead.
+    """
+    if args.figure is not None:
+        return draw(args.figure, args.quick)
     peer = None if args.no_torch else torch_peer(kernels.threads())
     print(about(peer, kernels.threads()), HEAD, sep="\n", flush=True)
     missed = 0
-    for name in args.rows:
+    for name in args.rows or measured.ROWS:
         row = measured.ROWS[name]
         try:
             case = row.make(args.quick, peer)
@@ -42,6 +40,28 @@ def run(args):
         missed += sum(line.endswith("missed") for line in lines)
         print("\n".join(lines), flush=True)
     print(f"{missed} limits missed.")
+    return 0
+
+
+def draw(path, quick):
+    """Measure and draw the time of each kernel against its sizes; return 0."""
+    from ..benchmark import scaling
+
+    check_ending("--figure", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kernels.threads(1)  # the work of one core: how threads are shared is left out
+    set_blas_threads(1)
+    print(about(None, kernels.threads()), flush=True)
+    found = scaling.scaling(quick, lambda text: print(text, flush=True))
+    for name_of_size, lines in found.items():
+        powers = (
+            f"{name} {scaling.exponent(*line):.2f}" for name, line in lines.items()
+        )
+        print(
+            wrapped(f"exponents of {scaling.LABELS[name_of_size]}: {', '.join(powers)}")
+        )
+    scaling.draw(found, quick, path)
+    print(f"time against the sizes: {path}")
     return 0
 
 

@@ -12,8 +12,6 @@ from ..experiments import translation
 from ..options import wrapped
 from .study import Study
 
-TRAINS = True  # see attention/__main__.py
-
 
 class Compare(Study):
     name, config = "compare", experiment.Config
@@ -60,4 +58,4 @@ class Compare(Study):
         return f"{text}\n\nresults.json, compare.png: in {out}", {"summary": found}
 
 
-add_arguments, run = Compare().add_arguments, Compare().run
+run = Compare().run

@@ -10,7 +10,6 @@ It writes into the folder ``--out``:
 from ..experiments import extrapolation as experiment
 from .study import Study
 
-TRAINS = True  # see attention/__main__.py
 SUMMARY = ("length", "steps", "width", "layers", "batch", "seed")
 
 
@@ -45,7 +44,7 @@ class Extrapolation(Study):
         return f"{table(config, runs)}\n\n{files}: in {out}", {}
 
 
-add_arguments, run = Extrapolation().add_arguments, Extrapolation().run
+run = Extrapolation().run
 
 
 def table(config, runs):

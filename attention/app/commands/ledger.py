@@ -1,16 +1,6 @@
 """Print what each variant of attention costs: by formula, counted and measured."""
 
-from ..options import POSITIVE
-
 LARGEST = 4096  # tokens: the whole matrix of scores is measured, too
-
-
-def add_arguments(parser):
-    add = parser.add_argument
-    add("--tokens", type=POSITIVE, default=1024, metavar="N",
-        help="queries and keys, a multiple of 64 (default: 1024)")  # fmt: skip
-    add("--width", type=POSITIVE, default=64, metavar="E",
-        help="of queries, keys and values (default: 64)")  # fmt: skip
 
 
 def run(args):

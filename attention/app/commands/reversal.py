@@ -15,7 +15,6 @@ divided by n.
 from ..experiments import reversal as experiment
 from .study import Study
 
-TRAINS = True  # see attention/__main__.py
 SUMMARY = ("preset", "decoder_init", "steps", "hidden", "batch", "seed")
 
 
@@ -53,7 +52,7 @@ class Reversal(Study):
         return f"{table(config, runs)}\n\n{files}: in {out}", {}
 
 
-add_arguments, run = Reversal().add_arguments, Reversal().run
+run = Reversal().run
 
 
 def table(config, runs):

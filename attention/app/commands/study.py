@@ -12,6 +12,7 @@ does the rest: the folder, the checkpoints, Ctrl-C, and the results:
 """
 
 import abc
+import contextlib
 import json
 from dataclasses import asdict
 
@@ -19,18 +20,12 @@ from minigrad import checkpoint
 
 from ... import kernels
 from ...seq2seq.training import stop_signals
-from ..files import (
-    add_folder_options,
-    check_data,
-    folder_of,
-    keep_earlier,
-    load_run,
-    locked,
-    write_text,
-)
+from .. import stopping
+from ..files import keep_earlier, locked, write_text
 from ..machine import SHORT_RUN, backend_for, versions
-from ..options import add_options, given, wrapped
+from ..options import given, wrapped
 from ..progress import Progress
+from ..resuming import check_data, explained, folder_of, load_run
 from .workers import train_in_processes
 
 
@@ -68,10 +63,6 @@ class Study(abc.ABC):
     def conclude(self, config, data, runs, out):
         """Draw the figures; return the table to print, and more for results.json."""
 
-    def add_arguments(self, parser):
-        add_options(parser, self.config)
-        add_folder_options(parser, f"runs/{self.name}")
-
     def run(self, args):
         """Run the command; return 0, or raise KeyboardInterrupt when stopped."""
         out = folder_of(args)
@@ -91,17 +82,15 @@ class Study(abc.ABC):
                 keep_earlier(out, ("results.json", "state", *self.files))
                 path.parent.mkdir()
                 checkpoint.save(path, state)
-            try:
+            again = f"Continue with\n  python -m attention {self.name} --resume {out}"
+            resumed = contextlib.nullcontext() if is_new else explained(out / "state")
+            with stopping.saying(f"stopped; what was trained is saved.\n{again}"):
                 print(self.opening(config, data))
-                self._train_and_conclude(config, data, out)
-            except KeyboardInterrupt as stop:
-                raise KeyboardInterrupt(
-                    f"{str(stop) or 'stopped.'}\nContinue with\n"
-                    f"  python -m attention {self.name} --resume {out}"
-                ) from None
+                with resumed:
+                    self._train_and_conclude(config, data, out, again)
         return 0
 
-    def _train_and_conclude(self, config, data, out):
+    def _train_and_conclude(self, config, data, out, again):
         saved = {job: self.saved(job, out) for job in config.plan()}
         todo = [job for job in saved if "result" not in saved[job]]
 
@@ -118,7 +107,7 @@ class Study(abc.ABC):
         if stopped:
             steps = [f"{self.label(config, job)} at step {n}" for job, n in stopped]
             text = f"stopped {', '.join(steps)} of {config.steps}, and saved."
-            raise KeyboardInterrupt(wrapped(text))
+            raise KeyboardInterrupt(f"{wrapped(text)}\n{again}")
         runs = [saved[job]["result"] for job in config.plan()]
         text, more = self.conclude(config, data, runs, out)
         results = {"config": asdict(config), "versions": versions(), **more}

@@ -1,77 +1,25 @@
-"""Train a translator, translate with it, and score it.
+"""Translate a sentence, or answer a question, and draw the alignment.
 
-    translate train --task en-de|en-fr|FILE      learn from a grammar, or from a file
-    translate run "the cat sleeps ."             one sentence, and its alignment
-    translate score                              BLEU by length, alignment error rate
-
-The questions of ``tasks/algorithmic.py`` are translated too, to their answers. Each of
-their characters is a word; spaces between them may be typed, and are ignored.
-
-    translate train --task copy|reversal|sort|addition|recall
+    translate run "the cat sleeps ."
     translate run --model DIR "12+345"           the answer, or "1 2 + 3 4 5"
-    translate score --model DIR                  right answers, and right characters
 
-``train`` writes its files into the folder ``--out`` (see ``translate_train.py``).
-``run`` and ``score`` read such a folder, or the English-French model of the package.
+Of a question each character is a word; spaces between them are ignored. ``DIR`` is the
+folder of a ``translate train``; without it the English-French model of the package
+translates.
 """
 
-import argparse
-import pathlib
 import sys
 from dataclasses import fields
 
 from ... import kernels
 from ...seq2seq import translator
-from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..options import POSITIVE, shown, wrapped
+from ..options import shown, wrapped
 from ..pretrained import EN_FR
-from .translate_train import add_train_arguments, train
-
-TRAINS = True  # see attention/__main__.py
-
-
-def add_arguments(parser):
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    add_train_arguments(
-        verbs.add_parser(
-            "train", help="learn to translate, or to answer",
-            usage="%(prog)s [--task NAME] [OPTION ...]",
-        )
-    )  # fmt: skip
-    run = verbs.add_parser("run", help="translate a sentence, or answer a question")
-    run.add_argument(
-        "sentence", nargs="+", help="with its full stop, if it has one; or a question"
-    )
-    run.add_argument(
-        "--figure", type=pathlib.Path, default=pathlib.Path("runs/alignment.png"),
-        metavar="PNG", help="the attention weights (default: runs/alignment.png)",
-    )  # fmt: skip
-    score = verbs.add_parser(
-        "score", help="BLEU or right answers by length, alignment error rate"
-    )
-    for verb, beam in (run, 4), (score, 1):
-        verb.add_argument(
-            "--model", type=pathlib.Path, metavar="DIR",
-            help="of translate train (default: the English-French model)",
-        )  # fmt: skip
-        verb.add_argument(
-            "--beam", type=POSITIVE, default=beam, metavar="N",
-            help=f"partial translations kept; 1 is greedy (default: {beam})",
-        )  # fmt: skip
-    for verb in verbs.choices.values():
-        verb.add_argument(
-            "--threads", type=int, metavar="N", default=argparse.SUPPRESS,
-            help="processor threads to use",
-        )  # fmt: skip
 
 
 def run(args):
-    """Run the verb; return the exit code."""
-    return {"train": train, "run": translate, "score": score}[args.verb](args)
-
-
-def translate(args):
+    """Translate the sentence and draw its alignment; return the exit code."""
     from ...plotting.figure import check_ending
 
     check_ending("--figure", args.figure)
@@ -79,7 +27,7 @@ def translate(args):
     has_attention = model.model.config.attention != "none"
     if has_attention:  # an error is better before the work than after it
         args.figure.parent.mkdir(parents=True, exist_ok=True)
-    text, ending = " ".join(args.sentence), model.about.get("ending")
+    text, ending = utf8(" ".join(args.sentence)), model.about.get("ending")
     answer = answer_to(model, text)
     if ending and model.words(text)[-1:] not in ([], [ending]):
         note(f"{ending!r} was added at the end, as in all training sentences.")
@@ -107,6 +55,18 @@ def translate(args):
     return 0
 
 
+def utf8(text):
+    """Return a text from the command line; raise ValueError if it was not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"The sentence holds a byte that is not UTF-8, after "
+            f"{text[: error.start]!r}; expected text."
+        ) from None
+    return text
+
+
 def note(text):
     print(wrapped(text), file=sys.stderr)
 
@@ -131,22 +91,10 @@ def config_of(model):
     Options of an earlier version of the program, which this one lacks, are left out.
     """
     names = {field.name for field in fields(experiment.Config)}
-    found = model.about["config"]
+    found = model.about.get("config")
+    if not isinstance(found, dict):
+        raise ValueError("The model does not hold the config of its training.")
     return experiment.Config(**{k: v for k, v in found.items() if k in names})
-
-
-def score(args):
-    model = load_model(args.model)
-    config = config_of(model)
-    data = experiment.load(config)
-    if data.checksum != model.about.get("data"):
-        raise ValueError(
-            f"The pairs of {config.task} are not those that the model was trained "
-            "with; it may have been trained on some of the test set."
-        )
-    print(f"{experiment.name_of(config)}: {len(data.test)} pairs of the test set\n")
-    print(scoring.table(scoring.score(model, data.test, args.beam)))
-    return 0
 
 
 def load_model(folder):

@@ -11,6 +11,7 @@ It writes into the folder ``--out``:
 It learns from the sentences of a grammar, the questions of a task, or a file.
 """
 
+import contextlib
 import json
 from dataclasses import asdict
 
@@ -18,31 +19,20 @@ from minigrad import checkpoint
 
 from ...seq2seq import translator
 from ...seq2seq.training import stop_signals
+from .. import stopping
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..files import (
-    add_folder_options,
-    check_data,
-    folder_of,
-    keep_earlier,
-    load_run,
-    locked,
-    write_text,
-)
+from ..files import keep_earlier, locked, write_text
 from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
-from ..options import add_options, given, wrapped
+from ..options import given, wrapped
 from ..progress import Progress
+from ..resuming import check_data, explained, folder_of, load_run
 
 FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
 
 
-def add_train_arguments(parser):
-    add_options(parser, experiment.Config)
-    add_folder_options(parser, "runs/translate")
-
-
-def train(args):
+def run(args):
     """Train a model and score it; return 0, or raise KeyboardInterrupt when stopped."""
     options = given(args, experiment.Config)
     out, state = folder_of(args), None
@@ -53,9 +43,13 @@ def train(args):
     else:
         path = out / "last.npz"
         config, saved = load_run(path, experiment.Config, options)
-        data, state = experiment.load(config), saved["run"]
+        data = experiment.load(config)
         check_data(saved, data.checksum, path)
-    with locked(out), backend_for(config.steps):
+        with explained(path):
+            state = dict(saved["run"])
+    again = f"Continue with\n  python -m attention translate train --resume {out}"
+    resumed = contextlib.nullcontext() if state is None else explained(path)
+    with locked(out), backend_for(config.steps), resumed:
         if args.resume is None:
             keep_earlier(out, FILES)
         with stop_signals():  # from here on a signal ends training between two steps
@@ -63,10 +57,10 @@ def train(args):
             run, finished = learn(config, data, state, out)
         if not finished:
             raise KeyboardInterrupt(
-                f"stopped at step {run.steps} of {config.steps}, and saved.\n"
-                f"Continue with\n  python -m attention translate train --resume {out}"
+                f"stopped at step {run.steps} of {config.steps}, and saved.\n{again}"
             )
-        conclude(config, data, run, out)
+        with stopping.saying(f"stopped; the trained model is saved.\n{again}"):
+            conclude(config, data, run, out)
     return 0
 
 

@@ -11,61 +11,12 @@ all seeds; the seed determines the parameters, the batches and the dropout.
                                                  that states the result
 """
 
-from dataclasses import dataclass, fields
-
 import numpy as np
 
-from ..options import (
-    ABOVE_ZERO,
-    BELOW_ONE,
-    NATURAL,
-    POSITIVE,
-    check,
-    names_of,
-    option,
-)
+from ..configs import CompareConfig
 from . import bootstrap, scoring, translation
 
-KINDS = ("none", "bahdanau", "luong")
-
-
-@dataclass
-class Config:
-    """The settings of the experiment. The same settings give the same results."""
-
-    task: str = option("en-de", tuple(translation.GRAMMARS), "the grammar")
-    pairs: int = option(500, POSITIVE, "sentences to train on")
-    test: int = option(200, POSITIVE, "sentences to test on")
-    cell: str = option("gru", ("gru", "lstm"), "of encoder and decoder")
-    layers: int = option(1, POSITIVE, "of encoder, and of decoder")
-    hidden: int = option(128, POSITIVE, "width of a state")
-    embedding: int = option(64, POSITIVE, "width of a word")
-    dropout: float = option(0.4, BELOW_ONE, "in training")
-    steps: int = option(600, POSITIVE, "training steps, at most")
-    batch: int = option(50, POSITIVE, "sentences a step")
-    lr: float = option(3e-3, ABOVE_ZERO, "learning rate")
-    seed: int = option(1, NATURAL, "the first seed")
-    seeds: int = option(3, POSITIVE, "number of seeds")
-    kinds: tuple = option(KINDS, names_of(KINDS, ("none",)), "none and others")
-    resamples: int = 2000  # for the intervals
-
-    def __post_init__(self):
-        check(self)
-        if len(self.kinds) < 2:
-            raise ValueError(
-                "--kinds is none; expected none and one or more of "
-                f"{','.join(KINDS[1:])}."
-            )
-
-    def plan(self):
-        """Return the runs, in order: every kind with every seed."""
-        return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
-
-    def translation(self, kind, seed):
-        """Return the config of one of the runs."""
-        names = {field.name for field in fields(translation.Config)}
-        shared = {name: value for name, value in vars(self).items() if name in names}
-        return translation.Config(**{**shared, "attention": kind, "seed": seed})
+Config = CompareConfig
 
 
 def train(config, kind, seed, data, state=None, save=None, progress=None):

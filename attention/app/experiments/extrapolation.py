@@ -13,7 +13,6 @@ trained for all larger distances.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,85 +21,16 @@ from minigrad import optim
 
 from ...seq2seq.training import Run, fit
 from ...tasks.bindings import NOTHING, Bindings
-from ...transformer import SCHEMES, DecoderOnly, TransformerConfig
-from ..options import NATURAL, POSITIVE, check, names_of, option
+from ...transformer import DecoderOnly
+from ..configs import SCALED, ExtrapolationConfig
+from ..resuming import restore
 
-TRAINED = tuple(name for name in SCHEMES if not name.startswith("rope+"))
-SCALED = tuple(name for name in SCHEMES if name.startswith("rope+"))
-
-
-@dataclass
-class Config:
-    """What defines a run; two runs with equal configs have equal numbers."""
-
-    schemes: tuple = option(
-        ("sinusoidal", "learned", "t5", "rope", "alibi"),
-        names_of(TRAINED),
-        f"out of {', '.join(TRAINED)} (default: sinusoidal,learned,t5,rope,alibi)",
-    )
-    length: int = option(32, POSITIVE, "n, the length of the training")
-    factors: tuple = (1, 1.5, 2, 3, 4)
-    steps: int = option(2000, POSITIVE, "training steps")
-    batch: int = 32
-    width: int = option(32, POSITIVE, "width of the models")
-    layers: int = 2
-    heads: int = 4
-    base: float = 100.0  # at 10 000, most rotations hardly turn within these lengths
-    lr: float = 4e-3
-    clip: float = 1.0
-    seed: int = option(1, NATURAL, "the first seed")
-    seeds: int = option(1, POSITIVE, "number of seeds")
-    samples: int = 200  # sequences for each length of the evaluation
-
-    def __post_init__(self):
-        check(self)
-        if self.length % 8:
-            raise ValueError(
-                f"Config: length is {self.length}; expected a multiple of 8, so that a "
-                "quarter of it holds whole pairs."
-            )
-        for name in self.rows:  # sizes that a run would refuse are refused now
-            sizes_of(self, name)
-
-    @property
-    def lengths(self):
-        """The lengths of the evaluation."""
-        return tuple(2 * round(self.length * factor / 2) for factor in self.factors)
-
-    @property
-    def rows(self):
-        """The rows of the table: all schemes, and the scaled ones after "rope"."""
-        rows = []
-        for name in self.schemes:
-            rows += [name, *SCALED] if name == "rope" else [name]
-        return tuple(rows)
-
-    def plan(self):
-        """Return the runs, in order: every scheme with every seed."""
-        return [
-            (name, self.seed + i) for i in range(self.seeds) for name in self.schemes
-        ]
-
-
-def sizes_of(config, scheme):
-    """Return the ``TransformerConfig`` of a scheme."""
-    return TransformerConfig(
-        Bindings().vocabulary,
-        width=config.width,
-        layers=config.layers,
-        heads=config.heads,
-        activation="relu",
-        positions=scheme,
-        base=config.base,
-        num_buckets=config.length // 2,
-        max_distance=config.length,
-        max_length=max(config.lengths) if scheme == "learned" else config.length,
-    )
+Config = ExtrapolationConfig
 
 
 def model_of(config, scheme, seed=0):
     """Return the model of a scheme before the first step."""
-    return DecoderOnly(sizes_of(config, scheme), np.random.default_rng(seed))
+    return DecoderOnly(config.sizes(scheme), np.random.default_rng(seed))
 
 
 def build(config, scheme, seed, model=None):
@@ -120,7 +50,7 @@ def train(config, scheme, seed, state=None, save=None, progress=None, model=None
     """
     run = build(config, scheme, seed, model)
     if state is not None:
-        run.load_state_dict(state)
+        restore(run, state)
     finished = fit(
         run, config.steps, lambda i: loss_at(config, run.model, seed, i), save, progress
     )

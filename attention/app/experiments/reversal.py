@@ -9,7 +9,6 @@ The data flow: ``Batches`` makes a ``Batch``, ``Reverser`` computes the logits a
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,56 +17,15 @@ from minigrad import optim
 
 from ...seq2seq.decoding import greedy
 from ...seq2seq.metrics import exact_match
-from ...seq2seq.reverser import KINDS, Reverser
+from ...seq2seq.reverser import KINDS, Reverser  # noqa: F401  the lessons use KINDS
 from ...seq2seq.training import Run, fit
 from ...tasks.reversal import PAD, Batches, decode, encode, make_batch, random_batch
-from ..options import NATURAL, POSITIVE, POSITIVES, check, names_of, option
+from ..configs import ReversalConfig
+from ..resuming import restore
 
-PRESETS = ("masked", "book")
+Config = ReversalConfig
+
 EVALUATION_SEED = 97  # any number: every model is evaluated on the same strings
-
-
-@dataclass
-class Config:
-    """The settings of the experiment. The same settings give the same results.
-
-    A field with ``option`` is also an option of ``python -m attention reversal``; its
-    last argument is the help text.
-    """
-
-    preset: str = option(
-        "masked",
-        PRESETS,
-        "masked: no attention to padding; book: attention to padding, as in the book",
-    )
-    decoder_init: str = option(
-        "zero", ("zero", "encoder"), "the decoder's first state (default: zero)"
-    )
-    kinds: tuple = option(KINDS, names_of(KINDS), "the scores")
-    steps: int = option(2500, POSITIVE, "training steps")
-    hidden: int = option(96, POSITIVE, "width of the GRU")
-    embedding: int = 32
-    batch: int = 64
-    min_length: int = 3
-    max_length: int = 8
-    lr: float = 3e-3
-    clip: float = 1.0
-    seed: int = option(1, NATURAL, "the first seed")
-    seeds: int = option(1, POSITIVE, "number of seeds")
-    pad_eval: int | None = option(
-        None, POSITIVE, "evaluate on sources padded to N letters (default: unpadded)"
-    )
-    lengths: tuple = option(
-        (3, 5, 7, 10), POSITIVES, "lengths of the strings in the evaluation"
-    )
-    samples: int = 500  # strings for each length of the evaluation
-
-    def __post_init__(self):
-        check(self)
-
-    def plan(self):
-        """Return (kind, seed) of all runs, in order: every kind with every seed."""
-        return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
 
 
 def build(config, kind, seed):
@@ -94,7 +52,7 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     """
     run = build(config, kind, seed)
     if state is not None:
-        run.load_state_dict(state)
+        restore(run, state)
     batches = Batches(seed, config.batch, config.min_length, config.max_length)
 
     def loss_at(step):

@@ -9,15 +9,13 @@ sampling, depends on the seed and on the step alone. So a run that is resumed en
 the same numbers, and a step that went wrong can be computed again.
 """
 
-import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 
 import minigrad as mg
 from minigrad import optim
 
-from ...seq2seq.config import CHOICES, Seq2SeqConfig
 from ...seq2seq.model import Seq2Seq
 from ...seq2seq.sampling import mixed_inputs
 from ...seq2seq.training import Run, Validation, fit
@@ -26,146 +24,11 @@ from ...tasks.batch import PAD
 from ...tasks.batching import Batches, in_order
 from ...tasks.vocabulary import UNK
 from ...variants.coverage import coverage_loss
-from ..options import (
-    ABOVE_ZERO,
-    BELOW_ONE,
-    NATURAL,
-    POSITIVE,
-    POSITIVES,
-    SHARE,
-    TEXT,
-    check,
-    option,
-    shown,
-)
-from .translation_data import (
-    GRAMMARS,
-    QUESTIONS,
-    TASKS,
-    Data,
-    ids_of,
-    load,
-    name_of,
-    task_of,
-)
+from ..configs import TranslationConfig
+from ..resuming import restore
+from .translation_data import Data, ids_of, load, name_of, task_of  # noqa: F401
 
-__all__ = [
-    "GRAMMARS", "QUESTIONS", "SCORES", "TASKS", "USUAL",
-    "Config", "Data", "build", "generator_state", "ids_of", "load", "loss_of",
-    "name_of", "task_of", "train", "translator_of", "validation_loss",
-]  # fmt: skip
-
-SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
-USUAL = {  # defaults for sentences, and for questions
-    "pairs": (500, 50_000),
-    "dropout": (0.3, 0.0),
-    "steps": (600, 2500),
-    "batch": (50, 128),
-    "lr": (3e-3, 5e-3),
-    "validate_every": (50, 100),
-}
-LENGTHS = "; ".join(
-    f"{name} {shown(task().lengths)}" for name, task in QUESTIONS.items()
-)
-
-
-def _usual(name, kind, text):
-    """Return an option whose default depends on the task."""
-    sentences, questions = USUAL[name]
-    text += f" (default: {sentences}; with questions {questions})"
-    return option(None, kind, text)
-
-
-@dataclass
-class Config:
-    """What defines a run; two runs with equal configs have equal numbers.
-
-    None stands for the default of the task or of the attention.
-    """
-
-    task: str = option(
-        "en-de",
-        TEXT,
-        f"sentences of a grammar: {', '.join(GRAMMARS)}; questions: "
-        f"{', '.join(QUESTIONS)}; or a file with source<TAB>target on each line",
-    )
-    target: str | None = option(
-        None, TEXT, "a file of targets, where --task is one of sources, line by line"
-    )
-    lengths: tuple | None = option(
-        None,
-        POSITIVES,
-        "of questions, least and most: letters, digits of a number, pairs of key and "
-        f"value (default: {LENGTHS})",
-    )
-    pairs: int | None = _usual(
-        "pairs", POSITIVE, "sentences or questions to train on; of a file, the rest"
-    )
-    validation: int = option(
-        100, POSITIVE, "sentences or questions to validate on; of a file, a tenth"
-    )
-    test: int = option(
-        200, POSITIVE, "sentences or questions to test on; of a file, a tenth"
-    )
-    data_seed: int = option(0, NATURAL, "seed of the drawn data, or of a file's parts")
-    min_count: int = option(1, POSITIVE, "words of sentences that are rarer are <unk>")
-    attention: str = option("bahdanau", CHOICES["attention"], "of the decoder")
-    score: str | None = option(
-        None,
-        CHOICES["score"],
-        "of the attention (default: additive, or general with luong)",
-    )
-    cell: str = option("gru", CHOICES["cell"], "of encoder and decoder")
-    layers: int = option(1, POSITIVE, "of encoder, and of decoder")
-    bidirectional: bool = option(True, bool, "the encoder reads in both directions")
-    input_feeding: bool = option(
-        False, bool, "luong's output is an input of the next step"
-    )
-    coverage: bool = option(False, bool, "the score depends on the earlier weights")
-    local: str | None = option(None, ("m", "p"), "attend to a window only")
-    window: int | None = option(None, NATURAL, "tokens on either side of its centre")
-    embedding: int = option(64, POSITIVE, "width of a word")
-    hidden: int = option(96, POSITIVE, "width of a state")
-    dropout: float | None = _usual("dropout", BELOW_ONE, "in training")
-    steps: int | None = _usual("steps", POSITIVE, "training steps, at most")
-    batch: int | None = _usual("batch", POSITIVE, "sentences or questions a step")
-    lr: float | None = _usual("lr", ABOVE_ZERO, "learning rate")
-    clip: float = option(1.0, ABOVE_ZERO, "largest norm of the gradient")
-    sampling: float = option(
-        0.0, SHARE, "scheduled sampling: share of the model's own words at the end"
-    )
-    word_dropout: float = option(
-        0.0, BELOW_ONE, "share of source words that become <unk> in training"
-    )
-    validate_every: int | None = _usual(
-        "validate_every", POSITIVE, "steps between two validations"
-    )
-    patience: int = option(
-        6, POSITIVE, "validations without a new least loss that end the training"
-    )
-    seed: int = option(1, NATURAL, "of parameters, batches and dropout")
-
-    def __post_init__(self):
-        check(self)
-        if self.score is None:
-            self.score = SCORES.get(self.attention, "additive")
-        task = task_of(self)
-        self.lengths = task and task.lengths
-        for name, (of_sentences, of_questions) in USUAL.items():
-            if getattr(self, name) is None:
-                setattr(self, name, of_questions if task else of_sentences)
-        for name in ("task", "target"):  # a run can be resumed from another folder
-            value = getattr(self, name)
-            if value is not None and value not in TASKS and os.path.exists(value):
-                setattr(self, name, os.path.abspath(value))
-        self.model(4, 4)  # checks which options go together
-
-    def model(self, source_vocabulary, target_vocabulary):
-        """Return the ``Seq2SeqConfig`` for vocabularies of these sizes."""
-        shared = {field.name for field in fields(Seq2SeqConfig)}
-        own = {k: v for k, v in vars(self).items() if k in shared}
-        return Seq2SeqConfig(source_vocabulary, target_vocabulary, **own)
-
+Config = TranslationConfig
 
 def build(config, data):
     """Return the ``Run`` before the first step, and its random generator."""
@@ -186,7 +49,7 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     """
     run, rng = build(config, data)
     if state is not None:
-        run.load_state_dict(state)
+        restore(run, state)
     batches = Batches(data.ids("train"), config.batch, config.seed)
     held_out = list(in_order(data.ids("validation"), 100))
 

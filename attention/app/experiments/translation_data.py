@@ -20,10 +20,9 @@ from ...tasks.grammar import Pair, splits
 from ...tasks.parallel_text import read_pairs
 from ...tasks.vocabulary import Vocabulary
 from ...tasks.words import tokenize
+from ..configs import GRAMMARS, TASKS, task_of
 
-GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}
 QUESTIONS = algorithmic.TASKS
-TASKS = (*GRAMMARS, *QUESTIONS)
 PART = 0.1  # of a file: the share for validation, and for the test
 FEWEST = 6  # pairs: a tenth of them is rounded to one
 
@@ -88,22 +87,6 @@ def load(config):
     source = Vocabulary.build([p.source for p in train], config.min_count)
     target = Vocabulary.build([p.target for p in train], config.min_count)
     return Data(*parts, source, target, report)
-
-
-def task_of(config):
-    """Return the task of the config's questions, such as Copy(3, 8); None without.
-
-    Raises ValueError for lengths that do not fit the task, or where it has none.
-    """
-    kind, lengths = QUESTIONS.get(config.task), config.lengths
-    if lengths is not None and (kind is None or len(lengths) != 2):
-        found = ",".join(map(str, lengths))
-        raise ValueError(
-            f"--lengths is {found} with the task {config.task}; expected two numbers, "
-            "the least and the most letters, digits or pairs of a question, with "
-            f"{', '.join(QUESTIONS)}."
-        )
-    return kind and kind(*(lengths or ()))
 
 
 def _read(config):

@@ -8,53 +8,126 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 00. A tape and the chain rule
 #
-# Everything in this course is trained by gradients, and every gradient comes from one
-# small program: it records what was computed, then walks the record backwards. Here we
-# build that program, break it in the ways in which it breaks, and find the same program
-# again in the library.
+# A network has read "the black cat sleeps" and writes "le chien". But "chien" is a dog.
+# The network computes its answer from a million numbers, its
+# [parameters](../../GLOSSARY.md#parameter), and each of them may be changed. Which of
+# them made the mistake, and in which direction should each one move?
 #
-# You need Python and the derivative of a product. Half an hour.
+# Measure the mistake by one number $L$, the [loss](../../GLOSSARY.md#loss): the larger,
+# the worse. You could move one parameter a little and look at what $L$ does. That is
+# one run of the network for each parameter, so a million runs for one small step.
+#
+# There is a way with one run. While the network computes, a program writes down every
+# operation, in order. The list is called a [tape](../../GLOSSARY.md#tape). Then the
+# program reads the tape backwards, once, and has the answer for all parameters. All
+# networks in this book learn in this way. Here we build the program, break it in the
+# ways in which it breaks, and find the same program in the library.
+#
+# You need Python, NumPy and the derivative of a product. Half an hour.
 
 # %%
 import numpy as np
 
 import minigrad as mg
+from lessons.classroom import schematics
 from lessons.classroom.figures import BLUE, ORANGE, figure, show
 
 rng = np.random.default_rng(0)
 
 # %% [markdown]
+# ## Which way should a number move?
+#
+# In "the cat sees a cat" one word stands twice, so the number that describes it is used
+# twice. Here is the smallest computation in which that happens. One parameter $x$ goes
+# through a tanh, and the result $a$ is used in two places:
+#
+# ```math
+# a = \tanh x, \qquad b = 3a, \qquad c = a \cdot a, \qquad L = b + c
+# ```
+#
+# Move $x$ a little, and look at what $L$ does:
+
+
+# %%
+def loss(x):
+    a = np.tanh(x)
+    return 3 * a + a * a
+
+
+x, h = 0.5, 1e-5
+slope = (loss(x + h) - loss(x - h)) / (2 * h)
+print(f"L = {loss(x):.4f}, and it changes {slope:.4f} times as much as x")
+
+# %% [markdown]
+# The number {{ f"{slope:.4f}" }} is the derivative $dL/dx$. It is positive, so $L$
+# grows with $x$, and $x$ should become smaller. The derivatives for all parameters
+# together are the [gradient](../../GLOSSARY.md#gradient).
+#
+# The picture shows how a tape finds the same number without moving anything. The boxes
+# stand in the order in which they were computed. Read the lower arrows from right to
+# left: each carries a share of the derivative, and the shares that meet at a box are
+# added.
+
+# %% [figure]
+a = np.tanh(x)
+values = {"x": x, "3": 3, r"a = \tanh\,x": a, "b = 3a": 3 * a}
+values |= {r"c = a \cdot a": a * a, "L = b + c": loss(x)}
+grads = {"x": slope, "3": a, "a": 3 + 2 * a, "b": 1, "c": 1, "L": 1}
+shares = [("L", "c", 1), ("L", "b", 1), ("c", "a", 2 * a), ("b", "a", 3)]
+shares += [("b", "3", a), ("a", "x", slope)]
+fig = schematics.tape_and_way_back(values, grads, shares)
+alt = f"""Six boxes in a row, a tape: x, 3, a = tanh x, b = 3a, c = a a and L = b + c,
+with their values. Arrows above lead from each value to those computed from it. Arrows
+below lead back: L sends 1 to c and 1 to b, c sends {2 * a:.2f} and b sends 3.00 to a,
+which has {3 + 2 * a:.2f} in sum and sends {slope:.2f} to x."""
+show(fig, "tape", alt)
+
+# %% [markdown]
+# At the box $a$ two shares meet: 3, by way of $b$, and {{ f"{2 * a:.2f}" }}, by way of
+# $c$. How does $b$ know what to send? It needs to know very little.
+#
 # ## What does one operation have to know?
 #
-# Let $y = \tanh x$ be one step of a long computation that ends in a number $L$. We want
-# $dL/dx$. The step knows nothing of $L$. Suppose somebody tells it one number,
-# $g = dL/dy$. Is that enough? The chain rule says yes:
+# Take one step, $y = \tanh x$, from a long computation that ends in $L$. We want
+# $dL/dx$. The step does not know what is done with its result $y$. But suppose that one
+# number comes back to it, $g = dL/dy$. Then the chain rule gives the rest:
 #
 # ```math
 # \frac{dL}{dx} = \frac{dL}{dy}\,\frac{dy}{dx} = g\,(1 - y^2)
 # ```
 #
-# The second factor needs only what the step itself has computed. So an operation can be
-# written once and for all as two functions, forward and backward. This is how the
-# library writes it, and `g` is what it is told:
+# | letter | meaning |
+# |---|---|
+# | $x$, $y$ | input and output of this one step |
+# | $L$ | the last number of the whole computation |
+# | $g = dL/dy$ | how much $L$ moves with $y$; it comes from the steps after this one |
+# | $dy/dx$ | the derivative of this step alone; of tanh it is $1 - y^2$ |
+#
+# The factor $1 - y^2$ needs only what the step itself has computed. So every operation
+# is written once, as two functions. *Forward* computes $y$ from $x$. *Backward*
+# receives $g$ and returns $dL/dx$. The library's tanh returns both, and nothing more is
+# needed (`real` makes floats of integers, `@differentiable` puts the pair on the tape):
 
 # %% [source] minigrad.ops.activation.tanh
 
 # %% [markdown]
-# Is $1 - y^2$ right? Move $x$ a little to either side and watch $y$. Both numbers
+# Is $1 - y^2$ right? Move $x$ a little to either side and look at $y$. Both numbers
 # should agree in all the digits that are printed.
 
 # %%
-x, h = 0.5, 1e-5
 numeric = (np.tanh(x + h) - np.tanh(x - h)) / (2 * h)
 formula = 1 - np.tanh(x) ** 2
 print(f"numeric {numeric:.8f}   formula {formula:.8f}")
 
 # %% [markdown]
+# They do. Such a comparison is a [gradient check](../../GLOSSARY.md#gradient-check),
+# and [lesson 01](../01_gradient_check/README.md) is about it.
+#
 # ## Can we write the tape ourselves?
 #
-# A value that remembers its parents, and how a gradient is handed on to them. Each new
-# value is appended to a list: the tape.
+# It takes a class, three operations and one loop. A `Value` keeps its number, its
+# *parents* (the values that it was computed from) and its backward. Each new value is
+# appended to a list, the tape:
 
 # %%
 tape = []
@@ -63,12 +136,13 @@ tape = []
 class Value:
     def __init__(self, data, parents=(), backward=None):
         self.data, self.parents, self.backward = data, parents, backward
-        self.grad = 0.0
+        self.grad = 0.0  # dL/d(data), when the way back is complete
         tape.append(self)
 
 
 # %% [markdown]
-# An operation makes a `Value`, and says what its parents get when `g` arrives:
+# An operation makes a `Value`. Its backward maps `g` to one share for each parent. For
+# a product $y = ab$ these are $dL/da = g b$ and $dL/db = g a$:
 
 
 # %%
@@ -86,8 +160,9 @@ def tanh(a):
 
 
 # %% [markdown]
-# Going back is a loop. Each node takes the gradient that has arrived at it, asks its
-# backward what its parents get, and *adds* that to what they have.
+# The way back is a loop. It begins with $dL/dL = 1$. Each node takes the gradient that
+# has arrived, computes the shares of its parents, and *adds* them to what the parents
+# have.
 
 
 # %%
@@ -97,18 +172,17 @@ def send_back(nodes):
     nodes[0].grad = 1.0  # dL/dL
     for node in nodes:
         if node.backward is not None:
-            for parent, d in zip(node.parents, node.backward(node.grad)):
-                parent.grad = parent.grad + d
+            for parent, share in zip(node.parents, node.backward(node.grad)):
+                parent.grad = parent.grad + share
 
 
 # %% [markdown]
-# Our first graph uses one value twice. With $a = \tanh x$, let
+# Does it find the derivative of our example? By hand,
 #
 # ```math
-# L = 3a + a^2, \qquad \frac{dL}{dx} = (3 + 2a)(1 - a^2)
+# L = 3a + a^2, \qquad \frac{dL}{dx} = \frac{dL}{da}\,\frac{da}{dx}
+#   = (3 + 2a)(1 - a^2)
 # ```
-#
-# Does the loop find that?
 
 # %%
 tape.clear()
@@ -119,15 +193,16 @@ c = mul(a, a)
 L = add(b, c)
 send_back(tape[::-1])
 by_hand = (3 + 2 * a.data) * (1 - a.data**2)
-print(f"tape {x.grad:.6f}   by hand {by_hand:.6f}")
+print(f"tape {x.grad:.6f}   by hand {by_hand:.6f}   moving x {slope:.6f}")
 
 # %% [markdown]
+# Three ways, one number.
+#
 # ## Why does the order matter?
 #
-# We walked the tape from its end to its beginning. Suppose we had walked the graph as a
-# hasty reader would: from $L$ to $b$, on to $a$, on to $x$, and afterwards to $c$,
-# which was left over. Every node is still visited exactly once. Is the gradient still
-# right?
+# We read the tape from its end to its beginning. Now follow the arrows as they come:
+# from $L$ to $b$, on to $a$, on to $x$, and afterwards to $c$, which was left over.
+# Every node is still visited exactly once. Is the gradient still right?
 
 # %%
 send_back([L, b, a, x, c, three])
@@ -136,27 +211,36 @@ print(f"hasty order {hasty:.6f}   by hand {by_hand:.6f}")
 print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 
 # %% [markdown]
-# It is too small, {{ f"{hasty:.4f}" }} in place of {{ f"{by_hand:.4f}" }}, and nothing
-# warned us. When $a$ handed on its gradient, the share from $c$ had not arrived. What
-# reached $x$ is the path through $b$ alone.
+# It is too small, {{ f"{hasty:.4f}" }} in place of {{ f"{by_hand:.4f}" }}, and no error
+# was raised. When $a$ sent its share to $x$, the share from $c$ had not arrived at $a$.
+# What reached $x$ is the way through $b$ alone.
 #
-# The rule is: a node hands on its gradient when all of its users have handed theirs to
-# it. An order in which every node comes after all of its users is called *topological*.
-# We need not search for one. A value is made after the values that it is made of, so
-# the tape, read backwards, is such an order. The library numbers its nodes as they are
-# recorded and sorts by that number, and no more is needed:
+# The rule is: **a node sends its shares when all of its users have sent theirs.** An
+# order in which every node comes after all of its users is called
+# [topological](../../GLOSSARY.md#topological-order). We need not search for one. A
+# value is computed after its parents, so the tape, read backwards, is such an order.
+# The library numbers its nodes as they are recorded, and sorts by that number.
+#
+# In this order the sum for each value is complete when it is needed:
 #
 # ```math
 # \frac{dL}{dx} = \sum_{u \text{ uses } x}
 #     \left(\frac{du}{dx}\right)^{\!\top} \frac{dL}{du}
 # ```
 #
+# | letter | meaning |
+# |---|---|
+# | $x$ | a value on the tape: a number, a vector or a matrix |
+# | $u$ | the result of an operation that uses $x$; the sum has a term for each use |
+# | $du/dx$ | the derivative of that operation. For numbers it is a number, for vectors a matrix, the [Jacobian](../../GLOSSARY.md#jacobian); $\top$ is its transpose |
+# | $dL/du$ | the gradient of $u$, complete because $u$ comes earlier on the way back |
+#
 # ## What does the order save?
 #
-# There is another program that is right: follow every path from $L$ to $x$ separately
-# and add up the products along the paths. It needs no order at all. Let us count the
-# nodes that it visits in $n$ stacked additions, $`x_{k+1} = x_k + x_k`$. Guess before
-# you look: for 10 additions, is it nearer to 20 or to 2000?
+# Another program is right, too: follow every path from $L$ to $x$ separately, multiply
+# the derivatives along it, and add up the paths. It needs no order at all. Count the
+# nodes that it visits in $n$ additions one after another, $`x_{k+1} = x_k + x_k`$.
+# Guess before you look: for 10 additions, is it nearer to 20 or to 2000?
 
 
 # %%
@@ -178,18 +262,19 @@ for n, paths, nodes in counts[::2]:
 n, paths, nodes = np.array(counts).T  # (13,) each
 fig, ax = figure("How many visits does one backward take?", size=(6, 2.9))
 ax.semilogy(n, paths, "o-", color=ORANGE, label="along every path")
-ax.semilogy(n, nodes, "o-", color=BLUE, label="along the tape")
-ax.set(xlabel="stacked additions n", ylabel="nodes visited")
+ax.semilogy(n, nodes, "s--", color=BLUE, label="along the tape")
+ax.set(xlabel="additions n, one after another", ylabel="nodes visited")
 ax.legend()
-alt = f"""Nodes visited against the number n of stacked additions, on a logarithmic
+alt = f"""Nodes visited against the number n of additions, on a logarithmic
 scale. Following every path takes {paths[-1]} visits at n = {n[-1]}, doubling with each
 addition; the tape takes {nodes[-1]}."""
 show(fig, "visits", alt)
 
 # %% [markdown]
 # Each addition doubles the number of paths. The tape visits a node once, however many
-# paths lead through it, because it waits until the gradients of all of them have been
-# summed. With 40 additions the library is done at once, and exact:
+# paths lead through it, because the shares of all paths have been summed before. With
+# 40 additions there are $2^{40}$ paths. The library's value is `mg.Tensor`, a NumPy
+# array that records what is done with it, and its `backward()` has no trouble:
 
 # %%
 x = mg.Tensor(1.0, requires_grad=True)
@@ -202,7 +287,8 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 # %% [markdown]
 # ## What is the backward of a matrix product?
 #
-# Numbers were easy. For $Y = AB$ write out one entry and differentiate it:
+# A network is made of matrices. A word becomes a vector, and a layer multiplies it by a
+# matrix. For $Y = AB$ write out one entry and differentiate it:
 #
 # ```math
 # y_{ij} = \sum_k a_{ik} b_{kj}
@@ -211,17 +297,24 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 # \qquad \frac{\partial L}{\partial b_{kj}} = \sum_i a_{ik} g_{ij}
 # ```
 #
-# The first sum runs over the last index of $G$ and of $B$, so it is $G B^\top$; the
-# second over the first index of $A$ and of $G$, so it is $A^\top G$. With unequal sizes
-# no other product of these matrices even has the right shape.
+# | letter | meaning |
+# |---|---|
+# | $A$, $B$, $Y$ | the two matrices and their product, with entries $`a_{ik}`$, $`b_{kj}`$, $`y_{ij}`$ |
+# | $G$ | the gradient that arrives, with entries $`g_{ij} = \partial L / \partial y_{ij}`$; it has the shape of $Y$ |
+#
+# Why the sums? The entry $`a_{ik}`$ is used in every column $j$ of $Y$, and a value
+# that is used several times receives the sum of its shares. The first sum runs over the
+# last index of $G$ and of $B$, so it is $G B^\top$. The second runs over the first
+# index of $A$ and of $G$, so it is $A^\top G$. With unequal sizes no other product of
+# these matrices even has the right shape.
 
 # %% [source] minigrad.ops.matmul.matmul
 
 # %% [markdown]
-# `needs` says which of the two somebody wants; the rest of the length is for vectors
-# and batches. Let us move one entry of $A$ and see whether $`L = \sum g_{ij} y_{ij}`$
-# moves as the formula says. The weights $g$ are random: with all ones we would test one
-# column sum of $B$ and not the formula.
+# `needs` says which of the two gradients is wanted. The other lines are for vectors and
+# for batches. To test the formula, move one entry of $A$ and see whether
+# $`L = \sum g_{ij} y_{ij}`$ moves as it says. The numbers $g$ are random. With all ones
+# we would test one column sum of $B$ and not the formula.
 
 # %%
 A, B = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
@@ -235,12 +328,14 @@ print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
 # %% [markdown]
 # ## What is the backward of broadcasting?
 #
-# Add a bias $b$ of shape (4,) to a matrix $X$ of shape (3, 4). NumPy repeats $b$ for
-# each of the three rows. The gradient that comes back has three rows; $b$ has one. What
-# shape must its gradient have, and what happens to the other two rows?
+# Add a vector $b$ of shape (4,) to a matrix $X$ of shape (3, 4). NumPy repeats $b$ for
+# each of the three rows, which is called
+# [broadcasting](../../GLOSSARY.md#broadcasting). The gradient that comes back has three
+# rows, and $b$ has one. Which shape must the gradient of $b$ have, and what happens to
+# the other two rows?
 #
-# Nothing new has to be invented. Repeating is using a value three times, and a value
-# that is used several times receives the sum. *The backward of copying is summing.*
+# No new rule is needed. Repeating a value is using it three times, and a value that is
+# used several times receives the sum. *The backward of copying is summing.*
 
 # %% [source] minigrad.graph.unbroadcast
 
@@ -253,12 +348,20 @@ print("summed to one column ", mg.unbroadcast(g, (3, 1)).tolist())
 # %% [markdown]
 # ## Does it all fit together?
 #
-# One layer of a network has everything: a matrix product, a broadcast, a nonlinearity.
-# We differentiate it by hand, line by line backwards, and then let the library do it.
+# One layer of a network has everything: a matrix product, a broadcast, a tanh. Its rows
+# are three words, described by five numbers each.
 #
 # ```math
 # L = \sum_{ij} c_{ij} \tanh\Big(\sum_k x_{ik} w_{jk} + b_j\Big)
 # ```
+#
+# | letter | shape | meaning |
+# |---|---|---|
+# | $X$ | $3 \times 5$ | the words, one in each row |
+# | $W$, $b$ | $4 \times 5$, $4$ | the parameters; row $j$ of $W$ and $b_j$ give output $j$ |
+# | $c$ | $3 \times 4$ | fixed random numbers, which make one number $L$ of all outputs |
+#
+# We differentiate it by hand, line by line backwards, and then let the library do it.
 
 # %%
 X, W, b, c = (rng.normal(size=s) for s in ((3, 5), (4, 5), (4,), (3, 4)))
@@ -266,23 +369,37 @@ y = np.tanh(X @ W.T + b)  # (3, 4)
 dz = c * (1 - y * y)  # (3, 4), the gradient before tanh
 by_hand = {"X": dz @ W, "W": dz.T @ X, "b": dz.sum(0)}  # b was copied: sum
 
+# %%
 leaves = {k: mg.Tensor(v, requires_grad=True) for k, v in zip("XWb", (X, W, b))}
 L = (mg.tanh(leaves["X"] @ leaves["W"].swapaxes(0, 1) + leaves["b"]) * c).sum()
 L.backward()
 for k, leaf in leaves.items():
     same = np.allclose(leaf.grad, by_hand[k], rtol=1e-12)
     print(f"dL/d{k} {str(leaf.grad.shape):7s} equal: {same}")
+entries = sum(leaf.grad.size for leaf in leaves.values())
 
 # %% [markdown]
-# ## What would break it
+# These are {{ entries }} derivatives from one run and one way back. Moving each number
+# to either side would have taken {{ 2 * entries }} runs. And the gradient of each value
+# has the shape of that value, which is the first thing to look at when you write a
+# backward yourself.
 #
-# - `=` in place of `+=` where gradients meet: a value used twice keeps one share.
-# - An order that is not topological: a share arrives after the node has handed on.
-# - No sum after a broadcast: the gradient of $b$ has shape (3, 4) and fits nothing, or,
-#   worse, is broadcast again when $b$ is updated.
-# - A recursive walk: right, until a long recurrent network meets Python's limit on
-#   nested calls. The library's walk is a loop ([graph.py](../../../minigrad/graph.py)).
+# ## What would break it?
 #
-# How would you *notice* such a mistake? That is the [lesson
-# 01](../01_gradient_check/README.md), the gradient check. For practice:
-# `python -m lessons list`, under *the engine's own*.
+# - `=` in place of `+=` where shares meet: a value that is used twice keeps one share.
+# - An order that is not topological: a share arrives after the node has sent its own.
+# - No sum after a broadcast: the gradient of $b$ has shape (3, 4). It does not fit, or,
+#   worse, NumPy broadcasts it again when $b$ is updated.
+# - A recursive way back. It is right, until a long recurrent network meets Python's
+#   limit on nested calls. The library uses a loop
+#   ([graph.py](../../../minigrad/graph.py)).
+#
+# None of the first three raises an error by itself. How would you *notice* such a
+# mistake? [Lesson 01](../01_gradient_check/README.md) is about that.
+#
+# **To take away: an operation needs to know only its own derivative and the gradient
+# $g$ that comes back to it; the tape, read backwards, brings each $g$ in time, and
+# shares that meet are added.**
+#
+# Exercises: E.1 (the gradient of a broadcast), E.2 (the backward of tanh, matmul and
+# softmax) and E.3 (the topological order of a graph): `python -m lessons start E.1`.

@@ -8,10 +8,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 01. The gradient check
 #
-# A wrong backward does not crash. The loss still falls, a little more slowly, to a
-# place a little worse. So every backward in this course is held against a derivative
-# that nobody had to derive: move the input, look at the output. Three questions: how
-# far to move, what to look at, and when such a check proves nothing.
+# Two programs learn to look at the right word of "the black cat sleeps". One of them
+# computes its gradients by a wrong formula. No error is raised, and both programs
+# improve with every step. How do you find out which one is wrong?
+#
+# Not by watching them learn. This lesson compares a gradient with a slope that needs no
+# formula: move the input a little, and look at the output. It sounds too easy to need a
+# lesson. There are three questions in it: how far to move, which output to look at, and
+# when such a check proves nothing.
 #
 # You need [lesson 00](../00_tape/README.md). Half an hour.
 
@@ -21,25 +25,96 @@ from fractions import Fraction
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom.figures import BLUE, GREEN, ORANGE, figure, show
+from lessons.classroom import schematics
+from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from minigrad.checking.hypotheses import BANK
 
 rng = np.random.default_rng(0)
 
 # %% [markdown]
+# ## Can you see a wrong gradient?
+#
+# Each of the four words has a number $x_j$, its score. A
+# [softmax](../../GLOSSARY.md#softmax) turns the scores into weights that are positive
+# and sum to 1:
+#
+# ```math
+# p_j = \frac{e^{x_j}}{\sum_k e^{x_k}}, \qquad L = -\ln p_3
+# ```
+#
+# | letter | meaning |
+# |---|---|
+# | $x_j$, $p_j$ | the score and the weight of word $j$; "cat" is word 3 |
+# | $L$ | the loss; it is 0 if "cat" has all the weight |
+#
+# Every step moves the scores against the gradient. One program uses the right backward
+# of the softmax, the other a wrong one:
+
+
+# %%
+def softmax(x):
+    e = np.exp(x - x.max())  # without x.max() the result is equal, but may overflow
+    return e / e.sum()
+
+
+def learn(backward):
+    x, losses = np.zeros(4), []
+    for _ in range(40):
+        p = softmax(x)  # (4,)
+        losses.append(-np.log(p[2]))
+        g = np.array([0, 0, -1 / p[2], 0])  # dL/dp
+        x = x - 0.5 * backward(p, g)
+    return losses
+
+
+# %%
+first = learn(lambda p, g: p * (1 - p) * g)
+second = learn(lambda p, g: p * (g - (g * p).sum()))
+for step in (0, 10, 20, 39):
+    print(f"step {step:2d}   first {first[step]:.4f}   second {second[step]:.4f}")
+
+# %% [figure]
+fig, ax = figure("Which of the two has a wrong gradient?", size=(6, 2.7))
+ax.plot(first, "-", color=ORANGE, label="first")
+ax.plot(second, "--", color=BLUE, label="second")
+ax.set(xlabel="step", ylabel="loss", ylim=(0, None))
+ax.legend()
+alt = f"""Loss against the step. Both curves begin at {first[0]:.2f} and fall all the
+time; after 40 steps the first is at {first[-1]:.3f}, the second at
+{second[-1]:.3f}."""
+show(fig, "two-losses", alt)
+
+# %% [markdown]
+# The first is wrong. Its formula, $p_j (1 - p_j) g_j$, leaves out that a score moves
+# the weights of the *other* words, too. Its loss still falls, a little more slowly. In
+# a large network nobody could see that. So the backward itself has to be checked:
+
+# %% [figure]
+fig = schematics.gradient_check()
+alt = """Two ways to a slope. Above: x plus and minus h goes through f to y, y and g give
+F = sum of g y, and the difference divided by 2h is the slope of F. Below: the random g
+goes through the backward of f and gives the gradient. The last box asks whether the two
+are equal."""
+show(fig, "check", alt)
+
+# %% [markdown]
+# The lower way is the program that we want to check. The upper way uses $f$ alone, so
+# it does not contain the same mistake. It is called a
+# [finite difference](../../GLOSSARY.md#finite-difference). Take its parts one by one:
+# first $h$, then $g$, then $x$.
+#
 # ## How far should we move?
 #
-# The derivative is a limit, so the smaller the step the better? Take a function whose
+# The derivative is a limit, so is a smaller step always better? Take a function whose
 # derivative we know exactly,
 #
 # ```math
 # f(x) = \frac{1}{1 + x^2}, \qquad f'(x) = \frac{-2x}{(1 + x^2)^2}
 # ```
 #
-# and two ways to measure the slope with a step $h$: forward, $(f(x+h) - f(x)) / h$, and
-# central, $(f(x+h) - f(x-h)) / 2h$. The exact slope is a fraction, without rounding, so
-# that all the error belongs to the measurement. And $f$ is made of sums, products and
-# quotients only, which every computer rounds alike: you will see these very numbers.
+# and two ways to measure its slope with a step $h$. The *forward* difference is
+# $(f(x+h) - f(x)) / h$, the *central* one is $(f(x+h) - f(x-h)) / 2h$. With a step that
+# is much too large, we can see them:
 
 
 # %%
@@ -55,7 +130,33 @@ def error(slope):
     return float(abs(Fraction(float(slope)) - exact))
 
 
+# %% [figure]
+fig, ax = figure("Which line has the slope of the curve?", size=(6, 3))
+here, h, near = 1.2, 0.6, np.linspace(0.4, 2, 60)
+slope = -2 * here / (1 + here**2) ** 2
+ends = {"forward": (here, here + h), "central": (here - h, here + h)}
+slopes = {name: (f(b) - f(a)) / (b - a) for name, (a, b) in ends.items()}
+ax.plot(near, f(near), color=BLUE, label="f")
+ax.plot(near, f(here) + slope * (near - here), ":", color=GREY, label="slope at x")
+for name, colour, style in (("forward", ORANGE, "s-."), ("central", GREEN, "o--")):
+    at = np.array(ends[name])
+    ax.plot(at, f(at), style, color=colour, label=name)
+ax.set(ylabel="f(x)", xlabel="input", xticks=(here - h, here, here + h))
+ax.set_xticklabels(("x - h", "x", "x + h"))
+ax.legend()
+alt = f"""The curve of f, with its slope {slope:.3f} at x as a dotted line. The line from
+x to x + h has the slope {slopes["forward"]:.3f}. The line from x - h to x + h has
+{slopes["central"]:.3f} and is nearly parallel to the dotted line."""
+show(fig, "secants", alt)
+
 # %% [markdown]
+# The central line is nearly parallel to the dotted one. Its errors to the left and to the
+# right of $x$ have opposite signs, and they cancel in part.
+#
+# Now smaller steps, at $x$ = {{ f"{x}" }}. The exact slope is a fraction, without rounding, so all of the
+# error belongs to the measurement. And $f$ is made of sums, products and quotients,
+# which every computer rounds alike: you will see these very numbers.
+#
 # Guess before you look: which step is best, $10^{-4}$, $10^{-8}$ or $10^{-15}$? And is
 # it the same one for both ways?
 
@@ -67,24 +168,36 @@ for k in range(1, len(steps), 4):
     print(f"h = {steps[k]:.0e}   forward {forward[k]:.0e}   central {central[k]:.0e}")
 
 # %% [markdown]
-# Both errors fall, turn, and rise again. Two errors are at work. The *truncation* of
-# the Taylor series shrinks with the step:
+# Both errors fall, turn, and rise again, because two errors are at work.
+#
+# *Truncation.* The curve is not a line. Its Taylor series says how much that matters:
 #
 # ```math
 # \frac{f(x+h) - f(x)}{h} = f'(x) + \frac{h}{2} f''(x) + \dots \qquad
 # \frac{f(x+h) - f(x-h)}{2h} = f'(x) + \frac{h^2}{6} f'''(x) + \dots
 # ```
 #
-# In the central one the even terms cancel. The *rounding* of $f$, about
-# $\varepsilon |f|$, does not shrink, and it is divided by the step. The sum of the two
-# is least where they are of a size:
+# This error becomes smaller with the step. In the central difference the even terms
+# cancel, so it becomes smaller faster.
+#
+# *Rounding.* The computer keeps about 16 digits of $f$. The error of $f$ is about
+# $\varepsilon |f|$, it does not become smaller with the step, and it is divided by the
+# step. The sum of the two errors is least where they have the same size:
 #
 # ```math
-# h \approx \frac{\varepsilon}{h} \;\Rightarrow\; h \approx \varepsilon^{1/2}, \qquad
-# h^2 \approx \frac{\varepsilon}{h} \;\Rightarrow\; h \approx \varepsilon^{1/3}
+# \text{forward: } h \approx \frac{\varepsilon}{h}, \text{ so } h \approx \varepsilon^{1/2},
+# \qquad
+# \text{central: } h^2 \approx \frac{\varepsilon}{h}, \text{ so } h \approx \varepsilon^{1/3}
 # ```
 #
-# How well does that predict the best steps? And what is left of it in float32?
+# | letter | meaning |
+# |---|---|
+# | $h$ | the step |
+# | $f'$, $f''$, $f'''$ | the first, second and third derivative |
+# | $\varepsilon$ | the relative rounding error: the distance from 1 to the next number that the computer has |
+#
+# How well does that predict the best steps? And what is left of it in float32, the
+# numbers of half the length in which networks are trained?
 
 # %%
 single = []
@@ -109,8 +222,8 @@ for name, (errors, p, kind) in ways.items():
 # %% [figure]
 fig, ax = figure("How far off is the slope, at each step?", size=(7.2, 3.4))
 ax.loglog(steps, forward, ".-", color=ORANGE, label="forward")
-ax.loglog(steps, central, ".-", color=BLUE, label="central")
-ax.loglog(steps, single, ".-", color=GREEN, label="central, float32")
+ax.loglog(steps, central, ".--", color=BLUE, label="central")
+ax.loglog(steps, single, ".-.", color=GREEN, label="central, float32")
 ax.set(xlabel="step h", ylabel="error of the slope", ylim=(1e-13, 10))
 ax.legend(loc="lower right", bbox_to_anchor=(0.98, 0.02))
 alt = f"""Error of the slope against the step, both axes logarithmic: three curves in
@@ -119,27 +232,32 @@ the shape of a V. Forward differences reach {best["forward"]:.0e} at best, centr
 show(fig, "v-curve", alt)
 
 # %% [markdown]
-# The right arms are truncation: slope one for forward, two for central. The left arms
-# are rounding. A check in float32 has an error of
+# The right arms are truncation. On these axes they have slope one for forward, two for
+# central. The left arms are rounding. A check in float32 has an error of
 # {{ f"{best['central, float32']:.0e}" }} on its best day, so it cannot tell a gradient
-# that is wrong in the sixth digit from a right one. We check in float64, with central
-# differences and $h = \varepsilon^{1/3}$, and that is what the library does:
+# that is wrong in the sixth digit from a right one.
+#
+# We check in float64, with central differences. The library starts with $h = 2^{-17}$,
+# the power of two next to $\varepsilon^{1/3}$, times the size of the entry that moves,
+# also rounded to a power of two: then $x + h$ is exact.
 
 # %% [source] minigrad.checking.numeric._one_by_one
 
-# %% [source] minigrad.checking.numeric._step
+# %% [source] minigrad.checking.numeric.entry_scale
 
 # %% [markdown]
 # ## How do we know that the measurement can be trusted?
 #
-# By making it twice. With half the step, the truncation falls to a quarter, so the two
-# results cancel it, and their difference says how large it was:
+# By making it twice. Let $D(h)$ be the central difference with step $h$. With half the
+# step the truncation falls to a quarter. So the two results can be combined in such a
+# way that the truncation cancels, and their difference says how large it was:
 #
 # ```math
 # \frac{4\,D(h/2) - D(h)}{3} = f'(x) + O(h^4)
 # ```
 #
-# Try it at a step far too large, where only truncation matters.
+# Here $O(h^4)$ stands for terms that become smaller at least as fast as $h^4$. Try it
+# at a step much too large, where truncation is all that matters:
 
 # %%
 h = 0.01
@@ -152,16 +270,32 @@ print(f"D(h/2)    error {error(fine):.0e}")
 print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 
 # %% [markdown]
-# The combination is {{ f"{gain:,.0f}" }} times nearer than $D(h)$, and the error bar,
-# $|D(h) - D(h/2)|$, is a safe overstatement. A numeric slope with an error bar can
-# *fail to decide*, and say so, which is better than a tolerance somebody made up.
+# The combination is {{ f"{gain:,.0f}" }} times nearer than $D(h)$. The *error bar*,
+# $|D(h) - D(h/2)|$, is larger than the error: it is safe. The library adds the rounding
+# of $f$, divided by $h$. Where the sum is too large, it tries larger and smaller steps,
+# and takes the one with the smallest bar. A slope with an error bar can *fail to
+# decide*, and say so. That is better than a tolerance that somebody has guessed.
 #
 # ## What should we look at, when there are many outputs?
 #
-# A backward takes a gradient $g$ for all outputs at once. So we pick a $g$, and compare
-# the backward with the slopes of the single number $F(x) = \sum_i g_i f_i(x)$. Which
-# $g$? All ones is the obvious choice, `f(x).sum()`. Here are six backwards of softmax,
-# $p = \mathrm{softmax}(x)$, five of them wrong.
+# The softmax has four outputs, and a check needs one number. A backward takes a
+# gradient $g$ for all outputs at once, their
+# [cotangent](../../GLOSSARY.md#cotangent). So we choose a $g$, and compare the backward
+# with the slopes of
+#
+# ```math
+# F(x) = \sum_i g_i\, f_i(x), \qquad \frac{\partial F}{\partial x_k}
+#      = \sum_i g_i \frac{\partial f_i}{\partial x_k}
+# ```
+#
+# | letter | meaning |
+# |---|---|
+# | $f_i(x)$ | output $i$ of the operation that is checked |
+# | $g_i$ | a fixed number for each output, our choice |
+# | $F$ | one number; the second formula is what the backward returns for $g$ |
+#
+# Which $g$? All ones is the obvious choice, `f(x).sum()`. Here are six backwards of the
+# softmax, five of them wrong.
 
 # %%
 BACKWARDS = {
@@ -179,14 +313,9 @@ BACKWARDS = {
 
 
 # %%
-def softmax(x):
-    e = np.exp(x - x.max())
-    return e / e.sum()
-
-
 def passes(backward, x, g, h=np.finfo(float).eps ** (1 / 3)):
-    steps = h * np.eye(len(x))
-    numeric = [(g * (softmax(x + s) - softmax(x - s))).sum() / (2 * h) for s in steps]
+    moves = h * np.eye(len(x))  # in each row one entry moves
+    numeric = [(g * (softmax(x + s) - softmax(x - s))).sum() / (2 * h) for s in moves]
     return np.allclose(backward(softmax(x), g), numeric, rtol=1e-6, atol=1e-8)
 
 
@@ -202,13 +331,13 @@ for name, backward in BACKWARDS.items():
 
 # %% [markdown]
 # With ones, {{ let_through }} of {{ len(BACKWARDS) - 1 }} wrong backwards pass, and one
-# of them returns nothing at all. The outputs of a softmax sum to 1 whatever $x$ is, so
-# $F$ is constant, its gradient is 0, and whatever gives 0 is right. *This check could
-# not have failed.* Nor is softmax the only such case: the outputs of a layer
-# normalisation sum to 0.
+# of them returns 0 always. Why? The outputs of a softmax sum to 1 whatever $x$ is. So
+# $F$ is constant, its gradient is 0, and every backward that gives 0 for ones is
+# "right". *This check could not have failed.* The softmax is not the only such case:
+# the outputs of a layer normalisation sum to 0.
 #
 # The library's check draws $g$ at random. If you sum the outputs yourself, it cannot
-# help that, but it notices that there is nothing to be seen:
+# prevent that. But it notices that the function does not move, and raises an error:
 
 # %%
 try:
@@ -219,8 +348,8 @@ except mg.VacuousCheckError as refusal:
 # %% [markdown]
 # ## At which point should we look?
 #
-# A wrong derivative of tanh, $1 - y$ where $1 - y^2$ should stand. At $x = 0$ both are
-# 1. Does the check see the difference there, and elsewhere?
+# Here is a wrong derivative of tanh, $1 - y$ where $1 - y^2$ should stand. At $x = 0$
+# both are 1. Does the check see the difference there, and elsewhere?
 
 
 # %%
@@ -234,9 +363,10 @@ for name, point in (("zeros", np.zeros(5)), ("random", rng.normal(size=5))):
     print(f"at {name:6s} {'passes' if result.ok else 'caught'}")
 
 # %% [markdown]
-# Special points hide mistakes: zeros, ones, equal entries, square matrices (where a
-# lost transpose still fits). Random entries and axes of unequal length hide nothing. At
-# one kind of point no backward can be right:
+# Special points hide mistakes: zeros, ones, equal entries, and square matrices, in
+# which a forgotten transpose still fits. Random entries and axes of unequal length hide
+# nothing. At one kind of point no backward can be right. The function
+# $\max(0, x)$, called *relu*, has a corner at 0, so it has no derivative there:
 
 # %%
 result = mg.gradcheck(mg.relu, [np.array([-1.0, 0.0, 2.0])])
@@ -245,9 +375,23 @@ print(result.tag, "at entry", result.worst.index)
 # %% [markdown]
 # ## Find the bug
 #
-# Now all of it together. This is additive attention's score, to which lesson 03
-# returns: $e_j = v \cdot \tanh(W s + h_j)$ for each of seven $h_j$. One of the four
-# gradients is wrong. Read the backward before you read on. Which line?
+# Now all of it together. This is a score with which attention compares a vector $s$
+# with each of seven vectors $h_j$. [Lesson 03](../03_additive/README.md) explains what
+# it is for:
+#
+# ```math
+# e_j = v \cdot \tanh(W s + h_j)
+# ```
+#
+# | letter | shape | meaning |
+# |---|---|---|
+# | $s$, $h_j$ | 5, 3 | the two vectors that are compared |
+# | $W$ | $3 \times 5$ | brings $s$ to the length of $h_j$ |
+# | $v$ | 3 | makes one number of three |
+# | $e_j$ | 1 | the score of $h_j$ |
+#
+# One of the four gradients below is wrong. Read the backward before you read on. Which
+# line?
 
 
 # %%
@@ -269,23 +413,30 @@ kinds = len(BANK)  # of mistakes that the check knows by their numbers
 inputs = [rng.normal(size=s) for s in ((5,), (7, 3), (3, 5), (3,))]
 result = mg.gradcheck(mg.lift(additive_score), inputs)
 for name, row in zip("shWv", result.rows):
-    print(f"d{name}  {str(row.shape):7s} {row.verdict}")
+    print(f"d{name}  {row.shape!s:7s} {row.verdict}")
 print(result.message.partition("differ\n")[2])
 
 # %% [markdown]
-# The shape is right, the code runs, training would go on. `dW` takes the last $h_j$
-# alone, where $W$ was used for all seven: once more, a value used several times
+# The shape is right, the code runs, and training would go on. `dW` takes the last $h_j$
+# alone, but $W$ was used for all seven: once more, a value that is used several times
 # receives the sum. The check recognises this mistake, one of {{ kinds }} kinds that it
-# knows by their numbers (a transpose, a forgotten $\sqrt d$, `=` for `+=`): it computes
-# what each would have given, and compares.
+# knows (a transpose, a forgotten $\sqrt d$, `=` for `+=`). For each kind it computes
+# what the mistake would have given, and compares the numbers.
 #
-# ## What would break it
+# ## What would break it?
 #
-# - A step chosen by feel: both arms of the V are steep.
-# - A sum of outputs that is constant; a point that is special; a float32 somewhere on
-#   the way; a dropout that draws anew at each call.
+# - A step that was guessed: both arms of the V are steep.
+# - A sum of outputs that is constant, or a point that is special.
+# - A float32 somewhere on the way.
+# - A function that is random. A dropout draws anew at each call, so $F(x+h)$ and
+#   $F(x-h)$ belong to two functions.
 # - A check that has never failed. The tests of this project keep wrong backwards for
-#   every operation and fail if the check lets one of them live.
+#   every operation, and they fail if the check accepts one of them.
 #
-# For practice: `python -m lessons list` has a check to write and bugs to find. The
-# library's own check is [gradcheck.py](../../../minigrad/gradcheck.py).
+# The library's own check is [gradcheck.py](../../../minigrad/gradcheck.py).
+#
+# **To take away: compare each backward with central differences in float64, with random
+# $g$ and at a random point, and trust no check that you have not seen fail.**
+#
+# Exercises: E.4 (write the gradient check) and E.5 (find the bug):
+# `python -m lessons start E.4`.

@@ -8,41 +8,144 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 09. Self-attention
 #
-# What moves when a sequence asks itself? We run the chapter's own examples (6.4, 6.5):
-# the first moves almost nothing. Then we take apart what a lookup by similarity is.
+# "The cat sleeps; it purrs." Who purrs? You look back from "it" to "cat", and from then
+# on "it" means the cat. A model has one vector for each word, and its vector for "it"
+# is the same in every sentence. How can this vector learn who is meant?
 #
-# You need [lesson 05](../05_scaling/README.md). Forty minutes.
+# It has to look at the other words of its own sentence. In lessons 02 to 08 a decoder
+# looked at a source. Here a sentence looks at itself, and every word receives a new
+# vector that knows its neighbours. This is
+# [self-attention](../../GLOSSARY.md#self-attention), and a Transformer consists mostly
+# of it.
+#
+# You need [lesson 03](../03_additive/README.md) and
+# [lesson 05](../05_scaling/README.md). An hour.
 
 # %%
-from importlib import import_module
-
 import numpy as np
 
 import minigrad as mg
-from attention import additive, alignment_heatmap, attend, dot, general
-from attention import gaussian
+from attention import additive, alignment_heatmap, attend, dot, gaussian, general
 from attention import scaled_dot as scaled
 from attention.costs import cost_of
 from attention.seq2seq.alignment_metrics import attention_entropy
 from attention.seq2seq.patterns import self_attention_excess, self_attention_pattern
-from lessons.classroom.figures import show
+from lessons.classroom import schematics
+from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
 from minigrad import nn
 
-drawing = import_module("lessons.book.09_self_attention.drawing")
 rng = np.random.default_rng(9)
 
 # %% [markdown]
-# ## What does the chapter's example really do?
+# ## What does a word look for, contain, and hand over?
 #
-# In 6.4.2 one vector plays all three parts, $q_i = k_i = v_i = x_i$:
+# Here are five word vectors, invented so that we can read them. The four numbers say
+# "noun", "verb", "pronoun" and "about a cat". The vector of "it" says that it is a
+# pronoun, and nothing about a cat:
+
+# %%
+words = ("the", "cat", "sleeps", "it", "purrs")
+X = np.array([  # (T = 5, d = 4), one row for each word
+    [0.1, 0, 0, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0.3]
+])  # fmt: skip
+
+# %% [markdown]
+# In attention a word plays three parts, and each part has a vector of its own:
+#
+# - the [query](../../GLOSSARY.md#query): **what am I looking for?** A pronoun looks for
+#   a noun, a noun for a verb;
+# - the [key](../../GLOSSARY.md#key): **what do I contain?** "cat" answers: a noun;
+# - the [value](../../GLOSSARY.md#value): **what do I hand over** to a word that has
+#   found me? "cat" hands over: this is about a cat.
+#
+# So far a decoder's state was the query, and the encoder's state was key and value at
+# once. Now one word vector $x_i$ has to give all three. Three matrices make them. Each
+# product is called a [projection](../../GLOSSARY.md#projection). With the words as the
+# rows of $X$, one product serves all words:
 #
 # ```math
-# \alpha_{ij} = \frac{e^{x_i^\top x_j}}{\sum_l e^{x_i^\top x_l}}, \qquad
-# z_i = \sum_{j=1}^{T} \alpha_{ij}\, x_j
+# Q = X W_Q, \qquad K = X W_K, \qquad V = X W_V
 # ```
 #
-# Its code draws five vectors with torch's seed 42 (here, rounded); the page does not
-# show what it prints. Each score with itself is $`\|x_i\|^2`$. What will $\alpha$ be?
+# A model learns the three matrices. We choose them by hand. The two columns of $W_Q$
+# and $W_K$ mean "noun" and "verb", those of $W_V$ "about a cat" and "an action":
+
+# %%
+W_Q = np.array([[0.0, 3], [3, 0], [4, 0], [0, 0]])  # (d, d_k): what each kind wants
+W_K = np.array([[1.0, 0], [0, 1], [0, 0], [0, 0]])  # (d, d_k): what each kind is
+W_V = np.array([[0.0, 0], [0, 1], [0, 0], [1, 0]])  # (d, d_v)
+Q, K, V = X @ W_Q, X @ W_K, X @ W_V  # (T, 2) each
+for word, q, k, v in zip(words, Q, K, V):
+    print(f"{word:7s} looks for {q}   contains {k}   hands over {v}")
+
+# %% [markdown]
+# Row 4 is "it". It looks for a noun, contains nothing that others look for, and has
+# nothing to hand over. Compare its query with every key, by a scaled dot product
+# ([lesson 05](../05_scaling/README.md)); take the softmax; average the values:
+
+# %%
+e = Q @ K.T / 2**0.5  # (T, T): row i has the scores of query i
+alpha = np.exp(e) / np.exp(e).sum(1, keepdims=True)  # (T, T), each row sums to 1
+Z = alpha @ V  # (T, d_v)
+print(" " * 7, *(f"{word:>7s}" for word in words), "    output z")
+for word, row, z in zip(words, alpha, Z):
+    print(f"{word:7s}", *(f"{x:7.2f}" for x in row), "   ", z.round(2))
+
+# %% [figure]
+fig = schematics.query_key_value(words, alpha[3], 3)
+alt = f"""Five words: the, cat, sleeps, it, purrs. Each gives a key below and a value
+above. The word "it" also gives a query; thin arrows lead from it to all five keys.
+Arrows from the values to the output z4 are as thick as the weights, from left to right
+{", ".join(f"{x:.2f}" for x in alpha[3])}."""
+show(fig, "query-key-value", alt)
+
+# %% [markdown]
+# The new vector of "it" says "about a cat" with {{ f"{Z[3, 0]:.2f}" }}. Before, it said
+# nothing of the kind. All five words did this at once, because no word waits for
+# another. "the" has a short query, so its weights are nearly equal.
+#
+# The two steps in one line are the most used formula of this book, *scaled dot-product
+# attention* (Vaswani and others 2017):
+#
+# ```math
+# \mathrm{Attention}(Q, K, V) =
+# \mathrm{softmax}\Big(\frac{Q K^\top}{\sqrt{d_k}}\Big)\, V
+# ```
+#
+# For one word it reads
+#
+# ```math
+# e_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}, \qquad
+# \alpha_{ij} = \frac{\exp e_{ij}}{\sum_l \exp e_{il}}, \qquad
+# z_i = \sum_{j=1}^{T} \alpha_{ij}\, v_j
+# ```
+#
+# | letter | shape | meaning |
+# |---|---|---|
+# | $X$ | $T \times d$ | the words of the sequence, one row $x_i$ for each of $T$ |
+# | $W_Q$, $W_K$ | $d \times d_k$ | learned; they make queries and keys, which must have one length |
+# | $W_V$ | $d \times d_v$ | learned; it makes values, of any length |
+# | $Q$, $K$, $V$ | $T \times d_k$, $T \times d_k$, $T \times d_v$ | rows $q_i$, $k_i$, $v_i$: query, key and value of word $i$ |
+# | $`e_{ij}`$, $`\alpha_{ij}`$ | numbers | score and weight of word $j$ for the query of word $i$ |
+# | $z_i$ | $d_v$ | the output: the new vector of word $i$ |
+#
+# The softmax runs along each row: every *query* spreads a weight of one over the keys.
+# The library's `attend` has this score by default:
+
+# %%
+out, weights = attend(Q, K, V)
+print(np.allclose(weights.data, alpha), np.allclose(out.data, Z))
+
+# %% [markdown]
+# ## Why not one vector for all three?
+#
+# Leave the matrices out. Then $q_i = k_i = v_i = x_i$, and two things go wrong. The
+# scores become symmetric, $`x_i \cdot x_j = x_j \cdot x_i`$, so "cat" would have to
+# look for "it" exactly as much as "it" looks for "cat". And the score of a word with
+# itself is its squared length, $`x_i \cdot x_i = \|x_i\|^2`$, which is hard to beat.
+#
+# A textbook makes this experiment (6.4.2) with five random vectors. It does not show
+# what its code prints. These are its vectors, rounded. What will the weights be?
 
 # %%
 X = np.array([
@@ -59,12 +162,16 @@ print("sums of the rows", alpha.sum(1).round(6))
 print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3), sep="\n")
 
 # %% [markdown]
-# Four of the five rows look at themselves, and $z_i$ is $x_i$ again. The fourth vector
-# is the shortest: its score with itself, {{ f"{X[3] @ X[3]:.1f}" }}, is little more
-# than the {{ f"{X[3] @ X[4]:.1f}" }} that chance gave another. For entries of mean 0
-# and variance 1 the mean of $x_i^\top x_i$ is $d$, while $x_i^\top x_j$ has mean 0 and
-# standard deviation $\sqrt d$. The wider, the worse. Exercise 6.8 asks what moves with
-# $T = 8$, $d = 16$. Many draws, three ways to make the scores:
+# Four of the five rows look at themselves, and $z_i$ is $x_i$ again. Almost nothing
+# moves. The fourth vector is the shortest: its score with itself,
+# {{ f"{X[3] @ X[3]:.1f}" }}, is little more than the {{ f"{X[3] @ X[4]:.1f}" }} that
+# chance gave another.
+#
+# This is no accident of five vectors. If the entries have mean 0 and variance 1,
+# $x_i \cdot x_i$ has the mean $d$, while $x_i \cdot x_j$ has mean 0 and standard
+# deviation $\sqrt d$ ([lesson 05](../05_scaling/README.md)). The wider the vectors, the
+# clearer a word prefers itself. Does scaling help, or do projections? Draw 1000
+# sequences of $T = 8$ vectors of width $d = 16$, and make the scores in three ways:
 
 # %%
 T, d, n = 8, 16, 1000
@@ -81,95 +188,54 @@ for name, scores in ways.items():
     print(f"{name:18s} on itself {own:.3f}   entropy {H:.3f} of {np.log(T):.3f} nats")
 
 # %% [figure]
-alt = f"""Weights of one draw. As it is: a dark diagonal. Scaled: paler,
-{found["scaled"][0]:.2f} in the mean. Projected: none; each row spread differently."""
-show(drawing.diagonal(found), "diagonal", alt)
+title = "Where does each position look?"
+fig, axes = figure(title, columns=3, size=(7.2, 2.7), sharey=True)
+for ax, (name, (_, p)) in zip(axes, found.items()):
+    image = ax.imshow(p, cmap="Blues", vmin=0, vmax=1)
+    ax.set(title=name, xlabel="key j", xticks=range(0, T, 2), yticks=range(0, T, 2))
+    ax.grid(False)
+axes[0].set_ylabel("query i")
+fig.colorbar(image, ax=axes, shrink=0.8, label="weight")
+alt = f"""Weights of one draw, eight queries by eight keys. As it is: a dark diagonal,
+and nothing else. Scaled: paler, {found["scaled"][0]:.2f} in the mean. Projected: no
+diagonal; each row is spread differently."""
+show(fig, "diagonal", alt)
 
 # %% [markdown]
-# Unscaled, {{ f"{found['as it is'][0]:.3f}" }} of the weight stays at home: $Z$ is
-# nearly $X$, and the exercise's picture the identity matrix. Scaled, it is
-# {{ f"{found['scaled'][0]:.3f}" }}; and {{ f"{found['projected, scaled'][0]:.3f}" }},
-# one part in {{ T }}, when random projections make the three roles of 6.4.3.
+# Unscaled, {{ f"{found['as it is'][0]:.3f}" }} of the weight stays on the diagonal, and
+# the matrix of weights is nearly the identity. Scaled, it is
+# {{ f"{found['scaled'][0]:.3f}" }}. With random projections it is
+# {{ f"{found['projected, scaled'][0]:.3f}" }}, which is one part in {{ T }}: no word
+# prefers itself any more. The three matrices are not a detail. Without them a word
+# mostly finds itself.
 #
-# ## How far is it from one word to another?
+# > **The book says** (6.4.2) that with one vector for all three parts "the intuition is
+# > identical". The mechanism is not: its example moves almost nothing. Its exercise 6.8
+# > asks which vectors become more similar; but unscaled, as the exercise has it, a
+# > vector keeps {{ f"{found['as it is'][0]:.1%}" }} of its own weight, and little
+# > moves.
 #
-# From "it" to "animal" it is seven (6.4.1), through a hundred words 99 (6.4.3): so many
-# steps of a recurrent network, and one of self-attention, "with no intervening
-# information loss". But what share? We ask how much the last of 100 outputs feels of
-# each input, $`\partial z_T/\partial x_j`$, in a GRU and an attention, both untrained.
-
-# %%
-T, d = 100, 16
-print("it to animal:", len("did not cross the street because it".split()))
-mg.manual_seed(9)
-gru, layer = nn.GRU(d, d), [nn.Linear(d, d, bias=False) for _ in range(3)]
-through = {"GRU": lambda x: gru(x)[0]}
-through["self-attention"] = lambda x: attend(*(W(x) for W in layer))[0]
-for name, f in through.items():
-    x = mg.Tensor(rng.normal(size=(8, T, d)), requires_grad=True)  # 8 sequences
-    (f(x)[:, -1] * rng.normal(size=(8, d))).sum().backward()
-    size = (x.grad**2).sum(-1).mean(0) ** 0.5  # (T,)
-    felt = [f"{k} back {size[99 - k]:.1e}" for k in (1, 7, 50, 99)]
-    print(f"{name:14s}", *felt, sep="  ")
-
-# %% [markdown]
-# The GRU's gradient falls exponentially, self-attention's not at all, but it starts
-# lower, shared among {{ T }} positions: a short path is no wide one.
-#
-# ## What does it cost?
-#
-# Section 6.4.3 sets $\Theta(T^2)$ operations against $\Theta(T)$ *sequential* ones,
-# work against depth. For a width of 512, in millions of multiplications, attention with
-# its projections, and a recurrence, whose depth is $T$:
-
-# %%
-d = 512
-for T in (64, 512, 1024, 2048):
-    a = cost_of("scaled", B=1, L=T, S=T, E=d).multiplications / 1e6
-    w = T * d * d / 1e6  # one d x d matrix at every position
-    print(f"T {T:4d}   attention {a:4.0f} + {3 * w:4.0f}   recurrence {2 * w:4.0f}")
-
-# %% [markdown]
-# Attention alone is $2T^2 d$, two products of matrices with a softmax between (6.4.4),
-# and less than the recurrence's $2 T d^2$ up to $T = d$. With projections it is always
-# more, but less than a GRU's three times as much up to $T = 3d/2$. Its depth is a
-# constant in either case. [Lesson 12](../12_exact_and_cheap/README.md) has the time.
-#
-# ## One formula
-#
-# Equation 6.6 is a score, a softmax, an average: the library's template. Is it, with no
-# more than another score, Bahdanau's attention, Luong's two, and the scaled one?
-
-# %% [source] attention.attend.attend
-
-# %%
-q, K, V = (rng.normal(size=s) for s in ((1, 4), (5, 4), (5, 3)))  # 5 keys
-W, W_q, W_k, w_v = (rng.normal(size=s) for s in ((4, 4), (6, 4), (6, 4), (6,)))
-scores = {
-    "additive": lambda q, k: additive(q, k, W_q, W_k, w_v),
-    "dot": dot, "general": lambda q, k: general(q, k, W), "scaled": scaled,
-}  # fmt: skip
-e = [[w_v @ np.tanh(W_q @ q[0] + W_k @ k) for k in K], K @ q[0], q[0] @ W @ K.T]
-for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 2]):
-    p = np.exp(by_hand) / np.exp(by_hand).sum()
-    out, weights = attend(q, K, V, score)
-    print(f"{name:9s} {weights.data[0].round(3)}", np.allclose(out.data[0], p @ V))
-
-# %% [markdown]
-# Keys need not be words. Xu and others (2015) let the decoder of a caption ask the
-# regions of an image, here 6 by 7 of width 8; the weights are a picture again:
-
-# %%
-regions, q = rng.normal(size=(1, 6 * 7, 8)), rng.normal(size=(1, 1, 8))
-picture = attend(q, regions, regions, scaled)[1].data.reshape(6, 7)
-print("weights", picture.shape, "of sum", f"{picture.sum():.4f}")
-
-# %% [markdown]
 # ## Is it a dictionary?
 #
-# A dictionary returns the value whose key *equals* the query. Section 6.5.2 writes it
-# as the $j$ with the largest $\mathrm{sim}(q, k_j)$, and softens it. We ask for key 0
-# of 3:
+# Query, key and value are words of databases. A Python dictionary holds pairs of a key
+# and a value, and returns the value whose key *equals* the query. Attention softens
+# this in two steps. First, "equals" becomes "is most similar", so that every query has
+# an answer. Here sim is any score, and argmax is the place of the largest:
+#
+# ```math
+# \mathrm{hard}(q) = v_j \quad \text{with} \quad
+# j = \mathrm{argmax}_l\ \mathrm{sim}(q, k_l)
+# ```
+#
+# Second, the maximum becomes a softmax. Every value is returned, in part:
+#
+# ```math
+# \mathrm{soft}(q) = \sum_j p_j v_j, \qquad
+# p = \mathrm{softmax}(\mathrm{sim}(q, K) / \tau)
+# ```
+#
+# The [temperature](../../GLOSSARY.md#temperature) $\tau$ says how soft. Take three
+# pairs, and use the first key as the query. Which similarity finds it?
 
 # %%
 K, v = np.array([[1.0, 0], [2, 1], [0, 1]]), np.array([10.0, 20, 30])
@@ -177,6 +243,15 @@ q = K[:1]
 print("dot", (q @ K.T)[0], "-> value", v[(q @ K.T).argmax()])
 far = ((q[:, None] - K) ** 2).sum(-1)  # squared distances
 print("distance", far[0], "-> value", v[far.argmin()])
+
+# %% [markdown]
+# With the dot product the query does not find its own key, because a longer key wins.
+# With a distance it does. A distance belongs to an old method, a *kernel* average
+# (Nadaraya 1964, Watson 1964): weigh each value by $`\exp(-\|q - k\|^2 / 2h^2)`$, where
+# the width $h$ plays the part of the temperature, $\tau = 2h^2$. The library has it as
+# the score `gaussian`:
+
+# %%
 for tau in (2, 0.5, 0.05):
     p = attend(q, K, v[:, None], lambda q, k: gaussian(q, k, (tau / 2) ** 0.5))[1].data
     same = np.allclose(p, mg.softmax(-far / tau).data)
@@ -186,21 +261,41 @@ same = np.allclose(mg.softmax(gaussian(U, U)).data, mg.softmax(dot(U, U)).data)
 print("keys of one length: gaussian has the weights of dot:", same)
 
 # %% [markdown]
-# With the dot product the query does not even find its own key: a longer one wins. With
-# a distance it does. That is the "Gaussian-kernel view" of the page on scoring
-# functions, $`\exp(-\|q - k\|^2 / 2h^2)`$ with $\tau = 2h^2$, and the dot product's if
-# all keys have one length. Neither says that a key is missing. The temperature leads
-# from the maximum to the mean. With $p$ the softmax of $e/\tau$, and the variance under
-# $p$, the entropy grows all the way:
+# As $\tau$ falls, the soft answer approaches the hard one, 10. If all keys have one
+# length, the two scores give the same weights, because
+# $`\|q - k\|^2 = \|q\|^2 - 2\, q \cdot k + \|k\|^2`$, and the softmax cancels what is
+# the same for all keys.
+#
+# One difference to a dictionary remains. A dictionary can say that a key is missing.
+# Attention cannot: its weights always sum to one, so it always returns something.
+#
+# ## Which temperature lets it learn?
+#
+# A hard lookup has no derivative. A soft one has, and a low temperature makes it nearly
+# hard. Can we have both, the precise answer and the gradient?
+#
+# First, what the temperature does to the [entropy](../../GLOSSARY.md#entropy)
+# $H = -\sum_j p_j \ln p_j$ of $p = \mathrm{softmax}(e / \tau)$. Write
+# $\beta = 1/\tau$. Then $\ln p_j = \beta e_j - \ln \sum_l e^{\beta e_l}$, so
 #
 # ```math
-# H = -\sum_j p_j \ln p_j, \qquad
+# H = \ln \sum_l e^{\beta e_l} - \beta \sum_j p_j e_j, \qquad
+# \frac{dH}{d\beta} = -\beta\, \mathrm{Var}_p(e), \qquad
 # \frac{dH}{d\tau} = \frac{\mathrm{Var}_p(e)}{\tau^3} \ge 0
 # ```
 #
-# Exercise 6.10 tries five temperatures on the unscaled scores of 6.8. We add the scaled
-# ones, and the size of $J = \partial p/\partial e$: as a soft lookup is smooth, do
-# "gradients flow freely" (6.5.2)?
+# For the middle one: the first term of $H$ has the derivative $\sum_j p_j e_j$, the
+# mean of $e$ under the weights $p$. The product rule gives the same mean for the second
+# term, and the two cancel. What is left is $-\beta$ times the derivative of that mean,
+# which is the variance of $e$ under $p$. For the last one, multiply by
+# $`d\beta/d\tau = -1/\tau^2`$. A variance is never negative, so the entropy never falls
+# as $\tau$ grows.
+#
+# Measure it on the scores of the 1000 sequences above, unscaled and scaled, with the
+# size $`\|J\|`$ of the Jacobian $J = \partial p / \partial e$
+# ([lesson 05](../05_scaling/README.md)). From $`J_{ij} = p_i(\delta_{ij} - p_j)/\tau`$
+# its square is
+# $`\|J\|^2 = \big(\sum p_j^2 - 2 \sum p_j^3 + (\sum p_j^2)^2\big)/\tau^2`$:
 
 
 # %%
@@ -212,7 +307,9 @@ def at(e, tau):  # e (n, T, T) -> entropy, its slope, median of |dp/de|
     return attention_entropy(p).mean(), slope.mean(), np.median(size)
 
 
+# %%
 raw, fix = ways["as it is"], ways["scaled"]
+print("unscaled, unless a column says scaled")
 print(" tau        H   scaled  dH/dtau  numeric      |J|   scaled")
 for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
     (a, slope, s), (b, _, t) = at(raw, tau), at(fix, tau)
@@ -221,25 +318,173 @@ for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
 
 # %% [figure]
 taus = np.geomspace(0.1, 50, 28)
-curves = {}
-for name, e in (("as it is", raw), ("scaled", fix)):
+title = "From a hard lookup to a mean: where is the gradient?"
+fig, axes = figure(title, columns=2)
+for (name, e), colour, style in zip(
+    (("as it is", raw), ("scaled", fix)), (ORANGE, BLUE), ("--", "-")
+):
     H, _, J = np.array([at(e[:300], tau) for tau in taus]).T
-    curves[name] = H, J
+    axes[0].semilogx(taus, H, style, color=colour, label=name)
+    axes[1].semilogx(taus, J, style, color=colour, label=name)
+axes[0].axhline(np.log(8), color=GREY, lw=0.8, ls=":", label="ln 8: equal weights")
+axes[0].set(xlabel="temperature", ylabel="entropy (nats)", ylim=(-0.1, 3.3))
+axes[1].set(xlabel="temperature", ylabel="median of |dp/de|")
+axes[0].legend(loc="upper left")
+axes[1].legend()
 alt = f"""Two panels against temperature. Entropy rises from the floor to almost
 {np.log(8):.2f} nats; the scaled curve is the other, four times earlier. Gradient: a
 hump, {J.max():.2f} high near {taus[J.argmax()]:.1f} when scaled, and falling to 0 at
 either end."""
-show(drawing.temperature(taus, curves), "temperature", alt)
+show(fig, "temperature", alt)
 
 # %% [markdown]
-# - Raw, four of five temperatures lie near the floor. Dividing by $\sqrt d$ *is* a
-#   temperature: the same curve, earlier by a factor of 4.
-# - A gradient exists everywhere, and for the typical query it is of use in between. A
-#   lookup "as precise as a hard one" (6.5.2) also learns what that learns: nothing.
+# - The derived slope and the numeric one agree.
+# - Unscaled, four of the five temperatures lie near the floor. Dividing by $\sqrt d$
+#   *is* a temperature: the same curve, earlier by a factor of 4.
+# - A gradient exists at every temperature, but for the typical query it is large in the
+#   middle only. At the hard end it is 0, at the soft end the weights hardly react.
+#
+# > **The book says** (6.5.2) that gradients "flow freely" through the soft lookup, and
+# > that a model can learn "to be as precise as a hard lookup". It can become so. But a
+# > lookup that *is* so precise has almost no gradient, and learns what a hard one
+# > learns: nothing.
+#
+# > **The book says** (exercise 6.10) that these five temperatures, on these scores,
+# > show both limits. At $\tau = 5$ the entropy is {{ f"{at(raw, 5.0)[0]:.2f}" }} of
+# > {{ f"{np.log(8):.2f}" }} nats, about half of the way to equal weights.
+#
+# ## Is there one formula for all of them?
+#
+# Every attention of this book compares, applies a softmax, and averages. So one formula
+# contains all of them:
+#
+# ```math
+# \mathrm{attend}(q, K, V) = \sum_j \alpha_j v_j, \qquad
+# \alpha =
+# \mathrm{softmax}\big(\mathrm{score}(q, k_1), \dots, \mathrm{score}(q, k_S)\big)
+# ```
+#
+# | attention | query | keys and values | score |
+# |---|---|---|---|
+# | Bahdanau and others ([lesson 03](../03_additive/README.md)) | the decoder's state | the encoder's states | additive |
+# | Luong and others ([lesson 04](../04_scores/README.md)) | the decoder's state | the encoder's states | dot, general |
+# | self-attention (this lesson) | a word | all words of the same sequence | scaled dot |
+# | cross-attention ([lesson 10](../10_heads/README.md)) | a word of the target | all words of the source | scaled dot |
+#
+# The library's function is this formula, with a mask and a few options:
+
+# %% [source] attention.attend.attend
+
+# %% [markdown]
+# Does it give each of these attentions, if only the score changes? One query, five
+# keys, and each score once more by hand:
+
+# %%
+side = np.random.default_rng(99)  # a generator of its own
+q, K, V = (side.normal(size=s) for s in ((1, 4), (5, 4), (5, 3)))  # 5 keys
+W, W_q, W_k, w_v = (side.normal(size=s) for s in ((4, 4), (6, 4), (6, 4), (6,)))
+scores = {
+    "additive": lambda q, k: additive(q, k, W_q, W_k, w_v),
+    "dot": dot, "general": lambda q, k: general(q, k, W), "scaled": scaled,
+}  # fmt: skip
+e = [[w_v @ np.tanh(W_q @ q[0] + W_k @ k) for k in K], K @ q[0], q[0] @ W @ K.T]
+for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 2]):
+    p = np.exp(by_hand) / np.exp(by_hand).sum()
+    out, weights = attend(q, K, V, score)
+    print(f"{name:9s} {weights.data[0].round(3)}", np.allclose(out.data[0], p @ V))
+
+# %% [markdown]
+# Keys need not be words. Xu and others (2015) wrote captions for images, and let the
+# decoder look at regions of the image. Here are 6 by 7 regions, each a vector of width
+# 8. The weights form a picture again:
+
+# %%
+regions, q = side.normal(size=(1, 6 * 7, 8)), side.normal(size=(1, 1, 8))
+picture = attend(q, regions, regions, scaled)[1].data.reshape(6, 7)
+print("weights", picture.shape, "of sum", f"{picture.sum():.4f}")
+
+# %% [markdown]
+# ## How far is it from one word to another?
+#
+# "The animal did not cross the street because it was too tired." A recurrent network
+# that reads this carries "animal" through one step for each word, until it reaches
+# "it". In a text of 100 words the first is 99 steps from the last. Self-attention needs
+# one step for any distance. Does that make distant words easy to find?
+#
+# Measure how much the last of 100 outputs reacts to each input: the length of the
+# gradient of $z_T$ with respect to $x_j$, in a GRU
+# ([lesson 02](../02_gru_bottleneck/README.md)) and in a self-attention. Both are
+# untrained.
+
+# %%
+T, d = 100, 16
+print("it to animal:", len("did not cross the street because it".split()))
+mg.manual_seed(9)
+gru, layer = nn.GRU(d, d), [nn.Linear(d, d, bias=False) for _ in range(3)]
+through = {"GRU": lambda x: gru(x)[0]}
+through["self-attention"] = lambda x: attend(*(W(x) for W in layer))[0]
+
+# %%
+sizes = {}
+for name, f in through.items():
+    x = mg.Tensor(rng.normal(size=(8, T, d)), requires_grad=True)  # 8 sequences
+    (f(x)[:, -1] * rng.normal(size=(8, d))).sum().backward()
+    size = sizes[name] = (x.grad**2).sum(-1).mean(0) ** 0.5  # (T,)
+    reaction = [f"{k} back {size[99 - k]:.1e}" for k in (1, 7, 50, 99)]
+    print(f"{name:14s}", *reaction, sep="  ")
+
+# %% [figure]
+fig, ax = figure("How much does the last output react to a word before it?")
+for (name, size), style, colour in zip(sizes.items(), ("--", "-"), (ORANGE, BLUE)):
+    ax.semilogy(range(T), size[::-1], style, color=colour, label=name)
+ax.set(xlabel="distance in words", ylabel="length of the gradient")
+ax.legend()
+alt = f"""Length of the gradient against the distance, logarithmic. The GRU falls on a
+line from {sizes["GRU"][-2]:.1f} at distance 1 to {sizes["GRU"][0]:.0e} at 99.
+Self-attention is level near {sizes["self-attention"].mean():.2f}."""
+show(fig, "distance", alt)
+
+# %% [markdown]
+# The GRU's gradient falls exponentially with the distance. That of self-attention does
+# not fall at all. But it starts lower, because all {{ T }} words share one weight. A
+# short path is not a wide one. Training has to find the word that matters.
+#
+# > **The book says** (6.4.1) that the single step has "no intervening information
+# > loss". An average of {{ T }} values loses most of each of them; the loss no longer
+# > depends on the distance.
+#
+# ## What does it cost?
+#
+# Two different questions. **Work**: how many multiplications are there in all?
+# **Depth**: how many of them must wait for one another? A recurrence multiplies two
+# $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth $T$.
+# Self-attention has two products of $T \times T$ by $d$ numbers, $Q K^\top$ and
+# $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$. Its depth does not grow
+# with $T$. For $d = 512$, in millions of multiplications:
+
+# %%
+d = 512
+for T in (64, 512, 1024, 2048):
+    a = cost_of("scaled", B=1, L=T, S=T, E=d).multiplications / 1e6
+    w = T * d * d / 1e6  # one d x d matrix at every position
+    print(f"T {T:4d}   attention {a:4.0f} + {3 * w:4.0f}   recurrence {2 * w:4.0f}")
+
+# %% [markdown]
+# Attention alone is *cheaper* than the recurrence up to $T = d$. With its projections
+# it is always more expensive than this simple recurrence, but less than a GRU, which
+# has three times as many matrices, up to $T = 3d/2$. What self-attention really saves
+# is depth. [Lesson 12](../12_exact_and_cheap/README.md) measures the time.
+#
+# > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
+# > operations against $\Theta(T)$ *sequential* operations. This compares work with
+# > depth. Work against work is $T^2 d$ against $T d^2$, and sentences are shorter than
+# > vectors are wide.
 #
 # ## What does a heatmap show?
 #
-# Section 6.5.3 draws weights made by hand. Do adjective and noun cross?
+# Weights are easy to draw, which has made attention popular. Here are the weights of a
+# translation from French, made by hand (6.5.3). French puts the adjective behind the
+# noun. Can you see it in the numbers?
 
 # %%
 source, target = "le chat noir est assis".split(), "the black cat is sitting".split()
@@ -253,14 +498,22 @@ print("sums", drawn.sum(1).round(6), "  largest at", drawn.argmax(1))
 # %% [figure]
 fig = alignment_heatmap(drawn, source, target, "Where do the two cross?")
 fig.axes[0].grid(False)
+fig.axes[0].set(xlabel="source word: key", ylabel="target word: query")
 alt = f"""Weights, five by five: a diagonal, but for black, which looks at noir with
 {drawn[1, 2]:.2f}, and cat, which looks at chat with {drawn[2, 1]:.2f}: they cross."""
 show(fig, "crossing", alt)
 
 # %% [markdown]
-# They do, in a picture of what is expected. (Bahdanau and others translated English
-# *to* French.) Lesson 13 holds a trained model against gold alignments. The section
-# warns that weight is not importance. Three values, and the part $p_j v_j$ of each:
+# The two cross, in a picture of what is expected.
+# [Lesson 13](../13_translation/README.md) compares a trained model with alignments that
+# are known to be right.
+#
+# > **The book says** (6.5.3) that Bahdanau and others showed such a heatmap for
+# > French-to-English. They translated English *to* French.
+#
+# Does a large weight mean that a word matters? The output is a sum of parts
+# $`\alpha_j v_j`$, and a part has two factors. Three values, and the length of each
+# part:
 
 # %%
 p, V = np.array([0.90, 0.07, 0.03]), np.array([[0.1, 0], [0.1, 0], [0, 8.0]])
@@ -268,34 +521,75 @@ for j in range(3):
     print(f"weight {p[j]:.2f}   length of its part {np.linalg.norm(p[j] * V[j]):.3f}")
 
 # %% [markdown]
-# The least weight makes the largest part. It is so: what is found there is in $V$.
+# The smallest weight makes the largest part. A heatmap shows where a model looks. It
+# does not show what the model finds there: that is in $V$. (The same section 6.5.3 of
+# the textbook warns of this, rightly.)
 #
 # ## Which patterns are there?
 #
-# Section 6.5.4 names four: diagonal, block, long-range, uniform. We draw each, and one
-# that it leaves out: everybody looks at one position, in BERT often a delimiter. The
-# library names a pattern by the weight in a shape, beyond what even weights would have.
+# Weights of trained models often have a shape. A word looks at its neighbours
+# (*diagonal*), at its own phrase (*block*), far away (*long-range*), or everywhere
+# (*uniform*). A fifth is frequent in BERT: all words look at one position, often a
+# punctuation mark (*column*; Clark and others 2019).
+#
+# The library names the pattern of a matrix. For each shape it adds up the weight inside
+# and subtracts what equal weights would have there. We make a matrix of each shape,
+# with a little weight everywhere else. Does it find the names?
 
 # %%
 T = 12
 i, j = np.indices((T, T))
 made = {"diagonal": abs(i - j) <= 1, "block": i // 4 == j // 4, "column": j == 0}
 made |= {"long-range": j == (i + 6) % T, "uniform": i >= 0}
+shapes = {}
 for name, on in made.items():
-    w = (on + 0.02) / (on + 0.02).sum(1, keepdims=True)
+    w = shapes[name] = (on + 0.02) / (on + 0.02).sum(1, keepdims=True)
     excess = self_attention_excess(w).items()
     print(f"{name:>10s}: {self_attention_pattern(w):10s}", end=" ")
     print(*(f"{k} {round(x, 2) + 0:.2f}" for k, x in excess), sep=", ")
 
+# %% [figure]
+title = "Which patterns are there?"
+fig, axes = figure(title, columns=5, size=(7.2, 2.1), sharey=True)
+for ax, (name, w) in zip(axes, shapes.items()):
+    image = ax.imshow(w, cmap="Blues", vmin=0, vmax=1)
+    ax.set(title=name, xlabel="key j", xticks=(0, 5, 10), yticks=(0, 5, 10))
+    ax.grid(False)
+axes[0].set_ylabel("query i")
+fig.colorbar(image, ax=axes, shrink=0.8, label="weight")
+alt = """Five heatmaps of twelve queries by twelve keys: a band along the diagonal;
+three blocks along it; one dark column at key 0; two lines parallel to the diagonal, six
+away from it; and an even, pale blue."""
+show(fig, "patterns", alt)
+
 # %% [markdown]
-# Five shapes, five names, by the thresholds of
-# [patterns.py](../../../attention/seq2seq/patterns.py); a real matrix is often "mixed".
-# That "early layers tend toward local and positional patterns, while deeper layers"
-# look far (6.5.4) is of models such as BERT, of which there is none here: not measured.
-# What makes heads differ is asked in [lesson 10](../10_heads/README.md).
+# Five shapes, five names. The thresholds stand in
+# [patterns.py](../../../attention/seq2seq/patterns.py). They are choices, and a real
+# matrix is often "mixed".
 #
-# ## What would break it
+# > **The book says** (6.5.4) that four patterns are the most common, and that "early
+# > layers tend toward local and positional patterns, while deeper layers" look far. The
+# > column is missing among the four. The statement about layers is about models such as
+# > BERT, and nothing here measures it.
 #
-# One matrix for queries and keys: the diagonal is back. The softmax over the wrong
-# axis: as $X X^\top$ is symmetric, it looks almost right. A temperature of 0. For
-# practice: `python -m lessons start 6.10`.
+# What makes several attentions differ from one another is a question of
+# [lesson 10](../10_heads/README.md).
+#
+# ## What would break it?
+#
+# - One matrix for queries and keys, $W_Q = W_K$: the scores are symmetric again, and
+#   every word prefers itself.
+# - The softmax over the wrong axis, so that columns sum to one and not rows. If
+#   $Q K^\top$ is symmetric, the result looks almost right.
+# - A temperature of 0: a division by zero.
+# - Shuffled words. "the cat sleeps it purrs" and "it sleeps the cat purrs" give every
+#   word the same output: nothing in the formula knows an order.
+#   [Lesson 11](../11_positions/README.md) adds it.
+#
+# **To take away: in self-attention each word makes a query, a key and a value; it
+# compares its query with all keys, and its new vector is the average of the values,
+# softmax(Q K^T / √d_k) V.**
+#
+# Exercises: 6.8 (what self-attention does to the angles between vectors), 6.10 (the
+# temperature, with your own slope) and 6.4 (the memory of the scores):
+# `python -m lessons start 6.8`.

@@ -8,10 +8,18 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 10. Many heads, causal and cross
 #
-# All queries in one product of matrices; several attentions side by side; a mask that
-# hides the future; keys from elsewhere. We write the slow form of each, compare, and
-# ask what else a Transformer needs. You need
-# [lesson 09](../09_self_attention/README.md). Forty minutes.
+# "The cat chases the dog." The word "chases" needs two things from its sentence: *who*
+# chases, and *who* is chased. In [lesson 09](../09_self_attention/README.md) a word
+# received one average of all values. If that average takes half of "cat" and half of
+# "dog", which of the two runs behind the other?
+#
+# The average cannot say. The remedy is to look twice: two attentions side by side, each
+# with its own question. Each is called a [head](../../GLOSSARY.md#head). This lesson
+# builds layers of many heads, forbids a word to look into the future, and lets a word
+# look at another sentence. At the end stands the block that a Transformer repeats.
+#
+# You need [lesson 06](../06_masks/README.md) and
+# [lesson 09](../09_self_attention/README.md). An hour.
 
 # %%
 from importlib import import_module
@@ -21,17 +29,60 @@ import numpy as np
 import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
 from attention.costs import cost_of
-from lessons.classroom.figures import show
+from lessons.classroom import schematics
+from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
 
-drawing = import_module("lessons.book.10_heads.drawing")
 twins = import_module("lessons.book.10_heads.twins")
 rng = np.random.default_rng(10)
 
 # %% [markdown]
+# ## What can two heads do that one cannot?
+#
+# Give each word a random vector. One head looks at both nouns, with equal weights. Of
+# two heads, the first looks at the noun before the verb, the second at the noun behind.
+# Each of the two has half of the width. Now exchange cat and dog. Which output of
+# "chases" changes?
+
+# %%
+words = ("the", "cat", "chases", "the", "dog")
+two = np.full((2, 5), 0.02)  # weights of "chases", one row for each head
+two[0, 1] = two[1, 4] = 0.92
+one = two.mean(0, keepdims=True)  # (1, 5): half of each noun
+the, cat, chases, dog = rng.normal(size=(4, 4))
+sentences = {
+    "the cat chases the dog": np.stack([the, cat, chases, the, dog]),  # (5, 4)
+    "the dog chases the cat": np.stack([the, dog, chases, the, cat]),
+}
+
+# %%
+A = rng.normal(size=(2, 4, 2))  # W_V of two heads, 2 wide each
+for name, x in sentences.items():
+    a = one @ x @ np.concatenate(A, 1)  # (1, 4)
+    b = np.concatenate([two[h] @ x @ A[h] for h in range(2)])  # (4,)
+    print(f"{name}   one head {a[0].round(2)}")
+    print(f"{'':22s}   two heads {b.round(2)}")
+
+# %% [figure]
+fig = schematics.heads_side_by_side(words, two, ("who chases?", "who is chased?"))
+alt = f"""Five words: the, cat, chases, the, dog. Arrows lead from each to head 1, "who
+chases?", and to head 2, "who is chased?". The arrow from cat to head 1 and that from
+dog to head 2 are thick, with weight {two[0, 1]:.2f}; the others are thin. The outputs
+of the two heads stand side by side and pass through a matrix W_O."""
+show(fig, "heads", alt)
+
+# %% [markdown]
+# One head gives the same output for both sentences. Two heads give different ones. (One
+# head with uneven weights could tell the sentences apart, but it would hand on a
+# mixture of both nouns. Two heads hand on both.)
+#
 # ## Is the matrix form the loop form?
 #
-# Two queries and two keys, by hand. With $d = 4$ the scores are divided by 2:
+# Before we build many heads, one head once more. In
+# [lesson 03](../03_additive/README.md) a decoder had one query at a time. The formula
+# of lesson 09, $`\mathrm{softmax}(Q K^\top / \sqrt{d_k})\, V`$, has all queries in one
+# product of matrices. Is it the same? Take two queries and two keys, by hand. With
+# $d_k = 4$ the scores are divided by 2:
 #
 # ```math
 # Q K^\top / 2 = \begin{pmatrix} 1 & 0 \\ 0 & 2 \end{pmatrix}
@@ -47,19 +98,14 @@ by_hand = np.exp([[1, 0], [0, 2]]) / (1 + np.exp([[1], [2]]))
 print(o.round(4).tolist(), np.allclose(o, by_hand))
 
 # %% [markdown]
-# Section 38.9 compares the product with a loop over queries, $T = 5$ and $d_k = 8$, in
-# float32, and prints `book` as the largest difference: how many units of float32's last
-# digit at 1?
-
-# %%
-book = 2.384185791015625e-07
-print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
+# Now in general. A loop takes one query at a time, as a decoder does, and we compare it
+# with the product, in 32 and in 64 bits:
 
 
 # %%
 def loop_form(Q, K, V):
     rows = []
-    for q in Q:  # one query s at a time, as in the chapters before
+    for q in Q:  # one query at a time
         e = K @ q / np.sqrt(len(q))  # (T,)
         alpha = np.exp(e - e.max()) / np.exp(e - e.max()).sum()
         rows.append(alpha @ V)
@@ -72,24 +118,44 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
     print(dtype.__name__, np.abs(o - loop_form(Q, K, V)).max() < tolerance)
 
 # %% [markdown]
-# Two: "identical to numerical precision" holds. In float64 the difference shrinks with
-# the unit, as a rounding does and a mistake does not.
+# They agree, and with more bits they agree more closely. A rounding error shrinks in
+# this way; a mistake does not. A textbook makes the same comparison in 32 bits (38.9)
+# and prints the largest difference. How many units of the last digit is it?
+
+# %%
+book = 2.384185791015625e-07
+print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
+
+# %% [markdown]
+# Two units: its conclusion, "identical to numerical precision", holds.
 #
 # ## What is a head?
 #
-# The Notes give each head its own matrices, $D \times E$ with $E = D/H$:
+# A head is an attention with projections of its own. If the words have width $D$ and
+# there are $H$ heads, each head works in the smaller width $E = D/H$:
 #
 # ```math
 # \mathrm{head}_h = \mathrm{Attention}(X W^Q_h,\ X W^K_h,\ X W^V_h), \qquad
 # \mathrm{out} = [\mathrm{head}_1; \dots; \mathrm{head}_H]\, W^O
 # ```
 #
-# A library has one matrix $D \times D$ for all heads, and cuts its product into pieces:
+# | letter | shape | meaning |
+# |---|---|---|
+# | $X$ | $T \times D$ | the words, one in each row |
+# | $W^Q_h$, $W^K_h$, $W^V_h$ | $D \times E$ | learned, for head $h$: queries, keys and values |
+# | Attention | | the formula of lesson 09, with $\sqrt E$ for $\sqrt{d_k}$ |
+# | $[a; b]$ | $T \times D$ | the outputs of all heads, side by side |
+# | $W^O$ | $D \times D$ | learned; it mixes what the heads found |
+#
+# This is *multi-head attention* (Vaswani and others 2017). A program does not loop over
+# the heads. It has one matrix $D \times D$ for the queries of all heads, and cuts the
+# product into $H$ pieces:
 
 # %% [source] attention.exact.multihead.heads
 
 # %% [markdown]
-# Run the formula head after head, with the pieces for matrices. Is it the layer?
+# Do the pieces give the formula? Run it head after head, with the columns of the large
+# matrices as $W^Q_h$, $W^K_h$ and $W^V_h$:
 
 # %%
 D, H, E, T = 12, 3, 4, 6  # E = D / H
@@ -105,7 +171,8 @@ out, weights = layer(X, need_weights=True)
 print("same:", np.allclose(out.data, by_hand, atol=1e-6), " weights", weights.shape)
 
 # %% [markdown]
-# What do three heads cost, against one as wide as all three?
+# The weights have three axes, (H, T, T): each head has a matrix of its own. What do
+# three heads cost, compared with one head as wide as all three?
 
 # %%
 for n in (1, 3, 12):
@@ -115,33 +182,29 @@ for n in (1, 3, 12):
     print(f"{cost.multiplications / 1e6:.1f} M multiplications")
 
 # %% [markdown]
-# The same; only the exponentials are $H T^2$ where they were $T^2$. One pays with rank:
-# a head's scores are a product of $T \times E$ and $E \times T$.
-#
-# ## What can two heads do that one cannot?
-#
-# A head is one average. Let position 1 need both neighbours, and to know which is
-# which. One head with half its weight on each sees their mean. Two look at one each:
-
-# %%
-left, right = rng.normal(size=(2, 4))
-X = {"as it is": np.stack([left, right]), "exchanged": np.stack([right, left])}
-one, two = np.array([[0.5, 0.5]]), np.eye(2)  # weights on (left, right), a row a head
-A = rng.normal(size=(2, 4, 2))  # W_v of two heads, 2 wide each
-for name, x in X.items():
-    a = one @ x @ np.concatenate(A, 1)
-    b = np.concatenate([two[h] @ x @ A[h] for h in range(2)])
-    print(f"{name:10s} one {a[0].round(2)}   two {b.round(2)}")
-
-# %% [markdown]
-# One head says the same twice. (Uneven weights would not, and hand on a mixture.)
+# The same number of parameters, and the same number of multiplications. Only the
+# exponentials become more: $H T^2$ of them, where there were $T^2$. The real price is
+# hidden in the width. The scores of a head are a product of $T \times E$ and
+# $E \times T$ numbers, so their *rank* is $E$ at most: every row of the scores is a
+# combination of only $E$ rows. A head that is too narrow can say very little.
 #
 # ## Do heads become different by themselves?
 #
-# Section 6.5.4 says that many heads are "specifically designed to encourage" diversity.
-# By which term of the formula? Two heads with the same start learn what takes two: at
-# every position, the token before it and the one before that. Beside them learn two
-# drawn as usual, and twins a hundred-millionth apart ([twins.py](twins.py)):
+# Two heads help if they look at different words. Nothing in the formula says that they
+# should. What makes them differ?
+#
+# A task that needs two heads: at every position, return the token before it *and* the
+# token before that one. (A [token](../../GLOSSARY.md#token) is a unit of a sequence,
+# here one of six letters.) Two heads learn it from three starts:
+#
+# - *drawn*: random parameters, as usual;
+# - *twins*: the second head is an exact copy of the first;
+# - *twins, nudged*: a copy, with a hundred-millionth of noise.
+#
+# We print the loss at the end, and the [cosine](../../GLOSSARY.md#cosine) between the
+# parameters of the two heads, which is 1 if they are equal.
+#
+# What do you expect from the exact twins? The code is in [twins.py](twins.py):
 
 # %% [source] lessons.book.10_heads.twins.begin
 
@@ -160,22 +223,52 @@ half = 5 / 36 / 2  # half of the variance of a one-hot entry, 1/6 (1 - 1/6)
 print(f"half of what there is to explain: {half:.4f}")
 
 # %% [figure]
+fig, ax = figure("Do two equal heads part?", size=(7.2, 2.8))
+for (name, each), colour, style in zip(
+    curves.items(), (BLUE, ORANGE, GREEN), ("-", "--", "-.")
+):
+    ax.semilogy(each, style, color=colour, label=name)
+ax.axhline(half, color=GREY, lw=1, ls=":", label="half of the task unexplained")
+ax.set(xlabel="training step", ylabel="squared error")
+ax.legend(loc="lower left")
 alt = f"""Loss by step, logarithmic. Drawn heads fall to
-{curves["drawn"][-20:].mean():.4f}; twins stay at {half:.3f}; nudged ones leave
-them near step 100 and then fall, too."""
-show(drawing.losses(curves), "twins", alt)
+{curves["drawn"][-20:].mean():.4f}; twins stay at {half:.3f}, marked by a dotted line;
+nudged ones leave them near step 100 and then fall, too."""
+show(fig, "twins", alt)
 
 # %% [markdown]
-# Equal heads get equal gradients, and remain one head, paid for twice, with half of the
-# task undone. With a hundred-millionth between them they part, for the loss has a use
-# for it: the even state is a saddle. So the draw they begin with and the loss make
-# heads differ, and no term of the design; nothing keeps two from learning the same.
+# Equal heads get equal gradients. They remain one head that is paid for twice, and half
+# of the task stays undone. With a hundred-millionth of difference between them they
+# part, because the loss has a use for the difference. The equal state is a saddle, like
+# the top of a pass: exactly there nothing pushes sideways, and the smallest step to the
+# side grows. So the random start and the loss make heads different.
+#
+# (Why half of 5/36? A target is six numbers, one of which is 1. Each is 1 with the
+# probability 1/6, so its variance is 1/6 times 5/6. The twins explain one of the two
+# tokens and leave this variance for the other.)
+#
+# > **The book says** (6.5.4) that multi-head attention is "specifically designed to
+# > encourage" diversity. No term of the formula does so. Nothing keeps two heads from
+# > learning the same, if the loss does not.
 #
 # ## Which triangle is causal?
 #
-# A decoder may not look ahead. The Notes forbid $j > i$, where $i$ is the query and $j$
-# the key; 38.7 announces "the causal constraint $i \le j$". Both cannot be right. Push
-# one input and see which outputs move:
+# A model that writes a text learns to predict each word from the words before it. In
+# training it sees the whole text. So it must be kept from looking at the answer, which
+# is the next word. A [mask](../../GLOSSARY.md#mask) does that: it lists which query may
+# look at which key. Attention with this mask is called
+# [causal](../../GLOSSARY.md#causal):
+
+# %%
+for i, word in enumerate(words):
+    allowed = [w if j <= i else "-" * len(w) for j, w in enumerate(words)]
+    print(f'query "{word}"'.ljust(15), "may look at  ", *allowed)
+
+# %% [markdown]
+# With $i$ for the query and $j$ for the key, the allowed pairs are $j \le i$: the lower
+# triangle of the matrix, with the diagonal. Which triangle is the right one is easily
+# confused. A test that does not depend on letters: push one input, and see which
+# outputs move. No output may move because of a *later* token.
 
 
 # %%
@@ -185,6 +278,7 @@ def influence(**options):  # (T, T): how far output i moves if token j does
     return np.abs(change).max(-1).T.round(9)
 
 
+# %%
 D, T = 12, 6
 layer, X = MultiHeadAttention(D, 3, bias=False), rng.normal(size=(T, D))
 i, j = np.indices((T, T))
@@ -195,16 +289,33 @@ for name, m in moved.items():
 print("is_causal is j <= i:", np.allclose(influence(is_causal=True), moved["j <= i"]))
 
 # %% [figure]
+title = "Which inputs move which outputs?"
+fig, axes = figure(title, columns=3, size=(7.2, 2.9), sharey=True)
+most = max(m.max() for m in moved.values())
+for ax, (name, m) in zip(axes, moved.items()):
+    image = ax.imshow(m, cmap="Blues", vmin=0, vmax=most)
+    ax.set(title=f"mask: {name}", xlabel="token j that is pushed")
+    ax.grid(False)
+axes[0].set_ylabel("output i")
+fig.colorbar(image, ax=axes, shrink=0.8, label="movement")
 alt = f"""Three panels, outputs down, pushed tokens across. Without a mask all
 {(moved["none"] > 0).sum()} fields are coloured; with j <= i the lower triangle,
 {(moved["j <= i"] > 0).sum()} fields; with i <= j the upper one."""
-show(drawing.influence(moved), "influence", alt)
+show(fig, "influence", alt)
 
 # %% [markdown]
-# The Notes' condition is the causal one. With $i \le j$ a position sees itself and what
-# a language model is to predict. (With $i$ for the key it would be right; 38.7 has
-# called $i$ the target.) What causality buys is that training and decoding agree: all
-# positions at once, or one after another with keys and values of the past in a cache:
+# The condition $j \le i$ is the causal one. With $i \le j$ a word sees itself and
+# exactly what it should predict.
+#
+# > **The book says** (38.7) that masks "enforce the causal constraint $i \le j$". With
+# > $i$ for the key this would be right, but the book calls $i$ the target. (Another of
+# > our sources, notes on attention mechanisms, forbids $j > i$, which is right.)
+#
+# What does causality buy? In training, all words are predicted at once, in one product
+# of matrices. When the model writes, the words come one after another. Because no old
+# output depends on a new word, keys and values of the old words can be kept and used
+# again. This store is a [KV cache](../../GLOSSARY.md#kv-cache). Each step computes one
+# query only. Do both ways give the same outputs?
 
 # %%
 X = rng.normal(size=(1, T, D))
@@ -216,10 +327,15 @@ print("same:", np.allclose(steps, whole, atol=1e-6))
 # %% [markdown]
 # ## And if the keys come from elsewhere?
 #
-# In cross-attention a decoder's $L$ states ask an encoder's $S$; new since recurrent
-# networks is that all $L$ ask at once, with several heads, in every layer (Notes).
-# Section 6.5.5 says that self-attention is permutation-*equivariant*: "the output
-# representations do not change if the input sequence is shuffled". Do they not?
+# A translator writes one sentence and looks at another. In
+# [cross-attention](../../GLOSSARY.md#cross-attention) the queries come from the $L$
+# words of the target, keys and values from the $S$ words of the source. This is what
+# the decoder of [lesson 03](../03_additive/README.md) did. New is that all $L$ words
+# look at once, with several heads, in every layer. The weights are $L \times S$.
+#
+# Neither form knows the order of the words. What happens if somebody shuffles them?
+# Two answers are possible. **Equivariant**: the outputs are the old ones, shuffled in
+# the same way. **Invariant**: the outputs do not change at all. Which is which?
 
 # %%
 L, S = 4, 7
@@ -231,51 +347,107 @@ a, b = layer(y, x).data, layer(y, x[order]).data
 print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 
 # %% [markdown]
+# Write the shuffling as a matrix $P$ that exchanges rows. Then
+#
 # ```math
 # \mathrm{self}(PX) = P\,\mathrm{self}(X), \qquad
 # \mathrm{cross}(Y, PX) = \mathrm{cross}(Y, X)
 # ```
 #
-# Self-attention's outputs are shuffled along: *equivariance*. "Do not change" is
-# *invariance*, and true of the source of cross-attention. Neither knows of any order:
-# that is [lesson 11](../11_positions/README.md), the third of the section's elements;
-# the first, the square root, was [lesson 05](../05_scaling/README.md).
+# Self-attention is [equivariant](../../GLOSSARY.md#equivariant): every word gets the
+# output that it had before, at its new place. Cross-attention is invariant in its
+# source, because a sum does not depend on the order of its parts. Both are blind to the
+# order of words. [Lesson 11](../11_positions/README.md) adds it.
+#
+# > **The book says** (6.5.5) that self-attention is permutation-*equivariant*, and
+# > explains: "the output representations do not change if the input sequence is
+# > shuffled". The word is right. The explanation is that of *in*variance, which holds
+# > for the source of cross-attention only.
 #
 # ## What else does a Transformer need?
 #
-# Attention "alone is not quite all you need", says the sidebar of 6.4.4, and names four
-# things more: positions; a network for each token; the sum $x + f(x)$; a norm. The
-# library's block has the last three. $f$ is an attention, then the network:
+# A Transformer is a stack of equal *blocks*. A block has an attention with many heads,
+# and three more parts:
+#
+# - a [feed-forward network](../../GLOSSARY.md#feed-forward-network) for each word
+#   alone: a matrix, a bend $a$ such as $\max(0, x)$, another matrix. Attention mixes
+#   words and is an average of values; this network computes with what each word then
+#   has;
+# - a [residual connection](../../GLOSSARY.md#residual-connection): the sum $x + f(x)$
+#   in place of $f(x)$, so that each part only *adds* something to a word's vector;
+# - a [layer norm](../../GLOSSARY.md#layer-norm), LN: it shifts and scales the vector of
+#   each word to mean 0 and variance 1, so that no layer meets numbers that are too
+#   large.
+#
+# ```math
+# x \leftarrow x + \mathrm{MultiHead}(\mathrm{LN}(x)), \qquad
+# x \leftarrow x + W_2\, a(W_1\, \mathrm{LN}(x) + b_1) + b_2
+# ```
+#
+# Here MultiHead is the layer of this lesson, and $W_1$, $b_1$, $W_2$, $b_2$ are
+# learned, the same for all words. The arrow says that the right side becomes the new
+# $x$.
+
+# %% [figure]
+fig = schematics.transformer_block()
+alt = """A block from left to right: the input x passes a norm and an attention, which
+works between the words, and is added to x itself, which arrives on a line above. The
+sum passes a norm and a feed-forward network, which works on each word alone, and is
+added to itself again; the result goes to the next block."""
+show(fig, "block", alt)
+
+# %% [markdown]
+# The library has the norm before each part, as here, or behind the sum, as first
+# published:
 
 # %% [source] attention.transformer.block.FeedForward
 
 # %% [source] attention.transformer.block.Block._residual
 
 # %% [markdown]
-# What is the sum for? An average pulls together what it averages. Twelve attentions in
-# a row, not trained, over ten tokens: how large are the differences between tokens, as
-# a part of the whole? (What is below a millionth is printed as one.)
+# Why the sum? An average makes more alike what it averages. Take ten random words and
+# twelve attentions in a row, untrained. After each, how large are the differences
+# between the words, as a part of the whole? (Below a millionth we print a millionth.)
 
 # %%
 mg.manual_seed(10)
 stack = [MultiHeadAttention(16, 2, bias=False) for _ in range(12)]
 first = rng.normal(size=(10, 16))  # (T, D)
+spreads = {}
 for name, kept in (("f(x)", 0), ("x + f(x)", 1)):
-    x = first
-    for k, f in enumerate(stack, 1):
+    x, spreads[name] = first, []
+    for f in stack:
         x = kept * x + f(x).data
         spread = np.linalg.norm(x - x.mean(0)) / np.linalg.norm(x)
-        if k in (1, 2, 4, 8, 12):
-            print(f"{k}: {max(spread, 1e-6):.0e}", end="   ")
-    print(name)
+        spreads[name].append(max(spread, 1e-6))
+
+# %%
+for name, row in spreads.items():
+    print(*(f"{k}: {row[k - 1]:.0e}" for k in (1, 2, 4, 8, 12)), name, sep="   ")
+
+# %% [figure]
+fig, ax = figure("What is left of the differences between words?", size=(7.2, 2.8))
+marks = zip(spreads.items(), ("o--", "s-"), (ORANGE, BLUE))
+for (name, row), style, colour in marks:
+    ax.semilogy(range(1, 13), row, style, color=colour, label=name)
+ax.set(xlabel="attentions in a row", ylabel="differences / whole", xticks=range(1, 13))
+ax.legend(loc="center right")
+alt = f"""Differences between words, as a part of the whole, against the number of
+attentions, logarithmic. With f(x) alone they fall to {spreads["f(x)"][1]:.0e} after two
+and below a millionth after three. With x + f(x) they stay near
+{spreads["x + f(x)"][-1]:.1f}."""
+show(fig, "collapse", alt)
 
 # %% [markdown]
-# After two layers all tokens are nearly one: attention alone loses rank with depth
-# (Dong and others, 2021). The sum keeps each token's own. "Without any one of them, the
-# Transformer does not train effectively", the sidebar goes on. We left out each, and
-# trained blocks of width 32 to look up in a table what a token and the one before it
-# make ([experiment.py](experiment.py)). The share of right answers of 2, 4, 8 blocks,
-# of three seeds the worst and the best (one in eight is chance), and the loss of 8:
+# After two layers without the sum all words are nearly the same vector. This is
+# [rank collapse](../../GLOSSARY.md#rank-collapse): attention alone loses rank with
+# depth (Dong and others 2021). The sum keeps what each word had.
+#
+# Are all parts necessary? We left out each in turn, and trained blocks of width 32 on a
+# small task: look up in a table what a token and the token before it make
+# ([experiment.py](experiment.py)). The fourth candidate is *positions*, numbers that
+# say where a token stands. For 2, 4 and 8 blocks, the share of right answers, the worst
+# and the best of three seeds (one in eight is chance), and the loss of 8 blocks:
 
 # %%
 kept = record("transformer")
@@ -289,12 +461,27 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
     print(f"   loss {np.mean([run['loss'] for run in runs if run['layers'] == n]):.4f}")
 
 # %% [markdown]
-# For two of the four it holds. Without positions no token knows which one is before it.
-# Without the sum two blocks learn, four next to nothing: see above. Without the network
-# they learn, not quite as far; without the norm at least as well, at this width.
+# - Without **positions** no token knows which one is before it.
+# - Without the **sum** two blocks learn, four learn next to nothing: rank collapse.
+# - Without the **feed-forward network** they learn, with a larger loss.
+# - Without the **norm** they learn at least as well, at this width and this depth.
 #
-# ## What would break it
+# > **The book says** (6.4.4) that without any one of these four "the Transformer does
+# > not train effectively". In this experiment that holds for two of the four. (The task
+# > is small, and three seeds are few.)
 #
-# - `reshape(H, T, E)` without moving the axis: the right shape, tokens and heads mixed.
-# - Dividing by $\sqrt D$ in place of $\sqrt E$: all weights a little too even.
-# - A mask the wrong way up, or cut for $L = S$ when a cache has more keys than queries.
+# ## What would break it?
+#
+# - `reshape(H, T, E)` without moving the axis: the right shape, with tokens and heads
+#   mixed.
+# - Dividing by $\sqrt D$ in place of $\sqrt E$: all weights are a little too even.
+# - A mask with its axes exchanged: training looks excellent, because the model reads
+#   the answers.
+# - A causal mask made for $L = S$, when a cache has more keys than there are queries.
+#
+# **To take away: heads are small attentions side by side, each with its own question; a
+# mask decides what a query may see; and a Transformer block adds a network for each
+# word, a norm, and the sum x + f(x) that keeps words apart.**
+#
+# Exercises: E.10 (multi-head attention and its backward, by hand), E.7 (the masked
+# softmax) and 6.4 (the memory of the scores): `python -m lessons start E.10`.

@@ -1,6 +1,5 @@
 """Helpers of the tests of the command line."""
 
-import argparse
 import json
 import os
 import pathlib
@@ -10,7 +9,7 @@ import sys
 import time
 
 from attention.__main__ import main as program
-from attention.app.commands import translate
+from attention.app import arguments
 from attention.app.experiments import translation
 from attention.app.options import given
 
@@ -47,9 +46,7 @@ def joined(text):
 
 def typed(command):
     """Return the config of a command line of translate train, by its own parser."""
-    parser = argparse.ArgumentParser()
-    translate.add_arguments(parser)
-    args = parser.parse_args(shlex.split(command)[4:])
+    args = arguments.parser_of("translate train").parse_args(shlex.split(command)[5:])
     return translation.Config(**given(args, translation.Config))
 
 

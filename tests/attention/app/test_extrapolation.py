@@ -8,6 +8,7 @@ import pytest
 import minigrad as mg
 from attention import kernels
 from attention.app.commands.extrapolate import table
+from attention.app.configs import TRAINED
 from attention.app.experiments import extrapolation as experiment
 from attention.positions.t5 import first_distances
 from attention.tasks.bindings import NOTHING, Bindings
@@ -169,7 +170,7 @@ def test_the_command_writes_its_files(tmp_path, capsys):
 
 
 def test_the_table_has_columns_for_every_name():
-    config = experiment.Config(schemes=experiment.TRAINED)
+    config = experiment.Config(schemes=TRAINED)
     reached = {row: dict.fromkeys(map(str, config.lengths), 0.5) for row in config.rows}
     lines = table(config, [{"accuracy": reached}]).splitlines()[3:]
     assert len({len(line) for line in lines}) == 1 and len(lines[0]) <= 80

@@ -3,56 +3,180 @@
 import ctypes
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
-from attention import kernels
-from attention.__main__ import COMMANDS, main
-from attention.app import files, machine
+from attention import kernels, transformer
+from attention.__main__ import main
+from attention.app import configs, files, machine
+from attention.app.arguments import BENCH_ROWS, COMMANDS
+from attention.app.benchmark import rows
 from attention.app.commands import reversal
+from attention.seq2seq import config, reverser
+from attention.tasks import algorithmic
 
-from .app_cases import ROOT, fits, joined
+from .app_cases import ROOT, fits, joined, start
 
 QUICK = "reversal --steps 1 --hidden 8 --kinds dot --out".split()
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["", "reversal", "translate", "translate train", "translate run",
-     "translate score", "compare", "extrapolate"],
-)  # fmt: skip
+@pytest.mark.parametrize("command", ["", "translate", *COMMANDS])
 def test_help_fits(command, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit) as stop:
-        main([*command.split(), "--help"])
+    try:
+        code = main([*command.split(), "--help"])
+    except SystemExit as stop:  # argparse
+        code = stop.code
     printed = capsys.readouterr().out
-    assert stop.value.code == 0 and fits(printed)
-    if not command:
-        assert all(name in printed for name in COMMANDS)
+    assert code == 0 and fits(printed)
+    if command in ("", "translate"):
+        assert all(name in printed for name in COMMANDS if command in name)
 
 
-def test_help_imports_no_command():
-    code = "import sys; from attention.__main__ import main\ntry: main(['--help'])\n"
-    code += "except SystemExit: print([m for m in sys.modules if 'attention.app' in m])"
+def test_help_imports_the_package_alone():
+    """It answers in little more time than NumPy takes to load."""
+    code = """import sys
+from attention.__main__ import main
+for command in ["", *map(str.split, sys.argv[1:])]:
+    try: main([*command, "--help"])
+    except SystemExit: pass
+late = {"numba", "matplotlib", "attention.seq2seq", "attention.app.machine"}
+print(sorted(late & set(sys.modules)))"""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT
+        [sys.executable, "-c", code, *COMMANDS], capture_output=True, text=True
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-def test_an_unknown_command_and_a_wrong_number_of_threads(capsys):
-    for arguments, sentence in [
-        (["revresal"], "invalid choice: 'revresal'"),
-        ([], "required: COMMAND"),
-        (["reversal", "--threads", "0"], "--threads is 0; expected 1 or more"),
-    ]:
-        with pytest.raises(SystemExit) as stop:
-            main(arguments)
-        assert stop.value.code == 2 and sentence in capsys.readouterr().err
+def test_names_in_the_options_are_those_of_the_modules():
+    assert configs.SCORES == reverser.KINDS
+    assert configs.CELLS == config.CHOICES["cell"]
+    assert configs.ATTENTIONS == config.CHOICES["attention"]
+    assert configs.ALL_SCORES == config.CHOICES["score"]
+    assert (*configs.TRAINED, *configs.SCALED) == tuple(transformer.SCHEMES)
+    tasks = {name: task().lengths for name, task in algorithmic.TASKS.items()}
+    assert configs.QUESTIONS == tasks
+    assert BENCH_ROWS == tuple(rows.ROWS)
+
+
+@pytest.mark.parametrize(
+    "command, fragments",
+    [
+        ("", ["usage: python -m attention COMMAND", *COMMANDS]),
+        ("revresal", ["no command 'revresal'", "reversal, translate, compare"]),
+        ("translate", ["translate train", "translate run", "translate score"]),
+        ("reversal --stepz 3", ["attention reversal [-h]", "arguments: --stepz 3"]),
+        ("translate train --stepz 3", ["attention translate train", "--stepz 3"]),
+        ("reversal --threads 0", ["found '0'", "from 1 to 1000"]),
+        ("reversal --hidden 99999999999", ["--hidden", "from 1 to 8192"]),
+        ("reversal --lengths 3,99999999999", ["--lengths", "from 1 to 8192"]),
+        ("reversal --seeds 99999999999", ["--seeds", "from 1 to 1000"]),
+        ("extrapolate --width 99999999999", ["--width", "from 1 to 8192"]),
+        ("compare --layers 99999999999", ["--layers", "from 1 to 1000"]),
+        ("translate train --pairs 99999999999", ["at most 50000 pairs"]),
+        ("translate run a --beam 99999999999", ["--beam", "from 1 to 1000"]),
+        ("ledger --width 99999999999", ["--width", "from 1 to 8192"]),
+    ],
+)  # fmt: skip
+def test_wrong_arguments(command, fragments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(command.split())
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    printed = joined("".join(capsys.readouterr()))
+    assert code == 2 and "Traceback" not in printed
+    assert all(fragment in printed for fragment in fragments), printed
+    assert list(tmp_path.iterdir()) == []
+
+
+# name: (environment, redirections, exit code, a fragment of the output)
+SURROUNDINGS = {
+    "a notebook's figures": ({"MPLBACKEND": "module://missing.backend"}, "", 0, "in"),
+    "no such backend": ({"ATTENTION_BACKEND": "foo"}, "", 2, "no backend 'foo'"),
+    "no docstrings": ({"PYTHONOPTIMIZE": "2"}, "", 0, "results.json"),
+    "stdout closed": ({}, ">&-", 0, "dot"),
+    "stderr closed": ({}, "2>&-", 0, "results.json"),
+    "all streams closed": ({}, "<&- >&- 2>&-", 0, ""),
+    "stdout full": ({}, ">/dev/full", 1, "No space left on device"),
+    "stderr full": ({}, "2>/dev/full", 0, "results.json"),
+    "an ascii terminal": ({"PYTHONIOENCODING": "ascii"}, "", 0, r"\xe4\u20ac"),
+}
+
+
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_whatever_surrounds_a_command_it_ends_in_a_sentence(name, tmp_path):
+    environment, redirections, code, fragment = SURROUNDINGS[name]
+    out = tmp_path / "\xe4\u20ac"
+    command = f"{sys.executable} -m attention {' '.join(QUICK)} {out} {redirections}"
+    done = subprocess.run(
+        ["sh", "-c", command], capture_output=True,
+        env=os.environ | {"ATTENTION_BACKEND": "numpy"} | environment,
+    )  # fmt: skip
+    printed = (done.stdout + done.stderr).decode()
+    assert done.returncode == code, printed
+    assert "Traceback" not in printed and "Exception" not in printed, printed
+    assert fragment in printed
+    assert code or (out / "results.json").exists()
+
+
+def test_a_sentence_that_is_not_utf_8(tmp_path):
+    command = [sys.executable, "-m", "attention", "translate", "run", b"the \xff cat ."]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path,
+                          env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "a byte that is not UTF-8, after 'the '" in joined(done.stderr)
+
+
+STOPS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def end_of(delay, number, group, out, *more):
+    """Signal a training after ``delay`` seconds; return (exit code, what it said)."""
+    process = start(*"reversal --steps 4000 --hidden 8 --out".split(), out,
+                    *more, OMP_NUM_THREADS="2")  # fmt: skip
+    time.sleep(delay)
+    (os.killpg if group else os.kill)(process.pid, number)
+    output, error = process.communicate(timeout=60)
+    return process.returncode, output, error
+
+
+def check_end(code, output, error, out):
+    """Either the signal came before main began, or the end is a sentence."""
+    printed = output + error
+    if code in [-number for number in STOPS] or "<frozen" in error:
+        return "before main"
+    assert code == 130 and "Traceback" not in printed, printed
+    assert "Exception" not in printed and "Error" not in printed, printed
+    assert "stopped" in printed
+    if "--resume" in printed:
+        assert (out / "state" / "config.npz").exists()
+        return "saved"
+    return "nothing to save"
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_signal_to_the_group_in_training(number, tmp_path):
+    ends = check_end(*end_of(2.5, number, True, tmp_path / "run"), tmp_path / "run")
+    assert ends == "saved"
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(3))
+def test_signals_at_random_moments(seed, tmp_path):
+    print(f"seed {seed}")
+    rng, ends = random.Random(seed), []
+    for n in range(15):
+        out = tmp_path / str(n)
+        stop = rng.uniform(0.05, 3), rng.choice(STOPS), rng.random() < 0.5
+        ends.append(check_end(*end_of(*stop, out), out))
+    print({name: ends.count(name) for name in set(ends)})
 
 
 @pytest.mark.parametrize(
@@ -108,14 +232,15 @@ def test_threads_of_the_kernels_and_of_the_blas(monkeypatch):
 
 
 def test_short_runs_use_numpy_and_the_environment_comes_first(monkeypatch):
+    pytest.importorskip("numba")
     monkeypatch.delenv("ATTENTION_BACKEND", raising=False)
-    usual = kernels.backend()
-    with machine.backend_for(machine.SHORT_RUN - 1):
+    usual = "numba"
+    with kernels.backend(usual), machine.backend_for(machine.SHORT_RUN - 1):
         assert kernels.backend() == "numpy"
-    with machine.backend_for(machine.SHORT_RUN):
+    with kernels.backend(usual), machine.backend_for(machine.SHORT_RUN):
         assert kernels.backend() == usual
     monkeypatch.setenv("ATTENTION_BACKEND", usual)
-    with machine.backend_for(1):
+    with kernels.backend(usual), machine.backend_for(1):
         assert kernels.backend() == usual
 
 

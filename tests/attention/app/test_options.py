@@ -15,7 +15,7 @@ class Config:
     lr: float = option(0.1, options.ABOVE_ZERO, "learning rate")
     dropout: float | None = option(None, options.BELOW_ONE, "(default: by task)")
     sampling: float = option(0.0, options.SHARE, "share")
-    lengths: tuple = option((3, 5), options.POSITIVES, "lengths")
+    lengths: tuple = option((3, 5), options.SIZES, "lengths")
     kinds: tuple = option(("a", "b"), options.names_of("abc", "a"), "kinds")
     cell: str = option("gru", ("gru", "lstm"), "cell")
     keep_case: bool = option(False, bool, "keep capitals")
@@ -54,8 +54,8 @@ def test_lists_become_tuples():
         ("lr", "nan", float("inf"), "a number above 0"),
         ("dropout", "1", 1, "a number from 0 to 1, without 1"),
         ("sampling", "2", "x", "a number from 0 to 1"),
-        ("lengths", "3,x", (), "whole numbers of 1 or more"),
-        ("lengths", "", 3, "whole numbers of 1 or more"),
+        ("lengths", "3,x", (), "whole numbers from 1 to 8192"),
+        ("lengths", "", 3, "whole numbers from 1 to 8192"),
         ("kinds", "a,a", ("b",), "one or more of a,b,c, each once, with a"),
         ("cell", "rnn", 3, "gru"),
         ("task", None, 3, "a name"),

@@ -6,6 +6,7 @@ import pytest
 
 from attention import kernels
 from attention.app.commands import translate_train
+from attention.app.configs import USUAL
 from attention.app.experiments import scoring, translation
 from attention.seq2seq import translator
 from attention.tasks import algorithmic, questions
@@ -113,11 +114,11 @@ def test_defaults_are_those_of_the_task():
     for name in TASKS:
         config = translation.Config(task=name)
         assert config.lengths == algorithmic.TASKS[name]().lengths
-        for field, (_, usual) in translation.USUAL.items():
+        for field, (_, usual) in USUAL.items():
             assert getattr(config, field) == usual
     config = translation.Config()
     assert config.lengths is None
-    for field, (usual, _) in translation.USUAL.items():
+    for field, (usual, _) in USUAL.items():
         assert getattr(config, field) == usual
     assert translation.Config(task="sort", steps=7, lengths=[1, 5]).lengths == (1, 5)
 

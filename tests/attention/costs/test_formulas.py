@@ -17,12 +17,6 @@ WHOLE = [name for name in FORMULAS if name.partition(",")[0] not in
          (*PATTERNS, "local-m", "local-p", "multi-head")]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_compiled():
-    with kernels.backend("numpy"):
-        yield
-
-
 def assert_counted(cost, ops):
     assert cost.multiplications == ops.multiplications
     assert cost.exponentials == ops.exponentials

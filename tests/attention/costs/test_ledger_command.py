@@ -1,12 +1,12 @@
 """The command ``python -m attention ledger`` and its tables."""
 
-import argparse
 import os
 import subprocess
 import sys
 
 import pytest
 
+from attention.app.arguments import parser_of
 from attention.app.commands import ledger
 from attention.costs import VARIANTS, table, trials
 
@@ -34,8 +34,7 @@ def test_long_contexts_are_those_of_exercise_6_4():
 
 
 def test_the_command(capsys):
-    parser = argparse.ArgumentParser()
-    ledger.add_arguments(parser)
+    parser = parser_of("ledger")
     assert ledger.run(parser.parse_args(["--tokens", "128", "--width", "8"])) == 0
     assert "128 queries and keys of width 8" in capsys.readouterr().out
     with pytest.raises(ValueError, match="tokens is 100; expected a multiple of 64"):

@@ -20,7 +20,6 @@ from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
 from ...ops.sdpa import attends
-from ..kernels.kernel_cases import BACKENDS, running
 
 PATTERNS = {
     "everything": None,
@@ -43,12 +42,6 @@ SPARSE = {  # functions of the length
     ),
     "BigBird of whole tiles": lambda n: masks.bigbird(SIZE, 1, 1, 1, seed=2),
 }
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    with running(request.param):
-        yield request.param
 
 
 def run(q, k, v, tiles, g=None, **options):

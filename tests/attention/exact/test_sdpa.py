@@ -19,6 +19,7 @@ from ...minigrad.array_cases import draw
 from ...ops.sdpa import average, scores
 from ..kernels.kernel_cases import running
 
+
 def close(found, expected, dtype=float):
     """Equal up to some hundred roundings of a number as large as the largest."""
     assert found.shape == expected.shape and found.dtype == dtype
@@ -247,6 +248,9 @@ def test_values_and_gradients(attention, name, dtype):
     assert not o[empty].any() and not gradients[0][empty].any()
 
 
+@pytest.mark.parametrize("attention", [
+    "dense-numpy", "tiled-numpy", pytest.param("tiled-numba", marks=pytest.mark.deep)
+], indirect=True)  # fmt: skip
 def test_gradcheck(attention):
     """Finite differences with all terms of a score at once."""
 

@@ -60,7 +60,8 @@ def test_gradients():
     def function(q, k, v, offset, added):
         return tiled_attention(
             q, k, v, added, bias=offset, dropout_p=0.3, is_causal=True,
-            causal_align="lower_right", enable_gqa=True, rng=np.random.default_rng(5), return_lse=True,
+            causal_align="lower_right", enable_gqa=True,
+            rng=np.random.default_rng(5), return_lse=True,
         )  # fmt: skip
 
     result = mg.gradcheck(function, inputs)

@@ -10,19 +10,11 @@ from attention import kernels
 from attention.kernels import additive, additive_product
 
 from .kernel_cases import (
-    BACKENDS,
     FLOATS,
     additive_example,
     additive_results,
     close,
-    running,
 )
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    with running(request.param):
-        yield request.param
 
 
 def additive_definition(q, k, w, g):

@@ -9,20 +9,12 @@ from attention import kernels
 from attention.kernels import additive, softmax
 
 from .kernel_cases import (
-    BACKENDS,
     additive_example,
     additive_results,
     close,
     draw,
-    running,
     softmax_results,
 )
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    with running(request.param):
-        yield request.param
 
 
 def test_no_array_of_all_pairs_and_hidden_units(backend):

@@ -154,7 +154,7 @@ SPMS = {
     "empty": (b"", "it has 0 pieces"),
     "text": (b"hello world", "encoding"),
     "short": (b"\x0a\x7f", "field 1 has 0 of 127 bytes"),
-    "endless": (b"\xff" * 20, "index out of range"),
+    "endless": (b"\xff" * 20, "more than 64 bits"),
     "bpe": (spm({"a": -1.0}, trainer=b"\x18\x02"), "the type 2", "unigram"),
     "number": (b"\x08\x07", "int"),
 }

@@ -1,7 +1,4 @@
-"""Messages of the plots about wrong arguments; pyplot is not imported."""
-
-import subprocess
-import sys
+"""Messages of the plots about wrong arguments."""
 
 import numpy as np
 import pytest
@@ -55,17 +52,3 @@ def test_message(call, error, fragments):
 
 def test_a_figure_shows_itself_in_a_notebook():
     assert loss_curves({"dot": [1.0, 0.5]})._repr_png_().startswith(PNG)
-
-
-def test_pyplot_is_never_imported():
-    code = """
-import sys
-import numpy as np
-from attention.plotting import curves, heatmaps
-assert "matplotlib" not in sys.modules
-heatmaps.alignment_heatmap(np.eye(2), ["a", "b"], ["c", "d"], gold=[(0, 0)])
-curves.loss_curves({"dot": [1.0, 0.5]})
-assert "matplotlib" in sys.modules and "matplotlib.pyplot" not in sys.modules
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

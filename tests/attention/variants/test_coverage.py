@@ -83,7 +83,8 @@ def test_gradients(bias, valid_lens):
     _, weights, coverages = layer(bias=bias)(*example(seed=4), valid_lens)
     a, c = weights.data, coverages.data
     assert abs(a - c)[(a > 0) | (c > 0)].min() > 1e-3  # no kink of min(a, c) is near
-    result = mg.gradcheck_module(ContextsAndLoss(bias=bias), *example(seed=4), valid_lens)
+    module = ContextsAndLoss(bias=bias)
+    result = mg.gradcheck_module(module, *example(seed=4), valid_lens)
     assert result.ok, result
 
 

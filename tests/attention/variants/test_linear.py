@@ -21,17 +21,11 @@ from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
 from ...ops.linear import feature, scan
-from ..kernels.kernel_cases import BACKENDS, running
+from ..kernels.kernel_cases import BACKENDS
 
 CHUNK = linear.CHUNK
 B, H, L, S, E, Ev = 2, 3, 5, 7, 4, 6
 both = pytest.mark.parametrize("is_causal", [False, True])
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    with running(request.param):
-        yield request.param
 
 
 def example(is_causal, n=S, heads=(B, H), dtype=float):

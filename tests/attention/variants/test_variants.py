@@ -8,7 +8,6 @@ from attention.exact.sdpa import dense_attention, tiled_attention
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
-from ..kernels.kernel_cases import running
 from .variant_cases import VARIANTS, D, across, results, run_steps, same
 
 B = 2
@@ -19,12 +18,6 @@ LOCAL = [n for n, v in VARIANTS.items() if v.local is not None]
 STEPS = ["coverage", "Bahdanau's step", "Luong's step"]
 
 every_variant = across()
-
-
-@pytest.fixture
-def backend(request):
-    with running(request.param):
-        yield request.param
 
 
 def refused(name, L, S):

@@ -1,0 +1,127 @@
+"""The commands and their arguments, without the modules that do the work.
+
+A command is one word or two. ``COMMANDS`` has a summary of each, the module of
+``commands/`` that runs it, and the function that adds its arguments to a parser.
+"""
+
+import argparse
+import pathlib
+from typing import Callable, NamedTuple
+
+from . import configs
+from .options import COUNT, POSITIVE, SIZE, add_options, names_of
+
+BENCH_ROWS = (
+    "reversal", "translate", "translate-cold", "additive-128", "additive-50",
+    "tiled-forward", "tiled", "causal-forward", "causal", "window", "memory", "gru",
+    "tiny", "sgd", "import",
+)  # fmt: skip
+
+
+class Command(NamedTuple):
+    """A command; runs_models: one BLAS thread and reused memory are faster for it."""
+
+    summary: str
+    module: str
+    add_arguments: Callable
+    runs_models: bool = False
+
+
+def parser_of(name):
+    """Return the parser of a command's arguments."""
+    command = COMMANDS[name]
+    parser = argparse.ArgumentParser(
+        prog=f"python -m attention {name}",
+        description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+        usage="%(prog)s [OPTION ...]" if name == "translate train" else None,
+    )
+    command.add_arguments(parser)
+    parser.add_argument("--threads", type=COUNT, metavar="N", help="processor threads")
+    return parser
+
+
+def _study(name, config):
+    """Return the function that adds the arguments of a command that trains."""
+
+    def add_arguments(parser):
+        add_options(parser, config)
+        add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
+        text = f"folder of the results (default: runs/{name})"
+        add("--out", default=pathlib.Path("runs", name), help=text, **folder)
+        text = "continue the run in DIR (default: --out)"
+        add("--resume", nargs="?", const=True, help=text, **folder)
+
+    return add_arguments
+
+
+def _translate_run(parser):
+    parser.add_argument(
+        "sentence", nargs="+", help="with its full stop, if it has one; or a question"
+    )
+    parser.add_argument(
+        "--figure", type=pathlib.Path, default=pathlib.Path("runs/alignment.png"),
+        metavar="PNG", help="the attention weights (default: runs/alignment.png)",
+    )  # fmt: skip
+    _model(parser, beam=4)
+
+
+def _model(parser, beam=1):
+    parser.add_argument(
+        "--model", type=pathlib.Path, metavar="DIR",
+        help="of translate train (default: the English-French model)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beam", type=COUNT, default=beam, metavar="N",
+        help=f"partial translations kept; 1 is greedy (default: {beam})",
+    )  # fmt: skip
+
+
+def _ledger(parser):
+    parser.add_argument(
+        "--tokens", type=POSITIVE, default=1024, metavar="N",
+        help="queries and keys, a multiple of 64 (default: 1024)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--width", type=SIZE, default=64, metavar="E",
+        help="of queries, keys and values (default: 64)",
+    )  # fmt: skip
+
+
+def _bench(parser):
+    add = parser.add_argument
+    add("--quick", action="store_true", help="fewer rounds, smaller peers: a minute")
+    add("--rows", type=names_of(BENCH_ROWS), metavar="A,B",
+        help=f"which rows, out of {', '.join(BENCH_ROWS)} (default: all)")  # fmt: skip
+    add("--no-torch", action="store_true", help="leave torch out")
+    add("--figure", type=pathlib.Path, metavar="PNG",
+        help="draw time against the sizes of each kernel, in place of the table")  # fmt: skip
+
+
+COMMANDS = {
+    "reversal": Command(
+        "train four attention scores to reverse strings", "reversal",
+        _study("reversal", configs.ReversalConfig), runs_models=True,
+    ),
+    "translate train": Command(
+        "learn to translate, or to answer questions", "translate_train",
+        _study("translate", configs.TranslationConfig), runs_models=True,
+    ),
+    "translate run": Command(
+        "translate a sentence, or answer a question", "translate", _translate_run,
+        runs_models=True,
+    ),
+    "translate score": Command(
+        "score a translator: BLEU by length, alignment error rate", "translate_score",
+        _model, runs_models=True,
+    ),
+    "compare": Command(
+        "translate without attention and with it (exercise 6.9)", "compare",
+        _study("compare", configs.CompareConfig), runs_models=True,
+    ),
+    "extrapolate": Command(
+        "train at length n, evaluate at lengths up to 4 n", "extrapolate",
+        _study("extrapolate", configs.ExtrapolationConfig), runs_models=True,
+    ),
+    "ledger": Command("print what each variant of attention costs", "ledger", _ledger),
+    "bench": Command("measure the kernels beside NumPy and torch", "bench", _bench),
+}  # fmt: skip

@@ -1,0 +1,324 @@
+"""The options of the commands that train, a dataclass for each.
+
+Nothing here needs NumPy, so that ``--help`` answers at once. The names of scores,
+schemes and tasks are repeated from the modules that define them; a test holds the two
+equal.
+"""
+
+import os
+from dataclasses import dataclass, fields
+
+from .options import (
+    ABOVE_ZERO,
+    BELOW_ONE,
+    COUNT,
+    NATURAL,
+    POSITIVE,
+    SHARE,
+    SIZE,
+    SIZES,
+    TEXT,
+    check,
+    names_of,
+    option,
+)
+
+PRESETS = ("masked", "book")
+SCORES = ("additive", "dot", "general", "scaled")
+ALL_SCORES = (*SCORES, "concat", "gaussian")
+ATTENTIONS = ("none", "bahdanau", "luong")
+CELLS = ("gru", "lstm")
+SCALED = ("rope+linear", "rope+ntk", "rope+yarn")  # slowed down after the training
+TRAINED = (
+    "none", "sinusoidal", "learned", "t5", "shaw", "transformer-xl", "disentangled",
+    "alibi", "rope",
+)  # fmt: skip
+GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}
+QUESTIONS = {  # least and most letters, digits or pairs of a question
+    "copy": (3, 8), "reversal": (3, 8), "sort": (3, 8), "addition": (1, 3),
+    "recall": (2, 6),
+}  # fmt: skip
+TASKS = (*GRAMMARS, *QUESTIONS)
+USUAL_SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
+USUAL = {  # defaults for sentences, and for questions
+    "pairs": (500, 50_000),
+    "dropout": (0.3, 0.0),
+    "steps": (600, 2500),
+    "batch": (50, 128),
+    "lr": (3e-3, 5e-3),
+    "validate_every": (50, 100),
+}
+LENGTHS = "; ".join(
+    f"{name} {least},{most}" for name, (least, most) in QUESTIONS.items()
+)
+
+
+def _usual(name, kind, text):
+    """Return an option whose default depends on the task."""
+    sentences, questions = USUAL[name]
+    text += f" (default: {sentences}; with questions {questions})"
+    return option(None, kind, text)
+
+
+@dataclass
+class ReversalConfig:
+    """The settings of the experiment. The same settings give the same results.
+
+    A field with ``option`` is also an option of ``python -m attention reversal``; its
+    last argument is the help text.
+    """
+
+    preset: str = option(
+        "masked",
+        PRESETS,
+        "masked: no attention to padding; book: attention to padding, as in the book",
+    )
+    decoder_init: str = option(
+        "zero", ("zero", "encoder"), "the decoder's first state (default: zero)"
+    )
+    kinds: tuple = option(SCORES, names_of(SCORES), "the scores")
+    steps: int = option(2500, POSITIVE, "training steps")
+    hidden: int = option(96, SIZE, "width of the GRU")
+    embedding: int = 32
+    batch: int = 64
+    min_length: int = 3
+    max_length: int = 8
+    lr: float = 3e-3
+    clip: float = 1.0
+    seed: int = option(1, NATURAL, "the first seed")
+    seeds: int = option(1, COUNT, "number of seeds")
+    pad_eval: int | None = option(
+        None, SIZE, "evaluate on sources padded to N letters (default: unpadded)"
+    )
+    lengths: tuple = option(
+        (3, 5, 7, 10), SIZES, "lengths of the strings in the evaluation"
+    )
+    samples: int = 500  # strings for each length of the evaluation
+
+    def __post_init__(self):
+        check(self)
+
+    def plan(self):
+        """Return (kind, seed) of all runs, in order: every kind with every seed."""
+        return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
+
+
+@dataclass
+class ExtrapolationConfig:
+    """What defines a run; two runs with equal configs have equal numbers."""
+
+    schemes: tuple = option(
+        ("sinusoidal", "learned", "t5", "rope", "alibi"),
+        names_of(TRAINED),
+        f"out of {', '.join(TRAINED)} (default: sinusoidal,learned,t5,rope,alibi)",
+    )
+    length: int = option(32, SIZE, "n, the length of the training")
+    factors: tuple = (1, 1.5, 2, 3, 4)
+    steps: int = option(2000, POSITIVE, "training steps")
+    batch: int = 32
+    width: int = option(32, SIZE, "width of the models")
+    layers: int = 2
+    heads: int = 4
+    base: float = 100.0  # at 10 000, most rotations hardly turn within these lengths
+    lr: float = 4e-3
+    clip: float = 1.0
+    seed: int = option(1, NATURAL, "the first seed")
+    seeds: int = option(1, COUNT, "number of seeds")
+    samples: int = 200  # sequences for each length of the evaluation
+
+    def __post_init__(self):
+        check(self)
+        if self.length % 8:
+            raise ValueError(
+                f"Config: length is {self.length}; expected a multiple of 8, so that a "
+                "quarter of it holds whole pairs."
+            )
+        for name in self.rows:  # sizes that a run would refuse are refused now
+            self.sizes(name)
+
+    def sizes(self, scheme):
+        """Return the ``TransformerConfig`` of a scheme."""
+        from ..tasks.bindings import Bindings
+        from ..transformer import TransformerConfig
+
+        return TransformerConfig(
+            Bindings().vocabulary,
+            width=self.width,
+            layers=self.layers,
+            heads=self.heads,
+            activation="relu",
+            positions=scheme,
+            base=self.base,
+            num_buckets=self.length // 2,
+            max_distance=self.length,
+            max_length=max(self.lengths) if scheme == "learned" else self.length,
+        )
+
+    @property
+    def lengths(self):
+        """The lengths of the evaluation."""
+        return tuple(2 * round(self.length * factor / 2) for factor in self.factors)
+
+    @property
+    def rows(self):
+        """The rows of the table: all schemes, and the scaled ones after "rope"."""
+        rows = []
+        for name in self.schemes:
+            rows += [name, *SCALED] if name == "rope" else [name]
+        return tuple(rows)
+
+    def plan(self):
+        """Return the runs, in order: every scheme with every seed."""
+        return [
+            (name, self.seed + i) for i in range(self.seeds) for name in self.schemes
+        ]
+
+
+@dataclass
+class TranslationConfig:
+    """What defines a run; two runs with equal configs have equal numbers.
+
+    None stands for the default of the task or of the attention.
+    """
+
+    task: str = option(
+        "en-de",
+        TEXT,
+        f"sentences of a grammar: {', '.join(GRAMMARS)}; questions: "
+        f"{', '.join(QUESTIONS)}; or a file with source<TAB>target on each line",
+    )
+    target: str | None = option(
+        None, TEXT, "a file of targets, where --task is one of sources, line by line"
+    )
+    lengths: tuple | None = option(
+        None,
+        SIZES,
+        "of questions, least and most: letters, digits of a number, pairs of key and "
+        f"value (default: {LENGTHS})",
+    )
+    pairs: int | None = _usual(
+        "pairs", POSITIVE, "sentences or questions to train on; of a file, the rest"
+    )
+    validation: int = option(
+        100, POSITIVE, "sentences or questions to validate on; of a file, a tenth"
+    )
+    test: int = option(
+        200, POSITIVE, "sentences or questions to test on; of a file, a tenth"
+    )
+    data_seed: int = option(0, NATURAL, "seed of the drawn data, or of a file's parts")
+    min_count: int = option(1, POSITIVE, "words of sentences that are rarer are <unk>")
+    attention: str = option("bahdanau", ATTENTIONS, "of the decoder")
+    score: str | None = option(
+        None,
+        ALL_SCORES,
+        "of the attention (default: additive, or general with luong)",
+    )
+    cell: str = option("gru", CELLS, "of encoder and decoder")
+    layers: int = option(1, COUNT, "of encoder, and of decoder")
+    bidirectional: bool = option(True, bool, "the encoder reads in both directions")
+    input_feeding: bool = option(
+        False, bool, "luong's output is an input of the next step"
+    )
+    coverage: bool = option(False, bool, "the score depends on the earlier weights")
+    local: str | None = option(None, ("m", "p"), "attend to a window only")
+    window: int | None = option(None, NATURAL, "tokens on either side of its centre")
+    embedding: int = option(64, SIZE, "width of a word")
+    hidden: int = option(96, SIZE, "width of a state")
+    dropout: float | None = _usual("dropout", BELOW_ONE, "in training")
+    steps: int | None = _usual("steps", POSITIVE, "training steps, at most")
+    batch: int | None = _usual("batch", SIZE, "sentences or questions a step")
+    lr: float | None = _usual("lr", ABOVE_ZERO, "learning rate")
+    clip: float = option(1.0, ABOVE_ZERO, "largest norm of the gradient")
+    sampling: float = option(
+        0.0, SHARE, "scheduled sampling: share of the model's own words at the end"
+    )
+    word_dropout: float = option(
+        0.0, BELOW_ONE, "share of source words that become <unk> in training"
+    )
+    validate_every: int | None = _usual(
+        "validate_every", POSITIVE, "steps between two validations"
+    )
+    patience: int = option(
+        6, POSITIVE, "validations without a new least loss that end the training"
+    )
+    seed: int = option(1, NATURAL, "of parameters, batches and dropout")
+
+    def __post_init__(self):
+        check(self)
+        if self.score is None:
+            self.score = USUAL_SCORES.get(self.attention, "additive")
+        task = task_of(self)
+        self.lengths = task and task.lengths
+        for name, (of_sentences, of_questions) in USUAL.items():
+            if getattr(self, name) is None:
+                setattr(self, name, of_questions if task else of_sentences)
+        for name in ("task", "target"):  # a run can be resumed from another folder
+            value = getattr(self, name)
+            if value is not None and value not in TASKS and os.path.exists(value):
+                setattr(self, name, os.path.abspath(value))
+        self.model(4, 4)  # checks which options go together
+
+    def model(self, source_vocabulary, target_vocabulary):
+        """Return the ``Seq2SeqConfig`` for vocabularies of these sizes."""
+        from ..seq2seq.config import Seq2SeqConfig
+
+        shared = {field.name for field in fields(Seq2SeqConfig)}
+        own = {k: v for k, v in vars(self).items() if k in shared}
+        return Seq2SeqConfig(source_vocabulary, target_vocabulary, **own)
+
+
+@dataclass
+class CompareConfig:
+    """The settings of the experiment. The same settings give the same results."""
+
+    task: str = option("en-de", tuple(GRAMMARS), "the grammar")
+    pairs: int = option(500, POSITIVE, "sentences to train on")
+    test: int = option(200, POSITIVE, "sentences to test on")
+    cell: str = option("gru", ("gru", "lstm"), "of encoder and decoder")
+    layers: int = option(1, COUNT, "of encoder, and of decoder")
+    hidden: int = option(128, SIZE, "width of a state")
+    embedding: int = option(64, SIZE, "width of a word")
+    dropout: float = option(0.4, BELOW_ONE, "in training")
+    steps: int = option(600, POSITIVE, "training steps, at most")
+    batch: int = option(50, SIZE, "sentences a step")
+    lr: float = option(3e-3, ABOVE_ZERO, "learning rate")
+    seed: int = option(1, NATURAL, "the first seed")
+    seeds: int = option(3, COUNT, "number of seeds")
+    kinds: tuple = option(ATTENTIONS, names_of(ATTENTIONS, ("none",)), "none and others")
+    resamples: int = 2000  # for the intervals
+
+    def __post_init__(self):
+        check(self)
+        if len(self.kinds) < 2:
+            raise ValueError(
+                "--kinds is none; expected none and one or more of "
+                f"{','.join(ATTENTIONS[1:])}."
+            )
+
+    def plan(self):
+        """Return the runs, in order: every kind with every seed."""
+        return [(kind, self.seed + i) for i in range(self.seeds) for kind in self.kinds]
+
+    def translation(self, kind, seed):
+        """Return the config of one of the runs."""
+        names = {field.name for field in fields(TranslationConfig)}
+        shared = {name: value for name, value in vars(self).items() if name in names}
+        return TranslationConfig(**{**shared, "attention": kind, "seed": seed})
+
+
+def task_of(config):
+    """Return the task of the config's questions, such as Copy(3, 8); None without.
+
+    Raises ValueError for lengths that do not fit the task, or where it has none.
+    """
+    from ..tasks.algorithmic import TASKS as QUESTION_TASKS
+
+    kind, lengths = QUESTION_TASKS.get(config.task), config.lengths
+    if lengths is not None and (kind is None or len(lengths) != 2):
+        found = ",".join(map(str, lengths))
+        raise ValueError(
+            f"--lengths is {found} with the task {config.task}; expected two numbers, "
+            "the least and the most letters, digits or pairs of a question, with "
+            f"{', '.join(QUESTIONS)}."
+        )
+    return kind and kind(*(lengths or ()))

@@ -1,0 +1,55 @@
+"""Stop signals: Ctrl-C, SIGTERM and the end of the terminal end a command.
+
+Training handles them itself (``seq2seq.training.stop_signals``): it ends between two
+steps and saves them. At every other moment there is nothing to save, and the program
+ends at once, in the handler: an exception could arise inside a library that hides it,
+or turns it into another one.
+"""
+
+import contextlib
+import os
+import signal
+import threading
+
+_sentences = ["stopped."]  # the last one is printed
+
+
+@contextlib.contextmanager
+def saying(sentence):
+    """Inside the block, a signal prints ``sentence``: what was saved."""
+    _sentences.append(sentence)
+    try:
+        yield
+    finally:
+        _sentences.remove(sentence)
+
+
+@contextlib.contextmanager
+def handled(is_program):
+    """End the program at a signal; in another program raise KeyboardInterrupt."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+
+    def stop(number, frame):
+        if not is_program:
+            raise KeyboardInterrupt(_sentences[-1])
+        for other in before:
+            signal.signal(other, signal.SIG_IGN)
+        with contextlib.suppress(OSError):  # the terminal may be closed
+            os.write(2, f"\n{_sentences[-1]}\n".encode(errors="replace"))
+        os._exit(130)
+
+    handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
+    if hasattr(signal, "SIGHUP"):  # training handles SIGTERM, and so this too
+        handlers[signal.SIGHUP] = lambda *_: signal.raise_signal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in handlers}
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            # nothing is left to stop: the program ends
+            handler = signal.SIG_IGN if is_program else handler
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

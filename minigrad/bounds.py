@@ -1,0 +1,39 @@
+"""Bounds for files from elsewhere, checked before a reader allocates memory for them.
+
+A file may claim any size in a few bytes. A reader compares every size that the file
+states with the bytes that the file has, and parses no more JSON than ``PARSED_BYTES``.
+"""
+
+import json
+import os
+
+PARSED_BYTES = 2**23  # parsed JSON takes up to 25 times the memory of its text
+
+
+def open_file(path):
+    """Open a file for reading bytes; raise ValueError for what may have no end."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path} is a folder, a pipe or a device; expected a file.")
+    return open(path, "rb")
+
+
+def read_parsed(path):
+    """Return the bytes of a file that a reader parses; at most ``PARSED_BYTES``."""
+    with open_file(path) as file:
+        require_parsable(os.fstat(file.fileno()).st_size, path)
+        return file.read()
+
+
+def require_parsable(size, name):
+    """Raise ValueError unless ``size`` bytes are few enough to be parsed."""
+    if size > PARSED_BYTES:
+        raise ValueError(f"{name} has {size} bytes; expected at most {PARSED_BYTES}.")
+
+
+def parse_json(data, name):
+    """Return the value in bytes or text of JSON; ``name`` is for the message."""
+    require_parsable(len(data), name)
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON: {error}.") from None

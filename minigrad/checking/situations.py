@@ -1,0 +1,221 @@
+"""Run a backward in every situation in which it has to be right.
+
+A backward maps the cotangents c of the outputs to J^T c, J = dy/dx. That has to hold
+for every c, if an output is not used, if c has gaps in its memory, if a tensor is used
+several times, if only some of the inputs need a gradient, in training, and in float32.
+``minigrad.checking.comparison`` compares the gradients of each situation with finite
+differences.
+"""
+
+import contextlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..graph import no_grad
+from .numeric import STEP, entry_scale, finite, flat
+
+SINGLE = np.finfo(np.float32).eps
+
+
+@dataclass
+class Situation:
+    """The gradients of one backward.
+
+    tag, sentence   the mistake, if they are wrong; {} stands for the input's name
+    cotangents      one array for each output
+    gradients       {i: gradient of leaf i, or None}
+    slack           {i: an absolute error that is allowed because of rounding}
+    """
+
+    tag: str
+    sentence: str
+    cotangents: list
+    gradients: dict
+    slack: dict
+
+
+def situations(subject, points, seen, rng):
+    """Yield a ``Situation`` for each; the first is the usual one, of ``seen``."""
+    c, every = seen.cotangents, range(len(points))
+    is_repeatable = not any(law.tag in ("accumulates", "stateful") for law in seen.laws)
+    rounding = dict.fromkeys(every, 0.0)
+    if is_repeatable:
+        rounding = _rounding(subject, seen, rng)
+    yield Situation("", "", c, dict(enumerate(seen.gradients)), rounding)
+    if not is_repeatable:
+        return
+
+    def situation(tag, sentence, cotangents, outputs, given=None, copy=np.array):
+        given = cotangents if given is None else given
+        try:
+            gradients = subject.gradients(outputs, given, copy=copy)
+        except Exception as error:
+            sentence += f": {type(error).__name__}: {error}"
+            gradients = [np.full(p.shape, np.nan) for p in points]
+        gradients = {i: gradients[i] for i in every if subject.leaves[i].requires_grad}
+        slack = {
+            i: rounding[i] * min(4, _size(d) / (_size(seen.gradients[i]) or 1))
+            for i, d in gradients.items()
+        }
+        return Situation(tag, sentence, cotangents, gradients, slack)
+
+    outputs = seen.outputs
+    other = [4 * np.asarray(rng.normal(size=y.shape)) for y in seen.y]
+    zero = [0 * each for each in c]
+    yield situation("not-linear", "for a cotangent of 0, d_{} is not 0", zero, outputs)
+    yield situation("not-linear", "d_{} is not linear in the cotangent", other, outputs)
+    yield situation(
+        "overwrites",
+        "d_{} of several uses is not the sum of theirs",
+        [2 * a + b for a, b in zip(c, other)],
+        outputs + subject.outputs() + outputs,
+        given=c + other + c,
+    )
+    sentence = "d_{} is wrong for a cotangent that is not contiguous in memory"
+    yield situation("non-contiguous", sentence, c, outputs, copy=_with_gaps)
+    for tag, sentence, used in _parts(subject, points, seen, rng):
+        part = [np.where(u, a, 0) for u, a in zip(used, c)]
+        few, given = zip(
+            *((outputs[k], part[k]) for k, u in enumerate(used) if u.any())
+        )
+        if any(t.requires_grad for t in few):
+            yield situation(tag, sentence, part, few, given)
+    for few, sentence in _choices_of_leaves(subject):
+        with _gradients_of(subject, few):
+            fresh = subject.outputs()
+            if any(t.requires_grad for t in fresh):
+                yield situation("needs", sentence, c, fresh)
+    for tag, sentence, mode in subject.modes:
+        with mode():
+            fresh = subject.outputs()
+            if all(np.array_equal(t._data, y) for t, y in zip(fresh, seen.y)):
+                yield situation(tag, sentence, c, fresh)
+    yield from _in_float32(subject, points, seen, rng)
+
+
+def _rounding(subject, seen, rng):
+    """Return {i: how far d_i moves if only the last digits of c change}."""
+    moves = dict.fromkeys(range(len(seen.gradients)), 0.0)
+    for _ in range(4):
+        near = [c * (1 + 2.0**-45 * rng.normal(size=c.shape)) for c in seen.cotangents]
+        for i, d in enumerate(subject.gradients(seen.outputs, near)):
+            moves[i] = max(moves[i], 100 * _distance(d, seen.gradients[i]))
+    return moves
+
+
+def _with_gaps(a):
+    """Return ``a`` as a view with gaps, back to front, with the axes reversed."""
+    base = np.full([2 * n for n in a.shape[::-1]], np.nan, a.dtype)
+    view = base.T[(slice(None, None, -2),) * a.ndim + (...,)]
+    view[...] = a
+    return view
+
+
+def _parts(subject, points, seen, rng):
+    """Yield (tag, sentence, masks of the outputs) for the parts of the outputs.
+
+    A part is one of several outputs, or the entries that change alike within a factor
+    of 10^4: larger ones would hide errors in smaller ones.
+    """
+    several = [k for k, y in enumerate(seen.y) if y.size] if len(seen.y) > 1 else []
+    for k in several:
+        used = [np.full(y.shape, j == k) for j, y in enumerate(seen.y)]
+        yield "unused-output", f"d_{{}} is wrong if output {k} alone is used", used
+    moved = [p + STEP * entry_scale(p) * rng.normal(size=p.shape) for p in points]
+    with subject.holding(moved), np.errstate(all="ignore"), no_grad():
+        try:
+            change = [np.abs(t._data - y) for t, y in zip(subject.outputs(), seen.y)]
+        except Exception:
+            return
+        logs = [np.where(d > 0, np.log10(d), np.nan) for d in change]
+        largest = np.max(finite(flat(logs)), initial=-np.inf, where=flat(change) > 0)
+        levels = [np.floor((largest - log) / 4).clip(0, 3) for log in logs]
+    every = np.unique(flat(levels))
+    every = every[np.isfinite(every)]
+    sentence = "d_{} is wrong for outputs beside which others are much larger"
+    for level in every if len(every) > 1 else ():
+        yield "small-outputs", sentence, [each == level for each in levels]
+
+
+def _choices_of_leaves(subject):
+    """Yield (numbers of leaves, sentence): each alone, and all without each."""
+    n = len(subject.leaves)
+    for i in range(n) if n > 1 else ():
+        yield [i], "d_{} is wrong if no other input needs a gradient"
+        if n > 2:
+            sentence = f"d_{{}} is wrong if {subject.names[i]} needs no gradient"
+            yield [j for j in range(n) if j != i], sentence
+
+
+@contextlib.contextmanager
+def _gradients_of(subject, few):
+    """Let only some of the leaves require a gradient."""
+    for i, leaf in enumerate(subject.leaves):
+        leaf.requires_grad = i in few
+    try:
+        yield
+    finally:
+        for leaf in subject.leaves:
+            leaf.requires_grad = True
+
+
+def _in_float32(subject, points, seen, rng):
+    """Yield the situation of float32 inputs, unless float32 is too coarse there.
+
+    The allowed error has three parts: a thousandth of the gradient, more if the outputs
+    have a larger error; what the gradient moves if the inputs do in their last digits;
+    and the rounding of sums that cancel, as eps * |c y| / |x|.
+    """
+    sizes = np.abs(flat(points))
+    if not ((sizes == 0) | (sizes > 1e-12) & (sizes < 1e12)).all():
+        return  # the squares and cubes of such numbers are 0 or infinite
+    runs = []
+    for shift in (0, 1e-6, 1e-6):
+        near = [p * (1 + shift * rng.normal(size=p.shape)) for p in points]
+        runs.append(_run_in_float32(subject, near, seen))
+    if None in runs:
+        return
+    (ys, gradients), *others = runs
+    error = max(
+        _distance(y, exact) / (_size(exact) or np.finfo(np.float64).tiny)
+        for y, exact in zip(ys, seen.y)
+    )
+    size = np.linalg.norm(flat([finite(c * y) for c, y in zip(seen.cotangents, ys)]))
+    slack = {}
+    for i, (point, d) in enumerate(zip(points, gradients)):
+        moves = max(_distance(d, run[1][i]) for run in others)
+        slack[i] = (1e-3 + 1e3 * error) * _size(seen.gradients[i]) + 100 * moves
+        slack[i] += 1e3 * SINGLE * size / (np.abs(point).mean() if point.any() else 1)
+    sentence = "d_{} is wrong if the inputs are float32"
+    gradients = dict(enumerate(gradients))
+    yield Situation("float32", sentence, seen.cotangents, gradients, slack)
+
+
+def _run_in_float32(subject, points, seen):
+    """Return (outputs, gradients) for float32 inputs, or None if there are none."""
+    points = [p.astype(np.float32) for p in points]
+    with subject.holding(points), np.errstate(all="ignore"):
+        try:
+            outputs = subject.outputs()
+            ys = [t._data for t in outputs]
+            if any(
+                (np.isfinite(a) != np.isfinite(b)).any() for a, b in zip(ys, seen.y)
+            ):
+                return None
+            given = [c.astype(y.dtype) for c, y in zip(seen.cotangents, ys)]
+            return ys, subject.gradients(outputs, given)
+        except Exception:  # the function combines the inputs with float64 constants
+            return None
+
+
+def _distance(a, b):
+    """Return the largest difference of two arrays, 0 if one is None."""
+    if a is None or b is None:
+        return 0.0
+    return _size(finite(a).astype(np.float64) - finite(b))
+
+
+def _size(a):
+    """Return the largest finite |entry|."""
+    return 0.0 if a is None else float(np.abs(finite(a)).max(initial=0))

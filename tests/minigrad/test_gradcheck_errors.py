@@ -1,0 +1,208 @@
+"""No right gradient is called wrong and no wrong one right, at eight scales of x.
+
+A check that raises VacuousCheckError judges nothing. It is right only where float64
+shows nothing of the function: a saturated softmax has slopes of 1e-40.
+"""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import lift
+
+SCALES = [1e-6, 1e-4, 1e-2, 1.0, 3.0, 10.0, 100.0, 1000.0]
+GRID = [
+    pytest.param(scale, seed, marks=[pytest.mark.deep] if seed else [])
+    for scale in SCALES
+    for seed in range(20)
+]
+ROWS = np.array([1e12, 1.0, 1.0, 1.0, 1.0])
+LABELS = np.array([2, 0, 4])
+
+
+def transposed(x):
+    return x.swapaxes(-1, -2)
+
+
+def attention(q, k, v):
+    return mg.softmax(q @ transposed(k)) @ v
+
+
+def norm(x):
+    return mg.sqrt((x * x).sum(-1, keepdims=True))
+
+
+ONE, TWO, THREE = [(3, 5)], [(3, 5), (5,)], [(4, 3), (5, 3), (5, 2)]
+RIGHT = {  # name: (function, shapes of its inputs)
+    "softmax": (mg.softmax, ONE),
+    "softmax of products": (lambda q: mg.softmax(q @ transposed(q)), [(5, 4)]),
+    "log softmax": (mg.log_softmax, ONE),
+    "attention": (attention, THREE),
+    "cross entropy": (lambda x: mg.cross_entropy(x, LABELS), ONE),
+    "logsumexp": (mg.logsumexp, ONE),
+    "large offset that cancels": (lambda x: (x + 1e8) - 1e8, ONE),
+    "large offset": (lambda x: x * x + 1e6, ONE),
+    "abs": (mg.abs, ONE),
+    "relu": (mg.relu, ONE),
+    "1/x": (lambda x: 1 / x, ONE),
+    "layer norm": (lambda x, w: mg.layer_norm(x, w, w), TWO),
+    "unit vectors": (lambda x: x / norm(x), ONE),
+    "tanh": (mg.tanh, ONE),
+    "sigmoid": (mg.sigmoid, ONE),
+    "gelu": (mg.gelu, ONE),
+    "largest": (lambda x: mg.max(x, axis=-1), ONE),
+    "products": (lambda x, y: x * y, TWO),
+    "outputs of unlike size": (lambda x: x * ROWS, ONE),
+    "several outputs": (lambda x: (1e12 * mg.tanh(x), mg.sigmoid(x)), ONE),
+}
+
+
+def op(forward, backward):
+    """Return a function to check, with backward(g, y, *inputs)."""
+
+    @lift
+    def op(*arrays):
+        y = forward(*arrays)
+        return y, lambda g: backward(g, y, *arrays)
+
+    return op
+
+
+@lift
+def wrong_for_one_input(a, b):
+    def backward(g, needs):
+        return g * b, g * a * (1.0 if needs[0] else 1.5)
+
+    return a * b, backward
+
+
+@lift
+def wrong_without_the_first(a, b, c):
+    def backward(g, needs):
+        return g * b * c, g * a * c * (1.0 if needs[0] else 1.5), g * a * b
+
+    return a * b * c, backward
+
+
+@lift
+def wrong_for_an_unused_output(x):
+    def backward(g):
+        return g[0] * 2 * x + g[1] * 3 * (x * x if g[0].any() else x)
+
+    return (x * x, x * x * x), backward
+
+
+@lift
+def wrong_beside_a_larger_output(x):
+    def backward(g):
+        return g[0] * 1e12 + 1.5 * g[1] * 2 * x
+
+    return (1e12 * x, x * x), backward
+
+
+class WrongInTraining(mg.nn.Module):
+    def __init__(self):
+        self.w = mg.nn.Parameter(np.ones(5))
+
+    def forward(self, x):
+        k = 1.5 if self.training else 1.0
+        times = op(np.multiply, lambda g, y, x, w: (g * w, k * g * x))
+        return times(x, self.w)
+
+
+def first_call_only():
+    kept = []
+
+    def square(x):
+        kept.append(x.copy())
+        return x * x
+
+    return op(square, lambda g, y, x: g * 2 * kept[0])
+
+
+def sum_of_all_calls():
+    kept = [0.0]
+
+    def backward(g, y, x):
+        kept[0] = kept[0] + g * 2 * x
+        return kept[0]
+
+    return op(np.square, backward)
+
+
+def one_percent_in_one_entry(g, y, x):
+    d = g * 2 * x
+    d[1, 3] *= 1.01
+    return d
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def in_order(g):
+    """Return ``g``, but with its memory read in the wrong order if it has gaps."""
+    return g if g.flags.c_contiguous else g.ravel(order="F").reshape(g.shape)
+
+
+WRONG = {  # name: (() -> function, shapes of its inputs)
+    "for one input alone": (lambda: wrong_for_one_input, ONE * 2),
+    "without one input": (lambda: wrong_without_the_first, ONE * 3),
+    "for an unused output": (lambda: wrong_for_an_unused_output, ONE),
+    "beside a larger output": (lambda: wrong_beside_a_larger_output, ONE),
+    "in training": (WrongInTraining, ONE),
+    "for memory with gaps": (
+        lambda: op(np.square, lambda g, y, x: 2 * x * in_order(g)), ONE),
+    "in float32": (
+        lambda: op(np.square, lambda g, y, x:
+                   g * x * (2 if x.dtype == np.float64 else 3)), ONE),
+    "beside a larger entry": (
+        lambda: op(lambda x: x * ROWS, lambda g, y, x:
+                   g * ROWS * [1, 1.5, 1, 1, 1]), ONE),
+    "factor": (lambda: op(np.square, lambda g, y, x: g * x), ONE),
+    "sign": (lambda: op(lambda x: 1 / x, lambda g, y, x: g * y * y), ONE),
+    "sum forgotten": (lambda: op(np.add, lambda g, y, x, b: (g, g[-1].copy())), TWO),
+    "transpose": (
+        lambda: op(np.matmul, lambda g, y, a, b: (g @ b, a.T @ g)), [(5, 5)] * 2),
+    "relu leaks": (
+        lambda: op(lambda x: np.maximum(x, 0), lambda g, y, x: g * 1), ONE),
+    "softmax, not centred": (lambda: op(softmax, lambda g, y, x: g * y), ONE),
+    "mean, not divided": (
+        lambda: op(lambda x: x.mean(-1), lambda g, y, x: g[:, None] + 0 * x), ONE),
+    "cotangent ignored": (lambda: op(np.square, lambda g, y, x: 2 * x), ONE),
+    "cotangent clipped": (
+        lambda: op(np.square, lambda g, y, x: 2 * x * g.clip(-2.5, 2.5)), ONE),
+    "first call only": (first_call_only, ONE),
+    "sum of all calls": (sum_of_all_calls, ONE),
+    "one percent in one entry": (
+        lambda: op(np.square, one_percent_in_one_entry), ONE),
+}  # fmt: skip
+
+
+def check(function, shapes, scale, seed):
+    """Return the result; None if the check is vacuous."""
+    rng = np.random.default_rng(seed)
+    inputs = [scale * rng.normal(size=shape) for shape in shapes]
+    try:
+        if isinstance(function, mg.nn.Module):
+            return mg.gradcheck_module(function, *inputs, seed=seed)
+        return mg.gradcheck(function, inputs, seed=seed)
+    except mg.VacuousCheckError:
+        return None
+
+
+@pytest.mark.parametrize("scale, seed", GRID)
+def test_no_right_gradient_is_called_wrong(scale, seed):
+    for name, (function, shapes) in RIGHT.items():
+        result = check(function, shapes, scale, seed)
+        assert result is None or result.ok, f"{name}\n{result}"
+        if scale == 1:
+            assert result is not None, f"{name}: nothing was measured"
+
+
+@pytest.mark.parametrize("scale, seed", GRID)
+def test_no_wrong_gradient_is_called_right(scale, seed):
+    for name, (make, shapes) in WRONG.items():
+        result = check(make(), shapes, scale, seed)
+        assert result is not None and not result.ok, f"{name}\n{result}"
