@@ -9,7 +9,7 @@ import types
 
 import numpy as np
 
-from . import diagnose, stubs
+from . import diagnose, hypotheses, stubs
 from .calls import NO_RESULT, Calls, brief, call_text, own_line, parameters, readonly
 from .steps import CheckFailed, Outcome
 
@@ -278,16 +278,18 @@ class Harness:
 
     def _diagnose(self, got, array, want, variants, mask, call):
         """Return (tag, sentence) for a result that is wrong."""
+        given = self._calls.given.get(call, {})
         tag, sentence = diagnose.of_values(
             array,
             want,
             variants,
             mask,
             widths=self._calls.widths.get(call, ()),
-            arguments=self._calls.given.get(call),
+            arguments=given,
             text="".join(linecache.getlines(self._path)),
         )
-        if tag not in [known[0] for known in variants]:
+        is_named = tag in [known[0] for known in variants]
+        if not is_named and hypotheses.is_evidence(want, given):
             if swapped := self._calls.swapped(got, want):
                 return "swapped", swapped
         return tag, sentence

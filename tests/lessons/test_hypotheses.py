@@ -182,6 +182,11 @@ def test_exchanged_results_and_gradients_have_names():
         my.equal(my.pair(E)[0], np.tanh(E))
     assert caught.value.tag == "swapped"
     assert "result 2 of the call equals expected; this is result 1" in str(caught.value)
+    gates = Harness("9.9", {"f": lambda h: (1 + h, h)}, {}, "ex_9_9.py")
+    half = gates.f(np.array([[0.5]]))[1]  # 0.5 and 1.5 stand in other places by chance
+    with pytest.raises(CheckFailed) as caught:
+        gates.equal(half, np.array([[1.5]]))
+    assert caught.value.tag == "unknown"
 
 
 # precision: these have another cause
