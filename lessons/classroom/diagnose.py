@@ -163,6 +163,21 @@ def of_gradients(
     return tag, "\n".join(lines)
 
 
+def exchanged(op, inputs, names, g, found):
+    """Return a sentence if gradients of a wrong shape are those of other inputs."""
+    for k, (x, A) in enumerate(zip(inputs, found)):
+        if A is None or np.shape(A) == np.shape(x):
+            continue
+        for j, other in enumerate(inputs):
+            is_float = isinstance(other, np.ndarray) and other.dtype.kind == "f"
+            if j != k and is_float and np.shape(A) == other.shape:
+                if same(np.asarray(A, float), _numeric(op, inputs, j, g)):
+                    return (
+                        f"gradient {k + 1} of {len(found)} is that of {names[j]}; "
+                        f"expected that of {names[k]}"
+                    )
+
+
 def first_wrong(yours, right):
     """Return (name, sentence) of the first wrong gradient of a chain, or None.
 

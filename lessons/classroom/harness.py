@@ -242,6 +242,10 @@ class Harness:
             except CheckFailed as failure:
                 raise CheckFailed(failure.tag, *failure.lines, sentence) from None
 
+    def _last_result(self):
+        """Return what the last call returned."""
+        return self._calls.log[-1][0] if self._calls.log else None
+
     def _let_own(self, parameters):
         """Let functions change these arguments: {name of a function: parameters}."""
         self._calls.own = parameters
@@ -318,6 +322,10 @@ class Harness:
                 names = f": of {', '.join(names)}" if len(names) == len(inputs) else ""
                 text = f"expected {expected}{names}", f"found {count}"
                 raise CheckFailed("results", f"backward of {call}", *text)
+            if isinstance(found, tuple):
+                names = list(inspect.signature(op).parameters)
+                if exchanged := diagnose.exchanged(op, inputs, names, g, found):
+                    raise CheckFailed("swapped", f"backward of {call}", exchanged)
 
     def _array(self, got, call, expected=None):
         """Return ``got`` as an array: an array, a number, or a list of rows."""

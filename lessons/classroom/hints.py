@@ -88,6 +88,9 @@ FOR_KNOWN_MISTAKES = {
     "offset": "Is the mask aligned at the first or at the last position?",
     "passes-through": "The chain rule: g times the derivative. Where is the derivative?",
     "wrong-derivative": "Derive it once more, and compare each factor.",
+    "uniform": "All weights are equal: where do the scores enter?",
+    "added": "A number is added once. Where does it come from?",
+    "one-sided": "A window has two bounds: |s - p| is s - p and p - s.",
     "epsilon": (
         "A small number was added. Is it needed? If so: where no divisor is 0, it "
         "changes right numbers."

@@ -64,6 +64,7 @@ def of_values(got, want, arguments, widths=()):
         return _of_sums(got, want) or _of_arguments(got, arguments)
     return (
         _of_logarithm(got, want, sizes)
+        or _of_constant(got, want)
         or _of_sums_to_one(got, want)
         or _of_softmax(got, want, arguments)
         or _of_arguments(got, arguments)
@@ -136,9 +137,8 @@ def _of_epsilon(got, want, gap, size):
     """Return (tag, sentence) if a small number was added to each entry or divisor."""
     noise = 1e-14 * size
     if want.size > 2:
-        added = gap.mean()
-        if abs(added) > 30 * noise and np.abs(gap - added).max() < noise:
-            return "epsilon", f"yours = expected {_signed(added)} in every entry"
+        if found := _of_constant(got, want):
+            return found
         for axis in range(want.ndim):
             sums, total = want.sum(axis), got.sum(axis)
             is_one = np.abs(sums - 1).max() < 1e-12 and want.shape[axis] > 1
@@ -175,6 +175,23 @@ def _of_logarithm(got, want, sizes):
     for n in sorted(sizes - {0, 1, 2, 10}):
         if equal(got, want / math.log(n)):
             return f"scale:1/ln({n})", f"yours = expected / ln {n}"
+
+
+def _of_constant(got, want):
+    """Return (tag, sentence) if yours is one number, or expected plus one number."""
+    size, gap = np.abs(want).max(), got - want
+    if want.size < 3 or not size:
+        return None
+    n = want.shape[-1]
+    if n > 2 and equal(got, np.full(want.shape, 1 / n)):
+        return "uniform", f"yours is 1/{n} in every entry"
+    added, noise = gap.mean(), 1e-14 * size
+    is_small = abs(added) < 1e-3 * size
+    # ln(p + eps) is ln p + eps / p, and smaller terms
+    near = max(noise, 1e-3 * abs(added)) if is_small else EXACT * size
+    if abs(added) > 30 * noise and np.abs(gap - added).max() < near:
+        tag = "epsilon" if is_small else "added"
+        return tag, f"yours = expected {_signed(added)} in every entry"
 
 
 def _is_multiple(got, want, axis):
@@ -350,6 +367,8 @@ def _of_windows(got, want):
     if more == less:
         return None
     outer, inner = (want, got) if less else (got, want)
+    if more and _is_one_sided(got, want):
+        return "one-sided", "one bound of every window of yours is missing"
     ends = 0
     for a, b in zip(
         outer.reshape(-1, want.shape[-1]), inner.reshape(-1, want.shape[-1])
@@ -368,6 +387,29 @@ def _of_windows(got, want):
         return None
     how = "lacks the outermost keys" if less else "has one key more at each end"
     return "off-by-one", f"every window of yours {how}: is a bound strict?"
+
+
+def _is_one_sided(got, want):
+    """Return whether each window of yours begins at the first key, or ends at the last.
+
+    At its other end it agrees with the expected window.
+    """
+    rows = list(zip(got.reshape(-1, got.shape[-1]), want.reshape(-1, want.shape[-1])))
+    for turn in (1, -1):
+        longer = 0
+        for a, b in rows:
+            a, b = a[::turn], b[::turn]
+            j = np.flatnonzero(b)
+            if not len(j):
+                continue
+            is_window = len(j) == j[-1] - j[0] + 1
+            if not is_window or not np.array_equal(a, np.arange(len(a)) <= j[-1]):
+                break
+            longer += bool(j[0])
+        else:
+            if longer > 2:
+                return True
+    return False
 
 
 def _derivatives(x, y):

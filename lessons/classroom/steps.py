@@ -179,6 +179,9 @@ def _unexpected(error, my):
     found = UNPACKED.search(said)
     if found and "= my." in frame.line:  # y, backward = my.f(x)
         count = found[3] or "more"
+        result = my._last_result()
+        if isinstance(result, np.ndarray):
+            count = f"1, an array of shape {result.shape}"
         lines = f"expected {found[2]} results", f"found {count}"
         return CheckFailed("results", *my.last_call(), *lines)
     where = f"at this line of the check:  {frame.line}"

@@ -54,6 +54,9 @@ VALUES = [  # (answer, what is right, inputs, tag, part of the report)
     (lambda e: softmax(-e), P, [E], "sign", "softmax of -e over axis 1"),
     (lambda: P * [[2], [3], [1]], P, [], "not-normalised", "over axis 1"),
     (lambda: P[0] / 2 / (P[0] / 2).sum(), P[0] / 2.31, [], "renormalised", "its sum"),
+    (lambda: np.full((3, 5), 0.2), P, [], "uniform", "1/5 in every entry"),
+    (lambda: E + 0.5, E, [], "added", "yours = expected + 0.5"),
+    (lambda: -(P * np.log(P + 1e-5)).sum(-1), entropy(P), [], "epsilon", "- 5e-05"),
     (lambda p: entropy(p) / np.log(2), entropy(P), [P], "log-base", "/ ln 2"),
     (lambda p: entropy(p) / np.log(5), entropy(P), [P], "scale:1/ln(5)", "/ ln 5"),
     (lambda e: 1 - softmax(e), P, [E], "one-minus", "1 - expected"),
@@ -74,6 +77,8 @@ VALUES = [  # (answer, what is right, inputs, tag, part of the report)
 MASKS = [
     (np.tri(5, k=-1), CAUSAL, "off-by-one", "j <= i - 1; expected j <= i"),
     (1 - np.tri(4, 6, -1), np.tri(4, 6), "flipped", "j >= i; expected j <= i"),
+    (np.arange(9) - np.arange(9)[:, None] <= 2, WINDOW, "one-sided", "one bound"),
+    (np.arange(9) - np.arange(9)[:, None] >= -2, WINDOW, "one-sided", "one bound"),
     (np.tri(4, 6, 2), np.tri(4, 6), "offset", "j <= i + 2; expected j <= i"),
     (np.abs(np.arange(9) - np.arange(9)[:, None]) < 2, WINDOW, "off-by-one", "strict"),
     (np.abs(np.arange(9) - np.arange(9)[:, None]) < 4, WINDOW, "off-by-one", "strict"),
@@ -182,6 +187,23 @@ def test_exchanged_results_and_gradients_have_names():
         my.equal(my.pair(E)[0], np.tanh(E))
     assert caught.value.tag == "swapped"
     assert "result 2 of the call equals expected; this is result 1" in str(caught.value)
+
+    def outer(a, b):
+        return a @ b, lambda g: (a.T @ g, g @ b.T)
+
+    my = Harness("9.9", {"outer": outer}, {}, "ex_9_9.py")
+    with pytest.raises(CheckFailed) as caught:
+        my.gradients(my.outer, [E, H])
+    assert caught.value.tag == "swapped"
+    assert "gradient 1 of 2 is that of b; expected that of a" in str(caught.value)
+
+    def transposed(a, b):
+        return a @ b, lambda g: ((g @ b.T).T, (a.T @ g).T)
+
+    my = Harness("9.9", {"outer": transposed}, {}, "ex_9_9.py")
+    with pytest.raises(CheckFailed) as caught:
+        my.gradients(my.outer, [H.T[:5, :3].copy(), H.T[:3].copy()])
+    assert caught.value.tag != "swapped"
     gates = Harness("9.9", {"f": lambda h: (1 + h, h)}, {}, "ex_9_9.py")
     half = gates.f(np.array([[0.5]]))[1]  # 0.5 and 1.5 stand in other places by chance
     with pytest.raises(CheckFailed) as caught:
