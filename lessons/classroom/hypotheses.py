@@ -267,7 +267,11 @@ def _of_arguments(got, arguments):
             over = "everything" if len(axes) == x.ndim else _over(axes)
             for what, f in (("mean", np.mean), ("sum", np.sum)):
                 value = f(x, axes)
-                if value.size == got.size and equal(got.ravel(), value.ravel()):
+                is_it = value.size == got.size and equal(got.ravel(), value.ravel())
+                if got.shape == x.shape:
+                    rows = np.broadcast_to(f(x, axes, keepdims=True), x.shape)
+                    is_it = is_it or equal(got, rows)
+                if is_it:
                     return f"plain-{what}", (
                         f"yours equals the plain {what} of {name} over {over}"
                     )

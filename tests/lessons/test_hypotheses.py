@@ -45,6 +45,7 @@ VALUES = [  # (answer, what is right, inputs, tag, part of the report)
     (lambda e: -e @ H, E @ H, [E], "scale:-1", "yours = -1 x expected"),
     (lambda e, H: H.mean(0), P[0] @ H, [P[0], H], "plain-mean",
      "mean of H over axis 0"),
+    (lambda H: H.mean(0) + 0 * H, H @ H.T @ H, [H], "plain-mean", "of H over axis 0"),
     (lambda H: H.sum(0), P[0] @ H, [H], "plain-sum", "sum of H over axis 0"),
     (lambda e: e.sum(), E.sum(-1), [E], "sum-over-everything", "sum of expected"),
     (lambda e: np.exp(e) / np.exp(e).sum(), P, [E], "sum-over-everything",

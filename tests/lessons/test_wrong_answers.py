@@ -219,7 +219,38 @@ RESULTS = [
     ("E.1", "return da, db", "return db, da", "swapped", "da, in the result of"),
     ("E.13", "dk[j] = R @ v[j]", "dk[j] = R @ v[0]", "unknown", "d_k wrong"),
 ]  # fmt: skip
+ALL_OF_10 = "        return dX, dY, dq.T @ X, dk.T @ Y, dv.T @ Y, dW_o"
+HELD_OUT = [  # nobody had these in mind who wrote the checks
+    ("6.1", "z / z.sum()", "z / z.sum() + 1e-9", "epsilon", "+ 1e-09 in every entry"),
+    ("6.1", "z / z.sum()", "np.ones_like(e) / len(e)", "uniform", "1/7"),
+    ("6.1", "return d_alpha, d_H", "return d_H, d_alpha", "swapped",
+     "gradient 1 of 2 is that of H"),
+    ("6.1", "return d_alpha, d_H", "return d_alpha", "results", "of alpha, H"),
+    ("6.1", "return alpha @ H", "return -(alpha @ H)", "scale:-1", "-1 x expected"),
+    ("6.5", "alpha = z / z.sum()", "alpha = z / (z.sum() + 1e-8)", "epsilon",
+     "added to the divisor"),
+    ("6.5", "return alpha @ H, alpha", "return alpha @ H", "results",
+     "found 1, an array of shape (5,)"),
+    ("6.8", "return alpha, alpha @ X", "return alpha, X", "unchanged", "equals X"),
+    ("6.8", "return alpha, alpha @ X", "return alpha, X.mean(0) + 0 * X",
+     "plain-mean", "mean of X over axis 0"),
+    ("6.8", "(axis=-1, keepdims=True)  # row", "()  # row", "sum-over-everything",
+     "sums to 1 over all entries"),
+    ("6.8", "return unit @ unit.T", "return 1 - unit @ unit.T", "one-minus", "1 - "),
+    ("E.7", "        return y * (g - centre)", "        return y * (1 - y) * g",
+     "softmax-diagonal", "diagonal"),
+    ("E.10", ALL_OF_10, ALL_OF_10.replace("dq.T @ X, dk.T @ Y", "dk.T @ Y, dq.T @ X"),
+     "swapped", "numeric of W_k, not of W_q"),
+    ("E.10", ALL_OF_10, ALL_OF_10.replace("dX, dY", "dY, dX"), "swapped",
+     "gradient 1 of 6 is that of Y"),
+    ("E.10", ALL_OF_10, ALL_OF_10.replace(", dW_o", ""), "results", "found 5"),
+    ("38.1", "return H @ W_g.T", "return (H @ W_g.T)[::-1]", "reversed", "axis 0"),
+    ("38.3", "entropy(p).mean()", "entropy(p).mean() / np.log(2)", "log-base", "ln 2"),
+    ("38.5", "return np.abs(s - p) <= D", "return s - p <= D", "one-sided",
+     "one bound of every window"),
+]  # fmt: skip
 WRONG = [
+    *HELD_OUT,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
     *RESULTS,
 ]  # fmt: skip
