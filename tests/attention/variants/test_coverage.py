@@ -78,7 +78,10 @@ class ContextsAndLoss(mg.nn.Module):
         return contexts, coverage_loss(weights, coverages, [4, 2])
 
 
-@pytest.mark.parametrize("bias, valid_lens", [(True, LENS[1]), (False, LENS[2])])
+@pytest.mark.parametrize(
+    "bias, valid_lens",
+    [(True, LENS[1]), pytest.param(False, LENS[2], marks=pytest.mark.deep)],
+)
 def test_gradients(bias, valid_lens):
     _, weights, coverages = layer(bias=bias)(*example(seed=4), valid_lens)
     a, c = weights.data, coverages.data

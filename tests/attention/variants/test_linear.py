@@ -21,11 +21,18 @@ from minigrad.overwriting import saved_arrays
 
 from ...minigrad.array_cases import draw
 from ...ops.linear import feature, scan
-from ..kernels.kernel_cases import BACKENDS
+from ..kernels.kernel_cases import BACKENDS, running
 
 CHUNK = linear.CHUNK
 B, H, L, S, E, Ev = 2, 3, 5, 7, 4, 6
 both = pytest.mark.parametrize("is_causal", [False, True])
+
+
+@pytest.fixture(params=[pytest.param("numba", marks=pytest.mark.deep), "numpy"])
+def backend(request):
+    """Run a test on both backends; compiling these kernels takes long."""
+    with running(request.param):
+        yield request.param
 
 
 def example(is_causal, n=S, heads=(B, H), dtype=float):
@@ -90,8 +97,9 @@ def test_chunks_of_any_size_give_the_same(size, is_causal):
     close(*results)
 
 
+@pytest.mark.deep
 @both
-@pytest.mark.parametrize("dtype", ["d", pytest.param("f", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("dtype", ["d", "f"])
 @pytest.mark.parametrize("width", [1, 17, 64])  # without and with vectors
 def test_kernel_and_numpy_agree_in_any_width(width, dtype, is_causal):
     pytest.importorskip("numba")

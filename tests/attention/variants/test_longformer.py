@@ -114,8 +114,15 @@ class Bound(nn.Module):
         return self.layer(x, **self.arguments)
 
 
-@pytest.mark.parametrize("options", [{}, {"need_weights": True}])
-@pytest.mark.parametrize("chosen", [{}, {1, 3}])
+@pytest.mark.parametrize(
+    "chosen, options",
+    [
+        ({}, {}),
+        ({1, 3}, {"need_weights": True}),
+        pytest.param({1, 3}, {}, marks=pytest.mark.deep),
+        pytest.param({}, {"need_weights": True}, marks=pytest.mark.deep),
+    ],
+)
 def test_gradients(chosen, options):
     marked = as_bool([chosen, {3} if chosen else {}], 5)
     arguments = dict(global_tokens=marked, valid_lens=[3, 5], **options)
