@@ -86,7 +86,7 @@ FOR_KNOWN_MISTAKES = {
     "flipped": "Which of i and j is the query, and which is the key? i - j or j - i?",
     "off-by-one": "Try the first and the last index: is the bound < or <=?",
     "offset": "Is the mask aligned at the first or at the last position?",
-    "passes-through": "The chain rule: g times the derivative. Where is the derivative?",
+    "passes-through": "The chain rule: g times the derivative. Where is the latter?",
     "wrong-derivative": "Derive it once more, and compare each factor.",
     "uniform": "All weights are equal: where do the scores enter?",
     "added": "A number is added once. Where does it come from?",

@@ -341,10 +341,10 @@ def _diagonal(mask):
     if not mask.any() or mask.all() or not (flat == flat[0]).all():
         return None
     for k in range(1 - rows, columns):
-        for kind, triangle in (("<=", np.tri(rows, columns, k, dtype=bool)),
-                               (">=", ~np.tri(rows, columns, k - 1, dtype=bool))):  # fmt: skip
-            if np.array_equal(flat[0], triangle):
-                return kind, k
+        if np.array_equal(flat[0], np.tri(rows, columns, k, dtype=bool)):
+            return "<=", k
+        if np.array_equal(flat[0], ~np.tri(rows, columns, k - 1, dtype=bool)):
+            return ">=", k
     return None
 
 
@@ -366,7 +366,7 @@ def _of_causal(got, want):
 
 
 def _of_windows(got, want):
-    """Return (tag, sentence) if each row of a window lacks its two ends, or has more."""
+    """Return (tag, sentence) if each window lacks its two ends, or has two more."""
     more, less = (got & ~want).any(), (want & ~got).any()
     if more == less:
         return None

@@ -116,7 +116,8 @@ def test_a_report_says_which_output_and_which_call(id, old, new, said):
 
 
 def test_every_general_mistake_has_a_hint():
-    raised = {tag for file in GENERAL for tag in RAISED.findall(file.read_text("utf-8"))}
+    texts = [file.read_text("utf-8") for file in GENERAL]
+    raised = {tag for text in texts for tag in RAISED.findall(text)}
     assert {"results", "dtype", "no-backward", "patches", "differences"} <= raised
     assert raised | {"swapped", "type", "empty"} <= {*FOR_KNOWN_MISTAKES}
     text = pathlib.Path(hypotheses.__file__).read_text("utf-8")
