@@ -330,6 +330,7 @@ def gradient_check():
     arrow(ax, (7.65, top), (8.5, 1.0), ORANGE)
     arrow(ax, (7.65, low), (8.5, 0.5), ORANGE)
     fit(ax, -0.8, 9.6, -0.4, 2.2)
+    return fig
 
 
 def query_key_value(words, weights, at):
@@ -453,4 +454,173 @@ def padded_batch(sentences):
     handles = [_patch(BLUE, "word"), _patch(RED, "padding")]
     ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
     fit(ax, -2.6, step * longest - 0.5, -gap * len(sentences) + 0.1, 0.45)
+    return fig
+
+
+def local_window(words, weights, centre, written, answer):
+    """Draw one step of a decoder that attends to a window of its source.
+
+    words     of the source, one for each encoder state h_s, counted from 0
+    weights   {place: weight} of the words in the window
+    centre    the place p_t of the middle of the window
+    written   the words that the decoder has written
+    answer    the word that it writes next
+    """
+    fig, ax = diagram((7.2, 3.5))
+    step = 1.25
+    for s, word in enumerate(words):
+        x = step * s
+        inside = s in weights
+        box(ax, (x, 0), word, BLUE if inside else GREY, width=1.1)
+        ax.text(x, -0.36, str(s), ha="center", va="top", fontsize=9)
+        if inside:
+            arrow(ax, (x, HEIGHT / 2), (step * centre, 1.95), BLUE, weights[s])
+            side = 1 if s > centre else -1  # beside the arrow, not on it
+            ha = "left" if side > 0 else "right"
+            text = f"{weights[s]:.2f}"
+            ax.text(x + 0.14 * side, 0.36, text, fontsize=9, ha=ha, va="bottom")
+    low, high = step * (min(weights) - 0.5), step * (max(weights) + 0.5)
+    ax.plot(
+        [low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=ORANGE, lw=1.6
+    )  # a bracket
+    arrow(ax, (step * centre, -1.4), (step * centre, -0.9), ORANGE)
+    text = f"centre $p_t = {centre}$; the window reaches $D = {centre - min(weights)}$"
+    ax.text(step * centre, -1.45, text + " words to either side", ha="center", va="top")
+    box(ax, (step * centre, 2.2), "context", PURPLE, width=1.3)
+    right = step * (len(words) - 1) - 0.6
+    box(ax, (right, 1.2), f'"{written}"', GREEN, width=2.0)
+    ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)
+    box(ax, (right, 2.2), f'"{answer}"', PURPLE, width=1.2)
+    arrow(ax, (step * centre + 0.65, 2.2), (right - 0.6, 2.2), PURPLE)
+    arrow(ax, (right, 1.2 + HEIGHT / 2), (right, 2.2 - HEIGHT / 2), GREEN)
+    handles = [_patch(BLUE, "word in the window"), _patch(GREY, "word not looked at")]
+    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    fit(ax, -0.8, step * (len(words) - 1) + 0.8, -2.7, 2.6)
+    return fig
+
+
+def coverage_steps(words, weights, written):
+    """Draw the weights of each step, and the coverage that adds them up.
+
+    words     of the source, (S,)
+    weights   (T, S): row t has the weights of step t
+    written   the word that the decoder writes at each step, (T,)
+    """
+    fig, ax = diagram((7.2, 4.2))
+    gap, high = 4.4, 3.1
+    coverage = np.cumsum(weights, 0) - weights  # (T, S), without the present step
+    for t, word in enumerate(written):
+        x = gap * t
+        _bars(ax, (x, high), words, weights[t], BLUE)
+        _bars(ax, (x, 0), words, coverage[t], ORANGE)
+        box(ax, (x, high + 1.45), f'"{word}"', PURPLE, width=1.5)
+        ax.text(x - 1.5, high + 1.45, f"step {t}", ha="center", va="center")
+        ax.text(x - 1.5, high + 0.5, f"$a^{t}$", ha="center", va="center")
+        ax.text(x - 1.5, 0.5, f"$c^{t}$", ha="center", va="center")
+        arrow(ax, (x, 1.6), (x, high - 0.6), ORANGE, weight=0.15)
+        if t + 1 < len(written):
+            arrow(ax, (x + 1.3, high - 0.1), (x + gap - 1.4, 1.0), BLUE, weight=0.15)
+            arrow(ax, (x + 1.3, 0.15), (x + gap - 1.3, 0.15), GREY, weight=0.15)
+    handles = [
+        _line(BLUE, "weights; added to the coverage"),
+        _line(ORANGE, "coverage; read by the score"),
+        _line(GREY, "kept"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -2.0, gap * (len(written) - 1) + 1.7, -1.5, high + 1.8)
+    return fig
+
+
+def _bars(ax, corner, words, heights, colour):
+    """Draw a bar for each word, with its number above it and the word below."""
+    from matplotlib.patches import Rectangle
+
+    x0, y = corner
+    for j, (word, height) in enumerate(zip(words, heights)):
+        x = x0 + 0.85 * (j - (len(words) - 1) / 2)
+        bar = Rectangle((x - 0.25, y), 0.5, 0.75 * height, color=colour)
+        ax.add_patch(bar)
+        top = y + 0.75 * height + 0.05
+        ax.text(x, top, f"{height:.1f}", ha="center", va="bottom", fontsize=9)
+        ax.text(x, y - 0.08, word, ha="center", va="top", fontsize=9)
+    ax.plot([x0 - 1.25, x0 + 1.25], [y, y], color=GREY, lw=1)
+
+
+def plain_patch(colour_map, level, label):
+    """Return an entry of a legend: a cell of a heatmap at this level, 0 to 1."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Patch
+
+    return Patch(color=colormaps[colour_map](level), label=label)
+
+
+def tiles_of_attention(blocks, row, column):
+    """Draw the scores in tiles, with one tile at work and the sums of its row.
+
+    blocks        number of blocks of queries, and of keys
+    row, column   the place of the tile at work, counted from 0
+    """
+    from matplotlib.patches import Rectangle
+
+    fig, ax = diagram((7.2, 3.9))
+    for b in range(blocks):
+        box(ax, (-1.2, -b), f"$Q_{b + 1}$", GREEN, width=0.9, height=0.8)
+        text = f"$K_{b + 1}, V_{b + 1}$"
+        box(ax, (b, 1.2), text, BLUE, width=0.9, height=0.8)
+    for i in range(blocks):
+        for j in range(blocks):
+            dropped = (i, j) < (row, column)
+            at_work = (i, j) == (row, column)
+            look = {"fill": at_work, "ec": PURPLE if at_work else GREY, "lw": 1.2}
+            if at_work:
+                look["fc"] = PURPLE
+            if dropped:
+                look["hatch"] = "///"
+            ax.add_patch(Rectangle((j - 0.45, -i - 0.45), 0.9, 0.9, **look))
+    arrow(ax, (-0.72, -row), (column - 0.47, -row), GREEN)
+    arrow(ax, (column, 0.78), (column, -row + 0.47), BLUE)
+    right = blocks + 1.4
+    box(ax, (right, -row), "$m, l, o$", ORANGE, width=1.3, height=0.8)
+    arrow(ax, (column + 0.47, -row), (right - 0.65, -row), ORANGE)
+    ax.text(right + 0.8, -row, "kept for\nthis row", ha="left", va="center")
+    box(ax, (right, 0.6), "output", GREY, width=1.3)
+    arrow(ax, (right, -row + 0.4), (right, 0.6 - HEIGHT / 2))
+    ax.text(right + 0.8, 0.6, "one division,\nat the row's end", va="center")
+    handles = [
+        _tile_patch(PURPLE, "tile at work", fill=True),
+        _tile_patch(GREY, "computed, used, dropped", hatch="///"),
+        _tile_patch(GREY, "still to come"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -2.0, right + 2.9, -blocks - 0.6, 1.75)
+    return fig
+
+
+def _tile_patch(colour, label, fill=False, hatch=None):
+    """Return an entry of a legend: a frame, filled or hatched."""
+    from matplotlib.patches import Patch
+
+    face = colour if fill else "none"
+    return Patch(fc=face, ec=colour, lw=1.2, hatch=hatch, label=label)
+
+
+def merged_attention(first, second):
+    """Draw how the attention over two sets of keys becomes the attention over all.
+
+    first, second   what the two sets of keys are
+    """
+    fig, ax = diagram((7.2, 2.4))
+    box(ax, (0, 0.75), "$q$", GREEN)
+    for a, (y, keys) in enumerate(((1.5, first), (0.0, second)), start=1):
+        box(ax, (2.6, y), keys, BLUE, width=2.6)
+        box(ax, (5.6, y), f"$o_{a}$,  lse$_{a}$", ORANGE, width=1.5)
+        arrow(ax, (0.4, 0.75), (1.3, y), GREEN)
+        arrow(ax, (3.9, y), (4.85, y), BLUE)
+        arrow(ax, (6.35, y), (7.2, 0.75 + (0.12 if a == 1 else -0.12)), ORANGE)
+    box(ax, (7.9, 0.75), "merge", GREY, width=1.4)
+    box(ax, (9.9, 0.75), "$o$,  lse", PURPLE, width=1.3)
+    arrow(ax, (8.6, 0.75), (9.25, 0.75), PURPLE)
+    ax.text(0, 0.4, "query", ha="center", va="top", fontsize=9)
+    ax.text(9.9, 0.4, "over all keys", ha="center", va="top", fontsize=9)
+    fit(ax, -0.7, 10.8, -0.4, 1.9)
     return fig

@@ -40,7 +40,7 @@ COMPUTED = {
         ("14", "Chapter 6: normalising", "an operation for each position yes no"),
     ],
     8: [
-        ("08", "Where do the three", "$p_t$ goes *back* in 3 of 15 steps"),
+        ("08", "Where does the window", "$p_t$ goes *back* in 3 of 15 steps"),
         ("08", "Is local-p a mask", "0.2 0.1213 0.0271] sum 0.4967"),
     ],
     11: [
@@ -106,7 +106,7 @@ COMPUTED = {
     25: [("05", "How large is a dot", "d = 64 mean book -0.106, ours")],
     26: [("05", "What does softmax make", "scaled largest weight 0.243 0.246 0.247")],
     27: [
-        ("08", "Where do the three", "p = t: unseen keys 1"),
+        ("08", "Where does the window", "p = t: unseen keys 1"),
         ("14", "Chapter 38: windows", "local-m: centre of row 15 18 15"),
         ("14", "Chapter 38: windows", "between two allowed keys 1.00 0.4111"),
     ],

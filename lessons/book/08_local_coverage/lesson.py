@@ -8,36 +8,101 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 08. Local attention and coverage
 #
-# Two changes to what a decoder may look at: a window that moves with it, and a memory
-# of where it has been. What do they change (6.3.3, 38.7, 38.8)?
+# You translate "the black cat sleeps on the red sofa today" into French. You have
+# written "le chat noir", and you need the next word. Do you read all nine English words
+# again? You look near "sleeps", because that is how far you have come. And you do not
+# write "chat" a second time, because you remember that "cat" is done.
 #
-# You need [lesson 04](../04_scores/README.md). Half an hour.
+# The attention of the lessons before can do neither. It compares its query with every
+# word of the source, at every step, and it does not know which words it has used. This
+# lesson adds both: a **window** that limits where a step may look, and a memory of
+# where the earlier steps have looked, the **coverage**.
+#
+# You need [lesson 04](../04_scores/README.md), [lesson 06](../06_masks/README.md) and
+# [lesson 07](../07_reversal/README.md). Forty minutes.
 
 # %%
 import numpy as np
 
 import minigrad as mg
-from attention import CoverageAttention, LocalAttention, coverage_loss, show_masks
+from attention import CoverageAttention, LocalAttention, coverage_loss
 from attention.masks import everything, local, sliding_window
 from attention.costs.counted import count
-from lessons.classroom.figures import figure, neutral_style, show
+from lessons.classroom import schematics
+from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(8)
 
 # %% [markdown]
-# ## Where do the three windows stand?
+# ## Which words can be left out?
 #
-# Global attention sees all $S$ keys. Local attention sees those with $|s - p_t| \le D$,
-# at most $2D + 1$. In Luong's paper there are two ways to place it:
+# The step that writes "dort" stands at word 3 of the French sentence, if we count from
+# 0. Suppose it may look at the English word 3 and at $D = 2$ words to either side. The
+# scores are invented. The softmax runs over the words of the
+# [window](../../GLOSSARY.md#window) only:
+
+# %%
+words = "the black cat sleeps on the red sofa today".split()  # S = 9
+e = np.array([0.0, 0.5, 1.0, 3.0, 1.0, 0.0, 0.5, 1.0, 1.5])  # scores
+p_t, D = 3, 2
+inside = np.abs(np.arange(9) - p_t) <= D  # (S,) bool
+weights = np.where(inside, np.exp(e), 0)
+weights /= weights.sum()
+for s, word in enumerate(words):
+    print(f"{s} {word:7s} in the window: {str(inside[s]):5s}  weight {weights[s]:.3f}")
+
+# %% [figure]
+allowed = {int(s): float(weights[s]) for s in np.flatnonzero(inside)}
+fig = schematics.local_window(words, allowed, p_t, "le chat noir", "dort")
+alt = f"""Nine words of the source, numbered 0 to 8. A bracket marks the window, words 1
+to 5, around the centre 3, "sleeps". Arrows lead from these five words to the context,
+as thick as their weights: {", ".join(f"{a:.2f}" for a in allowed.values())}. The other
+four words are grey and have no arrow. Context and state give the word "dort"."""
+show(fig, "local-window", alt)
+
+# %% [markdown]
+# Attention to all words is called *global*, attention to a window
+# [local](../../GLOSSARY.md#local-attention) (Luong, Pham
+# and Manning 2015). In formulas, with $|s - p_t| \le D$ for the words in the window:
 #
-# - local-m, monotonic: $p_t = t$. Nothing is predicted, though 38.7 says so.
-# - local-p, predictive: $`p_t = S\,\sigma(v_p^\top \tanh(W_p q_t))`$, which 6.3.3 takes
-#   for all of local attention.
+# ```math
+# a_t(s) = \frac{\exp e_t(s)}{\sum_{s' \text{ in the window}} \exp e_t(s')}
+# \quad \text{if } |s - p_t| \le D, \qquad a_t(s) = 0 \quad \text{otherwise}
+# ```
 #
-# The chapter's figure has 16 targets, 20 sources and $D = 3$. Its local-m is centred at
-# $\lfloor 20 t / 16 \rfloor$, which is neither; its local-p adds noise, "learned (here:
-# noisy)", from NumPy's generator with seed 2. The loop is short enough to run again.
-# Does the library's `local` give the same windows?
+# | letter | meaning |
+# |---|---|
+# | $S$, $T$ | number of words of the source, and of the target |
+# | $s$, $t$ | place of a word in the source, and of the present step in the target, both from 0 |
+# | $p_t$ | centre of the window of step $t$ |
+# | $D$ | reach of the window: $D$ words to either side, at most $2D + 1$ in all |
+# | $e_t(s)$, $a_t(s)$ | score and weight of word $s$ at step $t$ |
+#
+# This is a [mask](../../GLOSSARY.md#mask) as in lesson 06, and the mask moves with
+# $t$. The context is the weighted average, as always.
+#
+# ## Where does the window stand?
+#
+# The paper has two answers:
+#
+# - **local-m**, *monotonic* (it never goes back): $p_t = t$. Nothing is predicted. This
+#   is the example above. It assumes that both sentences have the same order.
+# - **local-p**, *predictive*: a small network reads the query and predicts the centre.
+#
+# ```math
+# p_t = S\,\sigma\big(v_p^\top \tanh(W_p q_t)\big)
+# ```
+#
+# | letter | shape | meaning |
+# |---|---|---|
+# | $q_t$ | $d$ | the query of step $t$, a state of the decoder |
+# | $W_p$, $v_p$ | $d \times d$, $d$ | learned; they make one number of the query |
+# | $\sigma$ | | the sigmoid $1 / (1 + e^{-x})$; it keeps $p_t$ between 0 and $S$ |
+#
+# The code of a textbook (38.7) draws windows for $T = 16$, $S = 20$ and $D = 3$. Its
+# local-m has its centres at $\lfloor 20 t / 16 \rfloor$, which rounds down. Its local-p
+# predicts nothing. It adds noise, "learned (here: noisy)", from NumPy's generator with
+# seed 2. We make the same centres, and Luong's beside them, with the library's `local`:
 
 # %%
 T, S, D = 16, 20, 3
@@ -46,52 +111,75 @@ book_m = np.floor(centre)
 book_p = [np.floor(np.clip(c + noise.normal(0, 2), 0, S - 1)) for c in centre]
 masks = {
     "global": everything,
-    "local-m, Luong's p = t": local(lambda t: t, D),
-    "the chapter's local-m": local(book_m, D),
-    "the chapter's local-p": local(np.array(book_p), D),
+    "Luong's local-m": local(lambda t: t, D),
+    "textbook's local-m": local(book_m, D),
+    "textbook's local-p": local(np.array(book_p), D),
 }
+pictures = {name: mask.dense(1, 1, T, S)[0, 0] for name, mask in masks.items()}
+
+# %% [markdown]
+# Are they the windows that the textbook's own loop gives, and does every key stand in
+# some window?
 
 # %%
 for name, p in (("local-m", book_m), ("local-p", book_p)):
     loop = np.zeros((T, S), bool)
     for t in range(T):
         loop[t, max(0, int(p[t]) - D) : min(S, int(p[t]) + D + 1)] = True
-    ours = masks[f"the chapter's {name}"].dense(1, 1, T, S)[0, 0]
+    ours = pictures[f"textbook's {name}"]
     print(f"{name}: same windows {np.array_equal(loop, ours)}", end="")
     print(f", {ours.sum()} pairs of {T * S}, unseen keys {(~ours.any(0)).sum()}")
-luong = masks["local-m, Luong's p = t"].dense(1, 1, T, S)[0, 0]
-print("p = t: unseen keys", (~luong.any(0)).sum())
+print("p = t: unseen keys", (~pictures["Luong's local-m"].any(0)).sum())
 back = int((np.diff(book_p) < 0).sum())
 
 # %% [figure]
-neutral_style()
-fig = show_masks(list(masks.values()), T, S, list(masks), title="Who sees whom?")
-for ax in fig.axes:
-    ax.minorticks_off()
-alt = f"""Four masks of {T} queries and {S} keys. Global: all white. Luong's local-m: a
-band of {2 * D + 1} keys on the diagonal, which ends before the last source. The
-chapter's local-m: a band from corner to corner. Its local-p: a band that jumps."""
+title = "Which keys may each query attend to?"
+fig, axes = figure(title, columns=4, size=(7.2, 2.7), sharey=True)
+centres = (None, np.arange(T), book_m, book_p)
+for ax, (name, seen), p in zip(axes, pictures.items(), centres):
+    ax.imshow(np.where(seen, 0.35, np.nan), cmap="Blues", vmin=0, vmax=1)
+    if p is not None:
+        ax.plot(p, range(T), ".", color=ORANGE, ms=4, label="centre $p_t$")
+    ax.set(xlabel="key s", xticks=(0, 5, 10, 15), yticks=(0, 5, 10, 15))
+    ax.set_title(name, fontsize=9)
+    ax.grid(False)
+axes[0].set_ylabel("query t")
+pale = schematics.plain_patch("Blues", 0.35, "may attend")
+handles = [pale, *axes[1].get_legend_handles_labels()[0]]
+fig.legend(handles=handles, loc="outside lower center", ncols=2)
+alt = f"""Four masks of {T} queries and {S} keys. Global: every pair is allowed. Luong's
+local-m: a band of {2 * D + 1} keys on the diagonal, which ends before the last source.
+The textbook's local-m: a band from corner to corner. Its local-p: a band that jumps."""
 show(fig, "windows", alt)
 
 # %% [markdown]
-# The loops agree. Luong's diagonal never sees the end of a longer source; the chapter's
-# ratio of lengths mends that, and needs the length of the target, which a decoder does
-# not know while it writes. And in the last picture $p_t$ goes *back* in {{ back }} of
-# {{ T - 1 }} steps: whoever predicts a position may predict any. Does a Gaussian
-# "encourage monotonic alignment", as 6.3.3 says?
+# Luong's diagonal never sees the last word of this longer source. The textbook's ratio
+# of lengths mends that, but it needs the length of the target, which a decoder does not
+# know while it writes.
+#
+# > **The book says** (38.7) that local-m predicts a position. With $p_t = t$ nothing is
+# > predicted, and its own code has a third rule, $\lfloor S t / T \rfloor$.
+#
+# > **The book says** (6.3.3) that the Gaussian of local-p, which comes next, serves to
+# > "encourage monotonic alignment", and it describes local-p as if it were all of
+# > local attention. But each $p_t$ is a function of its own query. In the last picture
+# > $p_t$ goes *back* in {{ back }} of {{ T - 1 }} steps: a model that predicts a
+# > position may predict any.
 #
 # ## Is local-p a mask?
 #
-# "Both are special cases of attention masks", says 38.7. But local-p has a factor more,
-# which the chapter leaves out:
+# A mask says yes or no. Local-p has one factor more, a bell curve around the centre:
 #
 # ```math
 # a_t(s) = \mathrm{align}_t(s)\; \exp\Big(-\frac{(s - p_t)^2}{2\sigma^2}\Big),
 # \qquad \sigma = D/2
 # ```
 #
-# By hand, with $D = 2$, $p_t = 3$, and equal scores: five keys, each with one fifth,
-# times $e^{-2}, e^{-1/2}, 1, e^{-1/2}, e^{-2}$. Do these weights sum to 1?
+# Here $`\mathrm{align}_t(s)`$ is the softmax within the window, as before, and $\sigma$
+# is now the width of the bell. By hand, with $D = 2$, $p_t = 3$, and equal scores: five
+# keys, each with one fifth, times $e^{-2}, e^{-1/2}, 1, e^{-1/2}, e^{-2}$. Do these
+# weights sum to 1? (Parameters of zero give the sigmoid of 0, one half, and half of
+# $S = 6$ is 3.)
 
 # %%
 layer = LocalAttention(2, 2, D=2, kind="p", score="dot")
@@ -103,12 +191,35 @@ by_hand = np.exp([-2, -0.5, 0, -0.5, -2]) / 5
 print("weights", a.round(4), "  sum", f"{a.sum():.4f}")
 print("by hand", by_hand.round(4), np.allclose(a[1:], by_hand))
 
+# %% [figure]
+fig, ax = figure("What does the Gaussian do to equal weights?", size=(7.2, 2.8))
+at, curve = np.arange(6), np.linspace(0, 6, 121)
+before = np.where(np.abs(at - 3) <= 2, 0.2, 0)
+ax.bar(at - 0.2, before, 0.38, color=GREY, label="softmax in the window, sum 1")
+ax.bar(at + 0.2, a, 0.38, color=BLUE, label=f"times the Gaussian, sum {a.sum():.2f}")
+bell = np.exp(-((curve - 3) ** 2) / 2) / 5
+ax.plot(curve, bell, "--", color=ORANGE, label="Gaussian / 5, as a curve")
+ax.set(xlabel="key s", ylabel="weight", xlim=(-0.6, 8.6), xticks=at)
+ax.legend(loc="center right")
+alt = f"""Weights of six keys around the centre 3. The softmax gives keys 1 to 5 a fifth
+each. Times the Gaussian they are {", ".join(f"{x:.2f}" for x in a[1:])}: only the
+centre keeps its weight, and the sum falls to {a.sum():.2f}."""
+show(fig, "gaussian", alt)
+
 # %% [markdown]
-# They do not, as in the paper: the softmax comes before the Gaussian. (The library's
-# `renormalize` is for those who want it otherwise.) And a mask cannot do what the
-# factor is for. The bounds of a window jump from key to key; between the jumps nothing
-# depends on $p_t$. So how would $v_p$ learn? Push $p_t$ through the parameters, and see
-# whether a loss moves, with the Gaussian and with the window alone:
+# They do not sum to 1, and in the paper they do not either: the softmax comes before
+# the Gaussian. The library's option `renormalize` applies the softmax last.
+#
+# > **The book says** (38.7) of both kinds that they "are special cases of attention
+# > masks", and it leaves out the Gaussian. Local-m is a mask. Local-p weighs the keys
+# > that are allowed: an outer key of the window gets
+# > {{ f"{by_hand[0] / by_hand[2]:.3f}" }} of what the centre gets.
+#
+# ## How does the centre learn?
+#
+# The bounds of a window jump from key to key. Between two jumps, a small move of $p_t$
+# changes nothing. Then how can training move $v_p$? Take a random layer and a random
+# loss, and compute the gradient with the Gaussian:
 
 # %%
 q, K = rng.normal(size=(1, 1, 4)), rng.normal(size=(1, 20, 4))
@@ -116,6 +227,11 @@ layer = LocalAttention(4, 4, D=3, kind="p", score="dot", rng=np.random.default_r
 c = rng.normal(size=4)
 (layer(q, K, K) * c).sum().backward()
 print("with the Gaussian: largest dL/dv_p", f"{np.abs(layer.v_p.grad).max():.4f}")
+
+
+# %% [markdown]
+# Now the same loss without the Gaussian, written anew in NumPy, and its slope by
+# [finite differences](../../GLOSSARY.md#finite-difference):
 
 
 # %%
@@ -132,15 +248,15 @@ up, down = ([window_alone(v + s) for s in sign * h * np.eye(4)] for sign in (1, 
 print("the window alone: ", np.subtract(up, down) / (2 * h))
 
 # %% [markdown]
-# Exactly nothing, for a mask. All that the centre learns, it learns through the
-# Gaussian, which pulls $p_t$ to where the keys are of use. It prefers keys *near*
-# $p_t$; that one $p_t$ comes after another, nothing says: each is a function of its own
-# query.
+# With the window alone the gradient is exactly zero. All that the centre learns, it
+# learns through the Gaussian: a key near the centre counts more, so the loss can pull
+# $p_t$ towards the keys that help. That is what the Gaussian is for.
 #
 # ## Does a window lose anything?
 #
-# It loses what is outside. In exercise 38.5 a string is to be reversed, so query $t$
-# wants key $S - 1 - t$. No training is needed to see what a diagonal window can give:
+# It loses what is outside. In [lesson 07](../07_reversal/README.md) a word is written
+# backwards, so query $t$ wants key $S - 1 - t$. No training is needed to see what the
+# window of local-m, with $p_t = t$, can give:
 
 # %%
 S = 20
@@ -150,17 +266,25 @@ for D in (1, 3, 6, 10, 19):
     print(f"D = {D:2d}: the wanted key is in the window of {reached.sum():2d} of {S}")
 
 # %% [markdown]
-# Near the middle, and nowhere else. "Can match global attention" (6.3.3) is true of
-# tasks in the order that the window assumes. Where it should stand for this one is
-# yours to find: `python -m lessons start 38.5`.
+# Only the queries near the middle find their key. All of them find it with $D = 19$,
+# and then every window holds the whole word and is no limit any more.
+#
+# > **The book says** (6.3.3) that local attention "can match global attention". That is
+# > true of tasks in the order that the window assumes. Of a reversal it is false, as the
+# > output shows.
+#
+# Where the window should stand for a reversal, exercise 38.5 asks you.
 #
 # ## What does it save?
 #
-# From $\Theta(S)$ to $\Theta(D)$ a step, for the scores and the average. We count each
-# multiplication of one query of width 64, with arrays that count:
+# A step of global attention computes $S$ scores and an average of $S$ values. A step of
+# local attention computes at most $2D + 1$ of both, for a source of any length. We
+# count each multiplication of one query of width $d = 64$ with $D = 10$. The arrays of
+# `count` count what is done with them. The last column adds the prediction of the
+# centre, $d^2 + d$ multiplications:
 
 # %%
-E, D = 64, 10
+E, D = 64, 10  # E is the width d
 print("    S    global    local   with W_p of local-p")
 for S in (20, 100, 500):
     K = rng.normal(size=(S, E))
@@ -171,48 +295,92 @@ for S in (20, 100, 500):
     print(f"{S:5d}{whole:10d}{window:9d}{window + E * E + E:10d}")
 
 # %% [markdown]
-# A window of {{ 2 * D + 1 }} saves nothing on sentences of twenty words, and predicting
-# the centre costs more than it saves up to about {{ 2 * D + 1 + (E + 1) // 2 }} keys.
-# Long sources are another matter, and there it is in use: 38.7 calls local attention
-# "rarely used in pure Transformers" and names Mistral, a pure Transformer that has it
-# in every layer, in one sentence. The window of those models is local-m with $p_t = t$,
-# cut at $t$, and layers widen it:
+# A window of {{ 2 * D + 1 }} words saves nothing on a sentence of twenty words, and
+# predicting the centre costs more than it saves up to about
+# {{ 2 * D + 1 + (E + 1) // 2 }} words. On long sources the saving is large.
+#
+# That is where windows are in use today. Large language models attend to the text that
+# they have written themselves, thousands of words long. In some of them each word sees
+# the last few words only. This is local-m with $p_t = t$, and nothing after $t$. Does a
+# word then know nothing of the beginning? Such a model has many layers, one after the
+# other, and each reads the vectors that the layer before has made
+# ([lesson 10](../10_heads/README.md)). Count how many words reach the last of 40
+# through windows of 5:
 
 # %%
 seen, mask = np.eye(40, dtype=bool), sliding_window(4, 0).dense(1, 1, 40, 40)[0, 0]
 for depth in range(1, 5):
-    seen = seen @ mask  # whom do those see whom I see?
+    seen = seen @ mask  # which words do the words that I see, see?
     print(f"windows of 5, layers {depth}: the last position hears of {seen[-1].sum()}")
 
 # %% [markdown]
+# Every layer adds four words, so many layers see far through small windows.
+#
+# > **The book says** (38.7) that local attention is "rarely used in pure Transformers",
+# > and in the same sentence it names Mistral, which is a pure Transformer and has a
+# > window in every layer.
+#
 # ## What does coverage count?
 #
-# A decoder that repeats itself looks again at what it has looked at. Coverage is the
-# sum of all weights so far, and the loss is what is looked at once more (38.8):
+# Now the second idea. A decoder that repeats itself looks again at what it has looked
+# at. Here are three steps over three words, invented: the decoder writes "chat", "chat"
+# again, and then "endormi". Add up, for each source word, the weights that it has
+# received in all steps *before* the present one. This sum is its
+# [coverage](../../GLOSSARY.md#coverage):
+
+# %%
+source, written = ("cat", "is", "asleep"), ("chat", "chat", "endormi")
+a = np.array([[0.8, 0.2, 0.0], [0.8, 0.2, 0.0], [0.0, 0.1, 0.9]])  # (T, S)
+c = np.cumsum(a, 0) - a  # c^t without a^t: (T, S)
+for t, word in enumerate(written):
+    print(f"step {t} writes {word:8s} weights {a[t]}   coverage before {c[t]}")
+
+# %% [figure]
+fig = schematics.coverage_steps(source, a, written)
+alt = """Three steps. Above, the weights of the words cat, is, asleep: 0.8, 0.2, 0.0 for
+"chat", the same for the second "chat", and 0.0, 0.1, 0.9 for "endormi". Below, the
+coverage before each step: 0, 0, 0; then 0.8, 0.2, 0.0; then 1.6, 0.4, 0.0. Arrows: the
+weights are added to the next coverage, and the score of a step reads its coverage."""
+show(fig, "coverage", alt)
+
+# %% [markdown]
+# At step 1 the coverage says that "cat" is done, and the weights look there again. Two
+# changes make use of it (the idea: Tu and others 2016; this form: See, Liu and Manning
+# 2017). The score reads the coverage, and a loss punishes what is looked at again:
 #
 # ```math
 # c^t = \sum_{u < t} a^u, \qquad
 # e^t_j = w_v^\top \tanh(W_q q_t + W_k k_j + w_c\, c^t_j), \qquad
-# L = \sum_j \min(a^t_j, c^t_j)
+# L_t = \sum_j \min(a^t_j, c^t_j)
 # ```
 #
-# The form, with a weight for the coverage and a bias, is that of See and others, 2017;
-# the idea of Tu and others, 2016. Three steps over three keys by hand. Step 1 repeats
-# step 0, step 2 goes elsewhere. What should the losses be?
+# | letter | shape | meaning |
+# |---|---|---|
+# | $a^t$, $c^t$ | $S$ | weights of step $t$, and the coverage before it; the context is not meant here |
+# | $q_t$, $k_j$ | $d_q$, $d_k$ | query of step $t$, key of word $j$ |
+# | $W_q$, $W_k$, $w_v$ | $A \times d_q$, $A \times d_k$, $A$ | the additive score; in lesson 03 they are $W_s$, $W_h$ and $v$ |
+# | $w_c$ | $A$ | learned; the effect of the coverage. With $w_c = 0$ this is lesson 03 |
+# | $L_t$ | number | loss of step $t$; times a factor, it is added to the loss of the task |
+#
+# The minimum of two numbers is their overlap. Compute the three losses with a pencil:
+# step 1 repeats step 0, and step 2 goes elsewhere. What do you expect?
 
 # %%
-a = np.array([[0.8, 0.2, 0.0], [0.8, 0.2, 0.0], [0.0, 0.1, 0.9]])
-c = np.cumsum(a, 0) - a  # c^t without a^t: (3, 3)
-print("c", c.tolist())
 print("each step", np.minimum(a, c).sum(1).round(3))
 print("library", f"{coverage_loss(a[None], c[None]).item():.4f}", end="")
 print("   with the present step in c", np.minimum(a, np.cumsum(a, 0)).sum(1))
 
 # %% [markdown]
-# Full loss for a repetition, a tenth for something nearly new. If $c$ held the present
-# step, as a running sum easily does, $\min(a, c)$ would be $a$ and the loss 1, always.
+# The first step has nothing to repeat, the repetition has the full loss of 1, and
+# something nearly new has a tenth. The library returns the mean of the three. If $c$
+# held the present step, as a running sum easily does, $\min(a, c)$ would be $a$ and the
+# loss 1, at every step.
 #
-# The chapter writes the score with one matrix, $W_a [s; h_j; c_j]$. Is that the same?
+# ## One matrix, or three?
+#
+# A textbook (38.8) writes the score with one matrix $W_a$ and one long vector, in which
+# state, key and coverage stand one after the other: $W_a [s; h_j; c_j]$. Is that
+# another score? Put the three parameters side by side and compare:
 
 # %%
 layer = CoverageAttention(4, 4, 6, rng=np.random.default_rng(0))
@@ -224,13 +392,14 @@ weights = layer.step(q, K, K, c)[1].data[0]
 print("same:", np.allclose(weights, mg.softmax(np.array(e)).data, atol=1e-6))
 
 # %% [markdown]
-# It is, cut in three.
+# It is the same score. A matrix times a long vector is the sum of its three parts.
 #
-# ## Can attention walk on without being told where it is?
+# ## Can attention move on if the query stays the same?
 #
-# Take a decoder at its worst: the same query at every step, because it does not know
-# what it has said. Without coverage every step looks the same. With one hidden unit and
-# a negative $w_c$, what has been seen scores less. Parameters by hand, nothing trained:
+# Take a decoder at its worst: it does not know what it has written, and sends the same
+# query at every step. Without coverage, every step looks at the same word. Now give the
+# layer one hidden unit, $A = 1$, and a negative $w_c$: a word that has been looked at
+# scores less. The parameters are set by hand, nothing is trained:
 
 
 # %%
@@ -241,6 +410,11 @@ def layer_with(w_v, w_c):
     return layer
 
 
+# %% [markdown]
+# Five keys of width 1 follow, the first with the largest score, and five equal queries.
+# Where does each step look?
+
+# %%
 K, q = np.array([[[1.0], [0.75], [0.5], [0.25], [0.0]]]), np.zeros((1, 5, 1))
 walks, losses = {}, {}
 for w_c in (0.0, -2.0):
@@ -252,19 +426,24 @@ for w_c in (0.0, -2.0):
 fig, axes = figure("Where does the same query look, step after step?", columns=2)
 for ax, (w_c, a) in zip(axes, walks.items()):
     image = ax.imshow(a, cmap="Blues", vmin=0, vmax=1)
-    ax.set(title=f"w_c = {w_c:g}, loss {losses[w_c]:.2f}", xlabel="key j")
+    ax.set(title=f"$w_c$ = {w_c:g}, loss {losses[w_c]:.2f}", xlabel="key j")
     ax.grid(False)
 axes[0].set_ylabel("step t")
-fig.colorbar(image, ax=axes, shrink=0.8)
+fig.colorbar(image, ax=axes, shrink=0.8, label="weight")
 alt = f"""Weights of five steps over five keys. Left, without coverage: every row alike,
 key 0 dark. Right, with a negative w_c: the dark cell walks from key 0 to 4; the loss
 falls from {losses[0.0]:.2f} to {losses[-2.0]:.2f}."""
 show(fig, "walk", alt)
 
 # %% [markdown]
-# It walks through the keys in the order of their scores, each once. Would the loss
-# alone teach it that? We start a hair's breadth on either side of $w_c = 0$, where the
-# layer *is* additive attention, and let $w_c$ and $w_v$ follow the gradient:
+# With the coverage it walks through the keys in the order of their scores, and looks at
+# each of them once.
+#
+# ## Does the loss alone teach it that?
+#
+# We start a very small step on either side of $w_c = 0$, where the layer *is* additive
+# attention, and let $w_c$ and $w_v$ follow the gradient of the coverage loss. There is
+# no other loss:
 
 # %%
 for w_c in (-0.01, 0.01):
@@ -281,21 +460,34 @@ for w_c in (-0.01, 0.01):
     print(f"   w_c {layer.w_c.data[0]:+.2f}   looks at {a.data[0].argmax(1)}")
 
 # %% [markdown]
-# From below it learns to walk. From above it learns to stare: with a positive $w_c$ the
-# weights sharpen step by step, which is another way to be unlike one's own past, and no
-# good one. At 0 the loss has a ridge, for whoever repeats himself exactly is at its
-# maximum. Which side is right, the loss of the task has to say; See and others add
+# From below it learns to walk. From above it learns to stare at one key: with a
+# positive $w_c$ a word that has been looked at scores *more*, so the weights become
+# sharper from step to step. That, too, makes each step differ from the steps before,
+# and lowers the loss a little, but it is of no use. The point $w_c = 0$ is the top of a
+# ridge: a layer that repeats itself exactly has the largest loss, and both sides lead
+# down. The loss of the task has to say which side is right. See and others add the
 # coverage to a model that is trained already.
 #
-# The gradient runs through the sum to all steps before, and so does the computation:
-# step $t$ waits for the weights of step $t - 1$. Attention over a whole sequence in one
-# product, as in [lesson 10](../10_heads/README.md), cannot have this. 38.8 gives
-# another reason why Transformers do without, more data; that one we cannot measure
-# here.
+# ## Why do Transformers not have it?
 #
-# ## What would break it
+# Step $t$ needs the weights of step $t - 1$ before it can compute its own. So the steps
+# have to wait for one another, and so does the gradient on its way back. Transformers
+# ([lesson 10](../10_heads/README.md)) compute the attention of all words in one
+# product, and that is what makes them fast. Coverage and one product exclude each
+# other. The textbook (38.8) gives a further reason, that more data makes coverage
+# unnecessary; nothing here measures it.
 #
-# - A window cut at the padded length: near the end it holds padding alone.
-# - Whole numbers for a predicted centre: rounding has no gradient.
-# - $c$ updated before the loss is taken: 1 at every step, and no gradient to learn
-#   from.
+# ## What would break it?
+#
+# - A window that is cut at the padded length of a batch and not at the length of its
+#   own sentence: near the end it contains padding alone.
+# - A predicted centre that is rounded to a whole number: rounding has no gradient.
+# - A coverage that is updated before the loss is taken: the loss is 1 at every step,
+#   and has no gradient to learn from.
+#
+# **To take away: a window saves work if you know where to look, and it learns where to
+# look only through the Gaussian; coverage adds up where you have looked, so that the
+# next step can look elsewhere.**
+#
+# Exercises: 38.5 (the window of local-m, and the centre that reverses a word):
+# `python -m lessons start 38.5`.
