@@ -93,9 +93,8 @@ class Attention(nn.Module):
 class ProjectedKeys:
     """The projected keys of one layer, which ``layer.precompute(keys)`` returns.
 
-    All calls share one projection; its gradient is the sum of their gradients. The
-    projection is valid only for the parameters at that time. In training, compute it
-    again for every batch.
+    All calls share one projection; its gradient is the sum of their gradients. If the
+    parameters change, it is no longer valid: in training, compute it for every batch.
     """
 
     def __init__(self, layer, projected):

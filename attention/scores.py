@@ -20,9 +20,9 @@ The letters mean the same in all files of ``attention``:
 A width is the number of entries of a vector. [q; k] is the concatenation of q and k.
 ``...`` in a shape means any leading axes, such as (B,) or (B, H).
 
-Kinds of attention differ mainly in their score. dot and scaled_dot have no parameters
-and need queries and keys of equal widths. The others have learned parameters and accept
-different widths. All functions are differentiable in every argument.
+dot and scaled_dot have no parameters and need queries and keys of equal widths. The
+others have learned parameters and accept different widths. All functions are
+differentiable in every array argument.
 
 Bahdanau et al. 2015, appendix A.1.2 (additive); Luong et al. 2015, equation 8 (dot,
 general, concat); Vaswani et al. 2017, section 3.2.1 (scaled_dot).

@@ -56,7 +56,7 @@ def masked_softmax_definition(scores, allowed, temperature=1.0):
     scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
     """
     s = where(allowed, scores, -np.inf)
-    # the weights are the same for every m; with the largest score, exp cannot overflow
+    # every m gives the same weights; if m is the largest score, exp cannot overflow
     m = s.data.max(-1, keepdims=True)
     m = np.where(np.isfinite(m), m, 0)  # it is -inf in a row without allowed keys
     e = exp((s - m) / temperature)  # exp(-inf) = 0 for a masked key

@@ -89,7 +89,7 @@ __all__ = ["checkpoint", "draw", "nn", "optim"] + [
     and name not in ("abs", "max", "min", "pow", "sum", "unknown")
 ]
 
-if TYPE_CHECKING:  # loaded at first use, below
+if TYPE_CHECKING:  # for editors; __getattr__ imports them
     from . import checkpoint, draw
 
 

@@ -23,8 +23,7 @@ gradient. It is a closure: it can use all local variables of the forward.
 
 ``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
 arrays. ``@differentiable`` also registers the name, so that the operators of tensors
-find the operation. ``lift`` does not register it: use it for the operations of a
-lesson or a test.
+find the operation. ``lift`` does the same without registering the name.
 """
 
 import functools
@@ -39,12 +38,11 @@ from .registry import register
 from .tensor import Tensor
 from .torch_names import explain_keyword
 
-
 P = ParamSpec("P")
 
 
 class Operation(Protocol[P]):
-    """What an editor knows of an operation: its parameters, and that it gives a Tensor.
+    """The type of an operation, for editors: it has parameters P and returns a Tensor.
 
     raw   the function of arrays, which returns (output, backward)
     """
@@ -62,23 +60,19 @@ def differentiable(function: Callable[P, Any]) -> Operation[P]:
 
 
 def lift(function: Callable[P, Any]) -> Operation[P]:
-    """Turn ``function`` (arrays -> (array, backward)) into an operation on tensors."""
+    """Turn ``function`` into an operation on tensors, without registering its name."""
     name = function.__name__
-    parameters = [
-        p
-        for p in inspect.signature(function).parameters.values()
-        if p.kind is p.POSITIONAL_OR_KEYWORD
-    ]
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
     def op(*args, **options):
-        if options:
-            args, options = _move_tensors_to_position(args, options, parameters)
-        arrays, parents, needs = _inputs(args)
         try:
+            if options:
+                args, options = _move_tensors_to_position(signature, args, options)
+            arrays, parents, needs = _inputs(args)
             result = function(*arrays, **options)
         except Exception as error:
-            error.add_note(f"(in {name}, inputs: {_describe(arrays)})")
+            error.add_note(f"(in {name}, inputs: {_describe(args)})")
             explain_keyword(error)
             raise
         if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
@@ -116,27 +110,24 @@ def _inputs(args):
             parents += list_parents
             needs += list_needs
         else:
-            # A NumPy scalar of float64 would turn float32 arrays into float64. A Python
-            # number does not.
+            # float32 array * NumPy float64 is float64; * Python number is float32
             arrays.append(a.item() if isinstance(a, np.generic) else a)
             parents.append(None)
             needs.append(False)
     return arrays, parents, needs
 
 
-def _move_tensors_to_position(args, options, parameters):
-    """Convert keyword arguments that are tensors to positional arguments.
+def _move_tensors_to_position(signature, args, options):
+    """Convert keyword arguments to positional arguments, if there is a tensor.
 
     A gradient belongs to a position: linear(x, W, bias=b) becomes linear(x, W, b).
     """
-    args = list(args)
-    for p in parameters[len(args) :]:
-        no_tensor_is_left = not any(isinstance(v, Tensor) for v in options.values())
-        is_missing = p.name not in options and p.default is p.empty
-        if no_tensor_is_left or is_missing:  # the call reports a missing argument
-            break
-        args.append(options.pop(p.name, p.default))
-    arrays, _, _ = _inputs(options.values())  # the rest has no gradient
+    arrays, parents, _ = _inputs(options.values())
+    if any(parent is not None for parent in parents):
+        call = signature.bind(*args, **options)
+        call.apply_defaults()
+        args, options = call.args, call.kwargs
+        arrays, _, _ = _inputs(options.values())  # keyword-only: constants
     return args, dict(zip(options, arrays))
 
 
@@ -144,7 +135,7 @@ def _record(name, output, backward, parents, needs):
     """Record a node; return the output, or a tuple of the outputs, as tensors."""
     if type(output) is tuple:
         return _record_outputs(name, output, backward, parents, needs)
-    y = output if type(output) is np.ndarray else np.asarray(output)
+    y = np.asarray(output)
     node = Node(name, parents, needs, backward, y.shape, y.dtype)
     return Tensor._from_array(y, node)
 
@@ -160,14 +151,14 @@ def _record_outputs(name, outputs, backward, parents, needs):
     operation_node = Node(name, parents, needs, backward, shapes, dtypes)
     tensors = []
     for i, y in enumerate(outputs):
-        parents, needs = (operation_node,), (True,)
-        node = Node(f"{name}[{i}]", parents, needs, _identity, y.shape, y.dtype, slot=i)
+        node = Node(
+            f"{name}[{i}]", (operation_node,), (True,), _identity, y.shape, y.dtype, i
+        )
         tensors.append(Tensor._from_array(y, node))
     return tuple(tensors)
 
 
 def _identity(g):
-    """Pass on the gradient of one of several outputs to their common node."""
     return g
 
 
@@ -180,7 +171,7 @@ def _as_tensors(output):
 
 def _describe(value):
     """Return a text for messages: dtype and shape of an array, value of a number."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, Tensor)):
         return f"{value.dtype} {value.shape}"
     if isinstance(value, (list, tuple)):
         return "(" + ", ".join(_describe(item) for item in value) + ")"

@@ -1,18 +1,20 @@
-"""Check gradients against finite differences: is this backward right?
+"""Check whether a backward is right, by finite differences.
 
     >>> x = np.random.default_rng(0).normal(size=(3, 5))
     >>> gradcheck(minigrad.softmax, [x]).ok
     True
 
-A gradient check draws random weights c from N(0, 1), called the cotangent, and adds the
-outputs to one number: F(x) = sum_i c_i f(x)_i. The backward of c computes dF/dx. Two
-values of F measure one entry of the same vector, with the unit vector v of that entry:
+A gradient check draws random weights c from N(0, 1), called the cotangent. The weighted
+sum of the outputs is one number, F(x) = sum_i c_i f(x)_i, and the backward computes
+dF/dx from c. Two values of F measure one entry of dF/dx. With the unit vector v of that
+entry,
 
     dF/dx . v  =  (F(x + h v) - F(x - h v)) / 2h  +  an error that shrinks with h^2
 
-``minigrad.checking.numeric`` computes this, with an error bar; the check compares each
-entry with the backward's. It repeats this in every situation in which a backward has to
-be right, such as float32 or an unused output (``minigrad.checking.situations``).
+``minigrad.checking.numeric`` computes this slope and its error bar; the check compares
+it with the entry that the backward computed. It repeats this in every situation in
+which a backward must be right, such as float32 or an unused output
+(``minigrad.checking.situations``).
 
 c must not be all ones. For example, the outputs of a softmax sum to 1 for every x, so
 the true gradient of their sum is 0, and a backward that returns 0 would pass. If the
@@ -134,47 +136,47 @@ def _check(subject, op, seed, options):
     _check_inputs(subject, options.no_gradient)
     rng = np.random.default_rng(seed)
     points = [leaf._data.astype(np.float64) for leaf in subject.leaves]
-    with subject.holding(points):
-        seen = observe(subject, points, rng)
-        result = GradcheckResult(op or _title(seen))
-        if seen.broken:
+    with subject.with_data(points):
+        run = observe(subject, points, rng)
+        result = GradcheckResult(op or _title(run))
+        if run.fatal_findings:
             for name, point in zip(subject.names, points):
                 row = Row(name, point.shape, "nothing", np.nan, np.nan, "not checked")
                 result.rows.append(row)
-            explain_broken(result, subject, seen)
+            explain_broken(result, subject, run)
             return result
-        every = list(situations(subject, points, seen, rng))
+        all_situations = list(situations(subject, points, run, rng))
         comparisons = [
-            Comparison(subject, i, seen, every, options, rng)
+            Comparison(subject, i, run, all_situations, options, rng)
             for i in range(len(points))
         ]
         result.rows = [comparison.row() for comparison in comparisons]
         entries = [entry for entry in (c.worst() for c in comparisons) if entry]
         result.worst = max(entries, key=lambda entry: entry.ratio, default=None)
-        _conclude(result, comparisons, seen, points)
+        _conclude(result, comparisons, run, points)
     return result
 
 
-def _conclude(result, comparisons, seen, points):
-    """Write the first failure into ``result``; raise if nothing could have failed.
+def _conclude(result, comparisons, run, points):
+    """Write the first failure into ``result``; raise if the check could not fail.
 
-    The order is that of what a reader should mend first: a wrong entry, then what makes
-    entries hard to measure (float32, a kink), then broken rules.
+    A user should first correct a wrong entry, then the cause of imprecise measurements
+    (float32, a kink), then broken rules. The failures have this order.
     """
     wrong = [c for c in comparisons if c.usual.wrong.any()]
     kinks = [c for c in comparisons if c.usual.numeric.kink.any()]
     without_signal = [c for c in comparisons if c.verdict == "no signal"]
     if wrong:
         explain_wrong(result, wrong[0])
-    elif any(map(is_single, seen.y)) and not any(map(is_single, points)):
+    elif any(map(is_single, run.y)) and not any(map(is_single, points)):
         what = "every entry of the output is a float32 number, too coarse for"
         result.cause = Finding("float32", f"{what} finite differences")
         result.tag = "float32"
         result.message = f"{result.op}: {result.cause.sentence}"
     elif kinks:
         explain_kink(result, kinks[0])
-    elif seen.laws or any(c.failures for c in comparisons):
-        explain_failures(result, seen.laws, comparisons)
+    elif run.findings or any(c.failures for c in comparisons):
+        explain_failures(result, run.findings, comparisons)
     elif without_signal:
         raise VacuousCheckError(vacuous_message(result, without_signal[0]))
 
@@ -183,8 +185,7 @@ def _check_inputs(subject, no_gradient):
     """Raise GradcheckError unless there are finite float inputs to check."""
     if not subject.leaves:
         raise GradcheckError(
-            "gradcheck: there is no array of floats among the inputs, so there is no "
-            "gradient to check."
+            "gradcheck: found no array of floats among the inputs; expected one."
         )
     unknown = ", ".join(sorted(no_gradient - set(subject.names)))
     if unknown:
@@ -196,13 +197,13 @@ def _check_inputs(subject, no_gradient):
         bad = leaf._data[~np.isfinite(leaf._data)]
         if bad.size:
             raise GradcheckError(
-                f"gradcheck: {label(name)} holds {bad[0]}, which no small step moves. "
+                f"gradcheck: {label(name)} holds {bad[0]}; expected finite numbers. "
                 "Keep constants inside the function: lambda x: f(x, mask)."
             )
 
 
-def _title(seen):
+def _title(run):
     """Return the name of the operation, or of the graph of operations."""
-    if seen.size <= 1:
-        return seen.op
-    return f"a graph of {seen.size} operations that ends in {seen.op}"
+    if run.size <= 1:
+        return run.op
+    return f"a graph of {run.size} operations that ends in {run.op}"

@@ -47,16 +47,7 @@ class Node:
               parent of this node is the node of the operation.
     """
 
-    __slots__ = (
-        "op",
-        "parents",
-        "needs",
-        "backward",
-        "order",
-        "shape",
-        "dtype",
-        "slot",
-    )
+    __slots__ = "op parents needs backward order shape dtype slot".split()
 
     _version = 0  # a parent may be a Node or a Tensor; both have this attribute
 
@@ -92,9 +83,7 @@ def backward_pass(root, gradient, free=True, visit=None):
     """
     nodes = reachable(root)
     check_not_overwritten(nodes)
-    gradients = {
-        root: gradient
-    }  # {node or leaf: the sum over u, as far as it is known}
+    gradients = {root: gradient}  # {node or leaf: the sum over the u visited so far}
     new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
     for node in nodes:
         g = gradients.pop(node, None)  # dL/d(output), or None if nothing needs it
@@ -104,11 +93,11 @@ def backward_pass(root, gradient, free=True, visit=None):
                 visit(node, g)
             try:
                 input_gradients = node.input_gradients(g)
+                _add_to_parents(node, g, input_gradients, gradients, new_arrays)
             except Exception as error:
                 where = f"the backward of {node.op}, output shape {node.shape}"
                 error.add_note(f"(in {where})")
                 raise
-            _add_to_parents(node, g, input_gradients, gradients, new_arrays)
         if free:
             node.parents, node.backward = (), None
     return list(gradients.items())  # the nodes were removed; only leaves remain
@@ -124,9 +113,8 @@ def reachable(root):
         node = stack.pop()
         if node.backward is None:
             raise RuntimeError(
-                f"backward() reached {node.op}, which an earlier backward() has "
-                "deleted with its saved arrays. Pass retain_graph=True to the first "
-                "backward(), or compute the value again."
+                f"An earlier backward() has deleted the node of {node.op}. Pass "
+                "retain_graph=True to it, or compute the value again."
             )
         for parent in node.parents:
             if type(parent) is Node and parent not in nodes:
@@ -149,9 +137,8 @@ def unbroadcast(g, shape):
     new_axes = g.ndim - len(shape)
     if new_axes < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[new_axes:])):
         raise ValueError(
-            f"A gradient of shape {g.shape} cannot belong to a tensor of shape "
-            f"{tuple(shape)}: the shape of the tensor cannot be broadcast to the shape "
-            "of the gradient."
+            f"found a gradient of shape {g.shape} for a tensor of shape "
+            f"{tuple(shape)}, which does not broadcast to it."
         )
     repeated_axes = tuple(range(new_axes)) + tuple(
         new_axes + axis
@@ -212,9 +199,8 @@ def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
         (parent,) = node.parents
         gradients.setdefault(parent, [None] * len(parent.shape))[node.slot] = g
         return
-    if type(input_gradients) is not tuple:
-        is_list = type(input_gradients) is list
-        input_gradients = tuple(input_gradients) if is_list else (input_gradients,)
+    if type(input_gradients) not in (tuple, list):
+        input_gradients = (input_gradients,)
     if len(input_gradients) != len(node.parents):
         _check_count(node, input_gradients)
     for parent, needed, d in zip(node.parents, node.needs, input_gradients):
@@ -225,7 +211,7 @@ def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
             or d.shape != parent.shape
             or d.dtype != parent.dtype
         ):
-            d = _match_parent(d, parent, node)
+            d = _match_parent(d, parent)
         total = gradients.get(parent)
         if total is None:
             is_shared = type(parent) is not Node and (d is g or d.base is not None)
@@ -251,29 +237,19 @@ def _check_count(node, gradients):
 
     A backward may return None for an optional input that the caller left out.
     """
-    inputs_without = node.parents[len(gradients) :]
-    gradients_without = gradients[len(node.parents) :]
-    if any(d is not None for d in gradients_without) or any(
-        parent is not None and parent.requires_grad for parent in inputs_without
-    ):
+    extra_gradients = gradients[len(node.parents) :]
+    inputs_without = node.needs[len(gradients) :]
+    if any(inputs_without) or any(d is not None for d in extra_gradients):
         raise ValueError(
-            f"The backward of {node.op} returned {len(gradients)} gradients for "
-            f"{len(node.parents)} inputs; None means no gradient."
+            f"found {len(gradients)} gradients for {len(node.parents)} inputs; "
+            "expected one for each input, or None."
         )
 
 
-def _match_parent(d, parent, node):
-    """Return ``d``, which ``node`` computed, with the shape and dtype of ``parent``."""
-    shape, dtype = parent.shape, parent.dtype
+def _match_parent(d, parent):
+    """Return the gradient ``d`` with the shape and dtype of ``parent``."""
     if not hasattr(d, "shape"):
         raise TypeError(
-            f"The backward of {node.op} returned a {type(d).__name__} for a gradient; "
-            "expected an array, or a tuple of arrays and None."
+            f"found a {type(d).__name__} as a gradient; expected an array or None."
         )
-    try:
-        return np.asarray(unbroadcast(d, shape), dtype)
-    except ValueError:
-        raise ValueError(
-            f"The backward of {node.op} returned a gradient of shape {d.shape} for an "
-            f"input of shape {shape}, which does not broadcast to it."
-        ) from None
+    return np.asarray(unbroadcast(d, parent.shape), parent.dtype)

@@ -1,9 +1,9 @@
 """Detect arrays that were overwritten between the forward and the backward pass.
 
-The backward of an operation may read its inputs and outputs again. If one of them was
-overwritten in between, the gradient would be wrong. After a write through a tensor
-(``t[i] = v``, ``t.data -= d``), backward() raises an error. A write through a view, a
-detached tensor or a NumPy array of the same memory is not detected.
+The backward of an operation may read its inputs and outputs again. If the program has
+overwritten one of them, the gradient would be wrong. backward() detects writes through
+a tensor (``t[i] = v``, ``t.data -= d``) and raises an error. It does not detect a write
+through a view, a detached tensor or a NumPy array of the same memory.
 """
 
 import contextlib

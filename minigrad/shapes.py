@@ -7,8 +7,8 @@
         queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
         \"\"\"
 
-This line is more than text: every call is checked against it. A letter is one size in
-the whole line. ``...`` means any number of axes, which are broadcast with each other.
+Every call is checked against this line. A letter is one size in the whole line. ``...``
+means any number of axes, which are broadcast with each other.
 The arguments are floating-point numbers of one dtype. Arrays, lists and numbers are
 converted to Tensors before the function runs.
 
@@ -47,7 +47,7 @@ from .shape_match import Match, array_of
 from .tensor import Tensor
 
 F = TypeVar("F", bound=Callable)
-REMEMBERED = 256  # signatures of a function
+MAX_SIGNATURES = 256  # the number of stored signatures of a function
 MISSING = inspect.Parameter.empty
 _switches = {"results": False}
 
@@ -70,11 +70,11 @@ def shapes(function: F) -> F:
                 return function(*args, **options)  # raises Python's own TypeError
             match = Match(contract, values)
             conversions = match.conversions()
-            if len(known_calls) == REMEMBERED:
+            if len(known_calls) == MAX_SIGNATURES:
                 known_calls.clear()
             known_calls[signature] = conversions
         if conversions:
-            args = contract.converted(conversions, args, options)
+            args = contract.convert(conversions, args, options)
         results = function(*args, **options)
         if match is not None and _switches["results"]:
             match.check_results(results)
@@ -94,16 +94,16 @@ class Contract:
     """The shape line of one function, parsed.
 
     items        the arguments that have a shape
-    results      the items of each case of the right side; None: it is prose
-    sizes        the arguments without a shape that stand in one, such as n
-    attributes   the attributes of the layer that stand in a shape
+    results      the items of each case of the right side; None if that is a sentence
+    sizes        the arguments that are the size of an axis, such as n
+    attributes   the attributes of the layer that are the size of an axis
     slots        (position, name, default) of all arguments that a check depends on
     """
 
     def __init__(self, function):
         self.name = function.__qualname__
         parameters = inspect.signature(function).parameters
-        self.method = "self" in parameters
+        self.is_method = "self" in parameters
         line = shape_line(function)
         if line is None:
             raise ValueError(
@@ -136,9 +136,9 @@ class Contract:
         ]
 
     def title(self, instance):
-        """Return what a message begins with: the function, or the layer's class."""
+        """Return the first words of a message: the function, or the layer's class."""
         name = self.name.rpartition(".")[2]
-        if not self.method:
+        if not self.is_method:
             return name
         layer = type(instance).__name__
         is_internal = name == "forward" or name.startswith("_")
@@ -164,8 +164,8 @@ class Contract:
         return tuple(key)
 
     def values(self, args, options):
-        """Return {name: value} of what a check depends on, with ``self``."""
-        values = {"self": args[0] if self.method else None}
+        """Return {name: value} of ``self`` and the arguments that a check needs."""
+        values = {"self": args[0] if self.is_method else None}
         for position, name, default in self.slots:
             if position < len(args):
                 values[name] = args[position]
@@ -173,7 +173,7 @@ class Contract:
                 values[name] = options.get(name, default)
         return values
 
-    def converted(self, conversions, args, options):
+    def convert(self, conversions, args, options):
         """Return args with the conversions applied; apply the others to options."""
         args = list(args)
         for position, name, default in self.slots:

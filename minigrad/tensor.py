@@ -11,7 +11,6 @@ tensors. They call the operations in ``minigrad.ops``.
     array([2., 4., 6.])
 """
 
-import functools
 import operator
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from .graph import backward_pass, is_recording
 from .operators import Operators, array_or_value
 from .overwriting import mark_written
-from .torch_names import TENSOR, unknown
+from .torch_names import TENSOR, add_unknown_names
 
 
 class Tensor(Operators):
@@ -97,11 +96,7 @@ class Tensor(Operators):
 
     @data.setter
     def data(self, value):
-        if self._node is not None:
-            raise RuntimeError(
-                f"This tensor is the result of {self._node.op}; only a leaf's data can "
-                "be replaced. Take .detach() first."
-            )
+        self._require_leaf("only a leaf's data can be replaced. Take .detach() first.")
         if value is self._data:
             # `t.data -= d` changes the array in place, then calls this setter with it
             mark_written(self)
@@ -121,8 +116,7 @@ class Tensor(Operators):
             kind = f"the result of {self._node.op}" if self._node else "a leaf"
             raise RuntimeError(
                 f"Writing into {kind} would change a value that gradients are computed "
-                "from. Use minigrad.where to choose values, or write into a leaf under "
-                "no_grad()."
+                "from. Use minigrad.where, or write into a leaf under no_grad()."
             )
         self._data[index] = array_or_value(value)
         mark_written(self)
@@ -134,9 +128,7 @@ class Tensor(Operators):
     def item(self):
         """Return the one value of a tensor of size one, as a Python number."""
         if self.size != 1:
-            raise ValueError(
-                f"item() needs a tensor of size one; this one has shape {self.shape}."
-            )
+            raise ValueError(f"item(): found shape {self.shape}; expected size one.")
         return self._data.item()
 
     def tolist(self):
@@ -151,11 +143,7 @@ class Tensor(Operators):
 
     def requires_grad_(self, requires_grad=True):
         """Switch gradients of a leaf on or off, in place; return the tensor."""
-        if self._node is not None:
-            raise RuntimeError(
-                f"This tensor is the result of {self._node.op}; requires_grad can be "
-                "changed for leaves only."
-            )
+        self._require_leaf("requires_grad can be changed for leaves only.")
         if requires_grad and self.dtype.kind != "f":
             raise TypeError(
                 f"Only floating-point tensors have gradients; this is {self.dtype}. "
@@ -201,18 +189,13 @@ class Tensor(Operators):
         return np.array(self._data, dtype=dtype, copy=copy)
 
     def __getstate__(self):
-        """Return what copy, deepcopy and pickle take along: the state of a leaf.
+        """Return the attributes of a leaf, for copy, deepcopy and pickle.
 
-        The copy is a new leaf. Writes are numbered by each process, so the number of
-        the last write is left behind. Raises RuntimeError for a computed tensor.
+        The copy is a new leaf, without writes: each process numbers its own writes.
         """
-        if self._node is not None:
-            raise RuntimeError(
-                f"This tensor is the result of {self._node.op}; a copy would not reach "
-                "the leaves that it was computed from. Copy .detach() instead."
-            )
-        state = {name: getattr(self, name) for name in ("_data", "grad", "_node")}
-        return None, state | {"requires_grad": self.requires_grad, "_version": 0}
+        self._require_leaf("a copy would have no graph. Copy .detach() instead.")
+        attributes, slots = super().__getstate__()
+        return attributes, slots | {"_version": 0}
 
     def __format__(self, spec):
         return format(self.item(), spec) if spec else repr(self)
@@ -228,28 +211,35 @@ class Tensor(Operators):
             text += ", requires_grad=True"
         return f"{prefix}{text})"
 
+    def _require_leaf(self, advice):
+        if self._node is not None:
+            raise RuntimeError(
+                f"This tensor is the result of {self._node.op}; {advice}"
+            )
+
+
+add_unknown_names(Tensor, "A Tensor", TENSOR)
+
 
 def _start_gradient(tensor, gradient):
     """Return dL/dtensor as an array; raise if ``tensor.backward`` cannot start."""
     if not tensor.requires_grad:
         raise RuntimeError(
-            f"backward() on a tensor of shape {tensor.shape} without a graph: "
-            "neither it nor anything it was computed from has requires_grad=True, "
-            "or it was computed under no_grad()."
+            f"backward(): this tensor of shape {tensor.shape} has no graph. Compute it "
+            "outside no_grad(), from a tensor with requires_grad=True."
         )
     gradient = array_or_value(gradient)
     if gradient is None:
         if tensor.size != 1:
             raise RuntimeError(
-                f"backward() starts from one number; this tensor has shape "
-                f"{tensor.shape}. Sum or average it first (.sum(), .mean()), or pass a "
-                "gradient of that shape."
+                f"backward() starts from one number; found shape {tensor.shape}. Use "
+                ".sum() or .mean() first, or pass a gradient of that shape."
             )
         gradient = 1
     elif np.shape(gradient) != tensor.shape:
         raise ValueError(
-            f"backward() got a gradient of shape {np.shape(gradient)} for a tensor of "
-            f"shape {tensor.shape}; the two must be equal."
+            f"backward(): found a gradient of shape {np.shape(gradient)}; expected the "
+            f"shape {tensor.shape} of the tensor."
         )
     return np.full_like(tensor._data, gradient)
 
@@ -259,20 +249,8 @@ def _numbers(data):
     try:
         array = np.array(array_or_value(data))
     except ValueError:
-        raise ValueError(
-            "The rows of these data differ in length; a tensor needs rows of equal "
-            "length."
-        ) from None
+        raise ValueError("The rows of these data differ in length.") from None
     if array.dtype.kind not in "biufc":  # bool, int, unsigned, float, complex
         found = repr(array.item())[:60] if array.ndim == 0 else f"{array.dtype} data"
         raise TypeError(f"A tensor holds numbers; found {found}.")
     return array
-
-
-def _raise_unknown(name, tensor):
-    raise unknown("A Tensor", name, TENSOR)
-
-
-# A method __getattr__ would do the same, but make every access to an attribute slower.
-for _name in TENSOR:
-    setattr(Tensor, _name, property(functools.partial(_raise_unknown, _name)))

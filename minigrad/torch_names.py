@@ -1,7 +1,6 @@
-"""What to write for a name of PyTorch that minigrad does not have.
+"""Tables of PyTorch's names that minigrad does not have, and what to write instead.
 
-Each table lists the words that a PyTorch user may try first. The errors for missing
-names and unknown keywords quote it.
+The errors for missing names and unknown keywords quote these tables.
 """
 
 import re
@@ -78,8 +77,24 @@ def unknown(where, name, table):
     return AttributeError(text, name=name)
 
 
+def add_unknown_names(cls, where, table):
+    """Let each name in the table raise ``unknown(where, name, table)``.
+
+    A method ``__getattr__`` would make every access to an attribute slower.
+    """
+
+    def add(name):
+        def raise_unknown(instance):
+            raise unknown(where, name, table)
+
+        setattr(cls, name, property(raise_unknown))
+
+    for name in table:
+        add(name)
+
+
 def explain_keyword(error):
-    """Add minigrad's word to a TypeError about an unexpected keyword."""
+    """Add minigrad's name to a TypeError about an unexpected keyword of PyTorch."""
     found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     if found and found[1] in KEYWORDS:
         error.add_note(f"PyTorch's {found[1]}= is, in minigrad: {KEYWORDS[found[1]]}.")

@@ -1,7 +1,7 @@
-"""What a thing looks like, the same in every figure: its colour, dashes and marker.
+"""The colour, the dashes and the marker of each model, the same in every figure.
 
-``looks(["dot", "scaled"])`` gives the look of each. Dashes and markers distinguish two
-things of one colour. ``minigrad.draw.colours`` has the colours.
+``looks(["dot", "scaled"])`` returns them for two scores. Dashes and markers distinguish
+curves of one colour. ``minigrad.draw.colours`` has the colours.
 """
 
 import re
@@ -12,32 +12,32 @@ DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D")
 
 SCORES = ("additive", "dot", "general", "scaled")
-GROUPS = (  # of things that are drawn together; equal names, equal places
+GROUPS = (  # names that one figure contains; the index in a group gives the colour
     SCORES,
     ("bahdanau", "luong", "local-m", "local-p", "none"),
     ("sinusoidal", "rope", "alibi", "t5", "none", "learned", "shaw", "transformer-xl",
      "disentangled"),
     ("additive", "dense", "tiled", "window", "linear", "bigbird"),
 )  # fmt: skip
-PLACES = {name: place for group in GROUPS for place, name in enumerate(group)}
+INDICES = {name: index for group in GROUPS for index, name in enumerate(group)}
 
 
 def looks(names):
-    """Return {name: {"color", "linestyle", "marker"}} for runs that are drawn together.
+    """Return {name: {"color", "linestyle", "marker"}} for the curves of one figure.
 
-    The name of a run begins with the thing that it is a run of: "dot", "dot, seed 2".
-    Runs of one thing have its colour, and different dashes and markers.
+    A name begins with the name of a model: "dot" or "dot, seed 2". The runs of one
+    model have the same colour, and different dashes and markers.
     """
-    found, runs, others = {}, {}, {}
+    styles, runs, new_indices = {}, {}, {}
     for name in names:
-        thing = re.match(r"[a-zA-Z0-9-]*", name)[0]
-        if thing not in PLACES:
-            others.setdefault(thing, len(SCORES) + len(others))
-        place = (PLACES | others)[thing]
-        run = runs[thing] = runs.get(thing, -1) + 1
-        found[name] = {
-            "color": COLOURS[place % len(COLOURS)],
-            "linestyle": DASHES[(place // len(COLOURS) + run) % len(DASHES)],
+        model = re.match(r"[a-zA-Z0-9-]*", name)[0]
+        if model not in INDICES:
+            new_indices.setdefault(model, len(SCORES) + len(new_indices))
+        index = (INDICES | new_indices)[model]
+        run = runs[model] = runs.get(model, -1) + 1
+        styles[name] = {
+            "color": COLOURS[index % len(COLOURS)],
+            "linestyle": DASHES[(index // len(COLOURS) + run) % len(DASHES)],
             "marker": MARKERS[run % len(MARKERS)],
         }
-    return found
+    return styles

@@ -145,7 +145,7 @@ def _audit_automatic(found, exercise, text, equivalent):
     unused = set(equivalent)
     for what, mutant in automatic_mutants(text):
         found.automatic += 1
-        code, _ = run(exercise, mutant)
+        code, _ = run(exercise, mutant, named=False)
         if code == 1:
             found.caught += 1
         elif what in equivalent:
@@ -159,12 +159,13 @@ def _audit_automatic(found, exercise, text, equivalent):
         found.faults.append(f"in EQUIVALENT, but noticed or never tried: {what}")
 
 
-def run(exercise, text):
-    """Check an answer given as text; return (exit code, first failure).
+def run(exercise, text, named=True):
+    """Check an answer given as text; return (exit code, failure).
 
-    The failure is None if the answer did not end within the time limit.
+    The failure is the first, or the first with a name if that of the first is unknown;
+    None if the answer did not end within the time limit.
     """
-    outcomes = []
+    outcomes, first = [], None
     try:
         with _silent(), alarm(time_limit(exercise)), _backend_of_a_check(exercise):
             try:
@@ -175,10 +176,14 @@ def run(exercise, text):
                 return 1, Outcome("written", "the file", *result)
             for outcome in run_steps(load_checks(exercise), my):
                 outcomes.append(outcome)
-                if outcome.result == "failed":  # the first one names the mistake
-                    return 1, outcome
+                if outcome.result == "failed":
+                    first = first or outcome
+                    if not named or outcome.tag != "unknown":
+                        return 1, outcome
     except OutOfTime:
-        return 1, None
+        return 1, first
+    if first:
+        return 1, first
     return exit_code(outcomes), None
 
 

@@ -23,16 +23,27 @@ PLAIN = str, int, float, complex, np.generic  # compared by value, not by identi
 NO_RESULT = object()  # of a call that has not returned, or that raised
 
 
+class Running:
+    """A call that has not returned; ``text`` as in the report."""
+
+    def __init__(self, text):
+        self.text = text
+
+
 class Calls:
     """The calls of one answer.
 
     path    the learner's file
     log     (result, text) when a call begins and when it ends
     widths  {text of a call: the last axes of its arguments}
+    given   {text of a call: {parameter: array}}
+    running  the calls that have not returned yet, as ``Running``
+    own     {name of a function: parameters whose arrays it may change in place}
     """
 
     def __init__(self, path):
-        self.path, self.log, self.widths = str(path), [], {}
+        self.path, self.log, self.widths, self.own = str(path), [], {}, {}
+        self.running, self.given = [], {}
 
     def wrap(self, name, function, of=""):
         """Return ``function`` wrapped; ``of`` says which call returned it, if any."""
@@ -46,14 +57,21 @@ class Calls:
                 for a in (*args, *options.values())
                 if isinstance(a, np.ndarray) and a.ndim
             }
-            args = [readonly(a) for a in args]
-            options = {key: readonly(a) for key, a in options.items()}
+            own = self.own.get(name, ())
+            args = [
+                _given(a, label in own) for label, a in zip(_padded(names, args), args)
+            ]
+            options = {key: _given(a, key in own) for key, a in options.items()}
             before = [readonly(a) for a in (*args, *options.values())]
+            given = zip([*_padded(names, args), *options], before)
+            self.given[text] = {n: a for n, a in given if isinstance(a, np.ndarray)}
             self.log.append((NO_RESULT, text))
             result = NO_RESULT
+            self.running.append(Running(text))
             try:
                 result = self._call(text, function, *args, **options)
             finally:
+                self.running.pop()
                 self.log.append((result, text))
             rest = (f"number {k + 1}" for k in range(len(names), len(args)))
             labels = [*names[: len(args)], *rest, *options]
@@ -61,6 +79,8 @@ class Calls:
                 if isinstance(a, CONTAINERS) and is_changed(a, b):
                     sentence = f"changes its argument {label}"
                     raise CheckFailed("mutates-input", text, sentence)
+            if isinstance(result, list) and len(result) == 2 and callable(result[1]):
+                result = tuple(result)  # [array, backward] is a pair as well
             if isinstance(result, tuple):  # (array, backward): wrap the backward too
                 result = tuple(
                     self.wrap(_inner_name(part), part, f" of {text}")
@@ -74,6 +94,23 @@ class Calls:
         wrapper.__name__ = name
         wrapper.__wrapped__ = function  # its signature
         return wrapper
+
+    def last_given(self):
+        """Return the arrays of the last call: {parameter: array}."""
+        return self.given.get(self.log[-1][1], {}) if self.log else {}
+
+    def swapped(self, got, want):
+        """Return the text of a report if another result of the call is ``want``."""
+        for each, _ in reversed(self.log):
+            parts = each if isinstance(each, tuple) else ()
+            own = [k for k, part in enumerate(parts) if part is got]
+            for k, part in enumerate(parts if own else ()):
+                is_array = isinstance(part, np.ndarray) and part.shape == want.shape
+                if k != own[0] and is_array and np.allclose(part, want, 1e-9, 0):
+                    return (
+                        f"result {k + 1} of the call equals expected; this is result "
+                        f"{own[0] + 1}"
+                    )
 
     def text_of(self, result, default):
         """Return the call that returned ``result``, or else the last call."""
@@ -113,6 +150,16 @@ def own_line(error, path):
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path)
     ][-1:]
+
+
+def _padded(names, args):
+    """Return a name for each argument; "" for those beyond the parameters."""
+    return [*names, *[""] * (len(args) - len(names))][: len(args)]
+
+
+def _given(value, is_own):
+    """Return the copy of an argument that a function receives."""
+    return value.copy() if is_own and isinstance(value, np.ndarray) else readonly(value)
 
 
 def readonly(value):

@@ -14,7 +14,7 @@ from . import journal, runner
 from .catalogue import exercises
 from .journal import hash_of
 from .progress import latest
-from .runner import FAILED, PASSED, TIMEOUT, UNWRITTEN, informative
+from .runner import FAILED, PASSED, TIMEOUT, UNKNOWN, UNWRITTEN, informative
 from .terminal import display_path, paint, plain, say, width, without_breaks
 
 INTERVAL = 0.5  # seconds between two readings of the file
@@ -23,14 +23,18 @@ WORDS = {0: "passed", 1: "failed", 3: "not written", 4: "timeout"}
 PRINTED_LINES = 10
 
 
-def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False):
-    """Check an answer; return the exit code."""
+def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=None):
+    """Check an answer; return the exit code.
+
+    save  a file for the arrays of the first failure of the report: the inputs of the
+          call, what was found, and what is expected
+    """
     if not _is_started(exercise):
         return UNWRITTEN
     if pdb:
         print_heading(exercise)
         return runner.debug(exercise, exercise.work, seed).code
-    return _check(exercise, seed, verbose, as_json).code
+    return _check(exercise, seed, verbose, as_json, save).code
 
 
 def check_all(**options):
@@ -91,7 +95,7 @@ def print_report(exercise, report, verbose=False):
         say(f"{paint(word, 'red')} {o['step']}: {o['title']}", 2)
         sentence = o["tag"], *o["lines"][-1:]
         if not printed or verbose or (informative(o) and sentence not in printed):
-            say(plain("\n".join(o["lines"]), most=5000), 8)
+            say(plain("\n".join(_without_unknown(o, report)), most=5000), 8)
         printed.add(sentence)
     if report.ending:
         say(f"{paint('END', 'red')}   {report.ending}", 2)
@@ -122,16 +126,19 @@ def _is_started(exercise):
     return False
 
 
-def _check(exercise, seed, verbose=False, as_json=False):
+def _check(exercise, seed, verbose=False, as_json=False, save=None):
     """Check an answer, print the report, add it to the journal, and return it."""
     sha = journal.snapshot(exercise, "before check")
     if not as_json:
         print_heading(exercise)
-    found = runner.run(exercise, exercise.work, seed)
+    options = {"save": save} if save else {}
+    found = runner.run(exercise, exercise.work, seed, **options)
     if as_json:
         print_json(exercise, found)
     else:
         print_report(exercise, found, verbose)
+        if save:
+            _print_saved(save, found)
     journal.append(
         exercise.id,
         "check",
@@ -145,6 +152,23 @@ def _check(exercise, seed, verbose=False, as_json=False):
         seed=seed,
     )
     return found
+
+
+def _print_saved(save, report):
+    path = without_breaks(display_path(save))
+    if report.saved:
+        say(f"saved: {path} contains {', '.join(report.saved)}", 2)
+        say(f'       np.load("{path}")["found"], for example', 2)
+    else:
+        say(f"not saved: {path} would contain nothing", 2)
+
+
+def _without_unknown(outcome, report):
+    """Return the lines of a failure, without "no known pattern" beside a name."""
+    lines = outcome["lines"]
+    if report.failures[0]["tag"] == "unknown":
+        return lines
+    return [line for line in lines if not line.endswith(UNKNOWN)]
 
 
 def _print_prints(report):

@@ -8,6 +8,7 @@ import argparse
 import difflib
 import importlib
 import os
+import pathlib
 import sys
 import time
 
@@ -91,6 +92,8 @@ def _parser():
     text = "list every function of the check"
     sub.add_argument("-v", "--verbose", action="store_true", help=text)
     sub.add_argument("--pdb", action="store_true", help="open pdb at the failure")
+    text = "write the inputs, the result and the expected one of a failure"
+    sub.add_argument("--save", metavar="CASE.npz", type=pathlib.Path, help=text)
     sub.add_argument("--json", action="store_true", help="print one line of json")
     seed(sub)
     seed(verb("watch", "check after every change", _watch, "optional"))
@@ -137,9 +140,10 @@ def _exercise(args):
 def _check(args):
     options = {"seed": abs(args.seed), "verbose": args.verbose, "as_json": args.json}
     if not args.all:
-        return check.check(_exercise(args), pdb=args.pdb, **options)
-    if args.id or args.pdb:
-        raise UsageError("check --all takes neither an ID nor --pdb.")
+        pdb, save = args.pdb, args.save
+        return check.check(_exercise(args), pdb=pdb, save=save, **options)
+    if args.id or args.pdb or args.save:
+        raise UsageError("check --all takes no ID, no --pdb and no --save.")
     return check.check_all(**options)
 
 

@@ -6,9 +6,12 @@ two axes swapped". An exercise adds its own as variants, which are tried first: 
 sentence, array or function that returns one). If none holds, the tag is "unknown".
 """
 
+import contextlib
+
 import numpy as np
 
 import minigrad as mg
+from lessons.classroom import hypotheses
 from minigrad.checking.diagnosis import Case
 from minigrad.checking.hypotheses import (
     BANK,
@@ -23,16 +26,18 @@ from minigrad.checking.numeric import slopes
 from minigrad.checking.verdict import Finding, GradcheckError, describe, picture
 
 UNKNOWN = "unknown", "no known pattern"
-FLOAT32 = 1e-9  # of the largest entry: a smaller error is not float32 rounding
+BETTER = "log-base", "renormalised", "scale:1/ln"  # than the name of a factor
 MASK_ROWS = 3  # rows of a mask that are printed
 ROWS, COLUMNS = 8, 16  # of a picture of the wrong entries
 
 
-def of_values(got, want, variants=(), mask=None, widths=()):
+def of_values(got, want, variants=(), mask=None, widths=(), arguments=None, text=""):
     """Return (tag, sentence) for a wrong array of numbers.
 
-    mask    of want's shape, False where an entry must be 0 because it is masked
-    widths  sizes of the inputs that may explain a factor, besides the axes of want
+    mask       of want's shape, False where an entry must be 0 because it is masked
+    widths     sizes of the inputs that may explain a factor, besides the axes of want
+    arguments  {name: array} of the call
+    text       of the answer
     """
     if np.asarray(want).dtype == bool:
         return of_masks(got, want, variants)
@@ -43,11 +48,27 @@ def of_values(got, want, variants=(), mask=None, widths=()):
     if not want.any() and np.isfinite(got).all():
         return UNKNOWN  # the hypotheses need expected entries other than 0
     if same(got, want):  # then every identity of want holds of got as well
-        return _nearly(got, want)
+        return hypotheses.of_nearly(got, want, text)
     tag, sentence = _of_bank(Case(yours=got, numeric=want, mask=mask), widths)
-    if tag.partition(":")[0] in ("block", "scale") and want.size < 3:
-        return UNKNOWN  # with one or two entries, such an identity holds by chance
+    kind = tag.partition(":")[0]
+    if want.size < 3 and not _is_sure(tag, want, arguments or {}):
+        tag, sentence = UNKNOWN
+    if kind in ("unknown", "block", "scale"):
+        more = hypotheses.of_values(got, want, arguments or {}, widths)
+        if more and (kind != "scale" or more[0].startswith(BETTER)):
+            return more
     return tag, sentence.replace("numeric", "expected")
+
+
+def _is_sure(tag, want, arguments):
+    """Return whether one or two numbers are enough for a name.
+
+    An identity such as "3 x expected" holds by chance, and 0 is not "everywhere".
+    """
+    kind, _, factor = tag.partition(":")
+    if kind == "scale":
+        return hypotheses.is_evidence(want, arguments) and factor in ("-1", "2", "1/2")
+    return kind not in ("block", "zero")
 
 
 def of_masks(got, want, variants=()):
@@ -62,7 +83,7 @@ def of_masks(got, want, variants=()):
             return "transpose", "yours equals expected with its last two axes swapped"
         if np.array_equal(got, want.T):
             return "transpose", "yours equals expected with its axes reversed"
-    return UNKNOWN
+    return hypotheses.of_masks(got, want) or UNKNOWN
 
 
 def of_variants(got, variants, want=None):
@@ -82,13 +103,23 @@ def of_variants(got, variants, want=None):
             return tag, f"yours equals {sentence}"
 
 
-def of_gradients(op, inputs, names, seed=0, no_gradient=(), variants=None, blocks=None):
+def of_gradients(
+    op,
+    inputs,
+    names,
+    seed=0,
+    no_gradient=(),
+    variants=None,
+    blocks=None,
+    case=None,
+):
     """Return None if every gradient of ``op`` is right, else (tag, report).
 
     op        arrays -> (array, backward), as ``@differentiable`` takes it
     names     of the inputs
     variants  {name of an input: [(tag, sentence, function of g)]}
     blocks    {name of an input: {name of a part: index}}
+    case      a dictionary that receives g and, for each input, found_ and expected_
     """
     lifted, zero = mg.lift(op), [names[k] for k in no_gradient]
     try:
@@ -97,12 +128,16 @@ def of_gradients(op, inputs, names, seed=0, no_gradient=(), variants=None, block
         return "gradcheck", str(error)
     if result.ok:
         return None
+    if case is not None:
+        _add_gradients(case, op, inputs, names, seed)
     compared = [row for row in result.rows if row.verdict != "not checked"]
     summary = "    ".join(f"d_{row.input} {row.verdict}" for row in compared)
     lines = [summary] if len(compared) > 1 else []
     found = [f for f in (result.cause, *result.also) if f and f.tag != "unknown"]
     shown = result
     known = _known_gradient(op, inputs, names, seed, variants or {}, blocks or {})
+    if not known and all(f.tag.startswith("block") for f in found):
+        known = _more_of_gradients(op, inputs, names, seed, compared)
     if known:
         k, finding = known
         found = [finding, *result.also]
@@ -126,6 +161,21 @@ def of_gradients(op, inputs, names, seed=0, no_gradient=(), variants=None, block
         *(f"also: {law.sentence}" for law in found[1:]),
     ]
     return tag, "\n".join(lines)
+
+
+def exchanged(op, inputs, names, g, found):
+    """Return a sentence if gradients of a wrong shape are those of other inputs."""
+    for k, (x, A) in enumerate(zip(inputs, found)):
+        if A is None or np.shape(A) == np.shape(x):
+            continue
+        for j, other in enumerate(inputs):
+            is_float = isinstance(other, np.ndarray) and other.dtype.kind == "f"
+            if j != k and is_float and np.shape(A) == other.shape:
+                if same(np.asarray(A, float), _numeric(op, inputs, j, g)):
+                    return (
+                        f"gradient {k + 1} of {len(found)} is that of {names[j]}; "
+                        f"expected that of {names[k]}"
+                    )
 
 
 def first_wrong(yours, right):
@@ -179,15 +229,6 @@ def drawing(wrong):
             f"{columns} entries, # where one of them differs"
         )
     return [f"{drawn}\n    ({'; '.join(parts)})"]
-
-
-def _nearly(got, want):
-    """Return (tag, sentence) for numbers that are wrong after the sixth digit."""
-    off = np.abs(got - want).max() / np.abs(want).max()
-    how = f"yours differs from expected by {off:.1g} of the largest entry at most"
-    if off < FLOAT32:
-        return "nearly", how
-    return "float32", f"{how}: is an intermediate a float32, with its 7 digits?"
 
 
 def _of_bank(case, widths):
@@ -244,15 +285,61 @@ def _known_gradient(op, inputs, names, seed, variants, blocks):
             return k, Finding(found[0], f"d_{name}: {found[1]}")
 
 
-def _of_blocks(op, inputs, k, yours, g, blocks):
-    """Return (tag, sentence) if all wrong entries lie in one named block, or None."""
-    if not blocks or yours.shape != inputs[k].shape:
+def _add_gradients(case, op, inputs, names, seed):
+    """Add to ``case`` g, and found and measured gradients of a single output."""
+    with contextlib.suppress(Exception):  # an answer that raises has no gradients
+        y, backward = op(*inputs)
+        case["g"] = g = np.random.default_rng(seed).normal(size=np.shape(y))
+        found = backward(g)
+        found = found if isinstance(found, tuple) else (found,)
+        for k, (name, A) in enumerate(zip(names, found)):
+            if A is not None:
+                case[f"found_{name}"] = A
+            if isinstance(inputs[k], np.ndarray) and inputs[k].dtype.kind == "f":
+                case[f"expected_{name}"] = _numeric(op, inputs, k, g)
+
+
+def _more_of_gradients(op, inputs, names, seed, compared):
+    """Return (number of the input, Finding) of a further hypothesis that holds."""
+    y, backward = op(*inputs)
+    if isinstance(y, tuple) or not np.isfinite(y).all():
         return None
+    y = np.asarray(y)
+    g = np.random.default_rng(seed).normal(size=y.shape)
+    found = backward(g)
+    found = found if isinstance(found, tuple) else (found,)
+    wrong = {row.input for row in compared if row.verdict == "wrong"}
+    right = {}
+    for k, (name, x) in enumerate(zip(names, inputs)):
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and k < len(found):
+            right[name] = _numeric(op, inputs, k, g)
+    for k, (name, A) in enumerate(zip(names, found)):
+        if name not in wrong or name not in right or A is None:
+            continue
+        A = np.asarray(A, float)
+        for other, G in right.items():
+            if other != name and same(A, G) and not same(right[name], G):
+                sentence = f"d_{name}: yours equals numeric of {other}, not of {name}"
+                return k, Finding("swapped", sentence)
+        more = hypotheses.of_gradient(A, right[name], inputs[k], y, g)
+        if more:
+            return k, Finding(more[0], f"d_{name}: {more[1]}")
+
+
+def _numeric(op, inputs, k, g):
+    """Return the measured gradient of one input."""
 
     def f(x):
         return (np.asarray(op(*inputs[:k], x, *inputs[k + 1 :])[0]),)
 
-    numeric = slopes(f, inputs[k], [g]).value.reshape(yours.shape)
+    return slopes(f, inputs[k], [g]).value.reshape(inputs[k].shape)
+
+
+def _of_blocks(op, inputs, k, yours, g, blocks):
+    """Return (tag, sentence) if all wrong entries lie in one named block, or None."""
+    if not blocks or yours.shape != inputs[k].shape:
+        return None
+    numeric = _numeric(op, inputs, k, g)
     case = Case(yours=yours, numeric=numeric, blocks=blocks)
     found = one_block(case) if case.wrong().any() else None
     return found if found and found[0][len("block:") :] in blocks else None

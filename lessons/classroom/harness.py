@@ -1,6 +1,7 @@
 """``my`` in a check: the functions of an answer, and comparisons with what is right."""
 
 import difflib
+import functools
 import importlib
 import inspect
 import linecache
@@ -8,9 +9,19 @@ import types
 
 import numpy as np
 
-from . import diagnose, stubs
+from . import diagnose, hypotheses, stubs
 from .calls import NO_RESULT, Calls, brief, call_text, own_line, parameters, readonly
 from .steps import CheckFailed, Outcome
+
+
+SUMS = (
+    "sum-over-everything",
+    "sum-over-axis",
+    "mean-over-everything",
+    "mean-over-axis",
+    "plain-mean",
+    "plain-sum",
+)
 
 
 def load(exercise, path, text=None, seed=0):
@@ -46,6 +57,52 @@ def load_checks(exercise):
     return importlib.import_module(f"lessons.checks.{exercise.stem}")
 
 
+def array_of_rows(rows):
+    """Return a list of numbers, or of rows of equal lengths, as an array, or None."""
+    try:
+        array = np.array(rows)
+    except (ValueError, TypeError):  # rows of different lengths
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+def _with_arrays(op):
+    """Return ``op`` with lists as arrays and pairs: [y, backward], [[1.0, 2.0], …].
+
+    Inputs of an exercise are float64, also where a gradient check tries float32.
+    """
+
+    def in_float64(x):
+        is_float = isinstance(x, np.ndarray) and x.dtype.kind == "f"
+        return x.astype(float, copy=False) if is_float else x
+
+    def convert(result):
+        rows = array_of_rows(result) if isinstance(result, list) else None
+        return result if rows is None else rows
+
+    @functools.wraps(op)
+    def wrapper(*inputs):
+        returned = op(*map(in_float64, inputs))
+        pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        if not pair or not callable(returned[1]):
+            return returned
+        y, backward = returned
+
+        def as_arrays(g):
+            found = backward(g)
+            if len(inputs) > 1 and isinstance(found, (tuple, list)):
+                return tuple(map(convert, found))
+            if isinstance(found, list) and len(found) == 1:
+                rows = array_of_rows(found)  # [dx], or one row of numbers
+                if rows is not None and rows.shape != np.shape(inputs[0]):
+                    return found[0]
+            return convert(found)
+
+        return convert(y), as_arrays
+
+    return wrapper
+
+
 class Harness:
     """The learner's functions, and the comparisons of a check.
 
@@ -59,6 +116,7 @@ class Harness:
     def __init__(self, id, namespace, signatures, path, seed=0):
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
+        self._case = {}  # of the comparison that failed: {name: array}
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:
@@ -92,10 +150,13 @@ class Harness:
         __tracebackhide__ = True
         want, variants = np.asarray(want), list(variants)  # they are read twice
         call = self._calls.text_of(got, self._id)
-        array = self._array(got, call)
+        array = self._array(got, call, want.dtype)
+        given = self._calls.given.get(call, {})
+        self._case = given | {"found": array, "expected": want}
         if array.shape != want.shape:
-            tag, sentence = diagnose.of_values(array, want, variants)
-            if tag not in ("unbroadcast", "transpose", *(v[0] for v in variants)):
+            tag, sentence = self._diagnose(got, array, want, variants, None, call)
+            known = "unbroadcast", "transpose", *SUMS, *(v[0] for v in variants)
+            if tag not in known:
                 tag, sentence = "shape", ""
             lines = diagnose.shapes(array, want.shape, axes)
             raise CheckFailed(tag, call, *lines, *filter(None, [sentence]))
@@ -106,9 +167,9 @@ class Harness:
         else:
             right = array == want
         if right.all():
+            self._case = {}
             return
-        widths = self._calls.widths.get(call, ())
-        tag, sentence = diagnose.of_values(array, want, variants, mask, widths)
+        tag, sentence = self._diagnose(got, array, want, variants, mask, call)
         lines = diagnose.differences(array, want, right, axes)
         raise CheckFailed(tag, call, *lines, f"{sentence}  [{tag}]")
 
@@ -116,7 +177,7 @@ class Harness:
         """Fail unless ``got`` is an array of this shape and dtype."""
         __tracebackhide__ = True
         call = self._calls.text_of(got, self._id)
-        array = self._array(got, call)
+        array = self._array(got, call, np.dtype(dtype))
         if array.shape != tuple(shape):
             backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
             tag = "transpose" if backwards else "shape"
@@ -157,10 +218,13 @@ class Harness:
         names = names or list(inspect.signature(op).parameters)
         call = call_text(getattr(op, "__name__", "op"), names, inputs)
         self._calls.log.append((NO_RESULT, call))
+        op = _with_arrays(op)
         self._try_backward(op, inputs, call)
+        arrays = dict(zip(names, inputs))
         found = diagnose.of_gradients(
-            op, inputs, names, self._seed, no_gradient, **known
+            op, inputs, names, self._seed, no_gradient, case=arrays, **known
         )
+        self._case = arrays if found else {}
         if found:
             raise CheckFailed(found[0], call, found[1])
 
@@ -177,6 +241,22 @@ class Harness:
                 self.equal(yours[name], right[name], rtol=1e-7)
             except CheckFailed as failure:
                 raise CheckFailed(failure.tag, *failure.lines, sentence) from None
+
+    def _last_result(self):
+        """Return what the last call returned."""
+        return self._calls.log[-1][0] if self._calls.log else None
+
+    def _let_own(self, parameters):
+        """Let functions change these arguments: {name of a function: parameters}."""
+        self._calls.own = parameters
+
+    def _save_case(self, path):
+        """Write the arrays of the last failure: arguments, found, expected."""
+        case, self._case = self._case or self._calls.last_given(), {}
+        arrays = {key: np.asarray(a) for key, a in case.items()}
+        arrays = {key: a for key, a in arrays.items() if a.dtype.kind in "biufcU"}
+        if arrays:
+            np.savez(path, **arrays)
 
     def written(self):
         """Return the outcome of the step "written": functions and their parameters."""
@@ -200,6 +280,24 @@ class Harness:
                 return Outcome("written", "functions", "failed", "signature", lines)
         return Outcome("written", "functions", "ok")
 
+    def _diagnose(self, got, array, want, variants, mask, call):
+        """Return (tag, sentence) for a result that is wrong."""
+        given = self._calls.given.get(call, {})
+        tag, sentence = diagnose.of_values(
+            array,
+            want,
+            variants,
+            mask,
+            widths=self._calls.widths.get(call, ()),
+            arguments=given,
+            text="".join(linecache.getlines(self._path)),
+        )
+        is_named = tag in [known[0] for known in variants]
+        if not is_named and hypotheses.is_evidence(want, given):
+            if swapped := self._calls.swapped(got, want):
+                return "swapped", swapped
+        return tag, sentence
+
     def _own_functions(self):
         names = self._namespace.items()
         return [name for name, f in names if callable(f) and not name.startswith("_")]
@@ -215,15 +313,36 @@ class Harness:
         y, backward = returned
         if not isinstance(y, tuple):
             self._array(y, call)
-            backward(np.random.default_rng(self._seed).normal(size=np.shape(y)))
+            g = np.random.default_rng(self._seed).normal(size=np.shape(y))
+            found = backward(g)
+            names = list(inspect.signature(op).parameters)
+            count = len(found) if isinstance(found, tuple) else 1
+            if count != len(inputs):
+                expected = f"{len(inputs)} gradient{'s' * (len(inputs) > 1)}"
+                names = f": of {', '.join(names)}" if len(names) == len(inputs) else ""
+                text = f"expected {expected}{names}", f"found {count}"
+                raise CheckFailed("results", f"backward of {call}", *text)
+            if isinstance(found, tuple):
+                names = list(inspect.signature(op).parameters)
+                if exchanged := diagnose.exchanged(op, inputs, names, g, found):
+                    raise CheckFailed("swapped", f"backward of {call}", exchanged)
 
-    def _array(self, got, call):
+    def _array(self, got, call, expected=None):
+        """Return ``got`` as an array: an array, a number, or a list of rows."""
         __tracebackhide__ = True
-        if not isinstance(got, (bool, int, float, np.generic, np.ndarray)):
+        array = None
+        if isinstance(got, (bool, int, float, np.generic, np.ndarray)):
+            array = np.asarray(got)
+        elif isinstance(got, (list, tuple)):
+            array = array_of_rows(got)
+        if array is None:
             found = "None: nothing is returned" if got is None else type(got).__name__
             tag = "none" if got is None else "type"
             raise CheckFailed(tag, call, f"expected an array, found {found}")
-        return np.asarray(got)
+        if not isinstance(got, np.ndarray) and array.dtype.kind == "i":
+            if expected is not None and expected.kind == "f":
+                array = array.astype(float)  # [1, 0] and 1 have no dtype of their own
+        return array
 
     def _check_dtype(self, array, expected, call):
         __tracebackhide__ = True

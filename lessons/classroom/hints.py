@@ -55,6 +55,46 @@ FOR_KNOWN_MISTAKES = {
         "Where are digits lost: in a difference of nearly equal numbers, or because a "
         "small term is left out?"
     ),
+    "log-base": "ln, log2 and log10 differ by a constant factor. Which has the task?",
+    "renormalised": "Does the task say that the result sums to 1?",
+    "not-normalised": "Each row is right up to a factor. By what is it divided?",
+    "sum-over-everything": (
+        "A sum without an axis is over all entries. Over which axis does the formula "
+        "sum?"
+    ),
+    "sum-over-axis": "Which indices does the formula sum, and which remain?",
+    "mean-over-everything": "Over which axis does the formula take the mean?",
+    "mean-over-axis": "Which indices does the formula sum, and which remain?",
+    "plain-mean": "Every row has the same share here. Where do the weights enter?",
+    "plain-sum": "Every row has the share 1 here. Where do the weights enter?",
+    "plain-softmax": "The softmax is right. What else does the formula contain?",
+    "unchanged": "The result is an argument. Which line should change it?",
+    "sign": "Which sign has the exponent?",
+    "reciprocal": "A quotient is upside down, or an exponent has the wrong sign.",
+    "one-minus": "p or 1 - p: which of the two does the task weight?",
+    "square": "One factor is there twice.",
+    "root": "Is the square root in the formula?",
+    "exponential": "Is the exponential in the formula, or its argument?",
+    "logarithm": "Is the logarithm in the formula?",
+    "absolute": "Which entries are negative, and does the formula change their sign?",
+    "reversed": "In which direction does the index run?",
+    "shifted": "Is the first index 0 or 1? Does position t see t itself?",
+    "cumulative": "A running sum contains all places before. Does the formula?",
+    "repeated": (
+        "One index is used for all. Which loop variable, or which slice, is missing?"
+    ),
+    "flipped": "Which of i and j is the query, and which is the key? i - j or j - i?",
+    "off-by-one": "Try the first and the last index: is the bound < or <=?",
+    "offset": "Is the mask aligned at the first or at the last position?",
+    "passes-through": "The chain rule: g times the derivative. Where is the latter?",
+    "wrong-derivative": "Derive it once more, and compare each factor.",
+    "uniform": "All weights are equal: where do the scores enter?",
+    "added": "A number is added once. Where does it come from?",
+    "one-sided": "A window has two bounds: |s - p| is s - p and p - s.",
+    "epsilon": (
+        "A small number was added. Is it needed? If so: where no divisor is 0, it "
+        "changes right numbers."
+    ),
     "complement": "True means: may attend.",
     "shape": "Write the shape of each intermediate at the end of its line.",
     "dtype": "Which operation gives the numbers this dtype?",
@@ -66,6 +106,30 @@ FOR_KNOWN_MISTAKES = {
     "exits": "Which call ends the whole program, or needs more memory than there is?",
     "memory": "A check may use 2 GiB. Which array is that large? Print its shape.",
     "check-fault": "This is a mistake in the course, not in your answer.",
+    "imports-answer": (
+        "The exercise is to write this code in NumPy. Remove the import, and start "
+        "from the formula in the stub."
+    ),
+    "patches": (
+        "The check uses the same module. Write your own function under your own name; "
+        "leave the module as it is."
+    ),
+    "swapped": (
+        "Each result is computed, but two have changed places. The docstring gives "
+        "their order."
+    ),
+    "results": (
+        "Return all results that the docstring names, in its order; a backward returns "
+        "one gradient for each input."
+    ),
+    "differences": (
+        "A difference quotient has about 10 digits, a formula 15. Derive the formula; "
+        "differences are for checking it."
+    ),
+    "no-backward": "Return two things: the array, and a function of g.",
+    "type": "Return an array, or a list of rows of equal lengths.",
+    "empty": "reset writes a fresh stub; undo restores your text.",
+    "syntax": "Python names the line; the mistake may be on the line before it.",
     "missing": "The check calls the functions by the names in the stub.",
     "signature": "The check calls the functions with the parameters of the stub.",
 }

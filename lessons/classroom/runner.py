@@ -12,14 +12,17 @@ import contextlib
 import faulthandler
 import importlib
 import json
+import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from dataclasses import dataclass, field
 
 from . import stubs
@@ -47,6 +50,7 @@ class Report:
     ending    a sentence, if the process did not end by itself
     seed      of the random numbers
     done      whether the check came to its end
+    saved     the names of the arrays that were saved, of the first failure
     """
 
     code: int = FAILED
@@ -56,6 +60,7 @@ class Report:
     ending: str = ""
     seed: int = 0
     done: bool = True
+    saved: list = field(default_factory=list)
 
     @property
     def failures(self):
@@ -85,15 +90,23 @@ def time_limit(exercise):
     return float(chosen or SECONDS)
 
 
-def run(exercise, path, seed=0, limit=None):
-    """Check the answer at ``path``; return a ``Report``."""
+def run(exercise, path, seed=0, limit=None, save=None):
+    """Check the answer at ``path``; return a ``Report``.
+
+    save  a file for the arrays of the report's first failure
+    """
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
-        names = "results", "stack", "printed"
-        results, stack, printed = (pathlib.Path(folder) / name for name in names)
+        names = "results", "stack", "place", "printed"
+        results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
+        stops = {"limit": limit, "stack": str(stack), "place": str(place)}
+        cases = pathlib.Path(folder) / "cases"
+        if save:
+            cases.mkdir()
+            stops["cases"] = str(cases)
         with open(printed, "wb") as file:
             process = subprocess.Popen(
-                _command(exercise, path, seed, results, limit=limit, stack=str(stack)),
+                _command(exercise, path, seed, results, **stops),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -111,12 +124,17 @@ def run(exercise, path, seed=0, limit=None):
         report.more = printed.stat().st_size - len(start)
         if not in_time:
             report.code = TIMEOUT
-            report.ending = f"stopped after the time limit of {limit:g} s"
-            where = _last_line(stack, path)
-            report.ending += f"; it was in {where}" if where else ""
+            report.ending = _out_of_time(place, stack, path, limit)
         elif not report.done or process.returncode != report.code:
             report.code, report.done = FAILED, False
             report.ending = _how_it_ended(process.returncode)
+        if save and report.failures:
+            number = report.outcomes.index(report.failures[0])
+            case = cases / f"{number}.npz"
+            if case.exists():
+                shutil.copyfile(case, save)
+                with zipfile.ZipFile(case) as file:
+                    report.saved = [n.removesuffix(".npy") for n in file.namelist()]
         return report
 
 
@@ -189,6 +207,36 @@ def _read(results, report):
     return report
 
 
+def _out_of_time(place, stack, path, limit):
+    """Return where the answer was when its time ran out, and how slow it is."""
+    with contextlib.suppress(OSError, ValueError):
+        return _slow(json.loads(place.read_text(encoding="utf-8")), limit)
+    # no thread of Python could run: the system's own stack is left
+    where = _last_line(stack, path)
+    return _slow(None, limit) + (f"; at {where}" if where else "")
+
+
+def _slow(facts, limit):
+    """Return the end of a report for an answer that ran out of time."""
+    said = f"out of time after {limit:g} s"
+    if not facts:
+        return said
+    expected = facts["expected"]
+    if expected is not None and limit < expected < math.inf:
+        said = f"slow: about {_rounded(expected)} s expected, the limit is {limit:g} s"
+    if facts["call"]:
+        said += f"; in {facts['call']}"
+    return f"{said}; at {facts['where']}:  {facts['line']}"
+
+
+def _rounded(seconds):
+    """Return a time with two digits."""
+    if seconds < 10:
+        return f"{seconds:.1f}"
+    unit = 10 ** (math.floor(math.log10(seconds)) - 1)
+    return str(round(seconds / unit) * unit)
+
+
 def _last_line(stack, path):
     """Return where in the learner's file the process was, from its saved stack."""
     if not stack.exists():
@@ -259,9 +307,15 @@ def check(exercise, path, order, write):
     if order.get("stack"):  # save the stack shortly before the time runs out
         stack = open(order["stack"], "w", encoding="utf-8")
         faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
+    watch = None
+    if order.get("place"):
+        slow = importlib.import_module(f"{__package__}.slow")
+        watch = slow.Watch(path, order["limit"], pathlib.Path(order["place"]))
     write(ready=True)
     try:
         my = harness.load(exercise, path, seed=order["seed"])
+        if watch:
+            watch.calls = my._calls
     except (Exception, SystemExit) as error:
         if type(error).__name__ == "NotWritten":
             lines = [plain(str(error))]
@@ -274,11 +328,15 @@ def check(exercise, path, order, write):
     todo = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
     names = stubs.unwritten_functions(path.read_text(encoding="utf-8-sig"))
     waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
-    outcomes = []
+    outcomes, written = [], 0
     for outcome in steps.run_steps(checks, my, order["seed"], order.get("pdb", False)):
         while waiting and outcome.result == "unwritten":
             write(outcome=waiting.pop(0))
+            written += 1
+        if order.get("cases") and outcome.result == "failed":
+            my._save_case(pathlib.Path(order["cases"]) / f"{written}.npz")
         write(outcome=outcome.as_dict())
+        written += 1
         outcomes.append(outcome)
     code = steps.exit_code(outcomes)
     for part in waiting if code else ():  # a right answer needs no more parts

@@ -6,7 +6,8 @@
         my.equal(my.softmax_t(e, 0.5), by_loop(e, 0.5))
 
 The steps run in the order of ``STEPS``. All functions of a step run; if one fails, no
-later step runs, because what follows from a wrong shape says nothing new. A function
+later step runs, because what follows from a wrong shape says nothing new; only the
+random numbers of "values" may still give a name to a wrong fixed example. A function
 that needs a part which is not written yet is skipped. ``my`` holds the learner's
 functions (``lessons.classroom.harness``), ``rng`` draws from the check's seed.
 """
@@ -14,6 +15,7 @@ functions (``lessons.classroom.harness``), ``rng`` draws from the check's seed.
 import inspect
 import pathlib
 import pdb
+import re
 import textwrap
 import traceback
 import types
@@ -28,6 +30,12 @@ from .catalogue import LESSONS
 from .terminal import plain
 
 STEPS = ("written", "shape", "numbers", "values", "laws", "gradients", "edges")
+UNPACKED = re.compile(
+    r"^ValueError: (not enough|too many) values to unpack "
+    r"\(expected (\d+)(?:, got (\d+))?"
+)
+RETRIED = "numbers", "values"  # of a failure without a name, the next step as well
+NO_NAME = "unknown", "raises", "shape", "dtype", "type", "none", "check-fault"
 WIDTH = 71  # of a line in a report, which is indented by eight
 
 
@@ -95,17 +103,25 @@ def run_steps(checks, my, seed=0, debug=False):
 
     With ``debug``, the debugger opens at the first failure.
     """
+    my._let_own(getattr(checks, "OWN_STATE", {}))
     yield (outcome := my.written())
     if outcome.result == "failed":
         return
-    failed_step = None
+    failed_step, has_name = None, False
     for function in check_functions(checks):
         if failed_step not in (None, function.step):
-            return
+            # a fixed example may hide which mistake it is; random numbers show it
+            if has_name or debug or (failed_step, function.step) != RETRIED:
+                return
+            outcome = run_function(function, my, seed)
+            if outcome.result == "failed" and outcome.tag not in NO_NAME:
+                yield outcome
+            continue
         outcome = run_function(function, my, seed, debug)
         yield outcome
         if outcome.result == "failed":
             failed_step = function.step
+            has_name = has_name or outcome.tag != "unknown"
             if debug:
                 return
 
@@ -160,6 +176,14 @@ def _unexpected(error, my):
             )
         if any(map(path.is_relative_to, checks)) or frame.filename == my._path:
             break
+    found = UNPACKED.search(said)
+    if found and "= my." in frame.line:  # y, backward = my.f(x)
+        count = found[3] or "more"
+        result = my._last_result()
+        if isinstance(result, np.ndarray):
+            count = f"1, an array of shape {result.shape}"
+        lines = f"expected {found[2]} results", f"found {count}"
+        return CheckFailed("results", *my.last_call(), *lines)
     where = f"at this line of the check:  {frame.line}"
     if frame.filename == my._path:
         where = f"line {frame.lineno}:  {frame.line}"

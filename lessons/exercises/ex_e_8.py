@@ -27,8 +27,9 @@ def online_attention(s, V, block):
 
 
 def update(m, z, u, s, V):
-    """Return m, z, u after one more block of keys, as new arrays.
+    """Return m, z, u after one more block of keys.
 
+    The given m, z and u may be overwritten; no later code reads them. s and V may not.
     m (L,), z (L,), u (L, Ev) for the keys before; s (L, n), V (n, Ev) of the new keys
     """
     raise NotWritten("E.8 update")

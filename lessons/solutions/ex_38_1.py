@@ -92,7 +92,7 @@ HINTS = {
 MUTANTS = [
     ("H @ W_g.T", "H @ W_g", "axes"),
     ("H @ W_g.T", "W_g @ H.T", "transpose"),
-    ("return H @ W_g.T", "return (1 + 1e-8) * H @ W_g.T", "float32"),
+    ("return H @ W_g.T", "return (1 + 1e-8) * H @ W_g.T", "nearly"),
     ("return H @ W_g.T", "return H @ __import__('numpy').linalg.pinv(W_g)", "inverse"),
     ("H @ W_g.T", "H[:, : len(W_g)]", "ignores-W"),
     ("s @ (W_g @ h), ", "s @ (W_g @ h) + s[0], ", "false-link"),

@@ -2,28 +2,31 @@
 
 import numpy as np
 
-from .numeric import EVERY, Point, flat, random_directions
+from .numeric import MAX_ENTRIES, Point, flat, random_directions
 from .verdict import Entry, Row
 
 
 class Comparison:
-    """Analytic and numeric slopes of one input, side by side.
+    """The slopes of one input, from the backward (analytic) and measured (numeric).
 
     usual      the ``Judgement`` of the usual situation
-    failures   [(situation, Entry), ...] where the gradient is wrong in another one
-    signal     whether a slope is different from 0 in some situation
+    failures   [(situation, Entry), ...]: other situations with a wrong gradient
+    signal     whether some slope of some situation is different from 0
     """
 
-    def __init__(self, subject, i, seen, situations, options, rng):
-        self.subject, self.i, self.seen, self.options = subject, i, seen, options
-        self.f, self.situations = subject.of(i), situations
+    def __init__(self, subject, i, run, situations, options, rng):
+        self.subject, self.i, self.run = subject, i, run
+        self.options, self.situations = options, situations
+        self.f = subject.function_of(i)
         self.point = None  # that of the usual situation, after ``measure``
         self.name, self.x = subject.names[i], subject.leaves[i]._data
-        self.only = None  # the one entry that was measured, after ``refine``
+        self.only_entry = None  # the one entry that was measured, after ``refine``
         rows = {id(s.cotangents): flat(s.cotangents) for s in situations}
-        directions = random_directions(self.x, rng) if self.x.size > EVERY else None
+        directions = (
+            random_directions(self.x, rng) if self.x.size > MAX_ENTRIES else None
+        )
         measured = Point(self.f, self.x, np.array([*rows.values()])).slopes(directions)
-        self.signal = any(numeric.clear.any() for numeric in measured)
+        self.signal = any(numeric.is_nonzero.any() for numeric in measured)
         measured = dict(zip(rows, measured))
         self.usual, *others = (
             self._judge(s, measured[id(s.cotangents)])
@@ -39,14 +42,14 @@ class Comparison:
     def measure(self, directions):
         """Measure the usual slopes again, along ``directions`` or of every entry."""
         if self.point is None:
-            self.point = Point(self.f, self.x, flat(self.seen.cotangents)[None])
+            self.point = Point(self.f, self.x, flat(self.run.cotangents)[None])
         numeric = self.point.slopes(directions)[0]
         self.usual = self._judge(self.situations[0], numeric)
 
     def _judge(self, situation, numeric):
         judgement = Judgement(situation, numeric, self.i, self.x.shape, self.options)
         if self.is_declared:
-            judgement.wrong |= numeric.clear
+            judgement.wrong |= numeric.is_nonzero
         return judgement
 
     @property
@@ -60,7 +63,7 @@ class Comparison:
             return "wrong"
         if self.usual.numeric.kink.any():
             return "kink"
-        if not self.x.size or not sum(y.size for y in self.seen.y):
+        if not self.x.size or not sum(y.size for y in self.run.y):
             return "empty"
         if self.failures:
             return "wrong"
@@ -87,8 +90,8 @@ class Comparison:
     def entry(self, k, judgement=None):
         """Return slope ``k`` as an ``Entry``."""
         j, index = judgement or self.usual, None
-        if j.numeric.directions is None or self.only is not None:
-            k_of_x = k if self.only is None else self.only
+        if j.numeric.directions is None or self.only_entry is not None:
+            k_of_x = k if self.only_entry is None else self.only_entry
             index = tuple(int(i) for i in np.unravel_index(k_of_x, self.x.shape))
         numbers = j.analytic, j.numeric.value, j.numeric.bar, j.tolerance
         return Entry(self.name, index, *(float(each[k]) for each in numbers))
@@ -107,7 +110,7 @@ class Judgement:
         yours = np.zeros(shape) if yours is None else yours.astype(np.float64)
         self.analytic = numeric.along(yours)
         size = np.fmax(np.abs(self.analytic), np.abs(numeric.value))
-        largest = np.abs(numeric.value[numeric.clear]).max(initial=0)
+        largest = np.abs(numeric.value[numeric.is_nonzero]).max(initial=0)
         slack = situation.slack[i]
         if numeric.directions is not None:
             slack = np.array([slack * np.abs(v).sum() for v in numeric.directions])
@@ -126,5 +129,5 @@ class Judgement:
             excess = np.abs(self.analytic - self.numeric.value) / self.tolerance
         excess = np.nan_to_num(excess, nan=0, posinf=np.inf)
         excess[self.wrong & ~np.isfinite(self.analytic)] = np.inf
-        excess[self.wrong] += 1  # declared to be 0 and is not, though both agree
+        excess[self.wrong] += 1  # also if the slopes are equal, but should be 0
         return smooth[np.argmax(excess[smooth])]

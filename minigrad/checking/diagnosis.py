@@ -1,11 +1,12 @@
 """Find the known mistake that a wrong gradient equals.
 
-``diagnose(Case(...))`` tests the hypotheses of the bank one after the other. Each is an
+``diagnose(Case(...))`` tests the hypotheses in ``BANK`` one after the other. Each is an
 identity that can be measured, such as "yours equals numeric with its axes reversed".
-The first that holds is returned, or "no known pattern".
+``diagnose`` returns the first hypothesis that is true, or "no known pattern".
 
-In all formulas, A is the gradient in question (yours), G the numeric one, c the
-cotangent (the incoming gradient), J the Jacobian dy/dx, so that G = J^T c.
+In all formulas, A is the gradient that is checked (yours), G is the measured gradient
+(numeric), c is the cotangent (the incoming gradient), and J is the Jacobian dy/dx, so
+that G = J^T c.
 """
 
 from dataclasses import dataclass, field
@@ -16,23 +17,23 @@ import numpy as np
 from .hypotheses import BANK, CLOSE
 from .verdict import Finding
 
-LARGEST = 2_000_000  # entries of J beyond which its terms are not compared
+MAX_JACOBIAN_SIZE = 2_000_000  # a larger J is not used
 
 
 @dataclass
 class Case:
     """The facts about one wrong gradient. All but the first two are optional.
 
-    yours, numeric   the arrays A and G; ``yours`` is None when there is no gradient
-    x, y, cotangent  input, output, and c, of y's shape; of several outputs, no y, and
-                     their cotangents in one row
-    jacobian         () -> J, (outputs, inputs), or None
-    vjp              c -> A, the gradient in question for another cotangent
-    again            () -> A from a second, identical call
-    earlier          () -> G at the inputs of an earlier call
+    yours, numeric   the arrays A and G; ``yours`` is None if there is no gradient
+    x, y, cotangent  input, output, and c, which has the shape of y. With several
+                     outputs, y is None, and c is their cotangents in one row
+    jacobian         a function () -> J, of shape (outputs, inputs), or None
+    vjp              a function c -> A for another cotangent
+    again            a function () -> A from a second, identical call
+    earlier          a function () -> G at the inputs of an earlier call
     variants         (tag, sentence, () -> G of an operation with a likely mistake)
-    blocks           {name: index}, parts of x that have names, like the gates of a GRU
-    mask             of x's shape, True where attention is allowed
+    blocks           {name: index} of parts of x with names, such as gates of a GRU
+    mask             an array of the shape of x: True where attention is allowed
 
         >>> G = np.array([[1.0, 2.0], [3.0, 5.0]])
         >>> diagnose(Case(yours=G.T, numeric=G)).sentence
@@ -53,14 +54,14 @@ class Case:
     mask: np.ndarray | None = None
 
     def terms(self):
-        """Return c_k J_ki, (outputs, inputs): the sum over k is G."""
+        """Return c_k J_ki, of shape (outputs, inputs). Their sum over k is G."""
         J = self.jacobian() if self.cotangent is not None else None
-        if J is None or J.size > LARGEST:
+        if J is None or J.size > MAX_JACOBIAN_SIZE:
             return None
         return self.cotangent.reshape(-1, 1) * J
 
     def wrong(self):
-        """Return where A, of G's shape, differs from G."""
+        """Return where A differs from G; both have the same shape."""
         return ~(
             np.abs(self.yours - self.numeric) <= CLOSE * np.abs(self.numeric).max()
         )

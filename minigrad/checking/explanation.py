@@ -11,7 +11,7 @@ from .diagnosis import Case, diagnose
 from .numeric import flat, jacobian, slopes
 from .verdict import Finding, describe, label, picture, place
 
-DIAGNOSED = 4096  # entries up to which a wrong gradient is measured in every one
+MAX_DIAGNOSED = 4096  # the size of the largest array whose mistake is looked for
 
 
 def explain_wrong(result, comparison):
@@ -20,7 +20,7 @@ def explain_wrong(result, comparison):
     if c.usual.numeric.directions is not None:
         _refine(c)
     result.worst = c.worst()
-    result.also = c.seen.laws
+    result.also = c.run.findings
     lines = [describe(result.op, result.worst)]
     if c.usual.numeric.directions is not None:
         result.cause = Finding("unknown", "no known pattern")
@@ -28,13 +28,13 @@ def explain_wrong(result, comparison):
     else:
         wrong = result.wrong = c.usual.wrong.reshape(c.x.shape)
         lines.append(f"{wrong.sum()} of {wrong.size} entries differ")
-        if c.is_declared and c.usual.numeric.clear.any():
+        if c.is_declared and c.usual.numeric.is_nonzero.any():
             sentence = f"no_gradient declares {label(c.name)} 0; numeric is not"
             result.cause = Finding("declared", sentence)
             lines.append(sentence)
         else:
             result.cause = diagnose(_case(c))
-            lines.append(_named(result.cause))
+            lines.append(_cause_line(result.cause))
         drawn = picture(wrong)
         if drawn:
             lines.append(f"{drawn}\n    (# differs; the last axis runs to the right)")
@@ -74,19 +74,19 @@ def explain_failures(result, laws, comparisons):
     result.message = "\n".join(lines)
 
 
-def explain_broken(result, subject, seen):
-    """Report a rule after which nothing could be compared, such as an exception."""
-    result.cause = seen.broken[0]
+def explain_broken(result, subject, run):
+    """Report why nothing could be compared, such as an exception."""
+    result.cause = run.fatal_findings[0]
     result.message = f"{result.op}: {result.cause.sentence}"
-    if seen.misshapen is not None:
-        i, yours = seen.misshapen
+    if run.wrong_shape is not None:
+        i, yours = run.wrong_shape
         x = subject.leaves[i]._data
-        if x.size <= DIAGNOSED:
-            numeric = slopes(subject.of(i), x, seen.cotangents).value.reshape(x.shape)
-            found = diagnose(Case(yours, numeric))
+        if x.size <= MAX_DIAGNOSED:
+            numeric = slopes(subject.function_of(i), x, run.cotangents)
+            found = diagnose(Case(yours, numeric.value.reshape(x.shape)))
             if found.tag != "unknown":
                 result.cause = found
-                result.message += "\n" + _named(found)
+                result.message += "\n" + _cause_line(found)
     result.tag = result.cause.tag
 
 
@@ -100,58 +100,58 @@ def vacuous_message(result, comparison):
         f"gradient of {label(c.name)}, shape {c.x.shape}, is 0 as far as can be "
         f"measured (largest slope {largest:.0e}, error bar {numeric.bar.max():.0e}): a "
         "backward that returns nothing would pass. Check at another point, or return "
-        "the outputs themselves in place of their sum. Where 0 is what the gradient "
-        f"should be, pass no_gradient=({name},).\n\n{result.table()}"
+        "the outputs themselves in place of their sum. If the gradient should be 0, "
+        f"pass no_gradient=({name},).\n\n{result.table()}"
     )
 
 
-def _named(found):
+def _cause_line(found):
     return textwrap.fill(f"{found.sentence}  [{found.tag}]", 79)
 
 
 def _case(c):
-    """Return all that the hypotheses can use about a wrong gradient."""
-    seen, f, single = c.seen, c.f, len(c.seen.y) == 1
-    y = seen.y[0] if single else None
-    cotangent = seen.cotangents[0] if single else flat(seen.cotangents)
+    """Return the ``Case`` of a wrong gradient, for the hypotheses."""
+    run, f, single = c.run, c.f, len(c.run.y) == 1
+    y = run.y[0] if single else None
+    cotangent = run.cotangents[0] if single else flat(run.cotangents)
 
     def gradient(cotangent):
-        ends = np.cumsum([each.size for each in seen.y])[:-1]
+        ends = np.cumsum([each.size for each in run.y])[:-1]
         parts = np.split(cotangent.reshape(-1), ends)
-        shaped = [part.reshape(each.shape) for part, each in zip(parts, seen.y)]
-        return vjp(c.subject, seen, shaped)[c.i]
+        shaped = [part.reshape(each.shape) for part, each in zip(parts, run.y)]
+        return vjp(c.subject, run, shaped)[c.i]
 
     def earlier():
-        if seen.earlier is None:
+        if run.earlier_inputs is None:
             return None
-        with c.subject.holding(seen.earlier):
-            x = seen.earlier[c.i]
-            return slopes(f, x, seen.cotangents).value.reshape(x.shape)
+        with c.subject.with_data(run.earlier_inputs):
+            x = run.earlier_inputs[c.i]
+            return slopes(f, x, run.cotangents).value.reshape(x.shape)
 
     usual = c.usual
     numeric = np.where(usual.numeric.kink, usual.analytic, usual.numeric.value)
     return Case(
-        yours=seen.gradients[c.i],
+        yours=run.gradients[c.i],
         numeric=numeric.reshape(c.x.shape),
         x=c.x,
         y=y,
         cotangent=cotangent,
         jacobian=functools.cache(lambda: jacobian(f, c.x)),
         vjp=gradient,
-        again=lambda: seen.again[c.i],
+        again=lambda: run.second_gradients[c.i],
         earlier=earlier,
         variants=[*_other_axes(c), *_transposed(c)] if single else [],
     )
 
 
 def _other_axes(c):
-    """Yield the operation along other axes, if input and output have one shape."""
-    x, y, cotangent = c.x, c.seen.y[0], c.seen.cotangents[0]
+    """Yield variants with two axes exchanged, if input and output have one shape."""
+    x, y, cotangent = c.x, c.run.y[0], c.run.cotangents[0]
     if y.shape != x.shape:
         return
     for i, j in itertools.combinations(range(x.ndim), 2):
 
-        def exchanged(i=i, j=j):
+        def exchanged_gradient(i=i, j=j):
             swapped = x.swapaxes(i, j).copy()
             try:
                 found = slopes(c.f, swapped, [cotangent.swapaxes(i, j)]).value
@@ -163,21 +163,22 @@ def _other_axes(c):
             "wrong-axis",
             f"yours equals the numeric gradient of the operation with axes {i} and {j} "
             "exchanged, input and output",
-            exchanged,
+            exchanged_gradient,
         )
 
 
 def _transposed(c):
-    """Yield the operation with another, square input transposed."""
-    held = [leaf._data for leaf in c.subject.leaves]
-    for k, other in enumerate(held):
+    """Yield variants in which another input, which is square, is transposed."""
+    data = [leaf._data for leaf in c.subject.leaves]
+    for k, other in enumerate(data):
         if k == c.i or other.ndim < 2 or other.shape[-1] != other.shape[-2]:
             continue
 
         def transposed(k=k, other=other):
-            arrays = [*held[:k], other.swapaxes(-1, -2).copy(), *held[k + 1 :]]
-            with c.subject.holding(arrays):
-                return slopes(c.f, c.x, c.seen.cotangents).value.reshape(c.x.shape)
+            arrays = [*data[:k], other.swapaxes(-1, -2).copy(), *data[k + 1 :]]
+            with c.subject.with_data(arrays):
+                numeric = slopes(c.f, c.x, c.run.cotangents)
+            return numeric.value.reshape(c.x.shape)
 
         yield (
             "transpose",
@@ -187,25 +188,29 @@ def _transposed(c):
 
 
 def _refine(c):
-    """Find the wrong entries of a wrong direction: measure all, or halve."""
+    """Find the wrong entries of a wrong direction.
+
+    A small array is measured entry by entry. In a large array, bisection finds one
+    wrong entry.
+    """
     directions = c.usual.numeric.directions
-    if c.x.size <= DIAGNOSED:
+    if c.x.size <= MAX_DIAGNOSED:
         c.measure(None)
     else:
         entries = np.arange(c.x.size)
         while len(entries) > 1:
             half = entries[: len(entries) // 2]
-            c.measure([_only(half, directions[0])])
+            c.measure([_restrict(half, directions[0])])
             entries = half if c.usual.wrong.any() else entries[len(half) :]
-        c.measure([_only(entries, np.ones(c.x.shape))])
-        c.only = entries[0]
+        c.measure([_restrict(entries, np.ones(c.x.shape))])
+        c.only_entry = entries[0]
     if not c.usual.wrong.any():  # many small errors, each within its tolerance
         c.measure(directions)
-        c.only = None
+        c.only_entry = None
 
 
-def _only(entries, direction):
-    """Return ``direction`` with 0 in all but some entries."""
+def _restrict(entries, direction):
+    """Return ``direction`` with 0 in all other entries."""
     chosen = np.zeros(direction.size)
     chosen[entries] = direction.reshape(-1)[entries]
     return chosen.reshape(direction.shape)

@@ -1,8 +1,8 @@
-"""The bank of hypotheses: how the usual mistakes of hand-written backwards show.
+"""Tests for the usual mistakes in hand-written backwards.
 
-Each function takes a ``diagnosis.Case`` and returns (tag, sentence) when its identity
-holds to 1e-6, else None. The sentence states what was measured, not what to change.
-``BANK``, at the end, is the order in which they are tried.
+Each function tests one hypothesis. It takes a ``diagnosis.Case`` and returns (tag,
+sentence) if its identity is true up to 1e-6, otherwise None. The sentence states what
+was measured, not what to change. ``BANK`` lists the functions in order.
 """
 
 import itertools
@@ -14,18 +14,18 @@ CLOSE = 1e-6  # relative to the largest entry
 
 
 def same(a, b):
-    """Return whether two arrays are finite and equal to 1e-6 of their largest entry."""
+    """Return whether two arrays are finite and equal to 1e-6 of the largest entry."""
     if a is None or b is None or a.shape != b.shape or not a.size:
         return False
-    size = max(np.abs(a).max(), np.abs(b).max())  # of infinity, anything is a part
+    size = max(np.abs(a).max(), np.abs(b).max())  # CLOSE * inf would accept all
     return bool(size < np.inf and np.abs(a - b).max() <= CLOSE * size)
 
 
 def is_single(a):
-    """Return whether the entries are float32 numbers: of 24 bits, some of over 12.
+    """Return whether all entries are float32 numbers, which have 24 bits.
 
-    Multiples of one number, such as (x + 1e8) - 1e8, are not meant: some entry must
-    have bits that the largest entry, as a float32, would not have.
+    Float64 numbers may have so few bits by chance. So some entry must need more than 12
+    bits. And the entries must not be multiples of one number, as in (x + 1e8) - 1e8.
     """
     if a is None or a.size < 3 or not np.isfinite(a).all():
         return False
@@ -84,13 +84,13 @@ def unbroadcast(case):
 
 def transposed(case):
     A, G = case.yours, case.numeric
-    for turned, what in (
+    for permuted, what in (
         (G.swapaxes(-1, -2) if G.ndim > 1 else G, "its last two axes swapped"),
         (G.T, "its axes reversed"),
     ):
-        if A.ndim > 1 and same(A, turned):
+        if A.ndim > 1 and same(A, permuted):
             return "transpose", f"yours equals numeric with {what}"
-        if A.ndim > 1 and A.shape == turned.shape != G.shape:
+        if A.ndim > 1 and A.shape == permuted.shape != G.shape:
             return "transpose", f"yours has the shape of numeric with {what}"
 
 
@@ -102,7 +102,7 @@ def scaled(case):
 
 
 def multiple(case):
-    """Test for a common factor in three entries or more, which is not chance."""
+    """Test for a common factor of three entries or more: fewer may agree by chance."""
     k, size = _ratio(case), np.abs(case.numeric)
     if k is not None and (size > 1e-3 * size.max()).sum() >= 3:
         return f"scale:{k:.6g}", f"yours = {k:.6g} x numeric, in every entry"
@@ -127,8 +127,10 @@ def not_linear(case):
     if not _has_vjp(case):
         return None
     other = _other(case.cotangent)
-    apart, together = case.vjp(other), case.vjp(case.cotangent + other)
-    if apart is not None and not same(together, case.yours + apart):
+    other_gradient, sum_gradient = case.vjp(other), case.vjp(case.cotangent + other)
+    if other_gradient is not None and not same(
+        sum_gradient, case.yours + other_gradient
+    ):
         return "not-linear", (
             "yours for the cotangent c1 + c2 is not the sum of those for c1 and for c2"
         )
@@ -181,7 +183,7 @@ def overwrites(case):
     present = np.abs(terms) > CLOSE * scale
     alone = present & (np.abs(terms - A) <= 1e-7 * scale)
     several = present.sum(0)
-    # of too many terms, one would be near enough by chance
+    # among many terms, one may be equal by chance
     if wrong.any() and alone.any(0).all() and 2 <= several.min() <= several.max() <= 64:
         return "overwrites", (
             f"in {wrong.sum()} entries yours is one term alone of the sum over the "
@@ -256,7 +258,7 @@ BANK = (
 
 
 def _ratio(case):
-    """Return k with A = k G, or None; k near 1 is no hypothesis."""
+    """Return k with A = k G, or None; also None if k is near 1."""
     A, G = case.yours, case.numeric
     if A.shape == G.shape and G.any():
         unit = G / np.abs(G).max()  # the square of G may underflow
@@ -265,7 +267,7 @@ def _ratio(case):
 
 
 def _factors(case):
-    """Yield (name, k) of the factors that are easily forgotten or applied twice."""
+    """Yield (name, k) for each factor that is often forgotten or applied twice."""
     yield from (("-1", -1), ("2", 2), ("1/2", 1 / 2), ("-2", -2), ("-1/2", -1 / 2))
     arrays = [a for a in (case.x, case.y, case.numeric) if a is not None]
     lengths = {math.prod(axes) for a in arrays for axes in _choices(a.shape)}

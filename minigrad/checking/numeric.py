@@ -1,17 +1,18 @@
 """Measure gradients by finite differences, each with an error bar.
 
 For a function f of an array x, and weights c for its outputs, let F(x) = sum c f(x).
-Its slope along v is measured with two steps, and the h^2 term of the error cancelled:
+Its slope along v is measured with two steps. Their combination has no error in h^2:
 
     D(h) = (F(x + h v) - F(x - h v)) / 2h         = <grad F, v> + O(h^2)
     (4 D(h/2) - D(h)) / 3                         = <grad F, v> + O(h^4)
 
 The error bar is the sum of two errors: the truncation, |D(h) - D(h/2)|, and the
 rounding of f, divided by h. A larger step reduces the rounding, a smaller one the
-truncation. If the bar is too large, other steps are tried; the best one counts.
+truncation. If the bar is too large, other steps are used, and the result is the one
+with the smallest bar.
 
-The differences are taken output by output before they are weighed and summed, so that
-outputs that do not change add no error to the sum.
+The code subtracts each output first, and then computes the weighted sum of the
+differences. So outputs that do not change add no error to the sum.
 """
 
 from dataclasses import dataclass
@@ -22,12 +23,12 @@ EPSILON = np.finfo(np.float64).eps
 DENORMAL = np.finfo(np.float64).smallest_subnormal
 STEP = 2.0**-17  # near eps^(1/3), where the truncation h^2 and the rounding eps/h meet
 RATIO = 16  # between one step and the next
-SMALLEST = -8  # the number of the smallest step, some units in the last place of x
-LARGEST = 0.05  # the largest step, relative to the largest |x|, or to 1
-PRECISE = 1e-7  # a relative error bar that needs no other step
-CLEAR = 100  # a slope of so many error bars is not 0
-EVERY = 400  # up to so many entries are measured one by one
-DIRECTIONS = 6  # of larger arrays, slopes along so many random directions
+SMALLEST_STEP = -8  # the number of the smallest step, some units in the last place of x
+LARGEST_STEP = 0.05  # the largest step, relative to the largest |x|, or to 1
+PRECISION = 1e-7  # a relative error bar that needs no other step
+CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
+MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
+DIRECTIONS = 6  # the number of random directions for a larger array
 
 
 @dataclass
@@ -35,10 +36,10 @@ class Slopes:
     """Numeric slopes of one array: of its entries, or along directions.
 
     value        (P,)  the slopes
-    bar          (P,)  how far off they may be
+    bar          (P,)  their error bars
     left, right  (P,)  the one-sided slopes, which differ at a corner
     kink         (P,)  whether the function has a corner or a jump there
-    directions         None, or the (P,) arrays of x's shape along which was measured
+    directions         None, or P arrays of the shape of x: the directions
     """
 
     value: np.ndarray
@@ -55,9 +56,9 @@ class Slopes:
         return np.array([(gradient * v).sum() for v in self.directions])
 
     @property
-    def clear(self):
-        """Whether each slope is measured to be different from 0, (P,)."""
-        return ~self.kink & (np.abs(self.value) > CLEAR * self.bar)
+    def is_nonzero(self):
+        """Whether each slope is certainly different from 0, (P,)."""
+        return ~self.kink & (np.abs(self.value) > CLEAR_FACTOR * self.bar)
 
 
 def slopes(f, x, cotangents, directions=None):
@@ -118,7 +119,7 @@ class Point:
     def __init__(self, f, x, weights):
         self.f, self.x, self.weights = f, x, weights
         self.y = self.outputs(x)
-        self.largest_step = LARGEST * np.abs(x).max(initial=1)
+        self.largest_step = LARGEST_STEP * np.abs(x).max(initial=1)
         self._roundings = {}
 
     def outputs(self, x):
@@ -147,28 +148,28 @@ class Point:
             for s in range(rows)
         ]
 
-    def rounding(self, rung):
-        """Return the rounding error of F, (S,), over steps near that of ``rung``.
+    def rounding(self, step_number):
+        """Return the rounding error of F, (S,), over steps near that of this number.
 
-        Over small steps a smooth function is a polynomial of degree three. What is left
-        of its values without such polynomials is rounding.
+        Over small steps a smooth function is nearly a polynomial of degree three. The
+        part of its values that no such polynomial explains is rounding.
         """
-        if rung not in self._roundings:
+        if step_number not in self._roundings:
             moves = np.random.default_rng(0).uniform(-1, 1, self.x.shape)
             step = moves * entry_scale(self.x) / np.sqrt(max(1, self.x.size))
-            step *= 4 * STEP * RATIO**rung
+            step *= 4 * STEP * RATIO**step_number
             values = np.array([self.outputs(self.x + t * step) for t in _TIMES])
             squares = np.sort((_WITHOUT_CUBICS @ values) ** 2, axis=0)
-            # Without the largest four, which a corner between the values explains, the
-            # mean of 13 is 0.4 of the whole.
+            # A corner between the values can make four squares large, so the largest
+            # four are left out. The mean of the others is 0.4 of the variance.
             variance = squares[:-4].mean(0) / 0.4
             last_place = np.maximum(EPSILON * np.abs(self.y), DENORMAL)
             errors = np.maximum(finite(np.sqrt(variance)), last_place)
             found = _norms(self.weights * finite(errors))
-            if rung > 0:  # larger steps do not make the rounding smaller
-                found = np.maximum(found, self.rounding(rung - 1))
-            self._roundings[rung] = found
-        return self._roundings[rung]
+            if step_number > 0:  # larger steps do not make the rounding smaller
+                found = np.maximum(found, self.rounding(step_number - 1))
+            self._roundings[step_number] = found
+        return self._roundings[step_number]
 
 
 def _without_cubics(times):
@@ -185,13 +186,13 @@ def _without_cubics(times):
     return rows
 
 
-# At equal distances, the steps of a staircase could fall into step with them.
+# Unequal distances: the jumps of a step function could be as far apart as equal ones.
 _TIMES = np.arange(1, 18) + np.random.default_rng(0).uniform(-0.3, 0.3, 17)
 _WITHOUT_CUBICS = _without_cubics(_TIMES)
 
 
 def _norms(rows):
-    """Return the root of the sum of squares of each row; the squares may underflow."""
+    """Return the norm of each row; it is scaled, because the squares may underflow."""
     largest = np.abs(rows).max(axis=1, initial=0)
     parts = rows / np.where(largest > 0, largest, 1)[:, None]
     return largest * np.sqrt((parts**2).sum(1))
@@ -227,9 +228,9 @@ class _Measurement:
         return np.where(is_finite, error, np.inf), (corner > 0) | jump | ~is_finite
 
 
-def _measure(point, v, unit, rung):
-    """Measure the slopes along v / unit with the step of ``rung`` and its half."""
-    h = STEP * RATIO**rung
+def _measure(point, v, unit, step_number):
+    """Measure the slopes along v / unit with the step of this number and its half."""
+    h = STEP * RATIO**step_number
     slopes_of_steps = []
     for step in (h, h / 2):
         right, left = (
@@ -242,55 +243,56 @@ def _measure(point, v, unit, rung):
         (4 * narrow - wide) / 3,
         *slopes_of_steps[1],
         truncation=np.abs(wide - narrow),
-        rounding=4 * point.rounding(rung) / (h * unit),
+        rounding=4 * point.rounding(step_number) / (h * unit),
         gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
     )
 
 
 def _all_steps(point, v, unit, first, largest):
-    """Return the measurements with every step that is worth a trial.
+    """Return measurements with several steps, until all slopes are precise.
 
-    While the rounding is the larger error, the next step is larger, else smaller.
+    If the rounding is the larger error, the next step is larger, otherwise smaller.
     """
-    tried, rung = {0: first}, 0
+    measurements, step_number = {0: first}, 0
     while True:
-        m = tried[rung]
+        m = measurements[step_number]
         error, _ = m.roughness(largest)
-        needed = PRECISE * np.maximum(np.abs(m.value), largest / 100)
+        needed = PRECISION * np.maximum(np.abs(m.value), largest / 100)
         imprecise = np.flatnonzero(~(error + m.rounding <= needed))
         if not len(imprecise):
             break
         s = imprecise[0]
         is_larger = m.rounding[s] > error[s]
-        rung += 1 if is_larger else -1
-        h = STEP * RATIO**rung
-        is_allowed = rung >= SMALLEST and h * np.abs(v).max() <= point.largest_step
-        if rung in tried or not is_allowed:
+        step_number += 1 if is_larger else -1
+        h = STEP * RATIO**step_number
+        if step_number in measurements or step_number < SMALLEST_STEP:
             break
-        m = _measure(point, v, unit, rung)
+        if h * np.abs(v).max() > point.largest_step:
+            break
+        m = _measure(point, v, unit, step_number)
         if not is_larger and m.rounding[s] > error[s] / 100:
             break  # a corner would disappear in rounding errors
-        tried[rung] = m
-    return list(tried.values())
+        measurements[step_number] = m
+    return list(measurements.values())
 
 
-def _best(tried, largest):
+def _best(measurements, largest):
     """Return (value, bar, left, right, kink), each (S,), with the smallest bar."""
-    errors, kinks = map(np.array, zip(*(m.roughness(largest) for m in tried)))
-    bars = errors + [m.rounding for m in tried]  # (R, S)
+    errors, kinks = map(np.array, zip(*(m.roughness(largest) for m in measurements)))
+    bars = errors + [m.rounding for m in measurements]  # (R, S)
     bars = np.where(np.isfinite(bars), bars, np.inf)
-    here = bars.argmin(0), np.arange(len(largest))
+    best = bars.argmin(0), np.arange(len(largest))
     values, left, right = (
-        np.array([getattr(m, name) for m in tried])
+        np.array([getattr(m, name) for m in measurements])
         for name in ("value", "left", "right")
     )
-    value, bar = values[here], bars[here]
-    # The bars of all steps must overlap, and a function that does not change at all may
-    # be a staircase: the distance to the other values is then the bar.
-    apart = np.abs(values - value)
-    is_doubtful = (apart > 10 * (bar + bars)) | (value == 0)
-    bar = np.maximum(bar, np.fmax.reduce(np.where(is_doubtful, apart, 0)))
-    return value, bar, left[here], right[here], kinks[here]
+    value, bar = values[best], bars[best]
+    # If the bars of two steps do not overlap, or if the value is 0 (f may be a step
+    # function), the error bar is the distance to the other values.
+    distances = np.abs(values - value)
+    is_doubtful = (distances > 10 * (bar + bars)) | (value == 0)
+    bar = np.maximum(bar, np.fmax.reduce(np.where(is_doubtful, distances, 0)))
+    return value, bar, left[best], right[best], kinks[best]
 
 
 def _changes(point, step):

@@ -1,8 +1,8 @@
-"""Run a backward in every situation in which it has to be right.
+"""Run a backward in every situation in which it must be right.
 
-A backward maps the cotangents c of the outputs to J^T c, J = dy/dx. That has to hold
-for every c, if an output is not used, if c has gaps in its memory, if a tensor is used
-several times, if only some of the inputs need a gradient, in training, and in float32.
+A backward maps the cotangents c of the outputs to J^T c, where J = dy/dx. This must be
+true for every c: also if an output is not used, if c is not contiguous in memory, if a
+tensor is used several times, if some inputs need no gradient, in training, in float32.
 ``minigrad.checking.comparison`` compares the gradients of each situation with finite
 differences.
 """
@@ -35,14 +35,14 @@ class Situation:
     slack: dict
 
 
-def situations(subject, points, seen, rng):
-    """Yield a ``Situation`` for each; the first is the usual one, of ``seen``."""
-    c, every = seen.cotangents, range(len(points))
-    is_repeatable = not any(law.tag in ("accumulates", "stateful") for law in seen.laws)
-    rounding = dict.fromkeys(every, 0.0)
+def situations(subject, points, run, rng):
+    """Yield each ``Situation``; the first is the usual one, from ``run``."""
+    c, leaf_numbers = run.cotangents, range(len(points))
+    is_repeatable = not {"accumulates", "stateful"} & {f.tag for f in run.findings}
+    rounding = dict.fromkeys(leaf_numbers, 0.0)
     if is_repeatable:
-        rounding = _rounding(subject, seen, rng)
-    yield Situation("", "", c, dict(enumerate(seen.gradients)), rounding)
+        rounding = _rounding(subject, run, rng)
+    yield Situation("", "", c, dict(enumerate(run.gradients)), rounding)
     if not is_repeatable:
         return
 
@@ -53,15 +53,16 @@ def situations(subject, points, seen, rng):
         except Exception as error:
             sentence += f": {type(error).__name__}: {error}"
             gradients = [np.full(p.shape, np.nan) for p in points]
-        gradients = {i: gradients[i] for i in every if subject.leaves[i].requires_grad}
+        leaves = enumerate(subject.leaves)
+        gradients = {i: gradients[i] for i, leaf in leaves if leaf.requires_grad}
         slack = {
-            i: rounding[i] * min(4, _size(d) / (_size(seen.gradients[i]) or 1))
+            i: rounding[i] * min(4, _size(d) / (_size(run.gradients[i]) or 1))
             for i, d in gradients.items()
         }
         return Situation(tag, sentence, cotangents, gradients, slack)
 
-    outputs = seen.outputs
-    other = [4 * np.asarray(rng.normal(size=y.shape)) for y in seen.y]
+    outputs = run.outputs
+    other = [4 * np.asarray(rng.normal(size=y.shape)) for y in run.y]
     zero = [0 * each for each in c]
     yield situation("not-linear", "for a cotangent of 0, d_{} is not 0", zero, outputs)
     yield situation("not-linear", "d_{} is not linear in the cotangent", other, outputs)
@@ -74,33 +75,33 @@ def situations(subject, points, seen, rng):
     )
     sentence = "d_{} is wrong for a cotangent that is not contiguous in memory"
     yield situation("non-contiguous", sentence, c, outputs, copy=_with_gaps)
-    for tag, sentence, used in _parts(subject, points, seen, rng):
+    for tag, sentence, used in _parts(subject, points, run, rng):
         part = [np.where(u, a, 0) for u, a in zip(used, c)]
-        few, given = zip(
-            *((outputs[k], part[k]) for k, u in enumerate(used) if u.any())
-        )
-        if any(t.requires_grad for t in few):
-            yield situation(tag, sentence, part, few, given)
-    for few, sentence in _choices_of_leaves(subject):
-        with _gradients_of(subject, few):
+        numbers = [k for k, u in enumerate(used) if u.any()]
+        used_outputs = [outputs[k] for k in numbers]
+        if any(t.requires_grad for t in used_outputs):
+            given = [part[k] for k in numbers]
+            yield situation(tag, sentence, part, used_outputs, given)
+    for numbers, sentence in _choices_of_leaves(subject):
+        with _gradients_of(subject, numbers):
             fresh = subject.outputs()
             if any(t.requires_grad for t in fresh):
                 yield situation("needs", sentence, c, fresh)
     for tag, sentence, mode in subject.modes:
         with mode():
             fresh = subject.outputs()
-            if all(np.array_equal(t._data, y) for t, y in zip(fresh, seen.y)):
+            if all(np.array_equal(t._data, y) for t, y in zip(fresh, run.y)):
                 yield situation(tag, sentence, c, fresh)
-    yield from _in_float32(subject, points, seen, rng)
+    yield from _in_float32(subject, points, run, rng)
 
 
-def _rounding(subject, seen, rng):
-    """Return {i: how far d_i moves if only the last digits of c change}."""
-    moves = dict.fromkeys(range(len(seen.gradients)), 0.0)
+def _rounding(subject, run, rng):
+    """Return {i: the change of d_i if the last digits of c change}."""
+    moves = dict.fromkeys(range(len(run.gradients)), 0.0)
     for _ in range(4):
-        near = [c * (1 + 2.0**-45 * rng.normal(size=c.shape)) for c in seen.cotangents]
-        for i, d in enumerate(subject.gradients(seen.outputs, near)):
-            moves[i] = max(moves[i], 100 * _distance(d, seen.gradients[i]))
+        near = [c * (1 + 2.0**-45 * rng.normal(size=c.shape)) for c in run.cotangents]
+        for i, d in enumerate(subject.gradients(run.outputs, near)):
+            moves[i] = max(moves[i], 100 * _distance(d, run.gradients[i]))
     return moves
 
 
@@ -112,29 +113,30 @@ def _with_gaps(a):
     return view
 
 
-def _parts(subject, points, seen, rng):
+def _parts(subject, points, run, rng):
     """Yield (tag, sentence, masks of the outputs) for the parts of the outputs.
 
-    A part is one of several outputs, or the entries that change alike within a factor
-    of 10^4: larger ones would hide errors in smaller ones.
+    A part is one of several outputs, or the entries whose changes are of similar size,
+    up to a factor of 10^4: errors in small entries could not be measured beside large
+    ones.
     """
-    several = [k for k, y in enumerate(seen.y) if y.size] if len(seen.y) > 1 else []
+    several = [k for k, y in enumerate(run.y) if y.size] if len(run.y) > 1 else []
     for k in several:
-        used = [np.full(y.shape, j == k) for j, y in enumerate(seen.y)]
+        used = [np.full(y.shape, j == k) for j, y in enumerate(run.y)]
         yield "unused-output", f"d_{{}} is wrong if output {k} alone is used", used
     moved = [p + STEP * entry_scale(p) * rng.normal(size=p.shape) for p in points]
-    with subject.holding(moved), np.errstate(all="ignore"), no_grad():
+    with subject.with_data(moved), np.errstate(all="ignore"), no_grad():
         try:
-            change = [np.abs(t._data - y) for t, y in zip(subject.outputs(), seen.y)]
+            change = [np.abs(t._data - y) for t, y in zip(subject.outputs(), run.y)]
         except Exception:
             return
         logs = [np.where(d > 0, np.log10(d), np.nan) for d in change]
         largest = np.max(finite(flat(logs)), initial=-np.inf, where=flat(change) > 0)
         levels = [np.floor((largest - log) / 4).clip(0, 3) for log in logs]
-    every = np.unique(flat(levels))
-    every = every[np.isfinite(every)]
+    all_levels = np.unique(flat(levels))
+    all_levels = all_levels[np.isfinite(all_levels)]
     sentence = "d_{} is wrong for outputs beside which others are much larger"
-    for level in every if len(every) > 1 else ():
+    for level in all_levels if len(all_levels) > 1 else ():
         yield "small-outputs", sentence, [each == level for each in levels]
 
 
@@ -149,10 +151,10 @@ def _choices_of_leaves(subject):
 
 
 @contextlib.contextmanager
-def _gradients_of(subject, few):
-    """Let only some of the leaves require a gradient."""
+def _gradients_of(subject, numbers):
+    """Let only the leaves with these numbers require a gradient."""
     for i, leaf in enumerate(subject.leaves):
-        leaf.requires_grad = i in few
+        leaf.requires_grad = i in numbers
     try:
         yield
     finally:
@@ -160,12 +162,12 @@ def _gradients_of(subject, few):
             leaf.requires_grad = True
 
 
-def _in_float32(subject, points, seen, rng):
-    """Yield the situation of float32 inputs, unless float32 is too coarse there.
+def _in_float32(subject, points, run, rng):
+    """Yield the situation of float32 inputs, unless float32 is too coarse for them.
 
     The allowed error has three parts: a thousandth of the gradient, more if the outputs
-    have a larger error; what the gradient moves if the inputs do in their last digits;
-    and the rounding of sums that cancel, as eps * |c y| / |x|.
+    have a larger error; the change of the gradient if the last digits of the inputs
+    change; and the rounding of sums that cancel, eps * |c y| / |x|.
     """
     sizes = np.abs(flat(points))
     if not ((sizes == 0) | (sizes > 1e-12) & (sizes < 1e12)).all():
@@ -173,37 +175,35 @@ def _in_float32(subject, points, seen, rng):
     runs = []
     for shift in (0, 1e-6, 1e-6):
         near = [p * (1 + shift * rng.normal(size=p.shape)) for p in points]
-        runs.append(_run_in_float32(subject, near, seen))
+        runs.append(_run_in_float32(subject, near, run))
     if None in runs:
         return
     (ys, gradients), *others = runs
     error = max(
         _distance(y, exact) / (_size(exact) or np.finfo(np.float64).tiny)
-        for y, exact in zip(ys, seen.y)
+        for y, exact in zip(ys, run.y)
     )
-    size = np.linalg.norm(flat([finite(c * y) for c, y in zip(seen.cotangents, ys)]))
+    size = np.linalg.norm(flat([finite(c * y) for c, y in zip(run.cotangents, ys)]))
     slack = {}
     for i, (point, d) in enumerate(zip(points, gradients)):
-        moves = max(_distance(d, run[1][i]) for run in others)
-        slack[i] = (1e-3 + 1e3 * error) * _size(seen.gradients[i]) + 100 * moves
+        moves = max(_distance(d, other[1][i]) for other in others)
+        slack[i] = (1e-3 + 1e3 * error) * _size(run.gradients[i]) + 100 * moves
         slack[i] += 1e3 * SINGLE * size / (np.abs(point).mean() if point.any() else 1)
     sentence = "d_{} is wrong if the inputs are float32"
     gradients = dict(enumerate(gradients))
-    yield Situation("float32", sentence, seen.cotangents, gradients, slack)
+    yield Situation("float32", sentence, run.cotangents, gradients, slack)
 
 
-def _run_in_float32(subject, points, seen):
-    """Return (outputs, gradients) for float32 inputs, or None if there are none."""
+def _run_in_float32(subject, points, run):
+    """Return (outputs, gradients) for float32 inputs; None if the outputs differ."""
     points = [p.astype(np.float32) for p in points]
-    with subject.holding(points), np.errstate(all="ignore"):
+    with subject.with_data(points), np.errstate(all="ignore"):
         try:
             outputs = subject.outputs()
             ys = [t._data for t in outputs]
-            if any(
-                (np.isfinite(a) != np.isfinite(b)).any() for a, b in zip(ys, seen.y)
-            ):
+            if any((np.isfinite(a) != np.isfinite(b)).any() for a, b in zip(ys, run.y)):
                 return None
-            given = [c.astype(y.dtype) for c, y in zip(seen.cotangents, ys)]
+            given = [c.astype(y.dtype) for c, y in zip(run.cotangents, ys)]
             return ys, subject.gradients(outputs, given)
         except Exception:  # the function combines the inputs with float64 constants
             return None

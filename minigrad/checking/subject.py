@@ -11,13 +11,13 @@ from .verdict import GradcheckError
 
 
 class Subject:
-    """A computation: ``call()`` returns tensors, from the data that ``leaves`` hold.
+    """A computation: ``call()`` computes tensors from the data of ``leaves``.
 
-    leaves      the tensors that get gradients
+    leaves      the tensors that receive gradients
     names       their names, for messages
-    constants   other arrays among its arguments, which it must not change
-    modes       (tag, sentence, () -> context): where the gradients stay the same if
-                the values do, such as training
+    constants   the other arrays among the arguments, which must not change
+    modes       (tag, sentence, () -> context): modes such as training, in which equal
+                values must have equal gradients
     """
 
     def __init__(self):
@@ -31,11 +31,11 @@ class Subject:
         position: "0" or "7[1]".
         """
         if isinstance(value, (tuple, list)):
-            entered = [
+            new_values = [
                 self.with_leaves(v, f"{name}[{k}]" if name else str(k))
                 for k, v in enumerate(value)
             ]
-            return entered if isinstance(value, list) else tuple(entered)
+            return new_values if isinstance(value, list) else tuple(new_values)
         data = value._data if isinstance(value, Tensor) else value
         if not isinstance(data, np.ndarray):
             return value
@@ -47,11 +47,11 @@ class Subject:
         return self.leaves[-1]
 
     @contextlib.contextmanager
-    def holding(self, arrays):
-        """Give the leaves copies of ``arrays``, and afterwards their own data again.
+    def with_data(self, arrays):
+        """Replace the data of the leaves by copies of ``arrays`` in a ``with`` block.
 
-        This bypasses ``leaf.data``, which copies: an optimizer may hold views of the
-        array that a parameter has.
+        Afterwards each leaf has its own array again, and not a copy: an optimizer may
+        hold views of it. So the code does not use ``leaf.data``, which copies.
         """
         own = [leaf._data for leaf in self.leaves]
         try:
@@ -63,7 +63,7 @@ class Subject:
                 leaf._data = data
 
     def outputs(self):
-        """Return all float tensors that the computation returns, also in tuples."""
+        """Run the computation; return its float tensors, also those in tuples."""
         returned, found = [self.call()], []
         while returned:
             each = returned.pop()
@@ -75,7 +75,7 @@ class Subject:
             raise GradcheckError("gradcheck: the function returned no float tensor.")
         return found
 
-    def of(self, i):
+    def function_of(self, i):
         """Return the computation as a function of leaf ``i``: array -> outputs."""
         leaf = self.leaves[i]
 
@@ -97,6 +97,6 @@ class Subject:
             return np.zeros(()), lambda g: tuple(copy(c) for c in cotangents)
 
         root = lift(gradcheck)(*outputs)._node
-        arrived = backward_pass(root, np.ones(()), free=False, visit=visit)
-        found = {id(leaf): g for leaf, g in arrived}
-        return [found.get(id(leaf)) for leaf in self.leaves]
+        pairs = backward_pass(root, np.ones(()), free=False, visit=visit)
+        gradients = {id(leaf): g for leaf, g in pairs}
+        return [gradients.get(id(leaf)) for leaf in self.leaves]

@@ -1,4 +1,4 @@
-"""The result of a gradient check: true or false, and a report to read."""
+"""The result of a gradient check: whether it passed, a table and a message."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -54,17 +54,17 @@ class Row(NamedTuple):
 
 @dataclass
 class GradcheckResult:
-    """The outcome of ``gradcheck``; true when every gradient is right.
+    """The result of ``gradcheck``. Its truth value is ``ok``.
 
-    op        the operation, graph or module that was checked, for messages
-    ok        whether everything is right
-    worst     the ``Entry`` with the largest error relative to its tolerance; of the
-              first wrong input, if one is wrong
+    op        the name of the operation, graph or module that was checked
+    ok        whether every gradient is right
+    worst     the ``Entry`` with the largest error relative to its tolerance; if some
+              input is wrong, the worst entry of the first wrong input
     tag       the kind of failure (see ``minigrad.checking.hypotheses`` and
               ``situations``), or None
-    message   what is wrong, in words; empty when nothing is
-    wrong     which entries of the input ``worst.input`` are wrong, an array of bools of
-              its shape; None if not every entry was measured
+    message   a text about the failure; empty if ``ok``
+    wrong     an array of booleans: which entries of ``worst.input`` are wrong; None if
+              not every entry was measured
     cause     the ``Finding`` that explains the wrong entries: a known mistake, a
               situation, or a broken rule
     also      a ``Finding`` for each further rule or situation
@@ -151,13 +151,13 @@ def picture(wrong, rows=8, columns=16):
 
     A pattern is a set of rows crossed with a set of columns, a diagonal, or all but a
     diagonal; leading axes count as rows. In a larger array, each character
-    stands for several entries. None when there is no pattern.
+    stands for several entries. Returns None if there is no pattern.
     """
     grid = wrong.reshape(-1, wrong.shape[-1]) if wrong.size and wrong.ndim else wrong
     if grid.ndim < 2 or grid.all() or not grid.any():
         return None
     if grid.sum() == 1 < min(grid.shape):
-        return None  # one entry, somewhere
+        return None  # one entry is no pattern
     crossed = np.outer(grid.any(1), grid.any(0))
     diagonal = np.eye(*grid.shape, dtype=bool)
     if not any(np.array_equal(grid, p) for p in (crossed, diagonal, ~diagonal)):

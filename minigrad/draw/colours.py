@@ -1,4 +1,4 @@
-"""The colours of all figures. Readers with any colour vision can tell them apart.
+"""The colours of all figures, which readers with any colour vision can distinguish.
 
 Any two of the five colours differ by 18 or more (CIEDE2000) in full colour vision and
 in the three kinds of colour blindness, and each has a contrast of 3 to 1 with white and
@@ -8,5 +8,5 @@ with a near-black page. A test measures both.
 BLUE, ORANGE, GREEN, PURPLE, RED = (
     "#555ea1", "#c18b16", "#41a38d", "#9985ea", "#af3b45",
 )  # fmt: skip
-GREY = "#7d8590"  # words, and lines that are not data, such as chance
+GREY = "#7d8590"  # text, and lines that are not data, such as the level of chance
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)

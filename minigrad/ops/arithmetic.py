@@ -17,11 +17,11 @@ and does not change the dtype of the result.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
 and not g * condition, because inf * 0 = NaN. (``ops/select.py`` does the same, faster.)
-NaN propagates to the output, and where an operation chooses among its inputs, a NaN
-input receives g, as in PyTorch (of which ``clip`` gives it 0). Sums, products and
-choices of integers are integers, as in NumPy; all other functions convert integers to
-float64 (``ops/real.py``). As in NumPy, some names hide Python's built-ins: ``abs``,
-``pow``, ``min``, ``max``.
+NaN propagates to the output. If an operation chooses one of its inputs, such as
+``maximum``, a NaN input receives g. PyTorch does the same, except in ``clip``. Sums,
+products and choices of integers are integers, as in NumPy; all other functions convert
+integers to float64 (``ops/real.py``). As in NumPy, some names hide Python's built-ins:
+``abs``, ``pow``, ``min``, ``max``.
 """
 
 import numpy as np
@@ -160,7 +160,8 @@ def minimum(a, b):
 def where(condition, x, y):
     """z_i = x_i if condition_i is true, otherwise y_i. Here g = dL/dz.
 
-        dL/dx_i = g_i if condition_i is true, otherwise 0;    dL/dy_i = the reverse
+        dL/dx_i = g_i if condition_i is true, otherwise 0
+        dL/dy_i = 0 if condition_i is true, otherwise g_i
 
     condition   boolean; it has no gradient
 

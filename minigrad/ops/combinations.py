@@ -1,6 +1,6 @@
 """Functions with PyTorch's names that combine operations: masked_fill, triu, ...
 
-They have no backward of their own: the engine differentiates what they call.
+They have no backward: the operations that they call have one.
 """
 
 import numpy as np

@@ -16,15 +16,14 @@ def einsum(subscripts, *operands):
     Each operand has a letter for each axis; "..." is not supported, and no operand has
     one letter twice.
 
-    The derivative of y with respect to an entry of one operand is the product of all
-    the others, summed over every letter that this operand does not have. So the
-    gradient of an operand is an einsum too: the output's gradient takes the place of
-    that operand,
+    y is linear in each operand. Its derivative with respect to an operand contains the
+    product of the other operands. So the gradient of an operand is an einsum too, in
+    which g replaces the operand:
 
         dq = einsum("bhij,bhjd->bhid", g, k)
 
-    A letter that neither g nor another operand has was summed in the operand alone;
-    each entry along it receives the same gradient.
+    If neither g nor another operand has a letter, the forward summed this operand over
+    that letter. Then all entries along this axis receive the same gradient.
     """
     inputs, output = _letters(subscripts, operands)
     operands = [np.asarray(x) for x in operands]
@@ -42,13 +41,13 @@ def einsum(subscripts, *operands):
 
 
 def _sum_of_products(x, target, others, letters):
-    """Return the gradient of x, whose axes have the letters ``target``."""
-    found = [a for a in target if any(a in each for each in letters)]
-    subscripts = ",".join(letters) + "->" + "".join(found)
+    """Return the gradient of x, which has the letters ``target``, from the others."""
+    shared = [a for a in target if any(a in each for each in letters)]
+    subscripts = ",".join(letters) + "->" + "".join(shared)
     d = np.einsum(subscripts, *others, optimize=True)
-    if len(found) == len(target):
+    if len(shared) == len(target):
         return d
-    shape = [n if a in found else 1 for a, n in zip(target, x.shape)]
+    shape = [n if a in shared else 1 for a, n in zip(target, x.shape)]
     return np.broadcast_to(d.reshape(shape), x.shape).copy()
 
 
@@ -62,8 +61,8 @@ def _letters(subscripts, operands):
         output = "".join(a for a in sorted(letters) if letters.count(a) == 1)
     if "." in text or any(len(set(each)) < len(each) for each in inputs):
         raise ValueError(
-            f"einsum: found {subscripts!r}; expected a letter for each axis, each once "
-            'in an operand, without "...".'
+            f"einsum: found {subscripts!r}; expected letters, each at most once in an "
+            'operand, without "...".'
         )
     if len(inputs) != len(operands):
         raise ValueError(

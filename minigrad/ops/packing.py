@@ -1,14 +1,14 @@
 """Pack sequences of unequal length without their padding, for recurrent layers.
 
-A batch (B, T, F) becomes rows (N, F), where N is the number of real tokens. The rows
-are ordered by step, and within a step by the length of the example, longest first. The
-examples that have a token at step t are then the first ones of step t - 1:
+A batch (B, T, F) becomes rows (N, F), where N is the number of tokens without padding.
+The rows are ordered by step, and within a step by the length of the example, longest
+first. So the examples that have a token at step t are the first ones of step t - 1:
 
     lengths 2, 4, 3          step 0        step 1        step 2     step 3
     example b, token t       1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 |  1,3
 
-So the rows of one step are one slice, and no mask is needed. PyTorch's packed sequences
-have the same order.
+The rows of one step are one slice, so no mask is needed. PyTorch's packed sequences have
+the same order.
 """
 
 import numpy as np
@@ -65,7 +65,7 @@ class Packing:
         return x.swapaxes(0, 1).reshape(self.N, x.shape[2])
 
     def unpack(self, rows):
-        """Return the batch of some rows: (N, F) -> (B, T, F), with 0 in the padding."""
+        """Return the rows as a batch: (N, F) -> (B, T, F), with 0 in the padding."""
         if self.lengths is not None:
             x = np.zeros((self.B, self.T, rows.shape[1]), rows.dtype)
             x[self.example, self.time] = rows

@@ -1,4 +1,4 @@
-"""GRU and LSTM: one step composed of operations, and whole runs as single operations.
+"""GRU and LSTM: a step composed of operations, and a whole sequence as one operation.
 
 ``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
 ``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
@@ -77,7 +77,7 @@ def gru(
     x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
 
-    With h = h_{t-1}, and W_ir the rows of weight_ih that belong to r,
+    With h = h_{t-1} and W_ir, which is the rows of weight_ih for r,
 
         r = sigmoid(W_ir x_t + b_ir + W_hr h + b_hr)
         z = sigmoid(W_iz x_t + b_iz + W_hz h + b_hz)
@@ -85,10 +85,10 @@ def gru(
         n = tanh(W_in x_t + b_in + r m)
         h_t = (1 - z) n + z h
 
-    lengths   from 1 to T. Beyond its length an example's output is 0, and h_n is
-              the state after its own last token. Padding has no influence, and its
-              gradient is 0.
-    reverse   run from each example's own last token to its first
+    lengths   from 1 to T. In the padding of an example, the output is 0; its h_n is
+              the state after its last token. Padding has no influence, and its gradient
+              is 0.
+    reverse   run from the last token of each example to its first
 
     Backward, from the last step to the first. Let dh = dL/dh_t, the sum of the gradient
     of output t and of the gradient from step t + 1, and da the gradient of the argument
@@ -242,7 +242,7 @@ def lstm(
         i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o),         g = tanh(a_g)
         c_t = f c_{t-1} + i g,          h_t = o tanh(c_t)
 
-    lengths, reverse   as in ``gru``; c_n is the cell after the last token, as h_n
+    lengths, reverse   as in ``gru``; c_n is the cell state after the last token
 
     Backward, from the last step to the first. dh and dc are the gradients from step
     t + 1; dh also contains the gradient of output t. With k = tanh(c_t),
@@ -349,7 +349,10 @@ def _lstm_step_back(dh, dc, gates, c, c_new, da):
 
 
 def _sum(a, b):
-    return a if b is None else b if a is None else a + b
+    """Return a + b, where None is 0; None if both are None."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
 
 
 def _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):

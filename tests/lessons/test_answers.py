@@ -3,8 +3,10 @@
 import json
 import os
 import subprocess
+import re
 import sys
 
+import numpy as np
 import pytest
 
 from lessons.classroom import catalogue, runner, stubs
@@ -60,7 +62,37 @@ def test_a_wrong_answer_reads_what_is_wrong(work, how, tag, said):
 def test_an_endless_answer_is_stopped(work, text, where):
     report = run(text, limit=1.0)
     assert (report.code, report.tag) == (4, "timeout")
-    assert "time limit of 1 s; it was in " in report.ending and where in report.ending
+    assert report.ending.startswith("out of time after 1 s; ")
+    assert "while" in report.ending and where in report.ending
+
+
+SLOW = """import time
+        d = np.zeros_like(g)
+        for i in range(len(g)):
+            for j in range(40):
+                d[i] = g[i] * (1 - y[i] ** 2)
+                time.sleep(0.02)
+        return d"""
+
+
+def test_a_slow_answer_reads_how_long_it_takes(work):
+    report = run(answer(old="return g * (1 - y * y)", new=SLOW), limit=1.0)
+    found = re.match(
+        r"slow: about ([0-9.]+) s expected, the limit is 1 s", report.ending
+    )
+    assert (report.code, report.tag) == (4, "timeout") and found, report.ending
+    rows = 3  # of the first array
+    assert 0.8 * 0.8 * rows < float(found[1]) < 3 * 0.8 * rows, report.ending
+    assert "in backward(g=float64" in report.ending and ", line " in report.ending
+
+
+def test_a_loop_without_an_end_has_no_estimate(work):
+    line = "\n        while True:\n            for i in range(10**5): i"
+    report = run(answer(old="return g * (1 - y * y)", new=line), limit=1.0)
+    assert report.ending.startswith("out of time after 1 s; in backward(g=")
+    line = "\n        for i in range(3):\n            while i: i = i + 1"
+    report = run(answer(old="return g * (1 - y * y)", new=line), limit=1.0)
+    assert report.ending.startswith("out of time after 1 s; in backward(g=")
 
 
 def test_a_megabyte_of_prints_or_of_a_message_is_cut(work):
@@ -246,3 +278,30 @@ def test_a_closed_pipe_prints_no_traceback(work, verb):
     process.stdout.close()
     assert process.stderr.read() == b"" and process.wait() == 1
     process.stderr.close()
+
+
+def test_the_arrays_of_a_failure_are_saved(work, tmp_path):
+    exercise, file = catalogue.find("E.2"), tmp_path / "case.npz"
+    exercise.work.parent.mkdir(parents=True, exist_ok=True)
+    exercise.work.write_text(spoilt("wrong"), encoding="utf-8")
+    report = runner.run(exercise, exercise.work, save=file)
+    case = np.load(file)
+    assert {*report.saved} == {*case} == {"x", "g", "found_x", "expected_x"}
+    g, x = case["g"], case["x"]
+    assert np.array_equal(case["found_x"], g * (1 - x * x))
+    assert np.allclose(case["expected_x"], g * (1 - np.tanh(x) ** 2))
+
+
+def test_the_arguments_of_a_wrong_value_are_saved(work, tmp_path):
+    exercise, file = catalogue.find("6.1"), tmp_path / "case.npz"
+    exercise.work.parent.mkdir(parents=True, exist_ok=True)
+    wrong = answer("6.1", "return alpha @ H", "return H.mean(0)")
+    exercise.work.write_text(wrong, encoding="utf-8")
+    report = runner.run(exercise, exercise.work, save=file)
+    case = np.load(file)
+    assert {*report.saved} == {*case} and {"found", "expected", "H"} <= {*case}
+    assert np.allclose(case["found"], case["H"].mean(0))
+    exercise.work.write_text(answer("6.1"), encoding="utf-8")
+    file.unlink()
+    assert not runner.run(exercise, exercise.work, save=file).saved
+    assert not file.exists()

@@ -58,7 +58,7 @@ def runs(monkeypatch):
     """The reports that running an answer gives, one after the other."""
     reports = [Report(code=0)]
 
-    def run(exercise, path, seed=0, limit=None):
+    def run(exercise, path, seed=0, limit=None, save=None):
         return reports.pop(0) if len(reports) > 1 else reports[0]
 
     monkeypatch.setattr(runner, "run", run)
@@ -102,7 +102,7 @@ MESSAGES = [  # (arguments, exit code, fragments)
     (["check"], 2, ["No exercise is started yet"]),
     (["hint"], 2, ["No exercise is started yet"]),
     (["check", "--all"], 2, ["No exercise is started yet"]),
-    (["check", "E.2", "--all"], 2, ["takes neither an ID nor --pdb"]),
+    (["check", "E.2", "--all"], 2, ["takes no ID, no --pdb and no --save"]),
     (["check", "E.2"], 3, ["E.2 is not started: python -m lessons start E.2"]),
     (["watch", "E.2"], 3, ["E.2 is not started: python -m lessons start E.2"]),
     (["undo", "E.2"], 2, ["Nothing to undo of E.2"]),
@@ -253,6 +253,25 @@ def test_each_sentence_is_printed_once_and_known_mistakes_first(capsys):
     assert text.index("first") < text.index("chain") < text.index("nothing")
     check.print_report(E2, found, verbose=True)
     assert "f(2)" in capsys.readouterr().out
+
+
+def test_no_known_pattern_never_stands_beside_a_name(capsys):
+    chain = outcome("unknown", "chain", ["f(5)", UNKNOWN, "d_e is the first"])
+    named = outcome("scale:2", "first", ["f(1)", "yours is twice  [scale:2]"])
+    check.print_report(E2, Report(outcomes=[chain, named]), verbose=True)
+    text = capsys.readouterr().out
+    assert "d_e is the first" in text and "no known pattern" not in text
+    check.print_report(E2, Report(outcomes=[chain]))
+    assert "no known pattern" in capsys.readouterr().out
+
+
+def test_a_case_is_saved(lessons, runs):
+    lessons("start", "E.2")
+    runs[:] = [Report(code=1, outcomes=[outcome("x")], saved=["x", "found"])]
+    text = lessons("check", "E.2", "--save", "case.npz")[1]
+    assert "saved: case.npz contains x, found" in text
+    runs[:] = [Report(code=0)]
+    assert "not saved: case.npz" in lessons("check", "E.2", "--save", "case.npz")[1]
 
 
 def test_watch_checks_after_every_change(lessons, runs, monkeypatch):

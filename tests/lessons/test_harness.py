@@ -46,7 +46,9 @@ def fails(tag, call, *sayings):
     "f, tag, saying",
     [
         (lambda x: None, "none", "nothing is returned"),
-        (lambda x: x.tolist(), "type", "expected an array, found list"),
+        (lambda x: [[1.0], [1.0, 2.0]], "type", "expected an array, found list"),
+        (lambda x: {"y": x}, "type", "expected an array, found dict"),
+        (lambda x: (-x).tolist(), "scale:-1", "15 of 15 entries differ"),
         (lambda x: x[0], "shape", "expected shape (3, 5)  (i, j)"),
         (lambda x: x.T, "transpose", "found shape    (5, 3)"),
         (lambda x: np.stack([x - 1, 1 + 0 * x]), "unbroadcast", "summed over axes [0]"),
@@ -102,6 +104,43 @@ def test_right_values_pass():
     my.equal(my.f(X) * (1 + 1e-12), X)
     my.shape(my.f(X), (3, 5))
     my.holds(True, "tag", "never printed")
+
+
+@pytest.mark.parametrize(
+    "f, want",
+    [
+        (lambda x: x.tolist(), X),
+        (lambda x: list(x), X),
+        (lambda x: tuple(x), X),
+        (lambda x: [0, 1], np.array([0.0, 1.0])),
+        (lambda x: [True, False], np.array([True, False])),
+    ],
+)
+def test_a_list_of_rows_is_an_array(f, want):
+    my = harness(f=f)
+    my.equal(my.f(X), want)
+    my.shape(my.f(X), want.shape, dtype=want.dtype)
+
+
+def test_state_of_ones_own_may_change_in_place():
+    def update(m, s):
+        m += s
+        return m
+
+    my, m = harness(update=update), np.ones(5)
+    said = fails("mutates-input", lambda: my.update(m, X[0]))
+    assert "m += s" in " ".join(said) or "writes into" in " ".join(said)
+    my._let_own({"update": ("m",)})
+    my.equal(my.update(m, X[0]), 1 + X[0])
+    my.equal(my.update(s=X[0], m=m), 1 + X[0])
+    assert (m == 1).all()
+
+    def backwards(m, s):
+        s += m
+
+    my = harness(update=backwards)
+    my._let_own({"update": ("m",)})
+    fails("mutates-input", lambda: my.update(m, X[0]), "that it was given")
 
 
 def test_zeros_are_compared_by_the_size_of_the_added_numbers():
@@ -190,6 +229,37 @@ def test_right_gradients_pass_and_a_single_result_is_refused():
     my = harness(f=with_backward(right), g=lambda x: x)
     my.gradients(my.f, [X])
     fails("no-backward", lambda: my.gradients(my.g, [X]), "(array, backward)")
+
+
+def test_lists_of_results_are_pairs_and_gradients():
+    def product(a, b):
+        return [(a * b).tolist(), lambda g: [g * b, (g * a).tolist()]]
+
+    def one(a):
+        return [a * 2, lambda g: (2 * g).tolist()]
+
+    def single(a):
+        return a * 2, lambda g: [2 * g]
+
+    my = harness(product=product, one=one, single=single)
+    my.gradients(my.product, [X, X + 1])
+    my.gradients(my.one, [X])
+    my.gradients(my.single, [X])
+    my.gradients(my.single, [X[:1]])
+
+
+def test_the_number_of_gradients_is_named():
+    def product(a, b):
+        return a * b, lambda g: g * b
+
+    def more(a):
+        return 2 * a, lambda g: (2 * g, g)
+
+    my = harness(product=product, more=more)
+    call = "backward of product(a=float64 (3, 5), b=float64 (3, 5))"
+    said = fails("results", lambda: my.gradients(my.product, [X, X]), call)
+    assert said[-2:] == ["expected 2 gradients: of a, b", "found 1"]
+    fails("results", lambda: my.gradients(my.more, [X]), "expected 1 gradient: of a")
 
 
 def test_the_entry_is_of_the_named_input():
@@ -350,13 +420,22 @@ def test_a_result_that_the_check_cannot_use_has_a_report():
     def unpack(my, rng):
         y, backward = my.f(X)
 
-    outcome = steps.run_function(values("t")(unpack), harness(f=lambda x: (x,)))
-    assert (outcome.result, outcome.tag) == ("failed", "raises")
-    assert outcome.lines == [
-        "f(x=float64 (3, 5))",
-        "ValueError: not enough values to unpack (expected 2, got 1)",
-        "at this line of the check:  y, backward = my.f(X)",
-    ]
+    def add(my, rng):
+        return 1 + my.f(X)
+
+    def run(check, f):
+        outcome = steps.run_function(values("t")(check), harness(f=f))
+        return outcome.tag, outcome.lines
+
+    call = "f(x=float64 (3, 5))"
+    expected = "results", [call, "expected 2 results", "found 1"]
+    assert run(unpack, lambda x: (x,)) == expected
+    tag, lines = run(unpack, lambda x: (x, x, x))
+    assert tag == "results" and lines[1] == "expected 2 results"
+    assert lines[2] in ("found 3", "found more")
+    tag, lines = run(add, lambda x: "a")
+    assert (tag, lines[0]) == ("raises", call) and lines[1].startswith("TypeError")
+    assert lines[2] == "at this line of the check:  return 1 + my.f(X)"
 
 
 def test_an_exception_of_the_machinery_is_a_fault_of_the_check(monkeypatch):

@@ -91,7 +91,7 @@ def test_unbroadcast_is_the_adjoint_of_broadcasting(shape, wide):
 
 @pytest.mark.parametrize("shape, wide", [((3,), (5,)), ((3, 5), (5,)), ((2,), (3, 1))])
 def test_unbroadcast_refuses_what_does_not_fit(shape, wide):
-    says = f"A gradient of shape {wide} cannot belong to a tensor of shape {shape}"
+    says = f"found a gradient of shape {wide} for a tensor of shape {shape}, which"
     with pytest.raises(ValueError, match=re.escape(says)):
         unbroadcast(np.ones(wide), shape)
 
@@ -141,7 +141,7 @@ def test_numpy_functions_refuse_what_they_could_not_record():
 def test_scalars_out_of_tensors():
     assert float(Tensor([[2.5]])) == 2.5 and int(Tensor(3)) == 3
     assert bool(Tensor(0.0)) is False
-    with pytest.raises(ValueError, match=r"a tensor of size one; .* shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"found shape \(2,\); expected size one"):
         Tensor([1.0, 2.0]).item()
     assert [t.tolist() for t in leaf([[1.0], [2.0]])] == [[1.0], [2.0]]
     assert len(leaf([1.0, 2.0])) == 2

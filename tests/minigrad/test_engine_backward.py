@@ -32,9 +32,8 @@ def test_retain_graph():
     with pytest.raises(RuntimeError) as error:
         y.backward()
     assert str(error.value) == (
-        "backward() reached sum, which an earlier backward() has deleted with "
-        "its saved arrays. Pass retain_graph=True to the first backward(), or compute "
-        "the value again."
+        "An earlier backward() has deleted the node of sum. Pass retain_graph=True to "
+        "it, or compute the value again."
     )
 
 
@@ -42,21 +41,15 @@ def test_a_freed_part_of_a_graph_is_named():
     x = leaf([1.0, 2.0])
     shared = mg.exp(x)
     shared.sum().backward()
-    with pytest.raises(
-        RuntimeError, match=r"backward\(\) reached exp, which an earlier"
-    ):
+    with pytest.raises(RuntimeError, match="has deleted the node of exp"):
         (shared * 2).sum().backward()
 
 
 def test_backward_of_more_than_one_number():
     y = leaf(draw(3, 5)) * 2
-    with pytest.raises(
-        RuntimeError, match=r"starts from one number; .* shape \(3, 5\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"starts from one number; .*\(3, 5\)"):
         y.backward()
-    with pytest.raises(
-        ValueError, match=r"of shape \(5,\) for a tensor of shape \(3, 5\)"
-    ):
+    with pytest.raises(ValueError, match=r"shape \(5,\); expected the shape \(3, 5\)"):
         y.backward(np.ones(5))
 
 
@@ -81,9 +74,7 @@ def test_backward_with_a_gradient():
 
 def test_backward_without_a_graph():
     for y in (Tensor([1.0]) * 2, leaf([1.0]).detach(), no_grad()(mg.exp)(leaf([1.0]))):
-        with pytest.raises(
-            RuntimeError, match=r"shape \(1,\) without a graph: neither"
-        ):
+        with pytest.raises(RuntimeError, match=r"shape \(1,\) has no graph"):
             y.backward()
 
 

@@ -94,6 +94,19 @@ def test_none_passes_through():
     assert (x.grad.item(), b.grad.item()) == (2.0, 1.0)
 
 
+def test_tensors_passed_by_keyword_receive_gradients():
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    mg.concat(axis=0, tensors=[x, y]).sum().backward()
+    mg.mul(b=x, a=y).sum().backward()
+    assert x.grad.tolist() == [4.0, 5.0] and y.grad.tolist() == [2.0, 3.0]
+
+
+def test_a_numpy_scalar_does_not_change_the_dtype():
+    x = Tensor(np.ones(2, np.float32))
+    zero = np.float64(0)
+    assert mg.clip(x, zero).dtype == mg.clip(x, min=zero).dtype == np.float32
+
+
 def test_options_are_not_differentiated_and_raw_is_the_function():
     @lift
     def power(x, *, n=2):
@@ -115,17 +128,14 @@ def test_options_are_not_differentiated_and_raw_is_the_function():
     "returned, kind, says",
     [
         (lambda g: (g[:1], g), ValueError,
-         "The backward of bad returned a gradient of shape (1,) for an input of shape "
-         "(2,), which does not broadcast to it."),
+         "found a gradient of shape (1,) for a tensor of shape (2,), which does not "
+         "broadcast to it."),
         (lambda g: (1.0, g), TypeError,
-         "The backward of bad returned a float for a gradient; expected an array, or "
-         "a tuple of arrays and None."),
+         "found a float as a gradient; expected an array or None."),
         (lambda g: (g,), ValueError,
-         "The backward of bad returned 1 gradients for 2 inputs; None means no "
-         "gradient."),
+         "found 1 gradients for 2 inputs; expected one for each input, or None."),
         (lambda g: (g, g, g), ValueError,
-         "The backward of bad returned 3 gradients for 2 inputs; None means no "
-         "gradient."),
+         "found 3 gradients for 2 inputs; expected one for each input, or None."),
     ],
 )  # fmt: skip
 def test_wrong_gradients_are_refused_by_name(returned, kind, says):
@@ -135,8 +145,9 @@ def test_wrong_gradients_are_refused_by_name(returned, kind, says):
 
     x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     with pytest.raises(kind) as error:
-        bad(x, y).sum().backward()
+        bad(x, y * 1).sum().backward()
     assert str(error.value) == says
+    assert error.value.__notes__ == ["(in the backward of bad, output shape (2,))"]
 
 
 def test_an_error_in_a_backward_says_where():

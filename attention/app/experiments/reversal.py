@@ -4,8 +4,8 @@ One encoder GRU and one decoder GRU are trained with each of four scores. With p
 ``book``, as in the textbook, the model also attends to padding; with ``masked`` it does
 not.
 
-The data flow: ``Batches`` makes a ``Batch``, ``Reverser`` computes the logits and
-``loss_of`` the loss. ``lessons/book/07_reversal`` discusses the results.
+``Batches`` makes each ``Batch``, ``Reverser`` computes its logits, and ``loss_of`` its
+loss. ``lessons/book/07_reversal`` discusses the results.
 """
 
 import math
@@ -25,7 +25,7 @@ from ..resuming import restore
 
 Config = ReversalConfig
 
-EVALUATION_SEED = 97  # any number: every model is evaluated on the same strings
+EVALUATION_SEED = 97  # a fixed number: every model is evaluated on the same strings
 
 
 def build(config, kind, seed):
@@ -44,11 +44,11 @@ def build(config, kind, seed):
 
 
 def train(config, kind, seed, state=None, save=None, progress=None):
-    """Train one model; return (run, whether it was finished).
+    """Train one model; return (run, whether the training was completed).
 
-    state      the state of a ``Run`` to resume from, or None
-    save       a function that saves the state of the run from time to time, or None
-    progress   prints the progress, or None
+    state      the state of an interrupted ``Run``, to continue it; or None
+    save       a function that saves the state of the run; called now and then, or None
+    progress   a function that prints the progress, or None
     """
     run = build(config, kind, seed)
     if state is not None:
