@@ -40,6 +40,11 @@ def _run(argv, is_program):
     from .app.arguments import COMMANDS, parser_of
     from .app.options import complain
 
+    if argv == ["--version"]:
+        from minigrad import __version__
+
+        print(f"minigrad-attention {__version__}")
+        return 0
     name = next((n for n in COMMANDS if argv[: len(n.split())] == n.split()), None)
     if name is None:
         return _show_commands(COMMANDS, argv)
@@ -73,7 +78,8 @@ def _show_commands(commands, argv):
     print("usage: python -m attention COMMAND [OPTION ...]\n")
     for name in chosen or commands:
         print(f"  {name:17s}{commands[name].summary}")
-    print("\npython -m attention COMMAND --help lists the options of a command.")
+    print("\npython -m attention COMMAND --help lists the options of a command;")
+    print("python -m attention --version shows the version.")
     return 0 if "-h" in argv or "--help" in argv else 2
 
 

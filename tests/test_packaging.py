@@ -83,6 +83,9 @@ def test_the_packages_are_those_installed(installed):
         code = f"import {name}; print({name}.__file__)"
         path = run(programs / "python", "-c", code, cwd=folder)
         assert pathlib.Path(path.strip()).is_relative_to(folder / "environment")
+    for program in "attention", "lessons":
+        printed = run(programs / program, "--version", cwd=folder).split()
+        assert printed == ["minigrad-attention", minigrad.__version__]
     version = "import importlib.metadata as m; print(m.version('minigrad-attention'))"
     printed = run(programs / "python", "-c", version, cwd=folder).strip()
     assert printed == minigrad.__version__
@@ -103,6 +106,9 @@ def test_the_course_runs(installed):
     work = {"LESSONS_WORK": str(folder / "work")}
     assert "softmax" in run(programs / "lessons", "read", "5", cwd=folder)
     assert "0 of" in run(programs / "lessons", "status", cwd=folder, **work)
+    home = {"HOME": str(folder / "home"), "XDG_STATE_HOME": str(folder / "state")}
+    run(programs / "lessons", "start", "E.2", cwd=folder, **home)
+    assert (folder / "home" / "minigrad-lessons" / "ex_e_2.py").is_file()
     run(programs / "lessons", "run", "0", cwd=folder, **work)
     run(programs / "lessons", "start", "E.1", cwd=folder, **work)
     (answer,) = (folder / "work").glob("ex_*.py")

@@ -31,9 +31,17 @@ class UsageError(Exception):
 
 
 def work_folder():
-    """Return the learner's folder: ``LESSONS_WORK``, or lessons/work."""
+    """Return the learner's folder: ``LESSONS_WORK``, or lessons/work.
+
+    Of a course that is installed without its source, ~/minigrad-lessons: removing the
+    installation must not remove the answers.
+    """
     chosen = os.environ.get("LESSONS_WORK")
-    return pathlib.Path(chosen).expanduser().absolute() if chosen else LESSONS / "work"
+    if chosen:
+        return pathlib.Path(chosen).expanduser().absolute()
+    if (ROOT / "setup.cfg").is_file():
+        return LESSONS / "work"
+    return pathlib.Path.home() / "minigrad-lessons"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ def main(argv=None):
     prepare()
     try:
         args = _parser().parse_args(argv)
+        if args.version:
+            return _show_version()
         code = args.run(args)
         sys.stdout.flush()  # a closed pipe raises here
         return code
@@ -35,11 +37,20 @@ def main(argv=None):
         return FAILED
     except OSError as error:
         text = f"{error.strerror}: {error.filename}" if error.filename else error
+        if isinstance(error, PermissionError):
+            text = f"{text}. LESSONS_WORK=FOLDER chooses another folder for your files."
         say(without_breaks(text), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("\nstopped.", file=sys.stderr)
         return 130
+
+
+def _show_version():
+    from minigrad import __version__
+
+    print(f"minigrad-attention {__version__}")
+    return 0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,6 +72,7 @@ def _parser():
         description="The course: lessons to read and run, exercises to solve.",
     )
     parser.set_defaults(run=lambda args: progress.status())
+    parser.add_argument("--version", action="store_true", help="show the version")
     group = parser.add_subparsers(metavar="VERB", title="verbs")
 
     def verb(name, text, run, id=None, to=group, aliases=()):
