@@ -138,6 +138,8 @@ def pad(x, pad_width, value=0.0):
         )
     shape = [before + n + after for n, (before, after) in zip(x.shape, widths)]
     inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths))
+    if np.asarray(value, x.dtype) != value and x.dtype.kind in "biu":
+        raise TypeError(f"pad: x is {x.dtype}, which cannot hold the value {value}.")
     y = np.full(shape, value, x.dtype)
     y[inner] = x
     return y, lambda g: g[inner]

@@ -10,11 +10,16 @@ import pytest
 
 import minigrad as mg
 from attention.exact import merge
+from attention.variants.linear_scan import linear_scan
 
 from .catalogue import FIRST_CASES
 from .spec import as_tuple
 
-PUBLIC = {"cross_entropy": mg.cross_entropy, "merge": merge.merge}  # with shape lines
+PUBLIC = {  # with shape lines, which refuse integers
+    "cross_entropy": mg.cross_entropy,
+    "linear_scan": linear_scan,
+    "merge": merge.merge,
+}
 SMALL = [bool, np.uint8, np.int8, np.uint16, np.int16, np.int32]
 
 

@@ -172,7 +172,7 @@ def test_the_largest_number_of_pairs(task):
     assert len({pair.source for pair in many}) == grammar.MOST
     assert len({pair.target for pair in many}) == grammar.MOST
     lengths = [{len(getattr(p, side)) for p in many} for side in ("source", "target")]
-    ranges = {"english-german": "one 4 to 18", "english-french": "French one 5 to 19"}
+    ranges = {"english-german": "German target 4 to 18", "english-french": "French target 5 to 19"}
     numbers = [f"{min(each)} to {max(each)}" for each in lengths]
     text = " ".join(dataset.__doc__.split())
     assert f"A source has {numbers[0]} tokens" in text and numbers[1] in ranges[task]
