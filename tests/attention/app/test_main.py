@@ -110,7 +110,16 @@ SURROUNDINGS = {
 }
 
 
-@pytest.mark.parametrize("name", SURROUNDINGS)
+ALWAYS = {"no such backend", "stdout full", "stderr closed"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in ALWAYS else [pytest.mark.deep])
+        for name in SURROUNDINGS
+    ],
+)
 def test_whatever_surrounds_a_command_it_ends_in_a_sentence(name, tmp_path):
     environment, redirections, code, fragment = SURROUNDINGS[name]
     out = tmp_path / "\xe4\u20ac"
@@ -161,7 +170,9 @@ def check_end(code, output, error, out):
     return "nothing to save"
 
 
-@pytest.mark.parametrize("number", STOPS)
+@pytest.mark.parametrize(
+    "number", [STOPS[0], *(pytest.param(n, marks=pytest.mark.deep) for n in STOPS[1:])]
+)
 def test_a_signal_to_the_group_in_training(number, tmp_path):
     ends = check_end(*end_of(2.5, number, True, tmp_path / "run"), tmp_path / "run")
     assert ends == "saved"

@@ -466,11 +466,19 @@ def across(names=tuple(VARIANTS)):
     alone = "tiled", "linear", "dot", "additive", "dense causal"
     names_and_backends = [(n, "numba") for n in names]
     names_and_backends += [(n, "numpy") for n in names if n.startswith(alone)]
+    deep = [pytest.mark.deep]  # the kernels of linear attention take long to compile
     return pytest.mark.parametrize(
         "name, backend",
-        names_and_backends,
+        [
+            pytest.param(
+                name,
+                backend,
+                id=f"{name}-{backend}",
+                marks=deep if name.startswith("linear") and backend == "numba" else [],
+            )
+            for name, backend in names_and_backends
+        ],
         indirect=["backend"],
-        ids=["-".join(each) for each in names_and_backends],
     )
 
 
