@@ -19,7 +19,6 @@ FUNCTIONS = {
     "randn": "minigrad.Tensor(rng.standard_normal(shape))",
     "save": "minigrad.checkpoint.save(path, state)",
     "std": "minigrad.sqrt(x.var(axis, ddof=1))",
-    "tensor": "minigrad.Tensor(data, requires_grad=True)",
     "zeros": "minigrad.Tensor(np.zeros(shape))",
 }
 TENSOR = {

@@ -1,8 +1,8 @@
 """The options of the commands that train, a dataclass for each.
 
-Nothing here needs NumPy, so that ``--help`` answers at once. The names of scores,
-schemes and tasks are repeated from the modules that define them; a test holds the two
-equal.
+Nothing here imports the models, so that ``--help`` answers quickly. The names of
+scores, schemes and tasks are repeated from the modules that define them; a test holds
+the two equal.
 """
 
 import os

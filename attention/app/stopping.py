@@ -21,7 +21,7 @@ def saying(sentence):
     try:
         yield
     finally:
-        _sentences.remove(sentence)
+        _sentences.pop()
 
 
 @contextlib.contextmanager

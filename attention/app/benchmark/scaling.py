@@ -17,6 +17,7 @@ from minigrad import Tensor, no_grad
 from ... import kernels
 from ...exact.sdpa import dense_attention, tiled_attention
 from ...plotting.figure import new_figure, save
+from ...plotting.palette import looks
 from ...scores import tanh_scores
 from ...variants.linear import linear_attention
 from .timing import nothing_old_collected, rotated
@@ -35,14 +36,7 @@ QUICK_SIZES = {"n": (64, 128, 256, 512)} | {
     name: sizes[:3] for name, sizes in SIZES.items() if name != "n"
 }
 LABELS = {"n": "tokens n", "d": "width d", "B": "examples B", "heads": "heads"}
-# colours of Okabe and Ito, which differ under colour blindness, and markers
-STYLES = {
-    "dense": ("#000000", "o"),
-    "tiled": ("#0072B2", "s"),
-    "window": ("#E69F00", "^"),
-    "linear": ("#009E73", "v"),
-    "additive": ("#D55E00", "D"),
-}
+KERNELS = ("additive", "dense", "tiled", "window", "linear")
 
 
 def scaling(quick=False, say=lambda text: None):
@@ -55,7 +49,7 @@ def scaling(quick=False, say=lambda text: None):
     with nothing_old_collected(), kernels.backend(kernels.backend()), no_grad():
         for size, values in all_sizes.items():
             say(f"time against {LABELS[size]}")
-            found[size] = {name: (list(values), []) for name in STYLES}
+            found[size] = {name: (list(values), []) for name in KERNELS}
             for value in values:
                 calls = _calls(**base | {size: value})
                 repeats = {name: _repeats(call) for name, call in calls.items()}
@@ -80,13 +74,12 @@ def exponent(values, seconds):
 def draw(found, quick=False, path=None):
     """Draw a panel for each size, log-log, with the exponents in its legend."""
     figure = new_figure((13, 7.5))
-    base = QUICK_BASE if quick else BASE
+    base, look = QUICK_BASE if quick else BASE, looks(KERNELS)
     for panel, (size, lines) in zip(figure.subplots(2, 2).flat, found.items()):
         for name, (values, seconds) in lines.items():
-            colour, marker = STYLES[name]
             label = f"{name}: time ~ {size}^{exponent(values, seconds):.2f}"
             milliseconds = [1e3 * s for s in seconds]
-            panel.plot(values, milliseconds, color=colour, marker=marker, label=label)
+            panel.plot(values, milliseconds, label=label, **look[name])
         panel.set_xscale("log", base=2)
         panel.set_yscale("log")
         panel.set_xticks(values, values)

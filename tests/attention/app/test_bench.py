@@ -235,7 +235,7 @@ def test_time_against_the_sizes_is_drawn(tmp_path, monkeypatch, capsys):
         assert bench.run(args) == 0
     assert path.read_bytes()[1:4] == b"PNG"
     printed = " ".join(capsys.readouterr().out.split())
-    for kernel in scaling.STYLES:
+    for kernel in scaling.KERNELS:
         assert printed.count(f"{kernel} ") >= 2
     with pytest.raises(ValueError, match="--figure is x.txt"):
         bench.run(parser_of("bench").parse_args(["--figure", "x.txt"]))
