@@ -80,10 +80,12 @@ def write_record(name, results, *, command, seeds, records=RECORDS):
 def how_made(kept):
     """Return three lines: the command of a record, its machine, and its script."""
     made = kept["made"]
-    seeds = ", ".join(map(str, made["seeds"]))
+    seeds = made["seeds"]
+    in_a_row = len(seeds) > 3 and seeds == list(range(seeds[0], seeds[-1] + 1))
+    listed = f"{seeds[0]} to {seeds[-1]}" if in_a_row else ", ".join(map(str, seeds))
     return (
         f"{made['command']}\n"
-        f"seed{'s' * (len(made['seeds']) != 1)} {seeds}; Python {made['python']}, "
+        f"seed{'s' * (len(seeds) != 1)} {listed}; Python {made['python']}, "
         f"NumPy {made['numpy']}; {made['machine']}\n"
         f"made with {which_script(made)}"
     )
