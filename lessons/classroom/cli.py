@@ -279,6 +279,8 @@ def _event_in_words(exercise, entry):
         return "hint " + hints.hint_in_words(exercise, *entry["hint"])
     if event == "snapshot":
         return f"stored, {entry['why']}"
+    if event == "prediction":
+        return f"predicted {entry['prediction']}"
     words = {"check": "check: passed", "undo": "undone", "peek": "saw the solution"}
     return words.get(event, event)
 
