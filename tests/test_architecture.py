@@ -18,7 +18,9 @@ PACKAGES = ("minigrad", "attention", "lessons")
 FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
 THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
 # matplotlib, imported late
-PICTURES = {"figure.py", "figures.py", "heatmaps.py", "schematics.py", "picture.py"}
+PICTURES = {
+    "figure.py", "figures.py", "fonts.py", "heatmaps.py", "schematics.py", "picture.py",
+}  # fmt: skip
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {
     "minigrad", "attention", "lessons", "tests", "setup.cfg", "pyproject.toml",
