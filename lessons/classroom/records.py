@@ -9,13 +9,16 @@ blank lines and line breaks do not count in a fingerprint.
 """
 
 import ast
+import contextlib
 import hashlib
 import importlib
 import importlib.metadata
+import itertools
 import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -112,6 +115,8 @@ def experiment(args):
         os.environ["LESSONS_WEIGHTS"] = os.path.abspath(args.weights)
     path = exercise.work if args.impl == "work" else exercise.solution
     if not path.exists():
+        if args.impl == "solution":
+            raise UsageError(f"The reference answer to {exercise.id} is withheld.")
         raise UsageError(
             f"{exercise.id} is not started: python -m lessons start {exercise.id}, or "
             "--impl solution."
@@ -122,6 +127,7 @@ def experiment(args):
     checks, seed = harness.load_checks(exercise), abs(args.seed)
     if not hasattr(checks, "experiment"):
         raise UsageError(f"{exercise.id} has no experiment.")
+    _say_how_long(exercise)
     start = time.perf_counter()
     try:
         my = harness.load(exercise, path, seed=seed)
@@ -175,14 +181,37 @@ def _lesson_experiment(args, error):
             f"{', '.join(there)}."
         )
     say(without_breaks(f"python {display_path(scripts[0])}"))
+    say(about_run(scripts[0]))
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
         [sys.executable, scripts[0]], start_new_session=os.name == "posix"
     )
     try:
-        return int(process.wait() != 0)
+        for minutes in itertools.count(1):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return int(process.wait(60) != 0)
+            say(f"{minutes} min so far")
     finally:
         runner.kill(process)
+
+
+def about_run(script):
+    """Return what a script says of its run: the paragraph that states the time."""
+    text = ast.get_docstring(ast.parse(_text(script))) or ""
+    found = [p for p in text.split("\n\n") if re.search(r"\b(minute|hour)s?\b", p)]
+    return " ".join(found[0].split()) if found else ""
+
+
+def _say_how_long(exercise):
+    """Print how long the experiment took before: here, or for the record of the course."""
+    for impl, where in (("work", "the last time"), ("solution", "for the course")):
+        if kept := read_record(exercise, impl):
+            seconds = kept["seconds"]
+            long = f"{max(1, round(seconds))} s"
+            if seconds > 100:
+                long = f"{seconds / 60:.0f} minutes"
+            say(f"It took {long} {where}. Ctrl-C ends it.")
+            return
 
 
 def read_record(exercise, impl="solution"):

@@ -73,6 +73,13 @@ def log_softmax(x):
 
 # FOR THE CHECK
 
+WHY = (
+    "Each backward is g times the derivative, summed over all outputs that an input "
+    "influences: one output for tanh, a row or a column for matmul, the whole row for "
+    "softmax. In the softmax this sum is y (g - sum_i g_i y_i), one number for each "
+    "row in place of a Jacobian."
+)
+
 HINTS = {
     "log-of-softmax": [
         "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",

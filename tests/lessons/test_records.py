@@ -148,3 +148,10 @@ def test_the_figure_of_a_record(id):
     if id != "6.9":  # there: bars of intervals
         first = found.get("runs", [{}])[0].get("loss") or found["seconds"]["additive"]
         assert list(fig.axes[0].lines[0].get_ydata()) == first
+
+
+@pytest.mark.parametrize(
+    "script", sorted(catalogue.BOOK.glob("*/experiment.py")), ids=lambda s: s.parent.name
+)
+def test_every_experiment_of_a_lesson_states_its_time(script):
+    assert re.search("minute|hour", records.about_run(script))
