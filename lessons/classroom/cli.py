@@ -96,7 +96,7 @@ def _parser():
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
-    lessons(verb("read", "show the page of a lesson", _late("weave", "read")))
+    lessons(verb("read", "show the page of a lesson", _late("reading", "read")))
     lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
     verb("start", "copy a stub to your folder", _start, "required")
     sub = verb("check", "check your answer", _check, "optional")
