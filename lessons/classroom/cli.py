@@ -93,11 +93,21 @@ def _parser():
         text = "a number, a section or a word: 5, 38.3, scaling; without it, all"
         sub.add_argument("lesson", nargs="*", metavar="LESSON", help=text)
 
+    def folder(sub, name):
+        text = f"where to write; without it, {name}/ in your folder"
+        sub.add_argument("folder", metavar="DIR", nargs="?", type=pathlib.Path, help=text)
+
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
     lessons(verb("read", "show the page of a lesson", _late("reading", "read")))
     lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
+    text = "write the book as HTML pages, to read in a browser"
+    sub = verb("site", text, _late("site", "site"))
+    folder(sub, "site")
+    sub.add_argument("--open", action="store_true", help="show it in the browser")
+    text = "write the lessons as Jupyter notebooks"
+    folder(verb("notebooks", text, _late("notebooks", "notebooks")), "notebooks")
     verb("start", "copy a stub to your folder", _start, "required")
     sub = verb("check", "check your answer", _check, "optional")
     sub.add_argument("--all", action="store_true", help="check all started answers")

@@ -66,7 +66,9 @@ def show(fig, name, alt):
         )
     gallery = _current.get()
     if gallery is None and hasattr(builtins, "display"):  # a notebook shows it
-        return builtins.display(fig)
+        from IPython.display import SVG, Markdown
+
+        return builtins.display(SVG(render(fig)), Markdown(f"*{alt}*"))
     if gallery is None:
         script = pathlib.Path(sys._getframe(1).f_globals.get("__file__", "lesson.py"))
         gallery = Gallery(readers_figures(script.resolve().parent))

@@ -36,9 +36,10 @@ DOTS = {"dots": "…", "ldots": "…", "cdots": "⋯", "vdots": "⋮"}
 SPACES = {",": 0.17, ";": 0.28, " ": 0.25, "quad": 1.0, "qquad": 2.0, "!": 0.0}
 ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "vec": "→", "dot": "˙"}
 COMBINING = dict(zip("~^¯→˙", "\u0303\u0302\u0304\u20d7\u0307"))
-SIZES = {"big": 1.2, "Big": 1.8, "bigg": 2.4, "Bigg": 3.0}
+PAIRS = {"left": "right"} | {size: size for size in ("big", "Big", "bigg", "Bigg")}
 WORDS = ("mathrm", "text", "operatorname", "mathbf", "textbf")
 UPRIGHT = "ΔΘΛΣΦΩ∂∞⊤∇"
+BEFORE_FUNCTION = ("letter", "number", "scripts", "close", "fraction", "fenced")
 LIMITS = ("max", "min", "lim", "argmax", "argmin")
 OPERATION = re.compile(r"[ +−/·×=,]")
 SUPERSCRIPTS = str.maketrans("0123456789−+⊤′", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ′")
@@ -57,7 +58,7 @@ class Node:
             "scripts", "accent", "fenced" or "table"
     text    its character or word; of a table the brackets around it
     parts   nodes; of scripts the base, the lower one and the upper one, each or None
-    size    of a bracket or a space
+    size    of a space, in em
     """
 
     kind: str
@@ -76,10 +77,18 @@ def read(formula):
 
 
 def as_mathml(formula, display=False):
-    """Return a formula as a MathML element."""
+    """Return a formula as MathML; a display has an element for each equation."""
     row = read(formula)
-    kind = ' display="block"' if display else ""
-    return f"<math{kind}>{_mathml(row)}</math>"
+    if not display:
+        return f"<math>{_mathml(row)}</math>"
+    equations = [[]]  # spaces of an em or more divide them
+    for node in row.parts:
+        if node.size >= 1:
+            equations.append([])
+        else:
+            equations[-1].append(node)
+    rows = (_mathml(Node("row", parts=tuple(nodes))) for nodes in equations if nodes)
+    return "".join(f'<math display="block">{row}</math>' for row in rows)
 
 
 def as_text(formula):
@@ -201,19 +210,17 @@ class _Reader:
             return Node("fraction", parts=(self.argument(), self.argument()))
         if name == "sqrt":
             return Node("root", parts=(self.argument(),))
-        if name in SIZES:
-            bracket = self.argument()
-            return Node(bracket.kind, bracket.text, size=SIZES[name])
-        if name == "left":
-            return self.fenced()
+        if name in PAIRS:
+            return self.fenced("\\" + PAIRS[name])
         if name == "begin":
             return self.table()
         self.fail(f"the command \\{name}")
 
-    def fenced(self):
+    def fenced(self, end):
+        """Return a row between two brackets, which are as high as the row."""
         first = self.argument()
-        inner = self.row(ends=())
-        self.expect(r"\right")
+        inner = self.row(ends=(end,))
+        self.expect(end)
         return Node("fenced", parts=(first, inner, self.argument()))
 
     def table(self):
@@ -262,20 +269,19 @@ def _mathml(node, previous=None, following=None):
                 previous is None or previous.kind in ("operator", "open", "space")
             )
             form = ' form="prefix"' if is_sign else ""
-            tight = ' lspace="0" rspace="0"' if text in "/.!′" else ""
+            tight = ' lspace="0" rspace="0"' if text[:1] in "/.!′" else ""
             return f"<mo{form}{tight}>{text}</mo>"
         case "function":
+            left = ".17em" if previous and previous.kind in BEFORE_FUNCTION else "0"
             tight = following is None or following.kind in ("open", "fenced")
-            right = "0" if tight else ".17em"
-            space = f'lspace=".17em" rspace="{right}" movablelimits="true"'
-            return f"<mo {space}>{text}</mo>"
+            space = f'lspace="{left}" rspace="{"0" if tight else ".17em"}"'
+            return f'<mo {space} movablelimits="true">{text}</mo>'
         case "large":
             return f"<mo>{text}</mo>"
         case "open" | "close" | "bar":
-            form = {"open": "prefix", "close": "postfix"}.get(node.kind, "prefix")
-            size = f'minsize="{node.size}em" maxsize="{node.size}em"'
-            size = f'stretchy="true" {size}' if node.size else 'stretchy="false"'
-            return f'<mo form="{form}" {size} lspace="0" rspace="0">{text}</mo>'
+            form = "postfix" if node.kind == "close" else "prefix"
+            style = 'stretchy="false" lspace="0" rspace="0"'
+            return f'<mo form="{form}" {style}>{text}</mo>'
         case "space":
             return f'<mspace width="{node.size}em"></mspace>'
         case "fraction":
@@ -287,6 +293,11 @@ def _mathml(node, previous=None, following=None):
             return f'<mover accent="true">{_mathml(parts[0])}{mark}</mover>'
         case "scripts":
             base, lower, upper = parts
+            if upper and upper.text.startswith("′"):  # is high by itself
+                parts = Node("row", parts=(base, upper)), lower, None
+                if lower is None:
+                    return _mathml(parts[0])
+                base, lower, upper = parts
             below = base.kind == "large" or base.text in LIMITS
             names = ("munder", "mover") if below else ("msub", "msup")
             tag = "".join(n for n, p in zip(names, (lower, upper)) if p)
