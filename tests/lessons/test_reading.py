@@ -117,7 +117,9 @@ def test_every_formula_has_two_forms():
         text = formulas.as_text(formula)
         assert text and not set(text) & set("\\&$"), f"{page}: {formula}: {text}"
         for display in (False, True):
-            element = ElementTree.fromstring(formulas.as_mathml(formula, display))
+            element = ElementTree.fromstring(
+                f"<p>{formulas.as_mathml(formula, display)}</p>"
+            )
             letters = "".join("".join(element.itertext()).split())
             assert letters and "\\" not in letters, f"{page}: {formula}: {letters}"
 
