@@ -95,7 +95,9 @@ def _parser():
 
     def folder(sub, name):
         text = f"where to write; without it, {name}/ in your folder"
-        sub.add_argument("folder", metavar="DIR", nargs="?", type=pathlib.Path, help=text)
+        sub.add_argument(
+            "folder", metavar="DIR", nargs="?", type=pathlib.Path, help=text
+        )
 
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])

@@ -1,8 +1,7 @@
 """Formulas of the pages, read from LaTeX and written as MathML or as plain text.
 
-The book uses a small part of LaTeX: scripts, fractions, roots, sums, accents, brackets
-of several sizes, matrices and aligned lines. A formula is read into nodes once, and
-each form writes the nodes. What this module does not know raises FormulaError.
+The book uses a small part of LaTeX: scripts, fractions, roots, sums, accents, brackets,
+matrices and aligned lines. A formula is read into nodes, and each form writes these.
 """
 
 import html
@@ -11,38 +10,39 @@ from dataclasses import dataclass
 from math import ceil
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|\d+(?:\.\d+)?|.", re.S)
-LETTERS = dict(
-    zip(
-        "alpha beta gamma delta varepsilon epsilon eta theta kappa lambda mu nu pi rho "
-        "sigma tau phi varphi chi psi omega Delta Theta Lambda Sigma Phi Omega partial "
-        "infty ell top nabla".split(),
-        "αβγδεϵηθκλμνπρστϕφχψωΔΘΛΣΦΩ∂∞ℓ⊤∇",
-    )
-)
-OPERATORS = dict(
-    zip(
-        "cdot times odot pm le ge ne approx equiv sim propto in notin cap cup subset to "
-        "leftarrow rightarrow mapsto Longrightarrow Rightarrow mid ll gg circ oplus "
-        "leq geq neq".split(),
-        "·×⊙±≤≥≠≈≡∼∝∈∉∩∪⊂→←→↦⟹⇒∣≪≫∘⊕≤≥≠",
-    )
-)
-FENCES = {"lvert": "|", "rvert": "|", "|": "‖", "{": "{", "}": "}"} | dict(
-    zip("lfloor rfloor lceil rceil langle rangle".split(), "⌊⌋⌈⌉⟨⟩")
-)
-LARGE = {"sum": "∑", "prod": "∏", "int": "∫"}
-FUNCTIONS = "exp ln log sin cos tanh tan max min det dim lim argmax argmin Pr".split()
-DOTS = {"dots": "…", "ldots": "…", "cdots": "⋯", "vdots": "⋮"}
+SYMBOLS = {
+    "letter": r"""
+        alpha α beta β gamma γ delta δ varepsilon ε eta η theta θ kappa κ lambda λ mu μ
+        nu ν pi π rho ρ sigma σ tau τ phi ϕ chi χ psi ψ omega ω Delta Δ Theta Θ Lambda Λ
+        Sigma Σ Phi Φ Omega Ω partial ∂ infty ∞ ell ℓ top ⊤ nabla ∇ dots … ldots …""",
+    "operator": r"""
+        cdot · times × odot ⊙ pm ± le ≤ ge ≥ ne ≠ approx ≈ sim ∼ propto ∝ in ∈ notin ∉
+        cap ∩ cup ∪ subset ⊂ to → leftarrow ← rightarrow → mapsto ↦ ll ≪ gg ≫ circ ∘
+        Longrightarrow ⟹ Rightarrow ⇒ mid ∣ - − * ∗ + + = = < < > > , , ; ; : : / / ! !
+        . .""",
+    "open": r"( ( [ [ lfloor ⌊ lceil ⌈ langle ⟨ lvert | { {",
+    "close": r") ) ] ] rfloor ⌋ rceil ⌉ rangle ⟩ rvert | } }",
+    "bar": r"| |",
+    "large": r"sum ∑ prod ∏ int ∫",
+    "function": r"""
+        exp exp ln ln log log sin sin cos cos tanh tanh max max min min argmax argmax
+        argmin argmin lim lim""",
+}
+KNOWN = {
+    name: (kind, text)
+    for kind, names in SYMBOLS.items()
+    for name, text in zip(*[iter(names.split())] * 2)
+}
 SPACES = {",": 0.17, ";": 0.28, " ": 0.25, "quad": 1.0, "qquad": 2.0, "!": 0.0}
-ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯", "vec": "→", "dot": "˙"}
-COMBINING = dict(zip("~^¯→˙", "\u0303\u0302\u0304\u20d7\u0307"))
-PAIRS = {"left": "right"} | {size: size for size in ("big", "Big", "bigg", "Bigg")}
-WORDS = ("mathrm", "text", "operatorname", "mathbf", "textbf")
-UPRIGHT = "ΔΘΛΣΦΩ∂∞⊤∇"
-BEFORE_FUNCTION = ("letter", "number", "scripts", "close", "fraction", "fenced")
-LIMITS = ("max", "min", "lim", "argmax", "argmin")
+ACCENTS = {"tilde": "~", "hat": "^", "bar": "¯"}
+COMBINING = {"~": "\u0303", "^": "\u0302", "¯": "\u0304"}
+PAIRS = {"left": "right", "big": "big", "Big": "Big", "bigg": "bigg", "Bigg": "Bigg"}
+WORDS = ("mathrm", "text", "operatorname")
+TABLES = {"pmatrix": "()", "bmatrix": "[]", "aligned": ""}  # with their brackets
+UPRIGHT = "ΔΘΛΣΦΩ∂∞⊤∇…"
+OPERATES = ("operator", "open", "space")  # a sign after these has one operand
 OPERATION = re.compile(r"[ +−/·×=,]")
-SUPERSCRIPTS = str.maketrans("0123456789−+⊤′", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ′")
+SUPERSCRIPTS = dict(zip("0123456789−+⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ"))
 
 
 class FormulaError(ValueError):
@@ -53,11 +53,11 @@ class FormulaError(ValueError):
 class Node:
     """A part of a formula.
 
-    kind    "letter", "number", "operator", "open", "close", "bar", "large", "function",
-            "words", "space", "gap" or "tab"; or, with parts: "row", "fraction", "root",
-            "scripts", "accent", "fenced" or "table"
-    text    its character or word; of a table the brackets around it
-    parts   nodes; of scripts the base, the lower one and the upper one, each or None
+    kind    a key of SYMBOLS, "number", "words", "space", "gap" (of the source), "tab";
+            with parts: "row", "fraction", "root", "scripts", "accent", "fenced", "table"
+    text    its character or word; of a table the name of the environment
+    parts   nodes; of scripts the base, the lower and the upper one or None; of a table
+            its rows
     size    of a space, in em
     """
 
@@ -70,7 +70,7 @@ class Node:
 def read(formula):
     """Return the row of nodes of a formula. Raises FormulaError."""
     reader = _Reader(formula)
-    row = reader.row(ends=())
+    row = reader.row()
     if reader.tokens:
         reader.fail(f"{reader.tokens[0]} without a beginning")
     return row
@@ -92,7 +92,7 @@ def as_mathml(formula, display=False):
 
 
 def as_text(formula):
-    """Return a formula as characters that a terminal has; tables take several lines."""
+    """Return a formula as characters that a terminal has; it may have several lines."""
     lines = _text(read(formula)).split("\n")
     return "\n".join(re.sub(r"(?<=\S)  (?=\S)", " ", x).strip() for x in lines)
 
@@ -106,31 +106,26 @@ class _Reader:
     def fail(self, what):
         raise FormulaError(f"{what}, in the formula {self.formula}")
 
-    def row(self, ends):
-        """Return the row up to a token of ``ends``, which stays, or to the end."""
-        nodes = []
+    def row(self, ends=()):
+        """Return the row up to a token that ends it, which stays."""
+        nodes, ends = [], {"}", r"\right", r"\end", r"\\", *ends}
         while self.tokens and self.tokens[0] not in ends:
-            if self.tokens[0] in ("}", r"\right", r"\end"):
-                break
             if self.tokens[0] in "_^'":
-                base = nodes.pop() if nodes else Node("row")
-                nodes.append(self.scripts(base))
+                nodes.append(self.scripts(nodes.pop() if nodes else Node("row")))
             else:
                 nodes.append(self.node())
         return Node("row", parts=tuple(nodes))
 
     def scripts(self, base):
-        lower = upper = None
-        while self.tokens and self.tokens[0] in ("_", "^", "'"):
+        found = {"_": None, "^": None}
+        while self.tokens and self.tokens[0] in "_^'":
             mark = self.tokens.pop(0)
             if mark == "'":
-                primes = (upper.text if upper else "") + "′"
-                upper = Node("operator", primes)
-            elif mark == "_":
-                lower = self.argument()
+                base = Node("row", parts=(base, Node("operator", "′")))
             else:
-                upper = self.argument()
-        return Node("scripts", parts=(base, lower, upper))
+                found[mark] = self.argument()
+        scripted = any(found.values())
+        return Node("scripts", parts=(base, *found.values())) if scripted else base
 
     def argument(self):
         """Return the argument of a command: a group in braces, or one node."""
@@ -138,19 +133,6 @@ class _Reader:
         if not self.tokens or self.tokens[0] == "}":
             self.fail("an argument is missing")
         return self.node()
-
-    def group(self):
-        row = self.row(ends=("}",))
-        self.expect("}")
-        return row.parts[0] if len(row.parts) == 1 else row
-
-    def words(self):
-        """Return the text of a group in braces, as it stands."""
-        self.skip_gap()
-        self.expect("{")
-        end = self.tokens.index("}") if "}" in self.tokens else self.fail("an open {")
-        words, self.tokens = "".join(self.tokens[:end]), self.tokens[end + 1 :]
-        return words
 
     def skip_gap(self):
         while self.tokens and self.tokens[0].isspace():
@@ -160,46 +142,43 @@ class _Reader:
         if not self.tokens or self.tokens.pop(0) != token:
             self.fail(f"{token} is missing")
 
+    def words(self):
+        """Return the text of a group in braces, as it stands."""
+        self.skip_gap()
+        self.expect("{")
+        words = ""
+        while self.tokens and self.tokens[0] != "}":
+            words += self.tokens.pop(0)
+        self.expect("}")
+        return words
+
     def node(self):
         token = self.tokens.pop(0)
         if token == "{":
-            return self.group()
+            row = self.row()
+            self.expect("}")
+            return row.parts[0] if len(row.parts) == 1 else row
         if token[0] == "\\":
             return self.command(token[1:])
+        if token in KNOWN and not token.isalpha():
+            return Node(*KNOWN[token])
         if token.isspace():
             return Node("gap", " ")
         if token[0].isdigit():
             return Node("number", token)
-        if token.isalpha():
-            return Node("letter", token)
-        if token in "([":
-            return Node("open", token)
-        if token in ")]":
-            return Node("close", token)
-        if token in "|":
-            return Node("bar", token)
         if token == "&":
             return Node("tab")
-        if token in "+-=<>,;:/!.*?":
-            return Node("operator", {"-": "−", "*": "∗"}.get(token, token))
-        self.fail(f"the character {token}")
+        if not token.isalpha():
+            self.fail(f"the character {token}")
+        return Node("letter", token)
 
     def command(self, name):
-        if name in LETTERS:
+        if name == "|":
+            return Node("bar", "‖")
+        if name in KNOWN and (name.isalpha() or name in "{}"):
             if name == "partial":
                 self.skip_gap()
-            return Node("letter", LETTERS[name])
-        if name in OPERATORS:
-            return Node("operator", OPERATORS[name])
-        if name in FENCES:
-            kind = "open" if name[0] in "l{" else "close" if name[0] in "r}" else "bar"
-            return Node(kind, FENCES[name])
-        if name in LARGE:
-            return Node("large", LARGE[name])
-        if name in FUNCTIONS:
-            return Node("function", name)
-        if name in DOTS:
-            return Node("number", DOTS[name])
+            return Node(*KNOWN[name])
         if name in SPACES:
             return Node("space", " " * ceil(2 * SPACES[name]), size=SPACES[name])
         if name in ACCENTS:
@@ -224,35 +203,37 @@ class _Reader:
         return Node("fenced", parts=(first, inner, self.argument()))
 
     def table(self):
-        kind = self.words()
-        if kind not in ("pmatrix", "bmatrix", "aligned", "cases"):
-            self.fail(f"the environment {kind}")
-        rows = []
+        name, rows = self.words(), []
+        if name not in TABLES:
+            self.fail(f"the environment {name}")
         while not rows or self.tokens[:1] == [r"\\"]:
-            if rows:
-                self.expect(r"\\")
-            rows.append(tuple(_cells(self.row(ends=(r"\\",)))))
+            del self.tokens[: bool(rows)]
+            rows.append(_cells(self.row()))
         self.expect(r"\end")
-        if self.words() != kind:
-            self.fail(f"the end of {kind} is missing")
-        fences = {"pmatrix": "()", "bmatrix": "[]", "cases": "{"}
-        return Node("table", fences.get(kind, ""), tuple(rows))
+        if self.words() != name:
+            self.fail(f"the end of {name} is missing")
+        table = Node("table", name, tuple(rows))
+        if not TABLES[name]:
+            return table
+        first, last = TABLES[name]
+        return Node("fenced", parts=(Node("open", first), table, Node("close", last)))
 
 
 def _cells(row):
     """Divide a row at its tabs."""
     cells = [[]]
     for node in row.parts:
-        cells.append([]) if node.kind == "tab" else cells[-1].append(node)
+        if node.kind == "tab":
+            cells.append([])
+        else:
+            cells[-1].append(node)
     return [Node("row", parts=tuple(cell)) for cell in cells]
 
 
-def _mathml(node, previous=None, following=None):
-    """Return the MathML of a node between its neighbours in a row, which may be None."""
+def _mathml(node, before=None, after=None):
+    """Return the MathML of a node between its neighbours in a row, or None."""
     text, parts = html.escape(node.text), node.parts
     match node.kind:
-        case "gap" | "tab":
-            return ""
         case "row":
             shown = [None, *(p for p in parts if p.kind != "gap"), None]
             around = zip(shown, shown[1:], shown[2:])
@@ -265,16 +246,16 @@ def _mathml(node, previous=None, following=None):
         case "words":
             return f"<mtext>{text.replace(' ', chr(160))}</mtext>"
         case "operator":
-            is_sign = text in "−+±" and (
-                previous is None or previous.kind in ("operator", "open", "space")
-            )
+            is_sign = text in "−+±" and (before is None or before.kind in OPERATES)
             form = ' form="prefix"' if is_sign else ""
-            tight = ' lspace="0" rspace="0"' if text[:1] in "/.!′" else ""
+            tight = ' lspace="0" rspace="0"' if text in "/.!′" else ""
             return f"<mo{form}{tight}>{text}</mo>"
         case "function":
-            left = ".17em" if previous and previous.kind in BEFORE_FUNCTION else "0"
-            tight = following is None or following.kind in ("open", "fenced")
-            space = f'lspace="{left}" rspace="{"0" if tight else ".17em"}"'
+            left = "0" if before is None or before.kind in OPERATES else ".17em"
+            right = (
+                "0" if after is None or after.kind in ("open", "fenced") else ".17em"
+            )
+            space = f'lspace="{left}" rspace="{right}"'
             return f'<mo {space} movablelimits="true">{text}</mo>'
         case "large":
             return f"<mo>{text}</mo>"
@@ -293,40 +274,29 @@ def _mathml(node, previous=None, following=None):
             return f'<mover accent="true">{_mathml(parts[0])}{mark}</mover>'
         case "scripts":
             base, lower, upper = parts
-            if upper and upper.text.startswith("′"):  # is high by itself
-                parts = Node("row", parts=(base, upper)), lower, None
-                if lower is None:
-                    return _mathml(parts[0])
-                base, lower, upper = parts
-            below = base.kind == "large" or base.text in LIMITS
-            names = ("munder", "mover") if below else ("msub", "msup")
-            tag = "".join(n for n, p in zip(names, (lower, upper)) if p)
-            tag = tag.replace("mundermover", "munderover").replace(
-                "msubmsup", "msubsup"
-            )
+            below = base.kind in ("large", "function") and base.text != "log"
+            tags = "munder mover munderover" if below else "msub msup msubsup"
+            tag = tags.split()[2 if lower and upper else 0 if lower else 1]
             return f"<{tag}>{''.join(_mathml(p) for p in parts if p)}</{tag}>"
         case "fenced":
             first, inner, last = parts
             inner = f"<mo>{first.text}</mo>{_mathml(inner)}<mo>{last.text}</mo>"
             return f"<mrow>{inner}</mrow>"
-    rows = ("".join(f"<mtd>{_mathml(x)}</mtd>" for x in row) for row in parts)
-    table = "".join(f"<mtr>{row}</mtr>" for row in rows)
-    if not node.text:
-        return f'<mtable class="aligned" displaystyle="true">{table}</mtable>'
-    first, last = (f"<mo>{x}</mo>" for x in node.text.ljust(2))
-    return f"<mrow>{first}<mtable>{table}</mtable>{last}</mrow>"
+        case "table":
+            rows = ("".join(f"<mtd>{_mathml(x)}</mtd>" for x in row) for row in parts)
+            rows = "".join(f"<mtr>{row}</mtr>" for row in rows)
+            return f'<mtable class="{text}">{rows}</mtable>'
+    return ""
 
 
 def _text(node):
     """Return the characters of a node; spaces are those of the source."""
     match node.kind:
-        case "row":
+        case "row" | "fenced":
             return "".join(map(_text, node.parts))
         case "fraction":
             above, below = map(_text, node.parts)
-            above = (
-                f"({above})" if OPERATION.search(_without_brackets(above)) else above
-            )
+            above = f"({above})" if _is_operation(above) else above
             is_one = node.parts[1].kind != "row" or re.fullmatch(r"[d∂]\w+", below)
             return f"{above}/{below if is_one else f'({below})'}"
         case "root":
@@ -335,36 +305,25 @@ def _text(node):
         case "accent":
             return _text(node.parts[0]) + COMBINING[node.text]
         case "scripts":
-            return _text_of_scripts(*node.parts)
-        case "fenced":
-            return "".join(map(_text, node.parts))
-        case "table" if not node.text:
-            return "\n".join(" ".join(map(_text, row)) for row in node.parts)
+            base, low, high = (_text(p).strip() if p else "" for p in node.parts)
+            low = low and (f"_{low}" if low.isalnum() else f"_{{{low}}}")
+            if set(high) <= SUPERSCRIPTS.keys():
+                high = "".join(map(SUPERSCRIPTS.get, high))
+            else:
+                high = f"^{high}" if re.fullmatch(r"\w", high) else f"^({high})"
+            return base + low + high
         case "table":
-            rows = (", ".join(_text(x).strip() for x in row) for row in node.parts)
-            return node.text[:1] + "; ".join(rows) + node.text[1:]
+            rows = [[_text(cell).strip() for cell in row] for row in node.parts]
+            if node.text != "aligned":
+                return "; ".join(", ".join(row) for row in rows)
+            sides = [zip(row[::2], row[1::2]) for row in rows]  # left and right of a =
+            return "\n".join("    ".join(map(" ".join, row)) for row in sides)
     return node.text
 
 
-def _text_of_scripts(base, lower, upper):
-    text = _text(base)
-    if upper is not None:
-        high = _text(upper).strip()
-        if set(high) <= {chr(c) for c in SUPERSCRIPTS}:
-            high = high.translate(SUPERSCRIPTS)
-        else:
-            high = f"^{high}" if re.fullmatch(r"\w", high) else f"^({high})"
-    else:
-        high = ""
-    if lower is not None:
-        low = _text(lower).strip()
-        low = f"_{low}" if low.isalnum() else f"_{{{low}}}"
-        return text + high + low if high[:1] == "′" else text + low + high
-    return text + high
-
-
-def _without_brackets(text):
+def _is_operation(text):
+    """Return whether a text has an operator or a space outside brackets."""
     inner = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")
     while inner.search(text):
         text = inner.sub("", text)
-    return text
+    return bool(OPERATION.search(text))

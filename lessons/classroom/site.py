@@ -175,15 +175,15 @@ class Site:
             p for p in self.lessons if exercise.id in self._exercises_of(_text(p))
         ]
         lessons = [self._named(path, p) for p in lessons]
-        facts = [exercise.dots, f"{exercise.minutes} minutes"]
-        facts += [f"needs {', '.join(needs)}"] * bool(needs)
-        facts += [f"belongs to {', '.join(lessons)}"] * bool(lessons)
+        facts = f"{exercise.dots} {exercise.minutes} minutes."
+        facts += f" Needs {', '.join(needs)}." * bool(needs)
+        facts += f" Belongs to {', '.join(lessons)}." * bool(lessons)
         commands = "".join(
             f"python -m lessons {verb} {exercise.id}\n" for verb in ("start", "check")
         )
         return "\n\n".join([
             f"# {self.names[path]}",
-            ". ".join(facts) + ".",
+            facts,
             task,
             "## What you fill in",
             fence(text.partition('"""\n')[2].strip(), "python"),
