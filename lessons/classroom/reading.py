@@ -1,10 +1,5 @@
-"""Pages for a terminal: text folded to its width, formulas in plain characters.
+"""Pages for a terminal: text folded to its width, formulas in plain characters."""
 
-read 5            the page of a lesson; additive and 38.3 find lessons as well
-read E.7          the text of an exercise
-"""
-
-import contextlib
 import pydoc
 import re
 import shutil
@@ -12,7 +7,7 @@ import sys
 import textwrap
 
 from . import blocks, formulas
-from .catalogue import UsageError, find, number
+from .catalogue import number
 from .terminal import HARD_SPACE, display_path
 from .weave import for_the_reader
 
@@ -21,24 +16,8 @@ UNDIVIDED = 30  # characters of the longest formula that stays in one line
 
 
 def read(args):
-    """Show the pages of lessons, or the texts of exercises: the verb ``read``."""
-    named = {name: _exercise(name) for name in args.lesson}
-    for name, exercise in named.items():
-        if exercise:
-            text = exercise.stub.read_text(encoding="utf-8")
-            _show(f"{text}\nnext: python -m lessons start {exercise.id}\n")
-    lessons = [name for name, exercise in named.items() if not exercise]
-    if named and not lessons:
-        return 0
-    return for_the_reader("read", lessons, _read)
-
-
-def _exercise(name):
-    """Return the exercise of a name such as E.7 or ex_38_5, which no lesson has."""
-    if re.match(r"e\.?\d|ex_", name.lower()):
-        with contextlib.suppress(UsageError):
-            return find(name)
-    return None
+    """Show the pages of lessons: the verb ``read``."""
+    return for_the_reader("read", args.lesson, _read)
 
 
 def _read(folder):
@@ -46,16 +25,12 @@ def _read(folder):
     columns = max(40, shutil.get_terminal_size((80, 24)).columns)
     text = in_columns(path.read_text(encoding="utf-8"), columns, folder)
     where = display_path(path)
-    _show(f"{text}\n\n{where}\nnext: python -m lessons run {number(folder)}\n")
-    return 0
-
-
-def _show(text):
-    """Print a text, or page it if the output is a terminal."""
+    text = f"{text}\n\n{where}\nnext: python -m lessons run {number(folder)}\n"
     if sys.stdin.isatty() and sys.stdout.isatty():
         pydoc.pager(text)
     else:
         print(text, end="")
+    return 0
 
 
 def in_columns(text, columns, folder):

@@ -112,6 +112,8 @@ def experiment(args):
         os.environ["LESSONS_WEIGHTS"] = os.path.abspath(args.weights)
     path = exercise.work if args.impl == "work" else exercise.solution
     if not path.exists():
+        if args.impl == "solution":
+            raise UsageError(f"The reference answer to {exercise.id} is withheld.")
         raise UsageError(
             f"{exercise.id} is not started: python -m lessons start {exercise.id}, or "
             "--impl solution."

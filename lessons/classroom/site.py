@@ -18,7 +18,15 @@ import webbrowser
 from minigrad.draw.colours import GREY
 
 from . import blocks, stubs
-from .catalogue import LESSONS, ROOT, exercises, lesson_folders, work_folder
+from .catalogue import (
+    LESSONS,
+    ROOT,
+    exercises,
+    exercises_of,
+    lesson_folders,
+    lessons_of,
+    work_folder,
+)
 from .cells import headings
 from .hypertext import as_html, spans_as_html
 from .terminal import display_path
@@ -95,24 +103,24 @@ class Site:
 
     def page(self, path):
         """Return the HTML of a page, an exercise or a source file."""
-        link, name = functools.partial(self.link, path), self.names.get(path)
+        link, name, aside = functools.partial(self.link, path), self.names.get(path), ""
         if path.suffix == ".md":
-            text = _text(path)
-            body = as_html(text, link)
-        elif path in self.names:
-            text = ""
+            body = as_html(_text(path), link)
+        elif name:
             body = as_html(self._exercise(path), link)
         else:
-            text, name = "", path.relative_to(ROOT).as_posix()
+            name = path.relative_to(ROOT).as_posix()
             body = f"<h1>{name}</h1>\n{_listing(_text(path))}"
-        aside = self._aside(path, text) if path in self.lessons else ""
+        if path in self.lessons:
+            aside = as_html(self._aside(path), link)
         before, after = self._neighbours(path)
+        folder = os.path.dirname(address(path))
         return PAGE.substitute(
             title=html.escape(name or path.stem.capitalize()),
-            style=_relative("style.css", os.path.dirname(address(path))),
+            style=_relative("style.css", folder),
             top=spans_as_html(self._top(path), link),
             body=body,
-            aside=as_html(aside, link),
+            aside=aside,
             before=spans_as_html(before, link),
             after=spans_as_html(after, link),
         )
@@ -149,32 +157,25 @@ class Site:
                 return before and f"← {before}", after and f"{after} →"
         return "", ""
 
-    def _aside(self, path, text):
-        """Return the contents of a lesson's page and its exercises, as Markdown."""
-        parts = [words for level, words in headings(text) if level == 2]
-        lines = [f"- [{words}](#{blocks.anchor(words)})" for words in parts]
-        lines = ["## On this page", *lines]
-        found = [self.exercises[id] for id in self._exercises_of(text)]
-        links = [(self._named(path, e.stub), e) for e in found]
-        own = [f"- {link} {e.dots} {e.minutes} min" for link, e in links]
-        return "\n".join([*lines, "\n## Exercises" * bool(own), *own])
-
-    def _exercises_of(self, text):
-        """Return the ids of the exercises that belong to a lesson, from its page."""
-        found = re.search(r"^Exercises?:.*?\n\n", text, re.M | re.S)
-        ids = re.findall(r"(?:E|\d+)\.\d+", found[0] if found else "")
-        return [id for id in dict.fromkeys(ids) if id in self.exercises]
+    def _aside(self, path):
+        """Return the headings of a lesson's page and its exercises, as Markdown."""
+        lines = ["## On this page"]
+        parts = [words for level, words in headings(_text(path)) if level == 2]
+        lines += [f"- [{words}](#{blocks.anchor(words)})" for words in parts]
+        if found := exercises_of(path.parent):
+            lines += ["", "## Exercises"]
+        for e in found:
+            lines.append(f"- {self._named(path, e.stub)} {e.dots} {e.minutes} min")
+        return "\n".join(lines)
 
     def _exercise(self, path):
         """Return the page of an exercise as Markdown."""
         (exercise,) = (e for e in self.exercises.values() if e.stub == path)
-        text, hints = _text(path), stubs.author_part(_text(exercise.solution))["HINTS"]
+        text, known = _text(path), stubs.author_part(_text(exercise.source))
+        hints = known.get("HINTS", {}).get("", [])
         task = ast.get_docstring(ast.parse(text)).partition("\n")[2]
         needs = [self._named(path, self.exercises[id].stub) for id in exercise.needs]
-        lessons = [
-            p for p in self.lessons if exercise.id in self._exercises_of(_text(p))
-        ]
-        lessons = [self._named(path, p) for p in lessons]
+        lessons = [self._named(path, f / "README.md") for f in lessons_of(exercise)]
         facts = f"{exercise.dots} {exercise.minutes} minutes."
         facts += f" Needs {', '.join(needs)}." * bool(needs)
         facts += f" Belongs to {', '.join(lessons)}." * bool(lessons)
@@ -189,7 +190,7 @@ class Site:
             fence(text.partition('"""\n')[2].strip(), "python"),
             fence(commands.strip(), "sh"),
             *(f"<details><summary>Hint {k}</summary>\n\n{hint}\n\n</details>"
-              for k, hint in enumerate(hints.get("", []), 1)),
+              for k, hint in enumerate(hints, 1)),
         ])  # fmt: skip
 
 

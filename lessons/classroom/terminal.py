@@ -10,7 +10,7 @@ import textwrap
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "dim": "2"}
 HARD_SPACE = "\xa0"  # a line is never broken at this space
 COMMAND = re.compile(
-    r"python -m lessons(?: [a-z]+\b)?(?: (?:--?[a-z]+|(?:\d+|E)\.\d+|\d+|[A-Z]{2,}))*"
+    r"python -m lessons(?: [a-z]+\b)?(?: (?:--?[a-z]+|§?(?:\d+|[A-Z][a-z]*)\.\d+|\d+|[A-Z]{2,}))*"
 )
 
 

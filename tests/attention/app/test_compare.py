@@ -12,8 +12,8 @@ from attention.seq2seq.bleu import corpus_bleu
 
 from .app_cases import fits, joined, main, refused, runs_of
 
-TINY = "compare --pairs 30 --test 30 --hidden 6 --embedding 5 --batch 10 --steps 3"
-TINY = [*TINY.split(), "--kinds", "none,luong"]
+TINY = "compare --pairs 30 --test 30 --width 6 --embedding 5 --batch 10 --steps 3"
+TINY = [*TINY.split(), "--attentions", "none,luong"]
 
 
 def sentences(rng, n, letters="abcd"):
@@ -131,7 +131,7 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypat
     assert fits(printed, out)
     for text in ("alignment error rate: luong", "Fewer than 3 seeds", "[", "none/5"):
         assert text in printed
-    assert "30 to test; cell lstm, layers 2, hidden 6, 3 steps" in joined(printed)
+    assert "30 to test; cell lstm, layers 2, width 6, 3 steps" in joined(printed)
     assert found["statement"] in joined(printed)
 
     cut, correct, calls = tmp_path / "cut", translation.loss_of, iter(range(99))
@@ -152,8 +152,8 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypat
 
 def test_what_it_refuses(tmp_path, capsys):
     for arguments, sentence in [
-        (["--kinds", "luong"], "found 'luong'; expected one or more of none,bahdanau"),
-        (["--kinds", "none"], "--kinds is none; expected none and one or more of"),
+        (["--attentions", "luong"], "'luong'; expected one or more of none,bahdanau"),
+        (["--attentions", "none"], "--attentions is none; expected none and one or"),
         (["--task", "copy"], "invalid choice: 'copy'"),
     ]:
         error = refused(capsys, "compare", *arguments)
