@@ -197,12 +197,12 @@ def your_own_words(my, rng):
     self_assessed(
         my,
         my.explanation(),
-        "scale 1: each position keeps its own weight, Z is nearly X, and no cosine "
-        "moves",
-        "small scales: the weights are nearly equal, all z_i are near the mean of X, "
-        "and all cosines grow, also of pairs without weight on each other",
-        "between: similar pairs have more weight on each other and less to gain; the "
-        "rank correlation has the measured sign",
+        "scale 1: each position keeps its own weight, Z is nearly X, and little moves",
+        "scale 1 / 4: the sign of the rank correlation, and whether it is what you "
+        "expected of mutual weight",
+        "scale 1 / 20: the weights are nearly equal, all z_i are near the mean of X, "
+        "and all cosines grow; the pairs that were far apart gain most, so the sign "
+        "turns",
         "what is mixed depends on the score, which here is the similarity itself: "
         "projections would separate the two",
     )

@@ -97,11 +97,12 @@ def explanation():
     """
     # BEGIN SOLUTION
     return (
-        "Unscaled, each vector keeps nearly all of its own weight, Z is X, and no "
-        "cosine moves. At small scales the weights are nearly equal, all z_i are "
-        "nearly the mean vector, and all cosines grow towards 1, whatever the weights "
-        "of a pair are. Between, pairs with more weight on each other were similar "
-        "before, so they gain less than the others. More weight is not what decides."
+        "Unscaled, each vector keeps nearly all of its own weight, Z is nearly X, and "
+        "little moves: pairs with more weight gain slightly more. At 1/4 more weight "
+        "leaves the diagonal and the relation is clear. At 1/20 its sign turns: all "
+        "weights are nearly equal, all z_i are nearly the mean vector, every cosine "
+        "tends to 1, and the pairs that were far apart, which have the least weight "
+        "on each other, gain most."
     )
     # END SOLUTION
 
