@@ -12,10 +12,10 @@ score appears, the sum so far is rescaled (the online softmax):
     l' = exp(m - m') l + sum_j exp(s_j - m')
     O' = exp(m - m') O + sum_j exp(s_j - m') v_j
 
-O is a sum of values, l of weights. It begins with m = -inf, l = 0, O = 0 and ends with
-o = O / l, lse = m + ln l. Tiles in which no pair is allowed are skipped. ``forward_twin`` and ``backward_twin`` are the two
-algorithms in NumPy; kernels/tiled_forward.py and tiled_backward.py are the same
-compiled.
+O is a sum of values, l of weights. They begin with m = -inf, l = 0, O = 0 and end with
+o = O / l, lse = m + ln l. Tiles in which no pair is allowed are skipped.
+``forward_twin`` and ``backward_twin`` are the two algorithms in NumPy;
+kernels/tiled_forward.py and tiled_backward.py are the same compiled.
 
 Dao et al. 2022; Dao 2023, algorithms 1 and 2; the online softmax is Milakov and
 Gimelshein 2018.
@@ -54,7 +54,7 @@ def flash_attention(
     allowed key has o = 0 and lse = -inf.
 
     The backward pass keeps q, k, v, o and two numbers for each query, and computes p
-    again. Let g = dL/do, gl = dL/dlse, and cap'_ij = 1 - tanh^2 be the slope of the cap:
+    again. Let g = dL/do, gl = dL/dlse, and cap'_ij = 1 - tanh^2, the slope of the cap:
 
         dp_ij = g_i . v_j                 dlse_i/ds_ij = p_ij
         ds_ij = p_ij (dp_ij - sum_l p_il dp_il + gl_i) = p_ij (dp_ij - D_i)
