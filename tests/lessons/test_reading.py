@@ -126,7 +126,7 @@ def test_every_formula_has_two_forms():
 
 def letters_of(text):
     """Return the letters and digits of a formula, sorted; a superscript is a digit."""
-    plain = unicodedata.normalize("NFKC", text.replace("ᵀ", ""))
+    plain = unicodedata.normalize("NFKD", text.replace("ᵀ", ""))
     return sorted(c for c in plain if c.isalnum())
 
 
