@@ -525,5 +525,6 @@ for p in (0.0, 0.5, 1.0):
 # **To take away: one vector could hold a long sentence, but training does not find the
 # code; attention keeps all states and chooses among them at each step.**
 #
-# Exercises: E.6 (a GRU and its backward, written by you) and, after lesson 03, 6.9
-# (with attention and without, on sentences): `python -m lessons start E.6`.
+# Exercises: E.6 (a GRU and its backward, written by you):
+# `python -m lessons start E.6`. The comparison with attention and without, on
+# sentences, is exercise 6.9, in [lesson 13](../13_translation/README.md).
