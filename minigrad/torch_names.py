@@ -7,6 +7,7 @@ import re
 
 FUNCTIONS = {
     "Parameter": "minigrad.nn.Parameter",
+    "arange": "np.arange(n): numbers without a gradient are arrays",
     "as_tensor": "minigrad.Tensor(data)",
     "bernoulli": "minigrad.dropout, or a NumPy generator",
     "cat": "minigrad.concat(tensors, axis)",
@@ -16,13 +17,16 @@ FUNCTIONS = {
     "nll_loss": "minigrad.cross_entropy(logits, targets)",
     "ones": "minigrad.Tensor(np.ones(shape))",
     "permute": "minigrad.transpose(x, axes)",
+    "rand": "minigrad.Tensor(rng.random(shape))",
     "randn": "minigrad.Tensor(rng.standard_normal(shape))",
+    "repeat_interleave": "np.repeat(lengths, n)",
     "save": "minigrad.checkpoint.save(path, state)",
     "std": "minigrad.sqrt(x.var(axis, ddof=1))",
     "zeros": "minigrad.Tensor(np.zeros(shape))",
 }
 TENSOR = {
     "chunk": "minigrad.split(t, sections, axis)",
+    "clamp": "minigrad.clip(t, low, high)",
     "clone": "t + 0, which keeps the gradient, or Tensor(t.data), a copy without it",
     "contiguous": "t; a function that needs a contiguous array makes one",
     "cpu": "t; every tensor is in the processor's memory",
@@ -31,15 +35,23 @@ TENSOR = {
     "expand": "minigrad.expand(t, shape)",
     "float": "t.astype(np.float32)",
     "long": "t.astype(np.int64)",
+    "mT": "t.swapaxes(-1, -2)",
     "masked_fill": "minigrad.masked_fill(t, mask, value)",
     "numel": "t.size",
     "permute": "t.transpose(axes)",
     "repeat": "minigrad.concat([t] * n, axis)",
-    "softmax": "minigrad.softmax(t, axis)",
     "std": "minigrad.sqrt(t.var(axis, ddof=1))",
+    "t": "t.T",
     "to": "t.astype(dtype); every tensor is in the processor's memory",
     "view": "t.reshape(shape)",
 }
+TENSOR |= {
+    name: f"minigrad.{name}(t)"
+    for name in (
+        "abs", "exp", "log", "log_softmax", "logsumexp", "relu", "sigmoid", "softmax",
+        "sqrt", "tanh", "tril", "triu",
+    )
+}  # fmt: skip
 LAYERS = {
     "CrossEntropyLoss": "minigrad.cross_entropy(logits, targets)",
     "GELU": "minigrad.gelu",
@@ -58,9 +70,7 @@ LAYERS = {
 OPTIMIZER = {"param_groups": "optimizer.lr and optimizer.params: there is one group"}
 KEYWORDS = {
     "attn_mask": "mask (True = may attend)",
-    "batch_first": "nothing: the batch is always the first axis",
     "correction": "ddof",
-    "device": "nothing: every tensor is in the processor's memory",
     "dim": "axis",
     "key_padding_mask": "valid_lens, or mask (True = may attend)",
     "keepdim": "keepdims",

@@ -1,4 +1,4 @@
-"""The commands and their arguments, without the modules that do the work.
+"""The commands and their arguments.
 
 A command is one word or two. ``COMMANDS`` has a summary of each, the module of
 ``commands/`` that runs it, and the function that adds its arguments to a parser.
@@ -8,14 +8,7 @@ import argparse
 import pathlib
 from typing import Callable, NamedTuple
 
-from . import configs
 from .options import COUNT, POSITIVE, SIZE, add_options, names_of
-
-BENCH_ROWS = (
-    "reversal", "translate", "translate-cold", "additive-128", "additive-50",
-    "tiled-forward", "tiled", "causal-forward", "causal", "window", "memory", "gru",
-    "tiny", "sgd", "import",
-)  # fmt: skip
 
 
 class Command(NamedTuple):
@@ -41,10 +34,15 @@ def parser_of(name):
 
 
 def _study(name, config):
-    """Return the function that adds the arguments of a command that trains."""
+    """Return the function that adds the arguments of a command that trains.
+
+    config   the name of a class in configs.py, which imports the models
+    """
 
     def add_arguments(parser):
-        add_options(parser, config)
+        from . import configs
+
+        add_options(parser, getattr(configs, config))
         add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
         text = f"folder of the results (default: runs/{name})"
         add("--out", default=pathlib.Path("runs", name), help=text, **folder)
@@ -58,21 +56,19 @@ def _translate_run(parser):
     parser.add_argument(
         "sentence", nargs="+", help="with its full stop, if it has one; or a question"
     )
-    parser.add_argument(
-        "--figure", type=pathlib.Path, default=pathlib.Path("runs/alignment.png"),
-        metavar="PNG", help="the attention weights (default: runs/alignment.png)",
-    )  # fmt: skip
-    _model(parser, beam=4)
+    text = "draw the attention weights"
+    parser.add_argument("--figure", type=pathlib.Path, metavar="PNG", help=text)
+    _model(parser)
 
 
-def _model(parser, beam=1):
+def _model(parser):
     parser.add_argument(
         "--model", type=pathlib.Path, metavar="DIR",
         help="of translate train (default: the English-French model)",
     )  # fmt: skip
     parser.add_argument(
-        "--beam", type=COUNT, default=beam, metavar="N",
-        help=f"partial translations kept; 1 is greedy (default: {beam})",
+        "--beam", type=COUNT, default=1, metavar="N",
+        help="partial translations kept (default: 1, greedy)",
     )  # fmt: skip
 
 
@@ -88,10 +84,12 @@ def _ledger(parser):
 
 
 def _bench(parser):
+    from .benchmark.rows import ROWS
+
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer rounds, smaller peers: a minute")
-    add("--rows", type=names_of(BENCH_ROWS), metavar="A,B",
-        help=f"which rows, out of {', '.join(BENCH_ROWS)} (default: all)")  # fmt: skip
+    add("--rows", type=names_of(ROWS), metavar="A,B",
+        help=f"which rows, out of {', '.join(ROWS)} (default: all)")  # fmt: skip
     add("--no-torch", action="store_true", help="leave torch out")
     add("--figure", type=pathlib.Path, metavar="PNG",
         help="draw time against the sizes of each kernel, in place of the table")  # fmt: skip
@@ -100,11 +98,11 @@ def _bench(parser):
 COMMANDS = {
     "reversal": Command(
         "train four attention scores to reverse strings", "reversal",
-        _study("reversal", configs.ReversalConfig), runs_models=True,
+        _study("reversal", "ReversalConfig"), runs_models=True,
     ),
     "translate train": Command(
         "learn to translate, or to answer questions", "translate_train",
-        _study("translate", configs.TranslationConfig), runs_models=True,
+        _study("translate", "TranslationConfig"), runs_models=True,
     ),
     "translate run": Command(
         "translate a sentence, or answer a question", "translate", _translate_run,
@@ -116,11 +114,11 @@ COMMANDS = {
     ),
     "compare": Command(
         "translate without attention and with it (exercise 6.9)", "compare",
-        _study("compare", configs.CompareConfig), runs_models=True,
+        _study("compare", "CompareConfig"), runs_models=True,
     ),
     "extrapolate": Command(
         "train at length n, evaluate at lengths up to 4 n", "extrapolate",
-        _study("extrapolate", configs.ExtrapolationConfig), runs_models=True,
+        _study("extrapolate", "ExtrapolationConfig"), runs_models=True,
     ),
     "ledger": Command("print what each variant of attention costs", "ledger", _ledger),
     "bench": Command("measure the kernels beside NumPy and torch", "bench", _bench),

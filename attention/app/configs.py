@@ -1,13 +1,13 @@
-"""The options of the commands that train, a dataclass for each.
-
-Nothing here imports the models, so that ``--help`` answers quickly. The names of
-scores, schemes and tasks are repeated from the modules that define them; a test holds
-the two equal.
-"""
+"""The options of the commands that train, a dataclass for each."""
 
 import os
 from dataclasses import dataclass, fields
 
+from ..seq2seq.config import CHOICES, Seq2SeqConfig
+from ..seq2seq.reverser import KINDS
+from ..tasks.algorithmic import TASKS as QUESTIONS
+from ..tasks.bindings import Bindings
+from ..transformer import SCHEMES, TransformerConfig
 from .options import (
     ABOVE_ZERO,
     BELOW_ONE,
@@ -21,23 +21,14 @@ from .options import (
     check,
     names_of,
     option,
+    shown,
 )
 
 PRESETS = ("masked", "book")
-SCORES = ("additive", "dot", "general", "scaled")
-ALL_SCORES = (*SCORES, "concat", "gaussian")
-ATTENTIONS = ("none", "bahdanau", "luong")
-CELLS = ("gru", "lstm")
-SCALED = ("rope+linear", "rope+ntk", "rope+yarn")  # slowed down after the training
-TRAINED = (
-    "none", "sinusoidal", "learned", "t5", "shaw", "transformer-xl", "disentangled",
-    "alibi", "rope",
-)  # fmt: skip
+ATTENTIONS = CHOICES["attention"]
+SCALED = tuple(name for name in SCHEMES if "+" in name)  # not trained: rope, slowed
+TRAINED = tuple(name for name in SCHEMES if name not in SCALED)
 GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}
-QUESTIONS = {  # least and most letters, digits or pairs of a question
-    "copy": (3, 8), "reversal": (3, 8), "sort": (3, 8), "addition": (1, 3),
-    "recall": (2, 6),
-}  # fmt: skip
 TASKS = (*GRAMMARS, *QUESTIONS)
 USUAL_SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
 USUAL = {  # defaults for sentences, and for questions
@@ -49,7 +40,7 @@ USUAL = {  # defaults for sentences, and for questions
     "validate_every": (50, 100),
 }
 LENGTHS = "; ".join(
-    f"{name} {least},{most}" for name, (least, most) in QUESTIONS.items()
+    f"{name} {shown(task().lengths)}" for name, task in QUESTIONS.items()
 )
 
 
@@ -76,9 +67,9 @@ class ReversalConfig:
     decoder_init: str = option(
         "zero", ("zero", "encoder"), "the decoder's first state (default: zero)"
     )
-    kinds: tuple = option(SCORES, names_of(SCORES), "the scores")
+    kinds: tuple = option(KINDS, names_of(KINDS), "of the models", typed="scores")
     steps: int = option(2500, POSITIVE, "training steps")
-    hidden: int = option(96, SIZE, "width of the GRU")
+    hidden: int = option(96, SIZE, "width of the GRU", typed="width")
     embedding: int = 32
     batch: int = 64
     min_length: int = 3
@@ -138,9 +129,6 @@ class ExtrapolationConfig:
 
     def sizes(self, scheme):
         """Return the ``TransformerConfig`` of a scheme."""
-        from ..tasks.bindings import Bindings
-        from ..transformer import TransformerConfig
-
         return TransformerConfig(
             Bindings().vocabulary,
             width=self.width,
@@ -210,10 +198,10 @@ class TranslationConfig:
     attention: str = option("bahdanau", ATTENTIONS, "of the decoder")
     score: str | None = option(
         None,
-        ALL_SCORES,
+        CHOICES["score"],
         "of the attention (default: additive, or general with luong)",
     )
-    cell: str = option("gru", CELLS, "of encoder and decoder")
+    cell: str = option("gru", CHOICES["cell"], "of encoder and decoder")
     layers: int = option(1, COUNT, "of encoder, and of decoder")
     bidirectional: bool = option(True, bool, "the encoder reads in both directions")
     input_feeding: bool = option(
@@ -223,7 +211,7 @@ class TranslationConfig:
     local: str | None = option(None, ("m", "p"), "attend to a window only")
     window: int | None = option(None, NATURAL, "tokens on either side of its centre")
     embedding: int = option(64, SIZE, "width of a word")
-    hidden: int = option(96, SIZE, "width of a state")
+    hidden: int = option(96, SIZE, "width of a state", typed="width")
     dropout: float | None = _usual("dropout", BELOW_ONE, "in training")
     steps: int | None = _usual("steps", POSITIVE, "training steps, at most")
     batch: int | None = _usual("batch", SIZE, "sentences or questions a step")
@@ -260,8 +248,6 @@ class TranslationConfig:
 
     def model(self, source_vocabulary, target_vocabulary):
         """Return the ``Seq2SeqConfig`` for vocabularies of these sizes."""
-        from ..seq2seq.config import Seq2SeqConfig
-
         shared = {field.name for field in fields(Seq2SeqConfig)}
         own = {k: v for k, v in vars(self).items() if k in shared}
         return Seq2SeqConfig(source_vocabulary, target_vocabulary, **own)
@@ -274,9 +260,9 @@ class CompareConfig:
     task: str = option("en-de", tuple(GRAMMARS), "the grammar")
     pairs: int = option(500, POSITIVE, "sentences to train on")
     test: int = option(200, POSITIVE, "sentences to test on")
-    cell: str = option("gru", ("gru", "lstm"), "of encoder and decoder")
+    cell: str = option("gru", CHOICES["cell"], "of encoder and decoder")
     layers: int = option(1, COUNT, "of encoder, and of decoder")
-    hidden: int = option(128, SIZE, "width of a state")
+    hidden: int = option(128, SIZE, "width of a state", typed="width")
     embedding: int = option(64, SIZE, "width of a word")
     dropout: float = option(0.4, BELOW_ONE, "in training")
     steps: int = option(600, POSITIVE, "training steps, at most")
@@ -284,14 +270,19 @@ class CompareConfig:
     lr: float = option(3e-3, ABOVE_ZERO, "learning rate")
     seed: int = option(1, NATURAL, "the first seed")
     seeds: int = option(3, COUNT, "number of seeds")
-    kinds: tuple = option(ATTENTIONS, names_of(ATTENTIONS, ("none",)), "none and others")
+    kinds: tuple = option(
+        ATTENTIONS,
+        names_of(ATTENTIONS, ("none",)),
+        "none and others",
+        typed="attentions",
+    )
     resamples: int = 2000  # for the intervals
 
     def __post_init__(self):
         check(self)
         if len(self.kinds) < 2:
             raise ValueError(
-                "--kinds is none; expected none and one or more of "
+                "--attentions is none; expected none and one or more of "
                 f"{','.join(ATTENTIONS[1:])}."
             )
 
@@ -311,9 +302,7 @@ def task_of(config):
 
     Raises ValueError for lengths that do not fit the task, or where it has none.
     """
-    from ..tasks.algorithmic import TASKS as QUESTION_TASKS
-
-    kind, lengths = QUESTION_TASKS.get(config.task), config.lengths
+    kind, lengths = QUESTIONS.get(config.task), config.lengths
     if lengths is not None and (kind is None or len(lengths) != 2):
         found = ",".join(map(str, lengths))
         raise ValueError(

@@ -38,6 +38,15 @@ def keep_earlier(folder, patterns):
     return subfolder
 
 
+def free_path(path):
+    """Return ``path``, or if it exists the next free name: cat.png, cat-2.png, …"""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_stem(f"{path.stem}-{number}")
+    return free
+
+
 @contextlib.contextmanager
 def locked(folder):
     """Keep other commands from writing to ``folder``; raise ValueError if one does.

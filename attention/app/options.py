@@ -82,12 +82,14 @@ SIZES = Kind(
 )  # fmt: skip
 
 
-def option(default, kind, help):
+def option(default, kind, help, typed=None):
     """Return a dataclass field that is a command-line option as well.
 
-    kind   a Kind, a tuple of choices, or bool
+    kind    a Kind, a tuple of choices, or bool
+    typed   the name of the option, where it is not that of the field
     """
-    return field(default=default, metadata={"kind": kind, "help": help})
+    metadata = {"kind": kind, "help": help, "typed": typed}
+    return field(default=default, metadata=metadata)
 
 
 def check(config):
@@ -118,7 +120,7 @@ def check(config):
 
 
 def add_options(parser, config):
-    """Add ``--name`` for each option of the dataclass ``config``.
+    """Add an argument for each option of the dataclass ``config``.
 
     An option that the user does not type is absent from the namespace: a resumed run
     has to tell what was typed from what is only the default.
@@ -127,7 +129,7 @@ def add_options(parser, config):
         if "kind" not in each.metadata:
             continue
         kind, text = each.metadata["kind"], each.metadata["help"]
-        more = {"default": argparse.SUPPRESS}
+        more = {"default": argparse.SUPPRESS, "dest": each.name}
         if kind is bool:
             more["action"] = argparse.BooleanOptionalAction
             text += " (the default)" if each.default else ""
@@ -137,7 +139,7 @@ def add_options(parser, config):
             is_choice = isinstance(kind, tuple)
             more |= {"choices": kind} if is_choice else {"type": kind}
             more |= {} if is_choice else {"metavar": kind.metavar}
-        parser.add_argument(flag(each.name), help=text, **more)
+        parser.add_argument(flag(each), help=text, **more)
 
 
 def given(args, config):
@@ -146,8 +148,9 @@ def given(args, config):
     return {name: value for name, value in vars(args).items() if name in names}
 
 
-def flag(name):
-    """data_seed -> --data-seed"""
+def flag(option):
+    """Return what the user types for an option: the field data_seed is --data-seed."""
+    name = option.metadata.get("typed") or option.name
     return f"--{name.replace('_', '-')}"
 
 

@@ -1,6 +1,7 @@
 """Continue a run from what it saved, and check that this is a state of the run."""
 
 import contextlib
+from dataclasses import fields
 
 from minigrad import checkpoint
 
@@ -29,9 +30,10 @@ def load_run(path, config, options):
         before = config(**state["config"])
     now = config(**{**state["config"], **options})
     differing = [
-        f"{flag(name)} was {shown(getattr(before, name))}"
-        for name in options
-        if getattr(before, name) != getattr(now, name)
+        f"{flag(each)} was {shown(getattr(before, each.name))}"
+        for each in fields(config)
+        if each.name in options
+        and getattr(before, each.name) != getattr(now, each.name)
     ]
     if differing:
         raise ValueError(

@@ -5,6 +5,7 @@ is given a ``path``. pyplot is not used: there is no window and no list of open 
 """
 
 import textwrap
+import unicodedata
 
 import numpy as np
 
@@ -100,9 +101,10 @@ def alignment_heatmap(weights, source, target, title=None, path=None, *, gold=No
 
     small = max(rows, columns) <= 12
     cell = 0.46 if small else max(0.25, 0.46 * 12 / max(rows, columns))
-    upright = max(map(len, source)) * 0.1 < cell  # the words fit side by side
-    beside = 0.09 * max(map(len, target))
-    above = 0.15 if upright else 0.09 * max(map(len, source))
+    longest_source, longest_target = max(map(_width, source)), max(map(_width, target))
+    upright = longest_source * 0.1 < cell  # the words fit side by side
+    beside = 0.09 * longest_target
+    above = 0.15 if upright else 0.09 * longest_source
     figure = new_figure(
         (
             max(3.6, cell * columns + beside + 1.7),
@@ -170,6 +172,11 @@ def _words(argument, words, n, why):
             f"many as {why}."
         )
     return words
+
+
+def _width(word):
+    """Return the width of a word in letters; a Chinese letter is as wide as two."""
+    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in word)
 
 
 def _gold_pair(pair, shape):

@@ -44,7 +44,12 @@ def corpus_alignment_error_rate(weights, golds, possibles=None):
     """
     name = "corpus_alignment_error_rate"
     possibles = [None] * len(golds) if possibles is None else possibles
-    each = zip(weights, golds, possibles, strict=True)
+    if not len(weights) == len(golds) == len(possibles):
+        raise ValueError(
+            f"{name}: found {len(weights)} weights, {len(golds)} golds and "
+            f"{len(possibles)} possibles; expected one of each for every sentence."
+        )
+    each = zip(weights, golds, possibles)
     counts = [_counts(name, *sentence) for sentence in each]
     return _rate(*np.sum(counts, axis=0)) if counts else _rate(0, 0, 0)
 

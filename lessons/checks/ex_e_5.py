@@ -4,7 +4,7 @@ import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import laws, shape, values
-from lessons.solutions import ex_e_5 as zoo
+from lessons.exercises import ex_e_5 as zoo
 
 # of the original operations, also if the learner's file has changed them
 NAMES = (

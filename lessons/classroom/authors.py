@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 
 from . import journal, stubs
-from .catalogue import LESSONS, exercises, find
+from .catalogue import LESSONS, UsageError, exercises, find, lessons_of, number
 from .harness import cannot_load, load, load_checks
 from .runner import SECONDS, environment, time_limit
 from .steps import Outcome, exit_code, run_steps
@@ -33,7 +33,7 @@ class OutOfTime(BaseException):
 
 def sync(args):
     """Write the stubs of exercises and the table in README.md, where they changed."""
-    chosen = [find(id) for id in args.id] or exercises()
+    chosen = _with_solutions(args.id)
     faults, files = 0, {}
     for exercise in chosen:
         try:
@@ -54,19 +54,34 @@ def sync(args):
     return 1 if faults else 0
 
 
+def _with_solutions(ids):
+    """Return the exercises of these ids, or all. Raises UsageError without solutions."""
+    chosen = [find(id) for id in ids] or exercises()
+    for exercise in chosen:
+        if not exercise.solution.exists():
+            raise UsageError(
+                f"There is no {display_path(exercise.solution)}: solutions are withheld "
+                "in this course, and an author needs them."
+            )
+    return chosen
+
+
 def exercise_table():
-    """Return the table of exercises in Markdown; each title links to its stub."""
-    rows = ["| id | exercise | | minutes | needs | book |", "|---|---|---|---|---|---|"]
+    """Return the table of exercises in Markdown, with links to stubs and lessons."""
+    head = "| id | exercise | | minutes | lesson | needs | book |"
+    rows = [head, "|---|---|---|---|---|---|---|"]
     for e in exercises():
         link = f"[{e.title}](exercises/{e.stem}.py)"
-        cells = (e.id, link, e.dots, str(e.minutes), ", ".join(e.needs), e.book or "")
+        pages = [f"[{number(f)}](book/{f.name}/README.md)" for f in lessons_of(e)]
+        lessons, needs = ", ".join(pages), ", ".join(e.needs)
+        cells = e.id, link, e.dots, str(e.minutes), lessons, needs, e.book or ""
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(["<!-- exercises -->", *rows, "<!-- /exercises -->", ""])
 
 
 def audit(args):
     """Print the table of the audits; return 0 if there is no fault."""
-    chosen = [find(id) for id in args.id] or exercises()
+    chosen = _with_solutions(args.id)
     found = [audit_exercise(exercise) for exercise in chosen]
     print(table(found))
     return 1 if any(each.faults for each in found) else 0

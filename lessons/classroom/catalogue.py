@@ -1,15 +1,20 @@
 """The lists of exercises and lessons, and the search for one of them by name.
 
-The first line of a solution describes its exercise:
+The first line of an exercise, in its stub and its solution, describes it:
 
     38.5  Monotonic local attention  ●●○○  20 min  needs 38.1  book §38.7
 
-Two or more spaces divide the fields; ``needs`` and ``book`` are optional. The ids are
-those of the chapters (38.1, 6.10), and E.1, E.2, … for the engine.
+Two or more spaces divide the fields; ``needs``, ``book`` and ``lesson`` are optional.
+The ids are those of the chapters (38.1, 6.10), E.1, E.2, … for the engine, and W.1 or
+any other word and number for exercises that a teacher adds.
+
+A lesson lists its exercises in its last paragraph, "Exercises: …"; an exercise that a
+teacher adds names its lesson itself: ``lesson 05``.
 
 A lesson is found by its number (5, 05), its folder (05_scaling), a word of its folder
-or title (scaling), a section of a chapter that it computes (38, 38.5, 6.2.3), or a word
-of the table in lessons/README.md (transformer, notes).
+or title (scaling), a section of a chapter that it computes (§38.5, §6.2.3), a word of
+the table in lessons/README.md (transformer, notes), or one of its exercises (E.7). The
+section §38.5 is not the exercise 38.5.
 
 Nothing is imported to make the lists, so that they appear at once.
 """
@@ -23,6 +28,8 @@ LESSONS = pathlib.Path(__file__).resolve().parent.parent
 ROOT, BOOK = LESSONS.parent, LESSONS / "book"
 ORDER = ("38", "6", "E")  # of the groups in the list
 SECTION = r"\d+(?:\.\d+)+"
+ID = r"(?:\d+|[A-Z][A-Za-z]*)\.\d+"
+LISTED = re.compile(r"^# Exercises:(.*?)`python -m lessons start", re.M | re.S)
 MINUTES = {"half an hour": 30, "forty minutes": 40, "an hour": 60}
 
 
@@ -54,11 +61,17 @@ class Exercise:
     minutes: int
     needs: tuple
     book: str
+    lesson: str | None = None  # that a teacher's exercise names
 
     @property
     def stem(self):
         """The name of its files without .py: ex_38_5 for 38.5."""
         return "ex_" + self.id.lower().replace(".", "_")
+
+    @property
+    def source(self):
+        """The solution; the stub where solutions are withheld."""
+        return self.solution if self.solution.exists() else self.stub
 
     @property
     def solution(self):
@@ -82,23 +95,68 @@ class Exercise:
 
 
 def exercises():
-    """Return all exercises, in the order of the list."""
-    paths = (LESSONS / "solutions").glob("ex_*.py")
-    return sorted((read_header(path) for path in paths), key=_sort_key)
+    """Return all exercises, in the order of the list: those with a stub or a solution.
+
+    A solution is the source of its stub, so its first line counts where it exists.
+    """
+    paths = {
+        path.name: path
+        for folder in ("exercises", "solutions")
+        for path in (LESSONS / folder).glob("ex_*.py")
+    }
+    return sorted(map(read_header, paths.values()), key=_sort_key)
 
 
 def find(name):
     """Return the exercise for a name: 38.5, ex_38_5, work/ex_38_5.py, e2, E.2."""
-    known = exercises()
-    id = pathlib.PurePath(name).name.lower().removesuffix(".py")
-    id = id.removeprefix("ex_").replace("_", ".")
-    id = re.sub(r"^e(?=\d)", "e.", id)
-    for exercise in known:
-        if exercise.id.lower() == id:
-            return exercise
-    near = [e.id for e in known if e.id.lower().split(".")[0] == id.split(".")[0]]
-    there = ", ".join(near or [e.id for e in known])
+    id = _id_of(name)
+    known = {exercise.id.lower(): exercise for exercise in exercises()}
+    if id in known:
+        return known[id]
+    group = id.partition(".")[0] + "."
+    near = [e.id for e in known.values() if e.id.lower().startswith(group)]
+    if not near and (folders := _named_lessons(name)):
+        listed = [e.id for folder in folders for e in exercises_of(folder)]
+        numbers = " and ".join(map(number, folders))
+        raise UsageError(
+            f"{name} is not an exercise. The exercises of lesson {numbers}: "
+            f"{', '.join(listed) or 'none'}."
+        )
+    there = ", ".join(near or [e.id for e in known.values()])
     raise UsageError(f"There is no exercise {name!r}. There are {there}.")
+
+
+def exercises_of(folder):
+    """Return the exercises of a lesson, in the order of its page."""
+    known = exercises()
+    order = header(folder).exercises
+    listed = sorted(
+        (e for e in known if e.id in order), key=lambda e: order.index(e.id)
+    )
+    own = [e for e in known if e.lesson == number(folder) and e not in listed]
+    return listed + own
+
+
+def lessons_of(exercise, book=BOOK):
+    """Return the folders of the lessons that an exercise belongs to, in order."""
+    return [
+        folder
+        for folder in lesson_folders(book)
+        if exercise.id in header(folder).exercises or exercise.lesson == number(folder)
+    ]
+
+
+def in_book_order():
+    """Return [(a lesson's folder, the exercises that it is the first to list)].
+
+    The last pair is (None, the exercises that no lesson lists).
+    """
+    left = {e.id: e for e in exercises()}
+    found = [
+        (folder, [left.pop(e.id) for e in exercises_of(folder) if e.id in left])
+        for folder in lesson_folders()
+    ]
+    return [*found, (None, list(left.values()))]
 
 
 def read_header(path):
@@ -109,8 +167,11 @@ def read_header(path):
         id, title, dots, minutes, *rest = re.split(r"\s{2,}", line)
         options = dict(field.split(" ", 1) for field in rest)
         minutes = int(minutes.removesuffix(" min"))
-        if len(dots) != 4 or set(dots) - set("●○") or set(options) - {"needs", "book"}:
+        unknown = set(options) - {"needs", "book", "lesson"}
+        if len(dots) != 4 or set(dots) - set("●○") or unknown:
             raise ValueError(line)
+        if not re.fullmatch(ID, id):
+            raise ValueError(id)
     except ValueError:
         raise UsageError(
             f"{path}: the first line is {line!r}; expected "
@@ -118,7 +179,8 @@ def read_header(path):
             "spaces between the fields."
         ) from None
     needs = tuple(re.findall(r"[^,\s]+", options.get("needs", "")))
-    exercise = Exercise(id, title, dots.count("●"), minutes, needs, options.get("book"))
+    more = options.get("book"), options.get("lesson")
+    exercise = Exercise(id, title, dots.count("●"), minutes, needs, *more)
     if exercise.stem != pathlib.Path(path).stem:
         raise UsageError(f"{path}: the first line says {id}, the file's name does not.")
     return exercise
@@ -126,9 +188,10 @@ def read_header(path):
 
 @dataclass(frozen=True)
 class Header:
-    """The title, minutes, needed lessons and difficulty that a lesson states.
+    """The title, minutes, needed lessons, difficulty and exercises of a lesson.
 
-    The dots end the script's first line; the rest stands in its first cell.
+    The dots end the script's first line; the ids of the exercises stand in its last
+    cell, and the rest in its first cell.
     """
 
     number: str
@@ -136,6 +199,7 @@ class Header:
     minutes: int | None
     needs: tuple
     dots: str
+    exercises: tuple = ()
 
 
 def lesson_folders(book=BOOK):
@@ -159,33 +223,34 @@ def header(folder):
     needs = re.findall(r"\]\(\.\./(\d\d)_", sentence[0]) if sentence else ()
     minutes = [m for words, m in MINUTES.items() if f" {words}." in prose.lower()]
     dots = re.search(r"  ([●○]{4})(?:\"{3})?$", text.partition("\n")[0])
+    listed = LISTED.search(text)
     return Header(
         number(folder),
         title[1] if title else folder.name[3:].replace("_", " "),
         minutes[0] if minutes else None,
         tuple(needs),
         dots[1] if dots else "",
+        tuple(re.findall(rf"\b{ID}\b", listed[1])) if listed else (),
     )
 
 
 def find_lessons(name, book=BOOK):
     """Return the folders of the lessons that ``name`` means. Raises UsageError."""
-    folders, key, words = lesson_folders(book), name.rstrip("/"), _words(name)
+    folders, words = lesson_folders(book), _words(name)
+    if found := _named_lessons(name, book):
+        return found
+    if re.fullmatch(ID, _id_of(name).title()):
+        return _lesson_of_exercise(name, book)
     rows = _table_rows(book.parent / "README.md")
 
     def listed(matches):
         return {each for row in rows if matches(*row) for each in row[2]}
 
-    searches = [
-        lambda f: f.name == key or number(f) == key.partition("_")[0].zfill(2),
-    ]
-    if re.fullmatch(rf"\d+|{SECTION}", key):
-        of_section = listed(lambda source, cell, _: _has_section(cell, key))
-        searches.append(lambda f: number(f) in of_section)
-    elif re.search("[a-z]", key.lower()):
+    searches = []
+    if re.search("[a-z]", name.lower()):
         in_row = listed(lambda source, cell, _: _mentions(cell, words))
         in_source = listed(lambda source, cell, _: _mentions(source, words))
-        searches += [
+        searches = [
             lambda f: _mentions(f.name.replace("_", " "), words),
             lambda f: _mentions(header(f).title, words),
             lambda f: number(f) in (in_row or in_source),
@@ -200,9 +265,49 @@ def find_lessons(name, book=BOOK):
     )
 
 
+def _named_lessons(name, book=BOOK):
+    """Return the folders for a number, a folder, a chapter or a section: 5, §38.5."""
+    folders, key = lesson_folders(book), name.rstrip("/")
+    for folder in folders:
+        if folder.name == key or re.fullmatch(f"0?{int(number(folder))}", key):
+            return [folder]
+    # without the sign, 38.5 is an exercise
+    section = re.fullmatch(rf"§ ?(\d+|{SECTION})|(\d+|\d+\.\d+\.[\d.]*\d)", key)
+    if not section:
+        return []
+    rows = _table_rows(book.parent / "README.md")
+    inside = [row[2] for row in rows if _has_section(row[1], section[1] or section[2])]
+    return [f for f in folders if any(number(f) in numbers for numbers in inside)]
+
+
+def _lesson_of_exercise(name, book):
+    """Return [the first lesson that lists an exercise]. Raises UsageError."""
+    try:
+        exercise = find(name)
+    except UsageError as error:
+        if not (folders := _named_lessons(f"§{name}", book)):
+            raise
+        numbers = ", ".join(map(number, folders))
+        raise UsageError(
+            f"{error} The chapter's section §{name} is in lesson {numbers}: "
+            f"python -m lessons read {number(folders[0])}."
+        ) from None
+    folders = lessons_of(exercise, book)
+    if not folders:
+        raise UsageError(f"No lesson lists the exercise {exercise.id}.")
+    return folders[:1]
+
+
+def _id_of(name):
+    """Return an exercise's id in lower case, from the forms that ``find`` accepts."""
+    id = pathlib.PurePath(name).name.lower().removesuffix(".py")
+    id = id.removeprefix("ex_").replace("_", ".")
+    return re.sub(r"^([a-z]+)(?=\d)", r"\1.", id)
+
+
 def _sort_key(exercise):
-    group, _, number = exercise.id.partition(".")
-    return (ORDER.index(group) if group in ORDER else len(ORDER), group, int(number))
+    group, _, place = exercise.id.partition(".")
+    return (ORDER.index(group) if group in ORDER else len(ORDER), group, int(place))
 
 
 def _table_rows(readme):

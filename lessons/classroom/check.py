@@ -10,12 +10,12 @@
 import json
 import time
 
-from . import journal, runner
+from . import hints, journal, runner
 from .catalogue import exercises
 from .journal import hash_of
-from .progress import latest
+from .progress import latest, next_steps
 from .runner import FAILED, PASSED, TIMEOUT, UNKNOWN, UNWRITTEN, informative
-from .terminal import display_path, paint, plain, say, width, without_breaks
+from .terminal import display_path, fit, paint, plain, say, width, without_breaks
 
 INTERVAL = 0.5  # seconds between two readings of the file
 WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)
@@ -139,19 +139,31 @@ def _check(exercise, seed, verbose=False, as_json=False, save=None):
         print_report(exercise, found, verbose)
         if save:
             _print_saved(save, found)
-    journal.append(
+    journal.append(  # a text that was edited during the check has not passed
         exercise.id,
         "check",
         work=sha,
         check=hash_of(exercise.check),
         step=found.failures[0]["step"] if found.failures else None,
-        # a text that was edited during the check has not passed
         ok=found.code == PASSED and hash_of(exercise.work) == sha,
         diag=found.tag,
         code=found.code,
         seed=seed,
     )
+    if found.code == PASSED and not as_json:
+        _print_passed(exercise)
     return found
+
+
+def _print_passed(exercise):
+    """Print why the answer works, the reference to compare with, and the next step."""
+    if why := hints.why(exercise):
+        say("why:", 2)
+        say(why, 8)
+    if exercise.solution.exists():
+        say(f"see:   python -m lessons solution {exercise.id}  (yours, the reference)", 2)
+    for command, about in next_steps()[:1]:
+        print("  " + fit(f"next:  {command}  {about}", width() - 2).rstrip())
 
 
 def _print_saved(save, report):

@@ -5,18 +5,18 @@ A verb that needs NumPy or the engine is imported when it runs, because that is 
 """
 
 import argparse
-import difflib
+import contextlib
 import importlib
 import os
 import pathlib
 import sys
 import time
 
-from . import check, hints, journal, progress, stubs
-from .catalogue import UsageError, find
+from . import check, hints, journal, progress
+from .catalogue import UsageError, find, find_lessons
 from .journal import hash_of
-from .runner import FAILED, UNWRITTEN, USAGE
-from .terminal import display_path, paint, prepare, say, width, without_breaks
+from .runner import FAILED, USAGE
+from .terminal import display_path, fit, prepare, say, width, without_breaks
 
 
 def main(argv=None):
@@ -90,14 +90,26 @@ def _parser():
         sub.add_argument("--seed", type=int, default=0, metavar="N", help=text)
 
     def lessons(sub):
-        text = "a number, a section or a word: 5, 38.3, scaling; without it, all"
+        text = "5, a word (scaling), an exercise (E.7), a section (§38.3); default: all"
         sub.add_argument("lesson", nargs="*", metavar="LESSON", help=text)
+
+    def folder(sub, name):
+        text = f"where to write; without it, {name}/ in your folder"
+        sub.add_argument(
+            "folder", metavar="DIR", nargs="?", type=pathlib.Path, help=text
+        )
 
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
-    lessons(verb("read", "show the page of a lesson", _late("weave", "read")))
+    lessons(verb("read", "show the page of a lesson", _read))
     lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
+    text = "write the book as HTML pages, to read in a browser"
+    sub = verb("site", text, _late("site", "site"))
+    folder(sub, "site")
+    sub.add_argument("--open", action="store_true", help="show it in the browser")
+    text = "write the lessons as Jupyter notebooks"
+    folder(verb("notebooks", text, _late("notebooks", "notebooks")), "notebooks")
     verb("start", "copy a stub to your folder", _start, "required")
     sub = verb("check", "check your answer", _check, "optional")
     sub.add_argument("--all", action="store_true", help="check all started answers")
@@ -110,7 +122,12 @@ def _parser():
     seed(sub)
     seed(verb("watch", "check after every change", _watch, "optional"))
     verb("hint", "the next hint", _hint, "optional")
-    sub = verb("solution", "compare with the reference", _solution, "required")
+    sub = verb(
+        "solution",
+        "compare with the reference",
+        _late("compare", "solution"),
+        "required",
+    )
     sub.add_argument("--peek", action="store_true", help="even before you have passed")
     verb("reset", "a fresh stub", _reset, "required")
     sub = verb("undo", "restore your text before this one", _undo, "required")
@@ -122,6 +139,14 @@ def _parser():
     sub.add_argument(
         "--weights", metavar="DIR", help="files of a Marian model, for 6.7"
     )
+    seed(sub)
+    text = "check the answers of a class: a folder for each student"
+    sub = verb("grade", text, _late("grading", "grade"))
+    sub.add_argument("folder", metavar="FOLDER", nargs="+", help="of students")
+    sub.add_argument("--only", metavar="IDS", help="the exercises, such as E.1,E.2,6.5")
+    form = sub.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="a row for each answer")
+    form.add_argument("--json", action="store_true", help="a list of all answers")
     seed(sub)
     verb("doctor", "what this machine has", lambda args: progress.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
@@ -173,10 +198,38 @@ def _start(args):
             "in the history."
         )
     _write_stub(exercise, "start")
-    say(f"{exercise.id}  {exercise.title}  {exercise.dots}  {exercise.minutes} min")
+    say(f"{_title(exercise)}  {exercise.dots}  {exercise.minutes} min")
     print(f"fill in  {display_path(exercise.work)}")
+    say(
+        "rules    inputs are not written to; results are float64 arrays or lists of\n"
+        "         rows, right to nine digits: lessons/exercises/README.md"
+    )
     say(f"then     python -m lessons check {exercise.id}")
     return 0
+
+
+def _title(exercise):
+    """Return the id and title of an exercise, and its lessons."""
+    where = progress.lessons_in_words(exercise)
+    return f"{exercise.id}  {exercise.title}" + (f"  ({where})" if where else "")
+
+
+def _read(args):
+    """Show pages; say which exercises they have, or where an exercise belongs."""
+    from . import reading
+
+    found = []
+    for name in args.lesson:
+        with contextlib.suppress(UsageError):
+            found.append(find(name))
+    for exercise in found:
+        say(_title(exercise))
+    code = reading.read(args)
+    if not code and len(args.lesson) == 1:
+        folders = find_lessons(args.lesson[0])
+        if len(folders) == 1:
+            progress.show_exercises(folders[0])
+    return code
 
 
 def _hint(args):
@@ -194,36 +247,6 @@ def _hint(args):
             "These were all hints. "
             f"python -m lessons solution {exercise.id} --peek shows an answer."
         )
-    return 0
-
-
-def _solution(args):
-    """Print the differences between an answer and the reference.
-
-    Before the exercise has passed, this needs ``--peek``.
-    """
-    exercise = find(args.id)
-    passed = progress.exercise_state(exercise, journal.events(exercise.id)) == "passed"
-    if not (passed or args.peek):
-        say(
-            f"{exercise.id} has not passed yet. "
-            f"python -m lessons hint {exercise.id} gives a hint; "
-            f"python -m lessons solution {exercise.id} --peek shows an answer."
-        )
-        return UNWRITTEN
-    journal.append(exercise.id, "peek", passed=passed)
-    text = stubs.exercise_part(exercise.solution.read_text(encoding="utf-8"))
-    markers = stubs.BEGIN, stubs.END
-    reference = [line for line in text.splitlines() if line.strip() not in markers]
-    yours = exercise.work if exercise.work.exists() else exercise.stub
-    text = yours.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    names = display_path(yours), "the reference"
-    changes = list(difflib.unified_diff(text, reference, *names, lineterm=""))
-    for line in changes:
-        colour = {"+": "green", "-": "red", "@": "dim"}.get(line[:1])
-        print(paint(line, colour) if colour else line)
-    if not changes:
-        say("Your answer and the reference are the same text.")
     return 0
 
 
@@ -248,38 +271,63 @@ def _undo(args):
             f"{what} of {exercise.id}. python -m lessons history {exercise.id} lists "
             "what there is."
         )
+    log = journal.events(exercise.id)
+    passed = progress.exercise_state(exercise, log) == "passed"
     print(f"{display_path(exercise.work)} is text {sha[:7]} again.")
-    say(f"The other text is kept: python -m lessons history {exercise.id}")
+    say(
+        f"{'It has passed. ' * passed}The other text is kept: "
+        f"python -m lessons history {exercise.id}"
+    )
     return 0
 
 
 def _history(args):
-    """Print what was done with an exercise, oldest first."""
+    """Print what was done with an exercise, oldest first; equal lines are counted."""
     exercise = _exercise(args)
     log, now = journal.events(exercise.id), hash_of(exercise.work)
+    rows = []  # [when, hash, words, number]
     for entry in log:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry["t"]))
-        sha = entry.get("work") or ""
-        present = "  <- now" if sha and sha == now else ""
-        say(f"{when}  {sha[:7]:<7}  {_event_in_words(exercise, entry)}{present}")
+        words = _event_in_words(exercise, entry)
+        sha = (entry.get("work") or "")[:7]
+        if rows and words and rows[-1][1:3] == [sha, words]:
+            rows[-1][3] += 1
+        elif words:
+            rows.append([when, sha, words, 1])
+    last = max((k for k, row in enumerate(rows) if row[1] == now[:7]), default=None)
+    for k, (when, sha, words, times) in enumerate(rows):
+        again = f", {times} times" if times > 1 else ""
+        present = "  <- your text now" if sha and k == last else ""
+        line = f"{when}  {sha:<7}  {words}{again}{present}"
+        print(fit(line, width()).rstrip())
     if not log:
         say(f"{exercise.id} has no history yet.")
-    elif any(entry.get("work") for entry in log):
+    elif any(sha for _, sha, _, _ in rows):
         say(f"python -m lessons undo {exercise.id} --to HASH restores a text.")
     return 0
 
 
 def _event_in_words(exercise, entry):
+    """Return what happened; "" for a text that was stored with the next event."""
     event = entry["event"]
     if event == "check" and not entry["ok"]:
-        words = {3: "check: not written yet", 4: "check: out of time"}
+        words = {3: "checked: not written yet", 4: "checked: out of time"}
         tag = f" ({entry['diag']})" if entry["diag"] else ""
-        return words.get(entry["code"], f"check: failed at {entry['step']}{tag}")
+        return words.get(entry["code"], f"checked: failed at {entry['step']}{tag}")
     if event == "hint":
         return "hint " + hints.hint_in_words(exercise, *entry["hint"])
     if event == "snapshot":
-        return f"stored, {entry['why']}"
-    words = {"check": "check: passed", "undo": "undone", "peek": "saw the solution"}
+        stored = {"before reset": "your text, before a reset",
+                  "before undo": "your text, before an undo",
+                  "restored": "restored"}  # fmt: skip
+        return stored.get(entry["why"], "")
+    words = {
+        "start": "started",
+        "reset": "reset to a fresh stub",
+        "check": "checked: passed",
+        "undo": "undone: back to this text",
+        "peek": "saw the solution",
+    }
     return words.get(event, event)
 
 

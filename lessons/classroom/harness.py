@@ -36,7 +36,7 @@ def load(exercise, path, text=None, seed=0):
     # compiled from the text, not imported: no stale bytecode; tracebacks need linecache
     linecache.cache[str(path)] = (len(text), None, text.splitlines(True), str(path))
     exec(compile(text, str(path), "exec"), module.__dict__)
-    signatures = stubs.signatures(exercise.solution.read_text(encoding="utf-8"))
+    signatures = stubs.signatures(exercise.source.read_text(encoding="utf-8"))
     return Harness(exercise.id, module.__dict__, signatures, path, seed)
 
 

@@ -1,8 +1,8 @@
 """Hints: first those for the mistake that the last check named, then the general ones.
 
 An exercise's own hints stand in HINTS of its solution; here is one for each mistake
-that the engine knows. The journal says which were shown; after the last hint, the
-first one is shown again.
+that the engine knows, which is all there is where solutions are withheld. The journal
+says which were shown; after the last hint, the first one is shown again.
 """
 
 from . import journal, stubs
@@ -162,6 +162,12 @@ def next_hint(exercise):
     return text, what, not fresh
 
 
+def why(exercise):
+    """Return why a right answer works, two sentences; "" if they are withheld."""
+    text = exercise.source.read_text(encoding="utf-8")
+    return stubs.author_part(text).get("WHY", "")
+
+
 def hint_in_words(exercise, key, level):
     """Return a hint that was shown: its number and, if it still exists, its text."""
     texts = _texts(exercise, key)
@@ -186,6 +192,6 @@ def _all_hints(exercise, tag):
 
 def _texts(exercise, key):
     """Return the hints under a key: the exercise's own, or the one for all."""
-    own = stubs.author_part(exercise.solution.read_text(encoding="utf-8"))
+    own = stubs.author_part(exercise.source.read_text(encoding="utf-8"))
     known = [FOR_KNOWN_MISTAKES[key]] if key in FOR_KNOWN_MISTAKES else []
     return own.get("HINTS", {}).get(key) or known

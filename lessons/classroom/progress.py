@@ -14,8 +14,11 @@ from . import journal
 from .catalogue import (
     UsageError,
     exercises,
+    exercises_of,
     header,
+    in_book_order,
     lesson_folders,
+    lessons_of,
     number,
     work_folder,
 )
@@ -77,7 +80,7 @@ def lesson_state(folder, log):
 
 
 def status():
-    """Print how much is done, and the next step."""
+    """Print how much is done, the open exercises, and the next steps."""
     known, lessons = _states()
     passed = [e for e, state in known if state == "passed"]
     unread = [folder for folder, state in lessons if state == "new"]
@@ -90,32 +93,116 @@ def status():
     if open_ones:
         say()
     for exercise, state in open_ones:
-        _exercise_row(exercise, state)
+        _exercise_row(exercise, state, lessons_in_words(exercise)[:9])
     say()
-    steps = [_next_exercise(known)]
-    if unread:  # the lesson comes first, unless an exercise is open
-        lesson = f"python -m lessons read {number(unread[0])}"
-        steps.insert(len(open_ones) > 0, lesson)
-    steps = [step for step in steps if step] or ["nothing: all is done"]
-    for head, step in zip(("next:", "or:"), steps):
-        say(f"{head:<5}  {step}")
+    steps = next_steps() or [("nothing: all is done", "")]
+    for head, (command, about) in zip(("next:", "or:"), steps):
+        print(f"{head:<5}  {fit(f'{command:<28}  {about}', width() - 7).rstrip()}")
     say("       python -m lessons list      all lessons and exercises;  -h, all verbs")
     return 0
 
 
 def list_all():
-    """Print all lessons and exercises: difficulty, minutes, needs, and your state."""
-    known, lessons = _states()
-    say("Lessons (python -m lessons read NN); <- the lessons that come before")
-    for folder, state in lessons:
-        head = header(folder)
-        minutes = f"{head.minutes:>3} min" if head.minutes else ""
-        _row(head.number, head.title, head.dots, minutes, head.needs, state)
-    say()
-    say("Exercises (python -m lessons start ID); <- the exercises that come before")
-    for exercise, state in known:
-        _exercise_row(exercise, state)
+    """Print the book: each lesson, and below it its exercises, with your state."""
+    states = {e.id: state for e, state in _states()[0]}
+    lessons = dict(_states()[1])
+    say("python -m lessons read NN, a lesson; python -m lessons start ID, an exercise;")
+    say("<- what comes before")
+    for folder, below in in_book_order():
+        if folder:
+            head = header(folder)
+            minutes = f"{head.minutes:>3} min" if head.minutes else ""
+            state = lessons[folder]
+            _row(head.number, head.title, head.dots, minutes, head.needs, state)
+        elif below:
+            say("in no lesson")
+        for exercise in below:
+            _exercise_row(exercise, states[exercise.id], indent=4)
     return 0
+
+
+def lessons_in_words(exercise):
+    """Return "lesson 06" or "lesson 06 and 10", or "" if no lesson lists it."""
+    numbers = " and ".join(map(number, lessons_of(exercise)))
+    return f"lesson {numbers}" if numbers else ""
+
+
+def show_exercises(folder):
+    """Print the lines of the exercises of a lesson, if it has some."""
+    if found := exercises_of(folder):
+        say(f"\nExercises of lesson {number(folder)} (python -m lessons start ID):")
+    for exercise in found:
+        _exercise_row(exercise, exercise_state(exercise, journal.events(exercise.id)))
+
+
+def next_steps():
+    """Return up to two next steps, the better first: [(command, what it is)].
+
+    An open exercise comes first. Then a learner who reads gets the exercises of the
+    lessons that are read, and then the next lesson; one who skips pages gets the next
+    exercise in the order of the book.
+    """
+    known, lessons = _states()
+    states = {exercise.id: state for exercise, state in known}
+    read = {folder for folder, state in lessons if state != "new"}
+    exercise, ready = _open_exercise(known), True
+    if not exercise:
+        exercise, ready = _fresh_exercise(states, read)
+    steps = []
+    if exercise:
+        verb = "start" if states[exercise.id] == "new" else "check"
+        about = f"{exercise.title}, {exercise.minutes} min"
+        steps = [(f"python -m lessons {verb} {exercise.id}", about)]
+    if folder := _next_lesson(lessons):
+        head = header(folder)
+        about = head.title + (f", {head.minutes} min" if head.minutes else "")
+        lesson = f"python -m lessons read {head.number}", about
+        steps.insert(1 if ready or _skips_pages(read) else 0, lesson)
+    return steps
+
+
+def _open_exercise(known):
+    """Return the exercise that was edited last, if it has not passed."""
+    if all(state == "new" for _, state in known):
+        return None
+    last = latest()
+    return last if dict((e.id, state) for e, state in known)[last.id] != "passed" else None
+
+
+def _fresh_exercise(states, read):
+    """Return (the next exercise, whether its lesson is read), in the book's order.
+
+    Those of lessons that are read come first; what an exercise needs has passed, if
+    such an exercise is left.
+    """
+    path = [
+        (folder in read, e)
+        for folder, found in in_book_order()
+        for e in found
+        if states[e.id] != "passed"
+    ]
+    path.sort(key=lambda step: not step[0])
+    able = [s for s in path if all(states.get(n) == "passed" for n in s[1].needs)]
+    for ready, exercise in able or path:
+        return exercise, ready
+    return None, False
+
+
+def _next_lesson(lessons):
+    """Return the lesson after the one that was read last, or the first unread one."""
+    unread = [folder for folder, state in lessons if state == "new"]
+    folders = [number(folder) for folder, _ in lessons]
+    done = [entry["ex"] for entry in journal.events() if entry["ex"] in folders]
+    later = [folder for folder in unread if done and number(folder) > done[-1]]
+    return (later or unread or [None])[0]
+
+
+def _skips_pages(read):
+    """Return whether the exercise of the last check belongs to lessons not read."""
+    checked = [e["ex"] for e in journal.events() if e["event"] == "check"]
+    known = {exercise.id: exercise for exercise in exercises()}
+    last = next((known[id] for id in reversed(checked) if id in known), None)
+    return last is not None and not read & set(lessons_of(last))
 
 
 def doctor():
@@ -151,39 +238,20 @@ def _states():
     )
 
 
-def _exercise_row(e, state):
-    _row(e.id, e.title, e.dots, f"{e.minutes:>3} min", e.needs, state)
+def _exercise_row(e, state, about=None, indent=2):
+    needs = e.needs if about is None else ()
+    minutes = f"{e.minutes:>3} min"
+    _row(e.id, e.title, e.dots, minutes, needs, state, about, indent)
 
 
-def _row(id, title, dots, minutes, needs, state):
+def _row(id, title, dots, minutes, needs, state, about="", indent=2):
     """Print one line of at most 80 columns."""
     word, colour = MARKS[state]
-    needs = "<- " + ", ".join(needs) if needs else ""
-    title = fit(title, max(16, width() - 44))
+    last = "<- " + ", ".join(needs) if needs else about or ""
+    title = fit(title, max(16, width() - 42 - indent))
     cells = f"{id:<5}  {title} {dots:<4} {minutes:<7} "
     state = paint(f" {word:<7}", colour) if word else " " * 8
-    print(("  " + cells + state + fit(f" {needs}", 13)).rstrip())
-
-
-def _next_exercise(known):
-    """Return the command for the next exercise: the one edited last, or a new one.
-
-    known   [(exercise, state)]
-    """
-    states = {exercise.id: state for exercise, state in known}
-    if set(states.values()) != {"new"}:
-        last = latest()
-        if states[last.id] != "passed":
-            return f"python -m lessons check {last.id}"
-    left = [exercise for exercise, state in known if state != "passed"]
-    for exercise in left:
-        is_new = states[exercise.id] == "new"
-        if is_new and all(states.get(n) == "passed" for n in exercise.needs):
-            return f"python -m lessons start {exercise.id}"
-    for exercise in left:
-        verb = "start" if states[exercise.id] == "new" else "check"
-        return f"python -m lessons {verb} {exercise.id}"
-    return ""
+    print((" " * indent + cells + state + fit(f" {last}", 13)).rstrip())
 
 
 def _folder(name, path):

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import zipfile
 from dataclasses import dataclass, field
 
@@ -90,10 +91,12 @@ def time_limit(exercise):
     return float(chosen or SECONDS)
 
 
-def run(exercise, path, seed=0, limit=None, save=None):
+def run(exercise, path, seed=0, limit=None, save=None, folder=None):
     """Check the answer at ``path``; return a ``Report``.
 
-    save  a file for the arrays of the report's first failure
+    save    a file for the arrays of the report's first failure
+    folder  in which the answer runs, and which holds all that it writes; without it,
+            the current folder, and the learner's
     """
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
@@ -101,6 +104,9 @@ def run(exercise, path, seed=0, limit=None, save=None):
         results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
         stops = {"limit": limit, "stack": str(stack), "place": str(place)}
         cases = pathlib.Path(folder) / "cases"
+        own = {}
+        if folder:  # with its journal, and the journal's second copy
+            own = {"LESSONS_WORK": str(folder), "XDG_STATE_HOME": f"{folder}/.state"}
         if save:
             cases.mkdir()
             stops["cases"] = str(cases)
@@ -110,7 +116,8 @@ def run(exercise, path, seed=0, limit=None, save=None):
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                env=environment(exercise),
+                cwd=folder,
+                env=environment(exercise) | own,
                 start_new_session=os.name == "posix",
             )
         try:
@@ -312,6 +319,7 @@ def check(exercise, path, order, write):
         slow = importlib.import_module(f"{__package__}.slow")
         watch = slow.Watch(path, order["limit"], pathlib.Path(order["place"]))
     write(ready=True)
+    _let_import_answers(path.parent)
     try:
         my = harness.load(exercise, path, seed=order["seed"])
         if watch:
@@ -342,6 +350,16 @@ def check(exercise, path, order, write):
     for part in waiting if code else ():  # a right answer needs no more parts
         write(outcome=part)
     return code
+
+
+def _let_import_answers(folder):
+    """Let an answer import those beside it, as ex_e_2 or lessons.work.ex_e_2."""
+    # bytecode is compared by the second, which is too coarse for a file being edited
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    sys.path.append(str(folder))  # the last: a numpy.py never replaces the library
+    work = types.ModuleType("lessons.work")
+    work.__path__ = [str(folder)]
+    sys.modules[work.__name__] = work
 
 
 def _limit_memory_and_files():

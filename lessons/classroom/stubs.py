@@ -10,6 +10,7 @@ The part after the line ``# FOR THE CHECK``, hints and wrong answers, is left ou
 import ast
 
 BEGIN, END, AUTHOR = "# BEGIN SOLUTION", "# END SOLUTION", "# FOR THE CHECK"
+AUTHOR_NAMES = "WHY", "HINTS", "MUTANTS", "EQUIVALENT"
 IMPORT = "from lessons import NotWritten"
 # the methods of ``my`` in a check: a learner's function of that name is unreachable
 RESERVED = (
@@ -53,12 +54,12 @@ def exercise_part(text):
 
 
 def author_part(text):
-    """Return {name: value} of HINTS, MUTANTS and EQUIVALENT, which are literals."""
+    """Return {name: value} of the names for the check, which are literals."""
     return {
         node.targets[0].id: ast.literal_eval(node.value)
         for node in ast.parse(text).body
         if isinstance(node, ast.Assign)
-        and getattr(node.targets[0], "id", "") in ("HINTS", "MUTANTS", "EQUIVALENT")
+        and getattr(node.targets[0], "id", "") in AUTHOR_NAMES
     }
 
 

@@ -57,6 +57,12 @@ def mults(B, T_q, T_k, d_s, d_h, precomputed):
 
 # FOR THE CHECK
 
+WHY = (
+    "s^T (W_g h) and (s^T W_g) h are the same number, because a product of matrices "
+    "may be bracketed anywhere; so the projected key is W_g h. It does not contain s, "
+    "so it is computed once for each key and serves every query."
+)
+
 HINTS = {
     "": [
         "Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where can you place "

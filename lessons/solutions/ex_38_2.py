@@ -46,6 +46,13 @@ def centre(x):
 
 # FOR THE CHECK
 
+WHY = (
+    "A product of independent numbers has variance v_s v_h + mu_s^2 v_h + mu_h^2 v_s, "
+    "and the variances of d independent products add. Only the terms with v_h differ "
+    "between the keys of one query, and a softmax ignores what all scores of a row "
+    "have in common."
+)
+
 HINTS = {
     "": [
         "The d products are independent and have the same distribution: find the "

@@ -77,6 +77,13 @@ def large_T_entropy(T, variance):
 
 # FOR THE CHECK
 
+WHY = (
+    "With many keys, the logarithm of the sum tends to ln T + variance / 2 and the "
+    "mean score under the weights to the variance, so H tends to ln T - variance / 2. "
+    "Scaling keeps the variance at 1 for every width, which leaves half a nat; without "
+    "it, the variance is d."
+)
+
 HINTS = {
     "": [
         "A row of _scores belongs to one query: compute softmax and entropy along "

@@ -103,6 +103,12 @@ def train(kind, d, steps, seed, every):
 
 # FOR THE CHECK
 
+WHY = (
+    "Rows of padding contain no task, so a loss or an entropy that includes them "
+    "measures the padding as well. Both models have equal parameters and see the same "
+    "batches, so what differs between the runs comes from the factor 1 / sqrt(d)."
+)
+
 HINTS = {
     "": [
         "Compute the entropy of each row first, (B, L). Then select all rows that "

@@ -49,6 +49,12 @@ def batch_masks(lengths, S, T, D):
 
 # FOR THE CHECK
 
+WHY = (
+    "To reverse a string, query t needs the symbol at length - 1 - t, so even the "
+    "narrowest window is enough if its centre is there. The length is that of each "
+    "string: the padded length would place the window on padding."
+)
+
 HINTS = {
     "": [
         "Write the positions of the keys as a row and the centres as a column. "

@@ -73,6 +73,12 @@ def situation():
 
 # FOR THE CHECK
 
+WHY = (
+    "A general score is linear in h, so at the middle of two keys it is the mean of "
+    "their scores and never the largest of the three. tanh is not linear: a rising and "
+    "a falling step, side by side, have their highest sum between them."
+)
+
 HINTS = {
     "": [
         "Widths of 1 are enough: s, h1, h2, h3 are then numbers, and the score is a "

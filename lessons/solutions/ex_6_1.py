@@ -48,6 +48,12 @@ def is_uniform(e):
 
 # FOR THE CHECK
 
+WHY = (
+    "A softmax ignores a number that is added to all scores, and gives equal scores "
+    "equal weights; different scores have different exponentials. The context is "
+    "linear in the states, so each state receives its weight times g."
+)
+
 HINTS = {
     "": [
         "Adding one number to all scores changes no weight. Choose a number that "

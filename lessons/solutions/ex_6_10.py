@@ -40,6 +40,12 @@ def dH_dtau(e, tau):
 
 # FOR THE CHECK
 
+WHY = (
+    "With b = 1 / tau, the entropy has the slope -b Var_p(e) in b, and db / dtau is -1 "
+    "/ tau^2; the product is Var_p(e) / tau^3. A variance is never negative, so the "
+    "entropy never falls as tau grows."
+)
+
 HINTS = {
     "": [
         "Divide by tau first, then do what a stable softmax does.",

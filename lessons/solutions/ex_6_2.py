@@ -61,6 +61,12 @@ def W_after_change(R):
 
 # FOR THE CHECK
 
+WHY = (
+    "With unit vectors a bilinear score returns one entry of W_a at a time, so there "
+    "is only one W_a for a given score. After h becomes R h, the score s^T W_a R h "
+    "equals s^T h for all vectors only if W_a R is the identity."
+)
+
 HINTS = {
     "": [
         "s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?",

@@ -57,6 +57,12 @@ def growth(score):
 
 # FOR THE CHECK
 
+WHY = (
+    "An additive score multiplies a matrix by every key, d_a d_h multiplications for "
+    "each, while a dot product takes d. If all keys are projected before the first "
+    "step, d_a multiplications for each key remain, beside one W_s s for the step."
+)
+
 HINTS = {
     "": [
         "A matrix (m, n) times a vector takes m n multiplications: n for each entry "

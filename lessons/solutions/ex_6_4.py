@@ -54,6 +54,12 @@ def attention_in_blocks(Q, K, V, block):
 
 # FOR THE CHECK
 
+WHY = (
+    "There is one score for each pair of positions in each head, so the memory grows "
+    "with T^2 and does not depend on the width. A row of weights needs all keys but no "
+    "other query, so a block of queries is finished before the next one begins."
+)
+
 HINTS = {
     "": [
         "A score is one number, the result of a dot product over the width. How many "

@@ -55,6 +55,13 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
 
 # FOR THE CHECK
 
+WHY = (
+    "The backward takes the steps of the forward in the opposite order, and each "
+    "gradient has the shape of its value. W_s s is one vector that every position "
+    "uses, so its gradient is a sum over positions; h_j is used in its score and in "
+    "the average, so its two gradients are added."
+)
+
 HINTS = {
     "": [
         "Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum "

@@ -89,6 +89,13 @@ def exponent(Ts, seconds):
 
 # FOR THE CHECK
 
+WHY = (
+    "What runs before the first reading of the clock is not measured, and a median "
+    "ignores the few calls that were interrupted. A power a T^b is a straight line of "
+    "slope b in logarithms, so the exponent does not depend on the speed of the "
+    "machine."
+)
+
 HINTS = {
     "": [
         "A measurement contains all code between two readings of the clock. "

@@ -119,6 +119,13 @@ def read_safetensors(path):
 
 # FOR THE CHECK
 
+WHY = (
+    "Each step of the decoder gives one row of weights over the source, and the "
+    "largest weight of a row is the link that it claims. A grammar made the sentences, "
+    "so the right links are known, and the error rate replaces an impression of a "
+    "picture."
+)
+
 HINTS = {
     "": [
         "collect_attention is a loop over model.step. The word before is the input "

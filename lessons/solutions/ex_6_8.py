@@ -70,6 +70,13 @@ def rank_correlation(a, b):
 
 # FOR THE CHECK
 
+WHY = (
+    "Without projections x_i . x_i is about d and x_i . x_j about 0, so unscaled "
+    "weights are nearly all on the diagonal and the outputs are nearly the inputs. A "
+    "smaller scale spreads the weights, and outputs that average the same vectors have "
+    "larger cosines."
+)
+
 HINTS = {
     "": [
         "Row i of alpha belongs to position i: it sums to 1, and z_i is computed "

@@ -127,6 +127,13 @@ def decode_step(p, y, s, H, mask):
 
 # FOR THE CHECK
 
+WHY = (
+    "BLEU counts an n-gram at most as often as the reference contains it, and the "
+    "brevity factor lowers the score of short output, so neither repetition nor "
+    "omission pays. Both decoders differ in one input only: without attention one "
+    "vector serves all words, with it each word has its own sum."
+)
+
 HINTS = {
     "": [
         "BLEU: for n = 1 to order, count the right n-grams and all n-grams of all "

@@ -46,6 +46,12 @@ def multiply(a, b):
 
 # FOR THE CHECK
 
+WHY = (
+    "A number that is used in several places receives the sum of the gradients of "
+    "these places. A broadcast repeats numbers along the inserted axes and the axes of "
+    "length 1, so these axes are summed, after the multiplication by the other factor."
+)
+
 HINTS = {
     "": [
         "A broadcast does two things: it inserts axes in front, and it repeats axes "

@@ -73,6 +73,12 @@ def multihead(X, Y, W_q, W_k, W_v, W_o, H):
 
 # FOR THE CHECK
 
+WHY = (
+    "Heads do not mix before W_o, so the backward of join is split, and each head has "
+    "the backward of a single attention. X is used for the queries only, and Y for "
+    "keys and values, so dY is a sum of two terms."
+)
+
 HINTS = {
     "": [
         "reshape reads numbers in the order of memory. Which axis can you divide in "

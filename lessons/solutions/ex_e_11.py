@@ -67,6 +67,12 @@ def scores(q, k):
 
 # FOR THE CHECK
 
+WHY = (
+    "The backward of a rotation is its transpose, which is the rotation by the "
+    "opposite angle. R(i)^T R(j) = R(j - i), so the product of a query at i and a key "
+    "at j depends on their distance alone."
+)
+
 HINTS = {
     "": [
         "Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as "

@@ -69,6 +69,12 @@ def relative_bias(table, L, S, **how):
 
 # FOR THE CHECK
 
+WHY = (
+    "The comparison of two integers decides every boundary exactly, where rounded "
+    "logarithms may fall on either side. All pairs in a bucket use the same number of "
+    "the table, so its gradient is the sum over these pairs."
+)
+
 HINTS = {
     "": [
         "Write bucket for one distance first, with plain Python integers, and call "

@@ -68,6 +68,12 @@ def backward(q, k, v, o, lse, g, scale, block, causal=False):
 
 # FOR THE CHECK
 
+WHY = (
+    "exp(s - lse) computes each weight again, so none is stored, and D_i is g_i . o_i "
+    "because o_i is the sum of p_il v_l. A tile needs only its own queries and keys "
+    "then, and the gradients of all tiles are added."
+)
+
 HINTS = {
     "": [
         "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?",

@@ -56,6 +56,13 @@ def softmax(x):
 
 # FOR THE CHECK
 
+WHY = (
+    "Each backward is g times the derivative, summed over all outputs that an input "
+    "influences: one output for tanh, a row or a column for matmul, the whole row for "
+    "softmax. In the softmax this sum is y (g - sum_i g_i y_i), one number for each "
+    "row in place of a Jacobian."
+)
+
 HINTS = {
     "jacobian": [
         "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix."

@@ -55,6 +55,12 @@ def backward(graph, root):
 
 # FOR THE CHECK
 
+WHY = (
+    "Every value comes after all its users, so its gradient is complete when the walk "
+    "arrives, and each value is visited once. Following each path would repeat the "
+    "work once for each path, and the number of paths can double with every value."
+)
+
 HINTS = {
     "": [
         "All inputs of a value come later in the list. When can you write a value, "

@@ -53,6 +53,12 @@ def is_right(op, x, rng):
 
 # FOR THE CHECK
 
+WHY = (
+    "A random c weights all outputs differently, so errors cannot cancel in a sum, as "
+    "they do with ones after a softmax. A tolerance relative to the largest gradient "
+    "accepts rounding at every size and refuses one part in a thousand."
+)
+
 HINTS = {
     "": [
         "One entry at a time: copy x twice, move this entry up in one copy and down "

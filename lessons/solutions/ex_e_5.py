@@ -121,6 +121,12 @@ def alibi(name):
 
 # FOR THE CHECK
 
+WHY = (
+    "A wrong backward is right where its mistake has no effect: one row, a square, a "
+    "symmetric matrix, an index that occurs once, a g for which the missing term is 0. "
+    "Random inputs with different sizes and a random g avoid all of these."
+)
+
 HINTS = {
     "": [
         "Call each operation with random inputs of several shapes and a random g, "

@@ -80,6 +80,13 @@ def gru(xs, h0, W_ih, W_hh, b_ih, b_hh):
 
 # FOR THE CHECK
 
+WHY = (
+    "One step uses the state four times, in both gates, in m and in z h, so its "
+    "gradient is a sum of four terms. The gradient of the state moves from the last "
+    "step to the first, and every step adds to the gradients of the weights, which all "
+    "steps share."
+)
+
 HINTS = {
     "": [
         "Begin with slopes: h' = (1 - z) n + z h is a sum of products. What are "

@@ -63,6 +63,12 @@ def masked_lse(x, mask):
 
 # FOR THE CHECK
 
+WHY = (
+    "A masked score is left out of the maximum, the sum and the gradient, so no value "
+    "of it can reach a result. 0 times NaN or infinity is NaN, so the mask selects "
+    "before the exponential; a multiplication after it is too late."
+)
+
 HINTS = {
     "": [
         "Which number can replace a masked score, so that its exp is exactly 0? The "

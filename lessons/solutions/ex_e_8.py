@@ -68,6 +68,12 @@ def merge(o1, lse1, o2, lse2):
 
 # FOR THE CHECK
 
+WHY = (
+    "exp(s - new) is exp(s - old) exp(old - new), so one factor for each row converts "
+    "the stored sums to the new maximum. Sums that are relative to the same maximum "
+    "can be added, whether they come from blocks or from machines."
+)
+
 HINTS = {
     "": [
         "exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', "

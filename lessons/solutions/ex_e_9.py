@@ -69,6 +69,13 @@ def pull(g, align, H, position, p, D):
 
 # FOR THE CHECK
 
+WHY = (
+    "A small move of p changes no key of the window, so p acts through the Gaussian "
+    "only, whose derivative is the weight times (s - p) / sigma^2. Keys on the two "
+    "sides have opposite signs there, so their difference decides where the centre "
+    "moves."
+)
+
 HINTS = {
     "": [
         "Write the distances s - p as an array (T, W) first: the Gaussian and its "

@@ -1,6 +1,9 @@
 """A matplotlib Figure that needs no pyplot and that a notebook shows by itself."""
 
 import functools
+import warnings
+
+from . import fonts
 
 
 def new_figure(figsize, **options):
@@ -17,6 +20,12 @@ def _notebook_figure():
     from matplotlib.figure import Figure
 
     class NotebookFigure(Figure):
+        def draw(self, renderer):
+            with warnings.catch_warnings():
+                if fonts.complete(self):  # one warning is enough
+                    warnings.filterwarnings("ignore", "Glyph .* missing")
+                super().draw(renderer)
+
         def _repr_png_(self):
             from io import BytesIO
 

@@ -45,6 +45,10 @@ class Optimizer:
     def __getattr__(self, name):
         raise unknown(type(self).__name__, name, OPTIMIZER)
 
+    def __repr__(self):
+        settings = "".join(f", {name}={getattr(self, name)}" for name in self.settings)
+        return f"{type(self).__name__}(parameters={len(self.params)}{settings})"
+
     def zero_grad(self):
         """Set all gradients to None: backward() adds to those that are there."""
         for p in self.params:

@@ -22,6 +22,11 @@ class Schedule:
         self.optimizer, self.base, self.t = optimizer, optimizer.lr, 0
         optimizer.lr = self.lr_at(0)
 
+    def __repr__(self):
+        numbers = {k: v for k, v in vars(self).items() if k != "optimizer"}
+        listed = ", ".join(f"{name}={value}" for name, value in numbers.items())
+        return f"{type(self).__name__}({listed})"
+
     def lr_at(self, t):
         """Return the rate after t steps."""
         raise NotImplementedError

@@ -44,6 +44,8 @@ SHAPES = [(B, L, S), (B, 2, H, L, S)]
 
 
 pytestmark = pytest.mark.usefixtures("backend")  # numba and numpy
+
+
 @pytest.mark.parametrize("lens", LENS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_lengths(shape, lens):

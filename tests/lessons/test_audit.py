@@ -1,8 +1,10 @@
 """Every exercise: its stub, its solution, and wrong answers that its check names."""
 
+import re
+
 import pytest
 
-from lessons.classroom import authors, catalogue, stubs
+from lessons.classroom import authors, catalogue, hints, stubs
 from lessons.classroom.authors import Audit, audit_exercise, run, table
 
 from .classroom_cases import answer
@@ -24,6 +26,12 @@ def test_every_planted_mistake_is_named(exercise):
 def test_every_automatic_mistake_is_noticed(exercise):
     found = audit_exercise(exercise)
     assert not found.faults, "\n" + table([found])
+
+
+@every_exercise
+def test_two_sentences_say_why_an_answer_works(exercise):
+    why = hints.why(exercise)
+    assert len(re.findall(r"[a-z0-9\])]\.(?: [A-Z0-9a-z]|$)", why)) == 2, why
 
 
 @every_exercise

@@ -22,6 +22,12 @@ LESSON = '''"""A lesson.{dots}"""
 
 # %%
 print("You need [lesson 99](../99_x/README.md). An hour.")
+
+# %% [markdown]
+# See exercise 6.9, and:
+#
+# Exercises: E.1 and
+# {also}: `python -m lessons start E.1`. Later 6.3.
 '''
 TABLE = """# Lessons
 
@@ -50,7 +56,8 @@ def book(tmp_path):
         ("04_dot_general", "04. Products", needs, "  ●●●○"),
     ):
         (tmp_path / "book" / name).mkdir(parents=True)
-        text = LESSON.format(title=title, prose=prose, dots=dots)
+        also = "E.2" if name[:2] == "04" else "38.5"
+        text = LESSON.format(title=title, prose=prose, dots=dots, also=also)
         (tmp_path / "book" / name / "lesson.py").write_text(text)
     (tmp_path / "README.md").write_text(TABLE)
     return tmp_path / "book"
@@ -61,8 +68,9 @@ def book(tmp_path):
     [
         ("3", "03"), ("03", "03"), ("03_additive", "03"), ("03_additive/", "03"),
         ("additive", "03"), ("General", "04"), ("dot general", "04"),
-        ("products", "04"), ("38", "04"), ("38.1", "04"), ("38.1.2", "04"),
-        ("6.2", "03"), ("6.2.2", "03"), ("6.3.2", "03 04"), ("6", "03 04"),
+        ("products", "04"), ("38", "04"), ("§38.1", "04"), ("38.1.2", "04"),
+        ("§6.2", "03"), ("6.2.2", "03"), ("§6.3.2", "03 04"), ("6", "03 04"),
+        ("§ 6.2.2", "03"), ("§6", "03 04"), ("E.1", "03"), ("e2", "04"),
         ("Gaussian", "03"), ("prod", "04"), ("four scores", "04"), ("scores", "03 04"),
         ("dot", "04"), ("notes", "04"), ("chapter 38", "03 04"), ("chapter 6", "03 04"),
     ],
@@ -71,7 +79,7 @@ def test_a_word_finds_a_lesson(book, name, numbers):
     assert " ".join(map(number, find_lessons(name, book))) == numbers
 
 
-@pytest.mark.parametrize("name", ["8", "38.2", "6.2.9", "additives", "", "6.", "?"])
+@pytest.mark.parametrize("name", ["8", "§38.2", "6.2.9", "additives", "", "6.", "?"])
 def test_other_words_find_none(book, name):
     with pytest.raises(UsageError, match="There are: 03, 04; .* table of the chapters"):
         find_lessons(name, book)
@@ -80,8 +88,9 @@ def test_other_words_find_none(book, name):
 @pytest.mark.parametrize(
     "name, numbers",
     [
-        ("transformer", "10"), ("Gaussian", "09"), ("38.5", "05"), ("6.2.5", "03 14"),
-        ("38", "04 05 07 08 10 12 14"), ("masks", "06"),
+        ("transformer", "10"), ("Gaussian", "09"), ("§38.5", "05"), ("6.2.5", "03 14"),
+        ("38", "04 05 07 08 10 12 14"), ("masks", "06"), ("mask", "06"), ("E.7", "06"),
+        ("38.1", "04"), ("6", "06"), ("§6.1", "02 13"), ("6.1", "03"),
     ],
 )  # fmt: skip
 def test_the_table_of_the_course_leads_to_its_lessons(name, numbers):
@@ -90,8 +99,9 @@ def test_the_table_of_the_course_leads_to_its_lessons(name, numbers):
 
 def test_the_header_of_a_lesson(book):
     first, second = map(header, lesson_folders(book))
-    assert first == Header("03", "Additive attention", None, (), "")
-    assert second == Header("04", "Products", 30, ("02", "03"), "●●●○")
+    assert first == Header("03", "Additive attention", None, (), "", ("E.1", "38.5"))
+    ids = "E.1", "E.2"
+    assert second == Header("04", "Products", 30, ("02", "03"), "●●●○", ids)
 
 
 def test_every_lesson_states_its_minutes_and_needs_in_known_words():
@@ -131,3 +141,68 @@ def test_a_wrong_first_line_is_refused(line, tmp_path):
 def test_the_list_is_in_the_order_of_the_book():
     ids = [e.id for e in catalogue.exercises()]
     assert ids.index("38.5") < ids.index("6.1") < ids.index("6.10") < ids.index("E.2")
+
+
+def test_every_exercise_belongs_to_a_lesson_and_every_lesson_lists_known_ones():
+    known = {e.id for e in catalogue.exercises()}
+    listed = [id for folder in lesson_folders() for id in header(folder).exercises]
+    assert set(listed) <= known
+    assert all(map(catalogue.lessons_of, catalogue.exercises()))
+    *path, (_, without) = catalogue.in_book_order()
+    assert without == [] and path[0][1][0].id == "E.1"
+    assert sorted(e.id for _, found in path for e in found) == sorted(known)
+
+
+@pytest.mark.parametrize(
+    "name, fragment",
+    [
+        ("5", "5 is not an exercise. The exercises of lesson 05: 38.2, 38.3"),
+        ("§38.3", "§38.3 is not an exercise. The exercises of lesson 05: 38.2, 38.3"),
+        ("38", "There are 38.1, "),
+    ],
+)
+def test_a_lesson_or_a_section_is_no_exercise(name, fragment):
+    with pytest.raises(UsageError) as error:
+        catalogue.find(name)
+    assert fragment in str(error.value)
+
+
+def test_a_section_without_the_sign_is_an_exercise_or_an_error_that_names_the_sign():
+    with pytest.raises(UsageError, match=r"no exercise '38.9'.* §38.9 is in lesson 10"):
+        find_lessons("38.9")
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A folder of exercises in the place of the course's: (id, folder, fields)."""
+    monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
+
+    def add(id, folder="exercises", more=""):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        path = tmp_path / folder / f"ex_{id.lower().replace('.', '_')}.py"
+        path.write_text(f'"""{id}  A title  ●○○○  5 min{more}\n"""\n', encoding="utf-8")
+
+    return add
+
+
+def test_the_catalogue_is_read_from_the_stubs_where_solutions_are_withheld(course):
+    course("E.2")
+    course("38.1")
+    assert [e.id for e in catalogue.exercises()] == ["38.1", "E.2"]
+    course("E.3", "solutions")  # an author's new exercise has no stub yet
+    assert [e.id for e in catalogue.exercises()] == ["38.1", "E.2", "E.3"]
+    assert catalogue.find("E.3").source.parent.name == "solutions"
+    assert catalogue.find("E.2").source.parent.name == "exercises"
+
+
+def test_a_teachers_own_exercise_names_its_lesson(course):
+    course("W.1", more="  lesson 05")
+    course("Lab.12")
+    assert [e.id for e in catalogue.exercises()] == ["Lab.12", "W.1"]
+    assert catalogue.find("w1") == catalogue.find("ex_w_1.py")
+    assert [number(f) for f in catalogue.lessons_of(catalogue.find("W.1"))] == ["05"]
+    assert [number(f) for f in find_lessons("W.1")] == ["05"]
+    path = dict(catalogue.in_book_order())
+    assert [e.id for e in path[None]] == ["Lab.12"]
+    with pytest.raises(UsageError, match="No lesson lists the exercise Lab.12"):
+        find_lessons("lab12")

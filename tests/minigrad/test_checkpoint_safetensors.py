@@ -115,5 +115,3 @@ def test_the_checks_above_leave_a_true_file_alone(tmp_path):
     raw = sealed('{"a": {"@array": "w"}}', W, bytes(8))
     (tmp_path / "x.safetensors").write_bytes(raw)
     assert_same(load(tmp_path / "x.safetensors"), {"a": w})
-
-

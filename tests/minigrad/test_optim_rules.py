@@ -168,3 +168,17 @@ def test_zero_grad():
     give_gradients(params, 0)
     optim.SGD(params, lr=0.1).zero_grad()
     assert all(p.grad is None for p in params)
+
+
+def test_the_text_of_an_optimizer_and_of_a_schedule():
+    optimizer = optim.SGD(parameters()[:2], lr=0.5, momentum=0.9)
+    assert repr(optimizer) == (
+        "SGD(parameters=2, lr=0.5, momentum=0.9, nesterov=False, weight_decay=0.0, "
+        "dampening=0.0)"
+    )
+    after = optim.StepLR(optimizer, 3)
+    after.step()
+    assert repr(optim.WarmupLR(optimizer, 2, after)) == (
+        "WarmupLR(warmup_steps=2, "
+        "after=StepLR(step_size=3, gamma=0.1, base=0.5, t=1), base=0.5, t=0)"
+    )

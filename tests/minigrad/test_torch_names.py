@@ -47,6 +47,7 @@ def test_a_guess_that_works(call, expected):
     "call, fragment",
     [
         (lambda: mg.cat([tensor(), tensor()]), "minigrad.concat"),
+        (lambda: mg.arange(3), "np.arange"),
         (lambda: mg.save, "minigrad.checkpoint.save"),
         (lambda: mg.load, "minigrad.checkpoint.load"),
         (lambda: nn.ReLU(), "minigrad.relu"),
@@ -55,6 +56,9 @@ def test_a_guess_that_works(call, expected):
         (lambda: tensor().clone(), "t + 0"),
         (lambda: tensor().numel(), "t.size"),
         (lambda: tensor().std(), "t.var"),
+        (lambda: tensor().mT, "t.swapaxes(-1, -2)"),
+        (lambda: tensor().log(), "minigrad.log(t)"),
+        (lambda: tensor().softmax(-1), "minigrad.softmax(t)"),
         (lambda: optim.SGD(nn.Linear(2, 2).parameters(), lr=1).param_groups, ".lr"),
         (lambda: optim.Adam(nn.Linear(2, 2)), ".parameters()"),
         (lambda: tensor().sum(dim=1), "axis"),

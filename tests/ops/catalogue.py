@@ -60,8 +60,8 @@ CHECKED_CASES = [
     for name, spec in SPECS.items()
     for i, case in enumerate(spec.checked())
 ]
-ZOO = [
-    pytest.param(spec, tag, id=f"{name}-{tag}")
+ZOO = [  # the first of every operation; --deep: the others
+    pytest.param(spec, tag, id=f"{name}-{tag}", marks=[pytest.mark.deep] if i else [])
     for name, spec in SPECS.items()
-    for tag in spec.zoo
+    for i, tag in enumerate(spec.zoo)
 ]

@@ -51,6 +51,7 @@ def test_zoo(spec, tag):
     assert killer(spec.name, tag), f"gradcheck passed the wrong backward {tag}"
 
 
+@pytest.mark.deep
 def test_table_of_the_zoo():
     """One row an operation: its cases and its zoo (shown by ``pytest -s``)."""
     rows = [

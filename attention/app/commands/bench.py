@@ -10,6 +10,7 @@ from ...plotting.figure import check_ending
 from ..benchmark import peer as torch_sides
 from ..benchmark import rows as measured
 from ..benchmark import timing
+from ..files import free_path
 from ..machine import set_blas_threads, versions
 from ..options import wrapped
 
@@ -49,6 +50,7 @@ def draw(path, quick):
 
     check_ending("--figure", path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    path = free_path(path)
     kernels.threads(1)  # the work of one core: how threads are shared is left out
     set_blas_threads(1)
     print(about(None, kernels.threads()), flush=True)

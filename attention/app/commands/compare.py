@@ -27,7 +27,7 @@ class Compare(Study):
         return wrapped(
             f"{config.task}: {len(data.train)} pairs to train on, "
             f"{len(data.test)} to test; cell {config.cell}, layers {config.layers}, "
-            f"hidden {config.hidden}, {config.steps} steps, seeds {config.seed} to "
+            f"width {config.hidden}, {config.steps} steps, seeds {config.seed} to "
             f"{last}"
         )
 

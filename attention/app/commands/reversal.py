@@ -15,15 +15,17 @@ divided by n.
 from ..experiments import reversal as experiment
 from .study import Study
 
-SUMMARY = ("preset", "decoder_init", "steps", "hidden", "batch", "seed")
-
 
 class Reversal(Study):
     name, config = "reversal", experiment.Config
     files = "loss.png", "accuracy.png", "alignment-*.png"
 
     def opening(self, config, data):
-        return ", ".join(f"{k} {getattr(config, k)}" for k in SUMMARY)
+        return (
+            f"preset {config.preset}, decoder-init {config.decoder_init}, "
+            f"steps {config.steps}, width {config.hidden}, batch {config.batch}, "
+            f"seed {config.seed}"
+        )
 
     def train(self, config, kind, seed, data, state, save, progress):
         return experiment.train(config, kind, seed, state, save, progress)

@@ -1,6 +1,7 @@
-"""Translate a sentence, or answer a question, and draw the alignment.
+"""Translate a sentence, or answer a question, and draw the alignment if asked.
 
     translate run "the cat sleeps ."
+    translate run --figure cat.png "the cat sleeps ."
     translate run --model DIR "12+345"           the answer, or "1 2 + 3 4 5"
 
 Of a question each character is a word; spaces between them are ignored. ``DIR`` is the
@@ -12,21 +13,19 @@ import sys
 from dataclasses import fields
 
 from ... import kernels
+from ...plotting.figure import check_ending
 from ...seq2seq import translator
 from ..experiments import translation as experiment
+from ..files import free_path
 from ..options import shown, wrapped
 from ..pretrained import EN_FR
 
 
 def run(args):
     """Translate the sentence and draw its alignment; return the exit code."""
-    from ...plotting.figure import check_ending
-
-    check_ending("--figure", args.figure)
+    if args.figure is not None:
+        check_ending("--figure", args.figure)
     model = load_model(args.model)
-    has_attention = model.model.config.attention != "none"
-    if has_attention:  # an error is better before the work than after it
-        args.figure.parent.mkdir(parents=True, exist_ok=True)
     text, ending = utf8(" ".join(args.sentence)), model.about.get("ending")
     answer = answer_to(model, text)
     if ending and model.words(text)[-1:] not in ([], [ending]):
@@ -42,17 +41,24 @@ def run(args):
             f"This is wrong: {answer} is right. The model learned from questions with "
             f"--lengths {shown(config_of(model).lengths)}."
         )
+    if args.figure is not None:
+        draw(found, "symbol" if model.characters else "word", args.figure)
+    return 0
+
+
+def draw(found, unit, path):
+    """Draw the weights of a ``Translation`` beside the pictures that exist already."""
     if found.weights is None or not len(found.weights):
-        why = "the output is empty" if has_attention else "the model has no attention"
+        no_attention = found.weights is None
+        why = "the model has no attention" if no_attention else "the output is empty"
         note(f"no figure: {why}.")
-        return 0
+        return
     from ...plotting.heatmaps import alignment_heatmap
 
-    unit = "symbol" if model.characters else "word"
-    title = f"Where did each {unit} look?"
-    alignment_heatmap(found.weights, found.source, found.target, title, args.figure)
-    print(f"attention weights of each {unit}: {args.figure}", file=sys.stderr)
-    return 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path, title = free_path(path), f"Where did each {unit} look?"
+    alignment_heatmap(found.weights, found.source, found.target, title, path)
+    print(f"attention weights of each {unit}: {path}", file=sys.stderr)
 
 
 def utf8(text):

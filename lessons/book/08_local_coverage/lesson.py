@@ -517,5 +517,5 @@ for w_c in (-0.01, 0.01):
 # look only through the Gaussian; coverage adds up where you have looked, so that the
 # next step can look elsewhere.**
 #
-# Exercises: 38.5 (the window of local-m, and the centre that reverses a word):
-# `python -m lessons start 38.5`.
+# Exercises: 38.5 (the window of local-m, and the centre that reverses a word) and E.9
+# (local-p: the gradient that moves the centre): `python -m lessons start 38.5`.

@@ -15,10 +15,10 @@ from attention.app.options import given
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TINY_TRANSLATOR = (
-    "--pairs 30 --hidden 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
+    "--pairs 30 --width 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
 ).split()
 TINY_QUESTIONS = (
-    "--pairs 60 --validation 9 --test 20 --hidden 6 --embedding 5 --batch 20 --steps 3 "
+    "--pairs 60 --validation 9 --test 20 --width 6 --embedding 5 --batch 20 --steps 3 "
     "--validate-every 2"
 ).split()
 

@@ -15,7 +15,7 @@ from ...minigrad.checkpoint_cases import altered
 from .app_cases import TINY_TRANSLATOR, main
 
 HUGE = str(2**70)
-REVERSAL = "reversal --steps 3 --hidden 4 --kinds dot --lengths 3 --out".split()
+REVERSAL = "reversal --steps 3 --width 4 --scores dot --lengths 3 --out".split()
 TRANSLATE = ["translate", "train", *TINY_TRANSLATOR, "--out"]
 
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from attention.app.experiments import bootstrap, compare, translation
+from attention.app.experiments.compare_figure import bleu_by_length
 from attention.seq2seq.bleu import corpus_bleu
 
 from .app_cases import fits, joined, main, refused, runs_of
 
-TINY = "compare --pairs 30 --test 30 --hidden 6 --embedding 5 --batch 10 --steps 3"
-TINY = [*TINY.split(), "--kinds", "none,luong"]
+TINY = "compare --pairs 30 --test 30 --width 6 --embedding 5 --batch 10 --steps 3"
+TINY = [*TINY.split(), "--attentions", "none,luong"]
 
 
 def sentences(rng, n, letters="abcd"):
@@ -131,7 +132,7 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypat
     assert fits(printed, out)
     for text in ("alignment error rate: luong", "Fewer than 3 seeds", "[", "none/5"):
         assert text in printed
-    assert "30 to test; cell lstm, layers 2, hidden 6, 3 steps" in joined(printed)
+    assert "30 to test; cell lstm, layers 2, width 6, 3 steps" in joined(printed)
     assert found["statement"] in joined(printed)
 
     cut, correct, calls = tmp_path / "cut", translation.loss_of, iter(range(99))
@@ -152,8 +153,8 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypat
 
 def test_what_it_refuses(tmp_path, capsys):
     for arguments, sentence in [
-        (["--kinds", "luong"], "found 'luong'; expected one or more of none,bahdanau"),
-        (["--kinds", "none"], "--kinds is none; expected none and one or more of"),
+        (["--attentions", "luong"], "'luong'; expected one or more of none,bahdanau"),
+        (["--attentions", "none"], "--attentions is none; expected none and one or"),
         (["--task", "copy"], "invalid choice: 'copy'"),
     ]:
         error = refused(capsys, "compare", *arguments)
@@ -167,3 +168,13 @@ def test_the_defaults_are_those_of_the_exercise():
         ("none", 1), ("bahdanau", 1), ("luong", 1), ("none", 2)
     ]  # fmt: skip
     assert compare.Config(layers=2).translation("luong", 1).model(9, 9).layers == 2
+
+
+def test_points_on_the_frame_of_the_figure_are_whole():
+    scores = {"none": (0, 0, 3), "luong": (100, 99, 100)}
+    more = {"luong": (100, 96, 100)}
+    figure = bleu_by_length({"bleu": {"5-7": scores}, "advantage": {"5-7": more}})
+    panel = figure.axes[0]
+    drawn = [a for c in panel.containers for a in c.get_children()]
+    assert panel.get_ylim() == (0, 100) and len(drawn) > 5
+    assert not any(artist.get_clip_on() for artist in drawn)

@@ -135,7 +135,10 @@ def test_resumed_it_ends_with_the_same_numbers(tmp_path):
 
 def test_configs_that_do_not_fit():
     for options, sentence in [
-        ({"schemes": ("rope+yarn",)}, "schemes is ('rope+yarn',); expected one or more"),
+        (
+            {"schemes": ("rope+yarn",)},
+            "schemes is ('rope+yarn',); expected one or more",
+        ),
         ({"length": 12}, "length is 12; expected a multiple of 8"),
         ({"width": 30}, "width is 30; expected a multiple of heads, 4"),
         ({"width": 4, "schemes": ("rope",)}, "and a head is 1 wide"),

@@ -16,7 +16,7 @@ class Config:
     dropout: float | None = option(None, options.BELOW_ONE, "(default: by task)")
     sampling: float = option(0.0, options.SHARE, "share")
     lengths: tuple = option((3, 5), options.SIZES, "lengths")
-    kinds: tuple = option(("a", "b"), options.names_of("abc", "a"), "kinds")
+    kinds: tuple = option(("a", "b"), options.names_of("abc", "a"), "", typed="names")
     cell: str = option("gru", ("gru", "lstm"), "cell")
     keep_case: bool = option(False, bool, "keep capitals")
     task: str = option("en-de", options.TEXT, "task")
@@ -34,7 +34,7 @@ def parsed(*arguments):
 
 def test_only_what_was_typed_is_given():
     assert parsed() == {}
-    typed = parsed("--steps", "7", "--lengths", "2,8", "--kinds", "c,a", "--keep-case")
+    typed = parsed("--steps", "7", "--lengths", "2,8", "--names", "c,a", "--keep-case")
     assert typed == {
         "steps": 7, "lengths": (2, 8), "kinds": ("c", "a"), "keep_case": True
     }  # fmt: skip
@@ -68,10 +68,11 @@ def test_a_wrong_value_is_named(name, text, value, expected, capsys):
     assert f"Config: {name} is {value!r}; expected " in str(error.value)
     assert expected in str(error.value)
     if text is not None:
+        flag = "--names" if name == "kinds" else f"--{name}"
         with pytest.raises(SystemExit):
-            parsed(options.flag(name), text)
+            parsed(flag, text)
         error = capsys.readouterr().err
-        assert expected in error and repr(text) in error and options.flag(name) in error
+        assert expected in error and repr(text) in error and flag in error
 
 
 def test_lines_are_wrapped_and_names_are_not_cut():

@@ -78,7 +78,7 @@ def no_figures(monkeypatch):
 
 def reversal(*arguments):
     """Run the command for one step."""
-    return main("reversal", "--steps", 1, "--hidden", 8, *arguments)
+    return main("reversal", "--steps", 1, "--width", 8, *arguments)
 
 
 def test_the_command_writes_its_files(tmp_path, capsys):
@@ -102,13 +102,13 @@ def test_the_command_writes_its_files(tmp_path, capsys):
 
 def test_seeds_lengths_preset_and_an_earlier_result(tmp_path, no_figures):
     (tmp_path / "holiday.png").write_text("mine")
-    options = ["--kinds", "dot,scaled", "--seeds", 2, "--seed", 5, "--preset", "book"]
+    options = ["--scores", "dot,scaled", "--seeds", 2, "--seed", 5, "--preset", "book"]
     reversal(*options, "--lengths", "2,8", "--out", tmp_path)
     runs = runs_of(tmp_path)
     made = [(run["kind"], run["seed"]) for run in runs]
     assert made == [("dot", 5), ("scaled", 5), ("dot", 6), ("scaled", 6)]
     assert list(runs[0]["accuracy"]) == list(runs[0]["exact_match"]) == ["2", "8"]
-    reversal("--kinds", "dot", "--out", tmp_path)
+    reversal("--scores", "dot", "--out", tmp_path)
     assert runs_of(tmp_path / "earlier-1") == runs
     assert (tmp_path / "holiday.png").exists()
 
@@ -116,7 +116,7 @@ def test_seeds_lengths_preset_and_an_earlier_result(tmp_path, no_figures):
 def test_ctrl_c_saves_and_resume_ends_with_the_same_numbers(
     tmp_path, capsys, monkeypatch, no_figures
 ):
-    options, correct = ["--steps", 6, "--kinds", "dot,additive"], experiment.loss_of
+    options, correct = ["--steps", 6, "--scores", "dot,additive"], experiment.loss_of
     cut, calls = tmp_path / "cut", iter(range(99))
 
     def interrupted(*arguments):
@@ -146,7 +146,7 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_numbers(
 @pytest.mark.deep
 def test_stopped_at_any_moment_it_ends_with_the_same_numbers(tmp_path):
     """Two processes train; the signals reach the whole group, as from a terminal."""
-    options = ["--steps", 1500, "--hidden", 8, "--kinds", "dot,scaled"]
+    options = ["--steps", 1500, "--width", 8, "--scores", "dot,scaled"]
     cut, whole = tmp_path / "cut", tmp_path / "whole"
     arguments = [*options, "--threads", 2, "--out", cut]
     for how in signal.SIGINT, signal.SIGHUP, signal.SIGKILL:
@@ -173,13 +173,13 @@ def mtimes(out):
 
 def test_what_it_refuses(tmp_path, capsys, no_figures):
     done = tmp_path / "done"
-    reversal("--kinds", "dot", "--out", done)
+    reversal("--scores", "dot", "--out", done)
     for arguments, sentence in [
-        (["--kinds", "cosine"], "found 'cosine'; expected one or more of additive,dot"),
+        (["--scores", "cosine"], "'cosine'; expected one or more of additive,dot"),
         (["--steps", "0"], "found '0'; expected a whole number of 1 or more"),
         (["--resume", tmp_path / "none"], "There is nothing to resume: "),
-        (["--resume", done, "--steps", "9", "--hidden", "8"], "--steps was 1. Leave"),
-        (["--resume", done, "--kinds", "dot,scaled"], "--kinds was dot."),
+        (["--resume", done, "--steps", "9", "--width", "8"], "--steps was 1. Leave"),
+        (["--resume", done, "--scores", "dot,scaled"], "--scores was dot."),
     ]:
         error = refused(capsys, "reversal", *arguments)
         assert sentence in error, error
@@ -190,6 +190,6 @@ def test_what_it_refuses(tmp_path, capsys, no_figures):
 def test_a_broken_checkpoint_is_one_sentence(
     content, name, tmp_path, capsys, no_figures
 ):
-    reversal("--kinds", "dot", "--out", tmp_path)
+    reversal("--scores", "dot", "--out", tmp_path)
     (tmp_path / "state" / name).write_bytes(content)
     assert name in refused(capsys, "reversal", "--resume", tmp_path)

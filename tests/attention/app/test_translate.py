@@ -229,6 +229,20 @@ def test_unknown_words_and_the_figure(tmp_path, capsys):
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_figure_is_drawn_if_asked_for_and_beside_the_earlier_ones(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main("translate", "run", "the cat sleeps .") == 0
+    assert capsys.readouterr().err == "" and not list(tmp_path.iterdir())
+    (tmp_path / "a.png").write_text("the user's")
+    for name in "a-2.png", "a-3.png":
+        assert main("translate", "run", "--figure", "a.png", "the cat sleeps .") == 0
+        assert capsys.readouterr().err.endswith(f"{name}\n")
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "a.png").read_text() == "the user's"
+
+
 @pytest.mark.parametrize(
     "sentence, expected",
     [
@@ -238,17 +252,14 @@ def test_unknown_words_and_the_figure(tmp_path, capsys):
         ("he will give the apple to the girl .", "il va donner la pomme à la fille."),
     ],
 )  # fmt: skip
-def test_the_model_of_the_package_translates(sentence, expected, capsys, monkeypatch):
-    from attention.plotting import heatmaps
-
-    monkeypatch.setattr(heatmaps, "alignment_heatmap", lambda *_: None)
-    assert main("translate", "run", sentence, "--figure", "runs/x.png") == 0
+def test_the_model_of_the_package_translates(sentence, expected, capsys):
+    assert main("translate", "run", sentence) == 0
     printed = capsys.readouterr()
     assert printed.out.strip() == expected
     assert ("'.' was added at the end" in printed.err) != sentence.endswith(".")
 
 
-def test_a_sentence_compiles_nothing(monkeypatch, tmp_path):
+def test_a_sentence_compiles_nothing(monkeypatch):
     seen = []
 
     def translate(self, text, beam):
@@ -258,7 +269,7 @@ def test_a_sentence_compiles_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(translator.Translator, "translate", translate)
     pytest.importorskip("numba")
     with kernels.backend("numba"):
-        assert main("translate", "run", "a .", "--figure", tmp_path / "x.png") == 0
+        assert main("translate", "run", "a .") == 0
     assert seen == ["numpy"]
 
 

@@ -150,14 +150,11 @@ def test_train_and_score(name, trained, capsys):
     assert report["exact"]["all"] == same / len(data.test)
 
 
-def test_run_answers_a_question_and_says_what_is_right(trained, capsys, monkeypatch):
-    from attention.plotting import heatmaps
-
-    monkeypatch.setattr(heatmaps, "alignment_heatmap", lambda *_: None)
+def test_run_answers_a_question_and_says_what_is_right(trained, capsys):
     for name in TASKS:
         task = algorithmic.TASKS[name]()
         question = "".join(questions.splits(task, 1, 0, 0, seed=9).train[0].source)
-        run = ["translate", "run", "--model", trained[name], "--figure", "runs/x.png"]
+        run = ["translate", "run", "--model", trained[name]]
         assert main(*run, question) == 0
         plain = capsys.readouterr()
         output, answer = plain.out.removesuffix("\n"), right(name, question)
@@ -240,7 +237,7 @@ def test_what_it_refuses(trained, tmp_path, capsys):
 @pytest.mark.parametrize("name", ["reversal", "sort"])
 def test_it_is_learned(name, tmp_path, capsys):
     """Short questions in a few seconds; the defaults take a minute or two."""
-    options = "--lengths 2,4 --pairs 4000 --steps 450 --hidden 48 --batch 64".split()
+    options = "--lengths 2,4 --pairs 4000 --steps 450 --width 48 --batch 64".split()
     options += ["--validate-every", 50]  # no early end
     assert main(*TRAIN, name, *options, "--out", tmp_path) == 0
     results = json.loads((tmp_path / "results.json").read_text())["test"]

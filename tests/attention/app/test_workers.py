@@ -148,7 +148,7 @@ def test_a_process_reports_and_is_told_to_stop(monkeypatch):
 @pytest.mark.deep
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="reads /proc")
 def test_processes_end_with_their_parent(tmp_path):
-    options = ["--steps", 10**5, "--hidden", 8, "--kinds", "dot,scaled"]
+    options = ["--steps", 10**5, "--width", 8, "--scores", "dot,scaled"]
     process = start("reversal", *options, "--threads", 2, "--out", tmp_path)
     wait_for(lambda: list((tmp_path / "state").glob("dot-*")))
     children = training_processes(process.pid)

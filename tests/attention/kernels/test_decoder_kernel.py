@@ -1,6 +1,5 @@
 """The compiled decoder equals its NumPy form, on any number of threads."""
 
-
 import numpy as np
 import pytest
 

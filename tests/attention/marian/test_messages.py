@@ -9,6 +9,7 @@ import attention.marian as marian
 from attention.marian import sentencepiece
 from minigrad import checkpoint
 
+from ...messages import check_message
 from .marian_cases import loaded, make_folder, spm, text_folder
 
 CONFIGS = [  # entries of config.json
@@ -54,11 +55,7 @@ def test_settings_that_do_not_fit(text, fragments, tmp_path):
 
 
 def refuses(folder, *fragments, error=ValueError):
-    with pytest.raises(error) as caught:
-        marian.load(folder)
-    for fragment in fragments:
-        assert fragment in str(caught.value)
-    assert str(caught.value).endswith(".") or error is not ValueError
+    check_message(lambda: marian.load(folder), fragments, error)
 
 
 def test_weights_that_do_not_fit(tmp_path):
@@ -135,10 +132,7 @@ def model(tmp_path_factory):
 
 @pytest.mark.parametrize("call, fragments", [(call, words) for call, *words in CALLS])
 def test_calls(model, call, fragments):
-    with pytest.raises((TypeError, ValueError, IndexError)) as error:
-        call(model)
-    for fragment in fragments:
-        assert fragment in str(error.value), str(error.value)
+    check_message(lambda: call(model), fragments)
 
 
 def test_weights_too_large_to_compute_with(tmp_path):

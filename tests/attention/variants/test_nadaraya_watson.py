@@ -117,8 +117,19 @@ def test_a_float_mask_is_a_factor():
 # gradients
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("kernel", SMOOTH)
+@pytest.mark.parametrize(
+    "kernel, call",
+    [
+        # each kernel and each call once; --deep: all pairs
+        pytest.param(
+            kernel,
+            call,
+            marks=[pytest.mark.deep] if call != "all" and kernel != "gaussian" else [],
+        )
+        for kernel in SMOOTH
+        for call in CALLS
+    ],
+)
 def test_gradients(kernel, call):
     options, _ = CALLS[call]
 

@@ -1,0 +1,124 @@
+"""``python -m lessons grade``: a class of students, checked without a trace."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from lessons.classroom import catalogue, cli
+
+from .classroom_cases import answer, spoilt
+
+IMPORTS = "import numpy as np\nfrom lessons.solutions.ex_6_1 import weights"
+WRITES = "from ex_e_1 import unbroadcast\nopen('a file', 'w').close()\n"
+
+
+@pytest.fixture(scope="module")
+def students(tmp_path_factory):
+    """A folder with four students' folders."""
+    folder = tmp_path_factory.mktemp("class")
+    for place, text in {
+        "anna/ex_e_1.py": answer("E.1"),
+        "anna/ex_e_2.py": spoilt("wrong"),
+        "anna/ex_6_1.py": answer("6.1", "import numpy as np", IMPORTS),
+        "ben/ex_e_1.py": catalogue.find("E.1").stub.read_text(encoding="utf-8"),
+        "ben/ex_e_2.py": spoilt("loops"),
+        "ben/ex_6_1.py": WRITES + answer("6.1"),
+        "ben/ex_helpers.py": "x = 3\n",
+        "Chloë Ü/week 1/ex_e_2.py": answer(),
+        "Chloë Ü/week 1/.history/ex_e_1.py": answer("E.1"),
+        "dora/notes.txt": "nothing yet",
+    }.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def grade(tmp_path, monkeypatch, capsys):
+    """python -m lessons grade … -> (exit code, what it printed)."""
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "work"))
+    monkeypatch.setenv("LESSONS_TIMEOUT", "2")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv):
+        code = cli.main(["grade", *map(str, argv)])
+        printed = capsys.readouterr()
+        assert not list(tmp_path.iterdir())  # no journal, no file of an answer
+        return code, printed.out + printed.err
+
+    return run
+
+
+def contents(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+def test_a_class_has_a_report_for_each_student_and_a_table(students, grade):
+    before = contents(students)
+    code, text = grade(students)
+    assert contents(students) == before
+    assert code == 0 and all(len(line) <= 80 for line in text.splitlines())
+    anna, ben = (text.split(f"{name}: ")[1].split("\n\n")[0] for name in ("anna", "ben"))
+    assert re.search(r"1 of 3 passed\n  E.1 +passed\n", anna)
+    assert re.search(r"E.2 +failed +gradients: .*\[wrong-derivative\]", anna)
+    assert re.search(r"6.1 +forbidden +written: line \d+:  from lessons.sol", anna)
+    assert re.search(r"1 of 3 passed\n  E.1 +not written +unbroadcast, multiply", ben)
+    assert re.search(r"E.2 +out of time +out of time after 2 s", ben)
+    assert re.search(r"6.1 +passed\n", ben)  # it imports another answer of its own
+    assert "not checked: ex_helpers.py" in ben
+    assert "Chloë Ü: 1 of 3 passed" in text and "not handed in: E.1, 6.1" in text
+    assert "dora: 0 of 3 passed" in text and "not handed in: E.1, E.2, 6.1" in text
+    table = [line.split() for line in text.split("\n\n")[-2].splitlines()]
+    assert table == [
+        ["E.1", "E.2", "6.1", "passed"],
+        ["Chloë", "Ü", "-", "ok", "-", "1", "of", "3"],
+        ["anna", "ok", "x", "!!", "1", "of", "3"],
+        ["ben", "..", "t", "ok", "1", "of", "3"],
+        ["dora", "-", "-", "-", "0", "of", "3"],
+        ["passed", "1", "1", "1"],
+    ]
+
+
+def test_the_same_for_a_program(students, grade):
+    options = students / "anna", students / "dora", "--only", "E.1,e3"
+    rows = list(csv.DictReader(io.StringIO(grade(*options, "--csv")[1])))
+    assert rows == json.loads(grade(*options, "--json")[1])
+    found = [(row["student"], row["exercise"], row["result"]) for row in rows]
+    assert found == [
+        ("anna", "E.1", "passed"),
+        ("anna", "E.3", "not handed in"),
+        ("dora", "E.1", "not handed in"),
+        ("dora", "E.3", "not handed in"),
+    ]
+    assert len(rows[0]["sha256"]) == 64
+
+
+def test_a_wide_class_is_printed_in_parts(students, grade):
+    ids = [e.id for e in catalogue.exercises() if e.id not in ("E.1", "E.2", "6.1")]
+    text = grade(students, "--only", ",".join(ids))[1]
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert text.count("\npassed ") > 1 and text.count(f"0 of {len(ids)}\n") == 4
+
+
+@pytest.mark.parametrize(
+    "argv, fragment",
+    [
+        (["/nowhere"], "/nowhere is not a folder"),
+        ([".", "--only", "X.9"], "no exercise 'X.9'"),
+        ([".", "--csv", "--json"], "not allowed with"),
+    ],
+)
+def test_wrong_usage(grade, argv, fragment):
+    code, text = grade(*argv)
+    assert code == 2 and fragment in text
+
+
+def test_two_students_of_one_name_are_refused(students, grade, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other") / "anna"
+    other.mkdir()
+    code, text = grade(students, other)
+    assert code == 2 and "two folders of a student 'anna'" in text

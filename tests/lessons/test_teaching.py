@@ -1,0 +1,93 @@
+"""TEACHING.md: its syllabus agrees with the catalogue, and its example works."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from lessons.classroom.catalogue import (
+    LESSONS,
+    ROOT,
+    exercises,
+    header,
+    lesson_folders,
+    number,
+)
+
+TEXT = (LESSONS / "TEACHING.md").read_text(encoding="utf-8")
+WEEKS = [
+    [cell.strip() for cell in row.split("|")]
+    for row in re.findall(r"^\| (\d \|.*) \|$", TEXT, re.M)
+]
+
+
+def test_the_syllabus_has_every_lesson_and_exercise_once_with_its_minutes():
+    lessons = {number(f): header(f).minutes for f in lesson_folders()}
+    known = {e.id: e for e in exercises()}
+    read, solved = [], []
+    for k, (week, _, numbers, reading, ids, solving, both) in enumerate(WEEKS, 1):
+        numbers, ids = numbers.split(", "), ids.split(", ")
+        assert int(week) == k
+        assert int(reading) == sum(lessons[n] for n in numbers), week
+        assert int(solving) == sum(known[id].minutes for id in ids), week
+        assert int(both) == int(reading) + int(solving), week
+        for id in ids:  # what an exercise needs is an earlier one
+            assert set(known[id].needs) <= set(solved), id
+            solved.append(id)
+        read += numbers
+    assert len(WEEKS) == 8 and read == sorted(lessons)
+    assert sorted(solved) == sorted(known)
+
+
+@pytest.fixture
+def course(tmp_path):
+    """python -m lessons … in a copy of the course that has the exercise of the page."""
+    lessons = tmp_path / "lessons"
+    for folder in ("classroom", "exercises", "checks", "solutions"):
+        shutil.copytree(LESSONS / folder, lessons / folder)
+    for name in ("__init__.py", "__main__.py", "README.md"):
+        shutil.copyfile(LESSONS / name, lessons / name)
+    (lessons / "book").symlink_to(LESSONS / "book")
+    for name in ("minigrad", "attention", "setup.cfg"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for path, code in re.findall(r"<!-- (\S+) -->\n```python\n(.*?)```\n", TEXT, re.S):
+        (lessons / path).write_text(code, encoding="utf-8")
+    work = {"LESSONS_WORK": str(tmp_path / "work"), "XDG_STATE_HOME": str(tmp_path)}
+
+    def run(*argv):
+        done = subprocess.run(
+            [sys.executable, "-m", "lessons", *argv],
+            cwd=tmp_path,
+            env=dict(os.environ) | {"PYTHONPATH": str(tmp_path)} | work,
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+def test_the_teachers_own_exercise_works(course, tmp_path):
+    code, text = course("dev", "sync", "W.1")
+    assert code == 0 and "wrote lessons/exercises/ex_w_1.py" in text, text
+    code, text = course("dev", "audit", "W.1")
+    assert code == 0, text
+    row = (tmp_path / "lessons" / "README.md").read_text(encoding="utf-8")
+    assert "| W.1 | [Cosine scores](exercises/ex_w_1.py) | ●○○○ | 15 | [09]" in row
+    shutil.rmtree(tmp_path / "lessons" / "solutions")
+    code, text = course("start", "w1")
+    assert code == 0 and "W.1  Cosine scores  (lesson 09)" in text
+    answer = tmp_path / "work" / "ex_w_1.py"
+    stub = answer.read_text(encoding="utf-8")
+    for line, code, tag in (
+        ("return K @ q / (K * K).sum(1) ** 0.5", 1, "[key-lengths]"),
+        ("return K @ q / (K * K).sum(1) ** 0.5 / (q @ q) ** 0.5", 0, "passed"),
+    ):
+        text = stub.replace('raise NotWritten("W.1 cosine_scores")', line)
+        answer.write_text(text, encoding="utf-8")
+        found, text = course("check")
+        assert found == code and tag in text, text
+    assert "W.1    Cosine scores" in course("list")[1]
