@@ -9,11 +9,9 @@ blank lines and line breaks do not count in a fingerprint.
 """
 
 import ast
-import contextlib
 import hashlib
 import importlib
 import importlib.metadata
-import itertools
 import json
 import os
 import pathlib
@@ -35,7 +33,7 @@ from .catalogue import (
     lesson_folders,
     work_folder,
 )
-from .terminal import display_path, say, without_breaks
+from .terminal import clock, display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
 
@@ -47,6 +45,7 @@ def _text(path):
 
 # the running script as it was at its start: an edit in the meantime has not run
 SCRIPT = _text(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+START = time.perf_counter()
 
 
 def record(name, records=RECORDS):
@@ -75,6 +74,7 @@ def write_record(name, results, *, command, seeds, records=RECORDS):
         "python": platform.python_version(),
         "numpy": importlib.metadata.version("numpy"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "seconds": round(time.perf_counter() - START, 1),
         "code": fingerprint(SCRIPT),
     }
     return _write(records / f"{name}.json", {"made": made} | results)
@@ -127,11 +127,11 @@ def experiment(args):
     checks, seed = harness.load_checks(exercise), abs(args.seed)
     if not hasattr(checks, "experiment"):
         raise UsageError(f"{exercise.id} has no experiment.")
-    _say_how_long(exercise)
-    start = time.perf_counter()
+    start, recorded = time.perf_counter(), read_record(exercise) or {}
     try:
         my = harness.load(exercise, path, seed=seed)
-        result = checks.experiment(my, seed=seed)
+        with clock(recorded.get("seconds")):
+            result = checks.experiment(my, seed=seed)
     except NotWritten as error:
         say(f"not written yet: {error}")
         return runner.UNWRITTEN
@@ -187,10 +187,8 @@ def _lesson_experiment(args, error):
         [sys.executable, scripts[0]], start_new_session=os.name == "posix"
     )
     try:
-        for minutes in itertools.count(1):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return int(process.wait(60) != 0)
-            say(f"{minutes} min so far")
+        with clock(_recorded_seconds(scripts[0])):
+            return int(process.wait() != 0)
     finally:
         runner.kill(process)
 
@@ -202,16 +200,13 @@ def about_run(script):
     return " ".join(found[0].split()) if found else ""
 
 
-def _say_how_long(exercise):
-    """Print how long the experiment took before: here, or for the record of the course."""
-    for impl, where in (("work", "the last time"), ("solution", "for the course")):
-        if kept := read_record(exercise, impl):
-            seconds = kept["seconds"]
-            long = f"{max(1, round(seconds))} s"
-            if seconds > 100:
-                long = f"{seconds / 60:.0f} minutes"
-            say(f"It took {long} {where}. Ctrl-C ends it.")
-            return
+def _recorded_seconds(script):
+    """Return the seconds that the script took for its record, or None."""
+    for path in RECORDS.glob("*.json"):
+        made = json.loads(path.read_text(encoding="utf-8")).get("made", {})
+        if ROOT / made.get("command", "").split(" ")[-1] == script:
+            return made.get("seconds")
+    return None
 
 
 def read_record(exercise, impl="solution"):

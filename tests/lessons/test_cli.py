@@ -49,7 +49,9 @@ def lessons(capsys):
         printed = capsys.readouterr()
         text = printed.out + printed.err
         assert "\x1b" not in text  # no terminal, no colours
-        assert all(len(line) <= 80 or "/" in line for line in text.splitlines()), text
+        widest = 92 if argv[:1] == ("read",) else 80  # code of pages has 88 columns
+        lines = text.splitlines()
+        assert all(len(line) <= widest or "/" in line for line in lines), text
         return code, text
 
     return run
