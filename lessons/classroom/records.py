@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -180,6 +181,7 @@ def _lesson_experiment(args, error):
             f"{', '.join(there)}."
         )
     say(without_breaks(f"python {display_path(scripts[0])}"))
+    say(about_run(scripts[0]))
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
         [sys.executable, scripts[0]], start_new_session=os.name == "posix"
@@ -189,6 +191,13 @@ def _lesson_experiment(args, error):
             return int(process.wait() != 0)
     finally:
         runner.kill(process)
+
+
+def about_run(script):
+    """Return what a script says of its run: the paragraph that states the time."""
+    text = ast.get_docstring(ast.parse(_text(script))) or ""
+    found = [p for p in text.split("\n\n") if re.search(r"\b(minute|hour)s?\b", p)]
+    return " ".join(found[0].split()) if found else ""
 
 
 def _recorded_seconds(script):

@@ -151,6 +151,15 @@ def test_the_figure_of_a_record(id):
         assert list(fig.axes[0].lines[0].get_ydata()) == first
 
 
+@pytest.mark.parametrize(
+    "script",
+    sorted(catalogue.BOOK.glob("*/experiment.py")),
+    ids=lambda s: s.parent.name,
+)
+def test_every_experiment_of_a_lesson_states_its_time(script):
+    assert re.search("minute|hour", records.about_run(script))
+
+
 def test_an_experiment_shows_its_time_and_that_of_the_record(
     capsys, tmp_path, monkeypatch
 ):
