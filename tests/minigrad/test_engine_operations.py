@@ -65,13 +65,13 @@ def test_list_of_tensors():
     assert x.grad.tolist() == [4.0, 6.0]
 
 
-def test_needs_says_who_wants_a_gradient():
+def test_a_second_parameter_says_who_needs_a_gradient():
     told = []
 
     @lift
     def product(x, y, n):
-        def backward(g, needs):
-            told.append(needs)
+        def backward(g, by_any_name):
+            told.append(by_any_name)
             return g * y, g * x, None
 
         return x * y, backward
