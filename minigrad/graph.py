@@ -1,9 +1,9 @@
 """The graph of recorded operations, and the backward pass over it.
 
 Each operation is recorded as a ``Node``. A leaf is a tensor that no operation computed,
-such as a parameter. The ``parents`` of a node are, for each input, the leaf, or the node
-that computed the input. Its ``backward`` maps g = dL/d(output) to the gradients of the
-inputs.
+such as a parameter. The ``parents`` of a node are, for each input, the leaf, or the
+node that computed the input. Its ``backward`` maps g = dL/d(output) to the gradients of
+the inputs.
 
 A tensor x may be an input of several operations. By the chain rule, its gradient is the
 sum of the gradients that they compute. Let u be the output of each such operation:
@@ -64,7 +64,7 @@ class Node:
         self.slot = slot
 
     def input_gradients(self, g):
-        """Return the result of ``backward``; a second parameter of it receives needs."""
+        """Return the result of ``backward``; its second parameter receives needs."""
         code = getattr(self.backward, "__code__", None)
         if code is not None and code.co_argcount == 2:
             return self.backward(g, self.needs)
@@ -196,7 +196,7 @@ def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
 
     The first gradient of a parent is stored as it is. The second makes a new array, and
     later ones are added to that array in place. A leaf stores its gradient in ``.grad``
-    and may change it in place. So it receives a copy if the gradient is ``g`` or a view.
+    and changes it in place. So it receives a copy if the gradient is ``g`` or a view.
     """
     if node.slot is not None:  # the parent has several outputs; g belongs to one
         (parent,) = node.parents

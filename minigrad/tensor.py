@@ -36,7 +36,7 @@ class Tensor(Operators):
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
 
     def __init__(self, data, requires_grad=False):
-        self._data = _numbers(data)  # ``data`` returns it; of computed tensors, read-only
+        self._data = _numbers(data)  # ``data`` returns it, perhaps read-only
         self.grad = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf

@@ -129,7 +129,7 @@ def test_options_are_not_differentiated_and_raw_is_the_function():
     [
         (lambda g: (g[:1], g), ValueError,
          "found a gradient of shape (1,) for a tensor of shape (2,), which does not "
-         "broadcast to it."),
+         "broadcast to (1,)."),
         (lambda g: (1.0, g), TypeError,
          "found a float as a gradient; expected an array or None."),
         (lambda g: (g,), ValueError,
