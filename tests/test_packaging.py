@@ -106,6 +106,12 @@ def test_the_course_runs(installed):
     work = {"LESSONS_WORK": str(folder / "work")}
     assert "softmax" in run(programs / "lessons", "read", "5", cwd=folder)
     assert "0 of" in run(programs / "lessons", "status", cwd=folder, **work)
+    for verb in "site", "notebooks":
+        run(programs / "lessons", verb, folder / verb, cwd=folder)
+    assert (folder / "site" / "style.css").is_file()
+    for name in "book/00_tape/figures/tape.svg", "minigrad/graph.py.html":
+        assert (folder / "site" / name).is_file()
+    assert len(list((folder / "notebooks").glob("*.ipynb"))) == 15
     home = {"HOME": str(folder / "home"), "XDG_STATE_HOME": str(folder / "state")}
     run(programs / "lessons", "start", "E.2", cwd=folder, **home)
     assert (folder / "home" / "minigrad-lessons" / "ex_e_2.py").is_file()

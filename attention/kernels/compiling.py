@@ -13,8 +13,10 @@ NamedTuple with the same kind of annotations, whose arrays come from ``as_field`
 README.md explains the compiler's flags.
 """
 
+import contextlib
 import sys
 import threading
+import time
 import types
 from typing import NamedTuple
 
@@ -27,9 +29,6 @@ EXACT_ORDER = {"contract", "nsz"}
 ANY_ORDER = EXACT_ORDER | {"reassoc"}
 REAL = {"f": "float32", "d": "float64"}  # NumPy's one-letter names of the dtypes
 
-SECONDS = "3 to 10"  # to compile the kernels of one program, in one dtype
-
-_announced = False
 _compiling = threading.Lock()
 
 
@@ -67,31 +66,38 @@ class Helper:
     are, else once for each combination of argument types that it meets.
     """
 
+    _functions = {}  # {dtype: the function in Python}
+
     def __init__(self, single, double=None, flags=EXACT_ORDER):
         self._functions = {"f": single, "d": double or single}
         self._flags = flags
-        self._compiled = {}
+        self._declared = {}
 
-    def compiled(self, numba, char):
-        """Return the function that a kernel in the dtype ``char`` calls."""
-        if char not in self._compiled:
-            self._compiled[char] = self._compile(numba, char)
-        return self._compiled[char]
+    def declared(self, numba, char):
+        """Return the function that a kernel in ``char`` calls, not yet compiled."""
+        if char not in self._declared:
+            self._declared[char] = self._declare(numba, char)
+        return self._declared[char]
 
-    def _compile(self, numba, char):
-        function = self._functions[char]
-        signature = ()
-        if function.__annotations__:
-            signature = (_signature(numba.types, function, char),)
-        compiler = numba.njit(
-            *signature,
+    def _declare(self, numba, char):
+        declare = numba.njit(
             nogil=True,
             fastmath=self._flags,
             error_model="numpy",
             no_cpython_wrapper=True,  # only kernels call it
             no_cfunc_wrapper=True,
         )
-        return compiler(_for_dtype(numba, function, char))
+        return declare(_for_dtype(numba, self._functions[char], char))
+
+    def compile(self, numba, char):
+        """Compile the function, and the helpers that it calls, for annotated types."""
+        function, declared = self._functions.get(char), self.declared(numba, char)
+        if function is None:  # a number, or instructions: numba has nothing to compile
+            return
+        _compile_helpers(numba, function, char)
+        if function.__annotations__ and not declared.signatures:
+            declared.compile(_signature(numba.types, function, char))
+            declared.disable_compile()  # for other types
 
 
 def any_order(function):
@@ -116,7 +122,7 @@ class Kernel:
         if backend() != "numba" or char not in REAL or not dtype.isnative:
             return None
         if char not in self._versions:
-            name = f"{self.function.__module__}.{self.function.__name__}"
+            name = _name(self.function)
             if not is_cached(name, char) and not worth_compiling(name, nanoseconds):
                 return None
             try:
@@ -148,15 +154,6 @@ def _compile(numba, function, char):
 
 def _build(numba, function, char, path):
     """Compile ``function`` for one dtype, or load it from the cache at ``path``."""
-    from numba.core import event
-
-    class Announcer(event.Listener):
-        def on_start(self, event):
-            _announce()
-
-        def on_end(self, event):
-            pass
-
     compiler = numba.njit(
         _signature(numba.types, function, char),
         cache=path is not None,
@@ -167,32 +164,74 @@ def _build(numba, function, char, path):
     )
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(path or before)
+    name = _name(function)
+    where = "once on this machine" if path is not None else "as there is no cache"
     try:
-        with event.install_listener("numba:compile", Announcer()):
+        with _reported(name.removeprefix("attention.kernels."), where):
+            if path is None or not is_cached(name, char):
+                _compile_helpers(numba, function, char)
             return compiler(_for_dtype(numba, function, char))
     finally:
         numba.config.CACHE_DIR = before
 
 
-def _announce():
-    """Print one line, once a process, when a compilation really begins."""
-    global _announced
-    if not _announced:
-        _announced = True
-        print(
-            f"compiling kernels (first time, about {SECONDS} s)…",
-            file=sys.stderr,
-            flush=True,
-        )
+@contextlib.contextmanager
+def _reported(name, where):
+    """Print a line about a kernel that is compiled in this block, with its seconds.
+
+    Nothing is printed if the kernel is loaded from the cache.
+    """
+    from numba.core import event
+
+    starts = []
+
+    class FirstStart(event.Listener):
+        def on_start(self, event):
+            if not starts:
+                starts.append(time.perf_counter())
+                print(
+                    f"compiling {name}, {where}…", end=" ", file=sys.stderr, flush=True
+                )
+
+        def on_end(self, event):
+            pass
+
+    try:
+        with event.install_listener("numba:compile", FirstStart()):
+            yield
+    finally:
+        if starts:
+            seconds = time.perf_counter() - starts[0]
+            print(f"{seconds:.1f} s", file=sys.stderr, flush=True)
+
+
+def _name(function):
+    return f"{function.__module__}.{function.__name__}"
+
+
+def _helpers(function):
+    """Return {name: Helper} of the helpers that ``function`` calls."""
+    found = {
+        name: function.__globals__.get(name) for name in function.__code__.co_names
+    }
+    return {name: item for name, item in found.items() if isinstance(item, Helper)}
+
+
+def _compile_helpers(numba, function, char):
+    if not numba.config.DISABLE_JIT:
+        for helper in _helpers(function).values():
+            helper.compile(numba, char)
 
 
 def _for_dtype(numba, function, char):
-    """Return ``function`` with the helpers it names compiled for one dtype."""
-    namespace = dict(function.__globals__)
-    for name in function.__code__.co_names:
-        if isinstance(namespace.get(name), Helper):
-            namespace[name] = namespace[name].compiled(numba, char)
-    return types.FunctionType(function.__code__, namespace, function.__name__)
+    """Return ``function`` with the helpers that it calls, all for one dtype."""
+    helpers = {
+        name: helper.declared(numba, char)
+        for name, helper in _helpers(function).items()
+    }
+    return types.FunctionType(
+        function.__code__, function.__globals__ | helpers, function.__name__
+    )
 
 
 def _signature(types, function, char):

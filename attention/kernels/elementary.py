@@ -119,9 +119,9 @@ class _MultiplyAdd(Helper):
     """a b + c, rounded once, where a compiler left to itself may round the product."""
 
     def __init__(self):
-        self._compiled = {}
+        self._declared = {}
 
-    def _compile(self, numba, char):
+    def _declare(self, numba, char):
         if numba.config.DISABLE_JIT:
             return lambda a, b, c: type(c)(np.longdouble(a) * b + c)
         from numba.extending import intrinsic

@@ -31,7 +31,7 @@ class _Number(Helper):
         super().__init__(None)
         self._number = number
 
-    def _compile(self, numba, char):
+    def _declare(self, numba, char):
         vector, beside = _machine()
         return self._number(vector // BYTES[char], beside)
 
@@ -50,14 +50,14 @@ class Block(Helper):
     """
 
     def __init__(self, rows, vectors):
-        self.rows, self.vectors, self._compiled = rows, vectors, {}
+        self.rows, self.vectors, self._declared = rows, vectors, {}
 
     def definition(self, c, a, b, i, j, width, add):
         product = a[i : i + self.rows] @ b[:, j : j + width]
         block = c[i : i + self.rows, j : j + width]
         block[...] = block + product if add else product
 
-    def _compile(self, numba, char):
+    def _declare(self, numba, char):
         if numba.config.DISABLE_JIT:
             return self.definition
         lanes = _machine()[0] // BYTES[char]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .figure import new_figure, save, short
-from .palette import DASHES, looks
+from .palette import DASHES, SCORES, looks
 
 HATCHES = ("", "//", "..", "xx")
 
@@ -58,7 +58,9 @@ def loss_curves(
     panel.set_xlabel("training step")
     panel.set_ylabel(ylabel)
     panel.set_title(title)
-    panel.legend(frameon=False, title="smoothed loss at the end")
+    many = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}  # beside the curves
+    place = many if len(lines) > len(SCORES) else {}
+    panel.legend(frameon=False, title="smoothed loss at the end", **place)
     _remove_frame(panel)
     return save(figure, path)
 

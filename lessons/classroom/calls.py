@@ -39,11 +39,12 @@ class Calls:
     given   {text of a call: {parameter: array}}
     running  the calls that have not returned yet, as ``Running``
     own     {name of a function: parameters whose arrays it may change in place}
+    made    {text of a call: (function, arguments, options)}, the latest last
     """
 
     def __init__(self, path):
         self.path, self.log, self.widths, self.own = str(path), [], {}, {}
-        self.running, self.given = [], {}
+        self.running, self.given, self.made = [], {}, {}
 
     def wrap(self, name, function, of=""):
         """Return ``function`` wrapped; ``of`` says which call returned it, if any."""
@@ -66,6 +67,8 @@ class Calls:
             given = zip([*_padded(names, args), *options], before)
             self.given[text] = {n: a for n, a in given if isinstance(a, np.ndarray)}
             self.log.append((NO_RESULT, text))
+            self.made.pop(text, None)
+            self.made[text] = function, args, options
             result = NO_RESULT
             self.running.append(Running(text))
             try:
@@ -98,6 +101,20 @@ class Calls:
     def last_given(self):
         """Return the arrays of the last call: {parameter: array}."""
         return self.given.get(self.log[-1][1], {}) if self.log else {}
+
+    def to_repeat(self, report):
+        """Return (text, function, arguments, options) of the call that failed, or None.
+
+        It is the latest one that the report names. If that returned a backward which
+        was called, the mistake may be there, and the backward is repeated.
+        """
+        flat = " ".join(report.split())
+        named = [text for text in self.made if text in flat] or list(self.made)
+        if not named:
+            return None
+        inner = [text for text in self.made if text.endswith(f" of {named[-1]}")]
+        text = (inner or named)[-1]
+        return text, *self.made[text]
 
     def swapped(self, got, want):
         """Return the text of a report if another result of the call is ``want``."""

@@ -93,11 +93,23 @@ def _parser():
         text = "5, a word (scaling), an exercise (E.7), a section (§38.3); default: all"
         sub.add_argument("lesson", nargs="*", metavar="LESSON", help=text)
 
+    def folder(sub, name):
+        text = f"where to write; without it, {name}/ in your folder"
+        sub.add_argument(
+            "folder", metavar="DIR", nargs="?", type=pathlib.Path, help=text
+        )
+
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
     lessons(verb("read", "show the page of a lesson", _read))
     lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
+    text = "write the book as HTML pages, to read in a browser"
+    sub = verb("site", text, _late("site", "site"))
+    folder(sub, "site")
+    sub.add_argument("--open", action="store_true", help="show it in the browser")
+    text = "write the lessons as Jupyter notebooks"
+    folder(verb("notebooks", text, _late("notebooks", "notebooks")), "notebooks")
     verb("start", "copy a stub to your folder", _start, "required")
     sub = verb("check", "check your answer", _check, "optional")
     sub.add_argument("--all", action="store_true", help="check all started answers")
@@ -110,7 +122,12 @@ def _parser():
     seed(sub)
     seed(verb("watch", "check after every change", _watch, "optional"))
     verb("hint", "the next hint", _hint, "optional")
-    sub = verb("solution", "compare with the reference", _late("compare", "solution"), "required")
+    sub = verb(
+        "solution",
+        "compare with the reference",
+        _late("compare", "solution"),
+        "required",
+    )
     sub.add_argument("--peek", action="store_true", help="even before you have passed")
     verb("reset", "a fresh stub", _reset, "required")
     sub = verb("undo", "restore your text before this one", _undo, "required")
@@ -199,7 +216,7 @@ def _title(exercise):
 
 def _read(args):
     """Show pages; say which exercises they have, or where an exercise belongs."""
-    from . import weave
+    from . import reading
 
     found = []
     for name in args.lesson:
@@ -207,7 +224,7 @@ def _read(args):
             found.append(find(name))
     for exercise in found:
         say(_title(exercise))
-    code = weave.read(args)
+    code = reading.read(args)
     if not code and len(args.lesson) == 1:
         folders = find_lessons(args.lesson[0])
         if len(folders) == 1:

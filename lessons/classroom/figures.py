@@ -66,7 +66,10 @@ def show(fig, name, alt):
         )
     gallery = _current.get()
     if gallery is None and hasattr(builtins, "display"):  # a notebook shows it
-        return builtins.display(fig)
+        shown = {"image/svg+xml": render(fig).decode()}, {"text/markdown": f"*{alt}*"}
+        for part in shown:
+            builtins.display(part | {"text/plain": alt}, raw=True)
+        return
     if gallery is None:
         script = pathlib.Path(sys._getframe(1).f_globals.get("__file__", "lesson.py"))
         gallery = Gallery(readers_figures(script.resolve().parent))

@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -32,7 +33,7 @@ from .catalogue import (
     lesson_folders,
     work_folder,
 )
-from .terminal import display_path, say, without_breaks
+from .terminal import clock, display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
 
@@ -44,6 +45,7 @@ def _text(path):
 
 # the running script as it was at its start: an edit in the meantime has not run
 SCRIPT = _text(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+START = time.perf_counter()
 
 
 def record(name, records=RECORDS):
@@ -72,6 +74,7 @@ def write_record(name, results, *, command, seeds, records=RECORDS):
         "python": platform.python_version(),
         "numpy": importlib.metadata.version("numpy"),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "seconds": round(time.perf_counter() - START, 1),
         "code": fingerprint(SCRIPT),
     }
     return _write(records / f"{name}.json", {"made": made} | results)
@@ -124,10 +127,11 @@ def experiment(args):
     checks, seed = harness.load_checks(exercise), abs(args.seed)
     if not hasattr(checks, "experiment"):
         raise UsageError(f"{exercise.id} has no experiment.")
-    start = time.perf_counter()
+    start, recorded = time.perf_counter(), read_record(exercise) or {}
     try:
         my = harness.load(exercise, path, seed=seed)
-        result = checks.experiment(my, seed=seed)
+        with clock(recorded.get("seconds")):
+            result = checks.experiment(my, seed=seed)
     except NotWritten as error:
         say(f"not written yet: {error}")
         return runner.UNWRITTEN
@@ -177,14 +181,32 @@ def _lesson_experiment(args, error):
             f"{', '.join(there)}."
         )
     say(without_breaks(f"python {display_path(scripts[0])}"))
+    say(about_run(scripts[0]))
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
         [sys.executable, scripts[0]], start_new_session=os.name == "posix"
     )
     try:
-        return int(process.wait() != 0)
+        with clock(_recorded_seconds(scripts[0])):
+            return int(process.wait() != 0)
     finally:
         runner.kill(process)
+
+
+def about_run(script):
+    """Return what a script says of its run: the paragraph that states the time."""
+    text = ast.get_docstring(ast.parse(_text(script))) or ""
+    found = [p for p in text.split("\n\n") if re.search(r"\b(minute|hour)s?\b", p)]
+    return " ".join(found[0].split()) if found else ""
+
+
+def _recorded_seconds(script):
+    """Return the seconds that the script took for its record, or None."""
+    for path in RECORDS.glob("*.json"):
+        made = json.loads(path.read_text(encoding="utf-8")).get("made", {})
+        if ROOT / made.get("command", "").split(" ")[-1] == script:
+            return made.get("seconds")
+    return None
 
 
 def read_record(exercise, impl="solution"):

@@ -95,8 +95,8 @@ def run(exercise, path, seed=0, limit=None, save=None, folder=None):
     """Check the answer at ``path``; return a ``Report``.
 
     save    a file for the arrays of the report's first failure
-    folder  the folder in which the answer runs, and in which its records are; without
-            it, the current folder and the learner's
+    folder  in which the answer runs, and which holds all that it writes; without it,
+            the current folder, and the learner's
     """
     limit = time_limit(exercise) if limit is None else limit
     with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
@@ -104,7 +104,9 @@ def run(exercise, path, seed=0, limit=None, save=None, folder=None):
         results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
         stops = {"limit": limit, "stack": str(stack), "place": str(place)}
         cases = pathlib.Path(folder) / "cases"
-        own = {"LESSONS_WORK": str(folder)} if folder else {}
+        own = {}
+        if folder:  # with its journal, and the journal's second copy
+            own = {"LESSONS_WORK": str(folder), "XDG_STATE_HOME": f"{folder}/.state"}
         if save:
             cases.mkdir()
             stops["cases"] = str(cases)

@@ -144,7 +144,7 @@ def run_function(function, my, seed=0, debug=False):
         return Outcome(*place, "ok")
     if debug:
         print("\n".join(failure.lines))
-        _open_debugger(cause, function, my)
+        _open_debugger(cause, failure, function, my)
     return Outcome(*place, "failed", failure.tag, failure.lines)
 
 
@@ -198,14 +198,24 @@ def _folded(text):
         ) or [""]
 
 
-def _open_debugger(error, function, my):
-    """Open pdb in the learner's frame that raised, or else in the check's frame."""
+def _open_debugger(error, failure, function, my):
+    """Open pdb in the learner's frame that raised.
+
+    If none did, the function with the wrong result is called once more, and pdb stops
+    at its first line; if nothing was called, pdb opens in the check.
+    """
     steps = []
     tb = error.__traceback__
     while tb:
         steps.append(tb)
         tb = tb.tb_next
     files = [step.tb_frame.f_code.co_filename for step in steps]
+    again = my._calls.to_repeat("\n".join(failure.lines))
+    if my._path not in files and again:
+        text, learners, args, options = again
+        print("\n".join(_folded(f"once more, from its first line: {text}")))
+        pdb.runcall(learners, *args, **options)
+        return
     for file in (my._path, inspect.getsourcefile(function)):
         if file in files:
             last = len(files) - files[::-1].index(file)

@@ -1,11 +1,15 @@
 """Printing to the learner's terminal: at most 80 columns, colour where it is wanted."""
 
+import contextlib
 import os
 import pathlib
 import re
 import shutil
 import sys
 import textwrap
+import threading
+import time
+from datetime import timedelta
 
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "dim": "2"}
 HARD_SPACE = "\xa0"  # a line is never broken at this space
@@ -44,6 +48,33 @@ def say(text="", indent=0, file=None):
         for part in _folded(line, width() - indent):
             print((" " * indent + part).rstrip(), file=file)
     file.flush()
+
+
+@contextlib.contextmanager
+def clock(expected=None, every=30):
+    """Print every half minute how long the block has run, to stderr.
+
+    expected   the seconds that it took before, or None
+    """
+    ended, start = threading.Event(), time.monotonic()
+    before = "" if expected is None else f"; the recorded run took {_clock(expected)}"
+
+    def tick():
+        while not ended.wait(every):
+            text = f"{_clock(time.monotonic() - start)} so far{before}"
+            print(text, file=sys.stderr, flush=True)
+
+    ticking = threading.Thread(target=tick, daemon=True)
+    ticking.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        ticking.join()
+
+
+def _clock(seconds):
+    return timedelta(seconds=round(seconds))
 
 
 def without_breaks(text):

@@ -1,6 +1,5 @@
 """Weave lessons into pages, and check that the pages are fresh.
 
-read 5                show the page; 38.3 and scaling find a lesson as well
 run 5                 print what it prints; figures go to the learner's folder
 dev weave 5           write README.md, figures/ and digest.json beside lesson.py
 dev weave 5 --check   run it again and compare text and digests
@@ -9,13 +8,12 @@ dev weave 5 --check   run it again and compare text and digests
 import contextlib
 import json
 import pathlib
-import pydoc
 import re
 import sys
 import time
 from dataclasses import dataclass
 
-from . import journal
+from . import blocks, journal
 from .catalogue import BOOK, ROOT, find_lessons, header, lesson_folders, number
 from .cells import (
     CODE,
@@ -30,19 +28,13 @@ from .cells import (
 )
 from .figures import Gallery, readers_figures, same_digest
 from .journal import hash_of
-from .terminal import display_path
 
 DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-def read(args):
-    """Show the pages of lessons: the verb ``read``."""
-    return _for_the_reader("read", args.lesson, _read)
-
-
 def run(args):
     """Run lessons: the verb ``run``."""
-    return _for_the_reader("run", args.lesson, _run)
+    return for_the_reader("run", args.lesson, _run)
 
 
 def weave(args, book=BOOK):
@@ -52,7 +44,8 @@ def weave(args, book=BOOK):
     return max([_weave(folder, args.check) for folder in folders])
 
 
-def _for_the_reader(verb, names, action):
+def for_the_reader(verb, names, action):
+    """Do something with each lesson that is named, and note it in the journal."""
     found = [f for name in names for f in find_lessons(name)]
     folders = list(dict.fromkeys(found)) or lesson_folders()
     if len(folders) > len(names):  # a chapter: list its lessons
@@ -73,18 +66,6 @@ def _for_the_reader(verb, names, action):
 def title(folder):
     """Return the title of a lesson with its number."""
     return f"{number(folder)}. {header(folder).title}"
-
-
-def _read(folder):
-    path = folder / "README.md"
-    text = path.read_text(encoding="utf-8")
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        pydoc.pager(text)
-    print(display_path(path))
-    for level, words in headings(text):
-        print("  " * level + words)
-    print(f"\nnext: python -m lessons run {number(folder)}")
-    return 0
 
 
 def _run(folder):
@@ -281,9 +262,7 @@ def _broken(file, anchor, text):
         last = int(anchor.rpartition("L")[2])
         long_enough = last <= len(text.splitlines())
         return None if long_enough else "the file has fewer lines"
-    # GitHub's anchor of a heading: no signs, hyphens for spaces
-    words = [re.sub(r"[^\w\- ]", "", each.lower()) for _, each in headings(text)]
-    there = anchor in [each.replace(" ", "-") for each in words]
+    there = anchor in [blocks.anchor(words) for _, words in headings(text)]
     return None if there else "there is no such heading"
 
 

@@ -238,9 +238,15 @@ def test_the_command_line_imports_the_standard_library_only():
         # NumPy raises: the debugger opens in the learner's frame
         ("E.2", TANH, "return np.linalg.inv(np.zeros((2, 3))) * y", "ex_e_2.py",
          "y.shape"),
-        # two functions of a step fail: it opens once, in the check
+        # two functions of a step fail: it opens once
         ("6.5", "d_e = alpha * (d_alpha - alpha @ d_alpha)", "d_e = alpha",
-         "checks/ex_6_5.py", "mask.shape"),
+         "ex_6_5.py", "mask.shape, g.shape"),
+        # a wrong value, and a wrong gradient: no frame of the answer is left, so the
+        # function, or its backward, is called once more
+        ("E.1", "g.sum(tuple(range(extra)))", "g.mean(tuple(range(extra)))",
+         ")unbroadcast()", "g.shape, shape"),
+        ("E.2", "return g * (1 - y * y)", "return g * (1 - x * x)",
+         ")backward()", "x.shape, g.shape"),
     ],
 )  # fmt: skip
 def test_pdb_opens_once_where_the_values_are(work, id, old, new, frame, said):

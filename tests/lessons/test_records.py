@@ -3,12 +3,13 @@
 import re
 import subprocess
 import sys
+import time
 
 import matplotlib
 import numpy as np
 import pytest
 
-from lessons.classroom import catalogue, figures, harness, records
+from lessons.classroom import catalogue, figures, harness, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
 
@@ -148,3 +149,29 @@ def test_the_figure_of_a_record(id):
     if id != "6.9":  # there: bars of intervals
         first = found.get("runs", [{}])[0].get("loss") or found["seconds"]["additive"]
         assert list(fig.axes[0].lines[0].get_ydata()) == first
+
+
+@pytest.mark.parametrize(
+    "script",
+    sorted(catalogue.BOOK.glob("*/experiment.py")),
+    ids=lambda s: s.parent.name,
+)
+def test_every_experiment_of_a_lesson_states_its_time(script):
+    assert re.search("minute|hour", records.about_run(script))
+
+
+def test_an_experiment_shows_its_time_and_that_of_the_record(
+    capsys, tmp_path, monkeypatch
+):
+    with terminal.clock(461, every=0.01):
+        time.sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "0:00:00 so far; the recorded run took 0:07:41"
+    assert len(lines) > 1
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    assert records._recorded_seconds(ROOT / "lessons/b.py") is None
+    records.write_record(
+        "s", {}, command="python lessons/b.py", seeds=[1], records=tmp_path
+    )
+    seconds = records.record("s", tmp_path)["made"]["seconds"]
+    assert records._recorded_seconds(ROOT / "lessons/b.py") == seconds > 0

@@ -392,6 +392,19 @@ def test_the_settings_of_a_lesson_end_with_it(folder):
     assert b"<svg" in svg and matplotlib.rcParams["text.color"] == style
 
 
+def test_a_notebook_shows_the_figure_and_its_words(monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        "builtins.display", lambda data, raw: shown.append(data), raising=False
+    )
+    fig, ax = figures.figure("How do squares grow?", size=(3, 2))
+    ax.plot([0, 1, 4])
+    figures.show(fig, "squares", "Squares of the whole numbers, from 0 to 4.")
+    drawing, words = shown
+    assert drawing["image/svg+xml"].startswith("<?xml") and "<svg" in str(drawing)
+    assert words["text/markdown"] == "*Squares of the whole numbers, from 0 to 4.*"
+
+
 # outside
 
 

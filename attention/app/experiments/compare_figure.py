@@ -23,10 +23,18 @@ def bleu_by_length(found, path=None, seeds=3):
                 [m - a for m, a in zip(mean, low)],
                 [b - m for m, b in zip(mean, high)],
             ]
-            panel.errorbar(
-                x, mean, bars, color=looks([kind])[kind]["color"], marker=MARKERS[kind], capsize=4,
-                linewidth=1.2, label=kind,
-            )  # fmt: skip
+            drawn = panel.errorbar(
+                x,
+                mean,
+                bars,
+                color=looks([kind])[kind]["color"],
+                marker=MARKERS[kind],
+                capsize=4,
+                linewidth=1.2,
+                label=kind,
+            )
+            for artist in drawn.get_children():  # BLEU 0 and 100 are on the frame
+                artist.set_clip_on(False)
         panel.set_xticks(range(len(names)), names)
         panel.set_xlim(-0.4, len(names) - 0.6)
         panel.set_xlabel("words of the source")

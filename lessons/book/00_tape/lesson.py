@@ -8,10 +8,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 00. A tape and the chain rule
 #
-# A network has read "the black cat sleeps" and writes "le chien". But "chien" is a dog.
-# The network computes its answer from a million numbers, its
-# [parameters](../../GLOSSARY.md#parameter), and each of them may be changed. Which of
-# them made the mistake, and in which direction should each one move?
+# A network has read "the black cat sleeps" and writes "le chien". That is wrong: the
+# French word for cat is "chat", and "chien" means dog. The network computes its answer
+# from a million numbers, its [parameters](../../GLOSSARY.md#parameter). Each of these
+# numbers may be changed. Which of the numbers caused the mistake, and in which
+# direction should each one move?
 #
 # Measure the mistake by one number $L$, the [loss](../../GLOSSARY.md#loss): the larger,
 # the worse. You could move one parameter a little and look at what $L$ does. That is
@@ -23,7 +24,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # networks in this book learn in this way. Here we build the program, break it in the
 # ways in which it breaks, and find the same program in the library.
 #
-# You need Python, NumPy and the derivative of a product. Half an hour.
+# You need Python, NumPy, and derivatives of functions of one variable: the product rule
+# and the chain rule. Sums with two indices occur, too. Half an hour.
 
 # %%
 import numpy as np
@@ -37,9 +39,10 @@ rng = np.random.default_rng(0)
 # %% [markdown]
 # ## Which way should a number move?
 #
-# In "the cat sees a cat" one word stands twice, so the number that describes it is used
-# twice. Here is the smallest computation in which that happens. One parameter $x$ goes
-# through a tanh, and the result $a$ is used in two places:
+# In "the cat sees a cat" the word "cat" stands twice, so the network uses the numbers
+# of "cat" in two places. Here is the smallest computation in which a number is used
+# more than once. A parameter $x$ goes through the function tanh, which maps every
+# number to one between $-1$ and 1. The result $a$ is used by $b$ and by $c$:
 #
 # ```math
 # a = \tanh x, \qquad b = 3a, \qquad c = a \cdot a, \qquad L = b + c
@@ -63,10 +66,14 @@ print(f"L = {loss(x):.4f}, and it changes {slope:.4f} times as much as x")
 # grows with $x$, and $x$ should become smaller. The derivatives for all parameters
 # together are the [gradient](../../GLOSSARY.md#gradient).
 #
+# If $a$ grows, $L$ changes for two reasons: because of $b$, and because of $c$. The
+# derivative $dL/da$ is the sum of both parts. Such a part is called a *share* here.
+#
 # The picture shows how a tape finds the same number without moving anything. The boxes
 # stand in the order in which they were computed. Read the lower arrows from right to
-# left: each carries a share of the derivative, and the shares that meet at a box are
-# added.
+# left: each carries a share of a derivative, and the shares that meet at a box are
+# added. (The constant 3 receives a share as well. It is not a parameter, so nobody
+# needs that one.)
 
 # %% [figure]
 a = np.tanh(x)
@@ -83,8 +90,9 @@ which has {3 + 2 * a:.2f} in sum and sends {slope:.2f} to x."""
 show(fig, "tape", alt)
 
 # %% [markdown]
-# At the box $a$ two shares meet: 3, by way of $b$, and {{ f"{2 * a:.2f}" }}, by way of
-# $c$. How does $b$ know what to send? It needs to know very little.
+# At the box $a$ the shares of two boxes meet: 3 from $b$, and {{ f"{2 * a:.2f}" }} from
+# $c$. (In $c = a \cdot a$ the number $a$ stands twice, and each place gives
+# {{ f"{a:.2f}" }}.) How does $b$ know what to send? It needs to know very little.
 #
 # ## What does one operation have to know?
 #
@@ -105,8 +113,9 @@ show(fig, "tape", alt)
 #
 # The factor $1 - y^2$ needs only what the step itself has computed. So every operation
 # is written once, as two functions. *Forward* computes $y$ from $x$. *Backward*
-# receives $g$ and returns $dL/dx$. The library's tanh returns both, and nothing more is
-# needed (`real` makes floats of integers, `@differentiable` puts the pair on the tape):
+# receives $g$ and returns $dL/dx$. Here is the tanh of the library. Its line `real`
+# turns integers into floats. The line above the function, `@differentiable`, makes it
+# record on the tape what it returns: the result, and the backward.
 
 # %% [source] minigrad.ops.activation.tanh
 
@@ -141,8 +150,8 @@ class Value:
 
 
 # %% [markdown]
-# An operation makes a `Value`. Its backward maps `g` to one share for each parent. For
-# a product $y = ab$ these are $dL/da = g b$ and $dL/db = g a$:
+# An operation makes a `Value`. Its backward takes `g` and returns one share for each
+# parent. For a product $y = ab$ these are $dL/da = g b$ and $dL/db = g a$:
 
 
 # %%
@@ -160,16 +169,17 @@ def tanh(a):
 
 
 # %% [markdown]
-# The way back is a loop. It begins with $dL/dL = 1$. Each node takes the gradient that
-# has arrived, computes the shares of its parents, and *adds* them to what the parents
-# have.
+# Call a value on the tape a *node*, and the values that are computed from it its
+# *users*. The way back is a loop over the nodes. The first node of the list is $L$,
+# with $dL/dL = 1$. Each node takes the gradient that has arrived, computes the shares
+# of its parents, and *adds* them to what the parents have.
 
 
 # %%
 def send_back(nodes):
     for node in nodes:
         node.grad = 0.0
-    nodes[0].grad = 1.0  # dL/dL
+    nodes[0].grad = 1.0  # dL/dL, because the list begins with L
     for node in nodes:
         if node.backward is not None:
             for parent, share in zip(node.parents, node.backward(node.grad)):
@@ -200,9 +210,9 @@ print(f"tape {x.grad:.6f}   by hand {by_hand:.6f}   moving x {slope:.6f}")
 #
 # ## Why does the order matter?
 #
-# We read the tape from its end to its beginning. Now follow the arrows as they come:
-# from $L$ to $b$, on to $a$, on to $x$, and afterwards to $c$, which was left over.
-# Every node is still visited exactly once. Is the gradient still right?
+# We read the tape from its end to its beginning. Now try another order: from $L$ to
+# $b$, from there to $a$, from there to $x$, and only then to $c$. Every node is still
+# visited exactly once. Is the gradient still right?
 
 # %%
 send_back([L, b, a, x, c, three])
@@ -217,9 +227,15 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 #
 # The rule is: **a node sends its shares when all of its users have sent theirs.** An
 # order in which every node comes after all of its users is called
-# [topological](../../GLOSSARY.md#topological-order). We need not search for one. A
-# value is computed after its parents, so the tape, read backwards, is such an order.
-# The library numbers its nodes as they are recorded, and sorts by that number.
+# [topological](../../GLOSSARY.md#topological-order). With a tape we need not search for
+# one. A value is computed after its parents, so the tape, read backwards, is such an
+# order. The library numbers its nodes as they are recorded, and sorts by that number.
+#
+# If a graph comes without a tape, there are two ways to find an order. Count the users
+# of each node, and always take next a node whose users are all done. Or begin at the
+# inputs: write a node down as soon as all of its parents are written down, and read the
+# list backwards. And whether a given order is topological is easily checked: for each
+# node, look up the places of its users. They have to be smaller.
 #
 # In this order the sum for each value is complete when it is needed:
 #
@@ -230,7 +246,7 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 #
 # | letter | meaning |
 # |---|---|
-# | $x$ | a value on the tape: a number, a vector or a matrix |
+# | $x$ | a value on the tape: a number or a vector; for this formula, a matrix is one long vector |
 # | $u$ | the result of an operation that uses $x$; the sum has a term for each use |
 # | $du/dx$ | the derivative of that operation. For numbers it is a number, for vectors a matrix, the [Jacobian](../../GLOSSARY.md#jacobian); $\top$ is its transpose |
 # | $dL/du$ | the gradient of $u$, complete because $u$ comes earlier on the way back |
@@ -238,9 +254,10 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # ## What does the order save?
 #
 # Another program is right, too: follow every path from $L$ to $x$ separately, multiply
-# the derivatives along it, and add up the paths. It needs no order at all. Count the
-# nodes that it visits in $n$ additions one after another, $`x_{k+1} = x_k + x_k`$.
-# Guess before you look: for 10 additions, is it nearer to 20 or to 2000?
+# the derivatives along it, and add up the paths. It needs no order at all. How many
+# nodes does that program visit? Take $n$ additions, one after another,
+# $`x_{k+1} = x_k + x_k`$. Guess before you look: for 10 additions, is the number nearer
+# to 20 or to 2000?
 
 
 # %%
@@ -272,9 +289,10 @@ show(fig, "visits", alt)
 
 # %% [markdown]
 # Each addition doubles the number of paths. The tape visits a node once, however many
-# paths lead through it, because the shares of all paths have been summed before. With
-# 40 additions there are $2^{40}$ paths. The library's value is `mg.Tensor`, a NumPy
-# array that records what is done with it, and its `backward()` has no trouble:
+# paths lead through it, because the shares of all these paths are added up before the
+# node sends its own. With 40 additions there are $2^{40}$ paths. The library's value is
+# `mg.Tensor`, a NumPy array that records what is done with it. `requires_grad=True`
+# says that we want its gradient. Its `backward()` takes no longer than the tape:
 
 # %%
 x = mg.Tensor(1.0, requires_grad=True)
@@ -303,18 +321,25 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 # | $G$ | the gradient that arrives, with entries $`g_{ij} = \partial L / \partial y_{ij}`$; it has the shape of $Y$ |
 #
 # Why the sums? The entry $`a_{ik}`$ is used in every column $j$ of $Y$, and a value
-# that is used several times receives the sum of its shares. The first sum runs over the
-# last index of $G$ and of $B$, so it is $G B^\top$. The second runs over the first
-# index of $A$ and of $G$, so it is $A^\top G$. With unequal sizes no other product of
-# these matrices even has the right shape.
+# that is used several times receives the sum of its shares. To write the sums as
+# products, remember that a product of two matrices sums over the last index of the left
+# one and the first index of the right one. The first sum above runs over the last index
+# of $G$ and the *last* of $B$, so $B$ has to be transposed: it is $G B^\top$. The
+# second runs over the first index of $A$ and the first of $G$, so it is $A^\top G$.
+# With unequal sizes no other product of these matrices even has the right shape.
 
 # %% [source] minigrad.ops.matmul.matmul
 
 # %% [markdown]
-# `needs` says which of the two gradients is wanted. The other lines are for vectors and
-# for batches. To test the formula, move one entry of $A$ and see whether
-# $`L = \sum g_{ij} y_{ij}`$ moves as it says. The numbers $g$ are random. With all ones
-# we would test one column sum of $B$ and not the formula.
+# Look for the two formulas, as `_product` and `_transposed_product`. `needs` says which
+# of the two gradients is wanted. The other lines are for two further cases, a vector in
+# place of a matrix, and many matrices at once, which stand behind one another along
+# leading axes.
+#
+# To test the formula, move one entry of $A$ and see whether
+# $`L = \sum g_{ij} y_{ij}`$ moves as it says. The numbers $g$ are random. With ones for
+# all $g$ the formula gives the sums of the rows of $B$, and a mistake that keeps these
+# sums would not be seen.
 
 # %%
 A, B = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
@@ -326,6 +351,45 @@ numeric = ((g * ((A + step) @ B)).sum() - (g * ((A - step) @ B)).sum()) / (2 * h
 print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
 
 # %% [markdown]
+# ## What is the backward of a softmax?
+#
+# A [softmax](../../GLOSSARY.md#softmax) turns numbers $x_j$ into weights that are
+# positive and sum to 1. It stands in every attention of this book:
+#
+# ```math
+# p_j = \frac{e^{x_j}}{\sum_k e^{x_k}}, \qquad
+# \frac{\partial p_j}{\partial x_j} = p_j - p_j^2, \qquad
+# \frac{\partial p_j}{\partial x_k} = -p_j\, p_k \quad (k \ne j)
+# ```
+#
+# Both derivatives come from the quotient rule. The number $x_k$ stands in the sum below
+# every fraction, so it is used by *all* weights, and it receives a share from each.
+# With $g_j = \partial L / \partial p_j$ the shares add up to
+#
+# ```math
+# \frac{\partial L}{\partial x_k}
+#   = g_k\, p_k - \sum_j g_j\, p_j\, p_k
+#   = p_k \Big(g_k - \sum_j p_j\, g_j\Big)
+# ```
+#
+# The bracket compares $g_k$ with the weighted mean of all $g_j$. Test it on three
+# numbers:
+
+# %%
+x, g = np.array([1.0, 2.0, 0.5]), rng.normal(size=3)
+
+
+def softmax(x):
+    return np.exp(x) / np.exp(x).sum()
+
+
+p = softmax(x)
+moves = h * np.eye(3)  # in each row one number moves
+numeric = [(g * (softmax(x + m) - softmax(x - m))).sum() / (2 * h) for m in moves]
+print("numeric", np.round(numeric, 6))
+print("formula", (p * (g - (p * g).sum())).round(6))
+
+# %% [markdown]
 # ## What is the backward of broadcasting?
 #
 # Add a vector $b$ of shape (4,) to a matrix $X$ of shape (3, 4). NumPy repeats $b$ for
@@ -335,7 +399,9 @@ print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
 # the other two rows?
 #
 # No new rule is needed. Repeating a value is using it three times, and a value that is
-# used several times receives the sum. *The backward of copying is summing.*
+# used several times receives the sum. *The backward of copying is summing.* The
+# library's function sums over two kinds of axes: those in front that the input does not
+# have, and those that have length 1 in the input:
 
 # %% [source] minigrad.graph.unbroadcast
 
@@ -348,8 +414,8 @@ print("summed to one column ", mg.unbroadcast(g, (3, 1)).tolist())
 # %% [markdown]
 # ## Does it all fit together?
 #
-# One layer of a network has everything: a matrix product, a broadcast, a tanh. Its rows
-# are three words, described by five numbers each.
+# One layer of a network has everything: a matrix product, a broadcast, a tanh. Its
+# input $X$ has three rows, one for each of three words, with five numbers each.
 #
 # ```math
 # L = \sum_{ij} c_{ij} \tanh\Big(\sum_k x_{ik} w_{jk} + b_j\Big)
@@ -359,9 +425,11 @@ print("summed to one column ", mg.unbroadcast(g, (3, 1)).tolist())
 # |---|---|---|
 # | $X$ | $3 \times 5$ | the words, one in each row |
 # | $W$, $b$ | $4 \times 5$, $4$ | the parameters; row $j$ of $W$ and $b_j$ give output $j$ |
-# | $c$ | $3 \times 4$ | fixed random numbers, which make one number $L$ of all outputs |
+# | $c$ | $3 \times 4$ | fixed random numbers; the sum with them turns all outputs into one number $L$ |
 #
 # We differentiate it by hand, line by line backwards, and then let the library do it.
+# In the code `dz` is the gradient of what goes into the tanh, and `swapaxes(0, 1)` is
+# the transpose of a Tensor.
 
 # %%
 X, W, b, c = (rng.normal(size=s) for s in ((3, 5), (4, 5), (4,), (3, 4)))
@@ -388,11 +456,11 @@ entries = sum(leaf.grad.size for leaf in leaves.values())
 #
 # - `=` in place of `+=` where shares meet: a value that is used twice keeps one share.
 # - An order that is not topological: a share arrives after the node has sent its own.
-# - No sum after a broadcast: the gradient of $b$ has shape (3, 4). It does not fit, or,
-#   worse, NumPy broadcasts it again when $b$ is updated.
-# - A recursive way back. It is right, until a long recurrent network meets Python's
-#   limit on nested calls. The library uses a loop
-#   ([graph.py](../../../minigrad/graph.py)).
+# - No sum after a broadcast: the gradient of $b$ has shape (3, 4). When $b$ is updated,
+#   NumPy broadcasts $b$ as well, and the vector has become a matrix.
+# - A recursive way back, in which each node calls its parents. It is right, until a
+#   long chain of operations meets Python's limit on nested calls. The library uses a
+#   loop ([graph.py](../../../minigrad/graph.py)).
 #
 # None of the first three raises an error by itself. How would you *notice* such a
 # mistake? [Lesson 01](../01_gradient_check/README.md) is about that.

@@ -8,14 +8,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 01. The gradient check
 #
-# Two programs learn to look at the right word of "the black cat sleeps". One of them
-# computes its gradients by a wrong formula. No error is raised, and both programs
+# Two programs learn which word of "the black cat sleeps" they should choose. One of
+# them computes its gradients by a wrong formula. No error is raised, and both programs
 # improve with every step. How do you find out which one is wrong?
 #
 # Not by watching them learn. This lesson compares a gradient with a slope that needs no
-# formula: move the input a little, and look at the output. It sounds too easy to need a
-# lesson. There are three questions in it: how far to move, which output to look at, and
-# when such a check proves nothing.
+# formula: move the input a little, and look at the output. That sounds easy, but three
+# questions have to be answered: how far to move, which output to look at, and when such
+# a comparison proves nothing.
 #
 # You need [lesson 00](../00_tape/README.md). Half an hour.
 
@@ -44,11 +44,12 @@ rng = np.random.default_rng(0)
 #
 # | letter | meaning |
 # |---|---|
-# | $x_j$, $p_j$ | the score and the weight of word $j$; "cat" is word 3 |
+# | $x_j$, $p_j$ | the score and the weight of word $j$; "cat" is word 3, in the code `p[2]` |
 # | $L$ | the loss; it is 0 if "cat" has all the weight |
 #
-# Every step moves the scores against the gradient. One program uses the right backward
-# of the softmax, the other a wrong one:
+# Every step subtracts half of the gradient from the scores. One program uses the right
+# backward of the softmax, which [lesson 00](../00_tape/README.md) derived. The other
+# uses a wrong one:
 
 
 # %%
@@ -87,7 +88,9 @@ show(fig, "two-losses", alt)
 # %% [markdown]
 # The first is wrong. Its formula, $p_j (1 - p_j) g_j$, leaves out that a score moves
 # the weights of the *other* words, too. Its loss still falls, a little more slowly. In
-# a large network nobody could see that. So the backward itself has to be checked:
+# a large network nobody could see that. So the backward itself has to be checked. There
+# are two ways from an operation to a slope, and the same random numbers $g$ are used in
+# both:
 
 # %% [figure]
 fig = schematics.gradient_check()
@@ -113,8 +116,11 @@ show(fig, "check", alt)
 # ```
 #
 # and two ways to measure its slope with a step $h$. The *forward* difference is
-# $(f(x+h) - f(x)) / h$, the *central* one is $(f(x+h) - f(x-h)) / 2h$. With a step that
-# is much too large, we can see them:
+# $(f(x+h) - f(x)) / h$, the *central* one is $(f(x+h) - f(x-h)) / (2h)$. The code has
+# the function, its exact slope at one place, and the error of a measured slope. (A
+# `Fraction` is an exact number of Python's, without rounding.) The picture shows both
+# differences, at another place and with a step that is much too large, so that you can
+# see the lines:
 
 
 # %%
@@ -150,12 +156,14 @@ x to x + h has the slope {slopes["forward"]:.3f}. The line from x - h to x + h h
 show(fig, "secants", alt)
 
 # %% [markdown]
-# The central line is nearly parallel to the dotted one. Its errors to the left and to the
-# right of $x$ have opposite signs, and they cancel in part.
+# The central line is nearly parallel to the dotted one. From $x - h$ to $x$ the curve
+# is flatter than at $x$, from $x$ to $x + h$ it is steeper, or the other way round, and
+# the two errors cancel in part. (In the picture $x$ is {{ f"{here}" }}, and the step is
+# {{ f"{h}" }}.)
 #
-# Now smaller steps, at $x$ = {{ f"{x}" }}. The exact slope is a fraction, without rounding, so all of the
-# error belongs to the measurement. And $f$ is made of sums, products and quotients,
-# which every computer rounds alike: you will see these very numbers.
+# Now smaller steps, at $x$ = {{ f"{x}" }}. We know the exact slope there, so the
+# difference is the error of the measurement. And $f$ is made of sums, products and
+# quotients, which every computer rounds alike: you will see these very numbers.
 #
 # Guess before you look: which step is best, $10^{-4}$, $10^{-8}$ or $10^{-15}$? And is
 # it the same one for both ways?
@@ -177,12 +185,14 @@ for k in range(1, len(steps), 4):
 # \frac{f(x+h) - f(x-h)}{2h} = f'(x) + \frac{h^2}{6} f'''(x) + \dots
 # ```
 #
-# This error becomes smaller with the step. In the central difference the even terms
-# cancel, so it becomes smaller faster.
+# This error becomes smaller with the step. In $f(x+h) - f(x-h)$ the terms with $h^2$,
+# $h^4$ and so on stand in both parts and cancel. What is left is divided by $2h$, and
+# begins with $h^2$. So the error of the central difference becomes smaller faster.
 #
 # *Rounding.* The computer keeps about 16 digits of $f$. The error of $f$ is about
 # $\varepsilon |f|$, it does not become smaller with the step, and it is divided by the
-# step. The sum of the two errors is least where they have the same size:
+# step. One error grows with the step and the other falls, so their sum is least about
+# where they have the same size. Up to constant factors:
 #
 # ```math
 # \text{forward: } h \approx \frac{\varepsilon}{h}, \text{ so } h \approx \varepsilon^{1/2},
@@ -234,12 +244,14 @@ show(fig, "v-curve", alt)
 # %% [markdown]
 # The right arms are truncation. On these axes they have slope one for forward, two for
 # central. The left arms are rounding. A check in float32 has an error of
-# {{ f"{best['central, float32']:.0e}" }} on its best day, so it cannot tell a gradient
+# {{ f"{best['central, float32']:.0e}" }} at its best step, so it cannot tell a gradient
 # that is wrong in the sixth digit from a right one.
 #
-# We check in float64, with central differences. The library starts with $h = 2^{-17}$,
-# the power of two next to $\varepsilon^{1/3}$, times the size of the entry that moves,
-# also rounded to a power of two: then $x + h$ is exact.
+# We check in float64, with central differences. The library starts with $2^{-17}$, the
+# power of two next to $\varepsilon^{1/3}$. A large entry needs a larger step than a
+# small one. So the step is multiplied by the size of the entry, rounded down to a power
+# of two. With powers of two, $x + h$ is rounded only in rare cases. The first function
+# makes the directions in which one entry moves, and the second the sizes:
 
 # %% [source] minigrad.checking.numeric._one_by_one
 
@@ -248,9 +260,10 @@ show(fig, "v-curve", alt)
 # %% [markdown]
 # ## How do we know that the measurement can be trusted?
 #
-# By making it twice. Let $D(h)$ be the central difference with step $h$. With half the
-# step the truncation falls to a quarter. So the two results can be combined in such a
-# way that the truncation cancels, and their difference says how large it was:
+# By making it twice. Let $D(h)$ be the central difference with step $h$. If its
+# truncation is $\delta$, then $D(h) = f' + \delta$. With half the step the truncation
+# falls to a quarter, $D(h/2) = f' + \delta/4$. Take the second four times and subtract
+# the first, and $\delta$ cancels:
 #
 # ```math
 # \frac{4\,D(h/2) - D(h)}{3} = f'(x) + O(h^4)
@@ -270,11 +283,17 @@ print(f"D(h/2)    error {error(fine):.0e}")
 print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 
 # %% [markdown]
-# The combination is {{ f"{gain:,.0f}" }} times nearer than $D(h)$. The *error bar*,
-# $|D(h) - D(h/2)|$, is larger than the error: it is safe. The library adds the rounding
-# of $f$, divided by $h$. Where the sum is too large, it tries larger and smaller steps,
-# and takes the one with the smallest bar. A slope with an error bar can *fail to
-# decide*, and say so. That is better than a tolerance that somebody has guessed.
+# The combination is {{ f"{gain:,.0f}" }} times nearer than $D(h)$. The difference of
+# the two measurements, $|D(h) - D(h/2)|$, is three quarters of the truncation of
+# $D(h)$. It is much larger than the error of the combination, so as an *error bar* of
+# the combination it is safe. The library adds the rounding of $f$, divided by $h$. If
+# this bar is more than a ten-millionth of the slope, the library tries larger and
+# smaller steps, and takes the one with the smallest bar.
+#
+# With the bar there is an answer to the question which difference is allowed. The
+# library accepts a gradient that differs from the slope by a millionth of it, or by ten
+# error bars where that is more. A slope is taken for zero if it is less than a hundred
+# bars. Nobody has to guess a tolerance.
 #
 # ## What should we look at, when there are many outputs?
 #
@@ -325,7 +344,7 @@ ones, drawn = np.ones(5), rng.normal(size=5)
 let_through = 0
 for name, backward in BACKWARDS.items():
     a, b = passes(backward, x, ones), passes(backward, x, drawn)
-    let_through += a - b
+    let_through += a and not b
     said = {True: "passes", False: "caught"}
     print(f"{name:15s} g = ones: {said[a]}   g random: {said[b]}")
 
@@ -334,7 +353,8 @@ for name, backward in BACKWARDS.items():
 # of them returns 0 always. Why? The outputs of a softmax sum to 1 whatever $x$ is. So
 # $F$ is constant, its gradient is 0, and every backward that gives 0 for ones is
 # "right". *This check could not have failed.* The softmax is not the only such case:
-# the outputs of a layer normalisation sum to 0.
+# the outputs of a [layer norm](../../GLOSSARY.md#layer-norm), which is a part of every
+# Transformer, sum to 0.
 #
 # The library's check draws $g$ at random. If you sum the outputs yourself, it cannot
 # prevent that. But it notices that the function does not move, and raises an error:
@@ -349,7 +369,8 @@ except mg.VacuousCheckError as refusal:
 # ## At which point should we look?
 #
 # Here is a wrong derivative of tanh, $1 - y$ where $1 - y^2$ should stand. At $x = 0$
-# both are 1. Does the check see the difference there, and elsewhere?
+# both are 1. Does the check see the difference there, and elsewhere? (`mg.lift` makes
+# an operation of a function that returns a result and a backward.)
 
 
 # %%
@@ -365,8 +386,9 @@ for name, point in (("zeros", np.zeros(5)), ("random", rng.normal(size=5))):
 # %% [markdown]
 # Special points hide mistakes: zeros, ones, equal entries, and square matrices, in
 # which a forgotten transpose still fits. Random entries and axes of unequal length hide
-# nothing. At one kind of point no backward can be right. The function
-# $\max(0, x)$, called *relu*, has a corner at 0, so it has no derivative there:
+# much less. And there are points without a derivative, at which no backward can be
+# right. The function $\max(0, x)$, called *relu*, has a corner at 0, a *kink*. The
+# check notices it, because the slopes to the left and to the right differ:
 
 # %%
 result = mg.gradcheck(mg.relu, [np.array([-1.0, 0.0, 2.0])])
@@ -419,17 +441,22 @@ print(result.message.partition("differ\n")[2])
 # %% [markdown]
 # The shape is right, the code runs, and training would go on. `dW` takes the last $h_j$
 # alone, but $W$ was used for all seven: once more, a value that is used several times
-# receives the sum. The check recognises this mistake, one of {{ kinds }} kinds that it
-# knows (a transpose, a forgotten $\sqrt d$, `=` for `+=`). For each kind it computes
-# what the mistake would have given, and compares the numbers.
+# receives the sum. The check recognises this mistake. It says that our numbers are one
+# term of a sum over $j$, the one with $j = 6$, where the output has $j$ along its axis
+# 0. The word in brackets is the name of the mistake in the library. It knows
+# {{ kinds }} kinds (a transpose, a forgotten factor, `=` for `+=`). For each kind it
+# computes what the mistake would have given, and compares the numbers.
 #
 # ## What would break it?
 #
-# - A step that was guessed: both arms of the V are steep.
-# - A sum of outputs that is constant, or a point that is special.
-# - A float32 somewhere on the way.
-# - A function that is random. A dropout draws anew at each call, so $F(x+h)$ and
-#   $F(x-h)$ belong to two functions.
+# - A step that was guessed. Both arms of the V are steep, so a step that is wrong by a
+#   factor of a thousand costs several digits.
+# - A sum of outputs that is constant, or a point that is special: the check passes, and
+#   has tested nothing.
+# - Numbers of 32 bits in one place of the computation: all digits beyond the seventh
+#   are lost.
+# - A function that is random. Then $F(x+h)$ and $F(x-h)$ belong to two functions, and
+#   their difference is no slope.
 # - A check that has never failed. The tests of this project keep wrong backwards for
 #   every operation, and they fail if the check accepts one of them.
 #

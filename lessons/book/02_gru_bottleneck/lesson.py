@@ -17,6 +17,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # calculates what one vector *could* hold, and measures what it *does* hold. The
 # difference is the reason for attention.
 #
+# Boxes that begin with "The book says" quote one of four texts on attention, mostly
+# chapter 6 or chapter 38 of a textbook, and say whether it is right. You need not have
+# these texts. [Lesson 14](../14_checks_the_book/README.md) collects the boxes.
+#
 # You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
 # An hour.
 
@@ -26,8 +30,9 @@ import numpy as np
 import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
+from attention.seq2seq.sampling import mixed_inputs
 from attention.tasks.batch import SOS
-from attention.tasks.reversal import decode
+from attention.tasks.reversal import decode, make_batch
 from lessons.classroom import schematics
 from lessons.classroom.figures import BLUE, GREEN, ORANGE, RED, figure, show
 from lessons.classroom.records import how_made, record
@@ -73,7 +78,7 @@ show(fig, "encoder-decoder", alt)
 # | $x_j$, $T$ | the embedding of source word $j$, and the number of source words |
 # | $h_j$ | the encoder's state after word $j$; $h_0 = 0$ |
 # | $c$ | all that the decoder receives: one vector, of the same length for every $T$ |
-# | $s_t$, $`x'_{t-1}`$ | the decoder's state at step $t$, and the embedding of the target word before |
+# | $s_t$, $`x'_{t-1}`$ | the decoder's state at step $t$, and the embedding of the target word before; $`x'_0`$ is that of the start sign |
 # | $f$, $F$ | one step of a recurrent network each; below, of a GRU |
 # | $W_o$, $b_o$ | learned; they make a logit for each word of the vocabulary |
 #
@@ -101,9 +106,9 @@ the last three are wrong."""
 show(fig, "forced-and-greedy", alt)
 
 # %% [markdown]
-# In code the difference is one line. This model is not trained, so its letters mean
-# nothing; look at what each decoder *reads*. The source is "abc", and the task is to
-# write it backwards:
+# In code the difference is one line, the one that sets `token`. This model is not
+# trained, so its letters mean nothing; look at what each decoder *reads*. The source is
+# "abc", and the task is to write it backwards:
 
 # %%
 mg.manual_seed(2)
@@ -121,7 +126,8 @@ for name in ("teacher forcing", "greedy"):
 
 # %% [markdown]
 # The first decoder reads "c" and "b", the letters of the correct answer, although it
-# wrote others. The second reads what it wrote.
+# wrote others. The second reads what it wrote. In the code this is the last line of the
+# loop. (The 29 numbers of `logits` are those of three signs and 26 letters.)
 #
 # ## What does one step of a GRU do?
 #
@@ -150,9 +156,9 @@ for name in ("teacher forcing", "greedy"):
 # | $\sigma$ | the sigmoid, $1 / (1 + e^{-a})$; it lies between 0 and 1 |
 # | $\odot$ | multiplication, number by number |
 #
-# Some texts exchange $z$ and $1 - z$. Take a state of one number, so that every matrix
-# is one number, and compute a step by hand. The library stacks the weights of the three
-# in the order $r$, $z$, $n$:
+# (In some texts $z$ and $1 - z$ are exchanged. That is the same network with other
+# names.) Take a state of one number, so that every matrix is one number, leave out the
+# biases, and compute a step by hand:
 
 # %%
 W_i, W_h = {"r": 0.5, "z": 2.0, "n": 1.0}, {"r": -1.0, "z": 0.5, "n": 0.8}
@@ -175,8 +181,10 @@ library = mg.gru_cell(np.array([[x]]), leaf, *columns)  # (1, 1)
 print(f"library {library.item():.4f}")
 
 # %% [markdown]
-# Both give the same new state. In the library's own step, `gates` arrives with
-# $W_i x + b_i$ of all three, and `ah` holds $W_h h + b_h$:
+# Both give the same new state. The library keeps the weights of $r$, $z$ and $n$ in one
+# array, in this order. In its own step, `gates` arrives with $W_i x + b_i$ of all
+# three, and `ah` holds $W_h h + b_h$. Its `m` is the part of `ah` that belongs to $n$,
+# before the reset gate multiplies it:
 
 # %% [source] minigrad.ops.recurrent.gru_step
 
@@ -184,7 +192,9 @@ print(f"library {library.item():.4f}")
 # ## Which way does the gradient take?
 #
 # The old state is used four times: directly, in both gates, and in the proposal. So
-# four shares are added (lesson 00). With $g = dL/dh'$ and numbers in place of vectors,
+# four shares are added (lesson 00): the direct one, the one through $z$, and in the
+# bracket those through $n$ and through $r$. With $g = dL/dh'$ and numbers in place of
+# vectors,
 #
 # ```math
 # \frac{dL}{dh} = g z + g (h - n)\, z (1 - z)\, W_{hz}
@@ -210,20 +220,50 @@ print(f"sum {sum(shares.values()):.6f}   library {leaf.grad.item():.6f}")
 # %% [markdown]
 # The direct share is almost all of it, because $z$ is near 1 here.
 #
+# For vectors, compute the gradients before the tanh and before the two sigmoids. All
+# others follow from them (lesson 00: the backward of a matrix product):
+#
+# ```math
+# d_n = g \odot (1 - z) \odot (1 - n^2), \quad
+# d_z = g \odot (h - n) \odot z \odot (1 - z), \quad
+# d_r = d_n \odot (W_{hn} h) \odot r \odot (1 - r)
+# ```
+#
+# ```math
+# \frac{dL}{dx} = W_{ir}^\top d_r + W_{iz}^\top d_z + W_{in}^\top d_n, \qquad
+# \frac{dL}{dW_{iz}} = d_z\, x^\top, \quad
+# \frac{dL}{dW_{hz}} = d_z\, h^\top, \quad
+# \frac{dL}{dW_{hn}} = (d_n \odot r)\, h^\top
+# ```
+#
+# and in the same way for $r$. A network uses the same weights at every step, so their
+# gradient is the sum over all steps. And a state receives two shares: one from its own
+# output, and the $dL/dh$ of the next step.
+#
 # ## Has the GRU "solved" vanishing gradients?
 #
-# Going back one step multiplies the gradient by such a factor (for vectors, by a
-# matrix), and going back sixty steps multiplies sixty of them. If they are below 1,
-# early words receive almost no gradient, and the network cannot learn from them. This
-# is the [vanishing gradient](../../GLOSSARY.md#vanishing-gradient).
+# The sum above is the factor $dL/dh$ divided by $dL/dh'$. Going back one step
+# multiplies the gradient by such a factor (for vectors, by a matrix), and going back
+# sixty steps multiplies sixty of them. If they are below 1, early words receive almost
+# no gradient, and the network cannot learn from them. This is the
+# [vanishing gradient](../../GLOSSARY.md#vanishing-gradient).
 #
 # How much of the gradient of the last of sixty states arrives at each input? We compare
 # three recurrent networks with states of 32 numbers: the plain one; the GRU; and the
-# LSTM of Hochreiter and Schmidhuber (1997). The LSTM has three gates, $f$, $i$ and $o$,
-# and a second state, $c' = f \odot c + i \odot n$, of which it shows
-# $h' = o \odot \tanh c'$. Its $f$ plays the part of $z$. All are drawn at random, as
-# before training. GRU and LSTM run a second time with a bias of 3 on $z$ or $f$, which
-# moves that gate near 1. What do you expect?
+# [LSTM](../../GLOSSARY.md#lstm) of Hochreiter and Schmidhuber (1997). The LSTM has a
+# second state $c$, which no matrix touches, and three gates $f$, $i$ and $o$:
+#
+# ```math
+# c' = f \odot c + i \odot n, \qquad h' = o \odot \tanh c'
+# ```
+#
+# The gate $f$ keeps a part of $c$, as $z$ keeps a part of $h$ in the GRU. (In this
+# section $f$ and $c$ are those of the LSTM.)
+#
+# All weights are drawn at random, as before training. GRU and LSTM run a second time
+# with a bias of 3 on $z$ or $f$. The sigmoid of 3 is
+# {{ f"{1 / (1 + np.exp(-3)):.2f}" }}, so this gate is near 1. In the code
+# `bias_ih_l0.data[32:64]` is the bias of the second gate. What do you expect?
 
 
 # %%
@@ -269,11 +309,12 @@ to the last input. Plain recurrence, GRU and LSTM fall alike, to {p:.0e}, {g:.0e
 show(fig, "reach", alt)
 
 # %% [markdown]
-# Before training, GRU and LSTM lose the gradient nearly as fast as the plain network.
-# Their gates stand near a half, and a half of a half of a half is little. What a gate
-# gives is a *way*: where training, or a bias, moves $z$ or $f$ towards 1, the first
-# share above carries the gradient through untouched. A network can learn that. It does
-# not begin with it.
+# Before training, GRU and LSTM lose the gradient, too. They keep more of it a step than
+# the plain network, and after forty steps that makes little difference: almost nothing
+# is left. Their gates stand near a half, and a half of a half of a half is little. What
+# a gate gives is a *way*: where training, or a bias, moves $z$ or $f$ towards 1, the
+# first share above carries the gradient through untouched. A network can learn that. It
+# does not begin with it.
 #
 # > **The book says** (chapter 6) that "LSTMs and GRUs solved the vanishing gradient
 # > problem". They made it solvable. At the start their gradients vanish, too.
@@ -282,7 +323,7 @@ show(fig, "reach", alt)
 #
 # Back to the one vector $c$. Can 256 numbers hold a sentence of 50 words? Count bits. A
 # word out of 30,000 equally likely ones takes $\log_2 30000$ bits. A number of single
-# precision has 32:
+# precision has 32 bits:
 
 # %%
 a_word = np.log2(30_000)  # bits
@@ -298,9 +339,9 @@ for d in (1024, 256):
 # far beyond fifty words.
 #
 # > **The book says** (6.1.1) that the capacity of a fixed vector, be it 256 numbers or
-# > 1024, must overflow as the content grows with $T$. That is right for finitely many
-# > bits, and it begins to matter at hundreds of words. What fails earlier is something
-# > else.
+# > 1024, must overflow as the content grows with $T$, the number of words. That is
+# > right, because each number has finitely many bits. But it begins to matter at
+# > hundreds of words. What fails earlier is something else.
 #
 # Even one number of double precision can hold eleven letters exactly. Read the letters
 # as the digits of a number to the base 26:
@@ -331,14 +372,14 @@ for noise in (0.0, 1e-9, 1e-5, 1e-3):
 # The code works, and it is useless. With a little noise the later letters are lost,
 # because each of them needs a reading 26 times finer than the one before. So bits are
 # not what is scarce. What is scarce is a code that a network can *learn*, that survives
-# tanhs, and that a decoder of a few matrices can read. Counting cannot say how long a
-# sentence such a code can carry. It has to be measured.
+# the tanh of every step, and that a decoder of a few matrices can read. Counting cannot
+# say how long a sentence such a code can carry. It has to be measured.
 #
 # ## What can a decoder look at?
 #
 # First, is there really nothing but the one vector? We count the numbers that an
-# untrained decoder can use after it has read 5, 10 and 50 letters. "bahdanau" is the
-# same model with the attention of [lesson 03](../03_additive/README.md):
+# untrained decoder can use after the encoder has read 5, 10 and 50 letters. "bahdanau"
+# is the same model with the attention of [lesson 03](../03_additive/README.md):
 
 # %%
 mg.manual_seed(1)
@@ -353,11 +394,11 @@ for kind in ("none", "bahdanau"):
 
 # %% [markdown]
 # Without attention there are the 32 numbers of one state, for every length. With it,
-# there are 32 more for every letter: the model keeps all the states $h_j$ and averages
-# at each step those that matter, $`c_t = \sum_j \alpha_{tj} h_j`$. Lesson 03 builds the
-# weights $\alpha$. What are they worth?
+# there are 32 more for every letter: the model keeps all the states $h_j$, and at each
+# step $t$ it computes their weighted average $`c_t = \sum_j \alpha_{tj} h_j`$. Lesson
+# 03 builds the weights $\alpha$. How much do they help?
 #
-# ## Where does it break?
+# ## At which length does a model fail?
 #
 # The task is to reverse a random string of letters. No letter can be guessed from the
 # others, so all of them have to pass through the vector. Encoder and decoder are a GRU
@@ -367,9 +408,11 @@ for kind in ("none", "bahdanau"):
 # cannot be the cause of what follows.
 #
 # Training *and* measuring use teacher forcing: the decoder reads the correct letters
-# and predicts the next one, so that one mistake counts once. Training takes minutes.
-# Therefore these numbers are a record, the mean of two seeds, and are not computed
-# while you read.
+# and predicts the next one, so that one mistake counts once. The random numbers at the
+# start depend on a [seed](../../GLOSSARY.md#seed); each model is trained with
+# {{ len(record("bottleneck")["made"]["seeds"]) }} of them. Training takes minutes.
+# Therefore it was done once, and the page reads the results from a file. The *width* in
+# the output is the number of entries of a state.
 
 # %%
 kept = record("bottleneck")
@@ -380,8 +423,8 @@ for r in kept["runs"]:
     mean = {key: np.mean(r[key], 0) for key in ("letters", "strings", "places")}
     runs[name], apart = mean, np.ptp(r["letters"], 0).max()
     good[name] = int(lengths[mean["letters"] >= 0.9].max())
-    print(f"{name:22s} {r['parameters']:7,} parameters, nine of ten letters")
-    print(f"    up to length {good[name]:2d}; seeds {apart:.2f} apart at most")
+    print(f"{name:22s} {r['parameters']:7,} parameters; seeds differ by {apart:.2f}")
+    print(f"    nine of ten letters right up to strings of {good[name]} letters")
 
 # %% [figure]
 fig, axes = figure("What does one vector forget?", columns=2)
@@ -393,24 +436,26 @@ for (name, run), (colour, style) in zip(runs.items(), styles):
 axes[0].axvline(kept["longest"], color=GREEN, lw=1, label="longest in training")
 axes[0].set(xlabel="letters of the string", ylabel="share of letters right")
 axes[0].legend(fontsize=8, loc="lower left")
-axes[1].set(xlabel="letter written, in strings of 12", ylabel="share right")
-axes[1].set_ylim(axes[0].get_ylim())
-by = {name: run["letters"][7] for name, run in runs.items()}
+place = f"place of the written letter, in strings of {kept['looked_at']}"
+axes[1].set(xlabel=place, ylabel="share right", ylim=axes[0].get_ylim())
+by = {name: run["letters"][lengths == 20].item() for name, run in runs.items()}
 alt = f"""Left, share of letters right against the length of the string. Without
-attention the curves fall, the wider the later: at 12 letters
+attention all curves fall; the wider the state, the later: at 20 letters
 {", ".join(f"{by[name]:.2f} with {name}" for name in by)}. Attention stays high up to
-16, a vertical line, the longest in training, and falls beyond. Right, by place in
-strings of 12: without attention the first letter is best, and the middle is lower."""
+{kept["longest"]}, a vertical line, the longest in training, and falls beyond. Right, by
+place in strings of {kept["looked_at"]}: without attention the letter written first is
+best."""
 show(fig, "by-length", alt)
 
 # %%
 for name, run in runs.items():
-    picked = {n: run["letters"][lengths == n].item() for n in (4, 8, 12, 16, 24)}
+    picked = {n: run["letters"][lengths == n].item() for n in (4, 8, 16, 24, 32, 48)}
     print(f"{name:22s}", *(f"{n}: {a:.2f}" for n, a in picked.items()))
     print(f"    whole strings of 8: {run['strings'][lengths == 8].item():.2f}")
 
 # %% [markdown]
-# The lengths decide, and three things stand out.
+# Each pair in the output is a length and the share of right letters at that length.
+# Three things stand out.
 #
 # - Without attention the share of right letters falls with the length, steadily, for
 #   every width, with as much data as one likes.
@@ -418,35 +463,64 @@ for name, run in runs.items():
 #   letters are right up to {{ good["32 numbers"] }}, {{ good["64 numbers"] }} and
 #   {{ good["128 numbers"] }} letters. Each doubling of the width costs about three
 #   times as many parameters.
-# - With attention, 32 numbers beat 128 without it, with a sixth of the parameters. But
-#   they do so only up to the lengths that were trained. At 24 letters they get
-#   {{ f"{runs['32 numbers, attention']['letters'][-1]:.2f}" }}, less than the
-#   {{ f"{runs['128 numbers']['letters'][-1]:.2f}" }} of the wide model. To have all
-#   states is one thing. To find the right one at a place never seen is another.
+# - With attention, 32 numbers beat 128 without it, with a sixth of the parameters: at
+#   the longest length of the training they get
+#   {{ f"{runs['32 numbers, attention']['letters'][lengths == 32].item():.2f}" }}, the
+#   wide model {{ f"{runs['128 numbers']['letters'][lengths == 32].item():.2f}" }}. But
+#   at 48 letters, far beyond the training, attention falls to
+#   {{ f"{runs['32 numbers, attention']['letters'][-1]:.2f}" }}, hardly more than the
+#   {{ f"{runs['128 numbers']['letters'][-1]:.2f}" }} of the wide model. The decoder has
+#   all states there, too, but it has not learned to find the right one at such a place.
 #
 # > **The book says** (6.1.1 to 6.1.3) that quality falls with length, that a wider
 # > vector is no complete solution, and that looking back removes the bottleneck. The
 # > curves agree with all three, the last up to the trained length. (The lengths in
 # > 6.1.2 are those of other people's translators;
-# > [lesson 13](../13_translation/README.md) measures ours.) It also says (6.1.1) that
-# > the model is "asked to do the impossible". That it is not. Twelve letters are
-# > {{ f"{12 * np.log2(26):.0f}" }} bits, and 128 numbers have
-# > {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps, and are
-# > no limit.
+# > [lesson 13](../13_translation/README.md) measures ours.)
 #
-# The right panel shows *what* is forgotten. The letter written first is the one read
-# last, and it is best. The middle of the string is lowest, and in wider models its
-# beginning is better again.
+# > **The book says** (6.1.1) that with long sentences the model is "asked to do the
+# > impossible". That it is not. Twelve letters are
+# > {{ f"{12 * np.log2(26):.0f}" }} bits, and 128 numbers have {{ f"{128 * 32:,}" }}
+# > bits. The curves show what was learned in this many steps of training. Another
+# > training may reach more.
+#
+# The right panel shows *what* is forgotten, in strings of
+# {{ kept["looked_at"] }} letters. The letter that is written first was read last, and
+# it is best. Then the share falls. With 64 and 128 numbers it is lowest in the middle
+# of the string, and the letters that were read first are a little better again.
+#
+# ## Could training read the model's own letters?
+#
+# A decoder is trained with correct letters and used with its own. So in use it meets
+# inputs that it has never seen in training: its own mistakes. *Scheduled sampling*
+# (Bengio and others 2015) mixes the two. A share $p$ of the correct letters in the
+# input is replaced by what the model would write there, and $p$ grows during training.
+# With $p = 0$ this is teacher forcing, and with $p = 1$ the decoder reads itself. What
+# it should *write* stays the same. The untrained model of the beginning, once more:
+
+# %%
+mg.manual_seed(2)
+model = Seq2Seq(Seq2SeqConfig(29, 29, hidden=32, attention="none"))
+batch = make_batch(np.array([[3, 4, 5, 6, 7]]), [5])  # "abcde"
+for p in (0.0, 0.5, 1.0):
+    read = mixed_inputs(model, batch, p, np.random.default_rng(1))
+    print(f"p = {p:.1f}   reads <s>, {', '.join(decode(read[0, 1:]))}", end="   ")
+    print(f"should write {', '.join(decode(batch.target_out[0, :5]))}")
+
+# %% [markdown]
+# No gradient passes through the choice of a letter; the model learns to continue from a
+# mistake, and not to avoid it. `python -m attention translate train --help` lists the
+# option. [Lesson 13](../13_translation/README.md) translates.
 #
 # ## What would break it?
 #
-# - A task in which letters predict each other. A model of the language then fills the
-#   gaps, and the curve shows that instead.
+# - A task in which letters predict each other, as in words. The decoder can then guess
+#   what it has forgotten, and the curve shows how well it guesses.
 # - Padding after the end of a string. The last state must be that of the last letter:
 #   [lesson 06](../06_masks/README.md).
 # - A comparison at one length only. At 2 letters there is no bottleneck to be seen.
-# - Comparing a teacher-forced number with a greedy one. The first is usually higher,
-#   and not because of the model.
+# - Comparing a teacher-forced number of one model with a greedy number of another. The
+#   teacher-forced one is usually higher, even for the same model.
 #
 # **To take away: one vector could hold a long sentence, but training does not find the
 # code; attention keeps all states and chooses among them at each step.**

@@ -12,9 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # little. Now give every word, and the query, more numbers: 1024 instead of 4, all of
 # the same kind as before. Does the query still prefer one word *a little*?
 #
-# It does not. One word takes everything, although no word has become more important.
-# This lesson says why, what that does to training, and how one division prevents it. A
-# Transformer contains that division in every layer.
+# It does not. One word takes nearly everything, although none has become more
+# important. This lesson says why, what that does to training, and how one division
+# prevents it. A Transformer contains that division in every layer.
 #
 # You need [lesson 03](../03_additive/README.md), [lesson 04](../04_scores/README.md)
 # and the backward of [lesson 00](../00_tape/README.md). An hour.
@@ -66,11 +66,13 @@ show(fig, "four-words", alt)
 # %% [markdown]
 # The scores grow with the width, and the softmax turns large differences into all or
 # nothing. Divided by $\sqrt d$, the scores keep one size. This is the *scaled dot
-# product* of Vaswani and others (2017). Four steps lead from the width to training, and
-# each has a section: dot products grow with $d$; large scores
+# product* of Vaswani and others (2017). Three steps lead from the width to training:
+# dot products grow with $d$; large scores
 # [saturate](../../GLOSSARY.md#saturate) the softmax, which means that it reaches its
-# flat end; a flat function passes no [gradient](../../GLOSSARY.md#gradient) on; scaling
-# prevents all of it. The first step is exactly right. The others are more interesting.
+# flat end; a flat function passes no [gradient](../../GLOSSARY.md#gradient) on. The
+# next three sections look at one step each. The first step holds exactly; the other two
+# hold under conditions. The three sections after them measure how much is lost without
+# the division, at which width, and for which queries.
 #
 # ## How large is a dot product?
 #
@@ -96,9 +98,11 @@ show(fig, "four-words", alt)
 # \mathrm{Var}(s_k h_k) = E[s_k^2 h_k^2] = E[s_k^2]\, E[h_k^2] = 1 \cdot 1 = 1
 # ```
 #
-# The score is a sum of $d$ such products. In the square of the sum, each mixed product
-# has the mean 0, because the products are independent. What is left is a sum of
-# variances:
+# The score is a sum of $d$ such products, and its mean is 0. Its variance is the mean
+# of its square. The square of the sum has the terms $(s_k h_k)^2$, and for each two
+# different numbers $k$ and $l$ a term $s_k h_k \cdot s_l h_l$. The two products of such
+# a term are independent and each has the mean 0, so the mean of the term is
+# $0 \cdot 0 = 0$. What is left is a sum of variances:
 #
 # ```math
 # \mathrm{Var}(s^\top h) = \sum_{k=1}^{d} \mathrm{Var}(s_k h_k) = d
@@ -130,17 +134,19 @@ for name, (s, h) in draws.items():  # (n, d) each
 # %% [markdown]
 # A textbook makes this experiment at five widths (38.3), with 10000 pairs each. `book`
 # holds the means and standard deviations that it prints. Ours come from other random
-# numbers, so they differ; by how much *may* they? The mean of $n$ numbers of variance
-# $d$ is off by about $\sqrt{d/n}$. Their standard deviation is off by about
-# $\sqrt{(2 + \kappa)/4n}$ of its size, where $\kappa = 6/d$ says how much more often
-# than normal numbers these sums lie far out. Both errors stand behind a ± sign:
+# numbers, so they differ; by how much *may* they? Statistics has a formula for either,
+# which we do not derive. The mean of a sample of $n$ numbers of variance $d$ misses the
+# true mean by about $\sqrt{d/n}$. The standard deviation of the sample, divided by the
+# true one, misses 1 by about $`\sqrt{(2 + \kappa) / (4n)}`$. Here $\kappa$ (kappa) says
+# how much more often than normal numbers such a sum lies far out; for sums of $d$
+# products of normal numbers it is $6/d$. Both errors stand behind a ± sign:
 
 # %%
 book = {4: (0.004, 1.98), 16: (0.018, 4.05), 64: (-0.106, 7.87)}  # d: mean, deviation
 book |= {256: (-0.198, 16.00), 1024: (-0.568, 31.99)}
-n, far = 10_000, []  # far: the book's, in expected errors
+n, far = 10_000, []  # far: errors of the book, divided by the errors to expect
 for d, (mean, std) in book.items():
-    e = np.einsum("nk,nk->n", *rng.normal(size=(2, n, d)))
+    e = np.einsum("nk,nk->n", *rng.normal(size=(2, n, d)))  # n dot products
     off, off_std = (d / n) ** 0.5, ((2 + 6 / d) / (4 * n)) ** 0.5
     part = std / d**0.5 - 1
     far.append([abs(mean) / off, abs(part) / off_std, abs(part)])
@@ -157,19 +163,25 @@ far_mean, far_std, worst = np.max(far, axis=0)
 # > **The book says** (38.3) that the measured deviations agree "within a percent". One
 # > of them is off by {{ f"{worst:.1%}" }}, which 10000 draws allow.
 #
-# A shortcut for the rest of the lesson: we draw scores, and not vectors. *Given* $s$,
-# the score $\sum_k s_k h_k$ of a key with normal entries is itself normal, because sums
-# of independent normal numbers are normal. Its variance is
-# $`\sum_k s_k^2 = \|s\|^2`$. For a normal $s$ this sum of $d$ squares has a
-# distribution with a name, chi-square, that NumPy can draw. So one chi-square number
-# and $T$ normal numbers replace a query and $T$ keys. **From here on, queries and keys
-# have normal entries**; the derivation above did not need that.
+# A shortcut for the rest of the lesson: we draw scores, and not vectors. **From here
+# on, queries and keys have normal entries.** The derivation above did not need that,
+# but the shortcut does:
+#
+# - Hold one query $s$ fixed. The score $\sum_k s_k h_k$ of a normal key is a sum of
+#   independent normal numbers, so it is normal. Its variance is
+#   $`\sum_k s_k^2 = \|s\|^2`$.
+# - All $T$ keys meet the same query, so all $T$ scores have the same standard
+#   deviation, $`\|s\|`$.
+# - Now draw the query too. For a normal $s$, the sum of $d$ squares $`\|s\|^2`$ has a
+#   distribution with a name, *chi-square*, that NumPy can draw. Its mean is $d$.
+#
+# So one chi-square number and $T$ normal numbers replace a query and $T$ keys:
 
 
 # %%
 def draw_scores(d, T, n=4000):
     length = np.sqrt(rng.chisquare(d, size=(n, 1)))  # |s|
-    return length * rng.normal(size=(n, T))  # (n, T), standard deviation sqrt(d)
+    return length * rng.normal(size=(n, T))  # (n, T), of variance d over all queries
 
 
 # %% [markdown]
@@ -203,8 +215,9 @@ Scaled, all four lie on one another; the largest is {top["scaled"][-1][0]:.2f}."
 show(fig, "weights", alt)
 
 # %% [markdown]
-# Unscaled, the largest weight approaches one. Scaled, the four curves coincide, because
-# the *distribution* of the weights does not depend on $d$ any more.
+# Unscaled, the largest weight approaches one. Scaled, the four curves coincide: the
+# *distribution* of the weights hardly depends on $d$ any more. (What is left is that
+# $`\|s\| / \sqrt d`$ differs from query to query, and more so at small $d$.)
 #
 # > **The book says** (38.5) that the scaled curves overlap, and shows one draw for each
 # > of four widths. Single draws cannot overlap; they are equally soft. Averages do.
@@ -217,16 +230,17 @@ show(fig, "weights", alt)
 # \frac{e^a}{e^a + e^b} = \frac{1}{1 + e^{-(a - b)}} = \sigma(a - b)
 # ```
 #
-# So the softmax of two scores is the sigmoid $\sigma$ of their difference. The slope of
-# the sigmoid is $\sigma' = \sigma (1 - \sigma)$: a probability times another. It is
-# $1/4$ at most, at a difference of 0, and far out it shrinks like $e^{-x}$:
+# So the softmax of two scores is the sigmoid $\sigma$ of their difference, $x = a - b$.
+# The slope of the sigmoid is $\sigma' = \sigma (1 - \sigma)$: the first weight times
+# the second. It is $1/4$ at most, at $x = 0$, and for large $x$ it shrinks like
+# $\exp(-x)$:
 
 # %%
 x = np.array([0.0, 1.0, 10.0, 11.0])
-s = 1 / (1 + np.exp(-x))
-print("sigma' at 0, 1, 10, 11:", *(f"{y:.3g}" for y in s * (1 - s)))
+sigma = 1 / (1 + np.exp(-x))
+print("sigma' at 0, 1, 10, 11:", *(f"{y:.3g}" for y in sigma * (1 - sigma)))
 two = mg.softmax(np.stack([x + 3, 0 * x + 3], -1)).data  # of scores [a, b], a - b = x
-print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], s))
+print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], sigma))
 
 # %% [markdown]
 # For $T$ scores the slope is a matrix, the [Jacobian](../../GLOSSARY.md#jacobian) $J$.
@@ -246,12 +260,14 @@ print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], s))
 
 # %% [markdown]
 # Where is $J$ large? That needs one number for the size of a matrix, and there are
-# several. The [trace](../../GLOSSARY.md#trace) adds up the diagonal. The
-# [Frobenius norm](../../GLOSSARY.md#frobenius-norm), here $`\|J\|`$, is the length of
-# the matrix as one long vector: the root of the sum of all squared entries. The
-# [spectral norm](../../GLOSSARY.md#spectral-norm) is the largest factor by which the
-# matrix stretches a vector. The last two bound a gradient. Compare three kinds of
-# weights: all 16 equal; two keys that share everything; and
+# several. The [trace](../../GLOSSARY.md#trace) adds up the diagonal. The [Frobenius
+# norm](../../GLOSSARY.md#frobenius-norm), here $`\|J\|`$, is the length of the matrix
+# as one long vector: the root of the sum of all squared entries. The [spectral
+# norm](../../GLOSSARY.md#spectral-norm) is the largest factor by which the matrix
+# stretches a vector. The last two bound a gradient: where $g$ arrives from the weights,
+# $J g$ goes on to the scores, and $`\|J g\|`$ is at most the spectral norm times
+# $`\|g\|`$. The spectral norm is never larger than the Frobenius norm. Compare three
+# kinds of weights: all 16 equal; two keys that share everything; and
 # [one-hot](../../GLOSSARY.md#one-hot), where one key has all.
 
 # %%
@@ -261,7 +277,7 @@ for name, p in weights.items():
     J = np.diag(p) - np.outer(p, p)  # (T, T)
     sizes[name] = J.trace(), np.linalg.norm(J), np.linalg.norm(J, 2)
     print(f"{name:10s}  trace %.4f  Frobenius %.4f  spectral %.4f" % sizes[name])
-pairs = zip(sizes["tie of two"], sizes["uniform"])
+pairs = zip(sizes["tie of two"], sizes["uniform"])  # for the sentence below
 trace, *norms = (f"{a:.1f} against {b:.4f}" for a, b in pairs)
 
 # %% [markdown]
@@ -275,9 +291,9 @@ trace, *norms = (f"{a:.1f} against {b:.4f}" for a, b in pairs)
 # > there. Even weights do not mean a large gradient.
 #
 # A second experiment shows the same. Sixteen scores stand in a row from $-1$ to $1$ and
-# are multiplied by a scale. How fast does the largest weight move with the scores? The
-# slope is a row of $J$, and we take its length. At which scale do *you* expect the
-# maximum?
+# are multiplied by a scale. How fast does the largest weight change with the scores? It
+# has one slope for each of the 16 scores: the row of $J$ that belongs to the largest
+# weight. We take the length of this row. At which scale do *you* expect the maximum?
 
 # %%
 base = np.linspace(-1, 1, T)
@@ -297,10 +313,11 @@ curve = np.array([slope_of_largest(x) for x in scales])
 peak = scales[curve.argmax()]
 p_peak = mg.softmax(base * peak).data.max()
 at_1, at_unit, at_ten, at_100 = map(slope_of_largest, (1, unit, 10, 10 * unit))
-print(f"the book's line, scale 1: {at_1:.3f}, standard deviation {base.std():.3f}")
+at_40 = slope_of_largest(40)
+print(f"scale 1: {at_1:.3f}, where the scores have the deviation {base.std():.3f}")
 print(f"unit variance is scale {unit:.2f}: {at_unit:.3f}   scale 10: {at_ten:.3f}")
 print(f"peak at scale {peak:.1f}: {curve.max():.3f}, where p is {p_peak:.2f}")
-print(f"d = 100 is scale {10 * unit:.1f}: {at_100:.3f}")
+print(f"deviation 10, as at d = 100, is scale {10 * unit:.1f}: {at_100:.3f}")
 
 # %% [figure]
 fig, ax = figure("At which scale does the largest weight move most?", size=(7.2, 3))
@@ -310,7 +327,7 @@ for words, x in (marks | {"scale 1": 1}).items():
     right, side_of, style = (-3, "right", ":") if x == 1 else (4, "left", "--")
     ax.axvline(x, color=GREY, ls=style, lw=1)
     ax.annotate(words, (x, 0), (right, 5), textcoords="offset points", ha=side_of)
-ax.set(xlabel="scale of the scores", ylabel="length of its slope", ylim=(0, None))
+ax.set(xlabel="scale of the scores", ylabel="length of its row of J", ylim=(0, None))
 alt = f"""Length of the gradient of the largest weight against the scale of the scores:
 it rises from {curve[0]:.2f} through {at_unit:.2f} at unit variance, right of a dotted
 line at 1, to a peak of {curve.max():.2f} at scale {peak:.1f}, and falls to
@@ -319,18 +336,19 @@ show(fig, "saturation", alt)
 
 # %% [markdown]
 # The peak stands where the largest weight is about a half, at scale
-# {{ f"{peak:.1f}" }}. That is {{ f"{peak / unit:.1f}" }} times beyond unit variance. At
-# scale 10 the slope is *larger* than at unit variance. The gradient is small at both
-# ends, and the ends differ. At the left end, scores that grow make the gradient larger.
-# At the right end they make it smaller still. A query that looks at a wrong key there
-# gets almost no signal to leave it.
+# {{ f"{peak:.1f}" }}. That is {{ f"{peak / unit:.1f}" }} times the scale of unit
+# variance. At scale 10 the row is *longer* than at unit variance. To the left of the
+# peak, scores that grow make the gradient larger. To its right they make it smaller,
+# and nothing ends that: at scale 40 the length is {{ f"{at_40:.4f}" }}. A query that
+# looks at a wrong key with scores so large gets almost no signal to leave it.
 #
 # > **The book says** (38.3) that the slope "peaks near unit-variance scores and falls
 # > to near-zero by scale 10", and draws a line at scale 1, "unit-variance scores (what
 # > scaling restores)". This row of scores has the deviation
 # > {{ f"{base.std():.3f}" }}, so unit variance is at scale {{ f"{unit:.2f}" }}. The
-# > peak is far to the right of both, and scale 10 is not near zero. Nor is the scale
-# > $\sqrt d$.
+# > peak is far to the right of both, and at scale 10 the slope is not near zero. The
+# > book also reads the axis as $\sqrt d$; a width $d$ is at $\sqrt d$ times
+# > {{ f"{unit:.2f}" }}.
 #
 # ## How much is lost, then?
 #
@@ -338,7 +356,7 @@ show(fig, "saturation", alt)
 # $H(p) = -\sum_j p_j \ln p_j$ says how evenly the weights are spread. It is $\ln T$ if
 # they are equal and 0 if one key has all; its unit is the *nat*. The
 # [median](../../GLOSSARY.md#median) of $`\|J\|`$ is the size of the Jacobian for a
-# typical query: half of all queries have less.
+# typical query: half of all queries have less. (The output prints it as |J|.)
 
 
 # %%
@@ -406,11 +424,13 @@ show(fig, "entropy", alt)
 # %% [markdown]
 # - Unscaled, the entropy falls with the width, and it falls slowly: it is
 #   {{ f"{raw[8, 0]:.2f}" }} nats at $d = 256$ and {{ f"{raw[12, 0]:.2f}" }} at 4096.
-# - Scaled, it does not depend on $d$, and it is not the entropy of equal weights.
+# - Scaled, it hardly depends on $d$: it is {{ f"{fix[0, 0]:.2f}" }} at $d = 1$ and
+#   {{ f"{fix[4, 0]:.2f}" }} to {{ f"{fix[12, 0]:.2f}" }} from 16 on. It is not the
+#   entropy of equal weights.
 # - Up to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }} the typical unscaled
-#   Jacobian is not smaller than the scaled one. The trouble is real at usual widths:
-#   {{ f"{raw[6, 1]:.2f}" }} at $d = 64$ and {{ f"{raw[8, 1]:.4f}" }} at 256, against
-#   {{ f"{fix[8, 1]:.2f}" }} scaled.
+#   Jacobian is not smaller than the scaled one. The trouble is real at usual widths.
+#   With 16 keys, the median of $`\|J\|`$ is {{ f"{raw[6, 1]:.2f}" }} at $d = 64$ and
+#   {{ f"{raw[8, 1]:.4f}" }} at 256, unscaled; scaled, it is {{ f"{fix[8, 1]:.2f}" }}.
 #
 # > **The book says** (38.5) that unscaled entropy is 0 "by $d = 256$", and that the
 # > scaled one "hugs the uniform line". At 256 it is not yet 0. And the scaled one stays
@@ -420,23 +440,32 @@ show(fig, "entropy", alt)
 # ## At which width does it freeze?
 #
 # Let the scores be normal with variance $\sigma^2$; unscaled, $\sigma^2$ is about $d$.
-# Which keys carry the sum $\sum_j e^{e_j}$, the denominator of the softmax? Count them.
-# Of $T$ keys, about $`T\, e^{-x^2 / 2 \sigma^2}`$ have a score near $x$ (up to factors
-# that matter less than an exponential), and each of them adds $e^x$:
+# The denominator of the softmax is the sum $\sum_j \exp(e_j)$. Which keys make the
+# largest part of it, the many with a small score or the few with a large one? Normal
+# scores have the density $`\exp(-x^2 / 2 \sigma^2)`$, up to a constant factor. So of
+# $T$ keys, the number with a score near $x$ is proportional to
+# $`T \exp(-x^2 / 2 \sigma^2)`$, and each of them adds $\exp(x)$:
 #
 # ```math
-# T\, e^{-x^2 / 2\sigma^2} \cdot e^{x} \quad \text{is largest where} \quad
-# -\frac{x}{\sigma^2} + 1 = 0, \quad \text{so at} \quad x = \sigma^2
+# T \exp\Big(-\frac{x^2}{2\sigma^2}\Big) \cdot \exp(x) =
+# T \exp\Big(x - \frac{x^2}{2\sigma^2}\Big), \qquad
+# \frac{d}{dx} \Big(x - \frac{x^2}{2\sigma^2}\Big) = 1 - \frac{x}{\sigma^2}
 # ```
 #
-# The keys with a score near $\sigma^2$ carry the sum, and there are about
-# $`T\, e^{-\sigma^2 / 2}`$ of them. Many keys that share the weight equally have an
-# entropy of the logarithm of their number, $\ln T - \sigma^2 / 2$. For scaled scores
-# $\sigma^2 = 1$, and this is half a nat below $\ln T$.
+# The derivative of the exponent is 0 at $x = \sigma^2$. So the keys with a score near
+# $\sigma^2$ make most of the sum, and there are about $`T \exp(-\sigma^2 / 2)`$ of
+# them. ("About" means: up to the width of "near" and to the constant factor. They
+# change slowly, while the exponential falls fast.) Keys that share the weight equally
+# have an entropy of the logarithm of their number, here $\ln T - \sigma^2 / 2$. For
+# scaled scores $\sigma^2 = 1$, and this is half a nat below $\ln T$.
 #
 # The argument ends where that number of keys falls to one: at $\sigma^2 = 2 \ln T$.
-# Beyond, no key has so high a score. The largest key that exists carries the sum alone,
-# and the weights are *frozen*. For $T = 16$ and $T = 64$ that is
+# Beyond, no key has a score as high as $\sigma^2$. The largest key that exists makes
+# the sum nearly alone, and the weights are *frozen*.
+#
+# Three predictions for unscaled scores, then: frozen at $d = 2 \ln T$; half of the
+# entropy left at half of that, $d = \ln T$; and for scaled scores half a nat less than
+# $\ln T$. What is true for 16 keys, and for 64?
 
 # %%
 for T in (16, 64):
@@ -445,9 +474,11 @@ for T in (16, 64):
     print(f"{np.log(T) - found[T, True][-1, 0]:.2f}")
 
 # %% [markdown]
-# "Many keys" is a strong word for 16. Does the entropy come nearer to the argument as
-# the keys become more? Draw normal scores, and measure the variance in units of
-# $2 \ln T$, so that freezing should begin at 1:
+# The scaled scores do nearly as predicted. But half of the entropy is left at a width
+# that is twice as large as predicted, or more. The argument counts keys as if there
+# were many, and 16 keys are not many. Does the entropy come nearer to the argument with
+# more keys? Draw normal scores, and divide their variance by $2 \ln T$. The argument
+# predicts a share of $\ln T$ that falls on a line, from 1 at 0 to 0 at 1:
 
 # %%
 parts, left = np.linspace(0, 2, 17), {}  # of sigma^2 / (2 ln T)
@@ -464,7 +495,7 @@ for (T, row), colour, style in zip(
     left.items(), (BLUE, GREEN, ORANGE), ("-", "--", "-.")
 ):
     ax.plot(parts, row, style, color=colour, label=f"T = {T}")
-ax.plot(parts, np.maximum(1 - parts, 0), ":", color=GREY, label="the argument")
+ax.plot(parts, np.maximum(1 - parts, 0), ":", color=GREY, label="prediction")
 ax.set(xlabel="variance of the scores, divided by 2 ln T", ylabel="entropy / ln T")
 ax.legend()
 alt = f"""Entropy, as a share of ln T, against the variance of the scores over 2 ln T. A
@@ -474,26 +505,39 @@ leave it upwards; at 1 they are at {left[16][8]:.2f}, {left[256][8]:.2f} and
 show(fig, "freezing", alt)
 
 # %% [markdown]
-# At a quarter the argument is right to a few percent, and more keys follow it longer.
-# The corner at 1 is rounded: a few large keys remain at any finite $T$. So
-# $\sigma^2 = 2 \ln T$ is where freezing *happens*, and not where it is complete. It
-# grows with $T$, so more keys freeze later.
+# At a quarter the prediction is right to a few percent, and more keys follow it longer.
+# Near 1 the curves leave it, because a few large keys share the weight at any finite
+# $T$. So $\sigma^2 = 2 \ln T$ is not the end of freezing. It is the scale of it: with
+# 16 keys or with 4096, most of the entropy is gone there. It grows with $T$, so with
+# more keys the weights freeze at a larger width.
 #
-# > **The book says** (exercise 38.3) that 64 keys crash faster than 16. They have
-# > farther to fall, and they fall *later*: half of $\ln T$ is reached at
-# > $d$ = {{ f"{half[16]:.1f}" }} with 16 keys and at {{ f"{half[64]:.1f}" }} with 64.
+# > **The book says** (exercise 38.3) that 64 keys crash faster than 16. In nats they
+# > do, because they start higher. As a share of $\ln T$ they fall a little *later*:
+# > half is left at $d$ = {{ f"{half[16]:.1f}" }} with 16 keys and at
+# > {{ f"{half[64]:.1f}" }} with 64.
 #
 # ## The mean and the typical query
 #
-# A median says what happens to a typical query. What happens on average? And what
-# arrives at the query itself? The scores are $e = K s$, with a key in each row of $K$.
-# By the chain rule $\partial p / \partial s = J K$, and scaled it is $J K / \sqrt d$.
+# A median says what happens to a typical query. What happens on average? And how much
+# do the weights react to the *query*? The scores are $e = K s$, with a key in each row
+# of $K$. By the chain rule $\partial p / \partial s = J K$, and scaled it is
+# $J K / \sqrt d$. In training, a gradient that arrives at the weights is multiplied by
+# this matrix on its way back to the query, so its size decides how fast the query
+# learns.
 #
-# How large is $J K$? A column of $K$ has $T$ independent entries of variance 1, and for
-# such a vector $u$ the mean of $`\|J u\|^2`$ is $`\|J\|^2`$: the mixed products
-# average to 0. There are $d$ columns, so $`\|J K\|`$ is about $`\sqrt d\, \|J\|`$ in
-# size. ($J$ depends on $K$ through the scores, so this is no proof. Here is the ratio
-# of the two sides, measured with 400 queries.)
+# How large is $J K$? Let $u$ be a column of $K$: $T$ independent entries of mean 0 and
+# variance 1. Entry $i$ of $J u$ is $`\sum_j J_{ij} u_j`$. In the mean of its square the
+# terms with two different $j$ vanish, as they did for the score:
+#
+# ```math
+# E\big[\|J u\|^2\big] = \sum_i E\Big[\big(\sum_j J_{ij} u_j\big)^2\Big]
+# = \sum_i \sum_j J_{ij}^2 = \|J\|^2
+# ```
+#
+# There are $d$ columns, so $`\|J K\|^2`$ is about $`d\, \|J\|^2`$, and $`\|J K\|`$
+# about $`\sqrt d\, \|J\|`$. ($J$ depends on $K$ through the scores, and we treated it
+# as fixed, so this is no proof. Here is the ratio of the two sides, measured with 400
+# queries.)
 
 # %%
 for d in (16, 64, 256):
@@ -506,8 +550,9 @@ for d in (16, 64, 256):
     print(f"{low:.2f} and {high:.2f}")
 
 # %% [markdown]
-# The ratio is near 1. So the gradient of an unscaled query has the size
-# $`\sqrt d\, \|J\|`$, and that of a scaled one the size $`\|J\|`$. Which is larger?
+# The ratio is near 1. So an unscaled query has $`\|J K\| = \sqrt d\, \|J\|`$, with the
+# $J$ of its large scores, and a scaled one $`\|J K\| / \sqrt d = \|J\|`$, with the $J$
+# of its small scores. Which is larger? With 16 keys, and the $`\|J\|`$ measured above:
 
 # %%
 for k in range(2, 13, 2):
@@ -517,14 +562,16 @@ for k in range(2, 13, 2):
 
 # %% [markdown]
 # On average nothing vanishes, even without scaling. The mean does not fall. But look at
-# the median: at $d = 1024$ the *typical* query gets {{ f"{32 * raw[10, 1]:.0e}" }}.
+# the median: at $d = 1024$ it is {{ f"{32 * raw[10, 1]:.0e}" }} for the *typical*
+# query.
 #
 # Both are true because the gradient is unevenly spread. A gradient arrives where the
 # two best keys are nearly tied, and ties become rare: of the queries,
 # {{ f"{raw[6, 3]:.2f}" }} have $`\|J\| > 1/4`$ at $d = 64$,
 # {{ f"{raw[8, 3]:.2f}" }} at 256 and {{ f"{raw[10, 3]:.2f}" }} at 1024. The share
-# halves as $\sqrt d$ doubles. But the few that remain pass on a gradient that is
-# $\sqrt d$ times larger, and the two effects cancel in the mean.
+# halves as $\sqrt d$ doubles. But the few that remain multiply a gradient by a matrix
+# that is $\sqrt d$ times larger than that of a scaled query with the same $J$, and the
+# two effects cancel in the mean.
 #
 # So scaling does not rescue *the* gradient. It spreads it evenly: scaled, mean and
 # median agree. Vaswani and others (2017) wrote that they *suspect* large dot products
@@ -533,17 +580,20 @@ for k in range(2, 13, 2):
 #
 # ## What would break it?
 #
-# - Entries with a mean. Then the variance has further terms, which dividing by
-#   $\sqrt d$ does not remove (exercise 38.2).
+# - Entries with a mean other than 0. Then $E[s_k h_k]$ is not 0, the variance
+#   $`E[X^2] - E[X]^2`$ has further terms, and so has its sum: the score's *mean* grows
+#   with $d$, which dividing by $\sqrt d$ does not remove (exercise 38.2).
 # - Queries that *are* the keys. Then $s^\top s$ has mean $d$, and still $\sqrt d$
 #   after scaling ([lesson 09](../09_self_attention/README.md)).
 # - A learned scale, or queries that start small. What matters is the variance of the
-#   scores; $\sqrt d$ is one way to set it.
+#   scores; $\sqrt d$ is one way to set it. With any other divisor $\tau$, a
+#   [temperature](../../GLOSSARY.md#temperature), it is $d / \tau^2$, and as long as
+#   that is small the entropy is near $\ln T - d / 2\tau^2$ (exercise 6.10).
 # - Training itself. Nothing keeps the entries at variance 1. Scaling sets the start.
 #
 # **To take away: a dot product of $d$ independent numbers has variance $d$, and
 # dividing it by $\sqrt d$ makes the softmax independent of the width, so that every
-# query learns and not a lucky few.**
+# query learns, instead of a lucky few.**
 #
 # Exercises: 38.2 (the variance, with means), 38.3 (entropy with 64 keys), 6.10 (any
 # divisor: temperature) and 38.4 (train with and without):

@@ -11,11 +11,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # You translate "cats sleep". Then you translate it again, together with a longer
 # sentence. Should the translation depend on which other sentence stood beside it?
 #
-# It should not, and in many programs it does. Sentences have different lengths, and the
-# rows of an array have one length. So short sentences are filled up with *padding*,
-# numbers that mean nothing. Padding takes part in every computation, unless something
-# keeps it out. This lesson shows what padding does, how a
-# [mask](../../GLOSSARY.md#mask) keeps it out, and which usual ways fail.
+# It should not, and it easily does. Sentences have different lengths, and the rows of
+# an array have one length. So short sentences are filled up with *padding*, numbers
+# that mean nothing. Padding takes part in every computation, unless something keeps it
+# out. This lesson shows what padding does, how a [mask](../../GLOSSARY.md#mask) keeps
+# it out, and which common ways of masking fail.
 #
 # You need [lesson 03](../03_additive/README.md) and
 # [lesson 05](../05_scaling/README.md). Forty minutes.
@@ -62,7 +62,11 @@ show(fig, "padded-batch", alt)
 # The [padding](../../GLOSSARY.md#padding) is usually a vector of zeros. The mask says
 # for each key whether a query may attend to it. Suppose that the two words of the first
 # sentence have the scores 2 and 1. A zero vector has the dot product 0 with every
-# query, so padding has the score 0. Compute the weights without and with a mask:
+# query. So by a dot product, the padding has the score 0. (By the additive score of
+# lesson 03 it has the score $v^\top \tanh(W_s s)$, the same for each place of padding.)
+#
+# Compute the weights without and with a mask. The function `masked_softmax` of the
+# library leaves out the keys where the mask is False; we come to how it does this:
 
 # %%
 two = np.array([2.0, 1.0])  # scores of "cats" and "sleep"
@@ -81,8 +85,10 @@ for n in (0, 3, 30):  # places of padding
 # ## What does padding do where nobody masks it?
 #
 # Padding has a weight, but its value is zero, and a zero adds nothing to a sum. So does
-# it change the context at all? One query, five keys and values, and behind them more
-# and more rows of zeros:
+# it change the context at all? Take one query, five keys and values, and behind them
+# more and more rows of zeros. The function `attend` computes dot products, weights and
+# the average, and returns context and weights. Its argument `valid_lens` says how many
+# keys of each sentence are real:
 
 
 # %%
@@ -117,13 +123,14 @@ padding, eight {share[8][10]:.2f}, twenty-four {share[24][10]:.2f}; masked it is
 show(fig, "unmasked", alt)
 
 # %% [markdown]
-# It does. The padding draws the context towards 0 by exactly the share that it takes.
-# The shorter the sentence, the larger this share. What is worse, the same sentence
-# gives another result beside a longer neighbour. The masked context is the same in
-# every row.
+# So padding does change the context. It draws the context towards 0 by exactly the
+# share that it takes. The shorter the sentence, the larger this share. What is worse,
+# the same sentence gives another result beside a longer neighbour. In the printed
+# lines, the masked context is the same for every number of pads.
 #
-# This is no small matter. Padding without a mask decided a textbook's comparison of
-# scores (38.6), which [lesson 07](../07_reversal/README.md) repeats.
+# This is no small matter. A textbook compares four scores without a mask (38.6), and
+# the winner is the score that suffers least from padding. [Lesson
+# 07](../07_reversal/README.md) repeats the comparison with a mask.
 #
 # ## What should a masked softmax be?
 #
@@ -145,17 +152,30 @@ show(fig, "unmasked", alt)
 # %% [source] attention.kernels.softmax.forward_twin
 
 # %% [markdown]
-# Two lines take care of a row in which nothing is allowed. There $m$ is $-\infty$, and
-# $-\infty - (-\infty)$ is not a number; so 0 replaces $m$. And the sum is 0; so it is
-# replaced by 1 before the division.
+# The library computes this twice: in a compiled loop, and in NumPy. The NumPy version
+# is called the *twin* of the loop, and both give the same numbers. The first half of
+# the twin turns lengths into a boolean array, `counted`, which is True where a score
+# counts. The second half is the formula. (The `temperature` divides the scores; here it
+# is 1.)
+#
+# Two of its lines take care of a row in which nothing is allowed. There $m$ is
+# $-\infty$, and $-\infty - (-\infty)$ is not a number. So 0 replaces $m$, and each
+# exponential is $e^{-\infty} = 0$. Then the sum is 0, and 1 replaces it before the
+# division: each weight is $0 / 1 = 0$.
 #
 # There are two ways to state a mask: a boolean array, or the *lengths* of the
-# sentences. Lengths of shape (B,) hold for all queries of a sentence, lengths of shape
-# (B, L) for each query. (The number of axes decides which is meant, and never the
-# sizes, which may be equal by accident.) To test both, we use two examples with random
-# scores that a web page on scoring functions prints. It prints the weights and not the
-# scores. But weights give the scores back, up to a constant, as $e_j = \ln p_j$. Where
-# it has padding, we put NaN ("not a number"), which spoils every sum that it enters:
+# sentences. Let the batch have $B$ sentences, and let each have $L$ queries. Lengths of
+# shape (B,) hold for all queries of a sentence. Lengths of shape (B, L) give each query
+# its own. The number of axes decides which is meant, and never the sizes, because $B$
+# and $L$ may be equal.
+#
+# To test both, we use two examples from a web page on scoring functions. The page draws
+# random scores and prints the weights, not the scores. But the logarithm of a weight is
+# its score, up to a constant: $p_j = \exp(e_j) / \sum_l \exp(e_l)$, so $\ln p_j$ is
+# $e_j$ minus a number that is the same for all $j$. And a constant does not change a
+# softmax. The printed weights below have the axes sentence, query and key. Where the
+# printed weight is 0, the page has padding. There we put NaN ("not a number"), which
+# spoils every sum that it enters:
 
 # %%
 first = np.array([
@@ -169,21 +189,33 @@ second = np.array([
 
 # %%
 for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
-    e = np.log(np.where(printed > 0, printed, np.nan))  # (2, 2, 4)
-    spread = (np.nanmax(e, -1) - np.nanmin(e, -1)).max()
+    e = np.log(np.where(printed > 0, printed, np.nan))  # (B, L, S) = (2, 2, 4)
     p = masked_softmax(e, valid_lens=np.array(lens)).data
-    print("as printed:", np.allclose(p, printed, atol=1e-6), end="   ")
-    print(f"largest difference of two scores {spread:.2f}")
+    print("lengths", lens, "  as printed:", np.allclose(p, printed, atol=1e-6))
 
 # %% [markdown]
-# Our function returns what the page prints, and no NaN comes through. (The differences
-# stay below 1, as they must if the scores were drawn between 0 and 1.)
+# Our function returns what the web page prints, and no NaN comes through.
+#
+# A mask can say more than which words are padding. Let query $i$ attend to the keys at a
+# distance of at most 1, a *window*. As a boolean array of queries and keys:
+
+# %%
+i, j = np.arange(4)[:, None], np.arange(5)  # 4 queries, 5 keys
+near = np.abs(j - i) <= 1  # (L = 4, S = 5)
+real = j < 4  # the last key is padding
+print((near & real).astype(int))
+
+# %% [markdown]
+# Two masks are joined by "and". [Lesson 08](../08_local_coverage/README.md) is about
+# windows.
 #
 # ## Why not a large negative number?
 #
 # Most programs replace the masked scores by a large negative number, such as $-10^6$,
 # and apply an ordinary softmax. Such a number is called a *sentinel*. In ordinary rows
-# this is right. Here are three other rows. What do you expect in each?
+# of scores this is right, because $e^{-1000000}$ is 0 on a computer. Here are three
+# other rows of four scores. In the third, all real scores are near minus two million.
+# What do you expect in each?
 
 
 # %%
@@ -212,13 +244,18 @@ for name, (x, allowed, dtype) in rows.items():
 #   included*, because all scores have become equal.
 # - **The same in float16.** Numbers of 16 bits are common in training, and the largest
 #   is about 65 thousand. So $-10^6$ becomes $-\infty$, and the row becomes NaN.
-# - **Low real scores.** Scores below the sentinel lose against the padding.
+# - **Low real scores.** The sentinel is now the *largest* score. All the weight goes to
+#   the two places of padding, a half to each. (Numbers of 32 bits still tell the real
+#   scores apart here: ours are right.)
 #
-# Rows with nothing allowed are not rare. An empty sentence makes one, and so do a
-# window that lies outside of the sentence, and two masks that allow nothing together.
-# Our result there is: weights 0, context 0. Some callers also need the logarithm of the
-# sum of exponentials ([log-sum-exp](../../GLOSSARY.md#log-sum-exp)), and of an empty
-# sum it is $-\infty$:
+# Rows with nothing allowed are not rare. An empty sentence makes one. So does a window
+# that lies outside of the sentence, or two masks such that no key satisfies both. Our
+# result there is: weights 0, context 0.
+#
+# Some functions need one more number of each row: the logarithm of the sum of
+# exponentials, $\ln \sum_l e^{e_l}$, its [log-sum-exp](../../GLOSSARY.md#log-sum-exp).
+# [Lesson 12](../12_exact_and_cheap/README.md) joins two attentions by it. In a row with
+# nothing allowed the sum is empty, and its logarithm is $-\infty$:
 
 # %%
 x = rng.normal(size=(3, 4))
@@ -241,7 +278,8 @@ print("context", out.data[1], "  lse", lse.data.round(3))
 # ```
 #
 # It needs no mask: where $p_j = 0$, the gradient is 0. In a row with nothing allowed it
-# is 0 everywhere. Three queries with the lengths 2, 0 and 4:
+# is 0 everywhere. One sentence ($B = 1$) with three queries, whose lengths are 2, 0 and
+# 4:
 
 # %%
 e = mg.Tensor(rng.normal(size=(3, 4)), requires_grad=True)
@@ -253,13 +291,15 @@ check = mg.gradcheck(lambda e: masked_softmax(e[None], lens), [e.data])
 print("gradient check:", check.ok)
 
 # %% [markdown]
-# With a sentinel the second row would have equal weights on $S$ padded values, and so
-# each of them would receive the part $1/S$ of the row's gradient.
+# With a sentinel the second row would have equal weights, $1/4$ on each of the four
+# padded values. So the gradient of that context would flow into the padding, a quarter
+# to each place.
 #
 # One leak remains that no weight can stop. A weight of 0 times a value of NaN is NaN,
 # and memory that was never written may hold anything. So `attend` looks for keys and
-# values that every query excludes, and replaces them by 0 if one of them is NaN or
-# infinite:
+# values that *every* query excludes. If one of them is NaN or infinite, it replaces
+# them by 0. (A key that only some queries exclude is a real key. If that is NaN, the
+# results are NaN, and should be.)
 
 # %%
 K, V = (np.concatenate([x, np.full((2, 4), np.nan)])[None] for x in (k, v))
@@ -272,18 +312,10 @@ print("attend, equal to no padding at all:", np.allclose(c.data[0], alone.data))
 # %% [markdown]
 # ## How do I use it?
 #
-# The library's layers take lengths. Weights and values meet in a product of batches,
-# (2, 3, 4) by (2, 4, 6): for each of two sentences, three queries with four weights
-# each, times four values of width 6.
-
-# %%
-product = mg.Tensor(np.ones((2, 3, 4))) @ np.ones((2, 4, 6))
-print(product.shape, "every entry", set(product.data.ravel().tolist()))
-
-# %% [markdown]
-# Two layers, both from the page on scoring functions: the scaled dot product and the
-# additive score. Ten keys of width 2, values of width 4, the lengths 2 and 6, and one
-# query for each of two sentences. For the additive score the queries are 20 wide:
+# The library's layers take lengths. Here are two of them, with the example of the web
+# page: the scaled dot product and the additive score. There are two sentences. Each has
+# ten keys of width 2, ten values of width 4, and one query. The lengths are 2 and 6.
+# For the additive score the queries are 20 wide, and its $v$ has 8 numbers:
 
 # %%
 keys, values = rng.normal(size=(2, 10, 2)), rng.normal(size=(2, 10, 4))
@@ -292,12 +324,14 @@ mg.manual_seed(0)
 layers = {
     "dot product": (DotProductAttention(dropout=0.5), rng.normal(size=(2, 1, 2))),
     "additive": (AdditiveAttention(20, 2, 8, dropout=0.1), rng.normal(size=(2, 1, 20))),
-}
+}  # the additive layer: width of a query, of a key, of v
 
 # %% [markdown]
-# Both have *dropout*, which in training sets random weights to 0 and enlarges the
-# others, so that a model does not rely on a single key. The layer shows the weights
-# from *before* that step, which sum to 1 in both modes:
+# Both have *dropout*: in training, random weights become 0 and the others larger, so
+# that a model does not rely on a single key. A layer is either in training mode or in
+# evaluation mode. The methods `train` and `eval` choose the mode, and dropout works in
+# training mode only. The layer keeps the weights from *before* the dropout. Do they sum
+# to 1 in both modes?
 
 # %%
 maps = []
@@ -324,11 +358,13 @@ show(fig, "two-layers", alt)
 
 # %% [markdown]
 # > **The book says** (the page on scoring functions) that its example has "2 queries".
-# > The shapes say a batch of two sentences with *one* query each. And its class for the
-# > additive score takes `key_size` and `query_size` and never uses them: its layers
-# > find their widths at the first call, so a wrong number is not noticed.
+# > The shapes say a batch of two sentences with *one* query each. And the page's class
+# > for the additive score takes the numbers `key_size` and `query_size` and never uses
+# > them. Its matrices get their widths at the first call, so a wrong number is not
+# > noticed.
 #
-# In our layer the widths belong to the parameters. A query of 19 numbers is an error:
+# Our layer makes its matrices with the widths that it is given. A query of 19 numbers
+# is then an error:
 
 # %%
 try:
@@ -340,9 +376,16 @@ except ValueError as error:
 # ## Where else does padding leak?
 #
 # Attention is one place of several. One test finds them all: compute twice, with
-# different random numbers in the padding. If the result differs, padding leaks. The
-# encoder of [lesson 02](../02_gru_bottleneck/README.md) is a suspect, and so are a mean
-# over all words and the loss. Which of these leak?
+# different random numbers in the padding. If the result differs, padding *leaks*; if
+# not, we call the place *tight*. The encoder of [lesson
+# 02](../02_gru_bottleneck/README.md) is a suspect, and so are a mean over all words and
+# the loss.
+#
+# The GRU here is *bidirectional*: one GRU reads the words forward, a second one reads
+# them backward, and the two states of a word stand side by side, four numbers each. In
+# the targets of the loss, $-1$ stands for a padded place. The function `cross_entropy`
+# leaves such places out if it gets $-1$ as a third argument. "Loss over all" counts
+# them, as words of class 1. Which of these leak?
 
 # %%
 x, n = rng.normal(size=(1, 8, 3)), 5  # five tokens, three of padding
@@ -367,19 +410,22 @@ for name, f in places.items():
     print(f"{name:26s} {'leaks' if leaks else 'is tight'}")
 
 # %% [markdown]
-# A GRU that reads forward is tight up to the last real token, because it does not see
+# A GRU that reads forward is tight up to the last real word, because it does not see
 # what comes later. Its *last* state is not tight: it has read the padding. The backward
 # direction begins in the padding, and leaks everywhere. With the lengths, the GRU stops
-# at the last word. The loss is the [cross-entropy](../../GLOSSARY.md#cross-entropy); it
+# at the last word. The loss is the [cross-entropy](../../GLOSSARY.md#cross-entropy). It
 # has to leave out the padded places, too.
 #
 # ## What would break it?
 #
-# - A mask over the wrong axis. The shape (B, 1, 1, S) masks keys, (B, 1, S, 1) masks
-#   queries, and with $S$ queries both fit.
-# - A mask the other way round. Here True means *may attend*. Ones and zeros could mean
-#   either, so the library rejects whole numbers.
-# - NaN set to 0 *after* the softmax: the forward looks right, the gradient is NaN.
+# - A mask over the wrong axis. Scores have the shape (B, L, S). A mask of shape (B, 1,
+#   S) masks keys, one of shape (B, L, 1) masks queries. If $L = S$, both fit, and no
+#   error is raised.
+# - A mask the other way round. Here True means *may attend*, elsewhere it may mean
+#   *masked*. A mask of ones and zeros does not say which, so the library rejects whole
+#   numbers.
+# - NaN set to 0 *after* the softmax. The weights look right. But the backward of the
+#   softmax multiplies by the NaN that it has kept, so the gradient is NaN.
 # - A test in which all sentences are equally long: nothing is tested.
 #
 # **To take away: padding with score 0 takes a weight, so a mask must leave it out of

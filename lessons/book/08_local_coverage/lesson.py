@@ -10,8 +10,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # You translate "the black cat sleeps on the red sofa today" into French. You have
 # written "le chat noir", and you need the next word. Do you read all nine English words
-# again? You look near "sleeps", because that is how far you have come. And you do not
-# write "chat" a second time, because you remember that "cat" is done.
+# again? You look near "sleeps", because the three words before it are translated. And
+# you do not write "chat" a second time, because you remember that "cat" is done.
 #
 # The attention of the lessons before can do neither. It compares its query with every
 # word of the source, at every step, and it does not know which words it has used. This
@@ -36,10 +36,11 @@ rng = np.random.default_rng(8)
 # %% [markdown]
 # ## Which words can be left out?
 #
-# The step that writes "dort" stands at word 3 of the French sentence, if we count from
-# 0. Suppose it may look at the English word 3 and at $D = 2$ words to either side. The
-# scores are invented. The softmax runs over the words of the
-# [window](../../GLOSSARY.md#window) only:
+# On this page we count from 0, as NumPy does, because places are indices of arrays
+# here. "dort" is then word 3 of the French sentence. Suppose that the step which writes
+# it may look at the English word 3 and at $D = 2$ words to either side. The scores are
+# invented. The softmax runs over the words of the [window](../../GLOSSARY.md#window)
+# only:
 
 # %%
 words = "the black cat sleeps on the red sofa today".split()  # S = 9
@@ -78,12 +79,16 @@ show(fig, "local-window", alt)
 # | $D$ | reach of the window: $D$ words to either side, at most $2D + 1$ in all |
 # | $e_t(s)$, $a_t(s)$ | score and weight of word $s$ at step $t$ |
 #
-# This is a [mask](../../GLOSSARY.md#mask) as in lesson 06, and the mask moves with
-# $t$. The context is the weighted average, as always.
+# (These are the letters of the paper. In the lessons before, $s$ was a state of the
+# decoder and $T$ the length of the source. Here $s$ is a place in the source, $T$ is
+# the length of the target, and $a_t(s)$ is the weight that was called $`\alpha_{tj}`$.)
+#
+# This is a [mask](../../GLOSSARY.md#mask) as in lesson 06, and the mask moves with $t$.
+# The context is the weighted average, as always.
 #
 # ## Where does the window stand?
 #
-# The paper has two answers:
+# Luong, Pham and Manning have two answers:
 #
 # - **local-m**, *monotonic* (it never goes back): $p_t = t$. Nothing is predicted. This
 #   is the example above. It assumes that both sentences have the same order.
@@ -99,10 +104,13 @@ show(fig, "local-window", alt)
 # | $W_p$, $v_p$ | $d \times d$, $d$ | learned; they make one number of the query |
 # | $\sigma$ | | the sigmoid $1 / (1 + e^{-x})$; it keeps $p_t$ between 0 and $S$ |
 #
-# The code of a textbook (38.7) draws windows for $T = 16$, $S = 20$ and $D = 3$. Its
-# local-m has its centres at $\lfloor 20 t / 16 \rfloor$, which rounds down. Its local-p
-# predicts nothing. It adds noise, "learned (here: noisy)", from NumPy's generator with
-# seed 2. We make the same centres, and Luong's beside them, with the library's `local`:
+# A textbook (38.7) draws such windows by code, for $T = 16$, $S = 20$ and $D = 3$. The
+# centres of its local-m are $\lfloor 20 t / 16 \rfloor$, where the brackets mean
+# "rounded down". The centres of its local-p are the same with random noise added. Its
+# comment says "learned (here: noisy)", so nothing is predicted. We make the same
+# centres, with the same noise (NumPy's generator with seed 2), and Luong's $p_t = t$
+# beside them. The library's `local(centre, D)` is the mask, and `dense` makes an array
+# of it, here for 1 sentence, 1 head, $T$ queries and $S$ keys:
 
 # %%
 T, S, D = 16, 20, 3
@@ -118,8 +126,8 @@ masks = {
 pictures = {name: mask.dense(1, 1, T, S)[0, 0] for name, mask in masks.items()}
 
 # %% [markdown]
-# Are they the windows that the textbook's own loop gives, and does every key stand in
-# some window?
+# The textbook sets the entries of an array to True in a loop. Does that loop give the
+# same windows? And does every key stand in some window?
 
 # %%
 for name, p in (("local-m", book_m), ("local-p", book_p)):
@@ -129,8 +137,7 @@ for name, p in (("local-m", book_m), ("local-p", book_p)):
     ours = pictures[f"textbook's {name}"]
     print(f"{name}: same windows {np.array_equal(loop, ours)}", end="")
     print(f", {ours.sum()} pairs of {T * S}, unseen keys {(~ours.any(0)).sum()}")
-print("p = t: unseen keys", (~pictures["Luong's local-m"].any(0)).sum())
-back = int((np.diff(book_p) < 0).sum())
+print("Luong's local-m: unseen keys", (~pictures["Luong's local-m"].any(0)).sum())
 
 # %% [figure]
 title = "Which keys may each query attend to?"
@@ -148,23 +155,18 @@ pale = schematics.plain_patch("Blues", 0.35, "may attend")
 handles = [pale, *axes[1].get_legend_handles_labels()[0]]
 fig.legend(handles=handles, loc="outside lower center", ncols=2)
 alt = f"""Four masks of {T} queries and {S} keys. Global: every pair is allowed. Luong's
-local-m: a band of {2 * D + 1} keys on the diagonal, which ends before the last source.
+local-m: a band of {2 * D + 1} keys on the diagonal, which ends before the last key.
 The textbook's local-m: a band from corner to corner. Its local-p: a band that jumps."""
 show(fig, "windows", alt)
 
 # %% [markdown]
-# Luong's diagonal never sees the last word of this longer source. The textbook's ratio
-# of lengths mends that, but it needs the length of the target, which a decoder does not
-# know while it writes.
+# With $p_t = t$ the last of the {{ T }} windows ends at key {{ T - 1 + D }}, so the
+# last key is never seen. The textbook's centres, $S t / T$, reach it. But they need
+# $T$, the length of the target, which a decoder does not know while it writes.
 #
-# > **The book says** (38.7) that local-m predicts a position. With $p_t = t$ nothing is
-# > predicted, and its own code has a third rule, $\lfloor S t / T \rfloor$.
-#
-# > **The book says** (6.3.3) that the Gaussian of local-p, which comes next, serves to
-# > "encourage monotonic alignment", and it describes local-p as if it were all of
-# > local attention. But each $p_t$ is a function of its own query. In the last picture
-# > $p_t$ goes *back* in {{ back }} of {{ T - 1 }} steps: a model that predicts a
-# > position may predict any.
+# > **The book says** (38.7) that local-m predicts a position. With Luong's $p_t = t$
+# > nothing is predicted. Nor does the textbook's own code predict anything: it computes
+# > $\lfloor S t / T \rfloor$.
 #
 # ## Is local-p a mask?
 #
@@ -176,13 +178,18 @@ show(fig, "windows", alt)
 # ```
 #
 # Here $`\mathrm{align}_t(s)`$ is the softmax within the window, as before, and $\sigma$
-# is now the width of the bell. By hand, with $D = 2$, $p_t = 3$, and equal scores: five
-# keys, each with one fifth, times $e^{-2}, e^{-1/2}, 1, e^{-1/2}, e^{-2}$. Do these
-# weights sum to 1? (Parameters of zero give the sigmoid of 0, one half, and half of
-# $S = 6$ is 3.)
+# is now the width of the bell. It is called a *Gaussian*. The centre $p_t$ is a real
+# number, not an index: the window holds $2D + 1$ keys if $p_t$ is whole, otherwise
+# $2D$.
+#
+# By hand, take $D = 2$, $p_t = 3$ and equal scores. Five keys have one fifth each,
+# times $e^{-2}, e^{-1/2}, 1, e^{-1/2}, e^{-2}$. Do these weights sum to 1? To check it
+# with the library's layer, we need a layer with $p_t = 3$. Set its parameters $W_p$ and
+# $v_p$ to zero. Then the sigmoid gets 0 and returns one half, and half of $S = 6$ is 3.
+# A query of zeros makes all scores equal:
 
 # %%
-layer = LocalAttention(2, 2, D=2, kind="p", score="dot")
+layer = LocalAttention(2, 2, D=2, kind="p", score="dot")  # widths of query, key
 layer.W_p.data, layer.v_p.data = np.zeros((2, 2)), np.zeros(2)  # sigmoid(0) = 1/2
 q, K = np.zeros((1, 1, 2)), rng.normal(size=(1, 6, 2))  # S = 6, so p = 3
 layer(q, K, K)
@@ -207,13 +214,16 @@ centre keeps its weight, and the sum falls to {a.sum():.2f}."""
 show(fig, "gaussian", alt)
 
 # %% [markdown]
-# They do not sum to 1, and in the paper they do not either: the softmax comes before
-# the Gaussian. The library's option `renormalize` applies the softmax last.
+# They do not sum to 1, and in the paper they do not either, because the softmax comes
+# before the Gaussian. So the context is shorter than an average of the values, here
+# about half as long. The matrix that reads the context can learn to correct that. The
+# library's option `renormalize` applies the softmax last, and its weights sum to 1.
 #
 # > **The book says** (38.7) of both kinds that they "are special cases of attention
-# > masks", and it leaves out the Gaussian. Local-m is a mask. Local-p weighs the keys
-# > that are allowed: an outer key of the window gets
-# > {{ f"{by_hand[0] / by_hand[2]:.3f}" }} of what the centre gets.
+# > masks", and it leaves out the Gaussian. Local-m is a mask. Local-p also weighs the
+# > keys that are allowed: of two equal scores, one at the edge of the window gets
+# > $e^{-2}$, or {{ f"{by_hand[0] / by_hand[2]:.3f}" }}, of what the one at the centre
+# > gets.
 #
 # ## How does the centre learn?
 #
@@ -248,21 +258,27 @@ up, down = ([window_alone(v + s) for s in sign * h * np.eye(4)] for sign in (1, 
 print("the window alone: ", np.subtract(up, down) / (2 * h))
 
 # %% [markdown]
-# With the window alone the gradient is exactly zero. All that the centre learns, it
-# learns through the Gaussian: a key near the centre counts more, so the loss can pull
-# $p_t$ towards the keys that help. That is what the Gaussian is for.
+# With the window alone the gradient is exactly zero here, and it is zero wherever no
+# bound of the window lies on a key. All that the centre learns, it learns through the
+# Gaussian: a key near the centre counts more, so the loss can pull $p_t$ towards the
+# keys that help. That is what the Gaussian is for.
+#
+# > **The book says** (6.3.3) that the Gaussian serves to "encourage monotonic
+# > alignment", and it describes local-p as if it were all of local attention. But each
+# > $p_t$ is a function of its own query. Nothing in the formula makes $`p_{t+1}`$
+# > larger than $p_t$. A trained local-p that goes backwards follows below.
 #
 # ## Does a window lose anything?
 #
 # It loses what is outside. In [lesson 07](../07_reversal/README.md) a word is written
-# backwards, so query $t$ wants key $S - 1 - t$. No training is needed to see what the
-# window of local-m, with $p_t = t$, can give:
+# backwards, so query $t$ needs key $S - 1 - t$. Is this key in the window of local-m,
+# whose centre is $p_t = t$? No training is needed to count:
 
 # %%
 S = 20
 t = np.arange(S)
 for D in (1, 3, 6, 10, 19):
-    reached = np.abs((S - 1 - t) - t) <= D
+    reached = np.abs((S - 1 - t) - t) <= D  # distance of the key from the centre
     print(f"D = {D:2d}: the wanted key is in the window of {reached.sum():2d} of {S}")
 
 # %% [markdown]
@@ -273,15 +289,17 @@ for D in (1, 3, 6, 10, 19):
 # > true of tasks in the order that the window assumes. Of a reversal it is false, as the
 # > output shows.
 #
-# Where the window should stand for a reversal, exercise 38.5 asks you.
+# With another centre a small window suits a reversal, too. Exercise 38.5 asks you to
+# write it.
 #
 # ## What does it save?
 #
 # A step of global attention computes $S$ scores and an average of $S$ values. A step of
 # local attention computes at most $2D + 1$ of both, for a source of any length. We
-# count each multiplication of one query of width $d = 64$ with $D = 10$. The arrays of
-# `count` count what is done with them. The last column adds the prediction of the
-# centre, $d^2 + d$ multiplications:
+# count each multiplication of one query of width $d = 64$ with $D = 10$. The library's
+# `count` runs a computation with arrays that count the multiplications: "scaled" is
+# attention to all keys, "masked" computes only the pairs that are allowed. The last
+# column adds the prediction of the centre, $d^2 + d$ multiplications:
 
 # %%
 E, D = 64, 10  # E is the width d
@@ -295,43 +313,48 @@ for S in (20, 100, 500):
     print(f"{S:5d}{whole:10d}{window:9d}{window + E * E + E:10d}")
 
 # %% [markdown]
-# A window of {{ 2 * D + 1 }} words saves nothing on a sentence of twenty words, and
-# predicting the centre costs more than it saves up to about
-# {{ 2 * D + 1 + (E + 1) // 2 }} words. On long sources the saving is large.
+# A window of {{ 2 * D + 1 }} words saves nothing on a sentence of twenty words. Each
+# word outside the window saves $2d$ multiplications, one product for the score and one
+# for the average. The prediction costs $d^2 + d$. So it pays if more than $(d + 1)/2$
+# words are outside: from about {{ 2 * D + 1 + (E + 1) // 2 }} words on. On long sources
+# the saving is large.
 #
-# That is where windows are in use today. Large language models attend to the text that
-# they have written themselves, thousands of words long. In some of them each word sees
-# the last few words only. This is local-m with $p_t = t$, and nothing after $t$. Does a
+# That is where windows are in use today. *Large language models*, the programs behind
+# chat assistants, continue a text word by word, and attend to the thousands of words
+# before. In some of these models each word sees only the last few words, itself
+# included. This is local-m with $p_t = t$ and the half of the window before $t$. Does a
 # word then know nothing of the beginning? Such a model has many layers, one after the
-# other, and each reads the vectors that the layer before has made
-# ([lesson 10](../10_heads/README.md)). Count how many words reach the last of 40
-# through windows of 5:
+# other. Each layer reads the vectors that the layer before has made ([lesson
+# 10](../10_heads/README.md)). So a word also learns what the words in its window have
+# learned one layer below. Count how many words can reach the last of 40 through windows
+# of 5. A product of boolean arrays is True where some word in between connects two
+# words:
 
 # %%
 seen, mask = np.eye(40, dtype=bool), sliding_window(4, 0).dense(1, 1, 40, 40)[0, 0]
 for depth in range(1, 5):
-    seen = seen @ mask  # which words do the words that I see, see?
-    print(f"windows of 5, layers {depth}: the last position hears of {seen[-1].sum()}")
+    seen = seen @ mask  # i reaches k if i reaches some j whose window holds k
+    print(f"windows of 5, layers {depth}: {seen[-1].sum()} words reach the last one")
 
 # %% [markdown]
 # Every layer adds four words, so many layers see far through small windows.
 #
 # > **The book says** (38.7) that local attention is "rarely used in pure Transformers",
-# > and in the same sentence it names Mistral, which is a pure Transformer and has a
-# > window in every layer.
+# > and in the same sentence it names Mistral. Mistral is a language model made of
+# > Transformer blocks alone, with a window in every layer.
 #
 # ## What does coverage count?
 #
-# Now the second idea. A decoder that repeats itself looks again at what it has looked
-# at. Here are three steps over three words, invented: the decoder writes "chat", "chat"
-# again, and then "endormi". Add up, for each source word, the weights that it has
-# received in all steps *before* the present one. This sum is its
+# Now the second idea. A decoder that writes a word twice has usually looked at the same
+# source word twice. Here are three steps over three words, invented: the decoder writes
+# "chat", "chat" again, and then "endormi". Add up, for each source word, the weights
+# that it has received in all steps *before* the present one. This sum is its
 # [coverage](../../GLOSSARY.md#coverage):
 
 # %%
 source, written = ("cat", "is", "asleep"), ("chat", "chat", "endormi")
 a = np.array([[0.8, 0.2, 0.0], [0.8, 0.2, 0.0], [0.0, 0.1, 0.9]])  # (T, S)
-c = np.cumsum(a, 0) - a  # c^t without a^t: (T, S)
+c = np.cumsum(a, 0) - a  # row t sums the rows before t: (T, S)
 for t, word in enumerate(written):
     print(f"step {t} writes {word:8s} weights {a[t]}   coverage before {c[t]}")
 
@@ -344,9 +367,11 @@ weights are added to the next coverage, and the score of a step reads its covera
 show(fig, "coverage", alt)
 
 # %% [markdown]
-# At step 1 the coverage says that "cat" is done, and the weights look there again. Two
-# changes make use of it (the idea: Tu and others 2016; this form: See, Liu and Manning
-# 2017). The score reads the coverage, and a loss punishes what is looked at again:
+# Before step 1, "cat" is covered, and step 1 puts most of its weight there again. Two
+# changes make use of the coverage. The score reads it, and a second loss punishes
+# weight on words that are covered. (The idea: Tu and others 2016; this form: See, Liu
+# and Manning 2017.) The number of the step stands above the letter here; $c^t$ is not a
+# power:
 #
 # ```math
 # c^t = \sum_{u < t} a^u, \qquad
@@ -360,7 +385,7 @@ show(fig, "coverage", alt)
 # | $q_t$, $k_j$ | $d_q$, $d_k$ | query of step $t$, key of word $j$ |
 # | $W_q$, $W_k$, $w_v$ | $A \times d_q$, $A \times d_k$, $A$ | the additive score; in lesson 03 they are $W_s$, $W_h$ and $v$ |
 # | $w_c$ | $A$ | learned; the effect of the coverage. With $w_c = 0$ this is lesson 03 |
-# | $L_t$ | number | loss of step $t$; times a factor, it is added to the loss of the task |
+# | $L_t$ | number | coverage loss of step $t$. The loss of training is that of the task plus a factor times the mean of all $L_t$ |
 #
 # The minimum of two numbers is their overlap. Compute the three losses with a pencil:
 # step 1 repeats step 0, and step 2 goes elsewhere. What do you expect?
@@ -379,8 +404,9 @@ print("   with the present step in c", np.minimum(a, np.cumsum(a, 0)).sum(1))
 # ## One matrix, or three?
 #
 # A textbook (38.8) writes the score with one matrix $W_a$ and one long vector, in which
-# state, key and coverage stand one after the other: $W_a [s; h_j; c_j]$. Is that
-# another score? Put the three parameters side by side and compare:
+# state, key and coverage stand one after the other. With the letters of this page that
+# is $W_a [q_t; k_j; c^t_j]$. Is that another score? Put the three parameters side by
+# side and compare:
 
 # %%
 layer = CoverageAttention(4, 4, 6, rng=np.random.default_rng(0))
@@ -397,9 +423,10 @@ print("same:", np.allclose(weights, mg.softmax(np.array(e)).data, atol=1e-6))
 # ## Can attention move on if the query stays the same?
 #
 # Take a decoder at its worst: it does not know what it has written, and sends the same
-# query at every step. Without coverage, every step looks at the same word. Now give the
-# layer one hidden unit, $A = 1$, and a negative $w_c$: a word that has been looked at
-# scores less. The parameters are set by hand, nothing is trained:
+# query at every step. Without coverage, every step looks at the same word. Now let
+# $A = 1$, so that each parameter is one number, and let $w_c$ be negative: a word that
+# has been looked at scores less. The parameters are set by hand, nothing is trained. A
+# large $w_v$ makes the weights sharp, so that one can see which key a step looks at:
 
 
 # %%
@@ -441,9 +468,9 @@ show(fig, "walk", alt)
 #
 # ## Does the loss alone teach it that?
 #
-# We start a very small step on either side of $w_c = 0$, where the layer *is* additive
-# attention, and let $w_c$ and $w_v$ follow the gradient of the coverage loss. There is
-# no other loss:
+# At $w_c = 0$ the layer *is* additive attention. We start very near to that, on either
+# side, and train $w_c$ and $w_v$ on the coverage loss alone. (The optimizer, Adam,
+# steps against the gradient, and chooses the size of the step for each parameter.)
 
 # %%
 for w_c in (-0.01, 0.01):
@@ -463,18 +490,19 @@ for w_c in (-0.01, 0.01):
 # From below it learns to walk. From above it learns to stare at one key: with a
 # positive $w_c$ a word that has been looked at scores *more*, so the weights become
 # sharper from step to step. That, too, makes each step differ from the steps before,
-# and lowers the loss a little, but it is of no use. The point $w_c = 0$ is the top of a
-# ridge: a layer that repeats itself exactly has the largest loss, and both sides lead
-# down. The loss of the task has to say which side is right. See and others add the
-# coverage to a model that is trained already.
+# and lowers the loss a little, but it is of no use. A layer that repeats itself exactly
+# has the largest coverage loss, and the loss becomes smaller on both sides of
+# $w_c = 0$. The coverage loss cannot say which side is right; the loss of the task has
+# to. That may be why See and others first train a model without coverage, and add the
+# coverage only in a short last phase.
 #
 # ## Why do Transformers not have it?
 #
 # Step $t$ needs the weights of step $t - 1$ before it can compute its own. So the steps
 # have to wait for one another, and so does the gradient on its way back. Transformers
 # ([lesson 10](../10_heads/README.md)) compute the attention of all words in one
-# product, and that is what makes them fast. Coverage and one product exclude each
-# other. The textbook (38.8) gives a further reason, that more data makes coverage
+# product, and that is what makes them fast. With coverage, this one product is not
+# possible. The textbook (38.8) gives a further reason, that more data makes coverage
 # unnecessary; nothing here measures it.
 #
 # ## What would break it?

@@ -8,11 +8,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # %% [markdown]
 # # 09. Self-attention
 #
-# "The cat sleeps; it purrs." Who purrs? You look back from "it" to "cat", and from then
-# on "it" means the cat. A model has one vector for each word, and its vector for "it"
-# is the same in every sentence. How can this vector learn who is meant?
+# "The cat sleeps; it purrs." Who purrs? You look back from "it" to "cat", and then you
+# know. A model begins with one vector for each word of its vocabulary. The vector of
+# the word "it" is the same in every sentence, so it cannot say who is meant. How can
+# the model find out?
 #
-# It has to look at the other words of its own sentence. In lessons 02 to 08 a decoder
+# The word has to look at the other words of its sentence. In lessons 02 to 08 a decoder
 # looked at a source. Here a sentence looks at itself, and every word receives a new
 # vector that knows its neighbours. This is
 # [self-attention](../../GLOSSARY.md#self-attention), and a Transformer consists mostly
@@ -29,7 +30,11 @@ from attention import additive, alignment_heatmap, attend, dot, gaussian, genera
 from attention import scaled_dot as scaled
 from attention.costs import cost_of
 from attention.seq2seq.alignment_metrics import attention_entropy
-from attention.seq2seq.patterns import self_attention_excess, self_attention_pattern
+from attention.seq2seq.patterns import (
+    EXCESS,
+    self_attention_excess,
+    self_attention_pattern,
+)
 from lessons.classroom import schematics
 from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
 from minigrad import nn
@@ -52,8 +57,8 @@ X = np.array([  # (T = 5, d = 4), one row for each word
 # %% [markdown]
 # In attention a word plays three parts, and each part has a vector of its own:
 #
-# - the [query](../../GLOSSARY.md#query): **what am I looking for?** A pronoun looks for
-#   a noun, a noun for a verb;
+# - the [query](../../GLOSSARY.md#query): **what am I looking for?** Here a pronoun or a
+#   verb looks for a noun, and a noun for a verb;
 # - the [key](../../GLOSSARY.md#key): **what do I contain?** "cat" answers: a noun;
 # - the [value](../../GLOSSARY.md#value): **what do I hand over** to a word that has
 #   found me? "cat" hands over: this is about a cat.
@@ -67,8 +72,10 @@ X = np.array([  # (T = 5, d = 4), one row for each word
 # Q = X W_Q, \qquad K = X W_K, \qquad V = X W_V
 # ```
 #
-# A model learns the three matrices. We choose them by hand. The two columns of $W_Q$
-# and $W_K$ mean "noun" and "verb", those of $W_V$ "about a cat" and "an action":
+# A model learns the three matrices. We choose them by hand. Their four rows belong to
+# the four numbers of a word: noun, verb, pronoun, about a cat. The two columns of $W_Q$
+# and $W_K$ mean "noun" and "verb", those of $W_V$ "about a cat" and "an action". So the
+# third row of $W_Q$ says that a pronoun looks for a noun, with strength 4:
 
 # %%
 W_Q = np.array([[0.0, 3], [3, 0], [4, 0], [0, 0]])  # (d, d_k): what each kind wants
@@ -102,10 +109,12 @@ show(fig, "query-key-value", alt)
 # %% [markdown]
 # The new vector of "it" says "about a cat" with {{ f"{Z[3, 0]:.2f}" }}. Before, it said
 # nothing of the kind. All five words did this at once, because no word waits for
-# another. "the" has a short query, so its weights are nearly equal.
+# another. "the" has a short query, so its weights are nearly equal. (The old vector is
+# not lost: a Transformer adds what attention finds to it,
+# [lesson 10](../10_heads/README.md).)
 #
-# The two steps in one line are the most used formula of this book, *scaled dot-product
-# attention* (Vaswani and others 2017):
+# Scores, softmax and average in one line are the most used formula of this book,
+# *scaled dot-product attention* (Vaswani and others 2017):
 #
 # ```math
 # \mathrm{Attention}(Q, K, V) =
@@ -142,10 +151,12 @@ print(np.allclose(weights.data, alpha), np.allclose(out.data, Z))
 # Leave the matrices out. Then $q_i = k_i = v_i = x_i$, and two things go wrong. The
 # scores become symmetric, $`x_i \cdot x_j = x_j \cdot x_i`$, so "cat" would have to
 # look for "it" exactly as much as "it" looks for "cat". And the score of a word with
-# itself is its squared length, $`x_i \cdot x_i = \|x_i\|^2`$, which is hard to beat.
+# itself is its squared length, $`x_i \cdot x_i = \|x_i\|^2`$. It is usually the largest
+# score of the row.
 #
-# A textbook makes this experiment (6.4.2) with five random vectors. It does not show
-# what its code prints. These are its vectors, rounded. What will the weights be?
+# A textbook makes this experiment (6.4.2) with five random vectors. The textbook shows
+# the code, and not what the code prints. Here are the same five vectors, rounded. What
+# will the weights be?
 
 # %%
 X = np.array([
@@ -162,10 +173,10 @@ print("sums of the rows", alpha.sum(1).round(6))
 print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3), sep="\n")
 
 # %% [markdown]
-# Four of the five rows look at themselves, and $z_i$ is $x_i$ again. Almost nothing
-# moves. The fourth vector is the shortest: its score with itself,
-# {{ f"{X[3] @ X[3]:.1f}" }}, is little more than the {{ f"{X[3] @ X[4]:.1f}" }} that
-# chance gave another.
+# Four of the five words look at themselves, and their output $z_i$ is nearly $x_i$
+# again. The fourth vector is the shortest: its score with itself,
+# {{ f"{X[3] @ X[3]:.1f}" }}, is little more than its score with the fifth,
+# {{ f"{X[3] @ X[4]:.1f}" }}, which chance has made large.
 #
 # This is no accident of five vectors. If the entries have mean 0 and variance 1,
 # $x_i \cdot x_i$ has the mean $d$, while $x_i \cdot x_j$ has mean 0 and standard
@@ -176,7 +187,8 @@ print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3), sep="\n")
 # %%
 T, d, n = 8, 16, 1000
 X = rng.normal(size=(n, T, d))
-q, k = (X @ W for W in rng.normal(size=(2, n, d, d)) / d**0.5)  # of variance 1
+W_QK = rng.normal(size=(2, n, d, d)) / d**0.5  # drawn anew for each sequence
+q, k = (X @ W for W in W_QK)  # their entries have variance 1, like those of X
 e = X @ X.swapaxes(1, 2)  # (n, T, T)
 ways = {"as it is": e, "scaled": e / d**0.5}
 ways["projected, scaled"] = q @ k.swapaxes(1, 2) / d**0.5
@@ -206,14 +218,108 @@ show(fig, "diagonal", alt)
 # the matrix of weights is nearly the identity. Scaled, it is
 # {{ f"{found['scaled'][0]:.3f}" }}. With random projections it is
 # {{ f"{found['projected, scaled'][0]:.3f}" }}, which is one part in {{ T }}: no word
-# prefers itself any more. The three matrices are not a detail. Without them a word
-# mostly finds itself.
+# prefers itself any more. (The weights are not equal. Their entropy is less than $\ln$
+# {{ T }}, so each word prefers some words, by chance others than itself.) The three
+# matrices are not a detail. Without them a word mostly finds itself.
 #
 # > **The book says** (6.4.2) that with one vector for all three parts "the intuition is
-# > identical". The mechanism is not: its example moves almost nothing. Its exercise 6.8
-# > asks which vectors become more similar; but unscaled, as the exercise has it, a
-# > vector keeps {{ f"{found['as it is'][0]:.1%}" }} of its own weight, and little
-# > moves.
+# > identical". The mechanism is not: in its example the outputs are almost the inputs.
+#
+# ## Do words that look at each other become alike?
+#
+# Each output is an average of the words. Two words that look at each other receive much
+# of each other. So one expects: the more weight between two words, the more their
+# vectors turn towards each other. Is it so? This is exercise 6.8, and it asks for your
+# prediction first: `python -m lessons start 6.8`.
+#
+# We use the 1000 sequences without projections, and multiply the scores by one of three
+# scales: 1, as in the exercise; $1/4$, which is $1/\sqrt d$; and $1/20$. For each pair
+# of words $i$ and $j$ there are two numbers: the *mutual weight*
+# $`\alpha_{ij} + \alpha_{ji}`$, and the *gain*, the [cosine](../../GLOSSARY.md#cosine)
+# of $z_i$ and $z_j$ minus that of $x_i$ and $x_j$. The *rank correlation* of the two
+# looks at their order only: it is 1 if the pair with more weight always gains more,
+# $-1$ if it always gains less, and 0 if there is no relation (Spearman 1904).
+
+
+# %%
+first, second = np.triu_indices(T, 1)  # of each pair i < j
+
+
+def cosines(X):  # (n, T, d) -> of each pair i < j, (n, pairs)
+    U = X / np.linalg.norm(X, axis=-1, keepdims=True)
+    return (U @ U.swapaxes(1, 2))[:, first, second]
+
+
+def rank_correlation(a, b):  # (n, pairs) twice -> (n,)
+    u, v = (x.argsort(-1).argsort(-1) for x in (a, b))  # the rank of each entry
+    u, v = (x - x.mean(-1, keepdims=True) for x in (u, v))
+    return (u * v).sum(-1) / np.sqrt((u**2).sum(-1) * (v**2).sum(-1))
+
+
+# %%
+def geometry(scale):  # means over the sequences, and the 95 % interval of the first
+    p = mg.softmax(scale * e).data
+    mutual = (p + p.swapaxes(1, 2))[:, first, second]
+    before, after = cosines(X), cosines(p @ X)
+    of_weight = rank_correlation(mutual, after - before)
+    of_before = rank_correlation(before, after - before)
+    means = (x.mean() for x in (of_weight, of_before, after))
+    return *means, 1.96 * of_weight.std() / n**0.5
+
+
+# %%
+turns = {}
+print("rank correlation of the gain with ...")
+for name, scale in (("1", 1), ("1/4", 1 / 4), ("1/20", 1 / 20)):
+    turns[name] = weight, before, after, reach = geometry(scale)
+    print(f"scale {name:4s}  mutual weight {weight:+.2f} ±{reach:.2f}", end="   ")
+    print(f"cosine before {before:+.2f}   mean cosine after {after:.2f}")
+
+# %% [figure]
+scales = np.geomspace(1 / 50, 1, 14)
+lines = np.array([geometry(scale) for scale in scales])
+title = "Do words that look at each other become alike?"
+fig, axes = figure(title, columns=2, size=(7.2, 2.9))
+axes[0].errorbar(scales, lines[:, 0], lines[:, 3], fmt="o-", color=BLUE,
+                 label="with the mutual weight")  # fmt: skip
+axes[0].plot(scales, lines[:, 1], "s--", color=ORANGE, label="with the cosine before")
+axes[0].axhline(0, color=GREY, lw=0.8, ls=":")
+axes[0].set(ylabel="rank correlation of the gain")
+axes[0].legend(loc="lower right")
+axes[1].plot(scales, lines[:, 2], "o-", color=GREY)
+axes[1].set(ylabel="mean cosine of two outputs", ylim=(-0.05, 1.05))
+for ax in axes:
+    ax.set(xlabel="scale of the scores", xscale="log")
+    ax.axvline(d**-0.5, color=GREY, lw=0.8, ls="--")
+    ax.text(d**-0.5, 1, " 1/√d", transform=ax.get_xaxis_transform(), va="top")
+alt = f"""Two panels against the scale of the scores, 1/50 to 1. Left: the rank
+correlation of the gain in cosine with the mutual weight rises from {lines[0, 0]:.2f}
+through 0 to {lines[:, 0].max():.2f} and falls to {lines[-1, 0]:.2f} at scale 1; that
+with the cosine before begins at {lines[0, 1]:.2f}. Right: the mean cosine of two
+outputs falls from {lines[0, 2]:.2f} to {lines[-1, 2]:.2f}."""
+show(fig, "geometry", alt)
+
+# %% [markdown]
+# At scale 1 and at $1/\sqrt d$ the expectation holds, more clearly at the second, where
+# more weight leaves the diagonal. At $1/20$ it is *reversed*: the pairs that look at
+# each other least gain most.
+#
+# The last column says why. With small scores all weights are nearly equal, so every
+# output is nearly the same vector, the mean of all words. Every pair of outputs then
+# has a cosine near 1, and the gain is nearly 1 minus the cosine *before*: who was far
+# apart has gained most. (The correlation with the cosine before is
+# {{ f"{turns['1/20'][1]:.2f}" }}.) And words that are far apart have the smallest
+# scores, so they look at each other least. In short: words come together because
+# everything does.
+#
+# That all outputs become one vector is called
+# [rank collapse](../../GLOSSARY.md#rank-collapse). In a stack of layers it goes on from
+# layer to layer; [lesson 10](../10_heads/README.md) shows it, and what prevents it.
+#
+# > **The book says** (exercise 6.8) that one can observe which vectors become more
+# > similar, and asks to relate it to the weights. Its scores are unscaled, so a vector
+# > gives {{ f"{found['as it is'][0]:.1%}" }} of its weight to itself, and hardly any
+# > cosine changes. What one observes depends on the scale, even in its sign.
 #
 # ## Is it a dictionary?
 #
@@ -235,7 +341,8 @@ show(fig, "diagonal", alt)
 # ```
 #
 # The [temperature](../../GLOSSARY.md#temperature) $\tau$ says how soft. Take three
-# pairs, and use the first key as the query. Which similarity finds it?
+# pairs of a key and a value, and use the first key as the query. With which similarity
+# does the query find its own value, 10?
 
 # %%
 K, v = np.array([[1.0, 0], [2, 1], [0, 1]]), np.array([10.0, 20, 30])
@@ -246,10 +353,12 @@ print("distance", far[0], "-> value", v[far.argmin()])
 
 # %% [markdown]
 # With the dot product the query does not find its own key, because a longer key wins.
-# With a distance it does. A distance belongs to an old method, a *kernel* average
-# (Nadaraya 1964, Watson 1964): weigh each value by $`\exp(-\|q - k\|^2 / 2h^2)`$, where
-# the width $h$ plays the part of the temperature, $\tau = 2h^2$. The library has it as
-# the score `gaussian`:
+# With a distance it does; the output has squared distances. A distance belongs to an
+# old method, a *kernel* average (Nadaraya 1964, Watson 1964; more in [lesson
+# 04](../04_scores/README.md)): weigh each value by $`\exp(-\|q - k\|^2 / 2h^2)`$. With
+# $`\mathrm{sim} = -\|q - k\|^2`$ this is $`\exp(\mathrm{sim} / \tau)`$ for
+# $\tau = 2h^2$, so the width $h$ plays the part of the temperature. The library has it
+# as the score `gaussian(q, k, h)`:
 
 # %%
 for tau in (2, 0.5, 0.05):
@@ -258,11 +367,11 @@ for tau in (2, 0.5, 0.05):
     print(f"softly, tau = {tau}: {p[0] @ v:.3f}   softmax of -distance / tau: {same}")
 U = K / np.linalg.norm(K, axis=1, keepdims=True)  # keys of one length
 same = np.allclose(mg.softmax(gaussian(U, U)).data, mg.softmax(dot(U, U)).data)
-print("keys of one length: gaussian has the weights of dot:", same)
+print("keys of one length: gaussian with h = 1 has the weights of dot:", same)
 
 # %% [markdown]
 # As $\tau$ falls, the soft answer approaches the hard one, 10. If all keys have one
-# length, the two scores give the same weights, because
+# length and $h = 1$, the two scores give the same weights, because
 # $`\|q - k\|^2 = \|q\|^2 - 2\, q \cdot k + \|k\|^2`$, and the softmax cancels what is
 # the same for all keys.
 #
@@ -284,18 +393,32 @@ print("keys of one length: gaussian has the weights of dot:", same)
 # \frac{dH}{d\tau} = \frac{\mathrm{Var}_p(e)}{\tau^3} \ge 0
 # ```
 #
-# For the middle one: the first term of $H$ has the derivative $\sum_j p_j e_j$, the
-# mean of $e$ under the weights $p$. The product rule gives the same mean for the second
-# term, and the two cancel. What is left is $-\beta$ times the derivative of that mean,
-# which is the variance of $e$ under $p$. For the last one, multiply by
-# $`d\beta/d\tau = -1/\tau^2`$. A variance is never negative, so the entropy never falls
-# as $\tau$ grows.
+# For the middle one, write $\bar e = \sum_j p_j e_j$ for the mean of $e$ under the
+# weights $p$. The first term of $H$ has the derivative $\bar e$. By the product rule
+# the second term, $-\beta \bar e$, has the derivative
+# $`-\bar e - \beta\, d\bar e / d\beta`$. The two $\bar e$ cancel. For what is left we
+# need $`dp_j / d\beta = p_j (e_j - \bar e)`$, the derivative of a softmax. So
+#
+# ```math
+# \frac{d\bar e}{d\beta} = \sum_j p_j (e_j - \bar e)\, e_j =
+# \sum_j p_j e_j^2 - \bar e^2 = \mathrm{Var}_p(e)
+# ```
+#
+# For the last of the three, multiply by $`d\beta/d\tau = -1/\tau^2`$ and put
+# $\beta = 1/\tau$. A variance is never negative, so the entropy never falls as $\tau$
+# grows.
 #
 # Measure it on the scores of the 1000 sequences above, unscaled and scaled, with the
 # size $`\|J\|`$ of the Jacobian $J = \partial p / \partial e$
-# ([lesson 05](../05_scaling/README.md)). From $`J_{ij} = p_i(\delta_{ij} - p_j)/\tau`$
-# its square is
-# $`\|J\|^2 = \big(\sum p_j^2 - 2 \sum p_j^3 + (\sum p_j^2)^2\big)/\tau^2`$:
+# ([lesson 05](../05_scaling/README.md)). Its entries are
+# $`J_{ij} = p_i(\delta_{ij} - p_j)/\tau`$. The square of an entry is
+# $`p_i^2 (\delta_{ij} - 2 \delta_{ij}\, p_j + p_j^2) / \tau^2`$, because
+# $`\delta_{ij}^2 = \delta_{ij}`$. Summed over $i$ and $j$,
+#
+# ```math
+# \|J\|^2 = \frac{1}{\tau^2} \Big(\sum_j p_j^2 - 2 \sum_j p_j^3 +
+# \Big(\sum_j p_j^2\Big)^2\Big)
+# ```
 
 
 # %%
@@ -309,12 +432,13 @@ def at(e, tau):  # e (n, T, T) -> entropy, its slope, median of |dp/de|
 
 # %%
 raw, fix = ways["as it is"], ways["scaled"]
-print("unscaled, unless a column says scaled")
-print(" tau        H   scaled  dH/dtau  numeric      |J|   scaled")
+print("          unscaled scores                      scaled scores")
+print(" tau        H  dH/dtau  numeric      |J|          H      |J|")
 for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
     (a, slope, s), (b, _, t) = at(raw, tau), at(fix, tau)
     numeric = (at(raw, tau * 1.001)[0] - at(raw, tau * 0.999)[0]) / (0.002 * tau)
-    print(f"{tau:4.1f}", *(f"{x:8.3f}" for x in (a, b, slope, numeric, s, t)))
+    columns = "".join(f"{x:9.3f}" for x in (a, slope, numeric, s))
+    print(f"{tau:4.1f}{columns}   {b:8.3f} {t:8.3f}")
 
 # %% [figure]
 taus = np.geomspace(0.1, 50, 28)
@@ -332,22 +456,23 @@ axes[1].set(xlabel="temperature", ylabel="median of |dp/de|")
 axes[0].legend(loc="upper left")
 axes[1].legend()
 alt = f"""Two panels against temperature. Entropy rises from the floor to almost
-{np.log(8):.2f} nats; the scaled curve is the other, four times earlier. Gradient: a
-hump, {J.max():.2f} high near {taus[J.argmax()]:.1f} when scaled, and falling to 0 at
-either end."""
+{np.log(8):.2f} nats; the scaled curve is the unscaled one, moved to temperatures four
+times lower. Gradient: a hump, {J.max():.2f} high near {taus[J.argmax()]:.1f} when
+scaled, and falling to 0 at either end."""
 show(fig, "temperature", alt)
 
 # %% [markdown]
 # - The derived slope and the numeric one agree.
-# - Unscaled, four of the five temperatures lie near the floor. Dividing by $\sqrt d$
-#   *is* a temperature: the same curve, earlier by a factor of 4.
+# - Unscaled, the entropy is near 0 at four of the five temperatures. Dividing by
+#   $\sqrt d$ *is* a temperature: it gives the same curve at temperatures that are lower
+#   by a factor of 4.
 # - A gradient exists at every temperature, but for the typical query it is large in the
-#   middle only. At the hard end it is 0, at the soft end the weights hardly react.
+#   middle only. It is near 0 at the hard end, and small at the soft end, where the
+#   weights hardly react.
 #
 # > **The book says** (6.5.2) that gradients "flow freely" through the soft lookup, and
-# > that a model can learn "to be as precise as a hard lookup". It can become so. But a
-# > lookup that *is* so precise has almost no gradient, and learns what a hard one
-# > learns: nothing.
+# > that a model can learn "to be as precise as a hard lookup". It can become precise.
+# > But once it is, it has almost no gradient, and learns as little as a hard lookup.
 #
 # > **The book says** (exercise 6.10) that these five temperatures, on these scores,
 # > show both limits. At $\tau = 5$ the entropy is {{ f"{at(raw, 5.0)[0]:.2f}" }} of
@@ -366,18 +491,23 @@ show(fig, "temperature", alt)
 #
 # | attention | query | keys and values | score |
 # |---|---|---|---|
-# | Bahdanau and others ([lesson 03](../03_additive/README.md)) | the decoder's state | the encoder's states | additive |
-# | Luong and others ([lesson 04](../04_scores/README.md)) | the decoder's state | the encoder's states | dot, general |
+# | Bahdanau and others ([lesson 03](../03_additive/README.md)) | the decoder's last state | the encoder's states | additive |
+# | Luong and others ([lesson 04](../04_scores/README.md)) | the decoder's new state | the encoder's states | dot, general |
 # | self-attention (this lesson) | a word | all words of the same sequence | scaled dot |
 # | cross-attention ([lesson 10](../10_heads/README.md)) | a word of the target | all words of the source | scaled dot |
 #
-# The library's function is this formula, with a mask and a few options:
+# The library's function is this formula with options. Two lines are the formula: the
+# one with the softmax, and the one that multiplies by the values. You may skip the
+# options: a mask ([lesson 06](../06_masks/README.md)), a bias, which is added to the
+# scores ([lesson 11](../11_positions/README.md)), and dropout, whose random factors it
+# calls $`z_{ij}`$.
 
 # %% [source] attention.attend.attend
 
 # %% [markdown]
-# Does it give each of these attentions, if only the score changes? One query, five
-# keys, and each score once more by hand:
+# Does it give each of these attentions, if only the score changes? One query of width
+# 4, five keys, and each score once more by hand (the scaled one is divided by
+# $\sqrt 4$):
 
 # %%
 side = np.random.default_rng(99)  # a generator of its own
@@ -388,7 +518,7 @@ scores = {
     "dot": dot, "general": lambda q, k: general(q, k, W), "scaled": scaled,
 }  # fmt: skip
 e = [[w_v @ np.tanh(W_q @ q[0] + W_k @ k) for k in K], K @ q[0], q[0] @ W @ K.T]
-for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 2]):
+for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 4**0.5]):
     p = np.exp(by_hand) / np.exp(by_hand).sum()
     out, weights = attend(q, K, V, score)
     print(f"{name:9s} {weights.data[0].round(3)}", np.allclose(out.data[0], p @ V))
@@ -396,7 +526,7 @@ for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 2]):
 # %% [markdown]
 # Keys need not be words. Xu and others (2015) wrote captions for images, and let the
 # decoder look at regions of the image. Here are 6 by 7 regions, each a vector of width
-# 8. The weights form a picture again:
+# 8. So the weights have the form of a picture:
 
 # %%
 regions, q = side.normal(size=(1, 6 * 7, 8)), side.normal(size=(1, 1, 8))
@@ -411,10 +541,12 @@ print("weights", picture.shape, "of sum", f"{picture.sum():.4f}")
 # "it". In a text of 100 words the first is 99 steps from the last. Self-attention needs
 # one step for any distance. Does that make distant words easy to find?
 #
-# Measure how much the last of 100 outputs reacts to each input: the length of the
-# gradient of $z_T$ with respect to $x_j$, in a GRU
+# Measure how much the last of 100 outputs, $z_T$, reacts to each input $x_j$, in a GRU
 # ([lesson 02](../02_gru_bottleneck/README.md)) and in a self-attention. Both are
-# untrained.
+# untrained. An output has {{ d }} numbers, and a gradient needs one number; so we
+# multiply the output by a random vector, take the gradient of the product with respect
+# to $x_j$, and take its length, averaged over 8 sequences. (The average is that of the
+# squares.)
 
 # %%
 T, d = 100, 16
@@ -446,21 +578,23 @@ show(fig, "distance", alt)
 
 # %% [markdown]
 # The GRU's gradient falls exponentially with the distance. That of self-attention does
-# not fall at all. But it starts lower, because all {{ T }} words share one weight. A
-# short path is not a wide one. Training has to find the word that matters.
+# not depend on the distance. (At distance 0 it is larger: there the word also reacts to
+# its own query.) But it is small everywhere, because the {{ T }} weights of a query sum
+# to one, and untrained they are nearly equal. A short path does not make a strong
+# signal. Training has to find the word that matters.
 #
 # > **The book says** (6.4.1) that the single step has "no intervening information
-# > loss". An average of {{ T }} values loses most of each of them; the loss no longer
-# > depends on the distance.
+# > loss". An average of {{ T }} values keeps little of each of them. What is true: how
+# > little does not depend on the distance.
 #
 # ## What does it cost?
 #
 # Two different questions. **Work**: how many multiplications are there in all?
 # **Depth**: how many of them must wait for one another? A recurrence multiplies two
 # $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth $T$.
-# Self-attention has two products of $T \times T$ by $d$ numbers, $Q K^\top$ and
-# $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$. Its depth does not grow
-# with $T$. For $d = 512$, in millions of multiplications:
+# Self-attention has $T^2$ dot products of length $d$ in $Q K^\top$, and as many
+# multiplications again in $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$.
+# Its depth does not grow with $T$. For $d = 512$, in millions of multiplications:
 
 # %%
 d = 512
@@ -470,21 +604,26 @@ for T in (64, 512, 1024, 2048):
     print(f"T {T:4d}   attention {a:4.0f} + {3 * w:4.0f}   recurrence {2 * w:4.0f}")
 
 # %% [markdown]
-# Attention alone is *cheaper* than the recurrence up to $T = d$. With its projections
-# it is always more expensive than this simple recurrence, but less than a GRU, which
-# has three times as many matrices, up to $T = 3d/2$. What self-attention really saves
+# Attention alone is *cheaper* than the recurrence for $T < d$. With its projections it
+# is always more expensive than this simple recurrence. A GRU has three times as many
+# matrices, work $6 T d^2$; self-attention has less as long as
+# $2 T^2 d + 3 T d^2 < 6 T d^2$, which is $T < 3d/2$. What self-attention really saves
 # is depth. [Lesson 12](../12_exact_and_cheap/README.md) measures the time.
+#
+# It pays with memory: a head has $T^2$ scores, of four bytes each. For 1000 words that
+# is {{ str(4 * 1000**2 // 10**6) }} megabytes, for each head, sequence and layer
+# (exercise 6.4).
 #
 # > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
 # > operations against $\Theta(T)$ *sequential* operations. This compares work with
-# > depth. Work against work is $T^2 d$ against $T d^2$, and sentences are shorter than
-# > vectors are wide.
+# > depth. Work against work is $T^2 d$ against $T d^2$, and a sentence has fewer words
+# > than a vector has numbers. (A book has more.)
 #
 # ## What does a heatmap show?
 #
-# Weights are easy to draw, which has made attention popular. Here are the weights of a
-# translation from French, made by hand (6.5.3). French puts the adjective behind the
-# noun. Can you see it in the numbers?
+# Weights are easy to draw. The textbook (6.5.3) invents weights for a translation from
+# French, to show what one expects of a trained model. French puts the adjective behind
+# the noun. Can you see it in the numbers?
 
 # %%
 source, target = "le chat noir est assis".split(), "the black cat is sitting".split()
@@ -504,9 +643,9 @@ alt = f"""Weights, five by five: a diagonal, but for black, which looks at noir 
 show(fig, "crossing", alt)
 
 # %% [markdown]
-# The two cross, in a picture of what is expected.
-# [Lesson 13](../13_translation/README.md) compares a trained model with alignments that
-# are known to be right.
+# The two words cross. But this is a picture of what somebody expects, and not of what a
+# model does. [Lesson 13](../13_translation/README.md) compares a trained model with
+# alignments that are known to be right.
 #
 # > **The book says** (6.5.3) that Bahdanau and others showed such a heatmap for
 # > French-to-English. They translated English *to* French.
@@ -533,8 +672,11 @@ for j in range(3):
 # punctuation mark (*column*; Clark and others 2019).
 #
 # The library names the pattern of a matrix. For each shape it adds up the weight inside
-# and subtracts what equal weights would have there. We make a matrix of each shape,
-# with a little weight everywhere else. Does it find the names?
+# the shape and subtracts what equal weights would have there: the *excess*. Inside
+# "diagonal" is $`\lvert i - j \rvert \le 1`$, inside "long-range" a distance of more
+# than a quarter of the length. The name is the shape with the largest excess, if that
+# is at least {{ str(EXCESS) }}. We make a matrix of each shape, with a little weight
+# everywhere else. Does the library find the names?
 
 # %%
 T = 12
@@ -563,28 +705,27 @@ away from it; and an even, pale blue."""
 show(fig, "patterns", alt)
 
 # %% [markdown]
-# Five shapes, five names. The thresholds stand in
-# [patterns.py](../../../attention/seq2seq/patterns.py). They are choices, and a real
-# matrix is often "mixed".
+# Five shapes, five names. (A diagonal matrix has an excess in blocks, too, but a
+# smaller one. "uniform" and "long-range" have rules of their own.) The rules stand in
+# [patterns.py](../../../attention/seq2seq/patterns.py). They are choices. A matrix for
+# which no rule holds is called "mixed", a sixth name, and real ones often are.
 #
 # > **The book says** (6.5.4) that four patterns are the most common, and that "early
 # > layers tend toward local and positional patterns, while deeper layers" look far. The
 # > column is missing among the four. The statement about layers is about models such as
-# > BERT, and nothing here measures it.
-#
-# What makes several attentions differ from one another is a question of
-# [lesson 10](../10_heads/README.md).
+# > BERT. [Lesson 10](../10_heads/README.md) tests it on small models of our own.
 #
 # ## What would break it?
 #
 # - One matrix for queries and keys, $W_Q = W_K$: the scores are symmetric again, and
 #   every word prefers itself.
 # - The softmax over the wrong axis, so that columns sum to one and not rows. If
-#   $Q K^\top$ is symmetric, the result looks almost right.
+#   $Q K^\top$ is symmetric, this gives the transposed weights, and a heatmap of them
+#   looks almost right.
 # - A temperature of 0: a division by zero.
-# - Shuffled words. "the cat sleeps it purrs" and "it sleeps the cat purrs" give every
-#   word the same output: nothing in the formula knows an order.
-#   [Lesson 11](../11_positions/README.md) adds it.
+# - Shuffled words. Each word gets the same output in "the cat sleeps it purrs" and in
+#   "it sleeps the cat purrs": nothing in the formula knows an order. [Lesson
+#   11](../11_positions/README.md) adds it.
 #
 # **To take away: in self-attention each word makes a query, a key and a value; it
 # compares its query with all keys, and its new vector is the average of the values,

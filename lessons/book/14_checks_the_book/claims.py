@@ -1,24 +1,294 @@
-"""When a claim of lesson 14 holds, and the figure of those that are numbers."""
+"""When does a printed claim hold? A claim is a range, a measurement is an interval.
 
+    @claim("6.2.5", "the third score is 0.512", printed("0.512"), "03")
+    def third_score():
+        return computed(scores()[2])
+
+puts a row into the table of lesson 14. The function returns a ``Measured``: a number
+and the interval in which it lies, from one computation, from draws or from seeds.
+"""
+
+import math
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lessons.classroom.catalogue import BOOK
 from lessons.classroom.figures import BLUE, GREY, ORANGE, figure
 
+CLAIMS = []  # in the order of the modules that state them
+Z = 1.96  # 95 of 100 normal numbers lie within 1.96 standard deviations
 
-def verdict(book, ours):
-    if isinstance(ours, str):
-        return "holds" if ours == book else "no"
-    digits = len(book.partition(".")[2])
-    off = abs(ours - float(book)) * 10**digits - 1e-9  # in units of the last digit
-    holds, near = (0.5, 2) if digits else (0, 0)
-    return "holds" if off <= holds else "near" if off <= near else "no"
+
+@dataclass(frozen=True)
+class Range:
+    """What a text claims of a number: it lies from ``low`` to ``high``.
+
+    A number that misses by no more than ``margin`` is "near".
+    """
+
+    low: float
+    high: float
+    margin: float = 0.0
+
+    @property
+    def middle(self):
+        return (self.low + self.high) / 2
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number, the interval in which it lies, and what it rests on."""
+
+    value: float
+    low: float
+    high: float
+    kind: str = "computed"  # or "drawn", "trained", "timed"
+    rests_on: str = ""
+    words: str = ""  # shown in place of the number
+
+
+@dataclass(frozen=True)
+class Claim:
+    where: str  # the section
+    says: str
+    claimed: Range
+    lesson: str  # that measures it
+    box: str  # words of the box "The book says" in that lesson; "" without a box
+    found: Measured
+
+    @property
+    def verdict(self):
+        return verdict(self.claimed, self.found)
+
+
+def claim(where, says, claimed, lesson, box=""):
+    """Register the function below as the measurement of a claim."""
+
+    def register(measure):
+        CLAIMS.append(Claim(where, says, claimed, lesson, box, measure()))
+        return measure
+
+    return register
+
+
+def verdict(claimed, found):
+    """Compare the interval of a measurement with the range of a claim."""
+    if claimed.low <= found.low and found.high <= claimed.high:
+        return "holds"
+    below, above = claimed.low - claimed.margin, claimed.high + claimed.margin
+    if found.high < below or found.low > above:
+        return "no"
+    return "near" if claimed.margin else "undecided"
+
+
+def printed(text):
+    """Return the range of a printed number: all numbers that round to it."""
+    unit = 10.0 ** -len(text.partition(".")[2]) if "." in text else 0.0
+    number, rounding = float(text), 1e-9 * max(unit, 1)
+    half = unit / 2 + rounding
+    return Range(number - half, number + half, 1.5 * unit)
+
+
+def between(low, high):
+    return Range(low, high)
+
+
+def above(low):
+    return Range(low, math.inf)
+
+
+def below(high):
+    return Range(-math.inf, high)
+
+
+YES = Range(1, 1)  # a claim in words: true is 1
+
+
+def computed(value, words=""):
+    """Return a number that has no spread."""
+    return Measured(value, value, value, words=words)
+
+
+def fact(true, words):
+    """Return whether a claim in words is true, and what is the case."""
+    return computed(float(true), words)
+
+
+def drawn(values, words=""):
+    """Return the mean of many random values, with its interval."""
+    mean, half = np.mean(values), Z * np.std(values, ddof=1) / len(values) ** 0.5
+    rests_on = f"{len(values):,} draws"
+    return Measured(mean, mean - half, mean + half, "drawn", rests_on, words)
+
+
+def share(k, n, of="seeds", kind="trained"):
+    """Return the share k / n, with Wilson's interval."""
+    middle = (k + Z**2 / 2) / (n + Z**2)
+    half = Z * (k * (n - k) / n + Z**2 / 4) ** 0.5 / (n + Z**2)
+    low, high = max(middle - half, 0.0), min(middle + half, 1.0)
+    return Measured(k / n, low, high, kind, f"{k} of {n} {of}")
+
+
+def measured_words(values, words=""):
+    """Return the mean over the words that one trained model writes."""
+    found = drawn(values, words)
+    return replace(found, kind="trained", rests_on=f"{len(values)} words, 1 model")
+
+
+def seeds(values, words=""):
+    """Return the mean over trained models, with Student's interval."""
+    values = np.asarray(values, float)
+    n, mean = len(values), values.mean()
+    half = math.inf if n == 1 else student(n) * values.std(ddof=1) / n**0.5
+    rests_on = f"{n} seed{'s' * (n > 1)}"
+    return Measured(mean, mean - half, mean + half, "trained", rests_on, words)
+
+
+def student(n):
+    """Return the factor t by which n values of unknown spread widen an interval.
+
+    Student's density with x = sqrt(n - 1) tan(a) is cos(a)^(n - 2), up to a factor.
+    """
+    a = np.linspace(-np.pi / 2, np.pi / 2, 200_001)
+    mass = np.cumsum(np.cos(a) ** (n - 2))
+    return math.sqrt(n - 1) * math.tan(a[np.searchsorted(mass, 0.975 * mass[-1])])
+
+
+def timed(values, words=""):
+    """Return the mean of several runs on one machine, from the least to the most."""
+    n, mean = len(values), np.mean(values)
+    rests_on = f"{n} run{'s' * (n > 1)}, one machine"
+    ends = (min(values), max(values)) if n > 1 else (-math.inf, math.inf)
+    return Measured(mean, *ends, "timed", rests_on, words)
+
+
+# claims that need a training: (section, what the text says, what has to be measured)
+OPEN = [
+    ("6.3.1, 38.2", "dot is as good as additive in translation", "BLEU of both, with "
+     "an encoder of one direction"),
+    ("6.3.3", "where the order of words is the same, local attention is as good as "
+     "global, and faster", "trained local-m and local-p beside global attention"),
+    ("6.5.4", "early layers look near, deep layers look far", "the patterns of trained "
+     "heads, by layer"),
+    ("38.6", "an unscaled Transformer would not train at all", "Transformers with and "
+     "without scaling, at several widths and depths"),
+    ("38.8", "coverage fights repetition", "repetitions of a trained decoder, with "
+     "coverage and without"),
+    ("notes", "linear and sparse attention lose little", "the quality of trained "
+     "models, beside the cost"),
+]  # fmt: skip
+
+
+def table_of_open_claims():
+    """Return a Markdown table of the claims that nothing has measured yet."""
+    lines = ["| text | claim | what has to be measured |", "|" + "---|" * 3]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in OPEN)])
+
+
+# claims without a number: (section, what the text says, what is the case, lesson, box)
+IN_WORDS = [
+    ("6.1.2", "the curve of lengths is figure 1 of Cho and others", "probably figure "
+     "4; we have not read the paper again", "02", ""),
+    ("6.2.1", "the gradient is in the appendix of Bahdanau and others", "lesson 03 "
+     "derives it; we have not read the paper again", "03", ""),
+    ("6.3.3", "local attention predicts its centre", "local-p does; local-m, which the "
+     "text leaves out, does not", "08", "as if it were all of local attention"),
+    ("6.4.3", "quadratic cost is affordable below 2048 tokens", "affordable is no "
+     "number; the measured times have no corner there", "12", "affordable below 2048"),
+    ("6.4.4", "28.4 BLEU, 3.5 days on 8 processors", "that is what the paper says",
+     "10", ""),
+    ("6.5.3", "Bahdanau and others show French to English", "English to French", "09",
+     "Bahdanau and others showed"),
+    ("6.5.3", "the same, once more", "English to French", "13", "Bahdanau's picture"),
+    ("6.5.4", "four patterns are the most common", "a fifth, the column, is frequent "
+     "in BERT (Clark and others)", "09", "four patterns are the most common"),
+    ("38.3", "Vaswani and others report that scaling makes training stable", "they "
+     "suspect that large products give small gradients", "05", ""),
+    ("38.6", "exact match, on the axis of a figure", "the figure counts letters", "07",
+     "exact match"),
+    ("38.7", "local attention is rare in Transformers, for example Mistral", "Mistral "
+     "is one, with a window in every layer", "08", "rarely used"),
+    ("38.8", "language models avoid repetition by more data", "nothing here measures "
+     "it", "08", ""),
+    ("38.9", "query, key and value were introduced in 1991; Bahdanau's was the first "
+     "attention", "who was first is disputed; the softmax is later", "12", ""),
+    ("scoring", "`key_size` and `query_size` set the widths", "the class never uses "
+     "them", "06", "never uses them"),
+    ("notes", "Luong's last layer is linear", "it has a tanh, and needs it", "04",
+     "this is a linear layer"),
+    ("notes", "Mistral's window has global tokens", "Longformer's has; Mistral's looks "
+     "back only", "12", "(Longformer, Mistral)"),
+]  # fmt: skip
+
+
+def table_of_words():
+    """Return a Markdown table of the claims that no number decides."""
+    lines = ["| text | claim | what is the case | page |", "|" + "---|" * 4]
+    for where, says, case, lesson, _ in IN_WORDS:
+        lines.append(f"| {where} | {says} | {case} | {page(lesson)} |")
+    return "\n".join(lines)
+
+
+def table(kind, where=""):
+    """Return a Markdown table of the claims of a kind whose section begins so."""
+    several = kind != "computed"  # draws, seeds or runs
+    head = "text", "claim", "we find", *["rests on"] * several, "verdict", "page"
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for c in sorted(CLAIMS, key=place):
+        if c.found.kind == kind and c.where.removeprefix("ex. ").startswith(where):
+            cells = c.where, c.says, finding(c.found), *[c.found.rests_on] * several
+            cells += bold(c.verdict), page(c.lesson)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def place(c):
+    """Return the order of a claim: sections by number, exercises last."""
+    numbers = tuple(map(int, re.findall(r"\d+", c.where)))
+    return not numbers, numbers[:1], c.where.startswith("ex."), numbers
+
+
+def bold(word):
+    return word if word == "holds" else f"**{word}**"
+
+
+def page(lesson):
+    [folder] = BOOK.glob(f"{lesson}_*")
+    return f"[{lesson}](../{folder.name}/README.md)"
+
+
+def finding(found):
+    """Return a number and its interval in words."""
+    exact = found.low == found.high
+    number = text(found.value, 4 if exact else 3)
+    if exact and found.words and found.value in (0, 1):
+        number = ""  # a fact
+    if np.isinf(found.high):
+        number += ", no interval"
+    elif found.low < found.high:
+        number += f" [{text(found.low)}, {text(found.high)}]"
+    return ", ".join(part for part in (number, found.words) if part)
+
+
+def text(x, digits=3):
+    """Return a number with so many digits."""
+    if x == int(x):
+        return str(int(x))
+    return f"{x:#.{digits}g}" if 1e-3 <= abs(x) < 100 else f"{x:.{digits}g}"
 
 
 def account(numbers):
-    """numbers [(where, verdict, book, ours)], positive ones"""
-    fig, ax = figure("How far off are the numbers?", size=(5.2, 4))
-    for word, colour in (("holds", BLUE), ("near", GREY), ("no", ORANGE)):
-        xy = [(float(book), ours) for _, said, book, ours in numbers if said == word]
-        ax.loglog(*zip(*xy), "o", color=colour, label=word)
-    ax.plot([0.03, 1e5], [0.03, 1e5], color=GREY, lw=0.8, ls=":")
-    ax.set(xlabel="printed", ylabel="computed")
-    ax.legend()
+    """Draw computed numbers against printed ones: [(verdict, printed, computed)]."""
+    fig, ax = figure("How far off are the printed numbers?", size=(5.8, 4))
+    looks = {"holds": (BLUE, "o"), "near": (GREY, "s"), "no": (ORANGE, "^")}
+    for word, (colour, mark) in looks.items():
+        xy = [(a, b) for said, a, b in numbers if said == word]
+        if xy:
+            ax.loglog(*zip(*xy), mark, color=colour, label=word, ms=5)
+    ends = [0.03, 1.5e5]  # around all of them
+    ax.plot(ends, ends, color=GREY, lw=0.8, ls=":", label="equal")
+    ax.set(xlabel="printed number", ylabel="computed number")
+    ax.legend(title="verdict")
     return fig

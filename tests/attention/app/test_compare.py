@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from attention.app.experiments import bootstrap, compare, translation
+from attention.app.experiments.compare_figure import bleu_by_length
 from attention.seq2seq.bleu import corpus_bleu
 
 from .app_cases import fits, joined, main, refused, runs_of
@@ -167,3 +168,13 @@ def test_the_defaults_are_those_of_the_exercise():
         ("none", 1), ("bahdanau", 1), ("luong", 1), ("none", 2)
     ]  # fmt: skip
     assert compare.Config(layers=2).translation("luong", 1).model(9, 9).layers == 2
+
+
+def test_points_on_the_frame_of_the_figure_are_whole():
+    scores = {"none": (0, 0, 3), "luong": (100, 99, 100)}
+    more = {"luong": (100, 96, 100)}
+    figure = bleu_by_length({"bleu": {"5-7": scores}, "advantage": {"5-7": more}})
+    panel = figure.axes[0]
+    drawn = [a for c in panel.containers for a in c.get_children()]
+    assert panel.get_ylim() == (0, 100) and len(drawn) > 5
+    assert not any(artist.get_clip_on() for artist in drawn)

@@ -1,0 +1,221 @@
+"""Claims of the page on scoring functions and of the notes, with measurements."""
+
+import numpy as np
+
+import minigrad as mg
+from attention import additive, concat, linear_attention, masked_softmax, masks
+from attention import sinusoidal, t5_bucket
+from attention.costs import cost_of
+from lessons.classroom.records import record
+
+from .claims import (
+    YES,
+    above,
+    below,
+    between,
+    claim,
+    computed,
+    drawn,
+    fact,
+    printed,
+    seeds,
+    timed,
+)
+
+# Attention Scoring Functions
+
+
+@claim(
+    "scoring",
+    "Var(q.k) / d is 1 (d = 20: within a twentieth)",
+    between(0.95, 1.05),
+    "05",
+)
+def variance():
+    e = np.random.default_rng(0).normal(size=(2, 100, 1000, 20)).prod(0).sum(-1)
+    return drawn(e.var(-1, ddof=1) / 20, "100 times 1000 scores")
+
+
+@claim(
+    "scoring", "the first printed weights sum to 1.0000000", printed("1.0000000"), "06"
+)
+def printed_weights():
+    return computed(0.6731507 + 0.32684928)
+
+
+@claim(
+    "scoring",
+    "its example has 2 queries for each sentence",
+    printed("2"),
+    "06",
+    'its example has "2 queries"',
+)
+def queries():
+    return computed((2, 1, 2)[1], "of shape (2, 1, 2): batch, queries, width")
+
+
+@claim(
+    "scoring",
+    "a mask of -1,000,000 gives padding the weight 0 (in a row with "
+    "nothing allowed, 4 keys)",
+    printed("0"),
+    "06",
+    "large negative number",
+)
+def weight_of_padding():
+    ours = masked_softmax(np.ones((1, 1, 4)), np.array([0])).data.max()
+    words = f"ours {ours:.0f}"
+    return computed(mg.softmax(np.full(4, -1e6)).data[0], words)
+
+
+@claim("scoring", "-1,000,000 is a number of half precision", YES, "06")
+def half_precision():
+    largest = float(np.finfo("float16").max)
+    return fact(largest > 1e6, f"the largest is {largest:,.0f}; it becomes infinite")
+
+
+# Attention Mechanisms, the notes
+
+
+@claim("notes", "concat is the additive score", YES, "04")
+def concat_is_additive():
+    q, k = np.random.default_rng(2).normal(size=(2, 3, 4))
+    W, v = np.random.default_rng(3).normal(size=(5, 8)), np.arange(5.0)
+    same = np.allclose(
+        concat(q, k, W, v).data, additive(q, k, W[:, :4], W[:, 4:], v).data
+    )
+    return fact(same, "the matrix, cut in two")
+
+
+def words_of(name):
+    """Right values at 64 and 128 tokens, of models that learned the task at 32."""
+    kept = record("positions")
+    found = np.array(kept["accuracy"][name])
+    learned = found[found[:, 0] > 0.5]
+    return learned[:, [kept["lengths"].index(n) for n in (64, 128)]]
+
+
+@claim(
+    "notes",
+    "sinusoids carry no relative positions",
+    YES,
+    "11",
+    "sinusoidal positions are not",
+)
+def rotation_of_sinusoids():
+    P = sinusoidal(200, 16, dtype=np.float64)
+    matrix = np.linalg.lstsq(P[:100], P[5:105], rcond=None)[0]  # 5 places on
+    fits = np.allclose(P[100:195] @ matrix, P[105:200], atol=1e-6)
+    return fact(not fits, "one rotation leads from each place to the one 5 further")
+
+
+for name, says, claimed, box in (
+    ("sinusoidal", "limited (between 0.25 and 0.75)", between(0.25, 0.75), ""),
+    ("learned", "poor (below 0.75)", below(0.75), "extrapolates poorly"),
+    ("t5, 32 buckets", "good (0.75 or more)", above(0.75), "RoPE extrapolate well"),
+    ("rope+yarn", "good, with YaRN (0.75 or more)", above(0.75), ""),
+    ("alibi", "excellent (0.9 or more)", above(0.9), ""),
+):
+    register = claim(
+        "notes",
+        f"{name.partition('+')[0]} extrapolates: {says}, right values at "
+        "twice the length",
+        claimed,
+        "11",
+        box,
+    )
+    register(lambda name=name: seeds(words_of(name)[:, 0]))
+
+
+@claim(
+    "notes",
+    "ALiBi is best: at four times the length it beats RoPE with YaRN (difference)",
+    above(0),
+    "11",
+)
+def lead_of_alibi():
+    kept = record("positions")["accuracy"]
+    alibi, rope = (np.array(kept[name]) for name in ("alibi", "rope+yarn"))
+    both = (alibi[:, 0] > 0.5) & (rope[:, 0] > 0.5)
+    return seeds((alibi - rope)[both, -1])
+
+
+@claim(
+    "notes",
+    "T5 generalizes by itself: it tells 129 from 5000 tokens away",
+    YES,
+    "11",
+    "naturally generalizes",
+)
+def far_buckets():
+    buckets = len(np.unique(t5_bucket(np.arange(-5000, -128))))
+    return fact(buckets > 1, "they share one bucket")
+
+
+for name in ("tiled", "linear"):
+    register = claim(
+        "notes",
+        f"{name} attention: memory grows with n (factor when n doubles: 2.0)",
+        printed("2.0"),
+        "12",
+    )
+    register(
+        lambda name=name: computed(
+            cost_of(name, L=2**17).extra_bytes / cost_of(name, L=2**16).extra_bytes
+        )
+    )
+
+
+@claim(
+    "notes",
+    "BigBird may cost n to the 1.5 (exponent)",
+    printed("1.5"),
+    "12",
+    r"O(n \sqrt n)",
+)
+def exponent_of_bigbird():
+    a, b = (cost_of("bigbird", L=n).multiplications for n in (2**16, 2**17))
+    return computed(np.log2(b / a))
+
+
+@claim(
+    "notes",
+    "a window of 512 neighbours (Longformer: half of them on either side)",
+    printed("512"),
+    "12",
+)
+def neighbours():
+    row = masks.sliding_window(256, 256).dense(1, 1, 1024, 1024)[0, 0, 512]
+    return computed(int(row.sum()) - 1)
+
+
+@claim(
+    "notes",
+    "FlashAttention is two to four times as fast (on a GPU; here 8192 "
+    "tokens on a processor)",
+    between(2, 4),
+    "12",
+    "two to four times",
+)
+def gain_of_tiles():
+    ways = record("sweep")["variants"]
+    dense, tiled = (
+        dict(zip(ways[w]["n"], ways[w]["least"])) for w in ("dense", "tiled")
+    )
+    return timed([dense[8192] / tiled[8192]])
+
+
+@claim(
+    "notes",
+    "linear attention loses expressivity (weight on the right one of 256 "
+    "keys, over that of a softmax: below 0.5)",
+    below(0.5),
+    "12",
+)
+def picking_one_key():
+    k = np.random.default_rng(1).normal(size=(100, 256, 64))
+    q = 4 * k[:, :1]
+    soft = mg.softmax((q @ k.swapaxes(1, 2))[:, 0] / 8).data[:, 0]
+    one = np.zeros((100, 256, 1))
+    one[:, 0] = 1  # the value of the right key: the output is its weight
+    return drawn(linear_attention(q, k, one).data[:, 0, 0] / soft)

@@ -1,0 +1,86 @@
+"""The blocks and spans of a page, written as HTML."""
+
+import html
+
+from . import blocks, formulas
+
+TAGS = {"bold": "strong", "italic": "em"}
+
+
+def as_html(text, link):
+    """Return a page of Markdown as HTML.
+
+    link    a function from the target of a link to its address in the site
+    """
+    return _blocks(blocks.split(text), link)
+
+
+def spans_as_html(text, link):
+    """Return the text of one block as HTML."""
+    return _spans(blocks.spans(text), link)
+
+
+def _blocks(found, link):
+    return "\n".join(_block(block, link) for block in found)
+
+
+def _block(block, link):
+    match block.kind:
+        case "heading":
+            tag, anchor = f"h{block.level}", blocks.anchor(block.text)
+            return f'<{tag} id="{anchor}">{spans_as_html(block.text, link)}</{tag}>'
+        case "paragraph":
+            return f"<p>{spans_as_html(block.text, link)}</p>"
+        case "code":
+            kind = "output" if block.label == "text" else "code"
+            return f'<pre class="{kind}"><code>{html.escape(block.text)}</code></pre>'
+        case "math":
+            return f'<div class="math">{formulas.as_mathml(block.text, True)}</div>'
+        case "figure":
+            image = f'<img src="{link(block.label)}" alt="{html.escape(block.alt)}">'
+            caption = f"<figcaption>{spans_as_html(block.text, link)}</figcaption>"
+            return f'<figure><div class="scroll">{image}</div>\n{caption}</figure>'
+        case "table":
+            rows = (
+                _row(row, "td" if k else "th", link)
+                for k, row in enumerate(block.parts)
+            )
+            return f'<div class="scroll"><table>\n{"".join(rows)}</table></div>'
+        case "quote":
+            return f"<blockquote>\n{_blocks(block.parts, link)}\n</blockquote>"
+        case "list":
+            tag = "ol" if block.level else "ul"
+            items = "".join(f"<li>{_item(item, link)}</li>\n" for item in block.parts)
+            return f"<{tag}>\n{items}</{tag}>"
+        case "fold":
+            inner = _blocks(block.parts, link)
+            return f"<details><summary>{block.label}</summary>\n{inner}\n</details>"
+    return "<hr>"
+
+
+def _row(cells, tag, link):
+    row = "".join(f"<{tag}>{spans_as_html(cell, link)}</{tag}>" for cell in cells)
+    return f"<tr>{row}</tr>\n"
+
+
+def _item(item, link):
+    if [block.kind for block in item] == ["paragraph"]:
+        return spans_as_html(item[0].text, link)
+    return _blocks(item, link)
+
+
+def _spans(spans, link):
+    found = ""
+    for kind, content, target in spans:
+        if kind == "math":
+            found += formulas.as_mathml(content)
+        elif kind == "code":
+            found += f"<code>{html.escape(content)}</code>"
+        elif kind == "link":
+            address = html.escape(link(target))
+            found += f'<a href="{address}">{_spans(content, link)}</a>'
+        elif kind in TAGS:
+            found += f"<{TAGS[kind]}>{_spans(content, link)}</{TAGS[kind]}>"
+        else:
+            found += html.escape(content, quote=False)
+    return found

@@ -1,0 +1,123 @@
+"""The lessons as Jupyter notebooks, made from their woven pages.
+
+    python -m lessons notebooks [DIR]
+
+The prose has its computed numbers, and each code cell has its output and its figures,
+so that a notebook can be read before it is run.
+"""
+
+import json
+import re
+
+from .blocks import SPAN
+from .catalogue import LESSONS, ROOT, lesson_folders, work_folder
+from .terminal import display_path
+
+PART = re.compile(
+    r"^(?P<ticks>```+)(?P<language>python|text)\n(?P<code>.*?)\n(?P=ticks)$"
+    r"|^!\[(?P<alt>[^\n]*)\]\((?P<file>\S+)\)$(?:\n\n\*(?P<caption>[^\n]*)\*$)?"
+    r"|^(?P<fold></?details>)[^\n]*$"
+    r"|^<!--.*?-->$",
+    re.M | re.S,
+)
+SOURCE = re.compile(r"`[\w.]+`, from \[.*\]\(.*\):$")
+PATH = """import os
+import sys
+
+sys.path.insert(0, {!r})  # the course on this machine
+os.environ["ATTENTION_BACKEND"] = "numpy"  # compiling would take longer than it saves"""
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def notebooks(args):
+    """Write the notebooks and the glossary: the verb ``notebooks``."""
+    target = (args.folder or work_folder() / "notebooks").absolute()
+    target.mkdir(parents=True, exist_ok=True)
+    folders = lesson_folders()
+    for folder in folders:
+        text = json.dumps(notebook(folder), ensure_ascii=False, indent=1) + "\n"
+        (target / f"{folder.name}.ipynb").write_text(text, encoding="utf-8")
+    glossary = (LESSONS / "GLOSSARY.md").read_text(encoding="utf-8")
+    (target / "GLOSSARY.md").write_text(as_jupyter(glossary), encoding="utf-8")
+    print(f"{len(folders)} notebooks: {display_path(target)}")
+    return 0
+
+
+def notebook(folder):
+    """Return the notebook of a lesson, the object that its JSON contains."""
+    text = (folder / "README.md").read_text(encoding="utf-8").partition("\n---\n")[0]
+    cells, outputs, folded, start = [_code(PATH.format(str(ROOT)))], [], False, 0
+    for part in [*PART.finditer(text), None]:
+        prose = text[start : part.start() if part else None].strip()
+        start = part.end() if part else 0
+        if prose or part is None:
+            _add_outputs(cells, outputs)
+        if prose:
+            cells.append(_cell("markdown", as_jupyter(prose)))
+        if part is None:
+            break
+        if part["fold"]:
+            folded = part["fold"] == "<details>"
+        elif part["file"]:
+            outputs += _picture(folder / part["file"], part["caption"] or part["alt"])
+        elif part["language"] == "text":
+            printed = {"output_type": "stream", "name": "stdout"}
+            outputs.append(printed | {"text": part["code"] + "\n"})
+        elif SOURCE.search(prose):
+            cells[-1]["source"] += "\n\n" + part[0]
+        elif part["language"]:
+            if not folded:  # the outputs so far are those of the cell above
+                _add_outputs(cells, outputs)
+            cells.append(_code(part["code"]))
+    for k, cell in enumerate(cells):
+        cell["id"] = f"cell-{k}"
+    kernel = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    return {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+
+
+def as_jupyter(text):
+    """Return prose with formulas and links as Jupyter has them.
+
+    Links lead to other notebooks and to the glossary; of others the words are kept.
+    """
+    text = re.sub(r"^```math\n(.*?)\n```$", r"$$\n\1\n$$", text, flags=re.M | re.S)
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(p if p[:2] == "$$" else SPAN.sub(_span, p) for p in paragraphs)
+
+
+def _span(found):
+    """Return the text of a span, from a match of SPAN."""
+    inner = found["bold"] or found["italic"]
+    if found["fenced"]:
+        return f"${found['fenced']}$"
+    if inner:
+        return found[0].replace(inner, SPAN.sub(_span, inner))
+    if not found["target"]:
+        return found[0]
+    target = re.sub(r".*?(\w+)/README\.md.*", r"\1.ipynb", found["target"])
+    target = re.sub(r".*(GLOSSARY\.md)", r"\1", target)
+    leads = target.endswith(".ipynb") or re.match(r"GLOSSARY\.md|https?:", target)
+    return f"[{found['words']}]({target})" if leads else found["words"]
+
+
+def _cell(kind, text):
+    return {"cell_type": kind, "metadata": {}, "source": text}
+
+
+def _code(text):
+    return _cell("code", text) | {"execution_count": None, "outputs": []}
+
+
+def _add_outputs(cells, outputs):
+    """Move outputs to the last cell."""
+    if outputs:
+        cells[-1]["outputs"] += outputs
+        outputs.clear()
+
+
+def _picture(path, caption):
+    """Return the outputs that ``show`` leaves in a notebook: a figure, its caption."""
+    svg = {"image/svg+xml": path.read_text(encoding="utf-8"), "text/plain": caption}
+    words = {"text/markdown": f"*{caption}*", "text/plain": caption}
+    shown = {"output_type": "display_data", "metadata": {}}
+    return [shown | {"data": svg}, shown | {"data": words}]

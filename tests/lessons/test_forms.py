@@ -1,0 +1,230 @@
+"""The book as a site and as notebooks: complete, without dead links, the same twice."""
+
+import html.parser
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from lessons.classroom import cells, cli, notebooks
+from lessons.classroom.catalogue import LESSONS, ROOT, exercises, lesson_folders
+
+FOLDERS = lesson_folders()
+lessons = pytest.mark.parametrize("folder", FOLDERS, ids=[f.name for f in FOLDERS])
+VOID = ("meta", "link", "img", "hr")
+
+
+class Page(html.parser.HTMLParser):
+    """What a page links to, the ids that it has, and its text outside code."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.links, self.ids, self.images = path, [], [], []
+        self.open, self.words = [], ""
+        self.feed(path.read_text(encoding="utf-8"))
+        assert not self.open, f"{path}: {self.open} are not closed"
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.links += [found[k] for k in ("href", "src") if k in found]
+        self.ids += [found["id"]] if "id" in found else []
+        self.images += [found] if tag == "img" else []
+        assert tag != "script"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"{self.path}: {tag} at {self.getpos()}"
+
+    def handle_data(self, data):
+        if not {"code", "pre"} & set(self.open):
+            self.words += data
+
+
+def contents(folder):
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ein Übungsheft") / "site"
+    assert cli.main(["site", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: Page(path) for path in site.rglob("*.html")}
+
+
+def test_every_link_of_the_site_leads_to_a_file_and_a_place_in_it(site, pages):
+    reached = {site / "index.html"}
+    for path, page in pages.items():
+        assert len(set(page.ids)) == len(page.ids), path
+        for link in page.links:
+            if link.startswith("http"):
+                continue
+            file, _, anchor = link.partition("#")
+            file = pathlib.Path(os.path.normpath(path.parent / file)) if file else path
+            assert file.is_file(), f"{path}: {link}"
+            assert not anchor or anchor in pages[file].ids, f"{path}: {link}"
+            reached.add(file)
+    assert reached == {path for path in site.rglob("*") if path.is_file()}
+
+
+def test_the_site_has_all_lessons_exercises_and_terms(site, pages):
+    index = pages[site / "index.html"]
+    for k, folder in enumerate(FOLDERS):
+        page = pages[site / "book" / folder.name / "index.html"]
+        assert f"book/{folder.name}/index.html" in index.links
+        after = f"../{FOLDERS[k + 1].name}/index.html" if FOLDERS[k + 1 :] else None
+        assert after is None or after in page.links, folder
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        ids = re.search(r"^Exercises?: .*?\n\n", text, re.M | re.S)
+        for id in re.findall(r"\bE\.\d+", ids[0] if ids else ""):
+            stem = "ex_" + id.lower().replace(".", "_")
+            assert f"../../exercises/{stem}.html" in page.links, f"{folder}: {id}"
+    for exercise in exercises():
+        page = pages[site / "exercises" / f"{exercise.stem}.html"]
+        assert exercise.title in page.words and "Hint 1" in page.words
+    glossary = (LESSONS / "GLOSSARY.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^## (.*)$", glossary, re.M)
+    assert len(terms) == len(pages[site / "GLOSSARY.html"].ids) - 1  # and its title
+
+
+def test_no_mark_of_the_source_is_left_on_a_page(pages):
+    for path, page in pages.items():
+        if path.name.endswith(".py.html") or path.name == "AUTHORING.html":
+            continue
+        left = re.search(r"[`$]|\*\*|\]\(|\\[a-z]+|&[a-z]+;|<!--", page.words)
+        assert not left, f"{path}: {page.words[left.start() - 40 : left.end() + 40]!r}"
+
+
+def test_figures_have_words_and_fit_light_and_dark_pages(site, pages):
+    count = 0
+    for path, page in pages.items():
+        for image in page.images:
+            count += 1
+            assert image["alt"].strip(), f"{path}: {image}"
+            svg = (path.parent / image["src"]).read_text(encoding="utf-8")
+            assert ElementTree.fromstring(svg).tag.endswith("svg")
+            assert "prefers-color-scheme:dark" in svg and "currentColor" in svg
+            assert "#7d8590" not in svg
+    assert count == len(list((LESSONS / "book").glob("*/figures/*.svg")))
+    css = (site / "style.css").read_text()
+    assert "prefers-color-scheme: dark" in css and "url(" not in css
+
+
+def test_source_lines_are_linked(site, pages):
+    (path,) = site.glob("minigrad/ops/softmax.py.html")
+    lines = (ROOT / "minigrad" / "ops" / "softmax.py").read_text().splitlines()
+    assert pages[path].ids == [f"L{k}" for k in range(1, len(lines) + 1)]
+    links = pages[site / "book" / "05_scaling" / "index.html"].links
+    (link,) = [each for each in links if "softmax.py.html#L" in each]
+    assert "def softmax(" in "".join(lines[int(link.rpartition("L")[2]) - 1 :][:2])
+
+
+@pytest.mark.parametrize("verb", ["site", "notebooks"])
+def test_a_second_run_writes_the_same_bytes(verb, tmp_path):
+    for name, seed in ("a", "1"), ("b", "2"):
+        command = [sys.executable, "-m", "lessons", verb, str(tmp_path / name)]
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_open_shows_the_site(monkeypatch, tmp_path, capsys):
+    from lessons.classroom import site
+
+    shown = []
+    monkeypatch.setattr(site.webbrowser, "open", shown.append)
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / "my work"))
+    assert cli.main(["site", "--open"]) == 0
+    assert shown == [(tmp_path / "my work" / "site" / "index.html").as_uri()]
+    assert "index.html" in capsys.readouterr().out
+
+
+@lessons
+def test_a_notebook_has_the_cells_of_its_lesson(folder):
+    found = notebooks.notebook(folder)["cells"]
+    script = cells.parse((folder / "lesson.py").read_text(encoding="utf-8"))
+    code = [cell["source"] for cell in found if cell["cell_type"] == "code"]
+    assert code[1:] == [c.text for c in script if c.kind in ("code", "figure")]
+    for text in code:
+        compile(text, "cell", "exec")
+    prose = "\n\n".join(c["source"] for c in found if c["cell_type"] == "markdown")
+    for cell in script:
+        assert cell.kind != "source" or f"`{cell.name}`, from " in prose
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert prose.count("\n```python\n") == [c.kind for c in script].count("source")
+    outside = re.sub(r"```.*?```|`[^`]*`", "", prose, flags=re.S)
+    assert "{{" not in outside and "$`" not in prose and "```math" not in prose
+    assert prose.count("$$") == 2 * page.count("```math")
+
+
+@lessons
+def test_a_notebook_shows_what_the_page_shows(folder):
+    found = notebooks.notebook(folder)
+    outputs = [o for cell in found["cells"] for o in cell.get("outputs", [])]
+    printed = [o["text"] for o in outputs if o["output_type"] == "stream"]
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert printed == [
+        text + "\n" for _, text in re.findall(r"(?ms)^(```+)text\n(.*?)\n\1$", page)
+    ]
+    drawn = [o["data"]["image/svg+xml"] for o in outputs if "image/svg+xml" in str(o)]
+    files = re.findall(r"(?m)^!\[.*\]\((.*)\)$", page)
+    assert drawn == [(folder / file).read_text(encoding="utf-8") for file in files]
+    for cell in found["cells"]:
+        name = re.search(r"show\(\w+, \"([\w-]+)\"", cell["source"])
+        if name and cell["cell_type"] == "code":
+            svg = (folder / "figures" / f"{name[1]}.svg").read_text(encoding="utf-8")
+            shown = [o.get("data", {}).get("image/svg+xml") for o in cell["outputs"]]
+            assert svg in shown, f"{name[1]} stands at another cell"
+
+
+@lessons
+def test_a_notebook_has_the_form_of_nbformat_4(folder):
+    found = notebooks.notebook(folder)
+    assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
+    assert found["metadata"]["kernelspec"]["name"] == "python3"
+    ids = [cell["id"] for cell in found["cells"]]
+    assert len(set(ids)) == len(ids)
+    for cell in found["cells"]:
+        fields = {"cell_type", "id", "metadata", "source"}
+        if cell["cell_type"] == "code":
+            fields |= {"execution_count", "outputs"}
+        assert set(cell) == fields and cell["source"]
+
+
+def test_links_of_notebooks_lead_to_files(tmp_path):
+    assert cli.main(["notebooks", str(tmp_path)]) == 0
+    assert len(list(tmp_path.glob("*.ipynb"))) == len(FOLDERS)
+    texts = [(tmp_path / "GLOSSARY.md").read_text(encoding="utf-8")]
+    for path in tmp_path.glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            texts += [cell["source"]] if cell["cell_type"] == "markdown" else []
+    links = [x for t in texts for _, x in cells.outside_fences(t)]
+    links = [m for x in links for m in cells.LINK.findall(cells.CODE.sub("", x))]
+    assert len(links) > 200
+    for link in links:
+        assert (tmp_path / link.partition("#")[0]).is_file(), link
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("a $`x_{t-1}`$ b", "a $x_{t-1}$ b"),
+        ("```math\ny = x\n```", "$$\ny = x\n$$"),
+        ("[l](../03_additive/README.md)", "[l](03_additive.ipynb)"),
+        ("[s](../../GLOSSARY.md#score)", "[s](GLOSSARY.md#score)"),
+        ("**[s](../../../minigrad/graph.py#L1-L9)**, `[a](b)`", "**s**, `[a](b)`"),
+    ],
+)
+def test_prose_as_jupyter_reads_it(text, expected):
+    assert notebooks.as_jupyter(text) == expected
