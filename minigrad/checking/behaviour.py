@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..graph import Node, no_grad, reachable
-from .hypotheses import is_single
+from .hypotheses import fits_float32
 from .verdict import Finding, GradcheckError
 
 
@@ -148,7 +148,7 @@ def _run_backward(subject, run):
         )
         run.findings.append(Finding("mutates-cotangent", what))
     for leaf, name, a in zip(subject.leaves, subject.names, run.gradients):
-        if is_single(a) and not is_single(leaf._data):
+        if fits_float32(a) and not fits_float32(leaf._data):
             what = f"every entry of d_{name} is a float32 number"
             run.findings.append(Finding("float32", what))
 
