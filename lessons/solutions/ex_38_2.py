@@ -113,6 +113,7 @@ WHY = (
 )
 
 HINTS = {
+    "derivation": ["What does independence say about E[s^2 h^2], and about E[s h]?"],
     "var_dot": [
         "Find the variance of one product s_k h_k first; the d of them are "
         "independent.",

@@ -110,10 +110,17 @@ def training_step(model, optimizer, strings, allowed):
 WHY = (
     "To reverse a string, query t needs the symbol at length - 1 - t, so even the "
     "narrowest window is enough if its centre is there. The length is that of each "
-    "string: the padded length would place the window on padding."
+    "string: the padded length would place the window on padding. A symbol outside the "
+    "window receives no gradient, so no training can make up for a wrong centre."
 )
 
 HINTS = {
+    "local_attention": [
+        "Three steps: scores, weights through the mask, their product with V."
+    ],
+    "training_step": [
+        "Loss, clear, backward, step. The targets are read from the end."
+    ],
     "local_mask": [
         "Compare every key position, along a row, with every centre, along a column.",
     ],

@@ -136,7 +136,8 @@ WHY = (
 )
 
 HINTS = {
-    "dot_scores": ["One product of a matrix and a vector."],
+    "luong_forward": ["Mask the scores before the softmax; c is alpha times H."],
+    "draw": ["Both axes are logarithmic, and each curve has a label."],
     "which_clock": [
         "The docstring names four properties; the page of the module time compares "
         "its clocks.",

@@ -172,6 +172,7 @@ WHY = (
 )
 
 HINTS = {
+    "bleu_by_length": ["Group the sources, then take the refs and hyps of a group."],
     "prediction": ["The docstring gives the two keys and the words for each."],
     "bleu": ["Sum the counts over all sentences before you divide."],
     "bucket_by_length": ["Both bounds are included; a sentence may be in no group."],

@@ -73,6 +73,7 @@ WHY = (
 )
 
 HINTS = {
+    "windows": ["In how many windows does x[j] stand, and at which place of each?"],
     "multiply": [
         "The gradient of a factor is g times the other factor; then undo the "
         "broadcast.",

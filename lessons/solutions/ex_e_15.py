@@ -122,7 +122,17 @@ def translate(p, ids, max_length=40):
 
 # FOR THE CHECK
 
+WHY = (
+    "A translator is a table of vectors, two recurrences that read, a weighted mean of "
+    "what they read, a recurrence that writes, and a product that scores all words. "
+    "Training found the numbers; the functions are those of your earlier answers."
+)
+
 HINTS = {
+    "run_gru": ["The state that cell returns is the h of the next call."],
+    "encode": ["Draw the words in a row, and an arrow for each direction."],
+    "decode_word": ["Attention first, with the old state; then cell; then the logits."],
+    "translate": ["Which three things change from one step to the next?"],
     "": [
         "Each part is a few lines that call what you have written: run_gru calls cell "
         "once for each word, decode_word calls the attention once and cell once.",

@@ -81,6 +81,7 @@ WHY = (
 )
 
 HINTS = {
+    "log_softmax": ["Every y_i contains x_k in the sum: which gradients arrive there?"],
     "log-of-softmax": [
         "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",
     ],
