@@ -93,9 +93,11 @@ def print_report(exercise, report, verbose=False):
     printed = set()
     for o in report.failures:
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
-        say(f"{paint(word, 'red')} {o['step']}: {o['title']}", 2)
         sentence = o["tag"], *o["lines"][-1:]
-        if not printed or verbose or (informative(o) and sentence not in printed):
+        is_new = not printed or (informative(o) and sentence not in printed)
+        after = "" if is_new else "  (may follow from the failure above)"
+        say(f"{paint(word, 'red')} {o['step']}: {o['title']}{after}", 2)
+        if is_new or verbose:
             say(plain("\n".join(_without_unknown(o, report)), most=5000), 8)
         printed.add(sentence)
     if report.ending:
@@ -148,6 +150,7 @@ def _check(exercise, seed, verbose=False, as_json=False, save=None):
         step=found.failures[0]["step"] if found.failures else None,
         ok=found.code == PASSED and hash_of(exercise.work) == sha,
         diag=found.tag,
+        part=hints.failed_part(exercise, found.failures),
         code=found.code,
         seed=seed,
     )

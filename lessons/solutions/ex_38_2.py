@@ -113,6 +113,16 @@ WHY = (
 )
 
 HINTS = {
+    "var_dot": [
+        "Find the variance of one product s_k h_k first; the d of them are "
+        "independent.",
+    ],
+    "var_between_keys": [
+        "One query is a constant for all its keys: which factor of s_k h_k is still "
+        "random?",
+    ],
+    "centred_gain": ["Divide two results of var_dot. What becomes of d?"],
+    "centre": ["Each row has its own mean, over the last axis."],
     "": [
         "The d products are independent and have the same distribution: find the "
         "variance of one, s_k h_k.",

@@ -104,6 +104,17 @@ WHY = (
 )
 
 HINTS = {
+    "prediction": ["The docstring gives the two keys, and a number for each."],
+    "entropy": [
+        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
+        "there?",
+    ],
+    "entropy_curve": [
+        "One softmax for each query, one entropy for each query, then the mean.",
+    ],
+    "large_T_entropy": [
+        "H = ln Z - sum_j p_j e_j. What do both terms become for many keys?",
+    ],
     "": [
         "A row of _scores belongs to one query: compute softmax and entropy along "
         "it, and the mean over the rows last.",

@@ -131,6 +131,18 @@ WHY = (
 )
 
 HINTS = {
+    "prediction": [
+        'The docstring gives the two keys; each value is "dot" or "scaled".',
+    ],
+    "attn_entropy": [
+        "Compute one entropy for each row, select the rows that count, then take one "
+        "mean.",
+    ],
+    "training_step": [
+        "Which lines does every step have, in which order, and which gradients are "
+        "there before?",
+    ],
+    "train": ["A batch for each step, and the measurement before the step."],
     "": [
         "Compute the entropy of each row first, (B, L). Then select all rows that "
         "count and take one mean.",

@@ -114,6 +114,15 @@ WHY = (
 )
 
 HINTS = {
+    "local_mask": [
+        "Compare every key position, along a row, with every centre, along a column.",
+    ],
+    "center_for_reversal": [
+        "Which symbol of the string does the first output need, and which the last?",
+    ],
+    "batch_masks": [
+        "Each string has its own length: its own centres, and its own padding.",
+    ],
     "": [
         "Write the positions of the keys as a row and the centres as a column. "
         "Broadcasting compares each with each.",

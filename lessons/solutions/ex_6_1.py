@@ -72,6 +72,14 @@ WHY = (
 )
 
 HINTS = {
+    "weights": [
+        "Which number can you subtract from all scores without changing a weight?",
+    ],
+    "context": ["Sum over j, the axis of the states; which axis remains?"],
+    "context_backward": [
+        "c_k = sum_j alpha_j h_jk. Differentiate by alpha_j, then by h_jk.",
+    ],
+    "is_uniform": ["When are exp(e_i) and exp(e_j) equal?"],
     "": [
         "Adding one number to all scores changes no weight. Choose a number that "
         "keeps exp in range.",
@@ -97,7 +105,7 @@ HINTS = {
     ],
     "mean-of-scores": [
         "Scores of 1, 0, 2 have the mean 1, which is the first of them. Are their "
-        "weights equal?"
+        "weights equal?",
     ],
 }
 

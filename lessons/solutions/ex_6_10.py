@@ -94,6 +94,14 @@ WHY = (
 )
 
 HINTS = {
+    "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
+    "entropy": [
+        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
+        "there?",
+    ],
+    "dH_dtau": [
+        "The mean and the variance are those under p, with p = softmax(e / tau).",
+    ],
     "": [
         "Divide by tau first, then do what a stable softmax does.",
         "0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log "

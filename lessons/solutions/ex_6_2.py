@@ -85,6 +85,10 @@ WHY = (
 )
 
 HINTS = {
+    "W_for_dot": ["Which terms s_i W_ik h_k does the dot product have?"],
+    "dot": ["Compare the two widths before you multiply; both belong in the message."],
+    "recover_W": ["Vectors with a single 1 leave one term of the double sum."],
+    "W_after_change": ["Which product of W_a and R leaves every h as it was?"],
     "": [
         "s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?",
         "Call the score with vectors that contain a single 1. Then one term of the "

@@ -104,6 +104,13 @@ WHY = (
 )
 
 HINTS = {
+    "mults_additive": [
+        "Count three products one by one: W_s s, W_h h_j, and the one with v.",
+    ],
+    "mults_dot": ["One multiplication for each entry of each state."],
+    "mults_sentence": [
+        "What is computed once for the sentence, and what in each of its L steps?",
+    ],
     "": [
         "A matrix (m, n) times a vector takes m n multiplications: n for each entry "
         "of the result. Which of the three products of the additive score are "

@@ -78,6 +78,14 @@ WHY = (
 )
 
 HINTS = {
+    "attn_bytes": [
+        "Count the numbers first: one for each pair of positions, in each head.",
+    ],
+    "longest": ["Solve T * T * itemsize <= memory in whole numbers."],
+    "attention_in_blocks": [
+        "A block has some of the queries and all of the keys; its softmax is over the "
+        "keys.",
+    ],
     "": [
         "A score is one number, the result of a dot product over the width. How many "
         "pairs of positions are there, and how many heads?",

@@ -65,6 +65,15 @@ WHY = (
 )
 
 HINTS = {
+    "masked-zero": ["exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?"],
+    "bahdanau_forward": [
+        "Which score does a masked position need, so that its weight is exactly 0 and "
+        "the others sum to 1?",
+    ],
+    "bahdanau_backward": [
+        "The report names the first link that is wrong: what is computed there from "
+        "what?",
+    ],
     "": [
         "Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum "
         "is the argument of tanh, one row for each position.",
@@ -106,7 +115,7 @@ HINTS = {
     ],
     "masked-maximum": [
         "The largest score is subtracted to keep exp in range. Over which positions "
-        "may the maximum be taken, if a masked score is 1000 above all others?"
+        "may the maximum be taken, if a masked score is 1000 above all others?",
     ],
     "mean-not-sum": [
         "A value that is used S times receives S gradients. Are they added or "

@@ -136,6 +136,17 @@ WHY = (
 )
 
 HINTS = {
+    "dot_scores": ["One product of a matrix and a vector."],
+    "which_clock": [
+        "The docstring names four properties; the page of the module time compares "
+        "its clocks.",
+    ],
+    "time_it": [
+        "Read the clock before and after each call; one call comes before all "
+        "readings.",
+    ],
+    "compare": ["All numbers are drawn before the timer is called."],
+    "exponent": ["Take both logarithms; a power is a line there."],
     "": [
         "A measurement contains all code between two readings of the clock. "
         "Everything else, such as drawing numbers, stands before the first reading "

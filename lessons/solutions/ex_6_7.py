@@ -163,6 +163,21 @@ WHY = (
 )
 
 HINTS = {
+    "collect_attention": [
+        "Follow one word: what goes into a step, what comes out, and what is kept?",
+    ],
+    "layer_head_mean": [
+        "Every head of every layer counts once, also if layers have different numbers "
+        "of heads.",
+    ],
+    "links": ["One link for each target word: which axis has the source words?"],
+    "alignment_error_rate": [
+        "What are |found|, |gold| and the size of the links in both?",
+    ],
+    "pattern": [
+        "Work with p = weights.argmax(1), and test the three rules in their order.",
+    ],
+    "read_safetensors": ["From which byte on do the offsets count?"],
     "": [
         "collect_attention is a loop over model.step. The word before is the input "
         "of the next step, and the weights of a step belong to the word that this "

@@ -117,6 +117,13 @@ WHY = (
 )
 
 HINTS = {
+    "prediction": ["The docstring gives the three keys, with a pair for each."],
+    "self_attention": [
+        "Which axis of alpha sums to 1, and which axis of alpha meets X?",
+    ],
+    "cosine": ["Divide by the norms of the rows, once on each side."],
+    "geometry_change": ["Take both matrices at the pairs of np.triu_indices(T, 1)."],
+    "rank_correlation": ["Replace numbers by ranks first, then correlate the ranks."],
     "": [
         "Row i of alpha belongs to position i: it sums to 1, and z_i is computed "
         "from it.",

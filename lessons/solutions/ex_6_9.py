@@ -172,6 +172,17 @@ WHY = (
 )
 
 HINTS = {
+    "prediction": ["The docstring gives the two keys and the words for each."],
+    "bleu": ["Sum the counts over all sentences before you divide."],
+    "bucket_by_length": ["Both bounds are included; a sentence may be in no group."],
+    "hold_out": [
+        "Take the last n first; then leave out every pair that shares a side with one "
+        "of them.",
+    ],
+    "decode_step": [
+        "Write the shapes of E[y], the scores, the weights and c, with the batch as "
+        "the first axis.",
+    ],
     "": [
         "BLEU: for n = 1 to order, count the right n-grams and all n-grams of all "
         "sentences first. Divide once, at the end.",
@@ -202,7 +213,7 @@ HINTS = {
     "mask-leak": ["Padding is not a word: its weight must be 0."],
     "masked-maximum": [
         "masked_softmax takes a mask. A weight that you multiply by the mask after "
-        "exp becomes NaN if all allowed scores are far below the others."
+        "exp becomes NaN if all allowed scores are far below the others.",
     ],
     "old-state": ["The logits are computed from the state after the step."],
     "state-stands": ["Which state does the next step start from?"],

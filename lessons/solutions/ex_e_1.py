@@ -73,6 +73,10 @@ WHY = (
 )
 
 HINTS = {
+    "multiply": [
+        "The gradient of a factor is g times the other factor; then undo the "
+        "broadcast.",
+    ],
     "": [
         "A broadcast does two things: it inserts axes in front, and it repeats axes "
         "of length 1. Undo them one after the other.",

@@ -80,6 +80,16 @@ WHY = (
 )
 
 HINTS = {
+    "split": [
+        "Which axis can you divide without moving a number, and which two change "
+        "places?",
+    ],
+    "attention": [
+        "From o back: v and p, then s, then q and k; the scale belongs to both.",
+    ],
+    "multihead": [
+        "From Z back: W_o, the heads, the three projections; Y is used twice.",
+    ],
     "one-head": ["Each head has its own entries, weights and gradients."],
     "": [
         "reshape reads numbers in the order of memory. Which axis can you divide in "
@@ -105,10 +115,10 @@ HINTS = {
     ],
     "adds-up": [
         "dX is the gradient of X as the queries, dY that of Y as keys and values. "
-        "Return both, also if X and Y are the same array."
+        "Return both, also if X and Y are the same array.",
     ],
     "differences": [
-        "A difference quotient loses digits. Each gradient here has a formula."
+        "A difference quotient loses digits. Each gradient here has a formula.",
     ],
     "one-use": ["Y is used for the keys and for the values."],
 }

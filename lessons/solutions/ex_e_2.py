@@ -84,8 +84,16 @@ HINTS = {
     "log-of-softmax": [
         "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",
     ],
+    "tanh": ["dy/dx = 1 - tanh(x)^2: which variable of the forward is tanh(x)?"],
+    "matmul": [
+        "Write y_ij = sum_k a_ik b_kj. The shapes of da and db allow one product "
+        "each.",
+    ],
+    "softmax": [
+        "sum_i g_i y_i (delta_ik - y_k) has two terms. Over which axis is the sum?",
+    ],
     "jacobian": [
-        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix."
+        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix.",
     ],
     "": [
         "Start with one entry: how much does L change if x_k changes a little?",
