@@ -78,6 +78,8 @@ def evaluate(config, model):
                   previous letters (teacher forcing)
     exact_match   the share of strings that greedy decoding reverses completely,
                   including the end token
+
+    The sources are padded to ``config.pad_eval`` letters, if it is not None.
     """
     report = {"accuracy": {}, "exact_match": {}}
     model.eval()
