@@ -32,7 +32,7 @@ from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
 
 claims = import_module("lessons.book.14_checks_the_book.claims")
-for name in ("chapter_6", "chapter_38", "notes"):
+for name in ("chapter_6", "chapter_38", "notes", "trainings"):
     import_module(f"lessons.book.14_checks_the_book.{name}")
 
 # %% [markdown]
@@ -52,8 +52,9 @@ for name in ("chapter_6", "chapter_38", "notes"):
 kept = record("reversal_seeds")
 print(how_made(kept))
 book = 0.946  # right letters at ten letters, as printed
-at_ten = np.array(kept["accuracy"])[:, kept["lengths"].index(10)]  # (12,)
-for seed, right in zip(kept["made"]["seeds"], at_ten):
+chapter_38 = import_module("lessons.book.14_checks_the_book.chapter_38")
+at_ten = chapter_38.of_many_seeds()[:, kept["lengths"].index(10)]  # (12,)
+for seed, right in enumerate(at_ten, 1):
     print(f"seed {seed:2d}   right letters {right:.2f}")
 
 # %% [figure]
@@ -273,7 +274,7 @@ print(f"({found.rests_on})")
 #
 # ## What is still open?
 #
-# These claims need a training that this book has not done yet:
+# These claims need an experiment whose record this book does not have yet:
 #
 # {{ claims.table_of_open_claims() }}
 #
