@@ -324,7 +324,7 @@ show(claims.account(pairs), "account", alt)
 #   chosen by us, and some after the first look.
 # - A verdict on a mean where the seeds fall into two groups.
 # - A claim tested in another setting than that of the text. "Would not train at all" is
-#   about large Transformers; our model is a small recurrent one.
+#   about large Transformers; our models are small.
 # - A list of claims that its author could choose. Ours leaves out what nobody can
 #   compute, and it begins with what looked wrong.
 #
