@@ -254,17 +254,22 @@ print(f"({found.rests_on})")
 #
 # {{ claims.table("trained") }}
 #
-# - **Additive attention** beyond its training: the verdict of the beginning. It is "no"
-#   for the claim that it always comes back, and it would be "no" for the claim that it
-#   never does.
-# - **Dot and general** come back, within a twentieth. **Scaled** is undecided: the
-#   three seeds are nearer to each other than to the end of the range, and not near
-#   enough.
-# - **Without the norm** and without the feed-forward network a small Transformer trains
-#   well. That is a fact about this task and this depth.
-# - **Positions** are mostly undecided. Some seeds did not learn the task at all, and
-#   two models have a Student factor of {{ f"{claims.student(2):.0f}" }}.
-# - **One seed**, in the rows with 4000 pairs, is no verdict, however large the effect.
+# - **Additive attention** beyond its training is the example of the beginning. The
+#   verdict is "{{ claims.verdict_on("additive comes back") }}" for the claim that it
+#   comes back whatever the seed. For the claim that it never does, it would be "no" as
+#   well.
+# - **Do the other rows of that table come back?** Dot:
+#   "{{ claims.verdict_on("dot comes back") }}"; general:
+#   "{{ claims.verdict_on("general comes back") }}"; scaled:
+#   "{{ claims.verdict_on("scaled comes back") }}". Where the mean of few seeds lies
+#   near the end of the range, the interval contains that end.
+# - **What does a Transformer need?** The four rows of 6.4.4 give two answers each way.
+#   They are facts about this task and these depths.
+# - **Positions** are hard to decide with few seeds. Some seeds did not learn the task
+#   at all. Where two models are left, Student's factor is
+#   {{ f"{claims.student(2):.0f}" }}.
+# - **One seed**, as in the rows with 4000 pairs, gives no verdict, however large the
+#   effect.
 #
 # ## What was timed?
 #
