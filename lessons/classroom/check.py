@@ -20,7 +20,7 @@ from .terminal import display_path, fit, paint, plain, say, width, without_break
 INTERVAL = 0.5  # seconds between two readings of the file
 WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)
 WORDS = {0: "passed", 1: "failed", 3: "not written", 4: "timeout"}
-PRINTED_LINES = 10
+PRINTED_LINES = 30
 
 
 def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=None):
@@ -87,7 +87,8 @@ def print_report(exercise, report, verbose=False):
     for line in lines:
         say(f"{paint('ok', 'green')}    {line}", 2)
     if unwritten:
-        names = dict.fromkeys(o["lines"][0].split(" ")[-1] for o in unwritten)
+        own = f"{exercise.id} "  # a part of another exercise keeps its id
+        names = dict.fromkeys(o["lines"][0].removeprefix(own) for o in unwritten)
         say(f"{paint('to do', 'yellow')} not written yet: {plain(', '.join(names))}", 2)
     printed = set()
     for o in report.failures:

@@ -46,6 +46,23 @@ def is_uniform(e):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: why do equal weights serve most tasks badly, and what do they
+    say about e_ij?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "The mean of all states is the same for every step of the decoder: it does "
+        "not depend on what is written next, so it is the fixed vector again that "
+        "attention was made to replace, and the order and the rare words are lost in "
+        "it. All scores of the row are equal: e_ij does not depend on j, so the query "
+        "prefers no state."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (

@@ -59,6 +59,23 @@ def W_after_change(R):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: what does W_a = I say about the spaces of the encoder and of
+    the decoder?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "With W_a = I both states are vectors of one space with one set of axes: "
+        "entry k of s means the same as entry k of h, and the angle between them is "
+        "meaningful. Training has to make the two agree. Another W_a maps one space "
+        "to the other first, also between different widths, and an orthogonal one "
+        "only turns it."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (

@@ -90,6 +90,7 @@ HINTS = {
     "multihead": [
         "From Z back: W_o, the heads, the three projections; Y is used twice.",
     ],
+    "one-head": ["Each head has its own entries, weights and gradients."],
     "": [
         "reshape reads numbers in the order of memory. Which axis can you divide in "
         "two without moving a number, and which axes do you exchange then?",
@@ -123,6 +124,13 @@ HINTS = {
 }
 
 MUTANTS = [
+    ("        dv = p.swapaxes(1, 2) @ g", "        dv = p[:1].swapaxes(1, 2) @ g",
+     "one-head"),
+    ("x.transpose(1, 0, 2).reshape(n, H * E)", "np.tile(x[0], H)", "one-head"),
+    ("x.reshape(n, H, D // H).transpose(1, 0, 2)",
+     "np.repeat(x[None, :, : D // H], H, 0)", "one-head"),
+    ("dX = dq @ W_q\n", "dX = dq[:, : len(W_q) // H] @ W_q[: len(W_q) // H]\n",
+     "one-head"),
     (
         "x.reshape(n, H, D // H).transpose(1, 0, 2)",
         "x.reshape(H, n, D // H)",
@@ -155,4 +163,4 @@ MUTANTS = [
         "of_attention(split(g @ W_o.T, H))",
         "W_o-turned",
     ),
-]
+]  # fmt: skip
