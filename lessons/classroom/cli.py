@@ -321,6 +321,8 @@ def _event_in_words(exercise, entry):
                   "before undo": "your text, before an undo",
                   "restored": "restored"}  # fmt: skip
         return stored.get(entry["why"], "")
+    if event == "prediction":
+        return f"predicted {entry['prediction']}"
     words = {
         "start": "started",
         "reset": "reset to a fresh stub",

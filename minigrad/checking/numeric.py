@@ -229,7 +229,10 @@ class _Measurement:
 
 
 def _measure(point, v, unit, step_number):
-    """Measure the slopes along v / unit with the step of this number and its half."""
+    """Measure the slopes of F along v / unit with the step of this number and its half.
+
+    The mean of the slopes on the two sides of x is D(h).
+    """
     h = STEP * RATIO**step_number
     slopes_of_steps = []
     for step in (h, h / 2):

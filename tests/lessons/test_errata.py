@@ -135,7 +135,7 @@ COMPUTED = {
         ("14", EXACT, "it is $W_g h$, for widths 4 and 7 | **no**"),
     ],
     30: [
-        ("04", "What can each score say", "order [4 0 1 2 3] order [3 2 1 0 4]"),
+        ("04", "What can each score say", "-I best key first: [3 2 1 0 4]"),
         ("14", EXACT, "with the matrix -1 general falls | **no**"),
     ],
     31: [("05", "The mean and the typical", "d = 1024 mean 1.61 median 0.00048")],
