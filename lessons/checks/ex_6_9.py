@@ -114,18 +114,23 @@ def of_corpora(my, rng):
 @values("sentences by length, both ends included")
 def by_length(my, rng):
     lengths = [5, 7, 8, 10, 11, 15, 4, 16, 6, 9, 13]
-    sentences = [["word"] * n for n in lengths]
+    sentences = [(["a", "long", "word"] * 6)[:n] for n in lengths]
 
-    def places(inside):
-        return {b: [i for i, n in enumerate(lengths) if inside(n, *b)] for b in BUCKETS}
+    def places(inside, sizes=lengths):
+        return {b: [i for i, n in enumerate(sizes) if inside(n, *b)] for b in BUCKETS}
 
-    found, want = (
-        my.bucket_by_length(sentences, BUCKETS),
-        places(lambda n, a, b: a <= n <= b),
-    )
+    def within(n, low, high):
+        return low <= n <= high
+
+    found, want = my.bucket_by_length(sentences, BUCKETS), places(within)
     tag = "bounds"
-    if found == {b: [] for b in BUCKETS}:
+    if found in (
+        places(within, [len(join.join(words)) for words in sentences])
+        for join in ("", " ")
+    ):
         tag = "characters"
+    elif found == places(within, [len({*words}) for words in sentences]):
+        tag = "different-words"
     elif isinstance(found, dict) and sorted(found) != sorted(want):
         tag = "type"
     my.holds(found == want, tag, f"expected {want}", f"found {found}")

@@ -209,6 +209,7 @@ HINTS = {
         "Which sentences belong to a bucket? Compute BLEU of these alone.",
     ],
     "by-reference": ["The buckets are those of the sources, not of the references."],
+    "different-words": ["A word that occurs twice has two places in the sentence."],
     "first-pairs": ["The last n pairs are the test, not the first n."],
     "test-in-train": ["A pair that occurred in training does not test the model."],
     "mask-leak": ["Padding is not a word: its weight must be 0."],

@@ -74,7 +74,7 @@ def gru(
     lengths=None,
     reverse=False,
 ):
-    """Run a gated recurrent unit over time (Cho et al. 2014; r m is that of cuDNN).
+    """Run a gated recurrent unit over time (Cho et al. 2014, with the r m of cuDNN).
 
     x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
