@@ -114,6 +114,14 @@ WHY = (
 )
 
 HINTS = {
+    "local_attention": [
+        "The window is a mask of the scores; the softmax is over the keys that it "
+        "allows.",
+    ],
+    "training_step": [
+        "Which lines does every step have, in which order, and which gradients are "
+        "there before?",
+    ],
     "local_mask": [
         "Compare every key position, along a row, with every centre, along a column.",
     ],

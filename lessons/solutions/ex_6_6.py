@@ -136,6 +136,10 @@ WHY = (
 )
 
 HINTS = {
+    "luong_forward": [
+        "Scores, softmax over the states, weighted sum: the shapes are (T,), (T,), "
+        "(d,).",
+    ],
     "dot_scores": ["One product of a matrix and a vector."],
     "which_clock": [
         "The docstring names four properties; the page of the module time compares "
