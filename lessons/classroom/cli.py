@@ -198,7 +198,7 @@ def _start(args):
             "in the history."
         )
     _write_stub(exercise, "start")
-    say(f"{_title(exercise)}  {exercise.dots}  {exercise.minutes} min")
+    say(f"{_title(exercise)}  {without_breaks(f'{exercise.minutes} min')}")
     print(f"fill in  {display_path(exercise.work)}")
     say(
         "rules    inputs are not written to; results are float64 arrays or lists of\n"

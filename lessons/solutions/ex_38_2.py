@@ -113,7 +113,10 @@ WHY = (
 )
 
 HINTS = {
-    "derivation": ["What does independence say about E[s^2 h^2], and about E[s h]?"],
+    "derivation": [
+        "The expected value of a product of independent factors is the product of "
+        "theirs.",
+    ],
     "var_dot": [
         "Find the variance of one product s_k h_k first; the d of them are "
         "independent.",

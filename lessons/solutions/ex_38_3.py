@@ -97,10 +97,10 @@ def draw(fig, T, ds, scaled, unscaled):
 # FOR THE CHECK
 
 WHY = (
-    "With many keys, sums over keys become T times expectations, so H tends to ln T "
-    "less a number that depends on the distribution of the scores alone: half the "
-    "variance for normal scores, another function for uniform ones. Scaling keeps that "
-    "number constant for every width; without it, it grows with d."
+    "With many keys a sum over the keys becomes T times an expected value, so H tends "
+    "to ln T minus a number that depends on the distribution of the scores alone. "
+    "Scaling keeps this distribution, and with it the gap, the same for every width; "
+    "without it, the variance is d."
 )
 
 HINTS = {

@@ -116,10 +116,12 @@ WHY = (
 
 HINTS = {
     "local_attention": [
-        "Three steps: scores, weights through the mask, their product with V."
+        "The window is a mask of the scores; the softmax is over the keys that it "
+        "allows.",
     ],
     "training_step": [
-        "Loss, clear, backward, step. The targets are read from the end."
+        "Which lines does every step have, in which order, and which gradients are "
+        "there before?",
     ],
     "local_mask": [
         "Compare every key position, along a row, with every centre, along a column.",

@@ -136,8 +136,11 @@ WHY = (
 )
 
 HINTS = {
-    "luong_forward": ["Mask the scores before the softmax; c is alpha times H."],
     "draw": ["Both axes are logarithmic, and each curve has a label."],
+    "luong_forward": [
+        "Scores, softmax over the states, weighted sum: the shapes are (T,), (T,), "
+        "(d,).",
+    ],
     "which_clock": [
         "The docstring names four properties; the page of the module time compares "
         "its clocks.",

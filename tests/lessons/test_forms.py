@@ -191,7 +191,7 @@ def test_outputs_stand_at_the_cells_that_made_them(number):
     gallery = figures.Gallery(draw=False)
     performed = cells.run_cells(cells.read_cells(folder), folder, gallery)
     expected = [
-        (text, [picture.alt for picture in pictures])
+        (text, [picture.caption for picture in pictures])
         for cell, text, pictures in performed
         if cell.kind in ("code", "figure")
     ]
