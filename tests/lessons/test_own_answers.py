@@ -1,0 +1,92 @@
+"""Earlier answers, predictions and long runs of a learner's own folder."""
+
+import pytest
+
+from lessons import NotWritten, earlier
+from lessons.checks.before import answers_pass
+from lessons.checks.ex_38_4 import is_prediction
+from lessons.checks.long_runs import each_of, own_record
+from lessons.checks.predictions import locked
+from lessons.classroom import catalogue, harness, journal
+from lessons.classroom.steps import CheckFailed
+
+from .classroom_cases import TANH, answer
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path
+
+
+def handed_in(id, old="", new=""):
+    """Write an answer into the learner's folder; return its ``Harness``."""
+    exercise = catalogue.find(id)
+    exercise.work.write_text(answer(id, old, new), encoding="utf-8")
+    return harness.load(exercise, exercise.work)
+
+
+def test_an_earlier_answer_is_that_of_the_same_folder(work):
+    file = str(work / "ex_6_5.py")
+    with pytest.raises(NotWritten, match="E.2 softmax"):
+        earlier(file, "E.2", "softmax")([1.0])
+    handed_in("E.2", "return y, backward", "return 7.0, backward")
+    assert earlier(file, "E.2", "tanh")(0.0)[0] == 7.0
+
+
+def test_a_wrong_earlier_answer_is_named(work):
+    my = handed_in("6.5")
+    with pytest.raises(NotWritten, match="E.2"):
+        answers_pass(my, "E.2")
+    handed_in("E.2", TANH, "return g * (1 - x * x)")
+    with pytest.raises(CheckFailed, match="check E.2") as caught:
+        answers_pass(my, "E.2")
+    assert caught.value.tag == "earlier"
+    handed_in("E.2")
+    answers_pass(my, "E.2")
+    own = 'softmax = lambda x: None  # earlier("E.2")'
+    my = handed_in("6.5", 'softmax = earlier(__file__, "E.2", "softmax")', own)
+    catalogue.find("E.2").work.unlink()
+    answers_pass(my, "E.2")  # written anew, it needs no other
+
+
+def test_the_first_prediction_counts(capsys):
+    first = locked(handed_in("38.4"), is_prediction)
+    other = handed_in("38.4", '{"loss": "scaled"', '{"loss": "dot"')
+    assert other.prediction() != first == locked(other, is_prediction)
+    assert "first prediction counts" in capsys.readouterr().out
+    assert [e["event"] for e in journal.events("38.4")] == ["prediction"]
+
+
+def test_only_the_learners_own_prediction_is_stored():
+    exercise = catalogue.find("38.4")
+    my = harness.load(exercise, exercise.solution)
+    assert locked(my, is_prediction) == my.prediction()
+    assert not journal.events("38.4")
+
+
+def test_38_4_does_not_pass_before_its_own_training():
+    with pytest.raises(CheckFailed, match="experiment 38.4") as caught:
+        own_record(handed_in("38.4"), 8)
+    assert caught.value.tag == "no-long-run"
+
+
+def test_an_interrupted_long_run_goes_on(capsys):
+    plan, done = [("a", 1), ("b", 1), ("c", 1)], []
+
+    def run(kind, k, stop=None):
+        if kind == stop:
+            raise KeyboardInterrupt
+        done.append(kind)
+        return kind.upper()
+
+    my = handed_in("38.4")
+    with pytest.raises(KeyboardInterrupt):
+        each_of(my, plan, lambda *one: run(*one, stop="b"), seed=0)
+    assert each_of(my, plan, run, seed=0) == ["A", "B", "C"]
+    assert done == ["a", "b", "c"]
+    said = capsys.readouterr().out
+    assert "1 of 3 runs are finished already" in said and "3 of 3: c, 1" in said
+    assert each_of(my, plan, run, seed=0) == ["A", "B", "C"]  # and again from the start
+    assert len(done) == 6
