@@ -100,11 +100,11 @@ def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
             without it, the current folder, and the learner's
     """
     limit = time_limit(exercise) if limit is None else limit
-    with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lessons-") as temporary:
         names = "results", "stack", "place", "printed"
-        results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
+        results, stack, place, printed = (pathlib.Path(temporary) / n for n in names)
         stops = {"limit": limit, "stack": str(stack), "place": str(place)}
-        cases = pathlib.Path(folder) / "cases"
+        cases = pathlib.Path(temporary) / "cases"
         own = {}
         if cwd:  # with its journal, and the journal's second copy
             own = {"LESSONS_WORK": str(cwd), "XDG_STATE_HOME": f"{cwd}/.state"}
