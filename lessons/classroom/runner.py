@@ -67,7 +67,8 @@ class Report:
     def failures(self):
         """The failed outcomes; first those with a known mistake or place."""
         failed = [o for o in self.outcomes if o["result"] == "failed"]
-        return sorted(failed, key=lambda o: (o["tag"] == "unknown", not informative(o)))
+        weak = {"unknown": 2, "nearly": 1}  # no name, or not that of a mistake
+        return sorted(failed, key=lambda o: (weak.get(o["tag"], 0), not informative(o)))
 
     @property
     def tag(self):

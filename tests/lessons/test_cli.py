@@ -184,6 +184,30 @@ def test_hints_follow_the_diagnosis_then_go_on_and_start_again(lessons, runs):
     assert "hint transpose 1: Write the result" in said and "hint of-old 5" in said
 
 
+def test_hints_for_an_unknown_mistake_are_those_of_the_function(lessons, runs):
+    lessons("start", "38.1")
+    call = "mults(B=1, T_q=1)"
+    runs[:] = [Report(code=1, outcomes=[outcome("unknown", lines=[call, UNKNOWN])])]
+    assert "hint" in lessons("check")[1]
+    text = lessons("hint")[1]
+    assert text.startswith("hint 1 of 1, on mults:\n  How many keys are projected")
+    assert lessons("hint")[1].startswith("hint 1 of 3:")
+    call = "backward(g=3) of project_keys(H=2)"
+    runs[:] = [Report(code=1, outcomes=[outcome("transpose", lines=[call])])]
+    lessons("check")
+    assert "mistake that was found, transpose" in lessons("hint")[1]
+    assert lessons("hint")[1].startswith("hint 1 of 1, on project_keys:")
+
+
+def test_a_failure_that_may_follow_from_another_says_so(capsys):
+    known = outcome("scale:2", "first", ["f(1)", "yours is twice  [scale:2]"])
+    other = outcome("unknown", "second", ["f(4)", UNKNOWN])
+    check.print_report(E2, Report(outcomes=[other, known]))
+    text = capsys.readouterr().out
+    assert "second  (may follow from the failure above)" in text and "f(4)" not in text
+    assert "first\n" in text
+
+
 def test_the_solution_asks_first(lessons, runs):
     lessons("start", "E.2")
     code, text = lessons("solution", "E.2")

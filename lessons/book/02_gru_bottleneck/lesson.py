@@ -435,7 +435,7 @@ for (name, run), (colour, style) in zip(runs.items(), styles):
     axes[1].plot(place, run["places"], style, marker=".", color=colour)
 axes[0].axvline(kept["longest"], color=GREEN, lw=1, label="longest in training")
 axes[0].set(xlabel="letters of the string", ylabel="share of letters right")
-axes[0].legend(fontsize=8, loc="lower left")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 place = f"place of the written letter, in strings of {kept['looked_at']}"
 axes[1].set(xlabel=place, ylabel="share right", ylim=axes[0].get_ylim())
 by = {name: run["letters"][lengths == 20].item() for name, run in runs.items()}

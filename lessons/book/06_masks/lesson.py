@@ -86,9 +86,9 @@ for n in (0, 3, 30):  # places of padding
 #
 # Padding has a weight, but its value is zero, and a zero adds nothing to a sum. So does
 # it change the context at all? Take one query, five keys and values, and behind them
-# more and more rows of zeros. The function `attend` computes dot products, weights and
-# the average, and returns context and weights. Its argument `valid_lens` says how many
-# keys of each sentence are real:
+# more and more rows of zeros. The function `attend` computes scaled dot products,
+# weights and the average, and returns context and weights. Its argument `valid_lens`
+# says how many keys of each sentence are real:
 
 
 # %%

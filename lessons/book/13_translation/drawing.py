@@ -22,6 +22,21 @@ def by_length(bleu, parts):
     return fig
 
 
+def by_score(summary):
+    """summary {order: {"bleu": {score: (mean, low, high)}}}"""
+    fig, ax = figure("Does the dot product match additive?", size=(7.2, 3))
+    for i, (score, colour) in enumerate((("additive", ORANGE), ("dot", BLUE))):
+        found = [told["bleu"][score] for told in summary.values()]
+        m, low, high = np.array(found).T
+        at = np.arange(len(m)) + (i - 0.5) * 0.1
+        bars = {"fmt": "os"[i], "capsize": 4, "color": colour, "label": score}
+        ax.errorbar(at, m, [m - low, high - m], **bars)
+    ax.set_xticks(range(len(m)), [f"{order.title()}'s order" for order in summary])
+    ax.set(ylabel="BLEU, with 95 % intervals", ylim=(0, 100), xlim=(-0.5, 1.5))
+    ax.legend(loc="lower right")
+    return fig
+
+
 def heatmaps(title, panels):
     """Draw weights side by side.
 
