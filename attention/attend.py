@@ -42,10 +42,10 @@ def attend(
     (``bias?`` may be None; ``L | 1`` is an axis of length L or 1.)
 
         s_ij = score(q_i, k_j) + b_ij
-        p_ij = exp(s_ij / temperature) / sum_l exp(s_il / temperature)
+        p_ij = exp(s_ij / temperature) / sum_n exp(s_in / temperature)
         c_i  = sum_j z_ij p_ij v_j
 
-    j and l are allowed keys; p_ij = 0 for a masked key. z_ij is the dropout factor: 0
+    j and n are allowed keys; p_ij = 0 for a masked key. z_ij is the dropout factor: 0
     with probability dropout_p, otherwise 1 / (1 - dropout_p). The order is score, bias,
     mask, softmax, dropout, values.
 
@@ -53,9 +53,9 @@ def attend(
                  (..., L, S), or one of the names "dot" and "scaled_dot". A lambda sets
                  the parameters: lambda q, k: general(q, k, W_a)
     mask         broadcasts to (..., L, S): bool, where True = may attend, or float,
-                 which is added
+                 which is added to the scores; -inf masks a key
     valid_lens   (B,) or (B, L): the first valid_lens keys are allowed
-    bias         b_ij, added to the scores, with a gradient
+    bias         b_ij, added to the scores; it may be learned
     training     False switches dropout off
     rng          the generator of dropout; None uses minigrad's generator
 
@@ -70,19 +70,19 @@ def attend(
     if bias is not None:
         scores = scores + bias
     weights = masked_softmax(scores, valid_lens, mask, temperature)
-    factors = dropout(weights, dropout_p, training, rng) if dropout_p else weights
-    return factors @ values, weights  # sum over S
+    dropped = dropout(weights, dropout_p, training, rng) if dropout_p else weights
+    return dropped @ values, weights  # sum over S
 
 
 def clear_unused(keys, values, find_used_keys):
-    """Replace the keys and values that no query may attend to by 0, if there is NaN.
+    """Set keys and values to 0 if no query may attend to them, and if there is NaN.
 
     find_used_keys   a function that returns bool (..., S): whether some query may
                      attend to key j. It is called if keys or values contain NaN or inf
 
     A weight of 0 removes a finite value from the average, but 0 * NaN = NaN.
     """
-    with np.errstate(all="ignore"):  # a sum is NaN or infinite if one number is
+    with np.errstate(all="ignore"):  # a finite sum has finite terms only
         if np.isfinite(keys._data.sum() + values._data.sum()):
             return keys, values
     is_used = find_used_keys()[..., None]  # (..., S, 1)

@@ -5,7 +5,8 @@
     c_i = sum_j p_ij v_j,    p_i = softmax over j of score(q_i, k_j)
 
 The shapes are those of ``attend``. After the call, ``layer.attention_weights`` holds
-the weights (..., L, S), before dropout and without gradient.
+the weights (..., L, S), before dropout and without gradient. A call of an ``nn.Module``
+calls its ``forward``; its parameters are the ``nn.Parameter`` among its attributes.
 
 A decoder compares the same keys with a new query at every step. The part of the score
 that depends on the keys alone is computed once, by ``keys = layer.precompute(keys)``.
@@ -57,7 +58,7 @@ class Attention(nn.Module):
             training=self.training,
             rng=self.rng,
         )
-        # without detach(), this attribute would keep the graph after backward()
+        # without detach(), the layer would keep the graph if backward() is not called
         self.attention_weights = weights.detach()
         return context
 
@@ -119,7 +120,7 @@ class DotProductAttention(Attention):
 class GeneralAttention(Attention):
     """Attention by a learned product, s_ij = q_i^T W_a k_j. Luong et al. 2015, eq. 8.
 
-    W_a   (query_size, key_size), Xavier-uniform
+    W_a   (query_size, key_size), from ``xavier_matrix``
     """
 
     def __init__(self, query_size, key_size, dropout=0.0, rng=None):
@@ -146,7 +147,7 @@ class GeneralAttention(Attention):
         return linear.unchecked(keys, self.W_a)
 
     def score_projected(self, queries, projected):
-        return dot(queries, projected)
+        return dot(queries, projected)  # q_i . (W_a k_j)
 
     def extra_repr(self):
         return f"{self.query_size}, {self.key_size}, {super().extra_repr()}"
@@ -160,7 +161,7 @@ class AdditiveAttention(Attention):
     w_v   (num_hiddens,)
     b     (num_hiddens,), starts as 0; None if bias=False, as in the paper
 
-    W_q, W_k and w_v are Xavier-uniform.
+    W_q and W_k are from ``xavier_matrix``, w_v is from ``xavier_vector``.
 
     Bahdanau et al. 2015, appendix A.1.2; See et al. 2017, equation 1 (the bias).
     """
@@ -210,15 +211,15 @@ BahdanauAttention = AdditiveAttention  # a second name, after its author
 
 
 def xavier_matrix(rows, columns, rng):
-    """Return a parameter (rows, columns), uniform within Xavier's bounds."""
+    """Return a parameter, uniform between -b and b, b = sqrt(6 / (rows + columns))."""
     parameter = nn.Parameter(np.empty((rows, columns), np.float32))
     return nn.init.xavier_uniform_(parameter, rng=rng)
 
 
 def xavier_vector(columns, rng):
-    """Return a vector (columns,), initialised like a Xavier matrix with one row."""
-    a = math.sqrt(6 / (columns + 1))
-    return nn.init.uniform_(nn.Parameter(np.empty(columns, np.float32)), -a, a, rng)
+    """Return a parameter (columns,), initialised like a matrix with one row."""
+    b = math.sqrt(6 / (1 + columns))
+    return nn.init.uniform_(nn.Parameter(np.empty(columns, np.float32)), -b, b, rng)
 
 
 def _positive(name, argument, value):

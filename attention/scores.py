@@ -1,28 +1,24 @@
 """Score functions: one number for each pair of a query and a key.
 
-The number e_ij is large when key j matches query i. Attention turns it into a weight.
+The number s_ij is large when key j matches query i. Attention turns it into a weight.
 
-    function       e_ij                             multiplications
+    function       s_ij                             multiplications
     dot            q_i . k_j                        L S D
     scaled_dot     q_i . k_j / sqrt(D)              L S D
     general        q_i^T W_a k_j                    L Dq Dk + L S Dk
     additive       w_v . tanh(W_q q_i + W_k k_j)    (L Dq + S Dk + L S) A; L S A tanh
     concat         v_a . tanh(W_a [q_i; k_j])       the same as additive
 
-The letters mean the same in all files of ``attention``:
+These letters are sizes. A docstring that uses one in another way defines it.
 
     L    the number of queries         S    the number of keys; each key has one value
     Dq   the width of a query          Dk   the width of a key;  D if both are equal
-    Ev   the width of a value          A    the width of the hidden layer of additive
+    Ev   the width of a value          A    the hidden width of additive and concat
     B    the number of examples in a batch
     H    the number of heads, or the width of a recurrent state
 
 A width is the number of entries of a vector. [q; k] is the concatenation of q and k.
 ``...`` in a shape means any leading axes, such as (B,) or (B, H).
-
-dot and scaled_dot have no parameters and need queries and keys of equal widths. The
-others have learned parameters and accept different widths. All functions are
-differentiable in every array argument.
 
 Bahdanau et al. 2015, appendix A.1.2 (additive); Luong et al. 2015, equation 8 (dot,
 general, concat); Vaswani et al. 2017, section 3.2.1 (scaled_dot).
@@ -40,11 +36,11 @@ from .kernels import additive as additive_kernels
 
 @shapes
 def dot(queries, keys):
-    """e_ij = q_i . k_j    (Luong et al. 2015, eq. 8, "dot")
+    """s_ij = q_i . k_j    (Luong et al. 2015, eq. 8, "dot")
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 
-    With G = dL/de:  dq_i = sum_j g_ij k_j and dk_j = sum_i g_ij q_i, or as matrices
+    With G = dL/ds:  dq_i = sum_j g_ij k_j and dk_j = sum_i g_ij q_i, or as matrices
 
         dQ = G K,    dK = G^T Q
     """
@@ -53,7 +49,7 @@ def dot(queries, keys):
 
 @shapes
 def scaled_dot(queries, keys, scale=None):
-    """e_ij = scale q_i . k_j, where scale = 1 / sqrt(D)    (Vaswani et al. 2017, eq. 1)
+    """s_ij = scale q_i . k_j, where scale = 1 / sqrt(D)    (Vaswani et al. 2017, eq. 1)
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 
@@ -70,20 +66,21 @@ def scaled_dot(queries, keys, scale=None):
 
 @shapes
 def general(queries, keys, W_a):
-    """e_ij = q_i^T W_a k_j    (Luong et al. 2015, eq. 8, "general")
+    """s_ij = q_i^T W_a k_j    (Luong et al. 2015, eq. 8, "general")
 
     queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
 
-    The vector q_i^T W_a has the width of a key.
+    The matrix of the scores is (Q W_a) K^T. As in ``dot`` and ``ops/matmul.py``,
 
-        dQ = G K W_a^T,    dK = G^T Q W_a,    dW_a = sum over the batch of Q^T G K
+        d(Q W_a) = G K,    dK = G^T (Q W_a)
+        dQ = G K W_a^T,    dW_a = Q^T G K, summed over the batch
     """
     return matmul(matmul(queries, W_a), swapaxes(keys, -1, -2))
 
 
 @shapes
 def additive(queries, keys, W_q, W_k, w_v):
-    """e_ij = w_v . tanh(W_q q_i + W_k k_j)    (Bahdanau et al. 2015, appendix A.1.2)
+    """s_ij = w_v . tanh(W_q q_i + W_k k_j)    (Bahdanau et al. 2015, appendix A.1.2)
 
     queries (..., L, Dq), keys (..., S, Dk), W_q (A, Dq), W_k (A, Dk), w_v (A,)
         ->  scores (..., L, S)
@@ -96,7 +93,7 @@ def additive(queries, keys, W_q, W_k, w_v):
 
 @shapes
 def concat(queries, keys, W_a, v_a):
-    """e_ij = v_a . tanh(W_a [q_i; k_j])    (Luong et al. 2015, eq. 8, "concat")
+    """s_ij = v_a . tanh(W_a [q_i; k_j])    (Luong et al. 2015, eq. 8, "concat")
 
     queries (..., L, Dq), keys (..., S, Dk), W_a (A, Dq + Dk), v_a (A,)
         ->  scores (..., L, S)
@@ -111,9 +108,9 @@ def concat(queries, keys, W_a, v_a):
 
 @shapes
 def tanh_scores_definition(q, k, w_v):
-    """Compute e_ij = sum_a w_a tanh(q_ia + k_ja) from the operations of minigrad.
+    """Compute s_ij = sum_a w_v[a] tanh(q_ia + k_ja) from the operations of minigrad.
 
-    q (..., L, A), k (..., S, A), w_v (A,)  ->  e (..., L, S)
+    q (..., L, A), k (..., S, A), w_v (A,)  ->  scores (..., L, S)
 
     The array t is A times as large as the scores. ``tanh_scores`` avoids it.
     """
@@ -124,44 +121,46 @@ def tanh_scores_definition(q, k, w_v):
 @shapes
 @differentiable
 def tanh_scores(q, k, w_v):
-    """e_ij = sum_a w_a tanh(q_ia + k_ja), for q and k that are already projected.
+    """s_ij = sum_a w_v[a] tanh(q_ia + k_ja), for q and k that are already projected.
 
-    q (..., L, A), k (..., S, A), w_v (A,)  ->  e (..., L, S)
+    q (..., L, A), k (..., S, A), w_v (A,)  ->  scores (..., L, S)
 
     This is ``tanh_scores_definition`` as one operation. It adds each tanh to its sum at
-    once and does not store it; the backward pass computes it again. This is several
-    times faster than storing an array (..., L, S, A).
+    once and does not store it; the backward pass computes it again. To write and read
+    an array (..., L, S, A) would take several times longer.
 
-    With t_ija = tanh(q_ia + k_ja), whose derivative is 1 - t_ija^2, and g = dL/de:
+    With t_ija = tanh(q_ia + k_ja), whose derivative is 1 - t_ija^2, and g = dL/ds:
 
-        dw_a  = sum_ij g_ij t_ija
-        dq_ia = w_a sum_j g_ij (1 - t_ija^2)
-        dk_ja = w_a sum_i g_ij (1 - t_ija^2)
+        dw_v[a] = sum_ij g_ij t_ija
+        dq_ia   = w_v[a] sum_j g_ij (1 - t_ija^2)
+        dk_ja   = w_v[a] sum_i g_ij (1 - t_ija^2)
     """
     Q, K, w, leading = _as_batches(q, k, w_v)  # (B, L, A), (B, S, A), (A,)
-    exponentials = additive_kernels.row_exponentials(Q, K, w)  # they replace the tanh
-    e = additive_kernels.forward(Q, K, w, exponentials)  # (B, L, S)
+    # tanh(q + k) = (P - 1) / (P + 1), where P = exp(2q) exp(2k): no tanh for each pair
+    exponentials = additive_kernels.row_exponentials(Q, K, w)
+    s = additive_kernels.forward(Q, K, w, exponentials)  # (B, L, S)
 
     def backward(g):
-        g = g.reshape(e.shape)  # (B, L, S)
+        g = g.reshape(s.shape)  # (B, L, S)
         dQ, dK, dw = additive_kernels.backward(Q, K, w, g, exponentials)
         dq = dQ.reshape(*leading, *dQ.shape[1:])  # (..., L, A)
         dk = dK.reshape(*leading, *dK.shape[1:])  # (..., S, A)
         return dq, dk, dw
 
-    return e.reshape(*leading, *e.shape[1:]), backward
+    return s.reshape(*leading, *s.shape[1:]), backward
 
 
 SCORES = {"dot": dot, "scaled_dot": scaled_dot}  # without parameters, for ``attend``
 
 
 def _as_batches(q, k, w):
-    """Return q, k with one leading axis, w, all of one dtype; and the leading shape."""
+    """Return (q, k, w, leading), where q and k have one axis B for the leading axes."""
     dtype = np.result_type(q, k, w)
     leading = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
     B, A = math.prod(leading), len(w)
-    Q, K = (
+    q, k = (
         np.broadcast_to(x, (*leading, *x.shape[-2:])).reshape(B, x.shape[-2], A)
         for x in (q, k)
     )
-    return *(x.astype(dtype, copy=False) for x in (Q, K, w)), leading
+    q, k, w = (x.astype(dtype, copy=False) for x in (q, k, w))
+    return q, k, w, leading

@@ -1,9 +1,9 @@
 """Masked softmax: weights from scores, with a weight of 0 for every masked key.
 
-    p_ij = exp(s_ij / T) / sum_l exp(s_il / T)    for an allowed key j
+    p_ij = exp(s_ij / T) / sum_n exp(s_in / T)    for an allowed key j
     p_ij = 0                                      for a masked key j
 
-The sum runs over the allowed keys l, and T is the temperature. A query with no allowed
+The sum runs over the allowed keys n, and T is the temperature. A query with no allowed
 key has weights of 0, and the gradient of its scores is 0.
 
 Many implementations write a score of -1e6 for a masked key instead. With that method a
@@ -29,7 +29,7 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
         ->  weights (B, ..., L, S) or (B, S) or (S,)
 
     valid_lens    the first valid_lens keys are allowed. Shape (B,): one number for each
-                  example; (B, L): one for each query. All heads have the same
+                  example; (B, L): one for each query, the same in all heads
     mask          broadcasts to the scores: bool, where True = may attend, or float,
                   which is added to the scores; -inf masks a key
     temperature   T > 0: a small T makes the weights more different, a large T makes
@@ -39,7 +39,7 @@ def masked_softmax(scores, valid_lens=None, mask=None, temperature=1.0):
 
     Each p_ij depends on all scores of row i. With g = dL/dp:
 
-        ds_ij = p_ij (g_ij - sum_l p_il g_il) / T
+        ds_ij = p_ij (g_ij - sum_n p_in g_in) / T
 
     So a masked score has the gradient 0.
     """
@@ -56,7 +56,7 @@ def masked_softmax_definition(scores, allowed, temperature=1.0):
     scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
     """
     s = where(allowed, scores, -np.inf)
-    # every m gives the same weights; if m is the largest score, exp cannot overflow
+    # a constant: every m gives the same weights, and with this m exp cannot overflow
     m = s.data.max(-1, keepdims=True)
     m = np.where(np.isfinite(m), m, 0)  # it is -inf in a row without allowed keys
     e = exp((s - m) / temperature)  # exp(-inf) = 0 for a masked key
@@ -71,9 +71,9 @@ def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
     scores (..., S), lengths (N,) ints or None, mask bool or None  ->  p (..., S)
 
     This is ``masked_softmax_definition`` as one operation, compiled if numba is
-    installed. The rows of the scores are divided into N groups of equal size; all rows
-    of a group have the same length. The backward pass needs no mask, because p_ij = 0
-    for a masked key.
+    installed. lengths[0] is the number of allowed keys in each of the first rows of the
+    scores, lengths[1] in each of the next ones; the N groups have equally many rows.
+    The backward pass needs no mask, because p_ij = 0 for a masked key.
     """
     p = softmax_kernels.forward(scores, lengths, mask, temperature)
 
@@ -113,5 +113,5 @@ def _group_lengths(valid_lens, shape):
         return valid_lens
     # one group for each row; the heads, the axes between B and L, have the same lengths
     B, *heads, L = shape[:-1]
-    valid_lens = valid_lens.reshape(B, *(1,) * len(heads), L)
-    return np.broadcast_to(valid_lens, shape[:-1]).reshape(-1)
+    ones = [1] * len(heads)
+    return np.broadcast_to(valid_lens.reshape(B, *ones, L), shape[:-1]).reshape(-1)

@@ -49,8 +49,8 @@ def save(path, state):
             None, str, and lists and dicts of these
 
     Raises TypeError for anything else in ``state``; CheckpointError for another suffix;
-    ValueError for more than 8 MB beside the arrays, which ``load`` refuses; OSError
-    when the file cannot be written. ``path`` is then unchanged.
+    ValueError if the state without its arrays needs more than the 8 MB that ``load``
+    accepts; OSError if the file cannot be written. ``path`` is then unchanged.
     """
     if isinstance(path, dict):
         raise TypeError("save(): path is a dict; expected save(path, state).")
@@ -68,7 +68,9 @@ def save(path, state):
 
 
 def load(path):
-    """Return the state that ``save`` wrote to ``path``; of another file, {name: array}.
+    """Return the state that ``save`` wrote to ``path``.
+
+    From a file of another program, return {name: array}.
 
     Raises FileNotFoundError when there is no such file; CheckpointError, with the
     reason, when it is truncated, damaged or no checkpoint. The whole file is checked
@@ -125,6 +127,7 @@ def _take_out(value, arrays, codec, place):
     for key, v in value.items():
         if type(key) is not str:
             raise TypeError(f"save() needs strings as keys; {where} has {key!r}.")
+        # "@" stands in front of a key that could be taken for the mark "@array"
         escaped = "@" + key if key.startswith("@") else key
         tree[escaped] = _take_out(v, arrays, codec, (*place, key))
     return tree
@@ -152,7 +155,7 @@ def _codec(path):
     return CODECS[suffix]
 
 
-# by version; the third has names of fields, which no array of numbers has
+# by version of the format .npy. Version 3 is for arrays with named fields, not numbers
 NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -161,7 +164,7 @@ class _Npz:
 
     @staticmethod
     def name(place):
-        """Percent-encoded where a key is more than letters, digits and ``_.-~``."""
+        """Join the keys; all but letters, digits and ``_.-~`` is percent-encoded."""
         return "/".join(
             quote(str(key), safe="", errors="surrogatepass") for key in place
         )
@@ -170,12 +173,13 @@ class _Npz:
     def write(file, arrays, structure):
         def entry(name):  # without the time: the same state gives the same bytes
             info = zipfile.ZipInfo(name)
-            info.external_attr = 0o644 << 16
+            info.external_attr = 0o644 << 16  # after unpacking, its owner may write it
             return info
 
         require_parsable(len(structure), "save(): the state beside its arrays")
         with zipfile.ZipFile(file, "w") as archive:
-            # first: a damaged table of contents can swallow entries, but not the first
+            # The JSON comes first, because a damaged table of contents can lose later
+            # entries. It names all arrays, so ``load`` finds that one is missing.
             archive.writestr(entry(STRUCTURE), structure)
             for name, array in arrays.items():
                 with archive.open(entry(f"{name}.npy"), "w", force_zip64=True) as out:

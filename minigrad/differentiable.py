@@ -14,16 +14,16 @@ gradient. It is a closure: it can use all local variables of the forward.
   ``graph.unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
   that of the argument.
 - A gradient is a new array, or g itself, or a view of g. Do not return an input or a
-  saved array, because the engine may add to the returned array in place.
-- If ``backward`` has a second parameter ``needs``, it receives a tuple of booleans: for
-  each argument, whether its gradient is needed.
+  saved array: the result may become ``leaf.grad``, which is changed in place.
+- A second parameter of ``backward``, whatever its name, receives a tuple of booleans:
+  for each argument that was passed, whether its gradient is needed.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
-- A tensor that is passed for a keyword-only parameter is a constant.
+- Keyword-only parameters have no gradient.
 
 ``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
 arrays. ``@differentiable`` also registers the name, so that the operators of tensors
-find the operation. ``lift`` does the same without registering the name.
+find the operation. ``lift`` does not register it, as for a function of your own.
 """
 
 import functools
@@ -38,7 +38,7 @@ from .registry import register
 from .tensor import Tensor
 from .torch_names import explain_keyword
 
-P = ParamSpec("P")
+P = ParamSpec("P")  # the parameters of a function, for editors
 
 
 class Operation(Protocol[P]):
@@ -73,7 +73,7 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
             result = function(*arrays, **options)
         except Exception as error:
             error.add_note(f"(in {name}, inputs: {_describe(args)})")
-            explain_keyword(error)
+            explain_keyword(error)  # of PyTorch: for dim=, it suggests axis=
             raise
         if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
             raise TypeError(
@@ -95,8 +95,8 @@ def _inputs(args):
 
     arrays    the arguments of the function of arrays
     parents   for each argument, the node or leaf that receives its gradient; None if
-              the argument is not a tensor
-    needs     for each argument, whether its gradient is needed
+              the argument is not a tensor; n entries for a list of n tensors
+    needs     whether each of them needs its gradient
     """
     arrays, parents, needs = [], [], []
     for a in args:
@@ -110,7 +110,7 @@ def _inputs(args):
             parents += list_parents
             needs += list_needs
         else:
-            # float32 array * NumPy float64 is float64; * Python number is float32
+            # a NumPy float64 would turn float32 arrays into float64; a float does not
             arrays.append(a.item() if isinstance(a, np.generic) else a)
             parents.append(None)
             needs.append(False)
@@ -123,12 +123,12 @@ def _move_tensors_to_position(signature, args, options):
     A gradient belongs to a position: linear(x, W, bias=b) becomes linear(x, W, b).
     """
     arrays, parents, _ = _inputs(options.values())
-    if any(parent is not None for parent in parents):
-        call = signature.bind(*args, **options)
-        call.apply_defaults()
-        args, options = call.args, call.kwargs
-        arrays, _, _ = _inputs(options.values())  # keyword-only: constants
-    return args, dict(zip(options, arrays))
+    if all(parent is None for parent in parents):
+        return args, dict(zip(options, arrays))
+    call = signature.bind(*args, **options)
+    call.apply_defaults()
+    keyword_only, _, _ = _inputs(call.kwargs.values())
+    return call.args, dict(zip(call.kwargs, keyword_only))
 
 
 def _record(name, output, backward, parents, needs):

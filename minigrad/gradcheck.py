@@ -11,10 +11,11 @@ entry,
 
     dF/dx . v  =  (F(x + h v) - F(x - h v)) / 2h  +  an error that shrinks with h^2
 
-``minigrad.checking.numeric`` computes this slope and its error bar; the check compares
-it with the entry that the backward computed. It repeats this in every situation in
-which a backward must be right, such as float32 or an unused output
-(``minigrad.checking.situations``).
+``checking/numeric.py`` computes this slope and its error bar, which estimates the error
+of the measurement; ``checking/comparison.py`` compares it with the entry from the
+backward. ``checking/situations.py`` repeats the backward with other inputs and outputs,
+such as float32 inputs or an unused output; these gradients must be right too.
+``checking/behaviour.py`` checks other rules, such as that the inputs do not change.
 
 c must not be all ones. For example, the outputs of a softmax sum to 1 for every x, so
 the true gradient of their sum is 0, and a backward that returns 0 would pass. If the
@@ -36,7 +37,7 @@ from .checking.explanation import (
     explain_wrong,
     vacuous_message,
 )
-from .checking.hypotheses import is_single
+from .checking.hypotheses import fits_float32
 from .checking.situations import situations
 from .checking.subject import Subject
 from .checking.verdict import (
@@ -58,17 +59,17 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
                  tensor or a tuple of tensors
     inputs       arrays or Tensors; arrays inside a tuple or list are checked too
     seed         for the cotangent c and the random directions
-    rtol, atol   an entry a of the backward is wrong if it differs from the measured
-                 entry n, with error bar b, by more than its own rounding error and
-                 max(atol * largest |n| of that input, rtol * max(|a|, |n|), 10 b)
+    rtol, atol   an entry a of the backward is right if
+                 |a - n| <= max(atol m, rtol |a|, rtol |n|, 10 b) + r
+                 for the measured entry n, its error bar b, the largest |n| of that
+                 input m, and the rounding error r of a
     no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0, or their
                  names
     names        of the inputs, for the table and the messages, instead of 0, 1, ...
 
-    ``result.ok`` is False if an entry is wrong; the message names the entry, and the
-    mistake if it is a known one. It is also False if an entry is wrong in some other
-    situation, if the backward breaks a rule of ``minigrad.checking.behaviour``, for
-    example if it changes an input, and at a kink, where f is not differentiable. In an
+    ``result.ok`` is False if an entry is wrong, also in one of the other situations, if
+    the backward breaks a rule, and at a kink, where f is not differentiable. The
+    message names the entry or the rule, and the mistake if it is a known one. In an
     array of more than 400 entries, the check compares dF/dx . v for random directions v
     instead of single entries.
 
@@ -87,9 +88,9 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     """Check every parameter of ``module``, and every float array among ``inputs``.
 
     It works like ``gradcheck``, with the module in evaluation mode (no dropout) and its
-    parameters in float64; afterwards the module is unchanged. In training mode the
-    gradients must be the same if the outputs are. The table and ``no_gradient``
-    identify parameters by name and inputs by number.
+    parameters in float64; afterwards the module is unchanged. If its outputs are the
+    same in training mode, its gradients must be the same too. The table and
+    ``no_gradient`` identify parameters by name and inputs by number.
     """
     subject = Subject()
     for name, parameter in module.named_parameters():
@@ -98,8 +99,8 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
             subject.names.append(name)
     arguments = subject.with_leaves(list(inputs))
     subject.call = lambda: module(*arguments)
-    training = functools.partial(_mode, module, True)
-    subject.modes.append(("training", "d_{} is wrong in training mode", training))
+    mistake = "training", "d_{} is wrong in training mode"  # tag and sentence
+    subject.modes.append((*mistake, functools.partial(_mode, module, True)))
     with _mode(module, False):
         options = Options(rtol, atol, no_gradient)
         return _check(subject, type(module).__name__, seed, options)
@@ -139,10 +140,10 @@ def _check(subject, op, seed, options):
     with subject.with_data(points):
         run = observe(subject, points, rng)
         result = GradcheckResult(op or _title(run))
-        if run.fatal_findings:
+        if run.fatal_findings:  # the gradients cannot be compared
+            columns = "nothing", np.nan, np.nan, "not checked"  # checked to verdict
             for name, point in zip(subject.names, points):
-                row = Row(name, point.shape, "nothing", np.nan, np.nan, "not checked")
-                result.rows.append(row)
+                result.rows.append(Row(name, point.shape, *columns))
             explain_broken(result, subject, run)
             return result
         all_situations = list(situations(subject, points, run, rng))
@@ -158,17 +159,17 @@ def _check(subject, op, seed, options):
 
 
 def _conclude(result, comparisons, run, points):
-    """Write the first failure into ``result``; raise if the check could not fail.
+    """Write the first failure into ``result``; raise if a true gradient is 0.
 
-    A user should first correct a wrong entry, then the cause of imprecise measurements
-    (float32, a kink), then broken rules. The failures have this order.
+    A user should first correct a wrong entry in the usual situation, then the cause of
+    imprecise measurements (float32, a kink), then the rest. This is the order here.
     """
     wrong = [c for c in comparisons if c.usual.wrong.any()]
     kinks = [c for c in comparisons if c.usual.numeric.kink.any()]
     without_signal = [c for c in comparisons if c.verdict == "no signal"]
     if wrong:
         explain_wrong(result, wrong[0])
-    elif any(map(is_single, run.y)) and not any(map(is_single, points)):
+    elif any(map(fits_float32, run.y)) and not any(map(fits_float32, points)):
         what = "every entry of the output is a float32 number, too coarse for"
         result.cause = Finding("float32", f"{what} finite differences")
         result.tag = "float32"

@@ -1,20 +1,21 @@
 """The graph of recorded operations, and the backward pass over it.
 
-Each operation is recorded as a ``Node``. Its ``parents`` are, for each input, the node
-that computed the input, or the leaf itself. A leaf is a tensor that no operation
-computed, such as a parameter. The ``backward`` of the node maps g = dL/d(output) to the
-gradients of the inputs.
+Each operation is recorded as a ``Node``. A leaf is a tensor that no operation computed,
+such as a parameter. The ``parents`` of a node are, for each input, the leaf, or the
+node that computed the input. Its ``backward`` maps g = dL/d(output) to the gradients of
+the inputs.
 
-A tensor x may be an input of several operations. Its gradient is then the sum of the
-gradients that they compute. With one term for each operation u that uses x, the chain
-rule is
+A tensor x may be an input of several operations. By the chain rule, its gradient is the
+sum of the gradients that they compute. Let u be the output of each such operation:
 
-    dL/dx = sum over u of (du/dx)^T dL/du
+    dL/dx_k = sum over u of sum_i dL/du_i du_i/dx_k
+
+The backward of u computes the sum over i. For example, L = 3 x + x^2 has two u, 3 x and
+x^2, and dL/dx = 3 + 2 x.
 
 A node is recorded after its parents. So the backward pass goes from the last node to
 the first: it comes to x after all operations that use x, and dL/dx is then complete.
-The code uses loops and no recursion, so a chain of 100 000 operations does not overflow
-Python's stack.
+There is no recursion, so a long chain of operations does not overflow Python's stack.
 """
 
 import contextlib
@@ -49,7 +50,7 @@ class Node:
 
     __slots__ = "op parents needs backward order shape dtype slot".split()
 
-    _version = 0  # a parent may be a Node or a Tensor; both have this attribute
+    _version = 0  # for overwriting.py, which reads it of every parent
 
     def __init__(self, op, parents, needs, backward, shape, dtype, slot=None):
         self.op = op
@@ -62,9 +63,9 @@ class Node:
         self.slot = slot
 
     def input_gradients(self, g):
-        """Return (du/dx)^T g for each input x, as ``backward`` returns them."""
+        """Return the result of ``backward``; its second parameter receives needs."""
         code = getattr(self.backward, "__code__", None)
-        if code is not None and code.co_argcount == 2:  # (g, needs)
+        if code is not None and code.co_argcount == 2:
             return self.backward(g, self.needs)
         return self.backward(g)
 
@@ -83,12 +84,13 @@ def backward_pass(root, gradient, free=True, visit=None):
     """
     nodes = reachable(root)
     check_not_overwritten(nodes)
-    gradients = {root: gradient}  # {node or leaf: the sum over the u visited so far}
+    gradients = {root: gradient}  # {node or leaf: the sum so far}
     new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
     for node in nodes:
         g = gradients.pop(node, None)  # dL/d(output), or None if nothing needs it
         if g is not None:
-            g = _with_zeros(g, node) if type(g) is list else g
+            if type(g) is list:  # several outputs, with None for unused ones
+                g = _with_zeros(g, node)
             if visit is not None:
                 visit(node, g)
             try:
@@ -138,7 +140,7 @@ def unbroadcast(g, shape):
     if new_axes < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[new_axes:])):
         raise ValueError(
             f"found a gradient of shape {g.shape} for a tensor of shape "
-            f"{tuple(shape)}, which does not broadcast to it."
+            f"{tuple(shape)}, which does not broadcast to {g.shape}."
         )
     repeated_axes = tuple(range(new_axes)) + tuple(
         new_axes + axis
@@ -150,7 +152,7 @@ def unbroadcast(g, shape):
     return g.reshape(shape)
 
 
-@overload
+@overload  # for editors: the types of the two ways to call no_grad
 def no_grad() -> "_NoGrad": ...
 
 
@@ -191,13 +193,14 @@ class _NoGrad(contextlib.ContextDecorator):
 def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
     """Add what the backward of ``node`` returned to the gradients of its parents.
 
-    The first gradient of a parent is stored as it is. The second makes a new array, and
-    later ones are added to that array in place. A leaf keeps its gradient, so it
-    receives a copy if the gradient is ``g`` or a view.
+    The first gradient d of a parent is stored as it is. The second makes a new array,
+    and later ones are added to that array in place. A leaf stores d in ``.grad``, which
+    is changed in place. So it receives a copy if d is ``g`` or a view.
     """
     if node.slot is not None:  # the parent has several outputs; g belongs to one
         (parent,) = node.parents
-        gradients.setdefault(parent, [None] * len(parent.shape))[node.slot] = g
+        no_gradients = [None for _ in parent.shape]  # its shape is a list of shapes
+        gradients.setdefault(parent, no_gradients)[node.slot] = g
         return
     if type(input_gradients) not in (tuple, list):
         input_gradients = (input_gradients,)
@@ -214,8 +217,9 @@ def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
             d = _match_parent(d, parent)
         total = gradients.get(parent)
         if total is None:
-            is_shared = type(parent) is not Node and (d is g or d.base is not None)
-            gradients[parent] = d.copy() if is_shared else d
+            is_leaf = type(parent) is not Node
+            is_shared = d is g or d.base is not None
+            gradients[parent] = d.copy() if is_leaf and is_shared else d
         elif parent in new_arrays:
             total += d
         else:
@@ -233,9 +237,9 @@ def _with_zeros(g, node):
 
 
 def _check_count(node, gradients):
-    """Raise if there is a gradient without an input, or an input without its gradient.
+    """Raise unless there is one gradient for each input.
 
-    A backward may return None for an optional input that the caller left out.
+    None is allowed in addition, for optional inputs that the caller did not pass.
     """
     extra_gradients = gradients[len(node.parents) :]
     inputs_without = node.needs[len(gradients) :]

@@ -12,20 +12,17 @@ import numpy as np
 
 from .registry import OPS
 
-REFLECTED = {
-    np.add: "__radd__",
-    np.subtract: "__rsub__",
-    np.multiply: "__rmul__",
-    np.divide: "__rtruediv__",
-    np.power: "__rpow__",
-    np.matmul: "__rmatmul__",
-    np.equal: "__eq__",
-    np.not_equal: "__ne__",
-    np.less: "__gt__",
-    np.less_equal: "__ge__",
-    np.greater: "__lt__",
-    np.greater_equal: "__le__",
+ARITHMETIC = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.divide: "div",
+    np.power: "pow",
+    np.matmul: "matmul",
 }
+COMPARISONS = {
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal
+}  # fmt: skip
 
 
 def _binary(name):
@@ -64,10 +61,12 @@ class Operators:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        """Compute ``array * tensor``, which NumPy would compute without a gradient."""
-        if ufunc in REFLECTED and method == "__call__" and not options:
-            left, right = inputs
-            return getattr(right, REFLECTED[ufunc])(left)
+        """Compute ``array * tensor``, for which NumPy calls np.multiply, by ``mul``."""
+        if method == "__call__" and not options:
+            if ufunc in ARITHMETIC:
+                return OPS[ARITHMETIC[ufunc]](*inputs)
+            if ufunc in COMPARISONS:
+                return ufunc(*map(array_or_value, inputs))
         raise TypeError(
             f"NumPy's {ufunc.__name__} cannot record gradients: write minigrad."
             f"{ufunc.__name__}, if there is one, or apply it to the tensor's .data."
@@ -80,11 +79,11 @@ class Operators:
         return OPS["abs"](self)
 
     def __getitem__(self, index):
-        if type(index) is tuple:  # a tensor in a tuple is an index array
+        if type(index) is tuple:  # the tensors in it are indices, without gradients
             index = tuple(array_or_value(i) for i in index)
         return OPS["getitem"](self, index)
 
-    # others: PyTorch's dim= and keepdim=; the operation's error names axis and keepdims
+    # others: unknown keywords; for PyTorch's dim=, the operation's error names axis=
 
     def sum(self, axis=None, keepdims=False, **others):
         return OPS["sum"](self, axis=axis, keepdims=keepdims, **others)

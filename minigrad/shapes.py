@@ -2,36 +2,33 @@
 
     @shapes
     def general(queries, keys, W_a):
-        \"\"\"e_ij = q_i^T W_a k_j
+        \"\"\"s_ij = q_i^T W_a k_j
 
         queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
         \"\"\"
 
-Every call is checked against this line. A letter is one size in the whole line. ``...``
-means any number of axes, which are broadcast with each other.
-The arguments are floating-point numbers of one dtype. Arrays, lists and numbers are
-converted to Tensors before the function runs.
+Every call is checked against this line. A name such as L or Dq is one size in the whole
+line. ``...`` means any number of axes, which are broadcast with each other. Arguments
+without int or bool are floating-point numbers of one dtype and become Tensors.
 
-    ids (B, L) int, mask (B | 1, L) bool | float, h? (B, 2H) or (B, L + S - 1)  ->  ()
+    x (B, L) int              integers; they become a NumPy array
+    x (B, L) bool | float     booleans or floating-point numbers
+    x? (B, L)                 x may be None
+    x (B | 1, L)              the first axis has the size B or 1
+    x (B, L) or (L,)          one of two shapes
+    x (B, L) or Cache         an array, or an instance of the class Cache
+    x and y (B, L)            both have this shape
+    x (L + S - 1, 2H)         sizes are computed with + - * /; 2H is 2 * H
+    x (B, self.width)         the size is an attribute of the layer
+    x (B, n), n               n has no shape: it is an argument, and here a size
+    ->  y (B, L); y (B,), z ()    the result: y, or y and the scalar z
 
-``int``, ``bool`` and ``float`` after a shape are the kinds of numbers that it allows;
-integers and booleans are converted to NumPy arrays. ``B | 1`` allows both sizes, ``or``
-allows both shapes, and ``h?`` allows None. Sizes are computed with + - * /; ``2H`` is
-2 * H. ``()`` is a scalar.
-
-    x and y (B, self.width), keys (..., S, D) or Cache, n  ->  (B, D); h (B, D), c (n,)
-
-``x and y`` share a shape. ``self.width`` is an attribute of the layer. An instance of
-the class ``Cache`` is not changed. ``n`` has no shape and is not checked; as an axis,
-``n`` is the value of this argument. ``;`` separates the cases of the result: one array
-or two arrays.
-
-The line is parsed once, at the first call (``shape_line.py``); ``f.contract()`` is the
-parsed line. Each call is compared with it (``shape_match.py``). Correct shapes and
-dtypes are stored, so that the next call with them costs one lookup. ``f.unchecked`` is
-the function without the checks. After ``check_results(True)``, which the tests call,
-the results are checked as well, the first time that a call has new shapes. ``python
--OO`` removes docstrings; then arrays of floats become Tensors, and nothing is checked.
+The line is parsed once, at the first call (``shape_line.py``). Each call is compared
+with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the next
+call with them costs one lookup. ``f.unchecked`` is the function without the checks.
+After ``check_results(True)``, which the tests call, the results are checked as well,
+the first time that a call has new shapes. ``python -OO`` removes docstrings; then
+arrays of floats become Tensors, and nothing is checked.
 """
 
 import functools
@@ -80,7 +77,8 @@ def shapes(function: F) -> F:
             match.check_results(results)
         return results
 
-    wrapper.unchecked, wrapper.contract = function, contract_of_function
+    wrapper.unchecked = function
+    wrapper.contract = contract_of_function  # the tests read the parsed line
     return wrapper
 
 

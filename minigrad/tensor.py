@@ -36,11 +36,11 @@ class Tensor(Operators):
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
 
     def __init__(self, data, requires_grad=False):
-        self._data = _numbers(data)
+        self._data = _numbers(data)  # ``data`` returns it, perhaps read-only
         self.grad = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
-        self._version = 0  # the number of the last in-place write (overwriting.clock)
+        self._version = 0  # the number of the last in-place write (overwriting.py)
         if requires_grad:
             self.requires_grad_()
 
@@ -59,7 +59,7 @@ class Tensor(Operators):
         """Add dL/dleaf to ``.grad`` of every leaf that this tensor was computed from.
 
         Only leaves that require a gradient receive it. L is this tensor, if it is one
-        number; otherwise L is any number that depends on it.
+        number. Otherwise pass dL/dself for the L that you want.
 
         gradient       dL/dself, with the shape of this tensor; 1 for a tensor of size 1
         retain_graph   keep the arrays that the nodes saved, so that backward() can run
@@ -85,8 +85,8 @@ class Tensor(Operators):
 
         For a leaf it is the array itself; for a computed tensor it is a read-only view.
         Do not overwrite a leaf between forward and backward: the backward may read it.
-        backward() detects ``leaf.data -= step`` and raises an error. It does not detect
-        ``a = leaf.data; a -= step``.
+        Python ends ``leaf.data -= step`` with an assignment to ``leaf.data``, so that
+        backward() can raise an error. It does not detect ``a = leaf.data; a -= step``.
         """
         if self._node is None:
             return self._data
@@ -98,8 +98,7 @@ class Tensor(Operators):
     def data(self, value):
         self._require_leaf("only a leaf's data can be replaced. Take .detach() first.")
         if value is self._data:
-            # `t.data -= d` changes the array in place, then calls this setter with it
-            mark_written(self)
+            mark_written(self)  # by ``t.data -= d``
             return
         value = _numbers(value)
         if self.requires_grad and value.dtype.kind != "f":
@@ -191,7 +190,7 @@ class Tensor(Operators):
     def __getstate__(self):
         """Return the attributes of a leaf, for copy, deepcopy and pickle.
 
-        The copy is a new leaf, without writes: each process numbers its own writes.
+        The copy is a new leaf, into which nothing was written yet.
         """
         self._require_leaf("a copy would have no graph. Copy .detach() instead.")
         attributes, slots = super().__getstate__()
@@ -218,7 +217,7 @@ class Tensor(Operators):
             )
 
 
-add_unknown_names(Tensor, "A Tensor", TENSOR)
+add_unknown_names(Tensor, "A Tensor", TENSOR)  # t.view is an error that names reshape
 
 
 def _start_gradient(tensor, gradient):

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 
 class Progress:
-    """A progress line: label, bar, step, loss, steps a second, time left.
+    """A progress line: label, bar, step, loss and steps a second, time left.
 
     On a terminal the line is redrawn in place, ten times a second at most. In a log or
     a pipe, a plain line is written every ten seconds. The line goes to stderr, so
@@ -21,8 +21,8 @@ class Progress:
         self.start = None  # the clock runs from the first step on
         self.drawn = time.monotonic() if not self.live else -1.0
 
-    def update(self, done, loss):
-        """Show that ``done`` steps of the total are taken."""
+    def update(self, done, loss=None):
+        """Show that ``done`` steps of the total are taken; loss: of a training."""
         now = time.monotonic()
         if self.start is None:
             self.start, self.first = now, done
@@ -30,10 +30,12 @@ class Progress:
             return
         self.drawn = now
         rate = (done - self.first) / max(now - self.start, 1e-9)
-        text = f"{done}/{self.total}  loss {loss:.4f}"
+        text = f"{done}/{self.total}"
+        if loss is not None:
+            text += f"  loss {loss:.4f}"
         if rate > 0:
             left = timedelta(seconds=round((self.total - done) / rate))
-            text += f"  {rate:.0f} steps/s  {left} left"
+            text += f"  {rate:.0f} steps/s" * (loss is not None) + f"  {left} left"
         if not self.live:
             self._write(f"{self.label:9s} {text}\n")
             return

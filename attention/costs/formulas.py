@@ -2,15 +2,15 @@
 
     L, S    queries and keys              E, Dk, Ev   widths of queries, keys, values
     H, Hk   heads of queries, of keys     A           hidden width of additive scores
-    P       pairs that a sparse pattern keeps, or pairs in the tiles of "tiled"
-    V       tiles that each query meets, summed over the queries ("tiled")
+    P       pairs that a sparse pattern keeps; for "tiled", all pairs in its tiles
+    V       for "tiled": the sum over the queries of the tiles that a query meets
     W       keys in a local window, min(2 D + 1, S)
     w       bytes of one number
 
-A multiplication goes with an addition: two floating-point operations. Divisions are not
-counted; exponentials are exp and tanh. Tests compare the numbers with those counted by
-counted.py, and the bytes with those that a call really holds. The chapter counts one
-query and leaves out the average of the values, which is the same for all its scores.
+A multiplication and the addition after it count as one. Divisions are not counted;
+exponentials are exp and tanh. Tests compare the operations with those that counted.py
+counts, and the bytes with those that a call holds. (Chapter 6 of the textbook counts
+one query, and leaves out the average of the values, which is the same for all scores.)
 
 Dao et al. 2022, section 3.1; Bahdanau et al. 2015; Luong et al. 2015; See et al. 2017;
 Vaswani et al. 2017; Katharopoulos et al. 2020, section 3.2.
@@ -34,8 +34,13 @@ TILES = "w*(L*Ev + 3*L)"  # the output; a query's largest score, its sum, and th
 class Formulas(NamedTuple):
     """The costs of one head of one example, as Python expressions of the sizes.
 
-    The defaults are those of dot products of all pairs. Those of "multi-head" hold for
-    all its heads.
+    They are strings, so that a table can print them. The defaults are the costs of dot
+    products of all pairs. The formulas of "multi-head" are those of all heads together.
+
+    ``held`` is the largest sum of arrays that exist at the same time. For example, dot
+    attention ends with the scores, the weights and the output: w (2 L S + L Ev). With
+    "scaled", the scores are made from a copy of the queries, w (L S + L E), and the
+    larger of the two sums counts.
     """
 
     parameters: str = "0"
@@ -49,18 +54,18 @@ class Formulas(NamedTuple):
 
 # the queries are scaled, and not the scores
 SCALED = Formulas(scoring="L*E + L*S*E", held="w*max(L*S + L*E, 2*L*S + L*Ev)")
-# W_a^T q_i once a query
+# W_a^T q_i is computed once for each query
 GENERAL = Formulas(
     parameters="E*Dk",
     projecting="L*E*Dk",
     scoring="L*S*Dk",
     held="w*max(L*S + L*Dk, 2*L*S + L*Ev)",
 )
-# W_a k_j once a key
+# W_a k_j is computed once for each key
 GENERAL_KEYS = Formulas(
     parameters="E*Dk", projecting="S*E*Dk", held="w*max(L*S + S*E, 2*L*S + L*Ev)"
 )
-# W_q q_i once a query and W_k k_j once a key
+# W_q q_i is computed once for each query, and W_k k_j once for each key
 ADDITIVE = Formulas(
     parameters="A*(E + Dk + 1)",
     projecting="A*(L*E + S*Dk)",
@@ -69,9 +74,9 @@ ADDITIVE = Formulas(
     held="w*max(L*S + (L + S)*A, 2*L*S + L*Ev)",
 )
 UNFUSED = "w*max(L*S + (L + S)*A + L*S*A, 2*L*S + L*Ev)"  # with the array of all tanh
-# the keys again at every step, as in a decoder without a cache
+# W_k k_j is computed again for each query, as in a decoder that does not keep it
 ADDITIVE_STEPS = ADDITIVE._replace(projecting="A*(L*E + L*S*Dk)")
-# both again for every pair
+# W_q q_i and W_k k_j are computed again for each pair
 ADDITIVE_PAIRS = ADDITIVE._replace(projecting="A*(L*S*E + L*S*Dk)")
 PATTERN = Formulas(
     scoring="L*E + P*E", averaging="P*Ev", exponentials="P", scores="0", held=TILES
@@ -99,7 +104,8 @@ FORMULAS = {
         exponentials="L*S*A + L*S",
         held="w*((1 + S)*A + 2*L*S + L*Ev + max(2*L*S + L*Ev, 2*S*A*min(L - 1, 1)))",
     ),
-    # copies of the window's keys and values for every query, and their positions
+    # For each query: the keys, values and weights of its window; the position of each
+    # key (8 bytes) and two bools about it; a centre, a length and two ends (32 bytes).
     "local-m": Formulas(
         scoring="L*W*E",
         averaging="L*W*Ev",
@@ -193,8 +199,9 @@ def cost_of(
 
     variant         a name of VARIANTS
     S, Dk, Ev       None: L, E and E         A   None: E         Hk   None: H
-    projected       what is multiplied by parameters how often, as in FORMULAS: "keys"
-                    is the row "general, keys". None: the usual way
+    projected       how often the parameters are used, for the scores of PROJECTED: with
+                    "general", "keys" means the row "general, keys" of FORMULAS. None:
+                    the first name in PROJECTED
     fused           whether "additive" and "concat" compute each tanh where it is used,
                     or hold the array (B, H, L, S, A)
     window          (left, right) of "tiled", "window", "dilated", "longformer": keys
@@ -204,8 +211,8 @@ def cost_of(
     blocks          (block, window, n_random, n_global) of "bigbird"
     D               of "local-m" and "local-p"
 
-    Of a sparse pattern the multiplications are those of the pairs that it keeps. The
-    kernel computes whole tiles: "tiled" with the same window counts those.
+    A sparse pattern counts the multiplications of the pairs that it keeps. The kernel
+    computes whole tiles, and "tiled" with the same window counts all of their pairs.
 
     Raises TypeError and ValueError for arguments that do not fit.
     """
@@ -222,9 +229,10 @@ def cost_of(
     formulas = FORMULAS[variant]
     if projected and projected != PROJECTED[variant][0]:
         formulas = FORMULAS[f"{variant}, {projected}"]
-    if not fused and formulas.held == ADDITIVE.held:
+    if not fused and variant in ("additive", "concat"):
         formulas = formulas._replace(held=UNFUSED)
-    parameters, *operations, scores, held = (eval(f, sizes.copy()) for f in formulas)
+    # eval adds its own names to the dict
+    parameters, *operations, scores, held = (eval(f, dict(sizes)) for f in formulas)
     N = sizes["B"] if variant == "multi-head" else sizes["B"] * sizes["H"]
     held = N * held + _tile_bytes(variant, sizes, window, blocks, N)
     return Cost(parameters, *(N * n for n in operations), N * w * scores, held)
@@ -246,10 +254,12 @@ def _pairs(variant, L, S, window, dilation, global_tokens, blocks, tile):
 def _tile_bytes(variant, sizes, window, blocks, N):
     """Return the bytes of the tile that is computed, and of the list of all tiles.
 
-    A window has a range of keys for each query. Other patterns list their tiles: a byte
-    for each that there could be, 16 for each that is kept and, if some of its pairs may
-    not attend, a bit a pair. The tiles of "dilated" and "longformer" are taken to be
-    those of the window, each with bits.
+    The fields are those of ``kernels/tile_plan.Plan``, with 8 bytes for each number: lo
+    and hi for each query; first, last and N orders for each block of queries; the
+    blocks and their tables. Patterns without ranges have in addition 1 byte for each
+    tile that could exist, 16 for each that is kept, and 8 T for a table of bits. The
+    tiles of "dilated" and "longformer" are taken to be those of the window, each with
+    bits.
     """
     L, S, E, Ev, T, w = (sizes[name] for name in ("L", "S", "E", "Ev", "tile", "w"))
     if variant == "linear":  # the sums over all keys, and a chunk of all else

@@ -24,16 +24,17 @@ def attention_scores(q, k, scale, softcap=None):
 
     q (..., H, L, E), k (..., Hk, S, E)  ->  s (..., H, L, S)
 
-    H is a multiple of Hk: query head h uses key head h // (H / Hk). The queries of all
-    heads that use one key head are rows of one product, so no key is copied. With
-    g = dL/ds and t = tanh(scale q_i . k_j / c), whose slope is 1 - t^2,
+    E is the width of a query and of a key. H = G Hk: the G query heads h, for which
+    h // G is the same, use one key head. Their queries are rows of one product, so no
+    key is copied. With g = dL/ds and t = tanh(scale q_i . k_j / c), whose slope is
+    1 - t^2,
 
         ds_ij = g_ij (1 - t_ij^2)
         dq_i  = scale sum_j ds_ij k_j,    dk_j = scale sum_i ds_ij q_i
 
     The sum over i includes all heads of the group.
     """
-    K = flatten_batch(k)  # (N, S, E)
+    K = flatten_batch(k)  # (N, S, E): N key heads of all examples
     Q = group_heads(q, K)  # (N, G L, E)
     s = (Q * scale) @ K.swapaxes(1, 2)  # (N, G L, S): sum over E
     if softcap is not None:
@@ -63,8 +64,8 @@ def attention_average(s, v, mask=None, z=None):
 
     A query with no allowed key has p = 0, o = 0 and lse = -inf.
 
-    With g = dL/do, gp = dL/dp and gl = dL/dlse, as dp_ij/ds_il = p_ij (d_jl - p_il) and
-    dlse_i/ds_ij = p_ij,
+    The derivative of p by s is that of ``minigrad/ops/softmax.py``, and dlse_i/ds_ij is
+    p_ij. So with g = dL/do, gp = dL/dp and gl = dL/dlse,
 
         dp_ij = z_ij g_i . v_j + gp_ij,    dz_ij = p_ij g_i . v_j
         ds_ij = p_ij (dp_ij - sum_l p_il dp_il + gl_i)
@@ -72,17 +73,16 @@ def attention_average(s, v, mask=None, z=None):
     """
     p = kernels.forward(s, None, mask, 1.0)  # (..., H, L, S)
     V = flatten_batch(v)  # (N, S, Ev)
-    W = group_heads(p if z is None else z * p, V)  # (N, G L, S)
-    o = W @ V  # (N, G L, Ev): sum over j
+    zp = group_heads(p if z is None else z * p, V)  # (N, G L, S)
+    o = zp @ V  # (N, G L, Ev): sum over j
 
     def backward(g):
         g, gp, gl = g
         G = g.reshape(o.shape)
-        dp = (G @ V.swapaxes(1, 2)).reshape(s.shape)  # sum over Ev
-        dz = None if z is None else p * dp
-        dp = dp + gp if z is None else z * dp + gp
+        gv = (G @ V.swapaxes(1, 2)).reshape(s.shape)  # g_i . v_j, sum over Ev
+        dp, dz = (gv + gp, None) if z is None else (z * gv + gp, p * gv)
         ds = kernels.backward(p, dp, 1.0) + p * gl[..., None]
-        dv = W.swapaxes(1, 2) @ G  # sum over i and the group
+        dv = zp.swapaxes(1, 2) @ G  # sum over i and the group
         return ds, dv.reshape(v.shape), None, dz
 
     return (o.reshape(*s.shape[:-1], v.shape[-1]), p, log_sum_exp(s, p)), backward
@@ -94,8 +94,8 @@ def log_sum_exp(s, p):
         return np.full(s.shape[:-1], -np.inf, s.dtype)
     j = p.argmax(-1)[..., None]
     s_j, p_j = (np.take_along_axis(x, j, -1)[..., 0] for x in (s, p))
-    empty = p_j == 0
-    return np.where(empty, -np.inf, s_j - np.log(p_j + empty))
+    is_empty = p_j == 0  # no key is allowed
+    return np.where(is_empty, -np.inf, s_j - np.log(np.where(is_empty, 1, p_j)))
 
 
 def flatten_batch(x):
@@ -107,6 +107,9 @@ def group_heads(x, keys):
     """Merge the rows of the G heads that share a key head into one axis.
 
     x (..., H, L, E), keys (N, S, E)  ->  (N, G L, E)
+
+    These heads follow each other, so a reshape is enough.
     """
-    rows = math.prod(x.shape[:-1]) // max(len(keys), 1)
-    return x.reshape(len(keys), rows, x.shape[-1])
+    N, E = len(keys), x.shape[-1]
+    rows = math.prod(x.shape[:-1]) // max(N, 1)  # G L
+    return x.reshape(N, rows, E)

@@ -12,10 +12,10 @@ score appears, the sum so far is rescaled (the online softmax):
     l' = exp(m - m') l + sum_j exp(s_j - m')
     O' = exp(m - m') O + sum_j exp(s_j - m') v_j
 
-It begins with m = -inf, l = 0, O = 0 and ends with o = O / l, lse = m + ln l. Tiles in
-which no pair is allowed are skipped. ``forward_twin`` and ``backward_twin`` are the two
-algorithms in NumPy; kernels/tiled_forward.py and tiled_backward.py are the same
-compiled.
+O is a sum of values, l of weights. They begin with m = -inf, l = 0, O = 0 and end with
+o = O / l, lse = m + ln l. Tiles in which no pair is allowed are skipped.
+``forward_twin`` and ``backward_twin`` are the two algorithms in NumPy;
+kernels/tiled_forward.py and tiled_backward.py are the same compiled.
 
 Dao et al. 2022; Dao 2023, algorithms 1 and 2; the online softmax is Milakov and
 Gimelshein 2018.
@@ -54,30 +54,33 @@ def flash_attention(
     allowed key has o = 0 and lse = -inf.
 
     The backward pass keeps q, k, v, o and two numbers for each query, and computes p
-    again. With g = dL/do and gl = dL/dlse, as dp_ij = g_i . v_j and dlse/ds_ij = p_ij,
+    again. Let g = dL/do, gl = dL/dlse, and cap'_ij = 1 - tanh^2, the slope of the cap:
 
+        dp_ij = g_i . v_j                 dlse_i/ds_ij = p_ij
         ds_ij = p_ij (dp_ij - sum_l p_il dp_il + gl_i) = p_ij (dp_ij - D_i)
-        D_i   = g_i . o_i - gl_i          since sum_l p_il (g_i . v_l) = g_i . o_i
+        D_i   = g_i . o_i - gl_i          because sum_l p_il (g_i . v_l) = g_i . o_i
         dv_j  = sum_i p_ij g_i            db_ij = ds_ij
-        dq_i  = scale sum_j ds_ij c_ij k_j,   dk_j = scale sum_i ds_ij c_ij q_i
+        dq_i  = scale sum_j ds_ij cap'_ij k_j,   dk_j = scale sum_i ds_ij cap'_ij q_i
 
-    where c_ij = 1 - tanh^2 is the slope of the cap. With dropout, o_i = sum_j z_ij p_ij
-    v_j; then dp_ij = z_ij g_i . v_j and dv_j = sum_i z_ij p_ij g_i, with z drawn again.
+    With dropout, o_i = sum_j z_ij p_ij v_j; then dp_ij = z_ij g_i . v_j and dv_j =
+    sum_i z_ij p_ij g_i, with z drawn again.
     """
     heads, L, (S, Ev) = q.shape[:-2], q.shape[-2], v.shape[-2:]
-    # (N, L, E), (N / G, S, E), (N / G, S, Ev)
+    # (N, L, E), (Nk, S, E), (Nk, S, Ev): all heads of all examples
     Q, K, V = (np.ascontiguousarray(flatten_batch(x)) for x in (q, k, v))
     terms = _terms(Q.dtype, heads, L, S, offset, added, scale, softcap)
     inputs = Q, K, V, terms, plan, draws or dropout.none(Q.dtype)
+    # the compiled function returns None if its twin should run
     o, lse, m, inv_sum = tiled_forward.forward(*inputs) or forward_twin(*inputs)
 
     def backward(g, needs):
         do, dlse = np.ascontiguousarray(flatten_batch(g[0])), g[1].reshape(lse.shape)
-        wanted = needs[3:4] == (True,), needs[4:5] == (True,)
-        saved = *inputs, o, m, inv_sum, do, dlse, *wanted
+        wants_offset = len(needs) > 3 and needs[3]
+        wants_added = len(needs) > 4 and needs[4]
+        saved = *inputs, o, m, inv_sum, do, dlse, wants_offset, wants_added
         gradients = tiled_backward.backward(*saved) or backward_twin(*saved)
         dq, dk, dv, doffset, dadded = gradients
-        if doffset is not None:  # as in Terms: reversed, and padded
+        if doffset is not None:  # reversed and padded, as _terms does it
             doffset = doffset[:, : offset.shape[1]][:, ::-1]
             doffset = doffset.reshape(*(heads or (1,)), offset.shape[1])
         if dadded is not None:
@@ -91,17 +94,17 @@ def flash_attention(
 def forward_twin(q, k, v, terms, plan, draws):
     """Return o (N, L, Ev), lse, m and 1 / l (N, L): Dao 2023, algorithm 1.
 
-    q (N, L, E), k (N / G, S, E), v (N / G, S, Ev)
+    q (N, L, E), k (Nk, S, E), v (Nk, S, Ev)
     """
-    (N, L, _), (H, S, Ev) = q.shape, v.shape
+    (N, L, _), (Nk, S, Ev) = q.shape, v.shape
     o = np.zeros((N, L, Ev), q.dtype)
     m = np.full((N, L), -np.inf, q.dtype)
     l = np.zeros((N, L), q.dtype)  # noqa: E741
-    for n, h, i, j, allowed in _tiles(plan, N, L, H, S):
+    for n, h, i, j, allowed in _tiles(plan, N, L, Nk, S):
         s, _ = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         s = np.where(allowed, s, -np.inf)
         largest = np.maximum(m[n, i], s.max(-1))
-        # (-inf) - (-inf) would be NaN where a query has met no key yet
+        # if a query has met no key yet, exp(-inf - 0) = 0, but -inf - (-inf) = NaN
         m_new = np.where(largest == -np.inf, 0, largest)
         alpha = np.exp(m[n, i] - m_new)
         p = np.exp(s - m_new[:, None])
@@ -119,15 +122,15 @@ def forward_twin(q, k, v, terms, plan, draws):
 def backward_twin(q, k, v, terms, plan, draws, o, m, inv_sum, do, dlse, offsets, masks):
     """Return dq, dk, dv, doffset and dadded: Dao 2023, algorithm 2.
 
-    ``offsets`` and ``masks``: whether to return doffset (N, L + S - 1 + 64), as in
-    Terms, and dadded (N, L | 1, S).
+    offsets   whether to return doffset, in the layout of ``_terms``
+    masks     whether to return dadded (N, L | 1, S)
     """
-    (N, L, _), (H, S, _) = q.shape, k.shape
+    (N, L, _), (Nk, S, _) = q.shape, k.shape
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     doffset = np.zeros((N, terms.offset.shape[1]), q.dtype) if offsets else None
     dadded = np.zeros((N, *terms.added.shape[1:]), q.dtype) if masks else None
     D = (do * o).sum(-1) - dlse  # (N, L)
-    for n, h, i, j, allowed in _tiles(plan, N, L, H, S):
+    for n, h, i, j, allowed in _tiles(plan, N, L, Nk, S):
         s, slope = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         s = np.where(allowed, s, -np.inf)
         p = np.exp(s - m[n, i, None]) * inv_sum[n, i, None]
@@ -136,7 +139,7 @@ def backward_twin(q, k, v, terms, plan, draws, o, m, inv_sum, do, dlse, offsets,
         ds = p * (dp - D[n, i, None])
         dv[h, j] += (z * p).T @ do[n, i]  # sum over i
         if offsets:
-            np.add.at(doffset[n], _distance(i, j, S), ds)
+            np.add.at(doffset[n], _column(i, j, S), ds)
         if masks and dadded.shape[1] == 1:
             dadded[n, 0, j] += ds.sum(0)  # sum over i: one row for all queries
         elif masks:
@@ -147,23 +150,28 @@ def backward_twin(q, k, v, terms, plan, draws, o, m, inv_sum, do, dlse, offsets,
     return dq, dk, dv, doffset, dadded
 
 
-def _tiles(plan, N, L, H, S):
-    """Yield n, h, i, j, allowed: the tiles of all heads, i and j slices of them.
+def _tiles(plan, N, L, Nk, S):
+    """Yield n, h, i, j, allowed: the tiles of all heads.
 
+    n, h      the query head and its key head
+    i, j      slices: the queries and the keys of the tile
     allowed   bool (Tq, Tk): which of the pairs may attend
+
+    The fields of a plan are explained in kernels/tile_plan.py.
     """
-    T, G = plan.size, N // max(H, 1)
+    T, G = plan.size, N // max(Nk, 1)
     for n in range(N):
         row = plan.row_of[n]
         for block, (first, last) in enumerate(zip(plan.first[row], plan.last[row])):
             i = slice(block * T, min(block * T + T, L))
             lo, hi = plan.lo[row, i, None], plan.hi[row, i, None]
-            for e in range(first, last):
-                j = slice(plan.blocks[e] * T, min(plan.blocks[e] * T + T, S))
+            for number in range(first, last):
+                start = plan.blocks[number] * T
+                j = slice(start, min(start + T, S))
                 key = np.arange(j.start, j.stop)
                 allowed = (lo <= key) & (key < hi)
-                if plan.tile[e] >= 0:
-                    bits = plan.bits[plan.tile[e], : len(key)]
+                if plan.tile[number] >= 0:
+                    bits = plan.bits[plan.tile[number], : len(key)]
                     allowed &= (bits >> np.arange(i.stop - i.start)[:, None]) & 1 == 1
                 yield n, n // G, i, j, allowed
 
@@ -180,20 +188,25 @@ def _scores(q, k, terms, n, i, j, S):
         t = np.tanh(s / terms.cap)
         s, slope = terms.cap * t, 1 - t * t
     if len(terms.offset):
-        s = s + terms.offset[terms.offset_of[n]][_distance(i, j, S)]
+        s = s + terms.offset[terms.offset_of[n]][_column(i, j, S)]
     if len(terms.added):
         added = terms.added[terms.added_of[n]]
         s = s + (added[:, j] if len(added) == 1 else added[i, j])
     return s, slope
 
 
-def _distance(i, j, S):
-    """Return the column of each pair in ``Terms.offset``: i - j + S - 1."""
+def _column(i, j, S):
+    """Return the column of each pair in the reversed bias by offset: i - j + S - 1."""
     return np.arange(i.start, i.stop)[:, None] - np.arange(j.start, j.stop) + S - 1
 
 
 def _terms(dtype, heads, L, S, offset, added, scale, softcap):
-    """Return the changes of the scores before masking, in the layout of the kernels."""
+    """Return what is added to the scores, in the layout of the kernels.
+
+    The bias by offset is reversed, so that in the kernels, where a row of a tile is one
+    key, the columns of neighbouring queries follow each other. Zeros fill it up to a
+    whole tile. ``offset_of`` and ``added_of`` are the rows that each head uses.
+    """
     table, offset_of = np.zeros((0, 0), dtype), np.zeros(math.prod(heads), int)
     if offset is not None:
         table = np.zeros((len(offset), max(L + S - 1, 0) + SIZE), dtype)
@@ -201,7 +214,7 @@ def _terms(dtype, heads, L, S, offset, added, scale, softcap):
         offset_of = row_of(offset.shape[:1], heads or (1,))
     rows, added_of = np.zeros((0, 1, S), dtype), np.zeros(math.prod(heads), int)
     if added is not None:
-        added = added.reshape((1,) * (2 - added.ndim) + added.shape)
+        added = np.atleast_2d(added)
         rows = np.broadcast_to(added, (*added.shape[:-1], S))
         rows = rows.reshape(math.prod(added.shape[:-2]), added.shape[-2], S)
         added_of = row_of(added.shape[:-2], heads)

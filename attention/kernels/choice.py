@@ -2,26 +2,28 @@
 
     backend("numba")     always the compiled kernels
     backend("numpy")     always the twins
-    nothing chosen       a kernel that is in the cache runs; another is compiled as soon
-                         as its twin has worked for about as long as compiling takes
+    nothing chosen       a kernel that is in the cache runs; a kernel that is not is
+                         compiled when its twin has worked for about as long as
+                         compiling takes
 
-The twins give the same numbers up to rounding. A program that promises equal bits, such
-as a training that can be resumed, chooses at its start: ``backend(backend())``.
+The twins give the same numbers up to rounding. So a program that promises equal bits,
+such as a training that can be resumed, must not change from one to the other. At its
+start it makes the default a choice: ``backend(backend())``.
 """
 
 import importlib.util
 import os
 
 BACKENDS = ("numba", "numpy")
-COMPILE_NS = 3e9  # what compiling one kernel takes, about
-TWIN_SLOWDOWN = 10  # a twin takes so many times as long as its kernel, about
+COMPILE_NS = 3e9  # about the time to compile one kernel
+TWIN_SLOWDOWN = 10  # about the time of a twin divided by that of its kernel
 
 
 class _Chosen:
-    """What was chosen, or None where nothing was chosen yet."""
+    """The choices so far; None before the first one."""
 
     backend = None
-    explicit = False  # chosen by name, so that kernels are compiled however small
+    explicit = False  # chosen by name: kernels are compiled, even for a little work
     threads = None
 
 
@@ -29,12 +31,12 @@ _work_of_twins = {}  # {name of a kernel: nanoseconds that its twin has worked}
 
 
 def backend(name=None):
-    """Return the name of the backend in use; given a name, switch to it.
+    """Return the name of the backend in use; with a name, switch to that backend.
 
-    The switch lasts, unless it is the head of a block: ``with backend("numpy"): ...``.
-    The default is ATTENTION_BACKEND, else "numba" where it is installed and not
-    disabled (NUMBA_DISABLE_JIT), else "numpy". Raises ValueError for an unknown name,
-    and ImportError for "numba" where it is not installed.
+    ``backend("numpy")`` lasts until the next switch, ``with backend("numpy"): ...``
+    until the end of the block. The default is ATTENTION_BACKEND, else "numba" where it
+    is installed and not disabled (NUMBA_DISABLE_JIT), else "numpy". Raises ValueError
+    for an unknown name, and ImportError for "numba" where it is not installed.
     """
     if name is not None:
         return _Switch(_validated(name, "backend"))
@@ -51,7 +53,7 @@ def backend(name=None):
 def worth_compiling(kernel, nanoseconds):
     """Return whether to compile a kernel now, rather than run its twin once more.
 
-    nanoseconds   what this call takes when it is compiled
+    nanoseconds   the time of this call if the kernel is compiled
     """
     if _Chosen.explicit:
         return True
@@ -60,8 +62,8 @@ def worth_compiling(kernel, nanoseconds):
     return work >= COMPILE_NS
 
 
-def numba_does_not_load(error):
-    """Use the twins, unless "numba" was chosen by name."""
+def fall_back_to_twins(error):
+    """Use the twins from now on, as numba does not load; raise if it was chosen."""
     if _Chosen.explicit:
         raise ImportError(
             f'The backend "numba" was chosen and numba does not load: {error}'
@@ -70,9 +72,9 @@ def numba_does_not_load(error):
 
 
 def threads(n=None):
-    """Return how many threads the compiled kernels use; given a number, use that many.
+    """Return how many threads the compiled kernels use; with a number, use that many.
 
-    The default is OMP_NUM_THREADS, as for the BLAS, else the number of cores that this
+    The default is the variable OMP_NUM_THREADS, else the number of cores that this
     process may use. The number changes the time and never a bit of the results.
     Raises ValueError unless n is a whole number of 1 or more.
     """
@@ -89,7 +91,7 @@ def threads(n=None):
 
 
 class _Switch:
-    """A change of backend that is undone at the end of a ``with`` block."""
+    """A change of backend, at once; the end of a ``with`` block undoes it."""
 
     def __init__(self, name):
         self._before = backend(), _Chosen.explicit

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .cache import cache_directory, discard, is_cached
-from .choice import backend, numba_does_not_load, worth_compiling
+from .choice import backend, fall_back_to_twins, worth_compiling
 
 EXACT_ORDER = {"contract", "nsz"}
 ANY_ORDER = EXACT_ORDER | {"reassoc"}
@@ -128,7 +128,7 @@ class Kernel:
             try:
                 import numba
             except Exception as error:  # a broken installation raises anything
-                numba_does_not_load(error)
+                fall_back_to_twins(error)
                 return None
             with _compiling:
                 self._versions[char] = _compile(numba, self.function, char)

@@ -18,7 +18,7 @@ from .tile_plan import SIZE, Plan
 
 
 class Terms(NamedTuple):
-    """What is done to the products q . k, besides masking them. No rows: no such term.
+    """What is added to the products q . k. A table without rows adds nothing.
 
     offset   (rows, L + S - 1 + 64): backwards, with the bias of k - q in column
              q - k + S - 1, so that it is read along queries; the last 64 are padding
@@ -34,10 +34,7 @@ class Terms(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """Everything that the scores of N heads, and what becomes of them, depend on.
-
-    Head n reads the keys of n // G.
-    """
+    """The inputs of a kernel for N query heads; head n uses key head n // G."""
 
     q: reads(3)  # (N, L, E)
     k: reads(3)  # (N / G, S, E)

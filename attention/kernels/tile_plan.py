@@ -1,16 +1,19 @@
-"""Which tiles of the scores are computed, and which pairs of a tile count.
+"""List the tiles of scores that are computed, and the pairs of a tile that may attend.
 
-Queries and keys are cut into blocks of ``size``; a tile is one block of queries against
-one of keys. Query block i of mask row r meets the key blocks
+Queries and keys are cut into blocks of ``size``. A tile is one block of queries against
+one block of keys. Heads that have the same mask share one row r of the plan. Query
+block i of row r meets the key blocks numbered
 
-    blocks[first[r, i]:last[r, i]]
+    blocks[n]    for first[r, i] <= n < last[r, i]
 
-Query q attends to the keys  lo[r, q] <= key < hi[r, q],  and where tile[e] >= 0 stands
-beside blocks[e], only to those whose bit in bits[tile[e]] is set. A mask with one range
-of keys a query, such as a causal one, a window or padding, needs ranges alone, O(L)
-numbers. Any other mask is cut into tiles by ``BlockMask``: full tiles need no bits,
-partial tiles one bit a pair, and empty tiles are not listed. Nothing here has L x S
-entries, and the work of the kernels is proportional to the number of tiles.
+Query q may attend to the keys lo[r, q] <= key < hi[r, q] of these blocks. If a tile
+needs more than such a range, tile[n] is the number of its table of bits, one bit for
+each pair: bits[tile[n]]. Otherwise tile[n] is -1.
+
+A causal mask, a window and padding allow one range of keys for each query, so ranges
+are enough: O(L) numbers. ``BlockMask`` cuts any other mask into tiles: a full tile has
+no bits, a partial tile has them, and an empty tile is not listed. Nothing here has
+L x S entries, and the work of the kernels is proportional to the number of tiles.
 """
 
 import math
@@ -28,17 +31,21 @@ _plans = weakref.WeakKeyDictionary()  # {BlockMask: {(B, H, size): its plan}}
 
 
 class Plan(NamedTuple):
-    """The tiles of N heads: R different mask rows, I blocks of queries."""
+    """The tiles of N heads: R rows (different masks), I blocks of queries.
+
+    ``reads(2, int)`` is the type of a field for the compiler: an array of integers with
+    two axes.
+    """
 
     size: int
     first: reads(2, int)  # (R, I)
     last: reads(2, int)  # (R, I)
-    blocks: reads(1, int)  # which block of keys
-    tile: reads(1, int)  # beside it: which entry of bits, -1 for none
+    blocks: reads(1, int)  # of each tile: the number of its block of keys
+    tile: reads(1, int)  # of each tile: the number of its table of bits, or -1
     lo: reads(2, int)  # (R, L)
     hi: reads(2, int)  # (R, L)
     bits: reads(2, int)  # (tiles, size): bit q of row k, whether q may attend to k
-    row_of: reads(1, int)  # (N,): the mask row of each head
+    row_of: reads(1, int)  # (N,): the row of each head
     order: reads(1, int)  # head * I + query block, from the most tiles to the fewest
 
     def tiles(self):
@@ -49,8 +56,8 @@ class Plan(NamedTuple):
 def tile_plan(mask, B, H, L, S, size=SIZE):
     """Return the plan of a mask, a BlockMask or None, for B examples of H heads.
 
-    Head h of example b is number b H + h. The plan of a BlockMask is kept for as long
-    as the BlockMask is. Raises what the mask raises if it was made for other sizes.
+    Head h of example b has the number b H + h. The plan of a BlockMask is kept for as
+    long as the BlockMask is. A mask that was made for other sizes raises its error.
     """
     if not isinstance(mask, BlockMask):
         return _new_plan(mask, B, H, L, S, size)
@@ -64,7 +71,7 @@ def tile_plan(mask, B, H, L, S, size=SIZE):
 def of_ranges(lo, hi, heads, L, S, size=SIZE):
     """Return the plan where query i attends to the keys lo[i] <= key < hi[i].
 
-    lo, hi   (R', L | 1) ints, where the axes R' broadcast to ``heads``
+    lo, hi   (..., L | 1) ints, whose axes before the last broadcast to ``heads``
     heads    (..., H): the axes before the queries; N heads in all
     """
     own = np.broadcast_shapes(lo.shape, hi.shape)[:-1]
@@ -76,18 +83,18 @@ def of_ranges(lo, hi, heads, L, S, size=SIZE):
     low = np.minimum.reduceat(np.where(some, lo, S), edges, axis=1) if L else lo
     high = np.maximum.reduceat(np.where(some, hi, 0), edges, axis=1) if L else hi
     first = low // size
-    last = np.maximum(-(-high // size), first)
-    blocks = np.arange(-(-S // size))
+    last = np.maximum(_divided_up(high, size), first)
+    blocks = np.arange(_divided_up(S, size))
     tile, bits = np.full(len(blocks), -1), np.zeros((0, size))
     return _packed(size, first, last, blocks, tile, lo, hi, bits, row_of(own, heads))
 
 
 def of_tiles(first, last, blocks, tile, pairs, rows, L, S, size=SIZE):
-    """Return the plan that lists first (R, I), last (R, I), blocks and tile, as above.
+    """Return the plan with these lists: first (R, I), last (R, I), blocks and tile.
 
-    pairs   arrays (n, size, size) of bool, queries by keys, that together are the
-            partial tiles in the order of their numbers
-    rows    (N,): the mask row of each head
+    pairs   arrays (n, size, size) of bool, queries by keys: the partial tiles, in the
+            order of their numbers
+    rows    (N,): the row of each head
     """
     bits = np.concatenate([np.zeros((0, size), int), *map(_bits, pairs)])
     lo, hi = np.zeros((len(first), L)), np.full((len(first), L), S)
@@ -95,7 +102,7 @@ def of_tiles(first, last, blocks, tile, pairs, rows, L, S, size=SIZE):
 
 
 def row_of(own, heads):
-    """Return which row each head reads, where rows have the axes ``own``: (N,) ints.
+    """Return the row of each head, (N,) ints, for an array of rows with axes ``own``.
 
     own broadcasts to heads (..., H); rows and heads are numbered in order of their axes
     """
@@ -104,13 +111,13 @@ def row_of(own, heads):
 
 
 def _new_plan(mask, B, H, L, S, size):
-    everything = np.zeros((1, 1, 1), int), np.full((1, 1, 1), S)
+    all_keys = np.zeros((1, 1, 1), int), np.full((1, 1, 1), S)  # lo and hi
     if mask is None:
-        return of_ranges(*everything, (B, H), L, S, size)
+        return of_ranges(*all_keys, (B, H), L, S, size)
     pattern = mask.mask if isinstance(mask, BlockMask) else mask.sized(L, S)
     pattern.extent(B, H, L, S)  # raises for another number of examples or heads
     if 0 in (B, H, L, S):  # nothing to compute
-        return of_ranges(*everything, (B, H), L, S, size)
+        return of_ranges(*all_keys, (B, H), L, S, size)
     ranges = pattern.key_ranges(L, S)
     if ranges is not None:
         return of_ranges(*ranges, (B, H), L, S, size)
@@ -129,9 +136,14 @@ def _packed(size, first, last, blocks, tile, lo, hi, bits, rows):
     return Plan(size, *(as_field(x, np.int64) for x in arrays))
 
 
+def _divided_up(a, b):
+    """Return a / b, rounded up."""
+    return -(-a // b)
+
+
 def _bits(pairs):
     """(n, Tq, Tk) bool  ->  (n, Tk) int64, bit q of entry k for the pair (q, k)."""
     n, Tq, Tk = pairs.shape
     by_key = np.zeros((n, Tk, SIZE), bool)
     by_key[..., :Tq] = pairs.swapaxes(1, 2)  # a tile is computed with keys as its rows
-    return np.packbits(by_key, -1, "little").view("<i8")[..., 0]
+    return np.packbits(by_key, -1, "little").view("<i8")[..., 0]  # 64 bits, one int64

@@ -6,13 +6,15 @@ cut of the first j characters,
 
     b_0 = 0,     b_j = max over pieces x that end at j of  b_(j - |x|) + s(x)
 
-and the pieces are read backwards. This costs n times the length of the longest piece. A
+The last piece is the one that gave b_n, the piece before it gave b at the place where
+the last one begins, and so on. This costs n times the length of the longest piece. A
 character that no piece covers becomes an unknown piece, with a score 10 below that of
 the worst piece. Neighbouring unknown pieces are joined; a model with byte fallback
 spells them in bytes, <0x41>.
 
 Scores are added in float32, as in the reference: rounding may decide between cuts of
-equal probability. Between equal sums the longer last piece wins ("aaa" is "a aa").
+equal probability. Of two cuts with equal sums, the one with the longer last piece is
+taken: "a aa", not "aa a".
 
     model = sentencepiece.load("source.spm")
     model.encode("the dog")            ["▁the", "▁do", "g"]
@@ -35,6 +37,12 @@ from .protobuf import read_fields
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)  # types of pieces
 UNIGRAM = 1  # a type of model
+
+# numbers of fields, from sentencepiece_model.proto
+PIECES, TRAINER, RULES = 1, 2, 3  # of the file
+TEXT, SCORE, TYPE = 1, 2, 3  # of a piece
+MODEL_TYPE, SPACE_AT_END, BYTE_FALLBACK, UNKNOWN_TEXT = 3, 24, 35, 44  # of the trainer
+CHARACTER_MAP, ADD_SPACE, REMOVE_EXTRA, ESCAPE = 2, 3, 4, 5  # of the rules
 PENALTY = np.float32(10.0)  # of an unknown character, below the worst piece
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
 
@@ -58,33 +66,37 @@ class SentencePiece:
 
     def __init__(self, data):
         fields = read_fields(data)
-        pieces = [_piece(message) for number, message in fields if number == 1]
+        pieces = [_piece(message) for number, message in fields if number == PIECES]
         last = dict(fields)
-        trainer, rules = (dict(read_fields(last.get(n, b""))) for n in (2, 3))
-        if not pieces or trainer.get(3, UNIGRAM) != UNIGRAM:
+        trainer = dict(read_fields(last.get(TRAINER, b"")))
+        rules = dict(read_fields(last.get(RULES, b"")))
+        kind = trainer.get(MODEL_TYPE, UNIGRAM)
+        if not pieces or kind != UNIGRAM:
             raise ValueError(
-                f"it has {len(pieces)} pieces and the type {trainer.get(3, UNIGRAM)}; "
-                f"expected pieces and the type {UNIGRAM}, unigram"
+                f"it has {len(pieces)} pieces and the type {kind}; expected pieces and "
+                f"the type {UNIGRAM}, unigram"
             )
-        self.byte_fallback = bool(trainer.get(35, False))
-        self.unknown_text = trainer.get(44, b" \xe2\x81\x87 ").decode("utf-8")
+        self.byte_fallback = bool(trainer.get(BYTE_FALLBACK, False))
+        unknown_text = trainer.get(UNKNOWN_TEXT, b" \xe2\x81\x87 ")
+        self.unknown_text = unknown_text.decode("utf-8")
         self.types = {text: kind for text, _, kind in pieces}
         self.scores = {text: score for text, score, kind in pieces if kind == NORMAL}
         self.unknown_score = min(self.scores.values(), default=np.float32(0)) - PENALTY
         own = [text.encode("utf-8") for text, _, kind in pieces if kind == USER_DEFINED]
-        for text in own:  # a score above all log probabilities
+        for text in own:  # as in the reference: at least every log probability
             self.scores[text.decode("utf-8")] = np.float32(0.1 * (len(text) - 1))
         self.longest = max(map(len, self.scores), default=1)
-        space, at_end = bool(rules.get(3, True)), bool(trainer.get(24, False))
-        self.remove_extra = bool(rules.get(4, True))
-        self.strips_start = space or self.remove_extra
-        compiled = rules.get(2, b"")
+        space = bool(rules.get(ADD_SPACE, True))
+        at_end = bool(trainer.get(SPACE_AT_END, False))
+        self.remove_extra = bool(rules.get(REMOVE_EXTRA, True))
+        self.strips_start = space or self.remove_extra  # decode removes a first space
+        compiled = rules.get(CHARACTER_MAP, b"")
         self.normalize = Normalizer(
             rules=CharacterMap(compiled) if compiled else None,
             space_in_front=space and not at_end,
             space_at_end=space and at_end,
             remove_extra=self.remove_extra,
-            escape=bool(rules.get(5, True)),
+            escape=bool(rules.get(ESCAPE, True)),
             kept=sorted(own, key=len, reverse=True),
         )
 
@@ -104,7 +116,7 @@ class SentencePiece:
 
     def decode(self, pieces):
         """Return the text of pieces; a piece that the model lacks is its own text."""
-        text, data, space_seen = "", b"", False
+        text, data, has_stripped = "", b"", False
         for piece in pieces:
             kind = self.types.get(piece)
             byte = BYTE_PIECE.fullmatch(piece) if kind == BYTE else None
@@ -117,10 +129,10 @@ class SentencePiece:
             elif kind is None:
                 text += piece
             elif kind != CONTROL:
-                at_start = not text and not space_seen
+                at_start = not text and not has_stripped
                 if at_start and self.strips_start and piece.startswith(SPACE):
                     piece = piece.removeprefix(SPACE)
-                    space_seen = not self.remove_extra
+                    has_stripped = not self.remove_extra  # then only one is removed
                 text += piece.replace(SPACE, " ")
         return text + _decoded(data)
 
@@ -134,6 +146,7 @@ class SentencePiece:
                 s = scores.get(text[i:j])
                 if s is None:
                     continue
+                # > and not >=: of equal sums, the first stays, with the longer piece
                 if best[j] is None or best[i] + s > best[j]:
                     best[j], begin[j] = best[i] + s, i
             s = best[i] + self.unknown_score
@@ -149,8 +162,9 @@ class SentencePiece:
 def _piece(message):
     """Return (text, score, type) of a piece."""
     fields = dict(read_fields(message))
-    (score,) = struct.unpack("<f", fields.get(2, b"\0\0\0\0"))
-    return fields.get(1, b"").decode("utf-8"), np.float32(score), fields.get(3, NORMAL)
+    (score,) = struct.unpack("<f", fields.get(SCORE, b"\0\0\0\0"))
+    text = fields.get(TEXT, b"").decode("utf-8")
+    return text, np.float32(score), fields.get(TYPE, NORMAL)
 
 
 def _decoded(data):

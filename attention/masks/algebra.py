@@ -1,10 +1,10 @@
 """Masks as functions of (example, head, query, key), and how & | ~ combine them.
 
-    (a & b)(b, h, i, j) = a and b        (a | b) = a or b        (~a) = not a
+    (m & n)(b, h, q, kv) = m(b, h, q, kv) and n(b, h, q, kv)
 
-The same three operators also combine the key ranges of masks and the kinds of their
-tiles. So if the tiles of two masks are known, those of the combined mask follow without
-evaluating every pair.
+| means "or" and ~ means "not" in the same way. The three operators also combine the
+key ranges of masks and the kinds of their tiles. So if the tiles of two masks are
+known, those of the combined mask follow without evaluating every pair.
 """
 
 import operator
@@ -30,13 +30,14 @@ class Mask:
 
     and, where more is known without evaluating every pair,
 
-        sized(L, S)              the mask for L queries and S keys; raises for others
+        sized(L, S)              the mask for L queries and S keys, or an error if it
+                                 was made for other numbers
         key_ranges(L, S)         the range of keys of each query (ranges.py), or None
         tile_kinds(tiles)        full, empty, partial or unknown (tiling.py)
     """
 
     examples = heads = None  # the B and H that the mask was made for; None: any
-    __array_ufunc__ = None  # array & mask then calls __rand__
+    __array_ufunc__ = None  # array & mask calls __rand__, whose error names from_array
 
     def __call__(self, b, h, q_idx, kv_idx):
         """Return whether query q_idx may attend to key kv_idx, in head h of example b.
@@ -71,8 +72,9 @@ class Mask:
     def extent(self, B, H, L, S):
         """Return (B | 1, H | 1): 1 where all examples, or heads, have the same mask.
 
-        The mask is called with index arrays of length two for b and h. If its result
-        has length one on such an axis, it does not depend on that index.
+        The mask is called once, with arrays b and h of length two, on their own axes.
+        Only the shape of the result matters, not its values: if it has length one on
+        such an axis, the mask does not depend on that index.
         """
         B, H = self._number("examples", "B", B), self._number("heads", "H", H)
         if 0 in (B, H):  # no index to call the mask with
@@ -101,7 +103,10 @@ class Mask:
         return tiles.unknown()
 
     def kinds(self, tiles):
-        """Return the kind of each tile: uint8 (B | 1, H | 1, nq, nk)."""
+        """Return the kind of each tile: uint8 (B | 1, H | 1, nq, nk).
+
+        It follows from the key ranges if there are any, otherwise from ``tile_kinds``.
+        """
         ranges = self.key_ranges(tiles.L, tiles.S)
         return self.tile_kinds(tiles) if ranges is None else tiles.of_ranges(*ranges)
 
@@ -190,7 +195,7 @@ class _Constant(Mask):
         return np.array(self.value)
 
     def key_ranges(self, L, S):
-        return np.zeros((1, 1, 1), int), np.full((1, 1, 1), S * self.value)
+        return np.zeros((1, 1, 1), int), np.full((1, 1, 1), S if self.value else 0)
 
     def __repr__(self):
         return "everything" if self.value else "nothing"
@@ -227,14 +232,12 @@ class _Not(Mask):
 class _Pair(Mask):
     """Two masks combined by an operator."""
 
-    OPERATIONS = {  # on values, key ranges, kinds of tiles
-        "&": (operator.and_, ranges.intersection, tiling.intersection),
-        "|": (operator.or_, ranges.union, tiling.union),
-    }
+    VALUES = {"&": operator.and_, "|": operator.or_}
+    RANGES = {"&": ranges.intersection, "|": ranges.union}
+    KINDS = {"&": tiling.intersection, "|": tiling.union}
 
     def __init__(self, symbol, left, right):
         self.symbol, self.left, self.right = symbol, left, right
-        self._of_values, self._of_ranges, self._of_kinds = self.OPERATIONS[symbol]
         for what, letter in (("examples", "B"), ("heads", "H")):
             m, n = getattr(left, what), getattr(right, what)
             if None not in (m, n) and m != n:
@@ -246,17 +249,18 @@ class _Pair(Mask):
 
     def allowed(self, b, h, q, kv):
         sides = (x.allowed(b, h, q, kv) for x in (self.left, self.right))
-        return self._of_values(*sides)
+        return self.VALUES[self.symbol](*sides)
 
     def sized(self, L, S):
         return _Pair(self.symbol, self.left.sized(L, S), self.right.sized(L, S))
 
     def key_ranges(self, L, S):
         sides = (x.key_ranges(L, S) for x in (self.left, self.right))
-        return self._of_ranges(*sides, S)
+        return self.RANGES[self.symbol](*sides, S)
 
     def tile_kinds(self, tiles):
-        return self._of_kinds(*(x.kinds(tiles) for x in (self.left, self.right)))
+        sides = (x.kinds(tiles) for x in (self.left, self.right))
+        return self.KINDS[self.symbol](*sides)
 
     def __repr__(self):
         def side(x):  # parentheses where & and | would mix

@@ -7,8 +7,8 @@ query 0 has the position of key 0. With offset S - L ("lower_right"), the last q
 the position of the last key, as when the queries are the last L tokens of a sequence
 and a cache holds the keys of the earlier ones.
 
-A window of w keys allows L w of the L S pairs: time and memory grow with n instead of
-n^2. It suits text in which near tokens matter most. A dilated window reaches farther at
+A window of w keys allows L w of the L S pairs: time and memory grow with L instead of
+L S. It suits text in which near tokens matter most. A dilated window reaches farther at
 the same cost. ``local`` sets the centre of each window, for a source and a target in
 different orders.
 
@@ -30,10 +30,10 @@ FAR = 2**61  # beyond every key with any offset; FAR + offset is still an int64
 class sliding_window(Mask):
     """The keys near the query: position - left <= key <= position + right.
 
-    left, right   the number of keys before it and after it; -1 for all of them. Its own
-                  position belongs to the window: left + 1 + right keys, fewer at the
-                  borders. A window of W keys up to its own, as in Mistral, is
-                  sliding_window(W - 1, 0)
+    left, right   the number of keys before the position and after it; -1 means all
+                  keys on that side. The position itself belongs to the window, which
+                  has left + 1 + right keys, fewer at the borders. A window of the last
+                  W keys, as in Mistral, is sliding_window(W - 1, 0)
     offset        position = i + offset: a whole number, "upper_left" or "lower_right"
 
     Beltagy et al. 2020, section 3.1; FlashAttention's window_size = (left, right)
@@ -95,8 +95,8 @@ class sliding_window(Mask):
 class _Causal(sliding_window):
     """No key after the query: key <= position, the window (-1, 0).
 
-    ``causal`` is a mask, causal(b, h, q_idx, kv_idx). Called with an offset alone it
-    returns the mask with that offset: causal(offset="lower_right").
+    ``causal`` is a mask with offset 0, called as causal(b, h, q_idx, kv_idx). For
+    another offset, call causal(offset="lower_right"), which returns another mask.
     """
 
     name = "causal"
@@ -124,12 +124,12 @@ causal = _Causal()
 
 
 class dilated(sliding_window):
-    """Every ``dilation``-th key near the query, on both sides, counted from its own.
+    """Every ``dilation``-th key near the query, on both sides of its position.
 
         |key - position| <= window  and  key - position is a multiple of dilation
 
-    ``window`` is the largest distance, and 2 (window // dilation) + 1 the number of
-    keys, fewer at the borders. Beltagy et al. 2020, section 3.1.
+    ``window`` is the largest distance. There are 2 (window // dilation) + 1 keys, fewer
+    at the borders. Beltagy et al. 2020, section 3.1.
     """
 
     name = "dilated"
@@ -149,20 +149,22 @@ class dilated(sliding_window):
     def tile_kinds(self, tiles):
         """Return empty for tiles outside of the window, unknown for the others."""
         window = tiles.of_ranges(*super().key_ranges(tiles.L, tiles.S))
-        return intersection(window, tiles.unknown())
+        return intersection(window, tiles.unknown())  # empty and unknown is empty
 
     def __repr__(self):
         return self._repr(self.left, self.dilation)
 
 
 class local(Mask):
-    """A window anywhere: centre - D <= key <= centre + D, its 2 D + 1 keys or fewer.
+    """A window anywhere: centre - D <= key <= centre + D.
 
-    centre   of the window of each query, any real number: a function of the array q_idx
-             of query numbers, or an array, (L,), or (B, L) if examples differ. For
-             Luong's local-m it is ``lambda i: i``; for reversal, where query i needs
-             key S - 1 - i, ``lambda i: S - 1 - i``; for local-p the predicted p_t
-    D        a number >= 0: half of the width. A centre between two keys has 2 D keys
+    centre   the middle of the window of each query, a real number. Either a function of
+             the array q_idx of query numbers, or an array (L,), or (B, L) if examples
+             differ. For Luong's local-m it is ``lambda i: i``; for reversal, where
+             query i needs key S - 1 - i, ``lambda i: S - 1 - i``; for local-p the
+             predicted p_t
+    D        a number >= 0, half of the width. A whole D gives 2 D + 1 keys, or 2 D if
+             the centre is between two keys
 
     Luong et al. 2015, section 3.2.
     """

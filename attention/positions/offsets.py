@@ -1,9 +1,9 @@
 """Functions of the offset j - i: one value for each offset, not one for each pair.
 
 The offsets of L queries and S keys run from -(L - 1), the last query and the first key,
-to S - 1, the first query and the last key. A bias b_ij = v(j - i) is kept as the row
+to S - 1, the first query and the last key. A bias b_ij = f(j - i) is kept as the row
 
-    v = [v(-(L - 1)), ..., v(0), ..., v(S - 1)],    so that  b_ij = v[j - i + L - 1].
+    v = [f(-(L - 1)), ..., f(0), ..., f(S - 1)],    so that  b_ij = v[j - i + L - 1].
 
 Tiled attention reads v; ``toeplitz`` writes it out as a matrix. If the value also
 depends on the query, each query has its own row of values: ``from_offsets`` writes
@@ -75,14 +75,14 @@ def from_offsets(x, S, first):
 @shapes
 @differentiable
 def sum_offsets(p, n, first):
-    """Sum over the keys of each offset; the outermost offsets include all beyond them.
+    """Sum the numbers of each query by offset.
 
         y_ic = sum of p_ij over the j with clip(j - i - first, 0, n - 1) = c
 
     p (..., L, S)  ->  y (..., L, n)
 
-    The columns of y are the offsets first, ..., first + n - 1. This is the transpose of
-    ``from_offsets``, which is therefore its backward: dL/dp_ij = g_ic.
+    Column c of y belongs to the offset first + c; the first and the last column include
+    all offsets beyond theirs. The backward is ``from_offsets``: dL/dp_ij = g_ic.
     """
     L, S = p.shape[-2:]
     _check_offsets("sum_offsets", n, p)
@@ -99,17 +99,17 @@ def sum_offsets(p, n, first):
 
 
 def offsets(name, L, S, causal_align):
-    """Return j - i for each offset, in order: (L + S - 1,) integers.
+    """Return all distances from a query's position to a key: (L + S - 1,) integers.
 
-    causal_align   "upper_left": query 0 has the position of key 0. "lower_right": the
+    causal_align   "upper_left": query i has position i, as key i. "lower_right": the
                    last query has the position of the last key, as when the keys of
-                   earlier steps are in a cache; query i then has position i + S - L.
+                   earlier steps are in a cache; query i has position i + S - L.
     """
     return np.arange(-(L - 1), S) - first_query(name, L, S, causal_align)
 
 
 def relative_positions(name, L, S, causal_align):
-    """Return j - i for each query and key: (L, S) integers."""
+    """Return the distance from each query's position to each key: (L, S) integers."""
     shift = first_query(name, L, S, causal_align)
     return np.arange(S) - (np.arange(L)[:, None] + shift)
 
@@ -123,9 +123,13 @@ def first_query(name, L, S, causal_align):
 
 
 def _pieces(L, S, n, first):
-    """Yield i, begin, end, c: keys begin to end - 1 of query i use column c onwards."""
+    """Yield i, begin, end, c for each query i.
+
+    The keys begin, ..., end - 1 have the offsets of the columns c, c + 1, .... Earlier
+    keys have smaller offsets than the first column, later keys larger than the last.
+    """
     for i in range(L):
-        begin = min(max(i + first, 0), S)  # keys before it lie before all offsets
+        begin = min(max(i + first, 0), S)
         end = min(max(i + first + n, 0), S)
         yield i, begin, end, max(begin - i - first, 0)
 

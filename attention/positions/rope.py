@@ -10,10 +10,10 @@ ways:
     half-split    (m, m + R/2)      GPT-NeoX, Llama as Hugging Face stores it
     interleaved   (2m, 2m + 1)      RoFormer, GPT-J, Llama as Meta stores it
 
-Let R_p be the rotation for position p. Then a score depends only on the distance j - i:
-(R_i q) . (R_j k) = q . R_{j-i} k. A model trained with one pairing is wrong with the
-other; ``rope_permutation`` converts its weights. The cost is 2 R multiplications for
-each row. There are no parameters.
+Let rot_p be the rotation for position p. A score depends only on the distance j - i:
+(rot_i q) . (rot_j k) = q . rot_{j-i} k. A model trained with one pairing is wrong with
+the other; ``rope_permutation`` converts its weights. The cost is 2 R multiplications
+for each row. There are no parameters.
 
 Su et al. 2021, section 3.2.2.
 """
@@ -35,16 +35,17 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
 
     x (..., L, E), positions  ->  (..., L, E)
 
-    positions     (L,), or one axis fewer than x if they broadcast to x.shape[:-1]:
-                  (B, 1, L) for x (B, H, L, E)
+    positions     (L,); or the axes of x without the last, such as (B, 1, L) for
+                  x (B, H, L, E), if the positions differ
     interleaved   which entries are a pair: (2m, 2m + 1), or (m, m + R/2)
-    scaling       an object of scaling.py, for sequences longer than in training; the
-                  result is multiplied by its attention_factor, for q and for k
+    scaling       an object of scaling.py, for sequences longer than in training. It
+                  slows the angles; and it has an attention_factor, which multiplies
+                  the result (so a score has its square)
     rot_dim       R, even: rotate the first R entries and keep the others; None is E
 
-    A rotation is orthogonal: its transpose rotates back, so dL/dx = rope(g, -positions)
-    with the angles and the factor of the forward. Angles are float64 whatever the dtype
-    of x, as in ``sinusoidal``.
+    A rotation is orthogonal: its transpose rotates back, and a factor is its own
+    transpose. So dL/dx is g, rotated by the opposite angles and multiplied by the same
+    factor. Angles are float64 whatever the dtype of x, as in ``sinusoidal``.
     """
     positions = np.asarray(positions)
     _check(x, positions, base, interleaved, scaling)
@@ -71,13 +72,13 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
 
 
 def rope_permutation(E, rot_dim=None):
-    """Return the order of entries that makes interleaved half-split: (E,) integers.
+    """Return the order that turns interleaved pairs into half-split pairs: (E,) ints.
 
-        p = 0, 2, 4, ..., 1, 3, 5, ...   then R, R + 1, ..., E - 1 as they are
-        rope(x[..., p], t) = rope(x, t, interleaved=True)[..., p]
+        order = 0, 2, 4, ..., 1, 3, 5, ...   then R, R + 1, ..., E - 1 as they are
+        rope(x[..., order], p) = rope(x, p, interleaved=True)[..., order]
 
-    Rows of W_q and W_k reordered by p, head by head, give a model the other pairing,
-    with the same scores. np.argsort(p) converts back.
+    Rows of W_q and W_k in this order, head by head, give a model the other pairing,
+    with the same scores. np.argsort(order) is the order that converts back.
     """
     R = _rotated_width("rope_permutation", E, rot_dim)
     a, b = _pairs(R, interleaved=True)

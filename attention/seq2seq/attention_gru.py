@@ -10,18 +10,17 @@ next state s_t (Bahdanau et al. 2015, section 3.1).
 
     h_j   output j of the encoder; all h_j together are the memory
     k_j   the key of h_j: W h_j, where W is a parameter of the score, or h_j itself
-    x_t   the embedding (vector) of the token before position t of the target
+    x_t   the embedding of the previous token of the target
 
-    L     the number of steps          S   the number of source positions
-    E     the width of x_t             H   the width of s_t
-    M     the width of h_j and c_t     A   the width of k_j
+    L     the number of steps, one query each       S   the number of source positions
+    E     the width of x_t                          H   the width of s_t
+    M     the width of h_j and c_t                  A   the width of k_j
 
 ``attention_gru_definition`` computes these formulas step by step, from the operations
 of minigrad. ``attention_gru`` computes the same as one operation, and a test checks
-that both give the same results. Only the step s_{t-1} -> s_t is in its loop. The other
-products are computed for all steps at once: the product of all x_t with their
-parameters before the loop, and the gradients of the parameters, of the memory and of
-the keys after the loop.
+that both give the same results. Its loops compute what depends on the step before.
+The product of all x_t with their parameters is computed before the loop, and one
+product for all steps, after the loop, gives the gradient of a matrix of parameters.
 
 ``kernels/decoder.py`` and ``kernels/decoder_backward.py`` hold compiled versions of the
 loops ``_steps`` and ``_steps_back``. For B = 64, L = 9, S = 8, H = 96, a forward and a
@@ -51,6 +50,30 @@ from ..kernels import softmax as softmax_kernels
 from ..scores import tanh_scores
 
 
+def attention_gru_definition(
+    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
+    *, scale=1.0, lengths=None,
+):  # fmt: skip
+    """Compute ``attention_gru`` step by step. This is the definition; it is slower."""
+
+    def score(s, keys):
+        if w_v is None:
+            return scale * (s @ keys.swapaxes(1, 2))
+        return tanh_scores(linear(s, W_q), keys, w_v)
+
+    s, states, contexts, weights = s0, [], [], []
+    for t in range(x.shape[1]):
+        c, p = attend(s[:, None], keys, memory, score, valid_lens=lengths)  # one query
+        c, p = c[:, 0], p[:, 0]  # (B, M), (B, S)
+        s = gru_cell(
+            concat([x[:, t], c], -1), s, weight_ih, weight_hh, bias_ih, bias_hh
+        )
+        states.append(s)
+        contexts.append(c)
+        weights.append(p)
+    return stack(states, 1), stack(contexts, 1), stack(weights, 1)
+
+
 @shapes
 @differentiable
 def attention_gru(
@@ -73,14 +96,14 @@ def attention_gru(
                        scale s . k_j, and A must equal H
     lengths            for each example, how many positions may be attended to; None: S
 
-    Backward, from the last step to the first, with ds_t = dL/ds_t and so on. z_t is the
-    update gate, da_t is the gradient of the sums of the gates (``gru_slopes`` times
-    ds_t), and W_c the columns of weight_ih that multiply c_t:
+    Backward, from the last step to the first, with ds_t = dL/ds_t and so on. The gates
+    r, z, n, m of step t and their gradients da are those of ``gru``. W_c are the
+    columns of weight_ih that multiply c_t:
 
-        dc_t     = W_c^T da_t
+        dc_t     = (da_r, da_z, da_n) W_c
         dp_tj    = dc_t . h_j
-        de_tj    = p_tj (dp_tj - sum_l p_tl dp_tl)
-        ds_{t-1} = z_t ds_t + W_hh^T da_t + the gradient of e_t through the score
+        de_tj    = p_tj (dp_tj - sum_i p_ti dp_ti)
+        ds_{t-1} = z ds_t + (da_r, da_z, dm) W_hh + the gradient through the score
         dh_j     = sum_t p_tj dc_t
         dk_j     = sum_t de_tj scale s_{t-1}    or as in ``tanh_scores``
 
@@ -90,41 +113,19 @@ def attention_gru(
     attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
     cell = CellParameters(weight_ih, weight_hh, bias_ih, bias_hh)
     history = _start_history(x, s0, attention)
-    if not decoder.forward(attention, cell, history):  # there is no compiled loop
+    is_filled = decoder.forward(attention, cell, history)  # by the compiled loop
+    if not is_filled:
         _steps(attention, cell, history)
 
     def backward(g):
-        arguments = attention, cell, history, g
-        gradients = decoder_backward.backward(*arguments)
-        dx, *others = _steps_back(*arguments) if gradients is None else gradients
+        gradients = decoder_backward.backward(attention, cell, history, g)
+        if gradients is None:  # there is no compiled loop
+            gradients = _steps_back(attention, cell, history, g)
+        dx, *others = gradients
         return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
 
     outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
     return tuple(y.swapaxes(0, 1) for y in outputs), backward  # (B, L, ...)
-
-
-def attention_gru_definition(
-    x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
-    *, scale=1.0, lengths=None,
-):  # fmt: skip
-    """Compute the same step by step. This is the definition; it is slower."""
-
-    def score(s, keys):
-        if w_v is None:
-            return scale * (s @ keys.swapaxes(1, 2))
-        return tanh_scores(linear(s, W_q), keys, w_v)
-
-    s, states, contexts, weights = s0, [], [], []
-    for t in range(x.shape[1]):
-        c, p = attend(s[:, None], keys, memory, score, valid_lens=lengths)  # one query
-        c, p = c[:, 0], p[:, 0]  # (B, M), (B, S)
-        s = gru_cell(
-            concat([x[:, t], c], -1), s, weight_ih, weight_hh, bias_ih, bias_hh
-        )
-        states.append(s)
-        contexts.append(c)
-        weights.append(p)
-    return stack(states, 1), stack(contexts, 1), stack(weights, 1)
 
 
 class AttentionArguments(NamedTuple):
@@ -150,8 +151,8 @@ class CellParameters(NamedTuple):
 class History(NamedTuple):
     """Arrays of all steps. The forward loop fills them; the backward reads them.
 
-    The first axis is the step t. In ``gates``, steps and examples share an axis: row
-    t B + b.
+    The first axis is the step t. ``gru_slopes`` takes all rows of all steps at once, so
+    the row of step t and example b in ``gates`` is t B + b.
     """
 
     inputs: np.ndarray  # (L, B, E + M)  [x_t; c_t]
@@ -165,7 +166,7 @@ class History(NamedTuple):
 def _start_history(x, s0, attention):
     """Return a ``History`` with x_t and s_0; the loop computes the other entries."""
     (B, L, E), (_, S, M), H = x.shape, attention.memory.shape, s0.shape[1]
-    A = 0 if attention.w_v is None else len(attention.w_v)
+    query_width = 0 if attention.w_v is None else len(attention.w_v)
     inputs = np.empty((L, B, E + M), x.dtype)
     inputs[:, :, :E] = x.swapaxes(0, 1)
     states = np.empty((L + 1, B, H), x.dtype)
@@ -176,7 +177,7 @@ def _start_history(x, s0, attention):
         gates=np.empty((4, L * B, H), x.dtype),
         states=states,
         weights=np.empty((L, B, 1, S), x.dtype),
-        queries=np.empty((L, B, A), x.dtype),
+        queries=np.empty((L, B, query_width), x.dtype),
     )
 
 
@@ -195,8 +196,8 @@ def _steps(attention, cell, history):
         if w_v is None:
             e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
         else:
-            queries[t] = s @ W_q.T
-            e = additive_kernels.forward(queries[t][:, None], keys, w_v)
+            queries[t] = s @ W_q.T  # for one query, tanh costs less than exponentials
+            e = additive_kernels.forward(queries[t][:, None], keys, w_v)  # (B, 1, S)
         weights[t] = softmax_kernels.forward(e, lengths, None, 1.0)
         contexts[t] = (weights[t] @ memory)[:, 0]
         gates[:3, rows] += by_gate(contexts[t] @ W_c, 3)
@@ -215,8 +216,8 @@ def _steps_back(attention, cell, history, g):
     H, E = states.shape[2], inputs.shape[2] - M
     g_states, g_contexts, g_weights = (y.swapaxes(0, 1) for y in g)  # (L, B, ...)
     previous_states = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
-    da = gru_slopes(gates, previous_states)  # the loop multiplies these slopes by ds
-    W = _state_and_context_matrix(cell.weight_hh, cell.weight_ih[:, E:])  # (4H, H + M)
+    da = gru_slopes(gates, previous_states)  # gru_step_back multiplies it by ds_t
+    W, z = _state_and_context_matrix(cell.weight_hh, cell.weight_ih[:, E:]), gates[1]
     dc, de = np.empty((L, B, M), da.dtype), np.empty_like(weights)
     dqueries, dkeys = np.empty_like(queries), np.zeros_like(keys)
     dw_v = None if w_v is None else np.zeros_like(w_v)
@@ -225,9 +226,9 @@ def _steps_back(attention, cell, history, g):
         rows = slice(t * B, (t + 1) * B)
         # through the cell: s_t depends on s_{t-1} and c_t
         ds += g_states[t]
-        ds_by_z = gru_step_back(ds, da[rows], gates[1, rows])
+        ds_z = gru_step_back(ds, da[rows], z[rows])
         ds_and_dc = da[rows] @ W  # (B, H + M)
-        ds = ds_by_z + ds_and_dc[:, :H]
+        ds = ds_z + ds_and_dc[:, :H]
         dc[t] = g_contexts[t] + ds_and_dc[:, H:]
         # through the average c_t = sum_j p_tj h_j and the softmax
         dp = dc[t][:, None] @ memory.swapaxes(1, 2) + g_weights[t][:, None]
@@ -242,8 +243,8 @@ def _steps_back(attention, cell, history, g):
             ds += dqueries[t] @ W_q
             dkeys += dkeys_t  # summed over t: all steps use the same keys
             dw_v += dw_t
-    # one product for all steps: it sums over t
-    dmemory = weights[:, :, 0].transpose(1, 2, 0) @ dc.swapaxes(0, 1)  # (B, S, M)
+    # one product for all steps sums over t: (B, S, L) @ (B, L, M)
+    dmemory = weights[:, :, 0].transpose(1, 2, 0) @ dc.swapaxes(0, 1)
     if w_v is None:
         dW_q = None
         dkeys = scale * (de[:, :, 0].transpose(1, 2, 0) @ states[:L].swapaxes(0, 1))
@@ -263,11 +264,10 @@ def _steps_back(attention, cell, history, g):
 
 
 def _state_and_context_matrix(weight_hh, W_c):
-    """Return the matrix that maps (da_r, da_z, dm, da_n) to the state and the context.
+    """Return the matrix that maps (da_r, da_z, dm, da_n) to (ds_{t-1}, dc_t).
 
-    The state contributes to n through m, the context contributes directly. So the rows
-    of m are 0 in the context columns, and the rows of n are 0 in the state columns.
-    Shape (4H, H + M).
+    It is (4H, H + M): W_hh in the rows of r, z, m, and W_c in the rows of r, z, n. The
+    others are 0, because the state contributes to m only, and the context to n only.
     """
     H, M = weight_hh.shape[1], W_c.shape[1]
     W = np.zeros((4 * H, H + M), weight_hh.dtype)

@@ -1,6 +1,6 @@
 """Beam search: find a sentence with a high score, without scoring all sentences.
 
-    s(y) = ln P(y | x) / lp(y) + cp(y)
+    s(y) = ln P(y | x) / lp(y) + cp(y)             the score of the sentence y
     lp(y) = ((5 + |y|) / 6)^alpha                  |y| tokens, EOS included
     cp(y) = beta sum_j ln min(sum_t a_tj, 1)       over the tokens j of the source
 
@@ -10,22 +10,24 @@ each token of the source has a total weight of 1 or more, and negative otherwise
 below LEAST count as LEAST, because ln 0 = -inf would make all such sentences equal. Wu
 et al. 2016, equation 14.
 
-**The search.** A prefix is the beginning of a sentence. The first prefix is SOS. Each
-step extends all prefixes of a sentence by all tokens and keeps the K most probable. A
-prefix that ends with EOS is finished, and K becomes smaller by one (Sutskever et al.
-2014, section 3.2). The search of a sentence ends
+**The search.** A prefix is the beginning of a sentence. The first prefix is SOS, the
+start of a sentence; EOS is its end. Each step extends all prefixes of a sentence by all
+tokens and keeps the K most probable. A prefix that ends with EOS is finished, and K
+becomes smaller by one (Sutskever et al. 2014, section 3.2). The search ends
 
     when K is 0;
     at ``max_length``: the unfinished prefixes are then taken as sentences;
-    when no prefix can become one of the best sentences. Its s is at most
-    ln P / lp(max_length), because ln P only decreases and cp is at most 0.
+    when no prefix can become one of the best sentences. ln P is negative, it only
+    decreases as a prefix grows, and cp is at most 0. So no sentence with this prefix
+    has a higher score than ln P / lp(max_length).
 
 All prefixes of a step have the same length, so they are compared by ln P; lp and cp
 rank the finished sentences. K = 1 is ``greedy``. If K is the number of all sentences,
-the best one is found. Prefixes of equal ln P are ordered by the row of the shorter
-prefix, then by id.
+the best one is found. Of two candidates with equal ln P, the one that extends the
+better prefix comes first, then the one with the smaller id.
 
-Cost: a step of the model for at most B K rows, and K V candidates for each sentence.
+Cost: for B sentences and V tokens, a step of the model for at most B K rows, and K V
+candidates for each sentence.
 """
 
 from dataclasses import dataclass
@@ -110,7 +112,7 @@ class _Beams:
         self.max_length, self.alpha, self.beta = max_length, alpha, beta
         self.best = best
         self.sentence = np.arange(B)  # (n,) the sentence of each row
-        self.scores = np.zeros(B)  # (n,) ln P so far
+        self.log_p = np.zeros(B)  # (n,) ln P so far
         self.widths = np.full(B, K)  # the current K of each sentence
         self.finished = [[] for _ in range(B)]  # Hypotheses, best first
         lengths = np.full(B, S) if lengths is None else np.asarray(lengths)
@@ -131,28 +133,32 @@ class _Beams:
             self.coverage += weights
         self.weights.append(weights)
         n = len(self.steps) + 1  # tokens of a prefix, including the new one
-        kept = []  # (score, row, token) of the next prefixes
+        kept = []  # (ln P, row, token) of the next prefixes
+        # the first row of each sentence, and the end
         starts = np.searchsorted(self.sentence, np.arange(len(self.widths) + 1))
         for b, (first, stop) in enumerate(zip(starts, starts[1:])):
-            candidates = self.scores[first:stop, None] + logp[first:stop]  # (k, V)
+            candidates = self.log_p[first:stop, None] + logp[first:stop]  # (rows, V)
             unfinished = []
-            for score, k, token in largest_candidates(candidates, self.widths[b]):
+            for log_p, row, token in largest_candidates(candidates, self.widths[b]):
                 if token == EOS or n == self.max_length:
-                    self._finish(b, score, first + k, token)
+                    self._finish(b, log_p, first + row, token)
                     self.widths[b] -= 1
                 else:
-                    unfinished.append((score, first + k, token))
+                    unfinished.append((log_p, first + row, token))
             if unfinished and not self._is_decided(b, unfinished[0][0]):
                 kept += unfinished
-        scores, rows, tokens = zip(*kept) if kept else ((), (), ())
+        log_p, rows, tokens = zip(*kept) if kept else ((), (), ())
         rows, tokens = np.array(rows, np.intp), np.array(tokens, np.intp)
         self.steps.append((rows, tokens))
-        self.scores, self.sentence = np.array(scores), self.sentence[rows]
+        self.log_p, self.sentence = np.array(log_p), self.sentence[rows]
         self.coverage = self.coverage[rows]
         return rows, tokens
 
-    def _finish(self, b, log_probability, row, token):
-        """Collect a sentence from its last token to its first, and record it."""
+    def _finish(self, b, log_p, row, token):
+        """Collect a sentence from its last token to its first, and record it.
+
+        The weights of step t belong to token t; step 0 had no prefix before it.
+        """
         ids, weights, i = [token], [], row
         for t in reversed(range(len(self.steps) + 1)):
             if self.weights[t] is not None:
@@ -160,38 +166,38 @@ class _Beams:
             if t:
                 rows, tokens = self.steps[t - 1]
                 ids.append(int(tokens[i]))
-                i = rows[i]
-        score = log_probability / self._length_penalty(len(ids))
+                i = rows[i]  # the row of the shorter prefix
+        score = log_p / self._length_penalty(len(ids))
         if self.beta:
             coverage = self.coverage[row][self.is_token[b]]
             score += self.beta * float(np.log(np.clip(coverage, LEAST, 1)).sum())
         weights = np.stack(weights[::-1]) if weights else None
-        found = Hypothesis(ids[::-1], score, log_probability, weights)
+        found = Hypothesis(ids[::-1], score, log_p, weights)
         found = sorted([*self.finished[b], found], key=lambda h: -h.score)
         self.finished[b] = found[: self.best]  # of equal scores the earlier is first
 
-    def _is_decided(self, b, score):
-        """Return whether no prefix of sentence b can become one of the best."""
+    def _is_decided(self, b, log_p):
+        """Return whether no prefix of sentence b, with at most this ln P, can win."""
         found = self.finished[b]
         if len(found) < self.best:
             return False
-        return score / self._length_penalty(self.max_length) <= found[-1].score
+        return log_p / self._length_penalty(self.max_length) <= found[-1].score
 
     def _length_penalty(self, n):
         return ((5 + n) / 6) ** self.alpha
 
 
-def largest_candidates(scores, n):
-    """Return [(score, row, token)] of the n largest of (k, V) that are not -inf.
+def largest_candidates(log_p, n):
+    """Return [(ln P, row, token)] of the n largest of (rows, V) that are not -inf.
 
-    Equal scores are ordered by row, then by token.
+    Equal ones are ordered by row, then by token.
     """
-    flat = scores.reshape(-1)
+    flat = log_p.reshape(-1)
     found = np.arange(flat.size)
     if n < flat.size:
         least = np.partition(flat, flat.size - n)[flat.size - n]
         found = np.flatnonzero(flat >= least)
     found = found[np.argsort(-flat[found], kind="stable")][:n]
     found = found[flat[found] > -np.inf]
-    rows, tokens = np.divmod(found, scores.shape[1])
+    rows, tokens = np.divmod(found, log_p.shape[1])
     return list(zip(flat[found].tolist(), rows.tolist(), tokens.tolist()))

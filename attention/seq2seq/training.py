@@ -38,8 +38,8 @@ class Run:
     steps         the number of steps taken
     losses        the loss of each step
     norm          the norm of the last gradient, before clipping
-    seconds       the time in the training loop. While n models are trained at the same
-                  time (``at_once``), each counts one n-th of the time
+    seconds       the time in the training loop. If n models are trained at the same
+                  time, each of them counts 1 / n of the time (``share_time``)
     validations   [step, loss] of each validation
     best          {"step", "loss", "model"} of the smallest validation loss, or None
     saved         whether a checkpoint has a state of this run
@@ -148,14 +148,14 @@ class Validation:
 
 
 def fit(
-    run, steps, loss_at, save=None, progress=None, every=5.0,
+    run, steps, loss_at, save=None, progress=None, save_seconds=5.0,
     *, validation=None, record=None, seed=None, prepare=None,
 ):  # fmt: skip
     """Train ``run`` for ``steps`` steps in all; return whether it is finished.
 
-    loss_at     a function that returns the loss, a Tensor, of step i; it returns the
-                same loss if it is called again
-    save        a function that is called with the run's state every ``every`` seconds
+    loss_at     a function that returns the loss, a Tensor, of step i. Called again,
+                it returns the same loss: this finds the layer that made it NaN
+    save        a function that is called with the run's state every ``save_seconds``
                 and after Ctrl-C
     progress    a ``Progress``, which is closed at the end, or None
     validation  a ``Validation``; when its patience ends, the run is finished
@@ -176,11 +176,12 @@ def fit(
         return run.steps >= steps or exhausted
 
     last_saved = time.monotonic()
-    line = contextlib.closing(progress) if progress else contextlib.nullcontext()
+    closing = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # no warnings: ``_explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
     # one backend for the whole run, so that a resumed run computes the same bits
-    with kernels.backend(kernels.backend()), stop_signals() as stop, line, no_warnings:
+    one_backend = kernels.backend(kernels.backend())
+    with one_backend, stop_signals() as stop, closing, no_warnings:
         if prepare is not None and not finished():
             with _explained(run, prepare, seed):
                 prepare()
@@ -189,7 +190,7 @@ def fit(
             with _explained(run, lambda: loss_at(run.steps), seed):
                 value = run.backward(loss_at(run.steps))
             run.seconds += (time.perf_counter() - start) / run.at_once
-            due = time.monotonic() - last_saved > every
+            due = time.monotonic() - last_saved > save_seconds
             if save is not None and (stop or due):
                 save(run.state_dict())
                 run.saved, last_saved = True, time.monotonic()
@@ -210,8 +211,9 @@ def fit(
 def stop_signals():
     """Yield a list that becomes non-empty when Ctrl-C or a termination signal arrives.
 
-    A second Ctrl-C ends the program as usual. Nested calls share one list: a signal
-    that arrived before training began stops the training.
+    A second Ctrl-C ends the program as usual. Nested calls share one list, which the
+    handler of the outer call holds: a signal that arrived before training began stops
+    the training.
     """
     arrived = []
     if threading.current_thread() is not threading.main_thread():
@@ -259,7 +261,7 @@ def _explained(run, compute, seed, which=""):
         what = f"{which}loss or its gradient is NaN or infinite"
         try:
             place = find_nan(run.model, compute)
-        except (ArithmeticError, ValueError) as problem:  # the model raised it itself
+        except (ArithmeticError, ValueError) as problem:  # a layer raised it
             place = _origin(run.model, problem)
         raise _diverged(run, what, place, seed) from None
     except (ArithmeticError, ValueError) as problem:
@@ -287,4 +289,4 @@ def _origin(model, problem):
     for frame, _ in traceback.walk_tb(problem.__traceback__):
         layer = names.get(id(frame.f_locals.get("self")), layer)
     message = str(problem).rstrip(".") or type(problem).__name__
-    return f"{f'in layer {layer}, ' if layer else ''}{message}."
+    return f"in layer {layer}, {message}." if layer else f"{message}."

@@ -80,7 +80,7 @@ class Translator:
             found += [stem, "'s"] if known else [word]
         return found
 
-    def translate(self, text, beam=4, max_length=None):
+    def translate(self, text, beam=1, max_length=None):
         """Return the ``Translation`` of one sentence, a string.
 
         beam         the number of prefixes of the beam search; 1 is greedy

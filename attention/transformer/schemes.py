@@ -6,12 +6,16 @@ sinusoidal      + sin, cos
 learned         + a row                                               max_length D
 t5                              + table[bucket(j - i), h]             num_buckets H
 alibi                           - m_h |i - j|
-shaw                            + q_i . a                             (2k + 1) E
-transformer-xl                  + (q_i + w) . R + u . k_j             D^2 + 2 D
-disentangled                    + q_i . K_r + k_j . Q_r               2k D
+shaw                            + q_i . a_r                           (2n + 1) E
+transformer-xl                  + (q_i + w) . R_r + u . k_j           D^2 + 2 D
+disentangled                    + q_i . K_r + k_j . Q_r               2n D
 rope                                                       rotated
-rope+linear, rope+ntk, rope+yarn                           rotated, after ``extend``
-                                                           more slowly
+rope+linear, rope+ntk,                                     rotated, but more slowly
+rope+yarn                                                  after ``extend``
+
+r is the distance j - i, in shaw and disentangled limited to n (``max_distance``); a_r,
+R_r, K_r and Q_r are its vectors, m_h is the slope of head h, and u and w are biases of
+each head. H heads of width E have the width D = H E together.
 
 A causal model can learn some order without any scheme, because its first query has one
 key, the second has two. The layers of a stack share the parameters of its scheme.
@@ -40,13 +44,12 @@ from ..positions import (
 
 
 class Scheme(nn.Module):
-    """No positions, and what the other schemes override.
+    """The scheme without positions. Other schemes override its methods.
 
-    config   a ``TransformerConfig``
-    causal   whether no query of the stack attends to a later key
-
-    scale         of the products in self-attention; None is 1 / sqrt(E)
-    cross_scale   of the products in cross-attention
+    config        a ``TransformerConfig``
+    causal        whether no query of the stack attends to a later key
+    scale         the factor of q . k in self-attention; None is 1 / sqrt(E)
+    cross_scale   the same in cross-attention
     """
 
     scale = cross_scale = None
@@ -59,7 +62,10 @@ class Scheme(nn.Module):
         return x
 
     def options(self, attention):
-        """Return the scheme's options of a call of this self-attention."""
+        """Return keyword arguments for each call of the layer ``attention``.
+
+        They are its arguments "bias", "rotate" and "score", which replaces its scores.
+        """
         return {}
 
     def extend(self, length):
@@ -127,9 +133,9 @@ class Scores(Scheme):
 class Shaw(Scores):
     """One table for all heads, as in the paper, and for all layers.
 
-    The term sum_j p_ij a^V_d of the context is left out, because it needs the weights
-    inside the attention. The authors found translations equally good without it
-    (section 4.3).
+    The paper adds such a table to the values as well. It is left out, because it would
+    need the weights inside the attention; the authors found translations equally good
+    without it (section 4.3).
     """
 
     def __init__(self, config, causal, rng):

@@ -5,16 +5,18 @@
     a^t = softmax over the allowed j of e^t_j
     loss = sum_j min(a^t_j, c^t_j)
 
-A decoder that repeats words attends to the same sources again. With the coverage c in
+q_t is a query and k_j a key; a^t are the weights of step t, and c^t is the coverage. A
+decoder that repeats words attends to the same source words again. With the coverage in
 the score, the model can learn to avoid them. The loss, from 0 to 1 for each step, is
 large if a step repeats. c^t does not include a^t: otherwise min(a, c) would be a, and
 the loss would be 1 at every step.
 
-Each step depends on all earlier steps, so this is a loop of operations. With
-C^t = dL/dc^t and dz^t_j = de^t_j w_v (1 - tanh^2), the gradients are
+Each step depends on all earlier steps, so this is a loop of operations. Let z^t_j be
+the argument of tanh, and dx = dL/dx. The gradients are
 
-    da^t_j = (from the context) + d(loss)/da^t_j + C^{t+1}_j
-    C^t_j = C^{t+1}_j + d(loss)/dc^t_j + w_c . dz^t_j
+    dz^t_j = de^t_j w_v (1 - tanh^2)
+    da^t_j = (from the context) + d(loss)/da^t_j + dc^{t+1}_j
+    dc^t_j = dc^{t+1}_j + d(loss)/dc^t_j + w_c . dz^t_j
 
 A step costs S A multiplications for w_c c, beside those of the additive score.
 
@@ -35,7 +37,7 @@ from ..layers import AdditiveAttention, ProjectedKeys
 class CoverageAttention(AdditiveAttention):
     """Additive attention in steps, whose score includes the sum of the weights so far.
 
-    W_q, W_k, w_v, b   as in AdditiveAttention; its state can be loaded (strict=False)
+    W_q, W_k, w_v, b   as in AdditiveAttention, whose state loads with strict=False
     w_c                (num_hiddens,), initially 0, which gives AdditiveAttention
 
     If a query depends on the context of the step before, call ``step`` in a loop.
@@ -60,8 +62,10 @@ class CoverageAttention(AdditiveAttention):
         """
         keys, L = self._projected(keys), queries.shape[-2]
         if not L:  # no steps
-            empty = attend(queries, keys.projected, values, self.score_projected)
-            return *empty, empty[1]
+            contexts, weights = attend(
+                queries, keys.projected, values, self.score_projected
+            )
+            return contexts, weights, weights  # the coverages are as empty
         coverage, steps = None, []
         for t in range(L):
             per_query = valid_lens is not None and valid_lens.ndim == 2

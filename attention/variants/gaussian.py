@@ -30,7 +30,7 @@ LIMIT = 30.0  # |ln h| of a learned bandwidth is at most this: h from 1e-13 to 1
 
 @shapes
 def gaussian(queries, keys, bandwidth=1.0):
-    """e_ij = -|q_i - k_j|^2 / (2 h^2)    (Nadaraya 1964; Watson 1964)
+    """s_ij = -|q_i - k_j|^2 / (2 h^2)    (Nadaraya 1964; Watson 1964)
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 

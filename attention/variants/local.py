@@ -7,11 +7,12 @@
 
     local-p, predictive:     p_t = S sigmoid(v_p . tanh(W_p q_t))
                              a_t(s) = align_t(s) exp(-(s - p_t)^2 / (2 sigma^2)),
-                             where align_t is that softmax, and sigma = D / 2
+                             align_t = the same softmax,    sigma = D / 2
 
-A query has 2 D + 1 scores; in global attention it has S. Local attention suits tasks
-in which the centre of each window is known or easy to predict, such as translation,
-speech, or reversal.
+The letters are those of the paper: a_t(s) is the weight of key s for query t. A query
+has 2 D + 1 scores; in global attention it has S. Local attention suits tasks in which
+the centre of each window is known or easy to predict, such as translation, speech, or
+reversal.
 
 p_t decides which keys are in the window, but this choice is a step function and has no
 gradient. So p_t is trained only through the Gaussian. As in the paper, the Gaussian is
@@ -50,9 +51,9 @@ class LocalAttention(nn.Module):
 
     Parameters: those of ``score``, and for "p" also W_p (Dq, Dq) and v_p (Dq,).
 
-    The cost of a query is 2 D + 1 scores, and W_p q. If the score projects keys, a key
-    is projected once for each window that contains it; call ``precompute`` first to
-    project it only once. A query whose window is beyond the end of the source has
+    The cost of a query is 2 D + 1 scores, and W_p q. A score that projects keys does it
+    again for each window that contains the key. To project each key only once, call
+    ``precompute`` first. A query whose window is beyond the end of the source has
     weights and context 0.
     """
 
@@ -96,7 +97,8 @@ class LocalAttention(nn.Module):
         ProjectedKeys, values (..., S, Ev), valid_lens? (B,) or (B, L) int
             ->  context (..., L, Ev)
 
-        valid_lens   the length of each source, the S of the formulas
+        valid_lens   the length of each source: S in the formulas; the default is the
+                     number of keys
         start        the t of the first query, for calls step by step
         """
         start = whole(NAME, "start", start)
@@ -123,8 +125,9 @@ class LocalAttention(nn.Module):
         bias = gaussian = None
         if self.kind == "p":
             distance = s.astype(queries.dtype) - p[..., None]
-            exponent = distance * distance * (-2 / self.D**2)  # 1 / (2 sigma^2)
-            if self.renormalize:
+            # -1 / (2 sigma^2) = -2 / D^2, because sigma = D / 2
+            exponent = distance * distance * (-2 / self.D**2)
+            if self.renormalize:  # exp(score) * gaussian = exp(score + exponent)
                 bias = exponent[..., None, :]  # (..., L, 1, W)
             else:  # sum_s (align gaussian) v = sum_s align (gaussian v)
                 gaussian = exp(exponent)  # (..., L, W)
@@ -161,10 +164,10 @@ class LocalAttention(nn.Module):
             return None
         weights, first, stop, S = self._last_call
         s = first[..., None] + np.arange(weights.shape[-1])  # (..., L, W)
-        inside = np.nonzero(s < stop[..., None])
-        all_keys = np.zeros((*first.shape, S), weights.dtype)
-        all_keys[*inside[:-1], s[inside]] = weights[inside]
-        return Tensor._from_array(all_keys)
+        # an extra column S collects the places of a window beyond its end
+        all_keys = np.zeros((*first.shape, S + 1), weights.dtype)
+        np.put_along_axis(all_keys, np.where(s < stop[..., None], s, S), weights, -1)
+        return Tensor._from_array(all_keys[..., :S])
 
     def _centres(self, queries, lengths, start):
         """Return p_t (..., L): an array for local-m, a Tensor for local-p."""
@@ -196,7 +199,7 @@ class LocalAttention(nn.Module):
 def gather_windows(x, first, stop, width):
     """y_iw = x_s with s = first_i + w, if s < stop_i; otherwise 0.
 
-    x (..., S, D), first and stop (..., L) int, width  ->  y (..., L, width, D)
+    x (..., S, E), first and stop (..., L) int, width  ->  y (..., L, width, E)
 
     first and stop hold numbers from 0 to S.
 
@@ -205,26 +208,27 @@ def gather_windows(x, first, stop, width):
     the windows, and only dx has the size of x.
     """
     leading = np.broadcast_shapes(x.shape[:-2], first.shape[:-1])
-    (S, D), L, B = x.shape[-2:], first.shape[-1], math.prod(leading)
-    rows = np.broadcast_to(x, (*leading, S, D)).reshape(B, S, D)
+    (S, E), L, B = x.shape[-2:], first.shape[-1], math.prod(leading)
+    rows = np.broadcast_to(x, (*leading, S, E)).reshape(B, S, E)
     first, stop = (
         np.broadcast_to(ends, (*leading, L)).reshape(B, L, 1) for ends in (first, stop)
     )
     s = first + np.arange(width)  # (B, L, width)
     inside = s < stop
     b = np.arange(B)[:, None]
-    y = rows[b[..., None], np.where(inside, s, 0)]  # (B, L, width, D)
+    y = rows[b[..., None], np.where(inside, s, 0)]  # (B, L, width, E)
     y[~inside] = 0
 
     def backward(g):
-        g = g.reshape(B, L, width, D)
-        dx = np.zeros((B, S + 1, D), x.dtype)
-        target = np.where(inside, s, S)  # an extra row S collects the rest
-        for i in range(L):  # += adds only once per row, and a window has no row twice
+        g = g.reshape(B, L, width, E)
+        dx = np.zeros((B, S + 1, E), x.dtype)
+        target = np.where(inside, s, S)  # an extra row S, cut off below, for the rest
+        # += adds once to a row that an index lists twice; a window lists no x_s twice
+        for i in range(L):
             dx[b, target[:, i]] += g[:, i]
-        return dx[:, :S].reshape(*leading, S, D), None, None, None
+        return dx[:, :S].reshape(*leading, S, E), None, None, None
 
-    return y.reshape(*leading, L, width, D), backward
+    return y.reshape(*leading, L, width, E), backward
 
 
 def _window_ends(p, D, lengths):

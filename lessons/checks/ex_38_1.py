@@ -84,6 +84,11 @@ def multiplications(my, rng):
             times = B * T_k if precomputed else pairs
             wrong = [
                 ("one-example", "the number for one example", want // B),
+                (
+                    "one-example",
+                    "the projections of one example, and the dot products of all",
+                    times // B * projection + pairs * d_s,
+                ),
                 ("no-dot-product", "the projections alone", times * projection),
                 (
                     "wrong-width",

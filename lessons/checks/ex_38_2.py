@@ -7,8 +7,14 @@ import numpy as np
 
 from attention import masked_softmax, scaled_dot
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
-from lessons.classroom.theory import rationals, two_point_mean
+from lessons.classroom.theory import (
+    check_chain,
+    links_that_run,
+    rationals,
+    two_point_mean,
+)  # fmt: skip
 
 
 def dot(x):
@@ -191,6 +197,55 @@ def one_entry(my, rng):
     my.equal(my.centre(np.array([[3.0], [4.0]])), np.zeros((2, 1)), "td", size=4)
     my.equal(my.centre(np.full((2, 3), 7.0)), np.zeros((2, 3)), "td", size=7)
     my.equal(my.centre(np.array([1.0, 3.0])), [-1.0, 1.0], "d")
+
+
+@laws("the derivation, at exact fractions")
+def the_derivation(my, rng):
+    chain = my.derivation()
+
+    def draw():
+        [(mu_s, mu_h, sd_s, sd_h)] = points(rng, 1)
+
+        def E(f):
+            return two_point_mean(lambda x: f(*x), [mu_s, mu_h], [sd_s, sd_h])
+
+        return E, int(rng.integers(2, 9)), mu_s, mu_h, sd_s**2, sd_h**2
+
+    def first(E, d, *rest):
+        return d * (E(lambda s, h: s * h * s * h) - E(lambda s, h: s * h) ** 2)
+
+    def last(E, d, mu_s, mu_h, v_s, v_h):
+        return d * v_s * v_h + d * v_s * mu_h**2 + d * v_h * mu_s**2
+
+    arguments = draw()
+    links_that_run(my, chain, arguments)
+    for tag, (link, _), right, what in (
+        ("starts-elsewhere", chain.links[0], first, "first"),
+        ("arrives-elsewhere", chain.links[-1], last, "last"),
+    ):
+        want, found = right(*arguments), link(*arguments)
+        text = f"expected the {what} expression to be {want} at random fractions"
+        my.holds(found == want, tag, text, f"found {found}")
+    count = len(chain.links)
+    text = "expected three expressions or more", f"found {count}"
+    my.holds(count > 2, "too-short", *text)
+    check_chain(my, chain, first, last, draw)
+
+
+@edges("why LayerNorm, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "the factor 1 / sqrt(d) is right for means of 0; other means add d (v_s "
+        "mu_h^2 + v_h mu_s^2)",
+        "which part the softmax sees: a mean of the keys adds one number to all "
+        "scores of a query and cancels; a mean of the queries does not",
+        "a larger variance means sharper weights and smaller gradients, before any "
+        "training",
+        "LayerNorm removes the mean over the entries of each vector, not one that "
+        "each entry has of its own",
+    )
 
 
 def entropy(Q, K):

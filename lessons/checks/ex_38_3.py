@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 
+from lessons.checks import pictures
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.predictions import locked
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 EPSILON = 1e-11  # so that log(p + 1e-12) is near enough
@@ -45,12 +47,12 @@ def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax):
     return np.array(curve)
 
 
-def by_quadrature(T, variance):
-    """Return ln(T E exp(x)) - E[x exp(x)] / E exp(x) for x ~ N(0, variance)."""
-    x = np.linspace(-15, 15, 30001) * variance**0.5
-    weight = np.exp(-(x**2) / (2 * variance) + x)
-    normal = np.exp(-(x**2) / (2 * variance)).sum()
-    return math.log(T * weight.sum() / normal) - (x * weight).sum() / weight.sum()
+def by_quadrature(T, a):
+    """Return ln(T E exp(x)) - E[x exp(x)] / E exp(x) for x uniform from -a to a."""
+    n = 20000
+    x = a * (2 * (np.arange(n) + 0.5) / n - 1)  # the middles of n equal parts
+    weight = np.exp(x)
+    return math.log(T * weight.mean()) - (x * weight).sum() / weight.sum()
 
 
 @shape("a number for each width, an entropy for each row")
@@ -115,40 +117,67 @@ def both_curves(my, rng):
         my.equal(got, curve(factor), ("d",), wrong, atol=EPSILON)
 
 
-@laws("the limit for many keys, against a sum over the normal density")
+@laws("the limit for many keys, against a sum over the interval")
 def the_limit(my, rng):
-    for T, variance in ((64, 1.0), (4096, 1.0), (64, 0.3), (10**6, 3.0)):
-        half_sd = math.log(T) - variance**0.5 / 2
+    for T, a in ((64, 1.0), (4096, 3.0), (64, 0.3), (10**6, 2.0)):
+        want = by_quadrature(T, a)
+        log_Z = math.log(T * math.sinh(a) / a)
         wrong = [
             ("on-the-line", "log T, the entropy of equal weights", math.log(T)),
-            ("half-or-whole", "log T - variance", math.log(T) - variance),
-            ("half-or-whole", "log T + variance / 2", math.log(T) + variance / 2),
-            ("deviation", "log T - sqrt(variance) / 2", half_sd),
-            ("half-or-whole", "log T - 1/2 for any variance", math.log(T) - 0.5),
+            ("normal", "log T - variance / 2", math.log(T) - a * a / 6),
+            ("normal", "log T - a / 2", math.log(T) - a / 2),
+            ("normal", "log T - a^2 / 2", math.log(T) - a * a / 2),
+            ("mean-score-lost", "ln Z", log_Z),
+            ("mean-score-lost", "ln Z plus the mean score", 2 * log_Z - want),
+            ("width-of-interval", "expected + ln 2", want + math.log(2)),
+            ("width-of-interval", "expected - ln 2", want - math.log(2)),
         ]
-        want = by_quadrature(T, variance)
-        my.equal(my.large_T_entropy(T, variance), want, "", wrong, rtol=1e-7)
+        my.equal(my.large_T_entropy(T, a), want, "", wrong, rtol=1e-7)
 
 
 @laws("your prediction and the measurement")
 def predicted(my, rng):
-    prediction = my.prediction()
+    text = 'expected {"gap": a number, "half": a number}'
     my.holds(
-        is_prediction(prediction),
+        is_prediction(my.prediction()),
         "prediction",
-        'expected {"gap": a number, "faster": 16 or 64}',
-        f"found {prediction!r}",
+        text,
+        f"found {my.prediction()!r}",
     )
-    gap = math.log(64) - my.entropy_curve(64, (64,), True, rng, 200)[0]
-    left = {
-        T: my.entropy_curve(T, (6,), False, rng, 2000)[0] / math.log(T)
-        for T in (16, 64)
-    }
-    faster = min(left, key=left.get)
-    gap_expected, wins = prediction["gap"], prediction["faster"]
-    print(f"gap at T = 64, d = 64: predicted {gap_expected:g}, measured {gap:.2f} nats")
-    print(f"larger loss at d = 6: predicted {wins}, measured {faster}:")
-    print(", ".join(f"{share:.0%} of log {T} is left" for T, share in left.items()))
+    first = locked(my, is_prediction)
+    e = 2 * scores(64, 64, 400, rng) / 8
+    gap = math.log(64) - entropies(softmax(e)).mean()
+    ds = np.arange(2, 31, 4)
+    left = my.entropy_curve(1024, ds, False, rng, 60) / math.log(1024)
+    half = np.interp(-0.5, -left, ds)
+    print(f"deviation 2: predicted {first['gap']:g} nats below log 64, found {gap:.2f}")
+    guess = first["half"]
+    print(f"half of log 1024 is left: predicted d = {guess:g}, found {half:.0f}")
+
+
+@laws("the plot")
+def the_plot(my, rng):
+    T, ds = 64, 2 ** np.arange(9)
+    scaled, unscaled = (
+        my.entropy_curve(T, ds, wanted, np.random.default_rng(1), 20)
+        for wanted in (True, False)
+    )
+    fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
+    for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
+        pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
+    pictures.has_level(fig, math.log(T), "no-level", f"log {T}")
+    pictures.is_labelled(fig)
+    for x, y, label in pictures.lines(fig):
+        if len(y) == len(ds):
+            other = ("scaled", "unscaled")[int(np.allclose(y, unscaled))]
+            is_un = "unscaled" in label.lower() or "not scaled" in label.lower()
+            my.holds(is_un == (other == "unscaled"), "exchanged",
+                     f"expected the label of the {other} curve to say so",
+                     f"found {label!r}")  # fmt: skip
+    kind = pictures.panels(fig)[0].get_xscale()
+    my.holds(kind != "linear", "linear-axis", "expected a logarithmic axis for d",
+             f"found {kind}")  # fmt: skip
+    pictures.keep(my, fig)
 
 
 @edges("weights of exactly 0, one key, and scores whose exp overflows")
@@ -167,6 +196,5 @@ def certain(my, rng):
 
 
 def is_prediction(found):
-    if not isinstance(found, dict) or found.get("faster") not in (16, 64):
-        return False
-    return isinstance(found.get("gap"), (int, float))
+    both = isinstance(found, dict) and set(found) == {"gap", "half"}
+    return both and all(isinstance(v, (int, float)) for v in found.values())

@@ -2,12 +2,16 @@
 
 import numpy as np
 
+import minigrad as mg
+from attention import masked_softmax
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, named, shape, values
+from minigrad import optim
 
 DIAGONAL = named("t", lambda t: t)
 BACKWARDS = named("4 - t", lambda t: 4 - t)
 HALVES = named("t / 2", lambda t: t / 2)
+LENGTH, SYMBOLS, WIDTH = 7, 5, 16  # of the strings that are reversed
 
 
 def by_loop(S, T, D, center):
@@ -90,6 +94,70 @@ def a_padded_batch(my, rng):
     my.equal(my.batch_masks(lengths, S, T, D), want, "BTS", variants)
 
 
+@values("attention through a window, against a loop")
+def through_a_window(my, rng):
+    T, S, d, w = 5, 7, 3, 11
+    Q, K, V = (rng.normal(size=shape) for shape in ((T, d), (S, d), (2, S, w)))
+    allowed = by_loop(S, T, 1, BACKWARDS)
+    allowed[2] = False  # a query without a key
+
+    def attend(allowed, scale=d**-0.5):
+        out = np.zeros((2, T, w))
+        for t in range(T):
+            z = np.exp(scale * (K @ Q[t])) * allowed[t]
+            out[:, t] = np.einsum("s,bsw->bw", z / (z.sum() or 1), V)
+        return out
+
+    found = my.local_attention(*map(mg.Tensor, (Q, K, V)), allowed)
+    is_tensor = isinstance(found, mg.Tensor)
+    kind = type(found).__name__
+    my.holds(is_tensor, "detached", "expected a Tensor", f"found {kind}")
+    wrong = [
+        ("mask-leak", "attention to all keys", attend(allowed | True)),
+        ("complement", "attention outside the window", attend(~allowed)),
+        ("unscaled", "attention with scores q . k", attend(allowed, 1.0)),
+    ]
+    my.equal(found.numpy(), attend(allowed), "BTw", wrong)
+
+
+@values("five training steps, against the engine's steps")
+def five_steps(my, rng):
+    seed, allowed = int(rng.integers(1000)), window(LENGTH - 1)
+    got, _ = trained(my, my.training_step, allowed, seed, 5)
+
+    def known(**options):
+        return trained(my, step_of(**options), allowed, seed, 5)[0]
+
+    wrong = [
+        ("not-cleared", "steps whose gradients were not cleared", known(clear=False)),
+        ("no-step", "a model that does not move", known(move=False)),
+        ("not-turned", "a loss against the strings themselves", known(turn=1)),
+        ("after-step", "losses after their steps", known(after=True)),
+        ("full-window", "steps that see all keys", known(full=True)),
+        ("not-learned", "steps that do not move Q", known(detach="Q")),
+        ("not-learned", "steps that do not move K", known(detach="K")),
+    ]
+    my.equal(got, known(), ("step",), wrong, rtol=1e-6)
+
+
+@laws("it learns to reverse through the right window, and not through the diagonal")
+def it_learns(my, rng):
+    ends = {}
+    for name, center in (("length - 1 - t", None), ("t", DIAGONAL)):
+        centre = center or (lambda t: my.center_for_reversal(t, LENGTH))
+        allowed = my.local_mask(LENGTH, LENGTH, 1, centre)
+        losses, right = trained(my, my.training_step, allowed, 3, 60)
+        ends[name] = losses[-1]
+        print(f"window around {name:<14} loss {losses[0]:.2f} to {losses[-1]:.2f}, "
+              f"{right:.0%} right")  # fmt: skip
+    my.holds(
+        ends["length - 1 - t"] < 0.1 < ends["t"],
+        "not-learned",
+        "expected a loss below 0.1 after 60 steps with the window for reversal",
+        f"found {ends['length - 1 - t']:.3f}",
+    )
+
+
 @laws("the window around S - 1 - t can reverse a string, the diagonal cannot")
 def it_can_copy(my, rng):
     """Use one-hot keys, and queries that match one key each, without training."""
@@ -115,3 +183,47 @@ def off_the_end(my, rng):
     far = named("t + 100", lambda t: t + 100)
     for S, T, D, center in ((1, 1, 0, DIAGONAL), (5, 3, 2, far), (3, 2, 50, far)):
         my.equal(my.local_mask(S, T, D, center), by_loop(S, T, D, center), "TS")
+
+
+def window(start):
+    return by_loop(LENGTH, LENGTH, 1, lambda t: start - t)
+
+
+def trained(my, step, allowed, seed, steps):
+    """Train the model of the stub with ``step``; return losses, and the right share."""
+    rng = np.random.default_rng(seed)
+    model = my.Reverser(LENGTH, SYMBOLS, WIDTH, rng)
+    optimizer = optim.Adam(model.parameters(), lr=0.1)
+    draw = [rng.integers(0, SYMBOLS, (16, LENGTH)) for _ in range(steps + 1)]
+    losses = [step(model, optimizer, strings, allowed) for strings in draw[:steps]]
+    number = all(isinstance(v, (float, np.floating)) for v in losses)
+    kind = type(losses[0]).__name__
+    my.holds(number, "type", "expected the loss, a float", f"found {kind}")
+    said = logits_of(model, draw[-1], allowed).numpy().argmax(-1)
+    return np.array(losses), (said == draw[-1][:, ::-1]).mean()
+
+
+def logits_of(model, strings, allowed, detach=""):
+    parts = ("Q", model.Q), ("K", model.K)
+    Q, K = (p.detach() if name == detach else p for name, p in parts)
+    e = Q @ K.T / WIDTH**0.5
+    return model.logits(masked_softmax(e, mask=allowed) @ model.values(strings))
+
+
+def step_of(clear=True, move=True, turn=-1, after=False, full=False, detach=""):
+    """Return a training step of the engine; each option adds one mistake."""
+
+    def step(model, optimizer, strings, allowed):
+        def loss_of():
+            logits = logits_of(model, strings, allowed | full, detach)
+            return mg.cross_entropy(logits, strings[:, ::turn])
+
+        loss = loss_of()
+        if clear:
+            optimizer.zero_grad()
+        loss.backward()
+        if move:
+            optimizer.step()
+        return (loss_of() if after else loss).item()
+
+    return step

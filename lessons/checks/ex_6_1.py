@@ -6,6 +6,7 @@ import numpy as np
 
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 
@@ -116,3 +117,19 @@ def large_scores(my, rng):
     for c in (1e4, -1e4):
         my.equal(my.weights(np.full(7, c)), np.full(7, 1 / 7), "T")
     my.equal(my.weights(np.array([3.0])), [1.0], "T")
+
+
+@edges("equal weights, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "the context is the same vector at every step i: no step can ask for another "
+        "word",
+        "what a mean loses: which word, in which order, and rare words beside many "
+        "others",
+        "e_ij = a constant for this i, so the score does not use h_j; it need not be "
+        "0, and the constant may differ between the steps",
+        "where it is right: before training, for a sum such as counting, or if "
+        "nothing in the source matters for this word",
+    )

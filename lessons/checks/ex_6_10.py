@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 
+from lessons.checks import pictures
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all
+from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 TEMPERATURES = (0.1, 0.5, 1.0, 2.0, 5.0)
@@ -110,6 +113,47 @@ def it_only_grows(my, rng):
     )
 
 
+@values("weights and mean entropies at five temperatures")
+def of_self_attention(my, rng):
+    X = 0.7 * rng.normal(size=(7, 5))
+    found = my.sweep(X, TEMPERATURES)
+    e = X @ X.T
+    p = np.array([softmax(e, tau) for tau in TEMPERATURES])
+    wrong = {
+        "weights": [("scaled", f"the softmax of the scores / {what}",
+                     np.array([softmax(e / k, tau) for tau in TEMPERATURES]))
+                    for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))],
+        "H": [("mean-weights", "the entropy of the mean weights", entropy(p.mean(1))),
+              ("sum", "the sum over the queries", entropy(p).sum(-1)),
+              ("log2", "the entropy in bits", entropy(p).mean(-1) / math.log(2))],
+    }  # fmt: skip
+    want = {"weights": p, "H": entropy(p).mean(-1)}
+    axes = {"weights": ("tau", "i", "j"), "H": ("tau",)}
+    equal_all(my, found, want, axes, wrong, atol=EPSILON)
+
+
+@laws("five heatmaps and the curve of the entropy")
+def five_heatmaps(my, rng):
+    X = rng.normal(size=(8, 16))
+    weights, H = my.sweep(X, TEMPERATURES)
+    fig = pictures.drawn(my, "draw", (9, 5.6), TEMPERATURES, weights, H)
+    for tau, p in zip(TEMPERATURES, weights):
+        turned = [("transposed", "the weights, transposed", p.T)]
+        text = f"the weights at tau = {tau:g}"
+        limits = pictures.has_image(fig, p, "no-image", text, turned)
+        my.holds(limits == (0, 1), "own-limits",
+                 "expected colours from 0 to 1 for every heatmap",
+                 f"found {limits} at tau = {tau:g}")  # fmt: skip
+        titles = [t for array, _, t in pictures.images(fig) if np.allclose(array, p)]
+        my.holds(any(f"{tau:g}" in title for title in titles), "no-title",
+                 f"expected {tau:g} in the title of its heatmap",
+                 f"found {titles}")  # fmt: skip
+    text = "the mean entropy against tau"
+    pictures.has_curve(fig, TEMPERATURES, H, "curves", text)
+    pictures.is_labelled(fig)
+    pictures.keep(my, fig)
+
+
 @edges("large scores, and rows that are far apart")
 def far_apart(my, rng):
     e = np.array([705.0, 708.0, 712.0])  # exp of the last is inf
@@ -132,6 +176,22 @@ def cold(my, rng):
     my.equal(my.softmax_t(e, 1e-3), want, "ij")
     certain = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
     my.equal(my.entropy(certain), [0.0, math.log(2)], "i", atol=EPSILON)
+
+
+@edges("the limits and inference, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "tau to 0: the largest score takes all, ties share equally, H tends to 0 or "
+        "to the logarithm of the ties; no gradient is left",
+        "tau to infinity: weights 1 / T, H = log T, the output is the mean of the "
+        "values",
+        "at inference: a lower tau makes a soft model decide, a higher one makes it "
+        "hedge; for the words of a language model it is the sampling temperature",
+        "tau is one factor for all scores, as 1 / sqrt(d) is, and the model was "
+        "trained with one of them",
+    )
 
 
 def _columns(e, tau):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.words import self_assessed
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 
 
@@ -119,3 +120,18 @@ def widths_that_differ(my, rng):
             raise CheckFailed("no-error", call, wanted, f"found the answer {found!r}")
     score = Hidden(rng.normal(size=(1, 1)))
     my.equal(my.recover_W(score, 1, 1), score.W, ("d_s", "d_h"))
+
+
+@edges("the geometry of W_a = I, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "one space, with the same axes and the same units for s and h: s_k is "
+        "compared with h_k alone",
+        "who makes it so: both networks have to learn to agree, because the score "
+        "cannot",
+        "a general W_a changes coordinates: it turns, stretches, drops directions, "
+        "and joins different widths",
+        "the symmetry: dot(s, h) = dot(h, s); a general W_a need not be symmetric",
+    )

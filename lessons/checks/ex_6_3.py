@@ -6,6 +6,7 @@ import numpy as np
 
 from attention.costs.counted import OpCounter
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 SIZES = (  # T, d_s, d_h, d_a
@@ -91,6 +92,35 @@ def a_sentence(my, rng):
             my.equal(got, want, "", [v for v in wrong if v[2] != want])
 
 
+@values("values of tanh, and numbers that a step keeps, counted")
+def tanh_and_memory(my, rng):
+    for T, d in ((5, 3), (7, 11), (1, 13), (3, 2)):
+        s, H = np.ones(d), np.ones((T, d))
+        W_s, W_h, v = np.ones((d, d)), np.ones((d, d)), np.ones(d)
+        query, keys = W_s @ s, [W_h @ h for h in H]
+        values_of_tanh = [np.tanh(query + key) for key in keys]
+        scores = [v @ t for t in values_of_tanh]
+        evaluated = sum(t.size for t in values_of_tanh)
+        wrong = [("per-state", "one for each state", T)]
+        my.equal(my.tanhs(T, d), evaluated, "", [w for w in wrong if w[2] != evaluated])
+        keys_held = sum(key.size for key in keys)
+        want = query.size + keys_held + evaluated + len(scores)
+        wrong = [
+            (
+                "tanh-not-held",
+                "the number without the values of tanh",
+                want - evaluated,
+            ),
+            ("projections-not-held", "that without W_h h_j", want - T * d - d),
+            ("query-held-per-key", "that with W_s s for each state", want - d + T * d),
+            ("inputs-held", "the number with s and H", want + d + T * d),
+        ]
+        found = my.numbers_held("additive", T, d)
+        my.equal(found, want, "", [w for w in wrong if w[2] != want])
+        wrong = [("inputs-held", "the number with s and H", T + d + T * d)]
+        my.equal(my.numbers_held("dot", T, d), T, "", wrong)
+
+
 @laws("how the three grow, by doubling large sizes")
 def how_they_grow(my, rng):
     def cost(score, T, d):
@@ -122,6 +152,21 @@ def large_and_small(my, rng):
             f"expected {want:g} times the cost of dot, at T = {T}, d = {d}",
             f"found {ratio:g}",
         )
+
+
+@edges("the GPU, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "dot: all scores are one product of matrices, the operation that a GPU is "
+        "built for",
+        "additive: T d_a numbers for each query that stand between two steps; they "
+        "pass through the memory, and each is used once",
+        "tanh takes more time than a multiplication, and special units compute it",
+        "Theta(T d) hides the constant, and holds for additive only with cached W_h "
+        "h_j; 6.6 measures the factor on your machine",
+    )
 
 
 def wrong_steps(T, d_s, d_h, d_a, cached):

@@ -7,6 +7,7 @@ import numpy as np
 
 from lessons.checks.measure import peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 BYTES = {"float16": 2, "float32": 4, "float64": 8}
@@ -169,6 +170,20 @@ def large_scores(my, rng):
     one = np.array([[3.0]])
     my.equal(my.attention_in_blocks(one, one, one, 5), one, ("T", "d_v"))
     my.equal(my.longest(0, "float32"), 0)
+
+
+@edges("long sequences, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "4 GiB for each head, each layer and each example, at 32768 positions in "
+        "float32; times the heads, and kept for the backward",
+        "twice T, four times the memory: parameters stay, states only double",
+        "exact ways: blocks of scores that are never stored together (FlashAttention)",
+        "other ways change the function: windows, sparse patterns, linear attention; "
+        "and the work of the exact way stays quadratic",
+    )
 
 
 def wrong_bytes(T, d_model, heads, dtype):

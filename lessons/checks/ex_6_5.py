@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.before import answers_pass
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import result
@@ -76,6 +77,11 @@ def wrong_weights(s, H, W_s, W_h, v, mask):
             softmax(e, every) * mask,
         ),
         ("complement", "the softmax over the masked positions", softmax(e, ~mask)),
+        (
+            "mask-leak",
+            "the softmax of scores that are 0 where masked",
+            softmax(np.where(mask, e, 0.0), every),
+        ),
     ]
 
 
@@ -90,7 +96,8 @@ def backward_by_loop(inputs, mask, g, softmax="full", slope="tanh", query="sum",
     J = {"full": J, "diagonal": np.diag(np.diag(J)), "nocentre": np.diag(alpha),
          "none": np.eye(S)}[softmax]  # fmt: skip
     d["e"] = sum(d["alpha"][i] * J[i] for i in range(S))
-    bent = {"tanh": 1 - t**2, "argument": 1 - pre**2, "none": np.ones_like(t)}[slope]
+    bent = {"tanh": 1 - t**2, "argument": 1 - pre**2, "once": 1 - t,
+            "none": np.ones_like(t)}[slope]  # fmt: skip
     d["pre"] = np.array([d["e"][j] * v * bent[j] for j in range(S)])
     d["v"] = sum(d["e"][j] * t[j] for j in range(S))
     used = {"sum": range(S), "last": [S - 1], "first": [0], "mean": range(S)}[query]
@@ -113,6 +120,8 @@ KNOWN = [  # (tag, what, option, the gradients that it changes)
      {"softmax": "none"}, NAMES),
     ("wrong-derivative", "with 1 - x * x as the slope of tanh(x)",
      {"slope": "argument"}, NAMES[:4]),
+    ("wrong-derivative", "with 1 - tanh(x) as the slope of tanh(x)",
+     {"slope": "once"}, NAMES[:4]),
     ("no-slope", "without the slope of tanh", {"slope": "none"}, NAMES[:4]),
     ("unbroadcast", "of the last position alone, of a sum over all",
      {"query": "last"}, ("s", "W_s")),
@@ -140,6 +149,7 @@ def known(inputs, mask):
 
 @shape("a context, a weight for each state, and eight gradients")
 def for_each(my, rng):
+    answers_pass(my, "E.2")
     inputs, mask = draw(rng)
     c, alpha = my.bahdanau_forward(*inputs, mask)
     my.shape(c, (D_H,), ("d_h",))
@@ -179,7 +189,8 @@ def the_worked_example(my, rng):
     _, alpha = my.bahdanau_forward(*inputs, mask)
     wrong = [(t, w, np.round(a, 3)) for t, w, a in wrong_weights(*inputs, mask)]
     want = [0.297, 0.213, 0.197, 0.293, 0.0]
-    my.equal(np.round(alpha, 3), want, "S", wrong, mask=mask)
+    with result("alpha"):
+        my.equal(np.round(alpha, 3), want, "S", wrong, mask=mask)
 
 
 @values("weights and context, against loops")
@@ -189,13 +200,15 @@ def against_loops(my, rng):
     for may in (np.ones(7, bool), mask):
         c, alpha = my.bahdanau_forward(*inputs, may)
         want = weights(*inputs, may)
-        my.equal(alpha, want, "S", wrong_weights(*inputs, may), mask=may)
+        with result("alpha"):
+            my.equal(alpha, want, "S", wrong_weights(*inputs, may), mask=may)
         unweighted = [
             ("ignores-weights", "the mean of the states", H.mean(0)),
             ("ignores-weights", "the sum of the states", H.sum(0)),
             ("ignores-weights", "the mean of the allowed states", H[may].mean(0)),
         ]
-        my.equal(c, sum(a * h for a, h in zip(want, H)), ("d_h",), unweighted)
+        with result("c"):
+            my.equal(c, sum(a * h for a, h in zip(want, H)), ("d_h",), unweighted)
 
 
 @laws("6, 12, 24 and 48 states: weights that sum to 1, and are 0 where masked")
@@ -264,7 +277,8 @@ def link_by_link(my, rng):
             shape_of(my, name, yours[name], right[name].shape)
         if not may.all():  # a weight that is always 0 needs no gradient
             right = {name: right[name] for name in CHAIN[1:]}
-        my.first_wrong(yours, {name: right[name] for name in CHAIN if name in right})
+        chain = {name: right[name] for name in CHAIN if name in right}
+        my.first_wrong(yours, chain, AXES)
         for name in NAMES:
             has_all_digits(my, yours[name], right[name], f"d_{name}")
 

@@ -8,8 +8,12 @@ import time
 
 import numpy as np
 
+from lessons.checks import pictures
+from lessons.checks.before import answers_pass
 from lessons.checks.measure import python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all, several, shape_all
+from lessons.checks.words import self_assessed
 from lessons.classroom.figures import figure
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 
@@ -37,7 +41,7 @@ class Watched(np.random.Generator):
 
     def __init__(self, seed):
         super().__init__(np.random.PCG64(seed))
-        self.drawn = []
+        self.drawn, self.others = [], 0  # others: draws from other distributions
 
     def __repr__(self):
         return "rng"
@@ -48,14 +52,25 @@ class Watched(np.random.Generator):
     def standard_normal(self, *args, **options):
         return self._kept(super().standard_normal(*args, **options))
 
+    def random(self, *args, **options):
+        self.others += 1
+        return super().random(*args, **options)
+
+    def uniform(self, *args, **options):
+        self.others += 1
+        return super().uniform(*args, **options)
+
     def _kept(self, array):
         self.drawn.append(np.array(array))
         return array
 
 
-@shape("a score for each state")
-def a_score_for_each(my, rng):
-    my.shape(my.dot_scores(rng.normal(size=5), rng.normal(size=(7, 5))), (7,), "T")
+@shape("a context and a weight for each state")
+def a_weight_for_each(my, rng):
+    answers_pass(my, "6.5")
+    s, H = rng.normal(size=5), rng.normal(size=(7, 5))
+    found = my.luong_forward(s, H, np.ones(7, bool))
+    shape_all(my, found, {"c": (5,), "alpha": (7,)}, {"c": "d", "alpha": "T"})
     my.shape(my.exponent((3, 5, 7), np.array([1.0, 2.0, 2.5])), (), "")
 
 
@@ -64,16 +79,28 @@ def calls_by_hand(my, rng):
     timed(my, 5)
 
 
-@values("dot scores, against a loop")
-def dot_scores(my, rng):
+@values("dot attention, against a loop")
+def dot_attention(my, rng):
     s, H = rng.normal(size=5), rng.normal(size=(7, 5))
-    want = [sum(a * b for a, b in zip(s, h)) for h in H]
-    my.equal(my.dot_scores(s, H), np.array(want), "T")
+    for mask in (np.ones(7, bool), np.arange(7) < 4):
+        want = attend(s, H, mask)
+        wrong = {
+            "alpha": [("mask-leak", "the weights without the mask",
+                       attend(s, H, np.ones(7, bool))["alpha"]),
+                      ("scaled", "the weights of scores / sqrt(d)",
+                       attend(s / 5**0.5, H, mask)["alpha"])],
+            "c": [("ignores-weights", "the mean of the states", H.mean(0))],
+        }  # fmt: skip
+        wrong = {k: [v for v in each if not np.allclose(v[2], want[k])]
+                 for k, each in wrong.items()}  # fmt: skip
+        found = several(my, my.luong_forward(s, H, mask), want)
+        found, want = found[::-1], dict(reversed(want.items()))  # the weights first
+        equal_all(my, found, want, {"c": "d", "alpha": "T"}, wrong)
 
 
 @values("the median of one, two, three, four calls")
 def other_numbers_of_calls(my, rng):
-    for repeats in (1, 2, 3, 4):
+    for repeats in (4, 3, 2, 1):  # of two, the upper is the maximum
         timed(my, repeats)
 
 
@@ -126,14 +153,17 @@ def what_is_timed(my, rng):
         demand(callable(fn), "not-a-call", "expected fn, a function", found)
         demand(repeats == 3, "repeats-lost", "expected 3 repeats", f"found {repeats}")
         before = len(source.drawn)
-        results = [np.asarray(fn()) for _ in range(2)]
+        returned = [fn() for _ in range(2)][0]
+        pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        demand(pair, "timed-else", "expected a call that returns (c, alpha)",
+               f"found {type(returned).__name__}")  # fmt: skip
         demand(
             len(source.drawn) == before,
             "times-drawing",
             "expected no numbers to be drawn in a call that is timed",
             f"found {len(source.drawn) - before} draws in two calls",
         )
-        seen.append((results[0], python_steps(fn)))
+        seen.append((np.asarray(returned[1]), python_steps(fn)))
         return float(len(seen))
 
     found = my.compare(lengths, d, 3, source, timer)
@@ -152,45 +182,45 @@ def what_is_timed(my, rng):
     )
     timed_calls = [[seen[int(k) - 1] for k in pair] for pair in both]
     scores = [[result for result, _ in pair] for pair in timed_calls]
-    what_is_scored(my, scores, lengths, source.drawn, d)
+    what_is_scored(my, scores, lengths, source, d)
     for place, name in enumerate(("additive", "dot")):
         steps = [pair[place][1] for pair in timed_calls]
         my.holds(
             steps[0] == steps[-1],
             "python-loop",
-            f"expected {name} scores that take the same Python steps for any T",
+            f"expected {name} attention with the same Python steps for any T",
             f"found {steps[0]} steps at T = 5, {steps[-1]} at T = 11: a Python loop",
         )
 
 
-def what_is_scored(my, scores, lengths, drawn, d):
+def what_is_scored(my, scores, lengths, source, d):
     """Fail unless every pair of scores is from new normal numbers, in its own list."""
+    drawn = source.drawn
     numbers = np.concatenate([x.reshape(-1) for x in drawn]) if drawn else np.zeros(0)
     least = sum(2 * d + T * d + 2 * d * d for T in lengths)  # s, v, H, W_s and W_h
     for T, (additive, dot) in zip(lengths, scores):
         my.holds(
             additive.shape == dot.shape == (T,),
             "timed-else",
-            f"expected calls that return {T} scores",
+            f"expected calls that return {T} weights",
             f"found shapes {additive.shape} and {dot.shape}",
         )
         my.holds(
             not np.allclose(additive, dot),
             "same-score",
             "expected two different scores to be timed",
-            "found twice the same numbers",
+            "found twice the same weights",
         )
     for (T, first), (_, second) in itertools.combinations(zip(lengths, scores), 2):
         my.holds(
-            not any(np.allclose(a, b[:T]) for a, b in zip(first, second)),
+            not any(same_ratios(a, b[:T]) for a, b in zip(first, second)),
             "same-data",
             f"expected new s, H, W_s, W_h and v for each T, also after T = {T}",
-            "found the same scores again",
+            "found the same weights again",
         )
     if not numbers.size:  # no call of rng.normal
-        uniform = all((dot > 0).all() for _, dot in scores)
-        tag = "not-normal" if uniform else "global-generator"
         text = "expected numbers N(0, 1), drawn by rng.normal of the argument rng"
+        tag = "not-normal" if source.others else "global-generator"
         my.holds(False, tag, text, "found no call of it")
     my.holds(
         numbers.size >= least and abs(numbers.std() - 1) < 0.1,
@@ -207,17 +237,33 @@ def what_is_scored(my, scores, lengths, drawn, d):
         )
 
 
-def is_dot_score(scores, T, drawn, d):
-    """Return whether the scores are H s, for an H and an s among the drawn rows."""
+def is_dot_score(weights, T, drawn, d):
+    """Return whether the weights are those of H s, for drawn rows H and s."""
     rows = [x.reshape(-1, d) for x in drawn if x.ndim and x.shape[-1] == d]
     rows = np.concatenate(rows or [np.zeros((0, d))])
     products = rows @ rows.T  # row i of H with row k as s
-    found = np.abs(products - scores[0]) < 1e-9
+    steps = np.log(weights[1] / weights[0])
+    found = np.abs(products[1:] - products[:-1] - steps) < 1e-9
     return any(
-        np.allclose(products[i : i + T, k], scores)
+        np.allclose(
+            np.log(weights / weights[0]), products[i : i + T, k] - products[i, k]
+        )
         for i, k in zip(*np.nonzero(found))
         if i + T <= len(rows)
     )
+
+
+def same_ratios(a, b):
+    """Return whether two rows of weights are of the same scores."""
+    return np.allclose(np.log(a / a[0]), np.log(b / b[0]))
+
+
+def attend(s, H, mask):
+    """Return context and weights of dot scores, by loops."""
+    e = [sum(a * b for a, b in zip(s, h)) for h in H]
+    z = [math.exp(x - max(e)) * ok for x, ok in zip(e, mask)]
+    alpha = np.array(z) / sum(z)
+    return {"c": sum(a * h for a, h in zip(alpha, H)), "alpha": alpha}
 
 
 @values("the exponent of exact powers, and of scattered points")
@@ -245,7 +291,7 @@ def powers(my, rng):
         my.equal(my.exponent(Ts, seconds), want, "", wrong, rtol=1e-7)
 
 
-@laws("both scores, measured on this machine; any result passes")
+@laws("both passes, measured on this machine; any result passes")
 def here_and_now(my, rng):
     found = measured(my, rng, LENGTHS, 7)
     print("T           " + "".join(f"{T:>9}" for T in LENGTHS) + "   exponent")
@@ -256,12 +302,42 @@ def here_and_now(my, rng):
         if not 0.5 <= b <= 1.5:
             print(f"{name}: the exponent for T >= 100 is far from 1. A busy machine?")
 
+    fig = pictures.drawn(my, "draw", (6, 3.6), LENGTHS, found["seconds"])
+    for name, seconds in found["seconds"].items():
+        pictures.has_curve(fig, LENGTHS, seconds, "curves", f"the seconds of {name}")
+    pictures.is_labelled(fig)
+    ax = pictures.panels(fig)[0]
+    scales = ax.get_xscale(), ax.get_yscale()
+    text = "expected two logarithmic axes", f"found {' and '.join(scales)}"
+    my.holds(scales == ("log", "log"), "linear-axis", *text)
+    pictures.keep(my, fig)
 
-@edges("a function that takes no time, and a single state")
+
+@edges("a function that takes no time, large scores, and a single state")
 def no_time(my, rng):
     fake = Fake((0.0,))
     my.equal(my.time_it(fake.fn, 3, fake.clock), 0.0)
-    my.equal(my.dot_scores(np.array([2.0]), np.array([[3.0]])), [6.0], "T")
+    s, H = np.array([1.0]), np.array([[705.0], [708.0], [712.0]])
+    e, all_true = H[:, 0], np.ones(3, bool)
+    want = np.exp(e - 712) / np.exp(e - 712).sum()
+    overflow = [("overflow", "exp(e) / sum exp(e)", np.exp(e) / np.exp(e).sum())]
+    my.equal(my.luong_forward(s, H, all_true)[1], want, "T", overflow)
+    one = my.luong_forward(np.array([2.0]), np.array([[3.0]]), np.array([True]))
+    equal_all(my, one, {"c": np.array([3.0]), "alpha": np.array([1.0])})
+
+
+@edges("the measured factor, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "the measured factor at T = 10 and at T = 1000; they differ",
+        "the counted one: T d (d + 1) + d^2 against T d multiplications, so about d, "
+        "if the keys are projected in each pass",
+        "why time does not follow the count: large products run fast, small calls "
+        "have a fixed price, tanh costs more than a multiplication",
+        "what caching W_h h_j would change, and what a GPU would",
+    )
 
 
 def timed(my, repeats):
@@ -283,6 +359,7 @@ def timed(my, repeats):
         ("warm-up", "the median with the first call added", np.median([3.5, *after])),
         ("not-median", "the mean", np.mean(after)),
         ("not-median", "the minimum", min(after)),
+        ("not-median", "the maximum", max(after)),
         ("upper-median", "the upper of the two in the middle", upper),
         ("total", "the sum of all calls", sum(after)),
     ]
@@ -303,23 +380,33 @@ def measured(my, rng, lengths, repeats, d=128):
         return my.time_it(fn, repeats, clock)
 
     seconds = my.compare(lengths, d, repeats, rng, timer)
+    return {"seconds": seconds, "exponent": exponents(my, lengths, seconds)}
+
+
+def exponents(my, lengths, seconds):
+    """Return {score: b of seconds = a T^b, from T = 100 on}."""
     tail = [k for k, T in enumerate(lengths) if T >= 100]
-    b = {
+    return {
         name: float(my.exponent(np.array(lengths)[tail], np.array(row)[tail]))
         for name, row in seconds.items()
     }
-    return {"seconds": seconds, "exponent": b}
 
 
 def experiment(my, seed=0):
-    """Return the chapter's measurement, 100 repeats, and the machine it ran on."""
+    """Return the chapter's measurement, 100 passes, and the machine it ran on.
+
+    seconds   of the scores alone, without softmax and context
+    whole     of the learner's two forward passes
+    """
     found = measured(my, np.random.default_rng(seed), LENGTHS, 100)
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return {
         "T": list(LENGTHS),
         "d": 128,
         "repeats": 100,
-        **found,
+        **scores_alone(my, np.random.default_rng(seed)),
+        "whole": found["seconds"],
+        "whole_exponent": found["exponent"],
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "blas": f"{blas.get('name')} {blas.get('version')}",
@@ -327,12 +414,27 @@ def experiment(my, seed=0):
     }
 
 
+def scores_alone(my, rng, d=128):
+    """Return seconds and exponents of the scores, as ``measured`` does for passes."""
+    clock, seconds = my.which_clock(), {"additive": [], "dot": []}
+    for T in LENGTHS:
+        s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)
+        W_s, W_h = rng.normal(size=(2, d, d))
+        for name, scores in (
+            ("additive", lambda: np.tanh(W_s @ s + H @ W_h.T) @ v),
+            ("dot", lambda: H @ s),
+        ):
+            seconds[name].append(my.time_it(scores, 100, clock))
+    return {"seconds": seconds, "exponent": exponents(my, LENGTHS, seconds)}
+
+
 def picture(found):
-    """Draw a record: seconds for all scores of a query, and their slopes."""
+    """Draw a record: seconds of the scores alone, and of whole passes."""
     fig, ax = figure("How does the time of a query grow with the keys?")
-    for name, seconds in found["seconds"].items():
-        label = f"{name}, as T^{found['exponent'][name]:.2f}"
-        ax.loglog(found["T"], seconds, marker="o", label=label)
+    for part, style in (("seconds", "o--"), ("whole", "s-")):
+        what = {"seconds": "scores", "whole": "whole pass"}[part]
+        for name, seconds in found[part].items():
+            ax.loglog(found["T"], seconds, style, label=f"{name}, {what}")
     ax.set(xlabel="T", ylabel="seconds")
     ax.legend()
     return fig

@@ -4,8 +4,11 @@ import math
 
 import numpy as np
 
+from lessons.checks import pictures
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, shape_all
+from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 SCALES = (1, 1 / 4, 1 / 20)
@@ -132,21 +135,47 @@ def prediction(my, rng):
     my.holds(
         is_prediction(predicted),
         "prediction",
-        "expected {1: (own, sign), 1 / 4: (own, sign), 1 / 20: (own, sign)}, own from "
-        "0 to 1 and sign +1 or -1",
+        "expected {1: (gain, sign), 1 / 4: (gain, sign), 1 / 20: (gain, sign)}, gain "
+        "from -2 to 2 and sign +1 or -1",
         f"found {predicted!r}",
     )
+    predicted = locked(my, is_prediction)
     X = rng.normal(size=(8, 16))
-    print("scale   own weight, predicted   rank correlation, predicted  mean gain")
+    print("scale   gain, predicted   rank correlation, predicted   own weight")
     for scale in SCALES:
         alpha, _ = my.self_attention(X, scale)
         mutual, gain = my.geometry_change(X, scale)
         rank = my.rank_correlation(mutual, gain)
-        own, sign = predicted[scale]
+        guess, sign = predicted[scale]
         print(
-            f"{scale:<6g}  {np.diag(alpha).mean():10.3f}, {own:8.3f}    "
-            f"{rank:+16.2f}, {int(sign):+8d}   {gain.mean():+9.3f}"
+            f"{scale:<6g} {gain.mean():+6.2f}, {guess:+8.2f}   "
+            f"{rank:+16.2f}, {int(sign):+9d}   {np.diag(alpha).mean():10.3f}"
         )
+
+
+@laws("three heatmaps: weights, and cosines before and after")
+def three_heatmaps(my, rng):
+    X = rng.normal(size=(8, 16))
+    alpha, Z = my.self_attention(X, 1 / 4)
+    before, after = my.cosine(X), my.cosine(Z)
+    fig = pictures.drawn(my, "draw", (9, 3.2), alpha, before, after)
+    turned = [("transposed", "the weights, transposed", alpha.T)]
+    pictures.has_image(fig, alpha, "no-image", "the weights", turned)
+    limits = [
+        pictures.has_image(fig, array, "no-image", f"the cosines of {name}")
+        for array, name in ((before, "X"), (after, "Z"))
+    ]
+    text = f"found {limits[0]} and {limits[1]}"
+    my.holds(
+        limits == [(-1, 1)] * 2,
+        "own-limits",
+        "expected colours from -1 to 1 for both images of cosines",
+        text,
+    )
+    titles = [title for _, _, title in pictures.images(fig)]
+    my.holds(all(titles), "no-title", "expected a title for each panel",
+             f"found {titles}")  # fmt: skip
+    pictures.keep(my, fig)
 
 
 @edges("long vectors and a single position")
@@ -163,10 +192,26 @@ def long_vectors(my, rng):
     my.equal(Z, [[3.0, 4.0]], "id")
 
 
+@edges("what you saw, in your own words")
+def your_own_words(my, rng):
+    self_assessed(
+        my,
+        my.explanation(),
+        "scale 1: each position keeps its own weight, Z is nearly X, and little moves",
+        "scale 1 / 4: the sign of the rank correlation, and whether it is what you "
+        "expected of mutual weight",
+        "scale 1 / 20: the weights are nearly equal, all z_i are near the mean of X, "
+        "and all cosines grow; the pairs that were far apart gain most, so the sign "
+        "turns",
+        "what is mixed depends on the score, which here is the similarity itself: "
+        "projections would separate the two",
+    )
+
+
 def is_prediction(found):
     try:
         pairs = [found[scale] for scale in SCALES]
-        return all(0 <= own <= 1 and sign in (-1, 1) for own, sign in pairs)
+        return all(-2 <= gain <= 2 and sign in (-1, 1) for gain, sign in pairs)
     except (TypeError, KeyError, ValueError, IndexError):
         return False
 

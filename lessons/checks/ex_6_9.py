@@ -2,20 +2,31 @@
 
 import math
 import textwrap
+import time
 
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments import compare, translation
 from lessons.checks import translating as given
-from lessons.checks.translating import BUCKETS, B, D, M, S, V, bleu_by_loop, by_loop
+from lessons.checks.long_runs import each_of, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, several, shape_all
-from lessons.classroom.catalogue import find
-from lessons.classroom.records import code_hash, read_record
+from lessons.checks.translating import (
+    BUCKETS,
+    KINDS,
+    B,
+    D,
+    M,
+    S,
+    V,
+    bleu_by_loop,
+    by_loop,
+)  # fmt: skip
+from lessons.checks.words import self_assessed
+from lessons.classroom.figures import figure
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
-KINDS = {"without": False, "with": True}
 AXES = {"logits": "BV", "state": "Bd"}
 ANSWERS = {
     "longest": ("better", "worse", "alike"),
@@ -103,21 +114,54 @@ def of_corpora(my, rng):
 @values("sentences by length, both ends included")
 def by_length(my, rng):
     lengths = [5, 7, 8, 10, 11, 15, 4, 16, 6, 9, 13]
-    sentences = [["word"] * n for n in lengths]
+    sentences = [(["a", "long", "word"] * 6)[:n] for n in lengths]
 
-    def places(inside):
-        return {b: [i for i, n in enumerate(lengths) if inside(n, *b)] for b in BUCKETS}
+    def places(inside, sizes=lengths):
+        return {b: [i for i, n in enumerate(sizes) if inside(n, *b)] for b in BUCKETS}
 
-    found, want = (
-        my.bucket_by_length(sentences, BUCKETS),
-        places(lambda n, a, b: a <= n <= b),
-    )
+    def within(n, low, high):
+        return low <= n <= high
+
+    found, want = my.bucket_by_length(sentences, BUCKETS), places(within)
     tag = "bounds"
-    if found == {b: [] for b in BUCKETS}:
+    if found in (
+        places(within, [len(join.join(words)) for words in sentences])
+        for join in ("", " ")
+    ):
         tag = "characters"
+    elif found == places(within, [len({*words}) for words in sentences]):
+        tag = "different-words"
     elif isinstance(found, dict) and sorted(found) != sorted(want):
         tag = "type"
     my.holds(found == want, tag, f"expected {want}", f"found {found}")
+
+
+@values("BLEU by the length of the source")
+def bleu_of_groups(my, rng):
+    lengths = [5, 9, 12, 7, 10, 15, 6, 11, 8]
+    sources = [["word"] * n for n in lengths]
+    refs = [list("abcdefgh"[: 4 + k % 5]) for k in range(9)]
+    hyps = [row[:3] + ["x"] * (k % 2) + row[3:] for k, row in enumerate(refs)]
+    bounds = ((5, 7), (8, 10))
+
+    def of(rows):
+        return bleu_by_loop([refs[i] for i in rows], [hyps[i] for i in rows])
+
+    def grouped(sentences):
+        sizes = [len(words) for words in sentences]
+        return {
+            (a, b): of([i for i, n in enumerate(sizes) if a <= n <= b])
+            for a, b in bounds
+        }
+
+    found, want = my.bleu_by_length(sources, refs, hyps, bounds), grouped(sources)
+    form = isinstance(found, dict) and list(found) == list(want)
+    my.holds(form, "type", f"expected {{(low, high): BLEU}} for {bounds}",
+             f"found {found!r}")  # fmt: skip
+    wrong = [("whole-corpus", "BLEU of all sentences", [of(range(9))] * 2),
+             ("by-reference", "BLEU by the length of the reference",
+              list(grouped(refs).values()))]  # fmt: skip
+    my.equal(np.array(list(found.values())), list(want.values()), ("group",), wrong)
 
 
 @values("a test set that training does not contain")
@@ -209,28 +253,14 @@ def by_heart(my, rng):
         )
 
 
-@laws("your prediction and the long run")
-def the_long_run(my, rng):
-    predicted = my.prediction()
-    fits = isinstance(predicted, dict) and set(predicted) == set(ANSWERS)
-    fits = fits and all(predicted[k] in ANSWERS[k] for k in ANSWERS)
+@laws("your prediction")
+def predicted(my, rng):
+    found = my.prediction()
     text = f"expected one of each of {ANSWERS}"
-    my.holds(fits, "prediction", text, f"found {predicted!r}")
-    exercise = find("6.9")
-    record, own = read_record(exercise, "work"), True
-    if record is None:
-        record, own = read_record(exercise), False
-        print("No long run of yours yet: python -m lessons experiment 6.9")
-    elif record["code"] != code_hash(exercise, exercise.work):
-        print("The record is of another text of this file or of its check.")
-    if record:
-        found = record["result"]
-        my.holds(len(found["seeds"]) >= 3, "record", "expected three seeds",
-                 f"found {found['seeds']}")  # fmt: skip
-        print(f"you predicted: {predicted['longest']} on long sources, and the "
-              f"advantage: {predicted['growth']}")  # fmt: skip
-        source = "" if own else "The record of the course: "
-        print(textwrap.fill(source + found["statement"], 68))
+    my.holds(is_prediction(found), "prediction", text, f"found {found!r}")
+    known = my.ENCODER in ("gru", "lstm")
+    text = 'expected ENCODER = "gru" or "lstm"', f"found {my.ENCODER!r}"
+    my.holds(known, "encoder", *text)
 
 
 @gradients("of a step, for all parameters, the state and H")
@@ -279,18 +309,76 @@ def nothing(my, rng):
     my.holds(found == want, "type", f"expected {want}", f"found {found}")
 
 
+@edges("your own training, and your words")
+def the_long_run(my, rng):
+    found = own_record(my, 5)
+    seeds = {run["seed"] for run in found["runs"]}
+    my.holds(len(seeds) > 2, "record", "expected three seeds", f"found {len(seeds)}")
+    first = locked(my, is_prediction)
+    print(
+        f"you predicted: {first['longest']} on long sources, and the advantage: "
+        f"{first['growth']}"
+    )
+    print(textwrap.fill(found["statement"], 68))
+    self_assessed(
+        my,
+        my.explanation(),
+        "the advantage at each length, and the spread over the seeds",
+        "whether the advantage grows; a change smaller than the spread is none",
+        "without attention: is BLEU low for short sentences, too? Then the size of "
+        "the data limits it, not the one vector",
+        "what would decide: more pairs, more seeds, a larger state",
+    )
+
+
 def experiment(my, seed=0):
-    """Train the engine's models, three seeds each; use the learner's BLEU."""
-    config = compare.Config(seed=seed + 1)
-    data, runs = translation.load(config.translation("none", config.seed)), []
-    for kind, one in config.plan():
-        run, _ = compare.train(config, kind, one, data)
-        runs.append(compare.result(config, kind, one, data, run))
-    return given.report(my, config, data, runs)
+    """Train both kinds with three seeds: the learner's decoder step, data and BLEU."""
+    locked(my, is_prediction)
+    corpus = given.Corpus(my)
+    sources, refs = ([list(pair[k]) for pair in corpus.test] for k in (0, 1))
+    my.bleu_by_length(sources, refs, refs, BUCKETS)
+    for attends in KINDS.values():  # one step fails at once if a part is not written
+        corpus.train, whole = corpus.train[:3], corpus.train
+        given.train(my, corpus, attends, my.ENCODER, seed, epochs=1, width=3)
+        corpus.train = whole
+
+    def run(kind, k):
+        begun = time.perf_counter()
+        losses, said = given.train(my, corpus, KINDS[kind], my.ENCODER, seed + k)
+        scores = my.bleu_by_length(sources, refs, said, BUCKETS)
+        return {
+            "kind": kind,
+            "seed": seed + k,
+            "seconds": round(time.perf_counter() - begun, 1),
+            "last_loss": round(float(np.mean(losses[-25:])), 6),
+            "bleu": {f"{a}-{b}": round(100 * s, 4) for (a, b), s in scores.items()},
+        }
+
+    plan = [(kind, k) for k in (1, 2, 3) for kind in KINDS]
+    runs = each_of(my, plan, run, seed)
+    found = given.summary(runs)
+    print(given.table(found))
+    return {
+        "pairs": given.PAIRS,
+        "epochs": given.EPOCHS,
+        "encoder": my.ENCODER,
+        "runs": runs,
+        **found,
+    }
 
 
 def picture(found):
-    """Draw a record: BLEU, and the advantage of attention, by length."""
-    from attention.app.experiments.compare_figure import bleu_by_length
+    """Draw a record: BLEU of both kinds, by length, with the spread over the seeds."""
+    fig, ax = figure("Does the advantage of attention grow with the length?")
+    for name, cells in found["bleu"].items():
+        low, mean, high = np.array(list(cells.values())).T
+        ax.errorbar(list(cells), mean, [mean - low, high - mean], marker="o",
+                    capsize=4, label=f"{name} attention")  # fmt: skip
+    ax.set(xlabel="words of the source", ylabel="BLEU, mean and range of three seeds")
+    ax.legend()
+    return fig
 
-    return bleu_by_length(found, seeds=len(found["seeds"]))
+
+def is_prediction(found):
+    fits = isinstance(found, dict) and set(found) == set(ANSWERS)
+    return fits and all(found[k] in ANSWERS[k] for k in ANSWERS)

@@ -113,6 +113,42 @@ def of_a_product(my, rng):
         my.gradients(my.multiply, [a, b], variants=known)
 
 
+@gradients("of windows, in which a number stands several times")
+def of_windows(my, rng):
+    for S, n in ((11, 3), (7, 7), (5, 1)):
+
+        def op(x):
+            return my.windows(x, n)
+
+        op.__name__ = "windows"
+
+        def by_row(g):
+            dx = np.zeros(S)
+            for i, row in enumerate(g):
+                dx[i : i + n] = row
+            return dx
+
+        def by_column(g):
+            dx = np.zeros(S)
+            for k in range(n):
+                dx[k : k + len(g)] = g[:, k]
+            return dx
+
+        def first(g):
+            return np.concatenate([g[:, 0], np.zeros(n - 1)])
+
+        def mean(g):
+            return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n)) / n
+
+        known = [
+            ("overwrites", "the gradient of one window for each number", by_column),
+            ("overwrites", "the gradient of the last window of each number", by_row),
+            ("first-places", "the gradient of the first place of each window", first),
+            ("mean", "the sum, divided by n", mean),
+        ]
+        my.gradients(op, [rng.normal(size=S)], variants={"x": known if n > 1 else []})
+
+
 def of_factors(x, other):
     """Return wrong gradients of x * other for x: (tag, what, function of g)."""
 

@@ -54,6 +54,25 @@ def wrong_splits(x, heads):
             "every H-th entry, from entry h on",
             np.array([x[:, h::heads] for h in range(heads)]),
         ),
+        (
+            "one-head",
+            "head 0 in the place of every head",
+            np.repeat(by_columns(x, heads)[:1], heads, 0),
+        ),
+    ]
+
+
+def wrong_joins(heads):
+    """Return wrong results of join: (tag, what, array)."""
+    n, width = heads.shape[1], heads.shape[0] * heads.shape[2]
+    text = "the entries in memory order, divided into rows"
+    return [
+        ("join", text, heads.reshape(n, width)),
+        (
+            "one-head",
+            "head 0 in the place of every head",
+            np.tile(heads[0], len(heads)),
+        ),
     ]
 
 
@@ -69,14 +88,7 @@ def two_heads(my, rng):
     x = np.arange(8.0).reshape(2, 4)
     want = [[[0.0, 1.0], [4.0, 5.0]], [[2.0, 3.0], [6.0, 7.0]]]
     my.equal(my.split(x, 2), want, "HnE", wrong_splits(x, 2))
-    unmoved = [
-        (
-            "join",
-            "the entries in memory order, divided into rows",
-            np.ravel(want).reshape(2, 4),
-        )
-    ]
-    my.equal(my.join(np.array(want)), x, "nD", unmoved)
+    my.equal(my.join(np.array(want)), x, "nD", wrong_joins(np.array(want)))
 
 
 @values("split, join and the output")
@@ -84,12 +96,7 @@ def the_output(my, rng):
     x = rng.normal(size=(5, 21))
     want = by_columns(x, 3)
     my.equal(my.split(x, 3), want, "HnE", wrong_splits(x, 3))
-    my.equal(
-        my.join(want),
-        x,
-        "nD",
-        [("join", "the entries in memory order", want.reshape(5, 21))],
-    )
+    my.equal(my.join(want), x, "nD", wrong_joins(want))
     X, Y, *weights, W_o = draw(rng)
     O = by_engine(X, Y, Y, *weights, H)  # noqa: E741
     my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "LD")
@@ -109,11 +116,23 @@ def of_a_head(my, rng):
         ds = p * (dp - (p * dp).sum(1, keepdims=True))
         return np.einsum("hls,hse->hle", ds, k) / 5**0.5
 
+    def with_one_head(place):
+        def gradient(g):
+            p = _weights(q, k)[:1]  # of head 0, for all heads
+            dp = g @ v.swapaxes(1, 2)
+            ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / 5**0.5
+            return (ds @ k, ds.swapaxes(1, 2) @ q, p.swapaxes(1, 2) @ g)[place]
+
+        return "one-head", "the gradient with the weights of head 0", gradient
+
     wrong = [
         ("no-centre", "the gradient with ds = p dp", not_centred),
         ("wrong-axis", "the gradient with ds centred over the queries", over_queries),
     ]
-    my.gradients(my.attention, [q, k, v], variants={"q": wrong})
+    wrong = {"q": wrong, "k": [], "v": []}
+    for place, known in enumerate(wrong.values()):
+        known.append(with_one_head(place))
+    my.gradients(my.attention, [q, k, v], variants=wrong)
     o, backward = my.attention(q, k, v)
     g = rng.normal(size=o.shape)
     tensors = [mg.Tensor(x, requires_grad=True) for x in (q, k, v)]
@@ -154,20 +173,26 @@ def compare_all(my, arguments, heads, g):
     def multihead(X, Y, W_q, W_k, W_v, W_o):
         return my.multihead(X, Y, W_q, W_k, W_v, W_o, heads)
 
-    def of_six(g, turned=False):
+    def of_six(g, turned=False, first_head=False):
         dO = g @ (W_o.T if turned else W_o)
+        if first_head:
+            dO[:, D // heads :] = 0
         return by_engine(X, Y, Y, *weights, heads, g=dO)
 
-    def one(place, turned=False):
+    def one(place, *options):
         def gradient(g):
-            found = of_six(g, turned)
+            found = of_six(g, *options)
             both = [found[0], found[1] + found[2], *found[3:], found[1], found[2]]
             return both[place]
 
         return gradient
 
     turned = ("W_o-turned", "the gradient with g W_o^T for g W_o")
-    wrong = {name: [(*turned, one(k, True))] for k, name in enumerate(NAMES[:5])}
+    first = ("one-head", "the gradient through head 0 alone")
+    wrong = {
+        name: [(*turned, one(k, True)), (*first, one(k, False, True))]
+        for k, name in enumerate(NAMES[:5])
+    }
     wrong["Y"] += [
         ("one-use", "the gradient through the keys alone", one(5)),
         ("one-use", "the gradient through the values alone", one(6)),

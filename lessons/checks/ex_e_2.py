@@ -47,6 +47,21 @@ def of_softmax(my, rng):
     my.gradients(my.softmax, [rng.normal(size=(3, 5))])
 
 
+@gradients("log_softmax")
+def of_log_softmax(my, rng):
+    x = rng.normal(size=(3, 5))
+    p, tag = np.exp(x) / np.exp(x).sum(-1, keepdims=True), "log-of-softmax"
+    known = [
+        (tag, "g - p g", lambda g: g - p * g),
+        (tag, "g - p", lambda g: g - p),
+        (tag, "g - y sum(g)", lambda g: g - np.log(p) * g.sum(-1, keepdims=True)),
+        (tag, "p (g - sum(p g)), of the softmax",
+         lambda g: p * (g - (p * g).sum(-1, keepdims=True))),
+        (tag, "g - p sum(p g)", lambda g: g - p * (p * g).sum(-1, keepdims=True)),
+    ]  # fmt: skip
+    my.gradients(my.log_softmax, [x], variants={"x": known})
+
+
 @gradients("with the digits of a formula")
 def all_digits(my, rng):
     x, g = rng.normal(size=(2, 3, 5))
@@ -64,6 +79,8 @@ def all_digits(my, rng):
     p = e / e.sum(1, keepdims=True)
     want = [(np.diag(row) - np.outer(row, row)) @ d for row, d in zip(p, g)]
     has_all_digits(my, my.softmax(x)[1](g), np.array(want), "dx of softmax")
+    want = [d - row * sum(d) for row, d in zip(p, g)]
+    has_all_digits(my, my.log_softmax(x)[1](g), np.array(want), "dx of log_softmax")
 
 
 @edges("memory, for a row of 500 scores")

@@ -1,6 +1,8 @@
-"""The fake model and the two measurements of the check of 6.7."""
+"""The fake model and the measurements of the check of 6.7."""
 
+import functools
 import os
+import time
 
 import numpy as np
 
@@ -8,10 +10,14 @@ import minigrad as mg
 from attention import kernels, marian
 from attention.app.experiments import scoring
 from attention.app.pretrained import EN_FR
-from attention.plotting import heatmaps as plots
 from attention.seq2seq import alignment_metrics, patterns, translator
-from attention.tasks.grammar import by_length, splits
-from lessons.classroom.catalogue import work_folder
+from attention.tasks.batching import in_order
+from attention.tasks.grammar import by_length, generate, splits
+from attention.tasks.vocabulary import Vocabulary
+from attention.transformer.config import EncoderDecoderConfig
+from attention.transformer.encoder_decoder import EncoderDecoder
+from lessons.checks import pictures
+from minigrad import optim
 
 PAD, SOS, EOS = 0, 1, 2
 NOT_RUN = "not run: weights not supplied"
@@ -54,6 +60,7 @@ def weights_folder():
     return os.environ.get("LESSONS_WEIGHTS")
 
 
+@functools.cache
 def pretrained():
     """Return the package's translator and pairs that it was not trained on."""
     model = translator.load(EN_FR)
@@ -106,6 +113,109 @@ def tier_a(my, n=200):
     }
 
 
+def three_sentences():
+    """Return [(source, alignment)] of 5, 15 and 30 words, unseen by the model.
+
+    The last are two sentences of 15 words, twice as long as any that it has seen.
+    """
+    _, pairs = pretrained()
+    short, long = ([p for p in pairs if len(p.source) == n] for n in (5, 15))
+    return [joined(row) for row in (short[:1], long[:1], long[:2])]
+
+
+def joined(pairs):
+    """Return the source of several pairs as one sentence, and their alignment."""
+    source, links, T = (), set(), 0
+    for p in pairs:
+        links |= {(T + t, len(source) + s) for t, s in p.alignment}
+        source, T = source + tuple(p.source), T + len(p.target)
+    return source, links
+
+
+class Transformer:
+    """Two layers of four heads, trained on one or two sentences at a time."""
+
+    def __init__(self, steps=450, rate=2e-3):
+        rng = np.random.default_rng(0)
+        pairs = generate("english-french", 3000, seed=7)
+        self.source = Vocabulary.build([p.source for p in pairs])
+        self.target = Vocabulary.build([p.target for p in pairs])
+        sizes = {"width": 64, "heads": 4, "layers": 2, "hidden": 128, "tied": False}
+        config = EncoderDecoderConfig(
+            len(self.source), target_vocabulary=len(self.target), **sizes
+        )
+        self.model = EncoderDecoder(config, rng)
+        optimizer = optim.Adam(self.model.parameters(), lr=rate)
+        begun = time.monotonic()
+        for i in range(steps):
+            optimizer.lr = rate * min(1, (i + 1) / 50) * (1 - i / steps)
+            rows = [rng.choice(len(pairs), rng.integers(1, 3)) for _ in range(32)]
+            batch = self.batch([[pairs[k] for k in row] for row in rows])
+            logits = self.model(batch.source, batch.target_in, batch.lengths)
+            loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
+            optimizer.zero_grad()
+            loss.backward()
+            optim.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
+            if i % 50 == 49:
+                left = (time.monotonic() - begun) / (i + 1) * (steps - i - 1)
+                print(f"step {i + 1} of {steps}, loss {loss.item():.2f}, about "
+                      f"{left:.0f} s left", flush=True)  # fmt: skip
+        self.model.eval()
+
+    def batch(self, rows):
+        """Return the batch of rows, each a list of pairs that are read as one."""
+        ids = [
+            (
+                sum((list(self.source.encode(p.source)) for p in row), []),
+                sum((list(self.target.encode(p.target)) for p in row), []),
+            )
+            for row in rows
+        ]
+        return next(in_order(ids, len(ids)))
+
+    def weights(self, row):
+        """Return the weights of each layer, (H, T, S), for the reference as target."""
+        batch = self.batch([row])
+        with mg.no_grad():
+            _, layers = self.model(
+                batch.source, batch.target_in, batch.lengths, need_weights=True
+            )
+        return [np.asarray(layer, float)[0, :, :-1] for layer in layers]  # less EOS
+
+
+def tier_t(my):
+    """Return patterns and error rates of a Transformer's layers, heads, and mean."""
+    transformer, (_, pairs) = Transformer(), pretrained()
+    five, fifteen = ([p for p in pairs if len(p.source) == n] for n in (5, 15))
+    rows = [[p] for p in five[:20] + fifteen[:20]]
+    rows += [[a, b] for a, b in zip(fifteen[:20], fifteen[1:21])]
+    rates, patterns_of = {}, {}
+    for row in rows:
+        source, gold = joined(row)
+        layers = transformer.weights(row)
+        w = my.layer_head_mean(layers)
+        each = {"mean of all": w}
+        for k, layer in enumerate(layers, 1):
+            each |= {f"layer {k}, head {h}": a for h, a in enumerate(layer, 1)}
+        for name, a in each.items():
+            rate = my.alignment_error_rate(my.links(a), gold)
+            rates.setdefault(name, {}).setdefault(len(source), []).append(rate)
+        names = patterns_of.setdefault(len(source), {})
+        names[my.pattern(w)] = names.get(my.pattern(w), 0) + 1
+        if sum(names.values()) == 1:  # the first of its length
+            target = sum((list(p.target) for p in row), [])
+            show(my, f"_t_{len(source)}_words", w, source, target)
+    means = {
+        name: {n: round(float(np.mean(of)), 4) for n, of in each.items()}
+        for name, each in rates.items()
+    }
+    print("alignment error rate", *(f"{n:>9} words" for n in (5, 15, 30)))
+    for name, each in means.items():
+        print(f"{name:<20}", *(f"{rate:>15.3f}" for rate in each.values()))
+    return {"aer": means, "patterns": patterns_of}
+
+
 def tier_b(my, folder, texts=TEXTS):
     """Return the patterns of a published model, as means over layers and heads."""
     model, found = marian.load(folder), []
@@ -126,38 +236,22 @@ def tier_b(my, folder, texts=TEXTS):
             "off": float(np.abs(w.sum(1) - 1).max()),
             "pattern": my.pattern(w),
         })  # fmt: skip
-        draw(f"tier_b_{k}", w, list(map(str, source)), list(map(str, target)),
-             f"Tier B, a published model: {found[-1]['pattern']}")  # fmt: skip
+        show(my, f"_b_{k}", w, list(map(str, source)), list(map(str, target)))
     return {"folder": os.path.basename(os.path.normpath(folder)), "sentences": found}
 
 
-def draw(name, w, source, target, title, gold=None):
-    """Draw a heatmap into the learner's folder, with its tier in the title."""
-    folder = work_folder() / "figures"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"ex_6_7_{name}.svg"
-    plots.alignment_heatmap(w, source, target, title, path, gold=gold)
+def show(my, ending, w, source, target):
+    """Draw weights with the learner's function, into the learner's folder."""
+    size = 1.5 + 0.24 * len(source), 1.2 + 0.24 * len(target)
+    fig = pictures.drawn(my, "draw", size, w, list(source), list(target))
+    pictures.keep(my, fig, ending)
 
 
-def draw_tier_a(my):
-    """Draw a sentence of each length, with the right alignment if it is known."""
-    model, pairs = pretrained()
-    for bucket, inside in by_length(pairs).items():
-        pair = inside[-1]
-        said, w = my.collect_attention(model.model, model.source.encode(pair.source))
-        words = model.target.decode(said)
-        gold = sorted(pair.alignment) if words == list(pair.target) else None
-        title = f"Tier A, our own model, {bucket} words: {my.pattern(w)}"
-        draw(f"tier_a_{bucket}", w, list(pair.source), words, title, gold)
-
-
-def experiment(my, seed=0):
-    """Measure both tiers and draw the figures; no result depends on the seed."""
-    found = {"tier A": tier_a(my)}
-    draw_tier_a(my)
-    folder = weights_folder()
-    found["tier B"] = tier_b(my, folder) if folder else NOT_RUN
-    return {
-        **found,
-        "tier A, told the reference": scoring.alignment_rates(*pretrained()),
-    }
+def measured(my):
+    """Measure all tiers: with the package's model, a Transformer, a published one."""
+    with kernels.backend("numpy"):
+        found = {"tier A": tier_a(my), "tier T": tier_t(my)}
+        folder = weights_folder()
+        found["tier B"] = tier_b(my, folder) if folder else NOT_RUN
+        told = scoring.alignment_rates(*pretrained())
+    return {**found, "tier A, told the reference": told}

@@ -1,4 +1,4 @@
-"""The definitions, the small training and the record of the check of 6.9."""
+"""The definitions, the small training and the long one of the check of 6.9."""
 
 import contextlib
 import math
@@ -7,13 +7,15 @@ import numpy as np
 
 import minigrad as mg
 from attention import kernels
-from attention.app.experiments import compare
-from attention.seq2seq.bleu import corpus_bleu
+from attention.tasks.batch import EOS, PAD, SOS, pad
+from attention.tasks.batching import in_order
 from attention.tasks.grammar import generate
+from attention.tasks.vocabulary import Vocabulary
 from minigrad import optim
 
 B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17
 BUCKETS = ((5, 7), (8, 10), (11, 15))
+KINDS = {"without": False, "with": True}  # attention
 
 
 def parameters(rng, attends, sizes=(V, E, D, M, A), scale=0.5):
@@ -120,29 +122,155 @@ def overfit(my, attends, steps=25, width=32, rate=0.04):
     return losses
 
 
-def report(my, config, data, runs):
-    """Return the record of finished runs."""
-    refs = [list(pair.target) for pair in data.test]
-    groups = my.bucket_by_length([list(pair.source) for pair in data.test], BUCKETS)
-    kept = []
-    for run in runs:
-        hyps = [text.split() for text in run["said"]]
-        scores = {
-            f"{low}-{high}": round(
-                100 * my.bleu([refs[i] for i in rows], [hyps[i] for i in rows]), 4
-            )
-            for (low, high), rows in groups.items()
-        }
-        engine = corpus_bleu(hyps, refs, smoothing="none")
-        assert math.isclose(100 * my.bleu(refs, hyps), engine, abs_tol=1e-9)
-        names = "kind", "seed", "best_step", "parameters", "seconds"
-        kept.append({**{k: run[k] for k in names}, "bleu": scores})
-    found = compare.summary(config, runs, data)
+# the long run: 500 pairs, 20 epochs, the learner's decoder step and data split
+
+PAIRS, TEST, EPOCHS, BATCH, RATE = 500, 200, 20, 20, 5e-3
+WIDTH, EMBEDDING = 64, 32
+
+
+class Corpus:
+    """Pairs of words, split by the learner's ``hold_out``, and two vocabularies."""
+
+    def __init__(self, my):
+        drawn = generate("english-german", PAIRS + TEST + 100, seed=1)
+        words = [(tuple(pair.source), tuple(pair.target)) for pair in drawn]
+        unseen, self.test = my.hold_out(words, TEST)
+        self.train = unseen[:PAIRS]
+        self.source = Vocabulary.build([s for s, _ in self.train])
+        self.target = Vocabulary.build([t for _, t in self.train])
+
+    def ids(self, pairs):
+        """Return [(ids of the source, ids of the target)]."""
+        return [(self.source.encode(s), self.target.encode(t)) for s, t in pairs]
+
+
+class Model:
+    """An encoder, and the parameters of the learner's ``decode_step``.
+
+    encoder   "gru": one layer in both directions; "lstm": two layers, as in the chapter
+    """
+
+    def __init__(self, my, corpus, attends, encoder, seed, width=WIDTH):
+        rng = np.random.default_rng(seed)
+        self.my, self.width = my, width
+        self.embed = mg.nn.Embedding(len(corpus.source), EMBEDDING, rng=rng)
+        if encoder == "lstm":
+            self.encoder = mg.nn.LSTM(EMBEDDING, width, num_layers=2, rng=rng)
+        else:
+            self.encoder = mg.nn.GRU(EMBEDDING, width, bidirectional=True, rng=rng)
+        memory = width * self.encoder.directions
+        sizes = len(corpus.target), EMBEDDING, width, memory, width
+        own = parameters(rng, attends, sizes, 0.1)
+        self.p = Tensors(
+            {k: mg.nn.Parameter(a.astype(np.float32)) for k, a in own.items()}
+        )
+        self.bridge = mg.nn.Linear(memory, width, rng=rng)
+
+    def parameters(self):
+        layers = self.embed, self.encoder, self.bridge
+        return [*self.p.values(), *(w for layer in layers for w in layer.parameters())]
+
+    def start(self, source, lengths):
+        """Return the first state, the states of the encoder, and the mask."""
+        H, last = self.encoder(self.embed(source), lengths=lengths)
+        last = last[0] if isinstance(last, tuple) else last  # (h, c) of the LSTM
+        count = self.encoder.directions
+        top = mg.concat([last[k] for k in range(-count, 0)], axis=-1)
+        mask = np.arange(source.shape[1]) < lengths[:, None]
+        return mg.tanh(self.bridge(top)), H, mask
+
+    def loss(self, batch):
+        s, H, mask = self.start(batch.source, batch.lengths)
+        rows = []
+        for words in batch.target_in.T:
+            logits, s = self.my.decode_step(self.p, words, s, H, mask)
+            rows.append(logits)
+        return mg.cross_entropy(mg.stack(rows, 1), batch.target_out, ignore_index=PAD)
+
+    def translate(self, sources, longest=24):
+        """Return the most probable words, step by step: a list of ids for each."""
+        source, lengths = pad(sources)
+        with mg.no_grad():
+            s, H, mask = self.start(source, lengths)
+            words, said = np.full(len(sources), SOS), []
+            for _ in range(longest):
+                logits, s = self.my.decode_step(self.p, words, s, H, mask)
+                words = logits.numpy()[:, EOS:].argmax(1) + EOS
+                said.append(words)
+        rows = [list(row) for row in np.array(said).T]
+        return [row[: row.index(EOS)] if EOS in row else row for row in rows]
+
+
+def train(my, corpus, attends, encoder, seed, epochs=EPOCHS, width=WIDTH):
+    """Train a ``Model`` with Adam; return its losses and its translations of the test.
+
+    The rate falls to 0 in a straight line.
+    """
+    model = Model(my, corpus, attends, encoder, seed, width)
+    optimizer, losses = optim.Adam(model.parameters(), lr=RATE), []
+    pairs, rng = corpus.ids(corpus.train), np.random.default_rng(seed)
+    steps = epochs * math.ceil(len(pairs) / BATCH)
+    for _ in range(epochs):
+        order = rng.permutation(len(pairs))
+        for k in range(0, len(pairs), BATCH):
+            optimizer.lr = RATE * (1 - len(losses) / steps)
+            rows = [pairs[i] for i in order[k : k + BATCH]]
+            [batch] = in_order(rows, BATCH)
+            loss = model.loss(batch)
+            optimizer.zero_grad()
+            loss.backward()
+            optim.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            losses.append(loss.item())
+    said = model.translate([source for source, _ in corpus.ids(corpus.test)])
+    return losses, [corpus.target.decode(row) for row in said]
+
+
+def summary(runs):
+    """Return the table of BLEU, its advantage, and a sentence.
+
+    -> {"bleu": {kind: {bucket: [lowest, mean, highest]}}, of the seeds,
+        "advantage": {bucket: [...]}, "growth": [...], "statement": …}
+    """
+    buckets = list(runs[0]["bleu"])
+
+    def spread(numbers):
+        return [min(numbers), sum(numbers) / len(numbers), max(numbers)]
+
+    of = {kind: [r["bleu"] for r in runs if r["kind"] == kind] for kind in KINDS}
+    gains = [
+        {b: after[b] - before[b] for b in buckets}
+        for before, after in zip(of["without"], of["with"])
+    ]
+    growth = spread([gain[buckets[-1]] - gain[buckets[0]] for gain in gains])
+    low, mean, high = spread([gain[buckets[-1]] for gain in gains])
+    how = (
+        "grows" if growth[0] > 0 else "shrinks" if growth[2] < 0 else "does not change"
+    )
+    statement = (
+        f"On sources of {buckets[-1]} words, attention changes BLEU by {mean:+.1f} "
+        f"({low:+.1f} to {high:+.1f} over {len(gains)} seeds). From {buckets[0]} to "
+        f"{buckets[-1]} words its advantage {how} in all seeds, by {growth[1]:+.1f} "
+        f"({growth[0]:+.1f} to {growth[2]:+.1f})."
+    )
+    if how == "does not change":
+        statement = statement.replace(
+            "does not change in all seeds, by", "grows in some seeds only:"
+        )
     return {
-        "config": {**vars(config), "kinds": list(config.kinds)},
-        "seeds": sorted({run["seed"] for run in runs}),
-        "data": data.checksum,
-        "sentences": {f"{a}-{b}": len(rows) for (a, b), rows in groups.items()},
-        "runs": kept,
-        **found,
+        "bleu": {k: {b: spread([s[b] for s in of[k]]) for b in buckets} for k in KINDS},
+        "advantage": {b: spread([gain[b] for gain in gains]) for b in buckets},
+        "growth": growth,
+        "statement": statement,
     }
+
+
+def table(found):
+    """Return the BLEU of both kinds for each length of the source, as text."""
+    buckets = list(found["advantage"])
+    lines = [f"{'BLEU':<10}" + "".join(f"{b + ' words':>22}" for b in buckets)]
+    rows = {**found["bleu"], "advantage": found["advantage"]}
+    for name, cells in rows.items():
+        row = (f"{m:8.1f} ({a:5.1f},{z:5.1f})" for a, m, z in cells.values())
+        lines.append(f"{name:<10}" + "".join(f"{cell:>22}" for cell in row))
+    return "\n".join(lines)

@@ -204,7 +204,10 @@ def run(exercise, text, named=True):
 
 @contextlib.contextmanager
 def alarm(seconds):
-    """Raise OutOfTime inside the block after this time, where the system has alarms."""
+    """Raise OutOfTime inside the block after this processor time, if the system can.
+
+    Other programs on the machine do not count.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -212,13 +215,13 @@ def alarm(seconds):
     def stop(*_):
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def table(audits):

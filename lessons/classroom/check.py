@@ -20,7 +20,7 @@ from .terminal import display_path, fit, paint, plain, say, width, without_break
 INTERVAL = 0.5  # seconds between two readings of the file
 WORST_FIRST = (TIMEOUT, FAILED, UNWRITTEN, PASSED)
 WORDS = {0: "passed", 1: "failed", 3: "not written", 4: "timeout"}
-PRINTED_LINES = 10
+PRINTED_LINES = 30
 
 
 def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=None):
@@ -87,14 +87,17 @@ def print_report(exercise, report, verbose=False):
     for line in lines:
         say(f"{paint('ok', 'green')}    {line}", 2)
     if unwritten:
-        names = dict.fromkeys(o["lines"][0].split(" ")[-1] for o in unwritten)
+        own = f"{exercise.id} "  # a part of another exercise keeps its id
+        names = dict.fromkeys(o["lines"][0].removeprefix(own) for o in unwritten)
         say(f"{paint('to do', 'yellow')} not written yet: {plain(', '.join(names))}", 2)
     printed = set()
     for o in report.failures:
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
-        say(f"{paint(word, 'red')} {o['step']}: {o['title']}", 2)
         sentence = o["tag"], *o["lines"][-1:]
-        if not printed or verbose or (informative(o) and sentence not in printed):
+        is_new = not printed or (informative(o) and sentence not in printed)
+        after = "" if is_new else "  (may follow from the failure above)"
+        say(f"{paint(word, 'red')} {o['step']}: {o['title']}{after}", 2)
+        if is_new or verbose:
             say(plain("\n".join(_without_unknown(o, report)), most=5000), 8)
         printed.add(sentence)
     if report.ending:
@@ -147,6 +150,7 @@ def _check(exercise, seed, verbose=False, as_json=False, save=None):
         step=found.failures[0]["step"] if found.failures else None,
         ok=found.code == PASSED and hash_of(exercise.work) == sha,
         diag=found.tag,
+        part=hints.failed_part(exercise, found.failures),
         code=found.code,
         seed=seed,
     )

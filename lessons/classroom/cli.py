@@ -198,7 +198,7 @@ def _start(args):
             "in the history."
         )
     _write_stub(exercise, "start")
-    say(f"{_title(exercise)}  {exercise.dots}  {exercise.minutes} min")
+    say(f"{_title(exercise)}  {without_breaks(f'{exercise.minutes} min')}")
     print(f"fill in  {display_path(exercise.work)}")
     say(
         "rules    inputs are not written to; results are float64 arrays or lists of\n"
@@ -321,6 +321,8 @@ def _event_in_words(exercise, entry):
                   "before undo": "your text, before an undo",
                   "restored": "restored"}  # fmt: skip
         return stored.get(entry["why"], "")
+    if event == "prediction":
+        return f"predicted {entry['prediction']}"
     words = {
         "start": "started",
         "reset": "reset to a fresh stub",

@@ -49,8 +49,8 @@ def show(fig, name, alt):
 
     fig    a matplotlib Figure, from ``figure`` or from the library's own plots
     name   of its file: small letters, digits and hyphens
-    alt    a sentence that describes the figure with its numbers, for readers who
-           cannot see it
+    alt    a sentence that says, with numbers, what is shown and what to see: the caption
+           under the figure, which also serves readers who cannot see it
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
         raise ValueError(
@@ -98,7 +98,8 @@ class Picture:
     """A figure as it was shown; ``svg`` is None if it was not drawn."""
 
     name: str
-    alt: str
+    title: str  # the question above it, or its name
+    caption: str
     digest: dict
     svg: bytes | None
 
@@ -123,11 +124,12 @@ class Gallery:
     def __exit__(self, *exc):
         self.undo.close()
 
-    def take(self, fig, name, alt):
+    def take(self, fig, name, caption):
         if name in self.pictures:
             raise ValueError(f"show: there are two figures named {name!r}.")
         svg = render(fig) if self.draw or self.folder else None
-        self.pictures[name] = Picture(name, alt, digest(fig), svg)
+        title = fig.get_suptitle() or name.replace("-", " ")
+        self.pictures[name] = Picture(name, title, caption, digest(fig), svg)
         if self.folder:
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{name}.svg"

@@ -72,6 +72,7 @@ def grade(args):
         try:
             grades = [task.result() for task in tasks]
         except KeyboardInterrupt:
+            say("stopping; the answers that run now end first", file=sys.stderr)
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     if args.csv:

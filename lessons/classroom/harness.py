@@ -228,17 +228,20 @@ class Harness:
         if found:
             raise CheckFailed(found[0], call, found[1])
 
-    def first_wrong(self, yours, right):
+    def first_wrong(self, yours, right, axes=None):
         """Fail unless a chain of gradients is right: {name: array}, from the loss back.
 
         The report names the first wrong gradient, and the right one before it.
+
+        axes   {name: letters of its axes}, for the report
         """
         __tracebackhide__ = True
         found = diagnose.first_wrong(yours, right)
         if found:
             name, sentence = found
             try:
-                self.equal(yours[name], right[name], rtol=1e-7)
+                letters = (axes or {}).get(name)
+                self.equal(yours[name], right[name], letters, rtol=1e-7)
             except CheckFailed as failure:
                 raise CheckFailed(failure.tag, *failure.lines, sentence) from None
 

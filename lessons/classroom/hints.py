@@ -1,9 +1,12 @@
-"""Hints: first those for the mistake that the last check named, then the general ones.
+"""Hints: on the mistake that the last check named, on the function, and in general.
 
-An exercise's own hints stand in HINTS of its solution; here is one for each mistake
-that the engine knows, which is all there is where solutions are withheld. The journal
-says which were shown; after the last hint, the first one is shown again.
+An exercise's own hints stand in HINTS of its solution, under the name of a mistake, of
+a function, or "" for the general ones. Here is one for each mistake that the engine
+knows, which is all there is where solutions are withheld. The journal says which were
+shown; after the last hint, the first one is shown again.
 """
+
+import re
 
 from . import journal, stubs
 
@@ -144,8 +147,9 @@ def next_hint(exercise):
     log = journal.events(exercise.id)
     checks = [k for k, entry in enumerate(log) if entry["event"] == "check"]
     tag = log[checks[-1]]["diag"] or "" if checks else ""
+    part = log[checks[-1]].get("part") or "" if checks else ""
     since = max((k for k in checks if (log[k]["diag"] or "") != tag), default=-1)
-    hints = _all_hints(exercise, tag)
+    hints = _all_hints(exercise, tag, part)
     if not hints:
         return None
     shown = [
@@ -162,6 +166,18 @@ def next_hint(exercise):
     return text, what, not fresh
 
 
+def failed_part(exercise, failures):
+    """Return the name of the function that failed first, or None if no report has it.
+
+    failures   outcomes of a check, whose lines contain calls
+    """
+    names = stubs.signatures(exercise.source.read_text(encoding="utf-8"))
+    for outcome in failures:
+        for name in re.findall(r"(\w+)\(", " ".join(outcome["lines"])):
+            if name in names:
+                return name
+
+
 def why(exercise):
     """Return why a right answer works, two sentences; "" if they are withheld."""
     text = exercise.source.read_text(encoding="utf-8")
@@ -175,16 +191,19 @@ def hint_in_words(exercise, key, level):
     return f"{number}: {texts[level]}" if level < len(texts) else number
 
 
-def _all_hints(exercise, tag):
+def _all_hints(exercise, tag, part):
     """Return [(key, level, text, what it is)], in the order of giving.
 
-    First those for the mistake ``tag``, or for its kind: scale for scale:1/3.
+    First those for the mistake ``tag``, or for its kind, scale for scale:1/3; then
+    those for the function ``part``, then the general ones.
     """
     kinds = [key for key in (tag, tag.split(":")[0]) if key and _texts(exercise, key)]
+    keys = [*kinds[:1], *[part] * (part not in kinds and bool(part)), ""]
     found = []
-    for key in [*kinds[:1], ""]:
+    for key in keys:
         texts = _texts(exercise, key)
         about = f", on the mistake that was found, {tag}" if key else ""
+        about = f", on {part}" if key and key == part else about
         for level, text in enumerate(texts):
             found.append((key, level, text, f"{level + 1} of {len(texts)}{about}"))
     return found

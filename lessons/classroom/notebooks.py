@@ -63,12 +63,15 @@ def notebook(folder):
         elif part["language"] == "text":
             printed = {"output_type": "stream", "name": "stdout"}
             outputs.append(printed | {"text": part["code"] + "\n"})
+            if not prose:  # it stands below the code that printed it
+                _add_outputs(cells, outputs)
         elif SOURCE.search(prose):
             cells[-1]["source"] += "\n\n" + part[0]
         elif part["language"]:
             if not folded:  # the outputs so far are those of the cell above
                 _add_outputs(cells, outputs)
             cells.append(_code(part["code"]))
+            _add_outputs(cells, outputs)
     for k, cell in enumerate(cells):
         cell["id"] = f"cell-{k}"
     kernel = {"kernelspec": KERNEL, "language_info": {"name": "python"}}

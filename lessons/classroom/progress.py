@@ -122,9 +122,10 @@ def list_all():
 
 
 def lessons_in_words(exercise):
-    """Return "lesson 06" or "lesson 06 and 10", or "" if no lesson lists it."""
-    numbers = " and ".join(map(number, lessons_of(exercise)))
-    return f"lesson {numbers}" if numbers else ""
+    """Return "lesson 06", "lesson 05, 07 and 14", or "" if no lesson lists it."""
+    *others, last = ["", *map(number, lessons_of(exercise))]
+    others = ", ".join(others[1:])
+    return "lesson " + " and ".join(filter(None, [others, last])) if last else ""
 
 
 def show_exercises(folder):

@@ -218,12 +218,20 @@ def read_record(exercise, impl="solution"):
 def code_hash(exercise, path):
     """Return the fingerprint of an answer and of the check's ``experiment``.
 
-    The parts of the check that the experiment does not use do not count, nor do the
-    hints and planted mistakes below the answer.
+    Only what the experiment uses counts: other parts of the answer, such as words and
+    plots, may change after it has run.
     """
     answer = stubs.exercise_part(path.read_text(encoding="utf-8-sig"))
     check = exercise.check.read_text(encoding="utf-8")
-    return fingerprint(answer, check, root="experiment")
+    body = ast.parse(answer).body
+    used = _used(ast.parse(check).body, ["experiment"])
+    names = {
+        node.attr
+        for statement in used
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "my"
+    }
+    return _digest([_used(body, names) if names else body, used])
 
 
 def fingerprint(*scripts, root=None):
@@ -234,7 +242,11 @@ def fingerprint(*scripts, root=None):
     """
     trees = [ast.parse(script) for script in scripts]
     if root is not None:
-        trees[-1].body = _used(trees[-1].body, root)
+        trees[-1].body = _used(trees[-1].body, [root])
+    return _digest(trees)
+
+
+def _digest(trees):
     return hashlib.sha256(repr([_plain(t) for t in trees]).encode()).hexdigest()[:16]
 
 
@@ -256,9 +268,9 @@ def _plain(node):
     return type(node).__name__, kept
 
 
-def _used(body, root):
-    """Return the statements that define ``root`` and the names it uses, in order."""
-    kept, names = set(), [root]
+def _used(body, roots):
+    """Return the statements that define the roots and the names they use, in order."""
+    kept, names = set(), list(roots)
     while names:
         name = names.pop()
         for k, statement in enumerate(body):

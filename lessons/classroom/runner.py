@@ -67,7 +67,8 @@ class Report:
     def failures(self):
         """The failed outcomes; first those with a known mistake or place."""
         failed = [o for o in self.outcomes if o["result"] == "failed"]
-        return sorted(failed, key=lambda o: (o["tag"] == "unknown", not informative(o)))
+        weak = {"unknown": 2, "nearly": 1}  # no name, or not that of a mistake
+        return sorted(failed, key=lambda o: (weak.get(o["tag"], 0), not informative(o)))
 
     @property
     def tag(self):
@@ -99,11 +100,11 @@ def run(exercise, path, seed=0, limit=None, save=None, folder=None):
             the current folder, and the learner's
     """
     limit = time_limit(exercise) if limit is None else limit
-    with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lessons-") as temporary:
         names = "results", "stack", "place", "printed"
-        results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
+        results, stack, place, printed = (pathlib.Path(temporary) / n for n in names)
         stops = {"limit": limit, "stack": str(stack), "place": str(place)}
-        cases = pathlib.Path(folder) / "cases"
+        cases = pathlib.Path(temporary) / "cases"
         own = {}
         if folder:  # with its journal, and the journal's second copy
             own = {"LESSONS_WORK": str(folder), "XDG_STATE_HOME": f"{folder}/.state"}

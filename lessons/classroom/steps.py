@@ -35,7 +35,7 @@ UNPACKED = re.compile(
     r"\(expected (\d+)(?:, got (\d+))?"
 )
 RETRIED = "numbers", "values"  # of a failure without a name, the next step as well
-NO_NAME = "unknown", "raises", "shape", "dtype", "type", "none", "check-fault"
+NO_NAME = "unknown", "nearly", "raises", "shape", "dtype", "type", "none", "check-fault"
 WIDTH = 71  # of a line in a report, which is indented by eight
 
 
@@ -121,7 +121,7 @@ def run_steps(checks, my, seed=0, debug=False):
         yield outcome
         if outcome.result == "failed":
             failed_step = function.step
-            has_name = has_name or outcome.tag != "unknown"
+            has_name = has_name or outcome.tag not in ("unknown", "nearly")
             if debug:
                 return
 

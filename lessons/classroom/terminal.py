@@ -52,17 +52,18 @@ def say(text="", indent=0, file=None):
 
 @contextlib.contextmanager
 def clock(expected=None, every=30):
-    """Print every half minute how long the block has run, to stderr.
+    """Print to stderr how long the block has run, every half minute.
 
-    expected   the seconds that it took before, or None
+    expected   the seconds of an earlier run, which are printed first; or None
     """
     ended, start = threading.Event(), time.monotonic()
-    before = "" if expected is None else f"; the recorded run took {_clock(expected)}"
+    before = "" if expected is None else f" of about {_clock(expected)}"
+    if expected is not None:
+        say(f"The recorded run took {_clock(expected)}.", file=sys.stderr)
 
     def tick():
         while not ended.wait(every):
-            text = f"{_clock(time.monotonic() - start)} so far{before}"
-            print(text, file=sys.stderr, flush=True)
+            say(f"{_clock(time.monotonic() - start)}{before}", file=sys.stderr)
 
     ticking = threading.Thread(target=tick, daemon=True)
     ticking.start()

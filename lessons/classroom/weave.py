@@ -188,7 +188,7 @@ def page(performed, folder):
             parts.append(fence(cell.text, "python"))
         if cell.kind != "markdown" and text:
             parts.append(fence(text.rstrip("\n"), "text"))
-        parts += [f"![{p.alt}](figures/{p.name}.svg)" for p in pictures]
+        parts += [_figure_with_caption(picture) for picture in pictures]
         if cell.kind == "figure":
             summary = "<details><summary>The code of this figure</summary>"
             parts.append(f"{summary}\n\n{fence(cell.text, 'python')}\n\n</details>")
@@ -214,6 +214,13 @@ def _source_with_link(cell, folder):
     link = f"../../../{found.path}#L{found.first}-L{found.last}"
     words = f"`{cell.name}`, from [{found.path}]({link}):"
     return f"{words}\n\n{fence(found.text, 'python')}"
+
+
+def _figure_with_caption(picture):
+    title = re.sub(r"[\[\]\s]+", " ", picture.title)
+    special = r"[\\`*$]|<(?=[A-Za-z/!])"  # characters that Markdown would read
+    caption = re.sub(special, r"\\\g<0>", picture.caption)
+    return f"![{title}](figures/{picture.name}.svg)\n\n*{caption}*"
 
 
 def _weave(folder, check):

@@ -11,11 +11,23 @@ All answers are exact formulas without roots: the check calls them with Fraction
 """
 
 from lessons import NotWritten
+from lessons.classroom.theory import Chain
 
 
 def var_dot(d, mu_s, mu_h, v_s, v_h):
     """Return the variance of e when both s and h are random."""
     raise NotWritten("38.2 var_dot")
+
+
+def derivation():
+    """Return a chain of three or more expressions that derives ``var_dot``.
+
+    Each expression is a function of (E, d, mu_s, mu_h, v_s, v_h), with a reason, as in
+    38.1. E(f) is the expected value of f(s_k, h_k), such as E(lambda s, h: s * h). The
+    first expression has E alone: d times the variance of one product. The last has
+    means and variances alone. Between them stands what independence gives.
+    """
+    raise NotWritten("38.2 derivation")
 
 
 def var_between_keys(d, mu_s, mu_h, v_s, v_h):
@@ -34,3 +46,12 @@ def centred_gain(mu_s, mu_h, v_s, v_h):
 def centre(x):
     """Subtract from each row of x (…, d) its own mean, as LayerNorm does first."""
     raise NotWritten("38.2 centre")
+
+
+def explanation():
+    """Return a string: why does this argue for centring the inputs of attention, as
+    LayerNorm does?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("38.2 explanation")

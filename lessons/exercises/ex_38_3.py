@@ -3,7 +3,8 @@
 How evenly does a query distribute its weights as the width d of the vectors grows? With
 16 keys the chapter finds two things: unscaled scores soon give all weight to one key,
 and scaled scores keep the entropy "at log T". With 64 keys it expects the same, but
-faster. Predict the result, measure it, and derive the limit of the scaled curve.
+faster. Lesson 05 has measured that. Here you make the plot, predict two curves that the
+lesson does not have, and derive the limit for scores of another distribution.
 
     H = -sum_j p_j ln p_j      p = softmax(e)      e_j = s . h_j, or that / sqrt(d)
 """
@@ -28,9 +29,9 @@ def _scores(T, d, samples, rng):
 def prediction():
     """Return your prediction, written before you run anything. No answer is wrong.
 
-    "gap"    by how many nats the scaled entropy is below log 64, at d = 64
-    "faster" 16 or 64: with how many keys has the unscaled entropy lost the larger share
-             of its log T at d = 6?
+    "gap"    by how many nats the entropy is below log 64, at d = 64, if the scores are
+             multiplied by 2 / sqrt(d), so that their standard deviation is 2
+    "half"   the width d at which the unscaled entropy of 1024 keys is half of log 1024
     ->  a dictionary with these two numbers
     """
     raise NotWritten("38.3 prediction")
@@ -50,10 +51,19 @@ def entropy_curve(T, ds, scaled, rng, samples):
     raise NotWritten("38.3 entropy_curve")
 
 
-def large_T_entropy(T, variance):
-    """Return the limit of H for many keys whose scores are N(0, variance).
+def large_T_entropy(T, a):
+    """Return the limit of H for many keys whose scores are uniform from -a to a.
 
-    Sums over many keys become T times expectations. E exp(x) = exp(variance / 2), and
-    E[x exp(x)] is variance times that.
+    Sums over many keys become T times expectations: Z = sum_j exp(e_j) tends to
+    T E[exp(x)], and sum_j p_j e_j to E[x exp(x)] / E[exp(x)]. Both are integrals.
     """
     raise NotWritten("38.3 large_T_entropy")
+
+
+def draw(fig, T, ds, scaled, unscaled):
+    """Draw both curves, mean entropies for each width in ds, into a matplotlib figure.
+
+    One panel: entropy against d, d on a logarithmic axis, a horizontal line at log T,
+    both axes with a label, and a legend. ``fig.subplots()`` returns the panel.
+    """
+    raise NotWritten("38.3 draw")

@@ -2,8 +2,12 @@
 
 Two models that reverse strings have equal parameters, but the second divides its scores
 by sqrt(256) = 16. Train both and compare the entropy of their weights during training.
-You write the training loop and the measurement; neither may include padding. The long
-run is ``python -m lessons experiment 38.4``.
+You write the training loop and the measurement; neither may include padding. Then
+
+    python -m lessons experiment 38.4
+
+trains both with your code, at width 256, and draws losses and entropies. Look at the
+figure, write your explanation, and check again: the exercise passes with your own run.
 """
 
 import numpy as np
@@ -75,3 +79,12 @@ def train(kind, d, steps, seed, every):
     ->  {"loss": array (steps,), "entropy": array (steps / every, rounded up)}
     """
     raise NotWritten("38.4 train")
+
+
+def explanation():
+    """Return a string: why do the two differ so in your figure, in loss and entropy?
+
+    Write it after the long run. It is not graded; the check prints what a good answer
+    says.
+    """
+    raise NotWritten("38.4 explanation")

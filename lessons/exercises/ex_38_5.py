@@ -1,15 +1,42 @@
-"""38.5  Monotonic local attention  ●●○○  20 min  book §38.7
+"""38.5  Monotonic local attention  ●●○○  35 min  book §38.7
 
 A query that attends to the 2 D + 1 keys around a centre has 2 D + 1 scores for any
 length of the source. The result is good only if the centre is in the right place. Write
-the window, then choose the centre that reverses a string.
+the window, choose the centre that reverses a string, compute attention through it, and
+train a small model: does it learn with a window in the wrong place?
 
     allowed[t, s]  =  |s - center(t)| <= D
 """
 
 import numpy as np
 
+import minigrad as mg
+from attention import masked_softmax
 from lessons import NotWritten
+
+
+class Reverser:
+    """A model that attends once: a query for each output, a key for each position.
+
+    The values are the embeddings of the symbols; the queries have to learn the way.
+    """
+
+    def __init__(self, length, symbols, width, rng):
+        shapes = (length, width), (length, width), (symbols, width), (symbols, width)
+        self.Q, self.K, self.E, self.W_o = (
+            mg.nn.Parameter(rng.normal(size=shape) / 2) for shape in shapes
+        )
+
+    def parameters(self):
+        return [self.Q, self.K, self.E, self.W_o]
+
+    def values(self, strings):
+        """Return the embeddings (B, S, width) of strings (B, S), which are ints."""
+        return mg.embedding(strings, self.E)
+
+    def logits(self, context):
+        """Return the scores of all symbols: (B, T, width)  ->  (B, T, symbols)"""
+        return context @ self.W_o.T
 
 
 def local_mask(S, T, D, center):
@@ -35,3 +62,23 @@ def batch_masks(lengths, S, T, D):
     lengths (B,) ints  ->  allowed (B, T, S) bool, False for padding, s >= length
     """
     raise NotWritten("38.5 batch_masks")
+
+
+def local_attention(Q, K, V, allowed):
+    """Return attention, with scores q . k / sqrt(d), through a window; all are Tensors.
+
+    Q (T, d), K (S, d), V (B, S, w), allowed (T, S)  ->  (B, T, w)
+    ``masked_softmax(e, mask=…)`` gives the weight 0 where a mask is False; a query
+    without an allowed key returns 0.
+    """
+    raise NotWritten("38.5 local_attention")
+
+
+def training_step(model, optimizer, strings, allowed):
+    """Do one step on strings (B, S) of ints; return the loss before it, a float.
+
+    The context is that of the model's Q, K and values, through the window; the loss is
+    the mean cross-entropy (``mg.cross_entropy``) of its logits against the reversed
+    strings. The gradients are those of this step alone.
+    """
+    raise NotWritten("38.5 training_step")

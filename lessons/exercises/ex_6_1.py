@@ -35,3 +35,12 @@ def context_backward(alpha, H, g):
 def is_uniform(e):
     """Return whether softmax(e) has equal weights, in exact arithmetic."""
     raise NotWritten("6.1 is_uniform")
+
+
+def explanation():
+    """Return a string: why do equal weights serve most tasks badly, and what do they
+    say about e_ij?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.1 explanation")

@@ -3,8 +3,8 @@
     p = softmax(e / tau)
 
 A low temperature tau moves the weight to the largest score, a high one makes the
-weights equal. A plot suggests that the entropy H of the weights never falls as tau
-grows. This exercise shows why: its slope is a variance.
+weights equal. Look at the weights of the self-attention of 6.8 at five temperatures.
+The entropy H of the weights never falls as tau grows, because its slope is a variance:
 
     dH/dtau = Var_p(e) / tau^3  >=  0
 """
@@ -27,3 +27,31 @@ def entropy(p):
 def dH_dtau(e, tau):
     """Return the slope of H(softmax(e / tau)) in tau, for each row of e (…, n)."""
     raise NotWritten("6.10 dH_dtau")
+
+
+def sweep(X, taus):
+    """Return weights and mean entropies of a self-attention at each temperature.
+
+    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d).
+    ->  weights (n, T, T) and H (n,), the mean over the T queries, for n taus
+    """
+    raise NotWritten("6.10 sweep")
+
+
+def draw(fig, taus, weights, H):
+    """Draw a heatmap for each temperature, and H against tau, into a matplotlib figure.
+
+    All heatmaps have the limits of colour 0 and 1, and a title that contains tau. The
+    panel of the entropy has a label at both axes. ``fig.subplots(2, 3)``, flattened, is
+    a list of six panels.
+    """
+    raise NotWritten("6.10 draw")
+
+
+def explanation():
+    """Return a string: what happens as tau tends to 0 and to infinity, and what is it
+    used for at inference?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.10 explanation")

@@ -43,3 +43,12 @@ def W_after_change(R):
     bilinear(s, R h) with this W_a is dot(s, h)  ->  (d, d)
     """
     raise NotWritten("6.2 W_after_change")
+
+
+def explanation():
+    """Return a string: what does W_a = I say about the spaces of the encoder and of
+    the decoder?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.2 explanation")

@@ -7,7 +7,7 @@ One step of a decoder scores T states h_j (d_h,) against its own state s (d_s,):
 
 with W_s (d_a, d_s), W_h (d_a, d_h) and v (d_a,). The chapter states that the time of
 both scores is proportional to T d. Count the multiplications of each score and find
-out which sizes they depend on. Do not count tanh and sums.
+out which sizes they depend on; tanh and memory are counted apart. Do not count sums.
 """
 
 from lessons import NotWritten
@@ -36,6 +36,22 @@ def mults_sentence(L, T, d_s, d_h, d_a, cached):
     raise NotWritten("6.3 mults_sentence")
 
 
+def tanhs(T, d_a):
+    """Return how often tanh is evaluated for the additive scores of one step."""
+    raise NotWritten("6.3 tanhs")
+
+
+def numbers_held(score, T, d):
+    """Return how many numbers a step computes and keeps for its backward.
+
+    These are the results of all products, each once, and all values of tanh: the scores
+    as well as, for the additive score, W_s s and all W_h h_j, cached or not. The
+    parameters, s and H exist anyway. All widths are d.
+    score  "dot" or "additive"
+    """
+    raise NotWritten("6.3 numbers_held")
+
+
 def growth(score):
     """Return two exponents (a, b): how the cost of a step grows, if all widths are d.
 
@@ -44,3 +60,12 @@ def growth(score):
     b      if a large d doubles while T is constant, the cost is multiplied by 2^b
     """
     raise NotWritten("6.3 growth")
+
+
+def explanation():
+    """Return a string: both scores take time proportional to T d, with cached keys;
+    why is dot faster on a GPU?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.3 explanation")

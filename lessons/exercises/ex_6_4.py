@@ -39,3 +39,12 @@ def attention_in_blocks(Q, K, V, block):
     block are in memory. T need not be a multiple of ``block``.
     """
     raise NotWritten("6.4 attention_in_blocks")
+
+
+def explanation():
+    """Return a string: why do long sequences need other attention, and what would T =
+    32768 take?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.4 explanation")

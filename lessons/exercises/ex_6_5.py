@@ -2,7 +2,7 @@
 
 Compute additive attention and its backward with three arrays of numbers and the chain
 rule: one decoder state s attends to S encoder states h_j. Do not use a layer or an
-autograd.
+autograd; the softmax and its backward are yours, of E.2.
 
     e_j   = v . tanh(W_s s + W_h h_j)
     alpha = softmax(e)  over the positions that the mask allows, 0 elsewhere
@@ -15,6 +15,9 @@ v (d_a,), mask (S,) bool. True allows a position; at least one position is True.
 import numpy as np
 
 from lessons import NotWritten
+from lessons import earlier
+
+softmax = earlier(__file__, "E.2", "softmax")  # y, backward = softmax(x)
 
 
 def bahdanau_forward(s, H, W_s, W_h, v, mask):

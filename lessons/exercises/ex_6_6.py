@@ -1,9 +1,11 @@
-"""6.6  The time of additive and of dot scores  ●●○○  30 min  book §6.3
+"""6.6  The time of additive and of dot attention  ●●○○  35 min  needs 6.5  book §6.3
 
-Measure how long additive and dot scores of T states take, for T from 10 to 1000 and the
-width d = 128. A measured time is useful only if you know exactly which code ran between
-two readings of the clock. The check does not depend on the speed of your machine: it
-examines which calls you time.
+Measure how long a whole forward pass takes, from the states to the context: with your
+additive attention of 6.5, and with dot scores, for T from 10 to 1000 states of width
+128. A measured time is useful only if you know exactly which code ran between two
+readings of the clock. The check does not depend on the speed of your machine: it
+examines which calls you time. ``python -m lessons experiment 6.6`` takes 100 passes of
+each.
 """
 
 import time
@@ -11,19 +13,18 @@ import time
 import numpy as np
 
 from lessons import NotWritten
+from lessons import earlier
+
+bahdanau_forward = earlier(__file__, "6.5", "bahdanau_forward")  # yours
 
 
-def _additive_scores(s, H, W_s, W_h, v):
-    """Return e_j = v . tanh(W_s s + W_h h_j): s (d,), H (T, d)  ->  (T,)"""
-    return np.tanh(W_s @ s + H @ W_h.T) @ v
+def luong_forward(s, H, mask):
+    """Return the context c (d,) and the weights alpha (T,) of dot scores e_j = s . h_j.
 
-
-def dot_scores(s, H):
-    """Return e_j = s . h_j for all j, as one product of a matrix and a vector.
-
-    s (d,), H (T, d)  ->  (T,)
+    s (d,), H (T, d), mask (T,) bool, as in 6.5. All scores are one product of a matrix
+    and a vector.
     """
-    raise NotWritten("6.6 dot_scores")
+    raise NotWritten("6.6 luong_forward")
 
 
 def which_clock():
@@ -48,12 +49,13 @@ def time_it(fn, repeats, clock):
 
 
 def compare(Ts, d, repeats, rng, timer):
-    """Return the seconds of both scores for each length in Ts.
+    """Return the seconds of both forward passes for each length in Ts.
 
     timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
     rng    draws s, H, W_s, W_h and v, all N(0, 1), anew for each T
 
-    Draw all numbers first, then time calls of ``_additive_scores`` and ``dot_scores``.
+    Draw all numbers first, then time calls of ``bahdanau_forward`` and
+    ``luong_forward``, with a mask that allows all positions.
     ->  {"additive": [seconds for each T], "dot": [seconds for each T]}
     """
     raise NotWritten("6.6 compare")
@@ -62,3 +64,20 @@ def compare(Ts, d, repeats, rng, timer):
 def exponent(Ts, seconds):
     """Return b of seconds = a T^b, from a least-squares line through the logarithms."""
     raise NotWritten("6.6 exponent")
+
+
+def draw(fig, Ts, seconds):
+    """Draw both rows of ``seconds`` against Ts into a matplotlib figure.
+
+    One panel, both axes logarithmic and with a label, and a legend.
+    """
+    raise NotWritten("6.6 draw")
+
+
+def explanation():
+    """Return a string: which factor did you measure between the two, and does the
+    count of operations explain it?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.6 explanation")

@@ -1,12 +1,16 @@
-"""6.7  The attention of a trained translator  ●●●○  50 min  needs 6.5  book §6.5
+"""6.7  The attention of a trained translator  ●●●○  60 min  needs 6.5  book §6.5
 
-A trained translator writes a sentence. Collect its attention weights for each word and
-name the pattern that they form. The measurements use two models:
+A trained translator writes sentences of 5, 15 and 30 words. Collect its attention
+weights for each word, look at them, and name the pattern that they form. The check uses
 
     tier A   the English-French model of this package. A grammar made its sentences, so
              the right alignment is known, and the weights can be compared with it
-    tier B   a published Marian model (opus-mt-en-fr), if you have its files:
-             python -m lessons experiment 6.7 --weights DIR. Without them it is left out
+
+and ``python -m lessons experiment 6.7`` takes two models with layers and heads:
+
+    tier T   a Transformer that it trains first, about two minutes, on the same grammar
+    tier B   a published Marian model (opus-mt-en-fr), if you have its files, with
+             --weights DIR. Without them it is left out
 
 Weights are (T, S) here: one row for each target word, one column for each source word,
 and every row sums to 1.
@@ -69,6 +73,15 @@ def pattern(weights):
     raise NotWritten("6.7 pattern")
 
 
+def draw(fig, weights, source, target):
+    """Draw weights (T, S) as a heatmap into a matplotlib figure.
+
+    source, target   lists of words: the source on the horizontal axis and the target on
+                     the vertical one, a word at each row and column of the image
+    """
+    raise NotWritten("6.7 draw")
+
+
 def read_safetensors(path):
     """Return {name: array} of a file in which published models store their weights.
 
@@ -79,3 +92,12 @@ def read_safetensors(path):
                 contains the NumPy dtype
     """
     raise NotWritten("6.7 read_safetensors")
+
+
+def explanation():
+    """Return a string: which pattern has each of the three sentences, and how do the
+    patterns change with length?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.7 explanation")

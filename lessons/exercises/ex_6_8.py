@@ -6,7 +6,8 @@ A sequence attends to itself, without projections:
 
 The chapter draws 8 vectors of 16 normal numbers, takes scale = 1, and asks whether
 positions with large weights on each other become more similar. Predict the answer, then
-measure it at three scales, of which 1 / sqrt(16) is the second.
+measure it at three scales, of which 1 / sqrt(16) is the second. Look at the weights and
+at the cosines of X and of Z side by side, and say what you see.
 """
 
 import numpy as np
@@ -17,8 +18,8 @@ from lessons import NotWritten
 def prediction():
     """Return your prediction, written before you run anything. No answer is wrong.
 
-    ->  {1: (own, sign), 1 / 4: (own, sign), 1 / 20: (own, sign)}, for each scale
-    own   the mean weight of a position on itself, for 8 vectors of 16 numbers
+    ->  {1: (gain, sign), 1 / 4: (gain, sign), 1 / 20: (gain, sign)}, for each scale
+    gain  by how much the mean cosine of two positions grows, from X to Z: -2 to 2
     sign  +1 if pairs with more weight on each other gain more cosine, -1 if less
     """
     raise NotWritten("6.8 prediction")
@@ -50,3 +51,23 @@ def rank_correlation(a, b):
     is 1 if b is larger wherever a is, and -1 if it is smaller.
     """
     raise NotWritten("6.8 rank_correlation")
+
+
+def draw(fig, alpha, before, after):
+    """Draw three heatmaps into a matplotlib figure: the weights, and two cosines.
+
+    alpha (T, T), the weights; before and after (T, T), the cosines of X and of Z
+    Row i of an array is row i of its image. Each panel has a title. The two images of
+    cosines have the same limits of colour, vmin = -1 and vmax = 1, so that the same
+    colour means the same number.
+    """
+    raise NotWritten("6.8 draw")
+
+
+def explanation():
+    """Return a string: do positions with large weights on each other become more
+    similar, and why?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    raise NotWritten("6.8 explanation")

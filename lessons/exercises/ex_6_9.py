@@ -3,10 +3,14 @@
 Two translators differ in one thing: without attention, the decoder receives only the
 last state of the encoder; with attention, it receives a weighted sum of all states.
 Write one step of both decoders, and what a fair comparison needs: BLEU, a test set of
-unseen pairs, and groups of sources by length. The book expects the advantage of
-attention to grow with the length: write down your own prediction first. The long run,
-500 English-German pairs and three seeds for each, is ``python -m lessons experiment
-6.9``.
+unseen pairs, and BLEU by the length of the source. The book expects the advantage of
+attention to grow with the length: write down your own prediction first. Then
+
+    python -m lessons experiment 6.9
+
+trains your ``decode_step`` on your split: 500 English-German pairs, 20 epochs, three
+seeds with attention and three without. It prints the table and draws the figure. Ctrl-C
+loses one run at most. The exercise passes with your own run.
 """
 
 import math
@@ -17,6 +21,8 @@ import numpy as np
 import minigrad as mg
 from attention import masked_softmax
 from lessons import NotWritten
+
+ENCODER = "gru"  # in both directions; "lstm" is the chapter's, two layers of an LSTM
 
 
 def _ngrams(words, n):
@@ -61,6 +67,15 @@ def bucket_by_length(sentences, bounds):
     raise NotWritten("6.9 bucket_by_length")
 
 
+def bleu_by_length(sources, refs, hyps, bounds):
+    """Return {(low, high): BLEU of the sentences whose source has low to high words}.
+
+    sources, refs, hyps   lists of sentences, each a list of words
+    Use ``bucket_by_length`` and ``bleu``.
+    """
+    raise NotWritten("6.9 bleu_by_length")
+
+
 def hold_out(pairs, n):
     """Split pairs (source, target) into (train, test): the last n are the test.
 
@@ -86,3 +101,12 @@ def decode_step(p, y, s, H, mask):
     ``masked_softmax`` takes a mask.
     """
     raise NotWritten("6.9 decode_step")
+
+
+def explanation():
+    """Return a string: what does your table say about the book's expectation, and why?
+
+    Write it after the long run. It is not graded; the check prints what a good answer
+    says.
+    """
+    raise NotWritten("6.9 explanation")

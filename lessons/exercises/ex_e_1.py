@@ -1,4 +1,4 @@
-"""E.1  The gradient of a broadcast  ●○○○  20 min
+"""E.1  The gradient of a broadcast  ●○○○  25 min
 
 NumPy broadcasts arrays to one shape before it adds or multiplies them: it aligns the
 shapes at the last axis, inserts missing axes in front, and repeats each axis of length
@@ -9,6 +9,8 @@ the gradients of all these places:
 
     da[i, 0, k] = sum_j  g[i, j, k] b[j, 0]
     db[j, 0]    = sum_ik g[i, j, k] a[i, 0, k]
+
+The same rule holds for every copy, such as overlapping windows of a sequence.
 """
 
 import numpy as np
@@ -33,5 +35,18 @@ def multiply(a, b):
 
     def backward(g):
         raise NotWritten("E.1 multiply")
+
+    return y, backward
+
+
+def windows(x, n):
+    """Return all windows of n neighbours; its backward returns dx (S,).
+
+    y[i, k] = x[i + k]        x (S,)  ->  y (S - n + 1, n)
+    """
+    y = np.array([x[i : i + n] for i in range(len(x) - n + 1)])
+
+    def backward(g):
+        raise NotWritten("E.1 windows")
 
     return y, backward

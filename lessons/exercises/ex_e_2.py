@@ -1,4 +1,4 @@
-"""E.2  The backward of tanh, matmul and softmax  ●●○○  30 min
+"""E.2  The backward of tanh, matmul and softmax  ●●○○  35 min
 
 Each function returns its output y and its backward. The backward is a function of
 g = dL/dy and returns dL/d(input): one array for one input, a tuple for several inputs.
@@ -44,5 +44,20 @@ def softmax(x):
 
     def backward(g):
         raise NotWritten("E.2 softmax")
+
+    return y, backward
+
+
+def log_softmax(x):
+    """Return y = x - ln sum exp(x) along the last axis of x (…, n), and its backward.
+
+    These are the logarithms of the softmax, which the cross-entropy needs. Derive
+    dy_i/dx_k first. The backward needs memory for a few arrays like x.
+    """
+    top = x.max(-1, keepdims=True)
+    y = x - top - np.log(np.exp(x - top).sum(-1, keepdims=True))
+
+    def backward(g):
+        raise NotWritten("E.2 log_softmax")
 
     return y, backward

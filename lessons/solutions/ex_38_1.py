@@ -64,6 +64,14 @@ WHY = (
 )
 
 HINTS = {
+    "project_keys": [
+        "h' = W_g h for one key. H has the keys as rows, and the result as well.",
+    ],
+    "proof": ["Each link moves one pair of brackets, or names one product."],
+    "mults": [
+        "How many keys are projected, and how many pairs are scored: for one example, "
+        "and for B?",
+    ],
     "": [
         "Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where can you place "
         "parentheses, and which size has the product inside them?",

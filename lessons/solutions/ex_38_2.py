@@ -10,12 +10,54 @@ the keys of one query: which part of the variance changes its weights?
 All answers are exact formulas without roots: the check calls them with Fractions.
 """
 
+from lessons.classroom.theory import Chain
+
 
 def var_dot(d, mu_s, mu_h, v_s, v_h):
     """Return the variance of e when both s and h are random."""
     # BEGIN SOLUTION
     # of one product: E s^2 E h^2 - (E s E h)^2, with E s^2 = v_s + mu_s^2
     return d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)
+    # END SOLUTION
+
+
+def derivation():
+    """Return a chain of three or more expressions that derives ``var_dot``.
+
+    Each expression is a function of (E, d, mu_s, mu_h, v_s, v_h), with a reason, as in
+    38.1. E(f) is the expected value of f(s_k, h_k), such as E(lambda s, h: s * h). The
+    first expression has E alone: d times the variance of one product. The last has
+    means and variances alone. Between them stands what independence gives.
+    """
+    # BEGIN SOLUTION
+    return (
+        Chain(
+            lambda E, d, mu_s, mu_h, v_s, v_h: (
+                d * (E(lambda s, h: (s * h) ** 2) - E(lambda s, h: s * h) ** 2)
+            ),
+            "d independent products have d times the variance of one",
+        )
+        .then(
+            lambda E, d, mu_s, mu_h, v_s, v_h: (
+                d
+                * (
+                    E(lambda s, h: s**2) * E(lambda s, h: h**2)
+                    - (E(lambda s, h: s) * E(lambda s, h: h)) ** 2
+                )
+            ),
+            "the mean of a product of independent factors is the product of the means",
+        )
+        .then(
+            lambda E, d, mu_s, mu_h, v_s, v_h: (
+                d * ((v_s + mu_s**2) * (v_h + mu_h**2) - (mu_s * mu_h) ** 2)
+            ),
+            "E s^2 = v_s + mu_s^2, and mu_s^2 mu_h^2 cancels",
+        )
+        .then(
+            lambda E, d, mu_s, mu_h, v_s, v_h: var_dot(d, mu_s, mu_h, v_s, v_h),
+            "expanded",
+        )
+    )
     # END SOLUTION
 
 
@@ -44,6 +86,23 @@ def centre(x):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: why does this argue for centring the inputs of attention, as
+    LayerNorm does?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "The factor 1 / sqrt(d) gives scores of variance 1 only if both means are 0. "
+        "A mean of the keys alone adds the same to all scores of a query, which the "
+        "softmax cancels; a mean of the queries adds d v_h mu_s^2 to the variance "
+        "between keys, so the weights are sharper than planned. LayerNorm subtracts "
+        "the mean of each vector, before W_q and W_k, and both terms are gone."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -54,6 +113,20 @@ WHY = (
 )
 
 HINTS = {
+    "derivation": [
+        "The expected value of a product of independent factors is the product of "
+        "theirs.",
+    ],
+    "var_dot": [
+        "Find the variance of one product s_k h_k first; the d of them are "
+        "independent.",
+    ],
+    "var_between_keys": [
+        "One query is a constant for all its keys: which factor of s_k h_k is still "
+        "random?",
+    ],
+    "centred_gain": ["Divide two results of var_dot. What becomes of d?"],
+    "centre": ["Each row has its own mean, over the last axis."],
     "": [
         "The d products are independent and have the same distribution: find the "
         "variance of one, s_k h_k.",
@@ -83,10 +156,23 @@ HINTS = {
     "inverse": ["Divide the variance with the means by the variance without them."],
     "one-mean-for-all": ["Each row has its own mean, over the last axis."],
     "with-variance": ["Subtract the mean only and keep the spread."],
+    "starts-elsewhere": [
+        "The variance of x is E[x^2] - (E x)^2. Here x is the product s_k h_k.",
+    ],
+    "arrives-elsewhere": ["The last expression is var_dot(d, mu_s, mu_h, v_s, v_h)."],
+    "false-link": [
+        "The report names the link at which the value changes. What did you change "
+        "there?",
+    ],
+    "too-short": ["Write what independence gives, before you put in the variances."],
     "no-change": ["Over which axis is the mean, and do you subtract it?"],
 }
 
 MUTANTS = [
+    ("s**2) * E(lambda s, h: h**2)", "s**2) + E(lambda s, h: h**2)", "false-link"),
+    ("d * (E(lambda s, h: (s * h) ** 2) - E(lambda s, h: s * h) ** 2)",
+     "d * E(lambda s, h: (s * h) ** 2)", "starts-elsewhere"),
+    ("h: var_dot(d, mu_s, mu_h, v_s, v_h),", "h: d * v_s * v_h,", "arrives-elsewhere"),
     ("return d * (", "return d**2 * (", "d-squared"),
     ("return d * (", "return float(d) * (", "float"),
     (" + v_s * mu_h**2 + v_h * mu_s**2)", ")", "centred-only"),
@@ -109,4 +195,4 @@ MUTANTS = [
         "(x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)",
         "with-variance",
     ),
-]
+]  # fmt: skip

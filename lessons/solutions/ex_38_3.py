@@ -3,7 +3,8 @@
 How evenly does a query distribute its weights as the width d of the vectors grows? With
 16 keys the chapter finds two things: unscaled scores soon give all weight to one key,
 and scaled scores keep the entropy "at log T". With 64 keys it expects the same, but
-faster. Predict the result, measure it, and derive the limit of the scaled curve.
+faster. Lesson 05 has measured that. Here you make the plot, predict two curves that the
+lesson does not have, and derive the limit for scores of another distribution.
 
     H = -sum_j p_j ln p_j      p = softmax(e)      e_j = s . h_j, or that / sqrt(d)
 """
@@ -26,13 +27,13 @@ def _scores(T, d, samples, rng):
 def prediction():
     """Return your prediction, written before you run anything. No answer is wrong.
 
-    "gap"    by how many nats the scaled entropy is below log 64, at d = 64
-    "faster" 16 or 64: with how many keys has the unscaled entropy lost the larger share
-             of its log T at d = 6?
+    "gap"    by how many nats the entropy is below log 64, at d = 64, if the scores are
+             multiplied by 2 / sqrt(d), so that their standard deviation is 2
+    "half"   the width d at which the unscaled entropy of 1024 keys is half of log 1024
     ->  a dictionary with these two numbers
     """
     # BEGIN SOLUTION
-    return {"gap": 0.0, "faster": 64}  # what the chapter expects
+    return {"gap": 2.0, "half": 7.0}  # variance / 2, and log 1024
     # END SOLUTION
 
 
@@ -63,35 +64,64 @@ def entropy_curve(T, ds, scaled, rng, samples):
     # END SOLUTION
 
 
-def large_T_entropy(T, variance):
-    """Return the limit of H for many keys whose scores are N(0, variance).
+def large_T_entropy(T, a):
+    """Return the limit of H for many keys whose scores are uniform from -a to a.
 
-    Sums over many keys become T times expectations. E exp(x) = exp(variance / 2), and
-    E[x exp(x)] is variance times that.
+    Sums over many keys become T times expectations: Z = sum_j exp(e_j) tends to
+    T E[exp(x)], and sum_j p_j e_j to E[x exp(x)] / E[exp(x)]. Both are integrals.
     """
     # BEGIN SOLUTION
-    # H = ln Z - sum_j p_j e_j, where Z = T E exp(x) and the sum is the variance
-    return np.log(T) - variance / 2
+    # E exp(x) = sinh(a) / a, and its slope in a scale of x gives E[x exp(x)]
+    log_Z = np.log(T) + np.log(np.sinh(a) / a)
+    mean_score = a / np.tanh(a) - 1
+    return log_Z - mean_score
+    # END SOLUTION
+
+
+def draw(fig, T, ds, scaled, unscaled):
+    """Draw both curves, mean entropies for each width in ds, into a matplotlib figure.
+
+    One panel: entropy against d, d on a logarithmic axis, a horizontal line at log T,
+    both axes with a label, and a legend. ``fig.subplots()`` returns the panel.
+    """
+    # BEGIN SOLUTION
+    ax = fig.subplots()
+    ax.semilogx(ds, scaled, "o-", label="scaled")
+    ax.semilogx(ds, unscaled, "s--", label="unscaled")
+    ax.axhline(np.log(T), color="0.5", label=f"log {T}, equal weights")
+    ax.set(xlabel="width d", ylabel="entropy, nats")
+    ax.legend()
     # END SOLUTION
 
 
 # FOR THE CHECK
 
 WHY = (
-    "With many keys, the logarithm of the sum tends to ln T + variance / 2 and the "
-    "mean score under the weights to the variance, so H tends to ln T - variance / 2. "
-    "Scaling keeps the variance at 1 for every width, which leaves half a nat; without "
-    "it, the variance is d."
+    "With many keys a sum over the keys becomes T times an expected value, so H tends "
+    "to ln T minus a number that depends on the distribution of the scores alone. "
+    "Scaling keeps this distribution, and with it the gap, the same for every width; "
+    "without it, the variance is d."
 )
 
 HINTS = {
+    "prediction": ["The docstring gives the two keys, and a number for each."],
+    "entropy": [
+        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
+        "there?",
+    ],
+    "entropy_curve": [
+        "One softmax for each query, one entropy for each query, then the mean.",
+    ],
+    "large_T_entropy": [
+        "H = ln Z - sum_j p_j e_j. What do both terms become for many keys?",
+    ],
     "": [
         "A row of _scores belongs to one query: compute softmax and entropy along "
         "it, and the mean over the rows last.",
         "ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the "
         "limit: replace both sums by T times an expectation.",
-        "Z tends to T exp(variance / 2), and sum_j p_j e_j tends to E[x exp(x)] / "
-        "E[exp(x)], which is the variance. H is ln Z minus that.",
+        "The density of x is 1 / (2 a). E[exp(x)] is sinh(a) / a, and E[x exp(x)] is "
+        "cosh(a) - sinh(a) / a; divide the second by the first.",
     ],
     "ignores-scaled": ["Only one of the two curves divides. Which argument decides?"],
     "divides-by-d": [
@@ -110,11 +140,14 @@ HINTS = {
     "on-the-line": [
         "Weights that are not all equal have an entropy below log T. By how much?",
     ],
-    "half-or-whole": [
-        "ln Z adds half a variance, and the mean score subtracts a whole one.",
-    ],
+    "normal": ["That is the limit of normal scores. These are uniform from -a to a."],
+    "mean-score-lost": ["H = ln Z - sum_j p_j e_j. Is the second term 0?"],
+    "width-of-interval": ["The interval from -a to a has the length 2 a."],
+    "no-level": ["Draw log T as well: the entropy of equal weights."],
+    "exchanged": ["Which label belongs to which curve?"],
+    "linear-axis": ["Widths from 1 to 4096 need a logarithmic axis."],
+    "unlabelled": ["A reader needs to know what each axis and each curve is."],
     "divided": ["Return the entropy in nats, not its share of log T."],
-    "deviation": ["Is it the variance or its square root that is halved?"],
     "nan": ["Where a weight is exactly 0, its logarithm is -inf, and 0 * -inf is NaN."],
 }
 
@@ -129,7 +162,15 @@ MUTANTS = [
     ("np.log(np.where(p > 0, p, 1.0))", "np.log(p)", "nan"),
     ("np.log(np.where", "np.log2(np.where", "log2"),
     ("return -np.sum(p * logs, axis=-1)", "return -np.sum(p * logs)", "shape"),
-    ("np.log(T) - variance / 2", "np.log(T) + 0 * variance", "on-the-line"),
-    ("np.log(T) - variance / 2", "np.log(T) - variance", "half-or-whole"),
-    ("np.log(T) - variance / 2", "np.log(T) - np.sqrt(variance) / 2", "deviation"),
-]
+    ("return log_Z - mean_score", "return np.log(T) + 0 * a", "on-the-line"),
+    ("return log_Z - mean_score", "return log_Z", "mean-score-lost"),
+    ("return log_Z - mean_score", "return np.log(T) - a * a / 6", "normal"),
+    ("np.log(np.sinh(a) / a)", "np.log(2 * np.sinh(a) / a)", "width-of-interval"),
+    ("    ax.axhline(np.log(T), color", "    ax.axhline(T, color", "no-level"),
+    ('scaled, "o-", label="scaled"', 'unscaled, "o-", label="scaled"', "curves"),
+    ('scaled, "o-", label="scaled"', 'scaled, "o-", label="unscaled"', "exchanged"),
+    ('ax.semilogx(ds, scaled, "o-", label="scaled")\n    ax.semilogx(',
+     'ax.plot(ds, scaled, "o-", label="scaled")\n    ax.plot(', "linear-axis"),
+    ('ax.set(xlabel="width d", ', "ax.set(", "unlabelled"),
+    ("    ax.legend()\n", "", "unlabelled"),
+]  # fmt: skip

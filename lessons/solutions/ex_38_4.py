@@ -2,8 +2,12 @@
 
 Two models that reverse strings have equal parameters, but the second divides its scores
 by sqrt(256) = 16. Train both and compare the entropy of their weights during training.
-You write the training loop and the measurement; neither may include padding. The long
-run is ``python -m lessons experiment 38.4``.
+You write the training loop and the measurement; neither may include padding. Then
+
+    python -m lessons experiment 38.4
+
+trains both with your code, at width 256, and draws losses and entropies. Look at the
+figure, write your explanation, and check again: the exercise passes with your own run.
 """
 
 import numpy as np
@@ -101,6 +105,23 @@ def train(kind, d, steps, seed, every):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: why do the two differ so in your figure, in loss and entropy?
+
+    Write it after the long run. It is not graded; the check prints what a good answer
+    says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "Both begin with nearly equal weights, because the states are small. Scores "
+        "that are not divided by 16 grow 16 times as fast with the states, so that "
+        "the weights of dot become sharp early: its entropy falls further. Sharp "
+        "weights have small gradients where they are wrong, and its loss ends higher. "
+        "But it does train: width 256 alone does not stop it."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -110,6 +131,18 @@ WHY = (
 )
 
 HINTS = {
+    "prediction": [
+        'The docstring gives the two keys; each value is "dot" or "scaled".',
+    ],
+    "attn_entropy": [
+        "Compute one entropy for each row, select the rows that count, then take one "
+        "mean.",
+    ],
+    "training_step": [
+        "Which lines does every step have, in which order, and which gradients are "
+        "there before?",
+    ],
+    "train": ["A batch for each step, and the measurement before the step."],
     "": [
         "Compute the entropy of each row first, (B, L). Then select all rows that "
         "count and take one mean.",

@@ -1,13 +1,41 @@
-"""38.5  Monotonic local attention  ●●○○  20 min  book §38.7
+"""38.5  Monotonic local attention  ●●○○  35 min  book §38.7
 
 A query that attends to the 2 D + 1 keys around a centre has 2 D + 1 scores for any
 length of the source. The result is good only if the centre is in the right place. Write
-the window, then choose the centre that reverses a string.
+the window, choose the centre that reverses a string, compute attention through it, and
+train a small model: does it learn with a window in the wrong place?
 
     allowed[t, s]  =  |s - center(t)| <= D
 """
 
 import numpy as np
+
+import minigrad as mg
+from attention import masked_softmax
+
+
+class Reverser:
+    """A model that attends once: a query for each output, a key for each position.
+
+    The values are the embeddings of the symbols; the queries have to learn the way.
+    """
+
+    def __init__(self, length, symbols, width, rng):
+        shapes = (length, width), (length, width), (symbols, width), (symbols, width)
+        self.Q, self.K, self.E, self.W_o = (
+            mg.nn.Parameter(rng.normal(size=shape) / 2) for shape in shapes
+        )
+
+    def parameters(self):
+        return [self.Q, self.K, self.E, self.W_o]
+
+    def values(self, strings):
+        """Return the embeddings (B, S, width) of strings (B, S), which are ints."""
+        return mg.embedding(strings, self.E)
+
+    def logits(self, context):
+        """Return the scores of all symbols: (B, T, width)  ->  (B, T, symbols)"""
+        return context @ self.W_o.T
 
 
 def local_mask(S, T, D, center):
@@ -47,6 +75,36 @@ def batch_masks(lengths, S, T, D):
     # END SOLUTION
 
 
+def local_attention(Q, K, V, allowed):
+    """Return attention, with scores q . k / sqrt(d), through a window; all are Tensors.
+
+    Q (T, d), K (S, d), V (B, S, w), allowed (T, S)  ->  (B, T, w)
+    ``masked_softmax(e, mask=…)`` gives the weight 0 where a mask is False; a query
+    without an allowed key returns 0.
+    """
+    # BEGIN SOLUTION
+    e = Q @ K.T / K.shape[-1] ** 0.5  # (T, S)
+    return masked_softmax(e, mask=allowed) @ V
+    # END SOLUTION
+
+
+def training_step(model, optimizer, strings, allowed):
+    """Do one step on strings (B, S) of ints; return the loss before it, a float.
+
+    The context is that of the model's Q, K and values, through the window; the loss is
+    the mean cross-entropy (``mg.cross_entropy``) of its logits against the reversed
+    strings. The gradients are those of this step alone.
+    """
+    # BEGIN SOLUTION
+    context = local_attention(model.Q, model.K, model.values(strings), allowed)
+    loss = mg.cross_entropy(model.logits(context), strings[:, ::-1])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -56,6 +114,23 @@ WHY = (
 )
 
 HINTS = {
+    "local_attention": [
+        "The window is a mask of the scores; the softmax is over the keys that it "
+        "allows.",
+    ],
+    "training_step": [
+        "Which lines does every step have, in which order, and which gradients are "
+        "there before?",
+    ],
+    "local_mask": [
+        "Compare every key position, along a row, with every centre, along a column.",
+    ],
+    "center_for_reversal": [
+        "Which symbol of the string does the first output need, and which the last?",
+    ],
+    "batch_masks": [
+        "Each string has its own length: its own centres, and its own padding.",
+    ],
     "": [
         "Write the positions of the keys as a row and the centres as a column. "
         "Broadcasting compares each with each.",
@@ -72,10 +147,29 @@ HINTS = {
     ],
     "padding-leak": ["A window near the end of a short string contains padding."],
     "transpose": ["Each query has a row and each key a column: (T, S), not (S, T)."],
+    "unscaled": ["The scores are divided by the square root of the width."],
+    "mask-leak": ["Which keys may a query attend to? Where does the mask enter?"],
+    "not-cleared": ["backward adds to the gradients of the step before."],
+    "no-step": ["Which call moves the parameters?"],
+    "not-turned": ["The model has to write the strings from the last symbol on."],
+    "after-step": ["Return the loss before the step."],
+    "full-window": ["The argument allowed decides which keys are seen."],
+    "not-learned": ["Do gradients reach Q and K? Stay with Tensors throughout."],
     "not-reversed": ["Query 0 writes the last symbol. Which position has it?"],
 }
 
 MUTANTS = [
+    (" / K.shape[-1] ** 0.5", "", "unscaled"),
+    ("masked_softmax(e, mask=allowed)", "masked_softmax(e)", "mask-leak"),
+    ("masked_softmax(e, mask=allowed)", "masked_softmax(e, mask=~allowed)",
+     "complement"),
+    ("    optimizer.zero_grad()\n", "", "not-cleared"),
+    ("    optimizer.step()\n", "", "no-step"),
+    ("strings[:, ::-1]", "strings", "not-turned"),
+    ("model.values(strings), allowed)", "model.values(strings), allowed | True)",
+     "full-window"),
+    ("context = local_attention(model.Q, model.K,",
+     "context = local_attention(model.Q.detach(), model.K,", "not-learned"),
     ("np.abs(s - p) <= D", "np.abs(s - p) < D", "off-by-one"),
     ("np.abs(s - p) <= D", "np.abs(s - p) <= D / 2", "half-width"),
     ("np.abs(s - p) <= D", "(s - p) % S <= D", "one-sided"),
@@ -94,4 +188,4 @@ MUTANTS = [
         "padded-length",
     ),
     (" & real[:, None, :]", "", "padding-leak"),
-]
+]  # fmt: skip

@@ -80,6 +80,12 @@ WHY = (
 )
 
 HINTS = {
+    "witness": [
+        "On a line of keys, which sum of shifted tanh curves rises first and falls "
+        "then?",
+    ],
+    "proof": ["In each step use one law only: the number, or the sum."],
+    "counterexample": ["Which W_g changes the sign of every score?"],
     "": [
         "Widths of 1 are enough: s, h1, h2, h3 are then numbers, and the score is a "
         "sum of shifted tanh curves.",
@@ -111,7 +117,7 @@ HINTS = {
         "there?",
     ],
     "two-steps": [
-        "Which of the two happens first: does the 1/2 move out, or does the sum split?"
+        "Which of the two happens first: does the 1/2 move out, or does the sum split?",
     ],
     "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
     "chain": ["Return an expression that begins with Chain( and goes on with .then(."],

@@ -46,6 +46,23 @@ def is_uniform(e):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: why do equal weights serve most tasks badly, and what do they
+    say about e_ij?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "The mean of all states is the same for every step of the decoder: it does "
+        "not depend on what is written next, so it is the fixed vector again that "
+        "attention was made to replace, and the order and the rare words are lost in "
+        "it. All scores of the row are equal: e_ij does not depend on j, so the query "
+        "prefers no state."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -55,6 +72,14 @@ WHY = (
 )
 
 HINTS = {
+    "weights": [
+        "Which number can you subtract from all scores without changing a weight?",
+    ],
+    "context": ["Sum over j, the axis of the states; which axis remains?"],
+    "context_backward": [
+        "c_k = sum_j alpha_j h_jk. Differentiate by alpha_j, then by h_jk.",
+    ],
+    "is_uniform": ["When are exp(e_i) and exp(e_j) equal?"],
     "": [
         "Adding one number to all scores changes no weight. Choose a number that "
         "keeps exp in range.",
@@ -80,7 +105,7 @@ HINTS = {
     ],
     "mean-of-scores": [
         "Scores of 1, 0, 2 have the mean 1, which is the first of them. Are their "
-        "weights equal?"
+        "weights equal?",
     ],
 }
 

@@ -3,8 +3,8 @@
     p = softmax(e / tau)
 
 A low temperature tau moves the weight to the largest score, a high one makes the
-weights equal. A plot suggests that the entropy H of the weights never falls as tau
-grows. This exercise shows why: its slope is a variance.
+weights equal. Look at the weights of the self-attention of 6.8 at five temperatures.
+The entropy H of the weights never falls as tau grows, because its slope is a variance:
 
     dH/dtau = Var_p(e) / tau^3  >=  0
 """
@@ -38,6 +38,53 @@ def dH_dtau(e, tau):
     # END SOLUTION
 
 
+def sweep(X, taus):
+    """Return weights and mean entropies of a self-attention at each temperature.
+
+    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d).
+    ->  weights (n, T, T) and H (n,), the mean over the T queries, for n taus
+    """
+    # BEGIN SOLUTION
+    weights = np.array([softmax_t(X @ X.T, tau) for tau in taus])
+    return weights, entropy(weights).mean(-1)
+    # END SOLUTION
+
+
+def draw(fig, taus, weights, H):
+    """Draw a heatmap for each temperature, and H against tau, into a matplotlib figure.
+
+    All heatmaps have the limits of colour 0 and 1, and a title that contains tau. The
+    panel of the entropy has a label at both axes. ``fig.subplots(2, 3)``, flattened, is
+    a list of six panels.
+    """
+    # BEGIN SOLUTION
+    *maps, last = fig.subplots(2, 3).ravel()
+    for ax, tau, p in zip(maps, taus, weights):
+        ax.imshow(p, vmin=0, vmax=1)
+        ax.set(title=f"tau = {tau:g}")
+    last.plot(taus, H, "o-")
+    last.set(xlabel="tau", ylabel="mean entropy, nats")
+    # END SOLUTION
+
+
+def explanation():
+    """Return a string: what happens as tau tends to 0 and to infinity, and what is it
+    used for at inference?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "As tau tends to 0 all weight goes to the largest score, equally to tied "
+        "ones: hard attention, entropy 0 or the log of the ties. As tau grows the "
+        "weights tend to 1/T and the output to the mean, entropy log T. A trained "
+        "model was trained at tau = 1, so another tau at inference changes how far it "
+        "trusts its scores: sharper copies, softer averages, and both leave what it "
+        "has learned."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -47,6 +94,15 @@ WHY = (
 )
 
 HINTS = {
+    "sweep": ["One row for each temperature."],
+    "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
+    "entropy": [
+        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
+        "there?",
+    ],
+    "dH_dtau": [
+        "The mean and the variance are those under p, with p = softmax(e / tau).",
+    ],
     "": [
         "Divide by tau first, then do what a stable softmax does.",
         "0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log "
@@ -73,10 +129,29 @@ HINTS = {
         "The formula keeps them.",
     ],
     "flat-variance": ["The variance is taken under p, not under equal weights."],
+    "mean-weights": [
+        "The mean of sharp rows is flat. Compute the entropy of each row first.",
+    ],
+    "scaled": ["The scores are x_i . x_j, divided by tau alone."],
+    "sum": ["H is the mean over the queries."],
+    "no-image": ["There is one heatmap for each temperature."],
+    "transposed": ["Row i of the image is row i of the weights."],
+    "own-limits": ["A colour must mean the same weight at every temperature."],
+    "no-title": ["Which heatmap is of which temperature?"],
+    "curves": ["The curve has H on the vertical axis and tau on the other."],
+    "unlabelled": ["A reader needs to know what each axis is."],
     "log2": ["The entropy is in nats: use the natural logarithm."],
 }
 
 MUTANTS = [
+    ("softmax_t(X @ X.T, tau)", "softmax_t(X @ X.T / 4, tau)", "scaled"),
+    ("entropy(weights).mean(-1)", "entropy(weights.mean(-2))", "mean-weights"),
+    ("entropy(weights).mean(-1)", "entropy(weights).sum(-1)", "sum"),
+    ("ax.imshow(p, vmin=0, vmax=1)", "ax.imshow(p)", "own-limits"),
+    ("ax.imshow(p, vmin", "ax.imshow(p.T, vmin", "transposed"),
+    ('ax.set(title=f"tau = {tau:g}")', "pass", "no-title"),
+    ("last.plot(taus, H,", "last.plot(H, taus,", "curves"),
+    ('last.set(xlabel="tau", ', "last.set(", "unlabelled"),
     ("keepdims=True)) / tau)", "keepdims=True)) * tau)", "tau-multiplies"),
     ("(e - e.max(-1, keepdims=True)) / tau", "e / tau", "overflow"),
     ("e.max(-1, keepdims=True)) / tau", "e.mean(-1, keepdims=True)) / tau", "nan"),

@@ -59,6 +59,23 @@ def W_after_change(R):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: what does W_a = I say about the spaces of the encoder and of
+    the decoder?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "With W_a = I both states are vectors of one space with one set of axes: "
+        "entry k of s means the same as entry k of h, and the angle between them is "
+        "meaningful. Training has to make the two agree. Another W_a maps one space "
+        "to the other first, also between different widths, and an orthogonal one "
+        "only turns it."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -68,6 +85,10 @@ WHY = (
 )
 
 HINTS = {
+    "W_for_dot": ["Which terms s_i W_ik h_k does the dot product have?"],
+    "dot": ["Compare the two widths before you multiply; both belong in the message."],
+    "recover_W": ["Vectors with a single 1 leave one term of the double sum."],
+    "W_after_change": ["Which product of W_a and R leaves every h as it was?"],
     "": [
         "s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?",
         "Call the score with vectors that contain a single 1. Then one term of the "

@@ -7,7 +7,7 @@ One step of a decoder scores T states h_j (d_h,) against its own state s (d_s,):
 
 with W_s (d_a, d_s), W_h (d_a, d_h) and v (d_a,). The chapter states that the time of
 both scores is proportional to T d. Count the multiplications of each score and find
-out which sizes they depend on. Do not count tanh and sums.
+out which sizes they depend on; tanh and memory are counted apart. Do not count sums.
 """
 
 
@@ -42,6 +42,28 @@ def mults_sentence(L, T, d_s, d_h, d_a, cached):
     # END SOLUTION
 
 
+def tanhs(T, d_a):
+    """Return how often tanh is evaluated for the additive scores of one step."""
+    # BEGIN SOLUTION
+    return T * d_a  # an entry of the argument for each state
+    # END SOLUTION
+
+
+def numbers_held(score, T, d):
+    """Return how many numbers a step computes and keeps for its backward.
+
+    These are the results of all products, each once, and all values of tanh: the scores
+    as well as, for the additive score, W_s s and all W_h h_j, cached or not. The
+    parameters, s and H exist anyway. All widths are d.
+    score  "dot" or "additive"
+    """
+    # BEGIN SOLUTION
+    if score == "dot":
+        return T
+    return d + T * d + T * d + T  # W_s s, all W_h h_j, tanh, scores
+    # END SOLUTION
+
+
 def growth(score):
     """Return two exponents (a, b): how the cost of a step grows, if all widths are d.
 
@@ -55,6 +77,24 @@ def growth(score):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: both scores take time proportional to T d, with cached keys;
+    why is dot faster on a GPU?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "The dot scores of all queries are one matrix product, which reads each "
+        "number once and uses it many times, on units that do nothing else. The "
+        "additive score makes T d numbers for each query, writes them, reads them for "
+        "tanh and again for the product with v: the time is that of the memory, and a "
+        "tanh is slower than a product. The exponent of T is the same, the constant "
+        "is not."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -64,6 +104,17 @@ WHY = (
 )
 
 HINTS = {
+    "tanhs": ["One tanh for each entry of each argument."],
+    "numbers_held": [
+        "Count the results of all products once each, then the values of tanh.",
+    ],
+    "mults_additive": [
+        "Count three products one by one: W_s s, W_h h_j, and the one with v.",
+    ],
+    "mults_dot": ["One multiplication for each entry of each state."],
+    "mults_sentence": [
+        "What is computed once for the sentence, and what in each of its L steps?",
+    ],
     "": [
         "A matrix (m, n) times a vector takes m n multiplications: n for each entry "
         "of the result. Which of the three products of the additive score are "
@@ -85,12 +136,22 @@ HINTS = {
         "The work before the first step counts as well, once for a sentence.",
     ],
     "one-step": ["A sentence has L steps."],
+    "per-state": ["tanh is applied to a vector. How many entries has it?"],
+    "tanh-not-held": ["The backward of tanh needs its values."],
+    "projections-not-held": ["W_h h_j are results of products, for each state."],
+    "query-held-per-key": ["W_s s is one vector for all T states."],
+    "inputs-held": ["s and H exist before the step. Do not count them."],
     "growth": [
         "Double one size in your own formulas and compute the ratio of the costs.",
     ],
 }
 
 MUTANTS = [
+    ("return T * d_a  #", "return T  #", "per-state"),
+    ("return d + T * d + T * d + T", "return d + T * d + T", "tanh-not-held"),
+    ("return d + T * d + T * d + T", "return T * d + T * d + T * d + T",
+     "query-held-per-key"),
+    ("        return T\n", "        return T + T * d + d\n", "inputs-held"),
     ("keys = 0 if cached else T * d_a * d_h", "keys = T * d_a * d_h", "cached"),
     ("keys = 0 if cached else T * d_a * d_h", "keys = 0", "cached"),
     ("return d_a * d_s + keys", "return T * d_a * d_s + keys", "query-per-key"),

@@ -52,6 +52,23 @@ def attention_in_blocks(Q, K, V, block):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: why do long sequences need other attention, and what would T =
+    32768 take?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "One head of one layer takes 4 GiB at T = 32768 in float32, for one example, "
+        "and the backward needs them again; 32 heads take 128 GiB, more than a GPU "
+        "has. Twice the length takes four times as much, while parameters and states "
+        "grow not at all or linearly. Blocks give the same result without the array; "
+        "windows and linear attention also save the work, and change the result."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -61,6 +78,14 @@ WHY = (
 )
 
 HINTS = {
+    "attn_bytes": [
+        "Count the numbers first: one for each pair of positions, in each head.",
+    ],
+    "longest": ["Solve T * T * itemsize <= memory in whole numbers."],
+    "attention_in_blocks": [
+        "A block has some of the queries and all of the keys; its softmax is over the "
+        "keys.",
+    ],
     "": [
         "A score is one number, the result of a dot product over the width. How many "
         "pairs of positions are there, and how many heads?",

@@ -2,7 +2,7 @@
 
 Compute additive attention and its backward with three arrays of numbers and the chain
 rule: one decoder state s attends to S encoder states h_j. Do not use a layer or an
-autograd.
+autograd; the softmax and its backward are yours, of E.2.
 
     e_j   = v . tanh(W_s s + W_h h_j)
     alpha = softmax(e)  over the positions that the mask allows, 0 elsewhere
@@ -14,14 +14,16 @@ v (d_a,), mask (S,) bool. True allows a position; at least one position is True.
 
 import numpy as np
 
+from lessons import earlier
+
+softmax = earlier(__file__, "E.2", "softmax")  # y, backward = softmax(x)
+
 
 def bahdanau_forward(s, H, W_s, W_h, v, mask):
     """Return the context c (d_h,) and the weights alpha (S,)."""
     # BEGIN SOLUTION
     e = np.tanh(H @ W_h.T + W_s @ s) @ v  # (S,)
-    e = np.where(mask, e, -np.inf)
-    z = np.exp(e - e.max())
-    alpha = z / z.sum()
+    alpha, _ = softmax(np.where(mask, e, -np.inf))  # exp(-inf) is 0
     return alpha @ H, alpha
     # END SOLUTION
 
@@ -34,9 +36,9 @@ def bahdanau_backward(s, H, W_s, W_h, v, mask, g):
     """
     # BEGIN SOLUTION
     t = np.tanh(H @ W_h.T + W_s @ s)  # (S, d_a)
-    _, alpha = bahdanau_forward(s, H, W_s, W_h, v, mask)
+    alpha, softmax_backward = softmax(np.where(mask, t @ v, -np.inf))
     d_alpha = H @ g
-    d_e = alpha * (d_alpha - alpha @ d_alpha)  # weights sum to 1
+    d_e = softmax_backward(d_alpha)  # 0 where masked, as alpha is
     d_pre = np.outer(d_e, v) * (1 - t * t)
     d_query = d_pre.sum(0)  # W_s s was used at every position
     through_scores = d_pre @ W_h
@@ -63,6 +65,15 @@ WHY = (
 )
 
 HINTS = {
+    "mask-leak": ["exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?"],
+    "bahdanau_forward": [
+        "Which score does a masked position need, so that its weight is exactly 0 and "
+        "the others sum to 1?",
+    ],
+    "bahdanau_backward": [
+        "The report names the first link that is wrong: what is computed there from "
+        "what?",
+    ],
     "": [
         "Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum "
         "is the argument of tanh, one row for each position.",
@@ -104,7 +115,7 @@ HINTS = {
     ],
     "masked-maximum": [
         "The largest score is subtracted to keep exp in range. Over which positions "
-        "may the maximum be taken, if a masked score is 1000 above all others?"
+        "may the maximum be taken, if a masked score is 1000 above all others?",
     ],
     "mean-not-sum": [
         "A value that is used S times receives S gradients. Are they added or "
@@ -119,13 +130,9 @@ HINTS = {
 
 MUTANTS = [
     ("d_query = d_pre.sum(0)", "d_query = d_pre[-1]", "unbroadcast"),
-    (
-        "alpha * (d_alpha - alpha @ d_alpha)",
-        "alpha * (1 - alpha) * d_alpha",
-        "softmax-diagonal",
-    ),
-    ("(d_alpha - alpha @ d_alpha)", "d_alpha", "softmax-nocentre"),
-    ("alpha * (d_alpha - alpha @ d_alpha)", "d_alpha", "softmax-skipped"),
+    ("softmax_backward(d_alpha)", "alpha * (1 - alpha) * d_alpha", "softmax-diagonal"),
+    ("softmax_backward(d_alpha)", "alpha * d_alpha", "softmax-nocentre"),
+    ("softmax_backward(d_alpha)", "d_alpha", "softmax-skipped"),
     (
         "(1 - t * t)",
         "(1 - (H @ W_h.T + W_s @ s) ** 2)",
@@ -148,12 +155,11 @@ MUTANTS = [
     ),
     ("np.where(mask, e, -np.inf)", "e", "mask-leak"),
     ("np.where(mask, e, -np.inf)", "np.where(mask, -np.inf, e)", "complement"),
-    ("alpha = z / z.sum()", "alpha = z", "not-normalised"),
-    ("np.exp(e - e.max())", "np.exp(e)", "overflow"),
+    ("alpha, _ = softmax(np.where(mask, e, -np.inf))",
+     "alpha = np.where(mask, np.exp(e), 0)", "not-normalised"),
+    ("alpha, _ = softmax(np.where(mask, e, -np.inf))",
+     "z = np.where(mask, np.exp(e), 0)\n    alpha = z / z.sum()", "overflow"),
     ("return alpha @ H, alpha", "return H.mean(0), alpha", "ignores-weights"),
-    (
-        "    e = np.where(mask, e, -np.inf)",
-        "    e = np.where(mask, e.astype('f4').astype(float), -np.inf)",
-        "float32",
-    ),
-]
+    ("np.where(mask, e, -np.inf)",
+     "np.where(mask, e.astype('f4').astype(float), -np.inf)", "float32"),
+]  # fmt: skip

@@ -1,28 +1,33 @@
-"""6.6  The time of additive and of dot scores  ●●○○  30 min  book §6.3
+"""6.6  The time of additive and of dot attention  ●●○○  35 min  needs 6.5  book §6.3
 
-Measure how long additive and dot scores of T states take, for T from 10 to 1000 and the
-width d = 128. A measured time is useful only if you know exactly which code ran between
-two readings of the clock. The check does not depend on the speed of your machine: it
-examines which calls you time.
+Measure how long a whole forward pass takes, from the states to the context: with your
+additive attention of 6.5, and with dot scores, for T from 10 to 1000 states of width
+128. A measured time is useful only if you know exactly which code ran between two
+readings of the clock. The check does not depend on the speed of your machine: it
+examines which calls you time. ``python -m lessons experiment 6.6`` takes 100 passes of
+each.
 """
 
 import time
 
 import numpy as np
 
+from lessons import earlier
 
-def _additive_scores(s, H, W_s, W_h, v):
-    """Return e_j = v . tanh(W_s s + W_h h_j): s (d,), H (T, d)  ->  (T,)"""
-    return np.tanh(W_s @ s + H @ W_h.T) @ v
+bahdanau_forward = earlier(__file__, "6.5", "bahdanau_forward")  # yours
 
 
-def dot_scores(s, H):
-    """Return e_j = s . h_j for all j, as one product of a matrix and a vector.
+def luong_forward(s, H, mask):
+    """Return the context c (d,) and the weights alpha (T,) of dot scores e_j = s . h_j.
 
-    s (d,), H (T, d)  ->  (T,)
+    s (d,), H (T, d), mask (T,) bool, as in 6.5. All scores are one product of a matrix
+    and a vector.
     """
     # BEGIN SOLUTION
-    return H @ s
+    e = np.where(mask, H @ s, -np.inf)  # (T,)
+    z = np.exp(e - e.max())
+    alpha = z / z.sum()
+    return alpha @ H, alpha
     # END SOLUTION
 
 
@@ -58,12 +63,13 @@ def time_it(fn, repeats, clock):
 
 
 def compare(Ts, d, repeats, rng, timer):
-    """Return the seconds of both scores for each length in Ts.
+    """Return the seconds of both forward passes for each length in Ts.
 
     timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
     rng    draws s, H, W_s, W_h and v, all N(0, 1), anew for each T
 
-    Draw all numbers first, then time calls of ``_additive_scores`` and ``dot_scores``.
+    Draw all numbers first, then time calls of ``bahdanau_forward`` and
+    ``luong_forward``, with a mask that allows all positions.
     ->  {"additive": [seconds for each T], "dot": [seconds for each T]}
     """
     # BEGIN SOLUTION
@@ -71,9 +77,10 @@ def compare(Ts, d, repeats, rng, timer):
     for T in Ts:
         s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)
         W_s, W_h = rng.normal(size=(2, d, d))  # all drawn before anything is timed
-        additive = timer(lambda: _additive_scores(s, H, W_s, W_h, v), repeats)
+        mask = np.ones(T, bool)
+        additive = timer(lambda: bahdanau_forward(s, H, W_s, W_h, v, mask), repeats)
         seconds["additive"].append(additive)
-        seconds["dot"].append(timer(lambda: dot_scores(s, H), repeats))
+        seconds["dot"].append(timer(lambda: luong_forward(s, H, mask), repeats))
     return seconds
     # END SOLUTION
 
@@ -87,6 +94,38 @@ def exponent(Ts, seconds):
     # END SOLUTION
 
 
+def draw(fig, Ts, seconds):
+    """Draw both rows of ``seconds`` against Ts into a matplotlib figure.
+
+    One panel, both axes logarithmic and with a label, and a legend.
+    """
+    # BEGIN SOLUTION
+    ax = fig.subplots()
+    for name, row in seconds.items():
+        ax.loglog(Ts, row, "o-", label=name)
+    ax.set(xlabel="states T", ylabel="seconds of a forward pass")
+    ax.legend()
+    # END SOLUTION
+
+
+def explanation():
+    """Return a string: which factor did you measure between the two, and does the
+    count of operations explain it?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "Additive attention does about d = 128 times as many multiplications, because "
+        "it projects all keys, but it takes far less than 128 times as long: that "
+        "product is one large matrix product, which runs at many multiplications a "
+        "cycle, while dot reads H once and waits for memory. For ten states both take "
+        "the time of a few calls. So a count gives the exponent, and not the "
+        "constant."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -97,6 +136,21 @@ WHY = (
 )
 
 HINTS = {
+    "luong_forward": [
+        "Scores, softmax over the states, weighted sum: the shapes are (T,), (T,), "
+        "(d,).",
+    ],
+    "dot_scores": ["One product of a matrix and a vector."],
+    "which_clock": [
+        "The docstring names four properties; the page of the module time compares "
+        "its clocks.",
+    ],
+    "time_it": [
+        "Read the clock before and after each call; one call comes before all "
+        "readings.",
+    ],
+    "compare": ["All numbers are drawn before the timer is called."],
+    "exponent": ["Take both logarithms; a power is a line there."],
     "": [
         "A measurement contains all code between two readings of the clock. "
         "Everything else, such as drawing numbers, stands before the first reading "
@@ -118,6 +172,9 @@ HINTS = {
     ],
     "total": ["Return the time of one call."],
     "repeats": ["fn is called once, and then ``repeats`` times. Count the calls."],
+    "scaled": ["The scores are s . h_j, without a factor."],
+    "ignores-weights": ["Each state has its own weight in the context."],
+    "overflow": ["exp(712) is larger than any float64. What can you subtract?"],
     "own-clock": ["The clock is an argument of time_it."],
     "adjustable": ["The system may set this clock while you measure."],
     "cpu-time": ["The measured time must include the time in which the process waits."],
@@ -126,9 +183,13 @@ HINTS = {
     "a-reading": ["Return the function itself, without parentheses."],
     "times-drawing": ["Numbers are drawn between two readings of the clock."],
     "not-a-call": ["The timer calls its first argument. Pass it a function."],
-    "timed-else": ["The timed function must return the T scores."],
+    "timed-else": ["The timed function must return the context and the T weights."],
+    "context": ["c is the weighted sum of the rows of H."],
+    "curves": ["There is a curve for each row of seconds."],
+    "linear-axis": ["A power of T is a straight line if both axes are logarithmic."],
+    "unlabelled": ["A reader needs to know what each axis and each curve is."],
     "repeats-lost": ["The timer takes ``repeats`` as its second argument."],
-    "exchanged": ["Which of the two lists receives the seconds of _additive_scores?"],
+    "exchanged": ["Which of the two lists receives the seconds of bahdanau_forward?"],
     "not-normal": ["rng.normal draws numbers N(0, 1). rng.random draws from 0 to 1."],
     "global-generator": ["Draw from the argument rng, so that a seed decides."],
     "same-data": ["Draw s, H, W_s, W_h and v inside the loop over T."],
@@ -144,7 +205,16 @@ HINTS = {
 }
 
 MUTANTS = [
-    ("return H @ s", "return H.T @ s[: len(H)]", "raises"),
+    ("np.where(mask, H @ s, -np.inf)", "np.where(mask, H.T @ s[: len(H)], 0)",
+     "raises"),
+    ("np.where(mask, H @ s, -np.inf)", "H @ s", "mask-leak"),
+    ("np.where(mask, H @ s, -np.inf)", "np.where(mask, H @ s, -np.inf) / len(s) ** 0.5",
+     "scaled"),
+    ("np.exp(e - e.max())", "np.exp(e)", "overflow"),
+    ("return alpha @ H, alpha", "return H.mean(0), alpha", "ignores-weights"),
+    ('ax.loglog(Ts, row, "o-", label=name)', 'ax.plot(Ts, row, "o-", label=name)',
+     "linear-axis"),
+    ("    ax.legend()\n", "", "unlabelled"),
     ("    fn()\n    seconds = []", "    seconds = []", "warm-up"),
     ("np.median(seconds)", "np.mean(seconds)", "not-median"),
     ("np.median(seconds)", "min(seconds)", "not-median"),
@@ -153,12 +223,14 @@ MUTANTS = [
     ("return time.perf_counter", "return time.time", "adjustable"),
     ("return time.perf_counter", "return time.process_time", "cpu-time"),
     ("return time.perf_counter", "return time.perf_counter()", "a-reading"),
-    ("timer(lambda: dot_scores(s, H), repeats)",
-     "timer(lambda: dot_scores(s, rng.normal(size=(T, d))), repeats)", "times-drawing"),
-    ("timer(lambda: dot_scores(s, H), repeats)", "timer(dot_scores(s, H), repeats)",
-     "not-a-call"),
-    ("lambda: dot_scores(s, H)", "lambda: _additive_scores(s, H, W_s, W_h, v)",
-     "same-score"),
+    ("timer(lambda: luong_forward(s, H, mask), repeats)",
+     "timer(lambda: luong_forward(s, rng.normal(size=(T, d)), mask), repeats)",
+     "times-drawing"),
+    ("timer(lambda: luong_forward(s, H, mask), repeats)",
+     "timer(luong_forward(s, H, mask), repeats)", "not-a-call"),
+    ("lambda: luong_forward(s, H, mask)",
+     "lambda: bahdanau_forward(s, H, W_s, W_h, v, mask)", "same-score"),
+    ("lambda: luong_forward(s, H, mask)", "lambda: H @ s", "timed-else"),
     ("x, y = np.log(Ts), np.log(seconds)", "x, y = np.array(Ts), np.array(seconds)",
      "no-logs"),
     ("(x @ y) / (x @ x)", "(x @ x) / (x @ y)", "upside-down"),

@@ -1,12 +1,16 @@
-"""6.7  The attention of a trained translator  ●●●○  50 min  needs 6.5  book §6.5
+"""6.7  The attention of a trained translator  ●●●○  60 min  needs 6.5  book §6.5
 
-A trained translator writes a sentence. Collect its attention weights for each word and
-name the pattern that they form. The measurements use two models:
+A trained translator writes sentences of 5, 15 and 30 words. Collect its attention
+weights for each word, look at them, and name the pattern that they form. The check uses
 
     tier A   the English-French model of this package. A grammar made its sentences, so
              the right alignment is known, and the weights can be compared with it
-    tier B   a published Marian model (opus-mt-en-fr), if you have its files:
-             python -m lessons experiment 6.7 --weights DIR. Without them it is left out
+
+and ``python -m lessons experiment 6.7`` takes two models with layers and heads:
+
+    tier T   a Transformer that it trains first, about two minutes, on the same grammar
+    tier B   a published Marian model (opus-mt-en-fr), if you have its files, with
+             --weights DIR. Without them it is left out
 
 Weights are (T, S) here: one row for each target word, one column for each source word,
 and every row sums to 1.
@@ -94,6 +98,20 @@ def pattern(weights):
     # END SOLUTION
 
 
+def draw(fig, weights, source, target):
+    """Draw weights (T, S) as a heatmap into a matplotlib figure.
+
+    source, target   lists of words: the source on the horizontal axis and the target on
+                     the vertical one, a word at each row and column of the image
+    """
+    # BEGIN SOLUTION
+    ax = fig.subplots()
+    ax.imshow(weights, cmap="Blues", vmin=0)
+    ax.set_xticks(range(len(source)), source, rotation=90)
+    ax.set_yticks(range(len(target)), target)
+    # END SOLUTION
+
+
 def read_safetensors(path):
     """Return {name: array} of a file in which published models store their weights.
 
@@ -117,6 +135,24 @@ def read_safetensors(path):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: which pattern has each of the three sentences, and how do the
+    patterns change with length?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "The five words go nearly along the diagonal, with one step back where French "
+        "puts the adjective after the noun. The long sentences have the same steps "
+        "inside a diagonal, and two French words that look at one English word. At "
+        "thirty words, twice what the model was trained on, the diagonal breaks: it "
+        "stops early, or returns to the start. In the Transformer the mean over "
+        "layers and heads is paler than one head, and aligns better than each."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -127,6 +163,21 @@ WHY = (
 )
 
 HINTS = {
+    "collect_attention": [
+        "Follow one word: what goes into a step, what comes out, and what is kept?",
+    ],
+    "layer_head_mean": [
+        "Every head of every layer counts once, also if layers have different numbers "
+        "of heads.",
+    ],
+    "links": ["One link for each target word: which axis has the source words?"],
+    "alignment_error_rate": [
+        "What are |found|, |gold| and the size of the links in both?",
+    ],
+    "pattern": [
+        "Work with p = weights.argmax(1), and test the three rules in their order.",
+    ],
+    "read_safetensors": ["From which byte on do the offsets count?"],
     "": [
         "collect_attention is a loop over model.step. The word before is the input "
         "of the next step, and the weights of a step belong to the word that this "
@@ -151,6 +202,7 @@ HINTS = {
     "previous-only": ["p_t counts if any earlier row has it, not only the row before."],
     "precision": ["A missing link is an error as well."],
     "recall": ["A link too many is an error as well."],
+    "jaccard": ["The right pairs count twice, and are divided by the sum of both sizes."],
     "no-complement": ["The rate is 0 if all links are right, and 1 if none is."],
     "any-repeat": [
         "Which share of the words must have an earlier p_t for many-to-one?",
@@ -158,11 +210,21 @@ HINTS = {
     "counts-pauses": ["A step from one source word to the same word does not go back."],
     "any-step-back": ["At least one step in ten must go back."],
     "forward": ["A step back goes to a smaller s."],
+    "transposed": ["Row t of the weights is row t of the image, for target word t."],
+    "no-image": ["ax.imshow draws an array, each entry as a square."],
+    "no-words": ["ax.set_xticks(range(n), words) writes a word at each column."],
+    "words-exchanged": ["Which axis has the source words?"],
     "offsets": ["Where do the offsets begin to count?"],
     "metadata": ['The entry "__metadata__" is not an array.'],
 }
 
 MUTANTS = [
+    ("ax.imshow(weights,", "ax.imshow(weights.T,", "transposed"),
+    ("range(len(source)), source, rotation=90)", "range(len(source)))", "no-words"),
+    ("""ax.set_xticks(range(len(source)), source, rotation=90)
+    ax.set_yticks(range(len(target)), target)""",
+     """ax.set_yticks(range(len(source)), source)
+    ax.set_xticks(range(len(target)), target)""", "words-exchanged"),
     ("np.array([last]))", "np.array([SOS]))", "not-fed"),
     ("logits, state, weights = model", "logits, _, weights = model", "state-stands"),
     ("if last == EOS:", "if said and said[-1] == EOS:", "eos-written"),

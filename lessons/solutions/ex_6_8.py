@@ -6,7 +6,8 @@ A sequence attends to itself, without projections:
 
 The chapter draws 8 vectors of 16 normal numbers, takes scale = 1, and asks whether
 positions with large weights on each other become more similar. Predict the answer, then
-measure it at three scales, of which 1 / sqrt(16) is the second.
+measure it at three scales, of which 1 / sqrt(16) is the second. Look at the weights and
+at the cosines of X and of Z side by side, and say what you see.
 """
 
 import numpy as np
@@ -15,12 +16,12 @@ import numpy as np
 def prediction():
     """Return your prediction, written before you run anything. No answer is wrong.
 
-    ->  {1: (own, sign), 1 / 4: (own, sign), 1 / 20: (own, sign)}, for each scale
-    own   the mean weight of a position on itself, for 8 vectors of 16 numbers
+    ->  {1: (gain, sign), 1 / 4: (gain, sign), 1 / 20: (gain, sign)}, for each scale
+    gain  by how much the mean cosine of two positions grows, from X to Z: -2 to 2
     sign  +1 if pairs with more weight on each other gain more cosine, -1 if less
     """
     # BEGIN SOLUTION
-    return {1: (0.2, +1), 1 / 4: (0.2, +1), 1 / 20: (0.2, +1)}
+    return {1: (0.1, +1), 1 / 4: (0.1, +1), 1 / 20: (0.1, +1)}
     # END SOLUTION
 
 
@@ -68,6 +69,44 @@ def rank_correlation(a, b):
     # END SOLUTION
 
 
+def draw(fig, alpha, before, after):
+    """Draw three heatmaps into a matplotlib figure: the weights, and two cosines.
+
+    alpha (T, T), the weights; before and after (T, T), the cosines of X and of Z
+    Row i of an array is row i of its image. Each panel has a title. The two images of
+    cosines have the same limits of colour, vmin = -1 and vmax = 1, so that the same
+    colour means the same number.
+    """
+    # BEGIN SOLUTION
+    names = "weights", "cosines of X", "cosines of Z"
+    limits = (0, 1), (-1, 1), (-1, 1)
+    for ax, name, array, (low, high) in zip(
+        fig.subplots(1, 3), names, (alpha, before, after), limits
+    ):
+        image = ax.imshow(array, vmin=low, vmax=high)
+        ax.set(title=name, xlabel="j", ylabel="i")
+        fig.colorbar(image, ax=ax, shrink=0.6)
+    # END SOLUTION
+
+
+def explanation():
+    """Return a string: do positions with large weights on each other become more
+    similar, and why?
+
+    It is not graded. After you write it, the check prints what a good answer says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "Unscaled, each vector keeps nearly all of its own weight, Z is nearly X, and "
+        "little moves: pairs with more weight gain slightly more. At 1/4 more weight "
+        "leaves the diagonal and the relation is clear. At 1/20 its sign turns: all "
+        "weights are nearly equal, all z_i are nearly the mean vector, every cosine "
+        "tends to 1, and the pairs that were far apart, which have the least weight "
+        "on each other, gain most."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -78,6 +117,13 @@ WHY = (
 )
 
 HINTS = {
+    "prediction": ["The docstring gives the three keys, with a pair for each."],
+    "self_attention": [
+        "Which axis of alpha sums to 1, and which axis of alpha meets X?",
+    ],
+    "cosine": ["Divide by the norms of the rows, once on each side."],
+    "geometry_change": ["Take both matrices at the pairs of np.triu_indices(T, 1)."],
+    "rank_correlation": ["Replace numbers by ranks first, then correlate the ranks."],
     "": [
         "Row i of alpha belongs to position i: it sums to 1, and z_i is computed "
         "from it.",
@@ -106,10 +152,21 @@ HINTS = {
         "argsort returns where the sorted entries come from, which are not their "
         "ranks.",
     ],
+    "transposed": ["Row i of the array is row i of the image."],
+    "own-limits": [
+        "A colour means another number in each image, unless both have the same vmin "
+        "and vmax.",
+    ],
+    "no-title": ["Which of the three images is which?"],
+    "no-image": ["ax.imshow draws an array, each entry as a square."],
     "column-norms": ["The norm of a row is a sum over its d entries."],
 }
 
 MUTANTS = [
+    ("ax.imshow(array,", "ax.imshow(array.T,", "transposed"),
+    (", vmin=low, vmax=high)", ")", "own-limits"),
+    ("ax.set(title=name, ", "ax.set(", "no-title"),
+    ("(alpha, before, after), limits", "(alpha, before, before), limits", "no-image"),
     ("z.sum(axis=-1, keepdims=True)", "z.sum(axis=0, keepdims=True)", "wrong-axis"),
     ("e = scale * (X @ X.T)", "e = X @ X.T", "no-scale"),
     ("e = scale * (X @ X.T)", "e = (X @ X.T) / scale", "divided"),

@@ -3,10 +3,14 @@
 Two translators differ in one thing: without attention, the decoder receives only the
 last state of the encoder; with attention, it receives a weighted sum of all states.
 Write one step of both decoders, and what a fair comparison needs: BLEU, a test set of
-unseen pairs, and groups of sources by length. The book expects the advantage of
-attention to grow with the length: write down your own prediction first. The long run,
-500 English-German pairs and three seeds for each, is ``python -m lessons experiment
-6.9``.
+unseen pairs, and BLEU by the length of the source. The book expects the advantage of
+attention to grow with the length: write down your own prediction first. Then
+
+    python -m lessons experiment 6.9
+
+trains your ``decode_step`` on your split: 500 English-German pairs, 20 epochs, three
+seeds with attention and three without. It prints the table and draws the figure. Ctrl-C
+loses one run at most. The exercise passes with your own run.
 """
 
 import math
@@ -16,6 +20,8 @@ import numpy as np
 
 import minigrad as mg
 from attention import masked_softmax
+
+ENCODER = "gru"  # in both directions; "lstm" is the chapter's, two layers of an LSTM
 
 
 def _ngrams(words, n):
@@ -80,6 +86,21 @@ def bucket_by_length(sentences, bounds):
     # END SOLUTION
 
 
+def bleu_by_length(sources, refs, hyps, bounds):
+    """Return {(low, high): BLEU of the sentences whose source has low to high words}.
+
+    sources, refs, hyps   lists of sentences, each a list of words
+    Use ``bucket_by_length`` and ``bleu``.
+    """
+    # BEGIN SOLUTION
+    groups = bucket_by_length(sources, bounds)
+    return {
+        bound: bleu([refs[i] for i in rows], [hyps[i] for i in rows])
+        for bound, rows in groups.items()
+    }
+    # END SOLUTION
+
+
 def hold_out(pairs, n):
     """Split pairs (source, target) into (train, test): the last n are the test.
 
@@ -125,6 +146,22 @@ def decode_step(p, y, s, H, mask):
     # END SOLUTION
 
 
+def explanation():
+    """Return a string: what does your table say about the book's expectation, and why?
+
+    Write it after the long run. It is not graded; the check prints what a good answer
+    says.
+    """
+    # BEGIN SOLUTION
+    return (
+        "Attention is far ahead at every length, but its advantage does not grow: the "
+        "model without attention is bad at five words already. That is no bottleneck, "
+        "which would hurt long sentences more; 500 pairs are too few for it to learn "
+        "the task at all. With more pairs the short ones should become good first."
+    )
+    # END SOLUTION
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -135,6 +172,18 @@ WHY = (
 )
 
 HINTS = {
+    "bleu_by_length": ["Group the sentences first, then one BLEU for each group."],
+    "prediction": ["The docstring gives the two keys and the words for each."],
+    "bleu": ["Sum the counts over all sentences before you divide."],
+    "bucket_by_length": ["Both bounds are included; a sentence may be in no group."],
+    "hold_out": [
+        "Take the last n first; then leave out every pair that shares a side with one "
+        "of them.",
+    ],
+    "decode_step": [
+        "Write the shapes of E[y], the scores, the weights and c, with the batch as "
+        "the first axis.",
+    ],
     "": [
         "BLEU: for n = 1 to order, count the right n-grams and all n-grams of all "
         "sentences first. Divide once, at the end.",
@@ -156,12 +205,17 @@ HINTS = {
     "pooled": ["A word is right if the reference of its own sentence contains it."],
     "recall": ["A precision is divided by the number of n-grams in the hypotheses."],
     "bounds": ["Which of 5 words and 7 words belong to the bucket (5, 7)?"],
+    "whole-corpus": [
+        "Which sentences belong to a bucket? Compute BLEU of these alone.",
+    ],
+    "by-reference": ["The buckets are those of the sources, not of the references."],
+    "different-words": ["A word that occurs twice has two places in the sentence."],
     "first-pairs": ["The last n pairs are the test, not the first n."],
     "test-in-train": ["A pair that occurred in training does not test the model."],
     "mask-leak": ["Padding is not a word: its weight must be 0."],
     "masked-maximum": [
         "masked_softmax takes a mask. A weight that you multiply by the mask after "
-        "exp becomes NaN if all allowed scores are far below the others."
+        "exp becomes NaN if all allowed scores are far below the others.",
     ],
     "old-state": ["The logits are computed from the state after the step."],
     "state-stands": ["Which state does the next step start from?"],
@@ -192,6 +246,12 @@ MUTANTS = [
         "mean-of-sentences",
     ),
     ("if low <= n <= high", "if low <= n < high", "bounds"),
+    (
+        "bucket_by_length(sources, bounds)",
+        "bucket_by_length(refs, bounds)",
+        "by-reference",
+    ),
+    ("[refs[i] for i in rows], [hyps[i] for i in rows]", "refs, hyps", "whole-corpus"),
     ("len(words) for words", "len(' '.join(words)) for words", "characters"),
     ("if p[0] not in sources and p[1] not in targets", "", "test-in-train"),
     (

@@ -1,4 +1,4 @@
-"""E.1  The gradient of a broadcast  ●○○○  20 min
+"""E.1  The gradient of a broadcast  ●○○○  25 min
 
 NumPy broadcasts arrays to one shape before it adds or multiplies them: it aligns the
 shapes at the last axis, inserts missing axes in front, and repeats each axis of length
@@ -9,6 +9,8 @@ the gradients of all these places:
 
     da[i, 0, k] = sum_j  g[i, j, k] b[j, 0]
     db[j, 0]    = sum_ik g[i, j, k] a[i, 0, k]
+
+The same rule holds for every copy, such as overlapping windows of a sequence.
 """
 
 import numpy as np
@@ -44,6 +46,24 @@ def multiply(a, b):
     return y, backward
 
 
+def windows(x, n):
+    """Return all windows of n neighbours; its backward returns dx (S,).
+
+    y[i, k] = x[i + k]        x (S,)  ->  y (S - n + 1, n)
+    """
+    y = np.array([x[i : i + n] for i in range(len(x) - n + 1)])
+
+    def backward(g):
+        # BEGIN SOLUTION
+        dx = np.zeros(len(x))
+        for k in range(n):
+            dx[k : k + len(g)] += g[:, k]  # x[i + k] is in window i, at place k
+        return dx
+        # END SOLUTION
+
+    return y, backward
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -53,6 +73,13 @@ WHY = (
 )
 
 HINTS = {
+    "windows": [
+        "An entry that is in several windows receives the sum of their gradients.",
+    ],
+    "multiply": [
+        "The gradient of a factor is g times the other factor; then undo the "
+        "broadcast.",
+    ],
     "": [
         "A broadcast does two things: it inserts axes in front, and it repeats axes "
         "of length 1. Undo them one after the other.",
@@ -73,6 +100,8 @@ HINTS = {
         "A number that is used in more places has a larger gradient, not an average.",
     ],
     "axis-lost": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
+    "overwrites": ["One number stands in several windows. Does each of them count?"],
+    "first-places": ["A number is in the middle and at the end of windows as well."],
     "left-aligned": [
         "NumPy aligns shapes at the last axis. Where does it insert missing axes?",
     ],
@@ -84,6 +113,10 @@ HINTS = {
 }
 
 MUTANTS = [
+    ("dx[k : k + len(g)] += g[:, k]", "dx[k : k + len(g)] = g[:, k]", "overwrites"),
+    ("dx[k : k + len(g)] += g[:, k]", "dx[: len(g)] += g[:, k] * (k == 0)",
+     "first-places"),
+    ("dx[k : k + len(g)] += g[:, k]", "dx[k : k + len(g)] += g[:, k] / n", "mean"),
     ("g = g.sum(tuple(range(extra)))", "g = g[(0,) * extra]", "unbroadcast"),
     ("g = g.sum(tuple(range(extra)))", "g = g.mean(tuple(range(extra)))", "mean"),
     ("tuple(range(extra))", "tuple(range(len(shape), g.ndim))", "left-aligned"),
@@ -95,4 +128,4 @@ MUTANTS = [
     ("unbroadcast(g * b, a.shape)", "unbroadcast(g, a.shape) * b", "sum-first"),
     ("unbroadcast(g * a, b.shape)", "g * a", "unbroadcast"),
     ("    extra = ", "    g = g.astype('f4').astype(float)\n    extra = ", "float32"),
-]
+]  # fmt: skip

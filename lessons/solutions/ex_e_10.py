@@ -80,6 +80,17 @@ WHY = (
 )
 
 HINTS = {
+    "split": [
+        "Which axis can you divide without moving a number, and which two change "
+        "places?",
+    ],
+    "attention": [
+        "From o back: v and p, then s, then q and k; the scale belongs to both.",
+    ],
+    "multihead": [
+        "From Z back: W_o, the heads, the three projections; Y is used twice.",
+    ],
+    "one-head": ["Each head has its own entries, weights and gradients."],
     "": [
         "reshape reads numbers in the order of memory. Which axis can you divide in "
         "two without moving a number, and which axes do you exchange then?",
@@ -104,15 +115,22 @@ HINTS = {
     ],
     "adds-up": [
         "dX is the gradient of X as the queries, dY that of Y as keys and values. "
-        "Return both, also if X and Y are the same array."
+        "Return both, also if X and Y are the same array.",
     ],
     "differences": [
-        "A difference quotient loses digits. Each gradient here has a formula."
+        "A difference quotient loses digits. Each gradient here has a formula.",
     ],
     "one-use": ["Y is used for the keys and for the values."],
 }
 
 MUTANTS = [
+    ("        dv = p.swapaxes(1, 2) @ g", "        dv = p[:1].swapaxes(1, 2) @ g",
+     "one-head"),
+    ("x.transpose(1, 0, 2).reshape(n, H * E)", "np.tile(x[0], H)", "one-head"),
+    ("x.reshape(n, H, D // H).transpose(1, 0, 2)",
+     "np.repeat(x[None, :, : D // H], H, 0)", "one-head"),
+    ("dX = dq @ W_q\n", "dX = dq[:, : len(W_q) // H] @ W_q[: len(W_q) // H]\n",
+     "one-head"),
     (
         "x.reshape(n, H, D // H).transpose(1, 0, 2)",
         "x.reshape(H, n, D // H)",
@@ -145,4 +163,4 @@ MUTANTS = [
         "of_attention(split(g @ W_o.T, H))",
         "W_o-turned",
     ),
-]
+]  # fmt: skip

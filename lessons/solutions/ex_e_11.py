@@ -74,6 +74,14 @@ WHY = (
 )
 
 HINTS = {
+    "rope": [
+        "Write even and odd entries as two arrays (…, L, E/2); the angles are (L, "
+        "E/2).",
+    ],
+    "to_half_split": [
+        "Which entry of the interleaved row is the first of pair 0, of pair 1, …?",
+    ],
+    "scores": ["Rotate all rows of q and of k by their own positions, then multiply."],
     "": [
         "Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as "
         "two arrays of width E/2. The angles have shape (L, E/2).",

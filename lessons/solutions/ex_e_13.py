@@ -81,6 +81,10 @@ WHY = (
 )
 
 HINTS = {
+    "scan": ["What does S contain when query i is answered: is key i in it?"],
+    "linear_attention": [
+        "The quotient y / c has two gradients; the scan gives both sums.",
+    ],
     "": [
         "Write a loop over positions with one array S that grows: after adding "
         "position i, it contains all that query i may attend to, including position "
@@ -112,7 +116,7 @@ HINTS = {
     ],
     "n-squared": [
         "Your answer reads all earlier positions for each position. The running sum S "
-        "contains them already."
+        "contains them already.",
     ],
     "all-pairs": [
         "Your answer makes an (n, n) array. Add its entries one at a time instead.",

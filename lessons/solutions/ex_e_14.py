@@ -75,6 +75,11 @@ WHY = (
 )
 
 HINTS = {
+    "row_sums": ["o_i is the sum of p_il v_l: multiply it by g_i."],
+    "tile": ["p = exp(s - lse) at allowed pairs only, decided before the exponential."],
+    "backward": [
+        "Two loops over slices; which rows does each part of a tile belong to?",
+    ],
     "": [
         "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?",
         "In a tile p is exp(s - lse), 0 where not allowed, and already divided by "
@@ -100,10 +105,10 @@ HINTS = {
     "overwrites": ["Several tiles add to the same rows of dk."],
     "unseen-overflow": [
         "exp of a large score is inf, and 0 * inf is NaN: a product with the mask "
-        "cannot remove it. Mask the score before exp."
+        "cannot remove it. Mask the score before exp.",
     ],
     "block-rows": [
-        "Your answer makes an array of block x S scores. Divide the keys as well."
+        "Your answer makes an array of block x S scores. Divide the keys as well.",
     ],
     "mask-leak": ["A pair that is not allowed has p = 0 for every score."],
     "tile-positions": [

@@ -1,4 +1,4 @@
-"""E.2  The backward of tanh, matmul and softmax  ●●○○  30 min
+"""E.2  The backward of tanh, matmul and softmax  ●●○○  35 min
 
 Each function returns its output y and its backward. The backward is a function of
 g = dL/dy and returns dL/d(input): one array for one input, a tuple for several inputs.
@@ -54,6 +54,23 @@ def softmax(x):
     return y, backward
 
 
+def log_softmax(x):
+    """Return y = x - ln sum exp(x) along the last axis of x (…, n), and its backward.
+
+    These are the logarithms of the softmax, which the cross-entropy needs. Derive
+    dy_i/dx_k first. The backward needs memory for a few arrays like x.
+    """
+    top = x.max(-1, keepdims=True)
+    y = x - top - np.log(np.exp(x - top).sum(-1, keepdims=True))
+
+    def backward(g):
+        # BEGIN SOLUTION
+        return g - np.exp(y) * g.sum(-1, keepdims=True)
+        # END SOLUTION
+
+    return y, backward
+
+
 # FOR THE CHECK
 
 WHY = (
@@ -64,8 +81,23 @@ WHY = (
 )
 
 HINTS = {
+    "log_softmax": [
+        "y_i = x_i - ln sum_j exp(x_j): what is dy_i/dx_k, and over which i is the "
+        "sum?",
+    ],
+    "log-of-softmax": [
+        "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",
+    ],
+    "tanh": ["dy/dx = 1 - tanh(x)^2: which variable of the forward is tanh(x)?"],
+    "matmul": [
+        "Write y_ij = sum_k a_ik b_kj. The shapes of da and db allow one product "
+        "each.",
+    ],
+    "softmax": [
+        "sum_i g_i y_i (delta_ik - y_k) has two terms. Over which axis is the sum?",
+    ],
     "jacobian": [
-        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix."
+        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix.",
     ],
     "": [
         "Start with one entry: how much does L change if x_k changes a little?",
@@ -78,6 +110,11 @@ HINTS = {
 }
 
 MUTANTS = [
+    ("g - np.exp(y) * g.sum(-1, keepdims=True)", "g - np.exp(y) * g", "log-of-softmax"),
+    ("g - np.exp(y) * g.sum(-1, keepdims=True)",
+     "g - np.exp(y)", "log-of-softmax"),
+    ("g - np.exp(y) * g.sum(-1, keepdims=True)",
+     "g - y * g.sum(-1, keepdims=True)", "log-of-softmax"),
     ("g * (1 - y * y)", "g * (1 - x * x)", "wrong-derivative"),
     ("g * (1 - y * y)", "1 - y * y", "ignores-upstream"),
     ("g * (1 - y * y)", "g * (y * y - 1)", "scale:-1"),
@@ -87,4 +124,4 @@ MUTANTS = [
     ("y * (g - (g * y).sum(-1, keepdims=True))", "y * g", "softmax-nocentre"),
     ("(g - (g * y).sum(-1, keepdims=True))", "(1 - y) * g", "softmax-diagonal"),
     ("(g * y).sum(-1, keepdims=True)", "(g * y).sum(0, keepdims=True)", "wrong-axis"),
-]
+]  # fmt: skip

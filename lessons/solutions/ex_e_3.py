@@ -62,6 +62,8 @@ WHY = (
 )
 
 HINTS = {
+    "order": ["A value may be written only after all its users: when is that certain?"],
+    "backward": ["A value with several users receives a sum: where does it begin?"],
     "": [
         "All inputs of a value come later in the list. When can you write a value, "
         "if you fill the list from its end?",

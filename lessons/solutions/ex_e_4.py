@@ -60,6 +60,11 @@ WHY = (
 )
 
 HINTS = {
+    "numeric_gradient": [
+        "Move one entry of a copy up and down; sum c times the change of every "
+        "output.",
+    ],
+    "is_right": ["Which c, which comparison, and what if there is no gradient at all?"],
     "": [
         "One entry at a time: copy x twice, move this entry up in one copy and down "
         "in the other. All other operations are a sum over the outputs.",
@@ -88,7 +93,7 @@ HINTS = {
     "one-entry": ["A backward can be wrong in one of many entries."],
     "largest-entry": [
         "A mean over all entries, or a norm, hardly shows that one of many is wrong. "
-        "Compare entry by entry."
+        "Compare entry by entry.",
     ],
     "shape": [
         "NumPy broadcasts: it compares arrays of different shapes without an error.",

@@ -128,6 +128,9 @@ WHY = (
 )
 
 HINTS = {
+    "guilty": ["Compare each backward with differences, on inputs of different sizes."],
+    "witness": ["Which input makes the missing or wrong factor visible?"],
+    "alibi": ["Which property of the input makes the mistake without effect?"],
     "": [
         "Call each operation with random inputs of several shapes and a random g, "
         "and compare with differences. Which shapes would a careless test use?",

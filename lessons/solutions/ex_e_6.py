@@ -88,6 +88,11 @@ WHY = (
 )
 
 HINTS = {
+    "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
+    "gru": [
+        "From the last step to the first: which gradient arrives from the step after, "
+        "and which is g?",
+    ],
     "": [
         "Begin with slopes: h' = (1 - z) n + z h is a sum of products. What are "
         "dL/dz and dL/dn? Then go through sigmoid and tanh.",

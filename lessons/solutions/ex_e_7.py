@@ -70,6 +70,11 @@ WHY = (
 )
 
 HINTS = {
+    "masked_softmax": [
+        "What does the maximum see, what does the sum see, and what has a row without "
+        "keys?",
+    ],
+    "masked_lse": ["d lse / dx_j is a weight you know. Which value has an empty row?"],
     "": [
         "Which number can replace a masked score, so that its exp is exactly 0? The "
         "usual softmax then does most of the rest.",

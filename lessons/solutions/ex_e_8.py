@@ -75,6 +75,9 @@ WHY = (
 )
 
 HINTS = {
+    "update": ["By which factor do sums change when the maximum changes from m to m'?"],
+    "finish": ["z may be 0 in a row without keys: what are o and lse there?"],
+    "merge": ["exp(lse1) and exp(lse2) are the shares of the two sets."],
     "": [
         "exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', "
         "multiply each row by one number.",

@@ -77,6 +77,17 @@ WHY = (
 )
 
 HINTS = {
+    "gaussian": [
+        "Differentiate exp(-(s - p)^2 / (2 sigma^2)) by p; p is in every weight of "
+        "its row.",
+    ],
+    "centre": [
+        "Go back through S, the sigmoid, v, tanh and W, one at a time. The sigmoid is "
+        "p / S.",
+    ],
+    "pull": [
+        "The gradient of a_ts is g_t . h_s, for the keys s that stand in the window.",
+    ],
     "": [
         "Write the distances s - p as an array (T, W) first: the Gaussian and its "
         "derivative are functions of them.",
@@ -90,7 +101,7 @@ HINTS = {
     ],
     "sigma": ["sigma is half of D. How often is it squared and doubled?"],
     "differences": [
-        "A difference quotient loses digits. The derivative of a Gaussian does not."
+        "A difference quotient loses digits. The derivative of a Gaussian does not.",
     ],
     "bell-alone": [
         "a is align times the Gaussian. Which factor multiplies the derivative of "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..graph import Node, no_grad, reachable
-from .hypotheses import is_single
+from .hypotheses import fits_float32
 from .verdict import Finding, GradcheckError
 
 
@@ -26,7 +26,8 @@ class Run:
     fatal_findings     a ``Finding`` for each broken rule that prevents a comparison
     findings           a ``Finding`` for each other broken rule
     wrong_shape        (i, array): a gradient of leaf i that has another shape, or None
-    earlier_inputs     the inputs of an earlier call with other values, or None
+    earlier_inputs     other values of the inputs, with which the function is called
+                       before the usual call and after it; None if that failed
     """
 
     op: str = ""
@@ -43,7 +44,11 @@ class Run:
 
 
 def observe(subject, points, rng):
-    """Run the forward and backward of ``subject``, with leaves ``points``."""
+    """Run the forward and backward of ``subject``; its leaves hold ``points``.
+
+    Between the forward and the backward, the function is called with other inputs. So a
+    backward that wrongly reads a cache of the last call returns wrong gradients.
+    """
     run = Run(earlier_inputs=[p * (1 - 0.1 * rng.random(p.shape)) for p in points])
     constants = [c.copy() for c in subject.constants]
     if not call_at(subject, run.earlier_inputs):
@@ -62,10 +67,7 @@ def observe(subject, points, rng):
 
 
 def call_at(subject, points):
-    """Call the subject with other inputs; return whether that worked.
-
-    A backward that reads a cache of the last call then returns wrong gradients.
-    """
+    """Call the subject with other inputs; return whether that worked."""
     if points is None:
         return False
     with subject.with_data(points), np.errstate(all="ignore"):
@@ -77,7 +79,10 @@ def call_at(subject, points):
 
 
 def vjp(subject, run, cotangents):
-    """Call the subject again with the same inputs; return its gradients."""
+    """Return the gradients of a new call with the same inputs, J^T c.
+
+    The name is the usual one for this product: vector-Jacobian product.
+    """
     outputs = subject.outputs()
     call_at(subject, run.earlier_inputs)
     return subject.gradients(outputs, cotangents)
@@ -91,9 +96,9 @@ def _record_operation(run):
         )
     nodes = {n for t in run.outputs if t._node for n in reachable(t._node)}
     run.size = sum(n.slot is None for n in nodes)
-    last = next((t._node for t in run.outputs if t._node), None)
-    if last is not None:
-        run.op = last.op if last.slot is None else last.parents[0].op
+    node = next((t._node for t in run.outputs if t._node), None)
+    if node is not None:  # a slot is one output of an operation with several
+        run.op = node.op if node.slot is None else node.parents[0].op
 
 
 def _check_outputs(subject, run):
@@ -130,10 +135,11 @@ def _run_backward(subject, run):
     run.second_gradients = [_copy(a) for a in second]
     for name, a, b in zip(subject.names, run.gradients, run.second_gradients):
         if a is not None and b is not None and not _close(a, b):
-            tag, what = "stateful", "another"
-            if _close(2 * a, b):
-                tag, what = "accumulates", "2 x"
-            what = f"a second backward returns {what} d_{name}"
+            doubled = _close(2 * a, b)
+            tag = "accumulates" if doubled else "stateful"
+            what = (
+                f"a second backward returns {'2 x' if doubled else 'another'} d_{name}"
+            )
             run.findings.append(Finding(tag, what))
     _check_aliases(subject, first, second, run)
     if detector.culprit:
@@ -142,13 +148,17 @@ def _run_backward(subject, run):
         )
         run.findings.append(Finding("mutates-cotangent", what))
     for leaf, name, a in zip(subject.leaves, subject.names, run.gradients):
-        if is_single(a) and not is_single(leaf._data):
+        if fits_float32(a) and not fits_float32(leaf._data):
             what = f"every entry of d_{name} is a float32 number"
             run.findings.append(Finding("float32", what))
 
 
 class _WriteDetector:
-    """Find the node whose backward writes into the gradient that it receives."""
+    """Find the node whose backward writes into the gradient that it receives.
+
+    ``backward_pass`` calls it before each node. Then the gradient of the node before
+    must still be equal to its copy.
+    """
 
     def __init__(self):
         self.culprit = self.node = self.g = None
@@ -213,9 +223,11 @@ def _check_aliases(subject, first, second, run):
     others = [(f"input {n}", t._data) for n, t in zip(subject.names, subject.leaves)]
     others += [("the output", t._data) for t in run.outputs]
     for i, a in enumerate(first):
+        if a is None:
+            continue
         rest = [(f"d_{n}", b) for n, b in zip(subject.names[:i], first[:i])]
         again = [("what the next backward returns", second[i])]
-        for what, b in others + rest + again if a is not None else ():
+        for what, b in others + rest + again:
             if b is not None and np.may_share_memory(a, b):
                 what = f"d_{subject.names[i]} is the same memory as {what}"
                 run.findings.append(Finding("aliases", what))

@@ -21,7 +21,7 @@ def same(a, b):
     return bool(size < np.inf and np.abs(a - b).max() <= CLOSE * size)
 
 
-def is_single(a):
+def fits_float32(a):
     """Return whether all entries are float32 numbers, which have 24 bits.
 
     Float64 numbers may have so few bits by chance. So some entry must need more than 12
@@ -232,7 +232,7 @@ def one_block(case):
 
 def single_precision(case):
     for what, array in (("yours", case.yours), ("the output", case.y)):
-        if is_single(array) and not is_single(case.x):
+        if fits_float32(array) and not fits_float32(case.x):
             return "float32", f"every entry of {what} is a float32 number"
 
 

@@ -231,7 +231,7 @@ class _Measurement:
 def _measure(point, v, unit, step_number):
     """Measure the slopes along v / unit with the step of this number and its half."""
     h = STEP * RATIO**step_number
-    slopes_of_steps = []
+    slopes_of_steps = []  # (left, right) of x; their mean is D(step)
     for step in (h, h / 2):
         right, left = (
             point.weights @ change / (step * unit)

@@ -5,23 +5,19 @@ at L. It gives each operation the gradient of its output, g = dL/dy, and the ope
 computes the gradients of its inputs from g by the chain rule.
 
 Each function takes arrays and returns ``(output, backward)``. Its ``backward`` maps g
-to the gradients of the inputs, in their order. If the second parameter of ``backward``
-is called ``needs``, it also receives a tuple of booleans: for each input, whether its
-gradient is needed. ``@differentiable`` turns the function into an operation on tensors,
-which are arrays with gradients.
+to the gradient of the input, or to a tuple of gradients for several inputs. A second
+parameter of ``backward``, here ``needs``, receives a tuple of booleans: for each input,
+whether its gradient is needed. ``@differentiable`` turns the function into an operation
+on tensors, which are arrays with gradients.
 
-y_i depends on x_i alone. So the Jacobian is diagonal: dL/dx_i = g_i dy_i/dx_i. Two
-inputs are broadcast as in NumPy. If an input was broadcast, ``graph.unbroadcast`` sums
-its gradient over the repeated axes. A Python number is a constant: it has no gradient
-and does not change the dtype of the result.
+y_i depends on x_i alone, so dL/dx_i = g_i dy_i/dx_i. Two inputs are broadcast as in
+NumPy. If an input was broadcast, ``graph.unbroadcast`` sums its gradient over the
+repeated axes. A Python number is a constant: it has no gradient and does not change the
+dtype of the result. Integers give NumPy's dtype, but exp, log and sqrt give float64.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
-and not g * condition, because inf * 0 = NaN. (``ops/select.py`` does the same, faster.)
-NaN propagates to the output. If an operation chooses one of its inputs, such as
-``maximum``, a NaN input receives g. PyTorch does the same, except in ``clip``. Sums,
-products and choices of integers are integers, as in NumPy; all other functions convert
-integers to float64 (``ops/real.py``). As in NumPy, some names hide Python's built-ins:
-``abs``, ``pow``, ``min``, ``max``.
+and not g * condition, because inf * 0 = NaN. As in NumPy, some names hide Python's
+built-ins: ``abs``, ``pow``, ``min``, ``max``.
 """
 
 import numpy as np
@@ -60,7 +56,7 @@ def div(a, b):
     y = a / b
 
     def backward(g, needs):
-        da = g / b
+        da = g / b  # db needs it too
         db = -da * y if needs[1] else None
         return da, db
 
@@ -182,14 +178,15 @@ def clip(x, min=None, max=None):
 
     g_i goes to the input that y_i equals: to x_i if min_i <= x_i <= max_i, otherwise to
     the bound, which may be a tensor. min must not be larger than max. A NaN in x stays
-    NaN and receives g.
+    NaN and receives g; in PyTorch it receives 0.
     """
     y = x if min is None else np.maximum(x, min)
     y = y if max is None else np.minimum(y, max)
 
     def backward(g, needs):
-        needs = (*needs, False, False)  # for bounds that were not passed
-        dx = np.where((x < y) | (x > y), 0, g) if needs[0] else None
+        needs = (*needs, False, False)  # a bound that was not passed has no entry
+        is_bound = (x < y) | (x > y)  # not x != y, which is true for NaN
+        dx = np.where(is_bound, 0, g) if needs[0] else None
         dmin = np.where(x < y, g, 0) if needs[1] else None  # x was raised to min
         dmax = np.where(x > y, g, 0) if needs[2] else None  # x was lowered to max
         return dx, dmin, dmax

@@ -1,31 +1,31 @@
 """Functions that GRU and LSTM share.
 
-A GRU has 3 gates and an LSTM has 4, each of width H. They are stacked: a weight has the
-shape (gates H, I), and a row of gate values has gates H entries.
+The candidate counts as a gate here: a GRU has K = 3 gates and an LSTM K = 4, each of
+width H. They are stacked: a weight has the shape (K H, I), a row of values K H entries.
 """
 
 import numpy as np
 
 
 def affine(x, weight, bias):
-    """Return x W^T + b: (n, I) -> (n, gates H)."""
+    """Return x W^T + b: (n, I) -> (n, K H)."""
     return x @ weight.T if bias is None else x @ weight.T + bias
 
 
 def project(x, weight, bias, out):
-    """Write x W_k^T + b_k for each gate k to ``out``: (N, I) -> (gates, N, H)."""
-    gates, _, H = out.shape
-    for k in range(gates):
+    """Write x W_k^T + b_k for each gate k to ``out``: (N, I) -> (K, N, H)."""
+    K, _, H = out.shape
+    for k in range(K):
         rows = slice(k * H, (k + 1) * H)
         np.matmul(x, weight[rows].T, out=out[k])
         if bias is not None:
             out[k] += bias[rows]
 
 
-def by_gate(a, gates):
-    """Return a view of rows (n, gates H), gate by gate: (gates, n, H)."""
+def by_gate(a, K):
+    """Return a view of rows (n, K H), gate by gate: (K, n, H)."""
     n, width = a.shape
-    return a.reshape(n, gates, width // gates).swapaxes(0, 1)
+    return a.reshape(n, K, width // K).swapaxes(0, 1)
 
 
 def sigmoid(a):

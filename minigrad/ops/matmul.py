@@ -7,8 +7,8 @@ G is the matrix of the g_ij = dL/dy_ij, and dA is short for dL/dA:
     dL/da_ik = sum_j g_ij b_kj   =>   dA = G B^T
     dL/db_kj = sum_i a_ik g_ij   =>   dB = A^T G
 
-A matrix product sums over the last axis of the left matrix and the first axis of the
-right one. The transposes bring the index of the sum (j, then i) to these axes.
+A matrix product sums over the last axis of its left matrix and the first axis of its
+right one. B has j as its last axis and A has i as its first, so both are transposed.
 """
 
 import math
@@ -52,12 +52,12 @@ def linear(x, weight, bias=None):
 
     x (..., in), weight (out, in), bias? (out,)  ->  y (..., out)
 
-    ``@shapes`` checks the arguments against the line above; ``bias?`` may be None. All
-    leading axes together are the rows n of X, Y and G:
+    ``@shapes`` checks the tensors against the line above (``bias?`` may be None), then
+    ``@differentiable`` passes their arrays. All leading axes together are the N rows i:
 
-        y_no = sum_i x_ni w_oi + b_o
+        y_ij = sum_k x_ik w_jk + b_j
 
-        dX = G W,    dW = G^T X,    db_o = sum_n g_no
+        dX = G W,    dW = G^T X,    db_j = sum_i g_ij
     """
     X = _rows(x)  # (N, in)
     Y = X @ weight.T  # (N, out)
@@ -66,11 +66,11 @@ def linear(x, weight, bias=None):
 
     def backward(g, needs):
         G = _rows(g)  # (N, out)
-        dx = (G @ weight).reshape(x.shape) if needs[0] else None  # the sum over o
-        dW = G.T @ X if needs[1] else None  # the sum over n
+        dx = (G @ weight).reshape(x.shape) if needs[0] else None  # the sum over j
+        dW = G.T @ X if needs[1] else None  # the sum over i
         db = None
         if bias is not None and needs[2]:
-            db = G.sum(0)  # the sum over n, because b was broadcast over the rows
+            db = G.sum(0)  # the sum over i, because b was broadcast over the rows
         return dx, dW, db
 
     return Y.reshape(x.shape[:-1] + weight.shape[:1]), backward
@@ -90,10 +90,10 @@ def _product(a, b):
 
 
 def _transposed_product(A, G, b_ndim):
-    """Return A^T G with the sum over the batch, if B was one matrix for the batch.
+    """Return A^T G; if B has no leading axes, the sum of A^T G over the leading axes.
 
-    One product then computes both sums: (all rows of A)^T (all rows of G). If other
-    leading axes of B were broadcast, ``graph.unbroadcast`` sums over them.
+    The product of all rows, (N, k)^T (N, m), is this sum. If B has leading axes and was
+    broadcast, ``graph.unbroadcast`` computes the sum.
     """
     if b_ndim == 2:
         return _rows(A).T @ _rows(G)

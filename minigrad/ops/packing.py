@@ -2,13 +2,13 @@
 
 A batch (B, T, F) becomes rows (N, F), where N is the number of tokens without padding.
 The rows are ordered by step, and within a step by the length of the example, longest
-first. So the examples that have a token at step t are the first ones of step t - 1:
+first. Examples 0, 1, 2 of lengths 2, 4, 3 have the order 1, 2, 0:
 
-    lengths 2, 4, 3          step 0        step 1        step 2     step 3
-    example b, token t       1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 |  1,3
+    step               0             1             2         3
+    example, token     1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 | 1,3
 
-The rows of one step are one slice, so no mask is needed. PyTorch's packed sequences have
-the same order.
+The examples of one step stand first in the step before, and its rows are one slice. So
+no mask is needed. PyTorch's packed sequences have the same order.
 """
 
 import numpy as np

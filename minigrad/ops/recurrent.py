@@ -1,24 +1,25 @@
 """GRU and LSTM: a step composed of operations, and a whole sequence as one operation.
 
-``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
-``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
-hand-derived backward through time. Fused, forward and backward take about half the time
-(B = 64, T = 32, I = H = 128), and padded sequences cost only their real tokens.
-
 A recurrent unit computes its state h_t from the input x_t and the state h_{t-1}. Gates,
 numbers from 0 to 1, decide how much of the old state remains. A GRU has a reset gate r,
 an update gate z and a candidate n. An LSTM has an input gate i, a forget gate f, a
-candidate g and an output gate o.
+candidate n (g in PyTorch) and an output gate o.
 
-Only the product W_hh h_{t-1} depends on the step before. The input is multiplied by its
-weights in one large product before the loop over time. The loop of the backward stores
-the gradients of the sums inside the gates. After it, one large product each computes
-the gradients of the input and of both weights.
+``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
+``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
+hand-derived backward through time. They take about half the time (B = 64, T = 32,
+I = H = 128), and padding costs nothing.
+
+Only the product W_hh h_{t-1} depends on the step before. The product of all x_t with
+W_ih is computed before the loop over time. The backward runs from the last step to the
+first and computes da, the gradient of the argument of each sigmoid and tanh. After this
+loop, one product of da gives dx, one gives dW_ih, and one gives dW_hh.
 
 Inside, sequences are packed without padding: N rows, one for each token, in order of
-time (``packing.py``). The gates of all rows are one array (gates, N, H). Parameters
-have PyTorch's shapes: weight_ih (3H, I), weight_hh (3H, H) and biases (3H,) for a GRU,
-with the rows of r, z, n below each other; 4H and i, f, g, o for an LSTM.
+time (``packing.py``). Parameters have PyTorch's shapes: weight_ih (3H, I), weight_hh
+(3H, H) and biases (3H,) for a GRU, with the rows of r, z, n below each other; 4H and
+i, f, n, o for an LSTM. A GRU has two more orders, with m = W_hn h_{t-1} + b_hn: values
+are r, z, n, m (x gives the first three), gradients r, z, m, n (W_hh needs three).
 """
 
 import numpy as np
@@ -54,9 +55,9 @@ def lstm_cell_composed(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None
     bias_ih? and bias_hh? (4H,)  ->  h' (B, H), c' (B, H)
     """
     a = linear(x, weight_ih, bias_ih) + linear(h, weight_hh, bias_hh)
-    a_i, a_f, a_g, a_o = split(a, 4, axis=-1)  # (B, H) each
+    a_i, a_f, a_n, a_o = split(a, 4, axis=-1)  # (B, H) each
     i, f, o = map(activation.sigmoid, (a_i, a_f, a_o))
-    c = f * c + i * activation.tanh(a_g)
+    c = f * c + i * activation.tanh(a_n)
     return o * activation.tanh(c), c
 
 
@@ -72,7 +73,7 @@ def gru(
     lengths=None,
     reverse=False,
 ):
-    """Run a gated recurrent unit over time (Cho et al. 2014; r multiplies as in cuDNN).
+    """Run a gated recurrent unit over time (Cho et al. 2014, with the r m of cuDNN).
 
     x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
@@ -92,15 +93,15 @@ def gru(
 
     Backward, from the last step to the first. Let dh = dL/dh_t, the sum of the gradient
     of output t and of the gradient from step t + 1, and da the gradient of the argument
-    of a sigmoid or tanh:
+    of a sigmoid or tanh. With dh_t/dn = 1 - z, dh_t/dz = h - n and the derivatives
+    s (1 - s) of s = sigmoid(a) and 1 - n^2 of n = tanh(a),
 
         da_n = dh (1 - z) (1 - n^2)             da_z = dh (h - n) z (1 - z)
         dm = da_n r                             da_r = da_n m r (1 - r)
         dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
 
-    Each of the four is dh times a slope that depends on the forward's values only:
-    ``gru_slopes`` computes the slopes of all steps at once. With sums over t and the
-    batch,
+    Each of the four is dh times a slope, such as dh_t/da_n = (1 - z) (1 - n^2), which
+    ``gru_slopes`` computes for all steps at once. With sums over t and the batch,
 
         dx_t = (da_r, da_z, da_n) W_ih
         dW_ih = sum (da_r, da_z, da_n)^T x_t        db_ih = sum (da_r, da_z, da_n)
@@ -114,25 +115,24 @@ def gru(
     states = np.empty((B + packing.N, H), dtype)
     states[:B] = h0[packing.order]
     W = np.ascontiguousarray(weight_hh.T)  # (H, 3 H)
-    a = np.empty((B, 3 * H), dtype)
+    buffer = np.empty((B, 3 * H), dtype)
     for before, rows, after in packing.steps:
         h = states[before]
-        ah = np.matmul(h, W, out=a[: len(h)])
+        ah = np.matmul(h, W, out=buffer[: len(h)])
         if bias_hh is not None:
             ah += bias_hh
         gru_step(gates[:, rows], ah, h, out=states[after])
 
     def backward(g, needs):
         g_output, g_h = packing.pack(g[0]), g[1]
-        h_before = packing.before(states)
-        da = gru_slopes(gates, h_before)  # (N, 4 H); the loop multiplies it by dh
+        h_before, z = packing.before(states), gates[1]
+        da = gru_slopes(gates, h_before)  # (N, 4 H); gru_step_back multiplies it by dh
         dh = np.array(g_h[packing.order], dtype)
         for _, rows, _ in reversed(packing.steps):
-            d = dh[: rows.stop - rows.start]  # a view: examples with a token at t
-            d += g_output[rows]
-            dh_z = gru_step_back(d, da[rows], gates[1, rows])
-            np.matmul(da[rows, : 3 * H], weight_hh, out=d)  # summed over the gates
-            d += dh_z
+            count = rows.stop - rows.start  # the examples with a token at t are first
+            dh[:count] += g_output[rows]  # dL/dh_t
+            dh_z = gru_step_back(dh[:count], da[rows], z[rows])
+            dh[:count] = da[rows, : 3 * H] @ weight_hh + dh_z  # dL/dh_{t-1}
         dh0 = np.empty_like(dh)
         dh0[packing.order] = dh
         x_rows = packing.pack(x) if needs[2] else None
@@ -159,8 +159,8 @@ def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     gru_step(gates, affine(h, weight_hh, bias_hh), h, out=h_new)
 
     def backward(g, needs):
-        da = gru_slopes(gates, h)
-        dh = gru_step_back(g, da, gates[1])
+        z, da = gates[1], gru_slopes(gates, h)
+        dh = gru_step_back(g, da, z)
         if needs[1]:
             dh += da[:, : 3 * H] @ weight_hh  # summed over the gates
         dx, *dweights = gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
@@ -182,20 +182,20 @@ def gru_step(gates, ah, h, out):
 
 
 def gru_slopes(gates, h):
-    """Return dh_t/da for a = a_r, a_z, m, a_n: (N, 4 H). ``h`` is h_{t-1}, (N, H)."""
+    """Return dh_t/da_r, dh_t/da_z, dh_t/dm, dh_t/da_n: (N, 4 H). h is h_{t-1}."""
     r, z, n, m = gates
     slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
-    by_r, by_z, by_m, by_n = by_gate(slopes, 4)
-    np.multiply(1 - z, 1 - n * n, out=by_n)
-    np.multiply(by_n, r, out=by_m)
-    np.multiply(by_m, m * (1 - r), out=by_r)
-    np.multiply(h - n, z * (1 - z), out=by_z)
+    slope_r, slope_z, slope_m, slope_n = by_gate(slopes, 4)
+    np.multiply(1 - z, 1 - n * n, out=slope_n)
+    np.multiply(slope_n, r, out=slope_m)
+    np.multiply(slope_m, m * (1 - r), out=slope_r)
+    np.multiply(h - n, z * (1 - z), out=slope_z)
     return slopes
 
 
 def gru_step_back(dh, da, z):
-    """Multiply the slopes in ``da`` (rows, 4 H) in place by dh; return dh z."""
-    by_gate(da, 4)[:] *= dh  # dL/da = dL/dh_t dh_t/da
+    """Replace the slopes dh_t/da in ``da`` (rows, 4 H) by dL/da; return dh z."""
+    by_gate(da, 4)[:] *= dh
     return dh * z
 
 
@@ -238,18 +238,18 @@ def lstm(
     bias_ih? and bias_hh? (4H,), lengths? (B,) int
         ->  output (B, T, H), h_n (B, H), c_n (B, H)
 
-        a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh       (4H,): a_i, a_f, a_g, a_o
-        i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o),         g = tanh(a_g)
-        c_t = f c_{t-1} + i g,          h_t = o tanh(c_t)
+        a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh       (4H,): a_i, a_f, a_n, a_o
+        i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o),         n = tanh(a_n)
+        c_t = f c_{t-1} + i n,          h_t = o tanh(c_t)
 
     lengths, reverse   as in ``gru``; c_n is the cell state after the last token
 
-    Backward, from the last step to the first. dh and dc are the gradients from step
-    t + 1; dh also contains the gradient of output t. With k = tanh(c_t),
+    Backward, from the last step to the first. dh = dL/dh_t as in ``gru``, and dc' is
+    the gradient of c_t from step t + 1. With k = tanh(c_t),
 
-        dc <- dc + dh o (1 - k^2)               da_o = dh k o (1 - o)
-        da_i = dc g i (1 - i)                   da_f = dc c_{t-1} f (1 - f)
-        da_g = dc i (1 - g^2)
+        dc = dc' + dh o (1 - k^2)               da_o = dh k o (1 - o)
+        da_i = dc n i (1 - i)                   da_f = dc c_{t-1} f (1 - f)
+        da_n = dc i (1 - n^2)
         dL/dc_{t-1} = dc f                      dL/dh_{t-1} = da W_hh
 
     With sums over t and the batch,
@@ -260,33 +260,32 @@ def lstm(
     dtype = np.result_type(x, weight_ih)
     (B, T, _), H = x.shape, h0.shape[1]
     packing = Packing("lstm", B, T, lengths, reverse)
-    gates = np.empty((4, packing.N, H), dtype)  # i, f, g, o
+    gates = np.empty((4, packing.N, H), dtype)  # i, f, n, o
     project(packing.pack(x), weight_ih, None, out=gates)
     bias = _sum(bias_ih, bias_hh)  # both are added to a
-    states, cells = np.empty((2, B + packing.N, H), dtype)
+    states = np.empty((B + packing.N, H), dtype)
+    cells = np.empty_like(states)
     states[:B], cells[:B] = h0[packing.order], c0[packing.order]
     W = np.ascontiguousarray(weight_hh.T)  # (H, 4 H)
-    a = np.empty((B, 4 * H), dtype)
+    buffer = np.empty((B, 4 * H), dtype)
     for before, rows, after in packing.steps:
         h = states[before]
-        ah = np.matmul(h, W, out=a[: len(h)])
+        ah = np.matmul(h, W, out=buffer[: len(h)])
         if bias is not None:
             ah += bias
         _lstm_step(gates[:, rows], ah, cells[before], states[after], cells[after])
 
     def backward(g, needs):
         g_output, g_h, g_c = packing.pack(g[0]), g[1], g[2]
-        da = np.empty((packing.N, 4 * H), dtype)  # da_i, da_f, da_g, da_o
+        da = np.empty((packing.N, 4 * H), dtype)  # da_i, da_f, da_n, da_o
         dh = np.array(g_h[packing.order], dtype)
         dc = np.array(g_c[packing.order], dtype)
         for before, rows, after in reversed(packing.steps):
-            n = rows.stop - rows.start
-            d = dh[:n]  # a view: examples with a token at t
-            d += g_output[rows]
-            dc[:n] = _lstm_step_back(
-                d, dc[:n], gates[:, rows], cells[before], cells[after], da[rows]
-            )
-            np.matmul(da[rows], weight_hh, out=d)  # summed over the gates
+            count = rows.stop - rows.start  # the examples with a token at t are first
+            dh[:count] += g_output[rows]  # dL/dh_t
+            step = gates[:, rows], cells[before], cells[after], da[rows]
+            dc[:count] = _lstm_step_back(dh[:count], dc[:count], *step)  # dL/dc_{t-1}
+            dh[:count] = da[rows] @ weight_hh  # dL/dh_{t-1}
         dh0, dc0 = np.empty_like(dh), np.empty_like(dc)
         dh0[packing.order], dc0[packing.order] = dh, dc
         x_rows = packing.pack(x) if needs[3] else None
@@ -309,12 +308,13 @@ def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     """
     dtype = np.result_type(x, weight_ih)
     B, H = h.shape
-    gates, (h_new, c_new) = np.empty((4, B, H), dtype), np.empty((2, B, H), dtype)
+    h_new, c_new = np.empty((B, H), dtype), np.empty((B, H), dtype)
+    gates = np.empty((4, B, H), dtype)  # i, f, n, o
     gates[:] = by_gate(affine(x, weight_ih, bias_ih), 4)
     _lstm_step(gates, affine(h, weight_hh, bias_hh), c, h_new, c_new)
 
     def backward(g, needs):
-        da = np.empty((B, 4 * H), dtype)  # da_i, da_f, da_g, da_o
+        da = np.empty((B, 4 * H), dtype)  # da_i, da_f, da_n, da_o
         dc = _lstm_step_back(g[0], g[1], gates, c, c_new, da)
         dh = da @ weight_hh if needs[1] else None  # summed over the gates
         dx, *dweights = _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs)
@@ -324,26 +324,26 @@ def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 def _lstm_step(gates, ah, c, h_new, c_new):
-    """Write h_t and c_t, and replace W_i x_t + b_i in ``gates`` by i, f, g, o."""
-    i, f, g, o = gates
+    """Write h_t and c_t, and replace W_i x_t + b_i in ``gates`` by i, f, n, o."""
+    i, f, n, o = gates
     gates += by_gate(ah, 4)
     sigmoid(gates[:2])
-    np.tanh(g, out=g)
+    np.tanh(n, out=n)
     sigmoid(o)
     np.multiply(f, c, out=c_new)
-    c_new += i * g
+    c_new += i * n
     np.multiply(o, np.tanh(c_new), out=h_new)
 
 
 def _lstm_step_back(dh, dc, gates, c, c_new, da):
-    """Fill ``da`` (n, 4 H) with da_i, da_f, da_g, da_o; return dL/dc_{t-1}."""
-    i, f, g, o = gates
-    da_i, da_f, da_g, da_o = by_gate(da, 4)
+    """Fill ``da`` (rows, 4 H) with da_i, da_f, da_n, da_o; return dL/dc_{t-1}."""
+    i, f, n, o = gates
+    da_i, da_f, da_n, da_o = by_gate(da, 4)
     k = np.tanh(c_new)
     dc = dc + dh * o * (1 - k * k)
-    np.multiply(dc * g, i * (1 - i), out=da_i)
+    np.multiply(dc * n, i * (1 - i), out=da_i)
     np.multiply(dc * c, f * (1 - f), out=da_f)
-    np.multiply(dc * i, 1 - g * g, out=da_g)
+    np.multiply(dc * i, 1 - n * n, out=da_n)
     np.multiply(dh * k, o * (1 - o), out=da_o)
     return dc * f
 

@@ -19,8 +19,7 @@ def softmax(x, axis=-1):
         dL/dx_k = sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i)
 
     The code computes the right side, without the Jacobian. If all g_i are equal, the
-    gradient is 0, because the y_i have the sum 1 for every x. So a gradient check must
-    not use the plain sum of y.
+    gradient is 0, because the y_i have the sum 1 for every x.
 
     A row of -inf only gives NaN: x - m = -inf + inf. ``masked_softmax`` in
     ``attention`` returns weights of 0 for such a row.

@@ -65,7 +65,7 @@ RIGHT = [
      "np.allclose(yours, numeric, rtol=1e-4, atol=1e-9 * scale)"),
 ]  # fmt: skip
 WRONG = [
-    ("38.3", "variance / 2", "variance**0.5 / 2", "deviation"),
+    ("38.3", "log_Z - mean_score", "log_Z + mean_score", "mean-score-lost"),
     ("38.5", "np.abs(s - p) <= D", "np.abs(s - p) <= D / 2", "half-width"),
     ("6.4", "e.max(axis=-1, keepdims=True)", "e.max()", "whole-maximum"),
     ("6.2", "return np.eye(d)", "return np.ones((d, d), int)", "ones"),

@@ -42,10 +42,15 @@ def test_links_and_figures_of_the_page_resolve(folder):
 @lessons
 def test_figures_have_words_and_are_drawings(folder):
     text = (folder / "README.md").read_text(encoding="utf-8")
-    shown = dict(re.findall(r"^!\[(.*)\]\(figures/(.*)\.svg\)$", text, re.M))
+    image = r"^!\[(.+)\]\(figures/(.*)\.svg\)$"
+    captions = {
+        name: caption
+        for _, name, caption in re.findall(image + r"\n\n\*(.*)\*$", text, re.M)
+    }
+    assert len(captions) == len(re.findall(image, text, re.M))
     files = {path.stem: path for path in (folder / "figures").glob("*.svg")}
-    assert sorted(shown.values()) == sorted(files)
-    assert all(len(alt) >= 30 for alt in shown)
+    assert sorted(captions) == sorted(files)
+    assert all(len(caption) >= 30 for caption in captions.values())
     for path in files.values():
         assert ElementTree.parse(path).getroot().tag.endswith("svg"), path
         assert path.stat().st_size <= LARGEST, f"{path}: too many points for a page"

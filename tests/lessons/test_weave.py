@@ -242,7 +242,8 @@ def test_the_page_has_prose_code_output_source_and_figure(folder):
     assert "```text\nsum 10.0\n6\n```" in page
     assert "The mean is 2.0, of 5 numbers." in page
     assert "minigrad/ops/activation.py#L" in page and "def tanh(x):" in page
-    image = "![Squares of the whole numbers, from 0 to 16.](figures/squares.svg)"
+    image = "![How do squares grow?](figures/squares.svg)"
+    image += "\n\n*Squares of the whole numbers, from 0 to 16.*\n\n"
     assert image in page and page.index(image) < page.index("<details>")
     svg = (folder / "figures" / "squares.svg").read_text()
     assert len(svg) > 2000

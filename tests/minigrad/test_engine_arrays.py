@@ -110,6 +110,9 @@ def test_numpy_on_the_left_of_an_operator():
         (np.abs(a) ** x, np.abs(a) ** x.data),
         (np.float64(2) * x, 2 * x.data),
         (np.float32(2) - x, 2 - x.data),
+        (np.subtract(x, a), x.data - a),
+        (np.matmul(x, a.T), x.data @ a.T),
+        (np.multiply(x, 2.0), 2 * x.data),
     ):
         assert type(made) is Tensor and made.requires_grad
         assert made.data == pytest.approx(expected)
@@ -124,6 +127,8 @@ def test_comparisons_are_arrays():
         (x != x, [False, False]),
         (x < [2.0, 2.0], [True, False]),
         (x >= x, [True, True]),
+        (np.array([2.0, 1.0]) > x, [True, False]),
+        (np.less(x, 2.0), [True, False]),
     ):
         assert isinstance(found, np.ndarray) and found.tolist() == expected
     assert len({x, leaf([1.0, 2.0]), x}) == 2  # tensors hash by identity

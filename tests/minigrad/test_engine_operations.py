@@ -65,13 +65,13 @@ def test_list_of_tensors():
     assert x.grad.tolist() == [4.0, 6.0]
 
 
-def test_needs_says_who_wants_a_gradient():
+def test_a_second_parameter_says_who_needs_a_gradient():
     told = []
 
     @lift
     def product(x, y, n):
-        def backward(g, needs):
-            told.append(needs)
+        def backward(g, by_any_name):
+            told.append(by_any_name)
             return g * y, g * x, None
 
         return x * y, backward
@@ -129,7 +129,7 @@ def test_options_are_not_differentiated_and_raw_is_the_function():
     [
         (lambda g: (g[:1], g), ValueError,
          "found a gradient of shape (1,) for a tensor of shape (2,), which does not "
-         "broadcast to it."),
+         "broadcast to (1,)."),
         (lambda g: (1.0, g), TypeError,
          "found a float as a gradient; expected an array or None."),
         (lambda g: (g,), ValueError,

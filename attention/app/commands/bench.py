@@ -13,6 +13,7 @@ from ..benchmark import timing
 from ..files import free_path
 from ..machine import set_blas_threads, versions
 from ..options import wrapped
+from ..progress import Progress
 
 HEAD = (
     f"{'row':28s}{'beside':13s}{'ours':>10s}{'theirs':>10s}{'ratio':>8s}{'limit':>8s}"
@@ -28,8 +29,10 @@ def run(args):
         return draw(args.figure, args.quick)
     peer = None if args.no_torch else torch_peer(kernels.threads())
     print(about(peer, kernels.threads()), HEAD, sep="\n", flush=True)
-    missed = 0
-    for name in args.rows or measured.ROWS:
+    names, missed = args.rows or tuple(measured.ROWS), 0
+    progress = Progress("rows", len(names))
+    for done, name in enumerate(names):
+        progress.update(done)
         row = measured.ROWS[name]
         try:
             case = row.make(args.quick, peer)
@@ -39,6 +42,7 @@ def run(args):
         unit = size if case.measure is timing.peak_memory else time_text
         lines = list(table_lines(row, found, unit))
         missed += sum(line.endswith("missed") for line in lines)
+        progress.close()
         print("\n".join(lines), flush=True)
     print(f"{missed} limits missed.")
     return 0

@@ -30,10 +30,11 @@ from .workers import train_in_processes
 
 
 class Study(abc.ABC):
-    """One such command.
+    """One such command. It trains a model for each job.
 
     name     of the command, and of its folder in runs/
-    config   the dataclass of its options, with steps, seeds and plan()
+    config   the dataclass of its options, with steps, seeds and plan(), which returns
+             the jobs: pairs (kind, seed)
     files    patterns of the names of its figures
     """
 
@@ -91,13 +92,14 @@ class Study(abc.ABC):
         return 0
 
     def _train_and_conclude(self, config, data, out, again):
-        saved = {job: self.saved(job, out) for job in config.plan()}
-        todo = [job for job in saved if "result" not in saved[job]]
+        states = {job: self.saved(job, out) for job in config.plan()}
+        todo = [job for job in states if "result" not in states[job]]
 
         def finished(job, result):
-            saved[job] = {"result": result}
-            lines = self.line(config, result).replace("\n", "\n" + " " * 11)
-            print(f"{self.label(config, job):10s} {lines}")
+            states[job] = {"result": result}
+            label = f"{self.label(config, job):10s} "
+            lines = self.line(config, result).splitlines()
+            print(label + ("\n" + " " * len(label)).join(lines))
 
         with stop_signals():  # from here on a signal ends training between two steps
             if min(kernels.threads(), len(todo)) > 1 and config.steps >= SHORT_RUN:
@@ -108,7 +110,7 @@ class Study(abc.ABC):
             steps = [f"{self.label(config, job)} at step {n}" for job, n in stopped]
             text = f"stopped {', '.join(steps)} of {config.steps}, and saved."
             raise KeyboardInterrupt(f"{wrapped(text)}\n{again}")
-        runs = [saved[job]["result"] for job in config.plan()]
+        runs = [states[job]["result"] for job in config.plan()]
         text, more = self.conclude(config, data, runs, out)
         results = {"config": asdict(config), "versions": versions(), **more}
         write_text(out / "results.json", json.dumps(results | {"runs": runs}, indent=1))
@@ -125,9 +127,9 @@ class Study(abc.ABC):
         return []
 
     def train_and_save(self, config, job, data, out, progress):
-        """Train one model, from its checkpoint if there is one.
+        """Train one model, from its checkpoint if there is one; return (result, step).
 
-        -> (result, step); the result is None when training was stopped
+        The result is None if training was stopped.
         """
         path, state = self.path(job, out), self.saved(job, out).get("run")
 

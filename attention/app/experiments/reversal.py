@@ -1,11 +1,10 @@
 """Section 38.6 of the textbook: which score function learns to reverse a string?
 
-One encoder GRU and one decoder GRU are trained with each of four scores. With preset
-``book``, as in the textbook, the model also attends to padding; with ``masked`` it does
-not.
-
-``Batches`` makes each ``Batch``, ``Reverser`` computes its logits, and ``loss_of`` its
-loss. ``lessons/book/07_reversal`` discusses the results.
+A ``Reverser``, one encoder GRU and one decoder GRU, is trained with each of four scores.
+With preset ``book``, as in the textbook, it also attends to padding; with ``masked`` it
+does not. A ``Batch`` holds the strings (``source``), their reversals (``target_out``),
+and the letter before each letter of these (``target_in``). The results are the subject
+of ``lessons/book/07_reversal``.
 """
 
 import math
@@ -47,8 +46,8 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     """Train one model; return (run, whether the training was completed).
 
     state      the state of an interrupted ``Run``, to continue it; or None
-    save       a function that saves the state of the run; called now and then, or None
-    progress   a function that prints the progress, or None
+    save       a function that saves the state of the run, as in ``fit``; or None
+    progress   a ``Progress``, which prints a line, or None
     """
     run = build(config, kind, seed)
     if state is not None:
@@ -58,10 +57,9 @@ def train(config, kind, seed, state=None, save=None, progress=None):
     def loss_at(step):
         return loss_of(run.model, batches[step])
 
-    def compile_kernels():  # the first call of a kernel compiles it
+    def compile_kernels():  # by their first call, which ``fit`` does not time
         loss_at(run.steps).backward()
 
-    # prepare is called before the clock of the training time starts
     finished = fit(run, config.steps, loss_at, save, progress, prepare=compile_kernels)
     return run, finished
 
@@ -112,7 +110,7 @@ def alignment(model, text="reversal"):
 
 
 def mean_by_kind(results, metric, length):
-    """Return {kind: mean over the seeds of result[metric][length]}."""
+    """Return {kind: mean over the seeds} of a number that ``evaluate`` returned."""
     values = {}
     for result in results:
         values.setdefault(result["kind"], []).append(result[metric][str(length)])

@@ -18,8 +18,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # difference is the reason for attention.
 #
 # Boxes that begin with "The book says" quote one of four texts on attention, mostly
-# chapter 6 or chapter 38 of a textbook, and say whether it is right. You need not have
-# these texts. [Lesson 14](../14_checks_the_book/README.md) collects the boxes.
+# chapter 6 or chapter 38 of a textbook, and say whether it is right. The texts
+# themselves are not needed. [Lesson 14](../14_checks_the_book/README.md) collects the
+# boxes.
 #
 # You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
 # An hour.
@@ -435,7 +436,7 @@ for (name, run), (colour, style) in zip(runs.items(), styles):
     axes[1].plot(place, run["places"], style, marker=".", color=colour)
 axes[0].axvline(kept["longest"], color=GREEN, lw=1, label="longest in training")
 axes[0].set(xlabel="letters of the string", ylabel="share of letters right")
-axes[0].legend(fontsize=8, loc="lower left")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 place = f"place of the written letter, in strings of {kept['looked_at']}"
 axes[1].set(xlabel=place, ylabel="share right", ylim=axes[0].get_ylim())
 by = {name: run["letters"][lengths == 20].item() for name, run in runs.items()}

@@ -13,8 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # You would look at "cat". This lesson builds the small network that learns to do the
 # same. It gives each English word a score, turns the scores into weights, and gives the
-# decoder the weighted average. That is all that attention is; the rest of this book
-# changes one of these three steps at a time.
+# decoder the weighted average. These three steps are attention. Most of the lessons
+# that follow change one of them.
 #
 # You need [lesson 02](../02_gru_bottleneck/README.md). Forty minutes.
 
@@ -47,10 +47,12 @@ h = np.array(
 
 # %% [markdown]
 # The decoder has written "le" and needs a noun. Its state $s$ is a vector, too, and it
-# plays the part of a **query**: a description of what is needed. Suppose that somebody
-# gives each word a **score** $e_j$, a number that says how well the word suits the
-# query. The softmax turns the scores into **weights** $\alpha_j$, which are positive
-# and sum to one. The weighted average of the states is the **context** $c$:
+# plays the part of a [query](../../GLOSSARY.md#query): a description of what is needed.
+# Suppose that each word has a [score](../../GLOSSARY.md#score) $e_j$, a number that
+# says how well the word suits the query. The [softmax](../../GLOSSARY.md#softmax) turns
+# the scores into [weights](../../GLOSSARY.md#weight) $\alpha_j$, which are positive and
+# sum to one. The weighted average of the states is the
+# [context](../../GLOSSARY.md#context) $c$:
 
 # %%
 e = np.array([0.5, 1.0, 3.0, 1.0])  # scores, invented too
@@ -69,18 +71,21 @@ weights; s and c together give the word "chat"."""
 show(fig, "one-step", alt)
 
 # %% [markdown]
-# The context is nearly the state of "cat", with a little of every other word. Nothing
-# was cut off: each state has a positive weight, so each receives a gradient, and
-# training can move the weight to another word. A decoder that *chose* one word could
-# not be trained in this way, because a choice has no derivative.
+# The context is nearly the state of "cat", with a little of every other word. (In the
+# picture the arrow from $s$ means that $s$ decides how thick the other arrows are.)
+# Each state has a positive weight, so each receives a gradient, and training can move
+# the weight to another word. A decoder that *chose* one word could not be trained in
+# this way, because a choice has no derivative.
 #
-# The weights are the **alignment** of this step: they say which source words the new
-# word belongs to. At the next step the state $s$ is another, and so are the weights.
+# The weights are the [alignment](../../GLOSSARY.md#alignment) of this step: they say
+# which source words the new word belongs to. At the next step the decoder has another
+# state $s$, and with it come other weights.
 #
 # ## Where do the scores come from?
 #
-# They have to be learned. Bahdanau, Cho and Bengio (2015) used a network with one
-# hidden layer. It reads the query $s$ and one state $h_j$, and returns one number:
+# They have to be learned. Bahdanau, Cho and Bengio (2015) used a small network. Two
+# matrices and a tanh make a vector of the query $s$ and one state $h_j$, and a product
+# with a learned vector $v$ makes one number of it:
 #
 # ```math
 # e_j = v \cdot \tanh(W_s s + W_h h_j), \qquad
@@ -91,13 +96,15 @@ show(fig, "one-step", alt)
 # | letter | shape | meaning |
 # |---|---|---|
 # | $s$ | $d_s$ | the state of the decoder: the query |
-# | $h_j$ | $d_h$ | the state of the encoder at word $j$: what is compared (the *key*), and what is averaged (the *value*) |
+# | $h_j$ | $d_h$ | the state of the encoder at word $j$: what is compared (the [key](../../GLOSSARY.md#key)), and what is averaged (the [value](../../GLOSSARY.md#value)) |
 # | $W_s$, $W_h$ | $A \times d_s$, $A \times d_h$ | learned matrices; they bring both vectors to the same length $A$ |
 # | $v$ | $A$ | a learned vector; it makes one number of the $A$ |
 # | $e_j$, $\alpha_j$ | numbers | the score and the weight of word $j$ |
 #
-# The two projections are *added*, which gives the score its name. It works for any
-# lengths $d_s$ and $d_h$, and the same three parameters serve every word of every
+# A product of a learned matrix and a vector is a
+# [projection](../../GLOSSARY.md#projection). The two projections are *added*, which
+# gives the [additive score](../../GLOSSARY.md#additive-score) its name. It works for
+# any lengths $d_s$ and $d_h$, and the same three parameters serve every word of every
 # sentence.
 #
 # ## Can you do it with a pencil?
@@ -145,7 +152,8 @@ print(f"exp {exps.round(3)}   sum {exps.sum():.3f}   weights {alpha.round(3)}")
 # The weights lie close together, from {{ f"{alpha.min():.3f}" }} to
 # {{ f"{alpha.max():.3f}" }}: this decoder takes a little of everything. Such weights
 # are called *diffuse*. The library agrees with the pencil. Its function `additive`
-# also projects, so it receives identity matrices here:
+# takes $s$, the $h_j$ and the two matrices, and multiplies them itself. Our products
+# are computed already, so we give it identity matrices, which change nothing:
 
 # %%
 one = np.eye(4)
@@ -170,15 +178,18 @@ is printed as {book["scores"][2]:.2f} and is {e[2]:.2f}; its weight falls from
 {book["weights"][2]:.3f}, the largest, to {alpha[2]:.3f}, the smallest."""
 show(fig, "worked-example", alt)
 
+# %%
+for j in range(4):
+    score, weight = book["scores"][j], book["weights"][j]
+    print(f"word {j + 1}   score: printed {score:.3f}, right {e[j]:.3f}", end="   ")
+    print(f"weight: printed {weight:.3f}, right {alpha[j]:.3f}")
+
 # %% [markdown]
-# > **The book says** (6.2.5) that the scores are
-# > {{ ", ".join(f"{x:.3f}" for x in book["scores"]) }} and the weights
-# > {{ ", ".join(f"{x:.3f}" for x in book["weights"]) }}. It writes out $e_1$, which is
-# > right, and says that the same computation gives the others. Three of them are wrong.
-# > The third is off by {{ f"{book['scores'][2] - e[2]:.2f}" }}: the state that the book
-# > scores highest is the lowest of the four. Right are the scores
-# > {{ ", ".join(f"{x:.3f}" for x in e) }} and the weights
-# > {{ ", ".join(f"{x:.3f}" for x in alpha) }}.
+# > **The book says** (6.2.5) that the scores and the weights are the printed ones. It
+# > writes out $e_1$, which is right up to rounding, and says that the same computation
+# > gives the others. Three of them are wrong, and so are all four weights. The third
+# > score is off by {{ f"{book['scores'][2] - e[2]:.2f}" }}: the state that the book
+# > scores highest is the lowest of the four.
 #
 # ## Why a tanh?
 #
@@ -189,9 +200,10 @@ show(fig, "worked-example", alt)
 # ```
 #
 # The first part contains the query, and it is the same number for every word $j$. The
-# softmax cancels a number that is added to all scores, because
-# $\exp(e_j + a) = \exp(a) \exp(e_j)$ and $\exp(a)$ stands above and below the fraction.
-# So without the tanh the query has no effect at all. Two lines show it:
+# softmax cancels a number $a$ that is added to all scores, because
+# $\exp(e_j + a) = \exp(a) \exp(e_j)$, and the factor $\exp(a)$ stands in the numerator
+# and in every term of the denominator. So without the tanh the query has no effect at
+# all. Three queries show it:
 
 # %%
 for query in (Ws_s, -5 * Ws_s, np.zeros(4)):
@@ -200,15 +212,18 @@ for query in (Ws_s, -5 * Ws_s, np.zeros(4)):
     print("with tanh", with_tanh.round(3), "  without", without.round(3))
 
 # %% [markdown]
-# The tanh bends the sum, so that the same query moves one word's score up by more than
-# another's. Any bend would do; the tanh is also bounded, and that has a price.
+# The tanh is steep near 0 and flat far from it. The query is added to the projection of
+# each word before the tanh. Where the sum is near 0, the query moves the score; where
+# it is far from 0, it hardly does. So one query changes the scores of two words by
+# different amounts. Any other curve would do; the tanh is also bounded, and that has a
+# price.
 #
 # ## How sharp can the weights become?
 #
 # A tanh lies between $-1$ and $1$, so a score cannot exceed
 # $|e_j| \le |v_1| + \dots + |v_A|$. Call this sum $`\|v\|_1`$. The best case for word 1
-# is that its score is $`+\|v\|_1`$, and the scores of the other $T - 1$ words are
-# $`-\|v\|_1`$. Then
+# is that its score is $`+\|v\|_1`$, and the scores of the other $T - 1$ of $T$ words
+# are $`-\|v\|_1`$. Then, with Euler's number $e$,
 #
 # ```math
 # \alpha_1 = \frac{e^{\|v\|_1}}{e^{\|v\|_1} + (T - 1)\, e^{-\|v\|_1}}
@@ -225,13 +240,14 @@ print(f"sum |v| = {np.abs(v).sum():.1f}   at most {most:.3f}", end="   ")
 print(f"reached {softmax(np.tanh(best_case) @ v)[1].max():.3f}")
 
 # %% [markdown]
-# A model that has to look at one word only must learn a long $v$. What happens while
-# $v$ grows? Multiply the scores of the example by a factor:
+# A model that has to look at one word only must learn a $v$ with large entries. What
+# happens while they grow? If $v$ is multiplied by a factor, so is every score. Take the
+# scores of the example times a factor:
 
 # %% [figure]
 factors = np.linspace(0, 60, 121)
 rows = np.array([mg.softmax(k * e).data for k in factors])  # (121, 4)
-fig, ax = figure("What does a longer v do to the weights?", size=(7.2, 3))
+fig, ax = figure("What does a larger v do to the weights?", size=(7.2, 3))
 for j, style in enumerate(("-", "--", "-.", ":")):
     ax.plot(factors, rows[:, j], style, label=f"$h_{j + 1}$, score {e[j]:.3f}")
 ax.set(xlabel="factor by which v is multiplied", ylabel="weight", xlim=(0, 60))
@@ -243,9 +259,10 @@ part slowly: at 60 they have {rows[-1, 0]:.2f} and {rows[-1, 3]:.2f}."""
 show(fig, "sharper", alt)
 
 # %% [markdown]
-# Two close scores stay close to a tie long after the others have lost. A dot product,
-# the score of [lesson 04](../04_scores/README.md), has no bound, because long vectors
-# give large products.
+# The scores of words 1 and 4 are close to each other. Their weights stay nearly equal
+# at factors for which the other two words have lost all weight. A dot product, the
+# score of [lesson 04](../04_scores/README.md), has no bound, because vectors with large
+# entries give large products.
 #
 # > **The book says** (6.2.2) that the weights can become "arbitrarily peaked". That is
 # > true of the softmax, and of a score without a bound. It is false of this score, with
@@ -264,8 +281,9 @@ print("softmax", mg.softmax(signed).data.round(3))
 
 # %% [markdown]
 # It does not: scores have signs. The exponential makes all of them positive and keeps
-# their order. It also looks at differences alone, so that only *better than the others*
-# counts, never *good*.
+# their order. And the softmax depends on the *differences* of the scores alone: if all
+# scores grow by 5, no weight changes. A word gets a large weight if its score is higher
+# than the others, whatever the number is.
 #
 # > **The book says** (6.2.2) that dividing by the sum of absolute values would give
 # > non-negative weights that sum to one. Neither holds, as the output shows.
@@ -277,8 +295,8 @@ print("softmax", mg.softmax(signed).data.round(3))
 # that state itself:
 
 # %%
-for name, weights in {"equal": np.full(4, 0.25), "only cat": one[2]}.items():
-    print(f"{name:9s} c = {(weights @ h).round(3)}")
+for name, weights in (("equal", [0.25] * 4), ("only cat", [0, 0, 1, 0])):
+    print(f"{name:9s} c = {(np.array(weights) @ h).round(3)}")
 
 # %% [markdown]
 # The context has as many numbers as one state, for a source of any length. But it is
@@ -296,12 +314,15 @@ for name, weights in {"equal": np.full(4, 0.25), "only cat": one[2]}.items():
 # %% [source] attention.variants.steps.BahdanauStep.forward
 
 # %% [markdown]
-# So the new state knows what the decoder has read. To see it, change the memory and
-# keep the word and the first state:
+# The line with `attention` computes the context, and the line after it joins the
+# context with the word for the GRU; the rest takes care of options. So the new state
+# knows what the decoder has read. To see it, take other encoder states, in the library
+# called the *memory*, and keep the word and the first state:
 
 # %%
 mg.manual_seed(0)
-step = BahdanauStep(2, 5, 3, AdditiveAttention(5, 3, 4))  # x 2, s 5, h 3 wide
+# widths: 2 of the word x, 5 of the state s, 3 of the states h, and A = 4
+step = BahdanauStep(2, 5, 3, AdditiveAttention(5, 3, 4))
 x, s0 = rng.normal(size=(1, 2)), np.zeros((1, 5))
 for memory in (h[None], -h[None]):  # (1, 4, 3)
     s1, _, weights = step(mg.Tensor(x), mg.Tensor(s0), memory, memory)
@@ -310,17 +331,20 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 # %% [markdown]
 # > **The book says** (6.2.4) that Bahdanau's model continues with
 # > $\tilde s = \tanh(W_c [c; s])$. This is the order of Luong, Pham and Manning (2015):
-# > first the GRU, then attention. There the next state does not know what was read.
-# > [Lesson 04](../04_scores/README.md) has its gradient.
+# > first the GRU, then attention. There the GRU does not see the context, unless
+# > $\tilde s$ is given to the next step as a further input.
+# > [Lesson 04](../04_scores/README.md) has both, and the gradient.
 #
 # ## What is the gradient?
 #
 # Everything is a sum, a product or a tanh, so lesson 00 is enough. Start at the
-# context. Let $\bar c = \partial L / \partial c$. A longer $\alpha_j$ adds $h_j$ to the
-# context, so $\partial L / \partial \alpha_j = p_j = \bar c \cdot h_j$. The backward of
-# the softmax gives $g_j = \alpha_j (p_j - \sum_k \alpha_k p_k)$ for the score $e_j$: a
-# score should rise if its word is *better than the average*. With
-# $`t_j = \tanh(W_s s + W_h h_j)`$,
+# context. Let $\bar c = \partial L / \partial c$. A larger $\alpha_j$ adds more of
+# $h_j$ to the context, so $`\partial L / \partial \alpha_j = u_j = \bar c \cdot h_j`$.
+# The backward of the softmax (lesson 00) gives
+# $`g_j = \partial L / \partial e_j = \alpha_j (u_j - \sum_k \alpha_k u_k)`$. The sum is
+# the average of the $u_k$. If $u_j$ is smaller than this average, more of word $j$
+# lowers the loss. Then $g_j$ is negative, and a step of training, which goes against
+# the gradient, raises the score of word $j$. With $`t_j = \tanh(W_s s + W_h h_j)`$,
 #
 # ```math
 # \frac{\partial L}{\partial v} = \sum_j g_j\, t_j, \qquad
@@ -333,16 +357,18 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 # \frac{\partial L}{\partial s} = W_s^\top \sum_j d_j
 # ```
 #
-# The last two have a sum over $j$, because one $s$ was added to every word. And $h_j$
-# is used twice, as key and as value, so two gradients are added in it:
+# The sums over $j$ have one reason: the same $v$, $W_h$, $W_s$ and $s$ are used for
+# every word. And $h_j$ is used twice, as key and as value, so two gradients are added
+# in it. In the code `dc` is $\bar c$, and each `d…` is the gradient of what its name
+# says:
 
 
 # %%
 def by_hand(s, h, W_s, W_h, v, dc):
     t = np.tanh(W_s @ s + h @ W_h.T)  # (S, A)
     alpha = softmax(t @ v)[1]
-    p = h @ dc  # (S,), dL/dalpha
-    g = alpha * (p - alpha @ p)  # (S,), dL/de: backward of the softmax
+    u = h @ dc  # (S,), dL/dalpha
+    g = alpha * (u - alpha @ u)  # (S,), dL/de: backward of the softmax
     d = g[:, None] * v * (1 - t * t)  # (S, A), before the tanh
     dh = d @ W_h + np.outer(alpha, dc)  # as key, and as value
     total = d.sum(0)  # (A,)
@@ -386,10 +412,12 @@ for S in (4, 6, 12, 24, 48):
 #
 # - The gradient of $W_s$ from the last $j$ alone, without the sum.
 # - The gradient of $h_j$ as key only, without its part as value.
-# - $v = 0$ at the start: then every $d_j$ is 0, neither matrix moves, and a gradient
-#   check of them cannot fail.
-# - Padding: a fifth state that is no word gets a weight as well.
-#   [Lesson 06](../06_masks/README.md) masks it.
+# - $v = 0$ at the start: then every $d_j$ is 0 and neither matrix moves. A gradient
+#   check of the matrices finds 0 on both sides, whatever the backward does.
+# - Several sentences at once, which is what the first axis of the layer is for. If they
+#   have different lengths, the shorter ones are filled up
+#   ([padding](../../GLOSSARY.md#padding)), and a state that is no word gets a weight as
+#   well. [Lesson 06](../06_masks/README.md) masks it.
 #
 # **To take away: attention is a score for each word, a softmax, and an average; all
 # three have gradients, so where to look is learned.**

@@ -12,8 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # small network gave each English word a score. Could one multiplication do the same?
 #
 # Often it can. This lesson puts four scores side by side: what each computes, what it
-# can say that the others cannot, and what it costs. In between, the decoder receives
-# its context in a second way.
+# can say that the others cannot, and what it costs. One section shows a second way in
+# which a decoder can use its context.
 #
 # You need [lesson 03](../03_additive/README.md). Forty minutes.
 
@@ -23,13 +23,13 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention import additive, concat, dot, general, scaled_dot
+from attention import additive, concat, dot, general, nadaraya_watson, scaled_dot
 from attention.costs import cost_of
 from attention.costs.counted import count
 from attention.plotting.palette import looks
 from attention.seq2seq.reverser import Reverser
 from lessons.classroom import schematics
-from lessons.classroom.figures import figure, show
+from lessons.classroom.figures import GREY, figure, show
 from lessons.classroom.records import how_made, record
 
 drawn = import_module("lessons.book.04_scores.drawn")
@@ -73,9 +73,13 @@ for name, e in (("dot", H @ need_a_noun), ("with W_g", H @ W_g.T @ need_a_noun))
 # %% [markdown]
 # The dot product now compares "noun" with "adjective" and prefers "black". The matrix
 # $W_g$ translates: its entry in row $i$ and column $k$ says how much the query's number
-# $i$ has to do with the key's number $k$. Training finds the entries. This score has
+# $i$ has to do with the key's number $k$. (The keys are the rows of $H$, so the product
+# with all keys at once is $`H W_g^\top s`$.) Training finds the entries. This score has
 # the name *general*. Without such a matrix, training has to teach the encoder and the
 # decoder one common order.
+#
+# The *width* of a vector is the number of its entries: $d_s$ for $s$, $d_h$ for $h$,
+# and $d$ where both are equal. The four scores, in the order of the table below:
 #
 # ```math
 # s^\top h, \qquad \frac{s^\top h}{\sqrt{d}}, \qquad s^\top W_g\, h, \qquad
@@ -89,11 +93,9 @@ for name, e in (("dot", H @ need_a_noun), ("with W_g", H @ W_g.T @ need_a_noun))
 # | general | Luong and others | a learned matrix $W_g$, $d_s \times d_h$: the widths may differ |
 # | concat | Luong and others | a learned matrix $W_a$, $A \times (d_s + d_h)$, and a learned vector $v_a$ |
 #
-# The *width* of a vector is the number of its entries: $d_s$ for $s$, $d_h$ for $h$,
-# and $d$ where both are equal. $A$ is a width that you choose.
-#
-# $[s; h]$ is one long vector: the numbers of $s$, then those of $h$. The first $d_s$
-# columns of $W_a$ meet $s$ alone, and the others meet $h$ alone. So
+# $A$ is a width that you choose. $[s; h]$ is one long vector: the numbers of $s$, then
+# those of $h$. In the product $W_a [s; h]$ the first $d_s$ columns of $W_a$ are
+# multiplied with $s$ alone, and the others with $h$ alone. So
 # $W_a [s; h] = W_s s + W_h h$, and concat *is* the additive score of lesson 03 in
 # another notation.
 
@@ -106,8 +108,8 @@ matrix each, are added, pass a tanh, and meet a learned vector v."""
 show(fig, "four-scores", alt)
 
 # %% [markdown]
-# From left to right, more of the score is learned. The code of the last one cuts the
-# matrix in two:
+# From left to right, more of the score is learned. The code of the last one, concat or
+# additive, cuts the matrix in two:
 
 # %% [source] attention.scores.concat
 
@@ -115,7 +117,8 @@ show(fig, "four-scores", alt)
 # ## What do the four scores say of one pair?
 #
 # Here is an example for the pencil: one query and one key of four numbers. A textbook
-# has it in section 38.1, with parameters that torch's generator draws from seed 11:
+# has it in section 38.1. The parameters are random numbers; we give those that the
+# textbook's program has drawn:
 
 # %%
 s, h = np.array([1.0, -0.5, 0.3, 0.8]), np.array([0.6, 0.2, -0.4, 1.0])  # (4,) each
@@ -124,8 +127,11 @@ print("W_g", W_g, "W_a", W_a, "v_a", v_a, sep="\n")
 
 # %% [markdown]
 # The first score is $(1)(0.6) + (-0.5)(0.2) + (0.3)(-0.4) + (0.8)(1)$. The second is
-# half of it, because $\sqrt 4 = 2$. Compute both, then compare all four with the
-# library's functions and with the numbers that the textbook prints:
+# half of it, because $\sqrt 4 = 2$. For the other two you need intermediate results.
+# The last line of the output has them: the vector $s^\top W_g$, whose dot product with
+# $h$ is the third score, and the four tanhs, whose dot product with $v_a$ is the
+# fourth. Compute, then compare with the library's functions and with the numbers that
+# the textbook prints:
 
 # %%
 book = {"dot": 1.18, "scaled": 0.59, "general": 0.3471, "additive": -0.6569}
@@ -137,14 +143,22 @@ print("s W_g", (s @ W_g).round(3), end="  ")
 print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 
 # %% [markdown]
-# All four agree. The last line has what you need on the way: the vector
-# $s^\top W_g$, whose dot product with $h$ is the third score, and the four tanhs,
-# whose dot product with $v_a$ is the fourth.
+# All four agree.
 #
 # ## What can each score say?
 #
-# Fix a query $s$ of two numbers, and let the key $h$ move over the plane. The score is
-# then a landscape. Before you look at the figure: where is its highest point?
+# Fix a query $s$ of two numbers, and let the key $h$ move over the plane. Each key has
+# a score, and we draw it as a colour. For general we take a matrix that turns a vector
+# by 90 degrees. For additive we choose the parameters by hand. For each of the two
+# numbers of $h$ it has the difference of two tanhs,
+#
+# ```math
+# \tanh(2 h_k - s_k) - \tanh(2 h_k - 3 s_k)
+# ```
+#
+# The first tanh rises where $h_k = s_k/2$, and the second where $h_k = 3 s_k / 2$, so
+# the difference is large between the two, around $h_k = s_k$. Before you look at the
+# figure: where is the highest score of each?
 
 # %%
 s2 = np.array([1.2, 0.8])
@@ -185,9 +199,10 @@ show(fig, "planes", alt)
 
 # %% [markdown]
 # Dot and general are *linear* in $h$: the sum of two keys gets the sum of their scores.
-# Their bands are straight, and the score rises for ever in one direction. The additive
-# score can have a hill: it can ask for "a key like this one, and no other". A matrix
-# changes the direction in which general rises, and never the shape.
+# Their bands are straight, and the score rises for ever in one direction. The matrix of
+# general changes this direction, and nothing else. The additive score has its highest
+# point at the tip of the arrow: the best key is a key like $s$. (Along the two ridges
+# one of the numbers of $h$ fits, and the other does not.)
 #
 # Two keys show what "similar" means to a dot product. The first points in the direction
 # of the query; the second does not, but it is long. The
@@ -206,26 +221,35 @@ for name, key in (("aligned, short", 0.5 * s2), ("not aligned", np.array([3.0, -
 # > rewards length as well. Where all keys have one length, the order of the scores is
 # > the order of the cosines.
 #
-# What can a matrix do? A *rotation* keeps all lengths; its
-# [singular values](../../GLOSSARY.md#singular-value), the factors by which a matrix
-# stretches, are all 1. Which are those of $W_g$? And how do five random keys rank if
-# the matrix is the identity $1$, and if it is $-1$? The dot function, finally, meets
-# keys of another width:
+# What can a matrix do? First, does it turn the key, or more than that? A *rotation*
+# keeps all lengths. The factors by which a matrix stretches, its
+# [singular values](../../GLOSSARY.md#singular-value), are all 1 for a rotation. Those
+# of the textbook's $W_g$:
 
 # %%
 print("singular values of W_g:", np.linalg.svd(W_g)[1].round(3))
+
+# %% [markdown]
+# It stretches and shrinks. Second, can the matrix change which key is best? Rank five
+# random keys from best to worst, once with the identity matrix $I$, once with $-I$:
+
+# %%
 keys = rng.normal(size=(5, 4))
-for W in (np.eye(4), -np.eye(4)):
-    print("order", np.argsort(-general(q, keys, W).data[0]), end="  ")
+for name, W in (("I", np.eye(4)), ("-I", -np.eye(4))):
+    print(f"{name:2s} best key first:", np.argsort(-general(q, keys, W).data[0]))
+
+# %% [markdown]
+# With $W = I$ general is the dot product (exercise 6.2). With $W = -I$ it reverses the
+# order of all keys. Third, what happens if the keys have 7 numbers and the query 4?
+
+# %%
 try:
     dot(rng.normal(size=(1, 4)), rng.normal(size=(5, 7)))
 except ValueError as refusal:
-    print("\n" + str(refusal).replace("; ", ";\n"))
+    print(str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
-# With $W = 1$ general is the dot product (exercise 6.2). With $W = -1$ it reverses the
-# order of all keys. And with a matrix of $4 \times 7$ numbers it would join the two
-# widths that the dot product has to refuse.
+# A dot product does not exist. With a matrix of $4 \times 7$ numbers general does.
 #
 # > **The book says** (38.1) that general is a dot product after a *rotation*. It is one
 # > after an arbitrary linear map: the book's own $W_g$ has the singular values above.
@@ -244,8 +268,74 @@ for name, score in rules.items():
 # there. Exercise 38.6 proves that no matrix $W_g$ can do that.
 #
 # > **The book says** (38.1) that additive is the only score that need not grow with
-# > $s^\top h$. General need not either: with $W = -1$ it falls. What sets additive
+# > $s^\top h$. General need not grow either: with $W = -I$ it falls. What sets additive
 # > apart is that it is not linear in $h$.
+#
+# ## What if the score is a distance?
+#
+# A long key can win against every query. There is an old score without this weakness:
+# the distance between query and key. The nearer the key, the larger its weight. This is
+# a method of statistics, older than networks, the *kernel regression* of Nadaraya
+# (1964) and Watson (1964):
+#
+# ```math
+# f(q) = \sum_j \frac{K(u_j)}{\sum_l K(u_l)}\; v_j, \qquad
+# u_j = \frac{\|q - k_j\|}{b}
+# ```
+#
+# | letter | meaning |
+# |---|---|
+# | $q$ | a place at which we want a value: the query |
+# | $k_j$, $v_j$ | places at which values were measured, and these values: keys and values |
+# | $b$ | the *bandwidth*: how far a measured value reaches |
+# | $u_j$ | the distance, in bandwidths |
+# | $K$ | a function that falls with the distance, called a [kernel](../../GLOSSARY.md#kernel) |
+# | $f(q)$ | the estimate, a weighted average: the context |
+#
+# It is attention. The score is $\ln K(u_j)$, because the softmax makes $K / \sum K$ of
+# it. Nothing is learned. Take forty noisy values of a curve, and four kernels:
+
+# %%
+side = np.random.default_rng(4)  # a generator of its own
+places = np.sort(side.uniform(0, 5, size=(40, 1)), 0)  # (S, 1), the keys
+noisy = 2 * np.sin(places) + places + side.normal(0, 0.5, (40, 1))  # the values
+at = np.linspace(0, 5, 101)[:, None]  # (L, 1), the queries
+true, estimates = 2 * np.sin(at) + at, {}
+for kernel in ("gaussian", "boxcar", "triangular", "epanechnikov"):
+    found, weights = nadaraya_watson(at, places, noisy, kernel, bandwidth=0.5)
+    estimates[kernel] = found.data
+    off = np.sqrt(np.mean((estimates[kernel] - true) ** 2))
+    used = (weights.data[50] > 0).sum()  # of the query in the middle
+    print(f"{kernel:12s} mean error {off:.2f}   keys with a weight: {used} of 40")
+
+# %% [figure]
+fig, axes = figure("What do four kernels make of forty values?", columns=2)
+u = np.linspace(0, 2.5, 101)
+shapes = {"gaussian": np.exp(-(u**2) / 2), "boxcar": (u <= 1) * 1.0}
+shapes |= {"triangular": np.maximum(1 - u, 0), "epanechnikov": np.maximum(1 - u**2, 0)}
+for (kernel, K), look in zip(shapes.items(), looks(shapes).values()):
+    line = {**look, "marker": None, "label": kernel}
+    axes[0].plot(u, K, **line)
+    axes[1].plot(at, estimates[kernel], **{**line, "label": None})
+axes[0].set(xlabel="distance u, in bandwidths", ylabel="kernel K(u), up to a factor")
+axes[0].legend()
+axes[1].plot(places, noisy, ".", color=GREY, ms=4, label="measured values")
+axes[1].plot(at, true, color=GREY, lw=1, label="the curve behind them")
+axes[1].set(xlabel="place", ylabel="value")
+axes[1].legend()
+alt = """Left, four kernels against the distance: gaussian falls smoothly, boxcar is 1
+up to 1 and then 0, triangular falls on a line to 0, epanechnikov on a parabola. Right,
+forty noisy values around a curve, and four estimates that follow it where there are
+values; that of boxcar has steps."""
+show(fig, "kernels", alt)
+
+# %% [markdown]
+# All four follow the curve where there are values; at the left end there are none, and
+# all four are wrong. The Gaussian gives every value a weight, the others ignore what is
+# further away than $b$. So a kernel that ends is a score and a mask in one. A
+# learned score differs in one point: it learns what "near" means.
+# [Lesson 09](../09_self_attention/README.md) compares the Gaussian score with the dot
+# product.
 #
 # ## Project the key, or the query?
 #
@@ -265,13 +355,15 @@ print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape
 # same keys at every step: projected once, they serve all steps (exercise 38.1).
 #
 # > **The book says** (exercise 38.1) that the projected key is $`W_g^\top h`$. That
-# > product does not exist here: a $7 \times 4$ matrix cannot meet 7 numbers. It runs
-# > with square matrices, and is wrong there. The key becomes $W_g h$.
+# > product does not exist here: a $7 \times 4$ matrix cannot be multiplied with 7
+# > numbers. With square matrices the product exists, and is wrong. The key becomes
+# > $W_g h$.
 #
-# The gradients are those of products (lesson 00). Collect the queries in $Q$, the keys
-# in $K$, and $`\partial L / \partial e_{ij}`$ in $G$. Then
-# $`dW = Q^\top G K`$, $`dQ = G K W^\top`$ and $`dK = G^\top Q W`$. A check, with three
-# queries:
+# The gradients are those of products (lesson 00). Collect the queries in the rows of
+# $Q$ and the keys in those of $K$. Then all scores are $`E = Q W K^\top`$, two products
+# of matrices. With $`\partial L / \partial e_{ij}`$ in $G$, the rule for a product,
+# applied twice, gives $`dW = Q^\top G K`$, $`dQ = G K W^\top`$ and $`dK = G^\top Q W`$.
+# A check, with three queries:
 
 # %%
 Q, G = rng.normal(size=(3, 4)), rng.normal(size=(3, 5))  # (L, d_s), (L, S)
@@ -281,23 +373,24 @@ by_hand = G @ K @ W.T, G.T @ Q @ W, Q.T @ G @ K
 print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
 
 # %% [markdown]
-# ## What does the decoder make of the context?
+# ## How does the decoder use the context?
 #
 # In lesson 03 the [context](../../GLOSSARY.md#context) $c$ was an *input* of the next
 # GRU step. Luong, Pham and Manning (2015) do it the other way round. Their decoder
-# steps first. Its *new* state $h$ is the query, and the context joins that state
-# afterwards, in the *attentional state* $\tilde h$:
+# steps first. Its *new* state $s$ is the query. Afterwards context and state are joined
+# in the [attentional state](../../GLOSSARY.md#attentional-state) $\tilde s$:
 #
 # ```math
-# \tilde h = \tanh(W_c [c; h]), \qquad P(y) = \mathrm{softmax}(W_o \tilde h)
+# \tilde s = \tanh(W_c [c; s]), \qquad P(y) = \mathrm{softmax}(W_o \tilde s)
 # ```
 #
 # | letter | shape | meaning |
 # |---|---|---|
-# | $h$ | $d_s$ | the decoder's new state; here the query, and not a key |
+# | $s$ | $d_s$ | the decoder's new state, the query |
 # | $c$ | $d_h$ | the context that this query received |
 # | $W_c$ | $d_s \times (d_h + d_s)$ | learned; it mixes the two |
-# | $\tilde h$ | $d_s$ | what the decoder knows when it chooses a word |
+# | $\tilde s$ | $d_s$ | what the decoder knows when it chooses a word |
+# | $P(y)$ | words | the probability of each word $y$ of the vocabulary |
 # | $W_o$ | words $\times$ $d_s$ | learned; it gives each word of the vocabulary a number, its [logit](../../GLOSSARY.md#logit) |
 #
 # The tanh is needed. Without it $W_o W_c$ would be one matrix, and a second layer would
@@ -307,17 +400,19 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
 # > is one with a tanh, for the reason above.
 #
 # The GRU never sees this context, so the next state would not know what was read.
-# Therefore $\tilde h$ is given to the next step as a further input. This is *input
-# feeding*. In the code the state is a pair, and its second half is the $\tilde h$ of
-# the step before:
+# Therefore $\tilde s$ is given to the next step as a further input. This is
+# [input feeding](../../GLOSSARY.md#input-feeding). In the code the state is a pair, and
+# its second half is the $\tilde s$ of the step before. Read the line that calls the
+# cell, the one that computes the context, and the one with the tanh; the rest takes
+# care of options:
 
 # %% [source] attention.variants.steps.LuongStep.forward
 
 # %% [markdown]
-# What is the gradient? Let $g = \partial L / \partial \tilde h$. Before the tanh it is
-# $d = g \odot (1 - \tilde h^2)$. Then $`dW_c = d\, [c; h]^\top`$, and the vector
-# $W_c^\top d$ belongs to $[c; h]$. The first part of it is the gradient of $c$, the
-# rest that of $h$: the backward of joining is cutting.
+# What is the gradient? Let $g = \partial L / \partial \tilde s$. Before the tanh it is
+# $d = g \odot (1 - \tilde s^2)$. Then $`dW_c = d\, [c; s]^\top`$, and the vector
+# $W_c^\top d$ belongs to $[c; s]$. The first part of it is the gradient of $c$, the
+# rest that of $s$: the backward of joining is cutting.
 
 # %%
 c, state, W_c, g = (rng.normal(size=size) for size in (3, 5, (5, 8), 5))
@@ -331,14 +426,17 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 # %% [markdown]
 # ## What does each score cost?
 #
-# Count multiplications; additions come along with them. One query meets $T$ keys, and
-# all widths are $d$. A dot product takes $d$ multiplications a key. General projects
-# the query once, which takes $d^2$. Concat, computed as its formula is written, meets a
-# matrix of $d \times 2d$ numbers for *every* key, and then $v_a$.
+# Count multiplications; there are about as many additions. One query is compared with
+# $T$ keys, and all widths are $d$. A dot product takes $d$ multiplications a key.
+# General projects the query once, which takes $d^2$. Concat, computed as its formula is
+# written, multiplies with a matrix of $d \times 2d$ numbers for *every* key, and then
+# with $v_a$.
 #
-# The library has a formula for each (`cost_of`). It can also count: `count` runs the
-# score with arrays that add up their own products. The expected counts in `printed` are
-# those of a textbook (section 38.6):
+# The library has a formula for each (`cost_of`). Its parts are `projecting`, for the
+# matrices, and `scoring`; `multiplications` has the weighted average as well. The
+# function `count` does not trust the formula: it runs the score on special arrays,
+# which count every multiplication. The counts in `printed` are those of a textbook
+# (section 38.6):
 
 # %%
 T, d = 6, 4
@@ -389,55 +487,66 @@ ax.legend()
 up = [lines[way][-1] / lines["dot"][-1] for way in ("general", "additive, keys once")]
 alt = f"""Multiplications a decoder step for 50 keys against the width d, logarithmic.
 Dot is a line of slope one; general and additive with keys projected once bend up to
-{up[0]:.0f} and {up[1]:.0f} times it. With keys projected again, slope two."""
+{up[0]:.0f} and {up[1]:.0f} times as much. With keys projected again, slope two."""
 show(fig, "cost", alt)
 
 # %% [markdown]
-# Projected once, the keys cost $A d_h T$ a sentence, and each step bears a share of
-# it. A step of its own costs $A d_s + T A$. At $d = 64$ the additive score is then
+# Projected once, the keys cost $A d_h T$ multiplications for the whole sentence. One
+# fiftieth of that belongs to each of 50 steps. In addition, each step costs
+# $A d_s + T A$. At $d = 64$ the additive score is then
 # {{ f"{lines['additive, keys once'][2] / lines['dot'][2]:.1f}" }} times as expensive as
 # the dot product. Projected for every pair, it is
 # {{ f"{lines['additive, every pair'][2] / lines['dot'][2]:.0f}" }} times as expensive.
 #
 # > **The book says** (6.3.4, exercise 6.3) that dot and additive are both
 # > $\Theta(T d)$, that is, proportional to $T d$. Dot is. Additive is not, in any of
-# > the three ways: the $d^2$ of the projections rules as soon as $d > T$. The book also
-# > counts 2,500 evaluations of a network for 50 by 50 words (38.2). With keys projected
-# > once there are 100 projections, and 2,500 rows of tanhs.
+# > the three ways: the $d^2$ of the projections is the largest part as soon as $d > T$.
+# > The book also counts 2,500 evaluations of a network for 50 by 50 words (38.2). With
+# > keys projected once there are 100 projections, and 2,500 rows of tanhs.
 #
 # ### How much memory?
 #
-# The additive score needs $T A$ tanhs for each query. NumPy would hold them all in an
-# array. A compiled loop adds up each tanh as it comes (`fused`). Is one expression for
-# all keys the same as one key after the other? Then the numbers that are held beside
-# inputs and parameters, at $B = 1$ sentence, $T = 50$, $d = 64$, and with $B$, $T$ and
-# $d$ doubled in turn:
+# The additive score needs $T A$ tanhs for each query. Can they be computed in one
+# expression, for all keys at once?
 
 # %%
 S, A = 50, 64
 a, b, w = rng.normal(size=A), rng.normal(size=(S, A)), rng.normal(size=A)
 print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b]))
+
+# %% [markdown]
+# They can. NumPy then holds all of them in an array. A compiled loop (`fused`) adds up
+# each tanh as it comes, and holds none. How many bytes are held beside inputs and
+# parameters, for 50 queries? And how many numbers for one query, with one sentence
+# ($B = 1$), $T = 50$ keys and $d = 64$? The other three columns double one of the three
+# sizes:
+
+# %%
 shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
 for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)):
     size = cost_of(name, L=50, S=S, E=A, fused=bool(fused)).extra_bytes
     print(f"{name:9s} {size:>7,} bytes for 50 queries{'' if fused else ', tanhs kept'}")
     held = [cost_of(name, L=1, B=B, S=T, E=d, fused=bool(fused)) for B, T, d in shapes]
-    print("    numbers for one query:", *(f"{c.extra_bytes // 4:6,}" for c in held))
+    cells = zip(("as above", "2 B", "2 T", "2 d"), held)
+    print("   ", *(f"{size}: {c.extra_bytes // 4:,}  " for size, c in cells))
 
 # %% [markdown]
-# The additive score nearly doubles with each of the three, also where no tanh is kept:
-# the projected keys are as many numbers as the keys. Dot and general hold the same,
-# once the $B d$ numbers of the context are counted for both.
+# The additive score nearly doubles with each of the three, also where no tanh is kept,
+# because it holds the projected keys, which are as many numbers as the keys. Dot and
+# general hold the same: the weights, and the $B d$ numbers of the context.
 #
 # > **The book says** (6.3.4) that additive needs "separate operations for each source
-# > position". It does not: the first line shows one expression for all of them. It also
-# > says (38.6) that dot holds $O(BT)$ numbers and general $O(BT + Bd)$. Both hold the
-# > second.
+# > position". It does not: one expression computes all of them.
+#
+# > **The book says** (38.6) that dot holds $O(BT)$ numbers and general $O(BT + Bd)$.
+# > Both hold $O(BT + Bd)$.
 #
 # ### How long does it take?
 #
-# A count is not a time. Exercise 6.6 measures the scores alone, on one thread, at
-# $d = 128$, with the keys projected again at each call:
+# A count is not a time. Exercise 6.6 measures the scores alone, on one core of a
+# processor, at $d = 128$, with the keys projected again at each call. Each time is the
+# median of a hundred calls, after a first call that does not count. `T ** b` says that
+# the times grow about like $T^b$; $b$ is the slope of a line through the logarithms:
 
 # %%
 clock = record("ex_6_6")["result"]
@@ -452,9 +561,11 @@ print("billions of multiplications a second, T = 1000:", (work / taken / 1e9).ro
 # %% [markdown]
 # At a thousand keys additive takes {{ f"{taken[0] / taken[1]:.0f}" }} times as long,
 # and does {{ f"{work[0] / work[1]:.0f}" }} times as many multiplications. But no model
-# computes scores alone. A *whole pass* also has the softmax and the context, which cost
-# the same for every score. And a decoder has *prepared* its keys before the first step.
-# How much faster is dot then? The lowest and the highest of three seeds:
+# computes scores alone. So we measure three things: the `scores` alone; the `whole`
+# pass, which also has the softmax and the context, and these cost the same for every
+# score; and the whole pass with `prepared` keys, which were projected before the first
+# step, as a decoder does it. How much faster is dot? The lowest and the highest of
+# three seeds:
 
 # %%
 kept = record("scores")
@@ -466,20 +577,20 @@ for part in ("scores", "whole", "prepared"):
         ends = zip(kept["T"], np.min(runs, 0), np.max(runs, 0))
         row = "   ".join(f"{T}: {a:.1f} to {b:.1f}" for T, a, b in ends)
         print(f"{part:8s} {name:8s}  {row}")
-ten = np.median([np.divide(*(r["prepared"][k][0] for k in ("additive", "dot")))
-                 for r in kept["runs"]])  # fmt: skip
+at_ten = [r["prepared"]["additive"][0] / r["prepared"]["dot"][0] for r in kept["runs"]]
 
 # %% [markdown]
 # For ten keys, the length of a short sentence, a prepared additive step takes
-# {{ f"{ten:.1f}" }} times as long as dot, and no more. The large factors need a
-# thousand keys. General, with its keys prepared, *is* a dot product, and for few keys
-# it takes as long. For a thousand keys it is better to project the one query ("whole"):
-# prepared keys are a second large array that has to be read beside the states.
+# {{ f"{np.median(at_ten):.1f}" }} times as long as dot, and no more. The large factors
+# need a thousand keys. General, with its keys prepared, *is* a dot product, and for few
+# keys it takes as long. For a thousand keys it is faster to project the query at each
+# step (`whole`) than to prepare the keys. The reason is memory: prepared keys are a
+# second large array, which has to be read in addition to the states.
 #
-# > **The book says** (38.2, 6.3.4) that dot is "dramatically faster", and that the
-# > reason is "throughput": how many multiplications run in a second. It is faster. The
-# > reason is the number of operations: additive has about $d$ times as many. In
-# > exercise 6.6 its throughput was even the higher one.
+# > **The book says** (38.2, 6.3.4) that dot is "dramatically faster" than additive, and
+# > that the reason is "throughput", the number of multiplications a second. Dot is
+# > faster. But the reason is the number of operations: additive has about $d$ times as
+# > many. In exercise 6.6 the throughput of additive was even the higher one.
 #
 # ### How many parameters?
 #
@@ -497,7 +608,8 @@ for name, (total, own) in printed.items():
     print(f"  the score {score:,} (38.6: {own:,})")
 
 # %% [markdown]
-# All agree at width 64. A score is a small part of a model.
+# All agree at width 64. Most of a model's parameters are not those of its score, even
+# of the additive one.
 #
 # > **The book says** (38.6) that its models have width 64, in the text and in the
 # > table. The runs that it prints have width 96.
@@ -513,8 +625,9 @@ for name, (total, own) in printed.items():
 # - Many dimensions. Dot products then become large by themselves, and
 #   [lesson 05](../05_scaling/README.md) says what that does.
 #
-# **To take away: a dot product compares, a matrix translates first, and only the
-# additive score can prefer the middle; they differ in cost as soon as keys are many.**
+# **To take away: a dot product compares a query with a key; a learned matrix between
+# them translates first; only the additive score can prefer one place to everything
+# around it; and the more keys there are, the more the scores differ in cost.**
 #
 # Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
 # only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):

@@ -590,6 +590,8 @@ for k in range(2, 13, 2):
 #   [temperature](../../GLOSSARY.md#temperature), it is $d / \tau^2$, and as long as
 #   that is small the entropy is near $\ln T - d / 2\tau^2$ (exercise 6.10).
 # - Training itself. Nothing keeps the entries at variance 1. Scaling sets the start.
+#   [Lesson 07](../07_reversal/README.md) trains a recurrent model with and without it,
+#   [lesson 10](../10_heads/README.md) a Transformer.
 #
 # **To take away: a dot product of $d$ independent numbers has variance $d$, and
 # dividing it by $\sqrt d$ makes the softmax independent of the width, so that every

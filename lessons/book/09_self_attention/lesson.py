@@ -192,6 +192,8 @@ q, k = (X @ W for W in W_QK)  # their entries have variance 1, like those of X
 e = X @ X.swapaxes(1, 2)  # (n, T, T)
 ways = {"as it is": e, "scaled": e / d**0.5}
 ways["projected, scaled"] = q @ k.swapaxes(1, 2) / d**0.5
+
+# %%
 found = {}
 for name, scores in ways.items():
     p = mg.softmax(scores).data  # (n, T, T)
@@ -272,8 +274,8 @@ turns = {}
 print("rank correlation of the gain with ...")
 for name, scale in (("1", 1), ("1/4", 1 / 4), ("1/20", 1 / 20)):
     turns[name] = weight, before, after, reach = geometry(scale)
-    print(f"scale {name:4s}  mutual weight {weight:+.2f} ±{reach:.2f}", end="   ")
-    print(f"cosine before {before:+.2f}   mean cosine after {after:.2f}")
+    print(f"scale {name:4s} mutual weight {weight:+.2f} ±{reach:.2f}", end="  ")
+    print(f"cosine before {before:+.2f}  (cosine after {after:.2f})")
 
 # %% [figure]
 scales = np.geomspace(1 / 50, 1, 14)
@@ -684,6 +686,7 @@ i, j = np.indices((T, T))
 made = {"diagonal": abs(i - j) <= 1, "block": i // 4 == j // 4, "column": j == 0}
 made |= {"long-range": j == (i + 6) % T, "uniform": i >= 0}
 shapes = {}
+print("least excess for a name:", EXCESS)
 for name, on in made.items():
     w = shapes[name] = (on + 0.02) / (on + 0.02).sum(1, keepdims=True)
     excess = self_attention_excess(w).items()

@@ -41,8 +41,8 @@ rng = np.random.default_rng(10)
 #
 # Give each word a random vector. One head looks at both nouns, with equal weights. Of
 # two heads, the first looks at the noun before the verb, the second at the noun behind.
-# Each of the two has half of the width. Now exchange cat and dog. Which output of
-# "chases" changes?
+# Each of the two heads has a matrix $W_V$ of its own, of half the width. Now exchange
+# cat and dog. Which output of "chases" changes?
 
 # %%
 words = ("the", "cat", "chases", "the", "dog")
@@ -56,10 +56,10 @@ sentences = {
 }
 
 # %%
-A = rng.normal(size=(2, 4, 2))  # W_V of two heads, 2 wide each
+W_V = rng.normal(size=(2, 4, 2))  # of two heads, 2 wide each
 for name, x in sentences.items():
-    a = one @ x @ np.concatenate(A, 1)  # (1, 4)
-    b = np.concatenate([two[h] @ x @ A[h] for h in range(2)])  # (4,)
+    a = one @ x @ np.concatenate(W_V, 1)  # (1, 4)
+    b = np.concatenate([two[h] @ x @ W_V[h] for h in range(2)])  # (4,)
     print(f"{name}   one head {a[0].round(2)}")
     print(f"{'':22s}   two heads {b.round(2)}")
 
@@ -76,13 +76,21 @@ show(fig, "heads", alt)
 # head with uneven weights could tell the sentences apart, but it would hand on a
 # mixture of both nouns. Two heads hand on both.)
 #
-# ## Is the matrix form the loop form?
+# ## Is one product of matrices the same as a loop over the words?
 #
 # Before we build many heads, one head once more. In
 # [lesson 03](../03_additive/README.md) a decoder had one query at a time. The formula
 # of lesson 09, $`\mathrm{softmax}(Q K^\top / \sqrt{d_k})\, V`$, has all queries in one
-# product of matrices. Is it the same? Take two queries and two keys, by hand. With
-# $d_k = 4$ the scores are divided by 2:
+# product of matrices. Is it the same? Take two queries and two keys by hand:
+#
+# ```math
+# Q = \begin{pmatrix} 1 & 0 & 0 & 0 \\ 0 & 0 & 2 & 0 \end{pmatrix}, \qquad
+# K = \begin{pmatrix} 2 & 0 & 0 & 0 \\ 0 & 0 & 2 & 0 \end{pmatrix}, \qquad
+# V = \begin{pmatrix} 1 & 0 \\ 0 & 1 \end{pmatrix}
+# ```
+#
+# $Q K^\top$ has 2 and 4 on its diagonal. With $d_k = 4$ the scores are divided by 2.
+# And $V$ is the identity, so the output is the weights $P$:
 #
 # ```math
 # Q K^\top / 2 = \begin{pmatrix} 1 & 0 \\ 0 & 2 \end{pmatrix}
@@ -91,8 +99,8 @@ show(fig, "heads", alt)
 # ```
 
 # %%
-Q = K = np.array([[2.0, 0, 0, 0], [0, 0, 2, 0]])
-Q, V = Q * [[0.5], [1]], np.array([[1.0, 0], [0, 1]])  # P V = P
+Q = np.array([[1.0, 0, 0, 0], [0, 0, 2, 0]])
+K, V = np.array([[2.0, 0, 0, 0], [0, 0, 2, 0]]), np.array([[1.0, 0], [0, 1]])
 o = scaled_dot_product_attention(Q, K, V).data
 by_hand = np.exp([[1, 0], [0, 2]]) / (1 + np.exp([[1], [2]]))
 print(o.round(4).tolist(), np.allclose(o, by_hand))
@@ -120,7 +128,8 @@ for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
 # %% [markdown]
 # They agree, and with more bits they agree more closely. A rounding error shrinks in
 # this way; a mistake does not. A textbook makes the same comparison in 32 bits (38.9)
-# and prints the largest difference. How many units of the last digit is it?
+# and prints the largest difference. The *unit of the last digit* is the smallest step
+# from 1 to the next number of 32 bits. How many such units is the difference?
 
 # %%
 book = 2.384185791015625e-07
@@ -131,8 +140,9 @@ print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
 #
 # ## What is a head?
 #
-# A head is an attention with projections of its own. If the words have width $D$ and
-# there are $H$ heads, each head works in the smaller width $E = D/H$:
+# A head is an attention with projections of its own. If the words have width $D$ (the
+# $d$ of lesson 09) and there are $H$ heads, each head works in the smaller width
+# $E = D/H$ (there $d_k$ and $d_v$):
 #
 # ```math
 # \mathrm{head}_h = \mathrm{Attention}(X W^Q_h,\ X W^K_h,\ X W^V_h), \qquad
@@ -144,12 +154,12 @@ print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
 # | $X$ | $T \times D$ | the words, one in each row |
 # | $W^Q_h$, $W^K_h$, $W^V_h$ | $D \times E$ | learned, for head $h$: queries, keys and values |
 # | Attention | | the formula of lesson 09, with $\sqrt E$ for $\sqrt{d_k}$ |
-# | $[a; b]$ | $T \times D$ | the outputs of all heads, side by side |
+# | $[\dots; \dots]$ | $T \times D$ | the outputs of all heads, side by side |
 # | $W^O$ | $D \times D$ | learned; it mixes what the heads found |
 #
 # This is *multi-head attention* (Vaswani and others 2017). A program does not loop over
 # the heads. It has one matrix $D \times D$ for the queries of all heads, and cuts the
-# product into $H$ pieces:
+# product into $H$ pieces. (B is the number of sequences, n their length.)
 
 # %% [source] attention.exact.multihead.heads
 
@@ -162,17 +172,23 @@ D, H, E, T = 12, 3, 4, 6  # E = D / H
 mg.manual_seed(10)
 layer = MultiHeadAttention(D, H, bias=False)
 X = rng.normal(size=(T, D))
-of_all = layer.W_q, layer.W_k, layer.W_v, layer.W_o
-*W, W_o = (np.float64(m.weight.data.T) for m in of_all)  # (D, D) each, of x W
-cuts = [slice(h * E, (h + 1) * E) for h in range(H)]
-heads = [loop_form(*(X @ each[:, cut] for each in W)) for cut in cuts]  # (T, E) each
-by_hand = np.concatenate(heads, 1) @ W_o  # (T, D)
+
+# %%
+linears = layer.W_q, layer.W_k, layer.W_v, layer.W_o
+W_q, W_k, W_v, W_o = (np.float64(m.weight.data.T) for m in linears)  # (D, D) each
+parts = []
+for h in range(H):
+    cut = slice(h * E, (h + 1) * E)  # the columns of head h
+    parts.append(loop_form(X @ W_q[:, cut], X @ W_k[:, cut], X @ W_v[:, cut]))
+by_hand = np.concatenate(parts, 1) @ W_o  # (T, D)
 out, weights = layer(X, need_weights=True)
 print("same:", np.allclose(out.data, by_hand, atol=1e-6), " weights", weights.shape)
 
 # %% [markdown]
-# The weights have three axes, (H, T, T): each head has a matrix of its own. What do
-# three heads cost, compared with one head as wide as all three?
+# The weights have three axes, (H, T, T): each head has a matrix of its own. (If you use
+# PyTorch: `load_torch_state(layer, state)` loads the parameters of a
+# `torch.nn.MultiheadAttention`.) What do three heads cost, compared with one head as
+# wide as all three?
 
 # %%
 for n in (1, 3, 12):
@@ -182,11 +198,18 @@ for n in (1, 3, 12):
     print(f"{cost.multiplications / 1e6:.1f} M multiplications")
 
 # %% [markdown]
-# The same number of parameters, and the same number of multiplications. Only the
-# exponentials become more: $H T^2$ of them, where there were $T^2$. The real price is
-# hidden in the width. The scores of a head are a product of $T \times E$ and
-# $E \times T$ numbers, so their *rank* is $E$ at most: every row of the scores is a
-# combination of only $E$ rows. A head that is too narrow can say very little.
+# The same number of parameters: four matrices with $D^2$ numbers, and here four biases
+# with $D$. And the same number of multiplications. There are more exponentials and more
+# scores: $H T^2$ of them, where there were $T^2$. At four bytes each, {{ H }} heads
+# need {{ str(H * 4 * 1000**2 // 10**6) }} megabytes for the scores of 1000 words
+# (exercise 6.4).
+#
+# The real price is the width. The *rank* of a matrix is the number of its rows that are
+# not sums of multiples of the others. The scores of a head are a product of
+# $T \times E$ and $E \times T$ numbers, so each row of the scores is a sum of multiples
+# of the $E$ rows of $K^\top$, and the rank is $E$ at most. An example: with $E = 1$
+# each query is one number. Then all positive queries put the keys into one order, and
+# all negative ones into the opposite order; no query can prefer a key in the middle.
 #
 # ## Do heads become different by themselves?
 #
@@ -195,16 +218,18 @@ for n in (1, 3, 12):
 #
 # A task that needs two heads: at every position, return the token before it *and* the
 # token before that one. (A [token](../../GLOSSARY.md#token) is a unit of a sequence,
-# here one of six letters.) Two heads learn it from three starts:
+# here one of six letters.) An input has 14 numbers: the letter and the place, each as a
+# [one-hot](../../GLOSSARY.md#one-hot) vector, of 6 and of 8. The first 12 outputs are
+# compared with the two wanted letters, one-hot, by the squared error. One layer of two
+# heads learns it from three starts:
 #
 # - *drawn*: random parameters, as usual;
 # - *twins*: the second head is an exact copy of the first;
-# - *twins, nudged*: a copy, with a hundred-millionth of noise.
+# - *twins, nudged*: a copy, plus noise of size $`10^{-8}`$.
 #
-# We print the loss at the end, and the [cosine](../../GLOSSARY.md#cosine) between the
-# parameters of the two heads, which is 1 if they are equal.
-#
-# What do you expect from the exact twins? The code is in [twins.py](twins.py):
+# The code is in [twins.py](twins.py). The output has the loss at the end, and the
+# [cosine](../../GLOSSARY.md#cosine) between the parameters of the two heads, which is 1
+# if they are equal. What do you expect from the exact twins?
 
 # %% [source] lessons.book.10_heads.twins.begin
 
@@ -219,8 +244,8 @@ for name, start in starts.items():
     curves[name] = twins.train(layer, rng)
     end, alike = curves[name][-20:].mean(), twins.cosine(layer)
     print(f"{name:14s} loss {end:.4f}   cosine of the two heads {alike:.2f}")
-half = 5 / 36 / 2  # half of the variance of a one-hot entry, 1/6 (1 - 1/6)
-print(f"half of what there is to explain: {half:.4f}")
+half = 5 / 36 / 2  # see below
+print(f"loss if one of the two letters is known: {half:.4f}")
 
 # %% [figure]
 fig, ax = figure("Do two equal heads part?", size=(7.2, 2.8))
@@ -228,7 +253,7 @@ for (name, each), colour, style in zip(
     curves.items(), (BLUE, ORANGE, GREEN), ("-", "--", "-.")
 ):
     ax.semilogy(each, style, color=colour, label=name)
-ax.axhline(half, color=GREY, lw=1, ls=":", label="half of the task unexplained")
+ax.axhline(half, color=GREY, lw=1, ls=":", label="one of the two letters known")
 ax.set(xlabel="training step", ylabel="squared error")
 ax.legend(loc="lower left")
 alt = f"""Loss by step, logarithmic. Drawn heads fall to
@@ -237,19 +262,22 @@ nudged ones leave them near step 100 and then fall, too."""
 show(fig, "twins", alt)
 
 # %% [markdown]
-# Equal heads get equal gradients. They remain one head that is paid for twice, and half
-# of the task stays undone. With a hundred-millionth of difference between them they
-# part, because the loss has a use for the difference. The equal state is a saddle, like
-# the top of a pass: exactly there nothing pushes sideways, and the smallest step to the
-# side grows. So the random start and the loss make heads different.
+# Equal heads get equal gradients. They remain one head that is computed twice, and half
+# of the task stays undone. A difference of $`10^{-8}`$ between them is enough to part
+# them, because parting lowers the loss. The equal state is a saddle, like the top of a
+# pass: exactly there nothing pushes sideways, but the smallest step to the side grows.
+# (The nudged heads still resemble each other at the end. They had a common start, and
+# the task needs only a part of their parameters to differ.) So the random start and the
+# loss make heads different.
 #
-# (Why half of 5/36? A target is six numbers, one of which is 1. Each is 1 with the
-# probability 1/6, so its variance is 1/6 times 5/6. The twins explain one of the two
-# tokens and leave this variance for the other.)
+# (Why half of 5/36? A wanted letter is six numbers, one of which is 1. Each is 1 with
+# the probability 1/6, so its variance is 1/6 times 5/6. The twins know one of the two
+# letters, with error 0, and leave this variance for the other. The loss is the mean of
+# both.)
 #
 # > **The book says** (6.5.4) that multi-head attention is "specifically designed to
-# > encourage" diversity. No term of the formula does so. Nothing keeps two heads from
-# > learning the same, if the loss does not.
+# > encourage" diversity. No term of the formula does so. If the loss does not make two
+# > heads differ, they may learn the same.
 #
 # ## Which triangle is causal?
 #
@@ -266,21 +294,23 @@ for i, word in enumerate(words):
 
 # %% [markdown]
 # With $i$ for the query and $j$ for the key, the allowed pairs are $j \le i$: the lower
-# triangle of the matrix, with the diagonal. Which triangle is the right one is easily
-# confused. A test that does not depend on letters: push one input, and see which
-# outputs move. No output may move because of a *later* token.
-
-
-# %%
-def influence(**options):  # (T, T): how far output i moves if token j does
-    pushed = X + np.eye(T)[:, :, None]  # (T, T, D): in the j-th, token j is pushed
-    change = layer(pushed, **options).data - layer(X, **options).data
-    return np.abs(change).max(-1).T.round(9)
+# triangle of the matrix, with the diagonal. It is easy to confuse the two triangles.
+# Here is a test that does not depend on letters: add something to one input, and see
+# which outputs change. No output may change because of a *later* token.
 
 
 # %%
 D, T = 12, 6
 layer, X = MultiHeadAttention(D, 3, bias=False), rng.normal(size=(T, D))
+
+
+def influence(**options):  # (T, T): how far output i moves if 1 is added to token j
+    pushed = X + np.eye(T)[:, :, None]  # (T, T, D): sequence j has a new token j
+    change = layer(pushed, **options).data - layer(X, **options).data  # (j, i, D)
+    return np.abs(change).max(-1).T.round(9)
+
+
+# %%
 i, j = np.indices((T, T))
 masks = {"none": None, "j <= i": j <= i, "i <= j": i <= j}
 moved = {name: influence(mask=mask) for name, mask in masks.items()}
@@ -307,15 +337,17 @@ show(fig, "influence", alt)
 # The condition $j \le i$ is the causal one. With $i \le j$ a word sees itself and
 # exactly what it should predict.
 #
-# > **The book says** (38.7) that masks "enforce the causal constraint $i \le j$". With
-# > $i$ for the key this would be right, but the book calls $i$ the target. (Another of
-# > our sources, notes on attention mechanisms, forbids $j > i$, which is right.)
+# > **The book says** (38.7) that masks "enforce the causal constraint $i \le j$". The
+# > book calls $i$ the target, which has the queries, so this is the wrong triangle.
+# > (Another of our sources, notes on attention mechanisms, forbids $j > i$, which is
+# > right.)
 #
-# What does causality buy? In training, all words are predicted at once, in one product
-# of matrices. When the model writes, the words come one after another. Because no old
-# output depends on a new word, keys and values of the old words can be kept and used
-# again. This store is a [KV cache](../../GLOSSARY.md#kv-cache). Each step computes one
-# query only. Do both ways give the same outputs?
+# What is the advantage of a causal mask? In training, all words are known, and all are
+# predicted at once, in one product of matrices. When the model writes, the words come
+# one after another. No old output depends on a new word, in this layer or in any layer
+# above it. So the keys and values of old words stay as they are, and can be kept and
+# used again. This store is a [KV cache](../../GLOSSARY.md#kv-cache). Each step computes
+# one query only. Do both ways give the same outputs?
 
 # %%
 X = rng.normal(size=(1, T, D))
@@ -330,8 +362,9 @@ print("same:", np.allclose(steps, whole, atol=1e-6))
 # A translator writes one sentence and looks at another. In
 # [cross-attention](../../GLOSSARY.md#cross-attention) the queries come from the $L$
 # words of the target, keys and values from the $S$ words of the source. This is what
-# the decoder of [lesson 03](../03_additive/README.md) did. New is that all $L$ words
-# look at once, with several heads, in every layer. The weights are $L \times S$.
+# the decoder of [lesson 03](../03_additive/README.md) did. What is new: in training,
+# all $L$ words look at once; there are several heads; and every layer does it. The
+# weights are $L \times S$.
 #
 # Neither form knows the order of the words. What happens if somebody shuffles them?
 # Two answers are possible. **Equivariant**: the outputs are the old ones, shuffled in
@@ -342,16 +375,17 @@ L, S = 4, 7
 y, x, order = rng.normal(size=(L, D)), rng.normal(size=(S, D)), rng.permutation(S)
 print("weights", layer(y, x, need_weights=True)[1].shape, "of (H, L, S)")
 a, b = layer(x).data, layer(x[order]).data
-print("self:  unchanged", np.allclose(a, b), "  along", np.allclose(b, a[order], 1e-5))
+moved = np.allclose(b, a[order], 1e-5)
+print("self:  unchanged", np.allclose(a, b), "  shuffled in the same way", moved)
 a, b = layer(y, x).data, layer(y, x[order]).data
 print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 
 # %% [markdown]
-# Write the shuffling as a matrix $P$ that exchanges rows. Then
+# Write the shuffling as a matrix $M$ that exchanges rows. Then
 #
 # ```math
-# \mathrm{self}(PX) = P\,\mathrm{self}(X), \qquad
-# \mathrm{cross}(Y, PX) = \mathrm{cross}(Y, X)
+# \mathrm{self}(MX) = M\,\mathrm{self}(X), \qquad
+# \mathrm{cross}(Y, MX) = \mathrm{cross}(Y, X)
 # ```
 #
 # Self-attention is [equivariant](../../GLOSSARY.md#equivariant): every word gets the
@@ -370,9 +404,9 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # and three more parts:
 #
 # - a [feed-forward network](../../GLOSSARY.md#feed-forward-network) for each word
-#   alone: a matrix, a bend $a$ such as $\max(0, x)$, another matrix. Attention mixes
-#   words and is an average of values; this network computes with what each word then
-#   has;
+#   alone: a matrix, a bend $\phi$ such as $\max(0, x)$, another matrix. Attention
+#   brings the words together, by averages; this network computes with the result, word
+#   by word;
 # - a [residual connection](../../GLOSSARY.md#residual-connection): the sum $x + f(x)$
 #   in place of $f(x)$, so that each part only *adds* something to a word's vector;
 # - a [layer norm](../../GLOSSARY.md#layer-norm), LN: it shifts and scales the vector of
@@ -381,7 +415,7 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 #
 # ```math
 # x \leftarrow x + \mathrm{MultiHead}(\mathrm{LN}(x)), \qquad
-# x \leftarrow x + W_2\, a(W_1\, \mathrm{LN}(x) + b_1) + b_2
+# x \leftarrow x + W_2\, \phi(W_1\, \mathrm{LN}(x) + b_1) + b_2
 # ```
 #
 # Here MultiHead is the layer of this lesson, and $W_1$, $b_1$, $W_2$, $b_2$ are
@@ -397,29 +431,37 @@ added to itself again; the result goes to the next block."""
 show(fig, "block", alt)
 
 # %% [markdown]
-# The library has the norm before each part, as here, or behind the sum, as first
-# published:
-
-# %% [source] attention.transformer.block.FeedForward
+# In the library you choose: the norm before each part, as here ("pre"), or behind the
+# sum, as first published ("post"). The two lines of a block that differ:
 
 # %% [source] attention.transformer.block.Block._residual
 
 # %% [markdown]
-# Why the sum? An average makes more alike what it averages. Take ten random words and
-# twelve attentions in a row, untrained. After each, how large are the differences
-# between the words, as a part of the whole? (Below a millionth we print a millionth.)
+# ## Why the sum x + f(x)?
+#
+# An average makes more alike what it averages. [Lesson
+# 09](../09_self_attention/README.md) saw it: when the weights are nearly equal, all
+# outputs turn towards one vector. What happens in a stack? Take ten random words and
+# twelve attentions in a row, untrained. After each, subtract the mean of the ten words
+# from each word. How long is what is left, divided by the length of all words? That is
+# the *spread*: 1 if the mean is 0, and 0 if all words are equal. (Where it is below a
+# millionth we print a millionth.)
+#
+# The sum is there twice. An untrained $f(x)$ is short beside $x$, so it could not do
+# much harm. In the third row $f(x)$ is made as long as $x$:
 
 # %%
 mg.manual_seed(10)
 stack = [MultiHeadAttention(16, 2, bias=False) for _ in range(12)]
 first = rng.normal(size=(10, 16))  # (T, D)
-spreads = {}
-for name, kept in (("f(x)", 0), ("x + f(x)", 1)):
+length, spreads = np.linalg.norm, {}
+for name in ("f(x)", "x + f(x)", "x + long f(x)"):
     x, spreads[name] = first, []
     for f in stack:
-        x = kept * x + f(x).data
-        spread = np.linalg.norm(x - x.mean(0)) / np.linalg.norm(x)
-        spreads[name].append(max(spread, 1e-6))
+        y = f(x).data
+        y = y * length(x) / length(y) if "long" in name else y
+        x = y if name == "f(x)" else x + y
+        spreads[name].append(max(length(x - x.mean(0)) / length(x), 1e-6))
 
 # %%
 for name, row in spreads.items():
@@ -427,38 +469,47 @@ for name, row in spreads.items():
 
 # %% [figure]
 fig, ax = figure("What is left of the differences between words?", size=(7.2, 2.8))
-marks = zip(spreads.items(), ("o--", "s-"), (ORANGE, BLUE))
+marks = zip(spreads.items(), ("o--", "s-", "^-."), (ORANGE, BLUE, GREEN))
 for (name, row), style, colour in marks:
     ax.semilogy(range(1, 13), row, style, color=colour, label=name)
-ax.set(xlabel="attentions in a row", ylabel="differences / whole", xticks=range(1, 13))
+ax.set(xlabel="attentions in a row", ylabel="spread of the words", xticks=range(1, 13))
 ax.legend(loc="center right")
-alt = f"""Differences between words, as a part of the whole, against the number of
-attentions, logarithmic. With f(x) alone they fall to {spreads["f(x)"][1]:.0e} after two
-and below a millionth after three. With x + f(x) they stay near
-{spreads["x + f(x)"][-1]:.1f}."""
+alt = f"""Spread of the words against the number of attentions, logarithmic. With f(x)
+alone it falls to {spreads["f(x)"][1]:.0e} after two and below a millionth after three.
+With x + f(x) it stays near {spreads["x + f(x)"][-1]:.1f}; with an f(x) as long as x it
+falls slowly, to {spreads["x + long f(x)"][-1]:.2f}."""
 show(fig, "collapse", alt)
 
 # %% [markdown]
-# After two layers without the sum all words are nearly the same vector. This is
-# [rank collapse](../../GLOSSARY.md#rank-collapse): attention alone loses rank with
-# depth (Dong and others 2021). The sum keeps what each word had.
+# After two layers without the sum all words are nearly the same vector. It goes so fast
+# because it feeds itself: words that are more alike get weights that are more equal,
+# and these make the words of the next layer more alike still. This is [rank
+# collapse](../../GLOSSARY.md#rank-collapse): the matrix of the words comes near to a
+# matrix of equal rows, which has rank 1 (Dong and others 2021). With the sum, each word
+# keeps what it had. How much that helps depends on how long $f(x)$ is: the collapse of
+# the third row is slow, but it is one.
 #
-# Are all parts necessary? We left out each in turn, and trained blocks of width 32 on a
-# small task: look up in a table what a token and the token before it make
-# ([experiment.py](experiment.py)). The fourth candidate is *positions*, numbers that
-# say where a token stands. For 2, 4 and 8 blocks, the share of right answers, the worst
-# and the best of three seeds (one in eight is chance), and the loss of 8 blocks:
+# ## Are all parts necessary?
+#
+# We left out one part at a time and trained blocks of width 32 on a small task. A table
+# holds an answer for each pair of tokens; at each position the model has to give the
+# answer for the token there and the token before it ([experiment.py](experiment.py)).
+# The parts are the sum, the feed-forward network, the norm, and as a fourth the
+# *positions*, numbers at the input that say where a token stands. The output has the
+# share of right answers for 2, 4 and 8 blocks, the worst and the best of three seeds
+# (one in eight is chance), and the loss with 8 blocks. The first row leaves out
+# nothing:
 
 # %%
 kept = record("transformer")
-print(how_made(kept), "without", sep="\n")
+print(how_made(kept), "\nleft out, and right answers for 2, 4, 8 blocks", sep="\n")
 for without in dict.fromkeys(run["without"] for run in kept["runs"]):
     print(f"{without:12s}", end="")
     runs = [run for run in kept["runs"] if run["without"] == without]
     for n in (2, 4, 8):
         right = [run["accuracy"] for run in runs if run["layers"] == n]
         print(f"   {n}: {min(right):.2f} to {max(right):.2f}", end="")
-    print(f"   loss {np.mean([run['loss'] for run in runs if run['layers'] == n]):.4f}")
+    print(f"   loss {np.mean([r['loss'] for r in runs if r['layers'] == 8]):.4f}")
 
 # %% [markdown]
 # - Without **positions** no token knows which one is before it.
@@ -477,7 +528,9 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
 # - Dividing by $\sqrt D$ in place of $\sqrt E$: all weights are a little too even.
 # - A mask with its axes exchanged: training looks excellent, because the model reads
 #   the answers.
-# - A causal mask made for $L = S$, when a cache has more keys than there are queries.
+# - A causal mask made for as many keys as queries, used with a cache. There the only
+#   query of a step is the last word, and the mask $j \le i$ of query 0 shows it the
+#   first key alone.
 #
 # **To take away: heads are small attentions side by side, each with its own question; a
 # mask decides what a query may see; and a Transformer block adds a network for each

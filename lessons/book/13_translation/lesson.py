@@ -797,6 +797,6 @@ say("table of word pairs", kept["pairs"][0]["said"][0])
 # uses, and a number without an interval or a baseline says little.**
 #
 # Exercises: 6.7 (the attention of a trained translator), 6.9 (translation with and
-# without attention) and 6.10 (how sharp the weights are):
-# `python -m lessons start 6.7`. For practice: `python -m attention translate` and
-# `python -m attention compare`.
+# without attention), 6.10 (how sharp the weights are) and E.15 (your own answers become
+# a translator): `python -m lessons start 6.7`. For practice:
+# `python -m attention translate` and `python -m attention compare`.

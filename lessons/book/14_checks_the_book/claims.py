@@ -16,8 +16,9 @@ import numpy as np
 
 from lessons.classroom.catalogue import BOOK
 from lessons.classroom.figures import BLUE, GREY, ORANGE, figure
+from lessons.classroom.records import RECORDS
 
-CLAIMS = []  # in the order of the modules that state them
+CLAIMS, OPEN = [], []  # measured, and not measured yet
 Z = 1.96  # 95 of 100 normal numbers lie within 1.96 standard deviations
 
 
@@ -63,11 +64,17 @@ class Claim:
         return verdict(self.claimed, self.found)
 
 
-def claim(where, says, claimed, lesson, box=""):
-    """Register the function below as the measurement of a claim."""
+def claim(where, says, claimed, lesson, box="", needs=None):
+    """Register the function below as the measurement of a claim.
+
+    needs   (record, script): until the script has made this record, the claim is open
+    """
 
     def register(measure):
-        CLAIMS.append(Claim(where, says, claimed, lesson, box, measure()))
+        if needs is not None and not (RECORDS / f"{needs[0]}.json").exists():
+            OPEN.append((where, says, f"`python {needs[1]}`", page(lesson)))
+        else:
+            CLAIMS.append(Claim(where, says, claimed, lesson, box, measure()))
         return measure
 
     return register
@@ -81,6 +88,12 @@ def verdict(claimed, found):
     if found.high < below or found.low > above:
         return "no"
     return "near" if claimed.margin else "undecided"
+
+
+def verdict_on(beginning):
+    """Return the verdict on the claim that begins with these words."""
+    [found] = [c for c in CLAIMS if c.says.startswith(beginning)]
+    return found.verdict
 
 
 def printed(text):
@@ -156,6 +169,11 @@ def student(n):
     return math.sqrt(n - 1) * math.tan(a[np.searchsorted(mass, 0.975 * mass[-1])])
 
 
+def interval(value, low, high, rests_on):
+    """Return a number over trained models whose interval the record has."""
+    return Measured(value, low, high, "trained", rests_on)
+
+
 def timed(values, words=""):
     """Return the mean of several runs on one machine, from the least to the most."""
     n, mean = len(values), np.mean(values)
@@ -164,27 +182,11 @@ def timed(values, words=""):
     return Measured(mean, *ends, "timed", rests_on, words)
 
 
-# claims that need a training: (section, what the text says, what has to be measured)
-OPEN = [
-    ("6.3.1, 38.2", "dot is as good as additive in translation", "BLEU of both, with "
-     "an encoder of one direction"),
-    ("6.3.3", "where the order of words is the same, local attention is as good as "
-     "global, and faster", "trained local-m and local-p beside global attention"),
-    ("6.5.4", "early layers look near, deep layers look far", "the patterns of trained "
-     "heads, by layer"),
-    ("38.6", "an unscaled Transformer would not train at all", "Transformers with and "
-     "without scaling, at several widths and depths"),
-    ("38.8", "coverage fights repetition", "repetitions of a trained decoder, with "
-     "coverage and without"),
-    ("notes", "linear and sparse attention lose little", "the quality of trained "
-     "models, beside the cost"),
-]  # fmt: skip
-
-
 def table_of_open_claims():
-    """Return a Markdown table of the claims that nothing has measured yet."""
-    lines = ["| text | claim | what has to be measured |", "|" + "---|" * 3]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in OPEN)])
+    """Return a Markdown table of the claims without a record."""
+    lines = ["| text | claim | what has to be run | page |", "|" + "---|" * 4]
+    rows = [f"| {' | '.join(row)} |" for row in OPEN]
+    return "\n".join([*lines, *rows]) if rows else "None."
 
 
 # claims without a number: (section, what the text says, what is the case, lesson, box)
@@ -204,8 +206,15 @@ IN_WORDS = [
     ("6.5.3", "the same, once more", "English to French", "13", "Bahdanau's picture"),
     ("6.5.4", "four patterns are the most common", "a fifth, the column, is frequent "
      "in BERT (Clark and others)", "09", "four patterns are the most common"),
+    ("38.2", "Luong and others found dot as good as additive, on WMT'15", "they did not "
+     "compare with Bahdanau's score in that way, and trained on WMT'14; this rests on "
+     "our memory of the paper", "13", ""),
     ("38.3", "Vaswani and others report that scaling makes training stable", "they "
      "suspect that large products give small gradients", "05", ""),
+    ("38.6", "GPT-4, Claude 3 and Gemini use scaled dot products", "their makers have "
+     "not published it", "07", ""),
+    ("38.6", "additive attention has no product of matrices", "its two projections are "
+     "products of matrices; the tanhs between them are not", "04", ""),
     ("38.6", "exact match, on the axis of a figure", "the figure counts letters", "07",
      "exact match"),
     ("38.7", "local attention is rare in Transformers, for example Mistral", "Mistral "

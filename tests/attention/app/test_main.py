@@ -18,7 +18,7 @@ from attention.app import files, machine
 from attention.app.arguments import COMMANDS
 from attention.app.commands import reversal
 
-from .app_cases import ROOT, fits, joined, start
+from .app_cases import ROOT, fits, joined, start, wait_for
 
 QUICK = "reversal --steps 1 --width 8 --scores dot --out".split()
 
@@ -138,10 +138,15 @@ STOPS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 def end_of(delay, number, group, out, *more):
-    """Signal a training after ``delay`` seconds; return (exit code, what it said)."""
+    """Signal a training; return (exit code, what it said).
+
+    delay   the seconds from the start of the process; None: once the run has begun
+    """
     process = start(*"reversal --steps 4000 --width 8 --out".split(), out,
                     *more, OMP_NUM_THREADS="2")  # fmt: skip
-    time.sleep(delay)
+    if delay is None:
+        wait_for((out / "state" / "config.npz").exists)
+    time.sleep(0.5 if delay is None else delay)
     (os.killpg if group else os.kill)(process.pid, number)
     output, error = process.communicate(timeout=60)
     return process.returncode, output, error
@@ -165,7 +170,7 @@ def check_end(code, output, error, out):
     "number", [STOPS[0], *(pytest.param(n, marks=pytest.mark.deep) for n in STOPS[1:])]
 )
 def test_a_signal_to_the_group_in_training(number, tmp_path):
-    ends = check_end(*end_of(2.5, number, True, tmp_path / "run"), tmp_path / "run")
+    ends = check_end(*end_of(None, number, True, tmp_path / "run"), tmp_path / "run")
     assert ends == "saved"
 
 

@@ -110,6 +110,19 @@ def test_small_work_on_a_cold_cache_runs_the_twin(tmp_path):
 
 
 @pytest.mark.deep
+def test_a_kernel_in_the_cache_compiles_no_helper(tmp_path):
+    pytest.importorskip("numba")
+    place = {"XDG_CACHE_HOME": str(tmp_path)}
+    code = (
+        "import numpy as np; from attention.kernels import gru; "
+        "print(len(gru.forward_loop.version(np.dtype('f')).signatures))"
+    )
+    out, err = python(code, **place)
+    assert out == "1" and err.startswith("compiling gru.forward_loop, once")
+    assert python(code, **place) == ("1", "")
+
+
+@pytest.mark.deep
 def test_a_damaged_cache_is_replaced(tmp_path):
     pytest.importorskip("numba")
     place = {"XDG_CACHE_HOME": str(tmp_path), "ATTENTION_BACKEND": "numba"}

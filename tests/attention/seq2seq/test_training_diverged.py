@@ -26,7 +26,7 @@ def test_a_nan_stops_the_run_with_step_seed_and_layer():
         fit(line()[1], 9, lambda i: model(np.float32([np.nan, 1])), save=print)
 
     with pytest.raises(Diverged) as caught:
-        fit(run, 9, loss_at, save=states.append, every=-1.0, seed=7)
+        fit(run, 9, loss_at, save=states.append, save_seconds=-1.0, seed=7)
     said = str(caught.value)
     assert "at step 4, batch 4 of seed 7" in said
     assert "in layer scale, in the result of mul, of shape (2,)" in said
@@ -43,7 +43,7 @@ def test_the_step_that_spoils_the_parameters_is_not_saved():
     with np.errstate(over="ignore"), pytest.raises(Diverged, match="at step 1"):
         fit(
             run, 9, lambda i: model(np.ones(2, np.float32)), save=states.append,
-            every=-1.0,
+            save_seconds=-1.0,
         )  # fmt: skip
     assert [s["step"] for s in states] == [0]
     assert not np.isfinite(model.scale.w.data).all()
@@ -168,7 +168,7 @@ def refusing(error, at, validation=False):
     with pytest.raises(Exception) as caught:
         fit(
             run, 9, lambda i: model(np.full(2, 3.0 if i == at else 1.0, np.float32)),
-            save=states.append, every=-1.0, seed=7,
+            save=states.append, save_seconds=-1.0, seed=7,
             validation=look if validation else None,
         )  # fmt: skip
     return caught.value, run, states

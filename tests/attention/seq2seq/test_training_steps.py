@@ -60,7 +60,7 @@ def test_resumed_from_any_state_it_ends_with_the_same_numbers(options, tmp_path)
 
 
 def saving_each_step(*args, **options):
-    return fit(*args, every=-1.0, **options)
+    return fit(*args, save_seconds=-1.0, **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"attention": "luong"}, {"coverage": True}])

@@ -1,0 +1,246 @@
+"""Check an answer to E.15."""
+
+import functools
+
+import numpy as np
+
+import minigrad as mg
+from attention import kernels
+from attention.app.pretrained import EN_FR
+from attention.seq2seq import translator
+from attention.tasks.grammar import splits
+from lessons.checks.before import answers_pass
+from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.checks.results import equal_all, shape_all
+from lessons.classroom.steps import CheckFailed, laws, shape, values
+from minigrad import safetensors
+
+SOS, EOS = 1, 2
+SHAPES = {  # of small random parameters: S = 5, e = 3, d = 4, a = 7, V' = 11
+    "E_source": (13, 3), "E_target": (11, 3), "W_b": (4, 8), "b_b": (4,),
+    "W_s": (7, 4), "W_h": (7, 8), "v": (7,), "W_o": (11, 12), "b_o": (11,),
+}  # fmt: skip
+
+
+def small(rng):
+    """Return random parameters of a small translator."""
+    p = {name: rng.normal(size=shape) for name, shape in SHAPES.items()}
+    for name, width in (("left", 3), ("right", 3), ("decoder", 11)):
+        shapes = (12, width), (12, 4), (12,), (12,)
+        p[name] = tuple(rng.normal(size=shape) for shape in shapes)
+    return p
+
+
+def gru(x, h, weights):
+    """Return the state after one step of a GRU."""
+    W_ih, W_hh, b_ih, b_hh = weights
+    a, b = np.split(W_ih @ x + b_ih, 3), np.split(W_hh @ h + b_hh, 3)
+    r, z = (1 / (1 + np.exp(-a[k] - b[k])) for k in (0, 1))
+    return (1 - z) * np.tanh(a[2] + r * b[2]) + z * h
+
+
+def states(xs, weights, keep=True):
+    h, found = np.zeros(4), []
+    for x in xs:
+        h = gru(x, h if keep else 0 * h, weights)
+        found.append(h)
+    return np.array(found)
+
+
+def encoded(p, ids, turn=True, back=True, last=0, order=1, bend=np.tanh, keep=True):
+    """Return {"H", "s_0"}; each option adds one mistake."""
+    x = p["E_source"][ids]
+    left = states(x, p["left"], keep)
+    right = states(x[::-1] if turn else x, p["right"], keep)
+    right = right[::-1] if back else right
+    both = np.concatenate([left[-1], right[last]][::order])
+    H = np.concatenate([left, right], 1)
+    return {"H": H, "s_0": bend(p["W_b"] @ both + p["b_b"])}
+
+
+def decoded(p, y, s, H, query="old", output="new", order=1, ends=1):
+    """Return {"state", "weights", "logits"}; each option adds one mistake."""
+
+    def attend(s):
+        e = [p["v"] @ np.tanh(p["W_s"] @ s + p["W_h"] @ h) for h in H]
+        z = np.exp(np.array(e) - max(e))
+        return z / z.sum()
+
+    alpha = attend(s)
+    c = alpha @ H
+    new = gru(np.concatenate([p["E_target"][y], c][::order]), s, p["decoder"])
+    if query == "new":
+        alpha = attend(new)
+        c = alpha @ H
+    last = np.concatenate([new if output == "new" else s, c][::ends])
+    return {"state": new, "weights": alpha, "logits": p["W_o"] @ last + p["b_o"]}
+
+
+class Script(dict):
+    """Parameters, printed as p in a report."""
+
+    def __repr__(self):
+        return "p"
+
+
+@functools.cache
+def package():
+    """Return the package's translator, and pairs that it was not trained on."""
+    pairs = splits("english-french", train=1, validation=1, test=200).test
+    return translator.load(EN_FR), pairs
+
+
+@shape("states for each word, logits for each word of the target")
+def for_each_word(my, rng):
+    answers_pass(my, "6.5")
+    with open(EN_FR, "rb") as file:
+        held = safetensors.read(file, EN_FR.stat().st_size)[0]
+    found = my.parameters()["W_s"]
+    same = np.array_equal(found, held["model.decoder.order.attention.W_q"])
+    if not same:
+        text = "your read_safetensors of 6.7 does not return the arrays of the file"
+        raise CheckFailed("earlier", text, "next: python -m lessons check 6.7")
+    p, ids = Script(small(rng)), rng.integers(0, 13, 5)
+    my.shape(my.run_gru(rng.normal(size=(5, 3)), p["left"]), (5, 4), "Sd")
+    shape_all(my, my.encode(p, ids), {"H": (5, 8), "s_0": (4,)})
+    s, H = rng.normal(size=4), rng.normal(size=(5, 8))
+    shapes = {"logits": (11,), "state": (4,), "weights": (5,)}
+    shape_all(my, my.decode_word(p, 3, s, H), shapes)
+
+
+@values("the states of a GRU, and the encoder, against loops")
+def the_encoder(my, rng):
+    p, ids = Script(small(rng)), rng.integers(0, 13, 5)
+    xs = rng.normal(size=(5, 3))
+    known = [
+        ("first-state", "cells that all begin with 0", states(xs, p["left"], False))
+    ]
+    my.equal(my.run_gru(xs, p["left"]), states(xs, p["left"]), "Sd", known)
+    options = [
+        ("not-turned-back", "with the backward states in the order of reading",
+         {"back": False, "last": -1}),
+        ("reads-forward", "where both read forward", {"turn": False, "back": False}),
+        ("reads-forward", "where both read forward, and the last state is the last",
+         {"turn": False, "back": False, "last": -1}),
+        ("wrong-last", "with the backward state of the last word", {"last": -1}),
+        ("halves-exchanged", "from [backward; forward]", {"order": -1}),
+        ("no-tanh", "without tanh", {"bend": lambda x: x}),
+    ]  # fmt: skip
+    want = encoded(p, ids)
+    others = [(tag, text, encoded(p, ids, **o)) for tag, text, o in options]
+    variants = {
+        name: [
+            (tag, f"{name} {text}", other[name])
+            for tag, text, other in others
+            if not np.allclose(other[name], want[name])
+        ]
+        for name in want
+    }
+    equal_all(my, my.encode(p, ids), want, {"H": "Sd", "s_0": "d"}, variants)
+
+
+@values("one word of the decoder, against a loop")
+def one_word(my, rng):
+    p = Script(small(rng))
+    s, H = rng.normal(size=4), rng.normal(size=(5, 8))
+    want = decoded(p, 3, s, H)
+    options = [
+        ("new-query", "with the query s_t", {"query": "new"}),
+        ("old-state", "from s_(t-1)", {"output": "old"}),
+        ("swapped", "with [c; E y]", {"order": -1}),
+        ("swapped", "from [c; s_t]", {"ends": -1}),
+    ]
+    others = [(tag, text, decoded(p, 3, s, H, **o)) for tag, text, o in options]
+    variants = {
+        name: [
+            (tag, f"{name} {text}", other[name])
+            for tag, text, other in others
+            if not np.allclose(other[name], want[name])
+        ]
+        for name in want
+    }
+    logits, state, weights = my.decode_word(p, 3, s, H)
+    equal_all(my, (state, weights, logits), want, None, variants)
+
+
+@values("whole translations, word by word")
+def whole_translations(my, rng):
+    for seed in range(40):
+        p = Script(small(np.random.default_rng(seed)))
+        p["b_o"][0] += 2.0  # PAD is often the most probable word
+        p["b_o"][EOS] += 1.5 if seed % 2 else -9.0
+        ids = rng.integers(0, 13, 5)
+        want = written(p, ids)
+        known = {
+            "not-fed": written(p, ids, feed=False),
+            "state-stands": written(p, ids, move=False),
+            "special": written(p, ids, least=0),
+            "endless": written(p, ids, most=40),
+        }
+        found, weights = my.translate(p, ids, 7)
+        found = list(np.asarray(found))
+        tag = next((t for t, w in known.items() if found == w[0]), "written")
+        tag = "eos-written" if EOS in found else tag
+        my.holds(found == want[0], tag, f"expected {want[0]}", f"found {found}")
+        my.equal(weights, np.array(want[1]).reshape(-1, 5), "TS")
+
+
+def written(p, ids, feed=True, move=True, least=EOS, most=7):
+    """Return the words and weights of a translation; each option adds one mistake."""
+    start = encoded(p, ids)
+    s, y, words, rows = start["s_0"], SOS, [], []
+    while len(words) < most:
+        step = decoded(p, y if feed else SOS, s, start["H"])
+        s = step["state"] if move else s
+        y = int(step["logits"][least:].argmax()) + least
+        if y == EOS:
+            break
+        words.append(y)
+        rows.append(step["weights"])
+    return words, rows
+
+
+@laws("your translator writes what the package's writes")
+def it_translates(my, rng):
+    with kernels.backend("numpy"), mg.no_grad():
+        model, pairs = package()
+        p = Script(my.parameters())
+        for k, pair in enumerate(pairs[:12]):
+            ids = np.array(model.source.encode(pair.source))
+            said, weights = my.translate(p, ids)
+            [(want, alpha)] = model.decode([ids])
+            my.holds(
+                list(said) == list(want),
+                "translation",
+                f"expected {' '.join(model.target.decode(want))}",
+                f"found {' '.join(model.target.decode(np.asarray(said)))}",
+            )
+            my.equal(weights, alpha, "TS", rtol=1e-3, atol=1e-4)
+            if k < 3:
+                print(f"{' '.join(pair.source)}")
+                print(f"   {' '.join(model.target.decode(said))}")
+    print("These are your reader, your cell, your attention. It translates.")
+
+
+def experiment(my, seed=0):
+    """Translate 200 sentences with the learner's translator, and score them."""
+    p = Script(my.parameters())
+    model, pairs = package()
+    refs, hyps, right = [], [], []
+    for pair in pairs:
+        said, weights = my.translate(p, np.array(model.source.encode(pair.source)))
+        hyps.append(model.target.decode(said))
+        refs.append(list(pair.target))
+        if hyps[-1] == refs[-1]:  # the right alignment is known
+            links = set(enumerate(weights.argmax(1)))
+            both = len(links) + len(pair.alignment)
+            right.append(2 * len(links & pair.alignment) / both)
+    found = {
+        "sentences": len(pairs),
+        "bleu": round(100 * my.bleu(refs, hyps), 2),
+        "exact": sum(a == b for a, b in zip(refs, hyps)) / len(pairs),
+        "alignment error rate": round(1 - float(np.mean(right)), 4),
+    }
+    for name, value in found.items():
+        print(f"{name}: {value}")
+    return found

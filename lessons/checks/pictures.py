@@ -1,0 +1,112 @@
+"""Figures that a learner's functions draw: what they contain, and where they are."""
+
+import numpy as np
+
+from lessons.classroom import figures
+from lessons.classroom.catalogue import find, work_folder
+from lessons.classroom.journal import write
+from lessons.classroom.steps import CheckFailed
+from lessons.classroom.terminal import display_path
+from minigrad.draw.figure import new_figure
+
+
+def drawn(my, name, size, *args):
+    """Call the learner's function ``name``(fig, …) with an empty figure; return that.
+
+    A figure of the learner's own is also written to the folder of the answers.
+    """
+    fig = new_figure(size, layout="constrained")
+    getattr(my, name)(fig, *args)
+    my.holds(
+        any(ax.has_data() for ax in fig.axes),
+        "empty-figure",
+        "expected a drawing in the figure that is the argument fig",
+        "found none: fig.subplots() returns axes of this figure",
+    )
+    return fig
+
+
+def keep(my, fig, ending=""):
+    """Write a figure into the learner's folder, and print where."""
+    exercise = find(my._id)
+    if my._path == str(exercise.work):
+        path = work_folder() / "figures" / f"{exercise.stem}{ending}.svg"
+        write(path, figures.render(fig))
+        print(f"look at {display_path(path)}")
+
+
+def panels(fig):
+    """Return the axes of a figure, without those of colour bars."""
+    return [ax for ax in fig.axes if ax.get_label() != "<colorbar>"]
+
+
+def lines(fig):
+    """Return (x, y, label) of all curves in a figure, also of horizontal lines."""
+    found = []
+    for ax in panels(fig):
+        for line in ax.lines:
+            x, y = (np.asarray(v, float) for v in line.get_data())
+            found.append((x, y, line.get_label()))
+    return found
+
+
+def images(fig):
+    """Return (array, (least, largest) of its colours, title) of each image."""
+    found = []
+    for ax in panels(fig):
+        for image in ax.images:
+            array = np.asarray(image.get_array(), float)
+            found.append((array, image.get_clim(), ax.get_title()))
+        for mesh in ax.collections:  # of pcolormesh
+            array = mesh.get_array()
+            if array is not None and np.ndim(array) == 2:
+                found.append((np.asarray(array), mesh.get_clim(), ax.get_title()))
+    return found
+
+
+def has_curve(fig, x, y, tag, what):
+    """Fail unless one curve of the figure has these points."""
+    for a, b, _ in lines(fig):
+        if a.shape == np.shape(x) and np.allclose(a, x) and np.allclose(b, y):
+            return
+    raise CheckFailed(tag, f"expected a curve of {what}", _found(fig))
+
+
+def has_level(fig, y, tag, what):
+    """Fail unless the figure has a horizontal line at y."""
+    if not any(np.allclose(b, y) and len(b) > 1 for _, b, _ in lines(fig)):
+        raise CheckFailed(tag, f"expected a horizontal line at {what}", _found(fig))
+
+
+def is_labelled(fig):
+    """Fail unless the axes of curves have labels, and the curves a legend."""
+    for ax in panels(fig):
+        if not ax.lines:
+            continue
+        if not (ax.get_xlabel() and ax.get_ylabel()):
+            text = f"found {ax.get_xlabel()!r} and {ax.get_ylabel()!r}"
+            raise CheckFailed("unlabelled", "expected labels of both axes", text)
+        if len(ax.lines) > 1 and ax.get_legend() is None:
+            raise CheckFailed("unlabelled", "expected a legend", "found none")
+
+
+def has_image(fig, array, tag, what, wrong=()):
+    """Fail unless one image of the figure shows this array; return its colour limits.
+
+    wrong   (tag, text, array): images that have a name
+    """
+    found = images(fig)
+    for shown, limits, _ in found:
+        if shown.shape == array.shape and np.allclose(shown, array):
+            return limits
+    for name, text, other in wrong:
+        for shown, _, _ in found:
+            if shown.shape == other.shape and np.allclose(shown, other):
+                lines = f"expected an image of {what}", f"found an image of {text}"
+                raise CheckFailed(name, *lines)
+    raise CheckFailed(tag, f"expected an image of {what}", f"found {len(found)} others")
+
+
+def _found(fig):
+    names = [f"{label!r}, {len(y)} points" for _, y, label in lines(fig)]
+    return f"found {'; '.join(names) or 'no curve'}"

@@ -1,0 +1,17 @@
+"""Answers in words: not graded, but compared with what a good answer says."""
+
+import textwrap
+
+
+def self_assessed(my, text, *points, least=10):
+    """Fail unless ``text`` has some words; then print what a good answer says."""
+    words = text.split() if isinstance(text, str) else []
+    my.holds(
+        len(words) >= least,
+        "words",
+        f"expected a string of {least} words or more",
+        f"found {text!r}",
+    )
+    print("Your words are not graded. Compare; a good answer says:")
+    for number, point in enumerate(points, 1):
+        print(textwrap.fill(f"{number}  {point}", 68, subsequent_indent="   "))

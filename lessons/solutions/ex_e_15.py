@@ -1,0 +1,184 @@
+"""E.15  Your attention translates  ●●●○  40 min  needs 6.5, 6.7, 6.9, E.6
+
+Assemble your answers into a translator from English to French. The package has the
+weights of a trained model; everything that computes is yours: the reader of the file
+(6.7), the GRU cell (E.6), the attention (6.5), and the score BLEU (6.9).
+
+    h_j = [forward GRU at word j; backward GRU at word j]          the states, H (S, 2d)
+    s_0 = tanh(W_b [last state forward; last state backward] + b_b)
+    c_t = attention of the query s_(t-1) to H
+    s_t = GRU([E y_(t-1); c_t], s_(t-1))
+    logits = W_o [s_t; c_t] + b_o                                  of the word y_t
+
+``p`` below is a dictionary of arrays; E is short for an embedding table, with a row for
+each word:
+
+    E_source (V, e), E_target (V', e)
+    left, right, decoder     three GRU cells, each (W_ih, W_hh, b_ih, b_hh)
+    W_b (d, 2d), b_b (d,)    W_s (a, d), W_h (a, 2d), v (a,)    W_o (V', 3d), b_o (V',)
+
+``python -m lessons experiment E.15`` translates 200 sentences with your translator.
+"""
+
+import numpy as np
+
+from attention.app.pretrained import EN_FR
+from lessons import earlier
+
+bahdanau_forward = earlier(__file__, "6.5", "bahdanau_forward")
+read_safetensors = earlier(__file__, "6.7", "read_safetensors")
+bleu = earlier(__file__, "6.9", "bleu")
+cell = earlier(__file__, "E.6", "cell")
+
+SOS, EOS = 1, 2
+
+
+def parameters():
+    """Return p, in float64, from the file of the package."""
+    a = {name: x.astype(float) for name, x in read_safetensors(EN_FR).items()}
+
+    def gru(start, end=""):
+        names = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
+        return tuple(a[f"{start}{name}{end}"] for name in names)
+
+    order = "model.decoder.order."
+    return {
+        "E_source": a["model.encoder.embed.weight"],
+        "E_target": a["model.decoder.embed.weight"],
+        "left": gru("model.encoder.rnn.", "_l0"),
+        "right": gru("model.encoder.rnn.", "_l0_reverse"),
+        "decoder": gru(f"{order}cell.layers.0."),
+        "W_b": a["model.bridge.layers.0.0.weight"],
+        "b_b": a["model.bridge.layers.0.0.bias"],
+        "W_s": a[f"{order}attention.W_q"],
+        "W_h": a[f"{order}attention.W_k"],
+        "v": a[f"{order}attention.w_v"],
+        "W_o": a["model.decoder.output.weight"],
+        "b_o": a["model.decoder.output.bias"],
+    }
+
+
+def run_gru(xs, weights):
+    """Return all states (S, d) of a GRU that begins with 0, for inputs xs (S, e).
+
+    ``cell`` takes rows: x (1, e), h (1, d) and the four arrays of ``weights``, and
+    returns h' (1, d) and what its backward needs.
+    """
+    # BEGIN SOLUTION
+    h, states = np.zeros((1, weights[1].shape[1])), []
+    for x in xs:
+        h, _ = cell(x[None], h, *weights)
+        states.append(h[0])
+    return np.array(states)
+    # END SOLUTION
+
+
+def encode(p, ids):
+    """Return H (S, 2d) and s_0 (d,) for the ids (S,) of a sentence.
+
+    The backward GRU reads from the last word to the first; its state at word j stands
+    in row j of H, and its last state is that at the first word.
+    """
+    # BEGIN SOLUTION
+    x = p["E_source"][ids]  # (S, e)
+    left = run_gru(x, p["left"])
+    right = run_gru(x[::-1], p["right"])[::-1]
+    last = np.concatenate([left[-1], right[0]])
+    s = np.tanh(p["W_b"] @ last + p["b_b"])
+    return np.concatenate([left, right], axis=1), s
+    # END SOLUTION
+
+
+def decode_word(p, y, s, H):
+    """Return logits (V',), the next state (d,) and the weights (S,), after word y."""
+    # BEGIN SOLUTION
+    everywhere = np.ones(len(H), bool)
+    c, alpha = bahdanau_forward(s, H, p["W_s"], p["W_h"], p["v"], everywhere)
+    x = np.concatenate([p["E_target"][y], c])
+    new = cell(x[None], s[None], *p["decoder"])[0][0]
+    return p["W_o"] @ np.concatenate([new, c]) + p["b_o"], new, alpha
+    # END SOLUTION
+
+
+def translate(p, ids, max_length=40):
+    """Return the ids (T,) of the translation, without EOS, and its weights (T, S).
+
+    Begin with the word SOS. Each step writes the most probable word from EOS on, which
+    leaves out PAD and SOS. The sentence ends at EOS or after max_length words.
+    """
+    # BEGIN SOLUTION
+    H, s = encode(p, ids)
+    said, rows, y = [], [], SOS
+    while len(said) < max_length:
+        logits, s, alpha = decode_word(p, y, s, H)
+        y = int(logits[EOS:].argmax()) + EOS
+        if y == EOS:
+            break
+        said.append(y)
+        rows.append(alpha)
+    return np.array(said, int), np.array(rows).reshape(len(said), len(ids))
+    # END SOLUTION
+
+
+# FOR THE CHECK
+
+WHY = (
+    "Each part was right alone and has the shapes that the next one expects, so the "
+    "translator is their composition. Your functions compute what the layers of the "
+    "package compute, so its trained weights serve both."
+)
+
+HINTS = {
+    "run_gru": ["One step for each word; the state of a step goes into the next one."],
+    "encode": [
+        "The backward GRU reads the last word first; its states are then put in the "
+        "order of the words.",
+    ],
+    "decode_word": ["The query of the attention is the state before the step."],
+    "translate": [
+        "The word that is written goes into the next step; SOS comes first, and EOS "
+        "ends.",
+    ],
+    "": [
+        "Each part is a few lines that call what you have written: run_gru calls cell "
+        "once for each word, decode_word calls the attention once and cell once.",
+        "A reversed sentence gives reversed states: turn the words before the "
+        "backward GRU, and its states after it.",
+        "In decode_word, the query is the old state; the new state and the context "
+        "give the logits. In translate, the word that was written is the next y.",
+    ],
+    "not-turned-back": ["Row j of H belongs to word j in both halves."],
+    "reads-forward": ["The backward GRU reads the last word first."],
+    "wrong-last": ["Which row has the state after the backward GRU's last step?"],
+    "no-tanh": ["s_0 is a tanh."],
+    "halves-exchanged": ["The forward half comes first, in H and in s_0."],
+    "first-state": ["Each step of a GRU begins with the state of the step before."],
+    "new-query": ["The query of the attention is the state before the step."],
+    "old-state": ["The logits are computed from the state after the step."],
+    "swapped": ["[E y; c] and [s; c]: which comes first?"],
+    "not-fed": ["Which word is the input of the second step?"],
+    "state-stands": ["Each step starts from the state that the step before returned."],
+    "special": ["PAD and SOS are never written, even if they are the most probable."],
+    "eos-written": ["EOS ends the sentence and is not one of its words."],
+    "endless": ["Stop after max_length words."],
+}
+
+MUTANTS = [
+    ('run_gru(x[::-1], p["right"])[::-1]', 'run_gru(x[::-1], p["right"])',
+     "not-turned-back"),
+    ('run_gru(x[::-1], p["right"])[::-1]', 'run_gru(x, p["right"])', "reads-forward"),
+    ("[left[-1], right[0]]", "[left[-1], right[-1]]", "wrong-last"),
+    ("[left[-1], right[0]]", "[right[0], left[-1]]", "halves-exchanged"),
+    ('np.tanh(p["W_b"] @ last + p["b_b"])', 'p["W_b"] @ last + p["b_b"]', "no-tanh"),
+    ("h, _ = cell(x[None], h, *weights)", "h, _ = cell(x[None], 0 * h, *weights)",
+     "first-state"),
+    ('[p["E_target"][y], c]', '[c, p["E_target"][y]]', "swapped"),
+    ("np.concatenate([new, c])", "np.concatenate([s, c])", "old-state"),
+    ("np.concatenate([new, c])", "np.concatenate([c, new])", "swapped"),
+    ("logits, s, alpha = decode_word(p, y, s, H)",
+     "logits, s, alpha = decode_word(p, SOS, s, H)", "not-fed"),
+    ("logits, s, alpha = decode", "logits, _, alpha = decode", "state-stands"),
+    ("logits[EOS:].argmax()) + EOS", "logits.argmax())", "special"),
+    ("        if y == EOS:", "        if said and said[-1] == EOS:", "eos-written"),
+    ("while len(said) < max_length:", "while len(said) < 40:", "endless"),
+]  # fmt: skip

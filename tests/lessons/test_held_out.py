@@ -1,0 +1,49 @@
+"""Mistakes that nobody had in mind who wrote the checks: no name is ever wrong."""
+
+import functools
+
+import pytest
+
+from lessons.classroom import catalogue
+from lessons.classroom.authors import run
+
+from .classroom_cases import answer
+from .held_out import HELD_OUT
+
+README = catalogue.LESSONS / "exercises" / "README.md"
+NO_NAME = {  # the report says what is expected and found, and names no mistake
+    "unknown", "raises", "shape", "dtype", "type", "none", "links", "written",
+}  # fmt: skip
+cases = pytest.mark.parametrize(
+    "number", range(len(HELD_OUT)), ids=lambda k: f"{HELD_OUT[k][0]} {HELD_OUT[k][2]}"
+)
+
+
+@pytest.fixture(autouse=True)
+def plenty_of_time(monkeypatch):
+    monkeypatch.setenv("LESSONS_TIMEOUT", "120")
+
+
+@functools.cache
+def checked(number):
+    """Return the exit code of a check, and the name of the mistake, or None."""
+    id, old, new, _ = HELD_OUT[number]
+    code, failed = run(catalogue.find(id), answer(id, old, new))
+    return code, failed and failed.tag
+
+
+@cases
+def test_a_mistake_is_noticed_and_no_name_is_wrong(number):
+    code, tag = checked(number)
+    assert code == 1
+    assert tag in HELD_OUT[number][3] | NO_NAME
+
+
+def test_the_readme_publishes_how_many_have_a_name():
+    tags = [checked(number)[1] for number in range(len(HELD_OUT))]
+    named = sum(tag in case[3] for tag, case in zip(tags, HELD_OUT))
+    sentence = (
+        f"Of {len(HELD_OUT)} mistakes that were written without knowing the checks, "
+        f"all are noticed and {named} have a name; none has a wrong one."
+    )
+    assert sentence in " ".join(README.read_text(encoding="utf-8").split()), sentence
