@@ -104,6 +104,7 @@ WHY = (
 )
 
 HINTS = {
+    "draw": ["Two curves, a level, two labels and a legend."],
     "prediction": ["The docstring gives the two keys, and a number for each."],
     "entropy": [
         "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "

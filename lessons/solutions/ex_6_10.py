@@ -94,6 +94,7 @@ WHY = (
 )
 
 HINTS = {
+    "draw": ["Five images with one range of colours, and one curve."],
     "sweep": ["One row for each temperature."],
     "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
     "entropy": [

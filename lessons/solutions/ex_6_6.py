@@ -136,11 +136,11 @@ WHY = (
 )
 
 HINTS = {
+    "draw": ["Both axes are logarithmic, and each curve has a label."],
     "luong_forward": [
         "Scores, softmax over the states, weighted sum: the shapes are (T,), (T,), "
         "(d,).",
     ],
-    "dot_scores": ["One product of a matrix and a vector."],
     "which_clock": [
         "The docstring names four properties; the page of the module time compares "
         "its clocks.",
