@@ -50,7 +50,7 @@ def writing(grammar, of, pairs):
     ax.axhline(grammar, ls="--", color=GREY, label="the grammar's own sentences")
     ax.axhline(pairs, ls=":", color=GREY, label="a table of word pairs")
     ax.set(xlabel="temperature", ylabel="share of the sentences", ylim=(0, 1.05))
-    ax.legend(fontsize=8)
+    fig.legend(loc="outside lower center", ncols=4, fontsize=8)
     return fig
 
 
