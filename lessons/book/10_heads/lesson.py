@@ -521,6 +521,84 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
 # > not train effectively". In this experiment that holds for two of the four. (The task
 # > is small, and three seeds are few.)
 #
+# ## Is the factor 1/√d necessary?
+#
+# [Lesson 05](../05_scaling/README.md) says what unscaled scores do to random weights.
+# [Lesson 07](../07_reversal/README.md) found that a recurrent model learns without the
+# factor. And a Transformer? A textbook says that it "would not train at all" (38.6).
+# The same task, with the norm and all other parts. Each block has one head, so that
+# $d_k$ is the width: 16, or 64 as in the models that the textbook names. With 2 and
+# with 6 blocks, three seeds ([scaling.py](scaling.py)). What do you expect?
+
+# %%
+scaling = record("scaling")
+print(how_made(scaling))
+print(f"\nafter {scaling['steps']} steps: right answers of three seeds; entropy")
+
+
+def of(width, layers, scaled):
+    wanted = width, layers, scaled
+    runs = scaling["runs"]
+    return [r for r in runs if (r["width"], r["layers"], r["scaled"]) == wanted]
+
+
+# %%
+sizes = [(width, layers) for width in (16, 64) for layers in (2, 6)]
+for size in sizes:
+    for name, scaled in (("scaled", True), ("unscaled", False)):
+        found = of(*size, scaled)
+        right = "  ".join(f"{run['accuracy']:.2f}" for run in found)
+        H = np.mean([run["entropy"] for run in found], axis=(0, 2))  # (looks,)
+        print(f"d = {size[0]}, {size[1]} blocks  {name:9s}  {right}", end="")
+        print(f"   entropy {H[0]:.2f} to {H[-1]:.2f}")
+
+# %% [figure]
+title = "Does a Transformer train without 1/√d?"
+fig, axes = figure(title, rows=2, columns=4, size=(7.2, 4.6), sharex=True, sharey="row")
+for (top, bottom), size in zip(axes.T, sizes):
+    top.set_title(f"d = {size[0]}, {size[1]} blocks")
+    for scaled, colour, style in ((True, BLUE, "-"), (False, ORANGE, "--")):
+        for k, run in enumerate(of(*size, scaled)):
+            label = ("scaled" if scaled else "unscaled") if k == 0 else None
+            steps = 10 * (np.arange(len(run["curve"])) + 1)
+            top.plot(steps, run["curve"], style, color=colour, lw=1.2, label=label)
+            H = np.mean(run["entropy"], 1)  # over the blocks
+            bottom.plot(scaling["looks"], H, style, color=colour, lw=1.2)
+    bottom.axhline(np.log(scaling["places"]), color=GREY, lw=0.8, ls=":")
+    bottom.set_xlabel("step")
+axes[0, 0].set_ylabel("training loss")
+axes[1, 0].set(ylabel="entropy of the weights", ylim=(0, 2.4))
+axes[1, 0].text(0, 2.12, "equal weights", fontsize=8)
+fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+ends = {s: [r["curve"][-1] for r in of(64, 6, s)] for s in (True, False)}
+deep = {s: [r["accuracy"] for r in of(64, 6, s)] for s in (True, False)}
+shallow = min(run["accuracy"] for width in (16, 64) for run in of(width, 2, False))
+stuck = sum(right < 0.5 for right in deep[False])
+alt = f"""Training loss and entropy of the weights by step, for two widths and two
+depths, three seeds each. Most losses fall. At width 64 with 6 blocks the scaled ones
+end at {max(ends[True]):.3f} or less, the unscaled ones between {min(ends[False]):.2f}
+and {max(ends[False]):.2f}. Unscaled entropies begin lower, at width 64 below half of
+that of equal weights."""
+show(fig, "scaling", alt)
+
+# %% [markdown]
+# With two blocks, the unscaled models learn, more slowly than the scaled ones: each has
+# {{ f"{shallow:.2f}" }} or more of the answers right. With six blocks of width 64 it is
+# another matter. All scaled models have {{ f"{min(deep[True]):.2f}" }} or more, and
+# {{ stuck }} of 3 unscaled ones have less than half right when the training ends. The
+# lower row says why. Unscaled weights *begin* sharp, although no query knows yet where
+# to look, and a sharp softmax passes on little gradient. Two layers find a way out of
+# this; in a stack of six, every layer has to.
+#
+# What this does not say: that a longer training or another rate would fail, too. And a
+# smaller start does the work of the factor: T5 has none
+# ([lesson 11](../11_positions/README.md)), and draws its $W_Q$ smaller by $\sqrt E$
+# instead.
+#
+# > **The book says** (38.6) that without the factor such models "would not train at
+# > all". With depth, this comes near to the truth; of two blocks it is not true. Its
+# > other sentence, that there is "no reason ever to use unscaled", overlooks T5.
+#
 # ## What would break it?
 #
 # - `reshape(H, T, E)` without moving the axis: the right shape, with tokens and heads
