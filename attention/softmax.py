@@ -56,8 +56,7 @@ def masked_softmax_definition(scores, allowed, temperature=1.0):
     scores (..., L, S), allowed (..., L, S) bool  ->  weights (..., L, S)
     """
     s = where(allowed, scores, -np.inf)
-    # every m gives the same weights, so it is a constant (s.data has no gradient); if
-    # it is the largest score, exp cannot overflow
+    # a constant: every m gives the same weights, and with this m exp cannot overflow
     m = s.data.max(-1, keepdims=True)
     m = np.where(np.isfinite(m), m, 0)  # it is -inf in a row without allowed keys
     e = exp((s - m) / temperature)  # exp(-inf) = 0 for a masked key

@@ -99,8 +99,8 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
             subject.names.append(name)
     arguments = subject.with_leaves(list(inputs))
     subject.call = lambda: module(*arguments)
-    tag, sentence = "training", "d_{} is wrong in training mode"
-    subject.modes.append((tag, sentence, functools.partial(_mode, module, True)))
+    mistake = "training", "d_{} is wrong in training mode"  # tag and sentence
+    subject.modes.append((*mistake, functools.partial(_mode, module, True)))
     with _mode(module, False):
         options = Options(rtol, atol, no_gradient)
         return _check(subject, type(module).__name__, seed, options)
@@ -161,9 +161,8 @@ def _check(subject, op, seed, options):
 def _conclude(result, comparisons, run, points):
     """Write the first failure into ``result``; raise if a true gradient is 0.
 
-    A user should first correct a wrong entry, then the cause of imprecise measurements
-    (float32, a kink), then broken rules and wrong entries in other situations than the
-    usual one. The failures have this order.
+    A user should first correct a wrong entry in the usual situation, then the cause of
+    imprecise measurements (float32, a kink), then the rest. This is the order here.
     """
     wrong = [c for c in comparisons if c.usual.wrong.any()]
     kinks = [c for c in comparisons if c.usual.numeric.kink.any()]

@@ -15,8 +15,7 @@ x^2, and dL/dx = 3 + 2 x.
 
 A node is recorded after its parents. So the backward pass goes from the last node to
 the first: it comes to x after all operations that use x, and dL/dx is then complete.
-The code uses loops and no recursion, so a chain of 100 000 operations does not overflow
-Python's stack.
+There is no recursion, so a long chain of operations does not overflow Python's stack.
 """
 
 import contextlib
@@ -194,9 +193,9 @@ class _NoGrad(contextlib.ContextDecorator):
 def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
     """Add what the backward of ``node`` returned to the gradients of its parents.
 
-    The first gradient of a parent is stored as it is. The second makes a new array, and
-    later ones are added to that array in place. A leaf stores its gradient in ``.grad``
-    and changes it in place. So it receives a copy if the gradient is ``g`` or a view.
+    The first gradient d of a parent is stored as it is. The second makes a new array,
+    and later ones are added to that array in place. A leaf stores d in ``.grad``, which
+    is changed in place. So it receives a copy if d is ``g`` or a view.
     """
     if node.slot is not None:  # the parent has several outputs; g belongs to one
         (parent,) = node.parents

@@ -9,7 +9,7 @@
 
 Every call is checked against this line. A name such as L or Dq is one size in the whole
 line. ``...`` means any number of axes, which are broadcast with each other. Arguments
-are floating-point numbers of one dtype and become Tensors, if int or bool is not there.
+without int or bool are floating-point numbers of one dtype and become Tensors.
 
     x (B, L) int              integers; they become a NumPy array
     x (B, L) bool | float     booleans or floating-point numbers

@@ -27,6 +27,7 @@ def answers_pass(my, *ids):
                 raise CheckFailed(
                     "earlier",
                     f"this answer uses your answer to {id}, which does not pass:",
-                    *outcome.lines[:3],
+                    f"{outcome.step}: {outcome.title}",
+                    *outcome.lines[-1:],
                     f"next: python -m lessons check {id}",
                 )

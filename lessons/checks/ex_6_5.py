@@ -78,7 +78,7 @@ def wrong_weights(s, H, W_s, W_h, v, mask):
         ),
         ("complement", "the softmax over the masked positions", softmax(e, ~mask)),
         (
-            "masked-zero",
+            "mask-leak",
             "the softmax of scores that are 0 where masked",
             softmax(np.where(mask, e, 0.0), every),
         ),

@@ -141,15 +141,15 @@ def prediction(my, rng):
     )
     predicted = locked(my, is_prediction)
     X = rng.normal(size=(8, 16))
-    print("scale    mean gain, predicted   rank correlation, predicted   own weight")
+    print("scale   gain, predicted   rank correlation, predicted   own weight")
     for scale in SCALES:
         alpha, _ = my.self_attention(X, scale)
         mutual, gain = my.geometry_change(X, scale)
         rank = my.rank_correlation(mutual, gain)
         guess, sign = predicted[scale]
         print(
-            f"{scale:<6g}  {gain.mean():+10.3f}, {guess:+8.2f}    "
-            f"{rank:+16.2f}, {int(sign):+8d}   {np.diag(alpha).mean():14.3f}"
+            f"{scale:<6g} {gain.mean():+6.2f}, {guess:+8.2f}   "
+            f"{rank:+16.2f}, {int(sign):+9d}   {np.diag(alpha).mean():10.3f}"
         )
 
 

@@ -42,6 +42,11 @@ def mistakes(x, positions, base=10000.0):
             by_loop(x, np.arange(len(positions)), base),
         ),
         (
+            "exponent-sign",
+            "a rotation with theta = base^(2 m / E)",
+            by_loop(x, positions, 1 / base),
+        ),
+        (
             "base-ignored",
             "a rotation with the base 10000 for any base",
             by_loop(x, positions),

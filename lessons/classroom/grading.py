@@ -132,7 +132,7 @@ def _grade(student, exercise, answers, seed, progress):
         return Grade(student, exercise.id, "not handed in")
     with tempfile.TemporaryDirectory(prefix="lessons-grade-") as folder:
         copy = _copied(answers, pathlib.Path(folder))[exercise.id]
-        report = runner.run(exercise, copy, seed, folder=copy.parent)
+        report = runner.run(exercise, copy, seed, cwd=copy.parent)
     progress(student, exercise)
     result = CODES.get(report.code, "failed")
     step, remark = "", report.ending

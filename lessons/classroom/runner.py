@@ -92,22 +92,22 @@ def time_limit(exercise):
     return float(chosen or SECONDS)
 
 
-def run(exercise, path, seed=0, limit=None, save=None, folder=None):
+def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
     """Check the answer at ``path``; return a ``Report``.
 
     save    a file for the arrays of the report's first failure
-    folder  in which the answer runs, and which holds all that it writes; without it,
-            the current folder, and the learner's
+    cwd     the folder in which the answer runs, and which holds all that it writes;
+            without it, the current folder, and the learner's
     """
     limit = time_limit(exercise) if limit is None else limit
-    with tempfile.TemporaryDirectory(prefix="lessons-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lessons-") as temporary:
         names = "results", "stack", "place", "printed"
-        results, stack, place, printed = (pathlib.Path(folder) / n for n in names)
+        results, stack, place, printed = (pathlib.Path(temporary) / n for n in names)
         stops = {"limit": limit, "stack": str(stack), "place": str(place)}
-        cases = pathlib.Path(folder) / "cases"
+        cases = pathlib.Path(temporary) / "cases"
         own = {}
-        if folder:  # with its journal, and the journal's second copy
-            own = {"LESSONS_WORK": str(folder), "XDG_STATE_HOME": f"{folder}/.state"}
+        if cwd:  # with its journal, and the journal's second copy
+            own = {"LESSONS_WORK": str(cwd), "XDG_STATE_HOME": f"{cwd}/.state"}
         if save:
             cases.mkdir()
             stops["cases"] = str(cases)
@@ -117,7 +117,7 @@ def run(exercise, path, seed=0, limit=None, save=None, folder=None):
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
-                cwd=folder,
+                cwd=cwd,
                 env=environment(exercise) | own,
                 start_new_session=os.name == "posix",
             )

@@ -113,6 +113,10 @@ WHY = (
 )
 
 HINTS = {
+    "derivation": [
+        "The expected value of a product of independent factors is the product of "
+        "theirs.",
+    ],
     "var_dot": [
         "Find the variance of one product s_k h_k first; the d of them are "
         "independent.",

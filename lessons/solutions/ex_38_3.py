@@ -97,13 +97,14 @@ def draw(fig, T, ds, scaled, unscaled):
 # FOR THE CHECK
 
 WHY = (
-    "With many keys, the logarithm of the sum tends to ln T + variance / 2 and the "
-    "mean score under the weights to the variance, so H tends to ln T - variance / 2. "
-    "Scaling keeps the variance at 1 for every width, which leaves half a nat; without "
-    "it, the variance is d."
+    "With many keys a sum over the keys becomes T times an expected value, so H tends "
+    "to ln T minus a number that depends on the distribution of the scores alone. "
+    "Scaling keeps this distribution, and with it the gap, the same for every width; "
+    "without it, the variance is d."
 )
 
 HINTS = {
+    "draw": ["Two curves, a level, two labels and a legend."],
     "prediction": ["The docstring gives the two keys, and a number for each."],
     "entropy": [
         "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "

@@ -110,10 +110,19 @@ def training_step(model, optimizer, strings, allowed):
 WHY = (
     "To reverse a string, query t needs the symbol at length - 1 - t, so even the "
     "narrowest window is enough if its centre is there. The length is that of each "
-    "string: the padded length would place the window on padding."
+    "string: the padded length would place the window on padding. A symbol outside the "
+    "window receives no gradient, so no training can make up for a wrong centre."
 )
 
 HINTS = {
+    "local_attention": [
+        "The window is a mask of the scores; the softmax is over the keys that it "
+        "allows.",
+    ],
+    "training_step": [
+        "Which lines does every step have, in which order, and which gradients are "
+        "there before?",
+    ],
     "local_mask": [
         "Compare every key position, along a row, with every centre, along a column.",
     ],

@@ -94,6 +94,8 @@ WHY = (
 )
 
 HINTS = {
+    "draw": ["Five images with one range of colours, and one curve."],
+    "sweep": ["One row for each temperature."],
     "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
     "entropy": [
         "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "

@@ -104,6 +104,10 @@ WHY = (
 )
 
 HINTS = {
+    "tanhs": ["One tanh for each entry of each argument."],
+    "numbers_held": [
+        "Count the results of all products once each, then the values of tanh.",
+    ],
     "mults_additive": [
         "Count three products one by one: W_s s, W_h h_j, and the one with v.",
     ],

@@ -65,7 +65,7 @@ WHY = (
 )
 
 HINTS = {
-    "masked-zero": ["exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?"],
+    "mask-leak": ["exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?"],
     "bahdanau_forward": [
         "Which score does a masked position need, so that its weight is exactly 0 and "
         "the others sum to 1?",

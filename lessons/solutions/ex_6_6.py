@@ -136,7 +136,11 @@ WHY = (
 )
 
 HINTS = {
-    "dot_scores": ["One product of a matrix and a vector."],
+    "draw": ["Both axes are logarithmic, and each curve has a label."],
+    "luong_forward": [
+        "Scores, softmax over the states, weighted sum: the shapes are (T,), (T,), "
+        "(d,).",
+    ],
     "which_clock": [
         "The docstring names four properties; the page of the module time compares "
         "its clocks.",

@@ -163,6 +163,7 @@ WHY = (
 )
 
 HINTS = {
+    "draw": ["One image, and a word at each of its columns and rows."],
     "collect_attention": [
         "Follow one word: what goes into a step, what comes out, and what is kept?",
     ],
@@ -202,7 +203,7 @@ HINTS = {
     "previous-only": ["p_t counts if any earlier row has it, not only the row before."],
     "precision": ["A missing link is an error as well."],
     "recall": ["A link too many is an error as well."],
-    "jaccard": ["The right pairs count twice, and are divided by the sum of both sizes."],
+    "jaccard": ["The right pairs count twice; divide by the sum of both sizes."],
     "no-complement": ["The rate is 0 if all links are right, and 1 if none is."],
     "any-repeat": [
         "Which share of the words must have an earlier p_t for many-to-one?",

@@ -117,6 +117,7 @@ WHY = (
 )
 
 HINTS = {
+    "draw": ["Three panels; the last two share vmin and vmax."],
     "prediction": ["The docstring gives the three keys, with a pair for each."],
     "self_attention": [
         "Which axis of alpha sums to 1, and which axis of alpha meets X?",

@@ -172,6 +172,7 @@ WHY = (
 )
 
 HINTS = {
+    "bleu_by_length": ["Group the sentences first, then one BLEU for each group."],
     "prediction": ["The docstring gives the two keys and the words for each."],
     "bleu": ["Sum the counts over all sentences before you divide."],
     "bucket_by_length": ["Both bounds are included; a sentence may be in no group."],

@@ -73,6 +73,9 @@ WHY = (
 )
 
 HINTS = {
+    "windows": [
+        "An entry that is in several windows receives the sum of their gradients.",
+    ],
     "multiply": [
         "The gradient of a factor is g times the other factor; then undo the "
         "broadcast.",

@@ -74,6 +74,7 @@ WHY = (
 )
 
 HINTS = {
+    "exponent-sign": ["Do the later pairs turn faster or more slowly than the first?"],
     "rope": [
         "Write even and odd entries as two arrays (…, L, E/2); the angles are (L, "
         "E/2).",
@@ -115,6 +116,8 @@ HINTS = {
 }
 
 MUTANTS = [
+    ("base ** (-np.arange(0, E, 2) / E)", "base ** (np.arange(0, E, 2) / E)",
+     "exponent-sign"),
     (
         "angle = positions[:, None] * theta",
         "angle = np.arange(len(positions))[:, None] * theta",
@@ -156,4 +159,4 @@ MUTANTS = [
         "scale:1/sqrt(14)",
     ),
     ("return turned_q @ turned_k.T", "return turned_k @ turned_q.T", "transpose"),
-]
+]  # fmt: skip

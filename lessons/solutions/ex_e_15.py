@@ -122,7 +122,23 @@ def translate(p, ids, max_length=40):
 
 # FOR THE CHECK
 
+WHY = (
+    "Each part was right alone and has the shapes that the next one expects, so the "
+    "translator is their composition. Your functions compute what the layers of the "
+    "package compute, so its trained weights serve both."
+)
+
 HINTS = {
+    "run_gru": ["One step for each word; the state of a step goes into the next one."],
+    "encode": [
+        "The backward GRU reads the last word first; its states are then put in the "
+        "order of the words.",
+    ],
+    "decode_word": ["The query of the attention is the state before the step."],
+    "translate": [
+        "The word that is written goes into the next step; SOS comes first, and EOS "
+        "ends.",
+    ],
     "": [
         "Each part is a few lines that call what you have written: run_gru calls cell "
         "once for each word, decode_word calls the attention once and cell once.",

@@ -81,6 +81,10 @@ WHY = (
 )
 
 HINTS = {
+    "log_softmax": [
+        "y_i = x_i - ln sum_j exp(x_j): what is dy_i/dx_k, and over which i is the "
+        "sum?",
+    ],
     "log-of-softmax": [
         "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",
     ],

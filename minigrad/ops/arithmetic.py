@@ -13,7 +13,7 @@ on tensors, which are arrays with gradients.
 y_i depends on x_i alone, so dL/dx_i = g_i dy_i/dx_i. Two inputs are broadcast as in
 NumPy. If an input was broadcast, ``graph.unbroadcast`` sums its gradient over the
 repeated axes. A Python number is a constant: it has no gradient and does not change the
-dtype of the result. The result of integers has NumPy's dtype.
+dtype of the result. Integers give NumPy's dtype, but exp, log and sqrt give float64.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
 and not g * condition, because inf * 0 = NaN. As in NumPy, some names hide Python's
@@ -184,7 +184,7 @@ def clip(x, min=None, max=None):
     y = y if max is None else np.minimum(y, max)
 
     def backward(g, needs):
-        needs = (*needs, False, False)  # no entries for missing bounds
+        needs = (*needs, False, False)  # a bound that was not passed has no entry
         is_bound = (x < y) | (x > y)  # not x != y, which is true for NaN
         dx = np.where(is_bound, 0, g) if needs[0] else None
         dmin = np.where(x < y, g, 0) if needs[1] else None  # x was raised to min

@@ -7,8 +7,8 @@ candidate n (g in PyTorch) and an output gate o.
 
 ``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
 ``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
-hand-derived backward through time. Forward and backward take about half the time of the
-definitions (B = 64, T = 32, I = H = 128), and padding costs nothing.
+hand-derived backward through time. They take about half the time (B = 64, T = 32,
+I = H = 128), and padding costs nothing.
 
 Only the product W_hh h_{t-1} depends on the step before. The product of all x_t with
 W_ih is computed before the loop over time. The backward runs from the last step to the
@@ -18,9 +18,8 @@ loop, one product of da gives dx, one gives dW_ih, and one gives dW_hh.
 Inside, sequences are packed without padding: N rows, one for each token, in order of
 time (``packing.py``). Parameters have PyTorch's shapes: weight_ih (3H, I), weight_hh
 (3H, H) and biases (3H,) for a GRU, with the rows of r, z, n below each other; 4H and
-i, f, n, o for an LSTM. Beside n, a GRU needs m = W_hn h_{t-1} + b_hn. The order of its
-values is r, z, n, m, of which x gives the first three; the order of its gradients is
-r, z, m, n, of which W_hh needs the first three.
+i, f, n, o for an LSTM. A GRU has two more orders, with m = W_hn h_{t-1} + b_hn: values
+are r, z, n, m (x gives the first three), gradients r, z, m, n (W_hh needs three).
 """
 
 import numpy as np
@@ -195,10 +194,7 @@ def gru_slopes(gates, h):
 
 
 def gru_step_back(dh, da, z):
-    """Multiply the slopes in ``da`` (rows, 4 H) in place by dh; return dh z.
-
-    After this, ``da`` is what its name says: dL/da = dL/dh_t dh_t/da.
-    """
+    """Replace the slopes dh_t/da in ``da`` (rows, 4 H) by dL/da; return dh z."""
     by_gate(da, 4)[:] *= dh
     return dh * z
 

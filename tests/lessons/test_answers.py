@@ -259,6 +259,17 @@ def test_pdb_opens_once_where_the_values_are(work, id, old, new, frame, said):
     assert "NameError" not in done.stdout
 
 
+def test_an_answer_runs_in_the_current_folder_and_knows_the_learners(work):
+    here, folder = os.getcwd(), os.environ["LESSONS_WORK"]
+    says = (
+        f"import os\nprint(os.getcwd() == {here!r})\n"
+        f"print(os.environ['LESSONS_WORK'] == {folder!r})\n"
+    )
+    (work / "ex_6_1.py").write_text(says + answer("6.1"), encoding="utf-8")
+    done = python("-m", "lessons", "check", "6.1")
+    assert done.stdout.split("printed:")[1].split()[:2] == ["True", "True"], done.stdout
+
+
 @pytest.mark.deep
 def test_the_same_checks_with_pytest(work):
     (work / "ex_e_2.py").write_text(spoilt("wrong"), encoding="utf-8")

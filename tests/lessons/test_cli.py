@@ -319,7 +319,7 @@ def withheld(tmp_path):
 
 
 def test_the_course_works_without_solutions(withheld):
-    assert "0 of 30 exercises passed" in withheld()[1]
+    assert re.match(r"0 of \d\d exercises passed", withheld()[1])
     assert withheld("start", "E.2")[0] == 0
     wrong = answer(old="return g * (1 - y * y)", new="return g * y")
     E2.work.write_text(wrong, encoding="utf-8")
@@ -466,8 +466,6 @@ def test_an_experiment_leaves_a_record_and_a_figure(lessons, monkeypatch):
     E2.work.write_text(answer(), encoding="utf-8")
     code, text = lessons("experiment", "E.2", "--seed", "3")
     assert code == 0 and "recorded in" in text and "drawn in" in text
-    assert "It took" not in text  # nobody ran it before
-    assert "It took 1 s the last time" in lessons("experiment", "E.2", "--seed", "3")[1]
     record = records.read_record(E2, "work")
     assert record["result"] == {"tanh": math.tanh(0.5), "seed": 3}
     assert record["code"] == records.code_hash(E2, E2.work)
@@ -482,7 +480,8 @@ def test_an_experiment_says_what_is_not_written(lessons, monkeypatch):
     exercise = catalogue.find("38.4")
     lessons("start", "38.4")
     code, text = lessons("experiment", "38.4")
-    assert code == 3 and text.endswith("not written yet: 38.4 train\n")
+    assert code == 3 and text.startswith("not written yet: 38.4 prediction\n")
+    assert "The recorded run took 0:" in text
     exercise.work.write_text("def (:")
     code, text = lessons("experiment", "38.4")
     assert code == 1 and "the file is not Python yet" in text
@@ -496,8 +495,9 @@ def test_dev_weave_and_run_of_a_lesson(lessons):
 
 
 def test_dev_sync_changes_nothing(lessons):
+    files = len(catalogue.exercises()) + 1  # and README.md
     code, text = lessons("dev", "sync")
-    assert code == 0 and "0 written, 31 unchanged, 0 with a fault" in text
+    assert code == 0 and f"0 written, {files} unchanged, 0 with a fault" in text
 
 
 def test_doctor(lessons):

@@ -34,7 +34,7 @@ COMPUTED = {
         ("14", EXACT, "sum to 1: [1, -2, 0.5] | -0.1429 | **no**"),
     ],
     4: [
-        ("10", "And if the keys", "self: unchanged False along True"),
+        ("10", "And if the keys", "self: unchanged False shuffled in the same way True"),
         ("14", EXACT, "does not change the outputs | they are shuffled"),
     ],
     6: [

@@ -3,9 +3,8 @@
 A ``Reverser``, one encoder GRU and one decoder GRU, is trained with each of four scores.
 With preset ``book``, as in the textbook, it also attends to padding; with ``masked`` it
 does not. A ``Batch`` holds the strings (``source``), their reversals (``target_out``),
-and the letter before each letter of these (``target_in``).
-
-``lessons/book/07_reversal`` discusses the results.
+and the letter before each letter of these (``target_in``). The results are the subject
+of ``lessons/book/07_reversal``.
 """
 
 import math
@@ -111,10 +110,7 @@ def alignment(model, text="reversal"):
 
 
 def mean_by_kind(results, metric, length):
-    """Return {kind: mean over the seeds of result[metric][length]}.
-
-    results   for each model, what ``evaluate`` returned, and its "kind"
-    """
+    """Return {kind: mean over the seeds} of a number that ``evaluate`` returned."""
     values = {}
     for result in results:
         values.setdefault(result["kind"], []).append(result[metric][str(length)])

@@ -18,8 +18,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # difference is the reason for attention.
 #
 # Boxes that begin with "The book says" quote one of four texts on attention, mostly
-# chapter 6 or chapter 38 of a textbook, and say whether it is right. You need not have
-# these texts. [Lesson 14](../14_checks_the_book/README.md) collects the boxes.
+# chapter 6 or chapter 38 of a textbook, and say whether it is right. The texts
+# themselves are not needed. [Lesson 14](../14_checks_the_book/README.md) collects the
+# boxes.
 #
 # You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
 # An hour.

@@ -16,6 +16,23 @@ def one_of_many(counts, found):
     return fig
 
 
+def by_distance(forms, ranges, chance):
+    """forms {form: (seeds, ranges)}, accuracies: means, and bars over all seeds"""
+    fig, ax = figure("How far back can an answer be found?", size=(7.2, 3.2))
+    x = np.arange(len(ranges))
+    for i, (form, found) in enumerate(forms.items()):
+        m = found.mean(0)
+        bars = [m - found.min(0), found.max(0) - m]
+        look = {"color": COLOURS[i], "marker": "osD^"[i], "mfc": "none", "capsize": 3}
+        ax.errorbar(x + (i - 1.5) * 0.05, m, bars, label=form, **look)
+    ax.axhline(chance, ls=":", color=GREY, label="chance")
+    ax.set_xticks(x, ranges)
+    ax.set(xlabel="tokens between key and answer", ylabel="share right, 3 seeds")
+    ax.set_ylim(0, 1.05)
+    fig.legend(loc="outside lower center", ncols=5)
+    return fig
+
+
 def slopes(measured, least=1024):
     """{variant: the power of n that its times follow}, from n = ``least`` on."""
     found = {}

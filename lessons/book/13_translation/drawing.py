@@ -22,6 +22,38 @@ def by_length(bleu, parts):
     return fig
 
 
+def two_models(bleu, parts):
+    """bleu {words of the source: {name: (mean, low, high)}}"""
+    fig, ax = figure("Does a Transformer translate better?", size=(7.2, 3))
+    x = np.arange(len(parts))
+    for i, (name, colour) in enumerate((("GRU", ORANGE), ("Transformer", BLUE))):
+        m, low, high = np.array([bleu[part][name] for part in parts]).T
+        bars = {"marker": "os"[i], "capsize": 4, "color": colour, "label": name}
+        ax.errorbar(x + (i - 0.5) * 0.06, m, [m - low, high - m], **bars)
+    ax.set_xticks(x, parts)
+    ax.set(xlabel="words of the source", ylabel="BLEU, with 95 % intervals")
+    ax.set_ylim(0, 104)
+    ax.legend(loc="lower left")
+    return fig
+
+
+def writing(grammar, of, pairs):
+    """of {temperature: {"right", "new": (seeds,)}}; grammar, pairs: shares of right"""
+    fig, ax = figure("What does a language model write?", size=(7.2, 3))
+    x = list(of)
+    looks = (("right", "right", ORANGE, "o"), ("new", "right and not read", BLUE, "s"))
+    for key, label, colour, marker in looks:
+        y = np.array([of[t][key] for t in x])
+        bars = [y.mean(1) - y.min(1), y.max(1) - y.mean(1)]
+        look = {"marker": marker, "capsize": 4, "color": colour, "label": label}
+        ax.errorbar(x, y.mean(1), bars, **look)
+    ax.axhline(grammar, ls="--", color=GREY, label="the grammar's own sentences")
+    ax.axhline(pairs, ls=":", color=GREY, label="a table of word pairs")
+    ax.set(xlabel="temperature", ylabel="share of the sentences", ylim=(0, 1.05))
+    ax.legend(fontsize=8)
+    return fig
+
+
 def by_score(summary):
     """summary {order: {"bleu": {score: (mean, low, high)}}}"""
     fig, ax = figure("Does the dot product match additive?", size=(7.2, 3))

@@ -206,8 +206,15 @@ IN_WORDS = [
     ("6.5.3", "the same, once more", "English to French", "13", "Bahdanau's picture"),
     ("6.5.4", "four patterns are the most common", "a fifth, the column, is frequent "
      "in BERT (Clark and others)", "09", "four patterns are the most common"),
+    ("38.2", "Luong and others found dot as good as additive, on WMT'15", "they did not "
+     "compare with Bahdanau's score in that way, and trained on WMT'14; this rests on "
+     "our memory of the paper", "13", ""),
     ("38.3", "Vaswani and others report that scaling makes training stable", "they "
      "suspect that large products give small gradients", "05", ""),
+    ("38.6", "GPT-4, Claude 3 and Gemini use scaled dot products", "their makers have "
+     "not published it", "07", ""),
+    ("38.6", "additive attention has no product of matrices", "its two projections are "
+     "products of matrices; the tanhs between them are not", "04", ""),
     ("38.6", "exact match, on the axis of a figure", "the figure counts letters", "07",
      "exact match"),
     ("38.7", "local attention is rare in Transformers, for example Mistral", "Mistral "

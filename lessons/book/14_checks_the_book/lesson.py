@@ -20,7 +20,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # have these claims in boxes, "The book says"; here they stand in one place.
 #
 # You need lessons [05](../05_scaling/README.md), [07](../07_reversal/README.md) and
-# [13](../13_translation/README.md). Half an hour.
+# [13](../13_translation/README.md). Half an hour. Each row of a table links the page
+# that explains its words and shows the measurement.
 
 # %%
 from importlib import import_module
