@@ -238,7 +238,7 @@ print(f"{100 * (middle - reach):.0f} and {100 * (middle + reach):.0f}")
 # %%
 widths = [Batches(1, 64, 3, 8)[i].source.shape[1] for i in range(100)]
 narrow = (5 / 6) ** 64  # none of 64 strings has eight letters
-print("widths:", set(widths), f"  a narrower batch has probability {narrow:.1e}")
+print("widths:", set(widths), f"  probability of a narrower one {narrow:.1e}")
 print(f"one or more in 2500 batches: {1 - (1 - narrow) ** 2500:.2f}")
 
 # %% [markdown]

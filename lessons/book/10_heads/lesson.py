@@ -521,6 +521,222 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
 # > not train effectively". In this experiment that holds for two of the four. (The task
 # > is small, and three seeds are few.)
 #
+# ## Is the factor 1/√d necessary?
+#
+# [Lesson 05](../05_scaling/README.md) says what unscaled scores do to random weights.
+# [Lesson 07](../07_reversal/README.md) found that a recurrent model learns without the
+# factor. And a Transformer? A textbook says that it "would not train at all" (38.6).
+# The same task, with the norm and all other parts. Each block has one head, so that
+# $d_k$ is the width: 16, or 64 as in the models that the textbook names. With 2 and
+# with 6 blocks, three seeds ([scaling.py](scaling.py)). What do you expect?
+
+# %%
+scaling = record("scaling")
+print(how_made(scaling))
+print(f"\nafter {scaling['steps']} steps: right answers of three seeds; entropy")
+
+
+def of(width, layers, scaled):
+    wanted = width, layers, scaled
+    runs = scaling["runs"]
+    return [r for r in runs if (r["width"], r["layers"], r["scaled"]) == wanted]
+
+
+# %%
+sizes = [(width, layers) for width in (16, 64) for layers in (2, 6)]
+for size in sizes:
+    for name, scaled in (("scaled", True), ("unscaled", False)):
+        found = of(*size, scaled)
+        right = "  ".join(f"{run['accuracy']:.2f}" for run in found)
+        H = np.mean([run["entropy"] for run in found], axis=(0, 2))  # (looks,)
+        print(f"d = {size[0]}, {size[1]} blocks  {name:9s}  {right}", end="")
+        print(f"   entropy {H[0]:.2f} to {H[-1]:.2f}")
+
+# %% [figure]
+title = "Does a Transformer train without 1/√d?"
+fig, axes = figure(title, rows=2, columns=4, size=(7.2, 4.6), sharex=True, sharey="row")
+for (top, bottom), size in zip(axes.T, sizes):
+    top.set_title(f"d = {size[0]}, {size[1]} blocks")
+    for scaled, colour, style in ((True, BLUE, "-"), (False, ORANGE, "--")):
+        for k, run in enumerate(of(*size, scaled)):
+            label = ("scaled" if scaled else "unscaled") if k == 0 else None
+            steps = 10 * (np.arange(len(run["curve"])) + 1)
+            top.plot(steps, run["curve"], style, color=colour, lw=1.2, label=label)
+            H = np.mean(run["entropy"], 1)  # over the blocks
+            bottom.plot(scaling["looks"], H, style, color=colour, lw=1.2)
+    bottom.axhline(np.log(scaling["places"]), color=GREY, lw=0.8, ls=":")
+    bottom.set_xlabel("step")
+axes[0, 0].set_ylabel("training loss")
+axes[1, 0].set(ylabel="entropy of the weights", ylim=(0, 2.4))
+axes[1, 0].text(0, 2.12, "equal weights", fontsize=8)
+fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+ends = {s: [r["curve"][-1] for r in of(64, 6, s)] for s in (True, False)}
+deep = {s: [r["accuracy"] for r in of(64, 6, s)] for s in (True, False)}
+shallow = min(run["accuracy"] for width in (16, 64) for run in of(width, 2, False))
+stuck = sum(right < 0.5 for right in deep[False])
+alt = f"""Training loss and entropy of the weights by step, for two widths and two
+depths, three seeds each. Most losses fall. At width 64 with 6 blocks the scaled ones
+end at {max(ends[True]):.3f} or less, the unscaled ones between {min(ends[False]):.2f}
+and {max(ends[False]):.2f}. Unscaled entropies begin lower, at width 64 below half of
+that of equal weights."""
+show(fig, "scaling", alt)
+
+# %% [markdown]
+# With two blocks, the unscaled models learn: each has {{ f"{shallow:.2f}" }} or more of
+# the answers right. At width 64 they are slower than the scaled ones. With six blocks
+# of width 64 it is another matter. All scaled models have
+# {{ f"{min(deep[True]):.2f}" }} or more, and {{ stuck }} of 3 unscaled ones have less
+# than half right when the training ends. The lower row says why. Unscaled weights
+# *begin* sharp, although no query knows yet where to look, and a sharp softmax passes
+# on little gradient. Two layers find a way out of this; in a stack of six, every layer
+# has to.
+#
+# What this does not say: that a longer training or another rate would fail, too. And a
+# smaller start does the work of the factor: T5 has none
+# ([lesson 11](../11_positions/README.md)), and draws its $W_Q$ smaller by $\sqrt E$
+# instead.
+#
+# > **The book says** (38.6) that without the factor such models "would not train at
+# > all". With depth, this comes near to the truth; of two blocks it is not true. Its
+# > other sentence, that there is "no reason ever to use unscaled", overlooks T5.
+#
+# ## What do trained heads look at, and which of them matter?
+#
+# A language model of four blocks with four heads has learned to continue sentences of
+# the course's English grammar, with six seeds ([ablation.py](ablation.py)). Two beliefs
+# about heads can be tested on it. The first is that heads of early layers look at
+# neighbours, and those of deep layers look far. The mean over all heads of a layer, of
+# the share of weight on the word itself, on the word before, on the first token of the
+# sentence, on all words up to two places back, and the entropy as a part of the largest
+# possible:
+
+# %%
+kept = record("heads")
+print(how_made(kept))
+models = [run["heads"] for run in kept["runs"]]
+layers = np.array([head["layer"] for head in models[0]])  # (16,)
+
+
+def of_heads(name):  # (seeds, 16)
+    return np.array([[head[name] for head in heads] for heads in models])
+
+
+def interval(x):  # 95 %, of the mean of six numbers: Student's t of five degrees
+    return np.mean(x), 2.571 * np.std(x, ddof=1) / len(x) ** 0.5
+
+
+# %%
+names = "itself", "previous", "first", "near", "entropy"
+print("layer ", *(f"{name:>9s}" for name in names))
+for k in range(kept["layers"]):
+    means = [of_heads(name)[:, layers == k].mean() for name in names]
+    print(f"{k + 1:5d} ", *(f"{x:9.2f}" for x in means))
+
+# %%
+change = {}
+for name in ("near", "entropy"):
+    by_layer = of_heads(name).reshape(len(models), kept["layers"], -1)  # (6, 4, 4)
+    change[name] = interval((by_layer[:, -1] - by_layer[:, 0]).mean(1))
+    print("{}: last layer minus first {:+.3f} ±{:.3f}".format(name, *change[name]))
+    if name == "near":
+        within = by_layer.std(2).mean()
+
+# %% [figure]
+title = "Where do sixteen heads look?"
+fig, axes = figure(title, rows=4, columns=4, size=(7.2, 7.4))
+tokens = ["^", *kept["sentence"].split()]
+for k, row in enumerate(axes):
+    for h, ax in enumerate(row):
+        p = np.array(kept["runs"][0]["example"][k][h])  # (T, T)
+        image = ax.imshow(p, cmap="Blues", vmin=0, vmax=1)
+        ax.set(xticks=[], yticks=[])
+        if h == 0:
+            ax.set_ylabel(f"layer {k + 1}")
+            ax.set_yticks(range(len(tokens)), tokens, fontsize=6)
+        if k == 3:
+            ax.set_xlabel(f"head {h + 1}")
+        ax.grid(False)
+fig.colorbar(image, ax=axes, shrink=0.4, label="weight")
+alt = f"""Sixteen heatmaps, four layers by four heads, for the sentence
+"{kept["sentence"]}", queries down and keys across, in the same order; ^ is the start
+sign. All are lower triangles. Some have a column, some a short band near the diagonal,
+many several words."""
+show(fig, "sixteen-heads", alt)
+
+# %% [markdown]
+# The belief is right in its direction: from the first layer to the last, the share of
+# the near words changes by {{ f"{change['near'][0]:+.2f}" }}. But this is little. The
+# heads of one layer differ from one another by a standard deviation of
+# {{ f"{within:.2f}" }}, and each layer has heads that look at neighbours. Nor are deep
+# heads broad: their entropy is lower than that of the first layer. (Four layers and
+# short sentences; this is not BERT.)
+#
+# The second belief: a head with large, sharp weights is important. Remove one head at a
+# time, by zeros in its columns of $W_O$, and measure how much the loss of new sentences
+# rises. For each model, take the rank correlation ([lesson
+# 09](../09_self_attention/README.md)) of this rise with three numbers of a head: its
+# mean largest weight; its entropy; and the *length of what it adds* to a word, which
+# contains the values and $W_O$. Mean of six models, and its interval:
+
+
+# %%
+def rank_correlation(a, b):
+    u, v = (x.argsort().argsort() - (len(x) - 1) / 2 for x in (a, b))
+    return (u @ v) / np.sqrt((u @ u) * (v @ v))
+
+
+# %%
+rise, loss = of_heads("rise"), np.mean([run["loss"] for run in kept["runs"]])
+print(
+    f"loss {loss:.3f}; without a head it rises by {np.median(rise):.3f} in the median,"
+)
+print(f"and by {rise.max():.3f} at most")
+related = {}
+for name in ("largest", "entropy", "size"):
+    each = [rank_correlation(a, b) for a, b in zip(of_heads(name), rise)]
+    related[name] = interval(each)
+    print("rise and {:8s}{:+.2f} ±{:.2f}  ".format(name, *related[name]), end="")
+    print(*(f"{r:+.2f}" for r in each))
+
+# %%
+both = int((of_heads("largest").argmax(1) == rise.argmax(1)).sum())
+print(f"the sharpest head is the most important one in {both} of {len(rise)} models")
+
+# %% [figure]
+title = "Does the weight of a head say how important it is?"
+fig, axes = figure(title, columns=2, size=(7.2, 3.1), sharey=True)
+what = {"largest": "mean largest weight", "size": "mean length of what the head adds"}
+marks = zip(range(4), (BLUE, ORANGE, GREEN, GREY), "os^D")
+for k, colour, mark in marks:
+    for ax, name in zip(axes, what):
+        x, y = (of_heads(each)[:, layers == k].ravel() for each in (name, "rise"))
+        ax.plot(x, y, mark, color=colour, ms=4, label=f"layer {k + 1}")
+for ax, name in zip(axes, what):
+    ax.set_xlabel(what[name])
+    ax.axhline(0, color=GREY, lw=0.8, ls=":")
+axes[0].set_ylabel("rise of the loss without it")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+alt = f"""Rise of the loss without a head, a mark for each of {rise.size} heads, against
+its mean largest weight and against the mean length of what it adds. Both clouds are
+wide; the rank correlations are {related["largest"][0]:.2f} and
+{related["size"][0]:.2f}."""
+show(fig, "importance", alt)
+
+# %% [markdown]
+# First, no head is important by itself: the largest rise is {{ f"{rise.max():.2f}" }},
+# of a loss of {{ f"{loss:.2f}" }}. Each word
+# keeps what it had through the sum $x + f(x)$, and other heads have learned similar
+# things. (Michel and others 2019 found the same in large models.)
+#
+# Second, sharp weights do not mean importance. The rank correlation with the largest
+# weight is {{ f"{related['largest'][0]:+.2f}" }}, and its interval
+# {{ "excludes" if abs(related["largest"][0]) > related["largest"][1] else "includes" }}
+# 0. That with the length of what a head adds is {{ f"{related['size'][0]:+.2f}" }}, and
+# its interval
+# {{ "excludes" if related["size"][0] > related["size"][1] else "includes" }} 0. A
+# weight says which values enter an average. What the average is worth is decided by the
+# values, by $W_O$, and by the layers above.
+#
 # ## What would break it?
 #
 # - `reshape(H, T, E)` without moving the axis: the right shape, with tokens and heads

@@ -503,7 +503,10 @@ for what in ("accuracy", "training loss", "parameters"):
         kept[what][name.replace(" distances", "").replace(", ", ", m = ")] = values
 n, chance = kept["lengths"], kept["chance"]
 two, four = n.index(64), n.index(128)  # twice and four times the trained length
-print(how_made(kept), how_made(more), sep="\n")
+print(how_made(kept))
+
+# %%
+print(how_made(more))
 
 # %%
 print(f"right values in the last 16 tokens (chance {chance}), of three seeds:")
