@@ -108,10 +108,10 @@ def training_step(model, optimizer, strings, allowed):
 # FOR THE CHECK
 
 WHY = (
-    "To reverse a string, query t needs the symbol at length - 1 - t, so even the "
-    "narrowest window is enough if its centre is there. The length is that of each "
-    "string: the padded length would place the window on padding. A symbol outside the "
-    "window receives no gradient, so no training can make up for a wrong centre."
+    "To reverse a string, query t needs the symbol at length - 1 - t, where the length "
+    "is that of the string without padding, so even the narrowest window is enough if "
+    "its centre is there. A symbol outside the window receives no gradient, so no "
+    "training can make up for a wrong centre."
 )
 
 HINTS = {

@@ -2,6 +2,8 @@
 
 import re
 
+from types import SimpleNamespace
+
 import pytest
 
 from lessons.classroom import authors, catalogue, hints, stubs
@@ -124,7 +126,7 @@ def planted(old, new, tag):
         (("    return np.stack(", "    return ~np.stack("), "ends with 1"),
         (("which keys each", "which keys"), "not the stripped solution"),
         (("    # END SOLUTION\n", ""), "expected '# END SOLUTION'"),
-        (("20 min", "20 min  needs 77.7"), "needs 77.7, which does not exist"),
+        (("35 min", "35 min  needs 77.7"), "needs 77.7, which does not exist"),
         (('    "": [', '    "else": ['), "no first hint"),
         (planted("np.abs(s - p) <= D", "np.abs(s - p <= D", "x"), "named syntax"),
         (planted("import numpy as np", "import nump as np", "x"), "named raises"),
@@ -143,9 +145,13 @@ def test_the_audit_finds_no_fault_where_there_is_none(spoil):
     assert spoil(*idle, '\nEQUIVALENT = {"S + 0 -> S - 0": "adds 0"}\n') == ""
 
 
-def test_the_audit_finds_a_check_that_checks_nothing_or_is_slow(spoil, monkeypatch):
+def test_dev_audit_reports_a_slow_check(monkeypatch, capsys):
     monkeypatch.setattr(authors, "BUDGET", 1e-9)
-    assert "a check of the solution takes" in spoil()
+    assert authors.audit(SimpleNamespace(id=["38.5"])) == 1
+    assert "a check of the solution takes" in capsys.readouterr().out
+
+
+def test_the_audit_finds_a_check_that_checks_nothing(spoil, monkeypatch):
     monkeypatch.setattr(authors, "load_checks", lambda exercise: type(stubs)("empty"))
     faults = spoil()
     assert "the stub ends with 0" in faults and "planted, not noticed" in faults
