@@ -151,7 +151,7 @@ def gain_of_scaling():
 def fewer_repetitions():
     kept = record(REPEATING[0])
     rests_on = f"{len(kept['made']['seeds'])} seeds and their sentences"
-    return interval(*kept["repeated"]["beam"]["less"], rests_on)
+    return interval(*kept["repeated"]["beam"]["less"]["with"], rests_on)
 
 
 @claim(
