@@ -471,7 +471,7 @@ show(fig, "entropy", alt)
 # %%
 for T in (16, 64):
     print(f"T = {T}: ln T = {np.log(T):.1f}, twice {2 * np.log(T):.1f}", end="   ")
-    print(f"half is left at d = {half[T]:.1f}", end="   scaled: ln T - H = ")
+    print(f"half is left at d = {half[T]:.1f}", end="  scaled: ln T - H = ")
     print(f"{np.log(T) - found[T, True][-1, 0]:.2f}")
 
 # %% [markdown]
