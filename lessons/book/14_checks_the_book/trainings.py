@@ -117,6 +117,7 @@ def widest():
     "right answers below 0.2, where chance is 0.125)",
     below(0.2),
     "10",
+    "would not train at all",
     needs=SCALING,
 )
 def unscaled_transformer():
