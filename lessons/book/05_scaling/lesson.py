@@ -511,8 +511,8 @@ show(fig, "freezing", alt)
 # Near 1 the curves leave it, because a few large keys share the weight at any finite
 # $T$. So $\sigma^2 = 2 \ln T$ is not a sharp border. It says at about which variance
 # the weights freeze: {{ f"{1 - left[16][8]:.0%}" }} of the entropy is gone there with
-# 16 keys, {{ f"{1 - left[4096][8]:.0%}" }} with 4096. It grows with $T$, so with more
-# keys the weights freeze at a larger width.
+# 16 keys, {{ f"{1 - left[4096][8]:.0%}" }} with 4096. This variance grows with $T$, so
+# with more keys the weights freeze at a larger width.
 #
 # > **The book says** (exercise 38.3) that 64 keys crash faster than 16. In nats they
 # > do, because they start higher. As a share of $\ln T$ they fall a little *later*:

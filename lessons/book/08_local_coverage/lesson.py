@@ -277,7 +277,8 @@ print("the window alone: ", np.subtract(up, down) / (2 * h))
 # \frac{\partial x}{\partial W_p} = \big(v_p \odot (1 - u^2)\big)\, q_t^\top
 # ```
 #
-# Here $\odot$ multiplies entry by entry (exercise E.9).
+# Here $\odot$ multiplies entry by entry, $\sigma(x)$ is the sigmoid, and $\sigma^2$ is
+# that of the Gaussian (exercise E.9).
 #
 # > **The book says** (6.3.3) that the Gaussian serves to "encourage monotonic
 # > alignment", and it describes local-p as if it were all of local attention. But each
