@@ -28,8 +28,8 @@ import numpy as np
 
 import minigrad as mg
 from attention import CoverageAttention, LocalAttention, coverage_loss
-from attention.masks import everything, local, sliding_window
 from attention.costs.counted import count
+from attention.masks import everything, local, sliding_window
 from lessons.classroom import schematics
 from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
@@ -303,8 +303,8 @@ for D in (1, 3, 6, 10, 19):
 # and then every window holds the whole word and is no limit any more.
 #
 # > **The book says** (6.3.3) that local attention "can match global attention". That is
-# > true of tasks in the order that the window assumes. Of a reversal it is false, as the
-# > output shows.
+# > true of tasks in the order that the window assumes. Of a reversal it is false, as
+# > the output shows.
 #
 # With another centre a small window suits a reversal, too. Exercise 38.5 asks you to
 # write it.
@@ -330,7 +330,8 @@ for run in kept["runs"]:
 for (task, form), runs in of.items():
     score, back, cpu = ([r[k] for r in runs] for k in ("score", "back", "cpu"))
     shown = " ".join(f"{x:4.1f}" if task == "en-de" else f"{x:.2f}" for x in score)
-    print(f"{task:8s} {form:7s} {'BLEU' if task == 'en-de' else 'right'} {shown}", end="")
+    unit = "BLEU" if task == "en-de" else "right"
+    print(f"{task:8s} {form:7s} {unit} {shown}", end="")
     print(f"   goes back {np.mean(back):.2f}   {1e3 * min(cpu):.0f} ms a step")
 
 # %% [markdown]

@@ -697,7 +697,7 @@ i, j = np.indices((T, T))
 made = {"diagonal": abs(i - j) <= 1, "block": i // 4 == j // 4, "column": j == 0}
 made |= {"long-range": j == (i + 6) % T, "uniform": i >= 0}
 shapes = {}
-print("least excess for a name:", EXCESS)
+print("least entropy for uniform:", UNIFORM, "  least excess for others:", EXCESS)
 for name, on in made.items():
     w = shapes[name] = (on + 0.02) / (on + 0.02).sum(1, keepdims=True)
     excess = self_attention_excess(w).items()
