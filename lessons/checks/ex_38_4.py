@@ -158,7 +158,7 @@ def certain(my, rng):
 
 @edges("your own training at width 256, and your explanation")
 def the_long_run(my, rng):
-    found = own_record(my, 8)
+    found = own_record(my)
     runs = found["runs"]
     seeds = {run["seed"] for run in runs if len(run["entropy"]) > 1}
     my.holds(

@@ -173,7 +173,7 @@ def shape_of(my, name, gradient, expected):
         my.shape(gradient, expected, AXES[name])
 
 
-@numbers("§6.2.5, recomputed: three of the four printed scores are wrong")
+@numbers("§6.2.5, recomputed: three of the four scores in the book are wrong")
 def the_worked_example(my, rng):
     """The book gives W_s s and W_h h_j: with identities for W they are s and h_j.
 

@@ -33,9 +33,16 @@ def mistakes(x, positions, base=10000.0):
     angle = positions[:, None] * theta
     first = y[..., 0::2] * np.sin(angle) + x[..., 1::2] * np.cos(angle)
     overwritten = np.stack([y[..., 0::2], first], -1).reshape(x.shape)
+    back = by_loop(*at, sign=-1)
+    one, other = y.copy(), y.copy()
+    one[..., 0::2], other[..., 1::2] = back[..., 0::2], back[..., 1::2]
     wrong = [
         ("pairing", "a rotation of the pairs (m, m + E/2)", half),
-        ("direction", "a rotation by -p theta", by_loop(*at, sign=-1)),
+        ("direction", "a rotation by -p theta", back),
+        ("one-sign", "first entries with the sign of sin turned round", one),
+        ("one-sign", "second entries with the sign of sin turned round", other),
+        ("positions-plus-one", "a rotation by (p + 1) theta",
+         by_loop(x, positions + 1, base)),
         (
             "positions-ignored",
             "a rotation by 0, 1, 2, … for any positions",
@@ -68,7 +75,7 @@ def mistakes(x, positions, base=10000.0):
                 ("(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
             )
         ),
-    ]
+    ]  # fmt: skip
     return [v for v in wrong if not np.allclose(v[2], y)]
 
 
@@ -93,10 +100,11 @@ def like_the_rows(my, rng):
     my.shape(my.scores(x[0], rng.normal(size=(7, 14))), (5, 7), "LS")
 
 
-@numbers("(1, 0) rotated by a right angle and by one radian")
+@numbers("(1, 2) rotated by a right angle and by one radian")
 def right_angle(my, rng):
-    x, positions = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([math.pi / 2, 1.0])
-    want = [[0.0, 1.0], [math.cos(1), math.sin(1)]]
+    x, positions = np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([math.pi / 2, 1.0])
+    c, s = math.cos(1), math.sin(1)
+    want = [[-2.0, 1.0], [c - 2 * s, s + 2 * c]]
     my.equal(my.rope(x, positions)[0], want, "LE", mistakes(x, positions))
     order = [0, 2, 4, 1, 3, 5]
     back = [("inverse-order", "the order that converts back", np.argsort(order))]

@@ -21,6 +21,27 @@ def with_logarithms(n, e, K, far):
     return int(math.log(n / e) / math.log(far / e) * K)
 
 
+def in_float32(n, e, K, far):
+    top = np.log(np.float32(n) / np.float32(e))
+    return int(top / np.float32(math.log(far / e)) * np.float32(K))
+
+
+def by_differences(n, e, K, far):
+    return int(K * (math.log(n) - math.log(e)) / (math.log(far) - math.log(e)))
+
+
+def with_margin(n, e, K, far):
+    return int(K * math.log(n / e) / math.log(far / e) + 1e-9)
+
+
+LOGARITHMS = {  # each is wrong for other distances
+    "what logarithms in float64 give": with_logarithms,
+    "what the logarithms + 1e-9 give": with_margin,
+    "what logarithms in float32 give": in_float32,
+    "what differences of logarithms, ln n - ln e, give": by_differences,
+}
+
+
 def in_64_bits(*overflows):
     """Return a function that counts them with powers of 64 bits.
 
@@ -82,9 +103,10 @@ def mistakes(distances, both=True, num=32, far=128):
     else:
         found.append(("not-causal", "buckets of |j - i|, later keys too", one))
     right = table_of(distances, *how)
-    logs = table_of(distances, *how, with_logarithms)
-    if not np.array_equal(logs, right):
-        found.append(("rounding", "what logarithms in float64 give", logs))
+    for text, count in LOGARITHMS.items():
+        logs = table_of(distances, *how, count)
+        if not np.array_equal(logs, right):
+            found.append(("rounding", text, logs))
     for of in ((True, True), (True, False)):
         wrapped = table_of(distances, *how, in_64_bits(*of))
         if not np.array_equal(wrapped, right):
@@ -192,10 +214,14 @@ def of_the_table(my, rng):
     has_all_digits(my, relative_bias(table)[1](g), want, "dtable")
 
 
-@edges("distances with a whole-number logarithm")
+@edges("distances with a whole-number logarithm, and just below one")
 def whole_numbers(my, rng):
     for how in ((False, 9, 128), (True, 18, 128), (True, 32, 128), (False, 12, 1000)):
         compare(my, np.arange(-140, 141), *how)
+    for how in ((False, 19, 16), (False, 17, 27)):  # n = 12, and n = 12 and 18
+        compare(my, np.arange(-30, 1), *how)
+    n = 1_000_001  # n^2 = e max_distance - 1: the quotient is 1 - 4e-14
+    compare(my, np.arange(-n - 2, -n + 3), False, 4, (n * n + 1) // 2)
 
 
 @edges("very large distances, and an empty array")

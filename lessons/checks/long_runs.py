@@ -4,10 +4,29 @@ import json
 import pathlib
 import time
 
+from lessons import NotWritten
 from lessons.classroom import journal
 from lessons.classroom.catalogue import find, work_folder
-from lessons.classroom.records import RECORDS, code_hash
-from lessons.classroom.steps import CheckFailed
+from lessons.classroom.harness import load_checks
+from lessons.classroom.records import RECORDS, code_hash, read_record
+from lessons.classroom.steps import CheckFailed, check_functions, run_function
+
+
+def examine(my, seed, but):
+    """Run the check of an answer, before it trains for minutes. Raises CheckFailed.
+
+    but   the name of the function of the check that needs the record of the long run
+    """
+    checks = load_checks(find(my._id))
+    for function in check_functions(checks):
+        if function.__name__ != but:
+            outcome = run_function(function, my, seed)
+            if outcome.result == "unwritten":
+                raise NotWritten(*outcome.lines)
+            if outcome.result == "failed":
+                text = f"[{outcome.tag}] in the check; nothing was trained"
+                again = f"next: python -m lessons check {my._id}"
+                raise CheckFailed(outcome.tag, text, *outcome.lines, again)
 
 
 def each_of(my, plan, run, seed):
@@ -38,20 +57,30 @@ def each_of(my, plan, run, seed):
     return found
 
 
-def own_record(my, minutes):
-    """Return the learner's record of the long run. Raises CheckFailed without one."""
+def own_record(my):
+    """Return the learner's record of the long run of the code as it is now.
+
+    Raises CheckFailed without one.
+    """
     exercise, path = find(my._id), pathlib.Path(my._path)
     folder = RECORDS if path == exercise.solution else path.parent / "records"
     file = folder / f"{exercise.stem}.json"
+    minutes = round(read_record(exercise)["seconds"] / 60)
+    again = f"next: python -m lessons experiment {exercise.id}, {minutes} minutes or so"
     if not file.exists():
         raise CheckFailed(
             "no-long-run",
             "expected the record of your own training; it has not run yet",
-            f"next: python -m lessons experiment {exercise.id}, {minutes} minutes or so",
+            again,
         )
     record = json.loads(file.read_text(encoding="utf-8"))
     if record["code"] != code_hash(exercise, path):
-        print("Your code has changed since it was trained.")
+        raise CheckFailed(
+            "old-record",
+            "expected the record of your code as it is now",
+            "found the record of other code: yours has changed since it was trained",
+            again,
+        )
     return record["result"]
 
 

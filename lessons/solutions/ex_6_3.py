@@ -78,8 +78,8 @@ def growth(score):
 
 
 def explanation():
-    """Return a string: both scores take time proportional to T d, with cached keys;
-    why is dot faster on a GPU?
+    """Return a string: with cached keys, the additive score makes only the d^2
+    multiplications of W_s s more than the T d of dot; why is dot faster on a GPU?
 
     It is not graded. After you write it, the check prints what a good answer says.
     """

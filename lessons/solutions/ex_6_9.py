@@ -10,7 +10,7 @@ attention to grow with the length: write down your own prediction first. Then
 
 trains your ``decode_step`` on your split: 500 English-German pairs, 20 epochs, three
 seeds with attention and three without. It prints the table and draws the figure. Ctrl-C
-loses one run at most. The exercise passes with your own run.
+loses one run at most. The exercise passes with your own run of your present code.
 """
 
 import math

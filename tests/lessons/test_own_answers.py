@@ -1,13 +1,15 @@
 """Earlier answers, predictions and long runs of a learner's own folder."""
 
+import json
+
 import pytest
 
 from lessons import NotWritten, earlier
 from lessons.checks.before import answers_pass
 from lessons.checks.ex_38_4 import is_prediction
-from lessons.checks.long_runs import each_of, own_record
+from lessons.checks.long_runs import each_of, examine, own_record
 from lessons.checks.predictions import locked
-from lessons.classroom import catalogue, harness, journal
+from lessons.classroom import catalogue, harness, journal, records
 from lessons.classroom.steps import CheckFailed
 
 from .classroom_cases import TANH, answer
@@ -68,8 +70,45 @@ def test_only_the_learners_own_prediction_is_stored():
 
 def test_38_4_does_not_pass_before_its_own_training():
     with pytest.raises(CheckFailed, match="experiment 38.4") as caught:
-        own_record(handed_in("38.4"), 8)
+        own_record(handed_in("38.4"))
     assert caught.value.tag == "no-long-run"
+
+
+OLD_STATE = "mg.concat([new, c], axis=-1)", "mg.concat([s, c], axis=-1)"
+
+
+def test_6_9_trains_no_answer_that_fails_its_check():
+    examine(handed_in("6.9"), 0, but="the_long_run")
+    my = handed_in("6.9", *OLD_STATE)
+    with pytest.raises(CheckFailed, match="check 6.9") as caught:
+        harness.load_checks(catalogue.find("6.9")).experiment(my)
+    assert caught.value.tag == "old-state"
+    assert "nothing was trained" in str(caught.value)
+
+
+def test_6_9_needs_a_record_of_the_present_decode_step(work):
+    exercise = catalogue.find("6.9")
+    kept = records.read_record(exercise)
+    (work / "records").mkdir()
+    file = work / "records" / f"{exercise.stem}.json"
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    assert own_record(handed_in("6.9")) == kept["result"]
+    in_words = "It is not graded", "No grade"
+    assert own_record(handed_in("6.9", *in_words)) == kept["result"]
+    minutes = round(kept["seconds"] / 60)
+    with pytest.raises(CheckFailed, match=f"6.9, {minutes} minutes") as caught:
+        own_record(handed_in("6.9", *OLD_STATE))
+    assert caught.value.tag == "old-record"
+
+
+def test_6_5_needs_the_softmax_of_e_2_only(work):
+    my = handed_in("6.5")
+    with pytest.raises(NotWritten, match="^E.2 softmax$"):
+        answers_pass(my, "E.2")
+    text = answer("E.2", TANH, 'raise NotWritten("E.2 tanh")')
+    text = "from lessons import NotWritten\n" + text
+    catalogue.find("E.2").work.write_text(text, encoding="utf-8")
+    answers_pass(my, "E.2")
 
 
 def test_an_interrupted_long_run_goes_on(capsys):
