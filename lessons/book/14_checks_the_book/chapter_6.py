@@ -324,7 +324,7 @@ def validation(size):
 @claim(
     "6.3.2",
     "general can overfit on a small corpus (500 pairs: its loss on unseen "
-    "sentences, minus that of additive)",
+    "sentences, minus that of additive; the decoders differ, too)",
     above(0),
     "13",
     "can overfit",
