@@ -121,6 +121,7 @@ def widest():
     "share of seeds with right answers below 0.2, chance is 0.125; nearly all, 0.9)",
     above(0.9),
     "10",
+    "would not train at all",
 )
 def unscaled_transformer():
     right = of_runs("scaling", lambda run: run["accuracy"], scaled=False, **widest())
