@@ -34,7 +34,11 @@ COMPUTED = {
         ("14", EXACT, "sum to 1: [1, -2, 0.5] | -0.1429 | **no**"),
     ],
     4: [
-        ("10", "And if the keys", "self: unchanged False shuffled in the same way True"),
+        (
+            "10",
+            "And if the keys",
+            "self: unchanged False shuffled in the same way True",
+        ),
         ("14", EXACT, "does not change the outputs | they are shuffled"),
     ],
     6: [
@@ -57,6 +61,7 @@ COMPUTED = {
     11: [
         ("09", "What does it cost", "T 64 attention 4 + 50 recurrence 34"),
         ("14", EXACT, "over those of the recurrence) | 0.1953 | **no**"),
+        ("14", EXACT, "queries, keys and values) | 1.695 | holds"),
     ],
     13: [("10", "Do heads become", "cosine of the two heads 1.00")],
     14: [
@@ -104,7 +109,7 @@ COMPUTED = {
     22: [
         ("05", "Does a saturated", "uniform trace 0.9375 Frobenius 0.2421"),
         ("05", "Does a saturated", "tie of two trace 0.5000 Frobenius 0.5000"),
-        ("14", EXACT, "(of another key's score) | 0.003906 | **no**"),
+        ("14", EXACT, "the score of another key) | 0.003906 | **no**"),
     ],
     23: [
         (
@@ -122,7 +127,7 @@ COMPUTED = {
     26: [("05", "What does softmax make", "scaled largest weight 0.243 0.246 0.247")],
     27: [
         ("08", "Where does the window", "Luong's local-m: unseen keys 1"),
-        ("14", EXACT, "length-ratio of step 15: 18 | 15"),
+        ("14", EXACT, "of the lengths) | 15"),
         ("14", EXACT, "over the centre, D = 2: 1) | 0.1353 | **no**"),
     ],
     28: [
@@ -136,7 +141,7 @@ COMPUTED = {
     ],
     30: [
         ("04", "What can each score say", "-I best key first: [3 2 1 0 4]"),
-        ("14", EXACT, "with the matrix -1 general falls | **no**"),
+        ("14", EXACT, "with the matrix $-I$ general falls | **no**"),
     ],
     31: [("05", "The mean and the typical", "d = 1024 mean 1.61 median 0.00048")],
     35: [
@@ -237,6 +242,16 @@ def test_a_verdict_compares_an_interval_with_a_range():
     ]
     assert said == ["near", "holds", "holds", "near", "no"]
     assert claims.verdict(claims.printed("7"), claims.computed(8)) == "no"
+
+
+def test_shares_stay_between_0_and_1_and_seeds_are_counted():
+    cut = claims.shares([0.3, 0.9], trained=3)
+    assert (cut.low, cut.high) == (0, 1) and "2 of 3 seeds" in cut.rests_on
+    whole = claims.shares([0.40, 0.41])
+    assert whole.low == claims.seeds([0.40, 0.41]).low > 0
+    found = claims.count([0.98, 0.4, 0.32], claims.below(0.5))
+    assert found.rests_on == "2 of 3 seeds" and found.value == 2 / 3
+    assert (found.low, found.high) == (claims.share(2, 3).low, claims.share(2, 3).high)
 
 
 def test_student_and_wilson_satisfy_their_equations():
