@@ -79,7 +79,7 @@ COMPUTED = {
     ],
     18: [("09", "How far is it", "it to animal: 7")],
     19: [
-        ("07", "Does it come back", "scaled loss 0.0287 3: 0.408 5: 0.173"),
+        ("07", "Do we get these", "scaled loss 0.0287 3: 0.408 5: 0.173"),
         ("07", "What did the models see", "probability of a narrower one 8.6e-06"),
         ("07", "What did the models see", "general 1.000, scaled 1.000"),
         ("07", "What do they do with", "dot 0.375 0.000 0.000 0.000 0.000"),
@@ -153,7 +153,7 @@ COMPUTED = {
     ],
     42: [
         ("11", "Sines", "PE[p + 7] = R(7) PE[p]: True"),
-        ("11", "Which of them go on", "t5, 32 buckets"),
+        ("11", "Which of them work", "t5, 32 buckets"),
         ("14", EXACT, "129 from 5000 tokens away | they share one bucket | **no**"),
     ],
     43: [("12", "And by the clock", "tokens: tiled is 2.")],
