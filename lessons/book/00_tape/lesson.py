@@ -10,9 +10,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # A network has read "the black cat sleeps" and writes "le chien". That is wrong: the
 # French word for cat is "chat", and "chien" means dog. The network computes its answer
-# from a million numbers, its [parameters](../../GLOSSARY.md#parameter). Each of these
-# numbers may be changed. Which of the numbers caused the mistake, and in which
-# direction should each one move?
+# from the sentence and from a million numbers of its own, its
+# [parameters](../../GLOSSARY.md#parameter). Each of these numbers may be changed. Which
+# of them caused the mistake, and in which direction should each one move?
 #
 # Measure the mistake by one number $L$, the [loss](../../GLOSSARY.md#loss): the larger,
 # the worse. You could move one parameter a little and look at what $L$ does. That is
@@ -231,11 +231,13 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # one. A value is computed after its parents, so the tape, read backwards, is such an
 # order. The library numbers its nodes as they are recorded, and sorts by that number.
 #
-# If a graph comes without a tape, there are two ways to find an order. Count the users
-# of each node, and always take next a node whose users are all done. Or begin at the
-# inputs: write a node down as soon as all of its parents are written down, and read the
-# list backwards. And whether a given order is topological is easily checked: for each
-# node, look up the places of its users. They have to be smaller.
+# Nodes and the arrows between them are called a *graph*. If a graph comes without a
+# tape, there are two ways to find an order. Count the users of each node, and always
+# take next a node whose users are all done. (Count $c = a \cdot a$ as two uses of $a$,
+# and both as done when $c$ is done.) Or begin at the inputs: write a node down as soon
+# as all of its parents are written down, and read the list backwards. To check whether
+# an order is topological, number the nodes in this order: each user must have a smaller
+# number than the nodes that it uses.
 #
 # In this order the sum for each value is complete when it is needed:
 #
@@ -331,15 +333,21 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 # %% [source] minigrad.ops.matmul.matmul
 
 # %% [markdown]
-# Look for the two formulas, as `_product` and `_transposed_product`. `needs` says which
-# of the two gradients is wanted. The other lines are for two further cases, a vector in
-# place of a matrix, and many matrices at once, which stand behind one another along
-# leading axes.
+# Look for the two formulas, as `_product` and `_transposed_product`. A backward may
+# have a second argument, `needs`: the tape then says which of the two gradients is
+# wanted. The other lines are for two further cases. One is a vector in place of a
+# matrix. The other is many matrices in one array: their rows and columns are the last
+# two axes, and the axes before these, the *leading* ones, number the matrices. Then
+# each pair of matrices has the two formulas, so a transpose exchanges the last two axes
+# only (`swapaxes(-1, -2)`). If one $B$ serves all matrices of $A$ (it is *broadcast*,
+# see below), its gradient is the sum of $A^\top G$ over the leading axes, because it is
+# used several times.
 #
 # To test the formula, move one entry of $A$ and see whether
-# $`L = \sum g_{ij} y_{ij}`$ moves as it says. The numbers $g$ are random. With ones for
-# all $g$ the formula gives the sums of the rows of $B$, and a mistake that keeps these
-# sums would not be seen.
+# $`L = \sum g_{ij} y_{ij}`$ moves as the formula says. For this $L$ the gradient that
+# arrives at $Y$ is exactly $g$. The numbers $g$ are random. With ones for all $g$ the
+# formula gives the sums of the rows of $B$, and a mistake that keeps these sums would
+# not be seen.
 
 # %%
 A, B = rng.normal(size=(3, 5)), rng.normal(size=(5, 7))
@@ -354,7 +362,8 @@ print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
 # ## What is the backward of a softmax?
 #
 # A [softmax](../../GLOSSARY.md#softmax) turns numbers $x_j$ into weights that are
-# positive and sum to 1. It stands in every attention of this book:
+# positive and sum to 1. Every [attention](../../GLOSSARY.md#attention) of the later
+# lessons contains one:
 #
 # ```math
 # p_j = \frac{e^{x_j}}{\sum_k e^{x_k}}, \qquad
@@ -362,9 +371,9 @@ print(f"dL/dA[2, 4]   numeric {numeric:.6f}   formula {dA[2, 4]:.6f}")
 # \frac{\partial p_j}{\partial x_k} = -p_j\, p_k \quad (k \ne j)
 # ```
 #
-# Both derivatives come from the quotient rule. The number $x_k$ stands in the sum below
-# every fraction, so it is used by *all* weights, and it receives a share from each.
-# With $g_j = \partial L / \partial p_j$ the shares add up to
+# Both derivatives come from the quotient rule. The number $x_k$ stands in the
+# denominator of every weight, so it is used by *all* weights, and it receives a share
+# from each. With $g_j = \partial L / \partial p_j$ the shares add up to
 #
 # ```math
 # \frac{\partial L}{\partial x_k}
@@ -390,6 +399,11 @@ print("numeric", np.round(numeric, 6))
 print("formula", (p * (g - (p * g).sum())).round(6))
 
 # %% [markdown]
+# In a matrix or a larger array, a softmax along one axis treats each row along this
+# axis by itself, and so does its backward. The sum runs over this axis only, and
+# `keepdims=True` keeps the axis, with length 1, so that each row is compared with its
+# own mean: `p * (g - (p * g).sum(axis, keepdims=True))`.
+#
 # ## What is the backward of broadcasting?
 #
 # Add a vector $b$ of shape (4,) to a matrix $X$ of shape (3, 4). NumPy repeats $b$ for
@@ -456,8 +470,9 @@ entries = sum(leaf.grad.size for leaf in leaves.values())
 #
 # - `=` in place of `+=` where shares meet: a value that is used twice keeps one share.
 # - An order that is not topological: a share arrives after the node has sent its own.
-# - No sum after a broadcast: the gradient of $b$ has shape (3, 4). When $b$ is updated,
-#   NumPy broadcasts $b$ as well, and the vector has become a matrix.
+# - No sum after a broadcast: the gradient of $b$ has shape (3, 4). When $b$ is updated
+#   by `b = b - step * gradient`, NumPy broadcasts $b$ as well, and the vector has
+#   become a matrix.
 # - A recursive way back, in which each node calls its parents. It is right, until a
 #   long chain of operations meets Python's limit on nested calls. The library uses a
 #   loop ([graph.py](../../../minigrad/graph.py)).

@@ -89,8 +89,8 @@ show(fig, "two-losses", alt)
 # The first is wrong. Its formula, $p_j (1 - p_j) g_j$, leaves out that a score moves
 # the weights of the *other* words, too. Its loss still falls, a little more slowly. In
 # a large network nobody could see that. So the backward itself has to be checked. There
-# are two ways from an operation to a slope, and the same random numbers $g$ are used in
-# both:
+# are two ways from an operation to a slope. In both, the same random numbers take the
+# place of $g$; a later section says why:
 
 # %% [figure]
 fig = schematics.gradient_check()
@@ -156,17 +156,17 @@ x to x + h has the slope {slopes["forward"]:.3f}. The line from x - h to x + h h
 show(fig, "secants", alt)
 
 # %% [markdown]
-# The central line is nearly parallel to the dotted one. From $x - h$ to $x$ the curve
-# is flatter than at $x$, from $x$ to $x + h$ it is steeper, or the other way round, and
-# the two errors cancel in part. (In the picture $x$ is {{ f"{here}" }}, and the step is
-# {{ f"{h}" }}.)
+# The central line is nearly parallel to the dotted one. From $x - h$ to $x$ this curve
+# is steeper than at $x$, and from $x$ to $x + h$ it is flatter. The central slope is
+# the mean of these two slopes, and their errors cancel in part. (In the picture $x$ is
+# {{ f"{here}" }}, and the step is {{ f"{h}" }}.)
 #
 # Now smaller steps, at $x$ = {{ f"{x}" }}. We know the exact slope there, so the
 # difference is the error of the measurement. And $f$ is made of sums, products and
 # quotients, which every computer rounds alike: you will see these very numbers.
 #
 # Guess before you look: which step is best, $10^{-4}$, $10^{-8}$ or $10^{-15}$? And is
-# it the same one for both ways?
+# it the same one for both differences?
 
 # %%
 steps = [float(f"{m}e-{k}") for k in range(1, 15) for m in (3, 1)]
@@ -186,8 +186,9 @@ for k in range(1, len(steps), 4):
 # ```
 #
 # This error becomes smaller with the step. In $f(x+h) - f(x-h)$ the terms with $h^2$,
-# $h^4$ and so on stand in both parts and cancel. What is left is divided by $2h$, and
-# begins with $h^2$. So the error of the central difference becomes smaller faster.
+# $h^4$ and so on stand in both parts and cancel. After the division by $2h$ the first
+# term of the error has $h^2$. So the error of the central difference becomes smaller
+# faster.
 #
 # *Rounding.* The computer keeps about 16 digits of $f$. The error of $f$ is about
 # $\varepsilon |f|$, it does not become smaller with the step, and it is divided by the
@@ -249,9 +250,11 @@ show(fig, "v-curve", alt)
 #
 # We check in float64, with central differences. The library starts with $2^{-17}$, the
 # power of two next to $\varepsilon^{1/3}$. A large entry needs a larger step than a
-# small one. So the step is multiplied by the size of the entry, rounded down to a power
-# of two. With powers of two, $x + h$ is rounded only in rare cases. The first function
-# makes the directions in which one entry moves, and the second the sizes:
+# small one, because the numbers that the computer has lie further apart there. So the
+# step is multiplied by the size of the entry, rounded down to a power of two. An entry
+# that is 0 takes the median size of the others. With powers of two, $x + h$ is exact,
+# except where it passes the next power of two. The first function makes the directions
+# in which one entry moves, and the second the sizes:
 
 # %% [source] minigrad.checking.numeric._one_by_one
 
@@ -270,7 +273,8 @@ show(fig, "v-curve", alt)
 # ```
 #
 # Here $O(h^4)$ stands for terms that become smaller at least as fast as $h^4$. Try it
-# at a step much too large, where truncation is all that matters:
+# at a step much too large, where truncation is all that matters. In the output, `bar`
+# is $|D(h) - D(h/2)|$:
 
 # %%
 h = 0.01
@@ -283,17 +287,18 @@ print(f"D(h/2)    error {error(fine):.0e}")
 print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 
 # %% [markdown]
-# The combination is {{ f"{gain:,.0f}" }} times nearer than $D(h)$. The difference of
-# the two measurements, $|D(h) - D(h/2)|$, is three quarters of the truncation of
-# $D(h)$. It is much larger than the error of the combination, so as an *error bar* of
-# the combination it is safe. The library adds the rounding of $f$, divided by $h$. If
-# this bar is more than a ten-millionth of the slope, the library tries larger and
-# smaller steps, and takes the one with the smallest bar.
+# The combination is {{ f"{gain:,.0f}" }} times nearer to the exact slope than $D(h)$.
+# The difference of the two measurements, $|D(h) - D(h/2)|$, is three quarters of the
+# truncation of $D(h)$. It is much larger than the error of the combination, so as an
+# *error bar* of the combination it is safe. To this bar the library adds the rounding
+# of $f$, divided by $h$. If the bar is then more than a ten-millionth of the slope, the
+# library tries larger and smaller steps, and takes the one with the smallest bar.
 #
 # With the bar there is an answer to the question which difference is allowed. The
-# library accepts a gradient that differs from the slope by a millionth of it, or by ten
-# error bars where that is more. A slope is taken for zero if it is less than a hundred
-# bars. Nobody has to guess a tolerance.
+# library accepts a gradient that differs from the slope by at most a millionth of it,
+# or by at most ten error bars where that is more. A slope is taken for zero if it is
+# less than a hundred bars. The millionth is a choice; the bars are measured, so nobody
+# has to choose again for each function.
 #
 # ## What should we look at, when there are many outputs?
 #
@@ -328,7 +333,10 @@ BACKWARDS = {
 
 # %% [markdown]
 # Which of the wrong ones does a check with ones let through, and which a check with
-# random $g$?
+# random $g$? The function `passes` measures no bars. It allows a millionth of each
+# slope (`rtol`) and, for slopes near 0, a hundred-millionth (`atol`). That fits slopes
+# of about 1; where they may be much smaller or larger, multiply `atol` by the largest
+# slope.
 
 
 # %%
@@ -356,8 +364,15 @@ for name, backward in BACKWARDS.items():
 # the outputs of a [layer norm](../../GLOSSARY.md#layer-norm), which is a part of every
 # Transformer, sum to 0.
 #
-# The library's check draws $g$ at random. If you sum the outputs yourself, it cannot
-# prevent that. But it notices that the function does not move, and raises an error:
+# The library's check is `mg.gradcheck(f, inputs)`, with a list of arrays. It draws $g$
+# at random. For each input it moves one entry after the other and leaves the other
+# inputs as they are, so the slopes of an input have the shape of this input. In the
+# result, `ok` says whether all are right, `rows` has a line for each input, `worst` is
+# the worst entry, and `message` and `tag` describe and name the mistake.
+#
+# If you sum the outputs yourself, the check cannot prevent that. But it notices that
+# the function does not move, and raises an error (the *graph* in its text is the record
+# of operations, as in lesson 00):
 
 # %%
 try:
@@ -397,9 +412,9 @@ print(result.tag, "at entry", result.worst.index)
 # %% [markdown]
 # ## Find the bug
 #
-# Now all of it together. This is a score with which attention compares a vector $s$
-# with each of seven vectors $h_j$. [Lesson 03](../03_additive/README.md) explains what
-# it is for:
+# Now all of it together. This is a score with which
+# [attention](../../GLOSSARY.md#attention) compares a vector $s$ with each of seven
+# vectors $h_j$. [Lesson 03](../03_additive/README.md) explains what it is for:
 #
 # ```math
 # e_j = v \cdot \tanh(W s + h_j)
@@ -431,7 +446,7 @@ def additive_score(s, h, W, v):
 
 
 # %%
-kinds = len(BANK)  # of mistakes that the check knows by their numbers
+kinds = len(BANK)  # how many kinds of mistake the check can recognise
 inputs = [rng.normal(size=s) for s in ((5,), (7, 3), (3, 5), (3,))]
 result = mg.gradcheck(mg.lift(additive_score), inputs)
 for name, row in zip("shWv", result.rows):
@@ -444,8 +459,14 @@ print(result.message.partition("differ\n")[2])
 # receives the sum. The check recognises this mistake. It says that our numbers are one
 # term of a sum over $j$, the one with $j = 6$, where the output has $j$ along its axis
 # 0. The word in brackets is the name of the mistake in the library. It knows
-# {{ kinds }} kinds (a transpose, a forgotten factor, `=` for `+=`). For each kind it
+# {{ kinds }} kinds (a transpose, a forgotten factor, `=` for `+=`; the list is `BANK`
+# in [hypotheses.py](../../../minigrad/checking/hypotheses.py)). For each kind it
 # computes what the mistake would have given, and compares the numbers.
+#
+# You can find the line without the message, too. The row says which gradient is wrong,
+# so look at the lines that compute this one. Then divide it by the measured slopes. If
+# the quotient is one number, a factor is missing, or there is one too many. If the
+# shape is wrong, or the quotients differ, look for a missing sum or a transpose.
 #
 # ## What would break it?
 #

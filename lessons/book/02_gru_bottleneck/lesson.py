@@ -11,16 +11,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # Read "the black cat sleeps" once, cover it, and say it again. That was easy. Now do it
 # with a sentence of fifty words, read once. What will be lost?
 #
-# Before attention, translating networks worked in this way. One network read the
-# sentence and kept one vector of numbers; a second network wrote the translation, here
-# "le chat noir dort", from that vector alone. This lesson builds such a pair,
-# calculates what one vector *could* hold, and measures what it *does* hold. The
-# difference is the reason for attention.
+# Before [attention](../../GLOSSARY.md#attention), translating networks worked in this
+# way. One network read the sentence and kept one vector of numbers; a second network
+# wrote the translation, here "le chat noir dort", from that vector alone. This lesson
+# builds such a pair, calculates what one vector *could* hold, and measures what it
+# *does* hold. The difference is the reason for attention.
 #
-# Boxes that begin with "The book says" quote one of four texts on attention, mostly
-# chapter 6 or chapter 38 of a textbook, and say whether it is right. The texts
-# themselves are not needed. [Lesson 14](../14_checks_the_book/README.md) collects the
-# boxes.
+# Boxes that begin with "The book says" quote a text on attention and say whether it is
+# right. "The book" is always one of the four texts that the
+# [index](../../README.md#the-book) lists, on this page chapter 6 of a textbook. The
+# texts themselves are not needed. [Lesson 14](../14_checks_the_book/README.md) collects
+# the boxes.
 #
 # You need [lesson 00](../00_tape/README.md) and [01](../01_gradient_check/README.md).
 # An hour.
@@ -128,7 +129,8 @@ for name in ("teacher forcing", "greedy"):
 # %% [markdown]
 # The first decoder reads "c" and "b", the letters of the correct answer, although it
 # wrote others. The second reads what it wrote. In the code this is the last line of the
-# loop. (The 29 numbers of `logits` are those of three signs and 26 letters.)
+# loop. (The 29 numbers of `logits` are those of 26 letters and three signs: start, end,
+# and one that fills up short strings.)
 #
 # ## What does one step of a GRU do?
 #
@@ -158,8 +160,10 @@ for name in ("teacher forcing", "greedy"):
 # | $\odot$ | multiplication, number by number |
 #
 # (In some texts $z$ and $1 - z$ are exchanged. That is the same network with other
-# names.) Take a state of one number, so that every matrix is one number, leave out the
-# biases, and compute a step by hand:
+# names. In the paper the reset gate multiplies before the matrix,
+# $`W_{hn} (r \odot h)`$. Libraries multiply after it, as here, because then one product
+# serves all three parts.) Take a state of one number, so that every matrix is one
+# number, leave out the biases, and compute a step by hand:
 
 # %%
 W_i, W_h = {"r": 0.5, "z": 2.0, "n": 1.0}, {"r": -1.0, "z": 0.5, "n": 0.8}
@@ -204,7 +208,7 @@ print(f"library {library.item():.4f}")
 #
 # The first share, $g z$, is the one that the GRU was made for. It has no matrix and no
 # tanh; it has the gate alone. Here are the four shares of the example for $g = 1$, and
-# their sum beside the engine's gradient:
+# their sum beside the library's gradient:
 
 # %%
 through_n = (1 - z) * (1 - n**2)
@@ -232,39 +236,52 @@ print(f"sum {sum(shares.values()):.6f}   library {leaf.grad.item():.6f}")
 #
 # ```math
 # \frac{dL}{dx} = W_{ir}^\top d_r + W_{iz}^\top d_z + W_{in}^\top d_n, \qquad
+# \frac{dL}{dh} = g \odot z + W_{hz}^\top d_z + W_{hn}^\top (d_n \odot r)
+#   + W_{hr}^\top d_r
+# ```
+#
+# ```math
 # \frac{dL}{dW_{iz}} = d_z\, x^\top, \quad
 # \frac{dL}{dW_{hz}} = d_z\, h^\top, \quad
+# \frac{dL}{dW_{in}} = d_n\, x^\top, \quad
 # \frac{dL}{dW_{hn}} = (d_n \odot r)\, h^\top
 # ```
 #
-# and in the same way for $r$. A network uses the same weights at every step, so their
-# gradient is the sum over all steps. And a state receives two shares: one from its own
-# output, and the $dL/dh$ of the next step.
+# The matrices of $r$ have $d_r$ in place of $d_z$. A bias is added to its product, so
+# its gradient is the vector that stands before $x^\top$ or $h^\top$: $d_n$ for
+# $`b_{in}`$, and $d_n \odot r$ for $`b_{hn}`$, which the reset gate multiplies as well.
+# (With biases, $`W_{hn} h + b_{hn}`$ takes the place of $`W_{hn} h`$ in $d_r$.)
+#
+# A network uses the same weights at every step, so their gradient is the sum over all
+# steps, and over all examples. A state is used by the next step *and* as an output. So
+# it receives $dL/dh$ of the next step, with its four shares, and the gradient of its
+# own output.
 #
 # ## Has the GRU "solved" vanishing gradients?
 #
-# The sum above is the factor $dL/dh$ divided by $dL/dh'$. Going back one step
-# multiplies the gradient by such a factor (for vectors, by a matrix), and going back
-# sixty steps multiplies sixty of them. If they are below 1, early words receive almost
-# no gradient, and the network cannot learn from them. This is the
+# With $g = 1$, the sum above is the factor that makes $dL/dh$ of $dL/dh'$. Going back
+# one step multiplies the gradient by such a factor (for vectors, by a matrix), and
+# going back sixty steps multiplies sixty of them. If they are below 1, early words
+# receive almost no gradient, and the network cannot learn from them. This is the
 # [vanishing gradient](../../GLOSSARY.md#vanishing-gradient).
 #
 # How much of the gradient of the last of sixty states arrives at each input? We compare
 # three recurrent networks with states of 32 numbers: the plain one; the GRU; and the
 # [LSTM](../../GLOSSARY.md#lstm) of Hochreiter and Schmidhuber (1997). The LSTM has a
-# second state $c$, which no matrix touches, and three gates $f$, $i$ and $o$:
+# second state $c$, which no matrix touches, and three gates $i$, $f$ and $o$:
 #
 # ```math
 # c' = f \odot c + i \odot n, \qquad h' = o \odot \tanh c'
 # ```
 #
-# The gate $f$ keeps a part of $c$, as $z$ keeps a part of $h$ in the GRU. (In this
-# section $f$ and $c$ are those of the LSTM.)
+# The gate $f$ keeps a part of $c$, as $z$ keeps a part of $h$ in the GRU, and $n$ is
+# again a proposal. (In this section $f$ and $c$ are those of the LSTM.)
 #
 # All weights are drawn at random, as before training. GRU and LSTM run a second time
 # with a bias of 3 on $z$ or $f$. The sigmoid of 3 is
-# {{ f"{1 / (1 + np.exp(-3)):.2f}" }}, so this gate is near 1. In the code
-# `bias_ih_l0.data[32:64]` is the bias of the second gate. What do you expect?
+# {{ f"{1 / (1 + np.exp(-3)):.2f}" }}, so this gate is near 1. In the code it is
+# `bias_ih_l0.data[32:64]`, the second part of the biases: the library keeps them in the
+# order $r$, $z$, $n$, and for the LSTM $i$, $f$, $n$, $o$. What do you expect?
 
 
 # %%
@@ -288,7 +305,7 @@ reach = {"plain": arriving(plain)}
 for name, gate in (("GRU", "z"), ("LSTM", "f")):
     machine = getattr(mg.nn, name)(8, 32)
     reach[name] = arriving(lambda x, run=machine: run(x)[0][:, -1])
-    machine.bias_ih_l0.data[32:64] = 3.0  # of the second gate, z or f
+    machine.bias_ih_l0.data[32:64] = 3.0  # the bias of z or of f
     reach[f"{name}, {gate} near 1"] = arriving(lambda x, run=machine: run(x)[0][:, -1])
 for name, sizes in reach.items():
     kept = (sizes[40] / sizes[0]) ** (1 / 40)
@@ -403,7 +420,8 @@ for kind in ("none", "bahdanau"):
 #
 # The task is to reverse a random string of letters. No letter can be guessed from the
 # others, so all of them have to pass through the vector. Encoder and decoder are a GRU
-# each. They have learned {{ record("bottleneck")["steps"] }} batches of
+# each. They have learned {{ record("bottleneck")["steps"] }}
+# [batches](../../GLOSSARY.md#batch) of
 # {{ record("bottleneck")["batch"] }} strings of 1 to
 # {{ record("bottleneck")["longest"] }} letters, every batch new, so a lack of data
 # cannot be the cause of what follows.
@@ -413,7 +431,9 @@ for kind in ("none", "bahdanau"):
 # start depend on a [seed](../../GLOSSARY.md#seed); each model is trained with
 # {{ len(record("bottleneck")["made"]["seeds"]) }} of them. Training takes minutes.
 # Therefore it was done once, and the page reads the results from a file. The *width* in
-# the output is the number of entries of a state.
+# the output is the number of entries of a state. *Seeds differ by* is about the share
+# of right letters: the largest difference between two seeds, at the length at which
+# they differ most.
 
 # %%
 kept = record("bottleneck")
@@ -475,8 +495,8 @@ for name, run in runs.items():
 #
 # > **The book says** (6.1.1 to 6.1.3) that quality falls with length, that a wider
 # > vector is no complete solution, and that looking back removes the bottleneck. The
-# > curves agree with all three, the last up to the trained length. (The lengths in
-# > 6.1.2 are those of other people's translators;
+# > curves agree with the first two, and with the third up to the length of training.
+# > (The lengths in 6.1.2 are those of other people's translators;
 # > [lesson 13](../13_translation/README.md) measures ours.)
 #
 # > **The book says** (6.1.1) that with long sentences the model is "asked to do the
@@ -509,9 +529,11 @@ for p in (0.0, 0.5, 1.0):
     print(f"should write {', '.join(decode(batch.target_out[0, :5]))}")
 
 # %% [markdown]
-# No gradient passes through the choice of a letter; the model learns to continue from a
-# mistake, and not to avoid it. `python -m attention translate train --help` lists the
-# option. [Lesson 13](../13_translation/README.md) translates.
+# A choice has no derivative, so no gradient goes from a letter of the input to the step
+# that chose this letter. The loss of a later step therefore cannot correct the choice;
+# it only teaches the model to continue after it.
+# `python -m attention translate train --help` lists the option.
+# [Lesson 13](../13_translation/README.md) translates.
 #
 # ## What would break it?
 #

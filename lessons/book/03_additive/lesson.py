@@ -13,8 +13,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # You would look at "cat". This lesson builds the small network that learns to do the
 # same. It gives each English word a score, turns the scores into weights, and gives the
-# decoder the weighted average. These three steps are attention. Most of the lessons
-# that follow change one of them.
+# decoder the weighted average. These three steps are
+# [attention](../../GLOSSARY.md#attention). Most of the lessons that follow change one
+# of them.
 #
 # You need [lesson 02](../02_gru_bottleneck/README.md). Forty minutes.
 
@@ -110,8 +111,9 @@ show(fig, "one-step", alt)
 # ## Can you do it with a pencil?
 #
 # Here is an example with $A = 4$ in which the products $W_s s$ and $W_h h_j$ are done
-# already. It is the worked example of a textbook (chapter 6, section 6.2.5), and the
-# numbers that the textbook prints are in `book`, for later.
+# already. It is the worked example of chapter 6 of a textbook (section 6.2.5), the text
+# that the boxes of this page quote; the [index](../../README.md#the-book) lists all
+# texts. The numbers that it prints are in `book`, for later.
 
 # %%
 Ws_s = np.array([0.3, -0.1, 0.5, 0.2])  # W_s s, (A,)
@@ -170,9 +172,7 @@ for ax, name, right in zip(axes, ("scores", "weights"), (e, alpha)):
     ax.set_xlabel("encoder state")
     ax.grid(axis="x", visible=False)
 axes[1].axhline(0.25, color=GREY, lw=1, ls="--", label="equal weights")
-axes[0].set_ylim(0, 0.66)
-axes[0].legend(loc="upper center", ncols=1)
-axes[1].legend(loc="lower center")
+fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 alt = f"""Scores and weights of the four states, printed and computed. The third score
 is printed as {book["scores"][2]:.2f} and is {e[2]:.2f}; its weight falls from
 {book["weights"][2]:.3f}, the largest, to {alpha[2]:.3f}, the smallest."""
@@ -240,9 +240,9 @@ print(f"sum |v| = {np.abs(v).sum():.1f}   at most {most:.3f}", end="   ")
 print(f"reached {softmax(np.tanh(best_case) @ v)[1].max():.3f}")
 
 # %% [markdown]
-# A model that has to look at one word only must learn a $v$ with large entries. What
-# happens while they grow? If $v$ is multiplied by a factor, so is every score. Take the
-# scores of the example times a factor:
+# A model that has to look at one word only must learn a $v$ with a large $`\|v\|_1`$,
+# by large entries or by many. What happens while the entries grow? If $v$ is multiplied
+# by a factor, so is every score. Take the scores of the example times a factor:
 
 # %% [figure]
 factors = np.linspace(0, 60, 121)
@@ -300,12 +300,15 @@ for name, weights in (("equal", [0.25] * 4), ("only cat", [0, 0, 1, 0])):
 
 # %% [markdown]
 # The context has as many numbers as one state, for a source of any length. But it is
-# a *new* vector at every step, and that is what the single vector of lesson 02 was not.
+# a *new* vector at every step. The single vector of lesson 02 was the same at every
+# step.
 #
 # ## Where does the context go?
 #
 # In Bahdanau's decoder the state *before* the step is the query, and the context is an
-# input of the GRU, beside the word $x_t$ that was written last:
+# input of the GRU, beside the embedding $x_t$ of the word that was written last. (In
+# lesson 02 this was $`x'_{t-1}`$; here the index is that of the step that reads it.)
+# $[x_t; c_t]$ is one long vector, the numbers of $x_t$ and then those of $c_t$:
 #
 # ```math
 # c_t = \mathrm{attend}(s_{t-1}), \qquad s_t = \mathrm{GRU}([x_t; c_t],\, s_{t-1})
@@ -314,10 +317,10 @@ for name, weights in (("equal", [0.25] * 4), ("only cat", [0, 0, 1, 0])):
 # %% [source] attention.variants.steps.BahdanauStep.forward
 
 # %% [markdown]
-# The line with `attention` computes the context, and the line after it joins the
-# context with the word for the GRU; the rest takes care of options. So the new state
+# The call of `_context_and_weights` computes the context, and the line after it joins
+# the word and the context for the GRU; the rest takes care of options. So the new state
 # knows what the decoder has read. To see it, take other encoder states, in the library
-# called the *memory*, and keep the word and the first state:
+# called the [memory](../../GLOSSARY.md#memory), and keep the word and the first state:
 
 # %%
 mg.manual_seed(0)
@@ -330,10 +333,11 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 
 # %% [markdown]
 # > **The book says** (6.2.4) that Bahdanau's model continues with
-# > $\tilde s = \tanh(W_c [c; s])$. This is the order of Luong, Pham and Manning (2015):
-# > first the GRU, then attention. There the GRU does not see the context, unless
-# > $\tilde s$ is given to the next step as a further input.
-# > [Lesson 04](../04_scores/README.md) has both, and the gradient.
+# > $\tilde s = \tanh(W_c [c; s])$. This is the
+# > [attentional state](../../GLOSSARY.md#attentional-state) of Luong, Pham and Manning
+# > (2015), with a learned matrix $W_c$: first the GRU, then attention. There the GRU
+# > does not see the context, unless $\tilde s$ is given to the next step as a further
+# > input. [Lesson 04](../04_scores/README.md) has both, and the gradient.
 #
 # ## What is the gradient?
 #
@@ -376,7 +380,7 @@ def by_hand(s, h, W_s, W_h, v, dc):
 
 
 # %% [markdown]
-# Compare with the engine. All sizes differ, so that a wrong transpose cannot fit:
+# Compare with the library. All sizes differ, so that a wrong transpose cannot fit:
 
 # %%
 sizes = {"s": (5,), "h": (7, 3), "W_s": (4, 5), "W_h": (4, 3), "v": (4,)}
@@ -392,7 +396,11 @@ for (name, leaf), mine in zip(leaves.items(), by_hand(*arrays.values(), dc)):
 # %% [markdown]
 # ## How do I use it?
 #
-# `AdditiveAttention` holds the three parameters. One query meets 4 to 48 states, and
+# `AdditiveAttention` holds the three parameters. It takes $B$ sentences at once, each
+# with $L$ queries and $S$ states, and needs no loop: the projected queries are an array
+# of shape (B, L, 1, A), the projected states one of shape (B, 1, S, A). Their sum is
+# broadcast to (B, L, S, A), the product of its tanh with $v$ sums over the last axis,
+# and the scores have the shape (B, L, S). Below, one query meets 4 to 48 states, and
 # nothing in the layer depends on their number:
 
 # %%
@@ -406,7 +414,9 @@ for S in (4, 6, 12, 24, 48):
 
 # %% [markdown]
 # Before training, the parameters are random, and so is the place that the layer looks
-# at. [Lesson 07](../07_reversal/README.md) trains it.
+# at. Each matrix is drawn uniformly between $-b$ and $b$ with
+# $b = \sqrt{6 / (\text{rows} + \text{columns})}$, and $v$ like a matrix of one row.
+# [Lesson 07](../07_reversal/README.md) trains it.
 #
 # ## What would break it?
 #

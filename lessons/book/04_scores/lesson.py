@@ -38,11 +38,12 @@ rng = np.random.default_rng(0)
 # %% [markdown]
 # ## When is a multiplication enough?
 #
-# Attention compares a [query](../../GLOSSARY.md#query) with every
-# [key](../../GLOSSARY.md#key). The query $s$ is the state of the decoder and describes
-# what is needed. The key $h_j$ is the state of the encoder at word $j$ and describes
-# that word. The comparison gives one number, the [score](../../GLOSSARY.md#score)
-# $e_j$, and the [softmax](../../GLOSSARY.md#softmax) turns the scores into weights.
+# [Attention](../../GLOSSARY.md#attention) compares a [query](../../GLOSSARY.md#query)
+# with every [key](../../GLOSSARY.md#key). The query $s$ is the state of the decoder and
+# describes what is needed. The key $h_j$ is the state of the encoder at word $j$ and
+# describes that word. The comparison gives one number, the
+# [score](../../GLOSSARY.md#score) $e_j$, and the [softmax](../../GLOSSARY.md#softmax)
+# turns the scores into weights.
 #
 # Here are the four states of lesson 03 again. The first number says "noun", the second
 # "adjective", the third "verb". Suppose that the query uses the same order:
@@ -109,16 +110,19 @@ show(fig, "four-scores", alt)
 
 # %% [markdown]
 # From left to right, more of the score is learned. The code of the last one, concat or
-# additive, cuts the matrix in two:
+# additive, cuts the matrix in two. In the shapes of the code, `L` is the number of
+# queries and `S` the number of keys, which is $T$ in the text:
 
 # %% [source] attention.scores.concat
 
 # %% [markdown]
 # ## What do the four scores say of one pair?
 #
-# Here is an example for the pencil: one query and one key of four numbers. A textbook
-# has it in section 38.1. The parameters are random numbers; we give those that the
-# textbook's program has drawn:
+# Here is an example for the pencil: one query and one key of four numbers. Chapter 38
+# of a textbook has it, in section 38.1. (The boxes of this page quote this chapter,
+# chapter 6 of another, sections 6.1 to 6.5, and notes; the
+# [index](../../README.md#the-book) lists these texts.) The parameters are random
+# numbers; we give those that the textbook's program has drawn:
 
 # %%
 s, h = np.array([1.0, -0.5, 0.3, 0.8]), np.array([0.6, 0.2, -0.4, 1.0])  # (4,) each
@@ -199,8 +203,8 @@ show(fig, "planes", alt)
 
 # %% [markdown]
 # Dot and general are *linear* in $h$: the sum of two keys gets the sum of their scores.
-# Their bands are straight, and the score rises for ever in one direction. The matrix of
-# general changes this direction, and nothing else. The additive score has its highest
+# Their bands are straight, and the score rises for ever in one direction. The matrix
+# that we chose for general turns this direction. The additive score has its highest
 # point at the tip of the arrow: the best key is a key like $s$. (Along the two ridges
 # one of the numbers of $h$ fits, and the other does not.)
 #
@@ -293,7 +297,10 @@ for name, score in rules.items():
 # | $f(q)$ | the estimate, a weighted average: the context |
 #
 # It is attention. The score is $\ln K(u_j)$, because the softmax makes $K / \sum K$ of
-# it. Nothing is learned. Take forty noisy values of a curve, and four kernels:
+# it. Nothing is learned. Take forty noisy values of a curve, and four kernels. The
+# *gaussian* is $e^{-u^2/2}$. The others are 0 where $u > 1$; up to there, *boxcar* is
+# 1, *triangular* $1 - u$ and *epanechnikov* $1 - u^2$. The error in the output is the
+# root of the mean squared distance from the curve:
 
 # %%
 side = np.random.default_rng(4)  # a generator of its own
@@ -306,7 +313,7 @@ for kernel in ("gaussian", "boxcar", "triangular", "epanechnikov"):
     estimates[kernel] = found.data
     off = np.sqrt(np.mean((estimates[kernel] - true) ** 2))
     used = (weights.data[50] > 0).sum()  # of the query in the middle
-    print(f"{kernel:12s} mean error {off:.2f}   keys with a weight: {used} of 40")
+    print(f"{kernel:12s} error {off:.2f}   keys with a weight: {used} of 40")
 
 # %% [figure]
 fig, axes = figure("What do four kernels make of forty values?", columns=2)
@@ -402,9 +409,9 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
 # The GRU never sees this context, so the next state would not know what was read.
 # Therefore $\tilde s$ is given to the next step as a further input. This is
 # [input feeding](../../GLOSSARY.md#input-feeding). In the code the state is a pair, and
-# its second half is the $\tilde s$ of the step before. Read the line that calls the
-# cell, the one that computes the context, and the one with the tanh; the rest takes
-# care of options:
+# its second half is the $\tilde s$ of the step before, `attentional`; its `h` is our
+# $s$. Read the line that calls the cell, the one that computes the context, and the one
+# with the tanh; the rest takes care of options:
 
 # %% [source] attention.variants.steps.LuongStep.forward
 
@@ -463,9 +470,9 @@ for name, of_book in printed.items():
 #
 # A decoder meets the same keys at every step. It can project them once for the whole
 # sentence, or again at every step, or again for every pair of query and key. Take 50
-# words in and 50 words out, and count the multiplications *per step*. Each is computed
-# at $d = 64$ and at $d = 128$. If the cost is proportional to $d^b$, doubling $d$
-# multiplies it by $2^b$; the last column is that $b$:
+# words in and 50 words out, and count the multiplications *per step*. Each way is
+# computed at $d = 64$ and at $d = 128$. If the cost is proportional to $d^b$, doubling
+# $d$ multiplies it by $2^b$; the last column is that $b$:
 
 # %%
 ds, lines = np.array([16, 32, 64, 128, 256, 512, 1024]), {}
@@ -500,9 +507,11 @@ show(fig, "cost", alt)
 #
 # > **The book says** (6.3.4, exercise 6.3) that dot and additive are both
 # > $\Theta(T d)$, that is, proportional to $T d$. Dot is. Additive is not, in any of
-# > the three ways: the $d^2$ of the projections is the largest part as soon as $d > T$.
-# > The book also counts 2,500 evaluations of a network for 50 by 50 words (38.2). With
-# > keys projected once there are 100 projections, and 2,500 rows of tanhs.
+# > the three ways: each has a term with $d^2$ for the projections. With keys once, for
+# > $T$ steps, it is $2 d^2$ beside $T d$; with keys at each step or for every pair, it
+# > has a factor $T$ as well. The book also counts 2,500 evaluations of a network for 50
+# > by 50 words (38.2). With keys projected once there are 100 projections, and 2,500
+# > rows of tanhs.
 #
 # ### How much memory?
 #
@@ -516,10 +525,10 @@ print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b
 
 # %% [markdown]
 # They can. NumPy then holds all of them in an array. A compiled loop (`fused`) adds up
-# each tanh as it comes, and holds none. How many bytes are held beside inputs and
-# parameters, for 50 queries? And how many numbers for one query, with one sentence
-# ($B = 1$), $T = 50$ keys and $d = 64$? The other three columns double one of the three
-# sizes:
+# each tanh as it comes, and holds none. How much is held beside inputs and parameters?
+# The first line of each score has the bytes for 50 queries. The second counts numbers,
+# for one query: first for one sentence ($B = 1$), $T = 50$ keys and $d = 64$, then with
+# one of these sizes doubled:
 
 # %%
 shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
@@ -533,7 +542,8 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
 # %% [markdown]
 # The additive score nearly doubles with each of the three, also where no tanh is kept,
 # because it holds the projected keys, which are as many numbers as the keys. Dot and
-# general hold the same: the weights, and the $B d$ numbers of the context.
+# general hold the same: $B T$ scores, as many weights, and the $B d$ numbers of the
+# context.
 #
 # > **The book says** (6.3.4) that additive needs "separate operations for each source
 # > position". It does not: one expression computes all of them.
@@ -543,10 +553,12 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
 #
 # ### How long does it take?
 #
-# A count is not a time. Exercise 6.6 measures the scores alone, on one core of a
-# processor, at $d = 128$, with the keys projected again at each call. Each time is the
-# median of a hundred calls, after a first call that does not count. `T ** b` says that
-# the times grow about like $T^b$; $b$ is the slope of a line through the logarithms:
+# A count is not a time. In exercise 6.6 you measure whole passes; its experiment also
+# measures the scores alone, on one core of a processor, at $d = 128$, with the keys
+# projected again at each call. Here are the times of the scores. Each is the median of
+# a hundred calls, after a first call that does not count. `T ** b` says that the times
+# grow about like $T^b$ from $T = 100$ on; $b$ is the slope of a line through the
+# logarithms:
 
 # %%
 clock = record("ex_6_6")["result"]
@@ -560,12 +572,15 @@ print("billions of multiplications a second, T = 1000:", (work / taken / 1e9).ro
 
 # %% [markdown]
 # At a thousand keys additive takes {{ f"{taken[0] / taken[1]:.0f}" }} times as long,
-# and does {{ f"{work[0] / work[1]:.0f}" }} times as many multiplications. But no model
-# computes scores alone. So we measure three things: the `scores` alone; the `whole`
-# pass, which also has the softmax and the context, and these cost the same for every
-# score; and the whole pass with `prepared` keys, which were projected before the first
-# step, as a decoder does it. How much faster is dot? The lowest and the highest of
-# three seeds:
+# and does {{ f"{work[0] / work[1]:.0f}" }} times as many multiplications. (Other
+# programs on the machine can make a time longer, never shorter. So one time that is
+# long beside its neighbours says little.) But no model computes scores alone. So a
+# second program measures three things: the `scores` alone; the `whole` pass, which also
+# has the softmax and the context, and these cost the same for every score; and the
+# whole pass with `prepared` keys, which were projected before the first step, as a
+# decoder does it. How much faster is dot? The lowest and the highest of three seeds.
+# The first part measures the scores once more, and where the two programs differ, you
+# see how uncertain such times are:
 
 # %%
 kept = record("scores")
@@ -578,19 +593,23 @@ for part in ("scores", "whole", "prepared"):
         row = "   ".join(f"{T}: {a:.1f} to {b:.1f}" for T, a, b in ends)
         print(f"{part:8s} {name:8s}  {row}")
 at_ten = [r["prepared"]["additive"][0] / r["prepared"]["dot"][0] for r in kept["runs"]]
+last = [r["scores"]["additive"][-1] / r["scores"]["dot"][-1] for r in kept["runs"]]
+rates = work[0] / work[1] / np.array(last)  # multiplications a second, over dot's
 
 # %% [markdown]
 # For ten keys, the length of a short sentence, a prepared additive step takes
-# {{ f"{np.median(at_ten):.1f}" }} times as long as dot, and no more. The large factors
-# need a thousand keys. General, with its keys prepared, *is* a dot product, and for few
-# keys it takes as long. For a thousand keys it is faster to project the query at each
-# step (`whole`) than to prepare the keys. The reason is memory: prepared keys are a
-# second large array, which has to be read in addition to the states.
+# {{ f"{min(at_ten):.1f} to {max(at_ten):.1f}" }} times as long as dot. The large
+# factors need a thousand keys. General, with its keys prepared, *is* a dot product, and
+# for few keys it takes as long. For a thousand keys it is faster to project the query
+# at each step (`whole`) than to prepare the keys. The reason is memory: prepared keys
+# are a second large array, which has to be read in addition to the states.
 #
 # > **The book says** (38.2, 6.3.4) that dot is "dramatically faster" than additive, and
 # > that the reason is "throughput", the number of multiplications a second. Dot is
 # > faster. But the reason is the number of operations: additive has about $d$ times as
-# > many. In exercise 6.6 the throughput of additive was even the higher one.
+# > many. For the scores of a thousand keys the throughput of additive was
+# > {{ f"{min(rates):.1f} to {max(rates):.1f}" }} times that of dot in the three seeds,
+# > and {{ f"{work[0] / work[1] / (taken[0] / taken[1]):.1f}" }} times in exercise 6.6.
 #
 # ### How many parameters?
 #
@@ -620,8 +639,9 @@ for name, (total, own) in printed.items():
 #   batch; after a step of training they are wrong.
 # - Keys of very different lengths. The dot product follows length, so one long key can
 #   win against every query.
-# - A dot product of states whose widths differ, such as those of an encoder that reads
-#   in both directions. Use general.
+# - A dot product of states whose widths differ. Some encoders are two GRUs, one from
+#   each end of the sentence, whose states are joined; then the width of the keys is
+#   doubled. Use general.
 # - Many dimensions. Dot products then become large by themselves, and
 #   [lesson 05](../05_scaling/README.md) says what that does.
 #

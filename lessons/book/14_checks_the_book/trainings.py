@@ -117,6 +117,7 @@ def widest():
     "right answers below 0.2, where chance is 0.125)",
     below(0.2),
     "10",
+    "would not train at all",
     needs=SCALING,
 )
 def unscaled_transformer():
@@ -151,7 +152,7 @@ def gain_of_scaling():
 def fewer_repetitions():
     kept = record(REPEATING[0])
     rests_on = f"{len(kept['made']['seeds'])} seeds and their sentences"
-    return interval(*kept["repeated"]["beam"]["less"], rests_on)
+    return interval(*kept["repeated"]["beam"]["less"]["with"], rests_on)
 
 
 @claim(
