@@ -401,7 +401,9 @@ for kind, *both in zip(KINDS, *curves.values()):
     print(f"{kind:9s} below 0.1 at step {first[0]:4d}, masked {first[1]:4d}")
 lower = [rows[3] < rows[1] for rows in curves.values()]  # scaled below dot
 behind = [int(steps[each.argmax()]) for each in lower]
+print(f"scaled is below dot for the first time at step {behind[0]}, masked {behind[1]}")
 below = np.mean(np.concatenate([each[each.argmax() :] for each in lower]))
+print(f"from there on scaled is below dot at {100 * below:.0f} % of the points")
 
 # %% [markdown]
 # Scaled has a higher loss than dot until step {{ behind[0] }} with the textbook's
