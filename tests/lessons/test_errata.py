@@ -84,11 +84,13 @@ COMPUTED = {
     ],
     18: [("09", "How far is it", "it to animal: 7")],
     19: [
-        ("07", "Does it come back", "scaled loss 0.0287 3: 0.408 5: 0.173"),
+        ("07", "Do we get these", "scaled loss 0.0287 3: 0.408 5: 0.173"),
         ("07", "What did the models see", "probability of a narrower one 8.6e-06"),
         ("07", "What did the models see", "general 1.000, scaled 1.000"),
         ("07", "What do they do with", "dot 0.375 0.000 0.000 0.000 0.000"),
         ("07", "The controlled", "scaled loss 0.0159 3: 1.000 5: 1.000"),
+        ("07", "Do we get these", 'the verdict on scaled is "undecided"'),
+        ("14", TRAINED, 'scaled: "undecided"'),
         ("14", TRAINED, "padded to 8: below 0.5) | 1 | 3 seeds | **no**"),
         ("14", TRAINED, "at 10 letters alone) | 0.250 [0.0889, 0.532] | 3 of 12"),
     ],
@@ -158,7 +160,7 @@ COMPUTED = {
     ],
     42: [
         ("11", "Sines", "PE[p + 7] = R(7) PE[p]: True"),
-        ("11", "Which of them go on", "t5, 32 buckets"),
+        ("11", "Which of them work", "t5, 32 buckets"),
         ("14", EXACT, "129 from 5000 tokens away | they share one bucket | **no**"),
     ],
     43: [("12", "And by the clock", "tokens: tiled is 2.")],
