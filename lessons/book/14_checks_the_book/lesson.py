@@ -84,7 +84,8 @@ show(fig, "twelve-seeds", alt)
 # {{ good.sum().item() }} of {{ len(at_ten) }} seeds are good. A person who
 # trained seeds 1 to 3 would have written "the textbook is wrong", and even felt sure,
 # because all three are far from it. A person with seed 6 alone would have written "the
-# textbook is right". How often do $n$ of these seeds, drawn at random, contain not one good one?
+# textbook is right". How often do $n$ of these seeds, drawn at random, contain not one
+# good one?
 
 # %%
 bad, all_seeds = int((~good).sum()), len(at_ten)
