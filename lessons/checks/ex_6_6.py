@@ -87,6 +87,8 @@ def dot_attention(my, rng):
         wrong = {
             "alpha": [("mask-leak", "the weights without the mask",
                        attend(s, H, np.ones(7, bool))["alpha"]),
+                      ("mask-after", "the weights of all scores, times the mask",
+                       attend(s, H, np.ones(7, bool))["alpha"] * mask),
                       ("scaled", "the weights of scores / sqrt(d)",
                        attend(s / 5**0.5, H, mask)["alpha"])],
             "c": [("ignores-weights", "the mean of the states", H.mean(0))],
@@ -223,10 +225,17 @@ def what_is_scored(my, scores, lengths, source, d):
         tag = "not-normal" if source.others else "global-generator"
         my.holds(False, tag, text, "found no call of it")
     my.holds(
-        numbers.size >= least and abs(numbers.std() - 1) < 0.1,
+        numbers.size >= least,
+        "not-normal" if source.others else "not-anew",
+        f"expected {least} numbers N(0, 1) or more, s, H, W_s, W_h and v anew for "
+        "each T",
+        f"found {numbers.size}, drawn by rng.normal",
+    )
+    my.holds(
+        abs(numbers.std() - 1) < 0.1,
         "not-normal",
-        f"expected {least} numbers N(0, 1) or more, drawn by rng.normal",
-        f"found {numbers.size}, of standard deviation {numbers.std():.3g}",
+        "expected numbers N(0, 1), of standard deviation 1",
+        f"found a standard deviation of {numbers.std():.3g}",
     )
     for T, (additive, dot) in zip(lengths, scores):
         my.holds(

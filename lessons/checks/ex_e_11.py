@@ -39,10 +39,8 @@ def mistakes(x, positions, base=10000.0):
     wrong = [
         ("pairing", "a rotation of the pairs (m, m + E/2)", half),
         ("direction", "a rotation by -p theta", back),
-        ("one-sign", "first entries with the sign of sin turned round", one),
-        ("one-sign", "second entries with the sign of sin turned round", other),
-        ("positions-plus-one", "a rotation by (p + 1) theta",
-         by_loop(x, positions + 1, base)),
+        ("sign", "first entries with the sign of sin turned round", one),
+        ("sign", "second entries with the sign of sin turned round", other),
         (
             "positions-ignored",
             "a rotation by 0, 1, 2, … for any positions",
@@ -75,7 +73,7 @@ def mistakes(x, positions, base=10000.0):
                 ("(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
             )
         ),
-    ]  # fmt: skip
+    ]
     return [v for v in wrong if not np.allclose(v[2], y)]
 
 

@@ -178,7 +178,7 @@ def whole_translations(my, rng):
             "endless": written(p, ids, most=40),
         }
         found, weights = my.translate(p, ids, 7)
-        found = list(np.asarray(found))
+        found = np.asarray(found).tolist()
         tag = next((t for t, w in known.items() if found == w[0]), "written")
         tag = "eos-written" if EOS in found else tag
         my.holds(found == want[0], tag, f"expected {want[0]}", f"found {found}")

@@ -274,16 +274,31 @@ ROUNDED = [
 ]  # fmt: skip
 SIGNS = [
     ("E.11", "= x[..., 0::2] * sin + x[", "= -x[..., 0::2] * sin + x[",
-     "one-sign", "second entries"),
-    ("E.11", "* cos - x[..., 1::2]", "* cos + x[..., 1::2]", "one-sign",
-     "first entries"),
-    ("E.11", "positions[:, None] * theta", "(positions[:, None] + 1) * theta",
-     "positions-plus-one", "(p + 1) theta"),
+     "sign", "second entries"),
     ("6.6", "for _ in range(repeats):", "for _ in range(repeats - 1):",
      "repeats", "one call less"),
 ]  # fmt: skip
+REPORTS = [
+    ("6.7", "{(t, int(s)) for t, s in enumerate(weights.argmax(1))}",
+     "{(s, t) for t, s in enumerate(weights.argmax(1))}", "transpose",
+     "found [(0, 0), (1, 2), (1, 3), (2, 1)]"),
+    ("6.7", "10 * back.sum() >= len(back)", "10 * back.sum() > len(back)", "pattern",
+     "pattern(weights=float64 (11, 11)) expected reordering"),
+    ("E.15", "len(said) < max_length", "len(said) < 40", "endless",
+     "expected [7, 3, 7, 3, 7, 3, 3] found [7, 3, 7, 3, 7, 3, 3, 3"),
+    ("6.6", "    e = np.where(mask, H @ s, -np.inf)  # (T,)\n    z = np.exp(e - e.max())"
+     "\n    alpha = z / z.sum()", "    e = H @ s\n    z = np.exp(e - e.max())\n"
+     "    alpha = mask * z / z.sum()", "mask-after", "times the mask"),
+    ("6.6", """    for T in Ts:
+        s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)
+        W_s, W_h = rng.normal(size=(2, d, d))""",
+     """    W_s, W_h = rng.normal(size=(2, d, d))
+    for T in Ts:
+        s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)""",
+     "not-anew", "anew for each T"),
+]  # fmt: skip
 WRONG = [
-    *HELD_OUT, *ROUNDED, *SIGNS,
+    *HELD_OUT, *ROUNDED, *SIGNS, *REPORTS,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
     *RESULTS,
 ]  # fmt: skip
