@@ -226,9 +226,37 @@ def the_derivation(my, rng):
         want, found = right(*arguments), link(*arguments)
         text = f"expected the {what} expression to be {want} at random fractions"
         my.holds(found == want, tag, text, f"found {found}")
+    uses_of_E = []
+
+    def dependent(f):  # s and h are both below their means, or both above
+        uses_of_E.append(f)
+        _, _, mu_s, mu_h, v_s, v_h = arguments
+        a, b = (Fraction(math.isqrt(v.numerator), math.isqrt(v.denominator))
+                for v in (v_s, v_h))  # fmt: skip
+        return (f(mu_s + a, mu_h + b) + f(mu_s - a, mu_h - b)) / 2
+
+    want = first(dependent, *arguments[1:])
+    found = [link(dependent, *arguments[1:]) for link, _ in chain.links]
+    my.holds(
+        found[0] == want,
+        "starts-elsewhere",
+        "expected E alone in the first expression, so that it is right for dependent "
+        f"s_k and h_k as well: {want}",
+        f"found {found[0]}",
+    )
+    uses_of_E.clear()
+    chain.links[-1][0](dependent, *arguments[1:])
+    text = "expected no E in the last expression", f"found {len(uses_of_E)} calls of E"
+    my.holds(not uses_of_E, "arrives-elsewhere", *text)
     count = len(chain.links)
     text = "expected three expressions or more", f"found {count}"
     my.holds(count > 2, "too-short", *text)
+    my.holds(
+        any(value != want for value in found[1:-1]),
+        "no-independence",
+        "expected an expression between the two ends that needs independence",
+        "found that all of them hold for dependent s_k and h_k too",
+    )
     check_chain(my, chain, first, last, draw)
 
 

@@ -102,6 +102,7 @@ FOR_KNOWN_MISTAKES = {
     "shape": "Write the shape of each intermediate at the end of its line.",
     "dtype": "Which operation gives the numbers this dtype?",
     "raises": "The line is in the report. Print the shapes just before it.",
+    "no-reason": "Why does this expression equal the one before it? One sentence.",
     "recursion": (
         "Python allows about a thousand nested calls. Does the recursion end?"
     ),

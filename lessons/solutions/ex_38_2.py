@@ -160,6 +160,10 @@ HINTS = {
         "The variance of x is E[x^2] - (E x)^2. Here x is the product s_k h_k.",
     ],
     "arrives-elsewhere": ["The last expression is var_dot(d, mu_s, mu_h, v_s, v_h)."],
+    "no-independence": [
+        "E[s^2 h^2] = E[s^2] E[h^2] holds for independent s and h only. Write an "
+        "expression that uses it, before the last.",
+    ],
     "false-link": [
         "The report names the link at which the value changes. What did you change "
         "there?",

@@ -493,16 +493,18 @@ def test_a_chain_of_expressions_finds_the_false_step():
     def check(chain):
         return lambda: check_chain(harness(), chain, square, square, draw)
 
-    start = Chain(square, "")
-    check(Chain(square, "").then(lambda a, b: a * a + 2 * a * b + b * b, "binomial"))()
-    dream = Chain(square, "").then(lambda a, b: a * a + b * b, "a dream")
+    start = Chain(square, "a square")
+    check(Chain(square, "a square").then(lambda a, b: a * a + 2 * a * b + b * b, "binomial"))()
+    dream = Chain(square, "a square").then(lambda a, b: a * a + b * b, "a dream")
     fails("false-link", check(dream), "a dream")
     fails("chain-repeats", check(start.then(square, "again")), "the same expression")
     fails("chain", check([square]), "found list")
-    bad = Chain(square, "").then(lambda a, b: a * b / (a - a), "a quotient")
+    for silent in ("", " ", None):
+        fails("no-reason", check(Chain(square, silent)), "with link 1")
+    bad = Chain(square, "a square").then(lambda a, b: a * b / (a - a), "a quotient")
     for call in (check(bad), lambda: links_that_run(harness(), bad, draw())):
         lines = fails("link-raises", call, "ZeroDivisionError")
-        assert lines[0].startswith("link 1, at a ")
+        assert lines[0].startswith("link 2, at a ")
 
 
 def test_fractions_are_compared_exactly_and_floats_up_to_rounding():

@@ -249,6 +249,20 @@ HELD_OUT = [  # nobody had these in mind who wrote the checks
      "one bound of every window"),
 ]  # fmt: skip
 E4 = "np.all(np.abs(yours - numeric) <= 1e-5 * scale)"
+FIRST = "d * (E(lambda s, h: (s * h) ** 2) - E(lambda s, h: s * h) ** 2)"
+MIDDLE = """(
+                d * ((v_s + mu_s**2) * (v_h + mu_h**2) - (mu_s * mu_h) ** 2)
+            ),"""
+SECOND = """d
+                * (
+                    E(lambda s, h: s**2) * E(lambda s, h: h**2)
+                    - (E(lambda s, h: s) * E(lambda s, h: h)) ** 2
+                )
+            ),
+            "the mean of a product of independent factors is the product of the means",
+        )
+        .then(
+            lambda E, d, mu_s, mu_h, v_s, v_h: """ + MIDDLE
 PASSED = [  # once accepted
     ("E.4", "c = rng.normal(size=np.shape(y))",
      "c = np.arange(np.size(y)).reshape(np.shape(y)) / np.size(y)",
@@ -258,6 +272,13 @@ PASSED = [  # once accepted
     ("E.4", "    y, backward = op(x)\n",
      "    x = rng.normal(size=x.shape)\n    y, backward = op(x)\n",
      "other-x", "where |x| > 5"),
+    ("38.1", '"products may be taken in any order"', '" "', "no-reason", "link 2"),
+    ("38.2", FIRST, "d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2) * E(lambda *_: 1)",
+     "starts-elsewhere", "E alone in the first"),
+    ("38.2", SECOND, f"{FIRST} + 0),", "no-independence", "needs independence"),
+    ("38.2", "h: var_dot(d, mu_s, mu_h, v_s, v_h)",
+     "h: var_dot(d, E(lambda s, h: s), mu_h, v_s, v_h)",
+     "arrives-elsewhere", "no E in the last"),
 ]  # fmt: skip
 MISNAMED = [  # once under another name
     ("E.4", "up, down = x.copy(), x.copy()", "up = down = x.copy()",
