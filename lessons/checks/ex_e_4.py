@@ -97,7 +97,9 @@ WRONG = {
         with_backward("tanh, NaN in all", tanh, lambda dx, *_: dx * np.nan),
     ],
     "other-x": [
-        with_backward("x^3, backward twice where |x| > 5", scaled(1.0), wrong_far_from_0)
+        with_backward(
+            "x^3, backward twice where |x| > 5", scaled(1.0), wrong_far_from_0
+        )
     ],
     "absolute": [
         with_backward(
@@ -151,7 +153,7 @@ def of_three(my, rng):
         my.equal(found, backward(c), "ij", wrong, rtol=1e-6, atol=1e-7)
 
 
-@laws("the cotangent c is drawn at random")
+@laws("c is drawn at random")
 def at_random(my, rng):
     cotangents = []
 

@@ -121,6 +121,7 @@ def of_softmax(my, rng):
 
     wrong = [("mask-leak", "weights of 1/n where masked, in the backward", leaking)]
     my.gradients(masked_softmax, [x], variants={"x": wrong})
+    my.equal(masked_softmax(x)[0], y, "LS", rtol=0.0, atol=1e-13)
     g = rng.normal(size=x.shape)
     centred = g - np.array([[sum(a * b)] for a, b in zip(g, y)])
     has_all_digits(my, masked_softmax(x)[1](g), y * centred, "dx")
@@ -148,6 +149,7 @@ def of_lse(my, rng):
         ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
     ]
     my.gradients(masked_lse, [x], variants={"x": wrong})
+    my.equal(masked_lse(x)[0], by_loop(x, mask)[1], "L", rtol=0.0, atol=1e-13)
     g = rng.normal(size=3)
     want = np.array([a * row for a, row in zip(g, by_loop(x, mask)[0])])
     has_all_digits(my, masked_lse(x)[1](g), want, "dx")

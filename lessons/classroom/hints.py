@@ -106,7 +106,7 @@ FOR_KNOWN_MISTAKES = {
     "recursion": (
         "Python allows about a thousand nested calls. Does the recursion end?"
     ),
-    "timeout": "Which loop does not end?",
+    "timeout": "Which loop does not end, or has far more turns than it needs?",
     "exits": "Which call ends the whole program, or needs more memory than there is?",
     "memory": "A check may use 2 GiB. Which array is that large? Print its shape.",
     "check-fault": "This is a mistake in the course, not in your answer.",

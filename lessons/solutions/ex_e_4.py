@@ -61,8 +61,7 @@ WHY = (
 
 HINTS = {
     "numeric_gradient": [
-        "Move one entry of a copy up and down; sum c times the change of every "
-        "output.",
+        "Move one entry of a copy up and down; sum c times the change of every output.",
     ],
     "is_right": ["Which c, which comparison, and what if there is no gradient at all?"],
     "": [

@@ -250,9 +250,6 @@ HELD_OUT = [  # nobody had these in mind who wrote the checks
 ]  # fmt: skip
 E4 = "np.all(np.abs(yours - numeric) <= 1e-5 * scale)"
 FIRST = "d * (E(lambda s, h: (s * h) ** 2) - E(lambda s, h: s * h) ** 2)"
-MIDDLE = """(
-                d * ((v_s + mu_s**2) * (v_h + mu_h**2) - (mu_s * mu_h) ** 2)
-            ),"""
 SECOND = """d
                 * (
                     E(lambda s, h: s**2) * E(lambda s, h: h**2)
@@ -262,7 +259,9 @@ SECOND = """d
             "the mean of a product of independent factors is the product of the means",
         )
         .then(
-            lambda E, d, mu_s, mu_h, v_s, v_h: """ + MIDDLE
+            lambda E, d, mu_s, mu_h, v_s, v_h: (
+                d * ((v_s + mu_s**2) * (v_h + mu_h**2) - (mu_s * mu_h) ** 2)
+            ),"""
 PASSED = [  # once accepted
     ("E.4", "c = rng.normal(size=np.shape(y))",
      "c = np.arange(np.size(y)).reshape(np.shape(y)) / np.size(y)",
@@ -285,6 +284,20 @@ MISNAMED = [  # once under another name
      "zero", "0 everywhere"),
     ("E.4", "        up[i] += h\n        down[i] -= h\n",
      "        up += h\n        down -= h\n", "moves-all", "all entries"),
+    ("E.7", "return y * g[..., None]",
+     "return y * (g[..., None] - (y * g[..., None]).sum(-1, keepdims=True))",
+     "zero", "0 everywhere"),
+    ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))", "return y * g",
+     "softmax-nocentre", "y * g, without"),
+    ("E.7", "y = e / np.where(total == 0, 1.0, total)", "y = e / (total + 1e-9)",
+     "epsilon", "added to the divisor"),
+    ("E.6", "return dxs, dh, dW_ih, dW_hh, db_ih, db_hh",
+     "return dxs, dh, dW_ih, dW_hh, db_hh, db_ih", "swapped", "numeric of b_hh"),
+    ("E.6", "return dxs, dh, dW", "return dxs, 0 * dh, dW", "zero", "other weights"),
+    ("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-9)",
+     "epsilon", "- 3e-09 in every entry"),
+    ("38.3", "return log_Z - mean_score", "return np.log(T) - a * a / 2",
+     "normal", "log T - a^2 / 2"),
 ]  # fmt: skip
 WRONG = [
     *HELD_OUT, *PASSED, *MISNAMED,
@@ -304,6 +317,7 @@ RIGHT = [
      'return [output @ p["W_o"].T + p["b_o"], new]'),
     ("6.10", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
     ("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
+    ("38.3", "return np.array(curve)", "return curve"),
     ("38.4", "np.log(np.where(alpha > 0, alpha, 1.0))", "np.log(alpha + 1e-12)"),
     ("38.4", """    logits = model(batch.source, batch.target_in, batch.lengths)
     loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
