@@ -34,7 +34,11 @@ COMPUTED = {
         ("14", EXACT, "sum to 1: [1, -2, 0.5] | -0.1429 | **no**"),
     ],
     4: [
-        ("10", "And if the keys", "self: unchanged False shuffled in the same way True"),
+        (
+            "10",
+            "And if the keys",
+            "self: unchanged False shuffled in the same way True",
+        ),
         ("14", EXACT, "does not change the outputs | they are shuffled"),
     ],
     6: [
@@ -57,6 +61,7 @@ COMPUTED = {
     11: [
         ("09", "What does it cost", "T 64 attention 4 + 50 recurrence 34"),
         ("14", EXACT, "over those of the recurrence) | 0.1953 | **no**"),
+        ("14", EXACT, "queries, keys and values) | 1.695 | holds"),
     ],
     13: [("10", "Do heads become", "cosine of the two heads 1.00")],
     14: [
@@ -79,11 +84,13 @@ COMPUTED = {
     ],
     18: [("09", "How far is it", "it to animal: 7")],
     19: [
-        ("07", "Does it come back", "scaled loss 0.0287 3: 0.408 5: 0.173"),
+        ("07", "Do we get these", "scaled loss 0.0287 3: 0.408 5: 0.173"),
         ("07", "What did the models see", "probability of a narrower one 8.6e-06"),
         ("07", "What did the models see", "general 1.000, scaled 1.000"),
         ("07", "What do they do with", "dot 0.375 0.000 0.000 0.000 0.000"),
         ("07", "The controlled", "scaled loss 0.0159 3: 1.000 5: 1.000"),
+        ("07", "Do we get these", 'the verdict on scaled is "undecided"'),
+        ("14", TRAINED, 'scaled: "undecided"'),
         ("14", TRAINED, "padded to 8: below 0.5) | 1 | 3 seeds | **no**"),
         ("14", TRAINED, "at 10 letters alone) | 0.250 [0.0889, 0.532] | 3 of 12"),
     ],
@@ -104,7 +111,7 @@ COMPUTED = {
     22: [
         ("05", "Does a saturated", "uniform trace 0.9375 Frobenius 0.2421"),
         ("05", "Does a saturated", "tie of two trace 0.5000 Frobenius 0.5000"),
-        ("14", EXACT, "(of another key's score) | 0.003906 | **no**"),
+        ("14", EXACT, "the score of another key) | 0.003906 | **no**"),
     ],
     23: [
         (
@@ -122,7 +129,7 @@ COMPUTED = {
     26: [("05", "What does softmax make", "scaled largest weight 0.243 0.246 0.247")],
     27: [
         ("08", "Where does the window", "Luong's local-m: unseen keys 1"),
-        ("14", EXACT, "length-ratio of step 15: 18 | 15"),
+        ("14", EXACT, "of the lengths) | 15"),
         ("14", EXACT, "over the centre, D = 2: 1) | 0.1353 | **no**"),
     ],
     28: [
@@ -136,7 +143,7 @@ COMPUTED = {
     ],
     30: [
         ("04", "What can each score say", "-I best key first: [3 2 1 0 4]"),
-        ("14", EXACT, "with the matrix -1 general falls | **no**"),
+        ("14", EXACT, "with the matrix $-I$ general falls | **no**"),
     ],
     31: [("05", "The mean and the typical", "d = 1024 mean 1.61 median 0.00048")],
     35: [
@@ -153,7 +160,7 @@ COMPUTED = {
     ],
     42: [
         ("11", "Sines", "PE[p + 7] = R(7) PE[p]: True"),
-        ("11", "Which of them go on", "t5, 32 buckets"),
+        ("11", "Which of them work", "t5, 32 buckets"),
         ("14", EXACT, "129 from 5000 tokens away | they share one bucket | **no**"),
     ],
     43: [("12", "And by the clock", "tokens: tiled is 2.")],
@@ -237,6 +244,16 @@ def test_a_verdict_compares_an_interval_with_a_range():
     ]
     assert said == ["near", "holds", "holds", "near", "no"]
     assert claims.verdict(claims.printed("7"), claims.computed(8)) == "no"
+
+
+def test_shares_stay_between_0_and_1_and_seeds_are_counted():
+    cut = claims.shares([0.3, 0.9], trained=3)
+    assert (cut.low, cut.high) == (0, 1) and "2 of 3 seeds" in cut.rests_on
+    whole = claims.shares([0.40, 0.41])
+    assert whole.low == claims.seeds([0.40, 0.41]).low > 0
+    found = claims.count([0.98, 0.4, 0.32], claims.below(0.5))
+    assert found.rests_on == "2 of 3 seeds" and found.value == 2 / 3
+    assert (found.low, found.high) == (claims.share(2, 3).low, claims.share(2, 3).high)
 
 
 def test_student_and_wilson_satisfy_their_equations():

@@ -62,10 +62,9 @@ def test_a_font_that_has_the_letter_is_used(tmp_path):
     # the square is black inside, where a box of the usual font has lines
     figure.canvas.draw()
     box = label.get_window_extent()
-    middle = np.asarray(figure.canvas.buffer_rgba())[::-1][
-        int(box.y0 + box.height / 2), int(box.x0 + box.width / 2)
-    ]
-    assert tuple(middle[:3]) == (0, 0, 0)
+    pixels = np.asarray(figure.canvas.buffer_rgba())[::-1, :, 0]
+    inside = pixels[int(box.y0) : int(box.y1) + 1, int(box.x0) : int(box.x1) + 1]
+    assert (inside < 128).mean() > 0.55
 
 
 def test_one_warning_where_no_font_has_it(tmp_path):

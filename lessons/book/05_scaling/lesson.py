@@ -14,7 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # It does not. One word takes nearly everything, although none has become more
 # important. This lesson says why, what that does to training, and how one division
-# prevents it. A Transformer contains that division in every layer.
+# prevents it. A [Transformer](../../GLOSSARY.md#transformer) contains that division in
+# every layer.
 #
 # You need [lesson 03](../03_additive/README.md), [lesson 04](../04_scores/README.md)
 # and the backward of [lesson 00](../00_tape/README.md). An hour.
@@ -36,7 +37,7 @@ rng = np.random.default_rng(5)
 
 # %%
 words, few = ("the", "black", "cat", "sleeps"), np.random.default_rng(5)
-s, H = few.normal(size=1024), few.normal(size=(4, 1024))  # (d,), (S = 4, d)
+s, H = few.normal(size=1024), few.normal(size=(4, 1024))  # (d,), (T = 4, d)
 preference = {"unscaled": {}, "scaled": {}}
 for d in (4, 64, 1024):
     e = H[:, :d] @ s[:d]  # (4,)
@@ -163,7 +164,7 @@ far_mean, far_std, worst = np.max(far, axis=0)
 # > **The book says** (38.3) that the measured deviations agree "within a percent". One
 # > of them is off by {{ f"{worst:.1%}" }}, which 10000 draws allow.
 #
-# A shortcut for the rest of the lesson: we draw scores, and not vectors. **From here
+# A shortcut for the next four sections: we draw scores, and not vectors. **From here
 # on, queries and keys have normal entries.** The derivation above did not need that,
 # but the shortcut does:
 #
@@ -287,8 +288,8 @@ trace, *norms = (f"{a:.1f} against {b:.4f}" for a, b in pairs)
 # between two rivals a small push decides.
 #
 # > **The book says** (38.5) that the Jacobian is largest "when $p$ is uniform", and
-# > takes the entropy of $p$ for the gradient that is left. Only the trace is largest
-# > there. Even weights do not mean a large gradient.
+# > uses the entropy of $p$ as a measure of how much gradient is left. Only the trace is
+# > largest there. Even weights do not mean a large gradient.
 #
 # A second experiment shows the same. Sixteen scores stand in a row from $-1$ to $1$ and
 # are multiplied by a scale. How fast does the largest weight change with the scores? It
@@ -347,8 +348,8 @@ show(fig, "saturation", alt)
 # > scaling restores)". This row of scores has the deviation
 # > {{ f"{base.std():.3f}" }}, so unit variance is at scale {{ f"{unit:.2f}" }}. The
 # > peak is far to the right of both, and at scale 10 the slope is not near zero. The
-# > book also reads the axis as $\sqrt d$; a width $d$ is at $\sqrt d$ times
-# > {{ f"{unit:.2f}" }}.
+# > book also reads the axis as $\sqrt d$. But scores of width $d$ have the deviation
+# > $\sqrt d$, and here this is the scale {{ f"{unit:.2f}" }} $\sqrt d$.
 #
 # ## How much is lost, then?
 #
@@ -425,7 +426,7 @@ show(fig, "entropy", alt)
 # - Unscaled, the entropy falls with the width, and it falls slowly: it is
 #   {{ f"{raw[8, 0]:.2f}" }} nats at $d = 256$ and {{ f"{raw[12, 0]:.2f}" }} at 4096.
 # - Scaled, it hardly depends on $d$: it is {{ f"{fix[0, 0]:.2f}" }} at $d = 1$ and
-#   {{ f"{fix[4, 0]:.2f}" }} to {{ f"{fix[12, 0]:.2f}" }} from 16 on. It is not the
+#   {{ f"{fix[4:, 0].min():.2f} to {fix[4:, 0].max():.2f}" }} from 16 on. It is not the
 #   entropy of equal weights.
 # - Up to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }} the typical unscaled
 #   Jacobian is not smaller than the scaled one. The trouble is real at usual widths.
@@ -454,8 +455,8 @@ show(fig, "entropy", alt)
 #
 # The derivative of the exponent is 0 at $x = \sigma^2$. So the keys with a score near
 # $\sigma^2$ make most of the sum, and there are about $`T \exp(-\sigma^2 / 2)`$ of
-# them. ("About" means: up to the width of "near" and to the constant factor. They
-# change slowly, while the exponential falls fast.) Keys that share the weight equally
+# them. ("About": we left out a constant factor, and did not say how wide "near" is.
+# Both matter little beside the exponential.) Keys that share the weight equally
 # have an entropy of the logarithm of their number, here $\ln T - \sigma^2 / 2$. For
 # scaled scores $\sigma^2 = 1$, and this is half a nat below $\ln T$.
 #
@@ -469,16 +470,17 @@ show(fig, "entropy", alt)
 
 # %%
 for T in (16, 64):
-    print(f"T = {T}: 2 ln T = {2 * np.log(T):.1f}", end="   half of ln T is left ")
-    print(f"at d = {half[T]:.1f}", end="   scaled: ln T - H = ")
+    print(f"T = {T}: ln T = {np.log(T):.1f}, twice {2 * np.log(T):.1f}", end="   ")
+    print(f"half is left at d = {half[T]:.1f}", end="  scaled: ln T - H = ")
     print(f"{np.log(T) - found[T, True][-1, 0]:.2f}")
 
 # %% [markdown]
-# The scaled scores do nearly as predicted. But half of the entropy is left at a width
-# that is twice as large as predicted, or more. The argument counts keys as if there
-# were many, and 16 keys are not many. Does the entropy come nearer to the argument with
-# more keys? Draw normal scores, and divide their variance by $2 \ln T$. The argument
-# predicts a share of $\ln T$ that falls on a line, from 1 at 0 to 0 at 1:
+# The scaled scores do nearly as predicted. But half of the entropy is left at a larger
+# width than the predicted $\ln T$: {{ f"{half[16] / np.log(16):.1f}" }} times as large
+# with 16 keys, {{ f"{half[64] / np.log(64):.1f}" }} times with 64. The argument counts
+# keys as if there were many, and 16 are not many. Does the entropy come nearer to it
+# with more keys? Draw normal scores, and divide their variance by $2 \ln T$. The
+# argument predicts a share of $\ln T$ that falls on a line, from 1 at 0 to 0 at 1:
 
 # %%
 parts, left = np.linspace(0, 2, 17), {}  # of sigma^2 / (2 ln T)
@@ -507,9 +509,10 @@ show(fig, "freezing", alt)
 # %% [markdown]
 # At a quarter the prediction is right to a few percent, and more keys follow it longer.
 # Near 1 the curves leave it, because a few large keys share the weight at any finite
-# $T$. So $\sigma^2 = 2 \ln T$ is not the end of freezing. It is the scale of it: with
-# 16 keys or with 4096, most of the entropy is gone there. It grows with $T$, so with
-# more keys the weights freeze at a larger width.
+# $T$. So $\sigma^2 = 2 \ln T$ is not a sharp border. It says at about which variance
+# the weights freeze: {{ f"{1 - left[16][8]:.0%}" }} of the entropy is gone there with
+# 16 keys, {{ f"{1 - left[4096][8]:.0%}" }} with 4096. This variance grows with $T$, so
+# with more keys the weights freeze at a larger width.
 #
 # > **The book says** (exercise 38.3) that 64 keys crash faster than 16. In nats they
 # > do, because they start higher. As a share of $\ln T$ they fall a little *later*:
@@ -580,9 +583,12 @@ for k in range(2, 13, 2):
 #
 # ## What would break it?
 #
-# - Entries with a mean other than 0. Then $E[s_k h_k]$ is not 0, the variance
-#   $`E[X^2] - E[X]^2`$ has further terms, and so has its sum: the score's *mean* grows
-#   with $d$, which dividing by $\sqrt d$ does not remove (exercise 38.2).
+# - Entries with means $\mu_s$ and $\mu_h$ other than 0. If their variances are 1, then
+#   $`E[s_k^2] = 1 + \mu_s^2`$. With $`\mathrm{Var}(X) = E[X^2] - E[X]^2`$ a product
+#   has the variance $`(1 + \mu_s^2)(1 + \mu_h^2) - \mu_s^2 \mu_h^2`$. This is
+#   $`1 + \mu_s^2 + \mu_h^2`$, and the score has $d$ times as much. The *mean* of the
+#   score is $`d\, \mu_s \mu_h`$; divided by $\sqrt d$ it still grows with $d$
+#   (exercise 38.2).
 # - Queries that *are* the keys. Then $s^\top s$ has mean $d$, and still $\sqrt d$
 #   after scaling ([lesson 09](../09_self_attention/README.md)).
 # - A learned scale, or queries that start small. What matters is the variance of the
@@ -591,7 +597,10 @@ for k in range(2, 13, 2):
 #   that is small the entropy is near $\ln T - d / 2\tau^2$ (exercise 6.10).
 # - Training itself. Nothing keeps the entries at variance 1. Scaling sets the start.
 #   [Lesson 07](../07_reversal/README.md) trains a recurrent model with and without it,
-#   [lesson 10](../10_heads/README.md) a Transformer.
+#   [lesson 10](../10_heads/README.md) a Transformer. In exercise 38.4 you train two
+#   models of width 256 that reverse strings, which takes some minutes. They begin with
+#   equal parameters and see equal batches, but one divides its scores by 16. Compare
+#   their losses at the end, and the entropies of their weights during training.
 #
 # **To take away: a dot product of $d$ independent numbers has variance $d$, and
 # dividing it by $\sqrt d$ makes the softmax independent of the width, so that every

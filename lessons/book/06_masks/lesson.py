@@ -158,10 +158,13 @@ show(fig, "unmasked", alt)
 # counts. The second half is the formula. (The `temperature` divides the scores; here it
 # is 1.)
 #
-# Two of its lines take care of a row in which nothing is allowed. There $m$ is
+# Its `x` holds our scores $e$, and `s` the same with $-\infty$ where a score does not
+# count. Two of its lines take care of a row in which nothing is allowed. There $m$ is
 # $-\infty$, and $-\infty - (-\infty)$ is not a number. So 0 replaces $m$, and each
 # exponential is $e^{-\infty} = 0$. Then the sum is 0, and 1 replaces it before the
-# division: each weight is $0 / 1 = 0$.
+# division: each weight is $0 / 1 = 0$. The last line is for a score that counts and is
+# NaN ("not a number"). The sum of its row is NaN, and would make the weights of the
+# padding NaN, too; the line sets these to 0.
 #
 # There are two ways to state a mask: a boolean array, or the *lengths* of the
 # sentences. Let the batch have $B$ sentences, and let each have $L$ queries. Lengths of
@@ -169,13 +172,13 @@ show(fig, "unmasked", alt)
 # its own. The number of axes decides which is meant, and never the sizes, because $B$
 # and $L$ may be equal.
 #
-# To test both, we use two examples from a web page on scoring functions. The page draws
-# random scores and prints the weights, not the scores. But the logarithm of a weight is
-# its score, up to a constant: $p_j = \exp(e_j) / \sum_l \exp(e_l)$, so $\ln p_j$ is
-# $e_j$ minus a number that is the same for all $j$. And a constant does not change a
-# softmax. The printed weights below have the axes sentence, query and key. Where the
-# printed weight is 0, the page has padding. There we put NaN ("not a number"), which
-# spoils every sum that it enters:
+# To test both, we use two examples from a web page on scoring functions ("Attention
+# Scoring Functions", in "Dive into Deep Learning"). Its program draws random scores and
+# prints the weights, not the scores. But the logarithm of a weight is its score, up to
+# a constant: $p_j = \exp(e_j) / \sum_l \exp(e_l)$, so $\ln p_j$ is $e_j$ minus a number
+# that is the same for all $j$. And a constant does not change a softmax. The printed
+# weights below have the axes sentence, query and key. Where the printed weight is 0,
+# the example has padding. There we put NaN, which spoils every sum that it enters:
 
 # %%
 first = np.array([
@@ -196,8 +199,8 @@ for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
 # %% [markdown]
 # Our function returns what the web page prints, and no NaN comes through.
 #
-# A mask can say more than which words are padding. Let query $i$ attend to the keys at a
-# distance of at most 1, a *window*. As a boolean array of queries and keys:
+# A mask can say more than which words are padding. Let query $i$ attend to the keys at
+# a distance of at most 1, a *window*. As a boolean array of queries and keys:
 
 # %%
 i, j = np.arange(4)[:, None], np.arange(5)  # 4 queries, 5 keys
@@ -297,9 +300,9 @@ print("gradient check:", check.ok)
 #
 # One leak remains that no weight can stop. A weight of 0 times a value of NaN is NaN,
 # and memory that was never written may hold anything. So `attend` looks for keys and
-# values that *every* query excludes. If one of them is NaN or infinite, it replaces
-# them by 0. (A key that only some queries exclude is a real key. If that is NaN, the
-# results are NaN, and should be.)
+# values that *every* query excludes. If any number is NaN or infinite, it replaces all
+# of these keys and values by 0. (A key that only some queries exclude is a real key. If
+# that is NaN, the results are NaN, and should be.)
 
 # %%
 K, V = (np.concatenate([x, np.full((2, 4), np.nan)])[None] for x in (k, v))
@@ -327,8 +330,9 @@ layers = {
 }  # the additive layer: width of a query, of a key, of v
 
 # %% [markdown]
-# Both have *dropout*: in training, random weights become 0 and the others larger, so
-# that a model does not rely on a single key. A layer is either in training mode or in
+# Both have [dropout](../../GLOSSARY.md#dropout): in training, random weights become 0,
+# and the others are divided by the share that is kept (so `dropout=0.5` doubles them).
+# A model then does not rely on a single key. A layer is either in training mode or in
 # evaluation mode. The methods `train` and `eval` choose the mode, and dropout works in
 # training mode only. The layer keeps the weights from *before* the dropout. Do they sum
 # to 1 in both modes?
@@ -357,6 +361,9 @@ score."""
 show(fig, "two-layers", alt)
 
 # %% [markdown]
+# They do, because they are from before the dropout. The figure shows the weights in
+# evaluation mode: none lies on padding.
+#
 # > **The book says** (the page on scoring functions) that its example has "2 queries".
 # > The shapes say a batch of two sentences with *one* query each. And the page's class
 # > for the additive score takes the numbers `key_size` and `query_size` and never uses
@@ -385,7 +392,8 @@ except ValueError as error:
 # them backward, and the two states of a word stand side by side, four numbers each. In
 # the targets of the loss, $-1$ stands for a padded place. The function `cross_entropy`
 # leaves such places out if it gets $-1$ as a third argument. "Loss over all" counts
-# them, as words of class 1. Which of these leak?
+# them, with word 1 as the right answer (`abs` makes 1 of $-1$). A "token" is a unit of
+# a sequence, here a word ([glossary](../../GLOSSARY.md#token)). Which of these leak?
 
 # %%
 x, n = rng.normal(size=(1, 8, 3)), 5  # five tokens, three of padding
@@ -419,8 +427,8 @@ for name, f in places.items():
 # ## What would break it?
 #
 # - A mask over the wrong axis. Scores have the shape (B, L, S). A mask of shape (B, 1,
-#   S) masks keys, one of shape (B, L, 1) masks queries. If $L = S$, both fit, and no
-#   error is raised.
+#   S) masks keys, one of shape (B, L, 1) masks queries. If $L = S$, a mask of the keys
+#   also fits in the wrong shape (B, S, 1), and no error is raised.
 # - A mask the other way round. Here True means *may attend*, elsewhere it may mean
 #   *masked*. A mask of ones and zeros does not say which, so the library rejects whole
 #   numbers.

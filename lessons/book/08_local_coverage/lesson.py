@@ -28,8 +28,8 @@ import numpy as np
 
 import minigrad as mg
 from attention import CoverageAttention, LocalAttention, coverage_loss
-from attention.masks import everything, local, sliding_window
 from attention.costs.counted import count
+from attention.masks import everything, local, sliding_window
 from lessons.classroom import schematics
 from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
@@ -113,7 +113,8 @@ show(fig, "local-window", alt)
 # comment says "learned (here: noisy)", so nothing is predicted. We make the same
 # centres, with the same noise (NumPy's generator with seed 2), and Luong's $p_t = t$
 # beside them. The library's `local(centre, D)` is the mask, and `dense` makes an array
-# of it, here for 1 sentence, 1 head, $T$ queries and $S$ keys:
+# of it, here for 1 sentence, 1 [head](../../GLOSSARY.md#head), $T$ queries and $S$
+# keys:
 
 # %%
 T, S, D = 16, 20, 3
@@ -163,9 +164,10 @@ The textbook's local-m: a band from corner to corner. Its local-p: a band that j
 show(fig, "windows", alt)
 
 # %% [markdown]
-# With $p_t = t$ the last of the {{ T }} windows ends at key {{ T - 1 + D }}, so the
-# last key is never seen. The textbook's centres, $S t / T$, reach it. But they need
-# $T$, the length of the target, which a decoder does not know while it writes.
+# At the ends of the sentence a window is cut: it holds only the keys that exist. With
+# $p_t = t$ the last of the {{ T }} windows ends at key {{ T - 1 + D }}, so the last key
+# is never seen. The textbook's centres, $S t / T$, reach it. But they need $T$, the
+# length of the target, which a decoder does not know while it writes.
 #
 # > **The book says** (38.7) that local-m predicts a position. With Luong's $p_t = t$
 # > nothing is predicted. Nor does the textbook's own code predict anything: it computes
@@ -264,7 +266,19 @@ print("the window alone: ", np.subtract(up, down) / (2 * h))
 # With the window alone the gradient is exactly zero here, and it is zero wherever no
 # bound of the window lies on a key. All that the centre learns, it learns through the
 # Gaussian: a key near the centre counts more, so the loss can pull $p_t$ towards the
-# keys that help. That is what the Gaussian is for.
+# keys that help. That is what the Gaussian is for. Its exponent has the derivative
+# $(s - p_t) / \sigma^2$ with respect to $p_t$, and the rest is the chain rule. With
+# $`p_t = S\,\sigma(x)`$ and $`x = v_p^\top u`$, $`u = \tanh(W_p q_t)`$:
+#
+# ```math
+# \frac{\partial a_t(s)}{\partial p_t} = a_t(s)\, \frac{s - p_t}{\sigma^2}, \qquad
+# \frac{d p_t}{d x} = p_t \Big(1 - \frac{p_t}{S}\Big), \qquad
+# \frac{\partial x}{\partial v_p} = u, \qquad
+# \frac{\partial x}{\partial W_p} = \big(v_p \odot (1 - u^2)\big)\, q_t^\top
+# ```
+#
+# Here $\odot$ multiplies entry by entry, $\sigma(x)$ is the sigmoid, and $\sigma^2$ is
+# that of the Gaussian (exercise E.9).
 #
 # > **The book says** (6.3.3) that the Gaussian serves to "encourage monotonic
 # > alignment", and it describes local-p as if it were all of local attention. But each
@@ -289,8 +303,8 @@ for D in (1, 3, 6, 10, 19):
 # and then every window holds the whole word and is no limit any more.
 #
 # > **The book says** (6.3.3) that local attention "can match global attention". That is
-# > true of tasks in the order that the window assumes. Of a reversal it is false, as the
-# > output shows.
+# > true of tasks in the order that the window assumes. Of a reversal it is false, as
+# > the output shows.
 #
 # With another centre a small window suits a reversal, too. Exercise 38.5 asks you to
 # write it.
@@ -300,9 +314,11 @@ for D in (1, 3, 6, 10, 19):
 # What was counted above is what a window *can* reach. Now train: global attention,
 # local-m with $p_t = t$, and local-p, all with the score *general*, in Luong's decoder,
 # and windows of $D = 3$. Three tasks: copy a string of 5 to 12 letters, reverse it, and
-# translate 500 pairs of English and German ([local.py](local.py), three seeds). Copying
-# has the order that local-m assumes. Reversing has the opposite order. Translation lies
-# between. "Goes back" is the share of steps at which the mean place of the weights
+# translate English to German after training on 500 pairs ([local.py](local.py), three
+# seeds). Copying has the order that local-m assumes. Reversing has the opposite order.
+# Translation lies between. "Right" is the share of strings without an error;
+# [BLEU](../../GLOSSARY.md#bleu) says, from 0 to 100, how near translations are to a
+# reference. "Goes back" is the share of steps at which the mean place of the weights
 # moves back by more than half a word:
 
 # %%
@@ -314,7 +330,8 @@ for run in kept["runs"]:
 for (task, form), runs in of.items():
     score, back, cpu = ([r[k] for r in runs] for k in ("score", "back", "cpu"))
     shown = " ".join(f"{x:4.1f}" if task == "en-de" else f"{x:.2f}" for x in score)
-    print(f"{task:8s} {form:7s} {'BLEU' if task == 'en-de' else 'right'} {shown}", end="")
+    unit = "BLEU" if task == "en-de" else "right"
+    print(f"{task:8s} {form:7s} {unit} {shown}", end="")
     print(f"   goes back {np.mean(back):.2f}   {1e3 * min(cpu):.0f} ms a step")
 
 # %% [markdown]
@@ -323,12 +340,14 @@ for (task, form), runs in of.items():
 # global attention: a little behind in copying, and ahead in translation. In reversal it
 # fails, as the count above predicts. Local-p has to learn where to look before it can
 # learn what to write, and it is behind global attention in all three tasks. But see
-# what it learned in reversal: its window goes back in
+# what it learned in reversal. It has only
+# {{ f"{np.mean([r['score'] for r in of['reversal', 'local-p']]):.0%}" }} of the strings
+# right, but the mean place of its weights goes back in
 # {{ f"{np.mean([r['back'] for r in of['reversal', 'local-p']]):.0%}" }} of the steps.
 # Nothing in it is monotonic.
 #
-# So in this experiment local-m matches global attention where the order suits it, and
-# local-p, within as many steps, does not.
+# So in this experiment local-m comes near to global attention, or passes it, where the
+# order suits it, and local-p, within as many steps, does not.
 #
 # And the time? For short sentences local attention takes *longer* in this library: to
 # gather the windows costs more than the scores that it saves. One call with as many
@@ -368,19 +387,19 @@ for S in (20, 100, 500):
 # A window of {{ 2 * D + 1 }} words saves nothing on a sentence of twenty words. Each
 # word outside the window saves $2d$ multiplications, one product for the score and one
 # for the average. The prediction costs $d^2 + d$. So it pays if more than $(d + 1)/2$
-# words are outside: from about {{ 2 * D + 1 + (E + 1) // 2 }} words on. On long sources
+# words are outside: from {{ 2 * D + 1 + (E + 1) // 2 + 1 }} words on. On long sources
 # the saving is large.
 #
 # That is where windows are in use today. *Large language models*, the programs behind
 # chat assistants, continue a text word by word, and attend to the thousands of words
-# before. In some of these models each word sees only the last few words, itself
-# included. This is local-m with $p_t = t$ and the half of the window before $t$. Does a
+# before. In some of these models each word sees only the last words, up to a fixed
+# number. This is local-m with $p_t = t$ and the half of the window before $t$. Does a
 # word then know nothing of the beginning? Such a model has many layers, one after the
 # other. Each layer reads the vectors that the layer before has made ([lesson
 # 10](../10_heads/README.md)). So a word also learns what the words in its window have
 # learned one layer below. Count how many words can reach the last of 40 through windows
-# of 5. A product of boolean arrays is True where some word in between connects two
-# words:
+# of 5: `sliding_window(4, 0)` allows a word, 4 words before it and 0 after it. A
+# product of boolean arrays is True where some word in between connects two words:
 
 # %%
 seen, mask = np.eye(40, dtype=bool), sliding_window(4, 0).dense(1, 1, 40, 40)[0, 0]
@@ -540,26 +559,32 @@ for w_c in (-0.01, 0.01):
 
 # %% [markdown]
 # From below it learns to walk. From above it learns to stare at one key: with a
-# positive $w_c$ a word that has been looked at scores *more*, so the weights become
-# sharper from step to step. That, too, makes each step differ from the steps before,
-# and lowers the loss a little, but it is of no use. A layer that repeats itself exactly
-# has the largest coverage loss, and the loss becomes smaller on both sides of
-# $w_c = 0$. The coverage loss cannot say which side is right; the loss of the task has
-# to. That may be why See and others first train a model without coverage, and add the
-# coverage only in a short last phase.
+# positive $w_c$ a word that has been looked at scores *more*. Step 0 puts
+# {{ f"{a.data[0, 0, 0]:.2f}" }} of its weight on key 0, and step 1 puts
+# {{ f"{a.data[0, 1, 0]:.2f}" }} there. The difference is not covered yet, so step 1 has
+# the loss {{ f"{np.minimum(a.data, c.data)[0, 1].sum():.2f}" }} and not 1. That is a
+# little lower, and of no use. A layer that repeats itself exactly has the largest
+# coverage loss, and the loss becomes smaller on both sides of $w_c = 0$. The coverage
+# loss cannot say which side is right; the loss of the task has to. That may be why See
+# and others first train a model without coverage, and add the coverage only in a short
+# last phase.
 #
 # ## Does it help a trained decoder?
 #
-# Small models translate 500 pairs of English and German, three seeds each
-# ([repeating.py](repeating.py)): with additive attention alone ("without"), with
+# Small models learn to translate from 500 pairs of English and German, three seeds
+# each ([repeating.py](repeating.py)): with additive attention alone ("without"), with
 # coverage in score and loss from the first step ("with"), and with coverage added to
 # the trained model for a last {{ record("repeating")["last"] }} steps ("at the end", as
-# See and others do). The test sentences are written greedily, and by [beam
+# See and others do). They are larger than the models of local.py above, and their
+# encoder reads in both directions, so compare BLEU within one table only. The test
+# sentences are written greedily, and by [beam
 # search](../../GLOSSARY.md#beam-search), which keeps the four most probable beginnings
-# instead of one ([lesson 13](../13_translation/README.md)). A *repetition* is a word of
-# an output that its reference has, too, but fewer times. What share of the words are
-# repetitions? "beam, beta" is a way to reduce them without any training: beam search
-# prefers sentences that have looked at every source word (Wu and others 2016):
+# instead of one ([lesson 13](../13_translation/README.md)). If a word of the reference
+# stands in the output more often than there, each further time is a *repetition*. What
+# share of the words are repetitions? "beam, beta" is a way to reduce them without any
+# training: beam search prefers sentences that have looked at every source word (Wu and
+# others 2016). In brackets stand [confidence
+# intervals](../../GLOSSARY.md#confidence-interval):
 
 # %%
 kept = record("repeating")
@@ -577,14 +602,15 @@ for what, unit in (("repeated", 100), ("bleu", 1)):
 for kind, less in kept["repeated"]["greedy"]["less"].items():
     m, low, high = (100 * x for x in less)
     print(f"greedy, without - {kind}: {m:+.1f} percent [{low:+.1f}, {high:+.1f}]")
+bleu = kept["bleu"]["greedy"]["less"]  # for the sentence below
 
 # %% [markdown]
 # No clear help. The intervals of both differences contain 0. With coverage from the
 # first step the seeds disagree: the repetitions are fewer in two of three and more in
-# one. BLEU is lower, by {{ f"{kept['bleu']['greedy']['less']['with'][0]:.0f}" }} in
-# greedy decoding, as if the second loss were in the way of a model that cannot
-# translate yet. Coverage in a short last phase does no such harm, and does not reduce
-# the repetitions of greedy decoding either.
+# one. BLEU is lower, by {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in greedy
+# decoding, an interval without 0, as if the second loss were in the way of a model that
+# cannot translate yet. Coverage in a short last phase does no such harm, and does not
+# reduce the repetitions of greedy decoding either.
 #
 # What does help is the search. With a beam the share falls to
 # {{ f"{100 * kept['repeated']['beam']['without'][0]:.1f}" }} percent without any

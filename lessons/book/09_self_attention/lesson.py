@@ -13,11 +13,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # the word "it" is the same in every sentence, so it cannot say who is meant. How can
 # the model find out?
 #
-# The word has to look at the other words of its sentence. In lessons 02 to 08 a decoder
+# The word has to look at the other words of its sentence. In lessons 03 to 08 a decoder
 # looked at a source. Here a sentence looks at itself, and every word receives a new
 # vector that knows its neighbours. This is
-# [self-attention](../../GLOSSARY.md#self-attention), and a Transformer consists mostly
-# of it.
+# [self-attention](../../GLOSSARY.md#self-attention), and a
+# [Transformer](../../GLOSSARY.md#transformer) consists mostly of it.
 #
 # You need [lesson 03](../03_additive/README.md) and
 # [lesson 05](../05_scaling/README.md). An hour.
@@ -32,6 +32,7 @@ from attention.costs import cost_of
 from attention.seq2seq.alignment_metrics import attention_entropy
 from attention.seq2seq.patterns import (
     EXCESS,
+    UNIFORM,
     self_attention_excess,
     self_attention_pattern,
 )
@@ -221,7 +222,7 @@ show(fig, "diagonal", alt)
 # {{ f"{found['scaled'][0]:.3f}" }}. With random projections it is
 # {{ f"{found['projected, scaled'][0]:.3f}" }}, which is one part in {{ T }}: no word
 # prefers itself any more. (The weights are not equal. Their entropy is less than $\ln$
-# {{ T }}, so each word prefers some words, by chance others than itself.) The three
+# {{ T }}, so each word prefers some words, and which ones is chance.) The three
 # matrices are not a detail. Without them a word mostly finds itself.
 #
 # > **The book says** (6.4.2) that with one vector for all three parts "the intuition is
@@ -357,10 +358,10 @@ print("distance", far[0], "-> value", v[far.argmin()])
 # With the dot product the query does not find its own key, because a longer key wins.
 # With a distance it does; the output has squared distances. A distance belongs to an
 # old method, a *kernel* average (Nadaraya 1964, Watson 1964; more in [lesson
-# 04](../04_scores/README.md)): weigh each value by $`\exp(-\|q - k\|^2 / 2h^2)`$. With
+# 04](../04_scores/README.md)): weigh each value by $`\exp(-\|q - k\|^2 / 2b^2)`$. With
 # $`\mathrm{sim} = -\|q - k\|^2`$ this is $`\exp(\mathrm{sim} / \tau)`$ for
-# $\tau = 2h^2$, so the width $h$ plays the part of the temperature. The library has it
-# as the score `gaussian(q, k, h)`:
+# $\tau = 2b^2$, so the [bandwidth](../../GLOSSARY.md#bandwidth) $b$ plays the part of
+# the temperature. The library has it as the score `gaussian(q, k, b)`:
 
 # %%
 for tau in (2, 0.5, 0.05):
@@ -369,16 +370,16 @@ for tau in (2, 0.5, 0.05):
     print(f"softly, tau = {tau}: {p[0] @ v:.3f}   softmax of -distance / tau: {same}")
 U = K / np.linalg.norm(K, axis=1, keepdims=True)  # keys of one length
 same = np.allclose(mg.softmax(gaussian(U, U)).data, mg.softmax(dot(U, U)).data)
-print("keys of one length: gaussian with h = 1 has the weights of dot:", same)
+print("keys of one length: gaussian with b = 1 has the weights of dot:", same)
 
 # %% [markdown]
 # As $\tau$ falls, the soft answer approaches the hard one, 10. If all keys have one
-# length and $h = 1$, the two scores give the same weights, because
+# length and $b = 1$, the two scores give the same weights, because
 # $`\|q - k\|^2 = \|q\|^2 - 2\, q \cdot k + \|k\|^2`$, and the softmax cancels what is
 # the same for all keys.
 #
 # One difference to a dictionary remains. A dictionary can say that a key is missing.
-# Attention cannot: its weights always sum to one, so it always returns something.
+# Attention cannot: a softmax always sums to one, so it always returns something.
 #
 # ## Which temperature lets it learn?
 #
@@ -413,7 +414,8 @@ print("keys of one length: gaussian with h = 1 has the weights of dot:", same)
 # Measure it on the scores of the 1000 sequences above, unscaled and scaled, with the
 # size $`\|J\|`$ of the Jacobian $J = \partial p / \partial e$
 # ([lesson 05](../05_scaling/README.md)). Its entries are
-# $`J_{ij} = p_i(\delta_{ij} - p_j)/\tau`$. The square of an entry is
+# $`J_{ij} = p_i(\delta_{ij} - p_j)/\tau`$, where $`\delta_{ij}`$ is 1 if $i = j$ and 0
+# otherwise. The square of an entry is
 # $`p_i^2 (\delta_{ij} - 2 \delta_{ij}\, p_j + p_j^2) / \tau^2`$, because
 # $`\delta_{ij}^2 = \delta_{ij}`$. Summed over $i$ and $j$,
 #
@@ -482,8 +484,8 @@ show(fig, "temperature", alt)
 #
 # ## Is there one formula for all of them?
 #
-# Every attention of this book compares, applies a softmax, and averages. So one formula
-# contains all of them:
+# Nearly every attention of this book compares, applies a softmax, and averages, and one
+# formula contains these. (Lesson 08's local-p has a Gaussian after the softmax.)
 #
 # ```math
 # \mathrm{attend}(q, K, V) = \sum_j \alpha_j v_j, \qquad
@@ -493,7 +495,7 @@ show(fig, "temperature", alt)
 #
 # | attention | query | keys and values | score |
 # |---|---|---|---|
-# | Bahdanau and others ([lesson 03](../03_additive/README.md)) | the decoder's last state | the encoder's states | additive |
+# | Bahdanau and others ([lesson 03](../03_additive/README.md)) | the decoder's state before the step | the encoder's states | additive |
 # | Luong and others ([lesson 04](../04_scores/README.md)) | the decoder's new state | the encoder's states | dot, general |
 # | self-attention (this lesson) | a word | all words of the same sequence | scaled dot |
 # | cross-attention ([lesson 10](../10_heads/README.md)) | a word of the target | all words of the source | scaled dot |
@@ -547,8 +549,7 @@ print("weights", picture.shape, "of sum", f"{picture.sum():.4f}")
 # ([lesson 02](../02_gru_bottleneck/README.md)) and in a self-attention. Both are
 # untrained. An output has {{ d }} numbers, and a gradient needs one number; so we
 # multiply the output by a random vector, take the gradient of the product with respect
-# to $x_j$, and take its length, averaged over 8 sequences. (The average is that of the
-# squares.)
+# to $x_j$, and take the root of its mean squared length over 8 sequences.
 
 # %%
 T, d = 100, 16
@@ -612,9 +613,10 @@ for T in (64, 512, 1024, 2048):
 # $2 T^2 d + 3 T d^2 < 6 T d^2$, which is $T < 3d/2$. What self-attention really saves
 # is depth. [Lesson 12](../12_exact_and_cheap/README.md) measures the time.
 #
-# It pays with memory: a head has $T^2$ scores, of four bytes each. For 1000 words that
-# is {{ str(4 * 1000**2 // 10**6) }} megabytes, for each head, sequence and layer
-# (exercise 6.4).
+# It pays with memory: a [head](../../GLOSSARY.md#head) has $T^2$ scores, of four bytes
+# each. For 1000 words that is {{ str(4 * 1000**2 // 10**6) }} megabytes, for each head,
+# sequence and layer. The weights need as much again where both are stored, and so do
+# the gradients of each; exercise 6.4 counts the scores alone.
 #
 # > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
 # > operations against $\Theta(T)$ *sequential* operations. This compares work with
@@ -670,15 +672,24 @@ for j in range(3):
 #
 # Weights of trained models often have a shape. A word looks at its neighbours
 # (*diagonal*), at its own phrase (*block*), far away (*long-range*), or everywhere
-# (*uniform*). A fifth is frequent in BERT: all words look at one position, often a
-# punctuation mark (*column*; Clark and others 2019).
+# (*uniform*). A fifth is frequent in [BERT](../../GLOSSARY.md#bert): all words look at
+# one position, often a punctuation mark (*column*; Clark and others 2019).
 #
 # The library names the pattern of a matrix. For each shape it adds up the weight inside
 # the shape and subtracts what equal weights would have there: the *excess*. Inside
 # "diagonal" is $`\lvert i - j \rvert \le 1`$, inside "long-range" a distance of more
-# than a quarter of the length. The name is the shape with the largest excess, if that
-# is at least {{ str(EXCESS) }}. We make a matrix of each shape, with a little weight
-# everywhere else. Does the library find the names?
+# than a quarter of the length. "Column" is the key with the largest excess. "Block" is
+# the best way to cut the sentence into runs of three or more words, each of which looks
+# at its own run. Three rules follow one another:
+#
+# 1. If the mean entropy of the rows is at least {{ str(UNIFORM) }} of the largest
+#    possible, the name is "uniform".
+# 2. Otherwise it is the one of "diagonal", "block" and "column" with the largest
+#    excess, if that is at least {{ str(EXCESS) }}.
+# 3. Otherwise it is "long-range", if that has an excess of at least {{ str(EXCESS) }}.
+#
+# We make a matrix of each shape, with a little weight everywhere else. Does the library
+# find the names?
 
 # %%
 T = 12
@@ -686,7 +697,7 @@ i, j = np.indices((T, T))
 made = {"diagonal": abs(i - j) <= 1, "block": i // 4 == j // 4, "column": j == 0}
 made |= {"long-range": j == (i + 6) % T, "uniform": i >= 0}
 shapes = {}
-print("least excess for a name:", EXCESS)
+print("least entropy for uniform:", UNIFORM, "  least excess for others:", EXCESS)
 for name, on in made.items():
     w = shapes[name] = (on + 0.02) / (on + 0.02).sum(1, keepdims=True)
     excess = self_attention_excess(w).items()
@@ -709,7 +720,7 @@ show(fig, "patterns", alt)
 
 # %% [markdown]
 # Five shapes, five names. (A diagonal matrix has an excess in blocks, too, but a
-# smaller one. "uniform" and "long-range" have rules of their own.) The rules stand in
+# smaller one.) The rules stand in
 # [patterns.py](../../../attention/seq2seq/patterns.py). They are choices. A matrix for
 # which no rule holds is called "mixed", a sixth name, and real ones often are.
 #
@@ -721,7 +732,7 @@ show(fig, "patterns", alt)
 # ## What would break it?
 #
 # - One matrix for queries and keys, $W_Q = W_K$: the scores are symmetric again, and
-#   every word prefers itself.
+#   most words prefer themselves.
 # - The softmax over the wrong axis, so that columns sum to one and not rows. If
 #   $Q K^\top$ is symmetric, this gives the transposed weights, and a heatmap of them
 #   looks almost right.

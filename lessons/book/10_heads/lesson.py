@@ -123,10 +123,11 @@ def loop_form(Q, K, V):
 for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-14)):
     Q, K, V = (rng.normal(size=(5, 8)).astype(dtype) for _ in range(3))
     o = scaled_dot_product_attention(Q, K, V).data
-    print(dtype.__name__, np.abs(o - loop_form(Q, K, V)).max() < tolerance)
+    same = np.abs(o - loop_form(Q, K, V)).max() < tolerance
+    print(f"{dtype.__name__}: largest difference below {tolerance:.0e} {same}")
 
 # %% [markdown]
-# They agree, and with more bits they agree more closely. A rounding error shrinks in
+# They agree, and with 64 bits they agree to more digits. A rounding error shrinks in
 # this way; a mistake does not. A textbook makes the same comparison in 32 bits (38.9)
 # and prints the largest difference. The *unit of the last digit* is the smallest step
 # from 1 to the next number of 32 bits. How many such units is the difference?
@@ -204,12 +205,20 @@ for n in (1, 3, 12):
 # need {{ str(H * 4 * 1000**2 // 10**6) }} megabytes for the scores of 1000 words
 # (exercise 6.4).
 #
-# The real price is the width. The *rank* of a matrix is the number of its rows that are
-# not sums of multiples of the others. The scores of a head are a product of
-# $T \times E$ and $E \times T$ numbers, so each row of the scores is a sum of multiples
-# of the $E$ rows of $K^\top$, and the rank is $E$ at most. An example: with $E = 1$
-# each query is one number. Then all positive queries put the keys into one order, and
-# all negative ones into the opposite order; no query can prefer a key in the middle.
+# The real price is the width. The [rank](../../GLOSSARY.md#rank) of a matrix is the
+# largest number of its rows of which none is a sum of multiples of the others; two
+# equal rows have rank 1. The scores of a head are a product of $T \times E$ and
+# $E \times T$ numbers, so each row of the scores is a sum of multiples of the $E$ rows
+# of $K^\top$, and the rank is $E$ at most. An example: with $E = 1$ each query is one
+# number. Then all positive queries put the keys into one order, and all negative ones
+# into the opposite order; no query can prefer a key in the middle.
+#
+# **How do gradients pass?** With $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$ and
+# $g$, the gradient of the loss with respect to out, the gradient of $W^O$ is
+# $O^\top g$, and that of $O$ is $`g\, (W^O)^\top`$. Its columns, cut as in the forward
+# pass, are the gradients of the heads. From there each head is an attention by itself.
+# All heads read $X$, as queries, keys and values, so the gradients of all these uses
+# are *added*.
 #
 # ## Do heads become different by themselves?
 #
@@ -218,7 +227,8 @@ for n in (1, 3, 12):
 #
 # A task that needs two heads: at every position, return the token before it *and* the
 # token before that one. (A [token](../../GLOSSARY.md#token) is a unit of a sequence,
-# here one of six letters.) An input has 14 numbers: the letter and the place, each as a
+# here one of six letters. The positions 0 and 1 do not have two tokens before them, and
+# do not count.) An input has 14 numbers: the letter and the place, each as a
 # [one-hot](../../GLOSSARY.md#one-hot) vector, of 6 and of 8. The first 12 outputs are
 # compared with the two wanted letters, one-hot, by the squared error. One layer of two
 # heads learns it from three starts:
@@ -248,7 +258,7 @@ half = 5 / 36 / 2  # see below
 print(f"loss if one of the two letters is known: {half:.4f}")
 
 # %% [figure]
-fig, ax = figure("Do two equal heads part?", size=(7.2, 2.8))
+fig, ax = figure("Do two equal heads become different?", size=(7.2, 2.8))
 for (name, each), colour, style in zip(
     curves.items(), (BLUE, ORANGE, GREEN), ("-", "--", "-.")
 ):
@@ -263,12 +273,12 @@ show(fig, "twins", alt)
 
 # %% [markdown]
 # Equal heads get equal gradients. They remain one head that is computed twice, and half
-# of the task stays undone. A difference of $`10^{-8}`$ between them is enough to part
-# them, because parting lowers the loss. The equal state is a saddle, like the top of a
-# pass: exactly there nothing pushes sideways, but the smallest step to the side grows.
-# (The nudged heads still resemble each other at the end. They had a common start, and
-# the task needs only a part of their parameters to differ.) So the random start and the
-# loss make heads different.
+# of the task stays undone. A difference of $`10^{-8}`$ between them is enough to
+# separate them, because the loss falls as the difference grows. The equal state is a
+# saddle, like the top of a pass: exactly there nothing pushes sideways, but the
+# smallest step to the side grows. (The nudged heads still resemble each other at the
+# end. They had a common start, and the task needs only a part of their parameters to
+# differ.) So the random start and the loss make heads different.
 #
 # (Why half of 5/36? A wanted letter is six numbers, one of which is 1. Each is 1 with
 # the probability 1/6, so its variance is 1/6 times 5/6. The twins know one of the two
@@ -284,8 +294,9 @@ show(fig, "twins", alt)
 # A model that writes a text learns to predict each word from the words before it. In
 # training it sees the whole text. So it must be kept from looking at the answer, which
 # is the next word. A [mask](../../GLOSSARY.md#mask) does that: it lists which query may
-# look at which key. Attention with this mask is called
-# [causal](../../GLOSSARY.md#causal):
+# look at which key. (A query that may look at no key gets weights of 0 and the output
+# 0, and no gradient passes through it.) Attention with a mask that hides the future is
+# called [causal](../../GLOSSARY.md#causal):
 
 # %%
 for i, word in enumerate(words):
@@ -404,9 +415,9 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # and three more parts:
 #
 # - a [feed-forward network](../../GLOSSARY.md#feed-forward-network) for each word
-#   alone: a matrix, a bend $\phi$ such as $\max(0, x)$, another matrix. Attention
-#   brings the words together, by averages; this network computes with the result, word
-#   by word;
+#   alone: a matrix, a *bend* $\phi$, another matrix. A bend is a function of one number
+#   whose graph is not a straight line, such as $\max(0, x)$. Attention brings the words
+#   together, by averages; this network computes with the result, word by word;
 # - a [residual connection](../../GLOSSARY.md#residual-connection): the sum $x + f(x)$
 #   in place of $f(x)$, so that each part only *adds* something to a word's vector;
 # - a [layer norm](../../GLOSSARY.md#layer-norm), LN: it shifts and scales the vector of
@@ -418,9 +429,10 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # x \leftarrow x + W_2\, \phi(W_1\, \mathrm{LN}(x) + b_1) + b_2
 # ```
 #
-# Here MultiHead is the layer of this lesson, and $W_1$, $b_1$, $W_2$, $b_2$ are
-# learned, the same for all words. The arrow says that the right side becomes the new
-# $x$.
+# Here MultiHead is the layer of this lesson. In the first line $x$ is the matrix of all
+# words; in the second it is the vector of one word, a column. $W_1$ ($F \times D$, with
+# any inner width $F$), $b_1$, $W_2$ ($D \times F$) and $b_2$ are learned, the same for
+# all words. The arrow says that the right side becomes the new $x$.
 
 # %% [figure]
 fig = schematics.transformer_block()
@@ -439,16 +451,16 @@ show(fig, "block", alt)
 # %% [markdown]
 # ## Why the sum x + f(x)?
 #
-# An average makes more alike what it averages. [Lesson
-# 09](../09_self_attention/README.md) saw it: when the weights are nearly equal, all
-# outputs turn towards one vector. What happens in a stack? Take ten random words and
-# twelve attentions in a row, untrained. After each, subtract the mean of the ten words
-# from each word. How long is what is left, divided by the length of all words? That is
-# the *spread*: 1 if the mean is 0, and 0 if all words are equal. (Where it is below a
-# millionth we print a millionth.)
+# Averaging makes vectors more alike. [Lesson 09](../09_self_attention/README.md) saw
+# it: when the weights are nearly equal, all outputs turn towards one vector. What
+# happens in a stack? Take ten random words and twelve attentions in a row, untrained.
+# After each, subtract the mean of the ten words from each word. How long is what is
+# left, divided by the length of all words? That is the *spread*: 1 if the mean is 0,
+# and 0 if all words are equal. (Where it is below a millionth we print a millionth.)
 #
-# The sum is there twice. An untrained $f(x)$ is short beside $x$, so it could not do
-# much harm. In the third row $f(x)$ is made as long as $x$:
+# We run three stacks: $f(x)$ alone; $x + f(x)$; and $x + f(x)$ with $f(x)$ made as long
+# as $x$. The third is needed because an untrained $f(x)$ is short beside $x$, so the
+# sum would hide what it does:
 
 # %%
 mg.manual_seed(10)
@@ -513,7 +525,8 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
 
 # %% [markdown]
 # - Without **positions** no token knows which one is before it.
-# - Without the **sum** two blocks learn, four learn next to nothing: rank collapse.
+# - Without the **sum** two blocks learn, four learn next to nothing. A probable reason
+#   is rank collapse, which we measured in untrained attentions only.
 # - Without the **feed-forward network** they learn, with a larger loss.
 # - Without the **norm** they learn at least as well, at this width and this depth.
 #
@@ -526,14 +539,16 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
 # [Lesson 05](../05_scaling/README.md) says what unscaled scores do to random weights.
 # [Lesson 07](../07_reversal/README.md) found that a recurrent model learns without the
 # factor. And a Transformer? A textbook says that it "would not train at all" (38.6).
-# The same task, with the norm and all other parts. Each block has one head, so that
-# $d_k$ is the width: 16, or 64 as in the models that the textbook names. With 2 and
-# with 6 blocks, three seeds ([scaling.py](scaling.py)). What do you expect?
+# We train blocks on the same task, with the norm and all other parts. Each block has
+# one head, so that $d_k$ is the width: 16, or 64 as in the models that the textbook
+# names. There are 2 or 6 blocks, and three seeds ([scaling.py](scaling.py)). The output
+# has the mean entropy of the weights, at the first and at the last step; it is
+# {{ f"{np.log(8):.2f}" }} if the weights of all 8 tokens are equal. What do you expect?
 
 # %%
 scaling = record("scaling")
 print(how_made(scaling))
-print(f"\nafter {scaling['steps']} steps: right answers of three seeds; entropy")
+print(f"\nafter {scaling['steps']} steps: right answers of three seeds; mean entropy")
 
 
 def of(width, layers, scaled):
@@ -586,29 +601,33 @@ show(fig, "scaling", alt)
 # the answers right. At width 64 they are slower than the scaled ones. With six blocks
 # of width 64 it is another matter. All scaled models have
 # {{ f"{min(deep[True]):.2f}" }} or more, and {{ stuck }} of 3 unscaled ones have less
-# than half right when the training ends. The lower row says why. Unscaled weights
-# *begin* sharp, although no query knows yet where to look, and a sharp softmax passes
-# on little gradient. Two layers find a way out of this; in a stack of six, every layer
-# has to.
+# than half right when the training ends. Why? The lower row alone does not say it:
+# unscaled weights *begin* sharp with two blocks of width 64 as well, and those learn. A
+# possible reason is that a sharp softmax passes on little gradient, which six layers
+# have to overcome in place of two. We have not measured the gradients.
 #
 # What this does not say: that a longer training or another rate would fail, too. And a
-# smaller start does the work of the factor: T5 has none
-# ([lesson 11](../11_positions/README.md)), and draws its $W_Q$ smaller by $\sqrt E$
-# instead.
+# smaller start can do the work of the factor: T5 (Raffel and others 2020) does not
+# divide its scores by $\sqrt E$, but draws its $W_Q$ smaller by this factor.
 #
 # > **The book says** (38.6) that without the factor such models "would not train at
-# > all". With depth, this comes near to the truth; of two blocks it is not true. Its
-# > other sentence, that there is "no reason ever to use unscaled", overlooks T5.
+# > all". With two blocks, all ours train. With six of width 64, {{ stuck }} of 3 train
+# > badly, and {{ 3 - stuck }} trains well. Its other sentence, that there is "no reason
+# > ever to use unscaled", overlooks T5.
 #
 # ## What do trained heads look at, and which of them matter?
 #
 # A language model of four blocks with four heads has learned to continue sentences of
 # the course's English grammar, with six seeds ([ablation.py](ablation.py)). Two beliefs
 # about heads can be tested on it. The first is that heads of early layers look at
-# neighbours, and those of deep layers look far. The mean over all heads of a layer, of
-# the share of weight on the word itself, on the word before, on the first token of the
-# sentence, on all words up to two places back, and the entropy as a part of the largest
-# possible:
+# neighbours, and those of deep layers look far. The output has five numbers for each
+# layer, each a mean over its heads:
+#
+# - *itself*: the share of the weight on the word itself;
+# - *previous*: the share on the word before;
+# - *first*: the share on the first token of the sentence;
+# - *near*: the share on the word itself and the two words before it;
+# - *entropy*: the entropy, divided by the largest possible.
 
 # %%
 kept = record("heads")
@@ -667,16 +686,18 @@ show(fig, "sixteen-heads", alt)
 # The belief is right in its direction: from the first layer to the last, the share of
 # the near words changes by {{ f"{change['near'][0]:+.2f}" }}. But this is little. The
 # heads of one layer differ from one another by a standard deviation of
-# {{ f"{within:.2f}" }}, and each layer has heads that look at neighbours. Nor are deep
-# heads broad: their entropy is lower than that of the first layer. (Four layers and
-# short sentences; this is not BERT.)
+# {{ f"{within:.2f}" }}, and each layer has heads that look at neighbours. And deep
+# heads do not look at more words: their entropy is lower than that of the first layer.
+# (Four layers and short sentences; this is not BERT.)
 #
 # The second belief: a head with large, sharp weights is important. Remove one head at a
-# time, by zeros in its columns of $W_O$, and measure how much the loss of new sentences
-# rises. For each model, take the rank correlation ([lesson
-# 09](../09_self_attention/README.md)) of this rise with three numbers of a head: its
-# mean largest weight; its entropy; and the *length of what it adds* to a word, which
-# contains the values and $W_O$. Mean of six models, and its interval:
+# time, by zeros in its rows of $W^O$, and measure how much the loss of new sentences
+# rises. For each model, take the [rank
+# correlation](../../GLOSSARY.md#rank-correlation) of this rise with three numbers of a
+# head: its mean largest weight; its entropy; and the *length of what it adds* to a
+# word, which contains the values and $W^O$. We take it twice: over all 16 heads of a
+# model, and over the 4 heads of one layer, as a mean of the four layers. The output has
+# the mean of six models, with its interval:
 
 
 # %%
@@ -687,20 +708,27 @@ def rank_correlation(a, b):
 
 # %%
 rise, loss = of_heads("rise"), np.mean([run["loss"] for run in kept["runs"]])
-print(
-    f"loss {loss:.3f}; without a head it rises by {np.median(rise):.3f} in the median,"
-)
-print(f"and by {rise.max():.3f} at most")
-related = {}
+print(f"loss {loss:.3f}; without a head it rises by {np.median(rise):.3f} in the")
+print(f"median, and by {rise.max():.3f} at most")
+related, in_layer = {}, {}  # over all heads of a model; over those of one layer
 for name in ("largest", "entropy", "size"):
-    each = [rank_correlation(a, b) for a, b in zip(of_heads(name), rise)]
-    related[name] = interval(each)
-    print("rise and {:8s}{:+.2f} ±{:.2f}  ".format(name, *related[name]), end="")
-    print(*(f"{r:+.2f}" for r in each))
+    pairs = list(zip(of_heads(name), rise))
+    related[name] = interval([rank_correlation(a, b) for a, b in pairs])
+    each = [np.reshape([a, b], (2, kept["layers"], -1)) for a, b in pairs]
+    in_layer[name] = interval([np.mean([*map(rank_correlation, *x)]) for x in each])
+    print("{:8s} all heads {:+.2f} ±{:.2f}".format(name, *related[name]), end="")
+    print("   in a layer {:+.2f} ±{:.2f}".format(*in_layer[name]))
 
 # %%
 both = int((of_heads("largest").argmax(1) == rise.argmax(1)).sum())
 print(f"the sharpest head is the most important one in {both} of {len(rise)} models")
+by_layer = [f"{rise[:, layers == k].mean():.4f}" for k in range(kept["layers"])]
+print("mean rise without a head of layers 1 to 4:", *by_layer)
+
+
+def zero(found):  # (mean, half of the interval)
+    return "excludes" if abs(found[0]) > found[1] else "includes"
+
 
 # %% [figure]
 title = "Does the weight of a head say how important it is?"
@@ -719,7 +747,7 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 alt = f"""Rise of the loss without a head, a mark for each of {rise.size} heads, against
 its mean largest weight and against the mean length of what it adds. Both clouds are
 wide; the rank correlations are {related["largest"][0]:.2f} and
-{related["size"][0]:.2f}."""
+{related["size"][0]:.2f}. The marks of layer 4 lie low."""
 show(fig, "importance", alt)
 
 # %% [markdown]
@@ -728,14 +756,18 @@ show(fig, "importance", alt)
 # keeps what it had through the sum $x + f(x)$, and other heads have learned similar
 # things. (Michel and others 2019 found the same in large models.)
 #
-# Second, sharp weights do not mean importance. The rank correlation with the largest
-# weight is {{ f"{related['largest'][0]:+.2f}" }}, and its interval
-# {{ "excludes" if abs(related["largest"][0]) > related["largest"][1] else "includes" }}
-# 0. That with the length of what a head adds is {{ f"{related['size'][0]:+.2f}" }}, and
-# its interval
-# {{ "excludes" if related["size"][0] > related["size"][1] else "includes" }} 0. A
-# weight says which values enter an average. What the average is worth is decided by the
-# values, by $W_O$, and by the layers above.
+# Second, are sharp heads important? Over all heads of a model, the rank correlation
+# with the largest weight is {{ f"{related['largest'][0]:+.2f}" }}, and its interval
+# {{ zero(related["largest"]) }} 0; with the length of what a head adds it is
+# {{ f"{related['size'][0]:+.2f}" }}, and its interval {{ zero(related["size"]) }} 0.
+# Among the heads of one layer it is larger: with the largest weight
+# {{ f"{in_layer['largest'][0]:+.2f}" }}, where the interval
+# {{ zero(in_layer["largest"]) }} 0; with the length
+# {{ f"{in_layer['size'][0]:+.2f}" }}, where it {{ zero(in_layer["size"]) }} 0. So of
+# two heads of one layer, the sharper one tends to matter more. But sharp weights do not
+# tell which heads of the whole model matter: the heads of the last layer are as sharp
+# as the others, and matter least. A weight says which values enter an average. What the
+# average is worth is decided by the values, by $W^O$, and by the layers above.
 #
 # ## What would break it?
 #
@@ -744,9 +776,9 @@ show(fig, "importance", alt)
 # - Dividing by $\sqrt D$ in place of $\sqrt E$: all weights are a little too even.
 # - A mask with its axes exchanged: training looks excellent, because the model reads
 #   the answers.
-# - A causal mask made for as many keys as queries, used with a cache. There the only
-#   query of a step is the last word, and the mask $j \le i$ of query 0 shows it the
-#   first key alone.
+# - A causal mask made for as many keys as queries, used with a cache. With a cache a
+#   step has one query, the newest word, and this query has the number 0 in its own
+#   mask. The condition $j \le 0$ leaves it the first key only.
 #
 # **To take away: heads are small attentions side by side, each with its own question; a
 # mask decides what a query may see; and a Transformer block adds a network for each

@@ -74,9 +74,9 @@ show(fig, "orders", alt)
 # z_i = \sum_j \alpha_{ij}\, v_j
 # ```
 #
-# The sum does not use the place $j$ for anything but to count its terms. Now add to
-# each vector a second vector that depends on the place alone. Which one, we choose
-# below; `sinusoidal` is the name of one choice:
+# The sum uses the place $j$ only as a name for its terms. Now add to each vector a
+# second vector that depends on the place alone. Which one, we choose below;
+# `sinusoidal` is the name of one choice:
 
 # %%
 for words in sentences:
@@ -116,9 +116,9 @@ show(schematics.places_of_positions(), "places", alt)
 #
 # Here $p$ is the place of a word, $i$ that of a query, $j$ that of a key, and $h$
 # counts the heads. The scores $`e_{ij}`$ are those before the softmax. (The library has
-# two more, which also change the scores: those of Shaw and others 2018, a learned
-# vector for each near distance that meets the query, and of Transformer-XL, Dai and
-# others 2019, where a sine vector of the distance meets it.)
+# two more, which also change the scores. Shaw and others 2018 have a learned vector for
+# each near distance, and Transformer-XL, Dai and others 2019, has a sine vector of the
+# distance; its dot product with the query is added to the score.)
 #
 # Three words for what follows. A scheme is *absolute* if it says at which place a word
 # stands. It is [relative](../../GLOSSARY.md#relative-position) if a score depends on
@@ -257,7 +257,8 @@ except IndexError as refusal:
 # exist.
 #
 # > **The book says** (notes on attention mechanisms) that a learned table extrapolates
-# > poorly. That is kind: it extrapolates to rows of random numbers, or not at all.
+# > poorly. That is too mild: beyond the training its rows are random numbers, or do
+# > not exist.
 #
 # ## T5: is a distance of 200 different from 2000?
 #
@@ -267,10 +268,17 @@ except IndexError as refusal:
 # buckets, the first 16 hold one distance each, 0 to 15. The other 16 share the
 # distances from 16 up to 128 so that each range is longer than the last by the same
 # *factor*: bucket $16 + m$ begins at the distance $`16 \cdot (128/16)^{m/16}`$, rounded
-# up. The last has no end. (This is for a decoder, which looks back only. With
-# `bidirectional=True` half of the buckets are for keys behind the query.) What happens
-# to a distance of 200, or of 2000? The function expects $j - i$, which is negative for
-# a key before the query:
+# up. The last has no end. (With other numbers it is the same: of 16 buckets for
+# distances up to 32, the first 8 hold 0 to 7, and bucket $8 + m$ begins at
+# $`8 \cdot (32/8)^{m/8}`$, rounded up:
+# {{ ", ".join(f"{np.ceil(8 * 4 ** (m / 8)):.0f}" for m in range(8)) }}.)
+#
+# This is for a decoder, which looks back only. With `bidirectional=True` the first half
+# of the buckets is for distance 0 and the keys before the query, and the second half
+# for the keys after it. Each half is divided as above, so with 32 buckets 8 hold one
+# distance each. (Distance 0 has bucket 0, and the first bucket of the second half stays
+# empty.) What happens to a distance of 200, or of 2000? The function expects $j - i$,
+# which is negative for a key before the query:
 
 # %%
 far = np.array([0, 1, 7, 15, 16, 31, 64, 127, 128, 200, 2000])
@@ -390,8 +398,9 @@ for i, j in ((1, 2), (51, 52), (2, 1)):
 #
 # Four of the schemes in one picture. For sines and RoPE: the mean of $\cos(n w_r)$ over
 # all hands. It is the dot product of two positions $n$ places apart, divided by the
-# number of hands, and also RoPE's score of two equal vectors of length one with equal
-# pairs. For ALiBi: the factor of a weight. For T5: the bucket.
+# number of hands, and also RoPE's score of a query and a key that are the same vector,
+# of length one, in which all pairs have the same length. For ALiBi: the factor of a
+# weight. For T5: the bucket.
 
 # %% [figure]
 n = np.arange(1, 201)
@@ -466,25 +475,25 @@ for name in (*book, "deberta"):
 # This column of the quoted table is right: what is added to the words is absolute, what
 # changes the scores or rotates is relative.
 #
-# ## Which of them go on beyond the trained length?
+# ## Which of them work beyond the trained length?
 #
 # Each scheme but the learned table gives numbers for every position. It is another
 # question whether a model can use the numbers of a position that it has not met. So
 # small causal Transformers ([lesson 10](../10_heads/README.md)) were trained on
 # sequences of up to 32 tokens, and tested on up to 128.
 #
-# The task is to remember. A sequence consists of pairs, a key and its value: b 3, a 7,
-# c 1, b 5, and so on. From time to time a key gets a new value. When a key comes again,
-# the model has to predict its *latest* value: for b now 5, no longer 3
-# ([bindings.py](../../../attention/tasks/bindings.py)). For this the model has to find
-# "the token after this key" and "the latest such pair", and neither depends on the
-# places themselves. There are eight values, so that guessing is right once in eight.
-# Sines and RoPE have base 100 here.
+# The task is to remember. A sequence consists of pairs, a name and its number: b 3, a
+# 7, c 1, b 5, and so on. From time to time a name gets a new number. When a name comes
+# again, the model has to predict its *latest* number: for b now 5, no longer 3
+# ([bindings.py](../../../attention/tasks/bindings.py), where a name is a key and a
+# number its value). For this the model has to find "the token after this name" and "the
+# latest such pair", and neither depends on the places themselves. There are eight
+# numbers, so that guessing is right once in eight. Sines and RoPE have base 100 here.
 #
 # Training takes minutes, so the results are in two records
 # ([experiment.py](experiment.py), [deberta.py](deberta.py)). T5 is there twice, with
 # two numbers of buckets, and DeBERTa twice, with $m = 32$ and with $m = 16$. Both were
-# chosen before the result was known; we expect $m = 16$ to go on better, because
+# chosen before the result was known; we expect $m = 16$ to extrapolate better, because
 # training uses its last vector for all distances from 15 to 31, and that of $m = 32$
 # for one only.
 #
@@ -509,7 +518,7 @@ print(how_made(kept))
 print(how_made(more))
 
 # %%
-print(f"right values in the last 16 tokens (chance {chance}), of three seeds:")
+print(f"right numbers in the last 16 tokens (chance {chance}), of three seeds:")
 asked = [0, two, four]  # of the lengths
 print("mean, least to most" + "".join(f"{n[k]:>11d} tokens " for k in asked).rstrip())
 runs = {name: np.array(x) for name, x in kept["accuracy"].items()}  # (seeds, lengths)
@@ -537,23 +546,23 @@ below, above = at_32[at_32 <= 0.5].max(), at_32[at_32 > 0.5].min()
 # %% [markdown]
 # With some seeds a model has not learned the task, even at 32 tokens; what it does
 # beyond says nothing of positions. From here on, only those models count that have more
-# than half of the values right at 32 tokens. (The limit was chosen after seeing the
+# than half of the numbers right at 32 tokens. (The limit was chosen after seeing the
 # table. The nearest model below it has {{ f"{below:.2f}" }}, the nearest above it
 # {{ f"{above:.2f}" }}.)
 
 # %% [figure]
-fig, ax = figure("Which positions go on beyond 32 tokens?", size=(7.2, 3.4))
+fig, ax = figure("Which positions extrapolate beyond 32 tokens?", size=(7.2, 3.4))
 look = looks(mean)
 for name, a in mean.items():
     bars = a - able[name].min(0), able[name].max(0) - a
     ax.errorbar(n, a, bars, ms=4, capsize=2, elinewidth=0.8, label=name, **look[name])
 ax.axhline(chance, color=GREY, lw=0.8, ls=":", label="guessing: 1 in 8")
-ax.set(xlabel="tokens (trained on up to 32)", ylabel="share of right values")
+ax.set(xlabel="tokens (trained on up to 32)", ylabel="share of right numbers")
 ax.set(xticks=n, ylim=(0, 1))
 legend = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "handlelength": 3.5}
 ax.legend(title="mean, and range of the seeds", **legend)
 order = sorted(last, key=last.get, reverse=True)
-alt = f"""Share of right values against length, 32 to 128 tokens, means and ranges. All
+alt = f"""Share of right numbers against length, 32 to 128 tokens, means and ranges. All
 begin above {min(x[:, 0].min() for x in able.values()):.2f}. At 128, best to worst:
 {", ".join(f"{name} {last[name]:.2f}" for name in order)}. Chance is {chance:.3f}."""
 show(fig, "extrapolation", alt)
@@ -571,7 +580,8 @@ touched = {}
 for buckets, far in ((32, 128), (16, longest)):
     touched[buckets] = len(set(t5_bucket(-np.arange(longest), False, buckets, far)))
     print(f"{longest} tokens reach {touched[buckets]} of {buckets} buckets")
-row = {x: f"{mean[x][two]:.2f} | {last[x]:.2f} | {len(able[x])}" for x in trained}
+row = {x: f"{a[two]:.2f} | {last[x]:.2f} | " for x, a in mean.items()}
+row = {x: cells + f"{len(able[x])} of 3" for x, cells in row.items()}
 # row: the cells of the table below
 
 # %% [markdown]
@@ -584,7 +594,9 @@ row = {x: f"{mean[x][two]:.2f} | {last[x]:.2f} | {len(able[x])}" for x in traine
 # | learned | poor | {{ row["learned"] }} |
 # | T5, 16 buckets | good | {{ row[few] }} |
 # | T5, 32 buckets | good | {{ row[many] }} |
-# | RoPE | good, extended | {{ row["rope"] }} |
+# | RoPE, as it is | not in it | {{ row["rope"] }} |
+# | RoPE, with YaRN | good, extended | {{ row["rope+yarn"] }} |
+# | RoPE, with NTK | good, extended | {{ row["rope+ntk"] }} |
 # | ALiBi | excellent | {{ row["alibi"] }} |
 # | DeBERTa, $m = 32$ | not in it | {{ row[near] }} |
 # | DeBERTa, $m = 16$ | not in it | {{ row[clamped] }} |
@@ -595,22 +607,22 @@ row = {x: f"{mean[x][two]:.2f} | {last[x]:.2f} | {len(able[x])}" for x in traine
 #   {{ 32 - touched[32] }} of 32 are never trained here, and at the end it is hardly
 #   better than sines. With 16 buckets, {{ touched[16] }} of them trained, it is much
 #   better. The 16 buckets were chosen after the 32 had failed, so the table has both.
-# - **RoPE** by itself is between. Slower rotations help where they leave the fast hands
-#   alone: at four times the length NTK has {{ f"{last['rope+ntk']:.2f}" }} and YaRN
-#   {{ f"{last['rope+yarn']:.2f}" }}, RoPE itself {{ f"{last['rope']:.2f}" }}. Slowing
-#   all hands alike is *worse* than nothing: at twice the length it has
-#   {{ f"{mean['rope+linear'][two]:.2f}" }}, RoPE itself
-#   {{ f"{mean['rope'][two]:.2f}" }}. Neighbours become hard to distinguish; those who
-#   proposed it train a little more afterwards.
-# - **DeBERTa** with $m = 32$ goes on almost as well as ALiBi, and all three seeds have
-#   learned the task. Our expectation of $m = 16$ stays open: only
+# - **RoPE** as it is lies between sines and ALiBi. Slower rotations help where they
+#   leave the fast hands alone: at four times the length NTK has
+#   {{ f"{last['rope+ntk']:.2f}" }} and YaRN {{ f"{last['rope+yarn']:.2f}" }}, RoPE
+#   itself {{ f"{last['rope']:.2f}" }}. Slowing all hands alike is *worse* than changing
+#   nothing: at twice the length it has {{ f"{mean['rope+linear'][two]:.2f}" }}, RoPE
+#   itself {{ f"{mean['rope'][two]:.2f}" }}. Neighbours become hard to distinguish;
+#   those who proposed it train a little more afterwards.
+# - **DeBERTa** with $m = 32$ extrapolates almost as well as ALiBi, and all three seeds
+#   have learned the task. Our expectation of $m = 16$ stays open: only
 #   {{ len(able[clamped]) }} of 3 models has learned the task. That one has
 #   {{ f"{last[clamped]:.2f}" }} at four times the length, against
 #   {{ f"{last[near]:.2f}" }}. (These scores have the largest cost: two more products
 #   for each pair, and the vectors of the distances.)
-# - **ALiBi** is the best at the end, and no better than others within the trained
-#   length ({{ f"{mean['alibi'][0]:.2f}" }}). The task asks for the *latest* value, so
-#   a preference for what is near is half of the answer.
+# - **ALiBi** is at the end among the best, with DeBERTa, and no better than others
+#   within the trained length ({{ f"{mean['alibi'][0]:.2f}" }}). The task needs the
+#   *latest* number, so a preference for what is near is half of the answer.
 #
 # Small models, few seeds, one task: gaps of a few hundredths say nothing, but the gap
 # between the best and the worst row is large. The quoted column of parameters is
@@ -627,14 +639,14 @@ row = {x: f"{mean[x][two]:.2f} | {last[x]:.2f} | {len(able[x])}" for x in traine
 #
 # All of that was with base {{ f"{kept['config']['base']:.0f}" }}. The paper's base is
 # 10000. The same trainings, with the base of the paper, for the two schemes that have
-# one ([bases.py](bases.py)). Do they learn, and do they go on?
+# one ([bases.py](bases.py)). Do they learn, and do they extrapolate?
 
 # %%
 wide = record("positions_base")
 print(how_made(wide))
 by_base = {100: runs}
 by_base[10000] = {name: np.array(x) for name, x in wide["accuracy"].items()}
-print("\nright values, from the worst seed to the best")
+print("\nright numbers, from the worst seed to the best")
 print("                           32 tokens            128 tokens")
 for name in ("sinusoidal", "rope", "rope+ntk", "rope+yarn"):
     for base, found in by_base.items():
@@ -675,7 +687,9 @@ for (name, base), count in learned.items():
 # - Sines added to word vectors whose entries are of size $1/\sqrt d$: sines are of size
 #   1, so the sum says where, and hardly which word. (A Transformer multiplies the word
 #   vectors by $\sqrt d$ first.)
-# - ALiBi as $+m_h j$ without a causal mask: it then rewards keys for being late.
+# - ALiBi as $+m_h j$ without a causal mask. With the mask this form is right: there
+#   $j \le i$, so $`-m_h \lvert i - j \rvert = m_h j - m_h i`$, and the softmax cancels
+#   $m_h i$, which is the same for all keys. Without it, late keys gain most.
 #
 # **To take away: attention knows no order, so positions are added to the words (places)
 # or to the scores, or rotate queries and keys (distances); and a number for a position

@@ -33,11 +33,11 @@ def by_distance(forms, ranges, chance):
     return fig
 
 
-def slopes(measured, least=1024):
-    """{variant: the power of n that its times follow}, from n = ``least`` on."""
+def slopes(measured, least=1024, most=np.inf):
+    """{variant: the power of n that its times follow}, for n from least to most."""
     found = {}
     for way, x in measured.items():
-        long = [(n, t) for n, t in zip(x["n"], x["least"]) if n >= least]
+        long = [(n, t) for n, t in zip(x["n"], x["least"]) if least <= n <= most]
         found[way] = np.polyfit(*np.log(long).T, 1)[0]
     return found
 

@@ -159,7 +159,8 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 # Here $g_i$ is the gradient of the output $o_i$ (after the division), and
 # $`g_i \cdot v_j`$ is the gradient of the weight $`p_{ij}`$. The sum over $j$ that the
 # softmax needs is $`\sum_j p_{ij}\, g_i \cdot v_j = g_i \cdot o_i`$, one number for
-# each query. So memory is saved, and a little more work is done.
+# each query. So memory is saved, and a little more work is done. The tiles may run in
+# any order: each adds its part to the gradients of its own queries, keys and values.
 #
 # ## Can the keys be in two places?
 #
@@ -200,10 +201,11 @@ plain = (o1.data + o2.data) / 2
 print("the mean of both averages is:     ", np.allclose(plain, sdpa(q, K, V).data))
 
 # %% [markdown]
-# Every query merged its own two parts. The tiles above are merged by the same rule:
-# there $m + \ln l$ is the lse of the keys so far, and $o / l$ is their average.
+# The weights $w_1$ and $w_2$ are different for each query. The tiles above are merged
+# by the same rule: there $m + \ln l$ is the lse of the keys so far, and $o / l$ is
+# their average.
 #
-# A cache costs memory, too. A section below counts it.
+# A KV cache costs memory, too. A section below counts it.
 #
 # ## Which pairs can be left out?
 #
@@ -269,8 +271,9 @@ print(tiles.map())
 #
 # Longformer has a second set of the matrices $W_q$, $W_k$ and $W_v$, for its global
 # tokens alone. At the start of training the second set is a copy of the first, so the
-# layer is then attention with the mask above. The library has it as a layer. Change the
-# last of 24 tokens: which outputs change?
+# layer is then attention with the mask above. The library has it as a layer. Its
+# `window=4` means 2 tokens to either side. Change the last of 24 tokens: which outputs
+# change?
 
 # %%
 gen = np.random.default_rng(0)
@@ -313,16 +316,15 @@ print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in 
 #
 # If pairs are left out, two tokens that are far apart hear of each other only after
 # several layers. With all pairs one layer is enough. How many layers does each pattern
-# need? We follow one token of each block of 64, which is enough for masks that treat
-# the tokens of a block alike:
+# need?
 
 
 # %%
-def layers_to_all(mask, n=1024, block=64):
-    step = mask.dense(1, 1, n, n)[0, 0][::block, ::block]  # one token of each block
-    reach, layers = step.copy(), 1
+def layers_to_all(mask, n=1024):
+    step = mask.dense(1, 1, n, n)[0, 0].astype(np.float32)  # 1: i sees j
+    reach, layers = step, 1
     while not reach.all() and layers < n:
-        reach, layers = (reach.astype(int) @ step) > 0, layers + 1
+        reach, layers = np.minimum(reach @ step, 1), layers + 1
     return layers
 
 
@@ -370,10 +372,10 @@ print("the library's:", np.allclose(linear_attention(q, k, v).data, pairs))
 print("rank of the weights:", np.linalg.matrix_rank(w), "of 50")
 
 # %% [markdown]
-# The *rank* of a matrix is the number of its rows that are not sums of multiples of the
-# others. The weights here are a product of a 50 by 4 and a 4 by 50 matrix, so their
-# rank is 4 at most: all 50 rows of weights are mixtures of four rows. Those of a
-# softmax may have rank 50.
+# The *rank* of a matrix is the largest number of its rows of which none is a sum of
+# multiples of the others. The weights here are a product of a 50 by 4 and a 4 by 50
+# matrix, so their rank is 4 at most: all 50 rows of weights are mixtures of four rows.
+# Those of a softmax may have rank 50.
 #
 # Leave out $\phi$ and the division, and let token $t$ see the tokens up to $t$ only.
 # Then the sum over the keys is a matrix $W$ that grows by $v_t k_t^\top$ at each step,
@@ -389,7 +391,10 @@ print("fast weights are (Q K^T, j <= i) V:", np.allclose(o, np.tril(q @ k.T) @ v
 
 # %% [markdown]
 # It is: exactly causal linear attention without $\phi$ and the division (Schlag and
-# others 2021).
+# others 2021). With them, take $\phi(q)$ and $\phi(k)$ for $q$ and $k$, and keep a
+# second running sum, of $\phi(k_j)$, for the denominator. In the backward pass, key $j$
+# has an influence on the outputs from $j$ on, so the sums run from the last token to
+# the first.
 #
 # > **The book says** (38.9) that "the Q/K/V structure was actually introduced in 1991 by
 # > Schmidhuber". The structure is there, as the output shows; the softmax is not.
@@ -424,13 +429,13 @@ show(drawing.one_of_many(counts, found), "find", alt)
 # ## What do they lose in quality?
 #
 # To leave pairs out is fast. Does a model trained in this way do its task? Take a task
-# in which it is known how far back the answer stands. A model reads pairs of a key and
-# a value, such as "b 3", then keys alone in another order, and has to say the value of
-# each. The same small causal Transformer of two layers is trained with four forms of
-# attention, three seeds each ([quality.py](quality.py)). The window has 16 tokens.
-# BigBird has blocks of 8 tokens: of the tokens before it, each token sees its own
-# block, the first one, and perhaps a random one. What do you expect, for answers that
-# are 1 to 8 tokens back, and more?
+# in which it is known how far back the answer stands. A model reads
+# {{ record("quality")["pairs"] }} pairs of a name and a number, such as "b 3", then the
+# names alone in another order, and has to say the number of each. The same small causal
+# Transformer of two layers is trained with four forms of attention, three seeds each
+# ([quality.py](quality.py)). The window has 16 tokens. BigBird has blocks of 8 tokens:
+# of the tokens before it, each token sees its own block, the first one, and perhaps a
+# random one. What do you expect, for answers that are 1 to 8 tokens back, and more?
 
 # %%
 kept = record("quality")
@@ -460,16 +465,17 @@ show(drawing.by_distance(forms, ranges, 1 / kept["values"]), "quality", alt)
 # Dense attention answers everything. The window answers what stands inside it, up to 15
 # tokens back. Beyond, it is not far from chance, which is
 # {{ f"{1 / kept['values']:.2f}" }}. Its second layer could reach 15 tokens further. But
-# then a token in between would have to store the value, without knowing that its key
+# then a token in between would have to store the number, without knowing that its name
 # will be asked for. BigBird depends on the place. It finds what stands in the first
 # block, which is the farthest away here, or in the block of the question. It finds the
 # rest only if the random block happens to hold it.
 #
 # Linear attention has {{ f"{of['linear'][:, 0].mean():.2f}" }} right, about the same
-# share at every distance. It reaches everything, but with {{ kept["pairs"] }} keys in
-# sums of this size it mixes some of them up. It does much better than the figure above
-# suggests: there the keys were random, here the model has learned keys that it can tell
-# apart.
+# share at every distance. It reaches everything, but each head has to keep
+# {{ kept["pairs"] }} names in sums over keys of width
+# {{ kept["width"] // kept["heads"] }}, and mixes some of them up. It does much better
+# than the figure above suggests: there the keys were random, here the model has learned
+# keys that it can tell apart.
 #
 # ## How much does a cache hold, and may heads share it?
 #
@@ -489,7 +495,8 @@ cache, layer = KVCache(), MultiHeadAttention(32, 4, 2, rng=gen)
 with mg.no_grad():
     layer(rng.normal(size=(1, 10, 32)).astype(np.float32), is_causal=True, cache=cache)
 held = cache.key.data.nbytes + cache.value.data.nbytes
-print("ours, 10 tokens:", held, "bytes; by the formula", 2 * 2 * 8 * 10 * 4)
+H_k, E = 2, 32 // 4  # of this layer; 10 tokens, 4 bytes a number
+print("ours, 10 tokens:", held, "bytes; by the formula", 2 * H_k * E * 10 * 4)
 
 # %% [markdown]
 # What does it cost in quality? The dense model from above, with 4, 2 and 1 key heads
@@ -508,8 +515,8 @@ for form, key_heads in (("dense", 4), ("2 key heads", 2), ("1 key head", 1)):
 # The cache shrinks to a quarter, and nothing is lost that this task could show: all
 # three answer nearly every question. It is too easy to show a small loss. On large
 # models one key head loses a little, and a few key heads less (Ainslie and others
-# 2023). So many language models today have more heads of queries than of keys.
-#
+# 2023). For this reason, many language models today have more heads of queries than of
+# keys.
 #
 # ## What does each way cost, on paper?
 #
@@ -535,11 +542,10 @@ for way, costs in bill.items():
 # ## And by the clock?
 #
 # Time depends on the machine, so it was measured once, in one run of all ways: forward
-# pass, one processor core. Dense attention uses NumPy's matrix products, the others
-# compiled loops ([kernels](../../GLOSSARY.md#kernel)). "additive" is the score of
-# [lesson 03](../03_additive/README.md). (Where the third line says "an earlier
-# version", the script has been edited since, and the numbers are those of the earlier
-# one.)
+# pass, one processor core, the least time of 12. Dense attention uses NumPy's matrix
+# products, the others compiled loops ([kernels](../../GLOSSARY.md#kernel)). "additive"
+# is the score of [lesson 03](../03_additive/README.md). (The script has been edited
+# since, without a change to what it measures.)
 
 # %%
 kept = record("sweep")
@@ -562,8 +568,14 @@ show(drawing.clock(measured), "clock", alt)
 x, y = measured["dense"], measured["tiled"]["least"]
 for n, dense, tiled in [*zip(x["n"], x["least"], y)][-6:]:  # the same n
     print(f"{n:6d} tokens: tiled is {dense / tiled:.1f} times as fast as dense")
-for way, slope in slopes.items():
-    print(f"time of {way:8s} n to the {slope:.2f}")
+medium = drawing.slopes(measured, most=4096)
+print("twice as many tokens take ... times as long; up to", 2048, 4096, 8192)
+twice = {}
+for way, x in measured.items():
+    at = dict(zip(x["n"], x["least"]))
+    twice[way] = [at[n] / at[n // 2] for n in (2048, 4096, 8192)]
+    print(f"{way:8s}", *(f"{each:.1f}" for each in twice[way]), end="   ")
+    print(f"n to the {slopes[way]:.2f}; up to 4096 tokens {medium[way]:.2f}")
 
 # %% [markdown]
 # Tiled attention does the same work and is faster. One reason is that a matrix which is
@@ -572,14 +584,20 @@ for way, slope in slopes.items():
 # two.
 #
 # The powers are fitted from 1024 tokens on. Those of the clock are smaller than the
-# counted powers, 2 and 1, because every call also has work that does not grow with $n$.
+# counted powers, 2 and 1. One reason: from 4096 to 8192 tokens the times of *all six*
+# ways grow less than in the step before, so the machine was probably faster then. Up to
+# 4096 tokens the powers are nearer to 2 and 1. For window and linear, work that does
+# not grow with $n$ may be a part of the rest. Why dense has not 2, we have not
+# measured.
 #
 # > **The book says** (the notes) that FlashAttention is two to four times as fast. That
 # > was measured on GPUs. On this processor it is what the lines above say.
 #
 # > **The book says** (6.4.3) that "quadratic cost is affordable below 2048 tokens".
-# > Nothing special happens at 2048 tokens: before and after, twice as many tokens take
-# > about four times as long.
+# > Nothing special happens at 2048 tokens: twice as many tokens take dense attention
+# > {{ f"{twice['dense'][0]:.1f}" }} times as long before,
+# > {{ f"{twice['dense'][1]:.1f}" }} times after, and tiled attention
+# > {{ "{:.1f} and {:.1f}".format(*twice["tiled"]) }}.
 #
 # ## Is it faster than a recurrence?
 #
@@ -604,7 +622,8 @@ for name in ("GRU", "self-attention"):
 #
 # ## What would break it?
 #
-# - Short sequences: below a few hundred tokens all of this is only more to manage.
+# - Short sequences: below a few hundred tokens all of this only makes the program more
+#   complicated.
 # - A request for the weights: tiled and linear attention never have them.
 # - A random set of single pairs, as sparse as BigBird: no tile is empty, so nothing is
 #   saved.

@@ -61,9 +61,9 @@ for seed, right in enumerate(at_ten, 1):
 # %% [figure]
 fig, ax = figure("What would each seed have made you believe?", size=(7.2, 3))
 number = np.arange(1, len(at_ten) + 1)
-good = at_ten >= 0.75
+good = at_ten >= chapter_38.GOOD
 for which, colour, mark, label in (
-    (good, BLUE, "o", "near the textbook"), (~good, ORANGE, "^", "far from it"),
+    (good, BLUE, "o", "good seeds"), (~good, ORANGE, "^", "the others"),
 ):  # fmt: skip
     ax.plot(number[which], at_ten[which], mark, color=colour, label=label)
 ax.axhline(book, color=GREY, lw=1, ls="--", label="the textbook")
@@ -71,16 +71,21 @@ ax.axvspan(0.5, 3.5, color=GREY, alpha=0.15, lw=0, label="the first three seeds"
 ax.set(xlabel="seed", ylabel="right letters at 10 letters", ylim=(0, 1.05))
 ax.set(xticks=number, xlim=(0.5, len(at_ten) + 0.5))
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-alt = f"""Share of right letters of twelve seeds. {good.sum()} of them lie above 0.75,
-near the textbook's {book:.2f}; the others between {at_ten[~good].min():.2f} and
-{at_ten[~good].max():.2f}. Seeds 1 to 3, shaded, are all far from the textbook."""
+alt = f"""Share of right letters of twelve seeds. {good.sum()} of them lie between
+{chapter_38.GOOD} and the textbook's {book:.2f}; the others between
+{at_ten[~good].min():.2f} and {at_ten[~good].max():.2f}. Seeds 1 to 3, shaded, are not
+among the good ones."""
 show(fig, "twelve-seeds", alt)
 
 # %% [markdown]
-# {{ good.sum().item() }} of {{ len(at_ten) }} seeds are near the textbook. A person who
+# We call a seed good if it has at least {{ f"{chapter_38.GOOD:.2f}" }} of the letters
+# right. (We chose this limit after seeing the twelve values, in the gap between
+# {{ f"{at_ten[~good].max():.2f}" }} and {{ f"{at_ten[good].min():.2f}" }}.)
+# {{ good.sum().item() }} of {{ len(at_ten) }} seeds are good. A person who
 # trained seeds 1 to 3 would have written "the textbook is wrong", and even felt sure,
-# because the three agree. A person with seed 6 alone would have written "the textbook
-# is right". How often do $n$ of these seeds, drawn at random, contain not one good one?
+# because all three are far from it. A person with seed 6 alone would have written "the
+# textbook is right". How often do $n$ of these seeds, drawn at random, contain not one
+# good one?
 
 # %%
 bad, all_seeds = int((~good).sum()), len(at_ten)
@@ -91,9 +96,9 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 
 # %% [markdown]
 # With three seeds it happens in {{ f"{100 * three:.0f}" }} of 100 cases. So the honest
-# statement is neither "it comes back" nor "it does not". It is: *with some seeds*. And
-# a claim about the score, that additive attention can do this, has to hold for nearly
-# all seeds. It does not.
+# statement is neither "we get the printed result again" (below we say: it *comes back*)
+# nor "we do not". It is: *with some seeds*. A claim about additive attention itself,
+# that it does this, has to hold for nearly all seeds. It does not.
 #
 # ## When does a claim hold?
 #
@@ -101,8 +106,8 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 #
 # - **A claim is a range.** "The score is a half" means any number that rounds to what
 #   is printed. "Dot is faster" means that a ratio is above 1. "They do not change" is
-#   true or false: 1 or 0. Words such as "near zero" have no range of their own; the
-#   tables below say which one we took.
+#   true or false: 1 or 0. Of a difference the claim is the sign. Words such as "near
+#   zero" have no range of their own; the tables below say which one we took.
 # - **A measurement is an interval.** What is computed once and exactly has an interval
 #   without width. What is drawn at random, or trained, has one that says how far other
 #   draws or other seeds would lie.
@@ -111,7 +116,9 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 #   end of the range, the claim is *undecided*.
 #
 # A fourth verdict, *near*, is for printed decimals that miss by less than two units of
-# the last digit. Such a number was rounded in between, and nothing depends on it.
+# the last digit. Such a number probably comes from a computation with rounded
+# intermediate results. For a claim with such a margin *near* takes the place of
+# *undecided*.
 
 # %% [source] lessons.book.14_checks_the_book.claims.verdict
 
@@ -149,7 +156,7 @@ show(fig, "ranges", alt)
 #
 # [Lesson 13](../13_translation/README.md) explained what a
 # [confidence interval](../../GLOSSARY.md#confidence-interval) is. Here we need three.
-# Each is made so that in 95 of 100 repetitions it contains the true value.
+# Each is made so that in about 95 of 100 repetitions it contains the true value.
 #
 # ```math
 # \text{many draws: } m \pm 1.96 \frac{s}{\sqrt n}, \qquad
@@ -165,13 +172,14 @@ show(fig, "ranges", alt)
 # |---|---|
 # | $n$ | the number of draws, or of seeds |
 # | $m$, $s$ | their mean, and their [standard deviation](../../GLOSSARY.md#standard-deviation), with $n - 1$ in place of $n$ |
-# | $t_n$ | Student's factor: few values know their own spread badly, so the interval is wider than with $z$ |
+# | $t_n$ | Student's factor: from few values the spread itself is known only roughly, so the interval is wider than with $z$ |
 # | $k$ | of $n$ seeds, those that are good; $k/n$ is the share |
 # | $z$ | of numbers with a normal distribution, 95 of 100 lie within $z$ standard deviations |
 #
-# (The first two are those of "Student", W. S. Gosset, 1908; the third is that of
-# Wilson, 1927. They assume that the values are drawn independently, and the first two
-# that the values have one centre.) How many seeds are enough? Here is the half of the
+# (The second is that of "Student", W. S. Gosset, 1908, and the first is what becomes of
+# it for large $n$; the third is that of Wilson, 1927. They assume that the values are
+# drawn independently, and the first two that the values lie around one centre and not
+# in two groups.) How many seeds are enough? Here is the half of the
 # interval, in units of the spread $s$:
 
 # %%
@@ -183,25 +191,31 @@ few = claims.student(3) / 3**0.5
 # %% [markdown]
 # With three seeds the interval reaches {{ f"{few:.1f}" }} spreads to either side. If
 # the claim is further away than that, three seeds are enough. If it is nearer, they are
-# not: **a verdict needs as many seeds as its spread demands**. One seed has no
+# not: **a verdict needs as many seeds as their spread demands**. One seed has no
 # interval, and so no verdict.
 #
-# The interval of few seeds has a weak point. It measures the spread of the seeds that
-# we have. Seeds 1 to 3 of the reversal lie close together, so their interval is narrow,
-# and it does not contain the good seeds:
+# The interval of few seeds is one for the *mean*, and it assumes that the values lie
+# around one centre. The twelve seeds of the reversal lie in two groups. What does the
+# interval of seeds 1 to 3 say about them?
 
 # %%
 found = claims.seeds(at_ten[:3])
-print(f"seeds 1 to 3: {found.low:.2f} to {found.high:.2f}   the textbook {book:.2f}")
+print(f"mean, from seeds 1 to 3: {found.low:.2f} to {found.high:.2f}")
+print(f"mean of the twelve: {at_ten.mean():.2f}")
+print(f"least good seed: {at_ten[good].min():.2f}")
 found = claims.share(good.sum(), len(good))
 print(f"share of good seeds: {found.low:.2f} to {found.high:.2f}", end=" ")
 print(f"({found.rests_on})")
 
 # %% [markdown]
-# Where seeds fall into two groups, a mean says nothing, and we count how many belong to
-# each: a share, with the third formula. The share of good seeds may be anything from
-# one in ten to one in two. To know it within a tenth, one would need about a hundred
-# seeds.
+# The interval is wide, and it contains the mean of all twelve. Still it says nothing
+# about the good seeds, which lie above it. So where seeds fall into two groups we count
+# how many belong to each: a share, with the third formula. The share of good seeds may
+# be anything from one in ten to one in two. To know it within a tenth, one would need
+# about a hundred seeds.
+#
+# Shares of right answers around one centre keep Student's interval. But their mean
+# lies between 0 and 1, so we cut the interval there. One from 0 to 1 says nothing.
 #
 # ## What does a claim look like?
 #
@@ -238,8 +252,9 @@ print(f"({found.rests_on})")
 #
 # ## What is drawn at random?
 #
-# Here the interval is that of the mean over many random inputs. It is narrow, because
-# draws are cheap:
+# Here the interval is that of a mean over many random inputs, or that of a share of
+# them. It is mostly narrow, because draws are cheap. (The sentences of exercise 6.7 are
+# few, and one trained model reads them.)
 #
 # {{ claims.table("drawn") }}
 #
@@ -250,11 +265,22 @@ print(f"({found.rests_on})")
 #
 # ## What was trained?
 #
-# Here each value is a trained model, and the interval is that over seeds. Read the
-# column "rests on" before the verdict:
+# Here each value is a trained model, and the interval is that over seeds. (Where it
+# rests on seeds "and their sentences", it is the bootstrap of lesson 13, which draws
+# both.) Read the column "rests on" before the verdict:
 #
 # {{ claims.table("trained") }}
 #
+# For the rows *dot*, *general* and *scaled* we chose how far the mean may be from the
+# printed one. With which limit would all three hold?
+
+# %%
+names = "dot comes back", "general comes back", "scaled comes back"
+rows = [c.found for c in claims.CLAIMS if c.says.startswith(names)]
+enough = max(max(-found.low, found.high) for found in rows)
+print(f"the limit with which all three come back: {enough:.3f}")
+
+# %% [markdown]
 # - **Additive attention** beyond its training is the example of the beginning. The
 #   verdict is "{{ claims.verdict_on("additive comes back") }}" for the claim that it
 #   comes back whatever the seed. For the claim that it never does, it would be "no" as
@@ -262,27 +288,27 @@ print(f"({found.rests_on})")
 # - **Do the other rows of that table come back?** Dot:
 #   "{{ claims.verdict_on("dot comes back") }}"; general:
 #   "{{ claims.verdict_on("general comes back") }}"; scaled:
-#   "{{ claims.verdict_on("scaled comes back") }}". Where the mean of few seeds lies
-#   near the end of the range, the interval contains that end.
+#   "{{ claims.verdict_on("scaled comes back") }}". Lesson 07 says that all three
+#   come back: it allows each single length the largest difference that it found.
+# - **Is there a reason for unscaled scores?** Dot is ahead at ten letters with all
+#   three seeds. But three seeds of additive agreed, too, and nine more changed the
+#   verdict. So we count here, and three seeds are too few.
 # - **What does a Transformer need?** The four rows of 6.4.4 give two answers each way.
 #   They are facts about this task and these depths.
-# - **Positions** are hard to decide with few seeds. Some seeds did not learn the task
-#   at all. Where two models are left, Student's factor is
+# - **Positions** are hard to decide with few seeds. A model that has half of the values
+#   right or fewer at 32 tokens, the length of its training, is left out, as in
+#   [lesson 11](../11_positions/README.md). (This limit, too, was chosen after seeing
+#   the values.) Where two models are left, Student's factor is
 #   {{ f"{claims.student(2):.0f}" }}.
 # - **One seed**, as in the rows with 4000 pairs, gives no verdict, however large the
 #   effect.
 #
 # ## What was timed?
 #
-# Times belong to one machine. The interval is the range of the runs:
+# Times belong to one machine. The interval is the range of the runs, from the least to
+# the most. It is none of the three above, and the verdict is about these runs alone:
 #
 # {{ claims.table("timed") }}
-#
-# ## What is still open?
-#
-# These claims need an experiment whose record this book does not have yet:
-#
-# {{ claims.table_of_open_claims() }}
 #
 # ## What does no number decide?
 #
@@ -294,7 +320,8 @@ print(f"({found.rests_on})")
 #
 # The claims were not drawn at random. Whatever looked doubtful is here, and what is
 # plainly right is here in part. So the counts say nothing about how good a text is.
-# They say that printed numbers are worth recomputing:
+# They say that printed numbers are worth recomputing. The claims that are *undecided*
+# wait for more seeds, more runs or more sentences:
 
 # %%
 words = ("holds", "near", "no", "undecided")
@@ -308,8 +335,8 @@ for text, start in (
     print(f"{text:18s}", *(f"{count:9d}" for count in counts))
 
 # %% [markdown]
-# For the printed numbers one can see how far off they are. Those on the dotted line are
-# right:
+# For the printed numbers one can see how far off they are. A point on the dotted line
+# is right or nearly so; the colour shows the verdict:
 
 # %% [figure]
 exact = [c for c in claims.CLAIMS if c.found.kind == "computed"]
@@ -319,8 +346,9 @@ pairs = [(c.verdict, c.claimed.middle, c.found.value) for c in exact]
 pairs = [(word, x, y) for word, x, y in pairs if x > 0 < y]
 wrong = sum(word == "no" for word, *_ in pairs)
 alt = f"""{len(pairs)} printed numbers against the computed ones, both axes logarithmic,
-with a dotted line where they are equal. {wrong} of them lie off the line, the furthest
-by a factor of {max(max(x / y, y / x) for _, x, y in pairs):.0f}."""
+with a dotted line where they are equal. The verdict on {wrong} of them is no. Some of
+these are so near the line that their colour alone shows it; the furthest is off by a
+factor of {max(max(x / y, y / x) for _, x, y in pairs):.0f}."""
 show(claims.account(pairs), "account", alt)
 
 # %% [markdown]

@@ -1,5 +1,7 @@
 """Claims of the page on scoring functions and of the notes, with measurements."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import minigrad as mg
@@ -19,6 +21,7 @@ from .claims import (
     fact,
     printed,
     seeds,
+    shares,
     timed,
 )
 
@@ -87,12 +90,16 @@ def concat_is_additive():
     return fact(same, "the matrix, cut in two")
 
 
-def words_of(name):
-    """Right values at 64 and 128 tokens, of models that learned the task at 32."""
-    kept = record("positions")
-    found = np.array(kept["accuracy"][name])
-    learned = found[found[:, 0] > 0.5]
-    return learned[:, [kept["lengths"].index(n) for n in (64, 128)]]
+def right_values(name):
+    """Return the shares of right values (seeds, lengths): 32 tokens first, 128 last."""
+    return np.array(record("positions")["accuracy"][name])
+
+
+def at_twice_the_length(name):
+    found = right_values(name)
+    learned = found[:, 0] > 0.5  # the task itself, at the length of training
+    twice = record("positions")["lengths"].index(64)
+    return shares(found[learned, twice], trained=len(found))
 
 
 @claim(
@@ -124,7 +131,7 @@ for name, says, claimed, box in (
         "11",
         box,
     )
-    register(lambda name=name: seeds(words_of(name)[:, 0]))
+    register(lambda name=name: at_twice_the_length(name))
 
 
 @claim(
@@ -134,10 +141,10 @@ for name, says, claimed, box in (
     "11",
 )
 def lead_of_alibi():
-    kept = record("positions")["accuracy"]
-    alibi, rope = (np.array(kept[name]) for name in ("alibi", "rope+yarn"))
+    alibi, rope = (right_values(name) for name in ("alibi", "rope+yarn"))
     both = (alibi[:, 0] > 0.5) & (rope[:, 0] > 0.5)
-    return seeds((alibi - rope)[both, -1])
+    found = seeds((alibi - rope)[both, -1])
+    return replace(found, rests_on=f"{both.sum()} of {len(both)} seeds")
 
 
 @claim(
