@@ -83,7 +83,11 @@ def rows_as_they_were(my, rng):
 @numbers("means of 0, variances of 1: 64 at d = 64, 1024 at d = 1024")
 def without_means(my, rng):
     for d in (64, 1024):
-        wrong = [("d-squared", "d^2", d * d), ("deviation", "its root", d**0.5)]
+        wrong = [
+            ("no-d", "the variance of one product", 1),
+            ("d-squared", "d^2", d * d),
+            ("deviation", "its root", d**0.5),
+        ]
         exactly(my, my.var_dot(d, 0, 0, 1, 1), d, wrong)
 
 
@@ -97,7 +101,11 @@ def every_case(my, rng):
             without_h = variance(d, mu_s, 0, sd_s, sd_h)
             without_s = variance(d, 0, mu_h, sd_s, sd_h)
             exchanged = variance(d, mu_s, mu_h, sd_h, sd_s)
+            v_s, v_h = sd_s**2, sd_h**2
+            plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
             wrong = [
+                ("not-squared", "the formula with mu_s and mu_h not squared", plain),
+                ("no-d", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),
                 ("centred-only", "the variance without means", centred),
@@ -135,7 +143,10 @@ def what_is_gained(my, rng):
         want = variance(1, mu_s, mu_h, sd_s, sd_h) / after
         of_h = variance(1, 0, mu_h, sd_s, sd_h) / after
         of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
+        crossed = 1 + mu_s**2 / sd_h**2 + mu_h**2 / sd_s**2
         wrong = [
+            ("without-1", "the gain - 1", want - 1),
+            ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s", crossed),
             ("inverse", "the variance after, divided by that before", 1 / want),
             ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),
             ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),

@@ -125,6 +125,7 @@ def the_limit(my, rng):
         log_Z = math.log(T * math.sinh(a) / a)
         wrong = [
             ("on-the-line", "log T, the entropy of equal weights", math.log(T)),
+            ("no-log-T", "expected - log T", want - math.log(T)),
             ("normal", "log T - variance / 2", math.log(T) - a * a / 6),
             ("normal", "log T - a / 2", math.log(T) - a / 2),
             ("normal", "log T - a^2 / 2", math.log(T) - a * a / 2),

@@ -299,8 +299,22 @@ MISNAMED = [  # once under another name
     ("38.3", "return log_Z - mean_score", "return np.log(T) - a * a / 2",
      "normal", "log T - a^2 / 2"),
 ]  # fmt: skip
+UNNAMED = [  # once without a name
+    ("E.7", "s = np.where(mask, x, -np.inf)", "s = np.where(mask, x, 0.0)",
+     "mask-times-scores", "x * mask"),
+    ("E.7", "lse = base + np.log(np.exp", "lse = np.log(np.exp",
+     "maximum-lost", "the largest allowed score"),
+    ("38.2", "return d * (v_s", "return (v_s", "no-d", "one product"),
+    ("38.2", "v_s * mu_h**2 + v_h * mu_s**2)\n", "v_s * mu_h + v_h * mu_s)\n",
+     "not-squared", "not squared"),
+    ("38.2", "return 1 + mu_h", "return mu_h", "without-1", "the gain - 1"),
+    ("38.2", "mu_h**2 / v_h + mu_s**2 / v_s", "mu_h**2 / v_s + mu_s**2 / v_h",
+     "crossed", "1 + mu_s^2 / v_h"),
+    ("38.3", "return log_Z - mean_score", "return log_Z - mean_score - np.log(T)",
+     "no-log-T", "expected - log T"),
+]  # fmt: skip
 WRONG = [
-    *HELD_OUT, *PASSED, *MISNAMED,
+    *HELD_OUT, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
     *RESULTS,
 ]  # fmt: skip
