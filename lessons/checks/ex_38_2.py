@@ -84,7 +84,7 @@ def rows_as_they_were(my, rng):
 def without_means(my, rng):
     for d in (64, 1024):
         wrong = [
-            ("no-d", "the variance of one product", 1),
+            ("one-term", "the variance of one product", 1),
             ("d-squared", "d^2", d * d),
             ("deviation", "its root", d**0.5),
         ]
@@ -105,7 +105,7 @@ def every_case(my, rng):
             plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
             wrong = [
                 ("not-squared", "the formula with mu_s and mu_h not squared", plain),
-                ("no-d", "the variance of one product", want / d),
+                ("one-term", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),
                 ("centred-only", "the variance without means", centred),
@@ -145,7 +145,7 @@ def what_is_gained(my, rng):
         of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
         crossed = 1 + mu_s**2 / sd_h**2 + mu_h**2 / sd_s**2
         wrong = [
-            ("without-1", "the gain - 1", want - 1),
+            ("gain-minus-one", "the gain - 1", want - 1),
             ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s", crossed),
             ("inverse", "the variance after, divided by that before", 1 / want),
             ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),

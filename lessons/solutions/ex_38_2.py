@@ -136,9 +136,9 @@ HINTS = {
         "(v_s + mu_s^2)(v_h + mu_h^2) - mu_s^2 mu_h^2: expand it, and one term "
         "cancels. For one query: v_h times sum_k s_k^2, then the mean over s.",
     ],
-    "no-d": ["e is a sum of d products."],
+    "one-term": ["e is a sum of d products."],
     "not-squared": ["Which units has v_s mu_h, and which has v_s v_h?"],
-    "without-1": ["The variance without means is part of the variance with them."],
+    "gain-minus-one": ["The variance without means is part of the variance with them."],
     "crossed": ["Divide the two formulas: which variance cancels in v_h mu_s^2?"],
     "d-squared": ["Variances of independent terms add up. How many terms are there?"],
     "centred-only": ["That is the variance where both means are 0."],
