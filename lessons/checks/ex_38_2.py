@@ -83,7 +83,11 @@ def rows_as_they_were(my, rng):
 @numbers("means of 0, variances of 1: 64 at d = 64, 1024 at d = 1024")
 def without_means(my, rng):
     for d in (64, 1024):
-        wrong = [("d-squared", "d^2", d * d), ("deviation", "its root", d**0.5)]
+        wrong = [
+            ("one-term", "the variance of one product", 1),
+            ("d-squared", "d^2", d * d),
+            ("deviation", "its root", d**0.5),
+        ]
         exactly(my, my.var_dot(d, 0, 0, 1, 1), d, wrong)
 
 
@@ -97,7 +101,11 @@ def every_case(my, rng):
             without_h = variance(d, mu_s, 0, sd_s, sd_h)
             without_s = variance(d, 0, mu_h, sd_s, sd_h)
             exchanged = variance(d, mu_s, mu_h, sd_h, sd_s)
+            v_s, v_h = sd_s**2, sd_h**2
+            plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
             wrong = [
+                ("not-squared", "the formula with mu_s and mu_h not squared", plain),
+                ("one-term", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),
                 ("centred-only", "the variance without means", centred),
@@ -135,7 +143,10 @@ def what_is_gained(my, rng):
         want = variance(1, mu_s, mu_h, sd_s, sd_h) / after
         of_h = variance(1, 0, mu_h, sd_s, sd_h) / after
         of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
+        crossed = 1 + mu_s**2 / sd_h**2 + mu_h**2 / sd_s**2
         wrong = [
+            ("gain-minus-one", "the gain - 1", want - 1),
+            ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s", crossed),
             ("inverse", "the variance after, divided by that before", 1 / want),
             ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),
             ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),
@@ -226,9 +237,37 @@ def the_derivation(my, rng):
         want, found = right(*arguments), link(*arguments)
         text = f"expected the {what} expression to be {want} at random fractions"
         my.holds(found == want, tag, text, f"found {found}")
+    uses_of_E = []
+
+    def dependent(f):  # s and h are both below their means, or both above
+        uses_of_E.append(f)
+        _, _, mu_s, mu_h, v_s, v_h = arguments
+        a, b = (Fraction(math.isqrt(v.numerator), math.isqrt(v.denominator))
+                for v in (v_s, v_h))  # fmt: skip
+        return (f(mu_s + a, mu_h + b) + f(mu_s - a, mu_h - b)) / 2
+
+    want = first(dependent, *arguments[1:])
+    found = [link(dependent, *arguments[1:]) for link, _ in chain.links]
+    my.holds(
+        found[0] == want,
+        "starts-elsewhere",
+        "expected E alone in the first expression, so that it is right for dependent "
+        f"s_k and h_k as well: {want}",
+        f"found {found[0]}",
+    )
+    uses_of_E.clear()
+    chain.links[-1][0](dependent, *arguments[1:])
+    text = "expected no E in the last expression", f"found {len(uses_of_E)} calls of E"
+    my.holds(not uses_of_E, "arrives-elsewhere", *text)
     count = len(chain.links)
     text = "expected three expressions or more", f"found {count}"
     my.holds(count > 2, "too-short", *text)
+    my.holds(
+        any(value != want for value in found[1:-1]),
+        "no-independence",
+        "expected an expression between the two ends that needs independence",
+        "found that all of them hold for dependent s_k and h_k too",
+    )
     check_chain(my, chain, first, last, draw)
 
 

@@ -138,7 +138,7 @@ def one_law_each(my, chain):
             "two-steps",
             "expected one law for each step: a number moves out of the product, or the "
             "product with a sum becomes a sum of products",
-            f"found both at once between links {k - 1} and {k}: show each",
+            f"found both at once between links {k} and {k + 1}: show each",
         )
         before = now
 

@@ -47,6 +47,10 @@ def largest_entry(dx, g, y, x):
     return one_entry(dx, g, y, x, 1.001)
 
 
+def wrong_far_from_0(dx, g, y, x):
+    return np.where(np.abs(x) > 5, 2 * dx, dx)
+
+
 def without_its_centre(dx, g, y, x):
     return y * g - y
 
@@ -92,6 +96,11 @@ WRONG = {
         with_backward("tanh, NaN in one entry", tanh, with_nan),
         with_backward("tanh, NaN in all", tanh, lambda dx, *_: dx * np.nan),
     ],
+    "other-x": [
+        with_backward(
+            "x^3, backward twice where |x| > 5", scaled(1.0), wrong_far_from_0
+        )
+    ],
     "absolute": [
         with_backward(
             f"1e-6 x^3, backward {k} times", scaled(1e-6), lambda dx, *_, k=k: k * dx
@@ -133,12 +142,18 @@ def of_three(my, rng):
         c = rng.normal(size=y.shape)
         f = named(op.__name__, lambda x, op=op: op(x)[0])
         ones = backward(np.ones(y.shape))
-        wrong = [("cotangent", "the slopes for a c of ones", ones)]
+        moved = (c * (op(x + 1e-5)[0] - op(x - 1e-5)[0])).sum() / 2e-5
+        wrong = [
+            ("zero", "0 everywhere", np.zeros((3, 5))),
+            ("moves-all", "the slope for all entries moved at once", moved + 0 * x),
+        ]
+        if np.abs(ones).max() > 1e-6:
+            wrong.append(("cotangent", "the slopes for a c of ones", ones))
         found = my.numeric_gradient(f, x, c)
         my.equal(found, backward(c), "ij", wrong, rtol=1e-6, atol=1e-7)
 
 
-@laws("the cotangent c is drawn at random")
+@laws("c is drawn at random")
 def at_random(my, rng):
     cotangents = []
 
@@ -156,18 +171,38 @@ def at_random(my, rng):
         "expected a g whose entries differ",
         f"found backward called with {low:g} in every entry",
     )
+    zeros = np.argwhere(cotangents[0] == 0).tolist()
+    my.holds(
+        not zeros,
+        "zero-in-cotangent",
+        "expected a g without a 0: with it, no mistake in that entry is found",
+        f"found g = 0 at {zeros[:1]}",
+    )
 
 
 @laws("right backwards are accepted")
 def right_ones(my, rng):
     for op in (softmax, tanh, row_sums, scaled(1.0)):
         accept(my, rng, op, "refuses-right")
+    x = rng.normal(size=(3, 5))
+    x[0, 0], x[1, 2] = 1e-4, 0.0  # gradients of 1e-8 and 0 beside those of 1
+    my.holds(
+        answer(my, rng, scaled(1.0), x),
+        "entry-tolerance",
+        "expected True for x^3, whose backward is right, at x[0, 0] = 1e-4",
+        "found False",
+    )
 
 
 @laws("wrong backwards are refused")
 def wrong_ones(my, rng):
     for tag in ("constant-cotangent", "factor", "one-entry", "loose", "largest-entry"):
         refuse(my, rng, tag)
+
+
+@laws("the backward is checked at x, not elsewhere")
+def at_x(my, rng):
+    refuse(my, rng, "other-x", centre=10)
 
 
 @edges("no gradient, another shape, NaN")
@@ -187,23 +222,24 @@ def accept(my, rng, op, tag):
     """Fail unless is_right is True, three times."""
     for _ in range(3):
         my.holds(
-            answer(my, rng, op),
+            answer(my, rng, op, rng.normal(size=(3, 5))),
             tag,
             f"expected True for {op.__name__}, whose backward is right",
             "found False",
         )
 
 
-def refuse(my, rng, tag):
-    """Fail unless is_right is False for all ops with this mistake."""
+def refuse(my, rng, tag, centre=0):
+    """Fail unless is_right is False for all ops with this mistake, near ``centre``."""
     for op in WRONG[tag]:
         for size in ((3, 5), (3, 5), (7, 20)):
             text = f"expected False for {op.__name__}"
-            my.holds(not answer(my, rng, op, size), tag, text, "found True")
+            x = centre + rng.normal(size=size)
+            my.holds(not answer(my, rng, op, x), tag, text, "found True")
 
 
-def answer(my, rng, op, size=(3, 5)):
-    found = my.is_right(op, rng.normal(size=size), rng)
+def answer(my, rng, op, x):
+    found = my.is_right(op, x, rng)
     kind = type(found).__name__
     true_or_false = isinstance(found, (bool, np.bool_))
     my.holds(true_or_false, "type", "expected True or False", f"found {kind}")

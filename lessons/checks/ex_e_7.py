@@ -36,7 +36,9 @@ def mistakes(x, mask):
     """Return wrong weights: (tag, what, array)."""
     everywhere = np.ones_like(mask)
     full, other = by_loop(x, everywhere)[0], by_loop(x, ~mask)[0]
+    times = by_loop(x * mask, everywhere)[0]
     return [
+        ("mask-times-scores", "the softmax of x * mask over all keys", times),
         ("complement", "the softmax over the keys that are not allowed", other),
         ("mask-leak", "the softmax over all keys, allowed or not", full),
         (
@@ -80,8 +82,10 @@ def against_a_loop(my, rng):
         "expected a weight of exactly 0 wherever the mask is False",
         f"found up to {np.abs(found[~mask]).max(initial=0):.3g}",
     )
+    highest = np.where(mask, x, -np.inf).max(-1)
     wrong = [
         ("mask-leak", "the log of a sum over all keys", np.log(np.exp(x).sum(-1))),
+        ("maximum-lost", "expected - the largest allowed score", lse - highest),
         ("complement", "the log of a sum over the masked keys", by_loop(x, ~mask)[1]),
     ]
     my.equal(my.masked_lse(x, mask)[0], lse, "BL", wrong)
@@ -121,6 +125,7 @@ def of_softmax(my, rng):
 
     wrong = [("mask-leak", "weights of 1/n where masked, in the backward", leaking)]
     my.gradients(masked_softmax, [x], variants={"x": wrong})
+    my.equal(masked_softmax(x)[0], y, "LS", rtol=0.0, atol=1e-13)
     g = rng.normal(size=x.shape)
     centred = g - np.array([[sum(a * b)] for a, b in zip(g, y)])
     has_all_digits(my, masked_softmax(x)[1](g), y * centred, "dx")
@@ -148,6 +153,7 @@ def of_lse(my, rng):
         ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
     ]
     my.gradients(masked_lse, [x], variants={"x": wrong})
+    my.equal(masked_lse(x)[0], by_loop(x, mask)[1], "L", rtol=0.0, atol=1e-13)
     g = rng.normal(size=3)
     want = np.array([a * row for a, row in zip(g, by_loop(x, mask)[0])])
     has_all_digits(my, masked_lse(x)[1](g), want, "dx")

@@ -79,6 +79,7 @@ def work(f, *arrays):
 
 def has_all_digits(my, found, want, name):
     """Fail unless a gradient has the digits of a formula; differences have fewer."""
+    my.shape(found, np.shape(want))
     off = np.abs(np.asarray(found) - want).max() / np.abs(want).max()
     error = f"found an error of {off:.1g} of the largest entry"
     my.holds(off <= COARSE, "unknown", f"expected {name}", error, UNKNOWN)

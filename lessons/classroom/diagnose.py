@@ -7,6 +7,8 @@ sentence, array or function that returns one). If none holds, the tag is "unknow
 """
 
 import contextlib
+import itertools
+import re
 
 import numpy as np
 
@@ -133,14 +135,16 @@ def of_gradients(
     compared = [row for row in result.rows if row.verdict != "not checked"]
     summary = "    ".join(f"d_{row.input} {row.verdict}" for row in compared)
     lines = [summary] if len(compared) > 1 else []
-    found = [f for f in (result.cause, *result.also) if f and f.tag != "unknown"]
+    also = [_with_g(f, names) for f in result.also]
+    cause = [_with_g(result.cause, names)] if result.cause else []
+    found = [f for f in (*cause, *also) if f.tag != "unknown"]
     shown = result
     known = _known_gradient(op, inputs, names, seed, variants or {}, blocks or {})
     if not known and all(f.tag.startswith("block") for f in found):
         known = _more_of_gradients(op, inputs, names, seed, compared)
     if known:
         k, finding = known
-        found = [finding, *result.also]
+        found = [finding, *also]
         if not result.worst or result.worst.input != names[k]:  # show the named input
             shown = mg.gradcheck(
                 lambda x: lifted(*inputs[:k], x, *inputs[k + 1 :]),
@@ -161,6 +165,15 @@ def of_gradients(
         *(f"also: {law.sentence}" for law in found[1:]),
     ]
     return tag, "\n".join(lines)
+
+
+def _with_g(finding, names):
+    """Return a finding of the engine with g, as lessons call it, for a cotangent c."""
+    sentence = finding.sentence.replace("the cotangent c1", "the gradient c1")
+    sentence = re.sub(r"\bcotangent(s?)\b", r"gradient\1 g", sentence)
+    if "c" not in names:
+        sentence = re.sub(r"\bc([12]?)\b", r"g\1", sentence)
+    return finding._replace(sentence=sentence)
 
 
 def exchanged(op, inputs, names, g, found):
@@ -273,6 +286,8 @@ def _known_gradient(op, inputs, names, seed, variants, blocks):
     g = np.random.default_rng(seed).normal(size=np.shape(y))
     returned = backward(g)
     returned = returned if isinstance(returned, (tuple, list)) else (returned,)
+    if found := _exchanged_pair(op, inputs, names, g, returned):
+        return found
     for k, (name, each) in enumerate(zip(names, returned)):
         is_array = isinstance(each, (np.ndarray, np.generic))
         if not is_array or not (name in variants or name in blocks):
@@ -283,6 +298,23 @@ def _known_gradient(op, inputs, names, seed, variants, blocks):
         found = found or _of_blocks(op, inputs, k, each, g, blocks.get(name))
         if found:
             return k, Finding(found[0], f"d_{name}: {found[1]}")
+
+
+def _exchanged_pair(op, inputs, names, g, returned):
+    """Return (number of the first, Finding) of two gradients that changed places."""
+    arrays = [np.asarray(A, float) for A in returned if A is not None]
+    if len(arrays) != len(inputs):
+        return None
+    for j, k in itertools.combinations(range(len(inputs)), 2):
+        if arrays[j].shape != arrays[k].shape or same(arrays[j], arrays[k]):
+            continue
+        right = [_numeric(op, inputs, n, g) for n in (j, k)]
+        if same(arrays[j], right[1]) and same(arrays[k], right[0]):
+            return j, Finding(
+                "swapped",
+                f"d_{names[j]}: yours equals numeric of {names[k]}, not of {names[j]}; "
+                f"d_{names[k]} is that of {names[j]}",
+            )
 
 
 def _add_gradients(case, op, inputs, names, seed):

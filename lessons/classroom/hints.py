@@ -102,10 +102,11 @@ FOR_KNOWN_MISTAKES = {
     "shape": "Write the shape of each intermediate at the end of its line.",
     "dtype": "Which operation gives the numbers this dtype?",
     "raises": "The line is in the report. Print the shapes just before it.",
+    "no-reason": "Why does this expression equal the one before it? One sentence.",
     "recursion": (
         "Python allows about a thousand nested calls. Does the recursion end?"
     ),
-    "timeout": "Which loop does not end?",
+    "timeout": "Which loop does not end, or has far more turns than it needs?",
     "exits": "Which call ends the whole program, or needs more memory than there is?",
     "memory": "A check may use 2 GiB. Which array is that large? Print its shape.",
     "check-fault": "This is a mistake in the course, not in your answer.",

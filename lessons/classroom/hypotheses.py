@@ -455,6 +455,12 @@ def _line_with_float32(text):
     except SyntaxError:
         return None
     for node in ast.walk(tree):
-        named = getattr(node, "attr", None) or getattr(node, "value", None)
-        if isinstance(named, str) and named.lstrip("<>=") in SHORT:
+        given = []  # a string is a dtype only where NumPy takes it as one
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", None)
+            given = [k.value for k in node.keywords if k.arg == "dtype"]
+            given += node.args if called in ("astype", "dtype", "view") else []
+        named = [getattr(part, "value", None) for part in given]
+        named += [getattr(node, "attr", None), getattr(node, "id", None)]
+        if any(isinstance(n, str) and n.lstrip("<>=") in SHORT for n in named):
             return f"line {node.lineno}:  {text.splitlines()[node.lineno - 1].strip()}"

@@ -47,7 +47,7 @@ def check_chain(my, chain, first, last, draw, times=8):
         "found one expression",
     )
     codes = [getattr(f, "__code__", None) for f, _ in chain.links]
-    for k, (a, b) in enumerate(zip(codes, codes[1:])):
+    for k, (a, b) in enumerate(zip(codes, codes[1:]), 1):
         parts = "co_code", "co_consts", "co_names"
         is_same = a and b and all(getattr(a, n) == getattr(b, n) for n in parts)
         sentence = f"links {k} and {k + 1} are the same expression"
@@ -68,10 +68,13 @@ def check_chain(my, chain, first, last, draw, times=8):
 
 
 def links_that_run(my, chain, arguments):
-    """Fail with a sentence at the first expression that raises an exception."""
+    """Fail with a sentence at the first link without a reason, or that raises."""
     found = f"found {type(chain).__name__}"
     my.holds(isinstance(chain, Chain), "chain", "expected Chain(…).then(…)", found)
-    for k, (f, _) in enumerate(chain.links):
+    for k, (f, reason) in enumerate(chain.links, 1):
+        is_text = isinstance(reason, str) and bool(reason.strip())
+        text = f"expected a reason, a sentence, with link {k}", f"found {reason!r}"
+        my.holds(is_text, "no-reason", *text)
         try:
             f(*arguments)
         except (NotWritten, CheckFailed):

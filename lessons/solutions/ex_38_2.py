@@ -136,6 +136,10 @@ HINTS = {
         "(v_s + mu_s^2)(v_h + mu_h^2) - mu_s^2 mu_h^2: expand it, and one term "
         "cancels. For one query: v_h times sum_k s_k^2, then the mean over s.",
     ],
+    "one-term": ["e is a sum of d products."],
+    "not-squared": ["Which units has v_s mu_h, and which has v_s v_h?"],
+    "gain-minus-one": ["The variance without means is part of the variance with them."],
+    "crossed": ["Divide the two formulas: which variance cancels in v_h mu_s^2?"],
     "d-squared": ["Variances of independent terms add up. How many terms are there?"],
     "centred-only": ["That is the variance where both means are 0."],
     "no-mu-h": ["A mean of h multiplies every deviation of s."],
@@ -160,6 +164,10 @@ HINTS = {
         "The variance of x is E[x^2] - (E x)^2. Here x is the product s_k h_k.",
     ],
     "arrives-elsewhere": ["The last expression is var_dot(d, mu_s, mu_h, v_s, v_h)."],
+    "no-independence": [
+        "E[s^2 h^2] = E[s^2] E[h^2] holds for independent s and h only. Write an "
+        "expression that uses it, before the last.",
+    ],
     "false-link": [
         "The report names the link at which the value changes. What did you change "
         "there?",

@@ -141,6 +141,7 @@ HINTS = {
     "on-the-line": [
         "Weights that are not all equal have an entropy below log T. By how much?",
     ],
+    "no-log-T": ["Z is a sum over T keys: T times an expectation."],
     "normal": ["That is the limit of normal scores. These are uniform from -a to a."],
     "mean-score-lost": ["H = ln Z - sum_j p_j e_j. Is the second term 0?"],
     "width-of-interval": ["The interval from -a to a has the length 2 a."],

@@ -131,7 +131,7 @@ MUTANTS = [
     ("h1, (h1 + h3) / 2, h3", "h1, (h1 + h3) / 2 + 0.1, h3", "not-midpoint"),
     ("np.array([-2.0]), np", "np.array([2.0]), np", "same-points"),
     ("s, h1, (h1 + h3) / 2, h3", "s, h1, h3", "results"),
-    ('"the middle")', '"the middle").then(lambda s, W_g, h1, h3: s @ W_g @ h1, "")',
+    ('"the middle")', '"the middle").then(lambda s, W_g, h1, h3: s @ W_g @ h1, "h1")',
      "false-link"),
     ("h3) / 2), \"the", "h3) / 3), \"the", "starts-elsewhere"),
     ("h1 + s @ W_g @ h3) / 2", "h1 + s @ W_g @ h3)", "arrives-elsewhere"),

@@ -86,6 +86,10 @@ HINTS = {
     "repeats": [
         "The search reaches a value with two users twice. Remember the visited names.",
     ],
+    "timeout": [
+        "Every loop may end and still take too long: a graph of 50 layers has 2^50 "
+        "paths. Visit each value once, not each path.",
+    ],
     "unreachable": ["root does not depend on every name in the dictionary."],
     "incomplete": ["The list does not contain every value that root depends on."],
     "recursion": [

@@ -61,8 +61,7 @@ WHY = (
 
 HINTS = {
     "numeric_gradient": [
-        "Move one entry of a copy up and down; sum c times the change of every "
-        "output.",
+        "Move one entry of a copy up and down; sum c times the change of every output.",
     ],
     "is_right": ["Which c, which comparison, and what if there is no gradient at all?"],
     "": [
@@ -86,6 +85,16 @@ HINTS = {
         "With c = 0 every linear backward is accepted, and with ones too many are. "
         "Draw c from rng.",
     ],
+    "zero-in-cotangent": [
+        "What is g * dy/dx in an entry where g is 0, and what is it for another dy/dx?",
+    ],
+    "entry-tolerance": [
+        "Rounding in the differences depends on the size of f, not on that of one "
+        "entry. Compare each error with the largest entry of the gradient.",
+    ],
+    "other-x": ["Which x does the caller ask about?"],
+    "zero": ["Is the copy that moves up another array than the one that moves down?"],
+    "moves-all": ["e_i is 1 in entry i and 0 in all others."],
     "scale": [
         "Every entry is wrong by the same factor. How long is the interval from x - "
         "h to x + h?",

@@ -147,8 +147,8 @@ HINTS = {
         "derivative. |x| has no derivative at 0.",
     ],
     "missed": [
-        "One more is wrong. Which shapes, which integers and which g are not tried "
-        "yet?",
+        "At least one more is wrong. Which shapes, which integers and which g are not "
+        "tried yet?",
     ],
     "no-witness": [
         "The backward is right for these inputs. Change the shape, or use less "

@@ -70,6 +70,10 @@ WHY = (
 )
 
 HINTS = {
+    "mask-times-scores": [
+        "A score of 0 is a score: exp(0) = 1. Which score has the weight 0?",
+    ],
+    "maximum-lost": ["ln sum exp(x) = m + ln sum exp(x - m): where is m added back?"],
     "masked_softmax": [
         "What does the maximum see, what does the sum see, and what has a row without "
         "keys?",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lessons import NotWritten
+from lessons.checks.measure import has_all_digits
 from lessons.classroom import calls, diagnose, steps
 from lessons.classroom.calls import is_changed, readonly
 from lessons.classroom.harness import Harness
@@ -479,6 +480,15 @@ def test_a_law_shows_the_call_that_it_is_about():
     assert law(call="f after g") == "f after g"
 
 
+def test_digits_of_a_gradient_of_another_shape_are_not_compared():
+    def transposed(x):
+        return x, lambda g: g.T
+
+    found = harness(transposed=transposed).transposed(X)[1](X)
+    assert found.shape != X.shape
+    fails("transpose", lambda: has_all_digits(harness(), found, X, "dx"), "found shape")
+
+
 # theory
 
 
@@ -493,16 +503,22 @@ def test_a_chain_of_expressions_finds_the_false_step():
     def check(chain):
         return lambda: check_chain(harness(), chain, square, square, draw)
 
-    start = Chain(square, "")
-    check(Chain(square, "").then(lambda a, b: a * a + 2 * a * b + b * b, "binomial"))()
-    dream = Chain(square, "").then(lambda a, b: a * a + b * b, "a dream")
+    start = Chain(square, "a square")
+    check(
+        Chain(square, "a square").then(
+            lambda a, b: a * a + 2 * a * b + b * b, "binomial"
+        )
+    )()
+    dream = Chain(square, "a square").then(lambda a, b: a * a + b * b, "a dream")
     fails("false-link", check(dream), "a dream")
     fails("chain-repeats", check(start.then(square, "again")), "the same expression")
     fails("chain", check([square]), "found list")
-    bad = Chain(square, "").then(lambda a, b: a * b / (a - a), "a quotient")
+    for silent in ("", " ", None):
+        fails("no-reason", check(Chain(square, silent)), "with link 1")
+    bad = Chain(square, "a square").then(lambda a, b: a * b / (a - a), "a quotient")
     for call in (check(bad), lambda: links_that_run(harness(), bad, draw())):
         lines = fails("link-raises", call, "ZeroDivisionError")
-        assert lines[0].startswith("link 1, at a ")
+        assert lines[0].startswith("link 2, at a ")
 
 
 def test_fractions_are_compared_exactly_and_floats_up_to_rounding():

@@ -129,7 +129,7 @@ def test_float32_needs_a_line_that_makes_one(tmp_path):
     single = E.astype(np.float32).astype(float)
     assert tag(path)[0] == "float32" and "line 3:  e = e.astype" in tag(path)[1]
     other = tmp_path / "ex_9_8.py"
-    other.write_text('"""Not float32."""\n', "utf-8")
+    other.write_text('"""Not float32."""\nd = {"half": 20}\n', "utf-8")
     assert tag(other)[0] == "nearly"
 
 

@@ -297,8 +297,73 @@ REPORTS = [
         s, H, v = rng.normal(size=d), rng.normal(size=(T, d)), rng.normal(size=d)""",
      "not-anew", "anew for each T"),
 ]  # fmt: skip
+E4 = "np.all(np.abs(yours - numeric) <= 1e-5 * scale)"
+FIRST = "d * (E(lambda s, h: (s * h) ** 2) - E(lambda s, h: s * h) ** 2)"
+SECOND = """d
+                * (
+                    E(lambda s, h: s**2) * E(lambda s, h: h**2)
+                    - (E(lambda s, h: s) * E(lambda s, h: h)) ** 2
+                )
+            ),
+            "the mean of a product of independent factors is the product of the means",
+        )
+        .then(
+            lambda E, d, mu_s, mu_h, v_s, v_h: (
+                d * ((v_s + mu_s**2) * (v_h + mu_h**2) - (mu_s * mu_h) ** 2)
+            ),"""
+PASSED = [  # once accepted
+    ("E.4", "c = rng.normal(size=np.shape(y))",
+     "c = np.arange(np.size(y)).reshape(np.shape(y)) / np.size(y)",
+     "zero-in-cotangent", "g = 0 at"),
+    ("E.4", E4, "np.allclose(yours, numeric, rtol=1e-4, atol=0)",
+     "entry-tolerance", "x[0, 0] = 1e-4"),
+    ("E.4", "    y, backward = op(x)\n",
+     "    x = rng.normal(size=x.shape)\n    y, backward = op(x)\n",
+     "other-x", "where |x| > 5"),
+    ("38.1", '"products may be taken in any order"', '" "', "no-reason", "link 2"),
+    ("38.2", FIRST, "d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2) * E(lambda *_: 1)",
+     "starts-elsewhere", "E alone in the first"),
+    ("38.2", SECOND, f"{FIRST} + 0),", "no-independence", "needs independence"),
+    ("38.2", "h: var_dot(d, mu_s, mu_h, v_s, v_h)",
+     "h: var_dot(d, E(lambda s, h: s), mu_h, v_s, v_h)",
+     "arrives-elsewhere", "no E in the last"),
+]  # fmt: skip
+MISNAMED = [  # once under another name
+    ("E.4", "up, down = x.copy(), x.copy()", "up = down = x.copy()",
+     "zero", "0 everywhere"),
+    ("E.4", "        up[i] += h\n        down[i] -= h\n",
+     "        up += h\n        down -= h\n", "moves-all", "all entries"),
+    ("E.7", "return y * g[..., None]",
+     "return y * (g[..., None] - (y * g[..., None]).sum(-1, keepdims=True))",
+     "zero", "0 everywhere"),
+    ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))", "return y * g",
+     "softmax-nocentre", "y * g, without"),
+    ("E.7", "y = e / np.where(total == 0, 1.0, total)", "y = e / (total + 1e-9)",
+     "epsilon", "added to the divisor"),
+    ("E.6", "return dxs, dh, dW_ih, dW_hh, db_ih, db_hh",
+     "return dxs, dh, dW_ih, dW_hh, db_hh, db_ih", "swapped", "numeric of b_hh"),
+    ("E.6", "return dxs, dh, dW", "return dxs, 0 * dh, dW", "zero", "other weights"),
+    ("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-9)",
+     "epsilon", "- 3e-09 in every entry"),
+    ("38.3", "return log_Z - mean_score", "return np.log(T) - a * a / 2",
+     "normal", "log T - a^2 / 2"),
+]  # fmt: skip
+UNNAMED = [  # once without a name
+    ("E.7", "s = np.where(mask, x, -np.inf)", "s = np.where(mask, x, 0.0)",
+     "mask-times-scores", "x * mask"),
+    ("E.7", "lse = base + np.log(np.exp", "lse = np.log(np.exp",
+     "maximum-lost", "the largest allowed score"),
+    ("38.2", "return d * (v_s", "return (v_s", "one-term", "one product"),
+    ("38.2", "v_s * mu_h**2 + v_h * mu_s**2)\n", "v_s * mu_h + v_h * mu_s)\n",
+     "not-squared", "not squared"),
+    ("38.2", "return 1 + mu_h", "return mu_h", "gain-minus-one", "the gain - 1"),
+    ("38.2", "mu_h**2 / v_h + mu_s**2 / v_s", "mu_h**2 / v_s + mu_s**2 / v_h",
+     "crossed", "1 + mu_s^2 / v_h"),
+    ("38.3", "return log_Z - mean_score", "return log_Z - mean_score - np.log(T)",
+     "no-log-T", "expected - log T"),
+]  # fmt: skip
 WRONG = [
-    *HELD_OUT, *ROUNDED, *SIGNS, *REPORTS,
+    *HELD_OUT, *ROUNDED, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
     *RESULTS,
 ]  # fmt: skip
@@ -315,6 +380,7 @@ RIGHT = [
      'return [output @ p["W_o"].T + p["b_o"], new]'),
     ("6.10", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
     ("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
+    ("38.3", "return np.array(curve)", "return curve"),
     ("38.4", "np.log(np.where(alpha > 0, alpha, 1.0))", "np.log(alpha + 1e-12)"),
     ("38.4", """    logits = model(batch.source, batch.target_in, batch.lengths)
     loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
