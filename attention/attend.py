@@ -75,10 +75,10 @@ def attend(
 
 
 def clear_unused(keys, values, find_used_keys):
-    """Set keys and values to 0 if no query may attend to them, and if there is NaN.
+    """If there is NaN or inf, set the keys and values that no query may use to 0.
 
     find_used_keys   a function that returns bool (..., S): whether some query may
-                     attend to key j. It is called if keys or values contain NaN or inf
+                     attend to key j. It is called only if there is NaN or inf
 
     A weight of 0 removes a finite value from the average, but 0 * NaN = NaN.
     """

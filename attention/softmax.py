@@ -71,9 +71,9 @@ def softmax_over_allowed(scores, lengths=None, mask=None, temperature=1.0):
     scores (..., S), lengths (N,) ints or None, mask bool or None  ->  p (..., S)
 
     This is ``masked_softmax_definition`` as one operation, compiled if numba is
-    installed. lengths[0] is the number of allowed keys in each of the first rows of the
-    scores, lengths[1] in each of the next ones; the N groups have equally many rows.
-    The backward pass needs no mask, because p_ij = 0 for a masked key.
+    installed. The rows of the scores are divided into N groups of equal size; in each
+    row of group n, the first lengths[n] keys are allowed. The backward pass needs no
+    mask, because p_ij = 0 for a masked key.
     """
     p = softmax_kernels.forward(scores, lengths, mask, temperature)
 

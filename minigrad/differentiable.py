@@ -23,7 +23,7 @@ gradient. It is a closure: it can use all local variables of the forward.
 
 ``square(x)`` then takes tensors, arrays and numbers; ``square.raw`` is the function of
 arrays. ``@differentiable`` also registers the name, so that the operators of tensors
-find the operation. ``lift`` does not register it, as for a function of your own.
+find the operation. For a function of your own use ``lift``, which does not register it.
 """
 
 import functools
@@ -73,7 +73,7 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
             result = function(*arrays, **options)
         except Exception as error:
             error.add_note(f"(in {name}, inputs: {_describe(args)})")
-            explain_keyword(error)  # of PyTorch: for dim=, it suggests axis=
+            explain_keyword(error)  # if it is PyTorch's: for dim=, it suggests axis=
             raise
         if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
             raise TypeError(

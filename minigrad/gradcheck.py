@@ -61,15 +61,15 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
     seed         for the cotangent c and the random directions
     rtol, atol   an entry a of the backward is right if
                  |a - n| <= max(atol m, rtol |a|, rtol |n|, 10 b) + r
-                 for the measured entry n, its error bar b, the largest |n| of that
-                 input m, and the rounding error r of a
+                 where n is the measured entry, b its error bar, m the largest |n| of
+                 that input, and r the rounding error of a
     no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0, or their
                  names
     names        of the inputs, for the table and the messages, instead of 0, 1, ...
 
-    ``result.ok`` is False if an entry is wrong, also in one of the other situations, if
-    the backward breaks a rule, and at a kink, where f is not differentiable. The
-    message names the entry or the rule, and the mistake if it is a known one. In an
+    ``result.ok`` is False if an entry is wrong, in the usual situation or in another,
+    if the backward breaks a rule, or if f has a kink, where it is not differentiable.
+    The message names the entry or the rule, and the mistake if it is a known one. In an
     array of more than 400 entries, the check compares dF/dx . v for random directions v
     instead of single entries.
 
@@ -99,8 +99,9 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
             subject.names.append(name)
     arguments = subject.with_leaves(list(inputs))
     subject.call = lambda: module(*arguments)
-    mistake = "training", "d_{} is wrong in training mode"  # tag and sentence
-    subject.modes.append((*mistake, functools.partial(_mode, module, True)))
+    # one more situation: the name of its mistake, the sentence, and how to enter it
+    tag, sentence = "training", "d_{} is wrong in training mode"
+    subject.modes.append((tag, sentence, functools.partial(_mode, module, True)))
     with _mode(module, False):
         options = Options(rtol, atol, no_gradient)
         return _check(subject, type(module).__name__, seed, options)
@@ -133,17 +134,20 @@ def _mode(module, training):
 
 
 def _check(subject, op, seed, options):
-    """Run the backward, measure its entries, compare; return the result."""
+    """Run the backward, measure its entries, compare; return the result.
+
+    subject   the call that is checked, and its leaves: the tensors with a gradient
+    """
     _check_inputs(subject, options.no_gradient)
     rng = np.random.default_rng(seed)
     points = [leaf._data.astype(np.float64) for leaf in subject.leaves]
     with subject.with_data(points):
-        run = observe(subject, points, rng)
+        run = observe(subject, points, rng)  # outputs, gradients, broken rules
         result = GradcheckResult(op or _title(run))
         if run.fatal_findings:  # the gradients cannot be compared
-            columns = "nothing", np.nan, np.nan, "not checked"  # checked to verdict
             for name, point in zip(subject.names, points):
-                result.rows.append(Row(name, point.shape, *columns))
+                row = Row(name, point.shape, "nothing", np.nan, np.nan, "not checked")
+                result.rows.append(row)
             explain_broken(result, subject, run)
             return result
         all_situations = list(situations(subject, points, run, rng))

@@ -1,9 +1,9 @@
 """The graph of recorded operations, and the backward pass over it.
 
-Each operation is recorded as a ``Node``. A leaf is a tensor that no operation computed,
-such as a parameter. The ``parents`` of a node are, for each input, the leaf, or the
-node that computed the input. Its ``backward`` maps g = dL/d(output) to the gradients of
-the inputs.
+Each operation is recorded as a ``Node``. A leaf is a tensor that no recorded operation
+computed, such as a parameter. The ``parents`` of a node are, for each input, the leaf,
+or the node that computed the input. Its ``backward`` maps g = dL/d(output) to the
+gradients of the inputs.
 
 A tensor x may be an input of several operations. By the chain rule, its gradient is the
 sum of the gradients that they compute. Let u be the output of each such operation:
@@ -41,16 +41,17 @@ class Node:
     needs     for each input, whether its gradient is needed
     backward  maps g to one gradient, or to a tuple in the order of ``parents``;
               None after backward() has deleted it
-    order     the number of the node on ``clock``: a later node has a larger number
+    order     a number from ``clock``, which counts: a later node has a larger number
     shape     the shape of the output; a list of shapes for several outputs
     dtype     the dtype of the output; a list of dtypes for several outputs
-    slot      None, except for the node of one of several outputs: its index. The only
-              parent of this node is the node of the operation.
+    slot      None. But an operation with several outputs has one node more for each
+              of them, whose parent is the node of the operation and whose slot is the
+              index of the output.
     """
 
     __slots__ = "op parents needs backward order shape dtype slot".split()
 
-    _version = 0  # for overwriting.py, which reads it of every parent
+    _version = 0  # of the last write: tensors have one, and a node is never written
 
     def __init__(self, op, parents, needs, backward, shape, dtype, slot=None):
         self.op = op

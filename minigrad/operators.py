@@ -2,8 +2,8 @@
 
 ``OPS`` is the table of all operations that ``@differentiable`` has registered, by name.
 There is no mathematics here: each method calls the operation of that name. The methods
-have the names and keywords of NumPy's arrays. Comparisons have no gradient and return
-arrays of booleans.
+have the names and keywords of NumPy's arrays (``unsqueeze`` is PyTorch's). Comparisons
+have no gradient and return arrays of booleans.
 """
 
 import operator
@@ -61,7 +61,7 @@ class Operators:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        """Compute ``array * tensor``, for which NumPy calls np.multiply, by ``mul``."""
+        """Compute ``array * tensor``: np.multiply calls this, which calls ``mul``."""
         if method == "__call__" and not options:
             if ufunc in ARITHMETIC:
                 return OPS[ARITHMETIC[ufunc]](*inputs)
@@ -83,7 +83,8 @@ class Operators:
             index = tuple(array_or_value(i) for i in index)
         return OPS["getitem"](self, index)
 
-    # others: unknown keywords; for PyTorch's dim=, the operation's error names axis=
+    # others: unknown keywords, such as PyTorch's dim=. They are passed on, so that the
+    # operation raises the error that suggests axis=.
 
     def sum(self, axis=None, keepdims=False, **others):
         return OPS["sum"](self, axis=axis, keepdims=keepdims, **others)

@@ -20,8 +20,9 @@ without int or bool are floating-point numbers of one dtype and become Tensors.
     x and y (B, L)            both have this shape
     x (L + S - 1, 2H)         sizes are computed with + - * /; 2H is 2 * H
     x (B, self.width)         the size is an attribute of the layer
-    x (B, n), n               n has no shape: it is an argument, and here a size
-    ->  y (B, L); y (B,), z ()    the result: y, or y and the scalar z
+    x (B, n), n               n is an integer argument, and the size of an axis of x
+    ->  y (B, L)              the result
+    ->  y (B,), z ()          two results; z is a scalar
 
 The line is parsed once, at the first call (``shape_line.py``). Each call is compared
 with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the next

@@ -61,7 +61,8 @@ class Tensor(Operators):
         Only leaves that require a gradient receive it. L is this tensor, if it is one
         number. Otherwise pass dL/dself for the L that you want.
 
-        gradient       dL/dself, with the shape of this tensor; 1 for a tensor of size 1
+        gradient       dL/dself, with the shape of this tensor. The default is 1, if the
+                       tensor has size 1
         retain_graph   keep the arrays that the nodes saved, so that backward() can run
                        again
 
@@ -85,8 +86,9 @@ class Tensor(Operators):
 
         For a leaf it is the array itself; for a computed tensor it is a read-only view.
         Do not overwrite a leaf between forward and backward: the backward may read it.
-        Python ends ``leaf.data -= step`` with an assignment to ``leaf.data``, so that
-        backward() can raise an error. It does not detect ``a = leaf.data; a -= step``.
+        ``leaf.data -= step`` ends with an assignment to ``leaf.data``, which notes the
+        write, so that backward() raises an error. ``a = leaf.data; a -= step`` is a
+        write that it cannot detect.
         """
         if self._node is None:
             return self._data

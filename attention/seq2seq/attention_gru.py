@@ -18,9 +18,9 @@ next state s_t (Bahdanau et al. 2015, section 3.1).
 
 ``attention_gru_definition`` computes these formulas step by step, from the operations
 of minigrad. ``attention_gru`` computes the same as one operation, and a test checks
-that both give the same results. Its loops compute what depends on the step before.
-The product of all x_t with their parameters is computed before the loop, and one
-product for all steps, after the loop, gives the gradient of a matrix of parameters.
+that both give the same results. The product of all x_t with their parameters is
+computed before the loop over the steps. After the backward loop, one product for all
+steps gives the gradient of each matrix of parameters.
 
 ``kernels/decoder.py`` and ``kernels/decoder_backward.py`` hold compiled versions of the
 loops ``_steps`` and ``_steps_back``. For B = 64, L = 9, S = 8, H = 96, a forward and a
@@ -267,7 +267,7 @@ def _state_and_context_matrix(weight_hh, W_c):
     """Return the matrix that maps (da_r, da_z, dm, da_n) to (ds_{t-1}, dc_t).
 
     It is (4H, H + M): W_hh in the rows of r, z, m, and W_c in the rows of r, z, n. The
-    others are 0, because the state contributes to m only, and the context to n only.
+    others are 0, because the state is not part of n, and the context not part of m.
     """
     H, M = weight_hh.shape[1], W_c.shape[1]
     W = np.zeros((4 * H, H + M), weight_hh.dtype)

@@ -52,7 +52,8 @@ def greedy(model, source, lengths, max_length):
 
     source       (B, S) ids
     lengths      (B,) or None
-    max_length   the largest number of tokens; a row of that length may lack EOS
+    max_length   the largest number of tokens; a row of that length may lack EOS, the
+                 token that ends a sentence
 
     Returns a ``Decoded``.
     """

@@ -32,7 +32,7 @@ class Diverged(FloatingPointError):
 class Run:
     """One model in training.
 
-    model, optimizer, schedule (or None)    as built for step 0
+    model, optimizer, schedule (or None)    new ones; load_state_dict restores a state
     clip                                    the largest norm of all gradients together
 
     steps         the number of steps taken
@@ -153,8 +153,9 @@ def fit(
 ):  # fmt: skip
     """Train ``run`` for ``steps`` steps in all; return whether it is finished.
 
-    loss_at     a function that returns the loss, a Tensor, of step i. Called again,
-                it returns the same loss: this finds the layer that made it NaN
+    loss_at     a function that returns the loss, a Tensor, of step i. It must return
+                the same loss if it is called again, which happens after a NaN, to find
+                the layer that made it
     save        a function that is called with the run's state every ``save_seconds``
                 and after Ctrl-C
     progress    a ``Progress``, which is closed at the end, or None
@@ -179,7 +180,8 @@ def fit(
     closing = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # no warnings: ``_explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
-    # one backend for the whole run, so that a resumed run computes the same bits
+    # The default may change during a run. Choosing it by name fixes it, so that a
+    # resumed run computes the same bits.
     one_backend = kernels.backend(kernels.backend())
     with one_backend, stop_signals() as stop, closing, no_warnings:
         if prepare is not None and not finished():
@@ -187,6 +189,7 @@ def fit(
                 prepare()
         while not finished():
             start = time.perf_counter()
+            # the lambda is called only after a NaN, to find its layer
             with _explained(run, lambda: loss_at(run.steps), seed):
                 value = run.backward(loss_at(run.steps))
             run.seconds += (time.perf_counter() - start) / run.at_once

@@ -11,8 +11,8 @@ rounding of f, divided by h. A larger step reduces the rounding, a smaller one t
 truncation. If the bar is too large, other steps are used, and the result is the one
 with the smallest bar.
 
-The code subtracts each output first, and then computes the weighted sum of the
-differences. So outputs that do not change add no error to the sum.
+The code computes f(x + h v) - f(x) for each output first, and then the weighted sum of
+these differences. So outputs that do not change add no error to the sum.
 """
 
 from dataclasses import dataclass
@@ -229,7 +229,11 @@ class _Measurement:
 
 
 def _measure(point, v, unit, step_number):
-    """Measure the slopes along v / unit with the step of this number and its half."""
+    """Measure the slopes along v / unit with the step of this number and its half.
+
+    v       moves one entry of x by ``unit``, or all entries along a direction (unit 1)
+    point   f at x: ``point.weights`` are c, ``point.rounding`` is the rounding of F
+    """
     h = STEP * RATIO**step_number
     slopes_of_steps = []  # (left, right) of x; their mean is D(step)
     for step in (h, h / 2):
@@ -243,6 +247,7 @@ def _measure(point, v, unit, step_number):
         (4 * narrow - wide) / 3,
         *slopes_of_steps[1],
         truncation=np.abs(wide - narrow),
+        # of value: F occurs in (4 narrow - wide) / 3 with weights of 4 / h at most
         rounding=4 * point.rounding(step_number) / (h * unit),
         gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
     )

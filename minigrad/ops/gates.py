@@ -1,7 +1,8 @@
 """Functions that GRU and LSTM share.
 
 The candidate counts as a gate here: a GRU has K = 3 gates and an LSTM K = 4, each of
-width H. They are stacked: a weight has the shape (K H, I), a row of values K H entries.
+width H. They are stacked, so a weight has the shape (K H, I), and a row of values has K
+H entries.
 """
 
 import numpy as np

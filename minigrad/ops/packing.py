@@ -7,8 +7,9 @@ first. Examples 0, 1, 2 of lengths 2, 4, 3 have the order 1, 2, 0:
     step               0             1             2         3
     example, token     1,0 2,0 0,0 | 1,1 2,1 0,1 | 1,2 2,2 | 1,3
 
-The examples of one step stand first in the step before, and its rows are one slice. So
-no mask is needed. PyTorch's packed sequences have the same order.
+The examples that have a token at step t are the first examples of step t - 1, so their
+states at step t - 1 are one slice, and no mask is needed. ``pack`` and ``unpack``
+convert between the two forms. PyTorch's packed sequences have the same order.
 """
 
 import numpy as np

@@ -1,25 +1,26 @@
 """GRU and LSTM: a step composed of operations, and a whole sequence as one operation.
 
-A recurrent unit computes its state h_t from the input x_t and the state h_{t-1}. Gates,
-numbers from 0 to 1, decide how much of the old state remains. A GRU has a reset gate r,
-an update gate z and a candidate n. An LSTM has an input gate i, a forget gate f, a
-candidate n (g in PyTorch) and an output gate o.
+A recurrent unit computes its state h_t from the input x_t and the state h_{t-1}. It
+computes a candidate n for the new state, and mixes it with the old state. Gates,
+numbers from 0 to 1, decide how much of each is used. A GRU has a reset gate r and an
+update gate z. An LSTM has a second state c, an input gate i, a forget gate f and an
+output gate o; its n is g in PyTorch.
 
 ``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
 ``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
 hand-derived backward through time. They take about half the time (B = 64, T = 32,
 I = H = 128), and padding costs nothing.
 
-Only the product W_hh h_{t-1} depends on the step before. The product of all x_t with
-W_ih is computed before the loop over time. The backward runs from the last step to the
-first and computes da, the gradient of the argument of each sigmoid and tanh. After this
-loop, one product of da gives dx, one gives dW_ih, and one gives dW_hh.
+Of the two matrix products of a step, only W_hh h_{t-1} needs the step before. The
+product of all x_t with W_ih is computed before the loop over time. The backward runs
+from the last step to the first and computes da, the gradient of the argument of each
+sigmoid and tanh. After this loop, one product of da gives dx, one gives dW_ih, and one
+gives dW_hh.
 
 Inside, sequences are packed without padding: N rows, one for each token, in order of
-time (``packing.py``). Parameters have PyTorch's shapes: weight_ih (3H, I), weight_hh
-(3H, H) and biases (3H,) for a GRU, with the rows of r, z, n below each other; 4H and
-i, f, n, o for an LSTM. A GRU has two more orders, with m = W_hn h_{t-1} + b_hn: values
-are r, z, n, m (x gives the first three), gradients r, z, m, n (W_hh needs three).
+time (``packing.py``). Parameters have PyTorch's shapes and orders. For a GRU, weight_ih
+is (3H, I), weight_hh (3H, H) and a bias (3H,): the rows of r, then of z, then of n. For
+an LSTM they have 4H rows, in the order i, f, n, o.
 """
 
 import numpy as np
@@ -73,7 +74,9 @@ def gru(
     lengths=None,
     reverse=False,
 ):
-    """Run a gated recurrent unit over time (Cho et al. 2014, with the r m of cuDNN).
+    """Run a gated recurrent unit over time.
+
+    As in PyTorch, r multiplies W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
 
     x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
@@ -86,9 +89,9 @@ def gru(
         n = tanh(W_in x_t + b_in + r m)
         h_t = (1 - z) n + z h
 
-    lengths   from 1 to T. In the padding of an example, the output is 0; its h_n is
-              the state after its last token. Padding has no influence, and its gradient
-              is 0.
+    lengths   from 1 to T. In the padding of an example, the output is 0. h_n, which is
+              not the candidate, is the state after the last token. Padding has no
+              influence, and its gradient is 0.
     reverse   run from the last token of each example to its first
 
     Backward, from the last step to the first. Let dh = dL/dh_t, the sum of the gradient
@@ -170,7 +173,7 @@ def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 def gru_step(gates, ah, h, out):
-    """Write h_t to ``out``, and replace W_i x_t + b_i in ``gates`` by r, z, n, m."""
+    """Write h_t to ``out``, and r, z, n, m to ``gates``, which had the part of x_t."""
     r, z, n, m = gates
     ah = by_gate(ah, 3)
     gates[:2] += ah[:2]
@@ -324,7 +327,7 @@ def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 def _lstm_step(gates, ah, c, h_new, c_new):
-    """Write h_t and c_t, and replace W_i x_t + b_i in ``gates`` by i, f, n, o."""
+    """Write h_t and c_t, and i, f, n, o to ``gates``, which had the part of x_t."""
     i, f, n, o = gates
     gates += by_gate(ah, 4)
     sigmoid(gates[:2])

@@ -1,10 +1,11 @@
 """Section 38.6 of the textbook: which score function learns to reverse a string?
 
-A ``Reverser``, one encoder GRU and one decoder GRU, is trained with each of four scores.
-With preset ``book``, as in the textbook, it also attends to padding; with ``masked`` it
-does not. A ``Batch`` holds the strings (``source``), their reversals (``target_out``),
-and the letter before each letter of these (``target_in``). The results are the subject
-of ``lessons/book/07_reversal``.
+A ``Reverser``, one encoder GRU and one decoder GRU, is trained with each of four
+scores. With preset ``book``, as in the textbook, it also attends to padding; with
+``masked`` it does not. A ``Batch`` holds strings (``source``, such as "dog"), their
+reversals (``target_out``: "g", "o", "d", end), and the letter before each of these
+(``target_in``: start, "g", "o", "d"). The results are the subject of
+``lessons/book/07_reversal``.
 """
 
 import math
