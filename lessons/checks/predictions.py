@@ -2,6 +2,8 @@
 
 import ast
 
+import numpy as np
+
 from lessons.classroom import journal
 from lessons.classroom.catalogue import find
 
@@ -19,7 +21,7 @@ def locked(my, fits):
     for entry in stored:
         first = ast.literal_eval(entry["prediction"])
         if fits(first):
-            if first != found:
+            if entry["prediction"] != _plain(found):
                 print("Your first prediction counts, made before you saw a result:")
                 print(f"   {first}")
             return first
@@ -29,6 +31,15 @@ def locked(my, fits):
 
 def _plain(prediction):
     """Return the text of a prediction, which ``ast.literal_eval`` reads."""
-    text = repr(prediction)
-    ast.literal_eval(text)
-    return text
+    return repr(_without_numpy(prediction))
+
+
+def _without_numpy(value):
+    """Return a prediction with Python's numbers and lists for those of NumPy."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _without_numpy(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_without_numpy, value))
+    return value

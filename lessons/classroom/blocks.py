@@ -153,11 +153,11 @@ def _list(lines):
 
 def _figure(alt, file, lines):
     """Return a figure; a paragraph in italics beneath it is its caption."""
-    below = [x for x in lines[:2] if x.strip()]
+    caption = alt
     if len(lines) > 1 and not lines[0].strip() and re.match(r"\*.*[^*]\*$", lines[1]):
+        caption = lines[1][1:-1]
         del lines[:2]
-        return Block("figure", below[0][1:-1], label=file, alt=alt)
-    return Block("figure", alt, label=file, alt=alt)
+    return Block("figure", caption, label=file, alt=alt)
 
 
 def _cells(row):

@@ -38,12 +38,12 @@ def solution(args):
     text = exercise.solution.read_text(encoding="utf-8")
     reference = functions(stubs.exercise_part(text))
     given = functions(exercise.stub.read_text(encoding="utf-8"))
-    asked = [name for name in reference if reference[name] != given.get(name)]
+    to_write = [name for name in reference if reference[name] != given.get(name)]
     yours = {}
     if exercise.work.exists():
         say(f"yours: {without_breaks(display_path(exercise.work))}")
-        yours = _yours(exercise, given, asked)
-    for name in asked:
+        yours = _yours(exercise, given, to_write)
+    for name in to_write:
         _print_pair(name, yours.get(name), reference[name])
     for name in yours.keys() - reference.keys():
         print(f"\n{name}")
@@ -63,14 +63,14 @@ def functions(text):
     return found
 
 
-def _yours(exercise, given, asked):
+def _yours(exercise, given, to_write):
     """Return the learner's functions that matter: those to write, and own ones."""
     text = exercise.work.read_text(encoding="utf-8-sig", errors="replace")
     try:
         found = functions(text)
     except (SyntaxError, ValueError):  # not Python yet: the whole text
         return {"the file": text.strip("\n")}
-    return {n: code for n, code in found.items() if n in asked or n not in given}
+    return {n: code for n, code in found.items() if n in to_write or n not in given}
 
 
 def _print_pair(name, yours, reference):

@@ -57,12 +57,12 @@ def grade(args):
     """Check the answers in the folders; print them, and a table of the class."""
     students = find_students(args.folder)
     if args.only:
-        asked = [find(id) for id in args.only.split(",")]
+        chosen = [find(id) for id in args.only.split(",")]
     else:  # what at least one student has handed in
         handed_in = {id for answers, _ in students.values() for id in answers}
         in_order = [e for _, listed in in_book_order() for e in listed]
-        asked = [e for e in in_order if e.id in handed_in]
-    pairs = list(itertools.product(students, asked))
+        chosen = [e for e in in_order if e.id in handed_in]
+    pairs = list(itertools.product(students, chosen))
     progress = _progress(len(pairs))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         tasks = [
@@ -83,7 +83,7 @@ def grade(args):
         print(json.dumps(list(map(asdict, grades)), ensure_ascii=False, indent=1))
     else:
         _print_students(students, grades)
-        _print_table(list(students), asked, grades)
+        _print_table(list(students), chosen, grades)
     return 0
 
 
@@ -96,7 +96,9 @@ def find_students(folders):
     found = {}
     for folder in map(pathlib.Path, folders):
         if not folder.is_dir():
-            raise UsageError(f"{folder} is not a folder; expected one for each student.")
+            raise UsageError(
+                f"{folder} is not a folder; expected one for each student."
+            )
         inside = sorted(f for f in folder.iterdir() if f.is_dir() and f.name[0] != ".")
         if not inside or any(folder.glob("ex_*.py")):
             inside = [folder]
@@ -181,22 +183,22 @@ def _print_students(students, grades):
         say()
 
 
-def _print_table(names, asked, grades):
+def _print_table(names, chosen, grades):
     """Print a table of the class, in parts that fit the width of the terminal."""
     results = {(g.student, g.exercise): g.result for g in grades}
     total = {name: 0 for name in names}
     column = min(24, max([8, *map(len, names)]))
     most = max(1, (width() - column - 10) // 5)
-    for k in range(0, len(asked), most):
-        ids = [exercise.id for exercise in asked[k : k + most]]
-        is_last = k + most >= len(asked)
+    for k in range(0, len(chosen), most):
+        ids = [exercise.id for exercise in chosen[k : k + most]]
+        is_last = k + most >= len(chosen)
         head = "".join(f"{id:>5}" for id in ids) + "    passed" * is_last
         print(" " * column + head)
         for name in names:
             own = [results[name, id] for id in ids]
             total[name] += own.count("passed")
             cells = "".join(f"{SIGNS[result]:>5}" for result in own)
-            count = f"{total[name]:>6} of {len(asked)}" * is_last
+            count = f"{total[name]:>6} of {len(chosen)}" * is_last
             print(f"{fit(plain(name), column)}{cells}{count}")
         passed = [[results[n, id] for n in names].count("passed") for id in ids]
         print(fit("passed", column) + "".join(f"{n:>5}" for n in passed) + "\n")

@@ -16,7 +16,8 @@ def complete(figure):
     from matplotlib.text import Text
 
     for axes in figure.axes:  # this writes the labels, which a later step would do
-        axes.xaxis.get_ticklabels(), axes.yaxis.get_ticklabels()
+        axes.xaxis.get_ticklabels()
+        axes.yaxis.get_ticklabels()
     missing = set()
     for text in figure.findobj(Text):
         if not text.get_text().isascii():

@@ -2,13 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from lessons import NotWritten, earlier
 from lessons.checks.before import answers_pass
 from lessons.checks.ex_38_4 import is_prediction
 from lessons.checks.long_runs import each_of, examine, own_record
-from lessons.checks.predictions import locked
+from lessons.checks.predictions import _plain, locked
 from lessons.classroom import catalogue, harness, journal, records
 from lessons.classroom.steps import CheckFailed
 
@@ -59,6 +60,11 @@ def test_the_first_prediction_counts(capsys):
     assert other.prediction() != first == locked(other, is_prediction)
     assert "first prediction counts" in capsys.readouterr().out
     assert [e["event"] for e in journal.events("38.4")] == ["prediction"]
+
+
+def test_a_prediction_may_hold_numpys_numbers():
+    numbers = {"rank": (np.float64(1.5), "dot"), "curve": np.arange(3)}
+    assert _plain(numbers) == "{'rank': (1.5, 'dot'), 'curve': [0, 1, 2]}"
 
 
 def test_only_the_learners_own_prediction_is_stored():

@@ -606,11 +606,10 @@ bleu = kept["bleu"]["greedy"]["less"]  # for the sentence below
 
 # %% [markdown]
 # No clear help. The intervals of both differences contain 0. With coverage from the
-# first step the seeds disagree: the repetitions are fewer in two of three and more in
-# one. BLEU is lower, by {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in greedy
-# decoding, an interval without 0, as if the second loss were in the way of a model that
-# cannot translate yet. Coverage in a short last phase does no such harm, and does not
-# reduce the repetitions of greedy decoding either.
+# first step BLEU is lower, by {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in
+# greedy decoding, an interval without 0, as if the second loss were in the way of a
+# model that cannot translate yet. Coverage in a short last phase does no such harm, and
+# does not reduce the repetitions of greedy decoding either.
 #
 # What does help is the search. With a beam the share falls to
 # {{ f"{100 * kept['repeated']['beam']['without'][0]:.1f}" }} percent without any

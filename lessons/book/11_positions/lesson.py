@@ -44,9 +44,8 @@ rng = np.random.default_rng(11)
 # ## What does attention see without positions?
 #
 # Here are three word vectors, invented so that we can read them. The first number says
-# "a thing", the second "an action", the third "has teeth"; the fourth is 0, and leaves
-# room for what we shall add. To keep it short, the vectors are queries, keys and values
-# at once. What is the new vector of "bites" in either sentence?
+# "a thing", the second "an action", the third "has teeth"; the fourth is 0 until we add
+# positions. To keep it short, the vectors are queries, keys and values at once. What is the new vector of "bites" in either sentence?
 
 # %%
 vectors = {"dog": [1.0, 0, 1, 0], "bites": [0.0, 1, 1, 0], "man": [1.0, 0, 0, 0]}

@@ -362,10 +362,7 @@ def accuracies(setup, kind):
 
 def of_many_seeds():
     """Return the shares of right letters of additive (seeds, lengths)."""
-    kept = record("reversal_seeds")
-    if "runs" not in kept:
-        return np.array(kept["accuracy"])
-    return np.array([r["accuracy"] for r in kept["runs"] if r["kind"] == "additive"])
+    return np.array(record("reversal_seeds")["accuracy"])
 
 
 @claim(
