@@ -11,6 +11,7 @@ from attention import kernels, marian
 from attention.app.experiments import scoring
 from attention.app.pretrained import EN_FR
 from attention.seq2seq import alignment_metrics, patterns, translator
+from attention.seq2seq.training import Run
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import by_length, generate, splits
 from attention.tasks.vocabulary import Vocabulary
@@ -145,18 +146,15 @@ class Transformer:
             len(self.source), target_vocabulary=len(self.target), **sizes
         )
         self.model = EncoderDecoder(config, rng)
-        optimizer = optim.Adam(self.model.parameters(), lr=rate)
+        run = Run(self.model, optim.Adam(self.model.parameters(), lr=rate))
         begun = time.monotonic()
         for i in range(steps):
-            optimizer.lr = rate * min(1, (i + 1) / 50) * (1 - i / steps)
+            run.optimizer.lr = rate * min(1, (i + 1) / 50) * (1 - i / steps)
             rows = [rng.choice(len(pairs), rng.integers(1, 3)) for _ in range(32)]
             batch = self.batch([[pairs[k] for k in row] for row in rows])
             logits = self.model(batch.source, batch.target_in, batch.lengths)
             loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
-            optimizer.zero_grad()
-            loss.backward()
-            optim.clip_grad_norm_(self.model.parameters(), 1.0)
-            optimizer.step()
+            run.descend(loss)
             if i % 50 == 49:
                 left = (time.monotonic() - begun) / (i + 1) * (steps - i - 1)
                 print(f"step {i + 1} of {steps}, loss {loss.item():.2f}, about "

@@ -11,10 +11,7 @@ from minigrad.draw.figure import new_figure
 
 
 def drawn(my, name, size, *args):
-    """Call the learner's function ``name``(fig, …) with an empty figure; return that.
-
-    A figure of the learner's own is also written to the folder of the answers.
-    """
+    """Call the learner's function ``name``(fig, …) with an empty figure; return it."""
     fig = new_figure(size, layout="constrained")
     getattr(my, name)(fig, *args)
     my.holds(
