@@ -3,7 +3,7 @@
 Read these four first; they are the whole of classical attention:
 
 scores.py, softmax.py   how well a key suits a query; scores into weights
-attend.py, layers.py    the template that joins them; the same with learned scores
+template.py, layers.py  the template that joins them; the same with learned scores
 
 exact/          scaled dot-product attention, whole and in tiles; many heads; a cache
 variants/       windows, coverage, kernels, linear time, Longformer, decoder steps
@@ -25,7 +25,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import masks
-from .attend import attend
+from .template import attend
 from .exact.kv_cache import FixedKVCache, KVCache
 from .exact.merge import merge
 from .exact.multihead import MultiHeadAttention
