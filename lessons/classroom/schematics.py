@@ -87,7 +87,7 @@ def attention_step(words, weights, state, answer):
     right = 1.2 * n + 0.9
     box(ax, (right, 0), "$s$", GREEN, below=f'has written "{state}"')
     arrow(ax, (right - WIDTH / 2, 0.1), (centre + 1.25, 0.95), GREEN, bend=0.12)
-    ax.text(right - 0.15, 1.1, "query: which\nword now?", ha="right", va="center")
+    ax.text(centre + 1.8, 1.0, "query: which word now?", ha="left", va="bottom")
     box(ax, (right, 2), f'"{answer}"', PURPLE, width=1.1)
     arrow(ax, (centre + WIDTH / 2, 2), (right - 0.55, 2), ORANGE)
     arrow(ax, (right, HEIGHT / 2), (right, 1.75), GREEN)
