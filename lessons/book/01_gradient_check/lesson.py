@@ -188,7 +188,7 @@ for k in range(1, len(steps), 4):
 # \end{aligned}
 # ```
 #
-# Put both into the two differences:
+# Put both lines into the two differences:
 #
 # ```math
 # \frac{f(x+h) - f(x)}{h} = f'(x) + \frac{h}{2} f''(x) + \dots \qquad
@@ -225,6 +225,7 @@ one, x32 = np.float32(1), np.float32(x)
 for h in map(np.float32, steps):
     up, down = one / (one + (x32 + h) ** 2), one / (one + (x32 - h) ** 2)
     single.append(error((up - down) / (2 * h)))
+# the largest step that does not change x
 lost = max(h for h in steps if x32 + np.float32(h) == x32 == x32 - np.float32(h))
 ways = {  # name: errors, power of epsilon, precision
     "forward": (forward, 1 / 2, np.float64),
@@ -267,12 +268,12 @@ show(fig, "v-curve", alt)
 # step is multiplied by the size of the entry, rounded down to a power of two. An entry
 # that is 0 takes the median size of the others.
 #
-# Why a power of two? In the computer a number is a sum of powers of two, in float64 of
-# 53 neighbouring ones at most. The step is one of those of which $x$ may consist. So
-# $x + h$ and $x - h$ are numbers that the computer has, and no rounding is added. (There
-# is one exception. Beyond the next power of two the numbers lie twice as far apart, so
-# there $x + h$ may be rounded.) The first function makes the directions in which one
-# entry moves, and the second the sizes:
+# Why a power of two? In float64 a number is a sum of powers of two, taken from 53
+# neighbouring ones. The step is one of these 53. So $x + h$ and $x - h$ are numbers
+# that the computer has, and no rounding is added. (There is one exception. Beyond the
+# next power of two the numbers lie twice as far apart, so there $x + h$ may be
+# rounded.) The first function makes the directions in which one entry moves, and the
+# second the sizes:
 
 # %% [source] minigrad.checking.numeric._one_by_one
 

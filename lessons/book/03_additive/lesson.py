@@ -218,8 +218,8 @@ for query in (Ws_s, -5 * Ws_s, np.zeros(4)):
 # The tanh is steep near 0 and flat far from it. The query is added to the projection of
 # each word before the tanh. Where the sum is near 0, the query moves the score; where
 # it is far from 0, it hardly does. So one query changes the scores of two words by
-# different amounts. Any other function would do whose graph is not a straight line. The
-# tanh lies between $-1$ and 1. The next section shows how this limits the weights.
+# different amounts. Any other function would do whose graph is not a straight line. But
+# no tanh is larger than 1, and the next section shows how this limits the weights.
 #
 # ## How sharp can the weights become?
 #
@@ -285,8 +285,8 @@ print("softmax", mg.softmax(signed).data.round(3))
 # %% [markdown]
 # It does not: scores have signs. The exponential makes all of them positive and keeps
 # their order. And the softmax depends on the *differences* of the scores alone: if all
-# scores grow by 5, no weight changes. A word gets a large weight if its score is higher
-# than the others, whatever the number is.
+# scores grow by 5, no weight changes. A word gets a large weight if its score is well
+# above the others, whether the numbers are large or small.
 #
 # > **The book says** (6.2.2) that dividing by the sum of absolute values would give
 # > non-negative weights that sum to one. Neither holds, as the output shows.
@@ -347,23 +347,30 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 #
 # ## What is the gradient?
 #
-# Everything is a sum, a product or a tanh, so lesson 00 is enough. Start at the
-# context. Let $\bar c = \partial L / \partial c$. A larger $\alpha_j$ adds more of
+# Every operation is a sum, a product, a softmax or a tanh, so lesson 00 is enough. Start
+# at the context. Let $\bar c = \partial L / \partial c$. A larger $\alpha_j$ adds more of
 # $h_j$ to the context, so $`\partial L / \partial \alpha_j = u_j = \bar c \cdot h_j`$.
 # The backward of the softmax (lesson 00) gives
-# $`g_j = \partial L / \partial e_j = \alpha_j (u_j - \sum_k \alpha_k u_k)`$. The sum is
-# the average of the $u_k$. If $u_j$ is smaller than this average, more of word $j$
-# lowers the loss. Then $g_j$ is negative, and a step of training, which goes against
-# the gradient, raises the score of word $j$. With $`t_j = \tanh(W_s s + W_h h_j)`$,
+# $`g_j = \partial L / \partial e_j = \alpha_j (u_j - \sum_k \alpha_k u_k)`$.
+#
+# The sum is the average of the $u_k$. If $u_j$ is smaller than this average, more of
+# word $j$ lowers the loss. Then $g_j$ is negative, and a step of training, which goes
+# against the gradient, raises the score of word $j$.
+#
+# For the rest, let $`t_j = \tanh(W_s s + W_h h_j)`$ and let $d_j$ be the gradient
+# before the tanh:
 #
 # ```math
 # \frac{\partial L}{\partial v} = \sum_j g_j\, t_j, \qquad
-# d_j = g_j\; v \odot (1 - t_j^2) \quad \text{(before the tanh)}
+# d_j = g_j\; v \odot (1 - t_j^2)
 # ```
 #
 # ```math
 # \frac{\partial L}{\partial W_h} = \sum_j d_j h_j^\top, \qquad
-# \frac{\partial L}{\partial W_s} = \Big(\sum_j d_j\Big) s^\top, \qquad
+# \frac{\partial L}{\partial W_s} = \Big(\sum_j d_j\Big) s^\top
+# ```
+#
+# ```math
 # \frac{\partial L}{\partial s} = W_s^\top \sum_j d_j, \qquad
 # \frac{\partial L}{\partial h_j} = W_h^\top d_j + \alpha_j \bar c
 # ```

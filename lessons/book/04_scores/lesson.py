@@ -28,9 +28,9 @@ from attention.costs import cost_of
 from attention.costs.counted import count
 from attention.plotting.palette import looks
 from attention.seq2seq.reverser import Reverser
+from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
 from lessons.pages.figures import GREY, figure, show
-from lessons.classroom.records import how_made, record
 
 drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(0)
@@ -155,8 +155,8 @@ print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 # Fix a query $s$ of two numbers, and let the key $h$ move over the plane. Each key has
 # a score, and we draw it as a colour. For general we take a matrix that turns a vector
 # by 90 degrees. For additive we choose the parameters by hand, so that the score is a
-# sum of two differences. There is one for each of the two numbers $h_1$ and $h_2$ of
-# the key, each of two tanhs:
+# sum of two terms. The two numbers of the key are $h_1$ and $h_2$. The term of $h_k$ is
+# the difference of two tanhs:
 #
 # ```math
 # \tanh(2 h_k - s_k) - \tanh(2 h_k - 3 s_k)
@@ -255,7 +255,7 @@ except ValueError as refusal:
     print(str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
-# A dot product does not exist. With a matrix of $4 \times 7$ numbers general does.
+# The dot product does not exist. With a matrix of $4 \times 7$ numbers general does.
 #
 # > **The book says** (38.1) that general is a dot product after a *rotation*. It is one
 # > after an arbitrary linear map: the book's own $W_g$ has the singular values above.
@@ -376,7 +376,8 @@ print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape
 # $Q$ and the keys in those of $K$. Then all scores are $`E = Q W K^\top`$, two products
 # of matrices. With $`\partial L / \partial e_{ij}`$ in $G$, the rule for a product,
 # applied twice, gives $`dW = Q^\top G K`$, $`dQ = G K W^\top`$ and $`dK = G^\top Q W`$.
-# A check, with three queries:
+# A check, with three queries (the [leaves](../../GLOSSARY.md#leaf) are the values that
+# were not computed from others):
 
 # %%
 Q, G = rng.normal(size=(3, 4)), rng.normal(size=(3, 5))  # (L, d_s), (L, S)
@@ -410,7 +411,7 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
 # add nothing.
 #
 # > **The book says** (notes on attention mechanisms) that this is a linear layer. It
-# > is one with a tanh, for the reason above.
+# > is a layer with a tanh, for the reason above.
 #
 # The GRU never sees this context, so the next state would not know what was read.
 # Therefore $\tilde s$ is given to the next step as a further input. This is
