@@ -299,10 +299,11 @@ show(fig, "visits", alt)
 # %% [markdown]
 # Each addition doubles the number of paths. The tape visits a node once, however many
 # paths lead through it, because the shares of all these paths are added up before the
-# node sends its own. With 40 additions there are $2^{40}$ paths. What `Value` is on this
-# page, `mg.Tensor` is in the library: a NumPy array that records what is done with it.
-# `requires_grad=True` says that we want its gradient. Its `backward()` visits each node
-# once, the input and the results of the 40 additions:
+# node sends its own. With 40 additions there are $2^{40}$ paths.
+#
+# What `Value` is on this page, `mg.Tensor` is in the library: a NumPy array that
+# records what is done with it. `requires_grad=True` says that we want its gradient. Its
+# `backward()` visits each node once, the input and the results of the 40 additions:
 
 # %%
 x = mg.Tensor(1.0, requires_grad=True)

@@ -503,12 +503,12 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 #   on, with a sixth of the parameters. At the longest length of the training they get
 #   {{ f"{attentive['letters'][lengths == 32].item():.2f}" }}, the wide model
 #   {{ f"{wide['letters'][lengths == 32].item():.2f}" }}. But at 48 letters, far beyond
-#   the training, attention falls to {{ f"{attentive['letters'][-1]:.2f}" }}, hardly more
-#   than the {{ f"{wide['letters'][-1]:.2f}" }} of the wide model. The decoder has all
-#   states there, too, but it has not learned to find the right one at such a place.
+#   the training, attention falls to {{ f"{attentive['letters'][-1]:.2f}" }}, hardly
+#   more than the {{ f"{wide['letters'][-1]:.2f}" }} of the wide model. The decoder has
+#   all states there, too, but it has not learned to find the right one at such a place.
 #
-# The odd one: at 2 letters attention has {{ f"{at_two[-1]:.2f}" }} of the letters right,
-# fewer than at 20. All seeds agree: {{ f"{seeds_at_two.min():.2f}" }} to
+# The odd one: at 2 letters attention has {{ f"{at_two[-1]:.2f}" }} of the letters
+# right, fewer than at 20. All seeds agree: {{ f"{seeds_at_two.min():.2f}" }} to
 # {{ f"{seeds_at_two.max():.2f}" }}. The model of 32 numbers without attention has
 # {{ f"{at_two[0]:.2f}" }} there. Strings of 2 letters are rare in the training. All
 # lengths are drawn equally often, so {{ f"{100 * share_of_two:.1f}" }} percent of the
@@ -532,8 +532,8 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 # {{ kept["looked_at"] }} letters. The letter that is written first was read last, and
 # it is best. Then the share falls. With 64 and 128 numbers it is lowest at places
 # {{ worst[1] }} and {{ worst[2] }}, and the letters that were read first are a little
-# better again. With 32 numbers it is lowest at the last place, {{ worst[0] }}: there the
-# letter that was read first is the worst.
+# better again. With 32 numbers it is lowest at the last place, {{ worst[0] }}: there
+# the letter that was read first is the worst.
 #
 # ## Could training read the model's own letters?
 #

@@ -347,9 +347,10 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 #
 # ## What is the gradient?
 #
-# Every operation is a sum, a product, a softmax or a tanh, so lesson 00 is enough. Start
-# at the context. Let $\bar c = \partial L / \partial c$. A larger $\alpha_j$ adds more of
-# $h_j$ to the context, so $`\partial L / \partial \alpha_j = u_j = \bar c \cdot h_j`$.
+# Every operation is a sum, a product, a softmax or a tanh, so lesson 00 is enough.
+# Start at the context. Let $\bar c = \partial L / \partial c$. A larger $\alpha_j$ adds
+# more of $h_j$ to the context, so
+# $`\partial L / \partial \alpha_j = u_j = \bar c \cdot h_j`$.
 # The backward of the softmax (lesson 00) gives
 # $`g_j = \partial L / \partial e_j = \alpha_j (u_j - \sum_k \alpha_k u_k)`$.
 #
@@ -444,9 +445,9 @@ for S in (4, 6, 12, 24, 48):
 #   have different lengths, the shorter ones are filled up
 #   ([padding](../../GLOSSARY.md#padding)), and a state that is no word gets a weight as
 #   well. A [mask](../../GLOSSARY.md#mask) prevents this, as in exercise 6.5 and in
-#   [lesson 06](../06_masks/README.md). It says which places are allowed, and the softmax
-#   runs over these alone. Any other place has the weight 0. So its score, its $d_j$ and
-#   its state receive the gradient 0.
+#   [lesson 06](../06_masks/README.md). It says which places are allowed, and the
+#   softmax runs over these alone. Any other place has the weight 0. So its score, its
+#   state and the argument of its tanh receive the gradient 0.
 #
 # **To take away: attention is a score for each word, a softmax, and an average; all
 # three have gradients, so where to look is learned.**

@@ -475,12 +475,12 @@ for name, of_book in printed.items():
 #
 # ### When are the keys projected?
 #
-# A decoder meets the same keys at every step. It can project the keys once for the whole
-# sentence, or again at every step. Or it can follow the formula of concat, and project
-# query and key again for every pair. Take 50 words in and 50 words out, and count the
-# multiplications *per step*. Each way is computed at $d = 64$ and at $d = 128$. If the
-# cost is proportional to $d^b$, doubling $d$ multiplies it by $2^b$; the last column is
-# that $b$:
+# A decoder meets the same keys at every step. It can project the keys once for the
+# whole sentence, or again at every step. Or it can follow the formula of concat, and
+# project query and key again for every pair. Take 50 words in and 50 words out, and
+# count the multiplications *per step*. Each way is computed at $d = 64$ and at
+# $d = 128$. If the cost is proportional to $d^b$, doubling $d$ multiplies it by $2^b$;
+# the last column is that $b$:
 
 # %%
 ds, lines = np.array([16, 32, 64, 128, 256, 512, 1024]), {}
@@ -620,7 +620,9 @@ for part in ("scores", "whole", "prepared"):
 rates = work[0] / work[1] / factors["scores", "additive"][:, -1]  # of dot's a second
 prepared = factors["prepared", "additive"]
 in_place = factors["prepared", "in place"][:, -1]
-tanhs = [r["tanh"]["in place"][-1] / r["prepared"]["in place"][-1] for r in kept["runs"]]
+tanhs = [
+    r["tanh"]["in place"][-1] / r["prepared"]["in place"][-1] for r in kept["runs"]
+]
 more = (1000 * d + d * d) / (1000 * d)  # multiplications of prepared scores, over dot's
 print(f"prepared additive scores of 1000 keys: {more:.2f} times the multiplications")
 print(f"of the pass in place, {min(tanhs):.0%} to {max(tanhs):.0%} are tanhs")
@@ -635,7 +637,7 @@ print(f"of the pass in place, {min(tanhs):.0%} to {max(tanhs):.0%} are tanhs")
 #
 # Why is additive slower than dot, if its keys are prepared? The multiplications are not
 # the reason: for a thousand keys its scores take {{ f"{more:.2f}" }} times as many as
-# those of dot. But it takes
+# those of dot. But its pass takes
 # {{ f"{prepared[:, -1].min():.0f} to {prepared[:, -1].max():.0f}" }} times as long.
 # There are two reasons. One is the $T A$ tanhs, about
 # {{ f"{100 * np.mean(tanhs):.0f}" }} percent of the pass in place. The other is memory.
