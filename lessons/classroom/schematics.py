@@ -529,7 +529,8 @@ def padded_batch(sentences):
     for b, sentence in enumerate(sentences):
         y = -gap * b
         ax.text(-0.9, y, f"sentence {b + 1}", ha="right", va="center", fontsize=10)
-        ax.text(-0.9, y - 0.55, "may attend", ha="right", va="center", fontsize=9)
+        text = "may be attended to"
+        ax.text(-0.9, y - 0.55, text, ha="right", va="center", fontsize=9)
         for j in range(longest):
             real = j < len(sentence)
             text, colour = (sentence[j], BLUE) if real else ("<pad>", RED)
