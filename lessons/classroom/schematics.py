@@ -292,6 +292,8 @@ def reversal_model(word, padding):
         arrow(ax, (x + edge - 0.1, 2.55), (x - WIDTH / 2, 1.75), GREEN, weight=0.15)
         arrow(ax, (x, 1.85), (x, 2.55), ORANGE, weight=0.3)
         arrow(ax, (x, 3.05), (x, 3.75), weight=0.15)
+        around = (x + WIDTH / 2, 1.7), (x + 0.25, 3.75)  # beside the state
+        arrow(ax, *around, ORANGE, weight=0.1, bend=0.4)
         if t:  # the letter before is an input of this step
             start = x - gap + WIDTH / 2, 3.9
             arrow(ax, start, (x - 0.25, 3.05), PURPLE, weight=0.15)
@@ -302,8 +304,9 @@ def reversal_model(word, padding):
         _line(GREEN, "query"),
         _line(ORANGE, "context"),
         _line(PURPLE, "letter before"),
+        _line(GREY, "state"),
     ]
-    ax.legend(handles=handles, loc="lower center", ncols=4, fontsize=9)
+    ax.legend(handles=handles, loc="lower center", ncols=5, fontsize=9)
     fit(ax, columns[0] - gap - 0.7, last + 0.7, -1.35, 4.4)
     return fig
 
