@@ -569,20 +569,26 @@ def local_window(words, weights, centre, written, answer):
             ax.text(x + 0.14 * side, 0.36, text, fontsize=9, ha=ha, va="bottom")
     low, high = step * (min(weights) - 0.5), step * (max(weights) + 0.5)
     ax.plot(
-        [low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=ORANGE, lw=1.6
+        [low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=BLUE, lw=1.6
     )  # a bracket
-    arrow(ax, (step * centre, -1.4), (step * centre, -0.9), ORANGE)
+    arrow(ax, (step * centre, -1.4), (step * centre, -0.9), BLUE)
     text = f"centre $p_t = {centre}$; the window reaches $D = {centre - min(weights)}$"
     ax.text(step * centre, -1.45, text + " words to either side", ha="center", va="top")
-    box(ax, (step * centre, 2.2), "context", PURPLE, width=1.3)
+    box(ax, (step * centre, 2.2), "context", ORANGE, width=1.3)
     right = step * (len(words) - 1) - 0.6
     box(ax, (right, 1.2), f'"{written}"', GREEN, width=2.0)
     ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)
     box(ax, (right, 2.2), f'"{answer}"', PURPLE, width=1.2)
-    arrow(ax, (step * centre + 0.65, 2.2), (right - 0.6, 2.2), PURPLE)
+    arrow(ax, (step * centre + 0.65, 2.2), (right - 0.6, 2.2), ORANGE)
     arrow(ax, (right, 1.2 + HEIGHT / 2), (right, 2.2 - HEIGHT / 2), GREEN)
-    handles = [_patch(BLUE, "word in the window"), _patch(GREY, "word not looked at")]
-    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
+    handles = [
+        _patch(BLUE, "word in the window"),
+        _patch(GREY, "word not looked at"),
+        _patch(ORANGE, "context"),
+        _patch(GREEN, "state of the decoder"),
+        _patch(PURPLE, "next word"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=5, fontsize=9)
     fit(ax, -0.8, step * (len(words) - 1) + 0.8, -2.7, 2.6)
     return fig
 
