@@ -588,8 +588,8 @@ def local_window(words, weights, centre, written, answer):
         _patch(GREEN, "state of the decoder"),
         _patch(PURPLE, "next word"),
     ]
-    ax.legend(handles=handles, loc="lower center", ncols=5, fontsize=9)
-    fit(ax, -0.8, step * (len(words) - 1) + 0.8, -2.7, 2.6)
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -0.8, step * (len(words) - 1) + 0.8, -3.1, 2.6)
     return fig
 
 
