@@ -68,12 +68,15 @@ show(fig, "four-words", alt)
 # The scores grow with the width, and the softmax turns large differences into all or
 # nothing. Divided by $\sqrt d$, the scores keep one size. This is the *scaled dot
 # product* of Vaswani and others (2017). Three steps lead from the width to training:
-# dot products grow with $d$; large scores
-# [saturate](../../GLOSSARY.md#saturate) the softmax, which means that it reaches its
-# flat end; a flat function passes no [gradient](../../GLOSSARY.md#gradient) on. The
-# next three sections look at one step each. The first step holds exactly; the other two
-# hold under conditions. The three sections after them measure how much is lost without
-# the division, at which width, and for which queries.
+#
+# - Dot products grow with $d$.
+# - Large scores [saturate](../../GLOSSARY.md#saturate) the softmax, which means that it
+#   reaches its flat end.
+# - A flat function passes no [gradient](../../GLOSSARY.md#gradient) on.
+#
+# The next three sections look at one step each. The first step holds exactly; the other
+# two hold under conditions. The three sections after them measure how much is lost
+# without the division, at which width, and for which queries.
 #
 # ## How large is a dot product?
 #
@@ -156,10 +159,10 @@ for d, (mean, std) in book.items():
 far_mean, far_std, worst = np.max(far, axis=0)
 
 # %% [markdown]
-# Both columns lie near 0 and $\sqrt d$. The largest error among the printed means
-# is {{ f"{far_mean:.1f}" }} times the one to expect, and among the printed deviations
-# {{ f"{far_std:.1f}" }} times. Neither is unusual among five draws, so the derivation
-# stands.
+# The means lie near 0, the deviations near $\sqrt d$. The largest error among the
+# printed means is {{ f"{far_mean:.1f}" }} times the one to expect, and among the
+# printed deviations {{ f"{far_std:.1f}" }} times. Neither is unusual among five draws,
+# so the derivation stands.
 #
 # > **The book says** (38.3) that the measured deviations agree "within a percent". One
 # > of them is off by {{ f"{worst:.1%}" }}, which 10000 draws allow.

@@ -252,7 +252,7 @@ print(f"{100 * (middle - reach):.0f} and {100 * (middle + reach):.0f}")
 # %%
 padded = [Batches(1, 64, 3, 8)[i].source.shape[1] for i in range(100)]
 shorter = (5 / 6) ** 64  # none of 64 strings has eight letters
-print("padded to:", set(padded), f"  probability of less {shorter:.1e}")
+print("padded to:", set(padded), f"  probability of a shorter batch {shorter:.1e}")
 print(f"one or more in 2500 batches: {1 - (1 - shorter) ** 2500:.2f}")
 
 # %% [markdown]
