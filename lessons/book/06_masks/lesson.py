@@ -42,7 +42,8 @@ rng = np.random.default_rng(0)
 #
 # A model processes several sentences at once, because one large product of matrices is
 # faster than many small ones. Together they are a [batch](../../GLOSSARY.md#batch), an
-# array with one row for each sentence. Here is a batch of two:
+# array with one row for each sentence. Here is a batch of two, $B = 2$. The longer
+# sentence has five words, so each row has $S = 5$ places:
 
 # %%
 sentences = (("cats", "sleep"), ("the", "black", "cat", "sleeps", "here"))
@@ -103,10 +104,10 @@ q, k, v = rng.normal(size=(1, 4)), rng.normal(size=(5, 4)), rng.normal(size=(5, 
 alone, _ = attend(q, k, v)  # (1, 4)
 for n in (0, 1, 5, 20):
     c, p = attend(*padded(n))
-    tight, _ = attend(*padded(n), valid_lens=np.array([5]))
+    masked, _ = attend(*padded(n), valid_lens=np.array([5]))
     print(f"{n:2d} pads take {p.data[0, 0, 5:].sum():.3f}", end="   ")
     print(f"context {c.data[0, 0, :2].round(3)}", end="   ")
-    print(f"masked {tight.data[0, 0, :2].round(3)}")
+    print(f"masked {masked.data[0, 0, :2].round(3)}")
 
 # %% [figure]
 fig, ax = figure("How much attention does unmasked padding take?", size=(7.2, 3))
@@ -171,9 +172,9 @@ show(fig, "unmasked", alt)
 #
 # There are two ways to state a mask: a boolean array, or the *lengths* of the
 # sentences. Let the batch have $B$ sentences, and let each have $L$ queries and $S$
-# keys. Lengths of shape (B,) hold for all queries of a sentence. Lengths of shape (B,
-# L) give each query its own. The number of axes decides which is meant, and never the
-# sizes, because $B$ and $L$ may be equal.
+# keys, padding included. Lengths of shape (B,) hold for all queries of a sentence.
+# Lengths of shape (B, L) give each query its own. The number of axes decides which is
+# meant, and never the sizes, because $B$ and $L$ may be equal.
 #
 # To test both, we use two examples from a web page on scoring functions ("Attention
 # Scoring Functions", in "Dive into Deep Learning"). Its program draws random scores and

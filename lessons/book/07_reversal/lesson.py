@@ -522,13 +522,13 @@ for kind in KINDS:
 # ```
 #
 # Then we compute the next weights, with $s'$ as the query. The *place* of attention is
-# the mean of the places of all letters, weighted by $`p_{tj}`$. Let $a$ be this place
-# after step $t$, $b$ the place after step $u$, and $m$ the place after the exchange. A
-# model that counts has $m = a$, one that follows has $m = b$. The *part that it
-# follows* is $(m - a)/(b - a)$: 0 for the first, 1 for the second. (It is one slope for
-# all pairs of steps in 200 strings of eight different letters, by least squares.) We
-# exchange the letter alone, then the context alone ([seeds.py](seeds.py)). The dot
-# score, whose models follow, stands beside additive for comparison:
+# the mean of the places of all letters, weighted by $`p_{tj}`$. Let $l_t$ be this place
+# for the query $s_t$, $l_u$ that for $s_u$, and $l'$ that for $s'$, after the exchange.
+# A model that counts has $l' = l_t$, one that follows has $l' = l_u$. The *part that it
+# follows* is $(l' - l_t)/(l_u - l_t)$: 0 for the first, 1 for the second. (We measure
+# one slope for all pairs of steps in 200 strings of eight different letters, by least
+# squares.) We exchange the letter alone, then the context alone ([seeds.py](seeds.py)).
+# The dot score, whose models follow, stands beside additive for comparison:
 
 # %%
 print("                  part that it follows    share of letters right, by length")

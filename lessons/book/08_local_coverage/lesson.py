@@ -455,7 +455,7 @@ show(fig, "coverage", alt)
 # here; $c^t$ is not a power:
 #
 # ```math
-# c^t = \sum_{u < t} a^u, \qquad
+# c^t = \sum_{t' < t} a^{t'}, \qquad
 # e^t_j = w_v^\top \tanh(W_q q_t + W_k k_j + w_c\, c^t_j), \qquad
 # L_t = \sum_j \min(a^t_j, c^t_j)
 # ```

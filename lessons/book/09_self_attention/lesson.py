@@ -522,9 +522,9 @@ show(fig, "temperature", alt)
 # %% [source] attention.attend.attend
 
 # %% [markdown]
-# Does it give each of these attentions, if only the score changes? One query of width
-# 4, five keys, and each score once more by hand (the scaled one is divided by
-# $\sqrt 4$):
+# Does it give each of these attentions, if only the score changes? Take one query of
+# width 4 and five keys, and compute each score once more by hand (the scaled one is
+# divided by $\sqrt 4$):
 
 # %%
 side = np.random.default_rng(99)  # a generator of its own
@@ -606,10 +606,10 @@ show(fig, "distance", alt)
 #
 # ## What does it cost?
 #
-# Two different questions. **Work**: how many multiplications are there in all?
-# **Depth**: how many of them must wait for one another? A recurrence multiplies two
-# $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth $T$.
-# Self-attention has $T^2$ dot products of length $d$ in $Q K^\top$, and as many
+# There are two different questions. **Work**: how many multiplications are there in
+# all? **Depth**: how many of them must wait for one another? A recurrence multiplies
+# two $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth
+# $T$. Self-attention has $T^2$ dot products of length $d$ in $Q K^\top$, and as many
 # multiplications again in $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$.
 # Its depth does not grow with $T$. For $d = 512$, in millions of multiplications:
 
@@ -671,8 +671,8 @@ show(fig, "crossing", alt)
 # > French-to-English. They translated English *to* French.
 #
 # Does a large weight mean that a word matters? The output is a sum of parts
-# $`\alpha_j v_j`$, and a part has two factors. Three values, and the length of each
-# part:
+# $`\alpha_j v_j`$, and a part has two factors. Here are three values, and the length of
+# each part:
 
 # %%
 p, V = np.array([0.90, 0.07, 0.03]), np.array([[0.1, 0], [0.1, 0], [0, 8.0]])
@@ -736,7 +736,7 @@ away from it; and an even, pale blue."""
 show(fig, "patterns", alt)
 
 # %% [markdown]
-# Five shapes, five names. (A diagonal matrix has an excess in blocks, too, but a
+# It finds all five names. (A diagonal matrix has an excess in blocks, too, but a
 # smaller one.) The rules stand in
 # [patterns.py](../../../attention/seq2seq/patterns.py). They are choices. A matrix for
 # which no rule holds is called "mixed", a sixth name, and real ones often are.
