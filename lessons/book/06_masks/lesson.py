@@ -88,10 +88,10 @@ for n in (0, 3, 30):  # places of padding
 # Padding has a weight, but its value is zero, and a zero adds nothing to a sum. So does
 # it change the context at all? Take one query, five keys and values, and behind them
 # more and more rows of zeros. (Here the key and the value of a word are two vectors. In
-# lessons 03 to 05 both were its state; [lesson 09](../09_self_attention/README.md) says
-# what is gained by two.) The function `attend` computes scaled dot products, weights
-# and the average, and returns context and weights. Its argument `valid_lens` says how
-# many keys of each sentence are real:
+# the decoders of lessons 03 and 04 both were its state; [lesson
+# 09](../09_self_attention/README.md) says what is gained by two.) The function `attend`
+# computes scaled dot products, weights and the average, and returns context and
+# weights. Its argument `valid_lens` says how many keys of each sentence are real:
 
 
 # %%
@@ -204,7 +204,7 @@ for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
 # Our function returns what the web page prints, and no NaN comes through.
 #
 # A mask can say more than which words are padding. Let query $i$ attend to the keys at
-# a distance of at most 1, a *window*. As a boolean array of queries and keys:
+# a distance of at most 1, a *window*. This is a boolean array of queries and keys:
 
 # %%
 i, j = np.arange(4)[:, None], np.arange(5)  # 4 queries, 5 keys
@@ -257,7 +257,7 @@ for name, (x, allowed, dtype) in rows.items():
 #
 # Rows with nothing allowed are not rare. An empty sentence makes one. So does a window
 # that lies outside of the sentence, or two masks such that no key satisfies both. Our
-# result there is: weights 0, context 0.
+# result there has weights of 0 and a context of 0.
 #
 # Some functions need one more number of each row: the logarithm of the sum of
 # exponentials, $\ln \sum_l e^{e_l}$, its [log-sum-exp](../../GLOSSARY.md#log-sum-exp).
