@@ -177,9 +177,9 @@ show(fig, "ranges", alt)
 # | $z$ | of numbers with a normal distribution, 95 of 100 lie within $z$ standard deviations |
 #
 # (The second is that of "Student", W. S. Gosset, 1908, and the first is what becomes of
-# it for large $n$; the third is that of Wilson, 1927. They assume that the values are
-# drawn independently, and the first two that the values lie around one centre and not
-# in two groups.) How many seeds are enough? Here is the half of the
+# it for large $n$. The third is that of Wilson, 1927. All three assume that the values
+# are drawn independently. The first two also assume that the values lie around one
+# centre, and not in two groups.) How many seeds are enough? Here is the half of the
 # interval, in units of the spread $s$:
 
 # %%
@@ -232,19 +232,21 @@ print(f"({found.rests_on})")
 #
 # ## What can be computed exactly?
 #
-# No draws and no training: one result decides. Many of these are slips of a pen, and
-# some change a conclusion. First chapter 6. Its worked example (6.2.5) has its first
-# score right, and prints the lowest score as the highest:
+# There are no draws here and no training: one result decides. Many of the wrong numbers
+# are small mistakes of arithmetic or printing, and some change a conclusion. First
+# comes chapter 6. Its worked example (6.2.5) has its first score nearly right, and
+# prints the lowest score as the highest:
 #
 # {{ claims.table("computed", "6") }}
 #
-# Chapter 38. The most consequential rows are those of 38.3 and 38.5: the gradient of a
-# softmax is not largest at equal weights, and scores of unit variance are not where it
-# is largest. The text about the reversal (38.6) does not say what its own table says:
+# Next comes chapter 38. The most consequential rows are those of 38.3 and 38.5: the
+# gradient of a softmax is not largest at equal weights, and scores of unit variance are
+# not where it is largest. The text about the reversal (38.6) does not say what its own
+# table says:
 #
 # {{ claims.table("computed", "38") }}
 #
-# The page on scoring functions, and the notes:
+# The last two tables are those of the page on scoring functions and of the notes:
 #
 # {{ claims.table("computed", "scoring") }}
 #
@@ -288,13 +290,14 @@ print(f"the limit with which all three come back: {enough:.3f}")
 # - **Do the other rows of that table come back?** Dot:
 #   "{{ claims.verdict_on("dot comes back") }}"; general:
 #   "{{ claims.verdict_on("general comes back") }}"; scaled:
-#   "{{ claims.verdict_on("scaled comes back") }}". Lesson 07 says that all three
-#   come back: it allows each single length the largest difference that it found.
+#   "{{ claims.verdict_on("scaled comes back") }}". Lesson 07 says that all three come
+#   back, by a weaker rule. There, the mean of each length has to lie within the largest
+#   difference that occurred, so that limit was read off the results.
 # - **Is there a reason for unscaled scores?** Dot is ahead at ten letters with all
 #   three seeds. But three seeds of additive agreed, too, and nine more changed the
 #   verdict. So we count here, and three seeds are too few.
-# - **What does a Transformer need?** The four rows of 6.4.4 give two answers each way.
-#   They are facts about this task and these depths.
+# - **What does a Transformer need?** Of the four rows of 6.4.4, two hold and two have
+#   the verdict "no". They are facts about this task and these depths.
 # - **Positions** are hard to decide with few seeds. A model that has half of the values
 #   right or fewer at 32 tokens, the length of its training, is left out, as in
 #   [lesson 11](../11_positions/README.md). (This limit, too, was chosen after seeing
@@ -336,7 +339,7 @@ for text, start in (
 
 # %% [markdown]
 # For the printed numbers one can see how far off they are. A point on the dotted line
-# is right or nearly so; the colour shows the verdict:
+# is right or nearly so. The mark of a point, and its colour, show the verdict:
 
 # %% [figure]
 exact = [c for c in claims.CLAIMS if c.found.kind == "computed"]
@@ -347,7 +350,7 @@ pairs = [(word, x, y) for word, x, y in pairs if x > 0 < y]
 wrong = sum(word == "no" for word, *_ in pairs)
 alt = f"""{len(pairs)} printed numbers against the computed ones, both axes logarithmic,
 with a dotted line where they are equal. The verdict on {wrong} of them is no. Some of
-these are so near the line that their colour alone shows it; the furthest is off by a
+these are so near the line that only their mark shows it; the furthest is off by a
 factor of {max(max(x / y, y / x) for _, x, y in pairs):.0f}."""
 show(claims.account(pairs), "account", alt)
 
@@ -367,5 +370,9 @@ show(claims.account(pairs), "account", alt)
 # yours, is an anecdote.**
 #
 # Exercises: 38.4 (scaled and unscaled scores, two seeds each) and 6.9 (translation with
-# and without attention) each end in an experiment whose seeds you may choose:
-# `python -m lessons start 38.4`.
+# and without attention, three seeds each): `python -m lessons start 38.4`. Both end in
+# an experiment whose seeds you may choose:
+# `python -m lessons experiment 38.4 --seed 10` takes the seeds 11 and 12. (38.4 asks
+# for the mean entropy of the weights in a batch. Each row of weights that is not
+# padding counts once in this mean; [lesson 06](../06_masks/README.md) explains
+# padding.)
