@@ -209,20 +209,20 @@ for n in (1, 3, 12):
 # The real price is the width. The [rank](../../GLOSSARY.md#rank) of a matrix is the
 # largest number of its rows of which none is a sum of multiples of the others; two
 # equal rows have rank 1. The scores of a head are a product of $T \times E$ and
-# $E \times T$ numbers, so each row of the scores is a sum of multiples of the $E$ rows
+# $E \times T$ numbers. So each row of the scores is a sum of multiples of the $E$ rows
 # of $K^\top$, and the rank is $E$ at most. An example: with $E = 1$ each query is one
 # number. Then all positive queries put the keys into one order, and all negative ones
 # into the opposite order; no query can prefer a key in the middle.
 #
-# **How do gradients pass?** With $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$ and
-# $g$, the gradient of the loss with respect to out, the gradient of $W^O$ is
+# **How do gradients pass?** Let $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$, and
+# let $g$ be the gradient of the loss with respect to out. Then the gradient of $W^O$ is
 # $O^\top g$, and that of $O$ is $`g\, (W^O)^\top`$. Its columns, cut as in the forward
 # pass, are the gradients of the heads. From there each head is an attention by itself,
 # and [lesson 03](../03_additive/README.md) leads back to the gradient of each score.
-# The score $q_i \cdot k_j / \sqrt E$ gives $k_j / \sqrt E$ times its gradient to $q_i$
-# and $q_i / \sqrt E$ times its gradient to $k_j$, and each query and each key adds up
-# what it gets from all its scores. All heads read $X$, as queries, keys and values, so
-# the gradients of all these uses are *added*, too.
+# The gradient of the score $q_i \cdot k_j / \sqrt E$, times $k_j / \sqrt E$, is a part
+# of the gradient of $q_i$. The same number times $q_i / \sqrt E$ is a part of that of
+# $k_j$. Each query and each key adds up the parts from all its scores. All heads read
+# $X$, as queries, keys and values, so the gradients of all these uses are *added*, too.
 #
 # ## Do heads become different by themselves?
 #
@@ -232,10 +232,10 @@ for n in (1, 3, 12):
 # A task that needs two heads: at every position, return the token before it *and* the
 # token before that one. (A [token](../../GLOSSARY.md#token) is a unit of a sequence,
 # here one of six letters. The positions 0 and 1 do not have two tokens before them, and
-# do not count.) An input has 14 numbers: the letter and the place, each as a
-# [one-hot](../../GLOSSARY.md#one-hot) vector, of 6 and of 8. The first 12 outputs are
-# compared with the two wanted letters, one-hot, by the squared error. One layer of two
-# heads learns it from three starts:
+# do not count.) An input has 14 numbers: a [one-hot](../../GLOSSARY.md#one-hot) vector
+# of 6 for the letter and one of 8 for the place. The first 12 outputs are compared with
+# the two wanted letters, one-hot, by the squared error. One layer of two heads learns
+# it from three starts:
 #
 # - *drawn*: random parameters, as usual;
 # - *twins*: the second head is an exact copy of the first;
@@ -515,7 +515,7 @@ show(fig, "collapse", alt)
 # holds an answer for each pair of tokens; at each position the model has to give the
 # answer for the token there and the token before it ([experiment.py](experiment.py)).
 # (There are 8 tokens and 8 positions, and before the first position stands the last.)
-# The parts are the sum, the feed-forward network, the norm, and as a fourth the
+# The parts are the sum, the feed-forward network and the norm. The fourth are the
 # *positions*, numbers at the input that say where a token stands. The output has the
 # share of right answers for 2, 4 and 8 blocks, the worst and the best of three seeds,
 # and the loss with 8 blocks. A table has eight different answers, so a blind guess is
@@ -726,11 +726,11 @@ show(fig, "sixteen-heads", alt)
 #
 # The second belief: a head with large, sharp weights is important. Remove one head at a
 # time, by zeros in its rows of $W^O$, and measure how much the loss of new sentences
-# rises. For each model, take the [rank
-# correlation](../../GLOSSARY.md#rank-correlation) of this rise with three numbers of a
-# head: its mean largest weight, in the output *largest*; its *entropy*; and the length
-# of what it adds to a word, in the output *size*, which contains the values and $W^O$.
-# We take it twice: over all 16 heads of a model, and over the 4 heads of one layer, as
+# rises. For each model, take the [rank correlation](../../GLOSSARY.md#rank-correlation)
+# of this rise with three numbers of a head. They are its mean largest weight, its
+# entropy, and the mean length of what it adds to a word (in the output *largest*,
+# *entropy* and *size*). This length contains the values and $W^O$. We take the
+# correlation twice: over all 16 heads of a model, and over the 4 heads of one layer, as
 # a mean of the four layers. The output has the mean of six models, with half of its
 # interval:
 
@@ -793,16 +793,16 @@ show(fig, "importance", alt)
 #
 # Second, are sharp heads important? Over all heads of a model, the rank correlation
 # with the largest weight is {{ f"{related['largest'][0]:+.2f}" }}, and its interval
-# {{ zero(related["largest"]) }} 0; with the length of what a head adds it is
+# {{ zero(related["largest"]) }} 0. With the length of what a head adds it is
 # {{ f"{related['size'][0]:+.2f}" }}, and its interval {{ zero(related["size"]) }} 0.
-# Among the heads of one layer it is larger: with the largest weight
-# {{ f"{in_layer['largest'][0]:+.2f}" }}, where the interval
-# {{ zero(in_layer["largest"]) }} 0; with the length
-# {{ f"{in_layer['size'][0]:+.2f}" }}, where it {{ zero(in_layer["size"]) }} 0. So of
-# two heads of one layer, the sharper one tends to matter more. But sharp weights do not
-# tell which heads of the whole model matter: the heads of the last layer are as sharp
-# as the others, and matter least. A weight says which values enter an average. What the
-# average is worth is decided by the values, by $W^O$, and by the layers above.
+# Among the heads of one layer both correlations are larger. With the largest weight it
+# is {{ f"{in_layer['largest'][0]:+.2f}" }}, and the interval
+# {{ zero(in_layer["largest"]) }} 0. With the length it is
+# {{ f"{in_layer['size'][0]:+.2f}" }}, and the interval {{ zero(in_layer["size"]) }} 0.
+# So of two heads of one layer, the sharper one tends to matter more. But sharp weights
+# do not tell which heads of the whole model matter: the heads of the last layer are as
+# sharp as the others, and matter least. A weight says which values enter an average.
+# What the average is worth is decided by the values, by $W^O$, and by the layers above.
 #
 # ## What would break it?
 #

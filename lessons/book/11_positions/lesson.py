@@ -120,8 +120,9 @@ show(schematics.places_of_positions(), "places", alt)
 # counts the heads. The scores $`e_{ij}`$ are those before the softmax. All blocks of
 # our models share the learned numbers of a scheme, so they are counted once. (The
 # library has two more schemes, which also change the scores. Shaw and others 2018 have
-# a learned vector for each near distance, and Transformer-XL, Dai and others 2019, has
-# a sine vector of the distance; its dot product with the query is added to the score.)
+# a learned vector for each near distance. Transformer-XL, Dai and others 2019, has a
+# sine vector of the distance. The dot product of this vector with the query is added to
+# the score.)
 #
 # Three words for what follows. A scheme is *absolute* if it says at which place a word
 # stands. It is [relative](../../GLOSSARY.md#relative-position) if a score depends on
@@ -216,7 +217,7 @@ show(fig, "hands", alt)
 # ```
 #
 # So one matrix $R(n)$, with such a block for each hand, should lead from any position
-# to the one $n$ further, and the dot product of two positions should depend on their
+# to the one $n$ further. And the dot product of two positions should depend on their
 # distance alone. Test it with $n = 7$:
 
 # %%
@@ -270,7 +271,7 @@ except IndexError as refusal:
 # others 2020) adds a learned number to each score. The number depends on the head and
 # on the *bucket* of the distance, a range of distances that share one number. Of 32
 # buckets, the first 16 hold one distance each, 0 to 15. The other 16 share the
-# distances from 16 up to 128 so that each range is longer than the last by the same
+# distances from 16 up to 128. Each of their ranges is longer than the last by the same
 # *factor*: bucket $16 + u$ begins at the distance $`16 \cdot (128/16)^{u/16}`$, rounded
 # up. The last has no end. (With other numbers it is the same: of 16 buckets for
 # distances up to 32, the first 8 hold 0 to 7, and bucket $8 + u$ begins at
@@ -501,10 +502,10 @@ for name in (*book, "deberta"):
 # it had last. But with a probability of {{ f"{Bindings().rebound}" }} it gets a new
 # one, as b does in the fifth pair. After each name the model predicts the number. The
 # right answer is the *latest* number of this name: in the last pair 5, no longer 3.
-# Where a name is new or gets a new number, nobody can know the answer, so that
-# prediction does not count, neither in training nor in the test
-# ([bindings.py](../../../attention/tasks/bindings.py), where a name is a key and a
-# number its value). For this the model has to find "the token after this name" and "the
+# Where a name is new or gets a new number, nobody can know the answer. Such a
+# prediction does not count, neither in training nor in the test. (The code is in
+# [bindings.py](../../../attention/tasks/bindings.py), where a name is a key and a
+# number its value.) For this the model has to find "the token after this name" and "the
 # latest such pair", and neither depends on the places themselves. There are eight
 # numbers, so that guessing is right once in eight. In the tests we count the last 16
 # tokens of a sequence only: if it is longer than 32, no text of the training reached
@@ -517,14 +518,14 @@ for name in (*book, "deberta"):
 # extrapolate better: training uses its last vector for all distances from 15 to 31, and
 # that of $c = 32$ for one only.
 #
-# RoPE is trained once, and tested in four ways: as it is, and with its rotations slowed
-# down, so that the test length has angles that the model knows from training. For $s$
-# times the length, *linear* (Chen and others 2023) divides the speeds of all hands by
-# $s$. *NTK* (bloc97 2023) raises the base, so that the speed of the slowest hand is
-# divided by $s$ and the fastest hand keeps its speed. *YaRN* (Peng and others 2023)
-# divides by $s$ the speeds of the hands that do not complete a turn in the training
-# length. It keeps the speeds of hands that turn often, and takes values between for the
-# rest.
+# RoPE is trained once, and tested in four ways. One is as it is. In the three others
+# its rotations are slowed down, so that the test length has angles that the model knows
+# from training. For $s$ times the length, *linear* (Chen and others 2023) divides the
+# speeds of all hands by $s$. *NTK* (bloc97 2023) raises the base, so that the speed of
+# the slowest hand is divided by $s$ and the fastest hand keeps its speed. *YaRN* (Peng
+# and others 2023) divides by $s$ the speeds of the hands that do not complete a turn in
+# the training length. It keeps the speeds of hands that turn often, and takes values
+# between for the rest.
 
 # %%
 kept, more = record("positions"), record("positions_deberta")
@@ -691,7 +692,7 @@ for (name, base), count in learned.items():
 # %% [markdown]
 # With base 10000, {{ learned["sinusoidal", 10000] }} of 3 models with sines and
 # {{ learned["rope", 10000] }} of 3 with RoPE have learned the task after the same
-# number of steps; with base 100 it was {{ learned["sinusoidal", 100] }} and
+# number of steps. With base 100 it was {{ learned["sinusoidal", 100] }} and
 # {{ learned["rope", 100] }}. Three seeds are too few to prove that base 100 is easier
 # to learn. But a comparison *beyond* the trained length needs models that work within
 # it, and base 100 gives more of them. One RoPE of base 10000 has learned the task. With

@@ -56,9 +56,8 @@ print("32 768 tokens, 32 heads:", size(cost_of("dense", L=32_768, H=32).score_by
 
 # %% [markdown]
 # The width has no part in it. (Exercise 6.4 says 4 MB for 1000 tokens, which is exact.)
-# And this is one head of one example: 32 heads of 32 768 tokens are more than most
-# machines hold, and a million tokens are out of the question, if there has to be a
-# matrix.
+# And this is one head of one example. 32 heads of 32 768 tokens are more than most
+# machines hold. A million tokens are out of the question, if there has to be a matrix.
 #
 # ## Does there have to be a matrix?
 #
@@ -125,11 +124,11 @@ show(fig, "tiles", alt)
 # The library has the second, here in NumPy. The letters of the code: `m`, `l` and `o`
 # are those of the table, `s` is a tile of scores, `p` holds its exponentials, and
 # `alpha` is the correction $`e^{m - m'}`$. The list of the tiles is `plan`, and
-# `_tiles` yields them one by one: the numbers `n` and `h` of the head of queries and of
-# its head of keys, the block of queries `i`, the block of keys `j`, and which pairs are
-# `allowed`. `_scores` computes the tile of scores. It reads the scale from `terms`,
-# which also contains what is added to the scores, such as positions. (`z` is the factor
-# of dropout, 0 for a dropped weight.)
+# `_tiles` yields them one by one. A tile belongs to the head of queries with the number
+# `n` and the head of keys with the number `h`. It has the block of queries `i` and the
+# block of keys `j`, and `allowed` is its mask. `_scores` computes the scores of a tile.
+# It reads the scale from `terms`, which also contains what is added to the scores, such
+# as positions. (`z` is the factor of dropout, 0 for a dropped weight.)
 
 # %% [source] attention.exact.flash.forward_twin
 
@@ -385,7 +384,7 @@ print("rank of the weights:", np.linalg.matrix_rank(w), "of 50")
 # %% [markdown]
 # The *rank* of a matrix is the largest number of its rows of which none is a sum of
 # multiples of the others. The weights here are a product of a 50 by 4 and a 4 by 50
-# matrix, so their rank is 4 at most: all 50 rows of weights are mixtures of four rows.
+# matrix, so their rank is 4 at most. All 50 rows of weights are mixtures of four rows.
 # Those of a softmax may have rank 50.
 #
 # Leave out $\phi$ and the division, and let token $t$ see the tokens up to $t$ only.
@@ -476,13 +475,13 @@ print(BlockMask.from_mask(quality.MASKS["BigBird"], 2 * P, 2 * P, block=(8, 8)).
 back, expected = np.arange(P, 2 * P)[:, None] - np.arange(P), {}  # (P, P)
 ends = [0, *kept["farthest"]]
 ranges = [f"{a + 1}-{b}" for a, b in zip(ends, ends[1:])]
-print("tokens back", *(f"{r:>8s}" for r in ranges))
+print("tokens back           ", *(f"{r:>6s}" for r in ranges))
 for form in ("window", "BigBird"):
     sees = quality.MASKS[form].dense(1, 1, 2 * P, 2 * P)[0, 0, P:, :P]
     sees = [sees[(a < back) & (back <= b)].mean() for a, b in zip(ends, ends[1:])]
     expected[form] = [x + (1 - x) / kept["values"] for x in sees]
-    print(f"{form:7s} sees", *(f"{x:7.2f}" for x in sees), end="   expected right")
-    print("", *(f"{x:.2f}" for x in expected[form]))
+    print(f"{form:7s} sees          ", *(f"{x:6.2f}" for x in sees))
+    print(f"{'':7s} expected right", *(f"{x:6.2f}" for x in expected[form]))
 
 # %% [markdown]
 # Are the trained models like this? And what do you expect of dense and of linear

@@ -183,8 +183,8 @@ print(f"BP {penalty:.3f}   BLEU {by_hand:.1f}   the library agrees: {same}")
 #
 # How sure is a BLEU of 200 sentences? Other sentences would give another number. A
 # [confidence interval](../../GLOSSARY.md#confidence-interval) says how much it could
-# vary, and the *bootstrap* (Efron 1979) finds one without new sentences: draw 200 from
-# the 200, with replacement, so that some come twice and some not at all. Compute the
+# vary. The *bootstrap* (Efron 1979) finds one without new sentences: draw 200 from the
+# 200, with replacement, so that some come twice and some not at all. Compute the
 # measure. Repeat 2000 times. The interval holds the middle 95 of 100 results. Here for
 # a simpler measure, the mean of ten numbers:
 
@@ -348,6 +348,8 @@ one_way = one_way.config_of("bahdanau", "additive", 1)
 print(how_made(scores))
 print(f"{scores['pairs']} pairs, {scores['steps']} steps", end=", ")
 print(f"width {one_way.hidden}, dropout {one_way.dropout}; BLEU [interval]")
+
+# %%
 for order, found in scores["summary"].items():
     for name, (m, low, high) in found["bleu"].items():
         mine = [r for r in scores["runs"] if (r["order"], r["score"]) == (order, name)]
@@ -367,8 +369,8 @@ show(drawing.by_score(scores["summary"]), "dot-additive", alt)
 # Bahdanau's order ({{ "{1:.0f} to {2:.0f}".format(*less["bahdanau"]) }}) and by
 # {{ f"{less['luong'][0]:.0f}" }} in Luong's
 # ({{ "{1:.0f} to {2:.0f}".format(*less["luong"]) }}). Without parameters, the state of
-# the decoder itself has to be like the states of the encoder that it looks for, while
-# it also has to say which words come next. In Luong's order an output layer reads
+# the decoder has two tasks. It has to be like the states of the encoder that it looks
+# for, and it has to say which words come next. In Luong's order an output layer reads
 # context and state together, and the loss is smaller.
 #
 # > **The book says** (6.3.1, 38.2) that the dot product matches additive attention on
@@ -392,6 +394,8 @@ print(how_made(beside))
 print(f"{beside['pairs']} pairs, {beside['steps']} steps", end="; GRU: width ")
 print(f"{two_ways.hidden}, dropout {two_ways.dropout}; Transformer: ", end="")
 print(f"{shape['width']}, {two_ways.dropout / 2}")
+
+# %%
 for run in beside["runs"]:
     print(f"{run['name']:11s} seed {run['seed']}   {run['parameters']:,} parameters", end="")
     print(f"   validation loss {run['validation']:.3f}   equal {run['exact']:.2f}")
@@ -610,10 +614,11 @@ for a, p in first.items():
 # the less probable word. [Beam search](../../GLOSSARY.md#beam-search) keeps the $K$
 # most probable beginnings of each length, its *beam*, and extends them all. With
 # $K = 2$ it finds "la souris". With $K = 1$ it is greedy. Longer sentences have smaller
-# products, so beam search prefers short sentences. The library can divide the logarithm
-# of the product by $`((5 + n) / 6)^a`$, where $n$ is the number of words, the end mark
-# included, and you choose $a$ (Wu and others 2016). The four sentences that a beam of
-# four finds for the third sentence above, with the logarithm of their probability:
+# products, so beam search prefers short sentences. To correct that, the library can
+# divide the logarithm of the product by $`((5 + n) / 6)^a`$ (Wu and others 2016). Here
+# $n$ is the number of words, the end mark included, and you choose $a$. The four
+# sentences that a beam of four finds for the third sentence above, with the logarithm
+# of their probability:
 
 # %%
 ids = translator.source.encode(chosen[2].source)
@@ -732,14 +737,15 @@ for words, aer in mean.items():
     best = min(of_head[words] for of_head in single.values())
     print(f"6.7: Transformer, {words:>2s} words: AER of the mean of heads", end=" ")
     print(f"{aer:.2f}, of the best {best:.2f}")
+
+# %%
 for run in record("ex_6_9")["result"]["runs"]:
     scores = ", ".join(f"{words} {x:.0f}" for words, x in run["bleu"].items())
     print(f"6.9: {run['kind']:9s} seed {run['seed']}, BLEU by words: {scores}")
 
 # %% [markdown]
 # In this Transformer the mean of the weights of all heads has a lower rate than each
-# single head. In 6.9 the
-# advantage of attention shrinks again with the length.
+# single head. In 6.9 the advantage of attention shrinks again with the length.
 #
 # ## Does it use what it looks at?
 #
@@ -857,8 +863,8 @@ say("table of word pairs", kept["pairs"][0]["said"][0])
 # model uses, and a number without an interval or a baseline says little.**
 #
 # Exercises: 6.7 (the attention of a trained translator), 6.9 (translation with and
-# without attention), 6.10 (how sharp the weights are) and E.15 (put the functions that
-# you wrote for 6.5, 6.7, 6.9 and E.6 together; with the weights of the package's model
-# they translate. It passes if they write the same words as the package):
-# `python -m lessons start 6.7`. For practice: `python -m attention translate` and
-# `python -m attention compare`.
+# without attention), 6.10 (how sharp the weights are) and E.15 (a translator of your
+# own): `python -m lessons start 6.7`. In E.15 you put the functions together that you
+# wrote for 6.5, 6.7, 6.9 and E.6. With the weights of the package's model they
+# translate, and they pass if they write the same words as the package. For practice:
+# `python -m attention translate` and `python -m attention compare`.
