@@ -138,7 +138,7 @@ book = 2.384185791015625e-07
 print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
 
 # %% [markdown]
-# Two units: its conclusion, "identical to numerical precision", holds.
+# Two units. The conclusion of the textbook, "identical to numerical precision", holds.
 #
 # ## What is a head?
 #
@@ -200,11 +200,11 @@ for n in (1, 3, 12):
     print(f"{cost.multiplications / 1e6:.1f} M multiplications")
 
 # %% [markdown]
-# The same number of parameters: four matrices with $D^2$ numbers, and here four biases
-# with $D$. And the same number of multiplications. There are more exponentials and more
-# scores: $H T^2$ of them, where there were $T^2$. At four bytes each, {{ H }} heads
-# need {{ str(H * 4 * 1000**2 // 10**6) }} megabytes for the scores of 1000 words
-# (exercise 6.4).
+# All three have the same number of parameters: four matrices with $D^2$ numbers, and
+# here four biases with $D$. They also have the same number of multiplications. But more
+# heads have more scores and more exponentials: $H T^2$ of them, where one head has
+# $T^2$. At four bytes each, {{ H }} heads need {{ str(H * 4 * 1000**2 // 10**6) }}
+# megabytes for the scores of 1000 words (exercise 6.4).
 #
 # The real price is the width. The [rank](../../GLOSSARY.md#rank) of a matrix is the
 # largest number of its rows of which none is a sum of multiples of the others; two
@@ -518,7 +518,7 @@ show(fig, "collapse", alt)
 # The parts are the sum, the feed-forward network and the norm. The fourth are the
 # *positions*, numbers at the input that say where a token stands. The output has the
 # share of right answers for 2, 4 and 8 blocks, the worst and the best of three seeds,
-# and the loss with 8 blocks. A table has eight different answers, so a blind guess is
+# and the loss with 8 blocks. The table has eight different answers, so a blind guess is
 # right once in eight. The first row leaves out nothing:
 
 # %%
@@ -628,12 +628,13 @@ show(fig, "scaling", alt)
 # the answers right. At width 64 they are slower than the scaled ones. With six blocks
 # of width 64 it is another matter. All scaled models have
 # {{ f"{min(deep[True]):.2f}" }} or more, and {{ stuck }} of 3 unscaled ones have less
-# than half right when the training ends. Why? The lower row alone does not say it:
-# unscaled weights *begin* sharp with two blocks of width 64 as well, and those learn. A
-# possible reason is that a sharp softmax passes on little gradient, which six layers
-# have to overcome in place of two. We have not measured the gradients.
+# than half right when the training ends. Why? The entropies in the lower row do not
+# explain it: unscaled weights *begin* sharp with two blocks of width 64 as well, and
+# those learn. A possible reason is that a sharp softmax passes on little gradient, and
+# that here the gradient has to pass six of them and not two. We have not measured the
+# gradients.
 #
-# What this does not say: that a longer training or another rate would fail, too. And a
+# This does not say that a longer training or another rate would fail, too. And a
 # smaller start can do the work of the factor: T5 (Raffel and others 2020) does not
 # divide its scores by $\sqrt E$, but draws its $W_Q$ smaller by this factor.
 #
@@ -729,10 +730,10 @@ show(fig, "sixteen-heads", alt)
 # rises. For each model, take the [rank correlation](../../GLOSSARY.md#rank-correlation)
 # of this rise with three numbers of a head. They are its mean largest weight, its
 # entropy, and the mean length of what it adds to a word (in the output *largest*,
-# *entropy* and *size*). This length contains the values and $W^O$. We take the
-# correlation twice: over all 16 heads of a model, and over the 4 heads of one layer, as
-# a mean of the four layers. The output has the mean of six models, with half of its
-# interval:
+# *entropy* and *size*). This length depends on the values and on $W^O$ as well. We take
+# the correlation twice: over all 16 heads of a model, and over the 4 heads of one
+# layer, as a mean of the four layers. The output has the mean of six models, with half
+# of its interval:
 
 
 # %%
