@@ -152,7 +152,7 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 # query, the logarithm of the sum of its exponentials,
 # $`\ln \sum_j e^{s_j} = m + \ln l`$. This is the
 # [log-sum-exp](../../GLOSSARY.md#log-sum-exp), *lse* for short. With it a tile of
-# weights is computed at once, and the rest is the backward of [lesson
+# weights is computed directly, and the rest is the backward of [lesson
 # 03](../03_additive/README.md), tile by tile:
 #
 # ```math
@@ -639,9 +639,9 @@ for way, x in measured.items():
 # 4096 tokens the powers are nearer to 2 and 1. For window and linear, work that does
 # not grow with $n$ may be a part of the rest. Why dense has not 2, we have not
 # measured.
-#
 # > **The book says** (the notes) that FlashAttention is two to four times as fast. That
-# > was measured on GPUs. On this processor it is what the lines above say.
+# > was measured on GPUs. On this processor, tiled attention is
+# > {{ f"{dense / tiled:.1f}" }} times as fast as dense attention at 8192 tokens.
 #
 # > **The book says** (6.4.3) that "quadratic cost is affordable below 2048 tokens".
 # > Nothing special happens at 2048 tokens: twice as many tokens take dense attention

@@ -254,10 +254,10 @@ near 100 throughout; without it BLEU falls from {ends[0]:.0f} to {ends[1]:.0f}."
 show(drawing.by_length(bleu, parts), "bleu", alt)
 
 # %% [markdown]
-# At 500 pairs attention is ahead by {{ f"{gain['500'][0]:.1f}" }} on short sentences
-# and by {{ f"{gain['500'][2]:.1f}" }} on long ones. So the advantage *shrinks*, by
-# {{ f"{gain['500'][0] - gain['500'][2]:.1f}" }}. The bootstrap gives an interval for
-# this change as well, {{ growth }}, and it does not contain 0. ([Lesson
+# At 500 pairs attention is ahead by {{ f"{gain['500'][0]:.1f}" }} BLEU on short
+# sentences and by {{ f"{gain['500'][2]:.1f}" }} on long ones. So the advantage
+# *shrinks*, by {{ f"{gain['500'][0] - gain['500'][2]:.1f}" }}. The bootstrap gives an
+# interval for this change as well, {{ growth }}, and it does not contain 0. ([Lesson
 # 14](../14_checks_the_book/README.md) gives other intervals for numbers of this page.
 # They count how the three seeds differ, and not the choice of sentences.)
 #

@@ -106,8 +106,9 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 #
 # - **A claim is a range.** "The score is a half" means any number that rounds to what
 #   is printed. "Dot is faster" means that a ratio is above 1. "They do not change" is
-#   true or false: 1 or 0. Of a difference the claim is the sign. Words such as "near
-#   zero" have no range of their own; the tables below say which one we took.
+#   true or false: 1 or 0. If a text says that one number is larger than another, the
+#   claim is the sign of the difference. Words such as "near zero" have no range of
+#   their own; the tables below say which one we took.
 # - **A measurement is an interval.** What is computed once and exactly has an interval
 #   without width. What is drawn at random, or trained, has one that says how far other
 #   draws or other seeds would lie.
@@ -219,16 +220,16 @@ print(f"({found.rests_on})")
 #
 # ## What does a claim look like?
 #
-# Each claim is a function of a few lines, with what the text says in the line above it.
-# This one is the claim of the beginning. `above(0.9)` is the range, "nearly all seeds",
-# and the last word is the lesson that shows the measurement:
+# Each claim is a function of a few lines, and above it stand the section and what the
+# text says. This one is the claim of the beginning. `above(0.9)` is the range, "nearly
+# all seeds", and the last word is the lesson that shows the measurement:
 
 # %% [source] lessons.book.14_checks_the_book.chapter_38.good_at_ten
 
 # %% [markdown]
-# The others stand in [chapter_6.py](chapter_6.py), [chapter_38.py](chapter_38.py) and
-# [notes.py](notes.py). If you think that a range is unfair, change it there, and run
-# this page again.
+# The others stand in [chapter_6.py](chapter_6.py), [chapter_38.py](chapter_38.py),
+# [notes.py](notes.py) and [trainings.py](trainings.py). If you think that a range is
+# unfair, change it there, and run this page again.
 #
 # ## What can be computed exactly?
 #
