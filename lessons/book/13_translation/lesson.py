@@ -526,12 +526,12 @@ show(drawing.heatmaps("The third sentence: two targets", panels), "third", alt)
 
 # %% [markdown]
 # Do all sentences look like these? The library names the pattern of a heatmap, by the
-# source word with the largest weight in each row. "many-to-one": a third of the rows or
-# more share their word with an earlier row. "reordering": in a tenth of the steps or
-# more, the word stands before that of the row above. "diagonal": neither. If both of
-# the first two are true, the name is "many-to-one". The smallest
-# possible AER, with one right link for each target word that has any, is printed as
-# well. Does the pattern depend on the length?
+# source word with the largest weight in each row. It gives the first of three names
+# that fits. "many-to-one": a third of the rows or more share their word with an earlier
+# row. "reordering": in a tenth of the steps or more, the word stands before that of the
+# row above. "diagonal": neither of the two. (Weights that are nearly equal are called
+# "uniform". We have none.) The smallest possible AER, with one right link for each
+# target word that has any, is printed as well. Does the pattern depend on the length?
 
 # %%
 every = looked_at(translator, pairs)
@@ -547,12 +547,12 @@ for low, high in ranges:
 
 # %% [markdown]
 # Are these rows different, or is it chance? Suppose that length has no influence. Then
-# the patterns could be shuffled among the sentences. Measure the difference by
-# a sum over the cells of the table, that of $(n - m)^2 / m$. (It is called Pearson's
-# *chi-square*, because shuffled tables give it nearly the distribution that
-# [lesson 05](../05_scaling/README.md) calls chi-square.) Here $n$ is a
-# count, and $m$ is the count that we would expect if all rows had the same shares of
-# patterns. How often does a shuffle give as large a sum?
+# the patterns could be shuffled among the sentences. Measure the difference by a sum
+# over the cells of the table, that of $(n - m)^2 / m$. (It is called Pearson's
+# *chi-square*, because shuffled tables give it nearly the distribution that [lesson
+# 05](../05_scaling/README.md) calls chi-square.) Here $n$ is a count, and $m$ is the
+# count that we would expect if all rows had the same shares of patterns. How often does
+# a shuffle give as large a sum?
 
 # %%
 row_of = np.array([sum(len(p.source) > high for _, high in ranges) for p in pairs])
