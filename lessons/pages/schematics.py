@@ -461,11 +461,12 @@ def query_key_value(words, weights, at):
     return fig
 
 
-def heads_side_by_side(words, weights, questions):
+def heads_side_by_side(words, weights, query, questions):
     """Draw two heads that read one sentence, and how their outputs are joined.
 
     words       of the sequence
     weights     (2, T), of one query in each head; they set the widths of the arrows
+    query       the number of the word that is the query
     questions   what the two heads look for
     """
     fig, ax = diagram((7.2, 3.9))
@@ -473,7 +474,8 @@ def heads_side_by_side(words, weights, questions):
     centre = step * (len(words) - 1) / 2
     colours, places = (BLUE, ORANGE), (centre - 1.7, centre + 1.7)
     for j, word in enumerate(words):
-        box(ax, (step * j, 0), word, GREY, width=1.15)
+        box(ax, (step * j, 0), word, PURPLE if j == query else GREY, width=1.15)
+    ax.text(step * query, -HEIGHT / 2 - 0.1, "the query", ha="center", va="top")
     for h, (x, colour) in enumerate(zip(places, colours)):
         for j, weight in enumerate(weights[h]):
             start = step * j + (0.15 if h else -0.15), HEIGHT / 2
@@ -489,8 +491,9 @@ def heads_side_by_side(words, weights, questions):
     box(ax, (centre, 4.4), "$W_O$", GREY)
     arrow(ax, (centre, 3.3 + HEIGHT / 2), (centre, 4.4 - HEIGHT / 2))
     arrow(ax, (centre + WIDTH / 2, 4.4), (centre + 1.3, 4.4))
-    ax.text(centre + 1.4, 4.4, "new vector of the word", ha="left", va="center")
-    fit(ax, -1.6, step * (len(words) - 1) + 1.6, -0.4, 4.75)
+    result = f"new vector of {words[query]}"
+    ax.text(centre + 1.4, 4.4, result, ha="left", va="center")
+    fit(ax, -1.6, step * (len(words) - 1) + 1.6, -0.7, 4.75)
     return fig
 
 
