@@ -91,6 +91,17 @@ def multiplications(my, rng):
                 ),
                 ("no-dot-product", "the projections alone", times * projection),
                 (
+                    "product",
+                    "the product of both numbers, not their sum",
+                    times * projection * pairs * d_s // B,
+                ),
+                ("additions", "the number with as many additions", 2 * want),
+                (
+                    "additions",
+                    "the number with the additions of the projections",
+                    2 * times * projection + pairs * d_s,
+                ),
+                (
                     "wrong-width",
                     "the number with dot products of d_h entries",
                     times * projection + pairs * d_h,
@@ -101,6 +112,10 @@ def multiplications(my, rng):
                     counted(*size, not precomputed),
                 ),
             ]
+            if precomputed:
+                found = B * T_q * projection + pairs * d_s
+                text = "the number with the queries projected, not the keys"
+                wrong.append(("queries-projected", text, found))
             wrong = [v for v in wrong if v[2] != want]
             my.equal(my.mults(*size, precomputed), want, "", wrong)
 
@@ -125,8 +140,8 @@ def the_chain(my, rng):
     my.holds(
         "project_keys" in names_in(links[-1]),
         "arrives-elsewhere",
-        "expected project_keys in the last expression",
-        f"found {', '.join(names_in(links[-1])) or 'no call'}",
+        "expected a call of project_keys in the last expression",
+        "found none",
     )
     my.holds(
         len(links) > 2,

@@ -105,6 +105,11 @@ def every_case(my, rng):
             plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
             wrong = [
                 ("not-squared", "the formula with mu_s and mu_h not squared", plain),
+                (
+                    "cross-term",
+                    "the variance + 2 d mu_s mu_h",
+                    want + 2 * d * mu_s * mu_h,
+                ),
                 ("one-term", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),
@@ -125,11 +130,15 @@ def every_key(my, rng):
             want = between_keys(d, mu_s, mu_h, sd_s, sd_h)
             everything = variance(d, mu_s, mu_h, sd_s, sd_h)
             centred = variance(d, 0, 0, sd_s, sd_h)
+            plain = d * sd_h**2 * (sd_s**2 + mu_s)
             other = between_keys(d, mu_h, mu_s, sd_h, sd_s)
             wrong = [
                 ("all-random", "the variance if s is random as well", everything),
                 ("centred-only", "the variance without means", centred),
                 ("other-side", "the variance over queries, for a given key", other),
+                ("one-term", "the variance of one product", want / d),
+                ("not-squared", "the formula with mu_s not squared", plain),
+                ("means-only", "the variance without v_s", want - centred),
                 ("d-squared", "d times the variance", d * want),
             ]
             got = my.var_between_keys(d, mu_s, mu_h, sd_s**2, sd_h**2)
@@ -144,9 +153,11 @@ def what_is_gained(my, rng):
         of_h = variance(1, 0, mu_h, sd_s, sd_h) / after
         of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
         crossed = 1 + mu_s**2 / sd_h**2 + mu_h**2 / sd_s**2
+        plain = 1 + mu_s / sd_s**2 + mu_h / sd_h**2
         wrong = [
             ("gain-minus-one", "the gain - 1", want - 1),
             ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s", crossed),
+            ("not-squared", "the formula with mu_s and mu_h not squared", plain),
             ("inverse", "the variance after, divided by that before", 1 / want),
             ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),
             ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),
@@ -159,6 +170,7 @@ def what_is_gained(my, rng):
         ("one-mean-for-all", "x less the mean of each column", x - x.mean(0)),
         ("with-variance", "rows whose spread is 1 as well", want / x.std(1)[:, None]),
         ("no-change", "x", x),
+        ("sign", "x plus the mean of each row", 2 * x - want),
     ]
     my.equal(my.centre(x), want, "td", wrong)
 

@@ -34,6 +34,11 @@ def columns(e):
     return z / z.sum(0)
 
 
+def everywhere(e):
+    z = np.exp(e - e.max(-1, keepdims=True))
+    return z / z.sum()
+
+
 def entropies(p):
     return np.array([-sum(x * math.log(x) for x in row if x > 0) for row in p])
 
@@ -96,6 +101,12 @@ def both_curves(my, rng):
             ),
             ("divides-by-d", "the curve of scores / d", curve(lambda d: 1 / d)),
             ("multiplies", "the curve of scores * sqrt(d)", curve(lambda d: d**0.5)),
+            ("divides-by-T", "the curve of scores / sqrt(T)", curve(lambda d: T**-0.5)),
+            (
+                "sum-over-everything",
+                "the curve of exponents divided by their sum over all queries",
+                curve(factor, weights=everywhere),
+            ),
             (
                 "mean-weights",
                 "the entropy of the mean weights",
@@ -114,7 +125,15 @@ def both_curves(my, rng):
                 curve(factor, weights=columns),
             ),
         ]
-        got = my.entropy_curve(T, ds, wanted, np.random.default_rng(seed), samples)
+        source = np.random.default_rng(seed)
+        got = my.entropy_curve(T, ds, wanted, source, samples)
+        unused = np.random.default_rng(seed).bit_generator.state
+        my.holds(
+            source.bit_generator.state != unused,
+            "own-generator",
+            "expected scores that are drawn from the argument rng",
+            "found that rng was not used",
+        )
         my.equal(got, curve(factor), ("d",), wrong, atol=EPSILON)
 
 
@@ -122,13 +141,21 @@ def both_curves(my, rng):
 def the_limit(my, rng):
     for T, a in ((64, 2.0), (4096, 3.0), (64, 0.3), (10**6, 1.0)):
         want = by_quadrature(T, a)
-        log_Z = math.log(T * math.sinh(a) / a)
+        mean = math.sinh(a) / a  # of exp(x)
+        log_Z = math.log(T * mean)
+        of_scores = "ln Z - E[x exp(x)], not divided by E[exp(x)]"
         wrong = [
             ("on-the-line", "log T, the entropy of equal weights", math.log(T)),
             ("no-log-T", "expected - log T", want - math.log(T)),
             ("normal", "log T - variance / 2", math.log(T) - a * a / 6),
             ("normal", "log T - a / 2", math.log(T) - a / 2),
             ("normal", "log T - a^2 / 2", math.log(T) - a * a / 2),
+            (
+                "sign",
+                "log T - ln(sinh(a) / a) - the mean score",
+                want - 2 * math.log(mean),
+            ),
+            ("not-divided", of_scores, log_Z - math.cosh(a) + mean),
             ("mean-score-lost", "ln Z", log_Z),
             ("mean-score-lost", "ln Z plus the mean score", 2 * log_Z - want),
             ("width-of-interval", "expected + ln 2", want + math.log(2)),

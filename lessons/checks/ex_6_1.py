@@ -94,7 +94,16 @@ def of_the_context(my, rng):
 
     context.__name__ = "context_backward"  # for the report
     unweighted = ("ignores-weights", "g for every state", lambda g: np.tile(g, (7, 1)))
-    my.gradients(context, [alpha, H], variants={"H": [unweighted]})
+    too_far = [
+        ("through-softmax", "the gradient of the scores, not of the weights",
+         lambda g: alpha * (H @ g - alpha @ H @ g)),
+        ("through-softmax", "alpha (1 - alpha) times the gradient of the weights",
+         lambda g: alpha * (1 - alpha) * (H @ g)),
+        ("through-softmax", "alpha times the gradient of the weights",
+         lambda g: alpha * (H @ g)),
+    ]  # fmt: skip
+    known = {"alpha": too_far, "H": [unweighted]}
+    my.gradients(context, [alpha, H], variants=known)
     g = rng.normal(size=5)
     d_alpha, d_H = my.context_backward(alpha, H, g)
     has_all_digits(my, d_alpha, np.array([sum(h * g) for h in H]), "d_alpha")

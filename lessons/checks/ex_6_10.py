@@ -60,6 +60,7 @@ def at_five_temperatures(my, rng):
             ("tau-multiplies", "softmax(e * tau)", softmax(e, 1 / tau)),
             ("wrong-axis", "the softmax over the queries, axis 0", softmax(e, tau, 0)),
             ("wrong-axis", "weights whose columns sum to one", _columns(e, tau)),
+            ("tau-after", "softmax(e) / tau", softmax(e, 1.0) / tau),
         ]
         p = softmax(e, tau)
         my.equal(my.softmax_t(e, tau), p, "ij", wrong)
@@ -74,10 +75,25 @@ def the_slope(my, rng):
         p = softmax(e, tau)
         want = slope_by_differences(e, tau)
         wrong = [
-            ("tau-power", f"dH/dtau times tau^{k}", want * tau**k)
+            ("tau-power", f"dH/dtau {'x' if k > 0 else '/'} tau{power}", want * tau**k)
             for k in (-2, -1, 1, 2, 3, 4)
+            for power in [f"^{abs(k)}" * (abs(k) > 1)]
         ]
+        flat = e - e.mean(-1, keepdims=True)
+        at_1 = softmax(e, 1.0)
+        mean_at_1 = (at_1 * e).sum(-1, keepdims=True)
         wrong += [
+            ("variance-of-p", "Var(p) / tau^3", p.var(-1) / tau**3),
+            (
+                "flat-mean",
+                "sum_j p_j (e_j - m)^2 / tau^3, m the plain mean of e",
+                (p * flat**2).sum(-1) / tau**3,
+            ),
+            (
+                "tau-lost",
+                "Var_p(e) / tau^3 with p = softmax(e)",
+                (at_1 * (e - mean_at_1) ** 2).sum(-1) / tau**3,
+            ),
             ("flat-variance", "Var(e) / tau^3 under equal weights", e.var(-1) / tau**3),
             ("uncentred", "E_p(e^2) / tau^3", (p * e**2).sum(-1) / tau**3),
         ]
@@ -119,10 +135,12 @@ def of_self_attention(my, rng):
     found = my.sweep(X, TEMPERATURES)
     e = X @ X.T
     p = np.array([softmax(e, tau) for tau in TEMPERATURES])
+    columns = p.swapaxes(1, 2)  # as over the other axis, because e is symmetric
     wrong = {
-        "weights": [("scaled", f"the softmax of the scores / {what}",
-                     np.array([softmax(e / k, tau) for tau in TEMPERATURES]))
-                    for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))],
+        "weights": [("wrong-axis", "weights whose columns sum to 1", columns)]
+                   + [("scaled", f"the softmax of the scores / {what}",
+                       np.array([softmax(e / k, tau) for tau in TEMPERATURES]))
+                      for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))],
         "H": [("mean-weights", "the entropy of the mean weights", entropy(p.mean(1))),
               ("sum", "the sum over the queries", entropy(p).sum(-1)),
               ("log2", "the entropy in bits", entropy(p).mean(-1) / math.log(2))],

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.attending import wrong_scales, wrong_weights
 from lessons.checks.measure import peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
@@ -20,9 +21,9 @@ def attend(Q, K, V):
     return z @ V / z.sum(-1, keepdims=True)
 
 
-def by_loop(Q, K, V, factor=None, keys=lambda i, T: range(T)):
+def by_loop(Q, K, V, keys=lambda i, T: range(T)):
     """Compute attention query by query; keys(i, T) are the keys of query i."""
-    factor = Q.shape[1] ** -0.5 if factor is None else factor
+    factor = Q.shape[1] ** -0.5
     out = np.zeros((len(Q), V.shape[1]))
     for i, q in enumerate(Q):
         z = {j: math.exp(factor * float(q @ K[j])) for j in keys(i, len(K))}
@@ -93,14 +94,14 @@ def against_a_loop(my, rng):
 
         whole = 7 - 7 % block  # queries in blocks that are full
         wrong = [
-            ("unscaled", "attention without 1 / sqrt(d)", by_loop(Q, K, V, 1.0)),
-            ("scaled-by-d", "attention with scores / d", by_loop(Q, K, V, 1 / 3)),
-            (
-                "within-block",
-                "attention to the keys of the same block only",
-                by_loop(Q, K, V, keys=own_block),
-            ),
+            (tag, f"attention with {what}", p @ V)
+            for tag, what, p in wrong_weights(
+                Q @ K.T / 3**0.5, scales=wrong_scales(3, 7, 5)
+            )
         ]
+        within = by_loop(Q, K, V, keys=own_block)
+        text = "attention to the keys of the same block only"
+        wrong.append(("within-block", text, within))
         got = my.attention_in_blocks(Q, K, V, block)
         if got.shape == want.shape and whole < 7:
             right = np.isclose(got, want).all(-1)

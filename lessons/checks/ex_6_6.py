@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from lessons.checks import pictures
+from lessons.checks.attending import wrong_weights
 from lessons.checks.before import answers_pass
 from lessons.checks.measure import python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
@@ -84,15 +85,11 @@ def dot_attention(my, rng):
     s, H = rng.normal(size=5), rng.normal(size=(7, 5))
     for mask in (np.ones(7, bool), np.arange(7) < 4):
         want = attend(s, H, mask)
+        scaled = [("scaled", "scores / sqrt(d)", 5**-0.5)]
         wrong = {
-            "alpha": [("mask-leak", "the weights without the mask",
-                       attend(s, H, np.ones(7, bool))["alpha"]),
-                      ("mask-after", "the weights of all scores, times the mask",
-                       attend(s, H, np.ones(7, bool))["alpha"] * mask),
-                      ("scaled", "the weights of scores / sqrt(d)",
-                       attend(s / 5**0.5, H, mask)["alpha"])],
+            "alpha": wrong_weights(H @ s, mask, scaled),
             "c": [("ignores-weights", "the mean of the states", H.mean(0))],
-        }  # fmt: skip
+        }
         wrong = {k: [v for v in each if not np.allclose(v[2], want[k])]
                  for k, each in wrong.items()}  # fmt: skip
         found = several(my, my.luong_forward(s, H, mask), want)
@@ -289,11 +286,14 @@ def powers(my, rng):
         turned = (n * sxy - sx * sy) / (n * syy - sy * sy)
         plain, half = (np.polyfit(axis, seconds, 1)[0] for axis in (Ts, x))
         ends = (y[-1] - y[0]) / (x[-1] - x[0])
+        log_a = (sy - want * sx) / n
         wrong = [
             ("no-logs", "the slope of seconds against T", plain),
             ("no-logs", "the slope of seconds against log T", half),
             ("upside-down", "1 / b", 1 / want),
             ("upside-down", "the slope of log T against log seconds", turned),
+            ("intercept", "log a, where the line meets log T = 0", log_a),
+            ("through-origin", "the slope of a line through 0", sxy / sxx),
             ("two-ends", "the slope from the first point to the last", ends),
         ]
         wrong = [v for v in wrong if not math.isclose(v[2], want, rel_tol=1e-6)]
@@ -372,6 +372,7 @@ def timed(my, repeats):
         ("not-median", "the mean", np.mean(after)),
         ("not-median", "the minimum", min(after)),
         ("not-median", "the maximum", max(after)),
+        ("unsorted", "the call in the middle, not sorted", after[repeats // 2]),
         ("upper-median", "the upper of the two in the middle", upper),
         ("total", "the sum of all calls", sum(after)),
         ("repeats", "the median of one call less", np.median(after[:-1] or after)),

@@ -96,6 +96,7 @@ def counted(my, rng):
         ("precision", "1 - the right share of found", 1 / 2),
         ("recall", "1 - the found share of gold", 1 / 3),
         ("jaccard", "1 - |found & gold| / |found | gold|", 3 / 5),
+        ("no-two", "the rate without the 2", 5 / 7),
         ("no-complement", "the right share, not the error", 4 / 7),
     ]
     my.equal(float(my.alignment_error_rate(found, gold)), 3 / 7, "", wrong)
@@ -144,6 +145,7 @@ def the_mean(my, rng):
         ("last-layer", "the mean of the last layer alone", layers[1].mean(0)),
         ("last-layer", "the mean of the first layer alone", layers[0].mean(0)),
         ("maximum", "the largest of all heads", np.max(layers, (0, 1))),
+        ("one-head", "the first head of the first layer", layers[0][0]),
         ("one-head", "the mean of the first heads", (layers[0][0] + layers[1][0]) / 2),
     ]
     my.equal(my.layer_head_mean(layers), want, "TS", wrong)

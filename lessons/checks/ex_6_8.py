@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from lessons.checks import pictures
+from lessons.checks.attending import wrong_weights
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, shape_all
@@ -71,6 +72,10 @@ def by_hand(my, rng):
 @values("self-attention, against a loop")
 def against_a_loop(my, rng):
     X = rng.normal(size=(7, 5))
+    extra = [
+        ("scaled", f"scores that are also {what}", factor)
+        for what, factor in (("/ sqrt(d)", 5**-0.5), ("/ d", 0.2), ("x sqrt(d)", 5**0.5))
+    ]
     for scale in (0.5, 0.2):
         alpha = weights(X, scale)
         e = scale * X @ X.T
@@ -82,6 +87,7 @@ def against_a_loop(my, rng):
              rows_of_columns / rows_of_columns.sum(0)),
             ("no-scale", "the weights with scale 1", weights(X, 1)),
             ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
+            *wrong_weights(e, scales=extra),
         ]  # fmt: skip
         turned = [("transpose-alpha", "alpha^T X", alpha.T @ X)]
         want, known = {"alpha": alpha, "Z": outputs(alpha, X)}, {"alpha": wrong}
@@ -109,12 +115,18 @@ def pair_by_pair(my, rng):
     def of_pairs(matrix):
         return np.array([matrix[i, j] for i, j in pairs])
 
+    lower = np.tril_indices(7, k=-1)
+    text = "the pairs in the order of np.tril_indices"
     wrong = {
         "mutual": [
+            ("tril-order", text, (alpha + alpha.T)[lower]),
             ("one-way", "alpha_ij alone", of_pairs(alpha)),
             ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
         ],
-        "gain": [("after-only", "the cosine of z_i and z_j", of_pairs(after))],
+        "gain": [
+            ("tril-order", text, (after - before)[lower]),
+            ("after-only", "the cosine of z_i and z_j", of_pairs(after)),
+        ],
     }
     want = {"mutual": of_pairs(alpha + alpha.T), "gain": of_pairs(after - before)}
     equal_all(my, my.geometry_change(X, 0.3), want, AXES, wrong)
@@ -227,13 +239,21 @@ def wrong_cosines(X):
             (X @ X.T) / np.outer(lengths, lengths) ** 2,
         ),
         ("no-norms", "x_i . x_j / |x_i|", (X @ X.T) / lengths[:, None]),
+        (
+            "whole-norm",
+            "x_i . x_j, divided by the square of the norm of all of X",
+            (X @ X.T) / (lengths @ lengths),
+        ),
         ("column-norms", "products of columns of norm 1", by_column @ by_column.T),
     ]
 
 
 def wrong_correlations(a, b):
     u, v = np.argsort(a), np.argsort(b)
+    r, s = np.array(ranks(a)), np.array(ranks(b))
+    uncentred = (r @ s) / math.sqrt((r @ r) * (s @ s))
     return [
+        ("not-centred", "the cosine of the ranks, without their means", uncentred),
         (
             "pearson",
             "the correlation of the entries themselves",

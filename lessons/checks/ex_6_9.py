@@ -8,6 +8,7 @@ import numpy as np
 
 import minigrad as mg
 from lessons.checks import translating as given
+from lessons.checks.attending import wrong_weights
 from lessons.checks.long_runs import each_of, examine, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
@@ -33,6 +34,7 @@ ANSWERS = {
     "growth": ("grows", "shrinks", "alike"),
 }
 THE = ["the"] * 7
+TWO_SCORES = np.zeros(2), np.ones(2, bool)  # scores and a mask
 CAT = "the cat is on the mat".split()
 SAT = "the cat sat on the mat".split()
 
@@ -60,11 +62,17 @@ def step(my, p, y, s, H, mask):
     return logits, state
 
 
+def equal_weights(scores, mask):
+    return np.ones(len(scores)) / len(scores)
+
+
 def check_bleu(my, refs, hyps, order=4):
     """Fail unless the BLEU of a corpus is right."""
     known = [
         ("unclipped", "BLEU without clipping", {"clip": False}),
         ("no-brevity", "BLEU without the brevity penalty", {"brevity": "none"}),
+        ("brevity-above-1", "BLEU with exp(1 - r / c), which is above 1 if c > r",
+         {"brevity": "unbounded"}),
         ("brevity-inverted", "BLEU with exp(1 - c / r)", {"brevity": "inverted"}),
         ("arithmetic-mean", "the arithmetic mean of the precisions", {"mean": "plain"}),
         ("no-root", "the product of the precisions, no root", {"mean": "product"}),
@@ -184,11 +192,18 @@ def a_step(my, rng):
         options = [("old-state", "the output of the old state", {"after": "old"})]
         if attends:
             options += [
-                ("mask-leak", "attention to padding as well", {"weigh": "all"}),
-                ("complement", "attention to padding alone", {"weigh": "hidden"}),
-                ("mean-context", "the mean of all states for c", {"weigh": "mean"}),
+                ("mean-context", "the mean of all states for c", {"weigh": equal_weights}),
                 ("swapped", "[c; E[y]] where [E[y]; c] belongs", {"order": -1}),
+                ("swapped", "[c; s'] where [s'; c] belongs", {"read": -1}),
+                ("ignores-query", "scores v . tanh(W_h h_j)", {"query": 0}),
+                ("no-tanh", "scores without tanh", {"bend": np.array}),
             ]
+            for k, (tag, what, _) in enumerate(wrong_weights(*TWO_SCORES)):
+
+                def weigh(scores, mask, k=k):
+                    return wrong_weights(scores, mask)[k][2]
+
+                options.append((tag, f"attention with {what}", {"weigh": weigh}))
         wrong = [(tag, what, by_loop(*drawn, **o)) for tag, what, o in options]
         logits, state = (each.numpy() for each in step(my, *drawn))
         want = dict(zip(("logits", "state"), by_loop(*drawn)))

@@ -100,6 +100,21 @@ FOR_KNOWN_MISTAKES = {
     ),
     "complement": "True means: may attend.",
     "shape": "Write the shape of each intermediate at the end of its line.",
+    "mask-after": (
+        "Weights that are set to 0 after the softmax no longer sum to 1. Which score "
+        "gives the weight 0?"
+    ),
+    "finite-mask": "A row whose scores are all masked: which weights does it get?",
+    "unscaled": "Which factor do the scores have, and why?",
+    "scaled": "Which factor do the scores of this task have? Yours have one more.",
+    "scaled-by-d": "The variance of q . k is d. What is its standard deviation?",
+    "scaled-by-length": "Which sum grows with d, and which with the number of keys?",
+    "value-width": "The factor belongs to q . k. How many terms has this sum?",
+    "multiplied": "Should the variance of the scores grow or shrink?",
+    "no-keepdims": (
+        "A sum, a mean or a maximum removes its axis. What does keepdims=True do?"
+    ),
+    "float": "/ gives a float, also of two ints. Which operation is exact?",
     "dtype": "Which operation gives the numbers this dtype?",
     "raises": "The line is in the report. Print the shapes just before it.",
     "no-reason": "Why does this expression equal the one before it? One sentence.",

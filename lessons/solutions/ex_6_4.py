@@ -130,7 +130,7 @@ MUTANTS = [
     ("heads * T * T *", "T * T // heads *", "heads-divide"),
     ("heads * T * T * np.dtype(dtype).itemsize", "heads * T * T * 4", "ignores-dtype"),
     ("heads * T * T *", "8 * heads * T * T *", "bits"),
-    ("return heads *", "return 2**-20 * heads *", "dtype"),
+    ("return heads *", "return 2**-20 * heads *", "float"),
     ("memory // np.dtype(dtype).itemsize", "memory", "ignores-dtype"),
     ("math.isqrt(memory //", "(memory //", "no-root"),
     ("return math.isqrt(", "return 1 + math.isqrt(", "rounding"),

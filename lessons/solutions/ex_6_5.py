@@ -89,7 +89,7 @@ HINTS = {
     ],
     "not-normalised": ["By which sum does the softmax divide?"],
     "ignores-query": ["Which term of the score contains the state of the decoder?"],
-    "not-renormalised": [
+    "mask-after": [
         "The allowed weights sum to 1. Yours were divided by a sum that contains "
         "masked positions as well.",
     ],
