@@ -215,3 +215,59 @@ def your_own_words(my, rng):
 def _columns(e, tau):
     z = np.exp((e - e.max(-1, keepdims=True)) / tau)
     return z / z.sum(0, keepdims=True)
+
+
+HINTS = {
+    "draw": ["Five images with one range of colours, and one curve."],
+    "sweep": ["One row for each temperature."],
+    "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
+    "entropy": [
+        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
+        "there?",
+    ],
+    "dH_dtau": [
+        "The mean and the variance are those under p, with p = softmax(e / tau).",
+    ],
+    "": [
+        "Divide by tau first, then do what a stable softmax does.",
+        "0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log "
+        "of 0.",
+        "The mean of e under p is sum_j p_j e_j; the variance is the mean of (e - "
+        "mean)^2.",
+    ],
+    "tau-multiplies": ["Does the largest weight grow or shrink at a low temperature?"],
+    "divided": ["The entropy itself is in nats. Do not divide it by its maximum."],
+    "tau-power": [
+        "By which power of tau does your slope differ from the measured one?",
+    ],
+    "nan": [
+        "inf / inf and 0 * -inf are NaN, and exp(x) is inf from x = 710 on. Which "
+        "number can you subtract from the scores of a row, so that none is above 0?",
+    ],
+    "overflow": ["exp(710) is larger than any float64. Which number can you subtract?"],
+    "whole-maximum": [
+        "Each row has its own largest score. What is exp of a row that is 1000 below "
+        "another row?",
+    ],
+    "differences": [
+        "A difference of two entropies loses the digits that they have in common. "
+        "The formula keeps them.",
+    ],
+    "flat-variance": ["The variance is taken under p, not under equal weights."],
+    "mean-weights": [
+        "The mean of sharp rows is flat. Compute the entropy of each row first.",
+    ],
+    "scaled": ["The scores are x_i . x_j, divided by tau alone."],
+    "sum": ["H is the mean over the queries."],
+    "no-image": ["There is one heatmap for each temperature."],
+    "transposed": ["Row i of the image is row i of the weights."],
+    "own-limits": ["A colour must mean the same weight at every temperature."],
+    "no-title": ["Which heatmap is of which temperature?"],
+    "curves": ["The curve has H on the vertical axis and tau on the other."],
+    "unlabelled": ["A reader needs to know what each axis is."],
+    "log2": ["The entropy is in nats: use the natural logarithm."],
+    "tau-after": ["Divide the scores, not the weights: what do your weights sum to?"],
+    "variance-of-p": ["The variance is that of the scores e, with the weights p."],
+    "flat-mean": ["The mean in a variance under p is taken under p as well."],
+    "tau-lost": ["Which weights does the entropy belong to?"],
+}

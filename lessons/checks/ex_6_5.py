@@ -334,3 +334,71 @@ def at_the_limit(inputs, mask):
     limit = math.log(np.finfo(float).max)
     inputs[-1] = inputs[-1] * limit / e[[top, other]].mean()
     return scores(arguments(*inputs[:4]), inputs[-1])
+
+
+HINTS = {
+    "mask-leak": ["exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?"],
+    "bahdanau_forward": [
+        "Which score does a masked position need, so that its weight is exactly 0 and "
+        "the others sum to 1?",
+    ],
+    "bahdanau_backward": [
+        "The report names the first link that is wrong: what is computed there from "
+        "what?",
+    ],
+    "": [
+        "Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum "
+        "is the argument of tanh, one row for each position.",
+        "Go backwards one link at a time: from c to alpha (6.1), from alpha to e "
+        "(the softmax of E.2), from e to v and tanh, from tanh to its argument. Two "
+        "products with a matrix remain.",
+        "dL/dalpha_j = h_j . g;  dL/de = alpha (dL/dalpha - its mean under alpha); "
+        "dL/dpre_jk = dL/de_j v_k (1 - tanh^2). The argument of tanh at j contains "
+        "W_s s and W_h h_j, and c contains h_j as well.",
+    ],
+    "no-tanh": [
+        "Without tanh the score is affine in h_j. Does your score contain the tanh?",
+    ],
+    "not-normalised": ["By which sum does the softmax divide?"],
+    "ignores-query": ["Which term of the score contains the state of the decoder?"],
+    "mask-after": [
+        "The allowed weights sum to 1. Yours were divided by a sum that contains "
+        "masked positions as well.",
+    ],
+    "ignores-weights": [
+        "c is not the plain mean of the states: each state has its own weight.",
+    ],
+    "overflow": [
+        "exp(1e4) is larger than any float64. Which number can you subtract from all "
+        "scores?",
+    ],
+    "wrong-derivative": [
+        "The derivative of tanh at x is 1 - tanh(x)^2. Did you square x or tanh(x)?",
+    ],
+    "no-slope": [
+        "Between e and W_h h_j there is a tanh, and its derivative is a factor of "
+        "the gradient.",
+    ],
+    "unbroadcast": [
+        "W_s s is one vector that is used at every position j. What is the backward "
+        "of a value that is used S times?",
+        "dL/d(W_s s) = sum_j dL/dpre_j.",
+        "Sum the gradient of the argument of tanh over its rows, then multiply by W_s.",
+    ],
+    "masked-maximum": [
+        "The largest score is subtracted to keep exp in range. Over which positions "
+        "may the maximum be taken, if a masked score is 1000 above all others?",
+    ],
+    "mean-not-sum": [
+        "A value that is used S times receives S gradients. Are they added or "
+        "averaged?",
+    ],
+    "overwrites": [
+        "In how many places of the formulas does h_j stand?",
+        "h_j is in e_j and in c, so its gradient is a sum of two terms.",
+    ],
+    "softmax-skipped": ["Between the weights and the scores there is a softmax."],
+    "context-not-states": [
+        "W_h multiplies each h_j. Which vector belongs to row j of dL/dpre?",
+    ],
+}

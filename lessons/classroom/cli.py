@@ -243,10 +243,8 @@ def _hint(args):
     say(f"hint {what}{', once more' * again}:")
     say(text, 2)
     if again:
-        say(
-            "These were all hints. "
-            f"python -m lessons solution {exercise.id} --peek shows an answer."
-        )
+        show = f" python -m lessons solution {exercise.id} --peek shows an answer."
+        say(f"These were all hints.{show * exercise.solution.exists()}")
     return 0
 
 

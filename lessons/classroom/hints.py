@@ -1,9 +1,9 @@
 """Hints: on the mistake that the last check named, on the function, and in general.
 
-An exercise's own hints stand in HINTS of its solution, under the name of a mistake, of
-a function, or "" for the general ones. Here is one for each mistake that the engine
-knows, which is all there is where solutions are withheld. The journal says which were
-shown; after the last hint, the first one is shown again.
+An exercise's own hints stand in HINTS of its check, under the name of a mistake, of a
+function, or "" for the general ones. Here is one for each mistake that the engine
+knows. The journal says which were shown; after the last hint, the first one is shown
+again.
 """
 
 import re
@@ -182,6 +182,12 @@ def next_hint(exercise):
     return text, what, not fresh
 
 
+def own_hints(exercise):
+    """Return {name: hints} of an exercise, from its check."""
+    text = exercise.check.read_text(encoding="utf-8")
+    return stubs.author_part(text).get("HINTS", {})
+
+
 def failed_part(exercise, failures):
     """Return the name of the function that failed first, or None if no report has it.
 
@@ -227,6 +233,5 @@ def _all_hints(exercise, tag, part):
 
 def _texts(exercise, key):
     """Return the hints under a key: the exercise's own, or the one for all."""
-    own = stubs.author_part(exercise.source.read_text(encoding="utf-8"))
     known = [FOR_KNOWN_MISTAKES[key]] if key in FOR_KNOWN_MISTAKES else []
-    return own.get("HINTS", {}).get(key) or known
+    return own_hints(exercise).get(key) or known

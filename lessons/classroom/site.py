@@ -17,7 +17,7 @@ import webbrowser
 
 from minigrad.draw.colours import GREY
 
-from . import blocks, stubs
+from . import blocks, hints
 from .catalogue import (
     LESSONS,
     ROOT,
@@ -171,8 +171,7 @@ class Site:
     def _exercise(self, path):
         """Return the page of an exercise as Markdown."""
         (exercise,) = (e for e in self.exercises.values() if e.stub == path)
-        text, known = _text(path), stubs.author_part(_text(exercise.source))
-        hints = known.get("HINTS", {}).get("", [])
+        text, own = _text(path), hints.own_hints(exercise).get("", [])
         task = ast.get_docstring(ast.parse(text)).partition("\n")[2]
         needs = [self._named(path, self.exercises[id].stub) for id in exercise.needs]
         lessons = [self._named(path, f / "README.md") for f in lessons_of(exercise)]
@@ -190,7 +189,7 @@ class Site:
             fence(text.partition('"""\n')[2].strip(), "python"),
             fence(commands.strip(), "sh"),
             *(f"<details><summary>Hint {k}</summary>\n\n{hint}\n\n</details>"
-              for k, hint in enumerate(hints, 1)),
+              for k, hint in enumerate(own, 1)),
         ])  # fmt: skip
 
 
