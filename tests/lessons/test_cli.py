@@ -135,6 +135,16 @@ def test_a_message_says_what_is_possible(lessons, monkeypatch, argv, code, fragm
     assert ("usage:" in text) == ("--help" in argv)
 
 
+@pytest.mark.parametrize("folder", ["no-folder", "no-folder/work"])
+def test_a_work_folder_that_cannot_be_made_is_named(
+    lessons, tmp_path, monkeypatch, folder
+):
+    (tmp_path / "no-folder").write_text("a file", encoding="utf-8")
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / folder))
+    code, text = lessons("start", "E.2")
+    assert code == 1 and f"LESSONS_WORK is {tmp_path / folder}" in text
+
+
 def test_no_verb_loses_a_text(lessons, runs):
     lessons("start", "E.2")
     assert "undo" not in lessons("reset", "E.2")[1]  # there is nothing to undo
