@@ -10,9 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom import cells, figures, weave
 from lessons.classroom.catalogue import ROOT
-from lessons.classroom.cells import Cell, LessonError, evaluate_prose, parse, source
+from lessons.pages import cells, figures, weave
+from lessons.pages.cells import Cell, LessonError, evaluate_prose, parse, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
 LESSON = f'''"""A lesson of the tests."""
@@ -25,7 +25,7 @@ LESSON = f'''"""A lesson of the tests."""
 # %%
 import numpy as np
 
-from lessons.classroom.figures import figure, show
+from lessons.pages.figures import figure, show
 
 x = np.arange(5.0)
 print("sum", x.sum())

@@ -31,8 +31,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, ORANGE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, ORANGE, figure, show
 
 rng = np.random.default_rng(0)
 

@@ -25,8 +25,8 @@ from fractions import Fraction
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from minigrad.checking.hypotheses import BANK
 
 rng = np.random.default_rng(0)

@@ -35,8 +35,8 @@ from attention.seq2seq.model import Seq2Seq
 from attention.seq2seq.sampling import mixed_inputs
 from attention.tasks.batch import SOS
 from attention.tasks.reversal import decode, make_batch
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREEN, ORANGE, RED, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREEN, ORANGE, RED, figure, show
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(0)

@@ -24,8 +24,8 @@ import numpy as np
 
 import minigrad as mg
 from attention import AdditiveAttention, BahdanauStep, additive
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(0)
 

@@ -28,8 +28,8 @@ from attention.costs import cost_of
 from attention.costs.counted import count
 from attention.plotting.palette import looks
 from attention.seq2seq.reverser import Reverser
-from lessons.classroom import schematics
-from lessons.classroom.figures import GREY, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import GREY, figure, show
 from lessons.classroom.records import how_made, record
 
 drawn = import_module("lessons.book.04_scores.drawn")

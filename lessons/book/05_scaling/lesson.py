@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 import numpy as np
 
 import minigrad as mg
-from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, figure, show
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 
 rng = np.random.default_rng(5)
 

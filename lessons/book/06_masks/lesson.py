@@ -32,8 +32,8 @@ from attention import (
     scaled_dot_product_attention,
     show_heatmaps,
 )
-from lessons.classroom import schematics
-from lessons.classroom.figures import GREY, figure, neutral_style, show
+from lessons.pages import schematics
+from lessons.pages.figures import GREY, figure, neutral_style, show
 
 rng = np.random.default_rng(0)
 

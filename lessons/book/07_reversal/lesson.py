@@ -28,8 +28,8 @@ import numpy as np
 
 from attention.app.experiments.reversal import KINDS, Config, Reverser
 from attention.tasks.reversal import Batches, encode, make_batch
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import how_made, record
 
 # %% [markdown]

@@ -30,8 +30,8 @@ import minigrad as mg
 from attention import CoverageAttention, LocalAttention, coverage_loss
 from attention.costs.counted import count
 from attention.masks import everything, local, sliding_window
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(8)

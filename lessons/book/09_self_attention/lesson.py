@@ -36,8 +36,8 @@ from attention.seq2seq.patterns import (
     self_attention_excess,
     self_attention_pattern,
 )
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 from minigrad import nn
 
 rng = np.random.default_rng(9)

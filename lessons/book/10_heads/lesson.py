@@ -29,8 +29,8 @@ import numpy as np
 import minigrad as mg
 from attention import KVCache, MultiHeadAttention, scaled_dot_product_attention
 from attention.costs import cost_of
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
 
 twins = import_module("lessons.book.10_heads.twins")

@@ -34,8 +34,8 @@ from attention import (
 from attention.plotting.palette import looks
 from attention.positions import disentangled_scores, frequencies, rope, sinusoidal
 from attention.positions.learned import LearnedPositions
-from lessons.classroom import schematics
-from lessons.classroom.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, figure, show
 from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(11)

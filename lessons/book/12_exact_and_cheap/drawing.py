@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.classroom.figures import BLUE, COLOURS, GREY, ORANGE, figure
+from lessons.pages.figures import BLUE, COLOURS, GREY, ORANGE, figure
 
 
 def one_of_many(counts, found):

@@ -33,8 +33,8 @@ from attention import scaled_dot_product_attention as sdpa
 from attention.costs import cost_of
 from attention.costs.table import size
 from attention.exact.sdpa import dense_attention, tiled_attention
-from lessons.classroom import schematics
-from lessons.classroom.figures import figure, show
+from lessons.pages import schematics
+from lessons.pages.figures import figure, show
 from lessons.classroom.records import how_made, record
 
 drawing = import_module("lessons.book.12_exact_and_cheap.drawing")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure
 
 COLOURS = {"none": GREY, "bahdanau": ORANGE, "luong": BLUE}
 

@@ -43,8 +43,8 @@ from attention.tasks.batch import EOS
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import splits
 from attention.tasks.vocabulary import UNK
-from lessons.classroom import schematics
-from lessons.classroom.figures import show
+from lessons.pages import schematics
+from lessons.pages.figures import show
 from lessons.classroom.records import how_made, record
 from minigrad import safetensors
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lessons.classroom.catalogue import BOOK
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure
 
 CLAIMS = []
 Z = 1.96  # 95 of 100 normal numbers lie within 1.96 standard deviations

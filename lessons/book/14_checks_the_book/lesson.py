@@ -29,7 +29,7 @@ from math import comb
 
 import numpy as np
 
-from lessons.classroom.figures import BLUE, GREY, ORANGE, figure, show
+from lessons.pages.figures import BLUE, GREY, ORANGE, figure, show
 from lessons.classroom.records import how_made, record
 
 claims = import_module("lessons.book.14_checks_the_book.claims")
