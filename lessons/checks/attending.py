@@ -61,7 +61,7 @@ def wrong_weights(e, mask=None, scales=()):
     return wrong
 
 
-def wrong_scales(d, length=None, d_v=None):
+def wrong_scales(d, keys, queries, d_v):
     """Return wrong factors for scores q . k / sqrt(d): [(tag, what, number)].
 
     The numbers are factors of the right scores.
@@ -72,10 +72,10 @@ def wrong_scales(d, length=None, d_v=None):
         ("scaled-by-d", "scores / d", 1 / root),
         ("multiplied", "scores * sqrt(d)", d),
     ]
-    if length:
-        text = f"scores / sqrt({length}), the number of keys"
-        wrong.append(("scaled-by-length", text, (d / length) ** 0.5))
-    if d_v:
-        text = f"scores / sqrt({d_v}), the width of the values"
-        wrong.append(("value-width", text, (d / d_v) ** 0.5))
+    for tag, what, n in (
+        ("scaled-by-length", "the number of keys", keys),
+        ("scaled-by-length", "the number of queries", queries),
+        ("value-width", "the width of the values", d_v),
+    ):
+        wrong.append((tag, f"scores / sqrt({n}), {what}", (d / n) ** 0.5))
     return wrong

@@ -123,7 +123,7 @@ def through_a_window(my, rng):
     is_tensor = isinstance(found, mg.Tensor)
     kind = type(found).__name__
     my.holds(is_tensor, "detached", "expected a Tensor", f"found {kind}")
-    wrong = wrong_weights(Q @ K.T / d**0.5, allowed, wrong_scales(d, S, w))
+    wrong = wrong_weights(Q @ K.T / d**0.5, allowed, wrong_scales(d, S, T, w))
     wrong = [(tag, f"attention with {what}", p @ V) for tag, what, p in wrong]
     my.equal(found.numpy(), want, "BTw", wrong)
 

@@ -96,7 +96,7 @@ def against_a_loop(my, rng):
         wrong = [
             (tag, f"attention with {what}", p @ V)
             for tag, what, p in wrong_weights(
-                Q @ K.T / 3**0.5, scales=wrong_scales(3, 7, 5)
+                Q @ K.T / 3**0.5, scales=wrong_scales(3, 7, 7, 5)
             )
         ]
         within = by_loop(Q, K, V, keys=own_block)

@@ -171,7 +171,7 @@ def shape_of(my, name, gradient, expected):
         my.shape(gradient, expected, AXES[name])
 
 
-@numbers("the vectors of §6.2.5, with exact scores; most that the book prints are not")
+@numbers("the vectors of §6.2.5, of which the book prints other scores")
 def the_worked_example(my, rng):
     """The book gives W_s s and W_h h_j: with identities for W they are s and h_j.
 
@@ -261,6 +261,7 @@ def of_the_context(my, rng):
 
         return my.bahdanau_forward(s, H, W_s, W_h, v, mask)[0], backward
 
+    attend.__name__ = "bahdanau_backward"  # for the report
     my.gradients(attend, inputs, variants=known(inputs, mask))
 
 

@@ -155,7 +155,10 @@ def of_gradients(
             )
     tag, sentence = found[0] if found else (result.tag, UNKNOWN[1])
     if shown.wrong is None:  # no entry is wrong, but a rule is broken, for example
-        lines += [result.message, *([f"{sentence}  [{tag}]"] if known else [])]
+        message = result.message
+        if result.op.endswith("_backward"):  # it is the learner's function itself
+            message = message.replace(f"the backward of {result.op} ", "")
+        lines += [message, *([f"{sentence}  [{tag}]"] if known else [])]
         return tag, "\n".join(lines)
     lines += [
         describe(result.op, shown.worst._replace(input=f"d_{shown.worst.input}")),

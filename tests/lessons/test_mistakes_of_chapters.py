@@ -6,7 +6,7 @@ The first example of a kind runs always, further ones with --deep.
 
 import pytest
 
-from lessons.classroom import catalogue
+from lessons.classroom import catalogue, harness, steps
 from lessons.classroom.authors import run
 
 from .classroom_cases import answer
@@ -54,6 +54,7 @@ WINDOWS = [
      "finite-mask", "-1e9"),
     ("38.5", ROOT, "/ K.shape[-1]", "scaled-by-d", "scores / d"),
     ("38.5", ROOT, "/ K.shape[0] ** 0.5", "scaled-by-length", "sqrt(7)"),
+    ("38.5", ROOT, "/ Q.shape[0] ** 0.5", "scaled-by-length", "sqrt(5)"),
     ("38.5", ROOT, "/ V.shape[-1] ** 0.5", "value-width", "sqrt(11)"),
     ("38.5", ROOT, "* K.shape[-1] ** 0.5", "multiplied", "scores * sqrt(d)"),
     ("38.5", "[center(t) for", "[int(center(t)) for", "rounded", "rounded"),
@@ -135,7 +136,24 @@ MEASURES = [
     ("6.10", "variance / tau**3", "variance / tau**2", "tau-power", "x tau  "),
     ("6.10", "variance / tau**3", "variance / tau**4", "tau-power", "/ tau  "),
 ]  # fmt: skip
-KINDS = COUNTS, VARIANCES, ENTROPIES, WINDOWS, STEPS, WEIGHTS, BACKWARDS, MEASURES
+CALLS = [
+    ("6.1", "np.outer(alpha, g)", "np.outer(g, alpha)",
+     "transpose", "context_backward: returned shape (5, 7)"),
+    ("6.5", "d_query @ W_s", "-d_query @ W_s", "scale:-1", "bahdanau_backward(s="),
+    ("6.10", "z.sum(-1, keepdims=True)", "z.sum(0, keepdims=True)",
+     "wrong-axis", "columns sum to one"),
+]  # fmt: skip
+KINDS = (
+    CALLS,
+    COUNTS,
+    VARIANCES,
+    ENTROPIES,
+    WINDOWS,
+    STEPS,
+    WEIGHTS,
+    BACKWARDS,
+    MEASURES,
+)
 
 
 def cases():
@@ -147,6 +165,15 @@ def cases():
         found.append(pytest.param(*case, marks=marks, id=" ".join(kind)))
         seen.add(kind)
     return found
+
+
+def test_what_follows_from_a_mistake_has_its_name_as_well():
+    """Scores x_i . x_j are symmetric: weights over the other axis are the transpose."""
+    exercise, old = catalogue.find("6.10"), "z = np.exp((e - e.max(-1, keepdims=True))"
+    text = answer("6.10", old, old.replace("-1", "0")).replace("z.sum(-1", "z.sum(0")
+    my = harness.load(exercise, exercise.solution, text)
+    outcomes = list(steps.run_steps(harness.load_checks(exercise), my))
+    assert [o.tag for o in outcomes if o.result == "failed"] == ["wrong-axis"] * 2
 
 
 @pytest.mark.parametrize("id, old, new, tag, words", cases())
