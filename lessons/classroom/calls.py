@@ -6,6 +6,7 @@ after the call. A value that is neither an array nor a container stays the same 
 a Tensor whose gradient is read later, a generator, a function.
 """
 
+import ast
 import copy
 import inspect
 import linecache
@@ -15,12 +16,15 @@ import traceback
 import numpy as np
 
 from lessons import NotWritten
+from minigrad import Tensor
 
 from .steps import CheckFailed
 
 CONTAINERS = list, dict, tuple
 PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity
 NO_RESULT = object()  # of a call that has not returned, or that raised
+UNFIT = re.compile(r"broadcast together with shapes (\([\d,]+\)) (\([\d,]+\))")
+REDUCES = re.compile(r"\b(sum|mean|max|min|std|var|norm)\(")
 
 
 class Running:
@@ -157,6 +161,8 @@ class Calls:
                     "an array that it was given" if is_argument else "a read-only array"
                 )
                 said = f"writes into {kind}"
+            if (lost := lost_axis(said)) and is_reduced(where):
+                tag, where = "no-keepdims", [*where, lost]
             raise CheckFailed(tag, text, said, *where) from error
 
 
@@ -167,6 +173,19 @@ def own_line(error, path):
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path)
     ][-1:]
+
+
+def lost_axis(said):
+    """Return a sentence if the second of two shapes is the first less an axis."""
+    if found := UNFIT.search(said):
+        shape, reduced = map(ast.literal_eval, found.groups())
+        if reduced == shape[:-1]:
+            return f"{reduced} is {shape} without its last axis"
+
+
+def is_reduced(where):
+    """Return whether a line has a sum, mean or maximum without keepdims."""
+    return any(REDUCES.search(line) and "keepdims" not in line for line in where)
 
 
 def _padded(names, args):
@@ -264,14 +283,21 @@ def call_text(name, names, args, options=None):
 
 
 def brief(value):
-    """Return a value in a few characters: small arrays in full, others by shape."""
+    """Return a value in a few characters: small arrays in full, others by shape.
+
+    An object that prints as its address alone is named by its class.
+    """
     if isinstance(value, np.ndarray):
         if value.size > 6 or value.ndim > 1:
             return f"{value.dtype} {value.shape}"
         style = ".4g" if value.dtype.kind == "f" else ""
         return f"[{', '.join(f'{v:{style}}' for v in value.reshape(-1).tolist())}]"
+    if isinstance(value, Tensor):
+        return f"Tensor {value.shape}"
     if isinstance(value, np.random.Generator):
         return "rng"  # its repr holds an address
+    if type(value).__repr__ is object.__repr__:
+        return type(value).__name__
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)

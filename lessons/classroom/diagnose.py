@@ -28,7 +28,7 @@ from minigrad.checking.numeric import slopes
 from minigrad.checking.verdict import Finding, GradcheckError, describe, picture
 
 UNKNOWN = "unknown", "no known pattern"
-BETTER = "log-base", "renormalised", "scale:1/ln"  # than the name of a factor
+BETTER = "log-base", "renormalised", "scale:1/ln", "not-normalised"  # than a factor
 MASK_ROWS = 3  # rows of a mask that are printed
 ROWS, COLUMNS = 8, 16  # of a picture of the wrong entries
 
@@ -155,7 +155,10 @@ def of_gradients(
             )
     tag, sentence = found[0] if found else (result.tag, UNKNOWN[1])
     if shown.wrong is None:  # no entry is wrong, but a rule is broken, for example
-        lines += [result.message, *([f"{sentence}  [{tag}]"] if known else [])]
+        message = result.message
+        if result.op.endswith("_backward"):  # it is the learner's function itself
+            message = message.replace(f"the backward of {result.op} ", "")
+        lines += [message, *([f"{sentence}  [{tag}]"] if known else [])]
         return tag, "\n".join(lines)
     lines += [
         describe(result.op, shown.worst._replace(input=f"d_{shown.worst.input}")),
@@ -378,9 +381,12 @@ def _of_blocks(op, inputs, k, yours, g, blocks):
 
 
 def _worst_entry(got, want, wrong, axes):
-    """Yield the entry that is farthest off; NaN counts as farthest."""
+    """Yield the entry that is farthest off; NaN counts as farthest.
+
+    Of an axis "step", in which later entries follow from earlier ones, the first.
+    """
     gap = np.where(wrong, np.abs(got.astype(float) - want.astype(float)), 0)
-    gap = np.where(np.isnan(gap), np.inf, gap)
+    gap = wrong if axes == ("step",) else np.where(np.isnan(gap), np.inf, gap)
     index = np.unravel_index(int(np.argmax(gap)), want.shape)
     index = tuple(int(i) for i in index)
     where = f"entry {list(index)}" if index else "number"

@@ -222,6 +222,8 @@ def _of_sums_to_one(got, want):
                 f"yours sums to 1 over all entries, expected over axis {axis}"
             )
         k = (got.sum(axis) / want.sum(axis)) if right else None
+        if right and k.size == 1 and k > 0:
+            return "not-normalised", f"yours sums to {float(k):.6g}, expected to 1"
         if right and k.size > 1 and np.ptp(k) > 1e-3 * np.abs(k).max():
             return "not-normalised", (
                 f"each row of yours is a multiple of expected; over axis {axis}, "

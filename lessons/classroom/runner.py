@@ -22,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
 import zipfile
 from dataclasses import dataclass, field
 
@@ -320,7 +319,6 @@ def check(exercise, path, order, write):
         slow = importlib.import_module(f"{__package__}.slow")
         watch = slow.Watch(path, order["limit"], pathlib.Path(order["place"]))
     write(ready=True)
-    _let_import_answers(path.parent)
     try:
         my = harness.load(exercise, path, seed=order["seed"])
         if watch:
@@ -351,16 +349,6 @@ def check(exercise, path, order, write):
     for part in waiting if code else ():  # a right answer needs no more parts
         write(outcome=part)
     return code
-
-
-def _let_import_answers(folder):
-    """Let an answer import those beside it, as ex_e_2 or lessons.work.ex_e_2."""
-    # bytecode is compared by the second, which is too coarse for a file being edited
-    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
-    sys.path.append(str(folder))  # the last: a numpy.py never replaces the library
-    work = types.ModuleType("lessons.work")
-    work.__path__ = [str(folder)]
-    sys.modules[work.__name__] = work
 
 
 def _limit_memory_and_files():
