@@ -16,10 +16,13 @@ TRAINED = (
     "alibi", "rope",
 )  # fmt: skip
 
-QUESTIONS = {  # TASKS of tasks/algorithmic.py: the least and the most letters, digits
-    "copy": (3, 8), "reversal": (3, 8), "sort": (3, 8),
-    "addition": (1, 3), "recall": (2, 6),
-}  # fmt: skip
+QUESTIONS = {  # TASKS of tasks/algorithmic.py, with their lengths
+    "copy": (3, 8),
+    "reversal": (3, 8),
+    "sort": (3, 8),
+    "addition": (1, 3),
+    "recall": (2, 6),
+}
 
 ROWS = (  # benchmark/rows.py
     "reversal", "translate", "translate-cold", "additive-128", "additive-50",

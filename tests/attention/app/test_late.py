@@ -81,6 +81,7 @@ def test_the_names_are_those_of_public():
     names = {}
     exec("from attention import *", names)
     assert names.keys() - {"__builtins__"} == set(public.__all__)
+    assert {name for name in vars(public) if name[0] != "_"} == set(public.__all__)
     assert all(names[name] is getattr(public, name) for name in public.__all__)
     modules = {each.name for each in pkgutil.iter_modules(attention.__path__)}
     assert set(public.__all__) & modules == {"masks"}
