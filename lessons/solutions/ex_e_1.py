@@ -73,6 +73,7 @@ WHY = (
 )
 
 HINTS = {
+    "by-window": ["y[i, k] = x[i + k]: which windows contain one number?"],
     "windows": [
         "An entry that is in several windows receives the sum of their gradients.",
     ],

@@ -80,6 +80,12 @@ WHY = (
 )
 
 HINTS = {
+    "weight-turned": [
+        "Q = X W_q^T. Write dX with indices: over which index of W_q is the sum?",
+    ],
+    "weight-skipped": ["Q = X W_q^T: what is dQ/dX?"],
+    "no-W_o": ["Z = O W_o^T: what is dZ/dO?"],
+    "wrong-input": ["Which array does W_o multiply?"],
     "split": [
         "Which axis can you divide without moving a number, and which two change "
         "places?",

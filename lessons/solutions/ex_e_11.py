@@ -74,6 +74,11 @@ WHY = (
 )
 
 HINTS = {
+    "shifted": ["A row at position 0 does not rotate."],
+    "degrees": ["NumPy's sin and cos take radians."],
+    "sign": [
+        "The matrix is ((cos, -sin), (sin, cos)); the backward uses its transpose.",
+    ],
     "exponent-sign": ["Do the later pairs turn faster or more slowly than the first?"],
     "rope": [
         "Write even and odd entries as two arrays (…, L, E/2); the angles are (L, "

@@ -76,6 +76,17 @@ WHY = (
 )
 
 HINTS = {
+    "strict": [
+        "At a boundary n^K = e^(K - k) max_distance^k: does n belong to bucket k?",
+    ],
+    "rounded": ["floor, round and ceil differ. Which of them has the formula?"],
+    "rounded-up": ["floor, round and ceil differ. Which of them has the formula?"],
+    "n-plus-one": ["Is n itself the distance, or n + 1?"],
+    "K-is-e": ["K = nb - e: how many buckets are left if nb is odd?"],
+    "all-buckets": ["K buckets have logarithmic lengths, not all nb."],
+    "not-logarithmic": ["Boundaries grow by a factor from one to the next."],
+    "base-lost": ["e buckets come before the first logarithmic one."],
+    "sums-heads": ["Each head has its own column of the table."],
     "bucket": ["Try one distance by hand: nb, base and n first, then the two cases."],
     "relative_bias": [
         "Index the table by an (L, S) array of buckets; every pair adds to its "

@@ -81,6 +81,7 @@ WHY = (
 )
 
 HINTS = {
+    "denominator-squared": ["d(y / c) / dc = -y / c^2 = -o / c."],
     "scan": ["What does S contain when query i is answered: is key i in it?"],
     "linear_attention": [
         "The quotient y / c has two gradients; the scan gives both sums.",

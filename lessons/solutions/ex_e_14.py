@@ -75,6 +75,10 @@ WHY = (
 )
 
 HINTS = {
+    "no-lse": ["p = exp(s - lse): what makes the weights of a row sum to 1?"],
+    "unscaled-scores": ["s_ij = scale q_i . k_j: the forward used the scale as well."],
+    "g-for-q": ["ds_ij = dL/ds_ij, and s_ij = scale q_i . k_j. What is ds_ij / dk_j?"],
+    "ds-for-p": ["o_i = sum_j p_ij v_j: which factor has v_j?"],
     "row_sums": ["o_i is the sum of p_il v_l: multiply it by g_i."],
     "tile": ["p = exp(s - lse) at allowed pairs only, decided before the exponential."],
     "backward": [

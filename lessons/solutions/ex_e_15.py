@@ -129,6 +129,10 @@ WHY = (
 )
 
 HINTS = {
+    "source-table": ["y is a word of the target language."],
+    "cells-exchanged": ["The GRU left reads forward, right reads backward."],
+    "first-word": ["Each translation begins with SOS."],
+    "not-moved": ["The index of a maximum in logits[EOS:] counts from EOS."],
     "run_gru": ["One step for each word; the state of a step goes into the next one."],
     "encode": [
         "The backward GRU reads the last word first; its states are then put in the "

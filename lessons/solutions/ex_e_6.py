@@ -88,6 +88,8 @@ WHY = (
 )
 
 HINTS = {
+    "h-for-m": ["r multiplies m inside the tanh, not h."],
+    "wrong-gate": ["The slope of the sigmoid of z contains z."],
     "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
     "gru": [
         "From the last step to the first: which gradient arrives from the step after, "

@@ -70,6 +70,7 @@ WHY = (
 )
 
 HINTS = {
+    "maximum-sign": ["ln sum exp(x) = m + ln sum exp(x - m): which sign has m?"],
     "mask-times-scores": [
         "A score of 0 is a score: exp(0) = 1. Which score has the weight 0?",
     ],

@@ -75,6 +75,8 @@ WHY = (
 )
 
 HINTS = {
+    "both-rescaled": ["The sums of the block are relative to the new maximum already."],
+    "shares-exchanged": ["Which of the two has the weight exp(lse1)?"],
     "update": ["By which factor do sums change when the maximum changes from m to m'?"],
     "finish": ["z may be 0 in a row without keys: what are o and lse there?"],
     "merge": ["exp(lse1) and exp(lse2) are the shares of the two sets."],

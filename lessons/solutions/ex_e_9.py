@@ -77,6 +77,11 @@ WHY = (
 )
 
 HINTS = {
+    "last-key": ["The sigmoid is between 0 and 1. Which number is its multiple?"],
+    "no-tanh": [
+        "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.",
+    ],
+    "not-squared": ["Which power has s - p in a Gaussian?"],
     "gaussian": [
         "Differentiate exp(-(s - p)^2 / (2 sigma^2)) by p; p is in every weight of "
         "its row.",
