@@ -152,6 +152,8 @@ class Calls:
             where = [*getattr(error, "__notes__", []), *own_line(error, self.path)]
             said = f"{type(error).__name__}: {error}".removesuffix(": ")
             tag = "recursion" if isinstance(error, RecursionError) else "raises"
+            if lost := _lost_axis(str(error)):
+                tag, where = "axis-lost", [*where, lost]
             if isinstance(error, MemoryError):
                 tag, said = "memory", f"MemoryError: {error}".removesuffix(": ")
             if isinstance(error, ValueError) and "read-only" in str(error):
@@ -164,6 +166,23 @@ class Calls:
             if (lost := lost_axis(said)) and is_reduced(where):
                 tag, where = "no-keepdims", [*where, lost]
             raise CheckFailed(tag, text, said, *where) from error
+
+
+def _lost_axis(said):
+    """Return a sentence if NumPy cannot broadcast because an axis is missing, or None.
+
+    The shapes (3, 5) and (3,) are those of an array and of its sums over axis 1.
+    """
+    if "could not be broadcast together with shapes" not in said:
+        return None
+    found = re.findall(r"\(([\d,]+)\)", said)[:2]
+    short, long = sorted(
+        (tuple(int(n) for n in text.split(",") if n) for text in found), key=len
+    )
+    for axis in range(1, len(long)):
+        if short == long[:axis] + long[axis + 1 :]:
+            kept = (*long[:axis], 1, *long[axis + 1 :])
+            return f"{short} is {long} without axis {axis}; {kept} would broadcast"
 
 
 def own_line(error, path):
