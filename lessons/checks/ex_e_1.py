@@ -42,7 +42,7 @@ def mistakes(g, shape):
         firsts = summed[tuple(slice(1) if n == 1 else slice(None) for n in shape)]
         found += [
             ("unbroadcast", "the first term along the axes of length 1", firsts),
-            ("axis-lost", "the right sums, without the axes of length 1", lost),
+            ("no-keepdims", "the right sums, without the axes of length 1", lost),
             ("unbroadcast", "a sum over the inserted axes only", summed),
         ]
     if extra:
@@ -223,7 +223,7 @@ HINTS = {
     "mean": [
         "A number that is used in more places has a larger gradient, not an average.",
     ],
-    "axis-lost": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
+    "no-keepdims": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
     "overwrites": ["One number stands in several windows. Does each of them count?"],
     "first-places": ["A number is in the middle and at the end of windows as well."],
     "left-aligned": [

@@ -47,10 +47,6 @@ FOR_KNOWN_MISTAKES = {
     "mean-of-g": "The mean of g that is subtracted has weights. Which ones?",
     "mean": "Does the formula divide by the number of terms?",
     "plus": "Raising one score lowers the other weights. Which sign has that term?",
-    "axis-lost": (
-        "A sum over an axis removes it. keepdims=True, or x[..., None], keeps it with "
-        "length 1."
-    ),
     "loop-short": "range(a, b) ends before b. Write down its first and last number.",
     "global-maximum": "Is the maximum over one row, or over all of them?",
     "not-divided": "The weights sum to 1. By what are the exponentials divided?",
@@ -127,7 +123,8 @@ FOR_KNOWN_MISTAKES = {
     "value-width": "The factor belongs to q . k. How many terms has this sum?",
     "multiplied": "Should the variance of the scores grow or shrink?",
     "no-keepdims": (
-        "A sum, a mean or a maximum removes its axis. What does keepdims=True do?"
+        "A sum, a mean or a maximum removes its axis. keepdims=True keeps it, with "
+        "length 1."
     ),
     "float": "/ gives a float, also of two ints. Which operation is exact?",
     "dtype": "Which operation gives the numbers this dtype?",

@@ -31,7 +31,7 @@ QUICK = [
      "mean", "mean(y g)"),
     ("E.2", "return y * (g - (g * y).sum(-1, keepdims=True))",
      "return y * (g - (g * y).sum(-1))",
-     "axis-lost", "(3, 1) would broadcast"),
+     "no-keepdims", "(3, 1) would broadcast"),
     ("E.2", "return g - np.exp(y) * g.sum(-1, keepdims=True)",
      "return g - (np.exp(y) * g).sum(-1, keepdims=True)",
      "log-of-softmax", "g - sum(p g)"),
