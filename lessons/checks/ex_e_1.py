@@ -39,8 +39,10 @@ def mistakes(g, shape):
     ]
     if ones:
         lost = right.reshape([n for n in shape if n > 1])
+        firsts = summed[tuple(slice(1) if n == 1 else slice(None) for n in shape)]
         found += [
-            ("axis-lost", "the right sums, without the axes of length 1", lost),
+            ("unbroadcast", "the first term along the axes of length 1", firsts),
+            ("no-keepdims", "the right sums, without the axes of length 1", lost),
             ("unbroadcast", "a sum over the inserted axes only", summed),
         ]
     if extra:
@@ -137,14 +139,25 @@ def of_windows(my, rng):
         def first(g):
             return np.concatenate([g[:, 0], np.zeros(n - 1)])
 
+        def row_sums(g):
+            return np.concatenate([g.sum(1), np.zeros(n - 1)])
+
+        def without_last(g):
+            return np.pad(by_sum(g[:-1]), (0, 1))
+
+        def by_sum(g):
+            return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n))
+
         def mean(g):
-            return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n)) / n
+            return by_sum(g) / n
 
         known = [
             ("overwrites", "the gradient of one window for each number", by_column),
             ("overwrites", "the gradient of the last window of each number", by_row),
             ("first-places", "the gradient of the first place of each window", first),
             ("mean", "the sum, divided by n", mean),
+            ("by-window", "the sum of each window, in its first place", row_sums),
+            ("loop-short", "the sum without the last window", without_last),
         ]
         my.gradients(op, [rng.normal(size=S)], variants={"x": known if n > 1 else []})
 
@@ -163,6 +176,11 @@ def of_factors(x, other):
             "the sum of g, without the other factor",
             lambda g: by_loop(g, x.shape),
         ),
+        (
+            "ignores-upstream",
+            "the sum of the other factor, without g",
+            lambda g: by_loop(other + 0 * g, x.shape),
+        ),
         ("sum-first", "g, summed before it is multiplied", early),
     ]
 
@@ -178,6 +196,7 @@ def nothing(my, rng):
 
 
 HINTS = {
+    "by-window": ["y[i, k] = x[i + k]: which windows contain one number?"],
     "windows": [
         "An entry that is in several windows receives the sum of their gradients.",
     ],
@@ -204,7 +223,7 @@ HINTS = {
     "mean": [
         "A number that is used in more places has a larger gradient, not an average.",
     ],
-    "axis-lost": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
+    "no-keepdims": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
     "overwrites": ["One number stands in several windows. Does each of them count?"],
     "first-places": ["A number is in the middle and at the end of windows as well."],
     "left-aligned": [

@@ -36,11 +36,25 @@ def mistakes(x, positions, base=10000.0):
     back = by_loop(*at, sign=-1)
     one, other = y.copy(), y.copy()
     one[..., 0::2], other[..., 1::2] = back[..., 0::2], back[..., 1::2]
+    first = x[..., 0::2] * np.sin(angle) - x[..., 1::2] * np.cos(angle)
+    second = x[..., 0::2] * np.cos(angle) + x[..., 1::2] * np.sin(angle)
+    exchanged = np.stack([first, second], -1).reshape(x.shape)
     wrong = [
         ("pairing", "a rotation of the pairs (m, m + E/2)", half),
         ("direction", "a rotation by -p theta", back),
         ("sign", "first entries with the sign of sin turned round", one),
         ("sign", "second entries with the sign of sin turned round", other),
+        ("shifted", "a rotation by (p + 1) theta", by_loop(x, positions + 1, base)),
+        (
+            "degrees",
+            "a rotation by p theta degrees",
+            by_loop(x, np.deg2rad(positions), base),
+        ),
+        (
+            "exchanged",
+            "a rotation with sin for cos and cos for sin",
+            exchanged,
+        ),
         (
             "positions-ignored",
             "a rotation by 0, 1, 2, … for any positions",
@@ -57,6 +71,11 @@ def mistakes(x, positions, base=10000.0):
             by_loop(x, positions),
         ),
         (
+            "base-ignored",
+            "a rotation with theta = e^(-2 m / E) for any base",
+            by_loop(x, positions, math.e),
+        ),
+        (
             "overwritten",
             "second entries computed from the new first entries",
             overwritten,
@@ -71,6 +90,8 @@ def mistakes(x, positions, base=10000.0):
                 ),
                 ("m", by_loop(*at, exponent=lambda m, E: m)),
                 ("(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
+                ("0, 1 for every pair", by_loop(*at, exponent=lambda m, E: 0)),
+                ("1, but for m = 0", by_loop(*at, exponent=lambda m, E: m > 0)),
             )
         ),
     ]
@@ -79,6 +100,15 @@ def mistakes(x, positions, base=10000.0):
 
 def of_gradients(positions, base=10000.0):
     """Return wrong backwards: (tag, what, function of g)."""
+
+    def one_sign(start):
+        def gradient(g):
+            dx, again = (by_loop(g, positions, base, sign=s) for s in (-1, 1))
+            dx[..., start::2] = again[..., start::2]
+            return dx
+
+        return gradient
+
     return [
         (
             "forward-again",
@@ -86,6 +116,8 @@ def of_gradients(positions, base=10000.0):
             lambda g: by_loop(g, positions, base),
         ),
         ("no-turn", "g itself", lambda g: g),
+        ("sign", "first entries with the sign of sin turned round", one_sign(0)),
+        ("sign", "second entries with the sign of sin turned round", one_sign(1)),
     ]
 
 
@@ -195,6 +227,11 @@ def few(my, rng):
 
 
 HINTS = {
+    "shifted": ["A row at position 0 does not rotate."],
+    "degrees": ["NumPy's sin and cos take radians."],
+    "sign": [
+        "The matrix is ((cos, -sin), (sin, cos)); the backward uses its transpose.",
+    ],
     "exponent-sign": ["Do the later pairs turn faster or more slowly than the first?"],
     "rope": [
         "Write even and odd entries as two arrays (…, L, E/2); the angles are (L, "

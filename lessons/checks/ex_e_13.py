@@ -95,6 +95,12 @@ def of_average(q, k, v):
             lambda g: g / c,
             -1,
         ),
+        (
+            "denominator-squared",
+            "the gradient with c^3 for c^2",
+            lambda g: g / c,
+            1 / c,
+        ),
         ("dy-undivided", "the gradient with g for g / c", lambda g: g, 1),
     ]
     return {
@@ -141,12 +147,15 @@ def counted(my, rng):
 
 @values("scan and linear_attention, against all pairs")
 def against_pairs(my, rng):
-    inputs = draw(rng)
+    inputs = q, k, _ = draw(rng)
     y, c = by_pairs(*inputs)
     wrong = [(tag, what, by_pairs(*inputs, seen)[0]) for tag, what, seen in SEEN]
     my.equal(my.scan(*inputs)[0], y, ("n", "Ev"), wrong)
     wrong = [
         ("no-denominator", "y, not divided by c", y),
+        ("not-causal", "y / c with the c of all keys", y / (q @ k.sum(0))[:, None]),
+        ("not-causal", "y / c with the c of the last query", y / c[-1:]),
+        ("no-denominator", "y / n, as if all weights were 1", y / len(y)),
         (
             "no-denominator",
             "y / i, as if all weights were 1",
@@ -241,6 +250,7 @@ def linear_work(my, rng):
 
 
 HINTS = {
+    "denominator-squared": ["d(y / c) / dc = -y / c^2 = -o / c."],
     "scan": ["What does S contain when query i is answered: is key i in it?"],
     "linear_attention": [
         "The quotient y / c has two gradients; the scan gives both sums.",

@@ -4,6 +4,7 @@ import numpy as np
 
 from lessons.checks.measure import has_all_digits, peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.classroom import hypotheses
 from lessons.classroom.steps import edges, gradients, numbers, shape
 
 
@@ -50,15 +51,15 @@ def of_softmax(my, rng):
 @gradients("log_softmax")
 def of_log_softmax(my, rng):
     x = rng.normal(size=(3, 5))
-    p, tag = np.exp(x) / np.exp(x).sum(-1, keepdims=True), "log-of-softmax"
+    y = x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+    def wrong(g):
+        return hypotheses.wrong_log_softmax_gradients(y, g)
+
     known = [
-        (tag, "g - p g", lambda g: g - p * g),
-        (tag, "g - p", lambda g: g - p),
-        (tag, "g - y sum(g)", lambda g: g - np.log(p) * g.sum(-1, keepdims=True)),
-        (tag, "p (g - sum(p g)), of the softmax",
-         lambda g: p * (g - (p * g).sum(-1, keepdims=True))),
-        (tag, "g - p sum(p g)", lambda g: g - p * (p * g).sum(-1, keepdims=True)),
-    ]  # fmt: skip
+        (tag, text, lambda g, k=k: wrong(g)[k][2])
+        for k, (tag, text, _) in enumerate(wrong(x))
+    ]
     my.gradients(my.log_softmax, [x], variants={"x": known})
 
 

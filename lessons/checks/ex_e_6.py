@@ -63,15 +63,24 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
                 d_n * m * a_r * (1 - a_r),
             ),
             ("m-forgotten", "da_n r (1 - r), without m", d_n * slope(a_r)),
+            ("h-for-m", "da_n h r (1 - r), with h for m", d_n * h * slope(a_r)),
+            (
+                "no-slope",
+                "dh (1 - z) m r (1 - r), without the slope of tanh",
+                dh * (1 - z) * m * slope(a_r),
+            ),
         ],
         "da_z": [
             ("z-sees-n-alone", "dh (-n) z (1 - z), of n alone", -dh * n * slope(a_z)),
             ("z-sees-h-alone", "dh h z (1 - z), of h alone", dh * h * slope(a_z)),
             ("no-slope", "dh (h - n), without the slope of the sigmoid", dh * (h - n)),
+            ("wrong-gate", "dh (h - n) r (1 - r), with r for z",
+             dh * (h - n) * slope(a_r)),
         ],
         "da_n": [
             ("gates-exchanged", "dh z (1 - n^2), with z for 1 - z", d_n * z / (1 - z)),
             ("no-slope", "dh (1 - z), without the slope of tanh", dh * (1 - z)),
+            ("wrong-derivative", "dh (1 - z)(1 - n)", dh * (1 - z) * (1 - n)),
             (
                 "slope-of-input",
                 "dh (1 - z)(1 - a^2), of the a inside",
@@ -235,6 +244,8 @@ def remembers(my, rng):
     wrong = [
         ("one-step", "the g of the first state alone", g[0]),
         ("last-output-alone", "the g of the last state alone", g[-1]),
+        ("loop-short", "the sum without the g of the first state", sum(g[1:])),
+        ("loop-short", "the sum without the g of the last state", sum(g[:-1])),
         (*zero, 0 * g[0]),
     ]
     with result("d_h0"):
@@ -274,6 +285,8 @@ def twice(my, rng):
 
 
 HINTS = {
+    "h-for-m": ["r multiplies m inside the tanh, not h."],
+    "wrong-gate": ["The slope of the sigmoid of z contains z."],
     "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
     "gru": [
         "From the last step to the first: which gradient arrives from the step after, "

@@ -195,7 +195,8 @@ def run(exercise, text, named=True):
                 outcomes.append(outcome)
                 if outcome.result == "failed":
                     first = first or outcome
-                    if not named or outcome.tag != "unknown":
+                    may_follow = first.part in outcome.uses
+                    if not named or (outcome.tag != "unknown" and not may_follow):
                         return 1, outcome
     except OutOfTime:
         return 1, first

@@ -6,7 +6,6 @@ after the call. A value that is neither an array nor a container stays the same 
 a Tensor whose gradient is read later, a generator, a function.
 """
 
-import ast
 import copy
 import inspect
 import linecache
@@ -23,7 +22,6 @@ from .steps import CheckFailed
 CONTAINERS = list, dict, tuple
 PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity
 NO_RESULT = object()  # of a call that has not returned, or that raised
-UNFIT = re.compile(r"broadcast together with shapes (\([\d,]+\)) (\([\d,]+\))")
 REDUCES = re.compile(r"\b(sum|mean|max|min|std|var|norm)\(")
 
 
@@ -161,9 +159,26 @@ class Calls:
                     "an array that it was given" if is_argument else "a read-only array"
                 )
                 said = f"writes into {kind}"
-            if (lost := lost_axis(said)) and is_reduced(where):
+            if (lost := _lost_axis(said)) and _is_reduced(where):
                 tag, where = "no-keepdims", [*where, lost]
             raise CheckFailed(tag, text, said, *where) from error
+
+
+def _lost_axis(said):
+    """Return a sentence if NumPy cannot broadcast because an axis is missing, or None.
+
+    The shapes (3, 5) and (3,) are those of an array and of its sums over axis 1.
+    """
+    if "could not be broadcast together with shapes" not in said:
+        return None
+    found = re.findall(r"\(([\d,]+)\)", said)[:2]
+    short, long = sorted(
+        (tuple(int(n) for n in text.split(",") if n) for text in found), key=len
+    )
+    for axis in range(1, len(long)):
+        if short == long[:axis] + long[axis + 1 :]:
+            kept = (*long[:axis], 1, *long[axis + 1 :])
+            return f"{short} is {long} without axis {axis}; {kept} would broadcast"
 
 
 def own_line(error, path):
@@ -175,15 +190,7 @@ def own_line(error, path):
     ][-1:]
 
 
-def lost_axis(said):
-    """Return a sentence if the second of two shapes is the first less an axis."""
-    if found := UNFIT.search(said):
-        shape, reduced = map(ast.literal_eval, found.groups())
-        if reduced == shape[:-1]:
-            return f"{reduced} is {shape} without its last axis"
-
-
-def is_reduced(where):
+def _is_reduced(where):
     """Return whether a line has a sum, mean or maximum without keepdims."""
     return any(REDUCES.search(line) and "keepdims" not in line for line in where)
 

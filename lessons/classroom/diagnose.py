@@ -29,6 +29,7 @@ from minigrad.checking.verdict import Finding, GradcheckError, describe, picture
 
 UNKNOWN = "unknown", "no known pattern"
 BETTER = "log-base", "renormalised", "scale:1/ln", "not-normalised"  # than a factor
+ENDS = "block:first", "block:last"  # of an axis
 MASK_ROWS = 3  # rows of a mask that are printed
 ROWS, COLUMNS = 8, 16  # of a picture of the wrong entries
 
@@ -53,6 +54,8 @@ def of_values(got, want, variants=(), mask=None, widths=(), arguments=None, text
         return hypotheses.of_nearly(got, want, text)
     tag, sentence = _of_bank(Case(yours=got, numeric=want, mask=mask), widths)
     kind = tag.partition(":")[0]
+    if kind == "block" and want.ndim == 1 and not tag.startswith(ENDS):
+        tag, sentence = UNKNOWN  # one entry of a row is a place, and no name
     if want.size < 3 and not _is_sure(tag, want, arguments or {}):
         tag, sentence = UNKNOWN
     if kind in ("unknown", "block", "scale"):
@@ -377,7 +380,14 @@ def _of_blocks(op, inputs, k, yours, g, blocks):
     numeric = _numeric(op, inputs, k, g)
     case = Case(yours=yours, numeric=numeric, blocks=blocks)
     found = one_block(case) if case.wrong().any() else None
-    return found if found and found[0][len("block:") :] in blocks else None
+    if found and found[0][len("block:") :] in blocks:
+        return found
+    for one, other in itertools.combinations(blocks, 2):
+        exchanged = numeric.copy()
+        exchanged[blocks[one]] = numeric[blocks[other]]
+        exchanged[blocks[other]] = numeric[blocks[one]]
+        if same(yours, exchanged) and not same(numeric, exchanged):
+            return "swapped", f"yours equals numeric with {one} and {other} exchanged"
 
 
 def _worst_entry(got, want, wrong, axes):

@@ -5,6 +5,7 @@ import functools
 import importlib
 import inspect
 import linecache
+import re
 import types
 
 import numpy as np
@@ -250,6 +251,16 @@ class Harness:
     def _last_result(self):
         """Return what the last call returned."""
         return self._calls.log[-1][0] if self._calls.log else None
+
+    def _part(self, lines):
+        """Return the function that a report is about: the first whose call it shows."""
+        calls = [*lines, *(call for _, call in self._calls.log[-1:])]
+        named = re.findall(r"(\w+)\(", " ".join(calls))
+        return next((name for name in named if name in self._signatures), None)
+
+    def _uses(self):
+        """Return {function of the answer: the others that it calls}."""
+        return stubs.uses("".join(linecache.getlines(self._path)))
 
     def _let_own(self, parameters):
         """Let functions change these arguments: {name of a function: parameters}."""

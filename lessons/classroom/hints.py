@@ -41,6 +41,17 @@ FOR_KNOWN_MISTAKES = {
         "Raising one score lowers the other weights. Which term of the gradient says "
         "so?"
     ),
+    "softmax-skipped": "dy_i/dx_k = y_i (delta_ik - y_k): which factor is lost?",
+    "one-factor": "dy_i/dx_k = y_i (delta_ik - y_k): y_k is a factor of both terms.",
+    "unweighted-sum": "The sum over i is one of g_i dy_i/dx_k. Which weight has g_i?",
+    "mean-of-g": "The mean of g that is subtracted has weights. Which ones?",
+    "mean": "Does the formula divide by the number of terms?",
+    "plus": "Raising one score lowers the other weights. Which sign has that term?",
+    "loop-short": "range(a, b) ends before b. Write down its first and last number.",
+    "global-maximum": "Is the maximum over one row, or over all of them?",
+    "not-divided": "The weights sum to 1. By what are the exponentials divided?",
+    "empty-row": "A sum without terms is 0. What is the logarithm of 0?",
+    "exchanged": "Two quantities have changed places. Compare with the formula.",
     "wrong-axis": "Over which axis do the weights of one query sum to 1?",
     "overwrites": "A value that is used twice receives the sum of two gradients.",
     "mask-leak": "A masked entry has no influence, so its gradient is 0.",
@@ -112,7 +123,8 @@ FOR_KNOWN_MISTAKES = {
     "value-width": "The factor belongs to q . k. How many terms has this sum?",
     "multiplied": "Should the variance of the scores grow or shrink?",
     "no-keepdims": (
-        "A sum, a mean or a maximum removes its axis. What does keepdims=True do?"
+        "A sum, a mean or a maximum removes its axis. keepdims=True keeps it, with "
+        "length 1."
     ),
     "float": "/ gives a float, also of two ints. Which operation is exact?",
     "dtype": "Which operation gives the numbers this dtype?",

@@ -64,10 +64,17 @@ class Report:
 
     @property
     def failures(self):
-        """The failed outcomes; first those with a known mistake or place."""
+        """The failed outcomes; first those with a known mistake or place.
+
+        A function that calls another one that failed as well comes after it.
+        """
         failed = [o for o in self.outcomes if o["result"] == "failed"]
         weak = {"unknown": 2, "nearly": 1}  # no name, or not that of a mistake
-        return sorted(failed, key=lambda o: (weak.get(o["tag"], 0), not informative(o)))
+
+        def rank(o):
+            return may_follow(o, failed), weak.get(o["tag"], 0), not informative(o)
+
+        return sorted(failed, key=rank)
 
     @property
     def tag(self):
@@ -77,6 +84,11 @@ class Report:
         if self.code == FAILED and not self.done:
             return "exits"
         return "timeout" if self.code == TIMEOUT else None
+
+
+def may_follow(outcome, others):
+    """Return whether the function that failed calls one that failed in ``others``."""
+    return any(other.get("part") in outcome.get("uses", ()) for other in others)
 
 
 def informative(outcome):

@@ -112,6 +112,24 @@ def unwritten_functions(text):
     ]
 
 
+def uses(text):
+    """Return {function of a file: the others that it calls, also through others}."""
+    try:
+        functions = [f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)]
+    except (SyntaxError, ValueError):
+        return {}
+    names = {f.name for f in functions}
+    found = {
+        f.name: {getattr(node, "id", None) for node in ast.walk(f)} & names - {f.name}
+        for f in functions
+    }
+    for via in names:  # calls through ``via``
+        for name, called in found.items():
+            if via in called:
+                called |= found[via] - {name}
+    return found
+
+
 def _reachable(node):
     """Yield a node and all inside it, except what stands below a return or a raise.
 

@@ -82,7 +82,7 @@ MUTANTS = [
     ("tuple(range(extra))", "tuple(range(len(shape), g.ndim))", "left-aligned"),
     ("return g.sum(stretched, keepdims=True)", "return g", "unbroadcast"),
     ("g.sum(stretched, keepdims=True)", "g.mean(stretched, keepdims=True)", "mean"),
-    ("g.sum(stretched, keepdims=True)", "g.sum(stretched)", "axis-lost"),
+    ("g.sum(stretched, keepdims=True)", "g.sum(stretched)", "no-keepdims"),
     ("unbroadcast(g * b, a.shape)", "unbroadcast(g * a, a.shape)", "other-factor"),
     ("unbroadcast(g * a, b.shape)", "unbroadcast(g, b.shape)", "no-factor"),
     ("unbroadcast(g * b, a.shape)", "unbroadcast(g, a.shape) * b", "sum-first"),

@@ -218,6 +218,23 @@ def test_a_failure_that_may_follow_from_another_says_so(capsys):
     assert "first\n" in text
 
 
+def test_a_failure_never_follows_from_one_of_its_callers(capsys):
+    part = {"part": "gaussian", "uses": []}
+    inner = outcome("unknown", "inner", ["gaussian(1)", UNKNOWN]) | part
+    part = {"part": "pull", "uses": ["gaussian"]}
+    outer = outcome("scale:2", "outer", ["pull(4)", "twice  [scale:2]"]) | part
+    part = {"part": "centre", "uses": []}
+    other = outcome("unknown", "other", ["centre(3)", UNKNOWN]) | part
+    check.print_report(E2, Report(outcomes=[outer, inner, other]))
+    text = capsys.readouterr().out
+    assert "outer  (may follow from the failure above)" in text
+    assert "pull(4)" not in text
+    assert "inner\n" in text and "gaussian(1)" in text  # before its caller
+    assert "other\n" in text and "centre(3)" in text  # follows from neither
+    report = Report(outcomes=[outer, inner])
+    assert report.tag == "unknown"  # not the name of what may follow
+
+
 def test_the_solution_asks_first(lessons, runs):
     lessons("start", "E.2")
     code, text = lessons("solution", "E.2")

@@ -32,7 +32,7 @@ VARIANCES = [
     ("38.2", "mu_h**2 / v_h + mu_s**2 / v_s", "mu_h / v_h + mu_s / v_s",
      "not-squared", "not squared"),
     ("38.2", "x.mean(axis=-1, keepdims=True)", "x.mean(axis=-1)",
-     "no-keepdims", "(3, 5) without its last axis"),
+     "no-keepdims", "(3, 5) without axis 1"),
 ]  # fmt: skip
 ENTROPIES = [
     ("38.3", "return log_Z - mean_score", "return 2 * np.log(T) - log_Z - mean_score",
