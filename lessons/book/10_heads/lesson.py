@@ -75,7 +75,8 @@ show(fig, "heads", alt)
 # %% [markdown]
 # One head gives the same output for both sentences. Two heads give different ones. (One
 # head with uneven weights could tell the sentences apart, but its output would be a
-# mixture of both nouns. The outputs of two heads keep both.)
+# mixture of both nouns. The outputs of two heads keep both.) The matrix $W_O$ in the
+# picture mixes the two outputs; it is learned, and is $W^O$ in the formula below.
 #
 # ## Is one product of matrices the same as a loop over the words?
 #
@@ -271,8 +272,9 @@ ax.axhline(half, color=GREY, lw=1, ls=":", label="one of the two letters known")
 ax.set(xlabel="training step", ylabel="squared error")
 ax.legend(loc="lower left")
 alt = f"""Loss by step, logarithmic. Drawn heads fall to
-{curves["drawn"][-20:].mean():.4f}; twins stay at {half:.3f}, marked by a dotted line;
-nudged ones leave them near step 100 and then fall, too."""
+{curves["drawn"][-20:].mean():.4f}; twins stay at {curves["twins"][-20:].mean():.3f},
+near a dotted line at {half:.3f}; nudged ones leave them near step 100 and then fall,
+too."""
 show(fig, "twins", alt)
 
 # %% [markdown]
@@ -634,9 +636,10 @@ show(fig, "scaling", alt)
 # that here the gradient has to pass six of them and not two. We have not measured the
 # gradients.
 #
-# This does not say that a longer training or another rate would fail, too. And a
-# smaller start can do the work of the factor: T5 (Raffel and others 2020) does not
-# divide its scores by $\sqrt E$, but draws its $W_Q$ smaller by this factor.
+# This does not say that a longer training or another learning rate (the size of the
+# steps) would fail, too. And a smaller start can do the work of the factor. T5 (Raffel
+# and others 2020), a Transformer for text, does not divide its scores by $\sqrt E$, but
+# draws its $W_Q$ smaller by this factor.
 #
 # > **The book says** (38.6) that without the factor such models "would not train at
 # > all". With two blocks, all ours train. With six of width 64, {{ stuck }} of 3 train
@@ -676,7 +679,7 @@ def of_heads(name):  # (seeds, 16)
     return np.array([[head[name] for head in heads] for heads in models])
 
 
-def interval(x):  # 95 %, of the mean of six numbers: Student's t of five degrees
+def interval(x):  # 95 %, of the mean of six numbers: 2.571 is Student's factor
     return np.mean(x), 2.571 * np.std(x, ddof=1) / len(x) ** 0.5
 
 
@@ -760,6 +763,8 @@ both = int((of_heads("largest").argmax(1) == rise.argmax(1)).sum())
 print(f"the sharpest head is the most important one in {both} of {len(rise)} models")
 by_layer = [f"{rise[:, layers == k].mean():.4f}" for k in range(kept["layers"])]
 print("mean rise without a head of layers 1 to 4:", *by_layer)
+sharp = [f"{of_heads('largest')[:, layers == k].mean():.3f}" for k in range(4)]
+print("mean largest weight in layers 1 to 4:", *sharp)
 
 
 def zero(found):  # (mean, half of the interval)
@@ -801,9 +806,10 @@ show(fig, "importance", alt)
 # {{ zero(in_layer["largest"]) }} 0. With the length it is
 # {{ f"{in_layer['size'][0]:+.2f}" }}, and the interval {{ zero(in_layer["size"]) }} 0.
 # So of two heads of one layer, the sharper one tends to matter more. But sharp weights
-# do not tell which heads of the whole model matter: the heads of the last layer are as
-# sharp as the others, and matter least. A weight says which values enter an average.
-# What the average is worth is decided by the values, by $W^O$, and by the layers above.
+# do not tell which heads of the whole model matter: on average the heads of the last
+# layer are the sharpest ({{ sharp[-1] }}, in the first layer {{ sharp[0] }}), and
+# matter least. A weight says which values enter an average. What the average is worth
+# is decided by the values, by $W^O$, and by the layers above.
 #
 # ## What would break it?
 #

@@ -116,16 +116,18 @@ show(schematics.places_of_positions(), "places", alt)
 # | ALiBi | $`e_{ij} - m_h \lvert i - j\rvert`$ | the scores of each head, in each block | no | none |
 # | DeBERTa | two more products in $`e_{ij}`$ | the scores, in each block | no | a table with a row for each near distance |
 #
-# Here $p$ is the place of a word, $i$ that of a query, $j$ that of a key, and $h$
-# counts the heads. The scores $`e_{ij}`$ are those before the softmax. All blocks of
-# our models share the learned numbers of a scheme, so they are counted once. (The
-# library has two more schemes, which also change the scores. Shaw and others 2018 have
-# a learned vector for each near distance. Transformer-XL, Dai and others 2019, has a
-# sine vector of the distance. The dot product of this vector with the query is added to
-# the score.) We need three words for what follows. A scheme is *absolute* if it says at
-# which place a word stands. It is [relative](../../GLOSSARY.md#relative-position) if a
-# score depends on the words and on the distance $i - j$ alone, so that a sentence gives
-# the same scores wherever it stands in the text. A model
+# Here $p$ is the place of a word and $x_p$ its vector, $i$ is the place of a
+# query, $j$ that of a key, and $h$ counts the heads. The learned table has
+# $`n_{\max}`$ rows, and $t_h$ holds the learned numbers of head $h$, one for each
+# bucket. The scores $`e_{ij}`$ are those before the softmax. All blocks of our models
+# share the learned numbers of a scheme, so they are counted once. (The library has two
+# more schemes, which also change the scores. Shaw and others 2018 have a learned vector
+# for each near distance. Transformer-XL, Dai and others 2019, has a sine vector of the
+# distance. The dot product of this vector with the query is added to the score.) We
+# need three words for what follows. A scheme is *absolute* if it says at which place a
+# word stands. It is [relative](../../GLOSSARY.md#relative-position) if a score depends
+# on the words and on the distance $i - j$ alone, so that a sentence gives the same
+# scores wherever it stands in the text. A model
 # [extrapolates](../../GLOSSARY.md#extrapolation) if it works on sequences longer than
 # all that it was trained on. A text of our sources, notes on attention mechanisms, has
 # a table of these properties for five of the schemes. We quote it here, and measure it
@@ -174,10 +176,13 @@ print(np.round([np.sin(2), np.cos(2), np.sin(0.02), np.cos(0.02)], 4))
 # hands 0, 5, 10 and 15:
 
 # %%
+slow = {}
 for base in (10000, 100):
     turns = 2 * np.pi / frequencies(32, base)  # (16,) steps for one turn
     some = "".join(f"{turns[r]:7.0f}" for r in (0, 5, 10, 15))
+    slow[base] = int((np.degrees(32 * frequencies(32, base)) < 20).sum())
     print(f"base {base:5d}, steps for one turn: {some}")
+print("hands that turn by less than 20 degrees in 32 steps:", slow)
 
 # %% [figure]
 title = "How fast do the hands turn? d = 32"
@@ -200,9 +205,10 @@ dashed green line at 32 tokens marks the end of training."""
 show(fig, "hands", alt)
 
 # %% [markdown]
-# Within 32 tokens most hands of base 10000 stand nearly still. With base 100 all of
-# them move. The base matters to sines and to RoPE, which uses the same speeds; the
-# other schemes have no base.
+# Within 32 tokens {{ slow[10000] }} of the 16 hands of base 10000 stand nearly still:
+# they turn by less than 20 degrees. With base 100 there are {{ slow[100] }} such hands.
+# The base matters to sines and to RoPE, which uses the same speeds; the other schemes
+# have no base.
 #
 # A step of $n$ places turns hand $r$ by the angle $n w_r$, wherever it stood before.
 # From the rules for the sine and the cosine of a sum,
@@ -241,10 +247,11 @@ print("PE[3] . PE[10], PE[73] . PE[80]:", G[3, 10].round(6), G[73, 80].round(6))
 #
 # ## A learned table: what is in a row that no text reached?
 #
-# Words have a table with a learned row for each word. A *learned table* does the same
-# for places: row $P[p]$ is added to the word at place $p$. The model cannot use a
-# place that it has not met. What does training leave in a row that no sequence reached,
-# and what happens beyond the last row? Take 8 rows, and sequences of length 5:
+# Words have a table with a learned row for each word, its
+# [embedding](../../GLOSSARY.md#embedding). A *learned table* does the same for places:
+# row $P[p]$ is added to the word at place $p$. The model cannot use a place that it
+# has not met. What does training leave in a row that no sequence reached, and what
+# happens beyond the last row? Take 8 rows, and sequences of length 5:
 
 # %%
 table = LearnedPositions(8, 4, rng=rng)
@@ -316,13 +323,13 @@ first_far = int((t5_bucket(-np.arange(200), bidirectional=False) == 31).argmax()
 # The root has a 3 because three products are added: three times the variance. There are
 # $2c$ vectors, for the distances from $-c$ to $c - 1$; the first and the last also
 # serve all distances beyond. To see that, set all keys to zero, so that only the second
-# product is left. With $c = 16$, these are the scores of the last of 300 queries for
-# the keys at distances 14 to 18:
+# product is left. With $c = 16$, these are the scores of a query at the last of 300
+# places, for the keys at distances 14 to 18:
 
 # %%
-q, k = rng.normal(size=(2, 1, 300, 8))
+q, keys = rng.normal(size=(1, 1, 8)), np.zeros((1, 300, 8))  # one query, 300 keys
 tables = rng.normal(size=(2, 2 * 16, 8))  # B and A: 2 c rows, here c = 16
-s = disentangled_scores(q[:, :1], 0 * q, *tables, causal_align="lower_right").data[0, 0]
+s = disentangled_scores(q, keys, *tables, causal_align="lower_right").data[0, 0]
 print("DeBERTa, distances 14 to 18:", s[-19:-14][::-1].round(3))
 
 # %% [markdown]
@@ -399,7 +406,8 @@ for i, j in ((1, 2), (51, 52), (2, 1)):
 # places, the score changes: RoPE can tell what comes first. In the library it reads as
 # follows. The cosines and sines of all places are computed first, and `rotate` turns
 # the pairs. In the code E is $d_k$, and R is the number of entries that are rotated,
-# usually all. With `interleaved=False` the entries $r$ and $r + R/2$ form a pair, with
+# usually all; `theta` holds the speeds $w_r$, and `m` is the number $r$ of a
+# pair. With `interleaved=False` the entries $r$ and $r + R/2$ form a pair, with
 # `interleaved=True` the neighbours $2r$ and $2r + 1$:
 
 # %% [source] attention.positions.rope.rope
@@ -561,13 +569,14 @@ for name in trained:
 mean = {name: x.mean(0) for name, x in able.items()}
 last = {name: a[four] for name, a in mean.items()}
 at_32 = np.concatenate([x[:, 0] for x in runs.values()])
-below, above = at_32[at_32 <= 0.5].max(), at_32[at_32 > 0.5].min()
+least, below = at_32[at_32 <= 0.5].min(), at_32[at_32 <= 0.5].max()
+above = at_32[at_32 > 0.5].min()
 
 # %% [markdown]
 # With some seeds a model has not learned the task, even at 32 tokens. Still it has
-# about three of ten numbers right, and guessing has one of eight. What do these models
-# know? Some numbers come more than once in a text. Predict the number that was the most
-# frequent so far:
+# {{ f"{least:.2f}" }} to {{ f"{below:.2f}" }} of the numbers right, and guessing has
+# one of eight. What do these models know? Some numbers come more than once in a text.
+# Predict the number that was the most frequent so far:
 
 # %%
 ids, wanted = Bindings().draw(np.random.default_rng(11), 500, 32)
@@ -718,7 +727,8 @@ for (name, base), count in learned.items():
 #
 # - RoPE with the other pairing, $(2r, 2r+1)$ in place of $(r, r + d_k/2)$: right by
 #   itself, nonsense with weights that were trained for the other. Such weights can be
-#   converted: the rows of $W_Q$ and $W_K$ are put into another order, in each head.
+#   converted: the columns of $W_Q$ and $W_K$ are put into another order, in each head.
+#   (The arrays of the library and of E.11 are the transposes, so there it is the rows.)
 # - Slowing the rotations down when there are keys in a cache: they were turned by the
 #   old speeds, and the new queries by the new ones.
 # - Sines added to word vectors whose entries are of size $1/\sqrt d$: sines are of size

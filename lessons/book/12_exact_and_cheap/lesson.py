@@ -121,14 +121,17 @@ show(fig, "tiles", alt)
 # over blocks of queries, and the only division comes at the end of a row. The third is
 # made for one kind of graphics processor, or GPU.
 #
-# The library has the second, here in NumPy. The letters of the code: `m`, `l` and `o`
-# are those of the table, `s` is a tile of scores, `p` holds its exponentials, and
-# `alpha` is the correction $`e^{m - m'}`$. The list of the tiles is `plan`, and
-# `_tiles` yields them one by one. A tile belongs to the head of queries with the number
-# `n` and the head of keys with the number `h`. It has the block of queries `i` and the
-# block of keys `j`, and `allowed` is its mask. `_scores` computes the scores of a tile.
-# It reads the scale from `terms`, which also contains what is added to the scores, such
-# as positions. (`z` is the factor of dropout, 0 for a dropped weight.)
+# The library has the second, here in NumPy. The letters of the code: `m`, `l` and
+# `o` are those of the table, `s` is a tile of scores, `p` holds its exponentials,
+# and `alpha` is the correction $`e^{m - m'}`$. The list of the tiles is `plan`, and
+# `_tiles` yields them one by one. A tile belongs to the head of queries with the
+# number `n` and the head of keys with the number `h`. (The two numbers differ if
+# several heads of queries share one head of keys, as in a section below. There are
+# `N` and `Nk` of them in all sequences together.) It has the block of queries `i`
+# and the block of keys `j`, and `allowed` is its mask. `_scores` computes the
+# scores of a tile. It reads the scale from `terms`, which also contains what is added
+# to the scores, such as positions. (`z` is the factor of dropout, 0 for a dropped
+# weight; `draws` decides which weights are dropped.)
 
 # %% [source] attention.exact.flash.forward_twin
 
@@ -315,9 +318,10 @@ print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in 
 
 # %% [markdown]
 # Dense and tiled attention grow with $n^2$, the others with $n$, and a window's cost
-# doubles with $w$. BigBird is linear, because each block meets the same number of
-# blocks, however many there are. Its memory grows a little faster: our list of the
-# tiles to compute has a byte for each pair of blocks.
+# doubles with $w$. BigBird is linear: each block but the global ones meets the same
+# number of blocks, however many there are. The global ones meet all, but their number
+# is fixed. Its memory grows a little faster: our list of the tiles to compute has a
+# byte for each pair of blocks.
 #
 # > **The book says** (the notes) that BigBird costs "$O(n)$ or $O(n \sqrt n)$". It is
 # > the first. $n \sqrt n$ is the cost of patterns in which a token sees every
@@ -454,10 +458,10 @@ show(drawing.one_of_many(counts, found), "find", alt)
 # attention, three seeds each ([quality.py](quality.py)). The window has 16 tokens.
 # BigBird has blocks of 8 tokens, so the pairs fill three blocks, and the questions fill
 # three. Of the tokens before it, each token sees those of its own block, the first
-# block, and one random block, which is the same for all seeds. Here is this mask, block
-# by block. A `#` is a block in which every pair of tokens is allowed, a `+` one in
-# which some are. The first three columns are pairs, and the last three rows are
-# questions:
+# block, and one random block, if that lies before it. The random blocks are the same
+# for all seeds. Here is this mask, block by block. A `#` is a block in which every
+# pair of tokens is allowed, a `+` one in which some are. The first three columns are
+# pairs, and the last three rows are questions:
 
 # %%
 quality = import_module("lessons.book.12_exact_and_cheap.quality")
@@ -511,13 +515,14 @@ show(drawing.by_distance(forms, ranges, 1 / kept["values"]), "quality", alt)
 
 # %% [markdown]
 # Dense attention answers everything. The window answers what stands inside it, up to 15
-# tokens back. Beyond, it is not far from chance, which is
-# {{ f"{1 / kept['values']:.2f}" }}. Its second layer could reach 15 tokens further. But
-# then a token in between would have to store the number, without knowing which name
-# will come as a question. BigBird is right as often as its mask lets us
-# expect: with each seed, the difference is {{ f"{gap:.2f}" }} at most. So it depends on
-# the place. BigBird finds what stands in the first block or in its random block, and
-# guesses the rest.
+# tokens back. Beyond, it has {{ f"{of['window'][:, 3].mean():.2f}" }} right and then
+# {{ f"{of['window'][:, 4].mean():.2f}" }}, and chance is
+# {{ f"{1 / kept['values']:.2f}" }}. Its second layer could reach 15 tokens further.
+# But then a token in between would have to store the number, without knowing which name
+# will come as a question. BigBird is right as often as its mask lets us expect: with
+# each seed, the difference is {{ f"{gap:.2f}" }} at most. So it depends on the place.
+# BigBird finds what stands in the first block or in its random block, and guesses the
+# rest.
 #
 # Linear attention has {{ f"{of['linear'][:, 0].mean():.2f}" }} right, about the same
 # share at every distance. It reaches everything, but each head has to keep
@@ -639,6 +644,7 @@ for way, x in measured.items():
 # 4096 tokens the powers are nearer to 2 and 1. For window and linear, work that does
 # not grow with $n$ may be a part of the rest. Why dense has not 2, we have not
 # measured.
+#
 # > **The book says** (the notes) that FlashAttention is two to four times as fast. That
 # > was measured on GPUs. On this processor, tiled attention is
 # > {{ f"{dense / tiled:.1f}" }} times as fast as dense attention at 8192 tokens.

@@ -371,7 +371,7 @@ show(drawing.by_score(scores["summary"]), "dot-additive", alt)
 # ({{ "{1:.0f} to {2:.0f}".format(*less["luong"]) }}). Without parameters, the state of
 # the decoder has two tasks. It has to be like the states of the encoder that it looks
 # for, and it has to say which words come next. In Luong's order an output layer reads
-# context and state together, and the loss is smaller.
+# context and state together, and the dot product is less far behind.
 #
 # > **The book says** (6.3.1, 38.2) that the dot product matches additive attention on
 # > BLEU. In this experiment, with small models and after this number of steps, it does
@@ -593,7 +593,8 @@ print(cat.text, ", ".join(f"{word} {p:.2f}" for word, p in looked), sep="   ")
 
 # %% [markdown]
 # > **The book says** (6.2.1) that while "black" is translated, its noun "cat" has "a
-# > moderate score", too. This model looks at "black" alone.
+# > moderate score", too. This model puts {{ f"{cat.weights[2][1]:.2f}" }} of the
+# > weight on "black" and {{ f"{cat.weights[2][2]:.2f}" }} on "cat".
 #
 # ## Is the most probable next word the best choice?
 #
@@ -613,12 +614,12 @@ for a, p in first.items():
 # {{ f"{first['le'] * second['le']['chat']:.2f}" }}. The more probable pair begins with
 # the less probable word. [Beam search](../../GLOSSARY.md#beam-search) keeps the $K$
 # most probable beginnings of each length, its *beam*, and extends them all. With
-# $K = 2$ it finds "la souris". With $K = 1$ it is greedy. Longer sentences have smaller
-# products, so beam search prefers short sentences. To correct that, the library can
-# divide the logarithm of the product by $`((5 + n) / 6)^a`$ (Wu and others 2016). Here
-# $n$ is the number of words, the end mark included, and you choose $a$. The four
-# sentences that a beam of four finds for the third sentence above, with the logarithm
-# of their probability:
+# $K = 2$ it finds "la souris". With $K = 1$ it is greedy. Longer sentences have
+# smaller products, so beam search prefers short sentences. To correct that, the library
+# can divide the logarithm of the product by $`((5 + n) / 6)^a`$ (Wu and others 2016).
+# Here $n$ is the number of words, the end mark included, and you choose $a$. The
+# next output has the four sentences that a beam of four finds for the third sentence
+# above, with the logarithm of their probability:
 
 # %%
 ids = translator.source.encode(chosen[2].source)
@@ -721,7 +722,7 @@ print("bytes of the arrays:", len(raw) - 8 - n)
 # yours.) Exercise 6.7 first measures the package's model from above. Then it trains a
 # small Transformer, of two layers with four heads each, which reads one sentence or two
 # at a time. It is tested on sentences of 5 and of 15 words, and on two of 15 words, one
-# after the other. Hardly any row of its training was as long as these 30 words. This
+# after the other. Hardly any of its training inputs was as long as these 30 words. This
 # may be one reason for the high error rate there. 6.9 has a third setting: 500 pairs
 # and 20 epochs as in the textbook, a GRU in both directions of width 64, batches of 20
 # and no dropout.

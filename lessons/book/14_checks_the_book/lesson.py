@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # You need lessons [05](../05_scaling/README.md), [07](../07_reversal/README.md) and
 # [13](../13_translation/README.md). Half an hour. Each row of a table links the page
-# that explains its words and shows the measurement.
+# that explains its words and, where something was measured, shows the measurement.
 
 # %%
 from importlib import import_module
@@ -257,7 +257,9 @@ print(f"({found.rests_on})")
 #
 # Here the interval is that of a mean over many random inputs, or that of a share of
 # them. It is mostly narrow, because draws are cheap. (The sentences of exercise 6.7 are
-# few, and one trained model reads them.)
+# few, and one trained model reads them. Its row is the difference of two shares $p$ and
+# $q$, of $n$ and $m$ sentences. Half of its interval is
+# $`1.96 \sqrt{p (1 - p) / n + q (1 - q) / m}`$.)
 #
 # {{ claims.table("drawn") }}
 #
@@ -270,7 +272,8 @@ print(f"({found.rests_on})")
 #
 # Here each value is a trained model, and the interval is that over seeds. (Where it
 # rests on seeds "and their sentences", it is the bootstrap of lesson 13, which draws
-# both.) Read the column "rests on" before the verdict:
+# both. Where it rests on the words of one model, it says how far other words would lie,
+# and nothing of other seeds.) Read the column "rests on" before the verdict:
 #
 # {{ claims.table("trained") }}
 #
@@ -295,8 +298,8 @@ print(f"the limit with which all three come back: {enough:.3f}")
 #   back, by a weaker rule. There, the mean of each length has to lie within the largest
 #   difference that occurred, so that limit was read off the results.
 # - **Is there a reason for unscaled scores?** Dot is ahead at ten letters with all
-#   three seeds. But three seeds of additive agreed, too, and nine more changed the
-#   verdict. So we count here, and three seeds are too few.
+#   three seeds. But the first three seeds of additive agreed, too, and
+#   {{ int(good[3:].sum()) }} of the nine others did not. So we count here, and three seeds are too few.
 # - **What does a Transformer need?** Of the four rows of 6.4.4, two hold and two have
 #   the verdict "no". They are facts about this task and these depths.
 # - **Positions** are hard to decide with few seeds. A model that has half of the values
@@ -374,6 +377,6 @@ show(claims.account(pairs), "account", alt)
 # and without attention, three seeds each): `python -m lessons start 38.4`. Both end in
 # an experiment whose seeds you may choose:
 # `python -m lessons experiment 38.4 --seed 10` takes the seeds 11 and 12. (38.4 asks
-# for the mean entropy of the weights in a batch. Each row of weights that is not
-# padding counts once in this mean; [lesson 06](../06_masks/README.md) explains
-# padding.)
+# for the mean [entropy](../../GLOSSARY.md#entropy) of the weights in a batch. Each row
+# of weights that is not padding counts once in this mean;
+# [lesson 06](../06_masks/README.md) explains padding.)
