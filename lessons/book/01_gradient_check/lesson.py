@@ -309,18 +309,18 @@ print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 # The combination is {{ f"{gain:,.0f}" }} times nearer to the exact slope than $D(h)$.
 # The difference of the two measurements, $|D(h) - D(h/2)|$, is three quarters of the
 # truncation of $D(h)$. It is much larger than the error of the combination, so as an
-# *error bar* of the combination it is safe. To this bar the library adds four
-# times the rounding of $f$, divided by $h$. (The combination contains four values of
-# $f$. Their rounding moves it by three times that quotient at most.) If the bar is then
-# more than a ten-millionth of the slope, the library tries larger and smaller
-# steps, and takes the one with the smallest bar.
+# *error bar* of the combination it is safe. To this bar the library adds four times the
+# rounding of $f$, divided by $h$. (The combination contains four values of $f$, whose
+# rounding changes it by at most three times the rounding of one, divided by $h$.) If
+# the bar is then more than a ten-millionth of the slope, the library tries larger and
+# smaller steps, and takes the one with the smallest bar.
 #
 # With the bar there is an answer to the question which difference is allowed. The
 # library allows a difference between gradient and slope of a millionth of the larger of
 # the two, of a hundred-millionth of the largest slope of the same input, or of ten
-# error bars, whichever is most. A slope is taken for zero if it is less than a hundred bars. The
-# first two are choices; the bars are measured, so nobody has to choose again for each
-# function.
+# error bars, whichever is most. A slope is taken for zero if it is less than a hundred
+# bars. The first two are choices; the bars are measured, so nobody has to choose again
+# for each function.
 #
 # ## What should we look at, when there are many outputs?
 #
