@@ -827,6 +827,7 @@ show(fig, "importance", alt)
 # word, a norm, and the sum x + f(x) that keeps words apart.**
 #
 # Exercises: E.10 (multi-head attention and its backward, by hand), E.7 (the masked
-# softmax, and the logarithm of its denominator, which [lesson
-# 12](../12_exact_and_cheap/README.md) uses) and 6.4 (the memory of the scores):
+# softmax, and the logarithm of its denominator; [lesson 06](../06_masks/README.md) has
+# both, and [lesson 12](../12_exact_and_cheap/README.md) uses the logarithm) and 6.4
+# (the memory of the scores):
 # `python -m lessons start E.10`.

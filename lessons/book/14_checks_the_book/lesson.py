@@ -299,7 +299,8 @@ print(f"the limit with which all three come back: {enough:.3f}")
 #   difference that occurred, so that limit was read off the results.
 # - **Is there a reason for unscaled scores?** Dot is ahead at ten letters with all
 #   three seeds. But the first three seeds of additive agreed, too, and
-#   {{ int(good[3:].sum()) }} of the nine others did not. So we count here, and three seeds are too few.
+#   {{ int(good[3:].sum()) }} of the nine others did not. So we count here, and three
+#   seeds are too few.
 # - **What does a Transformer need?** Of the four rows of 6.4.4, two hold and two have
 #   the verdict "no". They are facts about this task and these depths.
 # - **Positions** are hard to decide with few seeds. A model that has half of the values
