@@ -17,6 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 TINY_TRANSLATOR = (
     "--pairs 30 --width 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
 ).split()
+TRANSLATOR_FILES = {
+    "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
+}  # fmt: skip
 TINY_QUESTIONS = (
     "--pairs 60 --validation 9 --test 20 --width 6 --embedding 5 --batch 20 --steps 3 "
     "--validate-every 2"

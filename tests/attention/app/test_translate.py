@@ -17,6 +17,7 @@ from attention.tasks.grammar import MOST
 
 from .app_cases import (
     TINY_TRANSLATOR,
+    TRANSLATOR_FILES,
     fits,
     joined,
     main,
@@ -66,7 +67,7 @@ def results_of(out):
 
 
 def test_train_writes_its_files(trained):
-    assert {path.name for path in trained.iterdir()} == set(translate_train.FILES)
+    assert {path.name for path in trained.iterdir()} == TRANSLATOR_FILES
     lines = (trained / "metrics.jsonl").read_text().splitlines()
     lines = [json.loads(line) for line in lines]
     assert [x["step"] for x in lines if "loss" in x] == [1, 2, 3, 4, 5, 6]

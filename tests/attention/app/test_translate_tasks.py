@@ -12,7 +12,7 @@ from attention.seq2seq import translator
 from attention.tasks import algorithmic, questions
 from attention.tasks.grammar import Splits
 
-from .app_cases import TINY_QUESTIONS, fits, joined, main, refused
+from .app_cases import TINY_QUESTIONS, TRANSLATOR_FILES, fits, joined, main, refused
 
 TASKS = ("copy", "reversal", "sort", "addition", "recall")
 TRAIN = ["translate", "train", *TINY_QUESTIONS, "--task"]
@@ -194,7 +194,7 @@ def test_the_report_of_a_run_with_other_lengths(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "recall: 60 pairs to train on, 9 to validate, 20 to test" in printed
     assert "alignment error rate" in printed and fits(printed, tmp_path)
-    assert {path.name for path in out.iterdir()} == set(translate_train.FILES)
+    assert {path.name for path in out.iterdir()} == TRANSLATOR_FILES
     resume = ["translate", "train", "--resume", out, "--lengths"]
     assert main(*resume, "1,3") == 0
     assert "--lengths was 1,3" in refused(capsys, *resume, "1,4")
