@@ -20,7 +20,7 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
     dxhat_i/dx_k = (delta_ik - 1/n - xhat_i xhat_k / n) / s,
 
         dL/dx_k = (u_k - mean(u) - xhat_k mean(u xhat)) / s
-        dL/dw = g xhat,    dL/db = g      (graph.unbroadcast sums over leading axes)
+        dL/dw = g xhat,    dL/db = g      (unbroadcast sums over leading axes)
     """
     x = np.asarray(x)
     if isinstance(weight, (tuple, int)):
