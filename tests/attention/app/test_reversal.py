@@ -13,7 +13,7 @@ from attention.app.experiments import reversal as experiment
 from attention.seq2seq.reverser import KINDS, Reverser
 from attention.tasks.reversal import make_batch, random_batch
 
-from .app_cases import fits, main, refused, runs_of, start, wait_for
+from .app_cases import fits, main, refused, runs_of, start, stopped_at, wait_for
 
 SMALL = dict(hidden=8, embedding=4, batch=4, samples=6)
 
@@ -113,15 +113,8 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_numbers(
     tmp_path, capsys, monkeypatch, no_figures
 ):
     options, correct = ["--steps", 6, "--scores", "dot,additive"], experiment.loss_of
-    cut, calls = tmp_path / "cut", iter(range(99))
-
-    def interrupted(*arguments):
-        if next(calls) == 11:  # in the second run
-            os.kill(os.getpid(), signal.SIGINT)
-        return correct(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(experiment, "loss_of", interrupted)
+    cut = tmp_path / "cut"
+    with stopped_at(11, experiment, "loss_of"):  # in the second run
         assert reversal(*options, "--out", cut) == 130
     error = capsys.readouterr().err
     assert "stopped additive at step " in error and " of 6, and saved." in error
@@ -143,17 +136,10 @@ def test_a_second_run_has_its_own_folder_and_is_the_one_to_continue(
     tmp_path, capsys, monkeypatch, no_figures
 ):
     monkeypatch.chdir(tmp_path)
-    options, correct = ["--scores", "dot"], experiment.loss_of
+    options = ["--scores", "dot"]
     assert reversal(*options) == 0
-    first, calls = runs_of(tmp_path / "runs" / "reversal"), iter(range(99))
-
-    def interrupted(*arguments):
-        if next(calls) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-        return correct(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(experiment, "loss_of", interrupted)
+    first = runs_of(tmp_path / "runs" / "reversal")
+    with stopped_at(3, experiment, "loss_of"):
         assert reversal(*options, "--steps", 6) == 130
     printed = capsys.readouterr()
     assert "this run writes to runs/reversal-2\n" in printed.out
