@@ -12,8 +12,8 @@ from lessons.checks.long_runs import each_of, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.words import self_assessed
-from lessons.classroom.figures import BLUE, ORANGE, figure
 from lessons.classroom.steps import edges, laws, numbers, shape, values
+from lessons.pages.figures import BLUE, ORANGE, figure
 from minigrad import cross_entropy, optim
 
 KINDS = ("dot", "scaled")

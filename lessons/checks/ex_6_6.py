@@ -14,8 +14,8 @@ from lessons.checks.measure import python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, several, shape_all
 from lessons.checks.words import self_assessed
-from lessons.classroom.figures import figure
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
+from lessons.pages.figures import figure
 
 LENGTHS = (10, 50, 100, 500, 1000)  # those of the chapter
 DURATIONS = (3.0, 7.0, 1.0, 2.0, 9.0, 5.0)  # of the first call and the next ones

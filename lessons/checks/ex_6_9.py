@@ -24,8 +24,8 @@ from lessons.checks.translating import (
     by_loop,
 )  # fmt: skip
 from lessons.checks.words import self_assessed
-from lessons.classroom.figures import figure
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
+from lessons.pages.figures import figure
 
 AXES = {"logits": "BV", "state": "Bd"}
 ANSWERS = {

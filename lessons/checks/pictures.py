@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from lessons.classroom import figures
 from lessons.classroom.catalogue import find, work_folder
 from lessons.classroom.journal import write
 from lessons.classroom.steps import CheckFailed
 from lessons.classroom.terminal import display_path
+from lessons.pages import figures
 from minigrad.draw.figure import new_figure
 
 

@@ -1,1 +1,1 @@
-"""The machinery of the course: command line, checks, journal, woven pages."""
+"""The course around the exercises: command line, checks, diagnoses, journal."""

@@ -103,13 +103,13 @@ def _parser():
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
     lessons(verb("read", "show the page of a lesson", _read))
-    lessons(verb("run", "run the script of a lesson", _late("weave", "run")))
+    lessons(verb("run", "run the script of a lesson", _late("pages.weave", "run")))
     text = "write the book as HTML pages, to read in a browser"
-    sub = verb("site", text, _late("site", "site"))
+    sub = verb("site", text, _late("pages.site", "site"))
     folder(sub, "site")
     sub.add_argument("--open", action="store_true", help="show it in the browser")
     text = "write the lessons as Jupyter notebooks"
-    folder(verb("notebooks", text, _late("notebooks", "notebooks")), "notebooks")
+    folder(verb("notebooks", text, _late("pages.notebooks", "notebooks")), "notebooks")
     verb("start", "copy a stub to your folder", _start, "required")
     sub = verb("check", "check your answer", _check, "optional")
     sub.add_argument("--all", action="store_true", help="check all started answers")
@@ -125,7 +125,7 @@ def _parser():
     sub = verb(
         "solution",
         "compare with the reference",
-        _late("compare", "solution"),
+        _late("classroom.compare", "solution"),
         "required",
     )
     sub.add_argument("--peek", action="store_true", help="even before you have passed")
@@ -134,14 +134,14 @@ def _parser():
     sub.add_argument("--to", metavar="HASH", help="a text of the history")
     verb("history", "what you did so far", _history, "optional")
     text = "run the long part of an exercise or lesson and record it"
-    sub = verb("experiment", text, _late("records", "experiment"), "required")
+    sub = verb("experiment", text, _late("classroom.records", "experiment"), "required")
     sub.add_argument("--impl", choices=("work", "solution"), default="work")
     sub.add_argument(
         "--weights", metavar="DIR", help="files of a Marian model, for 6.7"
     )
     seed(sub)
     text = "check the answers of a class: a folder for each student"
-    sub = verb("grade", text, _late("grading", "grade"))
+    sub = verb("grade", text, _late("classroom.grading", "grade"))
     sub.add_argument("folder", metavar="FOLDER", nargs="+", help="of students")
     sub.add_argument("--only", metavar="IDS", help="the exercises, such as E.1,E.2,6.5")
     form = sub.add_mutually_exclusive_group()
@@ -151,19 +151,19 @@ def _parser():
     verb("doctor", "what this machine has", lambda args: progress.doctor())
     dev = verb("dev", "for authors", None).add_subparsers(metavar="VERB", required=True)
     for name, text in (("sync", "write the stubs"), ("audit", "test the checks")):
-        sub = verb(name, text, _late("authors", name), to=dev)
+        sub = verb(name, text, _late("classroom.authors", name), to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
-    sub = verb("weave", "write the pages of lessons", _late("weave", "weave"), to=dev)
+    sub = verb("weave", "write the pages of lessons", _late("pages.weave", "weave"), to=dev)
     lessons(sub)
     sub.add_argument("--check", action="store_true", help="compare, write nothing")
     return parser
 
 
 def _late(module, function):
-    """Return a verb whose module is imported when it runs."""
+    """Return a verb whose module, ``lessons.`` and this name, is imported when it runs."""
 
     def run(args):
-        late = importlib.import_module(f"{__package__}.{module}")
+        late = importlib.import_module(f"lessons.{module}")
         return getattr(late, function)(args)
 
     return run
@@ -216,7 +216,7 @@ def _title(exercise):
 
 def _read(args):
     """Show pages; say which exercises they have, or where an exercise belongs."""
-    from . import reading
+    from ..pages import reading
 
     found = []
     for name in args.lesson:

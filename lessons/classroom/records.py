@@ -157,7 +157,7 @@ def experiment(args):
     target = _write(_folder(args.impl) / f"{exercise.stem}.json", kept)
     say(f"recorded in {without_breaks(display_path(target))}, {kept['seconds']} s")
     if args.impl == "work" and hasattr(checks, "picture"):
-        figures = importlib.import_module(f"{__package__}.figures")
+        figures = importlib.import_module("lessons.pages.figures")
         target = target.with_suffix(".svg")
         journal.write(target, figures.svg_of(checks.picture, result))
         say(f"drawn in {without_breaks(display_path(target))}")

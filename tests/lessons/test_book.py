@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom import cells, weave
 from lessons.classroom.catalogue import LESSONS, lesson_folders, number
+from lessons.pages import cells, weave
 
 FOLDERS = lesson_folders()
 BY_DEFAULT = ("01", "03", "04")  # the others are woven in a deep run

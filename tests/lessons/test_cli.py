@@ -14,7 +14,6 @@ from lessons.classroom import (
     catalogue,
     check,
     cli,
-    figures,
     harness,
     journal,
     records,
@@ -22,6 +21,7 @@ from lessons.classroom import (
     terminal,
 )
 from lessons.classroom.runner import Report
+from lessons.pages import figures
 
 from .classroom_cases import answer
 
@@ -298,7 +298,7 @@ def test_the_history_has_one_line_for_each_step(lessons, runs):
 def withheld(tmp_path):
     """The verbs of a copy of the course without lessons/solutions."""
     course = tmp_path / "course" / "lessons"
-    for folder in ("classroom", "exercises", "checks"):
+    for folder in ("classroom", "pages", "exercises", "checks"):
         shutil.copytree(catalogue.LESSONS / folder, course / folder)
     for name in ("__init__.py", "__main__.py", "README.md", "book"):
         (course / name).symlink_to(catalogue.LESSONS / name)

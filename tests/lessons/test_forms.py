@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom import cells, cli, figures, notebooks
+from lessons.classroom import cli
 from lessons.classroom.catalogue import LESSONS, ROOT, exercises, lesson_folders
+from lessons.pages import cells, figures, notebooks
 
 FOLDERS = lesson_folders()
 lessons = pytest.mark.parametrize("folder", FOLDERS, ids=[f.name for f in FOLDERS])
@@ -140,7 +141,7 @@ def test_a_second_run_writes_the_same_bytes(verb, tmp_path):
 
 
 def test_open_shows_the_site(monkeypatch, tmp_path, capsys):
-    from lessons.classroom import site
+    from lessons.pages import site
 
     shown = []
     monkeypatch.setattr(site.webbrowser, "open", shown.append)

@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lessons.classroom import blocks, cli, formulas, reading
+from lessons.classroom import cli
 from lessons.classroom.catalogue import LESSONS, lesson_folders
+from lessons.pages import blocks, formulas, reading
 
 FOLDERS = lesson_folders()
 PAGES = [f / "README.md" for f in FOLDERS] + sorted(LESSONS.glob("*.md"))

@@ -9,9 +9,10 @@ import matplotlib
 import numpy as np
 import pytest
 
-from lessons.classroom import catalogue, figures, harness, records, terminal
+from lessons.classroom import catalogue, harness, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
+from lessons.pages import figures
 
 SCRIPT = '''"""What it does."""
 

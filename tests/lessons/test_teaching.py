@@ -46,7 +46,7 @@ def test_the_syllabus_has_every_lesson_and_exercise_once_with_its_minutes():
 def course(tmp_path):
     """python -m lessons … in a copy of the course that has the exercise of the page."""
     lessons = tmp_path / "lessons"
-    for folder in ("classroom", "exercises", "checks", "solutions"):
+    for folder in ("classroom", "pages", "exercises", "checks", "solutions"):
         shutil.copytree(LESSONS / folder, lessons / folder)
     for name in ("__init__.py", "__main__.py", "README.md"):
         shutil.copyfile(LESSONS / name, lessons / name)

@@ -10,9 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom import cells, figures, weave
 from lessons.classroom.catalogue import ROOT
-from lessons.classroom.cells import Cell, LessonError, evaluate_prose, parse, source
+from lessons.pages import cells, figures, weave
+from lessons.pages.cells import Cell, LessonError, evaluate_prose, parse, source
 
 ALT = 'alt="Squares of the whole numbers, from 0 to 16."'
 LESSON = f'''"""A lesson of the tests."""
@@ -25,7 +25,7 @@ LESSON = f'''"""A lesson of the tests."""
 # %%
 import numpy as np
 
-from lessons.classroom.figures import figure, show
+from lessons.pages.figures import figure, show
 
 x = np.arange(5.0)
 print("sum", x.sum())
@@ -255,7 +255,7 @@ def test_the_page_has_prose_code_output_source_and_figure(folder):
 def test_weaving_in_another_process_gives_the_same_bytes(folder):
     first = contents(folder)
     code = (
-        "import argparse, pathlib, sys; from lessons.classroom import weave; "
+        "import argparse, pathlib, sys; from lessons.pages import weave; "
         "args = argparse.Namespace(lesson=['7'], check=False); "
         "sys.exit(weave.weave(args, pathlib.Path(sys.argv[1])))"
     )

@@ -25,8 +25,8 @@ import numpy as np
 from minigrad.draw.colours import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, RED  # noqa: F401
 from minigrad.draw.figure import new_figure
 
-from .catalogue import work_folder
-from .terminal import display_path
+from ..classroom.catalogue import work_folder
+from ..classroom.terminal import display_path
 
 SHORTEST_ALT = 30  # letters
 TOLERANCE = 1e-5  # of the largest value: two processors round differently

@@ -13,8 +13,17 @@ import sys
 import time
 from dataclasses import dataclass
 
-from . import blocks, journal
-from .catalogue import BOOK, ROOT, find_lessons, header, lesson_folders, number
+from ..classroom import journal
+from ..classroom.catalogue import (
+    BOOK,
+    ROOT,
+    find_lessons,
+    header,
+    lesson_folders,
+    number,
+)
+from ..classroom.journal import hash_of
+from . import blocks
 from .cells import (
     CODE,
     LINK,
@@ -27,7 +36,6 @@ from .cells import (
     source,
 )
 from .figures import Gallery, readers_figures, same_digest
-from .journal import hash_of
 
 DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .catalogue import ROOT
+from ..classroom.catalogue import ROOT
 
 MARK = re.compile(r"# ?%%(.*)$")
 KINDS = ("code", "markdown", "figure", "source")

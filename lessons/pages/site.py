@@ -17,8 +17,8 @@ import webbrowser
 
 from minigrad.draw.colours import GREY
 
-from . import blocks, stubs
-from .catalogue import (
+from ..classroom import stubs
+from ..classroom.catalogue import (
     LESSONS,
     ROOT,
     exercises,
@@ -27,9 +27,10 @@ from .catalogue import (
     lessons_of,
     work_folder,
 )
+from ..classroom.terminal import display_path
+from . import blocks
 from .cells import headings
 from .hypertext import as_html, spans_as_html
-from .terminal import display_path
 from .weave import fence, title
 
 PAGE = string.Template("""<!doctype html>

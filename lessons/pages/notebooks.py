@@ -9,9 +9,9 @@ so that a notebook can be read before it is run.
 import json
 import re
 
+from ..classroom.catalogue import LESSONS, ROOT, lesson_folders, work_folder
+from ..classroom.terminal import display_path
 from .blocks import SPAN
-from .catalogue import LESSONS, ROOT, lesson_folders, work_folder
-from .terminal import display_path
 
 PART = re.compile(
     r"^(?P<ticks>```+)(?P<language>python|text)\n(?P<code>.*?)\n(?P=ticks)$"

@@ -6,9 +6,9 @@ import shutil
 import sys
 import textwrap
 
+from ..classroom.catalogue import number
+from ..classroom.terminal import HARD_SPACE, display_path
 from . import blocks, formulas
-from .catalogue import number
-from .terminal import HARD_SPACE, display_path
 from .weave import for_the_reader
 
 WIDEST = 80  # columns of text: longer lines are hard to read; code may be wider
