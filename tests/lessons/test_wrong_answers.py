@@ -9,6 +9,7 @@ import pytest
 from lessons.classroom import catalogue
 from lessons.classroom.authors import run
 
+from . import learners
 from .classroom_cases import answer
 
 IMPORTS = [
@@ -209,7 +210,7 @@ RESULTS = [
      "expected 3 results: m, z, u found 2"),
     ("E.8", "return top, z, u", "return top, u, z", "swapped", "in another order"),
     ("E.8", "return o, m + np.log(z)", "return o, np.where(z == 0, 0.0, m + np.log(z))",
-     "unknown", "lse, in the result of"),
+     "empty-row", "lse, in the result of"),
     ("E.8", "return o, base + np.log(both)", "return o, base + np.log(both + 1e-300)",
      "unknown", "(at L 2)     expected  -inf     found     -690.776"),
     ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
@@ -365,7 +366,7 @@ UNNAMED = [  # once without a name
 WRONG = [
     *HELD_OUT, *ROUNDED, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
-    *RESULTS,
+    *RESULTS, *learners.QUICK,
 ]  # fmt: skip
 RIGHT = [
     ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),
@@ -395,7 +396,14 @@ RIGHT = [
 
 
 @pytest.mark.parametrize(
-    "id, old, new, tag, words", WRONG, ids=[f"{case[0]} {case[3]}" for case in WRONG]
+    "id, old, new, tag, words",
+    [
+        *(pytest.param(*case, id=f"{case[0]} {case[3]}") for case in WRONG),
+        *(
+            pytest.param(*case, id=f"{case[0]} {case[3]}", marks=pytest.mark.deep)
+            for case in learners.DEEP
+        ),
+    ],
 )
 def test_a_wrong_answer_is_named(id, old, new, tag, words):
     code, failed = run(catalogue.find(id), answer(id, old, new))
