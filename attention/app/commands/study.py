@@ -78,12 +78,12 @@ class Study(abc.ABC):
             resuming.check_data(state, checksum, path)
         states = out / "state"
         with locked(out), backend_for(config.steps):
+            again = resuming.how_to_continue(self.name, out)
+            resumed = contextlib.nullcontext() if is_new else resuming.explained(states)
             if is_new:
                 states.mkdir()
                 state = {"config": asdict(config), "data": checksum}
                 checkpoint.save(states / "config.npz", state)
-            again = resuming.how_to_continue(self.name, out)
-            resumed = contextlib.nullcontext() if is_new else resuming.explained(states)
             with stopping.saying(f"stopped; what was trained is saved.\n{again}"):
                 print(self.opening(config, data))
                 with resumed:

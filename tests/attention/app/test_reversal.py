@@ -180,8 +180,8 @@ def test_stopped_at_any_moment_it_ends_with_the_same_numbers(tmp_path):
 
 
 def mtimes(out):
-    """Return the time of each checkpoint; config.npz is written before the training."""
-    return {path: path.stat().st_mtime_ns for path in out.glob("state/*.npz")}
+    """Return the time of each run's checkpoint; config.npz comes before the training."""
+    return {path: path.stat().st_mtime_ns for path in out.glob("state/*-*.npz")}
 
 
 def test_what_it_refuses(tmp_path, capsys, no_figures):
