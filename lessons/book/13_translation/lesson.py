@@ -865,7 +865,9 @@ say("table of word pairs", kept["pairs"][0]["said"][0])
 #
 # Exercises: 6.7 (the attention of a trained translator), 6.9 (translation with and
 # without attention), 6.10 (how sharp the weights are) and E.15 (a translator of your
-# own): `python -m lessons start 6.7`. In E.15 you put the functions together that you
-# wrote for 6.5, 6.7, 6.9 and E.6. With the weights of the package's model they
-# translate, and they pass if they write the same words as the package. For practice:
-# `python -m attention translate` and `python -m attention compare`.
+# own): `python -m lessons start 6.7`.
+#
+# In E.15 you put the functions together that you wrote for 6.5, 6.7, 6.9 and E.6. With
+# the weights of the package's model they translate, and they pass if they write the
+# same words as the package. For practice: `python -m attention translate` and
+# `python -m attention compare`.
