@@ -87,7 +87,7 @@ def attention_step(words, weights, state, answer):
     right = 1.2 * n + 0.9
     box(ax, (right, 0), "$s$", GREEN, below=f'has written "{state}"')
     arrow(ax, (right - WIDTH / 2, 0.1), (centre + 1.25, 0.95), GREEN, bend=0.12)
-    ax.text(right - 0.15, 1.1, "query: which\nword now?", ha="right", va="center")
+    ax.text(centre + 1.8, 1.0, "query: which word now?", ha="left", va="bottom")
     box(ax, (right, 2), f'"{answer}"', PURPLE, width=1.1)
     arrow(ax, (centre + WIDTH / 2, 2), (right - 0.55, 2), ORANGE)
     arrow(ax, (right, HEIGHT / 2), (right, 1.75), GREEN)
@@ -292,6 +292,8 @@ def reversal_model(word, padding):
         arrow(ax, (x + edge - 0.1, 2.55), (x - WIDTH / 2, 1.75), GREEN, weight=0.15)
         arrow(ax, (x, 1.85), (x, 2.55), ORANGE, weight=0.3)
         arrow(ax, (x, 3.05), (x, 3.75), weight=0.15)
+        around = (x + WIDTH / 2, 1.7), (x + 0.25, 3.75)  # beside the state
+        arrow(ax, *around, ORANGE, weight=0.1, bend=0.4)
         if t:  # the letter before is an input of this step
             start = x - gap + WIDTH / 2, 3.9
             arrow(ax, start, (x - 0.25, 3.05), PURPLE, weight=0.15)
@@ -302,8 +304,9 @@ def reversal_model(word, padding):
         _line(GREEN, "query"),
         _line(ORANGE, "context"),
         _line(PURPLE, "letter before"),
+        _line(GREY, "state"),
     ]
-    ax.legend(handles=handles, loc="lower center", ncols=4, fontsize=9)
+    ax.legend(handles=handles, loc="lower center", ncols=5, fontsize=9)
     fit(ax, columns[0] - gap - 0.7, last + 0.7, -1.35, 4.4)
     return fig
 
@@ -458,11 +461,12 @@ def query_key_value(words, weights, at):
     return fig
 
 
-def heads_side_by_side(words, weights, questions):
+def heads_side_by_side(words, weights, query, questions):
     """Draw two heads that read one sentence, and how their outputs are joined.
 
     words       of the sequence
     weights     (2, T), of one query in each head; they set the widths of the arrows
+    query       the number of the word that is the query
     questions   what the two heads look for
     """
     fig, ax = diagram((7.2, 3.9))
@@ -470,7 +474,8 @@ def heads_side_by_side(words, weights, questions):
     centre = step * (len(words) - 1) / 2
     colours, places = (BLUE, ORANGE), (centre - 1.7, centre + 1.7)
     for j, word in enumerate(words):
-        box(ax, (step * j, 0), word, GREY, width=1.15)
+        box(ax, (step * j, 0), word, PURPLE if j == query else GREY, width=1.15)
+    ax.text(step * query, -HEIGHT / 2 - 0.1, "the query", ha="center", va="top")
     for h, (x, colour) in enumerate(zip(places, colours)):
         for j, weight in enumerate(weights[h]):
             start = step * j + (0.15 if h else -0.15), HEIGHT / 2
@@ -486,8 +491,9 @@ def heads_side_by_side(words, weights, questions):
     box(ax, (centre, 4.4), "$W_O$", GREY)
     arrow(ax, (centre, 3.3 + HEIGHT / 2), (centre, 4.4 - HEIGHT / 2))
     arrow(ax, (centre + WIDTH / 2, 4.4), (centre + 1.3, 4.4))
-    ax.text(centre + 1.4, 4.4, "new vector of the word", ha="left", va="center")
-    fit(ax, -1.6, step * (len(words) - 1) + 1.6, -0.4, 4.75)
+    result = f"new vector of {words[query]}"
+    ax.text(centre + 1.4, 4.4, result, ha="left", va="center")
+    fit(ax, -1.6, step * (len(words) - 1) + 1.6, -0.7, 4.75)
     return fig
 
 
@@ -529,7 +535,8 @@ def padded_batch(sentences):
     for b, sentence in enumerate(sentences):
         y = -gap * b
         ax.text(-0.9, y, f"sentence {b + 1}", ha="right", va="center", fontsize=10)
-        ax.text(-0.9, y - 0.55, "may attend", ha="right", va="center", fontsize=9)
+        text = "may be attended to"
+        ax.text(-0.9, y - 0.55, text, ha="right", va="center", fontsize=9)
         for j in range(longest):
             real = j < len(sentence)
             text, colour = (sentence[j], BLUE) if real else ("<pad>", RED)
@@ -565,21 +572,27 @@ def local_window(words, weights, centre, written, answer):
             ax.text(x + 0.14 * side, 0.36, text, fontsize=9, ha=ha, va="bottom")
     low, high = step * (min(weights) - 0.5), step * (max(weights) + 0.5)
     ax.plot(
-        [low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=ORANGE, lw=1.6
+        [low, low, high, high], [-0.7, -0.85, -0.85, -0.7], color=BLUE, lw=1.6
     )  # a bracket
-    arrow(ax, (step * centre, -1.4), (step * centre, -0.9), ORANGE)
+    arrow(ax, (step * centre, -1.4), (step * centre, -0.9), BLUE)
     text = f"centre $p_t = {centre}$; the window reaches $D = {centre - min(weights)}$"
     ax.text(step * centre, -1.45, text + " words to either side", ha="center", va="top")
-    box(ax, (step * centre, 2.2), "context", PURPLE, width=1.3)
+    box(ax, (step * centre, 2.2), "context", ORANGE, width=1.3)
     right = step * (len(words) - 1) - 0.6
     box(ax, (right, 1.2), f'"{written}"', GREEN, width=2.0)
     ax.text(right, 0.9, "has written", ha="center", va="top", fontsize=9)
     box(ax, (right, 2.2), f'"{answer}"', PURPLE, width=1.2)
-    arrow(ax, (step * centre + 0.65, 2.2), (right - 0.6, 2.2), PURPLE)
+    arrow(ax, (step * centre + 0.65, 2.2), (right - 0.6, 2.2), ORANGE)
     arrow(ax, (right, 1.2 + HEIGHT / 2), (right, 2.2 - HEIGHT / 2), GREEN)
-    handles = [_patch(BLUE, "word in the window"), _patch(GREY, "word not looked at")]
-    ax.legend(handles=handles, loc="lower center", ncols=2, fontsize=9)
-    fit(ax, -0.8, step * (len(words) - 1) + 0.8, -2.7, 2.6)
+    handles = [
+        _patch(BLUE, "word in the window"),
+        _patch(GREY, "word not looked at"),
+        _patch(ORANGE, "context"),
+        _patch(GREEN, "state of the decoder"),
+        _patch(PURPLE, "next word"),
+    ]
+    ax.legend(handles=handles, loc="lower center", ncols=3, fontsize=9)
+    fit(ax, -0.8, step * (len(words) - 1) + 0.8, -3.1, 2.6)
     return fig
 
 

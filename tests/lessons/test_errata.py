@@ -85,7 +85,7 @@ COMPUTED = {
     18: [("09", "How far is it", "it to animal: 7")],
     19: [
         ("07", "Do we get these", "scaled loss 0.0287 3: 0.408 5: 0.173"),
-        ("07", "What did the models see", "probability of a narrower one 8.6e-06"),
+        ("07", "What did the models see", "probability of a shorter batch 8.6e-06"),
         ("07", "What did the models see", "general 1.000, scaled 1.000"),
         ("07", "What do they do with", "dot 0.375 0.000 0.000 0.000 0.000"),
         ("07", "The controlled", "scaled loss 0.0159 3: 1.000 5: 1.000"),

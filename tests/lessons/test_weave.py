@@ -255,7 +255,7 @@ def test_the_page_has_prose_code_output_source_and_figure(folder):
 def test_weaving_in_another_process_gives_the_same_bytes(folder):
     first = contents(folder)
     code = (
-        "import argparse, pathlib, sys; from lessons.classroom import weave; "
+        "import argparse, pathlib, sys; from lessons.pages import weave; "
         "args = argparse.Namespace(lesson=['7'], check=False); "
         "sys.exit(weave.weave(args, pathlib.Path(sys.argv[1])))"
     )

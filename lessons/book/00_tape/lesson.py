@@ -72,8 +72,8 @@ print(f"L = {loss(x):.4f}, and it changes {slope:.4f} times as much as x")
 # The picture shows how a tape finds the same number without moving anything. The boxes
 # stand in the order in which they were computed. Read the lower arrows from right to
 # left: each carries a share of a derivative, and the shares that meet at a box are
-# added. (The constant 3 receives a share as well. It is not a parameter, so nobody
-# needs that one.)
+# added. (The constant 3 receives a share as well. It is not a parameter, so we do not
+# need that share.)
 
 # %% [figure]
 a = np.tanh(x)
@@ -113,9 +113,9 @@ show(fig, "tape", alt)
 #
 # The factor $1 - y^2$ needs only what the step itself has computed. So every operation
 # is written once, as two functions. *Forward* computes $y$ from $x$. *Backward*
-# receives $g$ and returns $dL/dx$. Here is the tanh of the library. Its line `real`
-# turns integers into floats. The line above the function, `@differentiable`, makes it
-# record on the tape what it returns: the result, and the backward.
+# receives $g$ and returns $dL/dx$. Here is the tanh of the library. In its first line
+# `real(x)` turns integers into floats. The line above the function, `@differentiable`,
+# makes it record on the tape what it returns: the result, and the backward.
 
 # %% [source] minigrad.ops.activation.tanh
 
@@ -170,9 +170,10 @@ def tanh(a):
 
 # %% [markdown]
 # Call a value on the tape a *node*, and the values that are computed from it its
-# *users*. The way back is a loop over the nodes. The first node of the list is $L$,
-# with $dL/dL = 1$. Each node takes the gradient that has arrived, computes the shares
-# of its parents, and *adds* them to what the parents have.
+# *users*. The way back is a loop over the nodes. The function below receives them in
+# the order in which it visits them. The first is $L$, with $dL/dL = 1$. Each node takes
+# the gradient that has arrived, computes the shares of its parents, and *adds* them to
+# what the parents have.
 
 
 # %%
@@ -232,12 +233,18 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # order. The library numbers its nodes as they are recorded, and sorts by that number.
 #
 # Nodes and the arrows between them are called a *graph*. If a graph comes without a
-# tape, there are two ways to find an order. Count the users of each node, and always
-# take next a node whose users are all done. (Count $c = a \cdot a$ as two uses of $a$,
-# and both as done when $c$ is done.) Or begin at the inputs: write a node down as soon
-# as all of its parents are written down, and read the list backwards. To check whether
-# an order is topological, number the nodes in this order: each user must have a smaller
-# number than the nodes that it uses.
+# tape, there are two ways to find an order. For both, keep only the nodes from which
+# $L$ was computed, found by going from $L$ to its parents, to their parents, and so on.
+# A user that is not among them sends nothing, and nobody has to wait for it.
+#
+# - From the end: count the users of each node. Begin with $L$, which has none, and
+#   always take next a node whose users are all done. (Count $c = a \cdot a$ as two uses
+#   of $a$, and both as done when $c$ is done.)
+# - From the beginning: write a node down as soon as all of its parents are written
+#   down. Read the list backwards.
+#
+# To check whether an order is topological, number the nodes in this order. Each user
+# must have a smaller number than the nodes that it uses.
 #
 # In this order the sum for each value is complete when it is needed:
 #
@@ -292,9 +299,11 @@ show(fig, "visits", alt)
 # %% [markdown]
 # Each addition doubles the number of paths. The tape visits a node once, however many
 # paths lead through it, because the shares of all these paths are added up before the
-# node sends its own. With 40 additions there are $2^{40}$ paths. The library's value is
-# `mg.Tensor`, a NumPy array that records what is done with it. `requires_grad=True`
-# says that we want its gradient. Its `backward()` takes no longer than the tape:
+# node sends its own. With 40 additions there are $2^{40}$ paths.
+#
+# What `Value` is on this page, `mg.Tensor` is in the library: a NumPy array that
+# records what is done with it. `requires_grad=True` says that we want its gradient. Its
+# `backward()` visits each node once, the input and the results of the 40 additions:
 
 # %%
 x = mg.Tensor(1.0, requires_grad=True)
@@ -443,7 +452,8 @@ print("summed to one column ", mg.unbroadcast(g, (3, 1)).tolist())
 #
 # We differentiate it by hand, line by line backwards, and then let the library do it.
 # In the code `dz` is the gradient of what goes into the tanh, and `swapaxes(0, 1)` is
-# the transpose of a Tensor.
+# the transpose of a Tensor. The [leaves](../../GLOSSARY.md#leaf) are the values that
+# were not computed from others, here $X$, $W$ and $b$.
 
 # %%
 X, W, b, c = (rng.normal(size=s) for s in ((3, 5), (4, 5), (4,), (3, 4)))
@@ -462,9 +472,8 @@ entries = sum(leaf.grad.size for leaf in leaves.values())
 
 # %% [markdown]
 # These are {{ entries }} derivatives from one run and one way back. Moving each number
-# to either side would have taken {{ 2 * entries }} runs. And the gradient of each value
-# has the shape of that value, which is the first thing to look at when you write a
-# backward yourself.
+# to either side would have taken {{ 2 * entries }} runs. The gradient of each value has
+# the shape of that value. Look at the shapes first when you write a backward yourself.
 #
 # ## What would break it?
 #

@@ -81,7 +81,7 @@ ax.plot(second, "--", color=BLUE, label="second")
 ax.set(xlabel="step", ylabel="loss", ylim=(0, None))
 ax.legend()
 alt = f"""Loss against the step. Both curves begin at {first[0]:.2f} and fall all the
-time; after 40 steps the first is at {first[-1]:.3f}, the second at
+time; at step {len(first) - 1} the first is at {first[-1]:.3f}, the second at
 {second[-1]:.3f}."""
 show(fig, "two-losses", alt)
 
@@ -165,7 +165,7 @@ show(fig, "secants", alt)
 # difference is the error of the measurement. And $f$ is made of sums, products and
 # quotients, which every computer rounds alike: you will see these very numbers.
 #
-# Guess before you look: which step is best, $10^{-4}$, $10^{-8}$ or $10^{-15}$? And is
+# Guess before you look: which step is best, $10^{-5}$, $10^{-8}$ or $10^{-13}$? And is
 # it the same one for both differences?
 
 # %%
@@ -178,22 +178,31 @@ for k in range(1, len(steps), 4):
 # %% [markdown]
 # Both errors fall, turn, and rise again, because two errors are at work.
 #
-# *Truncation.* The curve is not a line. Its Taylor series says how much that matters:
+# *Truncation.* The curve is not a line. Its *Taylor series* gives the values near $x$
+# as a sum of powers of the step:
+#
+# ```math
+# \begin{aligned}
+# f(x+h) &= f(x) + h f'(x) + \frac{h^2}{2} f''(x) + \frac{h^3}{6} f'''(x) + \dots \\
+# f(x-h) &= f(x) - h f'(x) + \frac{h^2}{2} f''(x) - \frac{h^3}{6} f'''(x) + \dots
+# \end{aligned}
+# ```
+#
+# Put both lines into the two differences:
 #
 # ```math
 # \frac{f(x+h) - f(x)}{h} = f'(x) + \frac{h}{2} f''(x) + \dots \qquad
 # \frac{f(x+h) - f(x-h)}{2h} = f'(x) + \frac{h^2}{6} f'''(x) + \dots
 # ```
 #
-# This error becomes smaller with the step. In $f(x+h) - f(x-h)$ the terms with $h^2$,
-# $h^4$ and so on stand in both parts and cancel. After the division by $2h$ the first
-# term of the error has $h^2$. So the error of the central difference becomes smaller
-# faster.
+# What follows $f'(x)$ is the error. In $f(x+h) - f(x-h)$ the terms with even powers
+# cancel. The next one has $h^3$, and the division by $2h$ makes $h^2$ of it. So the
+# error of the central difference becomes smaller faster.
 #
 # *Rounding.* The computer keeps about 16 digits of $f$. The error of $f$ is about
-# $\varepsilon |f|$, it does not become smaller with the step, and it is divided by the
-# step. One error grows with the step and the other falls, so their sum is least about
-# where they have the same size. Up to constant factors:
+# $\varepsilon |f|$, however small the step is. In the slope this error is divided by
+# the step. So truncation grows with the step and rounding falls. Their sum is least
+# about where they have the same size. Up to constant factors:
 #
 # ```math
 # \text{forward: } h \approx \frac{\varepsilon}{h}, \text{ so } h \approx \varepsilon^{1/2},
@@ -216,6 +225,8 @@ one, x32 = np.float32(1), np.float32(x)
 for h in map(np.float32, steps):
     up, down = one / (one + (x32 + h) ** 2), one / (one + (x32 - h) ** 2)
     single.append(error((up - down) / (2 * h)))
+# the largest step that does not change x
+lost = max(h for h in steps if x32 + np.float32(h) == x32 == x32 - np.float32(h))
 ways = {  # name: errors, power of epsilon, precision
     "forward": (forward, 1 / 2, np.float64),
     "central": (central, 1 / 3, np.float64),
@@ -239,22 +250,30 @@ ax.set(xlabel="step h", ylabel="error of the slope", ylim=(1e-13, 10))
 ax.legend(loc="lower right", bbox_to_anchor=(0.98, 0.02))
 alt = f"""Error of the slope against the step, both axes logarithmic: three curves in
 the shape of a V. Forward differences reach {best["forward"]:.0e} at best, central ones
-{best["central"]:.0e}, central ones in float32 only {best["central, float32"]:.0e}."""
+{best["central"]:.0e}, central ones in float32 only {best["central, float32"]:.0e}. From
+{lost:.0e} to the left the curve of float32 is flat, at {single[-1]:.2f}."""
 show(fig, "v-curve", alt)
 
 # %% [markdown]
 # The right arms are truncation. On these axes they have slope one for forward, two for
-# central. The left arms are rounding. A check in float32 has an error of
-# {{ f"{best['central, float32']:.0e}" }} at its best step, so it cannot tell a gradient
-# that is wrong in the sixth digit from a right one.
+# central. The left arms are rounding. In float32 a step of {{ f"{lost:.0e}" }} or less
+# does not change $x$ at all. The measured slope is then 0, and its error is the slope
+# itself, {{ f"{float(abs(exact)):.2f}" }}: the flat part of the curve. At its best step
+# a check in float32 has an error of {{ f"{best['central, float32']:.0e}" }}, so it
+# cannot tell a gradient that is wrong in the sixth digit from a right one.
 #
 # We check in float64, with central differences. The library starts with $2^{-17}$, the
 # power of two next to $\varepsilon^{1/3}$. A large entry needs a larger step than a
 # small one, because the numbers that the computer has lie further apart there. So the
 # step is multiplied by the size of the entry, rounded down to a power of two. An entry
-# that is 0 takes the median size of the others. With powers of two, $x + h$ is exact,
-# except where it passes the next power of two. The first function makes the directions
-# in which one entry moves, and the second the sizes:
+# that is 0 takes the median size of the others.
+#
+# Why a power of two? In float64 a number is a sum of powers of two, taken from 53
+# neighbouring ones. The step is one of these 53. So $x + h$ and $x - h$ are numbers
+# that the computer has, and no rounding is added. (There is one exception. Beyond the
+# next power of two the numbers lie twice as far apart, so there $x + h$ may be
+# rounded.) The first function makes the directions in which one entry moves, and the
+# second the sizes:
 
 # %% [source] minigrad.checking.numeric._one_by_one
 
@@ -302,7 +321,7 @@ print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 #
 # ## What should we look at, when there are many outputs?
 #
-# The softmax has four outputs, and a check needs one number. A backward takes a
+# A softmax has several outputs, and a check needs one number. A backward takes a
 # gradient $g$ for all outputs at once, their
 # [cotangent](../../GLOSSARY.md#cotangent). So we choose a $g$, and compare the backward
 # with the slopes of
@@ -336,7 +355,9 @@ BACKWARDS = {
 # random $g$? The function `passes` measures no bars. It allows a millionth of each
 # slope (`rtol`) and, for slopes near 0, a hundred-millionth (`atol`). That fits slopes
 # of about 1; where they may be much smaller or larger, multiply `atol` by the largest
-# slope.
+# slope. NaN is close to no number. But `np.allclose` broadcasts: it accepts one number
+# in place of five equal slopes. All backwards below have the right shape. A check of
+# unknown ones compares the shapes first, and rejects a gradient that is None.
 
 
 # %%
@@ -361,8 +382,8 @@ for name, backward in BACKWARDS.items():
 # of them returns 0 always. Why? The outputs of a softmax sum to 1 whatever $x$ is. So
 # $F$ is constant, its gradient is 0, and every backward that gives 0 for ones is
 # "right". *This check could not have failed.* The softmax is not the only such case:
-# the outputs of a [layer norm](../../GLOSSARY.md#layer-norm), which is a part of every
-# Transformer, sum to 0.
+# the outputs of a [layer norm](../../GLOSSARY.md#layer-norm), before its learned scale
+# and shift, sum to 0. It is a part of every Transformer.
 #
 # The library's check is `mg.gradcheck(f, inputs)`, with a list of arrays. It draws $g$
 # at random. For each input it moves one entry after the other and leaves the other
@@ -371,8 +392,8 @@ for name, backward in BACKWARDS.items():
 # the worst entry, and `message` and `tag` describe and name the mistake.
 #
 # If you sum the outputs yourself, the check cannot prevent that. But it notices that
-# the function does not move, and raises an error (the *graph* in its text is the record
-# of operations, as in lesson 00):
+# the sum does not move, and raises an error (the *graph* in its text is the record of
+# operations, as in lesson 00):
 
 # %%
 try:

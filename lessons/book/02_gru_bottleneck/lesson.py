@@ -35,9 +35,9 @@ from attention.seq2seq.model import Seq2Seq
 from attention.seq2seq.sampling import mixed_inputs
 from attention.tasks.batch import SOS
 from attention.tasks.reversal import decode, make_batch
+from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
 from lessons.pages.figures import BLUE, GREEN, ORANGE, RED, figure, show
-from lessons.classroom.records import how_made, record
 
 rng = np.random.default_rng(0)
 
@@ -83,6 +83,7 @@ show(fig, "encoder-decoder", alt)
 # | $s_t$, $`x'_{t-1}`$ | the decoder's state at step $t$, and the embedding of the target word before; $`x'_0`$ is that of the start sign |
 # | $f$, $F$ | one step of a recurrent network each; below, of a GRU |
 # | $W_o$, $b_o$ | learned; they make a logit for each word of the vocabulary |
+# | $P(y_t)$ | the probabilities of all words of the vocabulary at step $t$ |
 #
 # The thick arrow of the figure is the only way from the source to the translation. Such
 # a place is called a [bottleneck](../../GLOSSARY.md#bottleneck). (Sutskever, Vinyals
@@ -108,14 +109,15 @@ the last three are wrong."""
 show(fig, "forced-and-greedy", alt)
 
 # %% [markdown]
-# In code the difference is one line, the one that sets `token`. This model is not
-# trained, so its letters mean nothing; look at what each decoder *reads*. The source is
-# "abc", and the task is to write it backwards:
+# In code the difference is one line, the last of the loop, which sets the next `token`.
+# This model is not trained, so its letters mean nothing; look at what each decoder
+# *reads*. The source is "abc", and the task is to write it backwards:
 
 # %%
 mg.manual_seed(2)
 model = Seq2Seq(Seq2SeqConfig(29, 29, hidden=32, attention="none"))
 right = [5, 4, 3]  # the ids of "cba"; those of a to z are 3 to 28
+# SOS is the id of the start sign
 for name in ("teacher forcing", "greedy"):
     state, token, read, written = model.start(np.array([[3, 4, 5]])), SOS, [], []
     for t in range(3):
@@ -128,9 +130,8 @@ for name in ("teacher forcing", "greedy"):
 
 # %% [markdown]
 # The first decoder reads "c" and "b", the letters of the correct answer, although it
-# wrote others. The second reads what it wrote. In the code this is the last line of the
-# loop. (The 29 numbers of `logits` are those of 26 letters and three signs: start, end,
-# and one that fills up short strings.)
+# wrote others. The second reads what it wrote. (The 29 numbers of `logits` are those of
+# 26 letters and three signs: start, end, and one that fills up short strings.)
 #
 # ## What does one step of a GRU do?
 #
@@ -181,8 +182,8 @@ def gru_by_hand(x, h):
 r, z, n, new = gru_by_hand(x, h)
 print(f"r = {r:.4f}   z = {z:.4f}   n = {n:.4f}   h' = {new:.4f}")
 columns = [np.array([list(W.values())]).T for W in (W_i, W_h)]  # (3, 1) each
-leaf = mg.Tensor([[h]], requires_grad=True)
-library = mg.gru_cell(np.array([[x]]), leaf, *columns)  # (1, 1)
+old = mg.Tensor([[h]], requires_grad=True)
+library = mg.gru_cell(np.array([[x]]), old, *columns)  # (1, 1)
 print(f"library {library.item():.4f}")
 
 # %% [markdown]
@@ -213,14 +214,15 @@ print(f"library {library.item():.4f}")
 # %%
 through_n = (1 - z) * (1 - n**2)
 shares = {
-    "z": z,
-    "the gate z": (h - n) * z * (1 - z) * W_h["z"],
-    "n": through_n * r * W_h["n"],
-    "the gate r": through_n * W_h["n"] * h * r * (1 - r) * W_h["r"],
+    "direct": z,
+    "through z": (h - n) * z * (1 - z) * W_h["z"],
+    "through n": through_n * r * W_h["n"],
+    "through r": through_n * W_h["n"] * h * r * (1 - r) * W_h["r"],
 }
 library.sum().backward()
-print({name: round(float(share), 4) for name, share in shares.items()})
-print(f"sum {sum(shares.values()):.6f}   library {leaf.grad.item():.6f}")
+for name, share in shares.items():
+    print(f"{name:9s} {share:+.4f}")
+print(f"sum {sum(shares.values()):.6f}   library {old.grad.item():.6f}")
 
 # %% [markdown]
 # The direct share is almost all of it, because $z$ is near 1 here.
@@ -253,17 +255,21 @@ print(f"sum {sum(shares.values()):.6f}   library {leaf.grad.item():.6f}")
 # (With biases, $`W_{hn} h + b_{hn}`$ takes the place of $`W_{hn} h`$ in $d_r$.)
 #
 # A network uses the same weights at every step, so their gradient is the sum over all
-# steps, and over all examples. A state is used by the next step *and* as an output. So
-# it receives $dL/dh$ of the next step, with its four shares, and the gradient of its
-# own output.
+# steps, and over all examples. The formulas are for one example, with vectors as
+# columns. If each row of an array is one example, then the products are those of
+# [lesson 00](../00_tape/README.md#does-it-all-fit-together): `dz.T @ X` and `dz.sum(0)`
+# there sum over the rows, so over the examples.
+#
+# A state is used by the next step *and* as an output. So it receives $dL/dh$ of the
+# next step, with its four shares, and the gradient of its own output.
 #
 # ## Has the GRU "solved" vanishing gradients?
 #
-# With $g = 1$, the sum above is the factor that makes $dL/dh$ of $dL/dh'$. Going back
-# one step multiplies the gradient by such a factor (for vectors, by a matrix), and
-# going back sixty steps multiplies sixty of them. If they are below 1, early words
-# receive almost no gradient, and the network cannot learn from them. This is the
-# [vanishing gradient](../../GLOSSARY.md#vanishing-gradient).
+# With $g = 1$, the sum of the four shares is a factor: $dL/dh$ is $dL/dh'$ times this
+# factor. Going back one step multiplies the gradient by such a factor (for vectors, by
+# a matrix). Going back sixty steps multiplies it by sixty of them. If they are below 1,
+# early words receive almost no gradient, and the network cannot learn from them. This
+# is the [vanishing gradient](../../GLOSSARY.md#vanishing-gradient).
 #
 # How much of the gradient of the last of sixty states arrives at each input? We compare
 # three recurrent networks with states of 32 numbers: the plain one; the GRU; and the
@@ -328,11 +334,11 @@ show(fig, "reach", alt)
 
 # %% [markdown]
 # Before training, GRU and LSTM lose the gradient, too. They keep more of it a step than
-# the plain network, and after forty steps that makes little difference: almost nothing
-# is left. Their gates stand near a half, and a half of a half of a half is little. What
-# a gate gives is a *way*: where training, or a bias, moves $z$ or $f$ towards 1, the
-# first share above carries the gradient through untouched. A network can learn that. It
-# does not begin with it.
+# the plain network. After forty steps that makes little difference: almost nothing is
+# left. Their gates stand near a half, and a half of a half of a half is little. What a
+# gate gives is a *way*. If training, or a bias, moves $z$ or $f$ towards 1, the direct
+# share carries the gradient back almost unchanged. A network can learn that. It does
+# not begin with it.
 #
 # > **The book says** (chapter 6) that "LSTMs and GRUs solved the vanishing gradient
 # > problem". They made it solvable. At the start their gradients vanish, too.
@@ -459,13 +465,14 @@ axes[0].set(xlabel="letters of the string", ylabel="share of letters right")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 place = f"place of the written letter, in strings of {kept['looked_at']}"
 axes[1].set(xlabel=place, ylabel="share right", ylim=axes[0].get_ylim())
+axes[1].set_xticks((1, 4, 8, 12, 16))
 by = {name: run["letters"][lengths == 20].item() for name, run in runs.items()}
 alt = f"""Left, share of letters right against the length of the string. Without
 attention all curves fall; the wider the state, the later: at 20 letters
-{", ".join(f"{by[name]:.2f} with {name}" for name in by)}. Attention stays high up to
-{kept["longest"]}, a vertical line, the longest in training, and falls beyond. Right, by
-place in strings of {kept["looked_at"]}: without attention the letter written first is
-best."""
+{", ".join(f"{by[name]:.2f} with {name}" for name in by)}. Attention has a dip at 2
+letters, stays high up to {kept["longest"]}, a vertical line, the longest in training,
+and falls beyond. Right, by place in strings of {kept["looked_at"]}: without attention
+the letter written first is best."""
 show(fig, "by-length", alt)
 
 # %%
@@ -473,10 +480,18 @@ for name, run in runs.items():
     picked = {n: run["letters"][lengths == n].item() for n in (4, 8, 16, 24, 32, 48)}
     print(f"{name:22s}", *(f"{n}: {a:.2f}" for n, a in picked.items()))
     print(f"    whole strings of 8: {run['strings'][lengths == 8].item():.2f}")
+wide, attentive = runs["128 numbers"], runs["32 numbers, attention"]
+behind = lengths[wide["letters"] >= attentive["letters"]]
+print("lengths at which attention is not ahead of 128 numbers:", behind.tolist())
+ahead_from = lengths[lengths > behind.max()].min()
+worst = [int(run["places"].argmin()) + 1 for run in runs.values()]
+at_two = [run["letters"][lengths == 2].item() for run in runs.values()]
+seeds_at_two = np.array(kept["runs"][-1]["letters"])[:, lengths == 2]  # attention
+share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 
 # %% [markdown]
 # Each pair in the output is a length and the share of right letters at that length.
-# Three things stand out.
+# Three things stand out, and a fourth is odd.
 #
 # - Without attention the share of right letters falls with the length, steadily, for
 #   every width, with as much data as one likes.
@@ -484,14 +499,21 @@ for name, run in runs.items():
 #   letters are right up to {{ good["32 numbers"] }}, {{ good["64 numbers"] }} and
 #   {{ good["128 numbers"] }} letters. Each doubling of the width costs about three
 #   times as many parameters.
-# - With attention, 32 numbers beat 128 without it, with a sixth of the parameters: at
-#   the longest length of the training they get
-#   {{ f"{runs['32 numbers, attention']['letters'][lengths == 32].item():.2f}" }}, the
-#   wide model {{ f"{runs['128 numbers']['letters'][lengths == 32].item():.2f}" }}. But
-#   at 48 letters, far beyond the training, attention falls to
-#   {{ f"{runs['32 numbers, attention']['letters'][-1]:.2f}" }}, hardly more than the
-#   {{ f"{runs['128 numbers']['letters'][-1]:.2f}" }} of the wide model. The decoder has
+# - With attention, 32 numbers beat 128 without it from {{ int(ahead_from) }} letters
+#   on, with a sixth of the parameters. At the longest length of the training they get
+#   {{ f"{attentive['letters'][lengths == 32].item():.2f}" }}, the wide model
+#   {{ f"{wide['letters'][lengths == 32].item():.2f}" }}. But at 48 letters, far beyond
+#   the training, attention falls to {{ f"{attentive['letters'][-1]:.2f}" }}, hardly
+#   more than the {{ f"{wide['letters'][-1]:.2f}" }} of the wide model. The decoder has
 #   all states there, too, but it has not learned to find the right one at such a place.
+#
+# The odd one: at 2 letters attention has {{ f"{at_two[-1]:.2f}" }} of the letters
+# right, fewer than at 20. All seeds agree: {{ f"{seeds_at_two.min():.2f}" }} to
+# {{ f"{seeds_at_two.max():.2f}" }}. The model of 32 numbers without attention has
+# {{ f"{at_two[0]:.2f}" }} there. Strings of 2 letters are rare in the training. All
+# lengths are drawn equally often, so {{ f"{100 * share_of_two:.1f}" }} percent of the
+# letters that the model learns from stand in such a string. Whether this is the cause
+# was not measured.
 #
 # > **The book says** (6.1.1 to 6.1.3) that quality falls with length, that a wider
 # > vector is no complete solution, and that looking back removes the bottleneck. The
@@ -500,15 +522,18 @@ for name, run in runs.items():
 # > [lesson 13](../13_translation/README.md) measures ours.)
 #
 # > **The book says** (6.1.1) that with long sentences the model is "asked to do the
-# > impossible". That it is not. Twelve letters are
-# > {{ f"{12 * np.log2(26):.0f}" }} bits, and 128 numbers have {{ f"{128 * 32:,}" }}
-# > bits. The curves show what was learned in this many steps of training. Another
-# > training may reach more.
+# > impossible". That it is not. At 12 letters the widest model has
+# > {{ f"{wide['letters'][lengths == 12].item():.2f}" }} of the letters right. But 12
+# > letters are {{ f"{12 * np.log2(26):.0f}" }} bits, and its 128 numbers have
+# > {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps of
+# > training. Another training may reach more.
 #
 # The right panel shows *what* is forgotten, in strings of
 # {{ kept["looked_at"] }} letters. The letter that is written first was read last, and
-# it is best. Then the share falls. With 64 and 128 numbers it is lowest in the middle
-# of the string, and the letters that were read first are a little better again.
+# it is best. Then the share falls. With 64 and 128 numbers it is lowest at places
+# {{ worst[1] }} and {{ worst[2] }}, and the letters that were read first are a little
+# better again. With 32 numbers it is lowest at the last place, {{ worst[0] }}: there
+# the letter that was read first is the worst.
 #
 # ## Could training read the model's own letters?
 #

@@ -73,7 +73,10 @@ show(fig, "one-step", alt)
 
 # %% [markdown]
 # The context is nearly the state of "cat", with a little of every other word. (In the
-# picture the arrow from $s$ means that $s$ decides how thick the other arrows are.)
+# picture the curved arrow from $s$ means that $s$ decides how thick the other arrows
+# are. The picture leaves out the step of the GRU that stands between the query and the
+# word; we come to it below.)
+#
 # Each state has a positive weight, so each receives a gradient, and training can move
 # the weight to another word. A decoder that *chose* one word could not be trained in
 # this way, because a choice has no derivative.
@@ -85,8 +88,8 @@ show(fig, "one-step", alt)
 # ## Where do the scores come from?
 #
 # They have to be learned. Bahdanau, Cho and Bengio (2015) used a small network. Two
-# matrices and a tanh make a vector of the query $s$ and one state $h_j$, and a product
-# with a learned vector $v$ makes one number of it:
+# matrices and a tanh turn the query $s$ and one state $h_j$ into one vector. The
+# product of a learned vector $v$ with it is the score:
 #
 # ```math
 # e_j = v \cdot \tanh(W_s s + W_h h_j), \qquad
@@ -99,14 +102,14 @@ show(fig, "one-step", alt)
 # | $s$ | $d_s$ | the state of the decoder: the query |
 # | $h_j$ | $d_h$ | the state of the encoder at word $j$: what is compared (the [key](../../GLOSSARY.md#key)), and what is averaged (the [value](../../GLOSSARY.md#value)) |
 # | $W_s$, $W_h$ | $A \times d_s$, $A \times d_h$ | learned matrices; they bring both vectors to the same length $A$ |
-# | $v$ | $A$ | a learned vector; it makes one number of the $A$ |
+# | $v$ | $A$ | a learned vector; its product with the $A$ numbers is the score |
 # | $e_j$, $\alpha_j$ | numbers | the score and the weight of word $j$ |
 #
 # A product of a learned matrix and a vector is a
 # [projection](../../GLOSSARY.md#projection). The two projections are *added*, which
 # gives the [additive score](../../GLOSSARY.md#additive-score) its name. It works for
-# any lengths $d_s$ and $d_h$, and the same three parameters serve every word of every
-# sentence.
+# any lengths $d_s$ and $d_h$, and the same $W_s$, $W_h$ and $v$ serve every word of
+# every sentence.
 #
 # ## Can you do it with a pencil?
 #
@@ -215,19 +218,18 @@ for query in (Ws_s, -5 * Ws_s, np.zeros(4)):
 # The tanh is steep near 0 and flat far from it. The query is added to the projection of
 # each word before the tanh. Where the sum is near 0, the query moves the score; where
 # it is far from 0, it hardly does. So one query changes the scores of two words by
-# different amounts. Any other curve would do; the tanh is also bounded, and that has a
-# price.
+# different amounts. Any other function would do whose graph is not a straight line. But
+# no tanh is larger than 1, and the next section shows how this limits the weights.
 #
 # ## How sharp can the weights become?
 #
-# A tanh lies between $-1$ and $1$, so a score cannot exceed
-# $|e_j| \le |v_1| + \dots + |v_A|$. Call this sum $`\|v\|_1`$. The best case for word 1
-# is that its score is $`+\|v\|_1`$, and the scores of the other $T - 1$ of $T$ words
-# are $`-\|v\|_1`$. Then, with Euler's number $e$,
+# A tanh lies between $-1$ and $1$, so $|e_j| \le |v_1| + \dots + |v_A|$. Call this sum
+# $`\|v\|_1`$. The best case for word 1 is that its score is $`+\|v\|_1`$, and the
+# scores of the other $S - 1$ of $S$ words are $`-\|v\|_1`$. Then
 #
 # ```math
-# \alpha_1 = \frac{e^{\|v\|_1}}{e^{\|v\|_1} + (T - 1)\, e^{-\|v\|_1}}
-#          = \frac{1}{1 + (T - 1)\, e^{-2 \|v\|_1}}
+# \alpha_1 = \frac{\exp \|v\|_1}{\exp \|v\|_1 + (S - 1) \exp(-\|v\|_1)}
+#          = \frac{1}{1 + (S - 1) \exp(-2 \|v\|_1)}
 # ```
 #
 # No choice of $W_s$ and $W_h$ gives more. With the $v$ of the example, what is the most
@@ -265,8 +267,9 @@ show(fig, "sharper", alt)
 # entries give large products.
 #
 # > **The book says** (6.2.2) that the weights can become "arbitrarily peaked". That is
-# > true of the softmax, and of a score without a bound. It is false of this score, with
-# > the bound above.
+# > true of the softmax, and of a score without a bound. For a given $v$ it is false of
+# > this score: no query and no state give more than the bound above. Only a larger $v$
+# > raises the bound.
 #
 # ## Why a softmax?
 #
@@ -282,8 +285,8 @@ print("softmax", mg.softmax(signed).data.round(3))
 # %% [markdown]
 # It does not: scores have signs. The exponential makes all of them positive and keeps
 # their order. And the softmax depends on the *differences* of the scores alone: if all
-# scores grow by 5, no weight changes. A word gets a large weight if its score is higher
-# than the others, whatever the number is.
+# scores grow by 5, no weight changes. A word gets a large weight if its score is well
+# above the others, whether the numbers are large or small.
 #
 # > **The book says** (6.2.2) that dividing by the sum of absolute values would give
 # > non-negative weights that sum to one. Neither holds, as the output shows.
@@ -291,8 +294,8 @@ print("softmax", mg.softmax(signed).data.round(3))
 # ## What reaches the decoder?
 #
 # The context is an average. Its two limits say what an average can do. Equal weights
-# give the mean of all states, whatever the query (exercise 6.1). A weight of one gives
-# that state itself:
+# give the mean of all states, whatever the query (exercise 6.1). If one word has the
+# weight one, the context is the state of that word:
 
 # %%
 for name, weights in (("equal", [0.25] * 4), ("only cat", [0, 0, 1, 0])):
@@ -317,10 +320,13 @@ for name, weights in (("equal", [0.25] * 4), ("only cat", [0, 0, 1, 0])):
 # %% [source] attention.variants.steps.BahdanauStep.forward
 
 # %% [markdown]
-# The call of `_context_and_weights` computes the context, and the line after it joins
-# the word and the context for the GRU; the rest takes care of options. So the new state
-# knows what the decoder has read. To see it, take other encoder states, in the library
-# called the [memory](../../GLOSSARY.md#memory), and keep the word and the first state:
+# The call of `_context_and_weights` computes the context. The line after it joins the
+# word and the context for the GRU, `self.cell`. The last line joins the new state and
+# the context; from these the word is chosen. The rest takes care of options.
+#
+# So the new state knows what the decoder has read. To see it, take other encoder
+# states, in the library called the [memory](../../GLOSSARY.md#memory), and keep the
+# word and the first state:
 
 # %%
 mg.manual_seed(0)
@@ -341,29 +347,38 @@ for memory in (h[None], -h[None]):  # (1, 4, 3)
 #
 # ## What is the gradient?
 #
-# Everything is a sum, a product or a tanh, so lesson 00 is enough. Start at the
-# context. Let $\bar c = \partial L / \partial c$. A larger $\alpha_j$ adds more of
-# $h_j$ to the context, so $`\partial L / \partial \alpha_j = u_j = \bar c \cdot h_j`$.
+# Every operation is a sum, a product, a softmax or a tanh, so lesson 00 is enough.
+# Start at the context. Let $\bar c = \partial L / \partial c$. A larger $\alpha_j$ adds
+# more of $h_j$ to the context, so
+# $`\partial L / \partial \alpha_j = u_j = \bar c \cdot h_j`$.
 # The backward of the softmax (lesson 00) gives
-# $`g_j = \partial L / \partial e_j = \alpha_j (u_j - \sum_k \alpha_k u_k)`$. The sum is
-# the average of the $u_k$. If $u_j$ is smaller than this average, more of word $j$
-# lowers the loss. Then $g_j$ is negative, and a step of training, which goes against
-# the gradient, raises the score of word $j$. With $`t_j = \tanh(W_s s + W_h h_j)`$,
+# $`g_j = \partial L / \partial e_j = \alpha_j (u_j - \sum_k \alpha_k u_k)`$.
+#
+# The sum is the average of the $u_k$. If $u_j$ is smaller than this average, more of
+# word $j$ lowers the loss. Then $g_j$ is negative, and a step of training, which goes
+# against the gradient, raises the score of word $j$.
+#
+# For the rest, let $`t_j = \tanh(W_s s + W_h h_j)`$ and let $d_j$ be the gradient
+# before the tanh:
 #
 # ```math
 # \frac{\partial L}{\partial v} = \sum_j g_j\, t_j, \qquad
-# d_j = g_j\; v \odot (1 - t_j^2) \quad \text{(before the tanh)}
+# d_j = g_j\; v \odot (1 - t_j^2)
 # ```
 #
 # ```math
 # \frac{\partial L}{\partial W_h} = \sum_j d_j h_j^\top, \qquad
-# \frac{\partial L}{\partial W_s} = \Big(\sum_j d_j\Big) s^\top, \qquad
-# \frac{\partial L}{\partial s} = W_s^\top \sum_j d_j
+# \frac{\partial L}{\partial W_s} = \Big(\sum_j d_j\Big) s^\top
+# ```
+#
+# ```math
+# \frac{\partial L}{\partial s} = W_s^\top \sum_j d_j, \qquad
+# \frac{\partial L}{\partial h_j} = W_h^\top d_j + \alpha_j \bar c
 # ```
 #
 # The sums over $j$ have one reason: the same $v$, $W_h$, $W_s$ and $s$ are used for
-# every word. And $h_j$ is used twice, as key and as value, so two gradients are added
-# in it. In the code `dc` is $\bar c$, and each `d…` is the gradient of what its name
+# every word. And $h_j$ is used twice, as key and as value, so its gradient has two
+# terms. In the code `dc` is $\bar c$, and each `d…` is the gradient of what its name
 # says:
 
 
@@ -380,27 +395,28 @@ def by_hand(s, h, W_s, W_h, v, dc):
 
 
 # %% [markdown]
-# Compare with the library. All sizes differ, so that a wrong transpose cannot fit:
+# Compare with the library. All sizes differ, so that a wrong transpose cannot fit. (A
+# [leaf](../../GLOSSARY.md#leaf) is a value that was not computed from others.)
 
 # %%
 sizes = {"s": (5,), "h": (7, 3), "W_s": (4, 5), "W_h": (4, 3), "v": (4,)}
 arrays = {name: rng.normal(size=size) for name, size in sizes.items()}
 dc = rng.normal(size=3)
 leaves = {k: mg.Tensor(x, requires_grad=True) for k, x in arrays.items()}
-s, H, W_s, W_h, w = leaves.values()
-a = mg.softmax(additive(s[None], H, W_s, W_h, w))  # (1, 7)
-((a @ H)[0] * dc).sum().backward()
+s, H, W_s, W_h, v = leaves.values()
+weights = mg.softmax(additive(s[None], H, W_s, W_h, v))  # (1, 7)
+((weights @ H)[0] * dc).sum().backward()
 for (name, leaf), mine in zip(leaves.items(), by_hand(*arrays.values(), dc)):
     print(f"dL/d{name:3s} {str(mine.shape):7s} equal: {np.allclose(leaf.grad, mine)}")
 
 # %% [markdown]
 # ## How do I use it?
 #
-# `AdditiveAttention` holds the three parameters. It takes $B$ sentences at once, each
-# with $L$ queries and $S$ states, and needs no loop: the projected queries are an array
+# `AdditiveAttention` holds $W_s$, $W_h$ and $v$. It takes $B$ sentences at once, each
+# with $L$ queries and $S$ states, and needs no loop. The projected queries are an array
 # of shape (B, L, 1, A), the projected states one of shape (B, 1, S, A). Their sum is
-# broadcast to (B, L, S, A), the product of its tanh with $v$ sums over the last axis,
-# and the scores have the shape (B, L, S). Below, one query meets 4 to 48 states, and
+# broadcast to (B, L, S, A). The product of its tanh with $v$ sums over the last axis,
+# so the scores have the shape (B, L, S). Below, one query meets 4 to 48 states, and
 # nothing in the layer depends on their number:
 
 # %%
@@ -413,8 +429,8 @@ for S in (4, 6, 12, 24, 48):
     print(f"S = {S:2d}   sum {weights.sum():.4f}   largest {weights.max():.3f}")
 
 # %% [markdown]
-# Before training, the parameters are random, and so is the place that the layer looks
-# at. Each matrix is drawn uniformly between $-b$ and $b$ with
+# Before training, the parameters are random, and so are the weights. Each matrix is
+# drawn uniformly between $-b$ and $b$ with
 # $b = \sqrt{6 / (\text{rows} + \text{columns})}$, and $v$ like a matrix of one row.
 # [Lesson 07](../07_reversal/README.md) trains it.
 #
@@ -422,12 +438,16 @@ for S in (4, 6, 12, 24, 48):
 #
 # - The gradient of $W_s$ from the last $j$ alone, without the sum.
 # - The gradient of $h_j$ as key only, without its part as value.
-# - $v = 0$ at the start: then every $d_j$ is 0 and neither matrix moves. A gradient
-#   check of the matrices finds 0 on both sides, whatever the backward does.
+# - $v = 0$ at the start: in the first step every $d_j$ is 0, and neither matrix moves.
+#   A gradient check of the matrices compares 0 with 0, so every mistake that is
+#   multiplied by $v$ passes.
 # - Several sentences at once, which is what the first axis of the layer is for. If they
 #   have different lengths, the shorter ones are filled up
 #   ([padding](../../GLOSSARY.md#padding)), and a state that is no word gets a weight as
-#   well. [Lesson 06](../06_masks/README.md) masks it.
+#   well. A [mask](../../GLOSSARY.md#mask) prevents this, as in exercise 6.5 and in
+#   [lesson 06](../06_masks/README.md). It says which places are allowed, and the
+#   softmax runs over these alone. Any other place has the weight 0. So its score, its
+#   state and the argument of its tanh receive the gradient 0.
 #
 # **To take away: attention is a score for each word, a softmax, and an average; all
 # three have gradients, so where to look is learned.**

@@ -28,9 +28,9 @@ from attention.costs import cost_of
 from attention.costs.counted import count
 from attention.plotting.palette import looks
 from attention.seq2seq.reverser import Reverser
+from lessons.classroom.records import how_made, record
 from lessons.pages import schematics
 from lessons.pages.figures import GREY, figure, show
-from lessons.classroom.records import how_made, record
 
 drawn = import_module("lessons.book.04_scores.drawn")
 rng = np.random.default_rng(0)
@@ -76,8 +76,9 @@ for name, e in (("dot", H @ need_a_noun), ("with W_g", H @ W_g.T @ need_a_noun))
 # $W_g$ translates: its entry in row $i$ and column $k$ says how much the query's number
 # $i$ has to do with the key's number $k$. (The keys are the rows of $H$, so the product
 # with all keys at once is $`H W_g^\top s`$.) Training finds the entries. This score has
-# the name *general*. Without such a matrix, training has to teach the encoder and the
-# decoder one common order.
+# the name *general*. It is also called *bilinear*: it is linear in $s$ if $h$ does not
+# change, and linear in $h$ if $s$ does not change. Without such a matrix, training has
+# to teach the encoder and the decoder one common order.
 #
 # The *width* of a vector is the number of its entries: $d_s$ for $s$, $d_h$ for $h$,
 # and $d$ where both are equal. The four scores, in the order of the table below:
@@ -153,8 +154,9 @@ print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 #
 # Fix a query $s$ of two numbers, and let the key $h$ move over the plane. Each key has
 # a score, and we draw it as a colour. For general we take a matrix that turns a vector
-# by 90 degrees. For additive we choose the parameters by hand. For each of the two
-# numbers of $h$ it has the difference of two tanhs,
+# by 90 degrees. For additive we choose the parameters by hand, so that the score is a
+# sum of two terms. The two numbers of the key are $h_1$ and $h_2$. The term of $h_k$ is
+# the difference of two tanhs:
 #
 # ```math
 # \tanh(2 h_k - s_k) - \tanh(2 h_k - 3 s_k)
@@ -253,13 +255,14 @@ except ValueError as refusal:
     print(str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
-# A dot product does not exist. With a matrix of $4 \times 7$ numbers general does.
+# The dot product does not exist. With a matrix of $4 \times 7$ numbers general does.
 #
 # > **The book says** (38.1) that general is a dot product after a *rotation*. It is one
 # > after an arbitrary linear map: the book's own $W_g$ has the singular values above.
 #
-# What, then, can *only* the additive score do? Take three keys in a row, the middle one
-# halfway between the others. A linear score must give it the mean of the outer scores:
+# What, then, can the additive score do and the other three not? Take three keys in a
+# row, the middle one halfway between the others. A linear score must give it the mean
+# of the outer scores:
 
 # %%
 three = np.array([[-0.5, 1.0], [1.0, 0.75], [2.5, 0.5]])  # (3, 2)
@@ -277,10 +280,10 @@ for name, score in rules.items():
 #
 # ## What if the score is a distance?
 #
-# A long key can win against every query. There is an old score without this weakness:
-# the distance between query and key. The nearer the key, the larger its weight. This is
-# a method of statistics, older than networks, the *kernel regression* of Nadaraya
-# (1964) and Watson (1964):
+# With a dot product a long key can win against all other keys, although it fits the
+# query worse. There is an old score without this weakness: the distance between query
+# and key. The nearer the key, the larger its weight. This is a method of statistics,
+# the *kernel regression* of Nadaraya (1964) and Watson (1964):
 #
 # ```math
 # f(q) = \sum_j \frac{K(u_j)}{\sum_l K(u_l)}\; v_j, \qquad
@@ -299,8 +302,9 @@ for name, score in rules.items():
 # It is attention. The score is $\ln K(u_j)$, because the softmax makes $K / \sum K$ of
 # it. Nothing is learned. Take forty noisy values of a curve, and four kernels. The
 # *gaussian* is $e^{-u^2/2}$. The others are 0 where $u > 1$; up to there, *boxcar* is
-# 1, *triangular* $1 - u$ and *epanechnikov* $1 - u^2$. The error in the output is the
-# root of the mean squared distance from the curve:
+# 1, *triangular* $1 - u$ and *epanechnikov* $1 - u^2$. (Some texts multiply a kernel by
+# a constant. It cancels in the quotient.) The error in the output is the root of the
+# mean squared distance from the curve:
 
 # %%
 side = np.random.default_rng(4)  # a generator of its own
@@ -324,7 +328,7 @@ for (kernel, K), look in zip(shapes.items(), looks(shapes).values()):
     line = {**look, "marker": None, "label": kernel}
     axes[0].plot(u, K, **line)
     axes[1].plot(at, estimates[kernel], **{**line, "label": None})
-axes[0].set(xlabel="distance u, in bandwidths", ylabel="kernel K(u), up to a factor")
+axes[0].set(xlabel="distance u, in bandwidths", ylabel="kernel K(u)")
 axes[0].legend()
 axes[1].plot(places, noisy, ".", color=GREY, ms=4, label="measured values")
 axes[1].plot(at, true, color=GREY, lw=1, label="the curve behind them")
@@ -339,8 +343,9 @@ show(fig, "kernels", alt)
 # %% [markdown]
 # All four follow the curve where there are values; at the left end there are none, and
 # all four are wrong. The Gaussian gives every value a weight, the others ignore what is
-# further away than $b$. So a kernel that ends is a score and a mask in one. A
-# learned score differs in one point: it learns what "near" means.
+# further away than $b$. So a kernel that ends is a score and a
+# [mask](../../GLOSSARY.md#mask) in one. A learned score differs in one point: it learns
+# what "near" means.
 # [Lesson 09](../09_self_attention/README.md) compares the Gaussian score with the dot
 # product.
 #
@@ -358,8 +363,9 @@ print("s.(W h_j):", np.allclose((K @ W.T) @ s, e), "  (W^T s).h_j:", end=" ")
 print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape)
 
 # %% [markdown]
-# Both ways agree. They cost the same for one query and one key, but a decoder meets the
-# same keys at every step: projected once, they serve all steps (exercise 38.1).
+# Both ways agree. For one query and one key each takes $d_s d_h$ multiplications with
+# the matrix, and then a dot product. But a decoder meets the same keys at every step.
+# Projected once, they serve all steps (exercise 38.1).
 #
 # > **The book says** (exercise 38.1) that the projected key is $`W_g^\top h`$. That
 # > product does not exist here: a $7 \times 4$ matrix cannot be multiplied with 7
@@ -370,7 +376,8 @@ print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape
 # $Q$ and the keys in those of $K$. Then all scores are $`E = Q W K^\top`$, two products
 # of matrices. With $`\partial L / \partial e_{ij}`$ in $G$, the rule for a product,
 # applied twice, gives $`dW = Q^\top G K`$, $`dQ = G K W^\top`$ and $`dK = G^\top Q W`$.
-# A check, with three queries:
+# A check, with three queries (the [leaves](../../GLOSSARY.md#leaf) are the values that
+# were not computed from others):
 
 # %%
 Q, G = rng.normal(size=(3, 4)), rng.normal(size=(3, 5))  # (L, d_s), (L, S)
@@ -404,7 +411,7 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
 # add nothing.
 #
 # > **The book says** (notes on attention mechanisms) that this is a linear layer. It
-# > is one with a tanh, for the reason above.
+# > is a layer with a tanh, for the reason above.
 #
 # The GRU never sees this context, so the next state would not know what was read.
 # Therefore $\tilde s$ is given to the next step as a further input. This is
@@ -468,11 +475,12 @@ for name, of_book in printed.items():
 #
 # ### When are the keys projected?
 #
-# A decoder meets the same keys at every step. It can project them once for the whole
-# sentence, or again at every step, or again for every pair of query and key. Take 50
-# words in and 50 words out, and count the multiplications *per step*. Each way is
-# computed at $d = 64$ and at $d = 128$. If the cost is proportional to $d^b$, doubling
-# $d$ multiplies it by $2^b$; the last column is that $b$:
+# A decoder meets the same keys at every step. It can project the keys once for the
+# whole sentence, or again at every step. Or it can follow the formula of concat, and
+# project query and key again for every pair. Take 50 words in and 50 words out, and
+# count the multiplications *per step*. Each way is computed at $d = 64$ and at
+# $d = 128$. If the cost is proportional to $d^b$, doubling $d$ multiplies it by $2^b$;
+# the last column is that $b$:
 
 # %%
 ds, lines = np.array([16, 32, 64, 128, 256, 512, 1024]), {}
@@ -493,8 +501,9 @@ ax.set(xlabel="width d", ylabel="multiplications a step")
 ax.legend()
 up = [lines[way][-1] / lines["dot"][-1] for way in ("general", "additive, keys once")]
 alt = f"""Multiplications a decoder step for 50 keys against the width d, logarithmic.
-Dot is a line of slope one; general and additive with keys projected once bend up to
-{up[0]:.0f} and {up[1]:.0f} times as much. With keys projected again, slope two."""
+Dot is a line of slope one. General, and additive with keys projected once, bend up, to
+{up[0]:.0f} and {up[1]:.0f} times as many as dot at d = {ds[-1]}. With keys projected
+again, slope two."""
 show(fig, "cost", alt)
 
 # %% [markdown]
@@ -502,7 +511,7 @@ show(fig, "cost", alt)
 # fiftieth of that belongs to each of 50 steps. In addition, each step costs
 # $A d_s + T A$. At $d = 64$ the additive score is then
 # {{ f"{lines['additive, keys once'][2] / lines['dot'][2]:.1f}" }} times as expensive as
-# the dot product. Projected for every pair, it is
+# the dot product. With query and key projected for every pair, it is
 # {{ f"{lines['additive, every pair'][2] / lines['dot'][2]:.0f}" }} times as expensive.
 #
 # > **The book says** (6.3.4, exercise 6.3) that dot and additive are both
@@ -526,9 +535,10 @@ print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b
 # %% [markdown]
 # They can. NumPy then holds all of them in an array. A compiled loop (`fused`) adds up
 # each tanh as it comes, and holds none. How much is held beside inputs and parameters?
-# The first line of each score has the bytes for 50 queries. The second counts numbers,
-# for one query: first for one sentence ($B = 1$), $T = 50$ keys and $d = 64$, then with
-# one of these sizes doubled:
+# We count the arrays that exist at the same time, at the moment when their sum is
+# largest. The first line of each score has the bytes for 50 queries. The second counts
+# numbers, for one query: first for one sentence ($B = 1$), $T = 50$ keys and $d = 64$,
+# then with one of these sizes doubled:
 
 # %%
 shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
@@ -540,16 +550,20 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
     print("   ", *(f"{size}: {c.extra_bytes // 4:,}  " for size, c in cells))
 
 # %% [markdown]
-# The additive score nearly doubles with each of the three, also where no tanh is kept,
-# because it holds the projected keys, which are as many numbers as the keys. Dot and
-# general hold the same: $B T$ scores, as many weights, and the $B d$ numbers of the
-# context.
+# Dot and general hold the same: $B T$ scores, as many weights, and the $B d$ numbers of
+# the context. (General also makes a projected query, of {{ A }} numbers. When the
+# weights are computed, it is no longer needed.)
+#
+# Additive holds most while it computes the scores: {{ f"{S * A:,}" }} numbers of the
+# projected keys, {{ A }} of the projected query, and {{ S }} scores. Weights and
+# context come later and are fewer. So it nearly doubles with each of the three sizes,
+# also where no tanh is kept.
 #
 # > **The book says** (6.3.4) that additive needs "separate operations for each source
 # > position". It does not: one expression computes all of them.
 #
-# > **The book says** (38.6) that dot holds $O(BT)$ numbers and general $O(BT + Bd)$.
-# > Both hold $O(BT + Bd)$.
+# > **The book says** (38.6) that dot holds $O(BT)$ numbers, that is, at most a constant
+# > times $B T$, and general $O(BT + Bd)$. Both hold $O(BT + Bd)$.
 #
 # ### How long does it take?
 #
@@ -574,42 +588,71 @@ print("billions of multiplications a second, T = 1000:", (work / taken / 1e9).ro
 # At a thousand keys additive takes {{ f"{taken[0] / taken[1]:.0f}" }} times as long,
 # and does {{ f"{work[0] / work[1]:.0f}" }} times as many multiplications. (Other
 # programs on the machine can make a time longer, never shorter. So one time that is
-# long beside its neighbours says little.) But no model computes scores alone. So a
-# second program measures three things: the `scores` alone; the `whole` pass, which also
-# has the softmax and the context, and these cost the same for every score; and the
-# whole pass with `prepared` keys, which were projected before the first step, as a
-# decoder does it. How much faster is dot? The lowest and the highest of three seeds.
-# The first part measures the scores once more, and where the two programs differ, you
-# see how uncertain such times are:
+# long beside its neighbours says little.)
+#
+# But no model computes scores alone. So a second program measures three passes, and
+# takes the shortest of {{ record("scores")["calls"] }} calls:
+#
+# - `scores`: the scores alone, once more;
+# - `whole`: the softmax and the context as well, which cost the same for every score;
+# - `prepared`: the whole pass of a decoder that projected its keys before the first
+#   step. The row `in place` is additive again. There the sums and the tanhs are written
+#   into one array that all calls share; in the row above each call makes new arrays.
+#
+# How many times as long as dot does each take? The output has the lowest and the
+# highest factor of three seeds. For the scores of a thousand keys they differ from the
+# factor above, which comes from medians: such times are uncertain.
 
 # %%
 kept = record("scores")
 print(how_made(kept))
 print("times as long as dot, at T = 10, 100 and 1000 keys:")
+factors = {}  # (3 seeds, 3 lengths) each
 for part in ("scores", "whole", "prepared"):
-    for name in ("general", "additive"):
+    for name in ("general", "additive", "in place")[: 3 if part == "prepared" else 2]:
         runs = [np.divide(r[part][name], r[part]["dot"]) for r in kept["runs"]]
-        ends = zip(kept["T"], np.min(runs, 0), np.max(runs, 0))
+        factors[part, name] = runs = np.array(runs)
+        ends = zip(kept["T"], runs.min(0), runs.max(0))
         row = "   ".join(f"{T}: {a:.1f} to {b:.1f}" for T, a, b in ends)
         print(f"{part:8s} {name:8s}  {row}")
-at_ten = [r["prepared"]["additive"][0] / r["prepared"]["dot"][0] for r in kept["runs"]]
-last = [r["scores"]["additive"][-1] / r["scores"]["dot"][-1] for r in kept["runs"]]
-rates = work[0] / work[1] / np.array(last)  # multiplications a second, over dot's
+
+# %%
+rates = work[0] / work[1] / factors["scores", "additive"][:, -1]  # of dot's a second
+prepared = factors["prepared", "additive"]
+in_place = factors["prepared", "in place"][:, -1]
+tanhs = [
+    r["tanh"]["in place"][-1] / r["prepared"]["in place"][-1] for r in kept["runs"]
+]
+more = (1000 * d + d * d) / (1000 * d)  # multiplications of prepared scores, over dot's
+print(f"prepared additive scores of 1000 keys: {more:.2f} times the multiplications")
+print(f"of the pass in place, {min(tanhs):.0%} to {max(tanhs):.0%} are tanhs")
 
 # %% [markdown]
-# For ten keys, the length of a short sentence, a prepared additive step takes
-# {{ f"{min(at_ten):.1f} to {max(at_ten):.1f}" }} times as long as dot. The large
-# factors need a thousand keys. General, with its keys prepared, *is* a dot product, and
-# for few keys it takes as long. For a thousand keys it is faster to project the query
-# at each step (`whole`) than to prepare the keys. The reason is memory: prepared keys
-# are a second large array, which has to be read in addition to the states.
+# For ten keys, the length of a short sentence, a prepared additive step takes about
+# {{ f"{prepared[:, 0].mean():.1f}" }} times as long as dot. The large factors need a
+# thousand keys. General, with its keys prepared, *is* a dot product, and for few keys
+# it takes as long. For a thousand keys it is faster to project the query at each step
+# (`whole`) than to prepare the keys. The reason is memory: prepared keys are a second
+# large array, which has to be read in addition to the states.
+#
+# Why is additive slower than dot, if its keys are prepared? The multiplications are not
+# the reason: for a thousand keys its scores take {{ f"{more:.2f}" }} times as many as
+# those of dot. But its pass takes
+# {{ f"{prepared[:, -1].min():.0f} to {prepared[:, -1].max():.0f}" }} times as long.
+# There are two reasons. One is the $T A$ tanhs, about
+# {{ f"{100 * np.mean(tanhs):.0f}" }} percent of the pass in place. The other is memory.
+# Each call makes two arrays of $T A$ numbers, for the sums and for the tanhs. In place,
+# without new arrays, additive takes
+# {{ f"{in_place.min():.0f} to {in_place.max():.0f}" }} times as long as dot.
 #
 # > **The book says** (38.2, 6.3.4) that dot is "dramatically faster" than additive, and
 # > that the reason is "throughput", the number of multiplications a second. Dot is
-# > faster. But the reason is the number of operations: additive has about $d$ times as
-# > many. For the scores of a thousand keys the throughput of additive was
+# > faster. But where the keys are projected at each call, the reason is the number of
+# > operations: additive has about $d$ times as many multiplications. For the scores of
+# > a thousand keys the throughput of additive was
 # > {{ f"{min(rates):.1f} to {max(rates):.1f}" }} times that of dot in the three seeds,
 # > and {{ f"{work[0] / work[1] / (taken[0] / taken[1]):.1f}" }} times in exercise 6.6.
+# > With prepared keys, the reasons are the tanhs and the memory.
 #
 # ### How many parameters?
 #
@@ -638,7 +681,7 @@ for name, (total, own) in printed.items():
 # - Keys that were projected before the parameters moved. Projected keys belong to one
 #   batch; after a step of training they are wrong.
 # - Keys of very different lengths. The dot product follows length, so one long key can
-#   win against every query.
+#   win for many queries.
 # - A dot product of states whose widths differ. Some encoders are two GRUs, one from
 #   each end of the sentence, whose states are joined; then the width of the keys is
 #   doubled. Use general.
@@ -646,8 +689,9 @@ for name, (total, own) in printed.items():
 #   [lesson 05](../05_scaling/README.md) says what that does.
 #
 # **To take away: a dot product compares a query with a key; a learned matrix between
-# them translates first; only the additive score can prefer one place to everything
-# around it; and the more keys there are, the more the scores differ in cost.**
+# them translates first; of these four scores only the additive one can prefer one place
+# to everything around it; and the more keys there are, the more the scores differ in
+# cost.**
 #
 # Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
 # only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):

@@ -68,12 +68,15 @@ show(fig, "four-words", alt)
 # The scores grow with the width, and the softmax turns large differences into all or
 # nothing. Divided by $\sqrt d$, the scores keep one size. This is the *scaled dot
 # product* of Vaswani and others (2017). Three steps lead from the width to training:
-# dot products grow with $d$; large scores
-# [saturate](../../GLOSSARY.md#saturate) the softmax, which means that it reaches its
-# flat end; a flat function passes no [gradient](../../GLOSSARY.md#gradient) on. The
-# next three sections look at one step each. The first step holds exactly; the other two
-# hold under conditions. The three sections after them measure how much is lost without
-# the division, at which width, and for which queries.
+#
+# - Dot products grow with $d$.
+# - Large scores [saturate](../../GLOSSARY.md#saturate) the softmax, which means that it
+#   reaches its flat end.
+# - A flat function passes no [gradient](../../GLOSSARY.md#gradient) on.
+#
+# The next three sections look at one step each. The first step holds exactly; the other
+# two hold under conditions. The three sections after them measure how much is lost
+# without the division, at which width, and for which queries.
 #
 # ## How large is a dot product?
 #
@@ -156,10 +159,10 @@ for d, (mean, std) in book.items():
 far_mean, far_std, worst = np.max(far, axis=0)
 
 # %% [markdown]
-# Both columns lie near 0 and $\sqrt d$. The largest error among the printed means
-# is {{ f"{far_mean:.1f}" }} times the one to expect, and among the printed deviations
-# {{ f"{far_std:.1f}" }} times. Neither is unusual among five draws, so the derivation
-# stands.
+# The means lie near 0, the deviations near $\sqrt d$. The largest error among the
+# printed means is {{ f"{far_mean:.1f}" }} times the one to expect, and among the
+# printed deviations {{ f"{far_std:.1f}" }} times. Neither is unusual among five draws,
+# so the derivation stands.
 #
 # > **The book says** (38.3) that the measured deviations agree "within a percent". One
 # > of them is off by {{ f"{worst:.1%}" }}, which 10000 draws allow.
@@ -221,7 +224,9 @@ show(fig, "weights", alt)
 # $`\|s\| / \sqrt d`$ differs from query to query, and more so at small $d$.)
 #
 # > **The book says** (38.5) that the scaled curves overlap, and shows one draw for each
-# > of four widths. Single draws cannot overlap; they are equally soft. Averages do.
+# > of four widths. Two single draws never give the same curve, scaled or not. What
+# > scaling makes equal is how evenly the weights are spread in the mean. So the
+# > averages overlap.
 #
 # ## Does a saturated softmax pass no gradient?
 #
@@ -323,7 +328,7 @@ print(f"deviation 10, as at d = 100, is scale {10 * unit:.1f}: {at_100:.3f}")
 # %% [figure]
 fig, ax = figure("At which scale does the largest weight move most?", size=(7.2, 3))
 ax.plot(scales, curve, color=ORANGE)
-marks = {"unit variance": unit, "peak": peak, "spread of d = 100": 10 * unit}
+marks = {"unit variance": unit, "peak": peak, "deviation 10,\nas at d = 100": 10 * unit}
 for words, x in (marks | {"scale 1": 1}).items():
     right, side_of, style = (-3, "right", ":") if x == 1 else (4, "left", "--")
     ax.axvline(x, color=GREY, ls=style, lw=1)
@@ -332,7 +337,7 @@ ax.set(xlabel="scale of the scores", ylabel="length of its row of J", ylim=(0, N
 alt = f"""Length of the gradient of the largest weight against the scale of the scores:
 it rises from {curve[0]:.2f} through {at_unit:.2f} at unit variance, right of a dotted
 line at 1, to a peak of {curve.max():.2f} at scale {peak:.1f}, and falls to
-{at_100:.2f} where the scores have the spread of d = 100."""
+{at_100:.2f} where the scores have the deviation 10, as at d = 100."""
 show(fig, "saturation", alt)
 
 # %% [markdown]
@@ -355,9 +360,10 @@ show(fig, "saturation", alt)
 #
 # Two measures, at widths from 1 to 4096. The [entropy](../../GLOSSARY.md#entropy)
 # $H(p) = -\sum_j p_j \ln p_j$ says how evenly the weights are spread. It is $\ln T$ if
-# they are equal and 0 if one key has all; its unit is the *nat*. The
-# [median](../../GLOSSARY.md#median) of $`\|J\|`$ is the size of the Jacobian for a
-# typical query: half of all queries have less. (The output prints it as |J|.)
+# they are equal and 0 if one key has all; its unit is the *nat*. (The letter $H$, which
+# was the states, is the entropy from here on.) The [median](../../GLOSSARY.md#median)
+# of $`\|J\|`$ is the size of the Jacobian for a typical query: half of all queries have
+# less. (The output prints it as |J|.)
 
 
 # %%
@@ -427,7 +433,9 @@ show(fig, "entropy", alt)
 #   {{ f"{raw[8, 0]:.2f}" }} nats at $d = 256$ and {{ f"{raw[12, 0]:.2f}" }} at 4096.
 # - Scaled, it hardly depends on $d$: it is {{ f"{fix[0, 0]:.2f}" }} at $d = 1$ and
 #   {{ f"{fix[4:, 0].min():.2f} to {fix[4:, 0].max():.2f}" }} from 16 on. It is not the
-#   entropy of equal weights.
+#   entropy of equal weights. (At $d = 1$ the division is by 1. The two entropies there,
+#   {{ f"{raw[0, 0]:.2f}" }} unscaled and {{ f"{fix[0, 0]:.2f}" }} scaled, differ by the
+#   random draws alone.)
 # - Up to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }} the typical unscaled
 #   Jacobian is not smaller than the scaled one. The trouble is real at usual widths.
 #   With 16 keys, the median of $`\|J\|`$ is {{ f"{raw[6, 1]:.2f}" }} at $d = 64$ and
@@ -438,14 +446,15 @@ show(fig, "entropy", alt)
 # > {{ f"{np.log(16) - fix[-1, 0]:.2f}" }} nats *below* the uniform line at $T = 16$,
 # > {{ f"{np.log(64) - found[64, True][-1, 0]:.2f}" }} at $T = 64$.
 #
-# ## At which width does it freeze?
+# ## At which width do the weights become sharp?
 #
 # Let the scores be normal with variance $\sigma^2$; unscaled, $\sigma^2$ is about $d$.
-# The denominator of the softmax is the sum $\sum_j \exp(e_j)$. Which keys make the
-# largest part of it, the many with a small score or the few with a large one? Normal
-# scores have the density $`\exp(-x^2 / 2 \sigma^2)`$, up to a constant factor. So of
-# $T$ keys, the number with a score near $x$ is proportional to
-# $`T \exp(-x^2 / 2 \sigma^2)`$, and each of them adds $\exp(x)$:
+# ($\sigma$ is now a standard deviation, and no longer the sigmoid.) The denominator of
+# the softmax is the sum $\sum_j \exp(e_j)$. Which keys make the largest part of it, the
+# many with a small score or the few with a large one? Normal scores have the density
+# $`\exp(-x^2 / 2 \sigma^2)`$, up to a constant factor. So of $T$ keys, the number with
+# a score near $x$ is proportional to $`T \exp(-x^2 / 2 \sigma^2)`$, and each of them
+# adds $\exp(x)$:
 #
 # ```math
 # T \exp\Big(-\frac{x^2}{2\sigma^2}\Big) \cdot \exp(x) =
@@ -461,12 +470,12 @@ show(fig, "entropy", alt)
 # scaled scores $\sigma^2 = 1$, and this is half a nat below $\ln T$.
 #
 # The argument ends where that number of keys falls to one: at $\sigma^2 = 2 \ln T$.
-# Beyond, no key has a score as high as $\sigma^2$. The largest key that exists makes
-# the sum nearly alone, and the weights are *frozen*.
+# There the predicted entropy is 0. For larger variances no key has a score as high as
+# $\sigma^2$, and the few largest scores make most of the sum.
 #
-# Three predictions for unscaled scores, then: frozen at $d = 2 \ln T$; half of the
-# entropy left at half of that, $d = \ln T$; and for scaled scores half a nat less than
-# $\ln T$. What is true for 16 keys, and for 64?
+# So the argument predicts three things. Unscaled, no entropy is left at $d = 2 \ln T$,
+# and half of $\ln T$ is left at half of that width, $d = \ln T$. Scaled, the entropy is
+# half a nat less than $\ln T$. What is true for 16 keys, and for 64?
 
 # %%
 for T in (16, 64):
@@ -479,20 +488,22 @@ for T in (16, 64):
 # width than the predicted $\ln T$: {{ f"{half[16] / np.log(16):.1f}" }} times as large
 # with 16 keys, {{ f"{half[64] / np.log(64):.1f}" }} times with 64. The argument counts
 # keys as if there were many, and 16 are not many. Does the entropy come nearer to it
-# with more keys? Draw normal scores, and divide their variance by $2 \ln T$. The
-# argument predicts a share of $\ln T$ that falls on a line, from 1 at 0 to 0 at 1:
+# with more keys? Draw normal scores of several variances, and measure each variance in
+# units of $2 \ln T$. The argument predicts that the entropy, as a share of $\ln T$,
+# lies on a line: it is 1 at variance 0, and 0 at variance $2 \ln T$, which is 1 unit.
 
 # %%
-parts, left = np.linspace(0, 2, 17), {}  # of sigma^2 / (2 ln T)
+parts, left, largest = np.linspace(0, 2, 17), {}, {}  # parts: of sigma^2 / (2 ln T)
 for T in (16, 256, 4096):
     z = side.normal(size=(200, T))
-    x = [z * (2 * np.log(T) * part) ** 0.5 for part in parts]
-    left[T] = [entropy(mg.softmax(e).data).mean() / np.log(T) for e in x]
+    p = [mg.softmax(z * (2 * np.log(T) * part) ** 0.5).data for part in parts]
+    left[T] = [entropy(y).mean() / np.log(T) for y in p]
+    largest[T] = p[8].max(1).mean()  # the largest weight at 1 unit
     print(f"T = {T:4d}  share of ln T at 1/4, 1/2, 1, 2:", end="")
     print(*(f"{left[T][k]:5.2f}" for k in (2, 4, 8, 16)))
 
 # %% [figure]
-fig, ax = figure("Where do the weights freeze?", size=(7.2, 3.2))
+fig, ax = figure("How much entropy does a variance leave?", size=(7.2, 3.2))
 for (T, row), colour, style in zip(
     left.items(), (BLUE, GREEN, ORANGE), ("-", "--", "-.")
 ):
@@ -501,22 +512,28 @@ ax.plot(parts, np.maximum(1 - parts, 0), ":", color=GREY, label="prediction")
 ax.set(xlabel="variance of the scores, divided by 2 ln T", ylabel="entropy / ln T")
 ax.legend()
 alt = f"""Entropy, as a share of ln T, against the variance of the scores over 2 ln T. A
-dotted line falls from 1 to 0 at 1. The curves of T = 16, 256 and 4096 begin on it and
-leave it upwards; at 1 they are at {left[16][8]:.2f}, {left[256][8]:.2f} and
-{left[4096][8]:.2f}."""
-show(fig, "freezing", alt)
+dotted line, the prediction, falls from 1 to 0 at 1. The curves of T = 16, 256 and 4096
+begin on it and leave it upwards; at 1 they are at {left[16][8]:.2f},
+{left[256][8]:.2f} and {left[4096][8]:.2f}."""
+show(fig, "entropy-left", alt)
 
 # %% [markdown]
-# At a quarter the prediction is right to a few percent, and more keys follow it longer.
-# Near 1 the curves leave it, because a few large keys share the weight at any finite
-# $T$. So $\sigma^2 = 2 \ln T$ is not a sharp border. It says at about which variance
-# the weights freeze: {{ f"{1 - left[16][8]:.0%}" }} of the entropy is gone there with
-# 16 keys, {{ f"{1 - left[4096][8]:.0%}" }} with 4096. This variance grows with $T$, so
-# with more keys the weights freeze at a larger width.
+# At a quarter of a unit the prediction is $3/4$, and the curves are at
+# {{ f"{left[16][2]:.2f}, {left[256][2]:.2f} and {left[4096][2]:.2f}" }}: the more keys,
+# the longer they follow the line. From a half on, all of them are clearly above it.
 #
-# > **The book says** (exercise 38.3) that 64 keys crash faster than 16. In nats they
-# > do, because they start higher. As a share of $\ln T$ they fall a little *later*:
-# > half is left at $d$ = {{ f"{half[16]:.1f}" }} with 16 keys and at
+# So $2 \ln T$ is where the *argument* ends. Neither entropy nor gradient ends there.
+# With 16 keys {{ f"{left[16][8]:.0%}" }} of the entropy is left at that variance, with
+# 4096 keys {{ f"{left[4096][8]:.0%}" }}. The mean of the largest weight there is
+# {{ f"{largest[16]:.2f}" }} and {{ f"{largest[4096]:.2f}" }}, so several keys still
+# share. And with 16 keys the typical Jacobian is at least as large as the scaled one up
+# to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. What the argument says
+# rightly is how the border moves: the variance at which weights become sharp grows with
+# $T$. So with more keys it takes a larger width.
+#
+# > **The book says** (exercise 38.3) that with 64 keys the entropy crashes faster than
+# > with 16. In nats it does, because it starts higher. As a share of $\ln T$ it falls a
+# > little *later*: half is left at $d$ = {{ f"{half[16]:.1f}" }} with 16 keys and at
 # > {{ f"{half[64]:.1f}" }} with 64.
 #
 # ## The mean and the typical query
@@ -584,13 +601,17 @@ for k in range(2, 13, 2):
 # ## What would break it?
 #
 # - Entries with means $\mu_s$ and $\mu_h$ other than 0. If their variances are 1, then
-#   $`E[s_k^2] = 1 + \mu_s^2`$. With $`\mathrm{Var}(X) = E[X^2] - E[X]^2`$ a product
-#   has the variance $`(1 + \mu_s^2)(1 + \mu_h^2) - \mu_s^2 \mu_h^2`$. This is
+#   $`E[s_k^2] = 1 + \mu_s^2`$. With $`\mathrm{Var}(X) = E[X^2] - E[X]^2`$ a product has
+#   the variance $`(1 + \mu_s^2)(1 + \mu_h^2) - \mu_s^2 \mu_h^2`$. This is
 #   $`1 + \mu_s^2 + \mu_h^2`$, and the score has $d$ times as much. The *mean* of the
-#   score is $`d\, \mu_s \mu_h`$; divided by $\sqrt d$ it still grows with $d$
-#   (exercise 38.2).
-# - Queries that *are* the keys. Then $s^\top s$ has mean $d$, and still $\sqrt d$
-#   after scaling ([lesson 09](../09_self_attention/README.md)).
+#   score is $`d\, \mu_s \mu_h`$; divided by $\sqrt d$ it still grows with $d$. Not all
+#   of this reaches the weights. A softmax compares the keys of *one* query, and what is
+#   added to all of their scores alike changes no weight. And [layer
+#   norm](../../GLOSSARY.md#layer-norm), in the Transformer of [lesson
+#   10](../10_heads/README.md), subtracts from each vector the mean of its own numbers.
+#   A mean that all numbers of a vector share, as here, is then gone (exercise 38.2).
+# - Queries that *are* the keys. Then $s^\top s$ has the mean $d$, and after scaling it
+#   still has the mean $\sqrt d$ ([lesson 09](../09_self_attention/README.md)).
 # - A learned scale, or queries that start small. What matters is the variance of the
 #   scores; $\sqrt d$ is one way to set it. With any other divisor $\tau$, a
 #   [temperature](../../GLOSSARY.md#temperature), it is $d / \tau^2$, and as long as

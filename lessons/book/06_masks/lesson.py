@@ -42,7 +42,8 @@ rng = np.random.default_rng(0)
 #
 # A model processes several sentences at once, because one large product of matrices is
 # faster than many small ones. Together they are a [batch](../../GLOSSARY.md#batch), an
-# array with one row for each sentence. Here is a batch of two:
+# array with one row for each sentence. Here is a batch of two, $B = 2$. The longer
+# sentence has five words, so each row has $S = 5$ places:
 
 # %%
 sentences = (("cats", "sleep"), ("the", "black", "cat", "sleeps", "here"))
@@ -86,9 +87,11 @@ for n in (0, 3, 30):  # places of padding
 #
 # Padding has a weight, but its value is zero, and a zero adds nothing to a sum. So does
 # it change the context at all? Take one query, five keys and values, and behind them
-# more and more rows of zeros. The function `attend` computes scaled dot products,
-# weights and the average, and returns context and weights. Its argument `valid_lens`
-# says how many keys of each sentence are real:
+# more and more rows of zeros. (Here the key and the value of a word are two vectors. In
+# the decoders of lessons 03 and 04 both were its state; [lesson
+# 09](../09_self_attention/README.md) says what is gained by two.) The function `attend`
+# computes scaled dot products, weights and the average, and returns context and
+# weights. Its argument `valid_lens` says how many keys of each sentence are real:
 
 
 # %%
@@ -101,10 +104,10 @@ q, k, v = rng.normal(size=(1, 4)), rng.normal(size=(5, 4)), rng.normal(size=(5, 
 alone, _ = attend(q, k, v)  # (1, 4)
 for n in (0, 1, 5, 20):
     c, p = attend(*padded(n))
-    tight, _ = attend(*padded(n), valid_lens=np.array([5]))
+    masked, _ = attend(*padded(n), valid_lens=np.array([5]))
     print(f"{n:2d} pads take {p.data[0, 0, 5:].sum():.3f}", end="   ")
     print(f"context {c.data[0, 0, :2].round(3)}", end="   ")
-    print(f"masked {tight.data[0, 0, :2].round(3)}")
+    print(f"masked {masked.data[0, 0, :2].round(3)}")
 
 # %% [figure]
 fig, ax = figure("How much attention does unmasked padding take?", size=(7.2, 3))
@@ -128,9 +131,10 @@ show(fig, "unmasked", alt)
 # the same sentence gives another result beside a longer neighbour. In the printed
 # lines, the masked context is the same for every number of pads.
 #
-# This is no small matter. A textbook compares four scores without a mask (38.6), and
-# the winner is the score that suffers least from padding. [Lesson
-# 07](../07_reversal/README.md) repeats the comparison with a mask.
+# This is no small matter. A textbook trains four scores on padded strings without a
+# mask, and tests them on strings without padding (38.6). The winner is the score that
+# suffers least when the padding is missing. [Lesson 07](../07_reversal/README.md)
+# repeats the comparison with a mask.
 #
 # ## What should a masked softmax be?
 #
@@ -167,10 +171,10 @@ show(fig, "unmasked", alt)
 # padding NaN, too; the line sets these to 0.
 #
 # There are two ways to state a mask: a boolean array, or the *lengths* of the
-# sentences. Let the batch have $B$ sentences, and let each have $L$ queries. Lengths of
-# shape (B,) hold for all queries of a sentence. Lengths of shape (B, L) give each query
-# its own. The number of axes decides which is meant, and never the sizes, because $B$
-# and $L$ may be equal.
+# sentences. Let the batch have $B$ sentences, and let each have $L$ queries and $S$
+# keys, padding included. Lengths of shape (B,) hold for all queries of a sentence.
+# Lengths of shape (B, L) give each query its own. The number of axes decides which is
+# meant, and never the sizes, because $B$ and $L$ may be equal.
 #
 # To test both, we use two examples from a web page on scoring functions ("Attention
 # Scoring Functions", in "Dive into Deep Learning"). Its program draws random scores and
@@ -200,7 +204,7 @@ for printed, lens in ((first, [2, 3]), (second, [[1, 3], [2, 4]])):
 # Our function returns what the web page prints, and no NaN comes through.
 #
 # A mask can say more than which words are padding. Let query $i$ attend to the keys at
-# a distance of at most 1, a *window*. As a boolean array of queries and keys:
+# a distance of at most 1, a *window*. This is a boolean array of queries and keys:
 
 # %%
 i, j = np.arange(4)[:, None], np.arange(5)  # 4 queries, 5 keys
@@ -253,12 +257,14 @@ for name, (x, allowed, dtype) in rows.items():
 #
 # Rows with nothing allowed are not rare. An empty sentence makes one. So does a window
 # that lies outside of the sentence, or two masks such that no key satisfies both. Our
-# result there is: weights 0, context 0.
+# result there has weights of 0 and a context of 0.
 #
 # Some functions need one more number of each row: the logarithm of the sum of
 # exponentials, $\ln \sum_l e^{e_l}$, its [log-sum-exp](../../GLOSSARY.md#log-sum-exp).
-# [Lesson 12](../12_exact_and_cheap/README.md) joins two attentions by it. In a row with
-# nothing allowed the sum is empty, and its logarithm is $-\infty$:
+# [Lesson 12](../12_exact_and_cheap/README.md) joins two attentions by it. Its
+# derivative with respect to a score $e_j$ follows from the chain rule: first the
+# derivative of $\ln$, then that of the sum. Exercise E.7 asks what comes out. In a row
+# with nothing allowed the sum is empty, and its logarithm is $-\infty$:
 
 # %%
 x = rng.normal(size=(3, 4))
@@ -281,8 +287,8 @@ print("context", out.data[1], "  lse", lse.data.round(3))
 # ```
 #
 # It needs no mask: where $p_j = 0$, the gradient is 0. In a row with nothing allowed it
-# is 0 everywhere. One sentence ($B = 1$) with three queries, whose lengths are 2, 0 and
-# 4:
+# is 0 everywhere. Take one sentence ($B = 1$) with four keys and three queries. The
+# queries may attend to the first 2, 0 and 4 keys:
 
 # %%
 e = mg.Tensor(rng.normal(size=(3, 4)), requires_grad=True)
@@ -294,14 +300,14 @@ check = mg.gradcheck(lambda e: masked_softmax(e[None], lens), [e.data])
 print("gradient check:", check.ok)
 
 # %% [markdown]
-# With a sentinel the second row would have equal weights, $1/4$ on each of the four
-# padded values. So the gradient of that context would flow into the padding, a quarter
-# to each place.
+# With a sentinel the second query would have equal weights, $1/4$ on each of the four
+# values, although it may see none of them. So the gradient of its context would flow
+# into all four, a quarter to each.
 #
 # One leak remains that no weight can stop. A weight of 0 times a value of NaN is NaN,
-# and memory that was never written may hold anything. So `attend` looks for keys and
-# values that *every* query excludes. If any number is NaN or infinite, it replaces all
-# of these keys and values by 0. (A key that only some queries exclude is a real key. If
+# and memory that was never written may hold anything. So `attend` first looks for NaN
+# and infinity among all keys and values. If it finds one, it replaces every key and
+# value that *no* query may see by 0. (A key that some query may see is a real key. If
 # that is NaN, the results are NaN, and should be.)
 
 # %%
@@ -392,8 +398,9 @@ except ValueError as error:
 # them backward, and the two states of a word stand side by side, four numbers each. In
 # the targets of the loss, $-1$ stands for a padded place. The function `cross_entropy`
 # leaves such places out if it gets $-1$ as a third argument. "Loss over all" counts
-# them, with word 1 as the right answer (`abs` makes 1 of $-1$). A "token" is a unit of
-# a sequence, here a word ([glossary](../../GLOSSARY.md#token)). Which of these leak?
+# them, with word 1 as the right answer (`abs` makes 1 of $-1$). The matrix `W_o` makes
+# three [logits](../../GLOSSARY.md#logit) of each word. A "token" is a unit of a
+# sequence, here a word ([glossary](../../GLOSSARY.md#token)). Which of these leak?
 
 # %%
 x, n = rng.normal(size=(1, 8, 3)), 5  # five tokens, three of padding
@@ -401,7 +408,7 @@ y = x.copy()
 y[:, n:] = rng.normal(size=(1, 3, 3))
 gru = mg.nn.GRU(3, 4, bidirectional=True)
 target = np.array([1, 2, 0, 1, 2, -1, -1, -1])  # -1: ignore
-lengths, head = np.array([n]), rng.normal(size=(3, 3))
+lengths, W_o = np.array([n]), rng.normal(size=(3, 3))  # W_o: token -> 3 logits
 
 # %%
 places = {
@@ -410,8 +417,8 @@ places = {
     "GRU, real tokens backward": lambda x: gru(x)[0][:, :n, 4:],
     "GRU with lengths, all": lambda x: gru(x, lengths=lengths)[0],
     "mean over time": lambda x: mg.Tensor(x).mean(1),
-    "loss over all": lambda x: mg.cross_entropy(x[0] @ head, abs(target)),
-    "loss, padding ignored": lambda x: mg.cross_entropy(x[0] @ head, target, -1),
+    "loss over all": lambda x: mg.cross_entropy(x[0] @ W_o, abs(target)),
+    "loss, padding ignored": lambda x: mg.cross_entropy(x[0] @ W_o, target, -1),
 }
 for name, f in places.items():
     leaks = not np.allclose(f(x).data, f(y).data)

@@ -221,8 +221,10 @@ show(fig, "gaussian", alt)
 # %% [markdown]
 # They do not sum to 1, and in the paper they do not either, because the softmax comes
 # before the Gaussian. So the context is shorter than an average of the values, here
-# about half as long. The matrix that reads the context can learn to correct that. The
-# library's option `renormalize` applies the softmax last, and its weights sum to 1.
+# about half as long. The matrix that reads the context can learn to correct that. With
+# the option `renormalize` the library adds the exponent $`-(s - p_t)^2 / 2\sigma^2`$ to
+# the scores and then applies the softmax. This divides the weights above by their sum,
+# so the result sums to 1.
 #
 # > **The book says** (38.7) of both kinds that they "are special cases of attention
 # > masks", and it leaves out the Gaussian. Local-m is a mask. Local-p also weighs the
@@ -239,8 +241,8 @@ show(fig, "gaussian", alt)
 # %%
 q, K = rng.normal(size=(1, 1, 4)), rng.normal(size=(1, 20, 4))
 layer = LocalAttention(4, 4, D=3, kind="p", score="dot", rng=np.random.default_rng(0))
-c = rng.normal(size=4)
-(layer(q, K, K) * c).sum().backward()
+g = rng.normal(size=4)  # dL/dc: the loss is L = g . c, with c the context
+(layer(q, K, K) * g).sum().backward()
 print("with the Gaussian: largest dL/dv_p", f"{np.abs(layer.v_p.grad).max():.4f}")
 
 
@@ -255,7 +257,7 @@ def window_alone(v_p):
     inside = np.abs(np.arange(20) - p) <= 3
     e = np.where(inside, K[0] @ q[0, 0], -np.inf)
     alpha = np.exp(e - e.max()) / np.exp(e - e.max()).sum()
-    return (alpha @ K[0]) @ c
+    return (alpha @ K[0]) @ g
 
 
 h, v = 1e-4, np.float64(layer.v_p.data)
@@ -278,7 +280,12 @@ print("the window alone: ", np.subtract(up, down) / (2 * h))
 # ```
 #
 # Here $\odot$ multiplies entry by entry, $\sigma(x)$ is the sigmoid, and $\sigma^2$ is
-# that of the Gaussian (exercise E.9).
+# that of the Gaussian. The two ends of this chain are known already. At the upper end,
+# a gradient $g$ of the context arrives at the weights as in [lesson
+# 03](../03_additive/README.md), $`\partial L / \partial a_t(s) = g \cdot h_s`$, where
+# $h_s$ is the value of word $s$. Each weight of the window passes its part on to the
+# one number $p_t$. At the lower end, the query enters $x$ in one place, the product
+# $W_p q_t$, and gets its gradient through that product (exercise E.9).
 #
 # > **The book says** (6.3.3) that the Gaussian serves to "encourage monotonic
 # > alignment", and it describes local-p as if it were all of local attention. But each
@@ -311,15 +318,17 @@ for D in (1, 3, 6, 10, 19):
 #
 # ## And after training?
 #
-# What was counted above is what a window *can* reach. Now train: global attention,
-# local-m with $p_t = t$, and local-p, all with the score *general*, in Luong's decoder,
-# and windows of $D = 3$. Three tasks: copy a string of 5 to 12 letters, reverse it, and
-# translate English to German after training on 500 pairs ([local.py](local.py), three
-# seeds). Copying has the order that local-m assumes. Reversing has the opposite order.
-# Translation lies between. "Right" is the share of strings without an error;
+# What was counted above is what a window *can* reach. Now we train three models
+# ([local.py](local.py)): global attention, local-m with $p_t = t$, and local-p. All
+# have the score *general* and Luong's decoder ([lesson 04](../04_scores/README.md)),
+# and the windows have $D = 3$. There are three tasks, with three seeds each: copy a
+# string of 5 to 12 letters, reverse it, and translate English to German after training
+# on 500 pairs. Copying has the order that local-m assumes. Reversing has the opposite
+# order. Translation lies between. "Right" is the share of strings without an error;
 # [BLEU](../../GLOSSARY.md#bleu) says, from 0 to 100, how near translations are to a
-# reference. "Goes back" is the share of steps at which the mean place of the weights
-# moves back by more than half a word:
+# reference. "Goes back" is the share of steps of the decoder at which the mean place of
+# the weights moves back by more than half a word. The last column is the processor time
+# of the training, divided by its steps; of the three seeds it has the least:
 
 # %%
 kept = record("local")
@@ -332,7 +341,7 @@ for (task, form), runs in of.items():
     shown = " ".join(f"{x:4.1f}" if task == "en-de" else f"{x:.2f}" for x in score)
     unit = "BLEU" if task == "en-de" else "right"
     print(f"{task:8s} {form:7s} {unit} {shown}", end="")
-    print(f"   goes back {np.mean(back):.2f}   {1e3 * min(cpu):.0f} ms a step")
+    print(f"   goes back {np.mean(back):.2f}   {1e3 * min(cpu):.0f} ms")
 
 # %% [markdown]
 # These models have had few steps, and all could still improve; the comparison is
@@ -386,7 +395,8 @@ for S in (20, 100, 500):
 # %% [markdown]
 # A window of {{ 2 * D + 1 }} words saves nothing on a sentence of twenty words. Each
 # word outside the window saves $2d$ multiplications, one product for the score and one
-# for the average. The prediction costs $d^2 + d$. So it pays if more than $(d + 1)/2$
+# for the average. (All three columns have $d$ more: the query is multiplied by
+# $1/\sqrt d$ once.) The prediction costs $d^2 + d$. So it pays if more than $(d + 1)/2$
 # words are outside: from {{ 2 * D + 1 + (E + 1) // 2 + 1 }} words on. On long sources
 # the saving is large.
 #
@@ -411,8 +421,8 @@ for depth in range(1, 5):
 # Every layer adds four words, so many layers see far through small windows.
 #
 # > **The book says** (38.7) that local attention is "rarely used in pure Transformers",
-# > and in the same sentence it names Mistral. Mistral is a language model made of
-# > Transformer blocks alone, with a window in every layer.
+# > and in the same sentence it names Mistral. Mistral is a language model. It is a pure
+# > Transformer, and has a window in every layer.
 #
 # ## What does coverage count?
 #
@@ -440,12 +450,12 @@ show(fig, "coverage", alt)
 # %% [markdown]
 # Before step 1, "cat" is covered, and step 1 puts most of its weight there again. Two
 # changes make use of the coverage. The score reads it, and a second loss punishes
-# weight on words that are covered. (The idea: Tu and others 2016; this form: See, Liu
-# and Manning 2017.) The number of the step stands above the letter here; $c^t$ is not a
-# power:
+# weight on words that are covered. (The idea is that of Tu and others 2016, the form
+# that of See, Liu and Manning 2017.) The number of the step stands above the letter
+# here; $c^t$ is not a power:
 #
 # ```math
-# c^t = \sum_{u < t} a^u, \qquad
+# c^t = \sum_{t' < t} a^{t'}, \qquad
 # e^t_j = w_v^\top \tanh(W_q q_t + W_k k_j + w_c\, c^t_j), \qquad
 # L_t = \sum_j \min(a^t_j, c^t_j)
 # ```
@@ -571,20 +581,28 @@ for w_c in (-0.01, 0.01):
 #
 # ## Does it help a trained decoder?
 #
-# Small models learn to translate from 500 pairs of English and German, three seeds
-# each ([repeating.py](repeating.py)): with additive attention alone ("without"), with
-# coverage in score and loss from the first step ("with"), and with coverage added to
-# the trained model for a last {{ record("repeating")["last"] }} steps ("at the end", as
-# See and others do). They are larger than the models of local.py above, and their
-# encoder reads in both directions, so compare BLEU within one table only. The test
-# sentences are written greedily, and by [beam
-# search](../../GLOSSARY.md#beam-search), which keeps the four most probable beginnings
-# instead of one ([lesson 13](../13_translation/README.md)). If a word of the reference
-# stands in the output more often than there, each further time is a *repetition*. What
-# share of the words are repetitions? "beam, beta" is a way to reduce them without any
-# training: beam search prefers sentences that have looked at every source word (Wu and
-# others 2016). In brackets stand [confidence
-# intervals](../../GLOSSARY.md#confidence-interval):
+# Small models learn to translate from 500 pairs of English and German
+# ([repeating.py](repeating.py)). There are three kinds, with three seeds each:
+#
+# - "without" has additive attention alone;
+# - "with" has coverage in score and loss from the first step;
+# - "at the end" is "without", trained for a last {{ record("repeating")["last"] }}
+#   steps with coverage added, as See and others do.
+#
+# They are larger than the models of local.py above, and their encoder reads in both
+# directions, so compare BLEU within one table only. The test sentences are written in
+# three ways:
+#
+# - "greedy" is greedy decoding;
+# - "beam" is [beam search](../../GLOSSARY.md#beam-search), which keeps the four most
+#   probable beginnings instead of one ([lesson 13](../13_translation/README.md));
+# - "beam, beta" is a beam search that prefers sentences which have looked at every
+#   source word. Beta is the weight of this preference (Wu and others 2016).
+#
+# A word of the reference that the output has more often than the reference counts as a
+# *repetition*, once for each time too many. (Words that the reference does not have are
+# not counted.) What share of the words of the outputs are repetitions? In brackets
+# stand [confidence intervals](../../GLOSSARY.md#confidence-interval):
 
 # %%
 kept = record("repeating")
@@ -598,23 +616,31 @@ for what, unit in (("repeated", 100), ("bleu", 1)):
         cells = ["{:.1f} [{:.1f}, {:.1f}]".format(*x) for x in cells]
         print(f"{search:11s}", *(f"{cell:17s}" for cell in cells))
 
+# %% [markdown]
+# Does coverage help greedy decoding? Take the difference of two shares, in percentage
+# points:
+
 # %%
 for kind, less in kept["repeated"]["greedy"]["less"].items():
     m, low, high = (100 * x for x in less)
-    print(f"greedy, without - {kind}: {m:+.1f} percent [{low:+.1f}, {high:+.1f}]")
+    print(f"greedy, without - {kind}: {m:+.1f} points [{low:+.1f}, {high:+.1f}]")
 bleu = kept["bleu"]["greedy"]["less"]  # for the sentence below
 
 # %% [markdown]
-# No clear help. The intervals of both differences contain 0. With coverage from the
-# first step BLEU is lower, by {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in
-# greedy decoding, an interval without 0, as if the second loss were in the way of a
-# model that cannot translate yet. Coverage in a short last phase does no such harm, and
-# does not reduce the repetitions of greedy decoding either.
+# It does not help clearly: the intervals of both differences contain 0. With coverage
+# from the first step BLEU is lower, by
+# {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in greedy decoding, an interval
+# without 0, as if the second loss were in the way of a model that cannot translate yet.
+# Coverage in a short last phase does no such harm, and does not reduce the repetitions
+# of greedy decoding either.
 #
-# What does help is the search. With a beam the share falls to
+# What seems to help is the search. With a beam the share is
 # {{ f"{100 * kept['repeated']['beam']['without'][0]:.1f}" }} percent without any
-# coverage, because a sentence that goes in circles is rarely the most probable one. The
-# worst greedy sentence of the first seed, without coverage:
+# coverage, perhaps because a sentence that goes in circles is rarely the most probable
+# one. (The intervals of greedy and beam overlap, and the record has no interval of
+# their difference.) The preference of "beam, beta" reduces the share no further: it is
+# {{ f"{100 * kept['repeated']['beam, beta']['without'][0]:.1f}" }} percent. The worst
+# greedy sentence of the first seed, without coverage:
 
 # %%
 said, wanted = kept["said"]["greedy"][0]

@@ -241,7 +241,9 @@ show(fig, "diagonal", alt)
 # $`\alpha_{ij} + \alpha_{ji}`$, and the *gain*, the [cosine](../../GLOSSARY.md#cosine)
 # of $z_i$ and $z_j$ minus that of $x_i$ and $x_j$. The *rank correlation* of the two
 # looks at their order only: it is 1 if the pair with more weight always gains more,
-# $-1$ if it always gains less, and 0 if there is no relation (Spearman 1904).
+# $-1$ if it always gains less, and 0 if there is no relation (Spearman 1904). We
+# compute it for each sequence and take the mean. The number behind ± says how far its
+# [confidence interval](../../GLOSSARY.md#confidence-interval) reaches.
 
 
 # %%
@@ -279,14 +281,13 @@ for name, scale in (("1", 1), ("1/4", 1 / 4), ("1/20", 1 / 20)):
     print(f"cosine before {before:+.2f}  (cosine after {after:.2f})")
 
 # %% [figure]
-scales = np.geomspace(1 / 50, 1, 14)
+scales = np.sort([*np.geomspace(1 / 50, 1, 14), 1 / 20, 1 / 4])
 lines = np.array([geometry(scale) for scale in scales])
 title = "Do words that look at each other become alike?"
 fig, axes = figure(title, columns=2, size=(7.2, 2.9))
-axes[0].errorbar(scales, lines[:, 0], lines[:, 3], fmt="o-", color=BLUE,
-                 label="with the mutual weight")  # fmt: skip
+axes[0].plot(scales, lines[:, 0], "o-", color=BLUE, label="with the mutual weight")
 axes[0].plot(scales, lines[:, 1], "s--", color=ORANGE, label="with the cosine before")
-axes[0].axhline(0, color=GREY, lw=0.8, ls=":")
+axes[0].axhline(0, color=GREY, lw=0.8, ls=":", label="no relation")
 axes[0].set(ylabel="rank correlation of the gain")
 axes[0].legend(loc="lower right")
 axes[1].plot(scales, lines[:, 2], "o-", color=GREY)
@@ -294,11 +295,12 @@ axes[1].set(ylabel="mean cosine of two outputs", ylim=(-0.05, 1.05))
 for ax in axes:
     ax.set(xlabel="scale of the scores", xscale="log")
     ax.axvline(d**-0.5, color=GREY, lw=0.8, ls="--")
-    ax.text(d**-0.5, 1, " 1/√d", transform=ax.get_xaxis_transform(), va="top")
+    ax.text(d**-0.5, 0.45, " 1/√d", transform=ax.get_xaxis_transform())
 alt = f"""Two panels against the scale of the scores, 1/50 to 1. Left: the rank
 correlation of the gain in cosine with the mutual weight rises from {lines[0, 0]:.2f}
-through 0 to {lines[:, 0].max():.2f} and falls to {lines[-1, 0]:.2f} at scale 1; that
-with the cosine before begins at {lines[0, 1]:.2f}. Right: the mean cosine of two
+through 0 to {lines[:, 0].max():.2f} and falls to {lines[-1, 0]:.2f} at scale 1, within
+±{lines[:, 3].max():.2f} at every mark; that with the cosine before begins at
+{lines[0, 1]:.2f}. Right: the mean cosine of two
 outputs falls from {lines[0, 2]:.2f} to {lines[-1, 2]:.2f}."""
 show(fig, "geometry", alt)
 
@@ -308,12 +310,14 @@ show(fig, "geometry", alt)
 # each other least gain most.
 #
 # The last column says why. With small scores all weights are nearly equal, so every
-# output is nearly the same vector, the mean of all words. Every pair of outputs then
-# has a cosine near 1, and the gain is nearly 1 minus the cosine *before*: who was far
-# apart has gained most. (The correlation with the cosine before is
+# output is nearly the same vector, the mean of all words. So two outputs have a large
+# cosine: in the mean {{ f"{turns['1/20'][2]:.2f}" }} at $1/20$, and
+# {{ f"{lines[0, 2]:.2f}" }} at $1/50$, where the figure begins. If all pairs end near
+# the same cosine, the gain is that cosine minus the one *before*: who was far apart has
+# gained most. (The correlation with the cosine before is
 # {{ f"{turns['1/20'][1]:.2f}" }}.) And words that are far apart have the smallest
-# scores, so they look at each other least. In short: words come together because
-# everything does.
+# scores, so they look at each other least. In short: at a small scale all pairs come
+# together, whether they look at each other or not.
 #
 # That all outputs become one vector is called
 # [rank collapse](../../GLOSSARY.md#rank-collapse). In a stack of layers it goes on from
@@ -445,7 +449,7 @@ for tau in (0.1, 0.5, 1.0, 2.0, 5.0):
     print(f"{tau:4.1f}{columns}   {b:8.3f} {t:8.3f}")
 
 # %% [figure]
-taus = np.geomspace(0.1, 50, 28)
+taus, peaks = np.geomspace(0.1, 50, 28), {}
 title = "From a hard lookup to a mean: where is the gradient?"
 fig, axes = figure(title, columns=2)
 for (name, e), colour, style in zip(
@@ -454,6 +458,7 @@ for (name, e), colour, style in zip(
     H, _, J = np.array([at(e[:300], tau) for tau in taus]).T
     axes[0].semilogx(taus, H, style, color=colour, label=name)
     axes[1].semilogx(taus, J, style, color=colour, label=name)
+    peaks[name] = f"{J.max():.3f} high near {taus[J.argmax()]:.1f}"
 axes[0].axhline(np.log(8), color=GREY, lw=0.8, ls=":", label="ln 8: equal weights")
 axes[0].set(xlabel="temperature", ylabel="entropy (nats)", ylim=(-0.1, 3.3))
 axes[1].set(xlabel="temperature", ylabel="median of |dp/de|")
@@ -461,18 +466,25 @@ axes[0].legend(loc="upper left")
 axes[1].legend()
 alt = f"""Two panels against temperature. Entropy rises from the floor to almost
 {np.log(8):.2f} nats; the scaled curve is the unscaled one, moved to temperatures four
-times lower. Gradient: a hump, {J.max():.2f} high near {taus[J.argmax()]:.1f} when
-scaled, and falling to 0 at either end."""
+times lower. Gradient: a hump, {peaks["scaled"]} when scaled and {peaks["as it is"]} as
+it is, which falls to 0 at either end."""
 show(fig, "temperature", alt)
 
 # %% [markdown]
 # - The derived slope and the numeric one agree.
 # - Unscaled, the entropy is near 0 at four of the five temperatures. Dividing by
-#   $\sqrt d$ *is* a temperature: it gives the same curve at temperatures that are lower
-#   by a factor of 4.
+#   $\sqrt d$ *is* a temperature: it gives the same entropy at temperatures that are
+#   lower by a factor of 4. There $`\|J\|`$ is four times larger, because its factor
+#   $1/\tau$ is: one hump is four times as high as the other.
 # - A gradient exists at every temperature, but for the typical query it is large in the
 #   middle only. It is near 0 at the hard end, and small at the soft end, where the
 #   weights hardly react.
+#
+# Once a model is trained, nothing has to learn, and a temperature has another use. A
+# model that writes text divides its [logits](../../GLOSSARY.md#logit) by it before it
+# draws the next word. A low temperature keeps to the most probable words. A high one
+# also writes improbable words, and more sentences are wrong ([lesson
+# 13](../13_translation/README.md) measures it).
 #
 # > **The book says** (6.5.2) that gradients "flow freely" through the soft lookup, and
 # > that a model can learn "to be as precise as a hard lookup". It can become precise.
@@ -485,7 +497,8 @@ show(fig, "temperature", alt)
 # ## Is there one formula for all of them?
 #
 # Nearly every attention of this book compares, applies a softmax, and averages, and one
-# formula contains these. (Lesson 08's local-p has a Gaussian after the softmax.)
+# formula contains these. It has a query $q$ and $S$ keys and values. (Lesson 08's
+# local-p does not fit: it has a Gaussian after the softmax.)
 #
 # ```math
 # \mathrm{attend}(q, K, V) = \sum_j \alpha_j v_j, \qquad
@@ -509,9 +522,9 @@ show(fig, "temperature", alt)
 # %% [source] attention.attend.attend
 
 # %% [markdown]
-# Does it give each of these attentions, if only the score changes? One query of width
-# 4, five keys, and each score once more by hand (the scaled one is divided by
-# $\sqrt 4$):
+# Does it give each of these attentions, if only the score changes? Take one query of
+# width 4 and five keys, and compute each score once more by hand (the scaled one is
+# divided by $\sqrt 4$):
 
 # %%
 side = np.random.default_rng(99)  # a generator of its own
@@ -576,14 +589,15 @@ ax.set(xlabel="distance in words", ylabel="length of the gradient")
 ax.legend()
 alt = f"""Length of the gradient against the distance, logarithmic. The GRU falls on a
 line from {sizes["GRU"][-2]:.1f} at distance 1 to {sizes["GRU"][0]:.0e} at 99.
-Self-attention is level near {sizes["self-attention"].mean():.2f}."""
+Self-attention is level near {sizes["self-attention"][:-1].mean():.2f}; only at distance
+0 it is {sizes["self-attention"][-1]:.1f}."""
 show(fig, "distance", alt)
 
 # %% [markdown]
 # The GRU's gradient falls exponentially with the distance. That of self-attention does
-# not depend on the distance. (At distance 0 it is larger: there the word also reacts to
-# its own query.) But it is small everywhere, because the {{ T }} weights of a query sum
-# to one, and untrained they are nearly equal. A short path does not make a strong
+# not depend on the distance. (At distance 0 it is larger, because the last word also
+# makes the query.) But it is small everywhere, because the {{ T }} weights of a query
+# sum to one, and untrained they are nearly equal. A short path does not make a strong
 # signal. Training has to find the word that matters.
 #
 # > **The book says** (6.4.1) that the single step has "no intervening information
@@ -592,10 +606,10 @@ show(fig, "distance", alt)
 #
 # ## What does it cost?
 #
-# Two different questions. **Work**: how many multiplications are there in all?
-# **Depth**: how many of them must wait for one another? A recurrence multiplies two
-# $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth $T$.
-# Self-attention has $T^2$ dot products of length $d$ in $Q K^\top$, and as many
+# There are two different questions. **Work**: how many multiplications are there in
+# all? **Depth**: how many of them must wait for one another? A recurrence multiplies
+# two $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth
+# $T$. Self-attention has $T^2$ dot products of length $d$ in $Q K^\top$, and as many
 # multiplications again in $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$.
 # Its depth does not grow with $T$. For $d = 512$, in millions of multiplications:
 
@@ -607,11 +621,13 @@ for T in (64, 512, 1024, 2048):
     print(f"T {T:4d}   attention {a:4.0f} + {3 * w:4.0f}   recurrence {2 * w:4.0f}")
 
 # %% [markdown]
-# Attention alone is *cheaper* than the recurrence for $T < d$. With its projections it
-# is always more expensive than this simple recurrence. A GRU has three times as many
-# matrices, work $6 T d^2$; self-attention has less as long as
-# $2 T^2 d + 3 T d^2 < 6 T d^2$, which is $T < 3d/2$. What self-attention really saves
-# is depth. [Lesson 12](../12_exact_and_cheap/README.md) measures the time.
+# Attention alone is *cheaper* than the recurrence for $T < d$. (The output of attention
+# has $T d$ multiplications more, for the division of the queries by $\sqrt d$. At
+# $T = d$ this is the whole difference.) With its projections it is always more
+# expensive than this simple recurrence. A GRU has three times as many matrices, work
+# $6 T d^2$; self-attention has less as long as $2 T^2 d + 3 T d^2 < 6 T d^2$, which is
+# $T < 3d/2$. What self-attention really saves is depth. [Lesson
+# 12](../12_exact_and_cheap/README.md) measures the time.
 #
 # It pays with memory: a [head](../../GLOSSARY.md#head) has $T^2$ scores, of four bytes
 # each. For 1000 words that is {{ str(4 * 1000**2 // 10**6) }} megabytes, for each head,
@@ -655,8 +671,8 @@ show(fig, "crossing", alt)
 # > French-to-English. They translated English *to* French.
 #
 # Does a large weight mean that a word matters? The output is a sum of parts
-# $`\alpha_j v_j`$, and a part has two factors. Three values, and the length of each
-# part:
+# $`\alpha_j v_j`$, and a part has two factors. Here are three values, and the length of
+# each part:
 
 # %%
 p, V = np.array([0.90, 0.07, 0.03]), np.array([[0.1, 0], [0.1, 0], [0, 8.0]])
@@ -678,9 +694,10 @@ for j in range(3):
 # The library names the pattern of a matrix. For each shape it adds up the weight inside
 # the shape and subtracts what equal weights would have there: the *excess*. Inside
 # "diagonal" is $`\lvert i - j \rvert \le 1`$, inside "long-range" a distance of more
-# than a quarter of the length. "Column" is the key with the largest excess. "Block" is
-# the best way to cut the sentence into runs of three or more words, each of which looks
-# at its own run. Three rules follow one another:
+# than a quarter of the length. Inside "column" is one key, for all queries: the key
+# with the largest excess. For "block" the sentence is cut into runs of three or more
+# words, in the way that makes the excess largest. Inside are the pairs whose query and
+# key stand in the same run. Three rules follow one another:
 #
 # 1. If the mean entropy of the rows is at least {{ str(UNIFORM) }} of the largest
 #    possible, the name is "uniform".
@@ -719,7 +736,7 @@ away from it; and an even, pale blue."""
 show(fig, "patterns", alt)
 
 # %% [markdown]
-# Five shapes, five names. (A diagonal matrix has an excess in blocks, too, but a
+# It finds all five names. (A diagonal matrix has an excess in blocks, too, but a
 # smaller one.) The rules stand in
 # [patterns.py](../../../attention/seq2seq/patterns.py). They are choices. A matrix for
 # which no rule holds is called "mixed", a sixth name, and real ones often are.

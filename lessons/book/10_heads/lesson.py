@@ -64,17 +64,18 @@ for name, x in sentences.items():
     print(f"{'':22s}   two heads {b.round(2)}")
 
 # %% [figure]
-fig = schematics.heads_side_by_side(words, two, ("who chases?", "who is chased?"))
-alt = f"""Five words: the, cat, chases, the, dog. Arrows lead from each to head 1, "who
-chases?", and to head 2, "who is chased?". The arrow from cat to head 1 and that from
-dog to head 2 are thick, with weight {two[0, 1]:.2f}; the others are thin. The outputs
-of the two heads stand side by side and pass through a matrix W_O."""
+fig = schematics.heads_side_by_side(words, two, 2, ("who chases?", "who is chased?"))
+alt = f"""Five words: the, cat, chases, the, dog. The query is chases. Arrows lead from
+each word to head 1, "who chases?", and to head 2, "who is chased?". The arrow from cat
+to head 1 and that from dog to head 2 are thick, with weight {two[0, 1]:.2f}; the others
+are thin. The outputs of the two heads stand side by side and pass through a matrix W_O.
+The result is the new vector of chases."""
 show(fig, "heads", alt)
 
 # %% [markdown]
 # One head gives the same output for both sentences. Two heads give different ones. (One
-# head with uneven weights could tell the sentences apart, but it would hand on a
-# mixture of both nouns. Two heads hand on both.)
+# head with uneven weights could tell the sentences apart, but its output would be a
+# mixture of both nouns. The outputs of two heads keep both.)
 #
 # ## Is one product of matrices the same as a loop over the words?
 #
@@ -137,7 +138,7 @@ book = 2.384185791015625e-07
 print("in units of the last digit:", book / float(np.finfo(np.float32).eps))
 
 # %% [markdown]
-# Two units: its conclusion, "identical to numerical precision", holds.
+# Two units. The conclusion of the textbook, "identical to numerical precision", holds.
 #
 # ## What is a head?
 #
@@ -199,26 +200,29 @@ for n in (1, 3, 12):
     print(f"{cost.multiplications / 1e6:.1f} M multiplications")
 
 # %% [markdown]
-# The same number of parameters: four matrices with $D^2$ numbers, and here four biases
-# with $D$. And the same number of multiplications. There are more exponentials and more
-# scores: $H T^2$ of them, where there were $T^2$. At four bytes each, {{ H }} heads
-# need {{ str(H * 4 * 1000**2 // 10**6) }} megabytes for the scores of 1000 words
-# (exercise 6.4).
+# All three have the same number of parameters: four matrices with $D^2$ numbers, and
+# here four biases with $D$. They also have the same number of multiplications. But more
+# heads have more scores and more exponentials: $H T^2$ of them, where one head has
+# $T^2$. At four bytes each, {{ H }} heads need {{ str(H * 4 * 1000**2 // 10**6) }}
+# megabytes for the scores of 1000 words (exercise 6.4).
 #
 # The real price is the width. The [rank](../../GLOSSARY.md#rank) of a matrix is the
 # largest number of its rows of which none is a sum of multiples of the others; two
 # equal rows have rank 1. The scores of a head are a product of $T \times E$ and
-# $E \times T$ numbers, so each row of the scores is a sum of multiples of the $E$ rows
+# $E \times T$ numbers. So each row of the scores is a sum of multiples of the $E$ rows
 # of $K^\top$, and the rank is $E$ at most. An example: with $E = 1$ each query is one
 # number. Then all positive queries put the keys into one order, and all negative ones
 # into the opposite order; no query can prefer a key in the middle.
 #
-# **How do gradients pass?** With $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$ and
-# $g$, the gradient of the loss with respect to out, the gradient of $W^O$ is
+# **How do gradients pass?** Let $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$, and
+# let $g$ be the gradient of the loss with respect to out. Then the gradient of $W^O$ is
 # $O^\top g$, and that of $O$ is $`g\, (W^O)^\top`$. Its columns, cut as in the forward
-# pass, are the gradients of the heads. From there each head is an attention by itself.
-# All heads read $X$, as queries, keys and values, so the gradients of all these uses
-# are *added*.
+# pass, are the gradients of the heads. From there each head is an attention by itself,
+# and [lesson 03](../03_additive/README.md) leads back to the gradient of each score.
+# The gradient of the score $q_i \cdot k_j / \sqrt E$, times $k_j / \sqrt E$, is a part
+# of the gradient of $q_i$. The same number times $q_i / \sqrt E$ is a part of that of
+# $k_j$. Each query and each key adds up the parts from all its scores. All heads read
+# $X$, as queries, keys and values, so the gradients of all these uses are *added*, too.
 #
 # ## Do heads become different by themselves?
 #
@@ -228,10 +232,10 @@ for n in (1, 3, 12):
 # A task that needs two heads: at every position, return the token before it *and* the
 # token before that one. (A [token](../../GLOSSARY.md#token) is a unit of a sequence,
 # here one of six letters. The positions 0 and 1 do not have two tokens before them, and
-# do not count.) An input has 14 numbers: the letter and the place, each as a
-# [one-hot](../../GLOSSARY.md#one-hot) vector, of 6 and of 8. The first 12 outputs are
-# compared with the two wanted letters, one-hot, by the squared error. One layer of two
-# heads learns it from three starts:
+# do not count.) An input has 14 numbers: a [one-hot](../../GLOSSARY.md#one-hot) vector
+# of 6 for the letter and one of 8 for the place. The first 12 outputs are compared with
+# the two wanted letters, one-hot, by the squared error. One layer of two heads learns
+# it from three starts:
 #
 # - *drawn*: random parameters, as usual;
 # - *twins*: the second head is an exact copy of the first;
@@ -273,12 +277,13 @@ show(fig, "twins", alt)
 
 # %% [markdown]
 # Equal heads get equal gradients. They remain one head that is computed twice, and half
-# of the task stays undone. A difference of $`10^{-8}`$ between them is enough to
-# separate them, because the loss falls as the difference grows. The equal state is a
-# saddle, like the top of a pass: exactly there nothing pushes sideways, but the
-# smallest step to the side grows. (The nudged heads still resemble each other at the
-# end. They had a common start, and the task needs only a part of their parameters to
-# differ.) So the random start and the loss make heads different.
+# of the task stays undone. A difference of $`10^{-8}`$ between them is enough: the loss
+# falls as the difference grows, so training enlarges it. The equal state is a *saddle
+# point* of the loss. Exactly there, no part of the gradient separates the heads. But
+# close to it the gradient has such a part, and this part grows with the difference.
+# (The nudged heads still resemble each other at the end. They had a common start, and
+# the task needs only a part of their parameters to differ.) So the random start and the
+# loss make heads different.
 #
 # (Why half of 5/36? A wanted letter is six numbers, one of which is 1. Each is 1 with
 # the probability 1/6, so its variance is 1/6 times 5/6. The twins know one of the two
@@ -305,7 +310,8 @@ for i, word in enumerate(words):
 
 # %% [markdown]
 # With $i$ for the query and $j$ for the key, the allowed pairs are $j \le i$: the lower
-# triangle of the matrix, with the diagonal. It is easy to confuse the two triangles.
+# triangle of the matrix, with the diagonal. (A word may look at itself, because its
+# output predicts the word *after* it.) It is easy to confuse the two triangles.
 # Here is a test that does not depend on letters: add something to one input, and see
 # which outputs change. No output may change because of a *later* token.
 
@@ -377,9 +383,10 @@ print("same:", np.allclose(steps, whole, atol=1e-6))
 # all $L$ words look at once; there are several heads; and every layer does it. The
 # weights are $L \times S$.
 #
-# Neither form knows the order of the words. What happens if somebody shuffles them?
-# Two answers are possible. **Equivariant**: the outputs are the old ones, shuffled in
-# the same way. **Invariant**: the outputs do not change at all. Which is which?
+# Neither self-attention nor cross-attention knows the order of the words. What happens
+# if the words are shuffled? Two answers are possible. **Equivariant**: the outputs are
+# the old ones, shuffled in the same way. **Invariant**: the outputs do not change at
+# all. Which is which?
 
 # %%
 L, S = 4, 7
@@ -411,8 +418,8 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 #
 # ## What else does a Transformer need?
 #
-# A Transformer is a stack of equal *blocks*. A block has an attention with many heads,
-# and three more parts:
+# A Transformer is a stack of *blocks*. All blocks have the same form, and each has
+# parameters of its own. A block has an attention with many heads, and three more parts:
 #
 # - a [feed-forward network](../../GLOSSARY.md#feed-forward-network) for each word
 #   alone: a matrix, a *bend* $\phi$, another matrix. A bend is a function of one number
@@ -443,8 +450,9 @@ added to itself again; the result goes to the next block."""
 show(fig, "block", alt)
 
 # %% [markdown]
-# In the library you choose: the norm before each part, as here ("pre"), or behind the
-# sum, as first published ("post"). The two lines of a block that differ:
+# The norm may stand before each part, as here ("pre"), or behind the sum, as in the
+# first publication ("post"). In the library you choose. In this method of a block, `f`
+# is the attention or the feed-forward network:
 
 # %% [source] attention.transformer.block.Block._residual
 
@@ -493,24 +501,25 @@ falls slowly, to {spreads["x + long f(x)"][-1]:.2f}."""
 show(fig, "collapse", alt)
 
 # %% [markdown]
-# After two layers without the sum all words are nearly the same vector. It goes so fast
-# because it feeds itself: words that are more alike get weights that are more equal,
-# and these make the words of the next layer more alike still. This is [rank
+# After two layers without the sum all words are nearly the same vector. Why so fast?
+# Words that are more alike get weights that are more equal, and these weights make the
+# words of the next layer more alike still. This is [rank
 # collapse](../../GLOSSARY.md#rank-collapse): the matrix of the words comes near to a
 # matrix of equal rows, which has rank 1 (Dong and others 2021). With the sum, each word
-# keeps what it had. How much that helps depends on how long $f(x)$ is: the collapse of
-# the third row is slow, but it is one.
+# keeps what it had. How much that helps depends on how long $f(x)$ is: with a long
+# $f(x)$, in the third row, the words collapse as well, only slowly.
 #
 # ## Are all parts necessary?
 #
 # We left out one part at a time and trained blocks of width 32 on a small task. A table
 # holds an answer for each pair of tokens; at each position the model has to give the
 # answer for the token there and the token before it ([experiment.py](experiment.py)).
-# The parts are the sum, the feed-forward network, the norm, and as a fourth the
+# (There are 8 tokens and 8 positions, and before the first position stands the last.)
+# The parts are the sum, the feed-forward network and the norm. The fourth are the
 # *positions*, numbers at the input that say where a token stands. The output has the
-# share of right answers for 2, 4 and 8 blocks, the worst and the best of three seeds
-# (one in eight is chance), and the loss with 8 blocks. The first row leaves out
-# nothing:
+# share of right answers for 2, 4 and 8 blocks, the worst and the best of three seeds,
+# and the loss with 8 blocks. The table has eight different answers, so a blind guess is
+# right once in eight. The first row leaves out nothing:
 
 # %%
 kept = record("transformer")
@@ -524,9 +533,27 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
     print(f"   loss {np.mean([r['loss'] for r in runs if r['layers'] == 8]):.4f}")
 
 # %% [markdown]
-# - Without **positions** no token knows which one is before it.
-# - Without the **sum** two blocks learn, four learn next to nothing. A probable reason
-#   is rank collapse, which we measured in untrained attentions only.
+# How right can a model be that has learned only a part? It may know the most frequent
+# answer of the table. Or it may know its token and which other tokens there are, but
+# not which of them is the one before:
+
+# %%
+F = import_module("lessons.book.10_heads.experiment").TABLE  # (8, 8), the answers
+best = []
+for x in np.random.default_rng(0).integers(8, size=(500, 8)):  # the tokens of a row
+    for t in range(8):
+        answers = F[x[t], np.delete(x, t)]  # (7,): one for each of the other tokens
+        best.append(np.bincount(answers).max() / 7)
+most = np.bincount(F.ravel()).max() / F.size
+print(f"the most frequent answer of the table: {most:.2f}")
+print(f"the most frequent answer of the other tokens: {np.mean(best):.2f}")
+
+# %% [markdown]
+# - Without **positions** no token knows which one is before it. The models come near to
+#   the best that is possible then, {{ f"{np.mean(best):.2f}" }}.
+# - Without the **sum** two blocks learn. Four have at most learned the most frequent
+#   answer, which is right in {{ f"{most:.2f}" }} of all cases. A probable reason is
+#   rank collapse, which we measured in untrained attentions only.
 # - Without the **feed-forward network** they learn, with a larger loss.
 # - Without the **norm** they learn at least as well, at this width and this depth.
 #
@@ -601,12 +628,13 @@ show(fig, "scaling", alt)
 # the answers right. At width 64 they are slower than the scaled ones. With six blocks
 # of width 64 it is another matter. All scaled models have
 # {{ f"{min(deep[True]):.2f}" }} or more, and {{ stuck }} of 3 unscaled ones have less
-# than half right when the training ends. Why? The lower row alone does not say it:
-# unscaled weights *begin* sharp with two blocks of width 64 as well, and those learn. A
-# possible reason is that a sharp softmax passes on little gradient, which six layers
-# have to overcome in place of two. We have not measured the gradients.
+# than half right when the training ends. Why? The entropies in the lower row do not
+# explain it: unscaled weights *begin* sharp with two blocks of width 64 as well, and
+# those learn. A possible reason is that a sharp softmax passes on little gradient, and
+# that here the gradient has to pass six of them and not two. We have not measured the
+# gradients.
 #
-# What this does not say: that a longer training or another rate would fail, too. And a
+# This does not say that a longer training or another rate would fail, too. And a
 # smaller start can do the work of the factor: T5 (Raffel and others 2020) does not
 # divide its scores by $\sqrt E$, but draws its $W_Q$ smaller by this factor.
 #
@@ -617,9 +645,11 @@ show(fig, "scaling", alt)
 #
 # ## What do trained heads look at, and which of them matter?
 #
-# A language model of four blocks with four heads has learned to continue sentences of
-# the course's English grammar, with six seeds ([ablation.py](ablation.py)). Two beliefs
-# about heads can be tested on it. The first is that heads of early layers look at
+# A [language model](../../GLOSSARY.md#language-model) predicts each next word. One of
+# four blocks with four heads each has learned to continue the English sentences that a
+# small grammar writes ([lesson 13](../13_translation/README.md) has examples). It was
+# trained with six seeds ([ablation.py](ablation.py)). Two beliefs about heads can be
+# tested on these models. The first is that heads of early layers look at
 # neighbours, and those of deep layers look far. The output has five numbers for each
 # layer, each a mean over its heads:
 #
@@ -628,6 +658,12 @@ show(fig, "scaling", alt)
 # - *first*: the share on the first token of the sentence;
 # - *near*: the share on the word itself and the two words before it;
 # - *entropy*: the entropy, divided by the largest possible.
+#
+# Below these means stand two differences, between the last layer and the first. The
+# number behind ± is half of a
+# [confidence interval](../../GLOSSARY.md#confidence-interval) of the mean of six seeds:
+# it says how far the mean of many seeds may lie from it.
+# ([Lesson 14](../14_checks_the_book/README.md) has the formula.)
 
 # %%
 kept = record("heads")
@@ -657,8 +693,7 @@ for name in ("near", "entropy"):
     by_layer = of_heads(name).reshape(len(models), kept["layers"], -1)  # (6, 4, 4)
     change[name] = interval((by_layer[:, -1] - by_layer[:, 0]).mean(1))
     print("{}: last layer minus first {:+.3f} ±{:.3f}".format(name, *change[name]))
-    if name == "near":
-        within = by_layer.std(2).mean()
+first, last = (of_heads("near")[:, layers == k].mean() for k in (0, layers.max()))
 
 # %% [figure]
 title = "Where do sixteen heads look?"
@@ -684,20 +719,21 @@ show(fig, "sixteen-heads", alt)
 
 # %% [markdown]
 # The belief is right in its direction: from the first layer to the last, the share of
-# the near words changes by {{ f"{change['near'][0]:+.2f}" }}. But this is little. The
-# heads of one layer differ from one another by a standard deviation of
-# {{ f"{within:.2f}" }}, and each layer has heads that look at neighbours. And deep
-# heads do not look at more words: their entropy is lower than that of the first layer.
-# (Four layers and short sentences; this is not BERT.)
+# the near words falls from {{ f"{first:.2f}" }} to {{ f"{last:.2f}" }}. But the heads
+# of the last layer do not look far: more than half of their weight is still on the near
+# words. Nor do they look at more words: their entropy is lower than that of the first
+# layer. (This model has four layers and reads short sentences. Large models may
+# differ.)
 #
 # The second belief: a head with large, sharp weights is important. Remove one head at a
 # time, by zeros in its rows of $W^O$, and measure how much the loss of new sentences
-# rises. For each model, take the [rank
-# correlation](../../GLOSSARY.md#rank-correlation) of this rise with three numbers of a
-# head: its mean largest weight; its entropy; and the *length of what it adds* to a
-# word, which contains the values and $W^O$. We take it twice: over all 16 heads of a
-# model, and over the 4 heads of one layer, as a mean of the four layers. The output has
-# the mean of six models, with its interval:
+# rises. For each model, take the [rank correlation](../../GLOSSARY.md#rank-correlation)
+# of this rise with three numbers of a head. They are its mean largest weight, its
+# entropy, and the mean length of what it adds to a word (in the output *largest*,
+# *entropy* and *size*). This length depends on the values and on $W^O$ as well. We take
+# the correlation twice: over all 16 heads of a model, and over the 4 heads of one
+# layer, as a mean of the four layers. The output has the mean of six models, with half
+# of its interval:
 
 
 # %%
@@ -752,22 +788,22 @@ show(fig, "importance", alt)
 
 # %% [markdown]
 # First, no head is important by itself: the largest rise is {{ f"{rise.max():.2f}" }},
-# of a loss of {{ f"{loss:.2f}" }}. Each word
-# keeps what it had through the sum $x + f(x)$, and other heads have learned similar
-# things. (Michel and others 2019 found the same in large models.)
+# of a loss of {{ f"{loss:.2f}" }}. Two reasons are possible: each word keeps what it
+# had through the sum $x + f(x)$, and other heads may have learned similar things.
+# (Michel and others 2019 also found that many heads of large models can be removed.)
 #
 # Second, are sharp heads important? Over all heads of a model, the rank correlation
 # with the largest weight is {{ f"{related['largest'][0]:+.2f}" }}, and its interval
-# {{ zero(related["largest"]) }} 0; with the length of what a head adds it is
+# {{ zero(related["largest"]) }} 0. With the length of what a head adds it is
 # {{ f"{related['size'][0]:+.2f}" }}, and its interval {{ zero(related["size"]) }} 0.
-# Among the heads of one layer it is larger: with the largest weight
-# {{ f"{in_layer['largest'][0]:+.2f}" }}, where the interval
-# {{ zero(in_layer["largest"]) }} 0; with the length
-# {{ f"{in_layer['size'][0]:+.2f}" }}, where it {{ zero(in_layer["size"]) }} 0. So of
-# two heads of one layer, the sharper one tends to matter more. But sharp weights do not
-# tell which heads of the whole model matter: the heads of the last layer are as sharp
-# as the others, and matter least. A weight says which values enter an average. What the
-# average is worth is decided by the values, by $W^O$, and by the layers above.
+# Among the heads of one layer both correlations are larger. With the largest weight it
+# is {{ f"{in_layer['largest'][0]:+.2f}" }}, and the interval
+# {{ zero(in_layer["largest"]) }} 0. With the length it is
+# {{ f"{in_layer['size'][0]:+.2f}" }}, and the interval {{ zero(in_layer["size"]) }} 0.
+# So of two heads of one layer, the sharper one tends to matter more. But sharp weights
+# do not tell which heads of the whole model matter: the heads of the last layer are as
+# sharp as the others, and matter least. A weight says which values enter an average.
+# What the average is worth is decided by the values, by $W^O$, and by the layers above.
 #
 # ## What would break it?
 #
@@ -785,4 +821,6 @@ show(fig, "importance", alt)
 # word, a norm, and the sum x + f(x) that keeps words apart.**
 #
 # Exercises: E.10 (multi-head attention and its backward, by hand), E.7 (the masked
-# softmax) and 6.4 (the memory of the scores): `python -m lessons start E.10`.
+# softmax, and the logarithm of its denominator, which [lesson
+# 12](../12_exact_and_cheap/README.md) uses) and 6.4 (the memory of the scores):
+# `python -m lessons start E.10`.

@@ -27,7 +27,8 @@ def by_distance(forms, ranges, chance):
         ax.errorbar(x + (i - 1.5) * 0.05, m, bars, label=form, **look)
     ax.axhline(chance, ls=":", color=GREY, label="chance")
     ax.set_xticks(x, ranges)
-    ax.set(xlabel="tokens between key and answer", ylabel="share right, 3 seeds")
+    ax.set_xlabel("tokens from the question back to the answer")
+    ax.set_ylabel("share right:\nmean and range of 3 seeds")
     ax.set_ylim(0, 1.05)
     fig.legend(loc="outside lower center", ncols=5)
     return fig

@@ -18,8 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # replace the softmax by something that needs no pairs at all. This lesson shows both
 # kinds, counts what each costs, measures it, and shows what is lost.
 #
-# You need [lesson 06](../06_masks/README.md), [lesson 09](../09_self_attention/README.md)
-# and [lesson 10](../10_heads/README.md). An hour.
+# You need [lesson 06](../06_masks/README.md), [lesson
+# 09](../09_self_attention/README.md) and [lesson 10](../10_heads/README.md). An hour.
 
 # %%
 from importlib import import_module
@@ -56,9 +56,8 @@ print("32 768 tokens, 32 heads:", size(cost_of("dense", L=32_768, H=32).score_by
 
 # %% [markdown]
 # The width has no part in it. (Exercise 6.4 says 4 MB for 1000 tokens, which is exact.)
-# And this is one head of one example: 32 heads of 32 768 tokens are more than most
-# machines hold, and a million tokens are out of the question, if there has to be a
-# matrix.
+# And this is one head of one example. 32 heads of 32 768 tokens are more than most
+# machines hold. A million tokens are out of the question, if there has to be a matrix.
 #
 # ## Does there have to be a matrix?
 #
@@ -124,7 +123,12 @@ show(fig, "tiles", alt)
 #
 # The library has the second, here in NumPy. The letters of the code: `m`, `l` and `o`
 # are those of the table, `s` is a tile of scores, `p` holds its exponentials, and
-# `alpha` is the correction $`e^{m - m'}`$. (The lines with `draws` are dropout.)
+# `alpha` is the correction $`e^{m - m'}`$. The list of the tiles is `plan`, and
+# `_tiles` yields them one by one. A tile belongs to the head of queries with the number
+# `n` and the head of keys with the number `h`. It has the block of queries `i` and the
+# block of keys `j`, and `allowed` is its mask. `_scores` computes the scores of a tile.
+# It reads the scale from `terms`, which also contains what is added to the scores, such
+# as positions. (`z` is the factor of dropout, 0 for a dropped weight.)
 
 # %% [source] attention.exact.flash.forward_twin
 
@@ -148,7 +152,7 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 # query, the logarithm of the sum of its exponentials,
 # $`\ln \sum_j e^{s_j} = m + \ln l`$. This is the
 # [log-sum-exp](../../GLOSSARY.md#log-sum-exp), *lse* for short. With it a tile of
-# weights is computed at once, and the rest is the backward of [lesson
+# weights is computed directly, and the rest is the backward of [lesson
 # 03](../03_additive/README.md), tile by tile:
 #
 # ```math
@@ -159,8 +163,10 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 # Here $g_i$ is the gradient of the output $o_i$ (after the division), and
 # $`g_i \cdot v_j`$ is the gradient of the weight $`p_{ij}`$. The sum over $j$ that the
 # softmax needs is $`\sum_j p_{ij}\, g_i \cdot v_j = g_i \cdot o_i`$, one number for
-# each query. So memory is saved, and a little more work is done. The tiles may run in
-# any order: each adds its part to the gradients of its own queries, keys and values.
+# each query. [Lesson 10](../10_heads/README.md) says how a query and a key get their
+# gradients from those of the scores. So memory is saved, and a little more work is
+# done. The tiles may run in any order: each adds its part to the gradients of its own
+# queries, keys and values.
 #
 # ## Can the keys be in two places?
 #
@@ -188,8 +194,10 @@ show(fig, "merge", alt)
 # \mathrm{lse}_a = \ln \sum_{j \text{ in set } a} e^{s_j}
 # ```
 #
-# Here $o_1$ and $o_2$ are the two averages, and $w_1$ and $w_2$ their shares. Cut the
-# 300 keys into 200 of a "book" and 100 of a "question":
+# Here $o_1$ and $o_2$ are the two averages, and $w_1$ and $w_2$ their shares. A set
+# without an allowed key has an lse of $-\infty$ and the share 0. If both sets are so,
+# the formula gives 0/0, and the library returns an output of 0 and an lse of $-\infty$.
+# Cut the 300 keys into 200 of a "book" and 100 of a "question":
 
 # %%
 K, V = k.data, v.data  # (1, 300, 16)
@@ -219,7 +227,8 @@ print("the mean of both averages is:     ", np.allclose(plain, sdpa(q, K, V).dat
 #   *global* tokens that see all and are seen by all.
 # - **BigBird** (Zaheer and others 2020): blocks of tokens. Each block sees its
 #   neighbours, a few *global* blocks, and a few random ones. `bigbird(2, 3, 1, 1)` has
-#   blocks of 2 tokens, a window of 3 blocks, 1 random block and 1 global block.
+#   blocks of 2 tokens, a window of 3 blocks, 1 random block and 1 global block. One
+#   global block is the first; two are the first and the last.
 #
 # Here they are with 24 tokens, so that one can see them:
 
@@ -312,11 +321,12 @@ print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in 
 #
 # > **The book says** (the notes) that BigBird costs "$O(n)$ or $O(n \sqrt n)$". It is
 # > the first. $n \sqrt n$ is the cost of patterns in which a token sees every
-# > $`\sqrt n`$-th token before it, as in the Sparse Transformer (Child and others 2019).
+# > $`\sqrt n`$-th token before it, as in the Sparse Transformer (Child and others
+# > 2019).
 #
-# If pairs are left out, two tokens that are far apart hear of each other only after
-# several layers. With all pairs one layer is enough. How many layers does each pattern
-# need?
+# If pairs are left out, a token receives nothing from a token far away before several
+# layers have passed. With all pairs one layer is enough. How many layers does each
+# pattern need?
 
 
 # %%
@@ -374,7 +384,7 @@ print("rank of the weights:", np.linalg.matrix_rank(w), "of 50")
 # %% [markdown]
 # The *rank* of a matrix is the largest number of its rows of which none is a sum of
 # multiples of the others. The weights here are a product of a 50 by 4 and a 4 by 50
-# matrix, so their rank is 4 at most: all 50 rows of weights are mixtures of four rows.
+# matrix, so their rank is 4 at most. All 50 rows of weights are mixtures of four rows.
 # Those of a softmax may have rank 50.
 #
 # Leave out $\phi$ and the division, and let token $t$ see the tokens up to $t$ only.
@@ -392,12 +402,15 @@ print("fast weights are (Q K^T, j <= i) V:", np.allclose(o, np.tril(q @ k.T) @ v
 # %% [markdown]
 # It is: exactly causal linear attention without $\phi$ and the division (Schlag and
 # others 2021). With them, take $\phi(q)$ and $\phi(k)$ for $q$ and $k$, and keep a
-# second running sum, of $\phi(k_j)$, for the denominator. In the backward pass, key $j$
-# has an influence on the outputs from $j$ on, so the sums run from the last token to
-# the first.
+# second running sum, of $\phi(k_j)$, for the denominator. (Or give each value one more
+# entry, which is 1. The same sum then has the denominator in this entry.) In the
+# backward pass, key $j$ has an influence on the outputs from $j$ on. So the sums run
+# from the last token to the first. They add up the products $`q_i\, g_i^\top`$ of a
+# query and the gradient of its output, and from them come the gradients of $k_j$ and
+# $v_j$.
 #
-# > **The book says** (38.9) that "the Q/K/V structure was actually introduced in 1991 by
-# > Schmidhuber". The structure is there, as the output shows; the softmax is not.
+# > **The book says** (38.9) that "the Q/K/V structure was actually introduced in 1991
+# > by Schmidhuber". The structure is there, as the output shows; the softmax is not.
 #
 # The notes say that linear attention "loses some expressivity". How much? Draw $n$
 # random keys of width 64, and let the query be the first key, four times as long. The
@@ -422,30 +435,65 @@ at {found["softmax"][-1]:.2f} for 1024 keys; linear attention falls like 1/n, fr
 show(drawing.one_of_many(counts, found), "find", alt)
 
 # %% [markdown]
-# Linear attention gives the right key {{ f"{found['linear'][-1] * 1024:.1f}" }} times
-# its share by chance, softmax nearly everything. It can average, but it cannot pick. A
-# learned $\phi$ can do better; the rank stays a limit.
+# With 1024 keys, linear attention gives the right key
+# {{ f"{found['linear'][-1] * 1024:.1f}" }} times its share by chance, and softmax
+# nearly all the weight. Linear attention can average, but it cannot pick. A learned
+# $\phi$ can do better; the rank stays a limit.
 #
 # ## What do they lose in quality?
 #
 # To leave pairs out is fast. Does a model trained in this way do its task? Take a task
 # in which it is known how far back the answer stands. A model reads
-# {{ record("quality")["pairs"] }} pairs of a name and a number, such as "b 3", then the
-# names alone in another order, and has to say the number of each. The same small causal
-# Transformer of two layers is trained with four forms of attention, three seeds each
-# ([quality.py](quality.py)). The window has 16 tokens. BigBird has blocks of 8 tokens:
-# of the tokens before it, each token sees its own block, the first one, and perhaps a
-# random one. What do you expect, for answers that are 1 to 8 tokens back, and more?
+# {{ record("quality")["pairs"] }} pairs of a name and a number, such as "b 3". Each
+# pair is *one* token: its vector has the name and the number. Then come the questions,
+# which are the names alone, in another order, and the model has to say the number of
+# each. So the pairs stand at the places 0 to 23 and the questions at 24 to 47, and the
+# answer to a question stands 1 to 47 tokens back.
+#
+# The same small causal Transformer of two layers is trained with four forms of
+# attention, three seeds each ([quality.py](quality.py)). The window has 16 tokens.
+# BigBird has blocks of 8 tokens, so the pairs fill three blocks, and the questions fill
+# three. Of the tokens before it, each token sees those of its own block, the first
+# block, and one random block, which is the same for all seeds. Here is this mask, block
+# by block. A `#` is a block in which every pair of tokens is allowed, a `+` one in
+# which some are. The first three columns are pairs, and the last three rows are
+# questions:
 
 # %%
+quality = import_module("lessons.book.12_exact_and_cheap.quality")
 kept = record("quality")
+P = kept["pairs"]
+print(BlockMask.from_mask(quality.MASKS["BigBird"], 2 * P, 2 * P, block=(8, 8)).map())
+
+# %% [markdown]
+# The questions of the fourth row see the third block of pairs, the others the second.
+# So it can be counted how many of the answers a question may look at, by how far back
+# they stand. A model that knows these and guesses the others (there are
+# {{ kept["values"] }} numbers) should have the following shares right:
+
+# %%
+back, expected = np.arange(P, 2 * P)[:, None] - np.arange(P), {}  # (P, P)
+ends = [0, *kept["farthest"]]
+ranges = [f"{a + 1}-{b}" for a, b in zip(ends, ends[1:])]
+print("tokens back           ", *(f"{r:>6s}" for r in ranges))
+for form in ("window", "BigBird"):
+    sees = quality.MASKS[form].dense(1, 1, 2 * P, 2 * P)[0, 0, P:, :P]
+    sees = [sees[(a < back) & (back <= b)].mean() for a, b in zip(ends, ends[1:])]
+    expected[form] = [x + (1 - x) / kept["values"] for x in sees]
+    print(f"{form:7s} sees          ", *(f"{x:6.2f}" for x in sees))
+    print(f"{'':7s} expected right", *(f"{x:6.2f}" for x in expected[form]))
+
+# %% [markdown]
+# Are the trained models like this? And what do you expect of dense and of linear
+# attention?
+
+# %%
 print(how_made(kept))
 of = {}  # form: (seeds, 5), the accuracy of all and of four ranges of distances
 for run in kept["runs"]:
     of.setdefault(run["form"], []).append(run["accuracy"])
 of = {form: np.array(each) for form, each in of.items()}
-ends = [0, *kept["farthest"]]
-ranges = [f"{a + 1}-{b}" for a, b in zip(ends, ends[1:])]
+gap = np.abs(of["BigBird"][:, 1:] - expected["BigBird"]).max()
 
 # %%
 print("right, mean [lowest, highest] of the seeds, by tokens back")
@@ -465,10 +513,11 @@ show(drawing.by_distance(forms, ranges, 1 / kept["values"]), "quality", alt)
 # Dense attention answers everything. The window answers what stands inside it, up to 15
 # tokens back. Beyond, it is not far from chance, which is
 # {{ f"{1 / kept['values']:.2f}" }}. Its second layer could reach 15 tokens further. But
-# then a token in between would have to store the number, without knowing that its name
-# will be asked for. BigBird depends on the place. It finds what stands in the first
-# block, which is the farthest away here, or in the block of the question. It finds the
-# rest only if the random block happens to hold it.
+# then a token in between would have to store the number, without knowing which name
+# will come as a question. BigBird is right as often as its mask lets us
+# expect: with each seed, the difference is {{ f"{gap:.2f}" }} at most. So it depends on
+# the place. BigBird finds what stands in the first block or in its random block, and
+# guesses the rest.
 #
 # Linear attention has {{ f"{of['linear'][:, 0].mean():.2f}" }} right, about the same
 # share at every distance. It reaches everything, but each head has to keep
@@ -522,8 +571,8 @@ for form, key_heads in (("dense", 4), ("2 key heads", 2), ("1 key head", 1)):
 #
 # The library has formulas for the multiplications, and for all bytes beside the inputs.
 # (Tests compare them with what is counted and measured.) This is one head of width 64.
-# The first four columns are multiplications, the last four are bytes, each for four
-# lengths:
+# The window has 256 keys, and BigBird is that of 1024 tokens above. The first four
+# columns are multiplications, the last four are bytes, each for four lengths:
 
 # %%
 lengths = [1024, 4096, 32_768, 2**20]
@@ -569,13 +618,14 @@ x, y = measured["dense"], measured["tiled"]["least"]
 for n, dense, tiled in [*zip(x["n"], x["least"], y)][-6:]:  # the same n
     print(f"{n:6d} tokens: tiled is {dense / tiled:.1f} times as fast as dense")
 medium = drawing.slopes(measured, most=4096)
-print("twice as many tokens take ... times as long; up to", 2048, 4096, 8192)
+print("times as long: 1024 to 2048 tokens, 2048 to 4096, 4096 to 8192; then the")
+print("power of n that fits all times from 1024 tokens on, and those up to 4096")
 twice = {}
 for way, x in measured.items():
     at = dict(zip(x["n"], x["least"]))
     twice[way] = [at[n] / at[n // 2] for n in (2048, 4096, 8192)]
     print(f"{way:8s}", *(f"{each:.1f}" for each in twice[way]), end="   ")
-    print(f"n to the {slopes[way]:.2f}; up to 4096 tokens {medium[way]:.2f}")
+    print(f"n to the {slopes[way]:.2f}, up to 4096 n to the {medium[way]:.2f}")
 
 # %% [markdown]
 # Tiled attention does the same work and is faster. One reason is that a matrix which is
@@ -589,9 +639,9 @@ for way, x in measured.items():
 # 4096 tokens the powers are nearer to 2 and 1. For window and linear, work that does
 # not grow with $n$ may be a part of the rest. Why dense has not 2, we have not
 # measured.
-#
 # > **The book says** (the notes) that FlashAttention is two to four times as fast. That
-# > was measured on GPUs. On this processor it is what the lines above say.
+# > was measured on GPUs. On this processor, tiled attention is
+# > {{ f"{dense / tiled:.1f}" }} times as fast as dense attention at 8192 tokens.
 #
 # > **The book says** (6.4.3) that "quadratic cost is affordable below 2048 tokens".
 # > Nothing special happens at 2048 tokens: twice as many tokens take dense attention

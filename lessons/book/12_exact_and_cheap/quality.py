@@ -3,9 +3,9 @@
     python lessons/book/12_exact_and_cheap/quality.py
 
 A small causal Transformer for each form, three seeds: dense, window, BigBird, linear,
-and dense with fewer key heads. It reads pairs of a key and a value, then keys alone,
-and says the value of each. So it is known how many tokens back the answer stands. Six
-minutes on a core.
+and dense with fewer key heads. It reads pairs of a key and a value, each as one token,
+then keys alone, and says the value of each. So it is known how many tokens back the
+answer stands. Six minutes on a core.
 """
 
 import pathlib

@@ -49,7 +49,8 @@ def writing(grammar, of, pairs):
         ax.errorbar(x, y.mean(1), bars, **look)
     ax.axhline(grammar, ls="--", color=GREY, label="the grammar's own sentences")
     ax.axhline(pairs, ls=":", color=GREY, label="a table of word pairs")
-    ax.set(xlabel="temperature", ylabel="share of the sentences", ylim=(0, 1.05))
+    ax.set(xlabel="temperature", ylim=(0, 1.05))
+    ax.set_ylabel("share of the sentences,\nmean and range of 3 seeds")
     fig.legend(loc="outside lower center", ncols=4, fontsize=8)
     return fig
 

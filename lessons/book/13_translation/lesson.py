@@ -159,9 +159,10 @@ for pair in (pairs[1], pairs[4], pairs[5]):
 # | BP | the *brevity penalty*: below 1 if the translation is too short |
 #
 # The penalty is necessary, because a translation of four right words has all its runs
-# right. An example, with one word missing. (No run occurs twice in it. In general, a
-# run that stands twice in the translation counts twice only if it stands twice in the
-# reference, too.)
+# right. If no run of four words is right, the product is 0, and so is BLEU. Here is an
+# example, with one word missing. (No run occurs twice in it. In general, a run that
+# stands twice in the translation counts twice only if it stands twice in the reference,
+# too.)
 
 # %%
 reference = ["the", "black", "cat", "sleeps", "on", "the", "sofa", "."]
@@ -182,8 +183,8 @@ print(f"BP {penalty:.3f}   BLEU {by_hand:.1f}   the library agrees: {same}")
 #
 # How sure is a BLEU of 200 sentences? Other sentences would give another number. A
 # [confidence interval](../../GLOSSARY.md#confidence-interval) says how much it could
-# vary, and the *bootstrap* (Efron 1979) finds one without new sentences: draw 200 from
-# the 200, with replacement, so that some come twice and some not at all. Compute the
+# vary. The *bootstrap* (Efron 1979) finds one without new sentences: draw 200 from the
+# 200, with replacement, so that some come twice and some not at all. Compute the
 # measure. Repeat 2000 times. The interval holds the middle 95 of 100 results. Here for
 # a simpler measure, the mean of ten numbers:
 
@@ -253,10 +254,10 @@ near 100 throughout; without it BLEU falls from {ends[0]:.0f} to {ends[1]:.0f}."
 show(drawing.by_length(bleu, parts), "bleu", alt)
 
 # %% [markdown]
-# At 500 pairs attention is ahead by {{ f"{gain['500'][0]:.1f}" }} on short sentences
-# and by {{ f"{gain['500'][2]:.1f}" }} on long ones. So the advantage *shrinks*, by
-# {{ f"{gain['500'][0] - gain['500'][2]:.1f}" }}. The bootstrap gives an interval for
-# this change as well, {{ growth }}, and it does not contain 0. ([Lesson
+# At 500 pairs attention is ahead by {{ f"{gain['500'][0]:.1f}" }} BLEU on short
+# sentences and by {{ f"{gain['500'][2]:.1f}" }} on long ones. So the advantage
+# *shrinks*, by {{ f"{gain['500'][0] - gain['500'][2]:.1f}" }}. The bootstrap gives an
+# interval for this change as well, {{ growth }}, and it does not contain 0. ([Lesson
 # 14](../14_checks_the_book/README.md) gives other intervals for numbers of this page.
 # They count how the three seeds differ, and not the choice of sentences.)
 #
@@ -336,14 +337,19 @@ for size, kind in ((n, k) for n in bleu for k in ("bahdanau", "luong")):
 # encoder number by number, so both need the same width. In the models above the encoder
 # reads in two directions, and each of its states is two states side by side, twice as
 # wide as the decoder's. So train again, with encoders that read in one direction. Now
-# the order is held fixed: both orders of the decoder, Bahdanau's and Luong's, get the
-# additive score or the dot product, and nothing else differs
+# only the score differs. Both orders of the decoder, Bahdanau's and Luong's, get the
+# additive score and then the dot product, and nothing else changes
 # ([one_direction.py](one_direction.py)):
 
 # %%
 scores = record("translation_scores")
+one_way = import_module("lessons.book.13_translation.one_direction")
+one_way = one_way.config_of("bahdanau", "additive", 1)
 print(how_made(scores))
-print(f"{scores['pairs']} pairs, {scores['steps']} steps; BLEU [interval]")
+print(f"{scores['pairs']} pairs, {scores['steps']} steps", end=", ")
+print(f"width {one_way.hidden}, dropout {one_way.dropout}; BLEU [interval]")
+
+# %%
 for order, found in scores["summary"].items():
     for name, (m, low, high) in found["bleu"].items():
         mine = [r for r in scores["runs"] if (r["order"], r["score"]) == (order, name)]
@@ -363,8 +369,8 @@ show(drawing.by_score(scores["summary"]), "dot-additive", alt)
 # Bahdanau's order ({{ "{1:.0f} to {2:.0f}".format(*less["bahdanau"]) }}) and by
 # {{ f"{less['luong'][0]:.0f}" }} in Luong's
 # ({{ "{1:.0f} to {2:.0f}".format(*less["luong"]) }}). Without parameters, the state of
-# the decoder itself has to be like the states of the encoder that it looks for, while
-# it also has to say which words come next. In Luong's order an output layer reads
+# the decoder has two tasks. It has to be like the states of the encoder that it looks
+# for, and it has to say which words come next. In Luong's order an output layer reads
 # context and state together, and the loss is smaller.
 #
 # > **The book says** (6.3.1, 38.2) that the dot product matches additive attention on
@@ -382,8 +388,14 @@ show(drawing.by_score(scores["summary"]), "dot-additive", alt)
 # sentences?
 
 # %%
-beside = record("translation_blocks")
+beside, shape = record("translation_blocks"), record("translation_blocks")["shape"]
+two_ways = import_module("lessons.book.13_translation.blocks").CONFIG
 print(how_made(beside))
+print(f"{beside['pairs']} pairs, {beside['steps']} steps", end="; GRU: width ")
+print(f"{two_ways.hidden}, dropout {two_ways.dropout}; Transformer: ", end="")
+print(f"{shape['width']}, {two_ways.dropout / 2}")
+
+# %%
 for run in beside["runs"]:
     print(f"{run['name']:11s} seed {run['seed']}   {run['parameters']:,} parameters", end="")
     print(f"   validation loss {run['validation']:.3f}   equal {run['exact']:.2f}")
@@ -414,6 +426,14 @@ show(drawing.two_models(blocks, parts), "transformer", alt)
 # than half the parameters here, and neither model was tuned much. So this says little
 # about Transformers with millions of sentences, where they are used.
 #
+# (Why has this GRU a BLEU of {{ f"{beside['bleu']['all']['GRU'][0]:.0f}" }}, and the
+# additive model of the section before, with Bahdanau's order, one of
+# {{ f"{scores['summary']['bahdanau']['bleu']['additive'][0]:.0f}" }}? The pairs and the
+# number of steps are the same. But here the encoder reads in both directions, the
+# states have {{ two_ways.hidden }} numbers in place of {{ one_way.hidden }}, and
+# dropout is {{ f"{two_ways.dropout}" }} in place of {{ f"{one_way.dropout}" }}. We have
+# not measured how much each of these three changes contributes.)
+#
 # ## Do the heatmaps agree with the gold alignments?
 #
 # No alignment was ever shown to the models. The textbook (6.5.3) says that they find it
@@ -443,16 +463,17 @@ for kind in ("bahdanau", "luong"):
 #
 # ## What does a trained model look at?
 #
-# A trained model of {{ f"{EN_FR.stat().st_size / 1e3:.0f}" }} kB comes with the package.
-# It learned 4000 pairs of English and French. Give it three sentences that it has not
-# seen. (Exercise 6.7 of the textbook takes a published model of three hundred
+# A trained model of {{ f"{EN_FR.stat().st_size / 1e3:.0f}" }} kB comes with the
+# package. It learned 4000 pairs of English and French. Give it three sentences that it
+# has not seen. (Exercise 6.7 of the textbook takes a published model of three hundred
 # megabytes, and sentences of 5, 15 and 30 words. Our longest sentences have
-# {{ max(len(p.source) for p in pairs) }} words, counting the full stop.)
+# {{ max(len(p.source) for p in pairs) }} words, counting the full stop. For 30 words,
+# exercise 6.7 puts two of them one after the other.)
 
 # %%
 translator = load(EN_FR)
 for parameter in translator.model.parameters():
-    parameter.data = parameter.data.astype(np.float64)  # from half precision
+    parameter.data = parameter.data.astype(np.float64)  # from 16 bits
 chosen = [pairs[1]]
 for n in (9, 13):
     chosen.append(next(p for p in pairs if len(p.source) == n and p not in chosen))
@@ -460,7 +481,7 @@ weights = looked_at(translator, chosen)  # (T, S) each, of the references
 print("words of the sources:", [len(p.source) for p in chosen])
 
 # %% [markdown]
-# Two different sentences are involved. The model writes its *own* translation. The
+# Each source has two translations here. The model writes its *own* translation. The
 # weights below are those while it reads the *reference*, whose right links are known.
 # First its own translations:
 
@@ -505,11 +526,12 @@ show(drawing.heatmaps("The third sentence: two targets", panels), "third", alt)
 
 # %% [markdown]
 # Do all sentences look like these? The library names the pattern of a heatmap, by the
-# source word with the largest weight in each row. "many-to-one": a third of the rows or
-# more share their word with an earlier row. "reordering": in a tenth of the steps or
-# more, the word stands before that of the row above. "diagonal": neither. The smallest
-# possible AER, with one right link for each target word that has any, is printed as
-# well. Does the pattern depend on the length?
+# source word with the largest weight in each row. It gives the first of three names
+# that fits. "many-to-one": a third of the rows or more share their word with an earlier
+# row. "reordering": in a tenth of the steps or more, the word stands before that of the
+# row above. "diagonal": neither of the two. (Weights that are nearly equal are called
+# "uniform". We have none.) The smallest possible AER, with one right link for each
+# target word that has any, is printed as well. Does the pattern depend on the length?
 
 # %%
 every = looked_at(translator, pairs)
@@ -525,10 +547,12 @@ for low, high in ranges:
 
 # %% [markdown]
 # Are these rows different, or is it chance? Suppose that length has no influence. Then
-# the patterns could be shuffled among the sentences. Measure the difference by
-# *chi-square*, the sum of $(n - m)^2 / m$ over the cells of the table. Here $n$ is a
-# count, and $m$ is the count that we would expect if all rows had the same shares of
-# patterns. How often does a shuffle give as large a sum?
+# the patterns could be shuffled among the sentences. Measure the difference by a sum
+# over the cells of the table, that of $(n - m)^2 / m$. (It is called Pearson's
+# *chi-square*, because shuffled tables give it nearly the distribution that [lesson
+# 05](../05_scaling/README.md) calls chi-square.) Here $n$ is a count, and $m$ is the
+# count that we would expect if all rows had the same shares of patterns. How often does
+# a shuffle give as large a sum?
 
 # %%
 row_of = np.array([sum(len(p.source) > high for _, high in ranges) for p in pairs])
@@ -560,7 +584,7 @@ for what, kinds in (("all patterns", patterns), ("reordering or not", swaps)):
 # Not every wrong link is an error of the model. The French article "la" has to agree
 # with the gender of its noun, and it looks at "car", the English noun. The example of
 # the textbook's 6.2.1 is "le chat noir", read from French. Our model writes French.
-# Where does it look when it writes "noir", "black"?
+# Where does it look when it writes "noir", the French word for "black"?
 
 # %%
 cat = translator.translate("the black cat sleeps .")
@@ -590,10 +614,11 @@ for a, p in first.items():
 # the less probable word. [Beam search](../../GLOSSARY.md#beam-search) keeps the $K$
 # most probable beginnings of each length, its *beam*, and extends them all. With
 # $K = 2$ it finds "la souris". With $K = 1$ it is greedy. Longer sentences have smaller
-# products, so beam search prefers short sentences. The library can divide the logarithm
-# of the product by $`((5 + n) / 6)^a`$, where $n$ is the number of words, the end mark
-# included, and you choose $a$ (Wu and others 2016). The four sentences that a beam of
-# four finds for the third sentence above, with the logarithm of their probability:
+# products, so beam search prefers short sentences. To correct that, the library can
+# divide the logarithm of the product by $`((5 + n) / 6)^a`$ (Wu and others 2016). Here
+# $n$ is the number of words, the end mark included, and you choose $a$. The four
+# sentences that a beam of four finds for the third sentence above, with the logarithm
+# of their probability:
 
 # %%
 ids = translator.source.encode(chosen[2].source)
@@ -654,7 +679,10 @@ for tau in (0.5, 1.0, 2.0, 5.0):
 # %% [markdown]
 # The temperature changes the entropy and not the AER, because the largest weight stays
 # the largest. So AER says nothing about how sharp a heatmap is, and a sharp heatmap may
-# be wrong. Exercise 6.10 asks for such a curve.
+# be wrong. As $\tau$ grows, the entropy never falls: towards $\tau = 0$ all the weight
+# goes to the largest score, and for a very large $\tau$ all weights become equal
+# ([lesson 09](../09_self_attention/README.md)). Exercise 6.10 asks for such a curve and
+# for its slope.
 #
 # ## Can a published model be looked at in the same way?
 #
@@ -688,29 +716,36 @@ print("bytes of the arrays:", len(raw) - 8 - n)
 # to choose among them. Choose by AER on sentences whose links are known, and report the
 # rate on other sentences. Compare with the mean over all heads and layers.
 #
-# Exercises 6.7 and 6.9 ask you for such measurements. The solutions of this course
-# found the following. (`python -m lessons experiment 6.7` makes a record of yours.) The
-# Transformer of 6.7 is a small one of two layers with four heads each, on sentences of
-# 5, 15 and 30 words. 6.9 has a third setting: 500 pairs and 20 epochs as in the
-# textbook, a GRU in both directions of width 64, batches of 20 and no dropout.
+# Exercises 6.7 and 6.9 ask you for such measurements. The output below is what the
+# solutions of this course found. (`python -m lessons experiment 6.7` makes a record of
+# yours.) Exercise 6.7 first measures the package's model from above. Then it trains a
+# small Transformer, of two layers with four heads each, which reads one sentence or two
+# at a time. It is tested on sentences of 5 and of 15 words, and on two of 15 words, one
+# after the other. Hardly any row of its training was as long as these 30 words. This
+# may be one reason for the high error rate there. 6.9 has a third setting: 500 pairs
+# and 20 epochs as in the textbook, a GRU in both directions of width 64, batches of 20
+# and no dropout.
 
 # %%
 seven = record("ex_6_7")["result"]
 aer = seven["tier A, told the reference"]["aer"]
-print(f"6.7: sentences right {seven['tier A']['exact']}, AER {aer:.2f} (references)")
+print(f"6.7: the package's model: sentences right {seven['tier A']['exact']}", end="")
+print(f", AER {aer:.2f} (references)")
 single = record("ex_6_7")["result"]["tier T"]["aer"]  # {head: {words: AER}}
 mean = single.pop("mean of all")
 for words, aer in mean.items():
     best = min(of_head[words] for of_head in single.values())
-    print(f"6.7: Transformer, {words:>2s} words, AER: mean of heads {aer:.2f}", end="")
-    print(f", best head {best:.2f}")
+    print(f"6.7: Transformer, {words:>2s} words: AER of the mean of heads", end=" ")
+    print(f"{aer:.2f}, of the best {best:.2f}")
+
+# %%
 for run in record("ex_6_9")["result"]["runs"]:
     scores = ", ".join(f"{words} {x:.0f}" for words, x in run["bleu"].items())
     print(f"6.9: {run['kind']:9s} seed {run['seed']}, BLEU by words: {scores}")
 
 # %% [markdown]
-# In this Transformer the mean has a lower rate than each single head. In 6.9 the
-# advantage of attention shrinks again with the length.
+# In this Transformer the mean of the weights of all heads has a lower rate than each
+# single head. In 6.9 the advantage of attention shrinks again with the length.
 #
 # ## Does it use what it looks at?
 #
@@ -773,7 +808,8 @@ print("the two most probable alone:", filtered_probabilities(np.log(P), 1, 2)[0]
 # with its beginning and its end, stand in a large set of sentences of the grammar. This
 # counts some correct sentences as wrong, even new sentences that the grammar itself has
 # written. The column "new" is the share of sentences that are right and that the model
-# has not read. A baseline is a table of word pairs, in which each word depends on the
+# has not read. The column "different" is the share of different sentences among all
+# that it wrote. A baseline is a table of word pairs, in which each word depends on the
 # one word before it:
 
 # %%
@@ -813,23 +849,22 @@ say("table of word pairs", kept["pairs"][0]["said"][0])
 #
 # At a low temperature nearly all sentences are right, more than of the grammar's own,
 # because the model then keeps to the commonest words. The price is variety: some of its
-# sentences come more than once ("different" is the share of different ones). At a high
-# temperature hardly one is right. The model has not learned sentences by heart: of the
-# right ones, nearly all are new.
+# sentences come more than once. At a high temperature hardly one is right. The model
+# has not learned sentences by heart: of the right ones, nearly all are new.
 #
 # ## What would break it?
 #
-# - One number for all heads and layers. In the model of 6.7 above the mean was better
+# - One number for all heads and layers. In the Transformer of 6.7 the mean was better
 #   than each head; in another model the mean may be spread over many words.
 # - Sentences without gold links: then the eye judges, and finds what it expects.
 #
-# **To take away: attention finds most alignments without being shown any, and helps more
-# on long sentences once the data suffice; a heatmap is a good guess at what a model
-# uses, and a number without an interval or a baseline says little.**
+# **To take away: attention finds most alignments without being shown any, and helps
+# more on long sentences once the data suffice; a heatmap is a good guess at what a
+# model uses, and a number without an interval or a baseline says little.**
 #
 # Exercises: 6.7 (the attention of a trained translator), 6.9 (translation with and
-# without attention), 6.10 (how sharp the weights are) and E.15 (put the functions that
-# you wrote for 6.5, 6.7, 6.9 and E.6 together; with the weights of the package's model
-# they translate. It passes if they write the same words as the package):
-# `python -m lessons start 6.7`. For practice: `python -m attention translate` and
-# `python -m attention compare`.
+# without attention), 6.10 (how sharp the weights are) and E.15 (a translator of your
+# own): `python -m lessons start 6.7`. In E.15 you put the functions together that you
+# wrote for 6.5, 6.7, 6.9 and E.6. With the weights of the package's model they
+# translate, and they pass if they write the same words as the package. For practice:
+# `python -m attention translate` and `python -m attention compare`.

@@ -189,8 +189,8 @@ def slope(scale):
 
 @claim(
     "38.3",
-    "the slope peaks near unit variance (scale of the peak; unit variance is at 1.63: "
-    "between half and twice that)",
+    "the slope peaks near unit variance (the scale at which it peaks: between half "
+    "and twice 1.63, the scale of unit variance)",
     between(0.8, 3.3),
     "05",
     "peaks near unit-variance",
@@ -385,7 +385,7 @@ def good_seeds():
     "07",
 )
 def good_at_ten():
-    good = of_many_seeds()[:, 4] >= GOOD
+    good = of_many_seeds()[:, 4] >= GOOD  # column 4: ten letters
     return share(good.sum(), len(good))
 
 

@@ -193,7 +193,7 @@ def weight_of_equal_scores():
 def translator_and_pairs():
     translator = load(EN_FR)
     for parameter in translator.model.parameters():
-        parameter.data = parameter.data.astype(np.float64)  # from half precision
+        parameter.data = parameter.data.astype(np.float64)  # from 16 bits
     pairs = splits("english-french", 4000, 100, 200).test
     return translator, pairs, looked_at(translator, pairs)
 
@@ -477,9 +477,8 @@ def own_weight(projected=False):
 
 @claim(
     "6.4.2",
-    "one vector for query, key and value is the same mechanism: a word has no "
-    "reason to prefer itself (weight on itself of 8 words, as with projections: below "
-    "0.2)",
+    "one vector for query, key and value does the same as three (weight of a word on "
+    "itself, among 8 words: below 0.2)",
     below(0.2),
     "09",
     "intuition is",

@@ -212,9 +212,10 @@ IN_WORDS = [
     ("6.5.3", "the same, once more", "English to French", "13", "Bahdanau's picture"),
     ("6.5.4", "four patterns are the most common", "a fifth, the column, is frequent "
      "in BERT (Clark and others)", "09", "four patterns are the most common"),
-    ("38.2", "Luong and others found dot as good as additive, on WMT'15", "they did not "
-     "compare with Bahdanau's score in that way, and trained on WMT'14; this rests on "
-     "our memory of the paper", "13", ""),
+    ("38.2", "Luong and others found dot as good as additive, on WMT'15 (the data of a "
+     "yearly contest in translation, here of 2015)", "they did not compare with "
+     "Bahdanau's score in that way, and trained on the data of 2014; this rests on our "
+     "memory of the paper", "13", ""),
     ("38.3", "Vaswani and others report that scaling makes training stable", "they "
      "suspect that large products give small gradients", "05", ""),
     ("38.6", "GPT-4, Claude 3 and Gemini use scaled dot products", "their makers have "

@@ -106,8 +106,9 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 #
 # - **A claim is a range.** "The score is a half" means any number that rounds to what
 #   is printed. "Dot is faster" means that a ratio is above 1. "They do not change" is
-#   true or false: 1 or 0. Of a difference the claim is the sign. Words such as "near
-#   zero" have no range of their own; the tables below say which one we took.
+#   true or false: 1 or 0. If a text says that one number is larger than another, the
+#   claim is the sign of the difference. Words such as "near zero" have no range of
+#   their own; the tables below say which one we took.
 # - **A measurement is an interval.** What is computed once and exactly has an interval
 #   without width. What is drawn at random, or trained, has one that says how far other
 #   draws or other seeds would lie.
@@ -177,9 +178,9 @@ show(fig, "ranges", alt)
 # | $z$ | of numbers with a normal distribution, 95 of 100 lie within $z$ standard deviations |
 #
 # (The second is that of "Student", W. S. Gosset, 1908, and the first is what becomes of
-# it for large $n$; the third is that of Wilson, 1927. They assume that the values are
-# drawn independently, and the first two that the values lie around one centre and not
-# in two groups.) How many seeds are enough? Here is the half of the
+# it for large $n$. The third is that of Wilson, 1927. All three assume that the values
+# are drawn independently. The first two also assume that the values lie around one
+# centre, and not in two groups.) How many seeds are enough? Here is the half of the
 # interval, in units of the spread $s$:
 
 # %%
@@ -219,32 +220,34 @@ print(f"({found.rests_on})")
 #
 # ## What does a claim look like?
 #
-# Each claim is a function of a few lines, with what the text says in the line above it.
-# This one is the claim of the beginning. `above(0.9)` is the range, "nearly all seeds",
-# and the last word is the lesson that shows the measurement:
+# Each claim is a function of a few lines, and above it stand the section and what the
+# text says. This one is the claim of the beginning. `above(0.9)` is the range, "nearly
+# all seeds", and the last word is the lesson that shows the measurement:
 
 # %% [source] lessons.book.14_checks_the_book.chapter_38.good_at_ten
 
 # %% [markdown]
-# The others stand in [chapter_6.py](chapter_6.py), [chapter_38.py](chapter_38.py) and
-# [notes.py](notes.py). If you think that a range is unfair, change it there, and run
-# this page again.
+# The others stand in [chapter_6.py](chapter_6.py), [chapter_38.py](chapter_38.py),
+# [notes.py](notes.py) and [trainings.py](trainings.py). If you think that a range is
+# unfair, change it there, and run this page again.
 #
 # ## What can be computed exactly?
 #
-# No draws and no training: one result decides. Many of these are slips of a pen, and
-# some change a conclusion. First chapter 6. Its worked example (6.2.5) has its first
-# score right, and prints the lowest score as the highest:
+# There are no draws here and no training: one result decides. Many of the wrong numbers
+# are small mistakes of arithmetic or printing, and some change a conclusion. First
+# comes chapter 6. Its worked example (6.2.5) has its first score nearly right, and
+# prints the lowest score as the highest:
 #
 # {{ claims.table("computed", "6") }}
 #
-# Chapter 38. The most consequential rows are those of 38.3 and 38.5: the gradient of a
-# softmax is not largest at equal weights, and scores of unit variance are not where it
-# is largest. The text about the reversal (38.6) does not say what its own table says:
+# Next comes chapter 38. The most consequential rows are those of 38.3 and 38.5: the
+# gradient of a softmax is not largest at equal weights, and scores of unit variance are
+# not where it is largest. The text about the reversal (38.6) does not say what its own
+# table says:
 #
 # {{ claims.table("computed", "38") }}
 #
-# The page on scoring functions, and the notes:
+# The last two tables are those of the page on scoring functions and of the notes:
 #
 # {{ claims.table("computed", "scoring") }}
 #
@@ -288,13 +291,14 @@ print(f"the limit with which all three come back: {enough:.3f}")
 # - **Do the other rows of that table come back?** Dot:
 #   "{{ claims.verdict_on("dot comes back") }}"; general:
 #   "{{ claims.verdict_on("general comes back") }}"; scaled:
-#   "{{ claims.verdict_on("scaled comes back") }}". Lesson 07 says that all three
-#   come back: it allows each single length the largest difference that it found.
+#   "{{ claims.verdict_on("scaled comes back") }}". Lesson 07 says that all three come
+#   back, by a weaker rule. There, the mean of each length has to lie within the largest
+#   difference that occurred, so that limit was read off the results.
 # - **Is there a reason for unscaled scores?** Dot is ahead at ten letters with all
 #   three seeds. But three seeds of additive agreed, too, and nine more changed the
 #   verdict. So we count here, and three seeds are too few.
-# - **What does a Transformer need?** The four rows of 6.4.4 give two answers each way.
-#   They are facts about this task and these depths.
+# - **What does a Transformer need?** Of the four rows of 6.4.4, two hold and two have
+#   the verdict "no". They are facts about this task and these depths.
 # - **Positions** are hard to decide with few seeds. A model that has half of the values
 #   right or fewer at 32 tokens, the length of its training, is left out, as in
 #   [lesson 11](../11_positions/README.md). (This limit, too, was chosen after seeing
@@ -336,7 +340,7 @@ for text, start in (
 
 # %% [markdown]
 # For the printed numbers one can see how far off they are. A point on the dotted line
-# is right or nearly so; the colour shows the verdict:
+# is right or nearly so. The mark of a point, and its colour, show the verdict:
 
 # %% [figure]
 exact = [c for c in claims.CLAIMS if c.found.kind == "computed"]
@@ -347,7 +351,7 @@ pairs = [(word, x, y) for word, x, y in pairs if x > 0 < y]
 wrong = sum(word == "no" for word, *_ in pairs)
 alt = f"""{len(pairs)} printed numbers against the computed ones, both axes logarithmic,
 with a dotted line where they are equal. The verdict on {wrong} of them is no. Some of
-these are so near the line that their colour alone shows it; the furthest is off by a
+these are so near the line that only their mark shows it; the furthest is off by a
 factor of {max(max(x / y, y / x) for _, x, y in pairs):.0f}."""
 show(claims.account(pairs), "account", alt)
 
@@ -367,5 +371,9 @@ show(claims.account(pairs), "account", alt)
 # yours, is an anecdote.**
 #
 # Exercises: 38.4 (scaled and unscaled scores, two seeds each) and 6.9 (translation with
-# and without attention) each end in an experiment whose seeds you may choose:
-# `python -m lessons start 38.4`.
+# and without attention, three seeds each): `python -m lessons start 38.4`. Both end in
+# an experiment whose seeds you may choose:
+# `python -m lessons experiment 38.4 --seed 10` takes the seeds 11 and 12. (38.4 asks
+# for the mean entropy of the weights in a batch. Each row of weights that is not
+# padding counts once in this mean; [lesson 06](../06_masks/README.md) explains
+# padding.)

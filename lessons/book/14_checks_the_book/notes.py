@@ -71,7 +71,7 @@ def weight_of_padding():
     return computed(mg.softmax(np.full(4, -1e6)).data[0], words)
 
 
-@claim("scoring", "-1,000,000 is a number of half precision", YES, "06")
+@claim("scoring", "-1,000,000 is a number of 16 bits (half precision)", YES, "06")
 def half_precision():
     largest = float(np.finfo("float16").max)
     return fact(largest > 1e6, f"the largest is {largest:,.0f}; it becomes infinite")
@@ -136,7 +136,8 @@ for name, says, claimed, box in (
 
 @claim(
     "notes",
-    "ALiBi is best: at four times the length it beats RoPE with YaRN (difference)",
+    "ALiBi is best: at four times the length it beats RoPE with YaRN (difference, of "
+    "the seeds with which both learned the task)",
     above(0),
     "11",
 )
