@@ -98,7 +98,7 @@ def assert_sides_agree(cases):
             assert not isinstance(x, str) or x == "left out by --quick", (name, x)
 
 
-@pytest.mark.parametrize("torch", [False, True])
+@pytest.mark.parametrize("torch", [False, pytest.param(True, marks=pytest.mark.deep)])
 def test_the_sides_of_the_engine_agree(torch):
     if torch:
         pytest.importorskip("torch")

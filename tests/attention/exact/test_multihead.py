@@ -141,6 +141,7 @@ def test_the_gradient_of_a_bias_and_of_the_weights():
     assert result.ok, result.message
 
 
+@pytest.mark.deep
 def test_the_gradient_of_the_mean_of_the_weights():
     module = layer(2)
     options = {"valid_lens": LENS, "need_weights": True, "average_attn_weights": True}

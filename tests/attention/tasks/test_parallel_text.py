@@ -162,7 +162,7 @@ def test_detokenized_text_has_the_same_tokens():
 
 def test_no_visible_character_is_lost():
     random.seed(2)
-    for _ in range(2000):
+    for _ in range(200):
         text = "".join(chr(random.randrange(32, 0x600)) for _ in range(20))
         kept = "".join(tokenize(text))
         wanted = re.sub(r"\s", "", unicodedata.normalize("NFC", text))
