@@ -31,6 +31,7 @@ def pytest_configure(config):
     # whatever an earlier run has compiled.
     if not os.environ.get("ATTENTION_BACKEND"):
         kernels.backend("numpy")
+    gc.disable()  # while tests are collected, all of which stay
 
 
 def pytest_collection_modifyitems(config, items):
@@ -46,3 +47,4 @@ def pytest_collection_finish(session):
     """Freeze the objects of thousands of collected tests: no collection scans them."""
     gc.collect()
     gc.freeze()
+    gc.enable()

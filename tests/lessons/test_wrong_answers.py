@@ -379,9 +379,11 @@ RIGHT = [
     ("6.9", 'return output @ p["W_o"].T + p["b_o"], new',
      'return [output @ p["W_o"].T + p["b_o"], new]'),
     ("6.10", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
-    ("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)"),
+    pytest.param("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)",
+                 marks=pytest.mark.deep),
     ("38.3", "return np.array(curve)", "return curve"),
-    ("38.4", "np.log(np.where(alpha > 0, alpha, 1.0))", "np.log(alpha + 1e-12)"),
+    pytest.param("38.4", "np.log(np.where(alpha > 0, alpha, 1.0))",
+                 "np.log(alpha + 1e-12)", marks=pytest.mark.deep),
     ("38.4", """    logits = model(batch.source, batch.target_in, batch.lengths)
     loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 """, LOSS),
