@@ -91,6 +91,17 @@ def multiplications(my, rng):
                 ),
                 ("no-dot-product", "the projections alone", times * projection),
                 (
+                    "product",
+                    "the product of both numbers, not their sum",
+                    times * projection * pairs * d_s // B,
+                ),
+                ("additions", "the number with as many additions", 2 * want),
+                (
+                    "additions",
+                    "the number with the additions of the projections",
+                    2 * times * projection + pairs * d_s,
+                ),
+                (
                     "wrong-width",
                     "the number with dot products of d_h entries",
                     times * projection + pairs * d_h,
@@ -101,6 +112,10 @@ def multiplications(my, rng):
                     counted(*size, not precomputed),
                 ),
             ]
+            if precomputed:
+                found = B * T_q * projection + pairs * d_s
+                text = "the number with the queries projected, not the keys"
+                wrong.append(("queries-projected", text, found))
             wrong = [v for v in wrong if v[2] != want]
             my.equal(my.mults(*size, precomputed), want, "", wrong)
 
@@ -125,8 +140,8 @@ def the_chain(my, rng):
     my.holds(
         "project_keys" in names_in(links[-1]),
         "arrives-elsewhere",
-        "expected project_keys in the last expression",
-        f"found {', '.join(names_in(links[-1])) or 'no call'}",
+        "expected a call of project_keys in the last expression",
+        "found none",
     )
     my.holds(
         len(links) > 2,
@@ -171,3 +186,52 @@ def general_score(s, W, h):
 def names_in(function):
     """Return the names that a function uses."""
     return list(getattr(getattr(function, "__code__", None), "co_names", ()))
+
+
+HINTS = {
+    "project_keys": [
+        "h' = W_g h for one key. H has the keys as rows, and the result as well.",
+    ],
+    "proof": ["Each link moves one pair of brackets, or names one product."],
+    "mults": [
+        "How many keys are projected, and how many pairs are scored: for one example, "
+        "and for B?",
+    ],
+    "": [
+        "Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where can you place "
+        "parentheses, and which size has the product inside them?",
+        "h' = W_g h has d_s entries. With the keys as rows of H, entry i of row j is "
+        "sum_k W_g[i, k] H[j, k], a sum over the columns of both.",
+        "Multiply the keys by the transposed matrix. A projection takes d_s d_h "
+        "multiplications, a dot product takes d_s. Count how often each is computed.",
+    ],
+    "axes": [
+        "The report contains the two sizes that do not match. The rows of H have d_h "
+        "entries: which axis of W_g has that size?",
+    ],
+    "false-link": [
+        "The report names the link at which the value changes. What did you change "
+        "there?",
+    ],
+    "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
+    "chain": ["Return an expression that begins with Chain( and goes on with .then(."],
+    "link-raises": ["Write the size of each factor of that expression beside it."],
+    "inverse": [
+        "A transposed matrix is not an inverse. Which of the two is in the score?",
+    ],
+    "starts-elsewhere": ["In the first expression the parentheses are around s^T W_g."],
+    "arrives-elsewhere": ["The last expression calls project_keys."],
+    "too-short": ["One step between the two ends moves the parentheses."],
+    "not-precomputed": ["A key has the same projection for every query."],
+    "no-dot-product": ["Each pair still needs a dot product after the projection."],
+    "one-example": ["Every example has its own keys."],
+    "wrong-width": ["A projected key has as many entries as the query."],
+    "queries-projected": [
+        "What does W_g multiply in s . (W_g h): the query or the key?",
+    ],
+    "product": [
+        "A projection comes before its dot products. Are the two counts added "
+        "or multiplied?",
+    ],
+    "additions": ["Only multiplications count: a dot product of n entries has n."],
+}

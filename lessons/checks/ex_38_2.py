@@ -105,6 +105,11 @@ def every_case(my, rng):
             plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
             wrong = [
                 ("not-squared", "the formula with mu_s and mu_h not squared", plain),
+                (
+                    "cross-term",
+                    "the variance + 2 d mu_s mu_h",
+                    want + 2 * d * mu_s * mu_h,
+                ),
                 ("one-term", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),
@@ -125,11 +130,15 @@ def every_key(my, rng):
             want = between_keys(d, mu_s, mu_h, sd_s, sd_h)
             everything = variance(d, mu_s, mu_h, sd_s, sd_h)
             centred = variance(d, 0, 0, sd_s, sd_h)
+            plain = d * sd_h**2 * (sd_s**2 + mu_s)
             other = between_keys(d, mu_h, mu_s, sd_h, sd_s)
             wrong = [
                 ("all-random", "the variance if s is random as well", everything),
                 ("centred-only", "the variance without means", centred),
                 ("other-side", "the variance over queries, for a given key", other),
+                ("one-term", "the variance of one product", want / d),
+                ("not-squared", "the formula with mu_s not squared", plain),
+                ("means-only", "the variance without v_s", want - centred),
                 ("d-squared", "d times the variance", d * want),
             ]
             got = my.var_between_keys(d, mu_s, mu_h, sd_s**2, sd_h**2)
@@ -144,9 +153,11 @@ def what_is_gained(my, rng):
         of_h = variance(1, 0, mu_h, sd_s, sd_h) / after
         of_s = variance(1, mu_s, 0, sd_s, sd_h) / after
         crossed = 1 + mu_s**2 / sd_h**2 + mu_h**2 / sd_s**2
+        plain = 1 + mu_s / sd_s**2 + mu_h / sd_h**2
         wrong = [
             ("gain-minus-one", "the gain - 1", want - 1),
             ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s", crossed),
+            ("not-squared", "the formula with mu_s and mu_h not squared", plain),
             ("inverse", "the variance after, divided by that before", 1 / want),
             ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),
             ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),
@@ -159,6 +170,7 @@ def what_is_gained(my, rng):
         ("one-mean-for-all", "x less the mean of each column", x - x.mean(0)),
         ("with-variance", "rows whose spread is 1 as well", want / x.std(1)[:, None]),
         ("no-change", "x", x),
+        ("sign", "x plus the mean of each row", 2 * x - want),
     ]
     my.equal(my.centre(x), want, "td", wrong)
 
@@ -291,3 +303,71 @@ def entropy(Q, K):
     """Return the mean entropy of the engine's scaled dot-product attention."""
     p = masked_softmax(scaled_dot(Q, K)).numpy()
     return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), -1).mean()
+
+
+HINTS = {
+    "derivation": [
+        "The expected value of a product of independent factors is the product of "
+        "theirs.",
+    ],
+    "var_dot": [
+        "Find the variance of one product s_k h_k first; the d of them are "
+        "independent.",
+    ],
+    "var_between_keys": [
+        "One query is a constant for all its keys: which factor of s_k h_k is still "
+        "random?",
+    ],
+    "centred_gain": ["Divide two results of var_dot. What becomes of d?"],
+    "centre": ["Each row has its own mean, over the last axis."],
+    "": [
+        "The d products are independent and have the same distribution: find the "
+        "variance of one, s_k h_k.",
+        "Var(x) = E[x^2] - (E x)^2, and E[s^2 h^2] = E[s^2] E[h^2]. Write E[s^2] "
+        "with mu_s and v_s. For one query the s_k are constants, and Var(a h) = a^2 "
+        "Var(h).",
+        "(v_s + mu_s^2)(v_h + mu_h^2) - mu_s^2 mu_h^2: expand it, and one term "
+        "cancels. For one query: v_h times sum_k s_k^2, then the mean over s.",
+    ],
+    "one-term": ["e is a sum of d products."],
+    "not-squared": ["Which units has v_s mu_h, and which has v_s v_h?"],
+    "gain-minus-one": ["The variance without means is part of the variance with them."],
+    "crossed": ["Divide the two formulas: which variance cancels in v_h mu_s^2?"],
+    "d-squared": ["Variances of independent terms add up. How many terms are there?"],
+    "centred-only": ["That is the variance where both means are 0."],
+    "no-mu-h": ["A mean of h multiplies every deviation of s."],
+    "no-mu-s": ["A mean of s multiplies every deviation of h."],
+    "second-moment": ["E[x^2] is the variance only if the mean is 0."],
+    "exchanged": ["mu_h multiplies the deviations of which vector?"],
+    "deviation": ["Is that a variance, or its square root?"],
+    "all-random": [
+        "For one query the s_k are constants. Does a mean of h that is the same for "
+        "all keys change the differences of their scores?",
+    ],
+    "other-side": ["Here the keys are random and the query is constant."],
+    "float": [
+        "The formula is right, but a float has rounded its value. Sums, products and "
+        "quotients of Fractions are Fractions. Which operation returns a float?",
+    ],
+    "one-mean": ["Remove both means."],
+    "inverse": ["Divide the variance with the means by the variance without them."],
+    "one-mean-for-all": ["Each row has its own mean, over the last axis."],
+    "with-variance": ["Subtract the mean only and keep the spread."],
+    "starts-elsewhere": [
+        "The variance of x is E[x^2] - (E x)^2. Here x is the product s_k h_k.",
+    ],
+    "arrives-elsewhere": ["The last expression is var_dot(d, mu_s, mu_h, v_s, v_h)."],
+    "no-independence": [
+        "E[s^2 h^2] = E[s^2] E[h^2] holds for independent s and h only. Write an "
+        "expression that uses it, before the last.",
+    ],
+    "false-link": [
+        "The report names the link at which the value changes. What did you change "
+        "there?",
+    ],
+    "too-short": ["Write what independence gives, before you put in the variances."],
+    "no-change": ["Over which axis is the mean, and do you subtract it?"],
+    "cross-term": ["Which terms does (E s E h)^2 remove from E s^2 E h^2?"],
+    "means-only": ["E s^2 = v_s + mu_s^2. Which of the two is missing?"],
+    "sign": ["What is the mean of a row after its mean was removed?"],
+}

@@ -34,6 +34,11 @@ def columns(e):
     return z / z.sum(0)
 
 
+def everywhere(e):
+    z = np.exp(e - e.max(-1, keepdims=True))
+    return z / z.sum()
+
+
 def entropies(p):
     return np.array([-sum(x * math.log(x) for x in row if x > 0) for row in p])
 
@@ -96,6 +101,12 @@ def both_curves(my, rng):
             ),
             ("divides-by-d", "the curve of scores / d", curve(lambda d: 1 / d)),
             ("multiplies", "the curve of scores * sqrt(d)", curve(lambda d: d**0.5)),
+            ("divides-by-T", "the curve of scores / sqrt(T)", curve(lambda d: T**-0.5)),
+            (
+                "sum-over-everything",
+                "the curve of exponents divided by their sum over all queries",
+                curve(factor, weights=everywhere),
+            ),
             (
                 "mean-weights",
                 "the entropy of the mean weights",
@@ -114,7 +125,15 @@ def both_curves(my, rng):
                 curve(factor, weights=columns),
             ),
         ]
-        got = my.entropy_curve(T, ds, wanted, np.random.default_rng(seed), samples)
+        source = np.random.default_rng(seed)
+        got = my.entropy_curve(T, ds, wanted, source, samples)
+        unused = np.random.default_rng(seed).bit_generator.state
+        my.holds(
+            source.bit_generator.state != unused,
+            "own-generator",
+            "expected scores that are drawn from the argument rng",
+            "found that rng was not used",
+        )
         my.equal(got, curve(factor), ("d",), wrong, atol=EPSILON)
 
 
@@ -122,13 +141,21 @@ def both_curves(my, rng):
 def the_limit(my, rng):
     for T, a in ((64, 2.0), (4096, 3.0), (64, 0.3), (10**6, 1.0)):
         want = by_quadrature(T, a)
-        log_Z = math.log(T * math.sinh(a) / a)
+        mean = math.sinh(a) / a  # of exp(x)
+        log_Z = math.log(T * mean)
+        of_scores = "ln Z - E[x exp(x)], not divided by E[exp(x)]"
         wrong = [
             ("on-the-line", "log T, the entropy of equal weights", math.log(T)),
             ("no-log-T", "expected - log T", want - math.log(T)),
             ("normal", "log T - variance / 2", math.log(T) - a * a / 6),
             ("normal", "log T - a / 2", math.log(T) - a / 2),
             ("normal", "log T - a^2 / 2", math.log(T) - a * a / 2),
+            (
+                "sign",
+                "log T - ln(sinh(a) / a) - the mean score",
+                want - 2 * math.log(mean),
+            ),
+            ("not-divided", of_scores, log_Z - math.cosh(a) + mean),
             ("mean-score-lost", "ln Z", log_Z),
             ("mean-score-lost", "ln Z plus the mean score", 2 * log_Z - want),
             ("width-of-interval", "expected + ln 2", want + math.log(2)),
@@ -200,3 +227,62 @@ def certain(my, rng):
 def is_prediction(found):
     both = isinstance(found, dict) and set(found) == {"gap", "half"}
     return both and all(isinstance(v, (int, float)) for v in found.values())
+
+
+HINTS = {
+    "draw": ["Two curves, a level, two labels and a legend."],
+    "prediction": ["The docstring gives the two keys, and a number for each."],
+    "entropy": [
+        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
+        "there?",
+    ],
+    "entropy_curve": [
+        "One softmax for each query, one entropy for each query, then the mean.",
+    ],
+    "large_T_entropy": [
+        "H = ln Z - sum_j p_j e_j. What do both terms become for many keys?",
+    ],
+    "": [
+        "A row of _scores belongs to one query: compute softmax and entropy along "
+        "it, and the mean over the rows last.",
+        "ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the "
+        "limit: replace both sums by T times an expectation.",
+        "The density of x is 1 / (2 a). E[exp(x)] is sinh(a) / a, and E[x exp(x)] is "
+        "cosh(a) - sinh(a) / a; divide the second by the first.",
+    ],
+    "ignores-scaled": ["Only one of the two curves divides. Which argument decides?"],
+    "divides-by-d": [
+        "The variance of the scores is d. What is their standard deviation?",
+    ],
+    "multiplies": ["Wide vectors have large scores. Scaling makes them smaller."],
+    "mean-weights": [
+        "The mean of many sharp distributions is flat. Compute the entropy of each "
+        "query first.",
+    ],
+    "wrong-axis": [
+        "The weights of one query sum to 1 over its keys, not over the queries.",
+    ],
+    "sum": ["Return the mean over the samples."],
+    "log2": ["The entropy is in nats: use the natural logarithm."],
+    "on-the-line": [
+        "Weights that are not all equal have an entropy below log T. By how much?",
+    ],
+    "no-log-T": ["Z is a sum over T keys: T times an expectation."],
+    "normal": ["That is the limit of normal scores. These are uniform from -a to a."],
+    "mean-score-lost": ["H = ln Z - sum_j p_j e_j. Is the second term 0?"],
+    "width-of-interval": ["The interval from -a to a has the length 2 a."],
+    "no-level": ["Draw log T as well: the entropy of equal weights."],
+    "exchanged": ["Which label belongs to which curve?"],
+    "linear-axis": ["Widths from 1 to 4096 need a logarithmic axis."],
+    "unlabelled": ["A reader needs to know what each axis and each curve is."],
+    "divided": ["Return the entropy in nats, not its share of log T."],
+    "nan": ["Where a weight is exactly 0, its logarithm is -inf, and 0 * -inf is NaN."],
+    "not-divided": [
+        "sum_j p_j e_j: p_j has a denominator. What does it become for many keys?",
+    ],
+    "sign": ["H = ln Z - sum_j p_j e_j. What is ln Z for many keys?"],
+    "divides-by-T": [
+        "The scores are sums over the d entries. How many terms has each?",
+    ],
+    "own-generator": ["The same seed must give the same scores: pass rng on."],
+}

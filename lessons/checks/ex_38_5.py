@@ -1,9 +1,12 @@
 """Check an answer to 38.5."""
 
+from functools import partial
+
 import numpy as np
 
 import minigrad as mg
 from attention import masked_softmax
+from lessons.checks.attending import wrong_scales, wrong_weights
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import edges, laws, named, shape, values
 from minigrad import optim
@@ -40,6 +43,8 @@ def wrong_windows(S, T, D, center):
         ("one-sided", "a window to the right only", (s >= p) & (s <= p + D)),
         ("one-sided", "a window to the left only", (s <= p) & (s >= p - D)),
         ("ignores-center", "the window |s - t| <= D", np.abs(s - t) <= D),
+        ("rounded", "windows around rounded centres", np.abs(s - np.round(p)) <= D),
+        ("rounded", "windows around centres rounded down", np.abs(s - p // 1) <= D),
     ]
 
 
@@ -89,7 +94,15 @@ def a_padded_batch(my, rng):
         ("padded-length", "windows for strings of length S", windows(padded, True)),
         ("padded-length", "windows for strings of length S", windows(padded, False)),
         ("padding-leak", "windows that contain padding", windows(lengths, False)),
+        (
+            "masks-queries",
+            "windows that are empty for queries t >= length",
+            windows(lengths, True) & (np.arange(T)[:, None] < lengths[:, None, None]),
+        ),
     ]
+    for length in lengths:
+        text = f"windows for strings of length {length}"
+        variants.append(("one-length", text, windows(np.full(3, length), True)))
     want = windows(lengths, True)
     my.equal(my.batch_masks(lengths, S, T, D), want, "BTS", variants)
 
@@ -101,23 +114,18 @@ def through_a_window(my, rng):
     allowed = by_loop(S, T, 1, BACKWARDS)
     allowed[2] = False  # a query without a key
 
-    def attend(allowed, scale=d**-0.5):
-        out = np.zeros((2, T, w))
-        for t in range(T):
-            z = np.exp(scale * (K @ Q[t])) * allowed[t]
-            out[:, t] = np.einsum("s,bsw->bw", z / (z.sum() or 1), V)
-        return out
+    want = np.zeros((2, T, w))
+    for t in range(T):
+        z = np.exp(K @ Q[t] / d**0.5) * allowed[t]
+        want[:, t] = np.einsum("s,bsw->bw", z / (z.sum() or 1), V)
 
     found = my.local_attention(*map(mg.Tensor, (Q, K, V)), allowed)
     is_tensor = isinstance(found, mg.Tensor)
     kind = type(found).__name__
     my.holds(is_tensor, "detached", "expected a Tensor", f"found {kind}")
-    wrong = [
-        ("mask-leak", "attention to all keys", attend(allowed | True)),
-        ("complement", "attention outside the window", attend(~allowed)),
-        ("unscaled", "attention with scores q . k", attend(allowed, 1.0)),
-    ]
-    my.equal(found.numpy(), attend(allowed), "BTw", wrong)
+    wrong = wrong_weights(Q @ K.T / d**0.5, allowed, wrong_scales(d, S, T, w))
+    wrong = [(tag, f"attention with {what}", p @ V) for tag, what, p in wrong]
+    my.equal(found.numpy(), want, "BTw", wrong)
 
 
 @values("five training steps, against the engine's steps")
@@ -125,19 +133,31 @@ def five_steps(my, rng):
     seed, allowed = int(rng.integers(1000)), window(LENGTH - 1)
     got, _ = trained(my, my.training_step, allowed, seed, 5)
 
-    def known(**options):
+    call = my.last_call("training_step")[0]
+
+    def losses(**options):
         return trained(my, step_of(**options), allowed, seed, 5)[0]
 
     wrong = [
-        ("not-cleared", "steps whose gradients were not cleared", known(clear=False)),
-        ("no-step", "a model that does not move", known(move=False)),
-        ("not-turned", "a loss against the strings themselves", known(turn=1)),
-        ("after-step", "losses after their steps", known(after=True)),
-        ("full-window", "steps that see all keys", known(full=True)),
-        ("not-learned", "steps that do not move Q", known(detach="Q")),
-        ("not-learned", "steps that do not move K", known(detach="K")),
-    ]
-    my.equal(got, known(), ("step",), wrong, rtol=1e-6)
+        ("not-cleared", "steps whose gradients were not cleared", {"clear": False}),
+        ("no-step", "a model that does not move", {"move": False}),
+        ("not-turned", "a loss against the strings themselves", {"target": same}),
+        ("reversed-batch", "a loss against the strings of the batch in reverse order",
+         {"target": np.flipud}),
+        ("reversed-batch", "a loss against reversed strings of the batch in reverse "
+         "order", {"target": np.flip}),
+        ("reversed-input", "a model that reads the strings from the last symbol on",
+         {"source": reverse}),
+        ("reversed-input", "a loss against the strings, of a model that reads them "
+         "from the last symbol on", {"source": reverse, "target": same}),
+        ("after-step", "losses after their steps", {"after": True}),
+        ("full-window", "steps that see all keys", {"full": True}),
+        ("not-learned", "steps that do not move Q", {"detach": "Q"}),
+        ("not-learned", "steps that do not move K", {"detach": "K"}),
+        ("not-learned", "steps that move neither Q nor K", {"detach": "QK"}),
+    ]  # fmt: skip
+    wrong = [(tag, what, partial(losses, **options)) for tag, what, options in wrong]
+    my.equal(got, losses(), ("step",), wrong, rtol=1e-6, call=call)
 
 
 @laws("it learns to reverse through the right window, and not through the diagonal")
@@ -203,20 +223,31 @@ def trained(my, step, allowed, seed, steps):
     return np.array(losses), (said == draw[-1][:, ::-1]).mean()
 
 
+def reverse(strings):
+    return strings[:, ::-1]
+
+
+def same(strings):
+    return strings
+
+
 def logits_of(model, strings, allowed, detach=""):
     parts = ("Q", model.Q), ("K", model.K)
-    Q, K = (p.detach() if name == detach else p for name, p in parts)
+    Q, K = (p.detach() if name in detach else p for name, p in parts)
     e = Q @ K.T / WIDTH**0.5
     return model.logits(masked_softmax(e, mask=allowed) @ model.values(strings))
 
 
-def step_of(clear=True, move=True, turn=-1, after=False, full=False, detach=""):
+def step_of(
+    clear=True, move=True, source=same, target=reverse, after=False, full=False,
+    detach="",
+):  # fmt: skip
     """Return a training step of the engine; each option adds one mistake."""
 
     def step(model, optimizer, strings, allowed):
         def loss_of():
-            logits = logits_of(model, strings, allowed | full, detach)
-            return mg.cross_entropy(logits, strings[:, ::turn])
+            logits = logits_of(model, source(strings), allowed | full, detach)
+            return mg.cross_entropy(logits, target(strings))
 
         loss = loss_of()
         if clear:
@@ -227,3 +258,54 @@ def step_of(clear=True, move=True, turn=-1, after=False, full=False, detach=""):
         return (loss_of() if after else loss).item()
 
     return step
+
+
+HINTS = {
+    "local_attention": [
+        "The window is a mask of the scores; the softmax is over the keys that it "
+        "allows.",
+    ],
+    "training_step": [
+        "Which lines does every step have, in which order, and which gradients are "
+        "there before?",
+    ],
+    "local_mask": [
+        "Compare every key position, along a row, with every centre, along a column.",
+    ],
+    "center_for_reversal": [
+        "Which symbol of the string does the first output need, and which the last?",
+    ],
+    "batch_masks": [
+        "Each string has its own length: its own centres, and its own padding.",
+    ],
+    "": [
+        "Write the positions of the keys as a row and the centres as a column. "
+        "Broadcasting compares each with each.",
+        "The row is np.arange(S)[None, :], the column has shape (T, 1). Compare the "
+        "distance |s - p| of each pair with D.",
+        "For the batch: build one window for each length, with the centre for this "
+        "length; then exclude s >= length.",
+    ],
+    "off-by-one": ["Count the keys of a window with D = 1. How many are right?"],
+    "half-width": ["A window with D = 3 has 7 keys: the centre and 3 on each side."],
+    "wrap-around": ["Is there a key to the left of position 0?"],
+    "padded-length": [
+        "The last symbol of a string of 3 is at position 2, also if it is padded.",
+    ],
+    "padding-leak": ["A window near the end of a short string contains padding."],
+    "transpose": ["Each query has a row and each key a column: (T, S), not (S, T)."],
+    "unscaled": ["The scores are divided by the square root of the width."],
+    "mask-leak": ["Which keys may a query attend to? Where does the mask enter?"],
+    "not-cleared": ["backward adds to the gradients of the step before."],
+    "no-step": ["Which call moves the parameters?"],
+    "not-turned": ["The model has to write the strings from the last symbol on."],
+    "after-step": ["Return the loss before the step."],
+    "full-window": ["The argument allowed decides which keys are seen."],
+    "not-learned": ["Do gradients reach Q and K? Stay with Tensors throughout."],
+    "not-reversed": ["Query 0 writes the last symbol. Which position has it?"],
+    "rounded": ["A centre may be a fraction: is |1 - 1.5| <= 1? And |0 - 1.5|?"],
+    "one-length": ["Each string of the batch has a length of its own."],
+    "masks-queries": ["A padded query may attend: nothing reads what it writes."],
+    "reversed-batch": ["Which axis of strings (B, S) is the one of the positions?"],
+    "reversed-input": ["The model reads the strings as they are. What does it write?"],
+}

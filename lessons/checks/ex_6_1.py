@@ -94,7 +94,16 @@ def of_the_context(my, rng):
 
     context.__name__ = "context_backward"  # for the report
     unweighted = ("ignores-weights", "g for every state", lambda g: np.tile(g, (7, 1)))
-    my.gradients(context, [alpha, H], variants={"H": [unweighted]})
+    too_far = [
+        ("through-softmax", "the gradient of the scores, not of the weights",
+         lambda g: alpha * (H @ g - alpha @ H @ g)),
+        ("through-softmax", "alpha (1 - alpha) times the gradient of the weights",
+         lambda g: alpha * (1 - alpha) * (H @ g)),
+        ("through-softmax", "alpha times the gradient of the weights",
+         lambda g: alpha * (H @ g)),
+    ]  # fmt: skip
+    known = {"alpha": too_far, "H": [unweighted]}
+    my.gradients(context, [alpha, H], variants=known)
     g = rng.normal(size=5)
     d_alpha, d_H = my.context_backward(alpha, H, g)
     has_all_digits(my, d_alpha, np.array([sum(h * g) for h in H]), "d_alpha")
@@ -133,3 +142,46 @@ def your_own_words(my, rng):
         "where it is right: before training, for a sum such as counting, or if "
         "nothing in the source matters for this word",
     )
+
+
+HINTS = {
+    "weights": [
+        "Which number can you subtract from all scores without changing a weight?",
+    ],
+    "context": ["Sum over j, the axis of the states; which axis remains?"],
+    "context_backward": [
+        "c_k = sum_j alpha_j h_jk. Differentiate by alpha_j, then by h_jk.",
+    ],
+    "is_uniform": ["When are exp(e_i) and exp(e_j) equal?"],
+    "": [
+        "Adding one number to all scores changes no weight. Choose a number that "
+        "keeps exp in range.",
+        "c is a sum of rows, each multiplied by a number: a vector times a matrix.",
+        "dc_k / dh_jk = alpha_j, and dc_k / dalpha_j = h_jk.",
+        "Equal weights mean exp(e_i) = exp(e_j) for all i and j. What does that mean "
+        "for the scores?",
+    ],
+    "overflow": [
+        "exp(1e4) is larger than any float64. Which change of the scores leaves the "
+        "softmax as it is?",
+    ],
+    "nan": [
+        "inf / inf is NaN, and exp(x) is inf from x = 710 on. Which number can you "
+        "subtract from all scores, so that no difference is above 0?",
+    ],
+    "clipped": [
+        "Two scores that are clipped to the same limit are no longer different.",
+    ],
+    "only-zero": ["Which weights do scores give that are all 5?"],
+    "tolerance": [
+        "Nearly equal scores give nearly equal weights. Those are not equal weights.",
+    ],
+    "mean-of-scores": [
+        "Scores of 1, 0, 2 have the mean 1, which is the first of them. Are their "
+        "weights equal?",
+    ],
+    "through-softmax": [
+        "The function starts at g = dL/dc and ends at the weights. Is the "
+        "softmax between the two?",
+    ],
+}

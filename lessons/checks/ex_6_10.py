@@ -60,6 +60,7 @@ def at_five_temperatures(my, rng):
             ("tau-multiplies", "softmax(e * tau)", softmax(e, 1 / tau)),
             ("wrong-axis", "the softmax over the queries, axis 0", softmax(e, tau, 0)),
             ("wrong-axis", "weights whose columns sum to one", _columns(e, tau)),
+            ("tau-after", "softmax(e) / tau", softmax(e, 1.0) / tau),
         ]
         p = softmax(e, tau)
         my.equal(my.softmax_t(e, tau), p, "ij", wrong)
@@ -74,10 +75,25 @@ def the_slope(my, rng):
         p = softmax(e, tau)
         want = slope_by_differences(e, tau)
         wrong = [
-            ("tau-power", f"dH/dtau times tau^{k}", want * tau**k)
+            ("tau-power", f"dH/dtau {'x' if k > 0 else '/'} tau{power}", want * tau**k)
             for k in (-2, -1, 1, 2, 3, 4)
+            for power in [f"^{abs(k)}" * (abs(k) > 1)]
         ]
+        flat = e - e.mean(-1, keepdims=True)
+        at_1 = softmax(e, 1.0)
+        mean_at_1 = (at_1 * e).sum(-1, keepdims=True)
         wrong += [
+            ("variance-of-p", "Var(p) / tau^3", p.var(-1) / tau**3),
+            (
+                "flat-mean",
+                "sum_j p_j (e_j - m)^2 / tau^3, m the plain mean of e",
+                (p * flat**2).sum(-1) / tau**3,
+            ),
+            (
+                "tau-lost",
+                "Var_p(e) / tau^3 with p = softmax(e)",
+                (at_1 * (e - mean_at_1) ** 2).sum(-1) / tau**3,
+            ),
             ("flat-variance", "Var(e) / tau^3 under equal weights", e.var(-1) / tau**3),
             ("uncentred", "E_p(e^2) / tau^3", (p * e**2).sum(-1) / tau**3),
         ]
@@ -119,10 +135,12 @@ def of_self_attention(my, rng):
     found = my.sweep(X, TEMPERATURES)
     e = X @ X.T
     p = np.array([softmax(e, tau) for tau in TEMPERATURES])
+    columns = p.swapaxes(1, 2)  # as over the other axis, because e is symmetric
     wrong = {
-        "weights": [("scaled", f"the softmax of the scores / {what}",
-                     np.array([softmax(e / k, tau) for tau in TEMPERATURES]))
-                    for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))],
+        "weights": [("wrong-axis", "weights whose columns sum to 1", columns)]
+                   + [("scaled", f"the softmax of the scores / {what}",
+                       np.array([softmax(e / k, tau) for tau in TEMPERATURES]))
+                      for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))],
         "H": [("mean-weights", "the entropy of the mean weights", entropy(p.mean(1))),
               ("sum", "the sum over the queries", entropy(p).sum(-1)),
               ("log2", "the entropy in bits", entropy(p).mean(-1) / math.log(2))],
@@ -197,3 +215,59 @@ def your_own_words(my, rng):
 def _columns(e, tau):
     z = np.exp((e - e.max(-1, keepdims=True)) / tau)
     return z / z.sum(0, keepdims=True)
+
+
+HINTS = {
+    "draw": ["Five images with one range of colours, and one curve."],
+    "sweep": ["One row for each temperature."],
+    "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
+    "entropy": [
+        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
+        "there?",
+    ],
+    "dH_dtau": [
+        "The mean and the variance are those under p, with p = softmax(e / tau).",
+    ],
+    "": [
+        "Divide by tau first, then do what a stable softmax does.",
+        "0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log "
+        "of 0.",
+        "The mean of e under p is sum_j p_j e_j; the variance is the mean of (e - "
+        "mean)^2.",
+    ],
+    "tau-multiplies": ["Does the largest weight grow or shrink at a low temperature?"],
+    "divided": ["The entropy itself is in nats. Do not divide it by its maximum."],
+    "tau-power": [
+        "By which power of tau does your slope differ from the measured one?",
+    ],
+    "nan": [
+        "inf / inf and 0 * -inf are NaN, and exp(x) is inf from x = 710 on. Which "
+        "number can you subtract from the scores of a row, so that none is above 0?",
+    ],
+    "overflow": ["exp(710) is larger than any float64. Which number can you subtract?"],
+    "whole-maximum": [
+        "Each row has its own largest score. What is exp of a row that is 1000 below "
+        "another row?",
+    ],
+    "differences": [
+        "A difference of two entropies loses the digits that they have in common. "
+        "The formula keeps them.",
+    ],
+    "flat-variance": ["The variance is taken under p, not under equal weights."],
+    "mean-weights": [
+        "The mean of sharp rows is flat. Compute the entropy of each row first.",
+    ],
+    "scaled": ["The scores are x_i . x_j, divided by tau alone."],
+    "sum": ["H is the mean over the queries."],
+    "no-image": ["There is one heatmap for each temperature."],
+    "transposed": ["Row i of the image is row i of the weights."],
+    "own-limits": ["A colour must mean the same weight at every temperature."],
+    "no-title": ["Which heatmap is of which temperature?"],
+    "curves": ["The curve has H on the vertical axis and tau on the other."],
+    "unlabelled": ["A reader needs to know what each axis is."],
+    "log2": ["The entropy is in nats: use the natural logarithm."],
+    "tau-after": ["Divide the scores, not the weights: what do your weights sum to?"],
+    "variance-of-p": ["The variance is that of the scores e, with the weights p."],
+    "flat-mean": ["The mean in a variance under p is taken under p as well."],
+    "tau-lost": ["Which weights does the entropy belong to?"],
+}

@@ -135,3 +135,43 @@ def your_own_words(my, rng):
         "and joins different widths",
         "the symmetry: dot(s, h) = dot(h, s); a general W_a need not be symmetric",
     )
+
+
+HINTS = {
+    "W_for_dot": ["Which terms s_i W_ik h_k does the dot product have?"],
+    "dot": ["Compare the two widths before you multiply; both belong in the message."],
+    "recover_W": ["Vectors with a single 1 leave one term of the double sum."],
+    "W_after_change": ["Which product of W_a and R leaves every h as it was?"],
+    "": [
+        "s^T W_a h = sum_i sum_k s_i W_ik h_k. Which of these terms are in s . h?",
+        "Call the score with vectors that contain a single 1. Then one term of the "
+        "double sum remains.",
+        "After the change of coordinates, s^T W_a R h must equal s^T h for all s and "
+        "h. What does that mean for the product W_a R?",
+    ],
+    "ones": [
+        "Which entries of W_a multiply s_0 with h_1? Does s . h contain that term?",
+    ],
+    "no-error": [
+        "Some ways to write the sum return a number even if the widths differ. "
+        "Compare the widths first.",
+    ],
+    "error-type": [
+        "NumPy's own error message speaks of signatures. Compare the widths, and "
+        "raise a ValueError with a message that contains both.",
+        "For widths that differ, dot must raise ValueError and nothing else.",
+    ],
+    "scaled": ["The exercise asks for the dot product itself, without 1 / sqrt(d)."],
+    "truncated": ["The sum is over all entries."],
+    "error-text": ["The message of the error must contain both widths."],
+    "too-many": ["One call is enough for one entry of W_a."],
+    "cross-terms": [
+        "If a vector contains more than one 1, the score is a sum of several entries "
+        "of W_a.",
+    ],
+    "transposed-inverse": ["Is W_a R the identity? Multiply the two and compare."],
+    "not-inverse": [
+        "The transpose is the inverse of a rotation, but not of most other matrices.",
+    ],
+    "forward": ["W_a must undo the change R. Yours applies it a second time."],
+}

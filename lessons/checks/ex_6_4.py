@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.attending import wrong_scales, wrong_weights
 from lessons.checks.measure import peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
@@ -20,9 +21,9 @@ def attend(Q, K, V):
     return z @ V / z.sum(-1, keepdims=True)
 
 
-def by_loop(Q, K, V, factor=None, keys=lambda i, T: range(T)):
+def by_loop(Q, K, V, keys=lambda i, T: range(T)):
     """Compute attention query by query; keys(i, T) are the keys of query i."""
-    factor = Q.shape[1] ** -0.5 if factor is None else factor
+    factor = Q.shape[1] ** -0.5
     out = np.zeros((len(Q), V.shape[1]))
     for i, q in enumerate(Q):
         z = {j: math.exp(factor * float(q @ K[j])) for j in keys(i, len(K))}
@@ -93,14 +94,14 @@ def against_a_loop(my, rng):
 
         whole = 7 - 7 % block  # queries in blocks that are full
         wrong = [
-            ("unscaled", "attention without 1 / sqrt(d)", by_loop(Q, K, V, 1.0)),
-            ("scaled-by-d", "attention with scores / d", by_loop(Q, K, V, 1 / 3)),
-            (
-                "within-block",
-                "attention to the keys of the same block only",
-                by_loop(Q, K, V, keys=own_block),
-            ),
+            (tag, f"attention with {what}", p @ V)
+            for tag, what, p in wrong_weights(
+                Q @ K.T / 3**0.5, scales=wrong_scales(3, 7, 7, 5)
+            )
         ]
+        within = by_loop(Q, K, V, keys=own_block)
+        text = "attention to the keys of the same block only"
+        wrong.append(("within-block", text, within))
         got = my.attention_in_blocks(Q, K, V, block)
         if got.shape == want.shape and whole < 7:
             right = np.isclose(got, want).all(-1)
@@ -207,3 +208,50 @@ def wrong_bytes(T, d_model, heads, dtype):
         ("ignores-dtype", "how many scores there are", heads * T * T),
     ]
     return [v for v in wrong if v[2] != right]
+
+
+HINTS = {
+    "attn_bytes": [
+        "Count the numbers first: one for each pair of positions, in each head.",
+    ],
+    "longest": ["Solve T * T * itemsize <= memory in whole numbers."],
+    "attention_in_blocks": [
+        "A block has some of the queries and all of the keys; its softmax is over the "
+        "keys.",
+    ],
+    "": [
+        "A score is one number, the result of a dot product over the width. How many "
+        "pairs of positions are there, and how many heads?",
+        "np.dtype(dtype).itemsize is the number of bytes of one number. For longest, "
+        "solve T * T * itemsize <= memory in whole numbers; math.isqrt rounds down.",
+        "Loop over range(0, T, block) and slice the queries. Each slice has its own "
+        "scores, its own softmax over the keys and its own rows of the output.",
+    ],
+    "times-width": ["How many numbers is one score?"],
+    "states": ["Those are the bytes of the states, not of their scores."],
+    "one-head": ["Every head has its own scores."],
+    "heads-divide": [
+        "The heads divide the width among them. Do they divide the scores as well?",
+    ],
+    "unit": ["Return bytes, without a factor of 10^6 or 2^20."],
+    "bits": ["itemsize counts bytes already."],
+    "ignores-dtype": ["A float64 takes twice as much as a float32."],
+    "no-root": ["If n scores fit into memory, how many positions is that?"],
+    "rounding": ["Squares of large numbers are exact as int, but not as float."],
+    "unscaled": ["The scores are divided by the square root of the width."],
+    "last-block": [
+        "If seven queries come in blocks of three, which block contains the last one?",
+    ],
+    "within-block": [
+        "Only the queries are divided into blocks. Which keys does a query need?",
+    ],
+    "peak": ["Which array in your loop, or before it, is as large as (T, T)?"],
+    "overflow": [
+        "exp(1e3) is larger than any float64. Which change of the scores leaves the "
+        "softmax as it is?",
+    ],
+    "whole-maximum": [
+        "Each query has its own largest score. What is exp of a row that is 1000 "
+        "below another row of its block?",
+    ],
+}

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.attending import wrong_weights as of_scores
 from lessons.checks.before import answers_pass
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
@@ -60,32 +61,19 @@ def weights(s, H, W_s, W_h, v, mask):
 
 def wrong_weights(s, H, W_s, W_h, v, mask):
     """Return the weights of forwards with one mistake: (tag, what, array)."""
-    pre, every = arguments(s, H, W_s, W_h), np.ones(len(H), bool)
-    e = scores(pre, v)
-    shown = np.where(mask, e, -np.inf)
+    pre = arguments(s, H, W_s, W_h)
     blind = scores(arguments(0 * s, H, W_s, W_h), v)
     straight = scores(pre, v, bend=float)
     return [
         ("no-tanh", "softmax of v . (W_s s + W_h h_j)", softmax(straight, mask)),
         ("ignores-query", "softmax of v . tanh(W_h h_j)", softmax(blind, mask)),
-        ("not-normalised", "exp(e - max e), not divided", np.exp(shown - shown.max())),
-        ("not-normalised", "exp(e), not divided by its sum", np.exp(shown)),
-        ("mask-leak", "the softmax over all positions", softmax(e, every)),
-        (
-            "not-renormalised",
-            "the softmax over all positions, masked afterwards",
-            softmax(e, every) * mask,
-        ),
-        ("complement", "the softmax over the masked positions", softmax(e, ~mask)),
-        (
-            "mask-leak",
-            "the softmax of scores that are 0 where masked",
-            softmax(np.where(mask, e, 0.0), every),
-        ),
+        *of_scores(scores(pre, v), mask),
     ]
 
 
-def backward_by_loop(inputs, mask, g, softmax="full", slope="tanh", query="sum", H="2"):
+def backward_by_loop(
+    inputs, mask, g, softmax="full", slope="tanh", query="sum", H="2", keys="states"
+):
     """Return all gradients; each option adds one mistake."""
     s, states, W_s, W_h, v = inputs
     S, pre = len(states), arguments(s, states, W_s, W_h)
@@ -97,17 +85,21 @@ def backward_by_loop(inputs, mask, g, softmax="full", slope="tanh", query="sum",
          "none": np.eye(S)}[softmax]  # fmt: skip
     d["e"] = sum(d["alpha"][i] * J[i] for i in range(S))
     bent = {"tanh": 1 - t**2, "argument": 1 - pre**2, "once": 1 - t,
-            "none": np.ones_like(t)}[slope]  # fmt: skip
+            "twice": 1 - np.tanh(t) ** 2, "none": np.ones_like(t)}[slope]  # fmt: skip
     d["pre"] = np.array([d["e"][j] * v * bent[j] for j in range(S)])
     d["v"] = sum(d["e"][j] * t[j] for j in range(S))
     used = {"sum": range(S), "last": [S - 1], "first": [0], "mean": range(S)}[query]
     reached = sum(d["pre"][j] for j in used) / (S if query == "mean" else 1)
     d["W_s"] = np.array([x * s for x in reached])
-    d["W_h"] = sum(np.array([x * states[j] for x in d["pre"][j]]) for j in range(S))
+    c = sum(a * h for a, h in zip(alpha, states))
+    rows = states if keys == "states" else [c] * S
+    d["W_h"] = sum(np.array([x * rows[j] for x in d["pre"][j]]) for j in range(S))
     d["s"] = sum(x * row for x, row in zip(reached, W_s))
     read = np.array([a * g for a in alpha])
     scored = np.array([sum(x * row for x, row in zip(p, W_h)) for p in d["pre"]])
-    d["H"] = {"2": read + scored, "read": read, "scored": scored}[H]
+    unweighted = g + scored
+    d["H"] = {"2": read + scored, "read": read, "scored": scored,
+              "unweighted": unweighted}[H]  # fmt: skip
     return d
 
 
@@ -122,6 +114,8 @@ KNOWN = [  # (tag, what, option, the gradients that it changes)
      {"slope": "argument"}, NAMES[:4]),
     ("wrong-derivative", "with 1 - tanh(x) as the slope of tanh(x)",
      {"slope": "once"}, NAMES[:4]),
+    ("wrong-derivative", "with 1 - tanh(tanh(x))^2 as the slope of tanh(x)",
+     {"slope": "twice"}, NAMES[:4]),
     ("no-slope", "without the slope of tanh", {"slope": "none"}, NAMES[:4]),
     ("unbroadcast", "of the last position alone, of a sum over all",
      {"query": "last"}, ("s", "W_s")),
@@ -131,6 +125,10 @@ KNOWN = [  # (tag, what, option, the gradients that it changes)
      {"query": "mean"}, ("s", "W_s")),
     ("overwrites", "of the context alone, without the scores", {"H": "read"}, ("H",)),
     ("overwrites", "of the scores alone, without the context", {"H": "scored"}, ("H",)),
+    ("ignores-weights", "with g for every state, without its weight alpha",
+     {"H": "unweighted"}, ("H",)),
+    ("context-not-states", "with the context in the place of h_j",
+     {"keys": "context"}, ("W_h",)),
 ]  # fmt: skip
 
 
@@ -173,7 +171,7 @@ def shape_of(my, name, gradient, expected):
         my.shape(gradient, expected, AXES[name])
 
 
-@numbers("§6.2.5, recomputed: three of the four scores in the book are wrong")
+@numbers("the vectors of §6.2.5, of which the book prints other scores")
 def the_worked_example(my, rng):
     """The book gives W_s s and W_h h_j: with identities for W they are s and h_j.
 
@@ -263,6 +261,7 @@ def of_the_context(my, rng):
 
         return my.bahdanau_forward(s, H, W_s, W_h, v, mask)[0], backward
 
+    attend.__name__ = "bahdanau_backward"  # for the report
     my.gradients(attend, inputs, variants=known(inputs, mask))
 
 
@@ -336,3 +335,71 @@ def at_the_limit(inputs, mask):
     limit = math.log(np.finfo(float).max)
     inputs[-1] = inputs[-1] * limit / e[[top, other]].mean()
     return scores(arguments(*inputs[:4]), inputs[-1])
+
+
+HINTS = {
+    "mask-leak": ["exp(0) is 1, so a score of 0 has a weight. Whose exp is 0?"],
+    "bahdanau_forward": [
+        "Which score does a masked position need, so that its weight is exactly 0 and "
+        "the others sum to 1?",
+    ],
+    "bahdanau_backward": [
+        "The report names the first link that is wrong: what is computed there from "
+        "what?",
+    ],
+    "": [
+        "Write the shapes first: H W_h^T is (S, d_a), W_s s is (d_a,), and their sum "
+        "is the argument of tanh, one row for each position.",
+        "Go backwards one link at a time: from c to alpha (6.1), from alpha to e "
+        "(the softmax of E.2), from e to v and tanh, from tanh to its argument. Two "
+        "products with a matrix remain.",
+        "dL/dalpha_j = h_j . g;  dL/de = alpha (dL/dalpha - its mean under alpha); "
+        "dL/dpre_jk = dL/de_j v_k (1 - tanh^2). The argument of tanh at j contains "
+        "W_s s and W_h h_j, and c contains h_j as well.",
+    ],
+    "no-tanh": [
+        "Without tanh the score is affine in h_j. Does your score contain the tanh?",
+    ],
+    "not-normalised": ["By which sum does the softmax divide?"],
+    "ignores-query": ["Which term of the score contains the state of the decoder?"],
+    "mask-after": [
+        "The allowed weights sum to 1. Yours were divided by a sum that contains "
+        "masked positions as well.",
+    ],
+    "ignores-weights": [
+        "c is not the plain mean of the states: each state has its own weight.",
+    ],
+    "overflow": [
+        "exp(1e4) is larger than any float64. Which number can you subtract from all "
+        "scores?",
+    ],
+    "wrong-derivative": [
+        "The derivative of tanh at x is 1 - tanh(x)^2. Did you square x or tanh(x)?",
+    ],
+    "no-slope": [
+        "Between e and W_h h_j there is a tanh, and its derivative is a factor of "
+        "the gradient.",
+    ],
+    "unbroadcast": [
+        "W_s s is one vector that is used at every position j. What is the backward "
+        "of a value that is used S times?",
+        "dL/d(W_s s) = sum_j dL/dpre_j.",
+        "Sum the gradient of the argument of tanh over its rows, then multiply by W_s.",
+    ],
+    "masked-maximum": [
+        "The largest score is subtracted to keep exp in range. Over which positions "
+        "may the maximum be taken, if a masked score is 1000 above all others?",
+    ],
+    "mean-not-sum": [
+        "A value that is used S times receives S gradients. Are they added or "
+        "averaged?",
+    ],
+    "overwrites": [
+        "In how many places of the formulas does h_j stand?",
+        "h_j is in e_j and in c, so its gradient is a sum of two terms.",
+    ],
+    "softmax-skipped": ["Between the weights and the scores there is a softmax."],
+    "context-not-states": [
+        "W_h multiplies each h_j. Which vector belongs to row j of dL/dpre?",
+    ],
+}

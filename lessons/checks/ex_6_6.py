@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from lessons.checks import pictures
+from lessons.checks.attending import wrong_weights
 from lessons.checks.before import answers_pass
 from lessons.checks.measure import python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
@@ -84,15 +85,11 @@ def dot_attention(my, rng):
     s, H = rng.normal(size=5), rng.normal(size=(7, 5))
     for mask in (np.ones(7, bool), np.arange(7) < 4):
         want = attend(s, H, mask)
+        scaled = [("scaled", "scores / sqrt(d)", 5**-0.5)]
         wrong = {
-            "alpha": [("mask-leak", "the weights without the mask",
-                       attend(s, H, np.ones(7, bool))["alpha"]),
-                      ("mask-after", "the weights of all scores, times the mask",
-                       attend(s, H, np.ones(7, bool))["alpha"] * mask),
-                      ("scaled", "the weights of scores / sqrt(d)",
-                       attend(s / 5**0.5, H, mask)["alpha"])],
+            "alpha": wrong_weights(H @ s, mask, scaled),
             "c": [("ignores-weights", "the mean of the states", H.mean(0))],
-        }  # fmt: skip
+        }
         wrong = {k: [v for v in each if not np.allclose(v[2], want[k])]
                  for k, each in wrong.items()}  # fmt: skip
         found = several(my, my.luong_forward(s, H, mask), want)
@@ -289,11 +286,14 @@ def powers(my, rng):
         turned = (n * sxy - sx * sy) / (n * syy - sy * sy)
         plain, half = (np.polyfit(axis, seconds, 1)[0] for axis in (Ts, x))
         ends = (y[-1] - y[0]) / (x[-1] - x[0])
+        log_a = (sy - want * sx) / n
         wrong = [
             ("no-logs", "the slope of seconds against T", plain),
             ("no-logs", "the slope of seconds against log T", half),
             ("upside-down", "1 / b", 1 / want),
             ("upside-down", "the slope of log T against log seconds", turned),
+            ("intercept", "log a, where the line meets log T = 0", log_a),
+            ("through-origin", "the slope of a line through 0", sxy / sxx),
             ("two-ends", "the slope from the first point to the last", ends),
         ]
         wrong = [v for v in wrong if not math.isclose(v[2], want, rel_tol=1e-6)]
@@ -372,6 +372,7 @@ def timed(my, repeats):
         ("not-median", "the mean", np.mean(after)),
         ("not-median", "the minimum", min(after)),
         ("not-median", "the maximum", max(after)),
+        ("unsorted", "the call in the middle, not sorted", after[repeats // 2]),
         ("upper-median", "the upper of the two in the middle", upper),
         ("total", "the sum of all calls", sum(after)),
         ("repeats", "the median of one call less", np.median(after[:-1] or after)),
@@ -464,3 +465,78 @@ def picture(found):
     ax.set(xlabel="T", ylabel="seconds")
     ax.legend()
     return fig
+
+
+HINTS = {
+    "draw": ["Both axes are logarithmic, and each curve has a label."],
+    "luong_forward": [
+        "Scores, softmax over the states, weighted sum: the shapes are (T,), (T,), "
+        "(d,).",
+    ],
+    "which_clock": [
+        "The docstring names four properties; the page of the module time compares "
+        "its clocks.",
+    ],
+    "time_it": [
+        "Read the clock before and after each call; one call comes before all "
+        "readings.",
+    ],
+    "compare": ["All numbers are drawn before the timer is called."],
+    "exponent": ["Take both logarithms; a power is a line there."],
+    "": [
+        "A measurement contains all code between two readings of the clock. "
+        "Everything else, such as drawing numbers, stands before the first reading "
+        "or after the second.",
+        "Call fn once. Then write a loop in which each round reads the clock, calls "
+        "fn, reads the clock again and keeps the difference. Return the median of "
+        "the differences.",
+        "In compare, pass the timer a function without arguments: lambda: f(s, H). "
+        "In exponent, take both logarithms and fit a line: np.polyfit of degree 1 "
+        "returns the slope first.",
+    ],
+    "warm-up": [
+        "A first call may load modules and compile. Is it among the calls that you "
+        "time?",
+    ],
+    "not-median": ["One interrupted call changes a mean, but hardly a median."],
+    "upper-median": [
+        "For an even number of times, the median is the mean of the two in the middle.",
+    ],
+    "total": ["Return the time of one call."],
+    "repeats": ["fn is called once, and then ``repeats`` times. Count the calls."],
+    "scaled": ["The scores are s . h_j, without a factor."],
+    "ignores-weights": ["Each state has its own weight in the context."],
+    "overflow": ["exp(712) is larger than any float64. What can you subtract?"],
+    "own-clock": ["The clock is an argument of time_it."],
+    "adjustable": ["The system may set this clock while you measure."],
+    "cpu-time": ["The measured time must include the time in which the process waits."],
+    "nanoseconds": ["Return the times in seconds."],
+    "coarse": ["Another clock has a finer resolution."],
+    "a-reading": ["Return the function itself, without parentheses."],
+    "times-drawing": ["Numbers are drawn between two readings of the clock."],
+    "not-a-call": ["The timer calls its first argument. Pass it a function."],
+    "timed-else": ["The timed function must return the context and the T weights."],
+    "context": ["c is the weighted sum of the rows of H."],
+    "curves": ["There is a curve for each row of seconds."],
+    "linear-axis": ["A power of T is a straight line if both axes are logarithmic."],
+    "unlabelled": ["A reader needs to know what each axis and each curve is."],
+    "repeats-lost": ["The timer takes ``repeats`` as its second argument."],
+    "exchanged": ["Which of the two lists receives the seconds of bahdanau_forward?"],
+    "not-normal": ["rng.normal draws numbers N(0, 1). rng.random draws from 0 to 1."],
+    "global-generator": ["Draw from the argument rng, so that a seed decides."],
+    "same-data": ["Draw s, H, W_s, W_h and v inside the loop over T."],
+    "python-loop": ["The scores of all T states are one product of arrays."],
+    "same-score": ["The two timed functions return the same numbers."],
+    "no-logs": ["A power of T is a straight line where both axes are logarithmic."],
+    "upside-down": [
+        "The slope is the change of log(seconds) divided by the change of log(T).",
+    ],
+    "two-ends": [
+        "The line is fitted to all points, not only to the first and the last.",
+    ],
+    "intercept": ["A line has a slope and an intercept. Which of the two is b?"],
+    "through-origin": [
+        "log a is not 0. What must be subtracted from x before the quotient?",
+    ],
+    "unsorted": ["A median is the middle of the sorted times."],
+}

@@ -96,6 +96,7 @@ def counted(my, rng):
         ("precision", "1 - the right share of found", 1 / 2),
         ("recall", "1 - the found share of gold", 1 / 3),
         ("jaccard", "1 - |found & gold| / |found | gold|", 3 / 5),
+        ("no-two", "the rate without the 2", 5 / 7),
         ("no-complement", "the right share, not the error", 4 / 7),
     ]
     my.equal(float(my.alignment_error_rate(found, gold)), 3 / 7, "", wrong)
@@ -144,6 +145,7 @@ def the_mean(my, rng):
         ("last-layer", "the mean of the last layer alone", layers[1].mean(0)),
         ("last-layer", "the mean of the first layer alone", layers[0].mean(0)),
         ("maximum", "the largest of all heads", np.max(layers, (0, 1))),
+        ("one-head", "the first head of the first layer", layers[0][0]),
         ("one-head", "the mean of the first heads", (layers[0][0] + layers[1][0]) / 2),
     ]
     my.equal(my.layer_head_mean(layers), want, "TS", wrong)
@@ -260,3 +262,62 @@ def experiment(my, seed=0):
     used = my.collect_attention, my.layer_head_mean, my.links  # of which the record is
     used += my.alignment_error_rate, my.pattern
     return looking.measured(my)
+
+
+HINTS = {
+    "draw": ["One image, and a word at each of its columns and rows."],
+    "collect_attention": [
+        "Follow one word: what goes into a step, what comes out, and what is kept?",
+    ],
+    "layer_head_mean": [
+        "Every head of every layer counts once, also if layers have different numbers "
+        "of heads.",
+    ],
+    "links": ["One link for each target word: which axis has the source words?"],
+    "alignment_error_rate": [
+        "What are |found|, |gold| and the size of the links in both?",
+    ],
+    "pattern": [
+        "Work with p = weights.argmax(1), and test the three rules in their order.",
+    ],
+    "read_safetensors": ["From which byte on do the offsets count?"],
+    "": [
+        "collect_attention is a loop over model.step. The word before is the input "
+        "of the next step, and the weights of a step belong to the word that this "
+        "step writes.",
+        "A set of pairs makes links easy to compare: found & gold contains the right "
+        "ones. The pattern needs only p = weights.argmax(1) and its differences.",
+        "In the file, the data begin at 8 + n, and the offsets count from there. "
+        "np.frombuffer reads bytes as numbers, and reshape gives the array its "
+        "shape.",
+    ],
+    "not-fed": ["Which word is the input of the second step?"],
+    "state-stands": ["Each step starts from the state that the step before returned."],
+    "eos-written": ["EOS ends the sentence and is not one of its words."],
+    "special": ["PAD and SOS are never written, even if they are the most probable."],
+    "endless": ["Stop after max_length words: some models never write EOS."],
+    "last-layer": ["The mean is over all layers and over all heads of each layer."],
+    "maximum": ["Return the mean, whose rows still sum to 1."],
+    "by-source": [
+        "There is one link for each target word. Over which axis is the maximum?",
+    ],
+    "threshold": ["The largest weight of a row may be below 0.5. Which index has it?"],
+    "previous-only": ["p_t counts if any earlier row has it, not only the row before."],
+    "precision": ["A missing link is an error as well."],
+    "recall": ["A link too many is an error as well."],
+    "jaccard": ["The right pairs count twice; divide by the sum of both sizes."],
+    "no-complement": ["The rate is 0 if all links are right, and 1 if none is."],
+    "any-repeat": [
+        "Which share of the words must have an earlier p_t for many-to-one?",
+    ],
+    "counts-pauses": ["A step from one source word to the same word does not go back."],
+    "any-step-back": ["At least one step in ten must go back."],
+    "forward": ["A step back goes to a smaller s."],
+    "transposed": ["Row t of the weights is row t of the image, for target word t."],
+    "no-image": ["ax.imshow draws an array, each entry as a square."],
+    "no-words": ["ax.set_xticks(range(n), words) writes a word at each column."],
+    "words-exchanged": ["Which axis has the source words?"],
+    "offsets": ["Where do the offsets begin to count?"],
+    "metadata": ['The entry "__metadata__" is not an array.'],
+    "no-two": ["If found equals gold, the rate must be 0."],
+}

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from lessons.checks import pictures
+from lessons.checks.attending import wrong_weights
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, shape_all
@@ -71,6 +72,14 @@ def by_hand(my, rng):
 @values("self-attention, against a loop")
 def against_a_loop(my, rng):
     X = rng.normal(size=(7, 5))
+    extra = [
+        ("scaled", f"scores that are also {what}", factor)
+        for what, factor in (
+            ("/ sqrt(d)", 5**-0.5),
+            ("/ d", 0.2),
+            ("x sqrt(d)", 5**0.5),
+        )
+    ]
     for scale in (0.5, 0.2):
         alpha = weights(X, scale)
         e = scale * X @ X.T
@@ -82,6 +91,7 @@ def against_a_loop(my, rng):
              rows_of_columns / rows_of_columns.sum(0)),
             ("no-scale", "the weights with scale 1", weights(X, 1)),
             ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
+            *wrong_weights(e, scales=extra),
         ]  # fmt: skip
         turned = [("transpose-alpha", "alpha^T X", alpha.T @ X)]
         want, known = {"alpha": alpha, "Z": outputs(alpha, X)}, {"alpha": wrong}
@@ -109,12 +119,18 @@ def pair_by_pair(my, rng):
     def of_pairs(matrix):
         return np.array([matrix[i, j] for i, j in pairs])
 
+    lower = np.tril_indices(7, k=-1)
+    text = "the pairs in the order of np.tril_indices"
     wrong = {
         "mutual": [
+            ("tril-order", text, (alpha + alpha.T)[lower]),
             ("one-way", "alpha_ij alone", of_pairs(alpha)),
             ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
         ],
-        "gain": [("after-only", "the cosine of z_i and z_j", of_pairs(after))],
+        "gain": [
+            ("tril-order", text, (after - before)[lower]),
+            ("after-only", "the cosine of z_i and z_j", of_pairs(after)),
+        ],
     }
     want = {"mutual": of_pairs(alpha + alpha.T), "gain": of_pairs(after - before)}
     equal_all(my, my.geometry_change(X, 0.3), want, AXES, wrong)
@@ -227,13 +243,21 @@ def wrong_cosines(X):
             (X @ X.T) / np.outer(lengths, lengths) ** 2,
         ),
         ("no-norms", "x_i . x_j / |x_i|", (X @ X.T) / lengths[:, None]),
+        (
+            "whole-norm",
+            "x_i . x_j, divided by the square of the norm of all of X",
+            (X @ X.T) / (lengths @ lengths),
+        ),
         ("column-norms", "products of columns of norm 1", by_column @ by_column.T),
     ]
 
 
 def wrong_correlations(a, b):
     u, v = np.argsort(a), np.argsort(b)
+    r, s = np.array(ranks(a)), np.array(ranks(b))
+    uncentred = (r @ s) / math.sqrt((r @ r) * (s @ s))
     return [
+        ("not-centred", "the cosine of the ranks, without their means", uncentred),
         (
             "pearson",
             "the correlation of the entries themselves",
@@ -241,3 +265,54 @@ def wrong_correlations(a, b):
         ),
         ("order", "the correlation of the argsorts", np.corrcoef(u, v)[0, 1]),
     ]
+
+
+HINTS = {
+    "draw": ["Three panels; the last two share vmin and vmax."],
+    "prediction": ["The docstring gives the three keys, with a pair for each."],
+    "self_attention": [
+        "Which axis of alpha sums to 1, and which axis of alpha meets X?",
+    ],
+    "cosine": ["Divide by the norms of the rows, once on each side."],
+    "geometry_change": ["Take both matrices at the pairs of np.triu_indices(T, 1)."],
+    "rank_correlation": ["Replace numbers by ranks first, then correlate the ranks."],
+    "": [
+        "Row i of alpha belongs to position i: it sums to 1, and z_i is computed "
+        "from it.",
+        "For the cosines, first divide each row by its norm; then one product gives "
+        "all of them. The pairs i < j stand above the diagonal: np.triu_indices(T, "
+        "k=1).",
+        "np.argsort(np.argsort(x)) gives the rank of each entry. Subtract the means, "
+        "and divide the dot product by the square root of both squared lengths.",
+    ],
+    "wrong-axis": ["Over which axis do the weights of one position sum to 1?"],
+    "no-scale": ["The scale is an argument. Where is it used?"],
+    "divided": ["The scores are multiplied by the scale, not divided."],
+    "no-norms": [
+        "A cosine is at most 1. Which factor of a long vector must be removed?",
+    ],
+    "squared-norms": ["Divide by the norm of each vector, not by its square."],
+    "one-way": ["mutual is the sum of the weight of i on j and the weight of j on i."],
+    "after-only": ["A gain is a difference between after and before."],
+    "scale": ["A gain is the cosine after, less the one before."],
+    "overflow": [
+        "exp(1e3) is larger than any float64. Which change of the scores leaves the "
+        "softmax as it is?",
+    ],
+    "pearson": ["Only the ranks count, not the size of the entries."],
+    "order": [
+        "argsort returns where the sorted entries come from, which are not their "
+        "ranks.",
+    ],
+    "transposed": ["Row i of the array is row i of the image."],
+    "own-limits": [
+        "A colour means another number in each image, unless both have the same vmin "
+        "and vmax.",
+    ],
+    "no-title": ["Which of the three images is which?"],
+    "no-image": ["ax.imshow draws an array, each entry as a square."],
+    "column-norms": ["The norm of a row is a sum over its d entries."],
+    "whole-norm": ["Each row has its own norm. Over which axis is the sum?"],
+    "tril-order": ["In which order does np.triu_indices list the pairs?"],
+    "not-centred": ["A correlation compares differences from the mean."],
+}

@@ -8,6 +8,7 @@ import numpy as np
 
 import minigrad as mg
 from lessons.checks import translating as given
+from lessons.checks.attending import wrong_weights
 from lessons.checks.long_runs import each_of, examine, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
@@ -33,6 +34,7 @@ ANSWERS = {
     "growth": ("grows", "shrinks", "alike"),
 }
 THE = ["the"] * 7
+TWO_SCORES = np.zeros(2), np.ones(2, bool)  # scores and a mask
 CAT = "the cat is on the mat".split()
 SAT = "the cat sat on the mat".split()
 
@@ -60,11 +62,20 @@ def step(my, p, y, s, H, mask):
     return logits, state
 
 
+def equal_weights(scores, mask):
+    return np.ones(len(scores)) / len(scores)
+
+
 def check_bleu(my, refs, hyps, order=4):
     """Fail unless the BLEU of a corpus is right."""
     known = [
         ("unclipped", "BLEU without clipping", {"clip": False}),
         ("no-brevity", "BLEU without the brevity penalty", {"brevity": "none"}),
+        (
+            "brevity-above-1",
+            "BLEU with exp(1 - r / c), which is above 1 if c > r",
+            {"brevity": "unbounded"},
+        ),
         ("brevity-inverted", "BLEU with exp(1 - c / r)", {"brevity": "inverted"}),
         ("arithmetic-mean", "the arithmetic mean of the precisions", {"mean": "plain"}),
         ("no-root", "the product of the precisions, no root", {"mean": "product"}),
@@ -184,11 +195,22 @@ def a_step(my, rng):
         options = [("old-state", "the output of the old state", {"after": "old"})]
         if attends:
             options += [
-                ("mask-leak", "attention to padding as well", {"weigh": "all"}),
-                ("complement", "attention to padding alone", {"weigh": "hidden"}),
-                ("mean-context", "the mean of all states for c", {"weigh": "mean"}),
+                (
+                    "mean-context",
+                    "the mean of all states for c",
+                    {"weigh": equal_weights},
+                ),
                 ("swapped", "[c; E[y]] where [E[y]; c] belongs", {"order": -1}),
+                ("swapped", "[c; s'] where [s'; c] belongs", {"read": -1}),
+                ("ignores-query", "scores v . tanh(W_h h_j)", {"query": 0}),
+                ("no-tanh", "scores without tanh", {"bend": np.array}),
             ]
+            for k, (tag, what, _) in enumerate(wrong_weights(*TWO_SCORES)):
+
+                def weigh(scores, mask, k=k):
+                    return wrong_weights(scores, mask)[k][2]
+
+                options.append((tag, f"attention with {what}", {"weigh": weigh}))
         wrong = [(tag, what, by_loop(*drawn, **o)) for tag, what, o in options]
         logits, state = (each.numpy() for each in step(my, *drawn))
         want = dict(zip(("logits", "state"), by_loop(*drawn)))
@@ -379,3 +401,64 @@ def picture(found):
 def is_prediction(found):
     fits = isinstance(found, dict) and set(found) == set(ANSWERS)
     return fits and all(found[k] in ANSWERS[k] for k in ANSWERS)
+
+
+HINTS = {
+    "bleu_by_length": ["Group the sentences first, then one BLEU for each group."],
+    "prediction": ["The docstring gives the two keys and the words for each."],
+    "bleu": ["Sum the counts over all sentences before you divide."],
+    "bucket_by_length": ["Both bounds are included; a sentence may be in no group."],
+    "hold_out": [
+        "Take the last n first; then leave out every pair that shares a side with one "
+        "of them.",
+    ],
+    "decode_step": [
+        "Write the shapes of E[y], the scores, the weights and c, with the batch as "
+        "the first axis.",
+    ],
+    "": [
+        "BLEU: for n = 1 to order, count the right n-grams and all n-grams of all "
+        "sentences first. Divide once, at the end.",
+        "decode_step: embed y; with attention, compute scores, weights and context "
+        "as in 6.5, for a batch; then call mg.gru_cell once and compute the logits "
+        "with one product.",
+        "Add the query (B, d_a) to the keys (B, S, d_a) as query[:, None]; c is "
+        "(alpha[:, :, None] * H).sum(1), and stands behind E[y] and behind s'.",
+    ],
+    "unclipped": ['"the" seven times in a row is not a translation of one "the".'],
+    "no-brevity": ["A hypothesis of one right word has a precision of 1."],
+    "brevity-inverted": ["The shorter the hypotheses are, the smaller is the factor."],
+    "arithmetic-mean": [
+        "BLEU is a geometric mean: average the logarithms of the precisions.",
+    ],
+    "mean-of-sentences": [
+        "BLEU of a corpus adds the counts of all sentences before it divides.",
+    ],
+    "pooled": ["A word is right if the reference of its own sentence contains it."],
+    "recall": ["A precision is divided by the number of n-grams in the hypotheses."],
+    "bounds": ["Which of 5 words and 7 words belong to the bucket (5, 7)?"],
+    "whole-corpus": [
+        "Which sentences belong to a bucket? Compute BLEU of these alone.",
+    ],
+    "by-reference": ["The buckets are those of the sources, not of the references."],
+    "different-words": ["A word that occurs twice has two places in the sentence."],
+    "first-pairs": ["The last n pairs are the test, not the first n."],
+    "test-in-train": ["A pair that occurred in training does not test the model."],
+    "mask-leak": ["Padding is not a word: its weight must be 0."],
+    "masked-maximum": [
+        "masked_softmax takes a mask. A weight that you multiply by the mask after "
+        "exp becomes NaN if all allowed scores are far below the others.",
+    ],
+    "old-state": ["The logits are computed from the state after the step."],
+    "state-stands": ["Which state does the next step start from?"],
+    "mean-context": ["c is a weighted mean of the states."],
+    "swapped": ["[E[y]; c] and [s'; c]: which of the two comes first?"],
+    "detached": ["Does a Tensor become an array somewhere?"],
+    "ignores-query": ["Which term of the score contains the state of the decoder?"],
+    "no-tanh": [
+        "Without tanh the score is affine in h_j. Does yours contain the tanh?",
+    ],
+    "brevity-above-1": [
+        "Long output is no advantage: the brevity factor is at most 1.",
+    ],
+}

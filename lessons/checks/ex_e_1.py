@@ -39,8 +39,10 @@ def mistakes(g, shape):
     ]
     if ones:
         lost = right.reshape([n for n in shape if n > 1])
+        firsts = summed[tuple(slice(1) if n == 1 else slice(None) for n in shape)]
         found += [
-            ("axis-lost", "the right sums, without the axes of length 1", lost),
+            ("unbroadcast", "the first term along the axes of length 1", firsts),
+            ("no-keepdims", "the right sums, without the axes of length 1", lost),
             ("unbroadcast", "a sum over the inserted axes only", summed),
         ]
     if extra:
@@ -137,14 +139,25 @@ def of_windows(my, rng):
         def first(g):
             return np.concatenate([g[:, 0], np.zeros(n - 1)])
 
+        def row_sums(g):
+            return np.concatenate([g.sum(1), np.zeros(n - 1)])
+
+        def without_last(g):
+            return np.pad(by_sum(g[:-1]), (0, 1))
+
+        def by_sum(g):
+            return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n))
+
         def mean(g):
-            return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n)) / n
+            return by_sum(g) / n
 
         known = [
             ("overwrites", "the gradient of one window for each number", by_column),
             ("overwrites", "the gradient of the last window of each number", by_row),
             ("first-places", "the gradient of the first place of each window", first),
             ("mean", "the sum, divided by n", mean),
+            ("by-window", "the sum of each window, in its first place", row_sums),
+            ("loop-short", "the sum without the last window", without_last),
         ]
         my.gradients(op, [rng.normal(size=S)], variants={"x": known if n > 1 else []})
 
@@ -163,6 +176,11 @@ def of_factors(x, other):
             "the sum of g, without the other factor",
             lambda g: by_loop(g, x.shape),
         ),
+        (
+            "ignores-upstream",
+            "the sum of the other factor, without g",
+            lambda g: by_loop(other + 0 * g, x.shape),
+        ),
         ("sum-first", "g, summed before it is multiplied", early),
     ]
 
@@ -175,3 +193,45 @@ def nothing(my, rng):
     my.shape(da, ())
     my.equal(my.unbroadcast(np.zeros((0, 5)), (5,)), np.zeros(5), "j")
     my.shape(my.unbroadcast(np.zeros((3, 0)), (3, 0)), (3, 0), "ij")
+
+
+HINTS = {
+    "by-window": ["y[i, k] = x[i + k]: which windows contain one number?"],
+    "windows": [
+        "An entry that is in several windows receives the sum of their gradients.",
+    ],
+    "multiply": [
+        "The gradient of a factor is g times the other factor; then undo the "
+        "broadcast.",
+    ],
+    "": [
+        "A broadcast does two things: it inserts axes in front, and it repeats axes "
+        "of length 1. Undo them one after the other.",
+        "A sum over an inserted axis removes it. A sum over an axis of length 1 "
+        "needs keepdims=True, so that the axis stays.",
+        "g.ndim - len(shape) axes were inserted: sum over that many first axes. Then "
+        "sum over each axis k with shape[k] == 1 and keep it. In multiply, multiply "
+        "by the other factor before the sum: the gradient of a is g * b, "
+        "unbroadcast.",
+    ],
+    "unbroadcast": [
+        "One number was used in several places. Each place contributes to its "
+        "gradient.",
+        "Which axes of g does the array not have, or have with length 1? Sum over "
+        "all of these.",
+    ],
+    "mean": [
+        "A number that is used in more places has a larger gradient, not an average.",
+    ],
+    "no-keepdims": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
+    "overwrites": ["One number stands in several windows. Does each of them count?"],
+    "first-places": ["A number is in the middle and at the end of windows as well."],
+    "left-aligned": [
+        "NumPy aligns shapes at the last axis. Where does it insert missing axes?",
+    ],
+    "other-factor": ["In y = a b, is dy/da equal to a or to b?"],
+    "no-factor": ["The derivative of a b with respect to a is not 1."],
+    "sum-first": [
+        "The factor differs between the places. Can you multiply by it after the sum?",
+    ],
+}

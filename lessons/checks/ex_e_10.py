@@ -5,6 +5,7 @@ import numpy as np
 import minigrad as mg
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.classroom import hypotheses
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
 
 H, L, S, E = 2, 5, 7, 3
@@ -34,6 +35,19 @@ def by_engine(X, keys_of, values_of, W_q, W_k, W_v, H, g=None):
         return np.array(O.data)
     O.backward(g)
     return [np.array(each.grad) for each in inputs]
+
+
+def by_heads(X, Y, W_q, W_k, W_v, H, dO):
+    """Return dq, dk and dv of all heads side by side, from dO (L, D), head by head."""
+    found, E = [], D // H
+    for of in (slice(h * E, (h + 1) * E) for h in range(H)):
+        q, k, v, g = X @ W_q[of].T, Y @ W_k[of].T, Y @ W_v[of].T, dO[:, of]
+        z = np.exp(q @ k.T / E**0.5)
+        p = z / z.sum(1, keepdims=True)
+        dp = g @ v.T
+        ds = np.array([(np.diag(a) - np.outer(a, a)) @ d for a, d in zip(p, dp)])
+        found.append((ds @ k / E**0.5, ds.T @ q / E**0.5, p.T @ g))
+    return [np.concatenate(d, 1) for d in zip(*found)]
 
 
 def by_columns(x, heads):
@@ -68,6 +82,11 @@ def wrong_joins(heads):
     text = "the entries in memory order, divided into rows"
     return [
         ("join", text, heads.reshape(n, width)),
+        (
+            "interleaved",
+            "entry 0 of every head, then entry 1 of every head, …",
+            heads.transpose(1, 2, 0).reshape(n, width),
+        ),
         (
             "one-head",
             "head 0 in the place of every head",
@@ -106,32 +125,34 @@ def the_output(my, rng):
 def of_a_head(my, rng):
     q, k, v = (rng.normal(size=(2, n, 5)) for n in (3, 7, 7))
 
-    def not_centred(g):
-        p = _weights(q, k)
-        return np.einsum("hls,hse->hle", p * (g @ v.swapaxes(1, 2)), k) / 5**0.5
+    p = _weights(q, k)
 
-    def over_queries(g):
-        p = _weights(q, k)
-        dp = g @ v.swapaxes(1, 2)
-        ds = p * (dp - (p * dp).sum(1, keepdims=True))
-        return np.einsum("hls,hse->hle", ds, k) / 5**0.5
+    def from_scores(number, place):
+        """Return a function of g: dq or dk from the wrong ds of this number."""
+
+        def gradient(g):
+            wrong = hypotheses.wrong_softmax_gradients(p, g @ v.swapaxes(1, 2))
+            ds = wrong[number][2] / 5**0.5
+            return ds.swapaxes(1, 2) @ q if place else ds @ k
+
+        return gradient
 
     def with_one_head(place):
         def gradient(g):
-            p = _weights(q, k)[:1]  # of head 0, for all heads
             dp = g @ v.swapaxes(1, 2)
-            ds = p * (dp - (p * dp).sum(-1, keepdims=True)) / 5**0.5
-            return (ds @ k, ds.swapaxes(1, 2) @ q, p.swapaxes(1, 2) @ g)[place]
+            ds = p[:1] * (dp - (p[:1] * dp).sum(-1, keepdims=True)) / 5**0.5
+            return (ds @ k, ds.swapaxes(1, 2) @ q, p[:1].swapaxes(1, 2) @ g)[place]
 
         return "one-head", "the gradient with the weights of head 0", gradient
 
-    wrong = [
-        ("no-centre", "the gradient with ds = p dp", not_centred),
-        ("wrong-axis", "the gradient with ds centred over the queries", over_queries),
-    ]
-    wrong = {"q": wrong, "k": [], "v": []}
+    of_g = hypotheses.wrong_softmax_gradients(p, 0 * p, "p")
+    wrong = {"q": [], "k": [], "v": []}
     for place, known in enumerate(wrong.values()):
         known.append(with_one_head(place))
+        for number, (tag, text, _) in enumerate(of_g if place < 2 else ()):
+            tag = {"softmax-nocentre": "no-centre"}.get(tag, tag)
+            text = f"the gradient with ds = {text}, for g = dL/dp"
+            known.append((tag, text, from_scores(number, place)))
     my.gradients(my.attention, [q, k, v], variants=wrong)
     o, backward = my.attention(q, k, v)
     g = rng.normal(size=o.shape)
@@ -187,12 +208,48 @@ def compare_all(my, arguments, heads, g):
 
         return gradient
 
+    def with_heads(place, f, dO_of=lambda g: g @ W_o):
+        """Return a function of g: f of dq, dk and dv of all heads, side by side."""
+        return lambda g: f(*by_heads(X, Y, *weights, heads, dO_of(g)))[place]
+
+    def six(dq, dk, dv):
+        W_q, W_k, W_v = weights
+        return dq @ W_q, dk @ W_k + dv @ W_v, dq.T @ X, dk.T @ Y, dv.T @ Y
+
+    def first(dq, dk, dv):
+        return six(*(np.tile(d[:, : D // heads], heads) for d in (dq, dk, dv)))
+
+    def mixed(g):
+        return np.concatenate([*(g @ W_o).reshape(heads, L, D // heads)], 1)
+
     turned = ("W_o-turned", "the gradient with g W_o^T for g W_o")
-    first = ("one-head", "the gradient through head 0 alone")
+    alone = ("one-head", "the gradient through head 0 alone")
+    repeated = ("one-head", "the gradient with that of head 0 for every head")
+    text = "the gradient with g W_o, divided into heads row after row"
     wrong = {
-        name: [(*turned, one(k, True)), (*first, one(k, False, True))]
+        name: [
+            (*turned, one(k, True)),
+            (*alone, one(k, False, True)),
+            (*repeated, with_heads(k, first)),
+            ("heads-mixed", text, with_heads(k, six, mixed)),
+            ("no-W_o", "the gradient with g for g W_o", with_heads(k, six, np.array)),
+        ]
         for k, name in enumerate(NAMES[:5])
     }
+    W_q, W_k, W_v = weights
+    for k, what, f in (
+        (0, "W_q^T for W_q", lambda dq, dk, dv: dq @ W_q.T),
+        (1, "W_k^T for W_k", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v),
+        (1, "W_v^T for W_v", lambda dq, dk, dv: dk @ W_k + dv @ W_v.T),
+        (1, "W_k^T and W_v^T", lambda dq, dk, dv: dk @ W_k.T + dv @ W_v.T),
+        (0, "dQ alone, without W_q", lambda dq, dk, dv: dq),
+        (1, "dK + dV, without W_k and W_v", lambda dq, dk, dv: dk + dv),
+    ):
+        tag = "weight-skipped" if "without" in what else "weight-turned"
+        gradient = with_heads(slice(None), f)
+        wrong[NAMES[k]].append((tag, f"the gradient with {what}", gradient))
+    inputs = "g^T X, with the input X for the output O of the heads"
+    wrong["W_o"] = [("wrong-input", inputs, lambda g: g.T @ X)]
     wrong["Y"] += [
         ("one-use", "the gradient through the keys alone", one(5)),
         ("one-use", "the gradient through the values alone", one(6)),
@@ -238,3 +295,54 @@ def few(my, rng):
         "expected dq = dk = 0: a single key has the weight 1 for any score",
         f"found up to {largest:.3g}",
     )
+
+
+HINTS = {
+    "weight-turned": [
+        "Q = X W_q^T. Write dX with indices: over which index of W_q is the sum?",
+    ],
+    "weight-skipped": ["Q = X W_q^T: what is dQ/dX?"],
+    "no-W_o": ["Z = O W_o^T: what is dZ/dO?"],
+    "wrong-input": ["Which array does W_o multiply?"],
+    "split": [
+        "Which axis can you divide without moving a number, and which two change "
+        "places?",
+    ],
+    "attention": [
+        "From o back: v and p, then s, then q and k; the scale belongs to both.",
+    ],
+    "multihead": [
+        "From Z back: W_o, the heads, the three projections; Y is used twice.",
+    ],
+    "one-head": ["Each head has its own entries, weights and gradients."],
+    "": [
+        "reshape reads numbers in the order of memory. Which axis can you divide in "
+        "two without moving a number, and which axes do you exchange then?",
+        "For y = x W^T, the gradient of x is g W and that of W is g^T x. Backwards: "
+        "W_o, split, the heads, join, the three projections. In a head: v, p, s, "
+        "then q and k, and the scale is a factor of both.",
+        "split: (n, H, E), then transpose to (H, n, E); join undoes the two in the "
+        "other order. ds = p (dp - the mean of dp under p), dq = scale ds @ k and dk "
+        "= scale ds^T @ q. In multihead dO = g @ W_o, split; join dq, dk, dv; dY is "
+        "dk @ W_k plus dv @ W_v.",
+    ],
+    "heads-mixed": [
+        "Head 0 has the first E entries of every row. Does yours?",
+        "reshape(H, n, E) gives head 0 the first rows, not the first columns.",
+    ],
+    "interleaved": ["Head h has the entries h E, …, h E + E - 1, side by side."],
+    "join": ["join is the inverse of split: one after the other changes nothing."],
+    "no-centre": ["If one score of a row rises, the other weights of the row fall."],
+    "W_o-turned": [
+        "Z = O W_o^T. Write it with indices: over which index of W_o is the sum with "
+        "g?",
+    ],
+    "adds-up": [
+        "dX is the gradient of X as the queries, dY that of Y as keys and values. "
+        "Return both, also if X and Y are the same array.",
+    ],
+    "differences": [
+        "A difference quotient loses digits. Each gradient here has a formula.",
+    ],
+    "one-use": ["Y is used for the keys and for the values."],
+}

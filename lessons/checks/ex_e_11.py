@@ -36,11 +36,25 @@ def mistakes(x, positions, base=10000.0):
     back = by_loop(*at, sign=-1)
     one, other = y.copy(), y.copy()
     one[..., 0::2], other[..., 1::2] = back[..., 0::2], back[..., 1::2]
+    first = x[..., 0::2] * np.sin(angle) - x[..., 1::2] * np.cos(angle)
+    second = x[..., 0::2] * np.cos(angle) + x[..., 1::2] * np.sin(angle)
+    exchanged = np.stack([first, second], -1).reshape(x.shape)
     wrong = [
         ("pairing", "a rotation of the pairs (m, m + E/2)", half),
         ("direction", "a rotation by -p theta", back),
         ("sign", "first entries with the sign of sin turned round", one),
         ("sign", "second entries with the sign of sin turned round", other),
+        ("shifted", "a rotation by (p + 1) theta", by_loop(x, positions + 1, base)),
+        (
+            "degrees",
+            "a rotation by p theta degrees",
+            by_loop(x, np.deg2rad(positions), base),
+        ),
+        (
+            "exchanged",
+            "a rotation with sin for cos and cos for sin",
+            exchanged,
+        ),
         (
             "positions-ignored",
             "a rotation by 0, 1, 2, … for any positions",
@@ -57,6 +71,11 @@ def mistakes(x, positions, base=10000.0):
             by_loop(x, positions),
         ),
         (
+            "base-ignored",
+            "a rotation with theta = e^(-2 m / E) for any base",
+            by_loop(x, positions, math.e),
+        ),
+        (
             "overwritten",
             "second entries computed from the new first entries",
             overwritten,
@@ -71,6 +90,8 @@ def mistakes(x, positions, base=10000.0):
                 ),
                 ("m", by_loop(*at, exponent=lambda m, E: m)),
                 ("(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
+                ("0, 1 for every pair", by_loop(*at, exponent=lambda m, E: 0)),
+                ("1, but for m = 0", by_loop(*at, exponent=lambda m, E: m > 0)),
             )
         ),
     ]
@@ -79,6 +100,15 @@ def mistakes(x, positions, base=10000.0):
 
 def of_gradients(positions, base=10000.0):
     """Return wrong backwards: (tag, what, function of g)."""
+
+    def one_sign(start):
+        def gradient(g):
+            dx, again = (by_loop(g, positions, base, sign=s) for s in (-1, 1))
+            dx[..., start::2] = again[..., start::2]
+            return dx
+
+        return gradient
+
     return [
         (
             "forward-again",
@@ -86,6 +116,8 @@ def of_gradients(positions, base=10000.0):
             lambda g: by_loop(g, positions, base),
         ),
         ("no-turn", "g itself", lambda g: g),
+        ("sign", "first entries with the sign of sin turned round", one_sign(0)),
+        ("sign", "second entries with the sign of sin turned round", one_sign(1)),
     ]
 
 
@@ -192,3 +224,51 @@ def few(my, rng):
     my.equal(y[0], x[0], "E")
     my.shape(my.rope(np.zeros((0, 6)), np.arange(0))[0], (0, 6), "LE")
     my.equal(my.to_half_split(2), np.array([0, 1]), "E")
+
+
+HINTS = {
+    "shifted": ["A row at position 0 does not rotate."],
+    "degrees": ["NumPy's sin and cos take radians."],
+    "sign": [
+        "The matrix is ((cos, -sin), (sin, cos)); the backward uses its transpose.",
+    ],
+    "exponent-sign": ["Do the later pairs turn faster or more slowly than the first?"],
+    "rope": [
+        "Write even and odd entries as two arrays (…, L, E/2); the angles are (L, "
+        "E/2).",
+    ],
+    "to_half_split": [
+        "Which entry of the interleaved row is the first of pair 0, of pair 1, …?",
+    ],
+    "scores": ["Rotate all rows of q and of k by their own positions, then multiply."],
+    "": [
+        "Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as "
+        "two arrays of width E/2. The angles have shape (L, E/2).",
+        "The backward multiplies by the transpose of the matrix ((cos, -sin), (sin, "
+        "cos)), which rotates by the opposite angle. For the order of entries: which "
+        "entry of the interleaved x is the first of pair 0, of pair 1, …?",
+        "y[..., 0::2] and y[..., 1::2] are the two lines of the formula. In the "
+        "backward, g replaces x and the sines change their sign. The order is first "
+        "all even numbers, then all odd ones.",
+    ],
+    "pairing": ["Which two entries are a pair, 0 and 1, or 0 and E/2?"],
+    "base-ignored": ["The base is an argument of rope."],
+    "direction": ["In which direction does (1, 0) rotate at position p = 1?"],
+    "positions-ignored": ["A row is rotated by its position, not by its index."],
+    "frequencies": [
+        "The exponents of base are 0, -2/E, -4/E, …; the fastest pair rotates by 1 "
+        "for each position, and base itself is never reached.",
+    ],
+    "forward-again": [
+        "The gradient of y = R x is R^T g. What is the transpose of a rotation?",
+    ],
+    "no-turn": ["x was rotated, so its gradient is not g itself."],
+    "overwritten": [
+        "The second line needs the old x, but the first line has replaced it.",
+    ],
+    "inverse-order": [
+        "There are two orders: one converts, the other converts back. Which one "
+        "reads the even entries first?",
+    ],
+    "unturned": ["Rotate both before the product, each by its own position."],
+}

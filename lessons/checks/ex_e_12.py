@@ -62,6 +62,55 @@ def in_64_bits(*overflows):
     return count
 
 
+def rounded(how, shift=0):
+    """Return a function that rounds the quotient of logarithms in another way."""
+
+    def count(n, e, K, far):
+        return int(how(K * math.log((n + shift) / e) / math.log(far / e)))
+
+    return count
+
+
+def below(n, e, K, far):
+    """Return the largest k whose boundary is below n, not at n."""
+    k = exactly(n, e, K, far)
+    at_boundary = Fraction(n, e) ** K == Fraction(far, e) ** k
+    return max(0, k - at_boundary)
+
+
+COUNTS = [  # wrong ways to count the buckets between e and n
+    ("rounded", "buckets from round(…) in place of floor(…)", rounded(round)),
+    ("rounded-up", "buckets from ceil(…) in place of floor(…)", rounded(math.ceil)),
+    ("n-plus-one", "buckets from ln((n + 1) / e)", rounded(math.floor, 1)),
+    ("strict", "buckets with > for >=: n at a boundary is below it", below),
+    (
+        "all-buckets",
+        "buckets from nb ln(n / e) / ln(max_distance / e), with nb for K",
+        lambda n, e, K, far: int(2 * K * math.log(n / e) / math.log(far / e)),
+    ),
+    (
+        "not-logarithmic",
+        "buckets from K (n - e) / (max_distance - e), without logarithms",
+        lambda n, e, K, far: K * (n - e) // (far - e),
+    ),
+    (
+        "exchanged",
+        "buckets with e and max_distance exchanged",
+        lambda n, e, K, far: math.floor(K * math.log(n / far) / math.log(e / far)),
+    ),
+    (
+        "exchanged",
+        "buckets with ln(e / max_distance) for ln(max_distance / e)",
+        lambda n, e, K, far: math.floor(K * math.log(n / e) / math.log(e / far)),
+    ),
+    (
+        "base-lost",
+        "buckets without e: they begin at base + k",
+        lambda n, e, K, far: min(K - 1, exactly(n, e, K, far)) - e,
+    ),
+]
+
+
 def bucket_of(d, both=True, num=32, far=128, count=exactly):
     """Return the bucket of one distance."""
     nb, d = num // 2 if both else num, int(d)
@@ -76,7 +125,7 @@ def table_of(distances, *how):
     return np.array(found, int).reshape(distances.shape)
 
 
-def mistakes(distances, both=True, num=32, far=128):
+def mistakes(distances, both=True, num=32, far=128, counts=()):
     """Return wrong buckets: (tag, what, array)."""
     how = both, num, far
     turned = table_of(-distances, *how)
@@ -119,13 +168,27 @@ def mistakes(distances, both=True, num=32, far=128):
     for step, word in ((1, "high"), (-1, "low")):
         text = f"buckets that are one too {word} from the distance e on"
         found.append(("off-by-one", text, right + step * far_off))
+    if nb % 2:
+        few = table_of(distances, *how, lambda n, e, K, far: exactly(n, e, e, far))
+        fewest = np.minimum(few, nb - 2 + nb * both * (distances > 0))
+        text = "buckets with K = e, where nb is odd and K = nb - e is e + 1"
+        found += [("K-is-e", text, few), ("K-is-e", text, fewest)]
+    text = "buckets that are one too high below the distance e"
+    found.append(("off-by-one", text, right + ~far_off))
     if (n < e).all():
         found.append(("one-sided", "n itself, without the base", own))
+    for tag, text, count in counts:
+        other = table_of(distances, *how, count)
+        if not np.array_equal(other, right):
+            found.append((tag, text, other))
     return found
 
 
-def compare(my, distances, both=True, num=32, far=128, want=None):
-    """Fail unless the buckets of these distances are right."""
+def compare(my, distances, both=True, num=32, far=128, want=None, counts=()):
+    """Fail unless the buckets of these distances are right.
+
+    counts  wrong ways to count, which may agree by chance among few distances
+    """
     want = table_of(distances, both, num, far) if want is None else want
     found = my.bucket(distances, both, num, far)
     beyond = np.asarray(found).reshape(-1)
@@ -139,7 +202,7 @@ def compare(my, distances, both=True, num=32, far=128, want=None):
             f"expected at most bucket {nb - 1} of each direction",
             f"found up to {beyond.max()}; all other buckets are right",
         )
-    my.equal(found, want, None, mistakes(distances, both, num, far))
+    my.equal(found, want, None, mistakes(distances, both, num, far, counts))
 
 
 @shape("a bucket for each distance")
@@ -164,7 +227,7 @@ def every_distance(my, rng):
     near = np.arange(-50, 51)
     for how in ((True, 32, 128), (False, 32, 128), (True, 22, 100)):
         agree = table_of(near, *how, with_logarithms) == table_of(near, *how)
-        compare(my, near[agree], *how)
+        compare(my, near[agree], *how, counts=COUNTS)
 
 
 @values("the bias, pair by pair")
@@ -204,9 +267,14 @@ def of_the_table(my, rng):
             found[k] = g[:, b == k].mean(-1)
         return found
 
+    def all_heads(g):
+        sums = [g[:, b == k].sum() for k in range(len(table))]
+        return np.tile(np.array(sums)[:, None], (1, table.shape[1]))
+
     wrong = [
         ("overwrites", "the last pair of each bucket", one_of_many),
         ("mean", "the mean over the pairs of each bucket", means),
+        ("sums-heads", "the sum over all heads, for every head", all_heads),
     ]
     my.gradients(relative_bias, [table], variants={"table": wrong})
     g = rng.normal(size=(2, L, S))
@@ -228,3 +296,57 @@ def whole_numbers(my, rng):
 def far_away(my, rng):
     compare(my, np.array([-100_000, 100_000, -(10**9), 10**9, -1, 0]))
     my.shape(my.bucket(np.zeros(0, int)), (0,), None, int)
+
+
+HINTS = {
+    "strict": [
+        "At a boundary n^K = e^(K - k) max_distance^k: does n belong to bucket k?",
+    ],
+    "rounded": ["floor, round and ceil differ. Which of them has the formula?"],
+    "rounded-up": ["floor, round and ceil differ. Which of them has the formula?"],
+    "n-plus-one": ["Is n itself the distance, or n + 1?"],
+    "K-is-e": ["K = nb - e: how many buckets are left if nb is odd?"],
+    "all-buckets": ["K buckets have logarithmic lengths, not all nb."],
+    "not-logarithmic": ["Boundaries grow by a factor from one to the next."],
+    "base-lost": ["e buckets come before the first logarithmic one."],
+    "sums-heads": ["Each head has its own column of the table."],
+    "bucket": ["Try one distance by hand: nb, base and n first, then the two cases."],
+    "relative_bias": [
+        "Index the table by an (L, S) array of buckets; every pair adds to its "
+        "bucket.",
+    ],
+    "": [
+        "Write bucket for one distance first, with plain Python integers, and call "
+        "it for each distance. The first line of the formula gives nb, base and n; "
+        "the rest depends on n only.",
+        "Count k upwards from 0 while n^K is at least e^(K - k - 1) max_distance^(k "
+        "+ 1), at most to K - 1: that is the floor and the min in one. For the bias, "
+        "the buckets of all pairs are an (L, S) array of integers that indexes the "
+        "table.",
+        "distance = j - i with the keys along the columns; table[b] is (L, S, H), "
+        "and its axes must move. In the backward every pair adds its g to the row of "
+        "its bucket: np.add.at(dtable, b, …), because dtable[b] += … keeps one pair "
+        "of many.",
+    ],
+    "rounding": [
+        "K ln(n/e) / ln(max_distance/e) comes out as 0.9999999999999999 or 1 where it "
+        "should be 1. Compare powers of integers instead.",
+        "floor(…) >= k means n^K >= e^(K - k) max_distance^k. Which k is the largest?",
+    ],
+    "sign": ["The distance is key minus query. On which side is a later key?"],
+    "zero-distance": ["A key at the position of the query is not a later key."],
+    "one-sided": ["Earlier keys and later keys have different buckets."],
+    "not-causal": [
+        "If only earlier keys are allowed, later keys need no bucket: n is 0.",
+    ],
+    "not-halved": ["With both directions, each direction has half of the buckets."],
+    "off-by-one": [
+        "e is the first distance that shares a bucket: its bucket is base + e.",
+    ],
+    "no-end": ["The last bucket contains all distances beyond max_distance."],
+    "overflow": ["n^K may need more than 64 bits. What do NumPy's integers do then?"],
+    "overwrites": [
+        "dtable[b] += g keeps one pair of each bucket, the last one. Which function "
+        "of NumPy adds all of them?",
+    ],
+}

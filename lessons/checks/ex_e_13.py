@@ -95,6 +95,12 @@ def of_average(q, k, v):
             lambda g: g / c,
             -1,
         ),
+        (
+            "denominator-squared",
+            "the gradient with c^3 for c^2",
+            lambda g: g / c,
+            1 / c,
+        ),
         ("dy-undivided", "the gradient with g for g / c", lambda g: g, 1),
     ]
     return {
@@ -141,12 +147,15 @@ def counted(my, rng):
 
 @values("scan and linear_attention, against all pairs")
 def against_pairs(my, rng):
-    inputs = draw(rng)
+    inputs = q, k, _ = draw(rng)
     y, c = by_pairs(*inputs)
     wrong = [(tag, what, by_pairs(*inputs, seen)[0]) for tag, what, seen in SEEN]
     my.equal(my.scan(*inputs)[0], y, ("n", "Ev"), wrong)
     wrong = [
         ("no-denominator", "y, not divided by c", y),
+        ("not-causal", "y / c with the c of all keys", y / (q @ k.sum(0))[:, None]),
+        ("not-causal", "y / c with the c of the last query", y / c[-1:]),
+        ("no-denominator", "y / n, as if all weights were 1", y / len(y)),
         (
             "no-denominator",
             "y / i, as if all weights were 1",
@@ -238,3 +247,51 @@ def linear_work(my, rng):
                 f"expected twice the work of the {part} for twice as many positions",
                 f"found {a} {what} for 64 positions, {b} for 128",
             )
+
+
+HINTS = {
+    "denominator-squared": ["d(y / c) / dc = -y / c^2 = -o / c."],
+    "scan": ["What does S contain when query i is answered: is key i in it?"],
+    "linear_attention": [
+        "The quotient y / c has two gradients; the scan gives both sums.",
+    ],
+    "": [
+        "Write a loop over positions with one array S that grows: after adding "
+        "position i, it contains all that query i may attend to, including position "
+        "i.",
+        "dL/dq_i = S_i g_i; key j appears in y_i as (q_i . k_j) v_j for every i >= "
+        "j, so dk_j = R_j v_j and dv_j = R_j^T k_j. Sum R in a loop from the end.",
+        "Forward: S += outer(k_i, v_i), then y_i = q_i @ S. Backward: the same loop "
+        "again with dq_i = S @ g_i; then from the last position, R += outer(q_j, "
+        "g_j), dk_j = R @ v_j, dv_j = k_j @ R. For o, the gradient of y is g / c, "
+        "that of c is -(g . o) / c; pass them side by side to the backward of the "
+        "scan.",
+    ],
+    "exclusive": [
+        "May query i attend to key i? Do you use S before or after adding it?",
+    ],
+    "not-causal": ["S_i contains only the keys up to i."],
+    "wrong-direction": [
+        "Key j has an influence on later queries. In which direction does a sum over "
+        "those grow?",
+    ],
+    "own-term-alone": ["R is a sum over queries. Is the old R overwritten?"],
+    "no-denominator": ["o is an average: the weights of a query sum to 1."],
+    "denominator-fixed": [
+        "c depends on q and k as well, so its gradient is a part of theirs.",
+    ],
+    "denominator-sign": ["Does o = y / c grow or fall as c grows?"],
+    "dy-undivided": [
+        "o is y divided by c, so the gradient of y is divided by c as well.",
+    ],
+    "n-squared": [
+        "Your answer reads all earlier positions for each position. The running sum S "
+        "contains them already.",
+    ],
+    "all-pairs": [
+        "Your answer makes an (n, n) array. Add its entries one at a time instead.",
+    ],
+    "states-kept": [
+        "Your answer stores all n states. The backward can compute them again.",
+    ],
+}

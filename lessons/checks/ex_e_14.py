@@ -54,6 +54,11 @@ def wrong_tiles(problem, i, j):
     own = inside / np.maximum(inside.sum(1, keepdims=True), 1e-300)
     of_tile = (inside * at.dp).sum(1, keepdims=True)
     D = at.D[:, None]
+
+    def from_p(p):
+        p = np.where(at.seen, p, 0.0)
+        return p, p * (at.dp - D)
+
     for tag, what, p, ds in (
         ("no-centre", "with ds = p (g . v)", at.p, at.p * at.dp),
         (
@@ -74,9 +79,32 @@ def wrong_tiles(problem, i, j):
             unmasked,
             unmasked * (at.dp - D),
         ),
+        ("no-lse", "with p = exp(s), without lse", *from_p(np.exp(at.s))),
+        (
+            "unscaled-scores",
+            "with scores q . k, without the scale",
+            *from_p(np.exp(at.s / SCALE - at.lse[:, None])),
+        ),
+        ("plus", "with ds = p (g . v + D)", at.p, at.p * (at.dp + D)),
+        ("softmax-skipped", "with ds = g . v - D, without p", at.p, at.dp - D),
+        (
+            "softmax-diagonal",
+            "with ds = p (1 - p) (g . v), the diagonal alone",
+            at.p,
+            at.p * (1 - at.p) * at.dp,
+        ),
     ):
         yield tag, f"the part {what}", at.sums(i, j, p, ds)
     dq, dk, dv = at.sums(i, j)
+    from_g = SCALE * (at.ds[i, j].T @ at.g[i]), at.ds[i, j].T @ at.g[i]
+    for tag, text, place, array in (
+        ("g-for-q", "summed over g in place of q", 1, from_g[0]),
+        ("ds-for-p", "summed with ds in place of p", 2, from_g[1]),
+    ):
+        parts = [dq, dk, dv]
+        parts[place] = np.zeros_like(at.k)
+        parts[place][j] = array
+        yield tag, f"the part {text}", parts
     yield "no-scale", "the part without the scale", (dq / SCALE, dk / SCALE, dv)
 
 
@@ -103,6 +131,8 @@ def wrong_wholes(problem, block):
     if at.causal:
         i, j = np.arange(n)[:, None], np.arange(m)
         inside = (j % block <= i % block) & (j // block <= i // block)
+        last_query = np.minimum((i // block + 1) * block, n) - 1
+        computed = j // block * block <= last_query
         for tag, what, seen in (
             (
                 "tile-positions",
@@ -110,6 +140,20 @@ def wrong_wholes(problem, block):
                 inside,
             ),
             ("not-causal", "the sum over all pairs", inside | True),
+            ("not-causal", "the sum over all pairs of the tiles", computed),
+            ("off-by-one", "the sum over the pairs j < i", j < i),
+            (
+                "off-by-one",
+                "the sum without the tiles on the diagonal",
+                (j <= i) & (j // block < i // block),
+            ),
+            (
+                "off-by-one",
+                "the sum without the tiles whose first key is the last query",
+                (j <= i) & (j // block * block < last_query),
+            ),
+            ("flipped", "the sum over the pairs j >= i", (j >= i) & computed),
+            ("flipped", "the sum over the pairs j > i", (j > i) & computed),
         ):
             p = np.where(seen, np.exp(at.s - at.lse[:, None]), 0.0)
             yield tag, what, at.sums(p=p, ds=p * (at.dp - at.D[:, None]))
@@ -127,7 +171,7 @@ def compare(my, found, want, wrong, axes=AXES):
         known[name] = [
             (tag, f"{name}, {what}", arrays[place])
             for tag, what, arrays in wrong
-            if not np.allclose(arrays[place], want[place])
+            if arrays[place].any() and not np.allclose(arrays[place], want[place])
         ]
     equal_all(my, found, dict(zip(NAMES, want)), axes, known)
 
@@ -177,7 +221,7 @@ def _cut(parts, i, j):
 def by_tiles(my, rng):
     for causal in (False, True):
         at = Problem(rng, causal=causal)
-        for block in (1, 2, 3, 4, 16):
+        for block in (3, 1, 2, 4, 16):
             found = my.backward(*at.arguments(block), causal)
             compare(my, found, at.sums(), wrong_wholes(at, block))
 
@@ -260,3 +304,58 @@ def memory(my, rng):
         f"arrays of block x S = {block * n} scores in memory",
         f"found {peak:.0f} numbers",
     )
+
+
+HINTS = {
+    "no-lse": ["p = exp(s - lse): what makes the weights of a row sum to 1?"],
+    "unscaled-scores": ["s_ij = scale q_i . k_j: the forward used the scale as well."],
+    "g-for-q": ["ds_ij = dL/ds_ij, and s_ij = scale q_i . k_j. What is ds_ij / dk_j?"],
+    "ds-for-p": ["o_i = sum_j p_ij v_j: which factor has v_j?"],
+    "row_sums": ["o_i is the sum of p_il v_l: multiply it by g_i."],
+    "tile": ["p = exp(s - lse) at allowed pairs only, decided before the exponential."],
+    "backward": [
+        "Two loops over slices; which rows does each part of a tile belong to?",
+    ],
+    "": [
+        "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?",
+        "In a tile p is exp(s - lse), 0 where not allowed, and already divided by "
+        "the sum of the whole row. dq of a block of queries is a sum over blocks of "
+        "keys, dk and dv are sums over blocks of queries.",
+        "D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, "
+        "scale ds^T q and p^T g. Write two loops over slices and add each part to "
+        "its rows. With causal, seen is j <= i in positions of the whole sequence, "
+        "and a tile is left out if its first key is after its last query.",
+    ],
+    "not-o": ["D_i contains the values, averaged by the weights."],
+    "own-row-sum": [
+        "The sum of p over a tile is not 1, because the row continues in other "
+        "tiles. lse belongs to the whole row.",
+    ],
+    "tile-row-sum": [
+        "D_i is a sum over all keys of the row, not over those of a tile.",
+    ],
+    "no-centre": ["ds has two terms. Does yours contain D?"],
+    "no-scale": [
+        "s = scale q . k: the scale is a factor of the gradients of q and of k.",
+    ],
+    "overwrites": ["Several tiles add to the same rows of dk."],
+    "unseen-overflow": [
+        "exp of a large score is inf, and 0 * inf is NaN: a product with the mask "
+        "cannot remove it. Mask the score before exp.",
+    ],
+    "block-rows": [
+        "Your answer makes an array of block x S scores. Divide the keys as well.",
+    ],
+    "mask-leak": ["A pair that is not allowed has p = 0 for every score."],
+    "tile-positions": [
+        "Inside a tile, rows and columns begin at 0. Causality depends on the "
+        "positions in the whole sequence.",
+    ],
+    "last-tile": ["The last tile may be smaller than block, but it counts."],
+    "all-pairs": ["Your answer makes an array of all L x S pairs."],
+    "not-causal": ["With causal, key j counts for the queries i >= j only."],
+    "nan": [
+        "Your answer computes a tile without an allowed pair, and 0 times NaN is "
+        "NaN. Half of the tiles of a causal square can be left out.",
+    ],
+}

@@ -4,6 +4,7 @@ import numpy as np
 
 from lessons.checks.measure import has_all_digits, peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
+from lessons.classroom import hypotheses
 from lessons.classroom.steps import edges, gradients, numbers, shape
 
 
@@ -50,15 +51,15 @@ def of_softmax(my, rng):
 @gradients("log_softmax")
 def of_log_softmax(my, rng):
     x = rng.normal(size=(3, 5))
-    p, tag = np.exp(x) / np.exp(x).sum(-1, keepdims=True), "log-of-softmax"
+    y = x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+    def wrong(g):
+        return hypotheses.wrong_log_softmax_gradients(y, g)
+
     known = [
-        (tag, "g - p g", lambda g: g - p * g),
-        (tag, "g - p", lambda g: g - p),
-        (tag, "g - y sum(g)", lambda g: g - np.log(p) * g.sum(-1, keepdims=True)),
-        (tag, "p (g - sum(p g)), of the softmax",
-         lambda g: p * (g - (p * g).sum(-1, keepdims=True))),
-        (tag, "g - p sum(p g)", lambda g: g - p * (p * g).sum(-1, keepdims=True)),
-    ]  # fmt: skip
+        (tag, text, lambda g, k=k: wrong(g)[k][2])
+        for k, (tag, text, _) in enumerate(wrong(x))
+    ]
     my.gradients(my.log_softmax, [x], variants={"x": known})
 
 
@@ -102,3 +103,32 @@ def large_and_alone(my, rng):
     my.equal(backward(np.array([[1.0, 2.0, 3.0]])), np.zeros((1, 3)), "ik")
     y, backward = my.softmax(np.array([[3.0]]))
     my.equal(backward(np.array([[2.0]])), np.zeros((1, 1)), "ik")
+
+
+HINTS = {
+    "log_softmax": [
+        "y_i = x_i - ln sum_j exp(x_j): what is dy_i/dx_k, and over which i is the "
+        "sum?",
+    ],
+    "log-of-softmax": [
+        "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",
+    ],
+    "tanh": ["dy/dx = 1 - tanh(x)^2: which variable of the forward is tanh(x)?"],
+    "matmul": [
+        "Write y_ij = sum_k a_ik b_kj. The shapes of da and db allow one product each.",
+    ],
+    "softmax": [
+        "sum_i g_i y_i (delta_ik - y_k) has two terms. Over which axis is the sum?",
+    ],
+    "jacobian": [
+        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix.",
+    ],
+    "": [
+        "Start with one entry: how much does L change if x_k changes a little?",
+        "For matmul, write y_ij = sum_k a_ik b_kj and sum g_ij dy_ij/da_ik over i "
+        "and j. The shapes allow only one product.",
+        "For softmax: sum_i g_i y_i (delta_ik - y_k) has two terms, and y_k is a "
+        "factor of both.",
+    ],
+    "wrong-derivative": ["Does the derivative of tanh contain x or y?"],
+}

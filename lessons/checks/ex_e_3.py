@@ -210,3 +210,47 @@ def long_ones(my, rng):
     check_order(my, many, "y0")
     compare(my, many, "y0", {f"y{k}": 0.75**k for k in range(51)})
     check_order(my, chain(20_000), "y0")
+
+
+HINTS = {
+    "order": ["A value may be written only after all its users: when is that certain?"],
+    "backward": ["A value with several users receives a sum: where does it begin?"],
+    "": [
+        "All inputs of a value come later in the list. When can you write a value, "
+        "if you fill the list from its end?",
+        "Go down from root, depth first, and append a value to a list after all its "
+        "inputs. In this list inputs come before their users; reverse it at the end. "
+        "Keep the visited names in a set.",
+        "Without recursion: use a stack of pairs (name, are its inputs done?). Take "
+        "one pair. If it is done, append the name. If the name is new, push it again "
+        "as done, and push its inputs above it. For the gradients: start with 0 for "
+        "all names and 1 for root; in this order, add to each input its slope times "
+        "the gradient of the user.",
+    ],
+    "too-early": [
+        "The named value stands before one of its users. Take a value that is an "
+        "input of root and of another input of root: when is it added?",
+        "When you first reach a value, you have not reached all of its users. Append "
+        "it when you leave it.",
+    ],
+    "reversed": ["Does the backward begin with root or with the leaves?"],
+    "repeats": [
+        "The search reaches a value with two users twice. Remember the visited names.",
+    ],
+    "timeout": [
+        "Every loop may end and still take too long: a graph of 50 layers has 2^50 "
+        "paths. Visit each value once, not each path.",
+    ],
+    "unreachable": ["root does not depend on every name in the dictionary."],
+    "incomplete": ["The list does not contain every value that root depends on."],
+    "recursion": [
+        "Python allows about a thousand nested calls. A list that is used as a stack "
+        "has no such limit.",
+    ],
+    "overwrites": [
+        "A value with two users receives two gradients. What happens to the first?",
+    ],
+    "counted-again": [
+        "A gradient was passed on before it was complete, or more than once.",
+    ],
+}

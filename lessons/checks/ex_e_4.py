@@ -244,3 +244,73 @@ def answer(my, rng, op, x):
     true_or_false = isinstance(found, (bool, np.bool_))
     my.holds(true_or_false, "type", "expected True or False", f"found {kind}")
     return found
+
+
+HINTS = {
+    "numeric_gradient": [
+        "Move one entry of a copy up and down; sum c times the change of every output.",
+    ],
+    "is_right": ["Which c, which comparison, and what if there is no gradient at all?"],
+    "": [
+        "One entry at a time: copy x twice, move this entry up in one copy and down "
+        "in the other. All other operations are a sum over the outputs.",
+        "Draw c at random and pass the same c to backward and to numeric_gradient. "
+        "Compare errors with the largest entry of the numeric gradient.",
+        "sum(c * (f(up) - f(down))) / (2 h) for every index of np.ndindex(x.shape). "
+        "In is_right: refuse None and other shapes, then require |yours - numeric| "
+        "<= 1e-5 times the largest |numeric| everywhere; that is false for NaN.",
+    ],
+    "one-sided": [
+        "(f(x + h) - f(x)) / h has an error of h f''/2. Which terms cancel in a "
+        "central difference?",
+    ],
+    "step": ["How long is the interval from x - h to x + h?"],
+    "cotangent": ["c replaces the gradient of later operations. Where do you use it?"],
+    "constant-cotangent": [
+        "The outputs of a softmax sum to 1 for every x. What is the gradient of that "
+        "sum, and which wrong backwards return it?",
+        "With c = 0 every linear backward is accepted, and with ones too many are. "
+        "Draw c from rng.",
+    ],
+    "zero-in-cotangent": [
+        "What is g * dy/dx in an entry where g is 0, and what is it for another dy/dx?",
+    ],
+    "entry-tolerance": [
+        "Rounding in the differences depends on the size of f, not on that of one "
+        "entry. Compare each error with the largest entry of the gradient.",
+    ],
+    "other-x": ["Which x does the caller ask about?"],
+    "zero": ["Is the copy that moves up another array than the one that moves down?"],
+    "moves-all": ["e_i is 1 in entry i and 0 in all others."],
+    "scale": [
+        "Every entry is wrong by the same factor. How long is the interval from x - "
+        "h to x + h?",
+    ],
+    "one-entry": ["A backward can be wrong in one of many entries."],
+    "largest-entry": [
+        "A mean over all entries, or a norm, hardly shows that one of many is wrong. "
+        "Compare entry by entry.",
+    ],
+    "shape": [
+        "NumPy broadcasts: it compares arrays of different shapes without an error.",
+    ],
+    "nan-passes": ["NaN > 1 is False, and so is NaN <= 1."],
+    "absolute": [
+        "A gradient of 1e-6 is smaller than many tolerances. Compare the error with "
+        "the size of the gradient.",
+    ],
+    "loose": [
+        "An error of one part in a thousand is wrong. Differences find one in a "
+        "million.",
+    ],
+    "factor": [
+        "A wrong sign and a missing 2 are the most frequent mistakes of a backward.",
+    ],
+    "refuses-right": [
+        "Differences in float64 have about ten right digits, not sixteen. And is c "
+        "the same on both sides?",
+    ],
+    "missing-gradient": [
+        "None is not a gradient. What should the check return for it?",
+    ],
+}

@@ -63,15 +63,24 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
                 d_n * m * a_r * (1 - a_r),
             ),
             ("m-forgotten", "da_n r (1 - r), without m", d_n * slope(a_r)),
+            ("h-for-m", "da_n h r (1 - r), with h for m", d_n * h * slope(a_r)),
+            (
+                "no-slope",
+                "dh (1 - z) m r (1 - r), without the slope of tanh",
+                dh * (1 - z) * m * slope(a_r),
+            ),
         ],
         "da_z": [
             ("z-sees-n-alone", "dh (-n) z (1 - z), of n alone", -dh * n * slope(a_z)),
             ("z-sees-h-alone", "dh h z (1 - z), of h alone", dh * h * slope(a_z)),
             ("no-slope", "dh (h - n), without the slope of the sigmoid", dh * (h - n)),
+            ("wrong-gate", "dh (h - n) r (1 - r), with r for z",
+             dh * (h - n) * slope(a_r)),
         ],
         "da_n": [
             ("gates-exchanged", "dh z (1 - n^2), with z for 1 - z", d_n * z / (1 - z)),
             ("no-slope", "dh (1 - z), without the slope of tanh", dh * (1 - z)),
+            ("wrong-derivative", "dh (1 - z)(1 - n)", dh * (1 - z) * (1 - n)),
             (
                 "slope-of-input",
                 "dh (1 - z)(1 - a^2), of the a inside",
@@ -235,6 +244,8 @@ def remembers(my, rng):
     wrong = [
         ("one-step", "the g of the first state alone", g[0]),
         ("last-output-alone", "the g of the last state alone", g[-1]),
+        ("loop-short", "the sum without the g of the first state", sum(g[1:])),
+        ("loop-short", "the sum without the g of the last state", sum(g[:-1])),
         (*zero, 0 * g[0]),
     ]
     with result("d_h0"):
@@ -271,3 +282,55 @@ def twice(my, rng):
     want = gathered(*chain(arguments, g))
     for _ in range(2):
         equal_all(my, backward(g), {f"d_{n}": x for n, x in want.items()}, rtol=1e-7)
+
+
+HINTS = {
+    "h-for-m": ["r multiplies m inside the tanh, not h."],
+    "wrong-gate": ["The slope of the sigmoid of z contains z."],
+    "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
+    "gru": [
+        "From the last step to the first: which gradient arrives from the step after, "
+        "and which is g?",
+    ],
+    "": [
+        "Begin with slopes: h' = (1 - z) n + z h is a sum of products. What are "
+        "dL/dz and dL/dn? Then go through sigmoid and tanh.",
+        "The derivative of sigmoid is s (1 - s) and that of tanh 1 - n^2, both from "
+        "the output. The product r m passes da_n r to m and da_n m to r. Through "
+        "time: go from the last step to the first; at each step add g of that step "
+        "to the gradient from the step after.",
+        "W_ih receives (da_r, da_z, da_n) side by side, W_hh receives (da_r, da_z, "
+        "dm). Both gradients are sums over the steps, of (that).T @ x and (that).T @ "
+        "h. The step before receives direct plus (da_r, da_z, dm) @ W_hh.",
+    ],
+    "reset-forgotten": ["m is multiplied by r, so its gradient is not da_n itself."],
+    "block:n": [
+        "The third parts differ: x W_in^T is a term of the sum inside tanh, and W_hn "
+        "computes m. The two have different gradients.",
+    ],
+    "gates-exchanged": ["h' = (1 - z) n + z h: does z multiply n or h?"],
+    "slope-of-input": [
+        "The derivatives of sigmoid and tanh are functions of their outputs r, z and "
+        "n.",
+    ],
+    "no-slope": ["Between a gate and the sum inside it there is a sigmoid or a tanh."],
+    "z-sees-h-alone": ["A larger z takes more of h and less of n. Both terms count."],
+    "z-sees-n-alone": ["A larger z takes more of h and less of n. Both terms count."],
+    "wrong-order": [
+        "Which step must be finished before the backward of step t can begin?",
+    ],
+    "one-step": [
+        "The gradient from step t + 1 is missing at step t. Where does dh come from?",
+    ],
+    "last-output-alone": ["Every state is an output with its own g."],
+    "last-step-alone": ["Every step uses the weights."],
+    "first-step-alone": [
+        "Every step uses the weights. Is the part of the step before overwritten?",
+    ],
+    "m-forgotten": ["r multiplies m: how much does r m change with r?"],
+    "no-direct-path": [
+        "h reaches h' in four ways, and one of them contains no weights.",
+    ],
+    "direct-path-alone": ["h reaches h' through W_hh as well, in all three parts."],
+    "state-after": ["Was W_hh multiplied by the old state or by the new one?"],
+}

@@ -65,8 +65,11 @@ def like_the_scores(my, rng):
 def one_and_three(my, rng):
     x, mask = np.log([1.0, 3.0, 5.0]), np.array([True, True, False])
     my.equal(my.masked_softmax(x, mask)[0], [0.25, 0.75, 0.0], "j", mistakes(x, mask))
-    over_all_keys = [("mask-leak", "the log of a sum over all keys", math.log(9))]
-    my.equal(my.masked_lse(x, mask)[0], math.log(4), "", over_all_keys)
+    wrong = [
+        ("mask-leak", "the log of a sum over all keys", math.log(9)),
+        ("maximum-sign", "ln(4/3) - ln 3: the maximum is subtracted", math.log(4 / 9)),
+    ]
+    my.equal(my.masked_lse(x, mask)[0], math.log(4), "", wrong)
 
 
 @values("weights and lse, against a loop")
@@ -88,7 +91,16 @@ def against_a_loop(my, rng):
         ("maximum-lost", "expected - the largest allowed score", lse - highest),
         ("complement", "the log of a sum over the masked keys", by_loop(x, ~mask)[1]),
     ]
-    my.equal(my.masked_lse(x, mask)[0], lse, "BL", wrong)
+    found = my.masked_lse(x, mask)[0]
+    if np.shape(found) == lse.shape:
+        added = np.exp(found - highest) - np.exp(lse - highest)
+        my.holds(
+            not 1e-13 < added.mean() < 1e-3 or np.ptp(added) > 1e-14,
+            "epsilon",
+            "expected ln sum exp(x), with the maximum m taken out as exp(x - m)",
+            f"found ln of this sum + {added.mean():.1g}",
+        )
+    my.equal(found, lse, "BL", wrong)
 
 
 @laws("masked scores have no influence")
@@ -143,12 +155,17 @@ def of_lse(my, rng):
     def alike(g):
         return np.where(mask, g[..., None], 0.0)
 
+    def undivided(g):
+        largest = np.where(mask, x, -np.inf).max(-1, keepdims=True)
+        return np.where(mask, np.exp(x - largest), 0.0) * g[..., None]
+
     def over_all(g):
         return full * g[..., None]
 
     wrong = [
         ("mask-leak", "g times the softmax over all keys", over_all),
         ("wrong-slope", "g for every key that is allowed", alike),
+        ("not-divided", "g exp(x - m), not divided by the sum", undivided),
         ("wrong-slope", "g for every key", lambda g: np.tile(g[..., None], 5)),
         ("wrong-slope", "g / n for every key", lambda g: np.tile(g[..., None] / 5, 5)),
     ]
@@ -186,6 +203,12 @@ def nothing_allowed(my, rng):
         "expected -inf, the logarithm of an empty sum",
         "found NaN",
     )
+    for tag, is_it in (
+        ("empty-row", found[1] == 0),
+        ("sentinel", -np.inf < found[1] < -1e3),
+    ):
+        text = "expected -inf in a row without an allowed key"
+        my.holds(not is_it, tag, text, f"found {found[1]:.6g}")
     my.equal(found, lse, "L")
     my.equal(backward(np.ones(3))[1], np.zeros(5), "S")
 
@@ -202,7 +225,9 @@ def nan_and_large(my, rng):
         "expected weights 0, 1, 0 for the scores nan, 1, inf with only 1 allowed",
         f"found {', '.join(f'{w:.4g}' for w in y[1])}",
     )
-    my.equal(y, want, "LS", mask=mask)
+    lost = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    text = "0 in each row far below 1e4, the largest score of all rows"
+    my.equal(y, want, "LS", [("global-maximum", text, lost)], mask=mask)
     dx = backward(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 3.0, 7.0]]))
     my.equal(dx, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]], "LS")
     lse = my.masked_lse(x, mask)[0]
@@ -213,3 +238,50 @@ def nan_and_large(my, rng):
         f"found {', '.join(f'{value:.6g}' for value in lse)}",
     )
     my.equal(lse, [1e4, 1.0, math.log(2)], "L")
+
+
+HINTS = {
+    "maximum-sign": ["ln sum exp(x) = m + ln sum exp(x - m): which sign has m?"],
+    "mask-times-scores": [
+        "A score of 0 is a score: exp(0) = 1. Which score has the weight 0?",
+    ],
+    "maximum-lost": ["ln sum exp(x) = m + ln sum exp(x - m): where is m added back?"],
+    "masked_softmax": [
+        "What does the maximum see, what does the sum see, and what has a row without "
+        "keys?",
+    ],
+    "masked_lse": ["d lse / dx_j is a weight you know. Which value has an empty row?"],
+    "": [
+        "Which number can replace a masked score, so that its exp is exactly 0? The "
+        "usual softmax then does most of the rest.",
+        "In a row without an allowed key the maximum is -inf, and -inf - (-inf) is "
+        "NaN: subtract another number there, and divide by another number. The "
+        "backward is that of the softmax, computed from y.",
+        "Take np.where(mask, x, -np.inf) and its maximum, replace a maximum of -inf "
+        "by 0, take exp of the difference and divide it by its sum, or by 1 where "
+        "the sum is 0. The backward subtracts from g its mean under y and multiplies "
+        "by y; that of lse is y times g.",
+    ],
+    "sentinel": [
+        "If all masked scores of a row are -1e9, what is the largest? What is exp of "
+        "a score minus that?",
+    ],
+    "masked-maximum": [
+        "The largest score is subtracted to keep exp in range. Over which scores is "
+        "that maximum?",
+    ],
+    "not-renormalised": [
+        "The allowed weights of a row sum to 1. Yours were divided by a sum that "
+        "contains masked keys as well.",
+    ],
+    "mask-leak": ["A masked key has weight 0 and gradient 0."],
+    "masked-nan": [
+        "0 * NaN is NaN: a product with the mask cannot remove a NaN, but np.where "
+        "can.",
+    ],
+    "overflow": [
+        "exp(1e4) is larger than any float64. ln sum exp(x) = m + ln sum exp(x - m) "
+        "for every m: which m helps?",
+    ],
+    "wrong-slope": ["How much does ln sum_j exp(x_j) grow when x_i grows?"],
+}

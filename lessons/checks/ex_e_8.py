@@ -72,10 +72,14 @@ def by_hand(my, rng):
             ("not-rescaled", "1 + 2/4 + 4/4: the old sum as it was", [2.5]),
             ("not-relative", "1/4 + 2 + 4: the new sum without its maximum", [6.25]),
             ("rescaled-upwards", "4 + 2/4 + 4/4: the old sum made larger", [5.5]),
+            ("both-rescaled", "(1 + 2/4 + 4/4) / 4: the new sum too", [2.5 / 4]),
+            ("mean", "1/4 + (2/4 + 4/4) / 2: a mean over the block", [1.0]),
         ],
         "u": [
             ("not-rescaled", "8 + 1/2 + 2: the old sum as it was", [[10.5]]),
             ("rescaled-upwards", "32 + 1/2 + 2: the old sum made larger", [[34.5]]),
+            ("both-rescaled", "(8 + 1/2 + 2) / 4: the new sum too", [[10.5 / 4]]),
+            ("mean", "8/4 + (1/2 + 2) / 2: a mean over the block", [[3.25]]),
         ],
     }
     want = {name: np.array(each) for name, each in want.items()}
@@ -92,6 +96,11 @@ def after_others(my, rng):
     known["m"] = [
         ("block-maximum", "the largest score of the new block alone", new[0]),
         ("maximum-kept", "m, as it was before the block", old[0]),
+        (
+            "global-maximum",
+            "m, with the largest score of all rows",
+            np.maximum(old[0], max(new[0])),
+        ),
     ]
     for k, name in ((1, "z"), (2, "u")):
         own = np.exp(new[0] - want[0])
@@ -120,6 +129,16 @@ def after_others(my, rng):
                 "exp(m' - m) times the old",
                 up * old[k] + own * new[k],
             ),
+            (
+                "both-rescaled",
+                "exp(m - m') times the old and the new",
+                shrunk * (old[k] + own * new[k]),
+            ),
+            (
+                "mean",
+                "the old sum and a mean over the block",
+                shrunk * old[k] + own * new[k] / len(V[4:]),
+            ),
         ]
     found = my.update(*old, s[:, 4:], V[4:])
     equal_all(my, found, dict(zip("mzu", want)), AXES, known)
@@ -132,6 +151,7 @@ def in_blocks(my, rng):
     undivided = [("not-divided", "u, the sum itself", u)]
     wrong = [
         ("lse", "ln z, without m", np.log(z)),
+        ("lse", "ln z - m", np.log(z) - m),
         ("lse", "m + z, without the logarithm", m + z),
         ("lse", "ln (m + z)", np.log(np.abs(m + z))),
     ]
@@ -145,14 +165,33 @@ def of_two_sets(my, rng):
     s, V = draw(rng)
     (o1, lse1), (o2, lse2) = whole(s[:, :4], V[:4]), whole(s[:, 4:], V[4:])
     w, lse = (lse1 / (lse1 + lse2))[:, None], whole(s, V)[1]
+    right = [np.exp(x - lse)[:, None] for x in (lse1, lse2)]
+    high = np.maximum(lse1, lse2)
     of_o = [
         ("equal-shares", "the mean of o1 and o2", (o1 + o2) / 2),
         ("equal-shares", "o1 + o2", o1 + o2),
         ("equal-shares", "4/7 and 3/7 of o1 and o2", (4 * o1 + 3 * o2) / 7),
         ("lse-shares", "lse1 and lse2 as the weights", w * o1 + (1 - w) * o2),
+        (
+            "shares-exchanged",
+            "each output with the share of the other",
+            right[1] * o1 + right[0] * o2,
+        ),
+        (
+            "not-divided",
+            "exp(lse1 - m) o1 + exp(lse2 - m) o2, m the larger of the two",
+            (right[0] * o1 + right[1] * o2) * np.exp(lse - high)[:, None],
+        ),
+        (
+            "lse",
+            "exp(lse1 - lse) o1 + exp(lse2 - lse) o2 with lse1 + lse2 for lse",
+            np.exp(-lse2)[:, None] * o1 + np.exp(-lse1)[:, None] * o2,
+        ),
     ]
     wrong = [
         ("lse", "lse1 + lse2", lse1 + lse2),
+        ("lse", "the mean of lse1 and lse2", (lse1 + lse2) / 2),
+        ("lse", "the larger of lse1 and lse2", high),
         ("lse", "lse, without the larger of the two", lse - np.maximum(lse1, lse2)),
     ]
     compare(my, my.merge(o1, lse1, o2, lse2), s, V, o=of_o, lse=wrong)
@@ -177,7 +216,9 @@ def no_keys(my, rng):
     finite(my, u, "u")
     found = my.finish(*sums(s, V))
     finite(my, found[0], "o (0 for a row without keys)")
-    compare(my, found, s, V)
+    lse = whole(s, V)[1]
+    zero = "empty-row", "lse with 0 in a row without keys"
+    compare(my, found, s, V, lse=[(*zero, np.where(np.isinf(lse), 0.0, lse))])
     for block in (2, 7):
         compare(my, my.online_attention(s, V, block), s, V)
     first, last = whole(s[:, :4], V[:4]), whole(s[:, 4:], V[4:])
@@ -206,3 +247,46 @@ def large(my, rng):
     )
     wrong = [("overflow", "exp(lse1) o1 + exp(lse2) o2, divided by their sum", each)]
     compare(my, found, s, V, o=wrong)
+
+
+HINTS = {
+    "both-rescaled": ["The sums of the block are relative to the new maximum already."],
+    "shares-exchanged": ["Which of the two has the weight exp(lse1)?"],
+    "update": ["By which factor do sums change when the maximum changes from m to m'?"],
+    "finish": ["z may be 0 in a row without keys: what are o and lse there?"],
+    "merge": ["exp(lse1) and exp(lse2) are the shares of the two sets."],
+    "": [
+        "exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', "
+        "multiply each row by one number.",
+        "With m' the larger of m and the largest score of the block, multiply z and "
+        "u by exp(m - m') and add the sums of the block. In a row without keys m' is "
+        "-inf, and the difference of two infinities is NaN: subtract another number "
+        "there.",
+        "z' = exp(m - m') z + sum_j exp(s_j - m'), and u' likewise, with exp(s - m') "
+        "@ V. For merge, exp(lse) is the sum of all exponentials of a set, so the "
+        "sets have the weights exp(lse1) and exp(lse2), each divided by their sum; "
+        "subtract the larger lse first.",
+    ],
+    "not-rescaled": [
+        "After the block the sums are relative to m'. What were the old sums "
+        "relative to?",
+    ],
+    "rescaled-upwards": [
+        "The old sums are relative to m. If m' is larger, do they grow or shrink?",
+    ],
+    "block-maximum": [
+        "m is the largest score of all keys so far, not of the last block only.",
+    ],
+    "maximum-kept": ["Is the largest score of the block larger than m?"],
+    "not-relative": ["The sums are relative to m': exp(s - m'), not exp(s)."],
+    "not-divided": ["u is a sum. Divide it to get an average."],
+    "equal-shares": [
+        "A set of one key and a set of a thousand keys have different weights. Which "
+        "number contains the weight of a set?",
+    ],
+    "lse-shares": ["lse is a logarithm. Which number is it the logarithm of?"],
+    "overflow": [
+        "exp(lse) may be larger than any float64, but the ratio of two is not.",
+    ],
+    "lse": ["lse = ln sum_j exp(s_j); z is that sum divided by exp(m)."],
+}

@@ -64,6 +64,11 @@ def of_p(align, position, p, D):
         ),
         (
             "sigma",
+            "sum g a (s - p) / sigma",
+            lambda g: d_centre(g, align, position, p, D) * D / 2,
+        ),
+        (
+            "sigma",
             "sum g a (s - p) / D^2",
             lambda g: d_centre(g, align, position, p, D) / 4,
         ),
@@ -109,8 +114,18 @@ def around_two(my, rng):
             "the Gaussian with sigma = D",
             [[math.exp(-1 / 8), 1, math.exp(-1 / 8)]],
         ),
-        ("sigma", "exp(-(s - p)^2 / sigma^2)", [[math.exp(-1), 1, math.exp(-1)]]),
         ("sigma", "exp(-(s - p)^2 / D^2)", [[math.exp(-1 / 4), 1, math.exp(-1 / 4)]]),
+        ("sign", "exp(+(s - p)^2 / (2 sigma^2))", [[1 / side, 1.0, 1 / side]]),
+        (
+            "renormalised",
+            "the Gaussian, divided by its sum",
+            np.array([[side, 1.0, side]]) / (1 + 2 * side),
+        ),
+        (
+            "keys-by-place",
+            "the Gaussian of the places 0, 1, 2 in the window",
+            weights(align, np.array([[0, 1, 2]]), p, 1.0),
+        ),
     ]
     my.equal(a, [[side, 1.0, side]], "TW", wrong)
 
@@ -126,6 +141,9 @@ def against_loops(my, rng):
         )
         for name, sigma in (("D", D), ("D / 4", D / 4), ("sqrt(D)", math.sqrt(D)))
     ]
+    apart = np.abs(position - p[:, None])
+    wrong.append(("sigma", "exp(-2 (s - p)^2 / D)", align * np.exp(-2 * apart**2 / D)))
+    wrong.append(("not-squared", "exp(-2 |s - p| / D)", align * np.exp(-2 * apart / D)))
     wrong.append(
         ("sigma", "exp(-(s - p)^2 / sigma^2)", weights(align, position, p, D / 8**0.5))
     )
@@ -137,8 +155,15 @@ def against_loops(my, rng):
         inside = [math.tanh(sum(w * x for w, x in zip(line, row))) for line in matrix]
         z = sum(a * b for a, b in zip(inside, v))
         want.append(S / (1 + math.exp(-z)))
-    share = [("no-length", "the sigmoid itself, between 0 and 1", np.array(want) / S)]
-    my.equal(my.centre(q, matrix, v, S)[0], np.array(want), "T", share)
+    want = np.array(want)
+    straight = S / (1 + np.exp(-(q @ matrix.T @ v)))
+    share = [
+        ("no-length", "the sigmoid itself, between 0 and 1", want / S),
+        ("last-key", "(S - 1) sigmoid(…), with S - 1 for S", want * (S - 1) / S),
+        ("no-tanh", "S sigmoid(v . W q), without tanh", straight),
+        ("sign", "S sigmoid(-v . tanh(W q))", S - want),
+    ]
+    my.equal(my.centre(q, matrix, v, S)[0], want, "T", share)
 
 
 @gradients("of the Gaussian, with D = 3 and D = 5")
@@ -220,11 +245,23 @@ def compare_centre(my, q, matrix, v, S):
             1 + 0 * t,
         ),
         ("no-slope", "the gradient without both derivatives", S + 0 * y, 1 + 0 * t),
+        (
+            "wrong-derivative",
+            "the gradient with g p (1 - p), where p is not between 0 and 1",
+            S * y * (1 - S * y),
+            tanh_slope,
+        ),
+        (
+            "wrong-derivative",
+            "the gradient with 1 - t, where tanh has the derivative 1 - t^2",
+            S * y * (1 - y),
+            1 - t,
+        ),
     ]
     wrong = {"q": [], "W": [], "v": []}
     for tag, what, outer, inner in known:
         for place, name in enumerate(wrong):
-            if name == "v" and "tanh" in what:
+            if name == "v" and inner is not tanh_slope:
                 continue  # the gradient of v does not contain that derivative
             make = from_slopes(outer, inner)
             wrong[name].append((tag, what, _one(make, place)))
@@ -246,9 +283,18 @@ def the_pull(my, rng):
     want = d_centre(by_key(position), align, position, p)
     places = np.tile(np.arange(W), (T, 1))
     first = d_centre(by_key(places), align, position, p)
+    d_a = np.array([[g[t] @ H[s] for s in row] for t, row in enumerate(position)])
+    bell = weights(np.ones_like(align), position, p, D / 2)
     wrong = [
         ("keys-by-place", "the gradient for the keys 0, 1, … of H", first),
-    ]
+        *(
+            ("no-slope", f"sum_s (g . h_s) {text}, without the Gaussian's derivative",
+             (d_a * factor).sum(1))
+            for text, factor in (
+                ("align", align), ("bell", bell), ("a", align * bell), ("1", 1.0)
+            )
+        ),
+    ]  # fmt: skip
     my.equal(my.pull(g, align, H, position, p, D), want, "T", wrong, rtol=1e-7)
     # with g = -1 for one key, more weight on it lowers L, so p moves there
     for place, side in ((0, "left"), (W - 1, "right")):
@@ -279,3 +325,58 @@ def at_the_centre(my, rng):
     )
     p = my.centre(np.zeros((1, 7)), np.ones((5, 7)), np.ones(5), S)[0]
     my.equal(p, [S / 2], "T")
+
+
+HINTS = {
+    "last-key": ["The sigmoid is between 0 and 1. Which number is its multiple?"],
+    "no-tanh": [
+        "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.",
+    ],
+    "not-squared": ["Which power has s - p in a Gaussian?"],
+    "gaussian": [
+        "Differentiate exp(-(s - p)^2 / (2 sigma^2)) by p; p is in every weight of "
+        "its row.",
+    ],
+    "centre": [
+        "Go back through S, the sigmoid, v, tanh and W, one at a time. The sigmoid is "
+        "p / S.",
+    ],
+    "pull": [
+        "The gradient of a_ts is g_t . h_s, for the keys s that stand in the window.",
+    ],
+    "": [
+        "Write the distances s - p as an array (T, W) first: the Gaussian and its "
+        "derivative are functions of them.",
+        "d/dp exp(-(s - p)^2 / (2 sigma^2)) is the Gaussian times (s - p) / sigma^2, "
+        "and p_t is in every weight of its row. For the centre, go back through S "
+        "sigmoid, the product with v, tanh, and the product with W.",
+        "d_p = sum_s g a (s - p) / sigma^2, with sigma^2 = D^2 / 4. In centre, dz = "
+        "g p (1 - p/S); multiply it by v and by 1 - tanh^2, then by W for dq and by "
+        "q for dW; dv is the sum of dz times tanh. In pull, the gradient of a_ts is "
+        "g_t . h_s.",
+    ],
+    "sigma": ["sigma is half of D. How often is it squared and doubled?"],
+    "differences": [
+        "A difference quotient loses digits. The derivative of a Gaussian does not.",
+    ],
+    "bell-alone": [
+        "a is align times the Gaussian. Which factor multiplies the derivative of "
+        "the Gaussian?",
+    ],
+    "own-weight": ["a = align times the Gaussian: what is da / d align?"],
+    "no-variance": [
+        "The derivative of -(s - p)^2 / (2 sigma^2) in p is not s - p itself.",
+    ],
+    "no-distance": [
+        "How does the Gaussian change with p at the key s = p, and far from it?",
+    ],
+    "no-length": ["p is S times a sigmoid."],
+    "no-slope": [
+        "sigmoid and tanh each have a derivative, which is a factor of the gradient.",
+    ],
+    "keys-by-place": ["Column 0 of a window is the key position[t, 0], not the key 0."],
+    "unbroadcast": [
+        "All keys of a window use one p_t.",
+        "Its gradient is a sum over that window.",
+    ],
+}

@@ -11,6 +11,7 @@ from attention.tasks.batch import EOS, PAD, SOS, pad
 from attention.tasks.batching import in_order
 from attention.tasks.grammar import generate
 from attention.tasks.vocabulary import Vocabulary
+from lessons.checks.attending import softmax
 from minigrad import optim
 
 B, S, V, E, D, M, A = 3, 7, 19, 5, 11, 13, 17
@@ -28,25 +29,28 @@ def parameters(rng, attends, sizes=(V, E, D, M, A), scale=0.5):
     return {name: scale * rng.normal(size=shape) for name, shape in shapes.items()}
 
 
-def by_loop(p, y, s, H, mask, weigh="softmax", after="new", order=1):
-    """Return logits and state; each option adds one mistake."""
+def by_loop(
+    p, y, s, H, mask, weigh=softmax, after="new", order=1, read=1, query=1, bend=np.tanh
+):
+    """Return logits and state; each option adds one mistake.
+
+    weigh   (scores, mask) -> weights
+    """
     logits, states = [], []
     for b in range(len(y)):
         parts = [p["E"][y[b]]]
         if "W_s" in p:
-            may = {"all": 0 * mask[b] == 0, "hidden": ~mask[b]}.get(weigh, mask[b])
-            scores = [p["v"] @ np.tanh(p["W_s"] @ s[b] + p["W_h"] @ h) for h in H[b]]
-            z = np.array([math.exp(e) if m else 0.0 for e, m in zip(scores, may)])
-            z = np.ones(S) if weigh == "mean" else z
-            c = sum(a * h for a, h in zip(z / (z.sum() or 1), H[b]))
-            parts.append(c)
+            asked = query * (p["W_s"] @ s[b])
+            scores = [p["v"] @ bend(asked + p["W_h"] @ h) for h in H[b]]
+            alpha = weigh(np.array(scores), mask[b])
+            parts.append(sum(a * h for a, h in zip(alpha, H[b])))
         x = np.concatenate(parts[::order])
         i_r, i_z, i_n = np.split(p["W_ih"] @ x + p["b_ih"], 3)
         h_r, h_z, h_n = np.split(p["W_hh"] @ s[b] + p["b_hh"], 3)
         r, u = 1 / (1 + np.exp(-i_r - h_r)), 1 / (1 + np.exp(-i_z - h_z))
         new = (1 - u) * np.tanh(i_n + r * h_n) + u * s[b]
         parts[0] = new if after == "new" else s[b]
-        logits.append(p["W_o"] @ np.concatenate(parts) + p["b_o"])
+        logits.append(p["W_o"] @ np.concatenate(parts[::read]) + p["b_o"])
         states.append(new)
     return np.array(logits), np.array(states)
 
@@ -68,11 +72,12 @@ def bleu_by_loop(refs, hyps, order=4, clip=True, brevity="right", mean="log", ov
     c, r = sum(map(len, hyps)), sum(map(len, refs))
     if not all(precisions):
         return 0.0
-    factor = {"right": r / c, "none": 1.0, "inverted": c / r}[brevity]
+    factor = {"none": 1.0, "inverted": c / r}.get(brevity, r / c)
+    most = math.inf if brevity == "unbounded" else 1.0
     logs = sum(map(math.log, precisions))
     whole = {"log": math.exp(logs / order), "product": math.exp(logs),
              "plain": sum(precisions) / order}[mean]  # fmt: skip
-    return min(1.0, math.exp(1 - factor)) * whole
+    return min(most, math.exp(1 - factor)) * whole
 
 
 class Tensors(dict):

@@ -15,7 +15,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from . import journal, stubs
+from . import hints, journal, stubs
 from .catalogue import LESSONS, UsageError, exercises, find, lessons_of, number
 from .harness import cannot_load, load, load_checks
 from .runner import SECONDS, environment, time_limit
@@ -118,7 +118,7 @@ def audit_exercise(exercise, automatic=True, every=1):
     text = exercise.solution.read_text(encoding="utf-8")
     try:
         stub, author = stubs.strip(text, exercise.id), stubs.author_part(text)
-        wrong = planted_mutants(text)
+        wrong, own = planted_mutants(text), hints.own_hints(exercise)
     except (stubs.StubError, SyntaxError, ValueError) as error:
         fault(str(error))
         return found
@@ -126,8 +126,8 @@ def audit_exercise(exercise, automatic=True, every=1):
         fault("the stub is not the stripped solution: python -m lessons dev sync")
     for needed in {*exercise.needs} - {other.id for other in exercises()}:
         fault(f"needs {needed}, which does not exist")
-    if not author.get("HINTS", {}).get(""):
-        fault('HINTS[""] is empty: there is no first hint')
+    if not own.get(""):
+        fault('HINTS[""] of the check is empty: there is no first hint')
     code, _ = run(exercise, stub)
     if code != 3:
         fault(f"the stub ends with {code}; expected 3, not written yet")
@@ -199,7 +199,8 @@ def run(exercise, text, named=True):
                 outcomes.append(outcome)
                 if outcome.result == "failed":
                     first = first or outcome
-                    if not named or outcome.tag != "unknown":
+                    may_follow = first.part in outcome.uses
+                    if not named or (outcome.tag != "unknown" and not may_follow):
                         return 1, outcome
     except OutOfTime:
         return 1, first

@@ -16,12 +16,14 @@ import traceback
 import numpy as np
 
 from lessons import NotWritten
+from minigrad import Tensor
 
 from .steps import CheckFailed
 
 CONTAINERS = list, dict, tuple
 PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity
 NO_RESULT = object()  # of a call that has not returned, or that raised
+REDUCES = re.compile(r"\b(sum|mean|max|min|std|var|norm)\(")
 
 _dtype_name = functools.cache(str)  # NumPy builds it anew each time, slowly
 
@@ -160,7 +162,26 @@ class Calls:
                     "an array that it was given" if is_argument else "a read-only array"
                 )
                 said = f"writes into {kind}"
+            if (lost := _lost_axis(said)) and _is_reduced(where):
+                tag, where = "no-keepdims", [*where, lost]
             raise CheckFailed(tag, text, said, *where) from error
+
+
+def _lost_axis(said):
+    """Return a sentence if NumPy cannot broadcast because an axis is missing, or None.
+
+    The shapes (3, 5) and (3,) are those of an array and of its sums over axis 1.
+    """
+    if "could not be broadcast together with shapes" not in said:
+        return None
+    found = re.findall(r"\(([\d,]+)\)", said)[:2]
+    short, long = sorted(
+        (tuple(int(n) for n in text.split(",") if n) for text in found), key=len
+    )
+    for axis in range(1, len(long)):
+        if short == long[:axis] + long[axis + 1 :]:
+            kept = (*long[:axis], 1, *long[axis + 1 :])
+            return f"{short} is {long} without axis {axis}; {kept} would broadcast"
 
 
 def own_line(error, path):
@@ -170,6 +191,11 @@ def own_line(error, path):
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename == str(path)
     ][-1:]
+
+
+def _is_reduced(where):
+    """Return whether a line has a sum, mean or maximum without keepdims."""
+    return any(REDUCES.search(line) and "keepdims" not in line for line in where)
 
 
 def _padded(names, args):
@@ -267,14 +293,21 @@ def call_text(name, names, args, options=None):
 
 
 def brief(value):
-    """Return a value in a few characters: small arrays in full, others by shape."""
+    """Return a value in a few characters: small arrays in full, others by shape.
+
+    An object that prints as its address alone is named by its class.
+    """
     if isinstance(value, np.ndarray):
         if value.size > 6 or value.ndim > 1:
             return f"{_dtype_name(value.dtype)} {value.shape}"
         style = ".4g" if value.dtype.kind == "f" else ""
         return f"[{', '.join(f'{v:{style}}' for v in value.reshape(-1).tolist())}]"
+    if isinstance(value, Tensor):
+        return f"Tensor {value.shape}"
     if isinstance(value, np.random.Generator):
         return "rng"  # its repr holds an address
+    if type(value).__repr__ is object.__repr__:
+        return type(value).__name__
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)

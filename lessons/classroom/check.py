@@ -14,7 +14,7 @@ from . import hints, journal, runner
 from .catalogue import exercises
 from .journal import hash_of
 from .progress import latest, next_steps
-from .runner import FAILED, PASSED, TIMEOUT, UNKNOWN, UNWRITTEN, informative
+from .runner import FAILED, PASSED, TIMEOUT, UNKNOWN, UNWRITTEN, informative, may_follow
 from .terminal import display_path, fit, paint, plain, say, width, without_breaks
 
 INTERVAL = 0.5  # seconds between two readings of the file
@@ -91,10 +91,13 @@ def print_report(exercise, report, verbose=False):
         names = dict.fromkeys(o["lines"][0].removeprefix(own) for o in unwritten)
         say(f"{paint('to do', 'yellow')} not written yet: {plain(', '.join(names))}", 2)
     printed = set()
-    for o in report.failures:
+    for k, o in enumerate(report.failures):
         word = "FAULT" if o["tag"] == "check-fault" else "FAIL "
         sentence = o["tag"], *o["lines"][-1:]
-        is_new = not printed or (informative(o) and sentence not in printed)
+        above = report.failures[:k]
+        is_new = o.get("part") not in {before.get("part") for before in above}
+        is_new = is_new or (informative(o) and sentence not in printed)
+        is_new = is_new and not may_follow(o, above)
         after = "" if is_new else "  (may follow from the failure above)"
         say(f"{paint(word, 'red')} {o['step']}: {o['title']}{after}", 2)
         if is_new or verbose:

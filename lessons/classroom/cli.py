@@ -13,7 +13,7 @@ import sys
 import time
 
 from . import check, hints, journal, progress
-from .catalogue import UsageError, find, find_lessons
+from .catalogue import UsageError, find, find_lessons, work_folder
 from .journal import hash_of
 from .runner import FAILED, USAGE
 from .terminal import display_path, fit, prepare, say, width, without_breaks
@@ -37,7 +37,12 @@ def main(argv=None):
         return FAILED
     except OSError as error:
         text = f"{error.strerror}: {error.filename}" if error.filename else error
-        if isinstance(error, PermissionError):
+        chosen, path = os.environ.get("LESSONS_WORK"), f"{error.filename}{os.sep}"
+        if chosen and f"{work_folder()}{os.sep}".startswith(path):
+            text = (
+                f"{text}. LESSONS_WORK is {chosen}: choose a folder that can be made."
+            )
+        elif isinstance(error, PermissionError):
             text = f"{text}. LESSONS_WORK=FOLDER chooses another folder for your files."
         say(without_breaks(text), file=sys.stderr)
         return FAILED
@@ -243,10 +248,8 @@ def _hint(args):
     say(f"hint {what}{', once more' * again}:")
     say(text, 2)
     if again:
-        say(
-            "These were all hints. "
-            f"python -m lessons solution {exercise.id} --peek shows an answer."
-        )
+        show = f" python -m lessons solution {exercise.id} --peek shows an answer."
+        say(f"These were all hints.{show * exercise.solution.exists()}")
     return 0
 
 

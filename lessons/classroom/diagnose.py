@@ -28,7 +28,8 @@ from minigrad.checking.numeric import slopes
 from minigrad.checking.verdict import Finding, GradcheckError, describe, picture
 
 UNKNOWN = "unknown", "no known pattern"
-BETTER = "log-base", "renormalised", "scale:1/ln"  # than the name of a factor
+BETTER = "log-base", "renormalised", "scale:1/ln", "not-normalised"  # than a factor
+ENDS = "block:first", "block:last"  # of an axis
 MASK_ROWS = 3  # rows of a mask that are printed
 ROWS, COLUMNS = 8, 16  # of a picture of the wrong entries
 
@@ -53,6 +54,8 @@ def of_values(got, want, variants=(), mask=None, widths=(), arguments=None, text
         return hypotheses.of_nearly(got, want, text)
     tag, sentence = _of_bank(Case(yours=got, numeric=want, mask=mask), widths)
     kind = tag.partition(":")[0]
+    if kind == "block" and want.ndim == 1 and not tag.startswith(ENDS):
+        tag, sentence = UNKNOWN  # one entry of a row is a place, and no name
     if want.size < 3 and not _is_sure(tag, want, arguments or {}):
         tag, sentence = UNKNOWN
     if kind in ("unknown", "block", "scale"):
@@ -155,7 +158,10 @@ def of_gradients(
             )
     tag, sentence = found[0] if found else (result.tag, UNKNOWN[1])
     if shown.wrong is None:  # no entry is wrong, but a rule is broken, for example
-        lines += [result.message, *([f"{sentence}  [{tag}]"] if known else [])]
+        message = result.message
+        if result.op.endswith("_backward"):  # it is the learner's function itself
+            message = message.replace(f"the backward of {result.op} ", "")
+        lines += [message, *([f"{sentence}  [{tag}]"] if known else [])]
         return tag, "\n".join(lines)
     lines += [
         describe(result.op, shown.worst._replace(input=f"d_{shown.worst.input}")),
@@ -374,13 +380,23 @@ def _of_blocks(op, inputs, k, yours, g, blocks):
     numeric = _numeric(op, inputs, k, g)
     case = Case(yours=yours, numeric=numeric, blocks=blocks)
     found = one_block(case) if case.wrong().any() else None
-    return found if found and found[0][len("block:") :] in blocks else None
+    if found and found[0][len("block:") :] in blocks:
+        return found
+    for one, other in itertools.combinations(blocks, 2):
+        exchanged = numeric.copy()
+        exchanged[blocks[one]] = numeric[blocks[other]]
+        exchanged[blocks[other]] = numeric[blocks[one]]
+        if same(yours, exchanged) and not same(numeric, exchanged):
+            return "swapped", f"yours equals numeric with {one} and {other} exchanged"
 
 
 def _worst_entry(got, want, wrong, axes):
-    """Yield the entry that is farthest off; NaN counts as farthest."""
+    """Yield the entry that is farthest off; NaN counts as farthest.
+
+    Of an axis "step", in which later entries follow from earlier ones, the first.
+    """
     gap = np.where(wrong, np.abs(got.astype(float) - want.astype(float)), 0)
-    gap = np.where(np.isnan(gap), np.inf, gap)
+    gap = wrong if axes == ("step",) else np.where(np.isnan(gap), np.inf, gap)
     index = np.unravel_index(int(np.argmax(gap)), want.shape)
     index = tuple(int(i) for i in index)
     where = f"entry {list(index)}" if index else "number"

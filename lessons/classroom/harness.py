@@ -5,6 +5,7 @@ import functools
 import importlib
 import inspect
 import linecache
+import re
 import types
 
 import numpy as np
@@ -137,6 +138,7 @@ class Harness:
         atol=1e-12,
         mask=None,
         size=0.0,
+        call=None,
     ):
         """Fail unless ``got`` equals ``want`` in shape, dtype and value.
 
@@ -146,10 +148,11 @@ class Harness:
         rtol, atol  allow |got - want| <= atol * max|want| + rtol * |want|
         size        the size of the added numbers, where max|want| would be too small
         mask        of want's shape, False where a masked entry must have no weight
+        call        the text of the call for the report, if ``got`` is not its result
         """
         __tracebackhide__ = True
         want, variants = np.asarray(want), list(variants)  # they are read twice
-        call = self._calls.text_of(got, self._id)
+        call = call or self._calls.text_of(got, self._id)
         array = self._array(got, call, want.dtype)
         given = self._calls.given.get(call, {})
         self._case = given | {"found": array, "expected": want}
@@ -248,6 +251,16 @@ class Harness:
     def _last_result(self):
         """Return what the last call returned."""
         return self._calls.log[-1][0] if self._calls.log else None
+
+    def _part(self, lines):
+        """Return the function that a report is about: the first whose call it shows."""
+        calls = [*lines, *(call for _, call in self._calls.log[-1:])]
+        named = re.findall(r"(\w+)\(", " ".join(calls))
+        return next((name for name in named if name in self._signatures), None)
+
+    def _uses(self):
+        """Return {function of the answer: the others that it calls}."""
+        return stubs.uses("".join(linecache.getlines(self._path)))
 
     def _let_own(self, parameters):
         """Let functions change these arguments: {name of a function: parameters}."""
@@ -353,6 +366,9 @@ class Harness:
         if expected.kind == "f" and found.kind == "f" and found.itemsize < 8:
             text = f"the numbers are {found}, expected float64: the inputs were float64"
             raise CheckFailed("float32", call, text)
+        if array.ndim == 0 and found.kind == "f" and expected.kind in "iu":
+            lines = "expected an int", f"found {array.item()}, a float"
+            raise CheckFailed("float", call, *lines)
         if found.kind != expected.kind and {found.kind, expected.kind} != {"i", "u"}:
             text = f"expected an array of {expected}, found {found}"
             raise CheckFailed("dtype", call, text)

@@ -1,9 +1,9 @@
 """Hints: on the mistake that the last check named, on the function, and in general.
 
-An exercise's own hints stand in HINTS of its solution, under the name of a mistake, of
-a function, or "" for the general ones. Here is one for each mistake that the engine
-knows, which is all there is where solutions are withheld. The journal says which were
-shown; after the last hint, the first one is shown again.
+An exercise's own hints stand in HINTS of its check, under the name of a mistake, of a
+function, or "" for the general ones. Here is one for each mistake that the engine
+knows. The journal says which were shown; after the last hint, the first one is shown
+again.
 """
 
 import re
@@ -41,6 +41,17 @@ FOR_KNOWN_MISTAKES = {
         "Raising one score lowers the other weights. Which term of the gradient says "
         "so?"
     ),
+    "softmax-skipped": "dy_i/dx_k = y_i (delta_ik - y_k): which factor is lost?",
+    "one-factor": "dy_i/dx_k = y_i (delta_ik - y_k): y_k is a factor of both terms.",
+    "unweighted-sum": "The sum over i is one of g_i dy_i/dx_k. Which weight has g_i?",
+    "mean-of-g": "The mean of g that is subtracted has weights. Which ones?",
+    "mean": "Does the formula divide by the number of terms?",
+    "plus": "Raising one score lowers the other weights. Which sign has that term?",
+    "loop-short": "range(a, b) ends before b. Write down its first and last number.",
+    "global-maximum": "Is the maximum over one row, or over all of them?",
+    "not-divided": "The weights sum to 1. By what are the exponentials divided?",
+    "empty-row": "A sum without terms is 0. What is the logarithm of 0?",
+    "exchanged": "Two quantities have changed places. Compare with the formula.",
     "wrong-axis": "Over which axis do the weights of one query sum to 1?",
     "overwrites": "A value that is used twice receives the sum of two gradients.",
     "mask-leak": "A masked entry has no influence, so its gradient is 0.",
@@ -100,6 +111,22 @@ FOR_KNOWN_MISTAKES = {
     ),
     "complement": "True means: may attend.",
     "shape": "Write the shape of each intermediate at the end of its line.",
+    "mask-after": (
+        "Weights that are set to 0 after the softmax no longer sum to 1. Which score "
+        "gives the weight 0?"
+    ),
+    "finite-mask": "A row whose scores are all masked: which weights does it get?",
+    "unscaled": "Which factor do the scores have, and why?",
+    "scaled": "Which factor do the scores of this task have? Yours have one more.",
+    "scaled-by-d": "The variance of q . k is d. What is its standard deviation?",
+    "scaled-by-length": "Which sum grows with d, and which with the number of keys?",
+    "value-width": "The factor belongs to q . k. How many terms has this sum?",
+    "multiplied": "Should the variance of the scores grow or shrink?",
+    "no-keepdims": (
+        "A sum, a mean or a maximum removes its axis. keepdims=True keeps it, with "
+        "length 1."
+    ),
+    "float": "/ gives a float, also of two ints. Which operation is exact?",
     "dtype": "Which operation gives the numbers this dtype?",
     "raises": "The line is in the report. Print the shapes just before it.",
     "no-reason": "Why does this expression equal the one before it? One sentence.",
@@ -167,6 +194,12 @@ def next_hint(exercise):
     return text, what, not fresh
 
 
+def own_hints(exercise):
+    """Return {name: hints} of an exercise, from its check."""
+    text = exercise.check.read_text(encoding="utf-8")
+    return stubs.author_part(text).get("HINTS", {})
+
+
 def failed_part(exercise, failures):
     """Return the name of the function that failed first, or None if no report has it.
 
@@ -212,6 +245,5 @@ def _all_hints(exercise, tag, part):
 
 def _texts(exercise, key):
     """Return the hints under a key: the exercise's own, or the one for all."""
-    own = stubs.author_part(exercise.source.read_text(encoding="utf-8"))
     known = [FOR_KNOWN_MISTAKES[key]] if key in FOR_KNOWN_MISTAKES else []
-    return own.get("HINTS", {}).get(key) or known
+    return own_hints(exercise).get(key) or known

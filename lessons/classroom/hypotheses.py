@@ -67,6 +67,7 @@ def of_values(got, want, arguments, widths=()):
         or _of_constant(got, want)
         or _of_sums_to_one(got, want)
         or _of_softmax(got, want, arguments)
+        or _of_other_axis(got, want)
         or _of_arguments(got, arguments)
         or _of_elements(got, want)
         or _of_order(got, want)
@@ -110,9 +111,80 @@ def of_gradient(A, G, x, y, g):
                     if close(A, g * each) and not close(A, G):
                         what = f"yours equals g * {text}; numeric is g * {formula}"
                         return "wrong-derivative", what
+        if close(G, y * (g - (g * y).sum(-1, keepdims=True))):
+            for tag, text, wrong in wrong_softmax_gradients(y, g):
+                if close(A, wrong) and not close(wrong, G):
+                    return tag, f"yours equals {text}; numeric is y (g - sum(y g))"
     if _irregular(G) > 2:
         found = _of_order(A, G, 1e-6)
+        found = found or _of_sums(A, G, 1e-6)
         return found and (found[0], found[1].replace("expected", "numeric"))
+
+
+def wrong_softmax_gradients(y, g, p="y"):
+    """Return wrong gradients of the scores, for g = dL/dy: [(tag, text, array)].
+
+    y (…, n) are the weights, softmax along the last axis; the text names them ``p``.
+    """
+
+    def total(x, axis=-1):
+        return x.sum(axis, keepdims=True)
+
+    n, own = y.shape[-1], np.where(y == 0, 0.0, 1.0)  # 1 where no mask makes it 0
+    centred, summed = g - total(y * g), f"sum({p} g)"
+    found = [
+        ("softmax-nocentre", f"{p} g, without - {p} {summed}", y * g),
+        ("softmax-diagonal", f"{p} (1 - {p}) g, the diagonal", y * (1 - y) * g),
+        ("softmax-skipped", f"g - {summed}, without the factor {p}", centred),
+        ("softmax-skipped", f"g - {summed}, without the factor {p}", own * centred),
+        ("softmax-skipped", "g itself", g + 0 * y),
+        ("softmax-skipped", f"g - {p} {summed}, without {p} in the first term",
+         g - y * total(y * g)),
+        ("one-factor", f"{p} g - {summed}, without {p} in the second term",
+         y * g - total(y * g)),
+        ("unweighted-sum", f"{p} (g - sum(g)), without {p} in the sum",
+         y * (g - total(g))),
+        ("mean-of-g", f"{p} (g - mean(g)), the mean without weights",
+         y * (g - total(g) / n)),
+        ("mean", f"{p} (g - mean({p} g)), a mean in place of the sum",
+         y * (g - total(y * g) / n)),
+        ("plus", f"{p} (g + {summed}), with + for -", y * (g + total(y * g))),
+    ]  # fmt: skip
+    if y.ndim > 1:
+        found += [
+            ("sum-over-everything", f"{p} (g - {summed}) with one sum over all rows",
+             y * (g - (y * g).sum())),
+            ("wrong-axis", f"{p} (g - {summed}) with sums over axis -2",
+             y * (g - total(y * g, -2))),
+        ]  # fmt: skip
+    return found
+
+
+def wrong_log_softmax_gradients(y, g):
+    """Return wrong gradients of the scores, for y = ln p of a softmax p."""
+    p, tag = np.exp(y), "log-of-softmax"
+
+    def total(x, axis=-1):
+        return x.sum(axis, keepdims=True)
+
+    found = [
+        (tag, "g - p g", g - p * g),
+        (tag, "g - p", g - p),
+        (tag, "g - sum(p g)", g - total(p * g)),
+        (tag, "g - sum(g)", g - total(g)),
+        (tag, "g - y sum(g)", g - y * total(g)),
+        (tag, "p (g - sum(p g)), of the softmax", p * (g - total(p * g))),
+        (tag, "y (g - sum(y g)), with y for p", y * (g - total(y * g))),
+        (tag, "g - p sum(p g)", g - p * total(p * g)),
+        ("mean", "g - p mean(g)", g - p * total(g) / y.shape[-1]),
+    ]
+    if y.ndim > 1:
+        found += [
+            ("sum-over-everything", "g - p sum(g), summed over all rows",
+             g - p * g.sum()),
+            ("wrong-axis", "g - p sum(g), summed over axis -2", g - p * total(g, -2)),
+        ]  # fmt: skip
+    return found
 
 
 def of_nearly(got, want, text):
@@ -222,6 +294,8 @@ def _of_sums_to_one(got, want):
                 f"yours sums to 1 over all entries, expected over axis {axis}"
             )
         k = (got.sum(axis) / want.sum(axis)) if right else None
+        if right and k.size == 1 and k > 0:
+            return "not-normalised", f"yours sums to {float(k):.6g}, expected to 1"
         if right and k.size > 1 and np.ptp(k) > 1e-3 * np.abs(k).max():
             return "not-normalised", (
                 f"each row of yours is a multiple of expected; over axis {axis}, "
@@ -244,6 +318,18 @@ def _of_softmax(got, want, arguments):
                         return "sign", f"yours equals the softmax of {text} over {over}"
                     tag = "wrong-axis" if _is_softmax(want, x) else "plain-softmax"
                     return tag, f"yours equals the softmax of {text} over {over}"
+
+
+def _of_other_axis(got, want):
+    """Return (tag, sentence) if the weights sum to 1 over a wrong axis."""
+    for axis, other in itertools.permutations(range(want.ndim), 2):
+        large = min(want.shape[axis], want.shape[other]) > 2
+        if large and _is_one(want.sum(axis)) and not _is_one(got.sum(axis)):
+            sums = got.sum(other)
+            if _is_one(sums[want.any(other)]) and not _is_one(want.sum(other)):
+                return "wrong-axis", (
+                    f"yours sums to 1 over axis {other}, expected over axis {axis}"
+                )
 
 
 def _is_softmax(want, x):
@@ -316,7 +402,7 @@ def _of_order(got, want, close=EXACT):
                 )
 
 
-def _of_sums(got, want):
+def _of_sums(got, want, close=EXACT):
     for axes in _axes(want.ndim):
         count = math.prod(want.shape[a] for a in axes)
         if count < 2:
@@ -327,7 +413,7 @@ def _of_sums(got, want):
                 value = f(want, axes, keepdims=keep)
                 if got.shape == want.shape and keep:
                     value = np.broadcast_to(value, want.shape)
-                if got.shape == value.shape and equal(got, value):
+                if got.shape == value.shape and equal(got, value, close):
                     tag = "everything" if over == "everything" else "axis"
                     return f"{what}-over-{tag}", (
                         f"yours equals the {what} of expected over {over}"
@@ -429,6 +515,7 @@ def _derivatives(x, y):
         ("y^2", y * y),
         ("(1 - y)^2", (1 - y) ** 2),
         ("(1 - x^2)", 1 - x * x),
+        ("(1 - tanh(y)^2)", 1 - np.tanh(y) ** 2),
         ("x * (1 - x)", x * (1 - x)),
         ("x", x),
         ("1 / x", 1 / np.where(x == 0, np.inf, x)),

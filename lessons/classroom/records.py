@@ -60,11 +60,13 @@ def record(name, records=RECORDS):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def write_record(name, results, *, command, seeds, records=RECORDS):
+def write_record(name, results, *, command, seeds, records=None):
     """Write ``results`` (numbers, text, lists, dicts, arrays); return the path.
 
-    command   what a reader types to make the record again
+    command   what makes the record of the page again
     seeds     the seeds that were used
+    records   the folder; without it that of the verb ``experiment``, a reader's own,
+              or, if a script runs alone, that of the pages
 
     The entry "made" is added: command, seeds, versions, machine, fingerprint.
     """
@@ -77,7 +79,8 @@ def write_record(name, results, *, command, seeds, records=RECORDS):
         "seconds": round(time.perf_counter() - START, 1),
         "code": fingerprint(SCRIPT),
     }
-    return _write(records / f"{name}.json", {"made": made} | results)
+    folder = pathlib.Path(records or os.environ.get("LESSONS_RECORDS") or RECORDS)
+    return _write(folder / f"{name}.json", {"made": made} | results)
 
 
 def how_made(kept):
@@ -165,7 +168,10 @@ def experiment(args):
 
 
 def _lesson_experiment(args, error):
-    """Run the script that makes the record of a lesson: ``experiment 11``."""
+    """Run the script that makes the record of a lesson: ``experiment 11``.
+
+    The reader's record stands in the work folder; that of the page stays as it is.
+    """
     try:
         found = find_lessons(args.id)
     except UsageError:
@@ -182,9 +188,13 @@ def _lesson_experiment(args, error):
         )
     say(without_breaks(f"python {display_path(scripts[0])}"))
     say(about_run(scripts[0]))
+    own = _folder("work")
+    say(without_breaks(f"Your record will be in {display_path(own)}."))
     # a group of its own: Ctrl-C arrives here, and ends all its processes
     process = subprocess.Popen(
-        [sys.executable, scripts[0]], start_new_session=os.name == "posix"
+        [sys.executable, scripts[0]],
+        env=os.environ | {"LESSONS_RECORDS": str(own)},
+        start_new_session=os.name == "posix",
     )
     try:
         with clock(_recorded_seconds(scripts[0])):

@@ -22,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
 import zipfile
 from dataclasses import dataclass, field
 
@@ -65,10 +64,17 @@ class Report:
 
     @property
     def failures(self):
-        """The failed outcomes; first those with a known mistake or place."""
+        """The failed outcomes; first those with a known mistake or place.
+
+        A function that calls another one that failed as well comes after it.
+        """
         failed = [o for o in self.outcomes if o["result"] == "failed"]
         weak = {"unknown": 2, "nearly": 1}  # no name, or not that of a mistake
-        return sorted(failed, key=lambda o: (weak.get(o["tag"], 0), not informative(o)))
+
+        def rank(o):
+            return may_follow(o, failed), weak.get(o["tag"], 0), not informative(o)
+
+        return sorted(failed, key=rank)
 
     @property
     def tag(self):
@@ -78,6 +84,11 @@ class Report:
         if self.code == FAILED and not self.done:
             return "exits"
         return "timeout" if self.code == TIMEOUT else None
+
+
+def may_follow(outcome, others):
+    """Return whether the function that failed calls one that failed in ``others``."""
+    return any(other.get("part") in outcome.get("uses", ()) for other in others)
 
 
 def informative(outcome):
@@ -320,7 +331,6 @@ def check(exercise, path, order, write):
         slow = importlib.import_module(f"{__package__}.slow")
         watch = slow.Watch(path, order["limit"], pathlib.Path(order["place"]))
     write(ready=True)
-    _let_import_answers(path.parent)
     try:
         my = harness.load(exercise, path, seed=order["seed"])
         if watch:
@@ -351,16 +361,6 @@ def check(exercise, path, order, write):
     for part in waiting if code else ():  # a right answer needs no more parts
         write(outcome=part)
     return code
-
-
-def _let_import_answers(folder):
-    """Let an answer import those beside it, as ex_e_2 or lessons.work.ex_e_2."""
-    # bytecode is compared by the second, which is too coarse for a file being edited
-    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
-    sys.path.append(str(folder))  # the last: a numpy.py never replaces the library
-    work = types.ModuleType("lessons.work")
-    work.__path__ = [str(folder)]
-    sys.modules[work.__name__] = work
 
 
 def _limit_memory_and_files():

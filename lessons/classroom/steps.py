@@ -7,7 +7,7 @@
 
 The steps run in the order of ``STEPS``. All functions of a step run; if one fails, no
 later step runs, because what follows from a wrong shape says nothing new; only the
-random numbers of "values" may still give a name to a wrong fixed example. A function
+random numbers of "values" and "gradients" may still name a wrong fixed example. One
 that needs a part which is not written yet is skipped. ``my`` holds the learner's
 functions (``lessons.classroom.harness``), ``rng`` draws from the check's seed.
 """
@@ -34,7 +34,7 @@ UNPACKED = re.compile(
     r"^ValueError: (not enough|too many) values to unpack "
     r"\(expected (\d+)(?:, got (\d+))?"
 )
-RETRIED = "numbers", "values"  # of a failure without a name, the next step as well
+RETRIED = "values", "gradients"  # after a failure of "numbers" without a name
 NO_NAME = "unknown", "nearly", "raises", "shape", "dtype", "type", "none", "check-fault"
 WIDTH = 71  # of a line in a report, which is indented by eight
 
@@ -74,6 +74,8 @@ class Outcome:
     result  "ok", "failed", or "unwritten"
     tag     of a failure: the name of the measured mistake, or "unknown"
     lines   of a failure: the report; of an unwritten part: its name
+    part    of a failure: the learner's function that the report is about, or None
+    uses    the other functions of the answer that ``part`` calls, also through others
     """
 
     step: str
@@ -81,6 +83,8 @@ class Outcome:
     result: str
     tag: str | None = None
     lines: list = field(default_factory=list)
+    part: str | None = None
+    uses: list = field(default_factory=list)
 
     as_dict = asdict
 
@@ -107,20 +111,24 @@ def run_steps(checks, my, seed=0, debug=False):
     yield (outcome := my.written())
     if outcome.result == "failed":
         return
-    failed_step, has_name = None, False
+    failed_step, failed_part, has_name = None, None, False
     for function in check_functions(checks):
         if failed_step not in (None, function.step):
             # a fixed example may hide which mistake it is; random numbers show it
-            if has_name or debug or (failed_step, function.step) != RETRIED:
+            if has_name or debug or failed_step != "numbers":
                 return
+            if function.step not in RETRIED:
+                continue
             outcome = run_function(function, my, seed)
-            if outcome.result == "failed" and outcome.tag not in NO_NAME:
+            same_part = function.step == "values" or outcome.part == failed_part
+            if outcome.result == "failed" and outcome.tag not in NO_NAME and same_part:
+                has_name = True
                 yield outcome
             continue
         outcome = run_function(function, my, seed, debug)
         yield outcome
         if outcome.result == "failed":
-            failed_step = function.step
+            failed_step, failed_part = function.step, outcome.part
             has_name = has_name or outcome.tag not in ("unknown", "nearly")
             if debug:
                 return
@@ -145,7 +153,9 @@ def run_function(function, my, seed=0, debug=False):
     if debug:
         print("\n".join(failure.lines))
         _open_debugger(cause, failure, function, my)
-    return Outcome(*place, "failed", failure.tag, failure.lines)
+    part = my._part(failure.lines)
+    uses = sorted(my._uses().get(part, ()))
+    return Outcome(*place, "failed", failure.tag, failure.lines, part, uses)
 
 
 def exit_code(outcomes):

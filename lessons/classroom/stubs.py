@@ -4,7 +4,7 @@
     return np.abs(s - c) <= D               ->    raise NotWritten("38.5 local_mask")
     # END SOLUTION
 
-The part after the line ``# FOR THE CHECK``, hints and wrong answers, is left out.
+The part after the line ``# FOR THE CHECK``, with the wrong answers, is left out.
 """
 
 import ast
@@ -49,7 +49,7 @@ def strip(text, id):
 
 
 def exercise_part(text):
-    """Return the solution without the hints and wrong answers for the check."""
+    """Return the solution without the part for the check, such as wrong answers."""
     return f"\n{text}".partition(f"\n{AUTHOR}\n")[0][1:].rstrip("\n") + "\n"
 
 
@@ -110,6 +110,24 @@ def unwritten_functions(text):
             for node in _reachable(function)
         )
     ]
+
+
+def uses(text):
+    """Return {function of a file: the others that it calls, also through others}."""
+    try:
+        functions = [f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)]
+    except (SyntaxError, ValueError):
+        return {}
+    names = {f.name for f in functions}
+    found = {
+        f.name: {getattr(node, "id", None) for node in ast.walk(f)} & names - {f.name}
+        for f in functions
+    }
+    for via in names:  # calls through ``via``
+        for name, called in found.items():
+            if via in called:
+                called |= found[via] - {name}
+    return found
 
 
 def _reachable(node):

@@ -32,7 +32,8 @@ def dH_dtau(e, tau):
 def sweep(X, taus):
     """Return weights and mean entropies of a self-attention at each temperature.
 
-    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d).
+    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d). 6.8 belongs to
+    lesson 09; you may write it later, because nothing else of it is needed here.
     ->  weights (n, T, T) and H (n,), the mean over the T queries, for n taus
     """
     raise NotWritten("6.10 sweep")

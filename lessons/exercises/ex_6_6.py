@@ -52,7 +52,8 @@ def compare(Ts, d, repeats, rng, timer):
     """Return the seconds of both forward passes for each length in Ts.
 
     timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
-    rng    draws s, H, W_s, W_h and v, all N(0, 1), anew for each T
+    rng    a np.random.Generator: draws s, H, W_s, W_h and v, all N(0, 1), anew for
+           each T
 
     Draw all numbers first, then time calls of ``bahdanau_forward`` and
     ``luong_forward``, with a mask that allows all positions.

@@ -33,7 +33,8 @@ def collect_attention(model, ids, max_length=40):
 
     model   state = model.start(source (1, S), lengths (1,)), and then, for each word,
             logits (1, V), state, weights (1, S) = model.step(state, words (1,)), where
-            words is the word before, SOS at first; logits and weights are Tensors
+            words is the word before, SOS at first; logits and weights are Tensors,
+            and .numpy() returns their arrays
     ids     (S,) of the source
 
     Each step writes the most probable word other than PAD and SOS. The sentence ends at

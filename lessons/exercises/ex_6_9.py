@@ -89,16 +89,16 @@ def decode_step(p, y, s, H, mask):
     """Return logits (B, V) of the next word and the state after this step.
 
     y (B,) ids of the words before, s (B, d) the state, H (B, S, m) the states of the
-    encoder, mask (B, S) bool, True for a word. p contains Tensors: E (V, e); W_ih,
-    W_hh, b_ih, b_hh of ``mg.gru_cell``; W_o, b_o. With attention, p also contains W_s,
-    W_h and v, the parameters of the score of 6.5.
+    encoder, mask (B, S) bool, True for a word. s and H are Tensors, and so is what p
+    contains: E (V, e); W_ih, W_hh, b_ih, b_hh of ``mg.gru_cell``; W_o, b_o. With
+    attention, p also contains W_s, W_h and v, the parameters of the score of 6.5.
 
         without      s' = GRU(E[y], s)          logits = W_o s' + b_o
         with         s' = GRU([E[y]; c], s)     logits = W_o [s'; c] + b_o
                      c is the context for the old state s
 
     Use minigrad throughout, so that the backward is computed for you;
-    ``masked_softmax`` takes a mask.
+    ``masked_softmax(e, mask=…)`` takes the mask by its name.
     """
     raise NotWritten("6.9 decode_step")
 

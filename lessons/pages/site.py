@@ -17,7 +17,7 @@ import webbrowser
 
 from minigrad.draw.colours import GREY
 
-from ..classroom import stubs
+from ..classroom import hints
 from ..classroom.catalogue import (
     LESSONS,
     ROOT,
@@ -172,8 +172,7 @@ class Site:
     def _exercise(self, path):
         """Return the page of an exercise as Markdown."""
         (exercise,) = (e for e in self.exercises.values() if e.stub == path)
-        text, known = _text(path), stubs.author_part(_text(exercise.source))
-        hints = known.get("HINTS", {}).get("", [])
+        text, own = _text(path), hints.own_hints(exercise).get("", [])
         task = ast.get_docstring(ast.parse(text)).partition("\n")[2]
         needs = [self._named(path, self.exercises[id].stub) for id in exercise.needs]
         lessons = [self._named(path, f / "README.md") for f in lessons_of(exercise)]
@@ -191,7 +190,7 @@ class Site:
             fence(text.partition('"""\n')[2].strip(), "python"),
             fence(commands.strip(), "sh"),
             *(f"<details><summary>Hint {k}</summary>\n\n{hint}\n\n</details>"
-              for k, hint in enumerate(hints, 1)),
+              for k, hint in enumerate(own, 1)),
         ])  # fmt: skip
 
 

@@ -63,46 +63,6 @@ WHY = (
     "so it is computed once for each key and serves every query."
 )
 
-HINTS = {
-    "project_keys": [
-        "h' = W_g h for one key. H has the keys as rows, and the result as well.",
-    ],
-    "proof": ["Each link moves one pair of brackets, or names one product."],
-    "mults": [
-        "How many keys are projected, and how many pairs are scored: for one example, "
-        "and for B?",
-    ],
-    "": [
-        "Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where can you place "
-        "parentheses, and which size has the product inside them?",
-        "h' = W_g h has d_s entries. With the keys as rows of H, entry i of row j is "
-        "sum_k W_g[i, k] H[j, k], a sum over the columns of both.",
-        "Multiply the keys by the transposed matrix. A projection takes d_s d_h "
-        "multiplications, a dot product takes d_s. Count how often each is computed.",
-    ],
-    "axes": [
-        "The report contains the two sizes that do not match. The rows of H have d_h "
-        "entries: which axis of W_g has that size?",
-    ],
-    "false-link": [
-        "The report names the link at which the value changes. What did you change "
-        "there?",
-    ],
-    "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
-    "chain": ["Return an expression that begins with Chain( and goes on with .then(."],
-    "link-raises": ["Write the size of each factor of that expression beside it."],
-    "inverse": [
-        "A transposed matrix is not an inverse. Which of the two is in the score?",
-    ],
-    "starts-elsewhere": ["In the first expression the parentheses are around s^T W_g."],
-    "arrives-elsewhere": ["The last expression calls project_keys."],
-    "too-short": ["One step between the two ends moves the parentheses."],
-    "not-precomputed": ["A key has the same projection for every query."],
-    "no-dot-product": ["Each pair still needs a dot product after the projection."],
-    "one-example": ["Every example has its own keys."],
-    "wrong-width": ["A projected key has as many entries as the query."],
-}
-
 MUTANTS = [
     ("H @ W_g.T", "H @ W_g", "axes"),
     ("H @ W_g.T", "W_g @ H.T", "transpose"),

@@ -103,56 +103,6 @@ WHY = (
     "without it, the variance is d."
 )
 
-HINTS = {
-    "draw": ["Two curves, a level, two labels and a legend."],
-    "prediction": ["The docstring gives the two keys, and a number for each."],
-    "entropy": [
-        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
-        "there?",
-    ],
-    "entropy_curve": [
-        "One softmax for each query, one entropy for each query, then the mean.",
-    ],
-    "large_T_entropy": [
-        "H = ln Z - sum_j p_j e_j. What do both terms become for many keys?",
-    ],
-    "": [
-        "A row of _scores belongs to one query: compute softmax and entropy along "
-        "it, and the mean over the rows last.",
-        "ln p_j = e_j - ln Z, so H = ln Z - sum_j p_j e_j. This also gives the "
-        "limit: replace both sums by T times an expectation.",
-        "The density of x is 1 / (2 a). E[exp(x)] is sinh(a) / a, and E[x exp(x)] is "
-        "cosh(a) - sinh(a) / a; divide the second by the first.",
-    ],
-    "ignores-scaled": ["Only one of the two curves divides. Which argument decides?"],
-    "divides-by-d": [
-        "The variance of the scores is d. What is their standard deviation?",
-    ],
-    "multiplies": ["Wide vectors have large scores. Scaling makes them smaller."],
-    "mean-weights": [
-        "The mean of many sharp distributions is flat. Compute the entropy of each "
-        "query first.",
-    ],
-    "wrong-axis": [
-        "The weights of one query sum to 1 over its keys, not over the queries.",
-    ],
-    "sum": ["Return the mean over the samples."],
-    "log2": ["The entropy is in nats: use the natural logarithm."],
-    "on-the-line": [
-        "Weights that are not all equal have an entropy below log T. By how much?",
-    ],
-    "no-log-T": ["Z is a sum over T keys: T times an expectation."],
-    "normal": ["That is the limit of normal scores. These are uniform from -a to a."],
-    "mean-score-lost": ["H = ln Z - sum_j p_j e_j. Is the second term 0?"],
-    "width-of-interval": ["The interval from -a to a has the length 2 a."],
-    "no-level": ["Draw log T as well: the entropy of equal weights."],
-    "exchanged": ["Which label belongs to which curve?"],
-    "linear-axis": ["Widths from 1 to 4096 need a logarithmic axis."],
-    "unlabelled": ["A reader needs to know what each axis and each curve is."],
-    "divided": ["Return the entropy in nats, not its share of log T."],
-    "nan": ["Where a weight is exactly 0, its logarithm is -inf, and 0 * -inf is NaN."],
-}
-
 MUTANTS = [
     ("if scaled:", "if not scaled:", "ignores-scaled"),
     ("if scaled:", "if True:", "ignores-scaled"),

@@ -130,49 +130,6 @@ WHY = (
     "batches, so what differs between the runs comes from the factor 1 / sqrt(d)."
 )
 
-HINTS = {
-    "prediction": [
-        'The docstring gives the two keys; each value is "dot" or "scaled".',
-    ],
-    "attn_entropy": [
-        "Compute one entropy for each row, select the rows that count, then take one "
-        "mean.",
-    ],
-    "training_step": [
-        "Which lines does every step have, in which order, and which gradients are "
-        "there before?",
-    ],
-    "train": ["A batch for each step, and the measurement before the step."],
-    "": [
-        "Compute the entropy of each row first, (B, L). Then select all rows that "
-        "count and take one mean.",
-        "A step: logits, loss, clear the old gradients, backward, clip, step. The "
-        "order of the last four matters.",
-        "np.arange(L) < lengths[:, None] is True for the rows that count, and "
-        "H[real] is a flat array of their entropies. In train, measure before the "
-        "step.",
-    ],
-    "counts-padding": [
-        "Rows beyond the end of a string have weights too, but no output.",
-    ],
-    "mean-of-means": ["Long strings have more rows, and every row counts once."],
-    "log2": ["The entropy is in nats: use the natural logarithm."],
-    "nan": ["Padding has a weight of exactly 0. What is 0 times its logarithm?"],
-    "divided": ["Return the entropy in nats, not its share of log S."],
-    "not-cleared": ["backward adds to the gradients of the step before."],
-    "unclipped": ["Clip the gradients after backward and before the step."],
-    "padding-loss": ["Where target_out is PAD, no output counts."],
-    "after-step": ["Return the loss of the model before the step."],
-    "no-step": ["Which call moves the parameters?"],
-    "same-batch": ["Step i uses batches[i]."],
-    "one-kind": [
-        "Both kinds have the same initial values; their scores differ from the start.",
-    ],
-    "late": ["The first entropy is that of the model before its first step."],
-    "untrained": ["Do you measure the model that you train?"],
-    "seen": ["Measure the entropy on a batch that no step uses."],
-}
-
 MUTANTS = [
     ("H[real].mean()", "H.mean()", "counts-padding"),
     ("H[real].mean()", "((H * real).sum(1) / real.sum(1)).mean()", "mean-of-means"),

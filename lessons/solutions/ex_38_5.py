@@ -114,51 +114,6 @@ WHY = (
     "training can make up for a wrong centre."
 )
 
-HINTS = {
-    "local_attention": [
-        "The window is a mask of the scores; the softmax is over the keys that it "
-        "allows.",
-    ],
-    "training_step": [
-        "Which lines does every step have, in which order, and which gradients are "
-        "there before?",
-    ],
-    "local_mask": [
-        "Compare every key position, along a row, with every centre, along a column.",
-    ],
-    "center_for_reversal": [
-        "Which symbol of the string does the first output need, and which the last?",
-    ],
-    "batch_masks": [
-        "Each string has its own length: its own centres, and its own padding.",
-    ],
-    "": [
-        "Write the positions of the keys as a row and the centres as a column. "
-        "Broadcasting compares each with each.",
-        "The row is np.arange(S)[None, :], the column has shape (T, 1). Compare the "
-        "distance |s - p| of each pair with D.",
-        "For the batch: build one window for each length, with the centre for this "
-        "length; then exclude s >= length.",
-    ],
-    "off-by-one": ["Count the keys of a window with D = 1. How many are right?"],
-    "half-width": ["A window with D = 3 has 7 keys: the centre and 3 on each side."],
-    "wrap-around": ["Is there a key to the left of position 0?"],
-    "padded-length": [
-        "The last symbol of a string of 3 is at position 2, also if it is padded.",
-    ],
-    "padding-leak": ["A window near the end of a short string contains padding."],
-    "transpose": ["Each query has a row and each key a column: (T, S), not (S, T)."],
-    "unscaled": ["The scores are divided by the square root of the width."],
-    "mask-leak": ["Which keys may a query attend to? Where does the mask enter?"],
-    "not-cleared": ["backward adds to the gradients of the step before."],
-    "no-step": ["Which call moves the parameters?"],
-    "not-turned": ["The model has to write the strings from the last symbol on."],
-    "after-step": ["Return the loss before the step."],
-    "full-window": ["The argument allowed decides which keys are seen."],
-    "not-learned": ["Do gradients reach Q and K? Stay with Tensors throughout."],
-    "not-reversed": ["Query 0 writes the last symbol. Which position has it?"],
-}
-
 MUTANTS = [
     (" / K.shape[-1] ** 0.5", "", "unscaled"),
     ("masked_softmax(e, mask=allowed)", "masked_softmax(e)", "mask-leak"),

@@ -79,51 +79,6 @@ WHY = (
     "a falling step, side by side, have their highest sum between them."
 )
 
-HINTS = {
-    "witness": [
-        "On a line of keys, which sum of shifted tanh curves rises first and falls "
-        "then?",
-    ],
-    "proof": ["In each step use one law only: the number, or the sum."],
-    "counterexample": ["Which W_g changes the sign of every score?"],
-    "": [
-        "Widths of 1 are enough: s, h1, h2, h3 are then numbers, and the score is a "
-        "sum of shifted tanh curves.",
-        "One tanh only rises or only falls. The difference of two shifted ones rises "
-        "and falls again.",
-        "tanh(h + s) - tanh(h - s) is highest at h = 0: use rows (1, 1) and (-1, 1) "
-        "of W_a, and +1 and -1 in v_a. For the counterexample: which W_g changes a "
-        "sign?",
-    ],
-    "not-midpoint": [
-        "The check compares the middle exactly: choose numbers such as -2, 0, 2.",
-    ],
-    "valley": [
-        "The middle has the lowest score of the three. Which sign turns a valley "
-        "into a peak?",
-    ],
-    "monotone": ["One tanh rises everywhere, and so does a sum of rising ones."],
-    "same-points": ["The three keys must differ."],
-    "no-counterexample": [
-        "s . h is the general score with W_g = I. Which change of W_g reverses its "
-        "order?",
-    ],
-    "dot-does-not-rise": ["Choose h1 and h2 first, with s . h1 below s . h2."],
-    "results": ["Return all results, in the order of the docstring."],
-    "starts-elsewhere": ["The first expression is the score of (h1 + h3) / 2."],
-    "arrives-elsewhere": ["The last is half the sum of two scores."],
-    "false-link": [
-        "The report names the link at which the value changes. What did you change "
-        "there?",
-    ],
-    "two-steps": [
-        "Which of the two happens first: does the 1/2 move out, or does the sum split?",
-    ],
-    "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
-    "chain": ["Return an expression that begins with Chain( and goes on with .then(."],
-    "link-raises": ["Write the size of each factor of that expression beside it."],
-}
-
 MUTANTS = [
     ("[[1.0, 1.0], [-1.0, 1.0]]", "[[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]]", "shape"),
     ("v_a = np.array([1.0, -1.0])", "v_a = np.array([-1.0, 1.0])", "valley"),

@@ -71,44 +71,6 @@ WHY = (
     "linear in the states, so each state receives its weight times g."
 )
 
-HINTS = {
-    "weights": [
-        "Which number can you subtract from all scores without changing a weight?",
-    ],
-    "context": ["Sum over j, the axis of the states; which axis remains?"],
-    "context_backward": [
-        "c_k = sum_j alpha_j h_jk. Differentiate by alpha_j, then by h_jk.",
-    ],
-    "is_uniform": ["When are exp(e_i) and exp(e_j) equal?"],
-    "": [
-        "Adding one number to all scores changes no weight. Choose a number that "
-        "keeps exp in range.",
-        "c is a sum of rows, each multiplied by a number: a vector times a matrix.",
-        "dc_k / dh_jk = alpha_j, and dc_k / dalpha_j = h_jk.",
-        "Equal weights mean exp(e_i) = exp(e_j) for all i and j. What does that mean "
-        "for the scores?",
-    ],
-    "overflow": [
-        "exp(1e4) is larger than any float64. Which change of the scores leaves the "
-        "softmax as it is?",
-    ],
-    "nan": [
-        "inf / inf is NaN, and exp(x) is inf from x = 710 on. Which number can you "
-        "subtract from all scores, so that no difference is above 0?",
-    ],
-    "clipped": [
-        "Two scores that are clipped to the same limit are no longer different.",
-    ],
-    "only-zero": ["Which weights do scores give that are all 5?"],
-    "tolerance": [
-        "Nearly equal scores give nearly equal weights. Those are not equal weights.",
-    ],
-    "mean-of-scores": [
-        "Scores of 1, 0, 2 have the mean 1, which is the first of them. Are their "
-        "weights equal?",
-    ],
-}
-
 MUTANTS = [
     ("np.exp(e - e.max())", "np.exp(e)", "overflow"),
     ("np.exp(e - e.max())", "np.exp(e - e.mean())", "nan"),

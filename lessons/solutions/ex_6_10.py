@@ -41,7 +41,8 @@ def dH_dtau(e, tau):
 def sweep(X, taus):
     """Return weights and mean entropies of a self-attention at each temperature.
 
-    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d).
+    The scores are those of 6.8 with scale 1, x_i . x_j, for X (T, d). 6.8 belongs to
+    lesson 09; you may write it later, because nothing else of it is needed here.
     ->  weights (n, T, T) and H (n,), the mean over the T queries, for n taus
     """
     # BEGIN SOLUTION
@@ -92,57 +93,6 @@ WHY = (
     "/ tau^2; the product is Var_p(e) / tau^3. A variance is never negative, so the "
     "entropy never falls as tau grows."
 )
-
-HINTS = {
-    "draw": ["Five images with one range of colours, and one curve."],
-    "sweep": ["One row for each temperature."],
-    "softmax_t": ["Divide by tau first; the rest is a stable softmax."],
-    "entropy": [
-        "Where p is 0 the term is 0: which argument of the logarithm avoids ln 0 "
-        "there?",
-    ],
-    "dH_dtau": [
-        "The mean and the variance are those under p, with p = softmax(e / tau).",
-    ],
-    "": [
-        "Divide by tau first, then do what a stable softmax does.",
-        "0 ln 0 is 0, but np.log(0) is -inf and 0 * -inf is NaN: do not take the log "
-        "of 0.",
-        "The mean of e under p is sum_j p_j e_j; the variance is the mean of (e - "
-        "mean)^2.",
-    ],
-    "tau-multiplies": ["Does the largest weight grow or shrink at a low temperature?"],
-    "divided": ["The entropy itself is in nats. Do not divide it by its maximum."],
-    "tau-power": [
-        "By which power of tau does your slope differ from the measured one?",
-    ],
-    "nan": [
-        "inf / inf and 0 * -inf are NaN, and exp(x) is inf from x = 710 on. Which "
-        "number can you subtract from the scores of a row, so that none is above 0?",
-    ],
-    "overflow": ["exp(710) is larger than any float64. Which number can you subtract?"],
-    "whole-maximum": [
-        "Each row has its own largest score. What is exp of a row that is 1000 below "
-        "another row?",
-    ],
-    "differences": [
-        "A difference of two entropies loses the digits that they have in common. "
-        "The formula keeps them.",
-    ],
-    "flat-variance": ["The variance is taken under p, not under equal weights."],
-    "mean-weights": [
-        "The mean of sharp rows is flat. Compute the entropy of each row first.",
-    ],
-    "scaled": ["The scores are x_i . x_j, divided by tau alone."],
-    "sum": ["H is the mean over the queries."],
-    "no-image": ["There is one heatmap for each temperature."],
-    "transposed": ["Row i of the image is row i of the weights."],
-    "own-limits": ["A colour must mean the same weight at every temperature."],
-    "no-title": ["Which heatmap is of which temperature?"],
-    "curves": ["The curve has H on the vertical axis and tau on the other."],
-    "unlabelled": ["A reader needs to know what each axis is."],
-    "log2": ["The entropy is in nats: use the natural logarithm."],
-}
 
 MUTANTS = [
     ("softmax_t(X @ X.T, tau)", "softmax_t(X @ X.T / 4, tau)", "scaled"),

@@ -103,49 +103,6 @@ WHY = (
     "step, d_a multiplications for each key remain, beside one W_s s for the step."
 )
 
-HINTS = {
-    "tanhs": ["One tanh for each entry of each argument."],
-    "numbers_held": [
-        "Count the results of all products once each, then the values of tanh.",
-    ],
-    "mults_additive": [
-        "Count three products one by one: W_s s, W_h h_j, and the one with v.",
-    ],
-    "mults_dot": ["One multiplication for each entry of each state."],
-    "mults_sentence": [
-        "What is computed once for the sentence, and what in each of its L steps?",
-    ],
-    "": [
-        "A matrix (m, n) times a vector takes m n multiplications: n for each entry "
-        "of the result. Which of the three products of the additive score are "
-        "computed once in a step, and which once for each state?",
-        "For a sentence: add the work that does not depend on the step and L times "
-        "the cost of a step. For the growth: only the term of a sum that grows "
-        "fastest counts.",
-        "W_s s takes d_a d_s multiplications, once. W_h h_j takes d_a d_h, for T "
-        "states, or none in this step. The product with v takes d_a, for T states.",
-    ],
-    "cached": ["Which products remain in this step if all W_h h_j are already known?"],
-    "query-per-key": ["s is the same for all T states of a step."],
-    "no-query": ["The state of the decoder is new in each step, and W_s s with it."],
-    "no-v": ["The product with v is computed for each state, after the tanh."],
-    "widths": ["W_s has as many columns as s has entries, and W_h as many as h_j."],
-    "with-average": ["Count the scores only, not the average of the states."],
-    "recomputed": ["What is cached is computed once for the whole sentence."],
-    "not-counted": [
-        "The work before the first step counts as well, once for a sentence.",
-    ],
-    "one-step": ["A sentence has L steps."],
-    "per-state": ["tanh is applied to a vector. How many entries has it?"],
-    "tanh-not-held": ["The backward of tanh needs its values."],
-    "projections-not-held": ["W_h h_j are results of products, for each state."],
-    "query-held-per-key": ["W_s s is one vector for all T states."],
-    "inputs-held": ["s and H exist before the step. Do not count them."],
-    "growth": [
-        "Double one size in your own formulas and compute the ratio of the costs.",
-    ],
-}
-
 MUTANTS = [
     ("return T * d_a  #", "return T  #", "per-state"),
     ("return d + T * d + T * d + T", "return d + T * d + T", "tanh-not-held"),

@@ -77,52 +77,6 @@ WHY = (
     "other query, so a block of queries is finished before the next one begins."
 )
 
-HINTS = {
-    "attn_bytes": [
-        "Count the numbers first: one for each pair of positions, in each head.",
-    ],
-    "longest": ["Solve T * T * itemsize <= memory in whole numbers."],
-    "attention_in_blocks": [
-        "A block has some of the queries and all of the keys; its softmax is over the "
-        "keys.",
-    ],
-    "": [
-        "A score is one number, the result of a dot product over the width. How many "
-        "pairs of positions are there, and how many heads?",
-        "np.dtype(dtype).itemsize is the number of bytes of one number. For longest, "
-        "solve T * T * itemsize <= memory in whole numbers; math.isqrt rounds down.",
-        "Loop over range(0, T, block) and slice the queries. Each slice has its own "
-        "scores, its own softmax over the keys and its own rows of the output.",
-    ],
-    "times-width": ["How many numbers is one score?"],
-    "states": ["Those are the bytes of the states, not of their scores."],
-    "one-head": ["Every head has its own scores."],
-    "heads-divide": [
-        "The heads divide the width among them. Do they divide the scores as well?",
-    ],
-    "unit": ["Return bytes, without a factor of 10^6 or 2^20."],
-    "bits": ["itemsize counts bytes already."],
-    "ignores-dtype": ["A float64 takes twice as much as a float32."],
-    "no-root": ["If n scores fit into memory, how many positions is that?"],
-    "rounding": ["Squares of large numbers are exact as int, but not as float."],
-    "unscaled": ["The scores are divided by the square root of the width."],
-    "last-block": [
-        "If seven queries come in blocks of three, which block contains the last one?",
-    ],
-    "within-block": [
-        "Only the queries are divided into blocks. Which keys does a query need?",
-    ],
-    "peak": ["Which array in your loop, or before it, is as large as (T, T)?"],
-    "overflow": [
-        "exp(1e3) is larger than any float64. Which change of the scores leaves the "
-        "softmax as it is?",
-    ],
-    "whole-maximum": [
-        "Each query has its own largest score. What is exp of a row that is 1000 "
-        "below another row of its block?",
-    ],
-}
-
 MUTANTS = [
     ("heads * T * T *", "heads * T * T * d_model *", "times-width"),
     ("heads * T * T *", "T * d_model *", "states"),
@@ -130,7 +84,7 @@ MUTANTS = [
     ("heads * T * T *", "T * T // heads *", "heads-divide"),
     ("heads * T * T * np.dtype(dtype).itemsize", "heads * T * T * 4", "ignores-dtype"),
     ("heads * T * T *", "8 * heads * T * T *", "bits"),
-    ("return heads *", "return 2**-20 * heads *", "dtype"),
+    ("return heads *", "return 2**-20 * heads *", "float"),
     ("memory // np.dtype(dtype).itemsize", "memory", "ignores-dtype"),
     ("math.isqrt(memory //", "(memory //", "no-root"),
     ("return math.isqrt(", "return 1 + math.isqrt(", "rounding"),

@@ -66,7 +66,8 @@ def compare(Ts, d, repeats, rng, timer):
     """Return the seconds of both forward passes for each length in Ts.
 
     timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
-    rng    draws s, H, W_s, W_h and v, all N(0, 1), anew for each T
+    rng    a np.random.Generator: draws s, H, W_s, W_h and v, all N(0, 1), anew for
+           each T
 
     Draw all numbers first, then time calls of ``bahdanau_forward`` and
     ``luong_forward``, with a mask that allows all positions.
@@ -134,75 +135,6 @@ WHY = (
     "slope b in logarithms, so the exponent does not depend on the speed of the "
     "machine."
 )
-
-HINTS = {
-    "draw": ["Both axes are logarithmic, and each curve has a label."],
-    "luong_forward": [
-        "Scores, softmax over the states, weighted sum: the shapes are (T,), (T,), "
-        "(d,).",
-    ],
-    "which_clock": [
-        "The docstring names four properties; the page of the module time compares "
-        "its clocks.",
-    ],
-    "time_it": [
-        "Read the clock before and after each call; one call comes before all "
-        "readings.",
-    ],
-    "compare": ["All numbers are drawn before the timer is called."],
-    "exponent": ["Take both logarithms; a power is a line there."],
-    "": [
-        "A measurement contains all code between two readings of the clock. "
-        "Everything else, such as drawing numbers, stands before the first reading "
-        "or after the second.",
-        "Call fn once. Then write a loop in which each round reads the clock, calls "
-        "fn, reads the clock again and keeps the difference. Return the median of "
-        "the differences.",
-        "In compare, pass the timer a function without arguments: lambda: f(s, H). "
-        "In exponent, take both logarithms and fit a line: np.polyfit of degree 1 "
-        "returns the slope first.",
-    ],
-    "warm-up": [
-        "A first call may load modules and compile. Is it among the calls that you "
-        "time?",
-    ],
-    "not-median": ["One interrupted call changes a mean, but hardly a median."],
-    "upper-median": [
-        "For an even number of times, the median is the mean of the two in the middle.",
-    ],
-    "total": ["Return the time of one call."],
-    "repeats": ["fn is called once, and then ``repeats`` times. Count the calls."],
-    "scaled": ["The scores are s . h_j, without a factor."],
-    "ignores-weights": ["Each state has its own weight in the context."],
-    "overflow": ["exp(712) is larger than any float64. What can you subtract?"],
-    "own-clock": ["The clock is an argument of time_it."],
-    "adjustable": ["The system may set this clock while you measure."],
-    "cpu-time": ["The measured time must include the time in which the process waits."],
-    "nanoseconds": ["Return the times in seconds."],
-    "coarse": ["Another clock has a finer resolution."],
-    "a-reading": ["Return the function itself, without parentheses."],
-    "times-drawing": ["Numbers are drawn between two readings of the clock."],
-    "not-a-call": ["The timer calls its first argument. Pass it a function."],
-    "timed-else": ["The timed function must return the context and the T weights."],
-    "context": ["c is the weighted sum of the rows of H."],
-    "curves": ["There is a curve for each row of seconds."],
-    "linear-axis": ["A power of T is a straight line if both axes are logarithmic."],
-    "unlabelled": ["A reader needs to know what each axis and each curve is."],
-    "repeats-lost": ["The timer takes ``repeats`` as its second argument."],
-    "exchanged": ["Which of the two lists receives the seconds of bahdanau_forward?"],
-    "not-normal": ["rng.normal draws numbers N(0, 1). rng.random draws from 0 to 1."],
-    "global-generator": ["Draw from the argument rng, so that a seed decides."],
-    "same-data": ["Draw s, H, W_s, W_h and v inside the loop over T."],
-    "python-loop": ["The scores of all T states are one product of arrays."],
-    "same-score": ["The two timed functions return the same numbers."],
-    "no-logs": ["A power of T is a straight line where both axes are logarithmic."],
-    "upside-down": [
-        "The slope is the change of log(seconds) divided by the change of log(T).",
-    ],
-    "two-ends": [
-        "The line is fitted to all points, not only to the first and the last.",
-    ],
-}
 
 MUTANTS = [
     ("np.where(mask, H @ s, -np.inf)", "np.where(mask, H.T @ s[: len(H)], 0)",

@@ -32,7 +32,8 @@ def collect_attention(model, ids, max_length=40):
 
     model   state = model.start(source (1, S), lengths (1,)), and then, for each word,
             logits (1, V), state, weights (1, S) = model.step(state, words (1,)), where
-            words is the word before, SOS at first; logits and weights are Tensors
+            words is the word before, SOS at first; logits and weights are Tensors,
+            and .numpy() returns their arrays
     ids     (S,) of the source
 
     Each step writes the most probable word other than PAD and SOS. The sentence ends at
@@ -161,63 +162,6 @@ WHY = (
     "so the right links are known, and the error rate replaces an impression of a "
     "picture."
 )
-
-HINTS = {
-    "draw": ["One image, and a word at each of its columns and rows."],
-    "collect_attention": [
-        "Follow one word: what goes into a step, what comes out, and what is kept?",
-    ],
-    "layer_head_mean": [
-        "Every head of every layer counts once, also if layers have different numbers "
-        "of heads.",
-    ],
-    "links": ["One link for each target word: which axis has the source words?"],
-    "alignment_error_rate": [
-        "What are |found|, |gold| and the size of the links in both?",
-    ],
-    "pattern": [
-        "Work with p = weights.argmax(1), and test the three rules in their order.",
-    ],
-    "read_safetensors": ["From which byte on do the offsets count?"],
-    "": [
-        "collect_attention is a loop over model.step. The word before is the input "
-        "of the next step, and the weights of a step belong to the word that this "
-        "step writes.",
-        "A set of pairs makes links easy to compare: found & gold contains the right "
-        "ones. The pattern needs only p = weights.argmax(1) and its differences.",
-        "In the file, the data begin at 8 + n, and the offsets count from there. "
-        "np.frombuffer reads bytes as numbers, and reshape gives the array its "
-        "shape.",
-    ],
-    "not-fed": ["Which word is the input of the second step?"],
-    "state-stands": ["Each step starts from the state that the step before returned."],
-    "eos-written": ["EOS ends the sentence and is not one of its words."],
-    "special": ["PAD and SOS are never written, even if they are the most probable."],
-    "endless": ["Stop after max_length words: some models never write EOS."],
-    "last-layer": ["The mean is over all layers and over all heads of each layer."],
-    "maximum": ["Return the mean, whose rows still sum to 1."],
-    "by-source": [
-        "There is one link for each target word. Over which axis is the maximum?",
-    ],
-    "threshold": ["The largest weight of a row may be below 0.5. Which index has it?"],
-    "previous-only": ["p_t counts if any earlier row has it, not only the row before."],
-    "precision": ["A missing link is an error as well."],
-    "recall": ["A link too many is an error as well."],
-    "jaccard": ["The right pairs count twice; divide by the sum of both sizes."],
-    "no-complement": ["The rate is 0 if all links are right, and 1 if none is."],
-    "any-repeat": [
-        "Which share of the words must have an earlier p_t for many-to-one?",
-    ],
-    "counts-pauses": ["A step from one source word to the same word does not go back."],
-    "any-step-back": ["At least one step in ten must go back."],
-    "forward": ["A step back goes to a smaller s."],
-    "transposed": ["Row t of the weights is row t of the image, for target word t."],
-    "no-image": ["ax.imshow draws an array, each entry as a square."],
-    "no-words": ["ax.set_xticks(range(n), words) writes a word at each column."],
-    "words-exchanged": ["Which axis has the source words?"],
-    "offsets": ["Where do the offsets begin to count?"],
-    "metadata": ['The entry "__metadata__" is not an array.'],
-}
 
 MUTANTS = [
     ("ax.imshow(weights,", "ax.imshow(weights.T,", "transposed"),

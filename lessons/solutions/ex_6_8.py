@@ -116,53 +116,6 @@ WHY = (
     "larger cosines."
 )
 
-HINTS = {
-    "draw": ["Three panels; the last two share vmin and vmax."],
-    "prediction": ["The docstring gives the three keys, with a pair for each."],
-    "self_attention": [
-        "Which axis of alpha sums to 1, and which axis of alpha meets X?",
-    ],
-    "cosine": ["Divide by the norms of the rows, once on each side."],
-    "geometry_change": ["Take both matrices at the pairs of np.triu_indices(T, 1)."],
-    "rank_correlation": ["Replace numbers by ranks first, then correlate the ranks."],
-    "": [
-        "Row i of alpha belongs to position i: it sums to 1, and z_i is computed "
-        "from it.",
-        "For the cosines, first divide each row by its norm; then one product gives "
-        "all of them. The pairs i < j stand above the diagonal: np.triu_indices(T, "
-        "k=1).",
-        "np.argsort(np.argsort(x)) gives the rank of each entry. Subtract the means, "
-        "and divide the dot product by the square root of both squared lengths.",
-    ],
-    "wrong-axis": ["Over which axis do the weights of one position sum to 1?"],
-    "no-scale": ["The scale is an argument. Where is it used?"],
-    "divided": ["The scores are multiplied by the scale, not divided."],
-    "no-norms": [
-        "A cosine is at most 1. Which factor of a long vector must be removed?",
-    ],
-    "squared-norms": ["Divide by the norm of each vector, not by its square."],
-    "one-way": ["mutual is the sum of the weight of i on j and the weight of j on i."],
-    "after-only": ["A gain is a difference between after and before."],
-    "scale": ["A gain is the cosine after, less the one before."],
-    "overflow": [
-        "exp(1e3) is larger than any float64. Which change of the scores leaves the "
-        "softmax as it is?",
-    ],
-    "pearson": ["Only the ranks count, not the size of the entries."],
-    "order": [
-        "argsort returns where the sorted entries come from, which are not their "
-        "ranks.",
-    ],
-    "transposed": ["Row i of the array is row i of the image."],
-    "own-limits": [
-        "A colour means another number in each image, unless both have the same vmin "
-        "and vmax.",
-    ],
-    "no-title": ["Which of the three images is which?"],
-    "no-image": ["ax.imshow draws an array, each entry as a square."],
-    "column-norms": ["The norm of a row is a sum over its d entries."],
-}
-
 MUTANTS = [
     ("ax.imshow(array,", "ax.imshow(array.T,", "transposed"),
     (", vmin=low, vmax=high)", ")", "own-limits"),

@@ -120,16 +120,16 @@ def decode_step(p, y, s, H, mask):
     """Return logits (B, V) of the next word and the state after this step.
 
     y (B,) ids of the words before, s (B, d) the state, H (B, S, m) the states of the
-    encoder, mask (B, S) bool, True for a word. p contains Tensors: E (V, e); W_ih,
-    W_hh, b_ih, b_hh of ``mg.gru_cell``; W_o, b_o. With attention, p also contains W_s,
-    W_h and v, the parameters of the score of 6.5.
+    encoder, mask (B, S) bool, True for a word. s and H are Tensors, and so is what p
+    contains: E (V, e); W_ih, W_hh, b_ih, b_hh of ``mg.gru_cell``; W_o, b_o. With
+    attention, p also contains W_s, W_h and v, the parameters of the score of 6.5.
 
         without      s' = GRU(E[y], s)          logits = W_o s' + b_o
         with         s' = GRU([E[y]; c], s)     logits = W_o [s'; c] + b_o
                      c is the context for the old state s
 
     Use minigrad throughout, so that the backward is computed for you;
-    ``masked_softmax`` takes a mask.
+    ``masked_softmax(e, mask=…)`` takes the mask by its name.
     """
     # BEGIN SOLUTION
     x = mg.embedding(y, p["E"])
@@ -170,59 +170,6 @@ WHY = (
     "omission pays. Both decoders differ in one input only: without attention one "
     "vector serves all words, with it each word has its own sum."
 )
-
-HINTS = {
-    "bleu_by_length": ["Group the sentences first, then one BLEU for each group."],
-    "prediction": ["The docstring gives the two keys and the words for each."],
-    "bleu": ["Sum the counts over all sentences before you divide."],
-    "bucket_by_length": ["Both bounds are included; a sentence may be in no group."],
-    "hold_out": [
-        "Take the last n first; then leave out every pair that shares a side with one "
-        "of them.",
-    ],
-    "decode_step": [
-        "Write the shapes of E[y], the scores, the weights and c, with the batch as "
-        "the first axis.",
-    ],
-    "": [
-        "BLEU: for n = 1 to order, count the right n-grams and all n-grams of all "
-        "sentences first. Divide once, at the end.",
-        "decode_step: embed y; with attention, compute scores, weights and context "
-        "as in 6.5, for a batch; then call mg.gru_cell once and compute the logits "
-        "with one product.",
-        "Add the query (B, d_a) to the keys (B, S, d_a) as query[:, None]; c is "
-        "(alpha[:, :, None] * H).sum(1), and stands behind E[y] and behind s'.",
-    ],
-    "unclipped": ['"the" seven times in a row is not a translation of one "the".'],
-    "no-brevity": ["A hypothesis of one right word has a precision of 1."],
-    "brevity-inverted": ["The shorter the hypotheses are, the smaller is the factor."],
-    "arithmetic-mean": [
-        "BLEU is a geometric mean: average the logarithms of the precisions.",
-    ],
-    "mean-of-sentences": [
-        "BLEU of a corpus adds the counts of all sentences before it divides.",
-    ],
-    "pooled": ["A word is right if the reference of its own sentence contains it."],
-    "recall": ["A precision is divided by the number of n-grams in the hypotheses."],
-    "bounds": ["Which of 5 words and 7 words belong to the bucket (5, 7)?"],
-    "whole-corpus": [
-        "Which sentences belong to a bucket? Compute BLEU of these alone.",
-    ],
-    "by-reference": ["The buckets are those of the sources, not of the references."],
-    "different-words": ["A word that occurs twice has two places in the sentence."],
-    "first-pairs": ["The last n pairs are the test, not the first n."],
-    "test-in-train": ["A pair that occurred in training does not test the model."],
-    "mask-leak": ["Padding is not a word: its weight must be 0."],
-    "masked-maximum": [
-        "masked_softmax takes a mask. A weight that you multiply by the mask after "
-        "exp becomes NaN if all allowed scores are far below the others.",
-    ],
-    "old-state": ["The logits are computed from the state after the step."],
-    "state-stands": ["Which state does the next step start from?"],
-    "mean-context": ["c is a weighted mean of the states."],
-    "swapped": ["[E[y]; c] and [s'; c]: which of the two comes first?"],
-    "detached": ["Does a Tensor become an array somewhere?"],
-}
 
 MUTANTS = [
     ("min(k, theirs[gram])", "k * (gram in theirs)", "unclipped"),

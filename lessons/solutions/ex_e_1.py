@@ -72,46 +72,6 @@ WHY = (
     "length 1, so these axes are summed, after the multiplication by the other factor."
 )
 
-HINTS = {
-    "windows": [
-        "An entry that is in several windows receives the sum of their gradients.",
-    ],
-    "multiply": [
-        "The gradient of a factor is g times the other factor; then undo the "
-        "broadcast.",
-    ],
-    "": [
-        "A broadcast does two things: it inserts axes in front, and it repeats axes "
-        "of length 1. Undo them one after the other.",
-        "A sum over an inserted axis removes it. A sum over an axis of length 1 "
-        "needs keepdims=True, so that the axis stays.",
-        "g.ndim - len(shape) axes were inserted: sum over that many first axes. Then "
-        "sum over each axis k with shape[k] == 1 and keep it. In multiply, multiply "
-        "by the other factor before the sum: the gradient of a is g * b, "
-        "unbroadcast.",
-    ],
-    "unbroadcast": [
-        "One number was used in several places. Each place contributes to its "
-        "gradient.",
-        "Which axes of g does the array not have, or have with length 1? Sum over "
-        "all of these.",
-    ],
-    "mean": [
-        "A number that is used in more places has a larger gradient, not an average.",
-    ],
-    "axis-lost": ["An axis of length 1 is an axis. Which argument of sum keeps it?"],
-    "overwrites": ["One number stands in several windows. Does each of them count?"],
-    "first-places": ["A number is in the middle and at the end of windows as well."],
-    "left-aligned": [
-        "NumPy aligns shapes at the last axis. Where does it insert missing axes?",
-    ],
-    "other-factor": ["In y = a b, is dy/da equal to a or to b?"],
-    "no-factor": ["The derivative of a b with respect to a is not 1."],
-    "sum-first": [
-        "The factor differs between the places. Can you multiply by it after the sum?",
-    ],
-}
-
 MUTANTS = [
     ("dx[k : k + len(g)] += g[:, k]", "dx[k : k + len(g)] = g[:, k]", "overwrites"),
     ("dx[k : k + len(g)] += g[:, k]", "dx[: len(g)] += g[:, k] * (k == 0)",
@@ -122,7 +82,7 @@ MUTANTS = [
     ("tuple(range(extra))", "tuple(range(len(shape), g.ndim))", "left-aligned"),
     ("return g.sum(stretched, keepdims=True)", "return g", "unbroadcast"),
     ("g.sum(stretched, keepdims=True)", "g.mean(stretched, keepdims=True)", "mean"),
-    ("g.sum(stretched, keepdims=True)", "g.sum(stretched)", "axis-lost"),
+    ("g.sum(stretched, keepdims=True)", "g.sum(stretched)", "no-keepdims"),
     ("unbroadcast(g * b, a.shape)", "unbroadcast(g * a, a.shape)", "other-factor"),
     ("unbroadcast(g * a, b.shape)", "unbroadcast(g, b.shape)", "no-factor"),
     ("unbroadcast(g * b, a.shape)", "unbroadcast(g, a.shape) * b", "sum-first"),

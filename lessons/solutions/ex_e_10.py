@@ -79,50 +79,6 @@ WHY = (
     "keys and values, so dY is a sum of two terms."
 )
 
-HINTS = {
-    "split": [
-        "Which axis can you divide without moving a number, and which two change "
-        "places?",
-    ],
-    "attention": [
-        "From o back: v and p, then s, then q and k; the scale belongs to both.",
-    ],
-    "multihead": [
-        "From Z back: W_o, the heads, the three projections; Y is used twice.",
-    ],
-    "one-head": ["Each head has its own entries, weights and gradients."],
-    "": [
-        "reshape reads numbers in the order of memory. Which axis can you divide in "
-        "two without moving a number, and which axes do you exchange then?",
-        "For y = x W^T, the gradient of x is g W and that of W is g^T x. Backwards: "
-        "W_o, split, the heads, join, the three projections. In a head: v, p, s, "
-        "then q and k, and the scale is a factor of both.",
-        "split: (n, H, E), then transpose to (H, n, E); join undoes the two in the "
-        "other order. ds = p (dp - the mean of dp under p), dq = scale ds @ k and dk "
-        "= scale ds^T @ q. In multihead dO = g @ W_o, split; join dq, dk, dv; dY is "
-        "dk @ W_k plus dv @ W_v.",
-    ],
-    "heads-mixed": [
-        "Head 0 has the first E entries of every row. Does yours?",
-        "reshape(H, n, E) gives head 0 the first rows, not the first columns.",
-    ],
-    "interleaved": ["Head h has the entries h E, …, h E + E - 1, side by side."],
-    "join": ["join is the inverse of split: one after the other changes nothing."],
-    "no-centre": ["If one score of a row rises, the other weights of the row fall."],
-    "W_o-turned": [
-        "Z = O W_o^T. Write it with indices: over which index of W_o is the sum with "
-        "g?",
-    ],
-    "adds-up": [
-        "dX is the gradient of X as the queries, dY that of Y as keys and values. "
-        "Return both, also if X and Y are the same array.",
-    ],
-    "differences": [
-        "A difference quotient loses digits. Each gradient here has a formula.",
-    ],
-    "one-use": ["Y is used for the keys and for the values."],
-}
-
 MUTANTS = [
     ("        dv = p.swapaxes(1, 2) @ g", "        dv = p[:1].swapaxes(1, 2) @ g",
      "one-head"),

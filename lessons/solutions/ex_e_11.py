@@ -73,48 +73,6 @@ WHY = (
     "at j depends on their distance alone."
 )
 
-HINTS = {
-    "exponent-sign": ["Do the later pairs turn faster or more slowly than the first?"],
-    "rope": [
-        "Write even and odd entries as two arrays (…, L, E/2); the angles are (L, "
-        "E/2).",
-    ],
-    "to_half_split": [
-        "Which entry of the interleaved row is the first of pair 0, of pair 1, …?",
-    ],
-    "scores": ["Rotate all rows of q and of k by their own positions, then multiply."],
-    "": [
-        "Even entries are x[..., 0::2], odd ones x[..., 1::2]: write each pair as "
-        "two arrays of width E/2. The angles have shape (L, E/2).",
-        "The backward multiplies by the transpose of the matrix ((cos, -sin), (sin, "
-        "cos)), which rotates by the opposite angle. For the order of entries: which "
-        "entry of the interleaved x is the first of pair 0, of pair 1, …?",
-        "y[..., 0::2] and y[..., 1::2] are the two lines of the formula. In the "
-        "backward, g replaces x and the sines change their sign. The order is first "
-        "all even numbers, then all odd ones.",
-    ],
-    "pairing": ["Which two entries are a pair, 0 and 1, or 0 and E/2?"],
-    "base-ignored": ["The base is an argument of rope."],
-    "direction": ["In which direction does (1, 0) rotate at position p = 1?"],
-    "positions-ignored": ["A row is rotated by its position, not by its index."],
-    "frequencies": [
-        "The exponents of base are 0, -2/E, -4/E, …; the fastest pair rotates by 1 "
-        "for each position, and base itself is never reached.",
-    ],
-    "forward-again": [
-        "The gradient of y = R x is R^T g. What is the transpose of a rotation?",
-    ],
-    "no-turn": ["x was rotated, so its gradient is not g itself."],
-    "overwritten": [
-        "The second line needs the old x, but the first line has replaced it.",
-    ],
-    "inverse-order": [
-        "There are two orders: one converts, the other converts back. Which one "
-        "reads the even entries first?",
-    ],
-    "unturned": ["Rotate both before the product, each by its own position."],
-}
-
 MUTANTS = [
     ("base ** (-np.arange(0, E, 2) / E)", "base ** (np.arange(0, E, 2) / E)",
      "exponent-sign"),

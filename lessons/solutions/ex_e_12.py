@@ -75,48 +75,6 @@ WHY = (
     "the table, so its gradient is the sum over these pairs."
 )
 
-HINTS = {
-    "bucket": ["Try one distance by hand: nb, base and n first, then the two cases."],
-    "relative_bias": [
-        "Index the table by an (L, S) array of buckets; every pair adds to its "
-        "bucket.",
-    ],
-    "": [
-        "Write bucket for one distance first, with plain Python integers, and call "
-        "it for each distance. The first line of the formula gives nb, base and n; "
-        "the rest depends on n only.",
-        "Count k upwards from 0 while n^K is at least e^(K - k - 1) max_distance^(k "
-        "+ 1), at most to K - 1: that is the floor and the min in one. For the bias, "
-        "the buckets of all pairs are an (L, S) array of integers that indexes the "
-        "table.",
-        "distance = j - i with the keys along the columns; table[b] is (L, S, H), "
-        "and its axes must move. In the backward every pair adds its g to the row of "
-        "its bucket: np.add.at(dtable, b, …), because dtable[b] += … keeps one pair "
-        "of many.",
-    ],
-    "rounding": [
-        "K ln(n/e) / ln(max_distance/e) comes out as 0.9999999999999999 or 1 where it "
-        "should be 1. Compare powers of integers instead.",
-        "floor(…) >= k means n^K >= e^(K - k) max_distance^k. Which k is the largest?",
-    ],
-    "sign": ["The distance is key minus query. On which side is a later key?"],
-    "zero-distance": ["A key at the position of the query is not a later key."],
-    "one-sided": ["Earlier keys and later keys have different buckets."],
-    "not-causal": [
-        "If only earlier keys are allowed, later keys need no bucket: n is 0.",
-    ],
-    "not-halved": ["With both directions, each direction has half of the buckets."],
-    "off-by-one": [
-        "e is the first distance that shares a bucket: its bucket is base + e.",
-    ],
-    "no-end": ["The last bucket contains all distances beyond max_distance."],
-    "overflow": ["n^K may need more than 64 bits. What do NumPy's integers do then?"],
-    "overwrites": [
-        "dtable[b] += g keeps one pair of each bucket, the last one. Which function "
-        "of NumPy adds all of them?",
-    ],
-}
-
 MUTANTS = [
     (
         "base = nb if bidirectional and d > 0 else 0",

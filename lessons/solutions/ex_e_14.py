@@ -74,56 +74,6 @@ WHY = (
     "then, and the gradients of all tiles are added."
 )
 
-HINTS = {
-    "row_sums": ["o_i is the sum of p_il v_l: multiply it by g_i."],
-    "tile": ["p = exp(s - lse) at allowed pairs only, decided before the exponential."],
-    "backward": [
-        "Two loops over slices; which rows does each part of a tile belong to?",
-    ],
-    "": [
-        "o_i = sum_l p_il v_l. Multiply both sides by g_i: what is on the right side?",
-        "In a tile p is exp(s - lse), 0 where not allowed, and already divided by "
-        "the sum of the whole row. dq of a block of queries is a sum over blocks of "
-        "keys, dk and dv are sums over blocks of queries.",
-        "D = (g * o).sum(1). In a tile: s, p, ds = p (g v^T - D), then scale ds k, "
-        "scale ds^T q and p^T g. Write two loops over slices and add each part to "
-        "its rows. With causal, seen is j <= i in positions of the whole sequence, "
-        "and a tile is left out if its first key is after its last query.",
-    ],
-    "not-o": ["D_i contains the values, averaged by the weights."],
-    "own-row-sum": [
-        "The sum of p over a tile is not 1, because the row continues in other "
-        "tiles. lse belongs to the whole row.",
-    ],
-    "tile-row-sum": [
-        "D_i is a sum over all keys of the row, not over those of a tile.",
-    ],
-    "no-centre": ["ds has two terms. Does yours contain D?"],
-    "no-scale": [
-        "s = scale q . k: the scale is a factor of the gradients of q and of k.",
-    ],
-    "overwrites": ["Several tiles add to the same rows of dk."],
-    "unseen-overflow": [
-        "exp of a large score is inf, and 0 * inf is NaN: a product with the mask "
-        "cannot remove it. Mask the score before exp.",
-    ],
-    "block-rows": [
-        "Your answer makes an array of block x S scores. Divide the keys as well.",
-    ],
-    "mask-leak": ["A pair that is not allowed has p = 0 for every score."],
-    "tile-positions": [
-        "Inside a tile, rows and columns begin at 0. Causality depends on the "
-        "positions in the whole sequence.",
-    ],
-    "last-tile": ["The last tile may be smaller than block, but it counts."],
-    "all-pairs": ["Your answer makes an array of all L x S pairs."],
-    "not-causal": ["With causal, key j counts for the queries i >= j only."],
-    "nan": [
-        "Your answer computes a tile without an allowed pair, and 0 times NaN is "
-        "NaN. Half of the tiles of a causal square can be left out.",
-    ],
-}
-
 MUTANTS = [
     ("return (g * o).sum(1)", "return (g * g).sum(1)", "not-o"),
     (

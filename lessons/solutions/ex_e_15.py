@@ -128,41 +128,6 @@ WHY = (
     "package compute, so its trained weights serve both."
 )
 
-HINTS = {
-    "run_gru": ["One step for each word; the state of a step goes into the next one."],
-    "encode": [
-        "The backward GRU reads the last word first; its states are then put in the "
-        "order of the words.",
-    ],
-    "decode_word": ["The query of the attention is the state before the step."],
-    "translate": [
-        "The word that is written goes into the next step; SOS comes first, and EOS "
-        "ends.",
-    ],
-    "": [
-        "Each part is a few lines that call what you have written: run_gru calls cell "
-        "once for each word, decode_word calls the attention once and cell once.",
-        "A reversed sentence gives reversed states: turn the words before the "
-        "backward GRU, and its states after it.",
-        "In decode_word, the query is the old state; the new state and the context "
-        "give the logits. In translate, the word that was written is the next y.",
-    ],
-    "not-turned-back": ["Row j of H belongs to word j in both halves."],
-    "reads-forward": ["The backward GRU reads the last word first."],
-    "wrong-last": ["Which row has the state after the backward GRU's last step?"],
-    "no-tanh": ["s_0 is a tanh."],
-    "halves-exchanged": ["The forward half comes first, in H and in s_0."],
-    "first-state": ["Each step of a GRU begins with the state of the step before."],
-    "new-query": ["The query of the attention is the state before the step."],
-    "old-state": ["The logits are computed from the state after the step."],
-    "swapped": ["[E y; c] and [s; c]: which comes first?"],
-    "not-fed": ["Which word is the input of the second step?"],
-    "state-stands": ["Each step starts from the state that the step before returned."],
-    "special": ["PAD and SOS are never written, even if they are the most probable."],
-    "eos-written": ["EOS ends the sentence and is not one of its words."],
-    "endless": ["Stop after max_length words."],
-}
-
 MUTANTS = [
     ('run_gru(x[::-1], p["right"])[::-1]', 'run_gru(x[::-1], p["right"])',
      "not-turned-back"),

@@ -80,35 +80,6 @@ WHY = (
     "row in place of a Jacobian."
 )
 
-HINTS = {
-    "log_softmax": [
-        "y_i = x_i - ln sum_j exp(x_j): what is dy_i/dx_k, and over which i is the "
-        "sum?",
-    ],
-    "log-of-softmax": [
-        "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",
-    ],
-    "tanh": ["dy/dx = 1 - tanh(x)^2: which variable of the forward is tanh(x)?"],
-    "matmul": [
-        "Write y_ij = sum_k a_ik b_kj. The shapes of da and db allow one product "
-        "each.",
-    ],
-    "softmax": [
-        "sum_i g_i y_i (delta_ik - y_k) has two terms. Over which axis is the sum?",
-    ],
-    "jacobian": [
-        "sum_i g_i y_i (delta_ik - y_k) = y_k (g_k - sum_i g_i y_i) needs no matrix.",
-    ],
-    "": [
-        "Start with one entry: how much does L change if x_k changes a little?",
-        "For matmul, write y_ij = sum_k a_ik b_kj and sum g_ij dy_ij/da_ik over i "
-        "and j. The shapes allow only one product.",
-        "For softmax: sum_i g_i y_i (delta_ik - y_k) has two terms, and y_k is a "
-        "factor of both.",
-    ],
-    "wrong-derivative": ["Does the derivative of tanh contain x or y?"],
-}
-
 MUTANTS = [
     ("g - np.exp(y) * g.sum(-1, keepdims=True)", "g - np.exp(y) * g", "log-of-softmax"),
     ("g - np.exp(y) * g.sum(-1, keepdims=True)",

@@ -127,42 +127,6 @@ WHY = (
     "Random inputs with different sizes and a random g avoid all of these."
 )
 
-HINTS = {
-    "guilty": ["Compare each backward with differences, on inputs of different sizes."],
-    "witness": ["Which input makes the missing or wrong factor visible?"],
-    "alibi": ["Which property of the input makes the mistake without effect?"],
-    "": [
-        "Call each operation with random inputs of several shapes and a random g, "
-        "and compare with differences. Which shapes would a careless test use?",
-        "Read each backward as a claim: `a sum over all axes but the last`, `a "
-        "transpose`, `divided by the number of columns`. For which inputs is the "
-        "code different from the claim?",
-        "Six are wrong. Try: a b that is not symmetric, an x with three axes, a "
-        "matrix that is not square, an index that occurs twice, and, for those that "
-        "normalise a row, a g that is 1 in one place and 0 elsewhere. For an alibi, "
-        "choose the opposite of each.",
-    ],
-    "accuses-right": [
-        "Differences agree with the backward that you named, wherever it has a "
-        "derivative. |x| has no derivative at 0.",
-    ],
-    "missed": [
-        "At least one more is wrong. Which shapes, which integers and which g are not "
-        "tried yet?",
-    ],
-    "no-witness": [
-        "The backward is right for these inputs. Change the shape, or use less "
-        "regular numbers.",
-    ],
-    "no-alibi": [
-        "The backward is wrong for these inputs. Which property makes it right?",
-    ],
-    "all-zero": [
-        "All gradients are 0 here, so the inputs test nothing. Choose another g.",
-    ],
-    "not-accepted": ["Which shapes does the operation take? g has the shape of y."],
-}
-
 MUTANTS = [
     ('"pick", "softmax", "standardise"}', '"pick", "softmax"}', "missed"),
     (

@@ -87,55 +87,6 @@ WHY = (
     "steps share."
 )
 
-HINTS = {
-    "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
-    "gru": [
-        "From the last step to the first: which gradient arrives from the step after, "
-        "and which is g?",
-    ],
-    "": [
-        "Begin with slopes: h' = (1 - z) n + z h is a sum of products. What are "
-        "dL/dz and dL/dn? Then go through sigmoid and tanh.",
-        "The derivative of sigmoid is s (1 - s) and that of tanh 1 - n^2, both from "
-        "the output. The product r m passes da_n r to m and da_n m to r. Through "
-        "time: go from the last step to the first; at each step add g of that step "
-        "to the gradient from the step after.",
-        "W_ih receives (da_r, da_z, da_n) side by side, W_hh receives (da_r, da_z, "
-        "dm). Both gradients are sums over the steps, of (that).T @ x and (that).T @ "
-        "h. The step before receives direct plus (da_r, da_z, dm) @ W_hh.",
-    ],
-    "reset-forgotten": ["m is multiplied by r, so its gradient is not da_n itself."],
-    "block:n": [
-        "The third parts differ: x W_in^T is a term of the sum inside tanh, and W_hn "
-        "computes m. The two have different gradients.",
-    ],
-    "gates-exchanged": ["h' = (1 - z) n + z h: does z multiply n or h?"],
-    "slope-of-input": [
-        "The derivatives of sigmoid and tanh are functions of their outputs r, z and "
-        "n.",
-    ],
-    "no-slope": ["Between a gate and the sum inside it there is a sigmoid or a tanh."],
-    "z-sees-h-alone": ["A larger z takes more of h and less of n. Both terms count."],
-    "z-sees-n-alone": ["A larger z takes more of h and less of n. Both terms count."],
-    "wrong-order": [
-        "Which step must be finished before the backward of step t can begin?",
-    ],
-    "one-step": [
-        "The gradient from step t + 1 is missing at step t. Where does dh come from?",
-    ],
-    "last-output-alone": ["Every state is an output with its own g."],
-    "last-step-alone": ["Every step uses the weights."],
-    "first-step-alone": [
-        "Every step uses the weights. Is the part of the step before overwritten?",
-    ],
-    "m-forgotten": ["r multiplies m: how much does r m change with r?"],
-    "no-direct-path": [
-        "h reaches h' in four ways, and one of them contains no weights.",
-    ],
-    "direct-path-alone": ["h reaches h' through W_hh as well, in all three parts."],
-    "state-after": ["Was W_hh multiplied by the old state or by the new one?"],
-}
-
 MUTANTS = [
     ("dm = da_n * r", "dm = da_n", "reset-forgotten"),
     ("da_n = dh * (1 - z) *", "da_n = dh * z *", "gates-exchanged"),

@@ -69,51 +69,6 @@ WHY = (
     "before the exponential; a multiplication after it is too late."
 )
 
-HINTS = {
-    "mask-times-scores": [
-        "A score of 0 is a score: exp(0) = 1. Which score has the weight 0?",
-    ],
-    "maximum-lost": ["ln sum exp(x) = m + ln sum exp(x - m): where is m added back?"],
-    "masked_softmax": [
-        "What does the maximum see, what does the sum see, and what has a row without "
-        "keys?",
-    ],
-    "masked_lse": ["d lse / dx_j is a weight you know. Which value has an empty row?"],
-    "": [
-        "Which number can replace a masked score, so that its exp is exactly 0? The "
-        "usual softmax then does most of the rest.",
-        "In a row without an allowed key the maximum is -inf, and -inf - (-inf) is "
-        "NaN: subtract another number there, and divide by another number. The "
-        "backward is that of the softmax, computed from y.",
-        "Take np.where(mask, x, -np.inf) and its maximum, replace a maximum of -inf "
-        "by 0, take exp of the difference and divide it by its sum, or by 1 where "
-        "the sum is 0. The backward subtracts from g its mean under y and multiplies "
-        "by y; that of lse is y times g.",
-    ],
-    "sentinel": [
-        "If all masked scores of a row are -1e9, what is the largest? What is exp of "
-        "a score minus that?",
-    ],
-    "masked-maximum": [
-        "The largest score is subtracted to keep exp in range. Over which scores is "
-        "that maximum?",
-    ],
-    "not-renormalised": [
-        "The allowed weights of a row sum to 1. Yours were divided by a sum that "
-        "contains masked keys as well.",
-    ],
-    "mask-leak": ["A masked key has weight 0 and gradient 0."],
-    "masked-nan": [
-        "0 * NaN is NaN: a product with the mask cannot remove a NaN, but np.where "
-        "can.",
-    ],
-    "overflow": [
-        "exp(1e4) is larger than any float64. ln sum exp(x) = m + ln sum exp(x - m) "
-        "for every m: which m helps?",
-    ],
-    "wrong-slope": ["How much does ln sum_j exp(x_j) grow when x_i grows?"],
-}
-
 MUTANTS = [
     (
         "y, _ = masked_softmax(x, mask)",

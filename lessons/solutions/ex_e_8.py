@@ -74,46 +74,6 @@ WHY = (
     "can be added, whether they come from blocks or from machines."
 )
 
-HINTS = {
-    "update": ["By which factor do sums change when the maximum changes from m to m'?"],
-    "finish": ["z may be 0 in a row without keys: what are o and lse there?"],
-    "merge": ["exp(lse1) and exp(lse2) are the shares of the two sets."],
-    "": [
-        "exp(s - m') = exp(s - m) exp(m - m'): to make a sum relative to m', "
-        "multiply each row by one number.",
-        "With m' the larger of m and the largest score of the block, multiply z and "
-        "u by exp(m - m') and add the sums of the block. In a row without keys m' is "
-        "-inf, and the difference of two infinities is NaN: subtract another number "
-        "there.",
-        "z' = exp(m - m') z + sum_j exp(s_j - m'), and u' likewise, with exp(s - m') "
-        "@ V. For merge, exp(lse) is the sum of all exponentials of a set, so the "
-        "sets have the weights exp(lse1) and exp(lse2), each divided by their sum; "
-        "subtract the larger lse first.",
-    ],
-    "not-rescaled": [
-        "After the block the sums are relative to m'. What were the old sums "
-        "relative to?",
-    ],
-    "rescaled-upwards": [
-        "The old sums are relative to m. If m' is larger, do they grow or shrink?",
-    ],
-    "block-maximum": [
-        "m is the largest score of all keys so far, not of the last block only.",
-    ],
-    "maximum-kept": ["Is the largest score of the block larger than m?"],
-    "not-relative": ["The sums are relative to m': exp(s - m'), not exp(s)."],
-    "not-divided": ["u is a sum. Divide it to get an average."],
-    "equal-shares": [
-        "A set of one key and a set of a thousand keys have different weights. Which "
-        "number contains the weight of a set?",
-    ],
-    "lse-shares": ["lse is a logarithm. Which number is it the logarithm of?"],
-    "overflow": [
-        "exp(lse) may be larger than any float64, but the ratio of two is not.",
-    ],
-    "lse": ["lse = ln sum_j exp(s_j); z is that sum divided by exp(m)."],
-}
-
 MUTANTS = [
     ("return top, z, u", "return m, z, u", "maximum-kept"),
     ("shrink = np.exp(m - base)", "shrink = np.ones(len(m))", "not-rescaled"),

@@ -76,55 +76,6 @@ WHY = (
     "moves."
 )
 
-HINTS = {
-    "gaussian": [
-        "Differentiate exp(-(s - p)^2 / (2 sigma^2)) by p; p is in every weight of "
-        "its row.",
-    ],
-    "centre": [
-        "Go back through S, the sigmoid, v, tanh and W, one at a time. The sigmoid is "
-        "p / S.",
-    ],
-    "pull": [
-        "The gradient of a_ts is g_t . h_s, for the keys s that stand in the window.",
-    ],
-    "": [
-        "Write the distances s - p as an array (T, W) first: the Gaussian and its "
-        "derivative are functions of them.",
-        "d/dp exp(-(s - p)^2 / (2 sigma^2)) is the Gaussian times (s - p) / sigma^2, "
-        "and p_t is in every weight of its row. For the centre, go back through S "
-        "sigmoid, the product with v, tanh, and the product with W.",
-        "d_p = sum_s g a (s - p) / sigma^2, with sigma^2 = D^2 / 4. In centre, dz = "
-        "g p (1 - p/S); multiply it by v and by 1 - tanh^2, then by W for dq and by "
-        "q for dW; dv is the sum of dz times tanh. In pull, the gradient of a_ts is "
-        "g_t . h_s.",
-    ],
-    "sigma": ["sigma is half of D. How often is it squared and doubled?"],
-    "differences": [
-        "A difference quotient loses digits. The derivative of a Gaussian does not.",
-    ],
-    "bell-alone": [
-        "a is align times the Gaussian. Which factor multiplies the derivative of "
-        "the Gaussian?",
-    ],
-    "own-weight": ["a = align times the Gaussian: what is da / d align?"],
-    "no-variance": [
-        "The derivative of -(s - p)^2 / (2 sigma^2) in p is not s - p itself.",
-    ],
-    "no-distance": [
-        "How does the Gaussian change with p at the key s = p, and far from it?",
-    ],
-    "no-length": ["p is S times a sigmoid."],
-    "no-slope": [
-        "sigmoid and tanh each have a derivative, which is a factor of the gradient.",
-    ],
-    "keys-by-place": ["Column 0 of a window is the key position[t, 0], not the key 0."],
-    "unbroadcast": [
-        "All keys of a window use one p_t.",
-        "Its gradient is a sum over that window.",
-    ],
-}
-
 MUTANTS = [
     ("np.exp(-2 * distance**2 / D**2)", "np.exp(-(distance**2) / D**2 / 2)", "sigma"),
     ("np.exp(-2 * distance**2 / D**2)", "np.exp(-4 * distance**2 / D**2)", "sigma"),

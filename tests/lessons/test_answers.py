@@ -225,6 +225,22 @@ def test_a_check_from_the_command_line(work):
     assert facts["diagnosis"] == "wrong-derivative"
 
 
+def test_an_answer_gets_an_earlier_one_in_one_way_only(work):
+    (work / "ex_e_1.py").write_text(answer("E.1"), encoding="utf-8")
+    given = "from lessons import earlier\nf = earlier(__file__, 'E.1', 'unbroadcast')\n"
+    for more, code in (
+        (given, 0),
+        ("import ex_e_1\n", 1),
+        ("import lessons.work\n", 1),
+    ):
+        report = run(
+            answer(old="import numpy as np\n", new=f"{more}import numpy as np\n")
+        )
+        assert report.code == code, report
+        said = " ".join(sum((o["lines"] for o in report.outcomes), []))
+        assert not code or "No module named" in said or "earlier(__file__" in said
+
+
 def test_the_folder_runs_as_a_program_on_any_terminal(work):
     done = python(ROOT / "lessons", "list", PYTHONIOENCODING="ascii")
     assert (

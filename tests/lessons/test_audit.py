@@ -38,8 +38,7 @@ def test_two_sentences_say_why_an_answer_works(exercise):
 
 @every_exercise
 def test_a_hint_on_raises_cannot_know_which_function_raised(exercise):
-    text = exercise.solution.read_text(encoding="utf-8")
-    assert "raises" not in stubs.author_part(text)["HINTS"]
+    assert "raises" not in hints.own_hints(exercise)
 
 
 def test_the_table_in_the_readme_is_fresh():
@@ -104,7 +103,10 @@ def spoil(tmp_path, monkeypatch):
     source = original.solution.read_text(encoding="utf-8")
     monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
 
-    def faults(old="np", new="np", after="", automatic=False):
+    def faults(old="np", new="np", after="", automatic=False, hints='"": ["…"]'):
+        check = original.check.read_text(encoding="utf-8").partition("HINTS")[0]
+        text = f"{check}HINTS = {{{hints}}}\n"
+        catalogue.find("38.5").check.write_text(text, encoding="utf-8")
         assert old in source
         text = source.replace(old, new, 1) + after
         catalogue.find("38.5").solution.write_text(text, encoding="utf-8")
@@ -131,7 +133,6 @@ def planted(old, new, tag):
         (("which keys each", "which keys"), "not the stripped solution"),
         (("    # END SOLUTION\n", ""), "expected '# END SOLUTION'"),
         (("35 min", "35 min  needs 77.7"), "needs 77.7, which does not exist"),
-        (('    "": [', '    "else": ['), "no first hint"),
         (planted("np.abs(s - p) <= D", "np.abs(s - p <= D", "x"), "named syntax"),
         (planted("import numpy as np", "import nump as np", "x"), "named raises"),
         ((*IDLE, "", True), "not in EQUIVALENT: S + 0 -> S - 0"),
@@ -141,6 +142,10 @@ def planted(old, new, tag):
 )  # fmt: skip
 def test_the_audit_finds_a_fault(spoil, change, fault):
     assert fault in spoil(*change)
+
+
+def test_the_audit_misses_a_first_hint(spoil):
+    assert "no first hint" in spoil(hints='"local_mask": ["…"]')
 
 
 def test_the_audit_finds_no_fault_where_there_is_none(spoil):

@@ -135,6 +135,16 @@ def test_a_message_says_what_is_possible(lessons, monkeypatch, argv, code, fragm
     assert ("usage:" in text) == ("--help" in argv)
 
 
+@pytest.mark.parametrize("folder", ["no-folder", "no-folder/work"])
+def test_a_work_folder_that_cannot_be_made_is_named(
+    lessons, tmp_path, monkeypatch, folder
+):
+    (tmp_path / "no-folder").write_text("a file", encoding="utf-8")
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path / folder))
+    code, text = lessons("start", "E.2")
+    assert code == 1 and f"LESSONS_WORK is {tmp_path / folder}" in text
+
+
 def test_no_verb_loses_a_text(lessons, runs):
     lessons("start", "E.2")
     assert "undo" not in lessons("reset", "E.2")[1]  # there is nothing to undo
@@ -206,6 +216,23 @@ def test_a_failure_that_may_follow_from_another_says_so(capsys):
     text = capsys.readouterr().out
     assert "second  (may follow from the failure above)" in text and "f(4)" not in text
     assert "first\n" in text
+
+
+def test_a_failure_never_follows_from_one_of_its_callers(capsys):
+    part = {"part": "gaussian", "uses": []}
+    inner = outcome("unknown", "inner", ["gaussian(1)", UNKNOWN]) | part
+    part = {"part": "pull", "uses": ["gaussian"]}
+    outer = outcome("scale:2", "outer", ["pull(4)", "twice  [scale:2]"]) | part
+    part = {"part": "centre", "uses": []}
+    other = outcome("unknown", "other", ["centre(3)", UNKNOWN]) | part
+    check.print_report(E2, Report(outcomes=[outer, inner, other]))
+    text = capsys.readouterr().out
+    assert "outer  (may follow from the failure above)" in text
+    assert "pull(4)" not in text
+    assert "inner\n" in text and "gaussian(1)" in text  # before its caller
+    assert "other\n" in text and "centre(3)" in text  # follows from neither
+    report = Report(outcomes=[outer, inner])
+    assert report.tag == "unknown"  # not the name of what may follow
 
 
 def test_the_solution_asks_first(lessons, runs):
@@ -326,7 +353,9 @@ def test_the_course_works_without_solutions(withheld):
     E2.work.write_text(wrong, encoding="utf-8")
     code, text = withheld("check")
     assert code == 1 and "FAIL" in text, text
-    assert "hint 1 of " in withheld("hint")[1]
+    hints = "mistake that was found", "on tanh", "1 of 3", "2 of 3", "3 of 3", "peek"
+    for hint in hints:  # the exercise's own; no answer is there to be shown
+        assert (hint in withheld("hint")[1]) == (hint != "peek"), hint
     E2.work.write_text(answer(), encoding="utf-8")
     code, text = withheld("check")
     assert code == 0 and "passed" in text and "lessons solution" not in text

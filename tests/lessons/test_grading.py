@@ -12,7 +12,10 @@ from lessons.classroom import catalogue, cli
 from .classroom_cases import answer, spoilt
 
 IMPORTS = "import numpy as np\nfrom lessons.solutions.ex_6_1 import weights"
-WRITES = "from ex_e_1 import unbroadcast\nopen('a file', 'w').close()\n"
+WRITES = """from lessons import earlier
+unbroadcast = earlier(__file__, "E.1", "unbroadcast")
+open("a file", "w").close()
+"""
 
 
 @pytest.fixture(scope="module")

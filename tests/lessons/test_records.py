@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from lessons.classroom import catalogue, harness, records, terminal
+from lessons.classroom import catalogue, cli, harness, records, terminal
 from lessons.classroom.catalogue import LESSONS, ROOT
 from lessons.classroom.records import fingerprint
 from lessons.pages import figures
@@ -159,6 +159,24 @@ def test_the_figure_of_a_record(id):
 )
 def test_every_experiment_of_a_lesson_states_its_time(script):
     assert re.search("minute|hour", records.about_run(script))
+
+
+def test_the_experiment_of_a_reader_writes_into_the_work_folder(
+    tmp_path, monkeypatch, capsys
+):
+    """The record of the page, which is under version control, stays as it is."""
+    monkeypatch.setenv("LESSONS_WORK", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    code = (
+        "from lessons.classroom.records import write_record\n"
+        "write_record('of a reader', {}, command='python it', seeds=[1])\n"
+    )
+    (tmp_path / "experiment.py").write_text(code, encoding="utf-8")
+    monkeypatch.setattr(records, "find_lessons", lambda id: [tmp_path])
+    assert cli.main(["experiment", "11"]) == 0
+    kept = tmp_path / "records" / "of a reader.json"
+    assert not (records.RECORDS / kept.name).exists() and kept.exists()
+    assert f"{tmp_path}/records" in capsys.readouterr().out.replace("\n", "")
 
 
 def test_an_experiment_shows_its_time_and_that_of_the_record(

@@ -25,6 +25,23 @@ MUTANTS = [("2 * np", "3 * np", "scale:1.5")]
 '''
 
 
+def test_the_calls_of_a_function_are_those_through_others_too():
+    text = """
+def a(x):
+    return np.sum(x)
+
+def b(x):
+    return [a(y) for y in x]
+
+def c(x):
+    def inner():
+        return b(x)
+    return inner()
+"""
+    assert stubs.uses(text) == {"a": set(), "b": {"a"}, "c": {"a", "b"}}
+    assert stubs.uses("def (") == {}
+
+
 def test_a_region_becomes_not_written():
     assert strip(WHOLE, "9.9") == (
         '"""9.9  A title  ●○○○  5 min"""\n\nimport numpy as np\n\n'

@@ -9,6 +9,7 @@ import pytest
 from lessons.classroom import catalogue
 from lessons.classroom.authors import run
 
+from . import learners
 from .classroom_cases import answer
 
 IMPORTS = [
@@ -209,7 +210,7 @@ RESULTS = [
      "expected 3 results: m, z, u found 2"),
     ("E.8", "return top, z, u", "return top, u, z", "swapped", "in another order"),
     ("E.8", "return o, m + np.log(z)", "return o, np.where(z == 0, 0.0, m + np.log(z))",
-     "unknown", "lse, in the result of"),
+     "empty-row", "lse, in the result of"),
     ("E.8", "return o, base + np.log(both)", "return o, base + np.log(both + 1e-300)",
      "unknown", "(at L 2)     expected  -inf     found     -690.776"),
     ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
@@ -365,7 +366,7 @@ UNNAMED = [  # once without a name
 WRONG = [
     *HELD_OUT, *ROUNDED, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
-    *RESULTS,
+    *RESULTS, *learners.QUICK,
 ]  # fmt: skip
 RIGHT = [
     ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),
@@ -396,20 +397,19 @@ RIGHT = [
 ]  # fmt: skip
 
 
-def first_of_each_name(cases):
-    """Return parameters: the second case with a name, and any later, are deep."""
-    names = [case[3] for case in cases]
-    return [
-        pytest.param(
-            *case,
-            id=f"{case[0]} {case[3]}",
-            marks=[pytest.mark.deep] if case[3] in names[:k] else [],
-        )
-        for k, case in enumerate(cases)
-    ]
+def quick_and_deep(wrong, deep):
+    """Return parameters: the first wrong answer with each name is quick."""
+    cases, names = [], [case[3] for case in wrong]
+    for k, case in enumerate([*wrong, *deep]):
+        is_deep = k >= len(wrong) or case[3] in names[:k]
+        marks = [pytest.mark.deep] if is_deep else []
+        cases.append(pytest.param(*case, id=f"{case[0]} {case[3]}", marks=marks))
+    return cases
 
 
-@pytest.mark.parametrize("id, old, new, tag, words", first_of_each_name(WRONG))
+@pytest.mark.parametrize(
+    "id, old, new, tag, words", quick_and_deep(WRONG, learners.DEEP)
+)
 def test_a_wrong_answer_is_named(id, old, new, tag, words):
     code, failed = run(catalogue.find(id), answer(id, old, new))
     assert (code, failed and failed.tag) == (1, tag), failed

@@ -1,0 +1,81 @@
+"""Weights of attention with one mistake each, by which a check names what is wrong."""
+
+import numpy as np
+
+
+def softmax(e, mask):
+    """Return the softmax over the last axis, 0 where masked and in an empty row."""
+    shown = np.where(mask, e, -np.inf)
+    top = shown.max(-1, keepdims=True)
+    z = np.exp(shown - np.where(np.isfinite(top), top, 0.0))
+    total = z.sum(-1, keepdims=True)
+    return z / np.where(total, total, 1.0)
+
+
+def wrong_weights(e, mask=None, scales=()):
+    """Return weights with one mistake each: [(tag, what, array)].
+
+    e       the right scores (…, S), before the mask
+    mask    True where a query may attend, if the exercise has a mask
+    scales  [(tag, what, number)] of ``wrong_scales``, each a factor of e
+    """
+    every = np.ones(e.shape, bool)
+    wrong = []
+    if mask is not None:
+        mask = np.broadcast_to(mask, e.shape)
+        wrong += [
+            ("mask-leak", "the softmax of all scores", softmax(e, every)),
+            (
+                "mask-after",
+                "the softmax of all scores, times the mask",
+                softmax(e, every) * mask,
+            ),
+            ("complement", "the softmax of the masked scores", softmax(e, ~mask)),
+        ]
+        wrong += [
+            (
+                "mask-leak",
+                f"the softmax of scores that are {score} where masked",
+                softmax(np.where(mask, e, score), every),
+            )
+            for score in (0, -1)
+        ]
+        added = softmax(e + np.where(mask, 0.0, -1e9), every)
+        wrong += [
+            ("finite-mask", f"the softmax of scores with -1e9 {how} where masked", p)
+            for how, p in (
+                ("added", added),
+                ("in their place", softmax(np.where(mask, e, -1e9), every)),
+            )
+        ]
+    may = every if mask is None else mask
+    shown = np.where(may, e, -np.inf)
+    top = np.where(may.any(-1), shown.max(-1), 0.0)[..., None]
+    wrong += [
+        ("not-normalised", "exp(e), not divided by its sum", np.exp(shown)),
+        ("not-normalised", "exp(e - max e), not divided", np.exp(shown - top)),
+    ]
+    for tag, what, factor in scales:
+        text = f"the weights of {what}"
+        wrong.append((tag, text, softmax(factor * e, may)))
+    return wrong
+
+
+def wrong_scales(d, keys, queries, d_v):
+    """Return wrong factors for scores q . k / sqrt(d): [(tag, what, number)].
+
+    The numbers are factors of the right scores.
+    """
+    root = d**0.5
+    wrong = [
+        ("unscaled", "scores q . k", root),
+        ("scaled-by-d", "scores / d", 1 / root),
+        ("multiplied", "scores * sqrt(d)", d),
+    ]
+    for tag, what, n in (
+        ("scaled-by-length", "the number of keys", keys),
+        ("scaled-by-length", "the number of queries", queries),
+        ("value-width", "the width of the values", d_v),
+    ):
+        wrong.append((tag, f"scores / sqrt({n}), {what}", (d / n) ** 0.5))
+    return wrong

@@ -1,0 +1,183 @@
+"""Wrong answers to the exercises of the chapters: each has a name that is true of it.
+
+Each case is an edit of the reference answer; the report contains the words at the end.
+The first example of a kind runs always, further ones with --deep.
+"""
+
+import pytest
+
+from lessons.classroom import catalogue, harness, steps
+from lessons.classroom.authors import run
+
+from .classroom_cases import answer
+
+MULTS = "B * (projected * d_s * d_h + T_q * T_k * d_s)"
+COUNTS = [
+    ("38.1", "projected = T_k if", "projected = T_q if",
+     "queries-projected", "the queries projected"),
+    ("38.1", MULTS, "B * T_k * d_s * d_h * T_q * T_k * d_s",
+     "product", "the product of both numbers"),
+    ("38.1", MULTS, MULTS.replace("(proj", "(2 * proj"), "additions", "additions"),
+    ("38.1", MULTS, f"{MULTS} / 1", "float", "expected an int found 120.0, a float"),
+    ("38.1", "s @ project_keys(h[None, :], W_g)[0]", "s @ (h @ W_g.T)",
+     "arrives-elsewhere", "found none"),
+]  # fmt: skip
+VARIANCES = [
+    ("38.2", "v_h * mu_s**2)\n", "v_h * mu_s**2 + 2 * mu_s * mu_h)\n",
+     "cross-term", "2 d mu_s mu_h"),
+    ("38.2", "d * v_h * (v_s + mu_s**2)", "d * v_h * (v_s + mu_s)",
+     "not-squared", "mu_s not squared"),
+    ("38.2", "d * v_h * (v_s + mu_s**2)", "v_h * (v_s + mu_s**2)",
+     "one-term", "one product"),
+    ("38.2", "mu_h**2 / v_h + mu_s**2 / v_s", "mu_h / v_h + mu_s / v_s",
+     "not-squared", "not squared"),
+    ("38.2", "x.mean(axis=-1, keepdims=True)", "x.mean(axis=-1)",
+     "no-keepdims", "(3, 5) without axis 1"),
+]  # fmt: skip
+ENTROPIES = [
+    ("38.3", "return log_Z - mean_score", "return 2 * np.log(T) - log_Z - mean_score",
+     "sign", "log T - ln(sinh(a) / a)"),
+    ("38.3", "mean_score = a / np.tanh(a) - 1",
+     "mean_score = np.cosh(a) - np.sinh(a) / a", "not-divided", "E[x exp(x)]"),
+    ("38.3", "z.sum(axis=-1, keepdims=True)", "z.sum()",
+     "sum-over-everything", "over all queries"),
+    ("38.3", "e / np.sqrt(d)", "e / np.sqrt(T)", "divides-by-T", "sqrt(T)"),
+    ("38.3", "e = _scores(T, d, samples, rng)",
+     "e = _scores(T, d, samples, np.random.default_rng(0))", "own-generator", "rng"),
+]  # fmt: skip
+LINK = "masked_softmax(e, mask=allowed)"
+ROOT = "/ K.shape[-1] ** 0.5"
+WINDOWS = [
+    ("38.5", LINK, "(mg.softmax(e) * allowed)", "mask-after", "times the mask"),
+    ("38.5", LINK, "mg.softmax(e * allowed)", "mask-leak", "0 where masked"),
+    ("38.5", LINK, "mg.softmax(e + np.where(allowed, 0.0, -1e9))",
+     "finite-mask", "-1e9"),
+    ("38.5", ROOT, "/ K.shape[-1]", "scaled-by-d", "scores / d"),
+    ("38.5", ROOT, "/ K.shape[0] ** 0.5", "scaled-by-length", "sqrt(7)"),
+    ("38.5", ROOT, "/ Q.shape[0] ** 0.5", "scaled-by-length", "sqrt(5)"),
+    ("38.5", ROOT, "/ V.shape[-1] ** 0.5", "value-width", "sqrt(11)"),
+    ("38.5", ROOT, "* K.shape[-1] ** 0.5", "multiplied", "scores * sqrt(d)"),
+    ("38.5", "[center(t) for", "[int(center(t)) for", "rounded", "rounded"),
+    ("38.5", "[center(t) for", "[round(center(t)) for", "rounded", "rounded"),
+    ("38.5", "center_for_reversal(t, n)", "center_for_reversal(t, lengths[-1])",
+     "one-length", "length 5"),
+    ("38.5", "& real[:, None, :]", "& real[:, None, :] & real[:, :T, None]",
+     "masks-queries", "t >= length"),
+]  # fmt: skip
+STEPS = [
+    ("38.5", "e = Q @ K.T", "e = mg.Tensor(Q.data @ K.data.T)",
+     "not-learned", "training_step(model="),
+    ("38.5", "strings[:, ::-1]", "strings[::-1]",
+     "reversed-batch", "the strings of the batch in reverse order"),
+    ("38.5", "strings[:, ::-1]", "np.flip(strings)", "reversed-batch", "at step 0"),
+    ("38.5", "model.values(strings)", "model.values(strings[:, ::-1])",
+     "reversed-input", "reads the strings from the last symbol on"),
+]  # fmt: skip
+SCORES_6 = "    e = np.where(mask, H @ s, -np.inf)  # (T,)\n"
+SOFTMAX_5 = "softmax(np.where(mask, e, -np.inf))"
+WEIGHTS = [
+    ("6.4", "np.sqrt(Q.shape[1])", "np.sqrt(V.shape[1])", "value-width", "sqrt(5)"),
+    ("6.4", "np.sqrt(Q.shape[1])", "np.sqrt(len(Q))", "scaled-by-length", "sqrt(7)"),
+    ("6.5", "np.where(mask, e, -np.inf)", "np.where(mask, e, -1.0)",
+     "mask-leak", "-1 where masked"),
+    ("6.6", SCORES_6, "    e = (H @ s) * mask\n", "mask-leak", "0 where masked"),
+    ("6.6", SCORES_6, "    e = np.where(mask, H @ s, -1.0)\n",
+     "mask-leak", "-1 where masked"),
+    ("6.6", "alpha = z / z.sum()", "alpha = z", "not-normalised", "not divided"),
+    ("6.8", "e = scale * (X @ X.T)", "e = scale * (X @ X.T) / np.sqrt(X.shape[1])",
+     "scaled", "/ sqrt(d)"),
+    ("6.8", "e = scale * (X @ X.T)", "e = scale * (X @ X.T) / X.shape[1]",
+     "scaled", "/ d"),
+    ("6.9", "masked_softmax(e, mask=mask)", "masked_softmax(e) * mask",
+     "mask-after", "times the mask"),
+    ("6.9", "masked_softmax(e, mask=mask)", "masked_softmax(e * mask)",
+     "mask-leak", "0 where masked"),
+    ("6.9", 's @ p["W_s"].T', '0 * s @ p["W_s"].T', "ignores-query", "W_h h_j"),
+    ("6.9", 'mg.tanh(H @ p["W_h"].T + query[:, None])',
+     '(H @ p["W_h"].T + query[:, None])', "no-tanh", "without tanh"),
+    ("6.9", "mg.concat([new, c], axis=-1)", "mg.concat([c, new], axis=-1)",
+     "swapped", "[c; s']"),
+    ("6.10", "    return z / z.sum(-1, keepdims=True)",
+     "    z = z**tau\n    return z / z.sum(-1, keepdims=True) / tau",
+     "tau-after", "softmax(e) / tau"),
+]  # fmt: skip
+BACKWARDS = [
+    ("6.1", "d_alpha = H @ g", "d_alpha = alpha * (H @ g - alpha @ H @ g)",
+     "through-softmax", "of the scores"),
+    ("6.5", "np.outer(alpha, g) + through", "g + through", "ignores-weights", "alpha"),
+    ("6.5", "(1 - t * t)", "(1 - np.tanh(t) ** 2)",
+     "wrong-derivative", "1 - tanh(tanh(x))^2"),
+    ("6.5", "d_pre.T @ H", "np.outer(d_query, alpha @ H)",
+     "context-not-states", "the context in the place of h_j"),
+]  # fmt: skip
+MEASURES = [
+    ("6.6", "return (x @ y) / (x @ x)",
+     "return np.polyfit(np.log(Ts), np.log(seconds), 1)[1]", "intercept", "log a"),
+    ("6.6", "    x = x - x.mean()\n", "", "through-origin", "through 0"),
+    ("6.6", "float(np.median(seconds))", "float(seconds[len(seconds) // 2])",
+     "unsorted", "not sorted"),
+    ("6.7", "1 - 2 * len", "1 - len", "no-two", "without the 2"),
+    ("6.7", "np.concatenate(layers).mean(0)", "np.concatenate(layers)[0]",
+     "one-head", "the first head of the first layer"),
+    ("6.8", "np.linalg.norm(X, axis=-1, keepdims=True)", "np.linalg.norm(X)",
+     "whole-norm", "the norm of all of X"),
+    ("6.8", "np.triu_indices(len(X), k=1)", "np.tril_indices(len(X), k=-1)",
+     "tril-order", "np.tril_indices"),
+    ("6.8", "(r - r.mean() for r in ranks)", "(r for r in ranks)",
+     "not-centred", "without their means"),
+    ("6.9", "min(1.0, math.exp(1 - r / c))", "math.exp(1 - r / c)",
+     "brevity-above-1", "c > r"),
+    ("6.10", "(p * (e - mean) ** 2).sum(-1)", "p.var(-1)",
+     "variance-of-p", "Var(p) / tau^3"),
+    ("6.10", "mean = (p * e).sum(-1, keepdims=True)",
+     "mean = e.mean(-1, keepdims=True)", "flat-mean", "the plain mean of e"),
+    ("6.10", "p = softmax_t(e, tau)\n    mean", "p = softmax_t(e, 1.0)\n    mean",
+     "tau-lost", "p = softmax(e)"),
+    ("6.10", "variance / tau**3", "variance / tau**2", "tau-power", "x tau  "),
+    ("6.10", "variance / tau**3", "variance / tau**4", "tau-power", "/ tau  "),
+]  # fmt: skip
+CALLS = [
+    ("6.1", "np.outer(alpha, g)", "np.outer(g, alpha)",
+     "transpose", "context_backward: returned shape (5, 7)"),
+    ("6.5", "d_query @ W_s", "-d_query @ W_s", "scale:-1", "bahdanau_backward(s="),
+    ("6.10", "z.sum(-1, keepdims=True)", "z.sum(0, keepdims=True)",
+     "wrong-axis", "columns sum to one"),
+]  # fmt: skip
+KINDS = (
+    CALLS,
+    COUNTS,
+    VARIANCES,
+    ENTROPIES,
+    WINDOWS,
+    STEPS,
+    WEIGHTS,
+    BACKWARDS,
+    MEASURES,
+)
+
+
+def cases():
+    """Return each case; those whose exercise and name were there before are deep."""
+    seen, found = set(), []
+    for case in sum(KINDS, []):
+        kind = case[0], case[3]
+        marks = [pytest.mark.deep] * (kind in seen)
+        found.append(pytest.param(*case, marks=marks, id=" ".join(kind)))
+        seen.add(kind)
+    return found
+
+
+def test_what_follows_from_a_mistake_has_its_name_as_well():
+    """Scores x_i . x_j are symmetric: weights over the other axis are the transpose."""
+    exercise, old = catalogue.find("6.10"), "z = np.exp((e - e.max(-1, keepdims=True))"
+    text = answer("6.10", old, old.replace("-1", "0")).replace("z.sum(-1", "z.sum(0")
+    my = harness.load(exercise, exercise.solution, text)
+    outcomes = list(steps.run_steps(harness.load_checks(exercise), my))
+    assert [o.tag for o in outcomes if o.result == "failed"] == ["wrong-axis"] * 2
+
+
+@pytest.mark.parametrize("id, old, new, tag, words", cases())
+def test_a_wrong_answer_is_named(id, old, new, tag, words):
+    code, failed = run(catalogue.find(id), answer(id, old, new))
+    assert (code, failed and failed.tag) == (1, tag), failed
+    assert words in " ".join(failed.lines)
