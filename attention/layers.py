@@ -25,7 +25,7 @@ import numpy as np
 from minigrad import checks, linear, nn
 from minigrad.shapes import shapes
 
-from .attend import attend
+from .template import attend
 from .scores import dot, general, scaled_dot, tanh_scores
 
 

@@ -81,8 +81,10 @@ def test_the_packages_are_those_installed(installed):
     programs, folder = installed
     for name in "minigrad", "attention", "lessons":
         code = f"import {name}; print({name}.__file__)"
-        path = run(programs / "python", "-c", code, cwd=folder)
-        assert pathlib.Path(path.strip()).is_relative_to(folder / "environment")
+        path = pathlib.Path(run(programs / "python", "-c", code, cwd=folder).strip())
+        assert path.is_relative_to(folder / "environment")
+        for data in "py.typed", "__init__.pyi":  # for type checkers
+            assert path.with_name(data).exists() == (ROOT / name / data).exists()
     for program in "attention", "lessons":
         printed = run(programs / program, "--version", cwd=folder).split()
         assert printed == ["minigrad-attention", minigrad.__version__]

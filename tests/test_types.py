@@ -1,7 +1,11 @@
 """Annotations that an editor needs: an operation gives a Tensor, with its parameters."""
 
+import ast
+import pathlib
+import pkgutil
 import typing
 
+import attention
 import minigrad as mg
 from minigrad.differentiable import Operation, differentiable, lift
 from minigrad.graph import no_grad
@@ -34,9 +38,14 @@ def test_star_import_leaves_the_built_in_functions():
 
 
 def test_dir_lists_what_is_loaded_at_first_use():
-    import attention
-
     assert {"checkpoint", "draw", "softmax"} <= set(dir(mg))
-    assert {"seq2seq", "transformer", "show_heatmaps"} <= set(dir(attention))
-    for name in ("seq2seq", "show_heatmaps"):
-        assert getattr(attention, name)
+    assert {"seq2seq", "show_heatmaps", *attention.__all__} <= set(dir(attention))
+
+
+def test_editors_find_what_attention_has():
+    stub = pathlib.Path(attention.__file__).with_suffix(".pyi").read_text("utf-8")
+    modules, public = ast.parse(stub).body
+    found = {each.name for each in pkgutil.iter_modules(attention.__path__)}
+    assert all(alias.asname == alias.name for alias in modules.names)
+    assert {alias.name for alias in modules.names} == found - {"__main__", "public"}
+    assert (public.module, public.names[0].name) == ("public", "*")

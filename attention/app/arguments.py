@@ -8,6 +8,13 @@ import argparse
 import pathlib
 from typing import Callable, NamedTuple
 
+from .configs import (
+    CompareConfig,
+    ExtrapolationConfig,
+    ReversalConfig,
+    TranslationConfig,
+)
+from .names import ROWS
 from .options import COUNT, POSITIVE, SIZE, add_options, names_of
 
 
@@ -34,15 +41,10 @@ def parser_of(name):
 
 
 def _study(name, config):
-    """Return the function that adds the arguments of a command that trains.
-
-    config   the name of a class in configs.py, which imports the models
-    """
+    """Return the function that adds the arguments of a command that trains."""
 
     def add_arguments(parser):
-        from . import configs
-
-        add_options(parser, getattr(configs, config))
+        add_options(parser, config)
         add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
         text = f"folder of the results (default: runs/{name})"
         add("--out", default=pathlib.Path("runs", name), help=text, **folder)
@@ -84,8 +86,6 @@ def _ledger(parser):
 
 
 def _bench(parser):
-    from .benchmark.rows import ROWS
-
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer rounds, smaller peers: a minute")
     add("--rows", type=names_of(ROWS), metavar="A,B",
@@ -98,11 +98,11 @@ def _bench(parser):
 COMMANDS = {
     "reversal": Command(
         "train four attention scores to reverse strings", "reversal",
-        _study("reversal", "ReversalConfig"), runs_models=True,
+        _study("reversal", ReversalConfig), runs_models=True,
     ),
     "translate train": Command(
         "learn to translate, or to answer questions", "translate_train",
-        _study("translate", "TranslationConfig"), runs_models=True,
+        _study("translate", TranslationConfig), runs_models=True,
     ),
     "translate run": Command(
         "translate a sentence, or answer a question", "translate", _translate_run,
@@ -114,11 +114,11 @@ COMMANDS = {
     ),
     "compare": Command(
         "translate without attention and with it (exercise 6.9)", "compare",
-        _study("compare", "CompareConfig"), runs_models=True,
+        _study("compare", CompareConfig), runs_models=True,
     ),
     "extrapolate": Command(
         "train at length n, evaluate at lengths up to 4 n", "extrapolate",
-        _study("extrapolate", "ExtrapolationConfig"), runs_models=True,
+        _study("extrapolate", ExtrapolationConfig), runs_models=True,
     ),
     "ledger": Command("print what each variant of attention costs", "ledger", _ledger),
     "bench": Command("measure the kernels beside NumPy and torch", "bench", _bench),

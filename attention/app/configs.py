@@ -1,13 +1,12 @@
-"""The options of the commands that train, a dataclass for each."""
+"""The options of the commands that train, a dataclass for each.
+
+``--help`` needs their fields alone, so their methods import the models.
+"""
 
 import os
 from dataclasses import dataclass, fields
 
-from ..seq2seq.config import CHOICES, Seq2SeqConfig
-from ..seq2seq.reverser import KINDS
-from ..tasks.algorithmic import TASKS as QUESTIONS
-from ..tasks.bindings import Bindings
-from ..transformer import SCHEMES, TransformerConfig
+from .names import ATTENTIONS, CELLS, KINDS, QUESTIONS, SCALED, SCORES, TRAINED
 from .options import (
     ABOVE_ZERO,
     BELOW_ONE,
@@ -25,9 +24,6 @@ from .options import (
 )
 
 PRESETS = ("masked", "book")
-ATTENTIONS = CHOICES["attention"]
-SCALED = tuple(name for name in SCHEMES if "+" in name)  # not trained: rope, slowed
-TRAINED = tuple(name for name in SCHEMES if name not in SCALED)
 GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}
 TASKS = (*GRAMMARS, *QUESTIONS)
 USUAL_SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
@@ -39,9 +35,7 @@ USUAL = {  # defaults for sentences, and for questions
     "lr": (3e-3, 5e-3),
     "validate_every": (50, 100),
 }
-LENGTHS = "; ".join(
-    f"{name} {shown(task().lengths)}" for name, task in QUESTIONS.items()
-)
+LENGTHS = "; ".join(f"{name} {shown(lengths)}" for name, lengths in QUESTIONS.items())
 
 
 def _usual(name, kind, text):
@@ -129,6 +123,9 @@ class ExtrapolationConfig:
 
     def sizes(self, scheme):
         """Return the ``TransformerConfig`` of a scheme."""
+        from ..tasks.bindings import Bindings
+        from ..transformer import TransformerConfig
+
         return TransformerConfig(
             Bindings().vocabulary,
             width=self.width,
@@ -198,10 +195,10 @@ class TranslationConfig:
     attention: str = option("bahdanau", ATTENTIONS, "of the decoder")
     score: str | None = option(
         None,
-        CHOICES["score"],
+        SCORES,
         "of the attention (default: additive, or general with luong)",
     )
-    cell: str = option("gru", CHOICES["cell"], "of encoder and decoder")
+    cell: str = option("gru", CELLS, "of encoder and decoder")
     layers: int = option(1, COUNT, "of encoder, and of decoder")
     bidirectional: bool = option(True, bool, "the encoder reads in both directions")
     input_feeding: bool = option(
@@ -248,6 +245,8 @@ class TranslationConfig:
 
     def model(self, source_vocabulary, target_vocabulary):
         """Return the ``Seq2SeqConfig`` for vocabularies of these sizes."""
+        from ..seq2seq.config import Seq2SeqConfig
+
         shared = {field.name for field in fields(Seq2SeqConfig)}
         own = {k: v for k, v in vars(self).items() if k in shared}
         return Seq2SeqConfig(source_vocabulary, target_vocabulary, **own)
@@ -260,7 +259,7 @@ class CompareConfig:
     task: str = option("en-de", tuple(GRAMMARS), "the grammar")
     pairs: int = option(500, POSITIVE, "sentences to train on")
     test: int = option(200, POSITIVE, "sentences to test on")
-    cell: str = option("gru", CHOICES["cell"], "of encoder and decoder")
+    cell: str = option("gru", CELLS, "of encoder and decoder")
     layers: int = option(1, COUNT, "of encoder, and of decoder")
     hidden: int = option(128, SIZE, "width of a state", typed="width")
     embedding: int = option(64, SIZE, "width of a word")
@@ -302,7 +301,9 @@ def task_of(config):
 
     Raises ValueError for lengths that do not fit the task, or where it has none.
     """
-    kind, lengths = QUESTIONS.get(config.task), config.lengths
+    from ..tasks import algorithmic
+
+    kind, lengths = algorithmic.TASKS.get(config.task), config.lengths
     if lengths is not None and (kind is None or len(lengths) != 2):
         found = ",".join(map(str, lengths))
         raise ValueError(

@@ -15,7 +15,7 @@ import numpy as np
 from minigrad import Tensor, no_grad
 
 from .. import kernels, masks
-from ..attend import attend
+from ..template import attend
 from ..exact.multihead import MultiHeadAttention
 from ..exact.sdpa import dense_attention, tiled_attention
 from ..kernels.tile_plan import tile_plan

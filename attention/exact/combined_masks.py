@@ -15,7 +15,7 @@ from minigrad import Tensor, astype
 from minigrad.checks import broadcastable, plain
 from minigrad.checks import mask as check_mask
 
-from .. import masks
+from ..masks import algebra, arrays, windows
 from ..masks.block_mask import BlockMask
 from .options import NAME
 
@@ -31,7 +31,7 @@ class CombinedMasks:
     """
 
     shape: tuple
-    mask: masks.Mask | BlockMask | None
+    mask: algebra.Mask | BlockMask | None
     offset: Tensor | None
     added: Tensor | None
 
@@ -69,13 +69,13 @@ def combined_masks(shape, dtype, options):
     """Return the ``CombinedMasks`` of Options, for scores of that shape and dtype."""
     patterns = []
     if options.is_causal:
-        patterns.append(masks.causal(offset=options.causal_align))
+        patterns.append(windows.causal(offset=options.causal_align))
     if tuple(options.window_size) != (-1, -1):
         left, right = options.window_size
-        patterns.append(masks.sliding_window(left, right, options.causal_align))
+        patterns.append(windows.sliding_window(left, right, options.causal_align))
     if options.mask_mod is not None:
-        is_mask = isinstance(options.mask_mod, masks.Mask)
-        mask_mod = options.mask_mod if is_mask else masks.mask_mod(options.mask_mod)
+        is_mask = isinstance(options.mask_mod, algebra.Mask)
+        mask_mod = options.mask_mod if is_mask else algebra.mask_mod(options.mask_mod)
         patterns.append(mask_mod)
     if options.block_mask is not None:
         patterns.append(_mask_of_blocks(options.block_mask, shape))
@@ -127,7 +127,7 @@ def _mask_of_array(allowed, shape):
     if math.prod(batch) > 1:
         batch = shape[:-3]
         allowed = np.broadcast_to(allowed, (*batch, H, L, S))
-    return masks.from_array(allowed.reshape(math.prod(batch), H, L, S))
+    return arrays.from_array(allowed.reshape(math.prod(batch), H, L, S))
 
 
 def _float_bias(bias):

@@ -24,7 +24,7 @@ from minigrad import nn, reshape, swapaxes, unsqueeze
 from minigrad.checks import flag, plain, probability, scale_or, whole
 from minigrad.shapes import shapes
 
-from .. import masks
+from ..masks import tokens
 from ..masks.block_mask import BlockMask
 from .kv_cache import FixedKVCache
 from .sdpa import scaled_dot_product_attention
@@ -309,6 +309,6 @@ def _mask_options(mask, valid_lens, S, growing):
         options["attn_mask"] = mask
     if valid_lens is not None:
         lens = np.minimum(valid_lens, S) if growing else valid_lens
-        padding, other = masks.padding(lens), options.get("mask_mod")
+        padding, other = tokens.padding(lens), options.get("mask_mod")
         options["mask_mod"] = padding if other is None else padding & other
     return options

@@ -20,7 +20,7 @@ from minigrad.checks import called
 from minigrad.random import generator
 from minigrad.shapes import shapes
 
-from ..attend import clear_unused
+from ..template import clear_unused
 from ..kernels import dropout
 from ..kernels.tile_plan import tile_plan
 from ..positions import toeplitz

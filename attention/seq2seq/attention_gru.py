@@ -43,7 +43,7 @@ from minigrad.ops.recurrent import (
 )
 from minigrad.shapes import shapes
 
-from ..attend import attend
+from ..template import attend
 from ..kernels import additive as additive_kernels
 from ..kernels import decoder, decoder_backward
 from ..kernels import softmax as softmax_kernels

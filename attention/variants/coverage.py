@@ -30,7 +30,7 @@ from minigrad import Tensor, minimum, nn, stack, where
 from minigrad.checks import between
 from minigrad.shapes import shapes
 
-from ..attend import attend
+from ..template import attend
 from ..layers import AdditiveAttention, ProjectedKeys
 
 

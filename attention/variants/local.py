@@ -29,7 +29,7 @@ from minigrad import Tensor, differentiable, exp, linear, matmul, nn, sigmoid, t
 from minigrad.checks import broadcastable, called, flag, one_of, whole
 from minigrad.shapes import shapes
 
-from ..attend import attend
+from ..template import attend
 from ..layers import Attention, xavier_matrix, xavier_vector
 from .lengths import row_lengths
 from .luong import LuongAttention

@@ -25,7 +25,7 @@ from minigrad import Tensor, log, sqrt, where
 from minigrad.checks import one_of
 from minigrad.shapes import shapes
 
-from ..attend import attend
+from ..template import attend
 from .gaussian import gaussian, squared_distance, validated_bandwidth
 
 

@@ -1,15 +1,17 @@
 """Pages for a terminal: text folded to its width, formulas in plain characters."""
 
+import contextlib
 import pydoc
 import re
 import shutil
 import sys
 import textwrap
 
-from ..classroom.catalogue import number
+from ..classroom import journal
+from ..classroom.catalogue import find_lessons, header, lesson_folders, number
+from ..classroom.journal import hash_of
 from ..classroom.terminal import HARD_SPACE, display_path
 from . import blocks, formulas
-from .weave import for_the_reader
 
 WIDEST = 80  # columns of text: longer lines are hard to read; code may be wider
 UNDIVIDED = 30  # characters of the longest formula that stays in one line
@@ -18,6 +20,30 @@ UNDIVIDED = 30  # characters of the longest formula that stays in one line
 def read(args):
     """Show the pages of lessons: the verb ``read``."""
     return for_the_reader("read", args.lesson, _read)
+
+
+def for_the_reader(verb, names, action):
+    """Do something with each lesson that is named, and note it in the journal."""
+    found = [f for name in names for f in find_lessons(name)]
+    folders = list(dict.fromkeys(found)) or lesson_folders()
+    if len(folders) > len(names):  # a chapter: list its lessons
+        for folder in folders:
+            print(f"  {title(folder)}")
+        print(f"\nnext: python -m lessons {verb} {number(folders[0])}")
+        return 0 if verb == "read" else 2
+    codes = []
+    for folder in folders:
+        codes.append(action(folder))
+        if not codes[-1]:
+            with contextlib.suppress(OSError):  # reading needs no journal
+                script = hash_of(folder / "lesson.py")
+                journal.append(number(folder), verb, work=script)
+    return max(codes)
+
+
+def title(folder):
+    """Return the title of a lesson with its number."""
+    return f"{number(folder)}. {header(folder).title}"
 
 
 def _read(folder):

@@ -31,7 +31,8 @@ from ..classroom.terminal import display_path
 from . import blocks
 from .cells import headings
 from .hypertext import as_html, spans_as_html
-from .weave import fence, title
+from .reading import title
+from .weave import fence
 
 PAGE = string.Template("""<!doctype html>
 <html lang="en">

@@ -5,7 +5,6 @@ dev weave 5           write README.md, figures/ and digest.json beside lesson.py
 dev weave 5 --check   run it again and compare text and digests
 """
 
-import contextlib
 import json
 import pathlib
 import re
@@ -13,16 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from ..classroom import journal
-from ..classroom.catalogue import (
-    BOOK,
-    ROOT,
-    find_lessons,
-    header,
-    lesson_folders,
-    number,
-)
-from ..classroom.journal import hash_of
+from ..classroom.catalogue import BOOK, ROOT, find_lessons, lesson_folders, number
 from . import blocks
 from .cells import (
     CODE,
@@ -36,6 +26,7 @@ from .cells import (
     source,
 )
 from .figures import Gallery, readers_figures, same_digest
+from .reading import for_the_reader
 
 DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -50,30 +41,6 @@ def weave(args, book=BOOK):
     folders = [f for name in args.lesson for f in find_lessons(name, book)]
     folders = dict.fromkeys(folders or lesson_folders(book))
     return max([_weave(folder, args.check) for folder in folders])
-
-
-def for_the_reader(verb, names, action):
-    """Do something with each lesson that is named, and note it in the journal."""
-    found = [f for name in names for f in find_lessons(name)]
-    folders = list(dict.fromkeys(found)) or lesson_folders()
-    if len(folders) > len(names):  # a chapter: list its lessons
-        for folder in folders:
-            print(f"  {title(folder)}")
-        print(f"\nnext: python -m lessons {verb} {number(folders[0])}")
-        return 0 if verb == "read" else 2
-    codes = []
-    for folder in folders:
-        codes.append(action(folder))
-        if not codes[-1]:
-            with contextlib.suppress(OSError):  # reading needs no journal
-                script = hash_of(folder / "lesson.py")
-                journal.append(number(folder), verb, work=script)
-    return max(codes)
-
-
-def title(folder):
-    """Return the title of a lesson with its number."""
-    return f"{number(folder)}. {header(folder).title}"
 
 
 def _run(folder):

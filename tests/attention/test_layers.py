@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.attend import attend
+from attention.template import attend
 from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
 from attention.scores import additive, general, scaled_dot
 from minigrad import Tensor

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attention import masks
-from attention.attend import attend
+from attention.template import attend
 from attention.exact.kv_cache import KVCache
 from attention.exact.merge import merge
 from attention.exact.multihead import MultiHeadAttention

@@ -249,7 +249,8 @@ def test_the_folder_runs_as_a_program_on_any_terminal(work):
 
 
 def test_the_command_line_imports_the_standard_library_only():
-    done = python("-c", "import sys, lessons.classroom.cli; print(*sys.modules)")
+    verbs = "lessons.classroom.cli, lessons.pages.reading"
+    done = python("-c", f"import sys, {verbs}; print(*sys.modules)")
     loaded = set(done.stdout.split())
     assert "lessons.classroom.runner" in loaded
     assert not loaded & {"numpy", "minigrad", "attention", "pytest", "matplotlib"}

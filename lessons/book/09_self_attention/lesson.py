@@ -519,7 +519,7 @@ show(fig, "temperature", alt)
 # scores ([lesson 11](../11_positions/README.md)), and dropout, whose random factors it
 # calls $`z_{ij}`$.
 
-# %% [source] attention.attend.attend
+# %% [source] attention.template.attend
 
 # %% [markdown]
 # Does it give each of these attentions, if only the score changes? Take one query of

@@ -1,28 +1,68 @@
-"""Importing attention is fast, and its subpackages need no import of their own."""
+"""Importing attention imports nothing else; its names are imported at their first use."""
 
 import importlib
+import pickle
 import pkgutil
+import pydoc
 import subprocess
 import sys
 
 import pytest
 
-CODE = """
+import attention
+from attention import public
+
+SUBPACKAGES = """
 import sys
 import attention
-heavy = {"numba", "matplotlib"}
-large = "attention.marian", "attention.seq2seq", "attention.transformer"
-print([name for name in large if name in sys.modules])
+print([name for name in ("numpy", "minigrad") if name in sys.modules])
+attention.kernels.backend, attention.positions.alibi, attention.exact.flash
+attention.costs.cost_of, attention.app
 attention.marian.load, attention.transformer.DecoderOnly
 attention.seq2seq.translator.load, attention.tasks.grammar.generate
-print(sorted(heavy & set(sys.modules)))
+print([name for name in ("numba", "matplotlib") if name in sys.modules])
+"""
+EACH_FIRST = """
+import importlib, sys
+import attention.public
+for first in [name for name in sys.modules if name.startswith("attention.")]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "attention"]:
+        del sys.modules[name]
+    importlib.import_module(first)
+"""
+THREADS = """
+import threading
+import attention
+start, found = threading.Barrier(16), []
+names = "dot", "seq2seq", "MultiHeadAttention", "masks", "show_masks", "kernels", "layers"
+def use(first):
+    start.wait()
+    ordered = *names[first:], *names[:first]
+    found.append({name: getattr(attention, name) for name in ordered})
+for first in range(16): threading.Thread(target=use, args=(first % 7,)).start()
+while threading.active_count() > 1: pass
+print(len(found), all(each == found[0] for each in found))
+"""
+WITHOUT_NUMPY = """
+import sys
+sys.modules["numpy"] = None
+from attention import attend
 """
 
 
-def test_large_subpackages_are_imported_at_their_first_use():
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True)
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_subpackages_are_imported_at_their_first_use():
+    done = python(SUBPACKAGES)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[:2] == ["[]", "[]"]
+    assert done.stdout.splitlines() == ["[]", "[]"]
+
+
+def test_threads_may_use_a_name_first_together():
+    done = python(THREADS)
+    assert done.stdout == "16 True\n", done.stderr
 
 
 @pytest.mark.parametrize("package", ["attention.seq2seq", "attention.tasks"])
@@ -32,7 +72,36 @@ def test_a_subpackage_lists_all_its_modules(package):
     assert all(hasattr(module, name) for name in names)
 
 
+def test_every_module_may_be_the_first_to_be_imported():
+    done = python(EACH_FIRST)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_names_are_those_of_public():
+    names = {}
+    exec("from attention import *", names)
+    assert names.keys() - {"__builtins__"} == set(public.__all__)
+    assert {name for name in vars(public) if name[0] != "_"} == set(public.__all__)
+    assert all(names[name] is getattr(public, name) for name in public.__all__)
+    modules = {each.name for each in pkgutil.iter_modules(attention.__path__)}
+    assert set(public.__all__) & modules == {"masks"}
+    assert all(getattr(attention, name) for name in modules - {"__main__"})
+
+
+def test_functions_are_pickled_and_documented():
+    assert pickle.loads(pickle.dumps(attention.attend)) is attention.attend
+    text = pydoc.plain(pydoc.render_doc(attention))
+    assert "attend(query, keys, values" in text and "kernels (package)" in text
+
+
 def test_an_unknown_name_is_an_attribute_error():
-    attention = importlib.import_module("attention")
-    with pytest.raises(AttributeError, match="'attention' has no attribute 'nonsense'"):
-        attention.nonsense
+    message = "module 'attention' has no attribute 'atend'"
+    with pytest.raises(AttributeError, match=message):
+        attention.atend
+    assert (
+        "Did you mean: 'attend'?" in python("import attention; attention.atend").stderr
+    )
+
+
+def test_a_missing_numpy_is_an_import_error():
+    assert "import of numpy halted" in python(WITHOUT_NUMPY).stderr.splitlines()[-1]

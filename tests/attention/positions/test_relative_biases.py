@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.attend import attend
+from attention.template import attend
 from attention.positions import (
     T5RelativeBias,
     alibi_bias,

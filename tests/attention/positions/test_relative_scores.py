@@ -8,7 +8,7 @@ import pytest
 
 import minigrad as mg
 from attention import scaled_dot_product_attention
-from attention.attend import attend
+from attention.template import attend
 from attention.positions import (
     disentangled_scores,
     shaw_scores,

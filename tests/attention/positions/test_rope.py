@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.attend import attend
+from attention.template import attend
 from attention.positions import (
     DynamicNTKScaling,
     LinearScaling,

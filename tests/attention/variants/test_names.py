@@ -114,7 +114,7 @@ def test_torch_has_the_same_parameters():
 
 
 FILES = ["exact.sdpa", "masks.windows", "masks.tokens", "masks.bigbird", "layers",
-         "attend", "softmax", "scores", "variants.gaussian", "variants.linear",
+         "template", "softmax", "scores", "variants.gaussian", "variants.linear",
          "variants.local", "variants.coverage", "variants.longformer",
          "masks.block_mask"]  # fmt: skip
 

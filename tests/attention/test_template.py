@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from attention.attend import attend
+from attention.template import attend
 from attention.scores import additive, dot, general, scaled_dot
 from minigrad import Tensor
 

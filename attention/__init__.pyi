@@ -1,0 +1,21 @@
+# What the package has, for editors and type checkers.
+
+from . import (
+    app as app,
+    costs as costs,
+    exact as exact,
+    kernels as kernels,
+    layers as layers,
+    marian as marian,
+    masks as masks,
+    plotting as plotting,
+    positions as positions,
+    scores as scores,
+    seq2seq as seq2seq,
+    softmax as softmax,
+    tasks as tasks,
+    template as template,
+    transformer as transformer,
+    variants as variants,
+)
+from .public import *

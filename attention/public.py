@@ -1,0 +1,107 @@
+"""The public names of the package: ``attention.attend`` is ``attend`` here."""
+
+import attention.masks as masks  # "from . import" would import this file once more
+
+from .exact.kv_cache import FixedKVCache, KVCache
+from .exact.merge import merge
+from .exact.multihead import MultiHeadAttention
+from .exact.sdpa import scaled_dot_product_attention
+from .exact.torch_state import load_torch_state, torch_state
+from .layers import (
+    AdditiveAttention,
+    BahdanauAttention,
+    DotProductAttention,
+    GeneralAttention,
+    ProjectedKeys,
+)
+from .masks.block_mask import BlockMask
+from .plotting.curves import accuracy_bars, loss_curves
+from .plotting.heatmaps import alignment_heatmap, show_heatmaps
+from .plotting.masks import show_masks
+from .positions import (
+    DynamicNTKScaling,
+    LearnedPositions,
+    LinearScaling,
+    NTKScaling,
+    T5RelativeBias,
+    YaRNScaling,
+    alibi_bias,
+    alibi_slopes,
+    disentangled_scores,
+    rope,
+    shaw_scores,
+    shaw_values,
+    sinusoidal,
+    t5_bucket,
+    transformer_xl_distances,
+    transformer_xl_scores,
+)
+from .scores import additive, concat, dot, general, scaled_dot
+from .softmax import masked_softmax
+from .template import attend
+from .variants.coverage import CoverageAttention, coverage_loss
+from .variants.gaussian import GaussianAttention, gaussian
+from .variants.linear import LinearAttentionState, elu_plus_one, linear_attention
+from .variants.local import LocalAttention
+from .variants.longformer import LongformerAttention
+from .variants.luong import LuongAttention
+from .variants.nadaraya_watson import nadaraya_watson
+from .variants.steps import BahdanauStep, LuongStep
+
+__all__ = [
+    "masked_softmax",
+    "dot",
+    "scaled_dot",
+    "general",
+    "additive",
+    "concat",
+    "attend",
+    "scaled_dot_product_attention",
+    "merge",
+    "linear_attention",
+    "LinearAttentionState",
+    "elu_plus_one",
+    "MultiHeadAttention",
+    "KVCache",
+    "FixedKVCache",
+    "torch_state",
+    "load_torch_state",
+    "DotProductAttention",
+    "GeneralAttention",
+    "AdditiveAttention",
+    "BahdanauAttention",
+    "LuongAttention",
+    "ProjectedKeys",
+    "LocalAttention",
+    "CoverageAttention",
+    "coverage_loss",
+    "LongformerAttention",
+    "gaussian",
+    "GaussianAttention",
+    "nadaraya_watson",
+    "BahdanauStep",
+    "LuongStep",
+    "masks",
+    "BlockMask",
+    "sinusoidal",
+    "LearnedPositions",
+    "t5_bucket",
+    "T5RelativeBias",
+    "rope",
+    "LinearScaling",
+    "NTKScaling",
+    "DynamicNTKScaling",
+    "YaRNScaling",
+    "alibi_slopes",
+    "alibi_bias",
+    "shaw_scores",
+    "shaw_values",
+    "transformer_xl_scores",
+    "transformer_xl_distances",
+    "disentangled_scores",
+    "show_masks",
+    "show_heatmaps",
+    "alignment_heatmap",
+    "loss_curves",
+    "accuracy_bars",
+]
