@@ -154,6 +154,7 @@ def _compile(numba, function, char):
 
 def _build(numba, function, char, path):
     """Compile ``function`` for one dtype, or load it from the cache at ``path``."""
+    _use_wide_vectors(numba)
     compiler = numba.njit(
         _signature(numba.types, function, char),
         cache=path is not None,
@@ -173,6 +174,19 @@ def _build(numba, function, char, path):
             return compiler(_for_dtype(numba, function, char))
     finally:
         numba.config.CACHE_DIR = before
+
+
+def _use_wide_vectors(numba):
+    """Let loops use the 512 bits of AVX-512; by default, LLVM uses 256 of them.
+
+    numba reads this setting before it first compiles anything, and so once a process.
+    """
+    from numba.core.codegen import get_host_cpu_features
+
+    if numba.config.CPU_FEATURES is None:  # NUMBA_CPU_FEATURES is not set
+        features = get_host_cpu_features()
+        if "+avx512f" in features:
+            numba.config.CPU_FEATURES = f"{features},-prefer-256-bit"
 
 
 @contextlib.contextmanager
