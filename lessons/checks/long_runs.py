@@ -5,7 +5,7 @@ import pathlib
 import time
 
 from lessons import NotWritten
-from lessons.classroom import journal
+from lessons.classroom import copies
 from lessons.classroom.catalogue import find, work_folder
 from lessons.classroom.harness import load_checks
 from lessons.classroom.records import RECORDS, code_hash, read_record
@@ -44,7 +44,7 @@ def each_of(my, plan, run, seed):
     begun, before = time.monotonic(), len(found)
     for one in plan[before:]:
         found.append(run(*one))
-        journal.write(file, json.dumps([key, found]).encode())
+        copies.write(file, json.dumps([key, found]).encode())
         passed = time.monotonic() - begun
         left = passed / (len(found) - before) * (len(plan) - len(found))
         name = ", ".join(map(str, one))

@@ -15,7 +15,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from . import hints, journal, stubs
+from . import copies, hints, stubs
 from .catalogue import LESSONS, UsageError, exercises, find, lessons_of, number
 from .harness import cannot_load, load, load_checks
 from .runner import SECONDS, environment, time_limit
@@ -47,7 +47,7 @@ def sync(args):
     written = 0
     for path, text in files.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            journal.write(path, text.encode())
+            copies.write(path, text.encode())
             written += 1
             print(f"wrote {display_path(path)}")
     say(f"{written} written, {len(files) - written} unchanged, {faults} with a fault")

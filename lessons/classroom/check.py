@@ -12,7 +12,7 @@ import time
 
 from . import hints, journal, runner
 from .catalogue import exercises
-from .journal import hash_of
+from .copies import hash_of
 from .progress import latest, next_steps
 from .runner import FAILED, PASSED, TIMEOUT, UNKNOWN, UNWRITTEN, informative, may_follow
 from .terminal import display_path, fit, paint, plain, say, width, without_breaks

@@ -12,9 +12,9 @@ import pathlib
 import sys
 import time
 
-from . import check, hints, journal, progress
+from . import check, copies, hints, journal, progress
 from .catalogue import UsageError, find, find_lessons, work_folder
-from .journal import hash_of
+from .copies import hash_of
 from .runner import FAILED, USAGE
 from .terminal import display_path, fit, prepare, say, width, without_breaks
 
@@ -339,6 +339,6 @@ def _event_in_words(exercise, entry):
 def _write_stub(exercise, event):
     """Write the stub, and store it as the first text that undo goes back to."""
     text = exercise.stub.read_bytes()
-    journal.write(exercise.work, text)
-    journal.append(exercise.id, event, work=journal.store(text))
+    copies.write(exercise.work, text)
+    journal.append(exercise.id, event, work=copies.store(text))
     journal.snapshot(exercise, "a fresh stub")

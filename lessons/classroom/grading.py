@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 
 from . import runner
 from .catalogue import UsageError, exercises, find, in_book_order
-from .journal import hash_of
+from .copies import hash_of
 from .terminal import fit, paint, plain, say, width, without_breaks
 
 FORBIDDEN = "imports-answer", "patches"  # the tags of answers that are not one's own

@@ -10,7 +10,7 @@ import platform
 import sys
 import tempfile
 
-from . import journal
+from . import copies, journal
 from .catalogue import (
     UsageError,
     exercises,
@@ -22,7 +22,7 @@ from .catalogue import (
     number,
     work_folder,
 )
-from .journal import hash_of
+from .copies import hash_of
 from .terminal import display_path, fit, paint, say, width, without_breaks
 
 MARKS = {
@@ -219,7 +219,7 @@ def doctor():
             good &= name != "numpy"  # the others are useful, not necessary
     _line("cores", str(os.cpu_count()))
     good &= _folder("your folder", work_folder())
-    _folder("second copy", journal.mirror_folder())
+    _folder("second copy", copies.mirror_folder())
     if good:
         cache = importlib.import_module("attention.kernels.cache").cache_directory()
         _line("kernel cache", str(cache), cache is not None, "each run compiles anew")

@@ -23,7 +23,7 @@ import time
 
 from lessons import NotWritten
 
-from . import journal, runner, stubs
+from . import copies, runner, stubs
 from .catalogue import (
     LESSONS,
     ROOT,
@@ -162,7 +162,7 @@ def experiment(args):
     if args.impl == "work" and hasattr(checks, "picture"):
         figures = importlib.import_module("lessons.pages.figures")
         target = target.with_suffix(".svg")
-        journal.write(target, figures.svg_of(checks.picture, result))
+        copies.write(target, figures.svg_of(checks.picture, result))
         say(f"drawn in {without_breaks(display_path(target))}")
     return 0
 
@@ -310,7 +310,7 @@ def _folder(impl):
 def _write(path, contents):
     """Write json whole or not at all; arrays become lists. Return the path."""
     text = json.dumps(contents, indent=1, ensure_ascii=False, default=_as_list)
-    journal.write(path, (text + "\n").encode())
+    copies.write(path, (text + "\n").encode())
     return path
 
 

@@ -9,7 +9,7 @@ import textwrap
 
 from ..classroom import journal
 from ..classroom.catalogue import find_lessons, header, lesson_folders, number
-from ..classroom.journal import hash_of
+from ..classroom.copies import hash_of
 from ..classroom.terminal import HARD_SPACE, display_path
 from . import blocks, formulas
 

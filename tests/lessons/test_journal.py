@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from lessons.classroom import catalogue, journal
+from lessons.classroom import catalogue, copies, journal
 from lessons.classroom.catalogue import work_folder
-from lessons.classroom.journal import hash_of
+from lessons.classroom.copies import hash_of
 from lessons.classroom.progress import exercise_state
 
 
@@ -18,7 +18,7 @@ def exercise(tmp_path, monkeypatch):
 
 
 def put(exercise, text):
-    journal.write(exercise.work, text.encode())
+    copies.write(exercise.work, text.encode())
     return journal.snapshot(exercise, "check")
 
 
@@ -41,7 +41,7 @@ def test_undo_goes_back_step_by_step_and_loses_nothing(exercise):
     while journal.undo(exercise) and len(found) < 5:
         found.append(exercise.work.read_text())
     assert found == ["three", "two", "one"]
-    kept = {p.read_text() for p in (work_folder() / journal.HISTORY).iterdir()}
+    kept = {p.read_text() for p in (work_folder() / copies.HISTORY).iterdir()}
     assert kept == {"one", "two", "three", "four, never checked"}
     exercise.work.write_text("another way")
     journal.undo(exercise)

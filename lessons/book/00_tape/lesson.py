@@ -85,8 +85,8 @@ shares += [("b", "3", a), ("a", "x", slope)]
 fig = schematics.tape_and_way_back(values, grads, shares)
 alt = f"""Six boxes in a row, a tape: x, 3, a = tanh x, b = 3a, c = a a and L = b + c,
 with their values. Arrows above lead from each value to those computed from it. Arrows
-below lead back: L sends 1 to c and 1 to b, c sends {2 * a:.2f} and b sends 3.00 to a,
-which has {3 + 2 * a:.2f} in sum and sends {slope:.2f} to x."""
+below lead back: L sends 1 to c and 1 to b, c sends {2 * a:.2f} to a, b sends 3.00 to
+a and {a:.2f} to 3, and a, which has {3 + 2 * a:.2f} in sum, sends {slope:.2f} to x."""
 show(fig, "tape", alt)
 
 # %% [markdown]
@@ -317,7 +317,8 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 # ## What is the backward of a matrix product?
 #
 # A network is made of matrices. A word becomes a vector, and a layer multiplies it by a
-# matrix. For $Y = AB$ write out one entry and differentiate it:
+# matrix. For $Y = AB$ write out one entry and differentiate it. (The sign $\partial$ in
+# place of $d$ says that there are other variables, and that they stay as they are.)
 #
 # ```math
 # y_{ij} = \sum_k a_{ik} b_{kj}

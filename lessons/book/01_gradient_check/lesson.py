@@ -309,15 +309,18 @@ print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 # The combination is {{ f"{gain:,.0f}" }} times nearer to the exact slope than $D(h)$.
 # The difference of the two measurements, $|D(h) - D(h/2)|$, is three quarters of the
 # truncation of $D(h)$. It is much larger than the error of the combination, so as an
-# *error bar* of the combination it is safe. To this bar the library adds the rounding
-# of $f$, divided by $h$. If the bar is then more than a ten-millionth of the slope, the
-# library tries larger and smaller steps, and takes the one with the smallest bar.
+# *error bar* of the combination it is safe. To this bar the library adds four times the
+# rounding of $f$, divided by $h$. (The combination contains four values of $f$, whose
+# rounding changes it by at most three times the rounding of one, divided by $h$.) If
+# the bar is then more than a ten-millionth of the slope, the library tries larger and
+# smaller steps, and takes the one with the smallest bar.
 #
 # With the bar there is an answer to the question which difference is allowed. The
-# library accepts a gradient that differs from the slope by at most a millionth of it,
-# or by at most ten error bars where that is more. A slope is taken for zero if it is
-# less than a hundred bars. The millionth is a choice; the bars are measured, so nobody
-# has to choose again for each function.
+# library allows a difference between gradient and slope of a millionth of the larger of
+# the two, of a hundred-millionth of the largest slope of the same input, or of ten
+# error bars, whichever is most. A slope is taken for zero if it is less than a hundred
+# bars. The first two are choices; the bars are measured, so nobody has to choose again
+# for each function.
 #
 # ## What should we look at, when there are many outputs?
 #
@@ -383,13 +386,15 @@ for name, backward in BACKWARDS.items():
 # $F$ is constant, its gradient is 0, and every backward that gives 0 for ones is
 # "right". *This check could not have failed.* The softmax is not the only such case:
 # the outputs of a [layer norm](../../GLOSSARY.md#layer-norm), before its learned scale
-# and shift, sum to 0. It is a part of every Transformer.
+# and shift, sum to 0. It is a part of every
+# [Transformer](../../GLOSSARY.md#transformer).
 #
 # The library's check is `mg.gradcheck(f, inputs)`, with a list of arrays. It draws $g$
 # at random. For each input it moves one entry after the other and leaves the other
-# inputs as they are, so the slopes of an input have the shape of this input. In the
-# result, `ok` says whether all are right, `rows` has a line for each input, `worst` is
-# the worst entry, and `message` and `tag` describe and name the mistake.
+# inputs as they are, so the slopes of an input have the shape of this input. (In
+# a large array it moves all entries at once, along random directions.) In the result,
+# `ok` says whether all are right, `rows` has a line for each input, `worst` is the
+# worst entry, and `message` and `tag` describe and name the mistake.
 #
 # If you sum the outputs yourself, the check cannot prevent that. But it notices that
 # the sum does not move, and raises an error (the *graph* in its text is the record of
@@ -493,8 +498,9 @@ print(result.message.partition("differ\n")[2])
 #
 # - A step that was guessed. Both arms of the V are steep, so a step that is wrong by a
 #   factor of a thousand costs several digits.
-# - A sum of outputs that is constant, or a point that is special: the check passes, and
-#   has tested nothing.
+# - A sum of outputs that is constant, or a point that is special: a comparison of
+#   numbers passes, and has tested nothing. `mg.gradcheck` notices it only where the true
+#   gradient is 0.
 # - Numbers of 32 bits in one place of the computation: all digits beyond the seventh
 #   are lost.
 # - A function that is random. Then $F(x+h)$ and $F(x-h)$ belong to two functions, and

@@ -156,7 +156,7 @@ for name in ("teacher forcing", "greedy"):
 # |---|---|
 # | $x$, $h$, $h'$ | the input, the old state and the new state |
 # | $r$, $z$, $n$ | reset gate, update gate, proposal; as long as the state |
-# | $`W_{ir}`$, … | learned matrices: $i$ for the input, $h$ for the state; each product also has a bias |
+# | $`W_{ir}`$, … | learned matrices: $i$ for the input, $h$ for the state; to each product a *bias* is added, a learned vector |
 # | $\sigma$ | the sigmoid, $1 / (1 + e^{-a})$; it lies between 0 and 1 |
 # | $\odot$ | multiplication, number by number |
 #
@@ -542,7 +542,8 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 # (Bengio and others 2015) mixes the two. A share $p$ of the correct letters in the
 # input is replaced by what the model would write there, and $p$ grows during training.
 # With $p = 0$ this is teacher forcing, and with $p = 1$ the decoder reads itself. What
-# it should *write* stays the same. The untrained model of the beginning, once more:
+# it should *write* stays the same. The untrained model of the beginning, once more.
+# (After the last letter the end sign should be written; the output leaves it out.)
 
 # %%
 mg.manual_seed(2)

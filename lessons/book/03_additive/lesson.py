@@ -439,8 +439,8 @@ for S in (4, 6, 12, 24, 48):
 # - The gradient of $W_s$ from the last $j$ alone, without the sum.
 # - The gradient of $h_j$ as key only, without its part as value.
 # - $v = 0$ at the start: in the first step every $d_j$ is 0, and neither matrix moves.
-#   A gradient check of the matrices compares 0 with 0, so every mistake that is
-#   multiplied by $v$ passes.
+#   A comparison of the matrices' gradients with slopes compares 0 with 0, so every
+#   mistake that is multiplied by $v$ passes. (`mg.gradcheck` raises an error there.)
 # - Several sentences at once, which is what the first axis of the layer is for. If they
 #   have different lengths, the shorter ones are filled up
 #   ([padding](../../GLOSSARY.md#padding)), and a state that is no word gets a weight as

@@ -110,9 +110,10 @@ matrix each, are added, pass a tanh, and meet a learned vector v."""
 show(fig, "four-scores", alt)
 
 # %% [markdown]
-# From left to right, more of the score is learned. The code of the last one, concat or
-# additive, cuts the matrix in two. In the shapes of the code, `L` is the number of
-# queries and `S` the number of keys, which is $T$ in the text:
+# In dot and scaled dot nothing is learned, in general a matrix, in additive two matrices
+# and a vector. Concat has the two in one matrix, $W_a$, and its code cuts this matrix
+# in two. In the shapes of the code, `L` is the number of queries and `S` the number of
+# keys, which is $T$ in the text:
 
 # %% [source] attention.scores.concat
 
@@ -294,7 +295,7 @@ for name, score in rules.items():
 # |---|---|
 # | $q$ | a place at which we want a value: the query |
 # | $k_j$, $v_j$ | places at which values were measured, and these values: keys and values |
-# | $b$ | the *bandwidth*: how far a measured value reaches |
+# | $b$ | the *bandwidth*, the unit of distance: with a larger one, values further away count more |
 # | $u_j$ | the distance, in bandwidths |
 # | $K$ | a function that falls with the distance, called a [kernel](../../GLOSSARY.md#kernel) |
 # | $f(q)$ | the estimate, a weighted average: the context |
@@ -536,9 +537,9 @@ print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b
 # They can. NumPy then holds all of them in an array. A compiled loop (`fused`) adds up
 # each tanh as it comes, and holds none. How much is held beside inputs and parameters?
 # We count the arrays that exist at the same time, at the moment when their sum is
-# largest. The first line of each score has the bytes for 50 queries. The second counts
-# numbers, for one query: first for one sentence ($B = 1$), $T = 50$ keys and $d = 64$,
-# then with one of these sizes doubled:
+# largest. The first line of each score has the bytes for 50 queries, four bytes for
+# each number. The second counts numbers, for one query: first for one sentence
+# ($B = 1$), $T = 50$ keys and $d = 64$, then with one of these sizes doubled:
 
 # %%
 shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
@@ -572,17 +573,18 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
 # projected again at each call. Here are the times of the scores. Each is the median of
 # a hundred calls, after a first call that does not count. `T ** b` says that the times
 # grow about like $T^b$ from $T = 100$ on; $b$ is the slope of a line through the
-# logarithms:
+# logarithms. One µs is a millionth of a second:
 
 # %%
 clock = record("ex_6_6")["result"]
 d = clock["d"]
 for name, seconds in clock["seconds"].items():
-    times = " ".join(f"{T}: {1e3 * x:.3f}" for T, x in zip(clock["T"], seconds))
-    print(f"{name:8s} T ** {clock['exponent'][name]:.2f}, ms at {times}")
+    times = " ".join(f"{T}: {1e6 * x:.1f}" for T, x in zip(clock["T"], seconds))
+    print(f"{name:8s} T ** {clock['exponent'][name]:.2f}, µs at {times}")
 work = np.array([1000 * (d * d + d) + d * d, 1000 * d])  # multiplications, T = 1000
 taken = np.array([seconds[-1] for seconds in clock["seconds"].values()])
-print("billions of multiplications a second, T = 1000:", (work / taken / 1e9).round(1))
+for name, rate in zip(clock["seconds"], work / taken / 1e9):
+    print(f"{name:8s} {rate:.1f} billion multiplications a second at T = 1000")
 
 # %% [markdown]
 # At a thousand keys additive takes {{ f"{taken[0] / taken[1]:.0f}" }} times as long,
@@ -690,8 +692,8 @@ for name, (total, own) in printed.items():
 #
 # **To take away: a dot product compares a query with a key; a learned matrix between
 # them translates first; of these four scores only the additive one can prefer one place
-# to everything around it; and the more keys there are, the more the scores differ in
-# cost.**
+# to everything around it; and the more keys there are, the larger is its cost beside
+# that of a dot product.**
 #
 # Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
 # only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):
