@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from . import nn, optim
+from .broadcasting import unbroadcast
 from .differentiable import differentiable, lift
 from .gradcheck import (
     GradcheckError,
@@ -12,7 +13,6 @@ from .gradcheck import (
     gradcheck,
     gradcheck_module,
 )
-from .graph import no_grad, unbroadcast
 from .ops import (
     abs,
     add,
@@ -74,6 +74,7 @@ from .ops import (
     where,
 )
 from .random import manual_seed
+from .recording import no_grad
 from .tensor import Tensor
 from .torch_names import FUNCTIONS, unknown
 

@@ -11,7 +11,7 @@ order: one array for one argument, a tuple for several, None if an argument has 
 gradient. It is a closure: it can use all local variables of the forward.
 
 - The gradient of a broadcast argument may have the shape of the output:
-  ``graph.unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
+  ``unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
   that of the argument.
 - A gradient is a new array, or g itself, or a view of g. Do not return an input or a
   saved array: the result may become ``leaf.grad``, which is changed in place.
@@ -33,7 +33,8 @@ from typing import Any, ParamSpec, Protocol
 
 import numpy as np
 
-from .graph import Node, is_recording
+from .graph import Node
+from .recording import is_recording
 from .registry import register
 from .tensor import Tensor
 from .torch_names import explain_keyword
@@ -82,9 +83,14 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
                 "the inputs."
             )
         output, backward = result
+        operation = None
         if True in needs and is_recording():
-            return _record(name, output, backward, tuple(parents), tuple(needs))
-        return _as_tensors(output)
+            operation = name, tuple(parents), tuple(needs), backward
+        if type(output) is tuple:
+            return _several_outputs(output, operation)
+        y = np.asarray(output)
+        node = Node(*operation, y.shape, y.dtype) if operation else None
+        return Tensor._from_array(y, node)
 
     op.raw = function
     return op
@@ -131,42 +137,26 @@ def _move_tensors_to_position(signature, args, options):
     return call.args, dict(zip(call.kwargs, keyword_only))
 
 
-def _record(name, output, backward, parents, needs):
-    """Record a node; return the output, or a tuple of the outputs, as tensors."""
-    if type(output) is tuple:
-        return _record_outputs(name, output, backward, parents, needs)
-    y = np.asarray(output)
-    node = Node(name, parents, needs, backward, y.shape, y.dtype)
-    return Tensor._from_array(y, node)
-
-
-def _record_outputs(name, outputs, backward, parents, needs):
-    """Record a node for the operation and one for each output; return the tensors.
+def _several_outputs(outputs, operation):
+    """Return the outputs as tensors. Record a node for the operation and one for each.
 
     The only parent of an output's node is the node of the operation. So the backward of
     the operation runs once, after the nodes of all outputs.
     """
-    outputs = [np.asarray(y) for y in outputs]
-    shapes, dtypes = [y.shape for y in outputs], [y.dtype for y in outputs]
-    operation_node = Node(name, parents, needs, backward, shapes, dtypes)
-    tensors = []
-    for i, y in enumerate(outputs):
-        node = Node(
-            f"{name}[{i}]", (operation_node,), (True,), _identity, y.shape, y.dtype, i
-        )
-        tensors.append(Tensor._from_array(y, node))
-    return tuple(tensors)
+    arrays = [np.asarray(y) for y in outputs]
+    if operation is None:
+        return tuple(map(Tensor._from_array, arrays))
+    shapes, dtypes = [y.shape for y in arrays], [y.dtype for y in arrays]
+    node = Node(*operation, shapes, dtypes)
+    nodes = [
+        Node(f"{node.op}[{i}]", (node,), (True,), _identity, y.shape, y.dtype, i)
+        for i, y in enumerate(arrays)
+    ]
+    return tuple(map(Tensor._from_array, arrays, nodes))
 
 
 def _identity(g):
     return g
-
-
-def _as_tensors(output):
-    """Return the output or the outputs as tensors without nodes."""
-    if type(output) is tuple:
-        return tuple(Tensor._from_array(np.asarray(y)) for y in output)
-    return Tensor._from_array(np.asarray(output))
 
 
 def _describe(value):

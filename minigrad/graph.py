@@ -18,18 +18,12 @@ the first: it comes to x after all operations that use x, and dL/dx is then comp
 There is no recursion, so a long chain of operations does not overflow Python's stack.
 """
 
-import contextlib
-import contextvars
 import operator
-from collections.abc import Callable
-from typing import TypeVar, overload
 
 import numpy as np
 
+from .broadcasting import fit_to_input
 from .overwriting import check_not_overwritten, clock
-
-F = TypeVar("F", bound=Callable)
-_no_grad_depth = contextvars.ContextVar("_no_grad_depth", default=0)
 
 
 class Node:
@@ -64,11 +58,17 @@ class Node:
         self.slot = slot
 
     def input_gradients(self, g):
-        """Return the result of ``backward``; its second parameter receives needs."""
+        """Return what ``backward`` computes: for each input its gradient, or None."""
         code = getattr(self.backward, "__code__", None)
-        if code is not None and code.co_argcount == 2:
-            return self.backward(g, self.needs)
-        return self.backward(g)
+        if code is not None and code.co_argcount == 2:  # the second one receives needs
+            gradients = self.backward(g, self.needs)
+        else:
+            gradients = self.backward(g)
+        if type(gradients) not in (tuple, list):
+            gradients = (gradients,)
+        if len(gradients) != len(self.parents):
+            _check_count(self, gradients)
+        return gradients
 
     def __repr__(self):
         return f"Node({self.op}, shape={self.shape})"
@@ -87,22 +87,26 @@ def backward_pass(root, gradient, free=True, visit=None):
     check_not_overwritten(nodes)
     gradients = {root: gradient}  # {node or leaf: the sum so far}
     new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
-    for node in nodes:
-        g = gradients.pop(node, None)  # dL/d(output), or None if nothing needs it
-        if g is not None:
-            if type(g) is list:  # several outputs, with None for unused ones
-                g = _with_zeros(g, node)
-            if visit is not None:
-                visit(node, g)
-            try:
-                input_gradients = node.input_gradients(g)
-                _add_to_parents(node, g, input_gradients, gradients, new_arrays)
-            except Exception as error:
-                where = f"the backward of {node.op}, output shape {node.shape}"
-                error.add_note(f"(in {where})")
-                raise
-        if free:
-            node.parents, node.backward = (), None
+    try:
+        for node in nodes:
+            g = gradients.pop(node, None)  # dL/d(output), or None if nothing needs it
+            if g is not None:
+                if type(g) is list:  # several outputs, with None for unused ones
+                    g = _with_zeros(g, node)
+                if visit is not None:
+                    visit(node, g)
+                if node.slot is None:
+                    inputs = zip(node.parents, node.needs, node.input_gradients(g))
+                    for parent, needed, d in inputs:
+                        if needed and d is not None:
+                            _add(parent, d, d is g, gradients, new_arrays)
+                else:
+                    _put_in_slot(node, g, gradients)
+            if free:
+                node.parents, node.backward = (), None
+    except Exception as error:
+        error.add_note(f"(in the backward of {node.op}, output shape {node.shape})")
+        raise
     return list(gradients.items())  # the nodes were removed; only leaves remain
 
 
@@ -126,107 +130,33 @@ def reachable(root):
     return sorted(nodes, key=operator.attrgetter("order"), reverse=True)
 
 
-def unbroadcast(g, shape):
-    """Sum ``g`` over the axes along which an array x of this shape was repeated.
+def _add(parent, d, is_g, gradients, new_arrays):
+    """Add the gradient ``d`` to the sum of ``parent``.
 
-    Broadcasting repeats x along new leading axes and along axes of length one. Each
-    copy receives its own gradient. The gradient of x is the sum of the gradients of its
-    copies:
-
-        y_{ij} = x_j   for all i      =>      dL/dx_j = sum_i g_{ij}
-
-    Raises ValueError if ``shape`` cannot be broadcast to ``g.shape``.
+    The first d is stored as it is. The second makes a new array, and later ones are
+    added to that array in place. A leaf stores the sum in ``.grad``, which is changed
+    in place. So it receives a copy if d is g, the gradient of the output, or a view.
     """
-    new_axes = g.ndim - len(shape)
-    if new_axes < 0 or any(n not in (1, m) for n, m in zip(shape, g.shape[new_axes:])):
-        raise ValueError(
-            f"found a gradient of shape {g.shape} for a tensor of shape "
-            f"{tuple(shape)}, which does not broadcast to {g.shape}."
-        )
-    repeated_axes = tuple(range(new_axes)) + tuple(
-        new_axes + axis
-        for axis, n in enumerate(shape)
-        if n == 1 and g.shape[new_axes + axis] != 1
-    )
-    if repeated_axes:
-        g = g.sum(axis=repeated_axes, keepdims=True)
-    return g.reshape(shape)
+    if type(d) is not np.ndarray or d.shape != parent.shape or d.dtype != parent.dtype:
+        d = fit_to_input(d, parent)
+    total = gradients.get(parent)
+    if total is None:
+        is_leaf = type(parent) is not Node
+        is_shared = is_g or d.base is not None
+        gradients[parent] = d.copy() if is_leaf and is_shared else d
+    elif parent in new_arrays:
+        total += d
+    else:
+        # the sum of two arrays of shape () is a NumPy scalar, not an array
+        gradients[parent] = np.asarray(total + d)
+        new_arrays.add(parent)
 
 
-@overload  # for editors: the types of the two ways to call no_grad
-def no_grad() -> "_NoGrad": ...
-
-
-@overload
-def no_grad(function: F) -> F: ...
-
-
-def no_grad(function=None):
-    """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
-
-    The values are the same. The results have ``requires_grad=False`` and no graph.
-    Each thread and each asyncio task starts with recording on, and switches it for
-    itself only.
-    """
-    if function is None:
-        return _NoGrad()
-    if not callable(function):
-        raise TypeError(f"no_grad takes a function or nothing; found {function!r}.")
-    return _NoGrad()(function)
-
-
-def is_recording():
-    """Return whether operations are recorded in this thread or task."""
-    return _no_grad_depth.get() == 0
-
-
-class _NoGrad(contextlib.ContextDecorator):
-    """Count the nested ``no_grad`` blocks of this thread or task."""
-
-    def __enter__(self):
-        _no_grad_depth.set(_no_grad_depth.get() + 1)
-        return self
-
-    def __exit__(self, *exception):
-        _no_grad_depth.set(_no_grad_depth.get() - 1)
-
-
-def _add_to_parents(node, g, input_gradients, gradients, new_arrays):
-    """Add what the backward of ``node`` returned to the gradients of its parents.
-
-    The first gradient d of a parent is stored as it is. The second makes a new array,
-    and later ones are added to that array in place. A leaf stores d in ``.grad``, which
-    is changed in place. So it receives a copy if d is ``g`` or a view.
-    """
-    if node.slot is not None:  # the parent has several outputs; g belongs to one
-        (parent,) = node.parents
-        no_gradients = [None for _ in parent.shape]  # its shape is a list of shapes
-        gradients.setdefault(parent, no_gradients)[node.slot] = g
-        return
-    if type(input_gradients) not in (tuple, list):
-        input_gradients = (input_gradients,)
-    if len(input_gradients) != len(node.parents):
-        _check_count(node, input_gradients)
-    for parent, needed, d in zip(node.parents, node.needs, input_gradients):
-        if d is None or not needed:
-            continue
-        if (
-            type(d) is not np.ndarray
-            or d.shape != parent.shape
-            or d.dtype != parent.dtype
-        ):
-            d = _match_parent(d, parent)
-        total = gradients.get(parent)
-        if total is None:
-            is_leaf = type(parent) is not Node
-            is_shared = d is g or d.base is not None
-            gradients[parent] = d.copy() if is_leaf and is_shared else d
-        elif parent in new_arrays:
-            total += d
-        else:
-            # the sum of two arrays of shape () is a NumPy scalar, not an array
-            gradients[parent] = np.asarray(total + d)
-            new_arrays.add(parent)
+def _put_in_slot(node, g, gradients):
+    """Keep ``g``, of one of several outputs, for the node of the operation."""
+    (operation_node,) = node.parents
+    no_gradients = [None for _ in operation_node.shape]  # a shape for each output
+    gradients.setdefault(operation_node, no_gradients)[node.slot] = g
 
 
 def _with_zeros(g, node):
@@ -249,12 +179,3 @@ def _check_count(node, gradients):
             f"found {len(gradients)} gradients for {len(node.parents)} inputs; "
             "expected one for each input, or None."
         )
-
-
-def _match_parent(d, parent):
-    """Return the gradient ``d`` with the shape and dtype of ``parent``."""
-    if not hasattr(d, "shape"):
-        raise TypeError(
-            f"found a {type(d).__name__} as a gradient; expected an array or None."
-        )
-    return np.asarray(unbroadcast(d, parent.shape), parent.dtype)

@@ -15,9 +15,10 @@ import operator
 
 import numpy as np
 
-from .graph import backward_pass, is_recording
+from .graph import backward_pass
 from .operators import Operators, array_or_value
 from .overwriting import mark_written
+from .recording import is_recording
 from .torch_names import TENSOR, add_unknown_names
 
 

@@ -8,7 +8,7 @@ import typing
 import attention
 import minigrad as mg
 from minigrad.differentiable import Operation, differentiable, lift
-from minigrad.graph import no_grad
+from minigrad.recording import no_grad
 from minigrad.shapes import shapes
 
 

@@ -45,13 +45,22 @@ def _study(name, config):
 
     def add_arguments(parser):
         add_options(parser, config)
-        add, folder = parser.add_argument, {"type": pathlib.Path, "metavar": "DIR"}
-        text = f"folder of the results (default: runs/{name})"
+        add, folder = parser.add_argument, {"type": _folder, "metavar": "DIR"}
+        text = (
+            f"folder of the results (default: runs/{name}); if it holds an earlier "
+            "run, DIR-2, DIR-3, …"
+        )
         add("--out", default=pathlib.Path("runs", name), help=text, **folder)
-        text = "continue the run in DIR (default: --out)"
+        text = "continue the run in DIR (default: the last run of --out)"
         add("--resume", nargs="?", const=True, help=text, **folder)
 
     return add_arguments
+
+
+def _folder(text):
+    """Return a path that has a name, unlike ``.`` and ``..``."""
+    path = pathlib.Path(text)
+    return path if path.name.strip(".") else path.resolve()
 
 
 def _translate_run(parser):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 
 from minigrad.files import write_whole
 
@@ -10,40 +11,49 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None
 
+# of every command that trains: a folder with one of them holds a run
+RUN_FILES = "results.json", "state", "best.npz", "last.npz", "metrics.jsonl"
+
 
 def write_text(path, text):
     """Write ``text`` to ``path`` whole or not at all."""
     write_whole(path, lambda file: file.write(text.encode()))
 
 
-def keep_earlier(folder, patterns):
-    """Move the files of an earlier run in ``folder`` to a new subfolder of it.
+def new_folder(folder, figures):
+    """Make and return the folder of a new run: ``folder``, or the next free name.
 
-    patterns   of the names that the command writes; the user's own files stay
+    figures   patterns of the names of the pictures that the command draws
 
-    Prints the subfolder, ``earlier-1`` or the next free number, and returns it; None
-    when there was nothing to move.
+    If ``folder`` holds a run, or one of the pictures, the new run gets a folder of its
+    own: runs/reversal-2, runs/reversal-3, … Its name is then printed.
     """
-    found = sorted(path for pattern in patterns for path in folder.glob(pattern))
-    if not found:
-        return None
-    number = 1
-    while (folder / f"earlier-{number}").exists():
-        number += 1
-    subfolder = folder / f"earlier-{number}"
-    subfolder.mkdir()
-    for path in found:
-        path.rename(subfolder / path.name)
-    print(f"the files of an earlier run were moved to {subfolder}")
-    return subfolder
+    if any(any(folder.glob(pattern)) for pattern in (*RUN_FILES, *figures)):
+        earlier, folder = folder, free_path(folder)
+        print(f"{earlier} holds an earlier run;\nthis run writes to {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def last_folder(folder, state):
+    """Return the folder of the last run of ``folder``, ``folder``-2, …
+
+    state   the file or folder in it that each save replaces: the last one saved counts
+    """
+    name = re.compile(re.escape(folder.name) + r"(-\d+)?")
+    states = folder.parent.glob(f"*/{state}")
+    saved = [path for path in states if name.fullmatch(path.parent.name)]
+    last = max(saved, key=lambda path: path.stat().st_mtime_ns, default=folder / state)
+    return last.parent
 
 
 def free_path(path):
     """Return ``path``, or if it exists the next free name: cat.png, cat-2.png, …"""
+    ending = "" if path.is_dir() else path.suffix
     number, free = 1, path
     while free.exists():
         number += 1
-        free = path.with_stem(f"{path.stem}-{number}")
+        free = path.with_name(f"{path.name.removesuffix(ending)}-{number}{ending}")
     return free
 
 

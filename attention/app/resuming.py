@@ -1,16 +1,32 @@
 """Continue a run from what it saved, and check that this is a state of the run."""
 
 import contextlib
+import shlex
 from dataclasses import fields
 
 from minigrad import checkpoint
 
+from .files import last_folder
 from .options import flag, shown
 
 
-def folder_of(args):
-    """Return the folder of a run: the one of ``--resume DIR``, or ``--out``."""
-    return args.out if args.resume in (None, True) else args.resume
+def folder_to_resume(args, state):
+    """Return the folder of ``--resume DIR``, or that of the last run of ``--out``.
+
+    state   the name in the folder of what each save replaces
+    """
+    if args.resume is not True:
+        return args.resume
+    folder = last_folder(args.out, state)
+    if folder != args.out:
+        print(f"continuing {folder}, the last run")
+    return folder
+
+
+def how_to_continue(command, folder):
+    """Return the sentence that ends a stopped run, with the command to type."""
+    typed = f"python -m attention {command} --resume {shlex.quote(str(folder))}"
+    return f"Continue with\n  {typed}"
 
 
 def load_run(path, config, options):
@@ -38,7 +54,8 @@ def load_run(path, config, options):
     if differing:
         raise ValueError(
             f"The run was started with other options: {'; '.join(differing)}. Leave "
-            "the option out to continue that run, or start another one with --out."
+            "the option out to continue that run, or start another "
+            "one without --resume."
         )
     return before, state
 
@@ -48,7 +65,7 @@ def check_data(state, checksum, path):
     if state.get("data") != checksum:
         raise ValueError(
             f"The data are not those that the run of {path} was started with. Start "
-            "another run with --out."
+            "another run without --resume."
         )
 
 
@@ -68,5 +85,5 @@ def explained(path):
         reason = str(error).rstrip(".").splitlines() or [type(error).__name__]
         raise ValueError(
             f"The run of {path} cannot be continued, as its state does not fit: "
-            f"{reason[0]}. Start another run with --out."
+            f"{reason[0]}. Start another run without --resume."
         ) from error

@@ -191,25 +191,23 @@ class local(Mask):
         return self
 
     def allowed(self, b, h, q, kv):
-        lo, hi = self._ends(b, q)
-        return (lo <= kv) & (kv < hi)
+        centre = self._centres(b, q)
+        return (centre - self.D <= kv) & (kv <= centre + self.D)
 
     def key_ranges(self, L, S):
         B = 1 if self.examples is None else self.examples
-        b = np.arange(B).reshape(-1, 1, 1)
-        return clip_ranges(*self._ends(b, np.arange(L).reshape(1, 1, L)), S)
+        b, q = np.arange(B).reshape(-1, 1, 1), np.arange(L).reshape(1, 1, L)
+        centre = self._centres(b, q)
+        ends = np.ceil(centre - self.D), np.floor(centre + self.D) + 1
+        return clip_ranges(*(np.clip(x, -FAR, FAR).astype(np.int64) for x in ends), S)
 
-    def _ends(self, b, q):
-        """Return the first key of the window, and one past the last."""
+    def _centres(self, b, q):
+        """Return the centre of each query's window, as float64."""
         if callable(self.centre):
             name = f"{self}: the function centre"
             centre = plain(called(name, "(q_idx), an array", self.centre, q))
         else:
             centre = self.centre[q] if self.centre.ndim == 1 else self.centre[b, q]
-        if centre.dtype.kind not in "iuf":
-            raise TypeError(
-                f"{self}: the centres are {centre.dtype}; expected real numbers."
-            )
         if callable(self.centre) and centre.shape not in ((), q.shape):
             raise ValueError(
                 f"{self}: centre gives shape {centre.shape} for queries of shape "
@@ -218,9 +216,7 @@ class local(Mask):
         centre = centre.astype(np.float64)  # which holds all positions exactly
         if not np.isfinite(centre).all():
             raise ValueError(f"{self}: a centre is NaN or infinite.")
-        ends = np.ceil(centre - self.D), np.floor(centre + self.D) + 1
-        lo, hi = (np.clip(x, -FAR, FAR).astype(np.int64) for x in ends)
-        return lo, hi
+        return centre
 
     def __repr__(self):
         centre = self.centre

@@ -16,7 +16,6 @@ import numpy as np
 from minigrad.checks import whole
 
 from .offsets import offsets, toeplitz
-from .sinusoidal import check_dtype
 
 
 def alibi_slopes(num_heads, dtype=np.float32):
@@ -27,7 +26,6 @@ def alibi_slopes(num_heads, dtype=np.float32):
                         followed by the slopes 0, 2, 4, ... of 2c heads, H in all
     """
     whole("alibi_slopes", "num_heads", num_heads, least=1)
-    check_dtype("alibi_slopes", dtype)
     c = 1 << (int(num_heads).bit_length() - 1)  # the largest power of two up to H
     between = _slopes_of_power(2 * c)[::2]
     return np.concatenate([_slopes_of_power(c), between])[:num_heads].astype(dtype)
@@ -49,7 +47,6 @@ def alibi_by_offset(num_heads, L, S, causal_align="upper_left", dtype=np.float32
 
     b_ij = v[j - i + L - 1]. Tiled attention reads v, and needs no array (H, L, S).
     """
-    check_dtype("alibi_slopes", dtype)
     distance = np.abs(offsets("alibi_bias", L, S, causal_align))  # (L + S - 1,)
     slopes = alibi_slopes(num_heads, np.float64)
     return (slopes[:, None] * -distance).astype(dtype)

@@ -21,11 +21,11 @@ Su et al. 2021, section 3.2.2.
 import numpy as np
 
 from minigrad import differentiable
-from minigrad.checks import flag
+from minigrad.checks import flag, number
 from minigrad.shapes import shapes
 
 from .scaling import Scaling
-from .sinusoidal import check_base, check_positions, frequencies
+from .sinusoidal import frequencies
 
 
 @shapes
@@ -94,7 +94,6 @@ def _pairs(R, interleaved):
 
 
 def _check(x, positions, base, interleaved, scaling):
-    check_positions("rope", positions)
     sizes = zip(positions.shape, x.shape[:-1]) if positions.ndim > 1 else ()
     if (
         positions.ndim not in (1, x.ndim - 1)
@@ -107,7 +106,7 @@ def _check(x, positions, base, interleaved, scaling):
             f"{x.shape} as (..., L, E). For each example of a batch, write "
             "positions[:, None, :]."
         )
-    check_base("rope", base)
+    number("rope", "base", base, positive=True)
     flag("rope", "interleaved", interleaved)
     if scaling is not None and not isinstance(scaling, Scaling):
         raise TypeError(

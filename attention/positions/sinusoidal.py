@@ -34,8 +34,7 @@ def sinusoidal(n, d, base=10000.0, dtype=np.float32):
     """
     positions = as_positions("sinusoidal", n)
     whole("sinusoidal", "d", d, least=1)
-    check_dtype("sinusoidal", dtype)
-    check_base("sinusoidal", base)
+    number("sinusoidal", "base", base, positive=True)
     angle = positions[..., None] * frequencies(d, base)  # (..., ceil(d / 2))
     encoding = np.empty((*positions.shape, d), dtype)
     encoding[..., 0::2] = np.sin(angle)
@@ -50,33 +49,6 @@ def frequencies(d, base=10000.0):
 
 def as_positions(name, n):
     """Return the positions 0 to n - 1 of a length n, or the numbers n as an array."""
-    if isinstance(n, (int, float, np.number, np.bool_)):
+    if isinstance(n, (int, float, np.number)):
         return np.arange(whole(name, "the length", n))
-    positions = np.asarray(n)
-    check_positions(name, positions)
-    return positions
-
-
-def check_positions(name, positions):
-    """Raise unless the array ``positions`` holds finite numbers."""
-    if positions.dtype.kind not in "iuf":
-        raise TypeError(
-            f"{name}: positions are {positions.dtype}; expected numbers, such as "
-            "np.arange(L)."
-        )
-    if not np.isfinite(positions).all():
-        raise ValueError(f"{name}: positions hold NaN or infinity; expected numbers.")
-
-
-def check_dtype(name, dtype):
-    """Raise TypeError unless ``dtype`` is a floating-point type."""
-    if np.dtype(dtype).kind != "f":
-        raise TypeError(
-            f"{name}: dtype is {np.dtype(dtype)}; expected a floating-point type."
-        )
-
-
-def check_base(name, base):
-    """Raise unless ``base`` is above 1: frequencies fall from 1 to 1 / base."""
-    if number(name, "base", base) <= 1:
-        raise ValueError(f"{name}: base is {base}; expected a number above 1.")
+    return np.asarray(n)

@@ -121,9 +121,6 @@ class TransformerConfig:
     @classmethod
     def from_dict(cls, choices):
         """Return the config whose ``to_dict`` returned ``choices``."""
-        known = [field.name for field in fields(cls)]
-        for name in choices:
-            one_of(f"{cls.__name__}.from_dict", "a key of the dict", name, known)
         return cls(**choices)
 
 

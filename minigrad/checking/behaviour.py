@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..graph import Node, no_grad, reachable
+from ..graph import Node, reachable
+from ..recording import no_grad
 from .hypotheses import fits_float32
 from .verdict import Finding, GradcheckError
 

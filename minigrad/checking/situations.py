@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..graph import no_grad
+from ..recording import no_grad
 from .numeric import STEP, entry_scale, finite, flat
 
 SINGLE = np.finfo(np.float32).eps

@@ -5,7 +5,8 @@ import contextlib
 import numpy as np
 
 from ..differentiable import lift
-from ..graph import backward_pass, no_grad
+from ..graph import backward_pass
+from ..recording import no_grad
 from ..tensor import Tensor
 from .verdict import GradcheckError
 

@@ -12,8 +12,7 @@ has the parameters scale, layers.0.weight, layers.0.bias, layers.1.weight and
 layers.1.bias.
 """
 
-import numpy as np
-
+from ..checks import plain
 from ..overwriting import mark_written
 from ..tensor import Tensor
 from ..torch_names import explain_keyword
@@ -112,9 +111,7 @@ class Module:
         parameters = dict(_find(self, Parameter))
         missing = [name for name in parameters if name not in state]
         unexpected = [name for name in state if name not in parameters]
-        values = {
-            name: _array(state[name]) for name in parameters if name not in missing
-        }
+        values = {name: plain(state[name]) for name in parameters if name in state}
         misfits = [
             f"{name}: expected {parameters[name].shape}, found {_describe(value)}"
             for name, value in values.items()
@@ -172,10 +169,6 @@ def _once(named):
     for name, thing in named:
         first.setdefault(id(thing), (name, thing))
     return list(first.values())
-
-
-def _array(value):
-    return np.asarray(value._data if isinstance(value, Tensor) else value)
 
 
 def _describe(value):

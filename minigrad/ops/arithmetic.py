@@ -11,10 +11,10 @@ whether its gradient is needed. ``@differentiable`` turns the function into an o
 on tensors, which are arrays with gradients.
 
 y_i depends on x_i alone, so dL/dx_i = g_i dy_i/dx_i. Two inputs are broadcast as in
-NumPy. If an input was broadcast, ``graph.unbroadcast`` sums its gradient over the
-repeated axes. A Python number is a constant: it has no gradient and does not change the
-dtype of the result. Integers are treated as in NumPy; where a real number is needed, as
-in exp, ``real`` converts them to float64.
+NumPy. If an input was broadcast, ``broadcasting.unbroadcast`` sums its gradient over
+the repeated axes. A Python number is a constant: it has no gradient and does not change
+the dtype of the result. Integers are treated as in NumPy; where a real number is needed,
+as in exp, ``real`` converts them to float64.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
 and not g * condition, because inf * 0 = NaN. As in NumPy, some names hide Python's

@@ -93,7 +93,7 @@ def _transposed_product(A, G, b_ndim):
     """Return A^T G; if B has no leading axes, the sum of A^T G over the leading axes.
 
     The product of all rows, (N, k)^T (N, m), is this sum. If B has leading axes and was
-    broadcast, ``graph.unbroadcast`` computes the sum.
+    broadcast, ``broadcasting.unbroadcast`` computes the sum.
     """
     if b_ndim == 2:
         return _rows(A).T @ _rows(G)

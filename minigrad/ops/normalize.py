@@ -20,28 +20,10 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
     dxhat_i/dx_k = (delta_ik - 1/n - xhat_i xhat_k / n) / s,
 
         dL/dx_k = (u_k - mean(u) - xhat_k mean(u xhat)) / s
-        dL/dw = g xhat,    dL/db = g      (graph.unbroadcast sums over leading axes)
+        dL/dw = g xhat,    dL/db = g      (unbroadcast sums over leading axes)
     """
     x = np.asarray(x)
-    if isinstance(weight, (tuple, int)):
-        raise TypeError(
-            f"layer_norm: weight is {weight}; expected an array. The axes to normalise "
-            "are those of weight; without it, the last one."
-        )
-    parameter = weight if weight is not None else bias
-    k = 1 if parameter is None else parameter.ndim
-    for name, array in (("weight", weight), ("bias", bias)):
-        if array is not None and (k == 0 or array.shape != x.shape[-k:]):
-            raise ValueError(
-                f"layer_norm: {name} has shape {array.shape}; expected the shape of "
-                f"the last axes of x, which has shape {x.shape}."
-            )
-    axes = tuple(range(-k, 0))
-    if math.prod(x.shape[-k:]) == 0:
-        raise ValueError(
-            f"layer_norm: x has shape {x.shape}; expected one number or more to "
-            "normalise."
-        )
+    axes = _normalised_axes(x, weight, bias)
     xhat = x - x.mean(axes, keepdims=True)
     s = np.sqrt((xhat * xhat).mean(axes, keepdims=True) + eps)
     xhat /= s
@@ -57,3 +39,26 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
         return dx, dw, None if bias is None else g
 
     return y, backward
+
+
+def _normalised_axes(x, weight, bias):
+    """Return the last axes of x: those of weight and bias, or the last one."""
+    if isinstance(weight, (tuple, int)):
+        raise TypeError(
+            f"layer_norm: weight is {weight}; expected an array. The axes to normalise "
+            "are those of weight; without it, the last one."
+        )
+    parameter = weight if weight is not None else bias
+    k = 1 if parameter is None else parameter.ndim
+    for name, array in (("weight", weight), ("bias", bias)):
+        if array is not None and (k == 0 or array.shape != x.shape[-k:]):
+            raise ValueError(
+                f"layer_norm: {name} has shape {array.shape}; expected the shape of "
+                f"the last axes of x, which has shape {x.shape}."
+            )
+    if math.prod(x.shape[-k:]) == 0:
+        raise ValueError(
+            f"layer_norm: x has shape {x.shape}; expected one number or more to "
+            "normalise."
+        )
+    return tuple(range(-k, 0))

@@ -117,14 +117,8 @@ def gru(
     project(packing.pack(x), weight_ih, bias_ih, out=gates[:3])
     states = np.empty((B + packing.N, H), dtype)
     states[:B] = h0[packing.order]
-    W = np.ascontiguousarray(weight_hh.T)  # (H, 3 H)
-    buffer = np.empty((B, 3 * H), dtype)
-    for before, rows, after in packing.steps:
-        h = states[before]
-        ah = np.matmul(h, W, out=buffer[: len(h)])
-        if bias_hh is not None:
-            ah += bias_hh
-        gru_step(gates[:, rows], ah, h, out=states[after])
+    for before, rows, after, ah in _state_products(packing, states, weight_hh, bias_hh):
+        gru_step(gates[:, rows], ah, states[before], out=states[after])
 
     def backward(g, needs):
         g_output, g_h = packing.pack(g[0]), g[1]
@@ -269,13 +263,7 @@ def lstm(
     states = np.empty((B + packing.N, H), dtype)
     cells = np.empty_like(states)
     states[:B], cells[:B] = h0[packing.order], c0[packing.order]
-    W = np.ascontiguousarray(weight_hh.T)  # (H, 4 H)
-    buffer = np.empty((B, 4 * H), dtype)
-    for before, rows, after in packing.steps:
-        h = states[before]
-        ah = np.matmul(h, W, out=buffer[: len(h)])
-        if bias is not None:
-            ah += bias
+    for before, rows, after, ah in _state_products(packing, states, weight_hh, bias):
         _lstm_step(gates[:, rows], ah, cells[before], states[after], cells[after])
 
     def backward(g, needs):
@@ -349,6 +337,21 @@ def _lstm_step_back(dh, dc, gates, c, c_new, da):
     np.multiply(dc * i, 1 - n * n, out=da_n)
     np.multiply(dh * k, o * (1 - o), out=da_o)
     return dc * f
+
+
+def _state_products(packing, states, weight_hh, bias):
+    """Yield (before, rows, after, a_h) for each step, with a_h = W_hh h + b.
+
+    h = states[before]; the caller writes states[after] before the next step.
+    """
+    W = np.ascontiguousarray(weight_hh.T)
+    buffer = np.empty((packing.B, W.shape[1]), states.dtype)  # for a_h
+    for before, rows, after in packing.steps:
+        h = states[before]
+        ah = np.matmul(h, W, out=buffer[: len(h)])
+        if bias is not None:
+            ah += bias
+        yield before, rows, after, ah
 
 
 def _sum(a, b):

@@ -1,7 +1,7 @@
 """A page of PyTorch about scoring functions runs here after three edits a snippet.
 
-``PAGE`` is such a page as a textbook has it, and ``PORTED`` the same page, line by
-line, for this library. An edit is a line of ``PORTED`` that is not in ``PAGE``.
+``PAGE`` is such a page as a textbook has it, and ``PORTED`` the same page for this
+library, with other names. An edit is a line of ``PORTED`` that is not in ``PAGE``.
 """
 
 import difflib
@@ -90,65 +90,28 @@ show_heatmaps(additive.attention_weights.reshape((1, 1, 2, 10)), "Keys", "Querie
 """,
 }
 
-PORTED = PAGE | {
-    "setup": """
-import math
-import numpy as np
-import minigrad as torch
-from minigrad import nn
-""",
-    "masked softmax": """
-def masked_softmax(scores, valid_lens):
-    if valid_lens is None:
-        return torch.softmax(scores, axis=-1)
-    if valid_lens.ndim == 1:
-        valid_lens = valid_lens[:, None]
-    padding = np.arange(scores.shape[-1]) >= valid_lens[:, :, None]
-    return torch.softmax(torch.masked_fill(scores, padding, -1e6), axis=-1)
-""",
-    "a length for each example": """
-weights = masked_softmax(np.random.random((2, 2, 4)), torch.tensor([2, 3]))
-assert (weights[0, :, 2:] == 0).all() and (weights[1, :, 3:] == 0).all()
-""",
-    "a length for each query": """
-lengths = torch.tensor([[1, 3], [2, 4]])
-weights = masked_softmax(np.random.random((2, 2, 4)), lengths)
-assert ((weights > 0).sum(-1) == lengths).all()
-""",
-    "a product of batches": """
-Q, K = np.ones((2, 3, 4)), np.ones((2, 4, 6))
-assert torch.bmm(Q, K).shape == (2, 3, 6)
-""",
-    "dot products": """
-class DotProductAttention(nn.Module):
-    def __init__(self, dropout):
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, queries, keys, values, valid_lens=None):
-        scores = torch.bmm(queries, keys.swapaxes(1, 2)) / math.sqrt(keys.shape[-1])
-        self.attention_weights = masked_softmax(scores, valid_lens)
-        return torch.bmm(self.dropout(self.attention_weights), values)
-""",
-    "dot products of an example": """
-queries = np.random.normal(size=(2, 1, 2))
-keys, values = np.random.normal(size=(2, 10, 2)), np.random.normal(size=(2, 10, 4))
-valid_lens = torch.tensor([2, 6])
-by_dot = DotProductAttention(dropout=0.5)
-by_dot.eval()
-assert by_dot(queries, keys, values, valid_lens).shape == (2, 1, 4)
-""",
-    "their picture": """
-from attention import show_heatmaps
-show_heatmaps(by_dot.attention_weights.reshape((1, 1, 2, 10)), "Keys", "Queries")
-""",
-    "the additive score of an example": """
-wide = np.random.normal(size=(2, 1, 20))
-additive = AdditiveAttention(key_size=2, query_size=20, num_hiddens=8, dropout=0.1)
-additive.eval()
-assert additive(wide, keys, values, valid_lens).shape == (2, 1, 4)
-""",
+EDITS = {
+    "import torch\n": "import numpy as np\nimport minigrad as torch\n",
+    "from torch import nn": "from minigrad import nn",
+    "from d2l.torch import": "from attention import",
+    "dim=-1": "axis=-1",
+    ".transpose(1, 2)": ".swapaxes(1, 2)",
+    "scores.masked_fill(padding": "torch.masked_fill(scores, padding",
+    "torch.arange(": "np.arange(",
+    "torch.ones(": "np.ones(",
+    "torch.rand(": "np.random.random(",
+    "torch.randn(": "np.random.normal(size=",
 }
+
+
+def ported(snippet):
+    """Return a snippet for this library."""
+    for theirs, ours in EDITS.items():
+        snippet = snippet.replace(theirs, ours)
+    return snippet
+
+
+PORTED = {title: ported(snippet) for title, snippet in PAGE.items()}
 
 
 def run(page):

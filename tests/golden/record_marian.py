@@ -25,6 +25,7 @@ import numpy as np
 import sentencepiece
 import torch
 import transformers
+from marian_searches import MAX_LENGTH, SEARCHES
 from sentencepiece import sentencepiece_model_pb2
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
@@ -103,23 +104,7 @@ CONFIGS = {  # {name: (config, generation settings, dtype on disk)}
         torch.bfloat16,
     ),
 }
-BANNED = [[word] for word in range(10, 31)]
-SEARCHES = {
-    "greedy": dict(num_beams=1),
-    "beam2": dict(num_beams=2),
-    "beam4": dict(num_beams=4),
-    "long": dict(num_beams=4, length_penalty=2.0),
-    "short": dict(num_beams=4, length_penalty=-1.0),
-    "early": dict(num_beams=4, early_stopping=True),
-    "never": dict(num_beams=3, early_stopping="never"),
-    "cut": dict(num_beams=1, max_length=4),
-    "cut4": dict(num_beams=4, max_length=4),
-    "bans": dict(num_beams=1, bad_words_ids=BANNED),
-    "bans4": dict(num_beams=4, bad_words_ids=BANNED, renormalize_logits=False),
-    "renewed": dict(num_beams=4, bad_words_ids=BANNED, renormalize_logits=True),
-}
 LENGTHS = (7, 4, 5, 1)  # of the sources
-MAX_LENGTH = 12
 
 
 def made(name, seed):

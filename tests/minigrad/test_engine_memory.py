@@ -11,8 +11,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import lift, no_grad
-from minigrad.graph import is_recording, reachable
+from minigrad.graph import reachable
 from minigrad.overwriting import saved_arrays
+from minigrad.recording import is_recording
 
 from .engine_cases import draw, leaf
 

@@ -101,6 +101,12 @@ def peer(torch, name, known):
     }
 
 
+def compare(found, expected):
+    assert found.keys() == expected.keys()
+    for n, wanted in expected.items():
+        np.testing.assert_allclose(found[n], wanted, **CLOSE, err_msg=n)
+
+
 RECORDED = [n for n in PROBLEMS if n.endswith(("-one", "both-ways-lengths"))]
 
 
@@ -112,20 +118,14 @@ def test_equal_to_the_recorded_peer(name):
         }
     known = {n: a for (part, n), a in stored.items() if part == "in"}
     expected = {n: a for (part, n), a in stored.items() if part == "out"}
-    found = ours(name, known)
-    assert found.keys() == expected.keys()
-    for n, wanted in expected.items():
-        np.testing.assert_allclose(found[n], wanted, **CLOSE, err_msg=n)
+    compare(ours(name, known), expected)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_equal_to_the_peer(name):
     torch = pytest.importorskip("torch")
     known = problem(name)
-    found, expected = ours(name, known), peer(torch, name, known)
-    assert found.keys() == expected.keys()
-    for n, wanted in expected.items():
-        np.testing.assert_allclose(found[n], wanted, **CLOSE, err_msg=n)
+    compare(ours(name, known), peer(torch, name, known))
 
 
 def record():

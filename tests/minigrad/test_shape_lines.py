@@ -41,7 +41,7 @@ UNCHECKED = {  # words in the brackets; or functions that checked ones alone cal
     "attention.positions.t5.t5_bucket",
     "attention.seq2seq.find_nan.find_nan",
     "attention.softmax.softmax_over_allowed",
-    "minigrad.graph.unbroadcast",
+    "minigrad.broadcasting.unbroadcast",
     "minigrad.ops.select.select",
 }
 

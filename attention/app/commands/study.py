@@ -20,12 +20,11 @@ from minigrad import checkpoint
 
 from ... import kernels
 from ...seq2seq.training import stop_signals
-from .. import stopping
-from ..files import keep_earlier, locked, write_text
+from .. import resuming, stopping
+from ..files import locked, new_folder, write_text
 from ..machine import SHORT_RUN, backend_for, versions
 from ..options import given, wrapped
 from ..progress import Progress
-from ..resuming import check_data, explained, folder_of, load_run
 from .workers import train_in_processes
 
 
@@ -66,25 +65,25 @@ class Study(abc.ABC):
 
     def run(self, args):
         """Run the command; return 0, or raise KeyboardInterrupt when stopped."""
-        out = folder_of(args)
-        path = out / "state" / "config.npz"
         is_new, options = args.resume is None, given(args, self.config)
         if is_new:
             config = self.config(**options)
+            data, checksum = self.load(config)
+            out = new_folder(args.out, self.files)
         else:
-            config, state = load_run(path, self.config, options)
-        data, checksum = self.load(config)
-        if is_new:
-            out.mkdir(parents=True, exist_ok=True)
-            state = {"config": asdict(config), "data": checksum}
-        check_data(state, checksum, path)
+            out = resuming.folder_to_resume(args, "state")
+            path = out / "state" / "config.npz"
+            config, state = resuming.load_run(path, self.config, options)
+            data, checksum = self.load(config)
+            resuming.check_data(state, checksum, path)
+        states = out / "state"
         with locked(out), backend_for(config.steps):
+            again = resuming.how_to_continue(self.name, out)
+            resumed = contextlib.nullcontext() if is_new else resuming.explained(states)
             if is_new:
-                keep_earlier(out, ("results.json", "state", *self.files))
-                path.parent.mkdir()
-                checkpoint.save(path, state)
-            again = f"Continue with\n  python -m attention {self.name} --resume {out}"
-            resumed = contextlib.nullcontext() if is_new else explained(out / "state")
+                states.mkdir()
+                state = {"config": asdict(config), "data": checksum}
+                checkpoint.save(states / "config.npz", state)
             with stopping.saying(f"stopped; what was trained is saved.\n{again}"):
                 print(self.opening(config, data))
                 with resumed:

@@ -19,39 +19,34 @@ from minigrad import checkpoint
 
 from ...seq2seq import translator
 from ...seq2seq.training import stop_signals
-from .. import stopping
+from .. import resuming, stopping
 from ..experiments import scoring
 from ..experiments import translation as experiment
-from ..files import keep_earlier, locked, write_text
+from ..files import locked, new_folder, write_text
 from ..machine import backend_for, versions
 from ..metrics_file import MetricsFile
 from ..options import given, wrapped
 from ..progress import Progress
-from ..resuming import check_data, explained, folder_of, load_run
-
-FILES = "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
 
 
 def run(args):
     """Train a model and score it; return 0, or raise KeyboardInterrupt when stopped."""
-    options = given(args, experiment.Config)
-    out, state = folder_of(args), None
+    options, state = given(args, experiment.Config), None
     if args.resume is None:
         config = experiment.Config(**options)
         data = experiment.load(config)
-        out.mkdir(parents=True, exist_ok=True)
+        out = new_folder(args.out, ("alignment.png",))
     else:
+        out = resuming.folder_to_resume(args, "last.npz")
         path = out / "last.npz"
-        config, saved = load_run(path, experiment.Config, options)
+        config, saved = resuming.load_run(path, experiment.Config, options)
         data = experiment.load(config)
-        check_data(saved, data.checksum, path)
-        with explained(path):
+        resuming.check_data(saved, data.checksum, path)
+        with resuming.explained(path):
             state = dict(saved["run"])
-    again = f"Continue with\n  python -m attention translate train --resume {out}"
-    resumed = contextlib.nullcontext() if state is None else explained(path)
+    again = resuming.how_to_continue("translate train", out)
+    resumed = contextlib.nullcontext() if state is None else resuming.explained(path)
     with locked(out), backend_for(config.steps), resumed:
-        if args.resume is None:
-            keep_earlier(out, FILES)
         with stop_signals():  # from here on a signal ends training between two steps
             print(wrapped(opening(config, data)))
             run, finished = learn(config, data, state, out)

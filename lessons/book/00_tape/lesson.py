@@ -427,7 +427,7 @@ print("formula", (p * (g - (p * g).sum())).round(6))
 # library's function sums over two kinds of axes: those in front that the input does not
 # have, and those that have length 1 in the input:
 
-# %% [source] minigrad.graph.unbroadcast
+# %% [source] minigrad.broadcasting.unbroadcast
 
 # %%
 g = np.arange(12.0).reshape(3, 4)

@@ -416,7 +416,7 @@ places = {
     "GRU, real tokens forward": lambda x: gru(x)[0][:, :n, :4],
     "GRU, real tokens backward": lambda x: gru(x)[0][:, :n, 4:],
     "GRU with lengths, all": lambda x: gru(x, lengths=lengths)[0],
-    "mean over time": lambda x: mg.Tensor(x).mean(1),
+    "mean over all places": lambda x: mg.Tensor(x).mean(1),
     "loss over all": lambda x: mg.cross_entropy(x[0] @ W_o, abs(target)),
     "loss, padding ignored": lambda x: mg.cross_entropy(x[0] @ W_o, target, -1),
 }

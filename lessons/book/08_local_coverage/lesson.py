@@ -344,13 +344,14 @@ for (task, form), runs in of.items():
     print(f"   goes back {np.mean(back):.2f}   {1e3 * min(cpu):.0f} ms")
 
 # %% [markdown]
-# These models have had few steps, and all could still improve; the comparison is
-# between equal numbers of steps. Where the order is that of the window, local-m is near
-# global attention: a little behind in copying, and ahead in translation. In reversal it
-# fails, as the count above predicts. Local-p has to learn where to look before it can
-# learn what to write, and it is behind global attention in all three tasks. But see
-# what it learned in reversal. It has only
-# {{ f"{np.mean([r['score'] for r in of['reversal', 'local-p']]):.0%}" }} of the strings
+# These models have had few steps (local.py says how many), and all could still improve;
+# the comparison is between equal numbers of steps. Where the order is that of the
+# window, local-m is near global attention: a little behind in copying, and ahead in
+# translation. In reversal it fails, as the count above predicts. Local-p has to learn
+# where to look before it can learn what to write, and it is behind global attention in
+# all three tasks. But see what it learned in reversal. It has only
+# {{ f"{min(r['score'] for r in of['reversal', 'local-p']):.0%}" }} to
+# {{ f"{max(r['score'] for r in of['reversal', 'local-p']):.0%}" }} of the strings
 # right, but the mean place of its weights goes back in
 # {{ f"{np.mean([r['back'] for r in of['reversal', 'local-p']]):.0%}" }} of the steps.
 # Nothing in it is monotonic.
@@ -403,13 +404,14 @@ for S in (20, 100, 500):
 # That is where windows are in use today. *Large language models*, the programs behind
 # chat assistants, continue a text word by word, and attend to the thousands of words
 # before. In some of these models each word sees only the last words, up to a fixed
-# number. This is local-m with $p_t = t$ and the half of the window before $t$. Does a
-# word then know nothing of the beginning? Such a model has many layers, one after the
-# other. Each layer reads the vectors that the layer before has made ([lesson
-# 10](../10_heads/README.md)). So a word also learns what the words in its window have
-# learned one layer below. Count how many words can reach the last of 40 through windows
-# of 5: `sliding_window(4, 0)` allows a word, 4 words before it and 0 after it. A
-# product of boolean arrays is True where some word in between connects two words:
+# number. This is local-m with $p_t = t$, but only the half of the window up to word $t$
+# is used. Does a word then know nothing of the beginning? Such a model has many layers,
+# one after the other. Each layer reads the vectors that the layer before has made
+# ([lesson 10](../10_heads/README.md)). So a word also learns what the words in its
+# window have learned one layer below. Count how many words can reach the last of 40
+# through windows of 5: `sliding_window(4, 0)` allows a word, 4 words before it and 0
+# after it. A product of boolean arrays is True where some word in between connects two
+# words:
 
 # %%
 seen, mask = np.eye(40, dtype=bool), sliding_window(4, 0).dense(1, 1, 40, 40)[0, 0]

@@ -387,8 +387,9 @@ print("keys of one length: gaussian with b = 1 has the weights of dot:", same)
 #
 # ## Which temperature lets it learn?
 #
-# A hard lookup has no derivative. A soft one has, and a low temperature makes it nearly
-# hard. Can we have both, the precise answer and the gradient?
+# A hard lookup jumps from value to value, and between two jumps its derivative with
+# respect to the query is 0. A soft one has a slope, and a low temperature makes it
+# nearly hard. Can we have both, the precise answer and the gradient?
 #
 # First, what the temperature does to the [entropy](../../GLOSSARY.md#entropy)
 # $H = -\sum_j p_j \ln p_j$ of $p = \mathrm{softmax}(e / \tau)$. Write
@@ -472,7 +473,8 @@ show(fig, "temperature", alt)
 
 # %% [markdown]
 # - The derived slope and the numeric one agree.
-# - Unscaled, the entropy is near 0 at four of the five temperatures. Dividing by
+# - Unscaled, the entropy is at most {{ f"{at(raw, 2.0)[0]:.2f}" }} of
+#   {{ f"{np.log(8):.2f}" }} nats at four of the five temperatures. Dividing by
 #   $\sqrt d$ *is* a temperature: it gives the same entropy at temperatures that are
 #   lower by a factor of 4. There $`\|J\|`$ is four times larger, because its factor
 #   $1/\tau$ is: one hump is four times as high as the other.
@@ -607,11 +609,12 @@ show(fig, "distance", alt)
 # ## What does it cost?
 #
 # There are two different questions. **Work**: how many multiplications are there in
-# all? **Depth**: how many of them must wait for one another? A recurrence multiplies
-# two $d \times d$ matrices with a vector at each of $T$ steps: work $2 T d^2$, depth
-# $T$. Self-attention has $T^2$ dot products of length $d$ in $Q K^\top$, and as many
-# multiplications again in $\alpha V$: work $2 T^2 d$. Its projections add $3 T d^2$.
-# Its depth does not grow with $T$. For $d = 512$, in millions of multiplications:
+# all? **Depth**: how many steps must follow one another, because each needs the result
+# of the one before? A recurrence multiplies two $d \times d$ matrices with a vector at
+# each of $T$ steps: work $2 T d^2$, depth $T$. Self-attention has $T^2$ dot products of
+# length $d$ in $Q K^\top$, and as many multiplications again in $\alpha V$: work
+# $2 T^2 d$. Its projections add $3 T d^2$. Its depth does not grow with $T$. For
+# $d = 512$, in millions of multiplications:
 
 # %%
 d = 512
@@ -691,13 +694,13 @@ for j in range(3):
 # (*uniform*). A fifth is frequent in [BERT](../../GLOSSARY.md#bert): all words look at
 # one position, often a punctuation mark (*column*; Clark and others 2019).
 #
-# The library names the pattern of a matrix. For each shape it adds up the weight inside
-# the shape and subtracts what equal weights would have there: the *excess*. Inside
-# "diagonal" is $`\lvert i - j \rvert \le 1`$, inside "long-range" a distance of more
-# than a quarter of the length. Inside "column" is one key, for all queries: the key
-# with the largest excess. For "block" the sentence is cut into runs of three or more
-# words, in the way that makes the excess largest. Inside are the pairs whose query and
-# key stand in the same run. Three rules follow one another:
+# The library names the pattern of a matrix. For each shape it takes the share of all
+# weight that lies inside the shape, and subtracts the share that equal weights would
+# have there: the *excess*. Inside "diagonal" is $`\lvert i - j \rvert \le 1`$, inside
+# "long-range" a distance of more than a quarter of the length. Inside "column" is one
+# key, for all queries: the key with the largest excess. For "block" the sentence is cut
+# into runs of three or more words, in the way that makes the excess largest. Inside are
+# the pairs whose query and key stand in the same run. Three rules follow one another:
 #
 # 1. If the mean entropy of the rows is at least {{ str(UNIFORM) }} of the largest
 #    possible, the name is "uniform".

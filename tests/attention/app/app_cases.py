@@ -1,22 +1,31 @@
 """Helpers of the tests of the command line."""
 
+import contextlib
+import itertools
 import json
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import time
+
+import pytest
 
 from attention.__main__ import main as program
 from attention.app import arguments
 from attention.app.experiments import translation
 from attention.app.options import given
+from attention.seq2seq import translator
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TINY_TRANSLATOR = (
     "--pairs 30 --width 6 --embedding 5 --batch 10 --steps 6 --validate-every 2"
 ).split()
+TRANSLATOR_FILES = {
+    "best.npz", "last.npz", "metrics.jsonl", "results.json", "alignment.png"
+}  # fmt: skip
 TINY_QUESTIONS = (
     "--pairs 60 --validation 9 --test 20 --width 6 --embedding 5 --batch 20 --steps 3 "
     "--validate-every 2"
@@ -60,6 +69,29 @@ def runs_of(out):
     """Return the runs in results.json, without their times."""
     runs = json.loads((out / "results.json").read_text())["runs"]
     return [{k: v for k, v in run.items() if k != "seconds"} for run in runs]
+
+
+@contextlib.contextmanager
+def stopped_at(call, module, name, number=signal.SIGINT):
+    """Inside the block, call number ``call`` of module.name comes with a signal."""
+    correct, calls = getattr(module, name), itertools.count()
+
+    def interrupted(*arguments, **options):
+        if next(calls) == call:
+            os.kill(os.getpid(), number)
+        return correct(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, interrupted)
+        yield
+
+
+def scored(out):
+    """Return the scores in results.json, and the model of a run with its test set."""
+    results = json.loads((out / "results.json").read_text())["test"]
+    model = translator.load(out / "best.npz")
+    data = translation.load(translation.Config(**model.about["config"]))
+    return results, model, data.test
 
 
 def start(*arguments, **environment):

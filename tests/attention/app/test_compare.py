@@ -1,7 +1,6 @@
 """The bottleneck experiment: its intervals, its sentence, its command."""
 
 import json
-import os
 import signal
 
 import numpy as np
@@ -11,7 +10,7 @@ from attention.app.experiments import bootstrap, compare, translation
 from attention.app.experiments.compare_figure import bleu_by_length
 from attention.seq2seq.bleu import corpus_bleu
 
-from .app_cases import fits, joined, main, refused, runs_of
+from .app_cases import fits, joined, main, refused, runs_of, stopped_at
 
 TINY = "compare --pairs 30 --test 30 --width 6 --embedding 5 --batch 10 --steps 3"
 TINY = [*TINY.split(), "--attentions", "none,luong"]
@@ -115,7 +114,7 @@ def test_the_sentence_says_what_came_out(advantage, said):
 
 
 @pytest.mark.deep
-def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypatch):
+def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys):
     out = tmp_path / "a folder"
     options = [*TINY, "--seeds", 2, "--seed", 5, "--layers", 2, "--cell", "lstm"]
     assert main(*options, "--out", out) == 0
@@ -136,15 +135,8 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys, monkeypat
     assert "30 to test; cell lstm, layers 2, width 6, 3 steps" in joined(printed)
     assert found["statement"] in joined(printed)
 
-    cut, correct, calls = tmp_path / "cut", translation.loss_of, iter(range(99))
-
-    def interrupted(*arguments):
-        if next(calls) == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
-        return correct(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(translation, "loss_of", interrupted)
+    cut = tmp_path / "cut"
+    with stopped_at(5, translation, "loss_of", signal.SIGTERM):
         assert main(*options, "--out", cut) == 130
     assert f"compare --resume {cut}" in capsys.readouterr().err
     assert main("compare", "--resume", cut) == 0

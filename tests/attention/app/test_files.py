@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from attention.app.files import keep_earlier, write_text
+from attention.app.files import free_path, last_folder, new_folder, write_text
 from attention.plotting import figure as figures
 from minigrad.files import write_whole
 
@@ -51,16 +51,40 @@ def test_an_ending_that_is_no_picture(tmp_path):
     figures.check_ending("--figure", tmp_path / "a.PNG")
 
 
-def test_earlier_files_are_moved_and_others_are_not(tmp_path, capsys):
-    for name in "loss.png", "holiday.png", "alignment-dot.png":
-        (tmp_path / name).write_text(name)
-    patterns = "loss.png", "alignment-*.png", "none.npz"
-    aside = keep_earlier(tmp_path, patterns)
-    assert {p.name for p in aside.iterdir()} == {"loss.png", "alignment-dot.png"}
-    assert (tmp_path / "holiday.png").exists()
-    assert str(aside) in capsys.readouterr().out
-    assert keep_earlier(tmp_path, patterns) is None
-    assert not capsys.readouterr().out
+@pytest.mark.parametrize("name", ["state", "last.npz", "results.json", "loss-a.png"])
+def test_a_new_run_leaves_the_files_of_an_earlier_one_alone(name, tmp_path, capsys):
+    folder, figures = tmp_path / "v1.5", ("loss-*.png",)
+    assert new_folder(folder, figures) == folder  # it is made
+    (folder / "holiday.png").write_text("the user's")
+    assert new_folder(folder, figures) == folder and not capsys.readouterr().out
+    (folder / name).write_text("of a run")
+    (tmp_path / "v1.5-2").mkdir()
+    found = new_folder(folder, figures)
+    assert found == tmp_path / "v1.5-3" and found.is_dir()
+    assert str(found) in capsys.readouterr().out
+    assert {path.name for path in folder.iterdir()} == {"holiday.png", name}
+
+
+def test_the_last_run_is_the_one_that_was_saved_last(tmp_path):
+    folder = tmp_path / "a+b"
+    assert last_folder(folder, "last.npz") == folder
+    for seconds, name in enumerate(["a+b-2", "a+b-10", "a+b", "a+b-c", "a+b-4-2"]):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "last.npz").write_text("")
+        os.utime(tmp_path / name / "last.npz", (seconds, seconds))
+    (tmp_path / "a+b-11").mkdir()
+    assert last_folder(folder, "last.npz") == folder
+    os.utime(tmp_path / "a+b-10" / "last.npz")
+    assert last_folder(folder, "last.npz") == tmp_path / "a+b-10"
+
+
+def test_a_free_path_has_its_number_before_the_ending_of_a_file(tmp_path):
+    assert free_path(tmp_path / "cat.png") == tmp_path / "cat.png"
+    for name in "cat.png", "cat-2.png":
+        (tmp_path / name).write_text("")
+    (tmp_path / "v1.5").mkdir()
+    assert free_path(tmp_path / "cat.png") == tmp_path / "cat-3.png"
+    assert free_path(tmp_path / "v1.5") == tmp_path / "v1.5-2"
 
 
 def never(file):

@@ -13,7 +13,7 @@ from attention.app.experiments import reversal as experiment
 from attention.seq2seq.reverser import KINDS, Reverser
 from attention.tasks.reversal import make_batch, random_batch
 
-from .app_cases import fits, main, refused, runs_of, start, wait_for
+from .app_cases import fits, main, refused, runs_of, start, stopped_at, wait_for
 
 SMALL = dict(hidden=8, embedding=4, batch=4, samples=6)
 
@@ -100,32 +100,21 @@ def test_the_command_writes_its_files(tmp_path, capsys):
     assert "3/3" in printed.err  # the last progress line
 
 
-def test_seeds_lengths_preset_and_an_earlier_result(tmp_path, no_figures):
-    (tmp_path / "holiday.png").write_text("mine")
+def test_seeds_lengths_and_preset(tmp_path, no_figures):
     options = ["--scores", "dot,scaled", "--seeds", 2, "--seed", 5, "--preset", "book"]
     reversal(*options, "--lengths", "2,8", "--out", tmp_path)
     runs = runs_of(tmp_path)
     made = [(run["kind"], run["seed"]) for run in runs]
     assert made == [("dot", 5), ("scaled", 5), ("dot", 6), ("scaled", 6)]
     assert list(runs[0]["accuracy"]) == list(runs[0]["exact_match"]) == ["2", "8"]
-    reversal("--scores", "dot", "--out", tmp_path)
-    assert runs_of(tmp_path / "earlier-1") == runs
-    assert (tmp_path / "holiday.png").exists()
 
 
 def test_ctrl_c_saves_and_resume_ends_with_the_same_numbers(
     tmp_path, capsys, monkeypatch, no_figures
 ):
     options, correct = ["--steps", 6, "--scores", "dot,additive"], experiment.loss_of
-    cut, calls = tmp_path / "cut", iter(range(99))
-
-    def interrupted(*arguments):
-        if next(calls) == 11:  # in the second run
-            os.kill(os.getpid(), signal.SIGINT)
-        return correct(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(experiment, "loss_of", interrupted)
+    cut = tmp_path / "cut"
+    with stopped_at(11, experiment, "loss_of"):  # in the second run
         assert reversal(*options, "--out", cut) == 130
     error = capsys.readouterr().err
     assert "stopped additive at step " in error and " of 6, and saved." in error
@@ -141,6 +130,30 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_numbers(
     assert runs_of(cut) == runs_of(tmp_path / "whole")
     assert main("reversal", "--resume", cut) == 0  # a finished run
     assert runs_of(cut) == runs_of(tmp_path / "whole")
+
+
+def test_a_second_run_has_its_own_folder_and_is_the_one_to_continue(
+    tmp_path, capsys, monkeypatch, no_figures
+):
+    monkeypatch.chdir(tmp_path)
+    options = ["--scores", "dot"]
+    assert reversal(*options) == 0
+    first = runs_of(tmp_path / "runs" / "reversal")
+    with stopped_at(3, experiment, "loss_of"):
+        assert reversal(*options, "--steps", 6) == 130
+    printed = capsys.readouterr()
+    assert "this run writes to runs/reversal-2\n" in printed.out
+    assert printed.err.endswith("reversal --resume runs/reversal-2\n")
+    assert main("reversal", "--resume") == 0
+    assert "continuing runs/reversal-2" in capsys.readouterr().out
+    (run,) = runs_of(tmp_path / "runs" / "reversal-2")
+    assert len(run["losses"]) == 6
+    assert main("reversal", "--resume", "runs/reversal") == 0
+    assert runs_of(tmp_path / "runs" / "reversal") == first
+
+    monkeypatch.chdir(tmp_path / "runs" / "reversal")
+    assert reversal(*options, "--out", ".") == 0
+    assert (tmp_path / "runs" / "reversal-3" / "results.json").exists()
 
 
 @pytest.mark.deep
@@ -167,8 +180,8 @@ def test_stopped_at_any_moment_it_ends_with_the_same_numbers(tmp_path):
 
 
 def mtimes(out):
-    """Return the time of each checkpoint; config.npz is written before the training."""
-    return {path: path.stat().st_mtime_ns for path in out.glob("state/*.npz")}
+    """Return the time of each run's checkpoint; config.npz comes before the training."""
+    return {path: path.stat().st_mtime_ns for path in out.glob("state/*-*.npz")}
 
 
 def test_what_it_refuses(tmp_path, capsys, no_figures):

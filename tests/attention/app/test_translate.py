@@ -17,11 +17,14 @@ from attention.tasks.grammar import MOST
 
 from .app_cases import (
     TINY_TRANSLATOR,
+    TRANSLATOR_FILES,
     fits,
     joined,
     main,
     refused,
+    scored,
     start,
+    stopped_at,
     typed,
     wait_for,
 )
@@ -66,7 +69,7 @@ def results_of(out):
 
 
 def test_train_writes_its_files(trained):
-    assert {path.name for path in trained.iterdir()} == set(translate_train.FILES)
+    assert {path.name for path in trained.iterdir()} == TRANSLATOR_FILES
     lines = (trained / "metrics.jsonl").read_text().splitlines()
     lines = [json.loads(line) for line in lines]
     assert [x["step"] for x in lines if "loss" in x] == [1, 2, 3, 4, 5, 6]
@@ -86,19 +89,17 @@ def test_train_writes_its_files(trained):
 def test_score_prints_the_scores_of_train(trained, capsys):
     assert main("translate", "score", "--model", trained) == 0
     printed = capsys.readouterr().out
-    results = json.loads((trained / "results.json").read_text())["test"]
-    model = translator.load(trained / "best.npz")
-    data = translation.load(translation.Config(**model.about["config"]))
-    report = scoring.score(model, data.test)
+    results, model, test = scored(trained)
+    report = scoring.score(model, test)
     outputs = report.pop("said")
     assert report == results
     assert "en-de: 200 pairs of the test set" in printed and fits(printed)
     assert scoring.table(report) in printed
     # a bucket, by its definition
-    rows = [i for i, p in enumerate(data.test) if 8 <= len(p.source) <= 10]
+    rows = [i for i, p in enumerate(test) if 8 <= len(p.source) <= 10]
     assert results["sentences"]["8-10"] == len(rows)
     assert results["bleu"]["8-10"] == corpus_bleu(
-        [outputs[i] for i in rows], [list(data.test[i].target) for i in rows]
+        [outputs[i] for i in rows], [list(test[i].target) for i in rows]
     )
 
 
@@ -146,10 +147,8 @@ def test_files_of_sentences(files, tmp_path, capsys):
 def test_weights_that_do_not_sum_to_one(tmp_path):
     """In local-p the Gaussian comes after the softmax."""
     assert main(*TRAIN, "--local", "p", "--window", "2", "--out", tmp_path) == 0
-    results = json.loads((tmp_path / "results.json").read_text())["test"]
-    model = translator.load(tmp_path / "best.npz")
-    data = translation.load(translation.Config(**model.about["config"]))
-    weights = scoring.looked_at(model, data.test)
+    results, model, test = scored(tmp_path)
+    weights = scoring.looked_at(model, test)
     assert max(w.sum(-1).max() for w in weights) < 0.99
     assert 0 <= results["aer"] <= 1
     assert (tmp_path / "alignment.png").exists()
@@ -170,17 +169,9 @@ def test_half_precision(trained, tmp_path):
 @pytest.mark.parametrize(
     "where", ["opening", pytest.param("loss_of", marks=pytest.mark.deep)]
 )
-def test_stopped_before_the_first_step(where, trained, tmp_path, monkeypatch, capsys):
+def test_stopped_before_the_first_step(where, trained, tmp_path, capsys):
     module = translate_train if where == "opening" else translation
-    correct, calls = getattr(module, where), iter(range(99))
-
-    def interrupted(*arguments, **more):
-        if next(calls) == 0:
-            signal.raise_signal(signal.SIGTERM)
-        return correct(*arguments, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, where, interrupted)
+    with stopped_at(0, module, where, signal.SIGTERM):
         assert main(*TRAIN, "--out", tmp_path) == 130
     error = capsys.readouterr().err
     assert "stopped at step 0 of 6, and saved." in error

@@ -12,7 +12,15 @@ from attention.seq2seq import translator
 from attention.tasks import algorithmic, questions
 from attention.tasks.grammar import Splits
 
-from .app_cases import TINY_QUESTIONS, fits, joined, main, refused
+from .app_cases import (
+    TINY_QUESTIONS,
+    TRANSLATOR_FILES,
+    fits,
+    joined,
+    main,
+    refused,
+    scored,
+)
 
 TASKS = ("copy", "reversal", "sort", "addition", "recall")
 TRAIN = ["translate", "train", *TINY_QUESTIONS, "--task"]
@@ -131,23 +139,21 @@ def test_train_and_score(name, trained, capsys):
     out = trained[name]
     assert main("translate", "score", "--model", out) == 0
     printed = capsys.readouterr().out
-    results = json.loads((out / "results.json").read_text())["test"]
-    model = translator.load(out / "best.npz")
-    data = translation.load(translation.Config(**model.about["config"]))
-    report = scoring.score(model, data.test)
+    results, model, test = scored(out)
+    report = scoring.score(model, test)
     outputs = report.pop("said")
     assert report == results and "bleu" not in report
     assert scoring.table(report) in printed and fits(printed)
     assert f"{name}: 20 pairs of the test set" in printed and "BLEU" not in printed
     # by their definition
     hits = total = same = 0
-    for output, pair in zip(outputs, data.test):
+    for output, pair in zip(outputs, test):
         expected, output = [*pair.target, "end"], [*output, "end"]
         hits += sum(a == b for a, b in zip(output, expected))
         total += len(expected)
         same += output == expected
     assert report["accuracy"]["all"] == pytest.approx(hits / total)
-    assert report["exact"]["all"] == same / len(data.test)
+    assert report["exact"]["all"] == same / len(test)
 
 
 def test_run_answers_a_question_and_says_what_is_right(trained, capsys):
@@ -194,7 +200,7 @@ def test_the_report_of_a_run_with_other_lengths(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "recall: 60 pairs to train on, 9 to validate, 20 to test" in printed
     assert "alignment error rate" in printed and fits(printed, tmp_path)
-    assert {path.name for path in out.iterdir()} == set(translate_train.FILES)
+    assert {path.name for path in out.iterdir()} == TRANSLATOR_FILES
     resume = ["translate", "train", "--resume", out, "--lengths"]
     assert main(*resume, "1,3") == 0
     assert "--lengths was 1,3" in refused(capsys, *resume, "1,4")

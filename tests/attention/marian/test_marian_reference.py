@@ -10,29 +10,13 @@ import pytest
 import attention.marian as marian
 from minigrad import no_grad
 
+from ...golden.marian_searches import MAX_LENGTH, SEARCHES
 from .marian_cases import NAMES, RECORDED, TEXT, close, golden, loaded, text_folder
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     return loaded(tmp_path_factory)
-
-
-BANNED = tuple([word] for word in range(10, 31))
-SEARCHES = {
-    "greedy": dict(num_beams=1),
-    "beam2": dict(num_beams=2),
-    "beam4": dict(num_beams=4),
-    "long": dict(num_beams=4, length_penalty=2.0),
-    "short": dict(num_beams=4, length_penalty=-1.0),
-    "early": dict(num_beams=4, early_stopping=True),
-    "never": dict(num_beams=3, early_stopping="never"),
-    "cut": dict(num_beams=1, max_length=4),
-    "cut4": dict(num_beams=4, max_length=4),
-    "bans": dict(num_beams=1, bad_words_ids=BANNED),
-    "bans4": dict(num_beams=4, bad_words_ids=BANNED, renormalize_logits=False),
-    "renewed": dict(num_beams=4, bad_words_ids=BANNED, renormalize_logits=True),
-}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,7 +35,7 @@ def test_logits_and_attentions_are_those_of_the_reference(models, name):
 
 @pytest.mark.parametrize("name, search", [*itertools.product(NAMES, SEARCHES)])
 def test_what_is_generated_is_what_the_reference_generates(models, name, search):
-    g, settings = golden(name), {"max_length": 12, **SEARCHES[search]}
+    g, settings = golden(name), {"max_length": MAX_LENGTH, **SEARCHES[search]}
     model = copy.copy(models[name])
     written = {"bad_words_ids", "renormalize_logits"} & set(settings)  # in the folder
     changes = {key: settings.pop(key) for key in written}

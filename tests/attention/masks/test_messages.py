@@ -54,7 +54,6 @@ CALLS = [
     (lambda: local(3.0, 1), "centre has shape ()", "(L,), or (B, L)"),
     (lambda: dense(local(np.ones(3), 1)), "centre has shape (3,)", "4 queries"),
     (lambda: dense(local([0, np.nan, 0, 0], 1)), "a centre is NaN or infinite"),
-    (lambda: dense(local(lambda i: i > 1, 1)), "centres are bool", "real numbers"),
     (lambda: dense(local(lambda i: np.ones(9), 1)), "centre gives shape (9,)"),
     # by kind of token, and by blocks
     (lambda: padding([1.5]), "padding: valid_lens are float64", "integers"),

@@ -6,7 +6,6 @@ import pytest
 from attention.seq2seq import patterns
 from attention.seq2seq.attention_gru import attention_gru
 from attention.seq2seq.beam import beam_search
-from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoding import greedy
 from attention.seq2seq.metrics import (
     alignment_error_rate,
@@ -65,7 +64,6 @@ SHAPES = (2, 3, 4), (2, 5), (2, 6, 7), (2, 6, 5), (15, 11), (15, 5), (15,), (15,
 ROWS = [np.ones(shape) for shape in SHAPES]  # arguments of attention_gru
 CALLS = [
     # the model
-    (lambda: Seq2SeqConfig.from_dict({"depth": 3}), ValueError, ["'depth'"]),
     (lambda: Reverser("cosine"), ValueError, ["kind is 'cosine'", "'additive'"]),
     (lambda: Reverser("dot", decoder_init="last"), ValueError, ["'last'", "'zero'"]),
     (lambda: M(SOURCE[0], TARGET), ValueError, ["source", "(5,)", "(B, S)"]),

@@ -67,7 +67,6 @@ CALLS = [
     (lambda: config(EncoderDecoderConfig, heads=0), "EncoderDecoderConfig: heads is 0"),
     (lambda: decoder("t5", num_buckets=9, max_distance=4), "max_distance is 4"),
     (lambda: both(positions="t5", num_buckets=3), "num_buckets is 3", "4 or more"),
-    (lambda: TransformerConfig.from_dict({"depth": 2}), "from_dict", "'depth'"),
     # ids, lengths and tokens
     (lambda: decoder()(IDS[0]), "DecoderOnly: ids", "(3,)", "(B, n)"),
     (lambda: decoder()(IDS + 0.5), "ids are float64", "integers"),
