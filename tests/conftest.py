@@ -1,8 +1,9 @@
 """What all tests share: one BLAS thread, NumPy twins, checked results, and --deep.
 
-``pytest`` proves every gradient, every variant against its loop, and every exercise.
-``pytest --deep`` adds the long tail: fuzzing, all dtypes and shapes, processes that are
-killed, the pages of the book. A test of the tail has the mark ``deep``.
+``pytest`` proves every gradient, every variant against its loop, and of every exercise
+the solution, the stub and some of the planted mistakes. ``pytest --deep`` adds the long
+tail: the other mistakes, fuzzing, all dtypes and shapes, processes that are killed, the
+pages of the book. A test of the tail has the mark ``deep``.
 """
 
 import gc
@@ -31,6 +32,7 @@ def pytest_configure(config):
     # whatever an earlier run has compiled.
     if not os.environ.get("ATTENTION_BACKEND"):
         kernels.backend("numpy")
+    gc.disable()  # while tests are collected, all of which stay
 
 
 def pytest_collection_modifyitems(config, items):
@@ -46,3 +48,4 @@ def pytest_collection_finish(session):
     """Freeze the objects of thousands of collected tests: no collection scans them."""
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -55,18 +55,12 @@ def imports(name):
 
 
 def _imports(name):
-    path, tree = MODULES[name], tree_of(name)
+    path = MODULES[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    late = {
-        inner
-        for function in ast.walk(tree)
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for inner in ast.walk(function)
-    }
-    for node in ast.walk(tree):
+    for node, late in _statements(tree_of(name)):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield alias.name, node in late
+                yield alias.name, late
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -75,7 +69,16 @@ def _imports(name):
                 base = ".".join(parts + ([node.module] if node.module else []))
             for alias in node.names:
                 whole = f"{base}.{alias.name}"
-                yield (whole if whole in MODULES else base), node in late
+                yield (whole if whole in MODULES else base), late
+
+
+def _statements(node, late=False):
+    """Yield (statement, whether inside a function); no expression holds an import."""
+    late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.expr):
+            yield child, late
+            yield from _statements(child, late)
 
 
 def test_a_module_imports_only_what_its_floor_allows():

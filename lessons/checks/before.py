@@ -1,5 +1,6 @@
 """Earlier answers that an answer uses: are they right?"""
 
+import functools
 import linecache
 import pathlib
 import re
@@ -22,8 +23,8 @@ def answers_pass(my, *ids):
             continue  # the learner has written it anew
         if not path.exists():
             raise NotWritten(parts[0])
-        theirs = harness.load(exercise, path)
-        for outcome in run_steps(harness.load_checks(exercise), theirs):
+        changed = max(each.stat().st_mtime_ns for each in path.parent.glob("*.py"))
+        for outcome in _outcomes(exercise, path, changed):
             if outcome.result == "unwritten" and outcome.lines[0] in parts:
                 raise NotWritten(outcome.lines[0])
             if outcome.result == "failed":
@@ -34,3 +35,13 @@ def answers_pass(my, *ids):
                     *outcome.lines[-1:],
                     f"next: python -m lessons check {id}",
                 )
+
+
+@functools.cache
+def _outcomes(exercise, path, changed):
+    """Return the outcomes of an earlier answer, checked again if a file has changed.
+
+    changed  the time of the newest file beside it: it may use other answers itself
+    """
+    theirs = harness.load(exercise, path)
+    return list(run_steps(harness.load_checks(exercise), theirs))

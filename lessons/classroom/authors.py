@@ -107,8 +107,12 @@ class Audit:
     faults: list = field(default_factory=list)
 
 
-def audit_exercise(exercise, automatic=True):
-    """Audit the check of one exercise, with or without automatic wrong answers."""
+def audit_exercise(exercise, automatic=True, every=1):
+    """Audit the check of one exercise.
+
+    automatic  whether to try the automatic wrong answers
+    every      try only every n-th of the planted ones
+    """
     found = Audit(exercise.id)
     fault = found.faults.append
     text = exercise.solution.read_text(encoding="utf-8")
@@ -133,7 +137,7 @@ def audit_exercise(exercise, automatic=True):
     if code != 0:
         fault(f"the solution ends with {code}: {_first_line(failed)}")
         return found
-    for what, mutant, tag in wrong:
+    for what, mutant, tag in wrong[::every]:
         _audit_planted(found, exercise, what, mutant, tag)
     if automatic:
         _audit_automatic(found, exercise, text, author.get("EQUIVALENT", {}))

@@ -7,6 +7,7 @@ a Tensor whose gradient is read later, a generator, a function.
 """
 
 import copy
+import functools
 import inspect
 import linecache
 import re
@@ -23,6 +24,8 @@ CONTAINERS = list, dict, tuple
 PLAIN = str, int, float, complex, np.generic  # compared by value, not by identity
 NO_RESULT = object()  # of a call that has not returned, or that raised
 REDUCES = re.compile(r"\b(sum|mean|max|min|std|var|norm)\(")
+
+_dtype_name = functools.cache(str)  # NumPy builds it anew each time, slowly
 
 
 class Running:
@@ -134,8 +137,8 @@ class Calls:
     def text_of(self, result, default):
         """Return the call that returned ``result``, or else the last call."""
         for each, text in reversed(self.log):
-            parts = each if isinstance(each, tuple) else ()
-            if each is result or any(result is part for part in parts):
+            is_part = isinstance(each, tuple) and any(part is result for part in each)
+            if each is result or is_part:
                 return text
         return self.log[-1][1] if self.log else default
 
@@ -297,7 +300,7 @@ def brief(value):
     """
     if isinstance(value, np.ndarray):
         if value.size > 6 or value.ndim > 1:
-            return f"{value.dtype} {value.shape}"
+            return f"{_dtype_name(value.dtype)} {value.shape}"
         style = ".4g" if value.dtype.kind == "f" else ""
         return f"[{', '.join(f'{v:{style}}' for v in value.reshape(-1).tolist())}]"
     if isinstance(value, Tensor):

@@ -133,6 +133,7 @@ def of_gradients(
         return "gradcheck", str(error)
     if result.ok:
         return None
+    op = _Measured(op)
     if case is not None:
         _add_gradients(case, op, inputs, names, seed)
     compared = [row for row in result.rows if row.verdict != "not checked"]
@@ -314,7 +315,7 @@ def _exchanged_pair(op, inputs, names, g, returned):
     for j, k in itertools.combinations(range(len(inputs)), 2):
         if arrays[j].shape != arrays[k].shape or same(arrays[j], arrays[k]):
             continue
-        right = [_numeric(op, inputs, n, g) for n in (j, k)]
+        right = [op.numeric(inputs, n, g) for n in (j, k)]
         if same(arrays[j], right[1]) and same(arrays[k], right[0]):
             return j, Finding(
                 "swapped",
@@ -334,7 +335,7 @@ def _add_gradients(case, op, inputs, names, seed):
             if A is not None:
                 case[f"found_{name}"] = A
             if isinstance(inputs[k], np.ndarray) and inputs[k].dtype.kind == "f":
-                case[f"expected_{name}"] = _numeric(op, inputs, k, g)
+                case[f"expected_{name}"] = op.numeric(inputs, k, g)
 
 
 def _more_of_gradients(op, inputs, names, seed, compared):
@@ -350,7 +351,7 @@ def _more_of_gradients(op, inputs, names, seed, compared):
     right = {}
     for k, (name, x) in enumerate(zip(names, inputs)):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and k < len(found):
-            right[name] = _numeric(op, inputs, k, g)
+            right[name] = op.numeric(inputs, k, g)
     for k, (name, A) in enumerate(zip(names, found)):
         if name not in wrong or name not in right or A is None:
             continue
@@ -362,6 +363,25 @@ def _more_of_gradients(op, inputs, names, seed, compared):
         more = hypotheses.of_gradient(A, right[name], inputs[k], y, g)
         if more:
             return k, Finding(more[0], f"d_{name}: {more[1]}")
+
+
+class _Measured:
+    """An operation that keeps its measured gradients: several hypotheses use them.
+
+    The inputs and g must be the same in each call of ``numeric``.
+    """
+
+    def __init__(self, op):
+        self.op, self.known = op, {}
+
+    def __call__(self, *inputs):
+        return self.op(*inputs)
+
+    def numeric(self, inputs, k, g):
+        """Return the measured gradient of input ``k``."""
+        if k not in self.known:
+            self.known[k] = _numeric(self.op, inputs, k, g)
+        return self.known[k]
 
 
 def _numeric(op, inputs, k, g):
@@ -377,7 +397,7 @@ def _of_blocks(op, inputs, k, yours, g, blocks):
     """Return (tag, sentence) if all wrong entries lie in one named block, or None."""
     if not blocks or yours.shape != inputs[k].shape:
         return None
-    numeric = _numeric(op, inputs, k, g)
+    numeric = op.numeric(inputs, k, g)
     case = Case(yours=yours, numeric=numeric, blocks=blocks)
     found = one_block(case) if case.wrong().any() else None
     if found and found[0][len("block:") :] in blocks:

@@ -86,7 +86,10 @@ def test_bias_mask_and_temperature():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("valid_lens", LENS)
+@pytest.mark.parametrize(
+    "valid_lens",
+    [*(pytest.param(n, marks=pytest.mark.deep) for n in LENS[:-1]), LENS[-1]],
+)
 def test_gradients_into_query_keys_values_and_parameters(kind, valid_lens):
     *inputs, parameters = example(kind)
 

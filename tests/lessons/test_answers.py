@@ -57,7 +57,11 @@ def test_a_wrong_answer_reads_what_is_wrong(work, how, tag, said):
 
 
 @pytest.mark.parametrize(
-    "text, where", [(spoilt("loops"), "backward, line "), ("while 1: 2\n", "line 1")]
+    "text, where",
+    [
+        (spoilt("loops"), "backward, line "),
+        pytest.param("while 1: 2\n", "line 1", marks=pytest.mark.deep),
+    ],
 )
 def test_an_endless_answer_is_stopped(work, text, where):
     report = run(text, limit=1.0)
@@ -86,6 +90,7 @@ def test_a_slow_answer_reads_how_long_it_takes(work):
     assert "in backward(g=float64" in report.ending and ", line " in report.ending
 
 
+@pytest.mark.deep
 def test_a_loop_without_an_end_has_no_estimate(work):
     line = "\n        while True:\n            for i in range(10**5): i"
     report = run(answer(old="return g * (1 - y * y)", new=line), limit=1.0)
@@ -95,6 +100,7 @@ def test_a_loop_without_an_end_has_no_estimate(work):
     assert report.ending.startswith("out of time after 1 s; in backward(g=")
 
 
+@pytest.mark.deep
 def test_a_megabyte_of_prints_or_of_a_message_is_cut(work):
     report = run(spoilt("prints"))
     assert report.code == 0
@@ -257,12 +263,12 @@ def test_the_command_line_imports_the_standard_library_only():
         ("E.2", TANH, "return np.linalg.inv(np.zeros((2, 3))) * y", "ex_e_2.py",
          "y.shape"),
         # two functions of a step fail: it opens once
-        ("6.5", "d_e = softmax_backward(d_alpha)", "d_e = alpha",
-         "ex_6_5.py", "mask.shape, g.shape"),
+        pytest.param("6.5", "d_e = softmax_backward(d_alpha)", "d_e = alpha",
+                     "ex_6_5.py", "mask.shape, g.shape", marks=pytest.mark.deep),
         # a wrong value, and a wrong gradient: no frame of the answer is left, so the
         # function, or its backward, is called once more
-        ("E.1", "g.sum(tuple(range(extra)))", "g.mean(tuple(range(extra)))",
-         ")unbroadcast()", "g.shape, shape"),
+        pytest.param("E.1", "g.sum(tuple(range(extra)))", "g.mean(tuple(range(extra)))",
+                     ")unbroadcast()", "g.shape, shape", marks=pytest.mark.deep),
         ("E.2", "return g * (1 - y * y)", "return g * (1 - x * x)",
          ")backward()", "x.shape, g.shape"),
     ],
@@ -328,6 +334,7 @@ def test_the_arrays_of_a_failure_are_saved(work, tmp_path):
     assert np.allclose(case["expected_x"], g * (1 - np.tanh(x) ** 2))
 
 
+@pytest.mark.deep
 def test_the_arguments_of_a_wrong_value_are_saved(work, tmp_path):
     exercise, file = catalogue.find("6.1"), tmp_path / "case.npz"
     exercise.work.parent.mkdir(parents=True, exist_ok=True)

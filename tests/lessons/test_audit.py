@@ -16,18 +16,18 @@ every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.
 
 
 @every_exercise
-def test_every_planted_mistake_is_named(exercise):
-    found = audit_exercise(exercise, automatic=False)
+def test_some_of_the_planted_mistakes_are_named(exercise):
+    found = audit_exercise(exercise, automatic=False, every=12)
     assert not found.faults, "\n" + table([found])
-    assert found.planted >= 3
-    assert found.named == found.killed == found.planted
+    assert found.named == found.killed == found.planted >= 1
 
 
 @every_exercise
 @pytest.mark.deep
-def test_every_automatic_mistake_is_noticed(exercise):
+def test_every_mistake_planted_or_automatic_is_noticed(exercise):
     found = audit_exercise(exercise)
     assert not found.faults, "\n" + table([found])
+    assert found.named == found.killed == found.planted
 
 
 @every_exercise
@@ -103,16 +103,20 @@ def spoil(tmp_path, monkeypatch):
     source = original.solution.read_text(encoding="utf-8")
     monkeypatch.setattr(catalogue, "LESSONS", tmp_path)
 
-    def faults(old="np", new="np", after="", hints='"": ["…"]'):
+    def faults(old="np", new="np", after="", automatic=False, hints='"": ["…"]'):
         check = original.check.read_text(encoding="utf-8").partition("HINTS")[0]
         text = f"{check}HINTS = {{{hints}}}\n"
         catalogue.find("38.5").check.write_text(text, encoding="utf-8")
         assert old in source
         text = source.replace(old, new, 1) + after
         catalogue.find("38.5").solution.write_text(text, encoding="utf-8")
-        return "\n".join(audit_exercise(catalogue.find("38.5")).faults)
+        found = audit_exercise(catalogue.find("38.5"), automatic, every=2)
+        return "\n".join(found.faults)
 
     return faults
+
+
+IDLE = "    s = np.arange(S)", "    s = np.arange(S + 0)"
 
 
 def planted(old, new, tag):
@@ -131,9 +135,9 @@ def planted(old, new, tag):
         (("35 min", "35 min  needs 77.7"), "needs 77.7, which does not exist"),
         (planted("np.abs(s - p) <= D", "np.abs(s - p <= D", "x"), "named syntax"),
         (planted("import numpy as np", "import nump as np", "x"), "named raises"),
-        (("    s = np.arange(S)", "    s = np.arange(S + 0)"),
-         "not in EQUIVALENT: S + 0 -> S - 0"),
-        (("np", "np", '\nEQUIVALENT = {"a -> b": "never"}\n'), "never tried: a -> b"),
+        ((*IDLE, "", True), "not in EQUIVALENT: S + 0 -> S - 0"),
+        (("np", "np", '\nEQUIVALENT = {"a -> b": "never"}\n', True),
+         "never tried: a -> b"),
     ],
 )  # fmt: skip
 def test_the_audit_finds_a_fault(spoil, change, fault):
@@ -145,9 +149,9 @@ def test_the_audit_misses_a_first_hint(spoil):
 
 
 def test_the_audit_finds_no_fault_where_there_is_none(spoil):
-    assert spoil() == ""
-    idle = "    s = np.arange(S)", "    s = np.arange(S + 0)"
-    assert spoil(*idle, '\nEQUIVALENT = {"S + 0 -> S - 0": "adds 0"}\n') == ""
+    assert spoil(automatic=True) == ""
+    equivalent = '\nEQUIVALENT = {"S + 0 -> S - 0": "adds 0"}\n'
+    assert spoil(*IDLE, equivalent, automatic=True) == ""
 
 
 def test_dev_audit_reports_a_slow_check(monkeypatch, capsys):

@@ -345,6 +345,7 @@ def withheld(tmp_path):
     return run
 
 
+@pytest.mark.deep
 def test_the_course_works_without_solutions(withheld):
     assert re.match(r"0 of \d\d exercises passed", withheld()[1])
     assert withheld("start", "E.2")[0] == 0
@@ -516,6 +517,7 @@ def test_an_experiment_says_what_is_not_written(lessons, monkeypatch):
     assert code == 1 and "the file is not Python yet" in text
 
 
+@pytest.mark.deep
 def test_dev_weave_and_run_of_a_lesson(lessons):
     code, text = lessons("dev", "weave", "1", "--check")
     assert code == 0 and "01_gradient_check: fresh" in text

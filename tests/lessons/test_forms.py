@@ -131,7 +131,9 @@ def test_source_lines_are_linked(site, pages):
     assert "def softmax(" in "".join(lines[int(link.rpartition("L")[2]) - 1 :][:2])
 
 
-@pytest.mark.parametrize("verb", ["site", "notebooks"])
+@pytest.mark.parametrize(
+    "verb", [pytest.param("site", marks=pytest.mark.deep), "notebooks"]
+)
 def test_a_second_run_writes_the_same_bytes(verb, tmp_path):
     for name, seed in ("a", "1"), ("b", "2"):
         command = [sys.executable, "-m", "lessons", verb, str(tmp_path / name)]

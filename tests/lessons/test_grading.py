@@ -60,6 +60,7 @@ def contents(folder):
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
 
+@pytest.mark.deep
 def test_a_class_has_a_report_for_each_student_and_a_table(students, grade):
     before = contents(students)
     code, text = grade(students)

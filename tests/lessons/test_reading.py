@@ -185,7 +185,9 @@ def columns_of(line):
     return sum(not unicodedata.combining(c) for c in line)
 
 
-@pytest.mark.parametrize("columns", [40, 80, 100])
+@pytest.mark.parametrize(
+    "columns", [40, *(pytest.param(n, marks=pytest.mark.deep) for n in (80, 100))]
+)
 def test_every_page_fits_the_terminal(columns):
     for path in PAGES:
         text = path.read_text(encoding="utf-8")

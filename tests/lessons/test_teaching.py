@@ -70,6 +70,7 @@ def course(tmp_path):
     return run
 
 
+@pytest.mark.deep
 def test_the_teachers_own_exercise_works(course, tmp_path):
     code, text = course("dev", "sync", "W.1")
     assert code == 0 and "wrote lessons/exercises/ex_w_1.py" in text, text

@@ -409,6 +409,7 @@ def test_a_notebook_shows_the_figure_and_its_words(monkeypatch):
 # outside
 
 
+@pytest.mark.deep
 def test_a_lesson_is_a_plain_script(tmp_path):
     script = next((ROOT / "lessons" / "book").glob("00_*/lesson.py"))
     before = contents(script.parent)

@@ -64,7 +64,13 @@ def picture(name):
     return Seen(draw.graph(result, names=names))
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.deep] if name == "tangle 1" else [])
+        for name in GRAPHS
+    ],
+)
 def test_nothing_overlaps(name):
     seen = picture(name)
     for a, b in itertools.combinations(seen.boxes, 2):

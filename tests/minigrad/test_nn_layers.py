@@ -87,6 +87,7 @@ def test_gradients_of_a_model():
     assert wrong == ["embed.weight"]  # by design: the row of padding gets no gradient
 
 
+@pytest.mark.deep
 def test_gradients_of_a_model_without_padding():
     model = Model(np.random.default_rng(0))
     model.embed = nn.Embedding(11, 4, rng=np.random.default_rng(0))

@@ -57,7 +57,9 @@ def test_far_out_and_special_values():
         assert np.isnan(normal_cdf(np.array(np.nan, dtype)))
 
 
-@pytest.mark.parametrize("n", [0, 1, normal.BLOCK, normal.BLOCK + 1])
+@pytest.mark.parametrize(
+    "n", [0, 1, normal.BLOCK + 1, pytest.param(normal.BLOCK, marks=pytest.mark.deep)]
+)
 def test_blocks_leave_no_seam(n):
     x = np.random.default_rng(n).normal(size=(2, n)).astype(np.float64)[:, ::-1]
     wanted = exact(x.ravel()).reshape(x.shape)

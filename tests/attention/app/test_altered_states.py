@@ -51,7 +51,9 @@ def resume(folders, tmp_path, capsys, file, change):
     return code, " ".join(error.split())
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    "file", [pytest.param(FILES[0], marks=pytest.mark.deep), *FILES[1:]]
+)
 def test_a_state_as_it_was_saved(file, folders, tmp_path, capsys):
     assert resume(folders, tmp_path, capsys, file, lambda state: state)[0] == 0
 

@@ -98,7 +98,7 @@ def assert_sides_agree(cases):
             assert not isinstance(x, str) or x == "left out by --quick", (name, x)
 
 
-@pytest.mark.parametrize("torch", [False, True])
+@pytest.mark.parametrize("torch", [False, pytest.param(True, marks=pytest.mark.deep)])
 def test_the_sides_of_the_engine_agree(torch):
     if torch:
         pytest.importorskip("torch")
@@ -210,6 +210,7 @@ def test_without_torch_our_sides_are_measured(monkeypatch, capsys):
 # -- the sweep -------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_the_sweep_measures_each_variant_until_it_would_take_too_long():
     said = []
     with kernels.backend("numpy"):
@@ -223,6 +224,7 @@ def test_the_sweep_measures_each_variant_until_it_would_take_too_long():
         assert 0 < min(record["least"]) and record["least"] <= record["seconds"]
 
 
+@pytest.mark.deep
 def test_time_against_the_sizes_is_drawn(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(scaling, "QUICK_BASE", {"n": 8, "d": 4, "B": 1, "heads": 1})
     monkeypatch.setattr(scaling, "QUICK_SIZES", {"n": (8, 16, 32), "heads": (1, 2)})

@@ -113,6 +113,7 @@ def test_the_sentence_says_what_came_out(advantage, said):
 # the command
 
 
+@pytest.mark.deep
 def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys):
     out = tmp_path / "a folder"
     options = [*TINY, "--seeds", 2, "--seed", 5, "--layers", 2, "--cell", "lstm"]

@@ -152,6 +152,7 @@ def test_configs_that_do_not_fit():
 # the command
 
 
+@pytest.mark.deep
 def test_the_command_writes_its_files(tmp_path, capsys):
     out = tmp_path / "a folder"
     assert main(*RUN, "rope,alibi", "--seeds", 2, "--out", out) == 0

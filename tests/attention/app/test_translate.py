@@ -143,6 +143,7 @@ def test_files_of_sentences(files, tmp_path, capsys):
     assert f"no task and no file {tmp_path / 'a.en'}" in error
 
 
+@pytest.mark.deep
 def test_weights_that_do_not_sum_to_one(tmp_path):
     """In local-p the Gaussian comes after the softmax."""
     assert main(*TRAIN, "--local", "p", "--window", "2", "--out", tmp_path) == 0
@@ -165,7 +166,9 @@ def test_half_precision(trained, tmp_path):
 # stopped and resumed
 
 
-@pytest.mark.parametrize("where", ["opening", "loss_of"])
+@pytest.mark.parametrize(
+    "where", ["opening", pytest.param("loss_of", marks=pytest.mark.deep)]
+)
 def test_stopped_before_the_first_step(where, trained, tmp_path, capsys):
     module = translate_train if where == "opening" else translation
     with stopped_at(0, module, where, signal.SIGTERM):

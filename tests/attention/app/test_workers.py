@@ -85,6 +85,7 @@ def trained_in_turn(config, out):
     return without_times(results)
 
 
+@pytest.mark.deep
 def test_the_numbers_are_those_of_one_after_the_other(tmp_path):
     config = small(5)
     results, stopped = train(Reversal(), config, tmp_path)

@@ -130,17 +130,18 @@ def test_gradients_where_the_query_is_key_and_value():
 def test_the_gradient_of_a_bias_and_of_the_weights():
     class Biased(nn.Module):
         def __init__(self):
-            self.layer, self.t5 = layer(2, width=8), T5RelativeBias(H)
+            self.layer, self.t5 = layer(2, width=4), T5RelativeBias(H)
             self.t5.table.data = draw(self.t5.table.shape, seed=5)[0]
 
         def forward(self, query, key):
             return self.layer(query, key, bias=self.t5, need_weights=True)
 
-    arrays, unseen = draw((1, 3, 8), (1, 5, 8)), f"layer.{UNSEEN}"
+    arrays, unseen = draw((1, 3, 4), (1, 5, 4)), f"layer.{UNSEEN}"
     result = mg.gradcheck_module(Biased(), *arrays, no_gradient=unseen)
     assert result.ok, result.message
 
 
+@pytest.mark.deep
 def test_the_gradient_of_the_mean_of_the_weights():
     module = layer(2)
     options = {"valid_lens": LENS, "need_weights": True, "average_attn_weights": True}

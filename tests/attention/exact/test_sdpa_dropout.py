@@ -53,6 +53,7 @@ def test_every_path_drops_the_same_weights(p, options):
     assert p < 1 or not any(x.any() for x in dense)
 
 
+@pytest.mark.deep
 def test_gradients():
     # arrays of more than 400 entries are checked along random directions
     inputs = draw((2, 3, 6), (1, 80, 6), (1, 80, 6), (2, 82), (80,))

@@ -97,6 +97,7 @@ def test_loops_that_are_not_compiled():
     assert (out, err) == ("numba 1.928055 True", "")
 
 
+@pytest.mark.deep
 def test_small_work_on_a_cold_cache_runs_the_twin(tmp_path):
     """It does not even import numba; a kernel in the cache runs whatever the work."""
     pytest.importorskip("numba")

@@ -67,6 +67,7 @@ def test_written_weights_stand_out_from_their_cells():
     assert (dark.get_color(), pale.get_color()) == ("white", "black")
 
 
+@pytest.mark.deep
 def test_thirty_words_stay_legible(letters=14):
     """No label is cut off or runs into another, and at 800 pixels a letter has 9."""
     source = ["w" * letters] * 30

@@ -66,6 +66,7 @@ def test_masked_pairs_that_a_block_mask_computes_are_grey():
     assert is_whole(figure)
 
 
+@pytest.mark.deep
 def test_many_masks_are_in_rows_of_four():
     many = [sliding_window(k, k) for k in range(6)]
     figure = show_masks(many, 130, 110, title="How wide is each window?")

@@ -23,6 +23,10 @@ from ...minigrad.array_cases import draw
 
 SIZES = [(5, 7), (7, 5), (5, 5), (1, 7), (7, 1), (1, 1)]
 every_size = pytest.mark.parametrize("L, S", SIZES)
+some_sizes = pytest.mark.parametrize(
+    "L, S",
+    [SIZES[0], *(pytest.param(*size, marks=pytest.mark.deep) for size in SIZES[1:])],
+)
 both_alignments = pytest.mark.parametrize("align", ["upper_left", "lower_right"])
 every_span = pytest.mark.parametrize("k", [1, 2, 9])
 CLOSE = {"rtol": 0, "atol": 1e-13}  # a few roundings of sums of order one
@@ -151,7 +155,7 @@ def test_batches_and_heads(tables):
 # Gradients
 
 
-@every_size
+@some_sizes
 @both_alignments
 def test_gradients(L, S, align):
     for function, arrays in (
@@ -165,7 +169,7 @@ def test_gradients(L, S, align):
     assert result.ok, result
 
 
-@every_size
+@some_sizes
 def test_gradients_of_transformer_xl(L, S):
     arrays = xl(L, S, leading=(2, 3), heads=(3,))
     result = mg.gradcheck(transformer_xl_scores, arrays)

@@ -83,6 +83,7 @@ def test_a_low_temperature_is_greedy():
     np.testing.assert_array_equal(d.ids, expected.ids)
 
 
+@pytest.mark.deep
 def test_sentences_come_as_often_as_they_are_probable():
     model, n = Table(2), 6000
     source, lengths = np.repeat(SOURCE[:1], n, 0), np.repeat(LENGTHS[:1], n)

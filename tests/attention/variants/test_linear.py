@@ -112,7 +112,9 @@ def test_kernel_and_numpy_agree_in_any_width(width, dtype, is_causal):
     close(*results, roundings=50)
 
 
-@both
+@pytest.mark.parametrize(
+    "is_causal", [True, pytest.param(False, marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize("backend", ["numpy"], indirect=True)  # which numba equals
 def test_gradients(backend, is_causal):
     q, k, v, _ = example(is_causal, heads=(B,))

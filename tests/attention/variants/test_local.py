@@ -46,9 +46,7 @@ KINDS = {
 
 # without --deep, one kind of each formula has its gradients checked
 QUICK = [
-    kind
-    if kind in ("m", "m-narrow", "p", "p-renormalized")
-    else pytest.param(kind, marks=pytest.mark.deep)
+    kind if kind in ("m-narrow", "p") else pytest.param(kind, marks=pytest.mark.deep)
     for kind in KINDS
 ]
 
@@ -141,7 +139,14 @@ def test_gradients(kind):
     assert result.ok, result
 
 
-@pytest.mark.parametrize("score", ["dot", "concat", AdditiveAttention(4, 4, 7)])
+@pytest.mark.parametrize(
+    "score",
+    [
+        pytest.param("dot", marks=pytest.mark.deep),
+        "concat",
+        pytest.param(AdditiveAttention(4, 4, 7), marks=pytest.mark.deep),
+    ],
+)
 def test_gradients_with_other_scores(score):
     module = LocalAttention(4, 4, 2, "p", score, rng=np.random.default_rng(0))
     arrays = draw((B, L, 4), (B, S, 4), (B, S, Ev))
