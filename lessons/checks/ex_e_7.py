@@ -61,20 +61,22 @@ def like_the_scores(my, rng):
     my.shape(backward(rng.normal(size=lse.shape)), x.shape, "BLS")
 
 
-@numbers("scores ln 1, ln 3, ln 7, the last one masked")
+@numbers("scores ln 2, ln 6, ln 5 and ln 11, the last two masked")
 def one_and_three(my, rng):
-    x, mask = np.log([1.0, 3.0, 7.0]), np.array([True, True, False])
-    my.equal(my.masked_softmax(x, mask)[0], [0.25, 0.75, 0.0], "j", mistakes(x, mask))
+    x, mask = np.log([2.0, 6.0, 5.0, 11.0]), np.array([True, True, False, False])
+    my.equal(
+        my.masked_softmax(x, mask)[0], [0.25, 0.75, 0.0, 0.0], "j", mistakes(x, mask)
+    )
     wrong = [
-        ("mask-leak", "the log of a sum over all keys", math.log(11)),
-        ("masked-zero", "the log of a sum with masked scores of 0", math.log(5)),
-        ("maximum-alone", "the largest allowed score", math.log(3)),
-        ("mean", "the log of a mean over the allowed keys", math.log(2)),
-        ("log-base", "ln 3 + log2(4/3)", math.log(3) + math.log2(4 / 3)),
-        ("log-base", "ln 3 + log10(4/3)", math.log(3) + math.log10(4 / 3)),
-        ("maximum-sign", "ln(4/3) - ln 3: the maximum is subtracted", math.log(4 / 9)),
+        ("mask-leak", "the log of a sum over all keys", math.log(24)),
+        ("masked-zero", "the log of a sum with masked scores of 0", math.log(10)),
+        ("maximum-alone", "the largest allowed score", math.log(6)),
+        ("mean", "the log of a mean over the allowed keys", math.log(4)),
+        ("log-base", "ln 6 + log2(4/3)", math.log(6) + math.log2(4 / 3)),
+        ("log-base", "ln 6 + log10(4/3)", math.log(6) + math.log10(4 / 3)),
+        ("maximum-sign", "ln(4/3) - ln 6: the maximum is subtracted", math.log(8 / 36)),
     ]
-    my.equal(my.masked_lse(x, mask)[0], math.log(4), "", wrong)
+    my.equal(my.masked_lse(x, mask)[0], math.log(8), "", wrong)
 
 
 @values("weights and lse, against a loop")
