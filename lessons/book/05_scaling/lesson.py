@@ -531,11 +531,11 @@ show(fig, "entropy-left", alt)
 # With 16 keys {{ f"{left[16][8]:.0%}" }} of the entropy is left at that variance, with
 # 4096 keys {{ f"{left[4096][8]:.0%}" }}. The mean of the largest weight there is
 # {{ f"{largest[16]:.2f}" }} and {{ f"{largest[4096]:.2f}" }}, so several keys still
-# share. (That the largest weights are so near to the shares of the entropy is chance.)
-# And with 16 keys the typical Jacobian is at least as large as the scaled one up to the
-# width {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. What the argument says rightly
-# is how the border moves: the variance at which weights become sharp grows with $T$. So
-# with more keys it takes a larger width.
+# share. (These two are weights. They lie near the two percentages at this variance, but
+# not at others.) And with 16 keys the typical Jacobian is at least as large as the
+# scaled one up to the width {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. What the
+# argument says rightly is how the border moves: the variance at which weights become
+# sharp grows with $T$. So with more keys it takes a larger width.
 #
 # > **The book says** (exercise 38.3) that with 64 keys the entropy crashes faster than
 # > with 16. In nats it does, because it starts higher. As a share of $\ln T$ it falls a
