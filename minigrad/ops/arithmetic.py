@@ -13,8 +13,8 @@ on tensors, which are arrays with gradients.
 y_i depends on x_i alone, so dL/dx_i = g_i dy_i/dx_i. Two inputs are broadcast as in
 NumPy. If an input was broadcast, ``broadcasting.unbroadcast`` sums its gradient over
 the repeated axes. A Python number is a constant: it has no gradient and does not change
-the dtype of the result. Integers are treated as in NumPy; where a real number is needed,
-as in exp, ``real`` converts them to float64.
+the dtype of the result. Integers are treated as in NumPy; where a real number is
+needed, as in exp, ``real`` converts them to float64.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
 and not g * condition, because inf * 0 = NaN. As in NumPy, some names hide Python's
@@ -166,7 +166,7 @@ def where(condition, x, y):
     The three are broadcast together. An entry that was not chosen receives 0, even if
     g_i is infinite or NaN. But the operation that computed the entry may turn this 0
     into NaN: at x = 0, the gradient of where(x > 0, sqrt(x), 0) is 0 / (2 sqrt(0)).
-    Choose the input of sqrt instead: sqrt(where(x > 0, x, 1)).
+    Choose the input of sqrt too: where(x > 0, sqrt(where(x > 0, x, 1)), 0).
     """
     condition = np.asarray(condition, bool)
 
