@@ -5,7 +5,6 @@ A verb that needs NumPy or the engine is imported when it runs, because that is 
 """
 
 import argparse
-import contextlib
 import importlib
 import os
 import pathlib
@@ -13,7 +12,7 @@ import sys
 import time
 
 from . import check, copies, hints, journal, progress
-from .catalogue import UsageError, find, find_lessons, work_folder
+from .catalogue import UsageError, find, work_folder
 from .copies import hash_of
 from .runner import FAILED, USAGE
 from .terminal import display_path, fit, prepare, say, width, without_breaks
@@ -107,7 +106,7 @@ def _parser():
     text = "your progress and the next step"
     verb("status", text, lambda args: progress.status(), aliases=["next"])
     verb("list", "all lessons and exercises", lambda args: progress.list_all())
-    lessons(verb("read", "show the page of a lesson", _read))
+    lessons(verb("read", "show the page of a lesson", _late("pages.reading", "read")))
     lessons(verb("run", "run the script of a lesson", _late("pages.weave", "run")))
     text = "write the book as HTML pages, to read in a browser"
     sub = verb("site", text, _late("pages.site", "site"))
@@ -158,7 +157,9 @@ def _parser():
     for name, text in (("sync", "write the stubs"), ("audit", "test the checks")):
         sub = verb(name, text, _late("classroom.authors", name), to=dev)
         sub.add_argument("id", nargs="*", metavar="ID", help="without it, all")
-    sub = verb("weave", "write the pages of lessons", _late("pages.weave", "weave"), to=dev)
+    sub = verb(
+        "weave", "write the pages of lessons", _late("pages.weave", "weave"), to=dev
+    )
     lessons(sub)
     sub.add_argument("--check", action="store_true", help="compare, write nothing")
     return parser
@@ -203,7 +204,7 @@ def _start(args):
             "in the history."
         )
     _write_stub(exercise, "start")
-    say(f"{_title(exercise)}  {without_breaks(f'{exercise.minutes} min')}")
+    say(f"{progress.title(exercise)}  {without_breaks(f'{exercise.minutes} min')}")
     print(f"fill in  {display_path(exercise.work)}")
     say(
         "rules    inputs are not written to; results are float64 arrays or lists of\n"
@@ -211,30 +212,6 @@ def _start(args):
     )
     say(f"then     python -m lessons check {exercise.id}")
     return 0
-
-
-def _title(exercise):
-    """Return the id and title of an exercise, and its lessons."""
-    where = progress.lessons_in_words(exercise)
-    return f"{exercise.id}  {exercise.title}" + (f"  ({where})" if where else "")
-
-
-def _read(args):
-    """Show pages; say which exercises they have, or where an exercise belongs."""
-    from ..pages import reading
-
-    found = []
-    for name in args.lesson:
-        with contextlib.suppress(UsageError):
-            found.append(find(name))
-    for exercise in found:
-        say(_title(exercise))
-    code = reading.read(args)
-    if not code and len(args.lesson) == 1:
-        folders = find_lessons(args.lesson[0])
-        if len(folders) == 1:
-            progress.show_exercises(folders[0])
-    return code
 
 
 def _hint(args):

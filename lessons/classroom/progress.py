@@ -128,6 +128,12 @@ def lessons_in_words(exercise):
     return "lesson " + " and ".join(filter(None, [others, last])) if last else ""
 
 
+def title(exercise):
+    """Return the id and title of an exercise, and its lessons."""
+    where = lessons_in_words(exercise)
+    return f"{exercise.id}  {exercise.title}" + (f"  ({where})" if where else "")
+
+
 def show_exercises(folder):
     """Print the lines of the exercises of a lesson, if it has some."""
     if found := exercises_of(folder):
@@ -167,7 +173,9 @@ def _open_exercise(known):
     if all(state == "new" for _, state in known):
         return None
     last = latest()
-    return last if dict((e.id, state) for e, state in known)[last.id] != "passed" else None
+    return (
+        last if dict((e.id, state) for e, state in known)[last.id] != "passed" else None
+    )
 
 
 def _fresh_exercise(states, read):

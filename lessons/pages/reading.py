@@ -7,10 +7,17 @@ import shutil
 import sys
 import textwrap
 
-from ..classroom import journal
-from ..classroom.catalogue import find_lessons, header, lesson_folders, number
+from ..classroom import journal, progress
+from ..classroom.catalogue import (
+    UsageError,
+    find,
+    find_lessons,
+    header,
+    lesson_folders,
+    number,
+)
 from ..classroom.copies import hash_of
-from ..classroom.terminal import HARD_SPACE, display_path
+from ..classroom.terminal import HARD_SPACE, display_path, say
 from . import blocks, formulas
 
 WIDEST = 80  # columns of text: longer lines are hard to read; code may be wider
@@ -18,8 +25,16 @@ UNDIVIDED = 30  # characters of the longest formula that stays in one line
 
 
 def read(args):
-    """Show the pages of lessons: the verb ``read``."""
-    return for_the_reader("read", args.lesson, _read)
+    """Show pages; say which exercises they have, or where an exercise belongs."""
+    for name in args.lesson:
+        with contextlib.suppress(UsageError):
+            say(progress.title(find(name)))
+    code = for_the_reader("read", args.lesson, _read)
+    if not code and len(args.lesson) == 1:
+        folders = find_lessons(args.lesson[0])
+        if len(folders) == 1:
+            progress.show_exercises(folders[0])
+    return code
 
 
 def for_the_reader(verb, names, action):
