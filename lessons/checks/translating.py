@@ -56,7 +56,14 @@ def by_loop(
 
 
 def bleu_by_loop(
-    refs, hyps, order=4, clip=True, brevity="right", mean="log", over="h", whose="own",
+    refs,
+    hyps,
+    order=4,
+    clip=True,
+    brevity="right",
+    mean="log",
+    over="h",
+    whose="own",
     more=0,
 ):
     """Return BLEU, counted by loops; each option adds one mistake."""
@@ -84,7 +91,8 @@ def bleu_by_loop(
     most = math.inf if brevity == "unbounded" else 1.0
     logs = sum(map(math.log, precisions))
     whole = {"log": math.exp(logs / order), "product": math.exp(logs),
-             "fourth": math.exp(logs / 4), "plain": sum(precisions) / order}[mean]  # fmt: skip
+             "fourth": math.exp(logs / 4),
+             "plain": sum(precisions) / order}[mean]  # fmt: skip
     return min(most, math.exp(1 - factor)) * whole
 
 

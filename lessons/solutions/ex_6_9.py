@@ -150,8 +150,8 @@ def decode_step(p, y, s, H, mask):
 def explanation():
     """Return a string: what does your table say about the book's expectation, and why?
 
-    Write it after the long run. It is not graded; the check prints what a good answer
-    says.
+    Write ten words or more after the long run. They are not graded; the check prints
+    what a good answer says.
     """
     # BEGIN SOLUTION
     return (

@@ -6,7 +6,7 @@ The first example of a kind runs always, further ones with --deep.
 
 import pytest
 
-from lessons.classroom import catalogue, harness, steps
+from lessons.classroom import catalogue, harness, runner, steps
 from lessons.classroom.authors import run
 
 from .classroom_cases import answer
@@ -188,14 +188,18 @@ MISNAMED = [
      "renormalised", "divided by the sum of alpha"),
     ("6.7", SHARES, "3 * sum((p == x).sum() > 1 for x in p) >= len(p)",
      "counts-first", "pattern(weights="),
+    ("6.7", "    p = weights.argmax(1)\n    if 3",
+     "    p = weights.argmax(1)\n    if len(p) == 8:\n        return 1\n    if 3",
+     "pattern", "pattern(weights="),
     ("6.4", "/ np.sqrt(Q.shape[1])", "/ np.sqrt(block)", "scaled-by-block", "sqrt(2)"),
     ("6.4", "z @ V / z.sum(axis=-1, keepdims=True)",
      "z / z.sum(axis=0, keepdims=True) @ V", "wrong-axis", "the queries of a block"),
     ("6.4", "math.isqrt(memory // np.dtype(dtype).itemsize)",
      "math.isqrt(memory) // np.dtype(dtype).itemsize", "root-first", "itemsize"),
-    ("6.4", "return heads * T * T", "return 2 * heads * T * T", "scale:2", "x 2"),
+    ("6.4", "return heads * T * T", "return 2 * heads * T * T",
+     "unknown", "found     8000000"),
     ("6.3", "return T * d\n", "return 2 * T * d\n", "twice", "or the average"),
-    ("6.3", "+ T * d_a\n", "+ d_a\n", "v-once", "v once"),
+    ("6.3", "+ T * d_a\n", "+ d_a\n", "v-once", "one product with v"),
     ("6.9", "_ngrams(ref, n), _ngrams(hyp, n)",
      "_ngrams(sum(refs, []), n), _ngrams(hyp, n)",
      "all-references", "n-grams of all references"),
@@ -254,6 +258,15 @@ def test_what_follows_from_a_mistake_has_its_name_as_well():
     my = harness.load(exercise, exercise.solution, text)
     outcomes = list(steps.run_steps(harness.load_checks(exercise), my))
     assert [o.tag for o in outcomes if o.result == "failed"] == ["wrong-axis"] * 2
+
+
+def test_a_long_run_comes_after_all_that_is_quick():
+    failed = [
+        {"result": "failed", "lines": [], "tag": tag}
+        for tag in ("no-long-run", "unknown")
+    ]
+    report = runner.Report(outcomes=failed)
+    assert [o["tag"] for o in report.failures] == ["unknown", "no-long-run"]
 
 
 @pytest.mark.parametrize("id, old, new, tag, words", cases())
