@@ -24,8 +24,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # networks in this book learn in this way. Here we build the program, break it in the
 # ways in which it breaks, and find the same program in the library.
 #
-# You need Python, NumPy, and derivatives of functions of one variable: the product rule
-# and the chain rule. Sums with two indices occur, too. Half an hour.
+# You need Python, NumPy, and derivatives of functions of one variable: the rules for
+# products, for quotients, and the chain rule. Sums with two indices occur, too. Half an
+# hour.
 
 # %%
 import numpy as np
@@ -257,7 +258,7 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # |---|---|
 # | $x$ | a value on the tape: a number or a vector; for this formula, a matrix is one long vector |
 # | $u$ | the result of an operation that uses $x$; the sum has a term for each use |
-# | $du/dx$ | the derivative of that operation. For numbers it is a number, for vectors a matrix, the [Jacobian](../../GLOSSARY.md#jacobian); $\top$ is its transpose |
+# | $du/dx$ | the derivative of that operation at this one use: $a$ for each of the two in $c = a \cdot a$. For numbers it is a number, for vectors a matrix, the [Jacobian](../../GLOSSARY.md#jacobian); $\top$ is its transpose |
 # | $dL/du$ | the gradient of $u$, complete because $u$ comes earlier on the way back |
 #
 # ## What does the order save?
@@ -292,8 +293,8 @@ ax.semilogy(n, nodes, "s--", color=BLUE, label="along the tape")
 ax.set(xlabel="additions n, one after another", ylabel="nodes visited")
 ax.legend()
 alt = f"""Nodes visited against the number n of additions, on a logarithmic
-scale. Following every path takes {paths[-1]} visits at n = {n[-1]}, doubling with each
-addition; the tape takes {nodes[-1]}."""
+scale. Following every path takes {paths[-1]} visits at n = {n[-1]}, about twice as
+many with each addition; the tape takes {nodes[-1]}."""
 show(fig, "visits", alt)
 
 # %% [markdown]

@@ -217,7 +217,7 @@ for k in range(1, len(steps), 4):
 # | $\varepsilon$ | the relative rounding error: the distance from 1 to the next number that the computer has |
 #
 # How well does that predict the best steps? And what is left of it in float32, the
-# numbers of half the length in which networks are trained?
+# numbers of half the length, with which networks are usually trained?
 
 # %%
 single = []
@@ -256,11 +256,13 @@ show(fig, "v-curve", alt)
 
 # %% [markdown]
 # The right arms are truncation. On these axes they have slope one for forward, two for
-# central. The left arms are rounding. In float32 a step of {{ f"{lost:.0e}" }} or less
-# does not change $x$ at all. The measured slope is then 0, and its error is the slope
-# itself, {{ f"{float(abs(exact)):.2f}" }}: the flat part of the curve. At its best step
-# a check in float32 has an error of {{ f"{best['central, float32']:.0e}" }}, so it
-# cannot tell a gradient that is wrong in the sixth digit from a right one.
+# central. The left arms are rounding. They have jumps, because the rounding of a value
+# of $f$ depends on its last digits, and these are as good as random. In float32 a step
+# of {{ f"{lost:.0e}" }} or less does not change $x$ at all. The measured slope is then
+# 0, and its error is the slope itself, {{ f"{float(abs(exact)):.2f}" }}: the flat part
+# of the curve. At its best step a check in float32 has an error of
+# {{ f"{best['central, float32']:.0e}" }}, so it cannot tell a gradient that is wrong in
+# the sixth digit from a right one.
 #
 # We check in float64, with central differences. The library starts with $2^{-17}$, the
 # power of two next to $\varepsilon^{1/3}$. A large entry needs a larger step than a
@@ -318,9 +320,10 @@ print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 # With the bar there is an answer to the question which difference is allowed. The
 # library allows a difference between gradient and slope of a millionth of the larger of
 # the two, of a hundred-millionth of the largest slope of the same input, or of ten
-# error bars, whichever is most. A slope is taken for zero if it is less than a hundred
-# bars. The first two are choices; the bars are measured, so nobody has to choose again
-# for each function.
+# error bars, whichever is most. The first two are choices; the bars are measured, so
+# nobody has to choose again for each function. A slope is taken for zero if it is less
+# than a hundred bars. If all slopes of an input are zero, the library raises an error;
+# the next section says why.
 #
 # ## What should we look at, when there are many outputs?
 #

@@ -189,8 +189,9 @@ print(f"library {library.item():.4f}")
 # %% [markdown]
 # Both give the same new state. The library keeps the weights of $r$, $z$ and $n$ in one
 # array, in this order. In its own step, `gates` arrives with $W_i x + b_i$ of all
-# three, and `ah` holds $W_h h + b_h$. Its `m` is the part of `ah` that belongs to $n$,
-# before the reset gate multiplies it:
+# three, and `ah` holds $W_h h + b_h$, which `by_gate` cuts into the parts of $r$, $z$
+# and $n$. Its `m` is the part of `ah` that belongs to $n$, before the reset gate
+# multiplies it. The function `sigmoid` writes its results over its argument:
 
 # %% [source] minigrad.ops.recurrent.gru_step
 
@@ -327,7 +328,7 @@ ax.set(xlabel="steps before the last", ylabel="gradient / that of the last input
 ax.legend()
 p, g, g3, f, f3 = (sizes[-1] / sizes[0] for sizes in reach.values())
 alt = f"""Size of the gradient at an input against its distance from the end, relative
-to the last input. Plain recurrence, GRU and LSTM fall alike, to {p:.0e}, {g:.0e} and
+to the last input. Plain recurrence, GRU and LSTM all fall, to {p:.0e}, {g:.0e} and
 {f:.0e} at 59 steps; with z near 1 the GRU keeps {g3:.2f}, with f near 1 the LSTM
 {f3:.2f}."""
 show(fig, "reach", alt)
@@ -490,7 +491,8 @@ seeds_at_two = np.array(kept["runs"][-1]["letters"])[:, lengths == 2]  # attenti
 share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 
 # %% [markdown]
-# Each pair in the output is a length and the share of right letters at that length.
+# Each pair in the output is a length and the share of right letters at that length. A
+# *whole* string is right if all of its letters and the end sign are.
 # Three things stand out, and a fourth is odd.
 #
 # - Without attention the share of right letters falls with the length, steadily, for
@@ -565,8 +567,8 @@ for p in (0.0, 0.5, 1.0):
 #
 # - A task in which letters predict each other, as in words. The decoder can then guess
 #   what it has forgotten, and the curve shows how well it guesses.
-# - Padding after the end of a string. The last state must be that of the last letter:
-#   [lesson 06](../06_masks/README.md).
+# - [Padding](../../GLOSSARY.md#padding) after the end of a string. The last state must
+#   be that of the last letter: [lesson 06](../06_masks/README.md).
 # - A comparison at one length only. At 2 letters there is no bottleneck to be seen.
 # - Comparing a teacher-forced number of one model with a greedy number of another. The
 #   teacher-forced one is usually higher, even for the same model.

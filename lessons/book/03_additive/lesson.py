@@ -116,7 +116,7 @@ show(fig, "one-step", alt)
 # Here is an example with $A = 4$ in which the products $W_s s$ and $W_h h_j$ are done
 # already. It is the worked example of chapter 6 of a textbook (section 6.2.5), the text
 # that the boxes of this page quote; the [index](../../README.md#the-book) lists all
-# texts. The numbers that it prints are in `book`, for later.
+# texts. The scores and weights that it prints are in `book`, for later.
 
 # %%
 Ws_s = np.array([0.3, -0.1, 0.5, 0.2])  # W_s s, (A,)
@@ -126,9 +126,7 @@ Wh_h = np.array(  # W_h h_j, (S = 4, A = 4)
 )  # fmt: skip
 v = np.array([0.3, 0.5, -0.2, 0.4])
 book = {
-    "terms": np.array([0.181, 0.050, -0.039, 0.266]),  # of e_1
     "scores": np.array([0.458, 0.121, 0.512, 0.389]),
-    "exp": np.array([1.581, 1.129, 1.668, 1.476]),
     "weights": np.array([0.270, 0.193, 0.285, 0.252]),
 }
 
@@ -258,13 +256,15 @@ ax.legend(loc="center right")
 alt = f"""Weights of four states against a factor of v, all a quarter at 0. The second
 and third vanish by about 15. The first and fourth, {e[0] - e[3]:.3f} apart in score,
 part slowly: at 60 they have {rows[-1, 0]:.2f} and {rows[-1, 3]:.2f}."""
+at_15 = rows[factors == 15][0]  # (4,)
 show(fig, "sharper", alt)
 
 # %% [markdown]
-# The scores of words 1 and 4 are close to each other. Their weights stay nearly equal
-# at factors for which the other two words have lost all weight. A dot product, the
-# score of [lesson 04](../04_scores/README.md), has no bound, because vectors with large
-# entries give large products.
+# The scores of words 1 and 4 are close to each other. At the factor 15 they still have
+# the weights {{ f"{at_15[0]:.2f}" }} and {{ f"{at_15[3]:.2f}" }}, while the other two
+# words have {{ f"{at_15[1] + at_15[2]:.3f}" }} together. A dot product, the score of
+# [lesson 04](../04_scores/README.md), has no bound, because vectors with large entries
+# give large products.
 #
 # > **The book says** (6.2.2) that the weights can become "arbitrarily peaked". That is
 # > true of the softmax, and of a score without a bound. For a given $v$ it is false of

@@ -112,8 +112,9 @@ show(fig, "four-scores", alt)
 # %% [markdown]
 # In dot and scaled dot nothing is learned, in general a matrix, in additive two matrices
 # and a vector. Concat has the two in one matrix, $W_a$, and its code cuts this matrix
-# in two. In the shapes of the code, `L` is the number of queries and `S` the number of
-# keys, which is $T$ in the text:
+# in two. In the library $q$ and $k$ stand for our $s$ and $h$, so `W_q`, `W_k` and
+# `w_v` are $W_s$, $W_h$ and $v$, and a score is `s_ij`. In the shapes of the code, `L`
+# is the number of queries and `S` the number of keys, which is $T$ in the text:
 
 # %% [source] attention.scores.concat
 
@@ -201,7 +202,8 @@ for ax, (name, score) in zip(axes, rules.items()):
 axes[0].set_ylabel("second number of h")
 alt = """Maps of the score over a plane of keys, the query an arrow named s, with a
 colour bar under each. Dot: straight bands across the arrow. General: straight bands in
-another direction. Additive: a hill, and a ridge along each axis."""
+another direction. Additive: a hill at the tip of the arrow, where two ridges cross, one
+parallel to each axis."""
 show(fig, "planes", alt)
 
 # %% [markdown]
@@ -419,7 +421,7 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
 # [input feeding](../../GLOSSARY.md#input-feeding). In the code the state is a pair, and
 # its second half is the $\tilde s$ of the step before, `attentional`; its `h` is our
 # $s$. Read the line that calls the cell, the one that computes the context, and the one
-# with the tanh; the rest takes care of options:
+# with the tanh, to which the code adds a bias `b_c`; the rest takes care of options:
 
 # %% [source] attention.variants.steps.LuongStep.forward
 
@@ -692,8 +694,8 @@ for name, (total, own) in printed.items():
 #
 # **To take away: a dot product compares a query with a key; a learned matrix between
 # them translates first; of these four scores only the additive one can prefer one place
-# to everything around it; and the more keys there are, the larger is its cost beside
-# that of a dot product.**
+# to everything around it; and the more keys there are, the longer it takes beside a dot
+# product.**
 #
 # Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
 # only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):

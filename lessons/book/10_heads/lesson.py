@@ -251,11 +251,11 @@ for n in (1, 3, 12):
 # %% [source] lessons.book.10_heads.twins.train
 
 # %%
-curves = {}
+curves, trained = {}, {}
 starts = {"drawn": (False, 0), "twins": (True, 0), "twins, nudged": (True, 1e-8)}
 for name, start in starts.items():
     rng = np.random.default_rng(3)  # the same batches for all
-    layer = twins.begin(*start)
+    layer = trained[name] = twins.begin(*start)
     curves[name] = twins.train(layer, rng)
     end, alike = curves[name][-20:].mean(), twins.cosine(layer)
     print(f"{name:14s} loss {end:.4f}   cosine of the two heads {alike:.2f}")
@@ -287,10 +287,23 @@ show(fig, "twins", alt)
 # the task needs only a part of their parameters to differ.) So the random start and the
 # loss make heads different.
 #
-# (Why half of 5/36? A wanted letter is six numbers, one of which is 1. Each is 1 with
-# the probability 1/6, so its variance is 1/6 times 5/6. The twins know one of the two
-# letters, with error 0, and leave this variance for the other. The loss is the mean of
-# both.)
+# Why half of 5/36? A wanted letter is six numbers, one of which is 1. Each is 1 with
+# the probability 1/6, so its variance is 1/6 times 5/6. A model that knows one of the
+# two letters, with error 0, leaves this variance for the other. The loss is the mean of
+# both. Is this what the twins do?
+
+# %%
+x, y = twins.draw(np.random.default_rng(4), 500)
+error = ((trained["twins"](x).data[:, 2:, :12] - y) ** 2).mean((0, 1))  # (12,)
+nearer, further = error[:6].mean(), error[6:].mean()
+print(f"twins: error of the token before {nearer:.3f}, of the other one {further:.3f}")
+
+# %% [markdown]
+# Not quite. They look at both letters and pass on one mixture of them, $a u + b v$,
+# where $u$ and $v$ are the one-hot vectors of the two letters. From this mixture the
+# best linear guess of $u$ has the error $b^2 / (a^2 + b^2)$, and that of $v$ has
+# $a^2 / (a^2 + b^2)$, both times 5/36. For all $a$ and $b$ the sum is 5/36, as much as
+# if they knew one letter and nothing of the other.
 #
 # > **The book says** (6.5.4) that multi-head attention is "specifically designed to
 # > encourage" diversity. No term of the formula does so. If the loss does not make two
@@ -565,7 +578,8 @@ print(f"the most frequent answer of the other tokens: {np.mean(best):.2f}")
 #
 # ## Is the factor 1/√d necessary?
 #
-# [Lesson 05](../05_scaling/README.md) says what unscaled scores do to random weights.
+# [Lesson 05](../05_scaling/README.md) says what unscaled scores of random vectors do to
+# the weights.
 # [Lesson 07](../07_reversal/README.md) found that a recurrent model learns without the
 # factor. And a Transformer? A textbook says that it "would not train at all" (38.6).
 # We train blocks on the same task, with the norm and all other parts. Each block has
@@ -651,10 +665,10 @@ show(fig, "scaling", alt)
 # A [language model](../../GLOSSARY.md#language-model) predicts each next word. One of
 # four blocks with four heads each has learned to continue the English sentences that a
 # small grammar writes ([lesson 13](../13_translation/README.md) has examples). It was
-# trained with six seeds ([ablation.py](ablation.py)). Two beliefs about heads can be
-# tested on these models. The first is that heads of early layers look at
-# neighbours, and those of deep layers look far. The output has five numbers for each
-# layer, each a mean over its heads:
+# trained with six seeds ([ablation.py](ablation.py)). The four heads of a block are a
+# *layer* of heads. Two beliefs about heads can be tested on these models. The first is
+# that heads of early layers look at neighbours, and those of deep layers look far. The
+# output has five numbers for each layer, each a mean over its heads:
 #
 # - *itself*: the share of the weight on the word itself;
 # - *previous*: the share on the word before;

@@ -171,9 +171,9 @@ print(np.round([np.sin(2), np.cos(2), np.sin(0.02), np.cos(0.02)], 4))
 
 # %% [markdown]
 # Is 10000 the right base? With it, the slowest hand is slow even for very long texts.
-# The experiments at the end of this lesson have short sequences, 32 to 128 tokens, and
-# use $b = 100$. A hand needs $2\pi / w_r$ steps for one turn. With $d = 32$, for the
-# hands 0, 5, 10 and 15:
+# The models at the end of this lesson have short sequences: they are trained on up to
+# 32 tokens and tested on up to 128. They use $b = 100$. A hand needs $2\pi / w_r$
+# steps for one turn. With $d = 32$, for the hands 0, 5, 10 and 15:
 
 # %%
 slow = {}
@@ -192,16 +192,18 @@ for ax, base in zip(axes, (10000, 100)):
     image = ax.imshow(PE.T, cmap="RdBu", vmin=-1, vmax=1)
     image.set(interpolation="nearest")
     ax.set_aspect("auto")
-    ax.axvline(31.5, color=GREEN, ls="--", lw=2.5, label="end of training: 32 tokens")
+    label = "longest in training: 32 tokens"
+    ax.axvline(31.5, color=GREEN, ls="--", lw=2.5, label=label)
     ax.set(title=f"base {base}", xlabel="position p")
     ax.grid(False)
 axes[0].set_ylabel("entry of PE[p]")
 fig.colorbar(image, ax=axes, label="value")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center")
-alt = """Two heatmaps of the sinusoidal encoding, 32 entries by 128 positions. Base
-10000: the first entries change fast; the lower half hardly changes over all 128
+alt = f"""Two heatmaps of the sinusoidal encoding, 32 entries by 128 positions. Base
+10000: the first entries change fast, and the last ones hardly change over all 128
 positions. Base 100: all entries change within 128 positions, the last ones slowly. A
-dashed green line at 32 tokens marks the end of training."""
+dashed green line at 32 tokens marks the longest sequence in training. Up to there, the
+last {slow[10000]} pairs of entries turn by less than 20 degrees with base 10000."""
 show(fig, "hands", alt)
 
 # %% [markdown]
@@ -365,7 +367,7 @@ print("reach ", *(f"{r:.0f}" for r in reach))
 # %% [markdown]
 # So a head is a window with soft edges, whatever the length. A steep head sees no more
 # of a longer sequence than of a shorter one. One can call this extrapolation, or say
-# that the head does not look at what is new.
+# that the head does not look as far as the distances that are new.
 #
 # ## RoPE: what do two rotations leave?
 #

@@ -131,7 +131,8 @@ show(fig, "tiles", alt)
 # and the block of keys `j`, and `allowed` is its mask. `_scores` computes the
 # scores of a tile. It reads the scale from `terms`, which also contains what is added
 # to the scores, such as positions. (`z` is the factor of dropout, 0 for a dropped
-# weight; `draws` decides which weights are dropped.)
+# weight; `draws` decides which weights are dropped.) The result `lse` is explained
+# below the code.
 
 # %% [source] attention.exact.flash.forward_twin
 

@@ -258,8 +258,9 @@ show(drawing.by_length(bleu, parts), "bleu", alt)
 # sentences and by {{ f"{gain['500'][2]:.1f}" }} on long ones. So the advantage
 # *shrinks*, by {{ f"{gain['500'][0] - gain['500'][2]:.1f}" }}. The bootstrap gives an
 # interval for this change as well, {{ growth }}, and it does not contain 0. ([Lesson
-# 14](../14_checks_the_book/README.md) gives other intervals for numbers of this page.
-# They count how the three seeds differ, and not the choice of sentences.)
+# 14](../14_checks_the_book/README.md) has the same interval for this change. For some
+# numbers of this page it has other intervals: they count how the three seeds differ,
+# and not the choice of sentences.)
 #
 # Does this refute the bottleneck? No. The model without attention fails at *all*
 # lengths, also at five words. A vector of {{ kept["500"]["config"]["hidden"] }} numbers
@@ -293,6 +294,7 @@ for i in (0, 2):
 # %%
 posed = record("translation_posed")
 print(how_made(posed))
+print(f"{'BLEU [interval]':9s}", *(f"{part + ' words':>15s}" for part in parts))
 for kind in posed["config"]["kinds"]:
     row = [posed["summary"]["bleu"][part][kind] for part in parts]
     print(f"{kind:9s}", *(f"{m:6.1f} [{a:.0f}, {b:.0f}]" for m, a, b in row))

@@ -351,11 +351,13 @@ exact = [c for c in claims.CLAIMS if c.found.kind == "computed"]
 exact = [c for c in exact if c.claimed is not claims.YES]
 exact = [c for c in exact if c.claimed.high - c.claimed.low <= 0.1]  # printed numbers
 pairs = [(c.verdict, c.claimed.middle, c.found.value) for c in exact]
+left_out = sum(x <= 0 or y <= 0 for _, x, y in pairs)  # they have no logarithm
 pairs = [(word, x, y) for word, x, y in pairs if x > 0 < y]
 wrong = sum(word == "no" for word, *_ in pairs)
 alt = f"""{len(pairs)} printed numbers against the computed ones, both axes logarithmic,
-with a dotted line where they are equal. The verdict on {wrong} of them is no. Some of
-these are so near the line that only their mark shows it; the furthest is off by a
+with a dotted line where they are equal. {left_out} more are left out, because one of
+the two numbers is 0 or negative. The verdict on {wrong} of the {len(pairs)} is no. Some
+of these are so near the line that only their mark shows it; the furthest is off by a
 factor of {max(max(x / y, y / x) for _, x, y in pairs):.0f}."""
 show(claims.account(pairs), "account", alt)
 

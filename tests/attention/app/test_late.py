@@ -60,6 +60,7 @@ def test_subpackages_are_imported_at_their_first_use():
     assert done.stdout.splitlines() == ["[]", "[]"]
 
 
+@pytest.mark.deep
 def test_threads_may_use_a_name_first_together():
     done = python(THREADS)
     assert done.stdout == "16 True\n", done.stderr

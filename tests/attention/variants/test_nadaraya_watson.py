@@ -137,8 +137,8 @@ def test_gradients(kernel, call):
         return nadaraya_watson(q, k, v, kernel, h, **options)
 
     each = np.random.default_rng(1).uniform(3, 5, (B, L, 1))
-    for width in [np.array(h)] * (call == "all") + [each]:
-        assert mg.gradcheck(estimate, [*example(), width]).ok
+    width = np.array(h) if call == "all" else each
+    assert mg.gradcheck(estimate, [*example(), width]).ok
 
 
 def test_boxcar_has_gradients_of_values_only():
