@@ -135,7 +135,7 @@ def forward_twin(x, lengths, mask, temperature):
         counted = counted & mask
     if counted is not True:
         s = np.where(counted, x, -np.inf)
-    with np.errstate(all="ignore"):  # NaN and infinity give what they give
+    with np.errstate(all="ignore"):  # no warnings for NaN and infinity
         m = s.max(-1, keepdims=True, initial=-np.inf)
         m = np.where(np.isfinite(m), m, 0)
         p = s - m  # from here on in place: one array more than x, not three

@@ -260,7 +260,8 @@ print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], sigma))
 # ```
 #
 # Here $`\delta_{ij}`$ is 1 if $i = j$ and 0 otherwise, and $\mathrm{diag}(p)$ is the
-# matrix with $p$ on its diagonal. Again every entry is a product of probabilities. The
+# matrix with $p$ on its diagonal. Again every entry is a product of probabilities,
+# $p_i (1 - p_i)$ on the diagonal, and elsewhere $p_i p_j$ with a minus sign. The
 # backward of the softmax multiplies by $J$ without forming it:
 
 # %% [source] minigrad.ops.softmax.softmax
@@ -376,7 +377,7 @@ def entropy(p):
 
 
 def frobenius(p):  # of J, without forming it: p (n, T) -> (n,)
-    q = np.sort(p) ** 2  # the smallest first, so that they count beside the largest
+    q = np.sort(p) ** 2  # the smallest first: rounding then loses least
     pairs = (q[:, 1:] * q.cumsum(1)[:, :-1]).sum(1)  # of i < j, (p_i p_j)^2
     return np.sqrt(2 * pairs + (p**2 * (1 - p) ** 2).sum(1))
 
@@ -530,10 +531,11 @@ show(fig, "entropy-left", alt)
 # With 16 keys {{ f"{left[16][8]:.0%}" }} of the entropy is left at that variance, with
 # 4096 keys {{ f"{left[4096][8]:.0%}" }}. The mean of the largest weight there is
 # {{ f"{largest[16]:.2f}" }} and {{ f"{largest[4096]:.2f}" }}, so several keys still
-# share. And with 16 keys the typical Jacobian is at least as large as the scaled one up
-# to $d$ = {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. What the argument says
-# rightly is how the border moves: the variance at which weights become sharp grows with
-# $T$. So with more keys it takes a larger width.
+# share. (These two are weights. They lie near the two percentages at this variance, but
+# not at others.) And with 16 keys the typical Jacobian is at least as large as the
+# scaled one up to the width {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. What the
+# argument says rightly is how the border moves: the variance at which weights become
+# sharp grows with $T$. So with more keys it takes a larger width.
 #
 # > **The book says** (exercise 38.3) that with 64 keys the entropy crashes faster than
 # > with 16. In nats it does, because it starts higher. As a share of $\ln T$ it falls a
@@ -546,8 +548,8 @@ show(fig, "entropy-left", alt)
 # do the weights react to the *query*? The scores are $e = K s$, with a key in each row
 # of $K$. By the chain rule $\partial p / \partial s = J K$, and scaled it is
 # $J K / \sqrt d$. In training, a gradient that arrives at the weights is multiplied by
-# this matrix on its way back to the query, so its size decides how fast the query
-# learns.
+# the transpose of this matrix on its way back to the query, so its size decides how
+# fast the query learns.
 #
 # How large is $J K$? Let $u$ be a column of $K$: $T$ independent entries of mean 0 and
 # variance 1. Entry $i$ of $J u$ is $`\sum_j J_{ij} u_j`$. In the mean of its square the

@@ -218,7 +218,7 @@ print((near & real).astype(int))
 #
 # ## Why not a large negative number?
 #
-# Most programs replace the masked scores by a large negative number, such as $-10^6$,
+# Many programs replace the masked scores by a large negative number, such as $-10^6$,
 # and apply an ordinary softmax. Such a number is called a *sentinel*. In ordinary rows
 # of scores this is right, because $e^{-1000000}$ is 0 on a computer. Here are three
 # other rows of four scores. In the third, all real scores are near minus two million.
@@ -249,8 +249,8 @@ for name, (x, allowed, dtype) in rows.items():
 # %% [markdown]
 # - **Nothing allowed.** The sentinel gives *equal weights on everything, padding
 #   included*, because all scores have become equal.
-# - **The same in float16.** Numbers of 16 bits are common in training, and the largest
-#   is about 65 thousand. So $-10^6$ becomes $-\infty$, and the row becomes NaN.
+# - **The same in float16.** The largest number of this type, which has 16 bits, is
+#   about 65 thousand. So $-10^6$ becomes $-\infty$, and the row becomes NaN.
 # - **Low real scores.** The sentinel is now the *largest* score. All the weight goes to
 #   the two places of padding, a half to each. (Numbers of 32 bits still tell the real
 #   scores apart here: ours are right.)

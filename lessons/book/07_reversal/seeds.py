@@ -1,4 +1,4 @@
-"""Does a model of lesson 07 count its steps, or follow the letters? Lesson 07's record.
+"""Does a model of lesson 07 count its steps, or follow itself? Lesson 07's record.
 
     python lessons/book/07_reversal/seeds.py
 
@@ -10,7 +10,7 @@ t of the decoder reads a letter and a context, and the jump exchanges them:
     s'  = GRU([y_(u-1); c_u], s_(t-1))       the input of another step u
 
 A model that counts its steps looks next where it would look after step t, a model that
-follows the letters where it would look after step u. Some minutes on two cores.
+follows what is exchanged where it would look after step u. Some minutes, two cores.
 """
 
 import pathlib

@@ -424,7 +424,7 @@ for depth in range(1, 5):
 #
 # > **The book says** (38.7) that local attention is "rarely used in pure Transformers",
 # > and in the same sentence it names Mistral. Mistral is a language model. It is a pure
-# > Transformer, and has a window in every layer.
+# > Transformer, and in its first version (Mistral 7B, 2023) every layer has a window.
 #
 # ## What does coverage count?
 #
@@ -589,7 +589,8 @@ for w_c in (-0.01, 0.01):
 # - "without" has additive attention alone;
 # - "with" has coverage in score and loss from the first step;
 # - "at the end" is "without", trained for a last {{ record("repeating")["last"] }}
-#   steps with coverage added, as See and others do.
+#   steps with coverage added, as See and others do. So it has more steps than the other
+#   two, which have {{ record("repeating")["steps"] }} each.
 #
 # They are larger than the models of local.py above, and their encoder reads in both
 # directions, so compare BLEU within one table only. The test sentences are written in
@@ -601,10 +602,10 @@ for w_c in (-0.01, 0.01):
 # - "beam, beta" is a beam search that prefers sentences which have looked at every
 #   source word. Beta is the weight of this preference (Wu and others 2016).
 #
-# A word of the reference that the output has more often than the reference counts as a
-# *repetition*, once for each time too many. (Words that the reference does not have are
-# not counted.) What share of the words of the outputs are repetitions? In brackets
-# stand [confidence intervals](../../GLOSSARY.md#confidence-interval):
+# If a word of the reference stands in the output more often than in the reference, each
+# time too many is a *repetition*. (Words that the reference does not have are not
+# counted.) What share of the words of the outputs are repetitions? In brackets stand
+# [confidence intervals](../../GLOSSARY.md#confidence-interval):
 
 # %%
 kept = record("repeating")
@@ -633,8 +634,9 @@ bleu = kept["bleu"]["greedy"]["less"]  # for the sentence below
 # from the first step BLEU is lower, by
 # {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in greedy decoding, an interval
 # without 0, as if the second loss were in the way of a model that cannot translate yet.
-# Coverage in a short last phase does no such harm, and does not reduce the repetitions
-# of greedy decoding either.
+# Coverage in a short last phase does no such harm, as far as one sees: the
+# {{ record("repeating")["last"] }} additional steps may hide some. It does not reduce
+# the repetitions of greedy decoding either.
 #
 # What seems to help is the search. With a beam the share is
 # {{ f"{100 * kept['repeated']['beam']['without'][0]:.1f}" }} percent without any

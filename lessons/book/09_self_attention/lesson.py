@@ -114,7 +114,7 @@ show(fig, "query-key-value", alt)
 # not lost: a Transformer adds what attention finds to it,
 # [lesson 10](../10_heads/README.md).)
 #
-# Scores, softmax and average in one line are the most used formula of this book,
+# Scores, softmax and average in one line are the most used formula of this course,
 # *scaled dot-product attention* (Vaswani and others 2017):
 #
 # ```math
@@ -401,8 +401,9 @@ print("keys of one length: gaussian with b = 1 has the weights of dot:", same)
 # \frac{dH}{d\tau} = \frac{\mathrm{Var}_p(e)}{\tau^3} \ge 0
 # ```
 #
-# For the middle one, write $\bar e = \sum_j p_j e_j$ for the mean of $e$ under the
-# weights $p$. The first term of $H$ has the derivative $\bar e$. By the product rule
+# Here $`\mathrm{Var}_p(e)`$ is the variance of the scores under the weights $p$: with
+# the mean $\bar e = \sum_j p_j e_j$, it is $`\sum_j p_j (e_j - \bar e)^2`$. We derive
+# the middle one. The first term of $H$ has the derivative $\bar e$. By the product rule
 # the second term, $-\beta \bar e$, has the derivative
 # $`-\bar e - \beta\, d\bar e / d\beta`$. The two $\bar e$ cancel. For what is left we
 # need $`dp_j / d\beta = p_j (e_j - \bar e)`$, the derivative of a softmax. So
@@ -468,7 +469,7 @@ axes[1].legend()
 alt = f"""Two panels against temperature. Entropy rises from the floor to almost
 {np.log(8):.2f} nats; the scaled curve is the unscaled one, moved to temperatures four
 times lower. Gradient: a hump, {peaks["scaled"]} when scaled and {peaks["as it is"]} as
-it is, which falls to 0 at either end."""
+it is, which falls towards 0 at either end."""
 show(fig, "temperature", alt)
 
 # %% [markdown]
@@ -498,8 +499,8 @@ show(fig, "temperature", alt)
 #
 # ## Is there one formula for all of them?
 #
-# Nearly every attention of this book compares, applies a softmax, and averages, and one
-# formula contains these. It has a query $q$ and $S$ keys and values. (Lesson 08's
+# Nearly every attention of this course compares, applies a softmax, and averages, and
+# one formula contains these. It has a query $q$ and $S$ keys and values. (Lesson 08's
 # local-p does not fit: it has a Gaussian after the softmax.)
 #
 # ```math
@@ -624,12 +625,12 @@ for T in (64, 512, 1024, 2048):
     print(f"T {T:4d}   attention {a:4.0f} + {3 * w:4.0f}   recurrence {2 * w:4.0f}")
 
 # %% [markdown]
-# Attention alone is *cheaper* than the recurrence for $T < d$. (The output of attention
-# has $T d$ multiplications more, for the division of the queries by $\sqrt d$. At
-# $T = d$ this is the whole difference.) With its projections it is always more
-# expensive than this simple recurrence. A GRU has three times as many matrices, work
-# $6 T d^2$; self-attention has less as long as $2 T^2 d + 3 T d^2 < 6 T d^2$, which is
-# $T < 3d/2$. What self-attention really saves is depth. [Lesson
+# Attention alone is *cheaper* than the recurrence for $T < d$. (The printed numbers of
+# attention contain $T d$ multiplications more, for the division of the queries by
+# $\sqrt d$. At $T = d$ this is the whole difference.) With its projections it is always
+# more expensive than this simple recurrence. A GRU has three times as many matrices,
+# work $6 T d^2$; self-attention has less as long as $2 T^2 d + 3 T d^2 < 6 T d^2$,
+# which is $T < 3d/2$. What self-attention really saves is depth. [Lesson
 # 12](../12_exact_and_cheap/README.md) measures the time.
 #
 # It pays with memory: a [head](../../GLOSSARY.md#head) has $T^2$ scores, of four bytes
@@ -638,9 +639,10 @@ for T in (64, 512, 1024, 2048):
 # the gradients of each; exercise 6.4 counts the scores alone.
 #
 # > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
-# > operations against $\Theta(T)$ *sequential* operations. This compares work with
-# > depth. Work against work is $T^2 d$ against $T d^2$, and a sentence has fewer words
-# > than a vector has numbers. (A book has more.)
+# > operations against $\Theta(T)$ *sequential* operations. ($\Theta$ means:
+# > proportional to.) This compares work with depth. Work against work is $T^2 d$
+# > against $T d^2$, and a sentence has fewer words than a vector has numbers. (A book
+# > has more.)
 #
 # ## What does a heatmap show?
 #
