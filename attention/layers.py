@@ -11,8 +11,8 @@ calls its ``forward``; its parameters are the ``nn.Parameter`` among its attribu
 A decoder compares the same keys with a new query at every step. The part of the score
 that depends on the keys alone is computed once, by ``keys = layer.precompute(keys)``.
 
-``@shapes`` checks the arguments of a method. The method then calls ``f.unchecked``,
-which is f without a second check.
+``@shapes`` checks the arguments of a method. The method then calls a function, such as
+``general.unchecked``, which is ``general`` without a second check.
 
 Bahdanau et al. 2015 (additive); Luong et al. 2015 (general); Vaswani et al. 2017
 (scaled dot products). variants/luong.py and variants/gaussian.py have more such layers.

@@ -49,7 +49,7 @@ def dot(queries, keys):
 
 @shapes
 def scaled_dot(queries, keys, scale=None):
-    """s_ij = scale q_i . k_j, where scale = 1 / sqrt(D)    (Vaswani et al. 2017, eq. 1)
+    """s_ij = scale q_i . k_j, default scale 1 / sqrt(D)    (Vaswani et al. 2017, eq. 1)
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 

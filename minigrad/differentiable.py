@@ -13,8 +13,9 @@ gradient. It is a closure: it can use all local variables of the forward.
 - The gradient of a broadcast argument may have the shape of the output:
   ``unbroadcast`` sums it to the shape of the argument. Its dtype is converted to
   that of the argument.
-- A gradient is a new array, or g itself, or a view of g. Do not return an input or a
-  saved array: the result may become ``leaf.grad``, which is changed in place.
+- A gradient is a new array, or g itself, or a view of g. Do not return an input, a
+  saved array, or one new array for two arguments: the result may become ``leaf.grad``,
+  which is changed in place.
 - A second parameter of ``backward``, whatever its name, receives a tuple of booleans:
   for each argument that was passed, whether its gradient is needed.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
@@ -74,7 +75,7 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
             result = function(*arrays, **options)
         except Exception as error:
             error.add_note(f"(in {name}, inputs: {_describe(args)})")
-            explain_keyword(error)  # if it is PyTorch's: for dim=, it suggests axis=
+            explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
             raise
         if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
             raise TypeError(

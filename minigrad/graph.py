@@ -1,12 +1,12 @@
 """The graph of recorded operations, and the backward pass over it.
 
 Each operation is recorded as a ``Node``. A leaf is a tensor that no recorded operation
-computed, such as a parameter. The ``parents`` of a node are, for each input, the leaf,
-or the node that computed the input. Its ``backward`` maps g = dL/d(output) to the
-gradients of the inputs.
+computed, such as a parameter. A node has one parent for each input: the node that
+computed the input, or the input itself if it is a leaf. The ``backward`` of the node
+maps g = dL/d(output) to the gradients of the inputs.
 
 A tensor x may be an input of several operations. By the chain rule, its gradient is the
-sum of the gradients that they compute. Let u be the output of each such operation:
+sum of the gradients that they compute. Let u run over the outputs of these operations:
 
     dL/dx_k = sum over u of sum_i dL/du_i du_i/dx_k
 
@@ -30,22 +30,22 @@ class Node:
     """One recorded operation.
 
     op        the name of the operation, for messages and pictures
-    parents   for each input: the Node that computed it, or the leaf; None if the input
-              is not a tensor
+    parents   for each input: the Node that computed it, or the input itself if it is a
+              leaf; None if it is not a tensor
     needs     for each input, whether its gradient is needed
     backward  maps g to one gradient, or to a tuple in the order of ``parents``;
               None after backward() has deleted it
-    order     a number from ``clock``, which counts: a later node has a larger number
+    order     the number that ``clock`` gave: a later node has a larger number
     shape     the shape of the output; a list of shapes for several outputs
     dtype     the dtype of the output; a list of dtypes for several outputs
-    slot      None. But an operation with several outputs has one node more for each
-              of them, whose parent is the node of the operation and whose slot is the
-              index of the output.
+    slot      for a node of an operation: None. An operation with several outputs has
+              one more node for each output; its slot is the index of the output, and
+              its only parent is the node of the operation
     """
 
     __slots__ = "op parents needs backward order shape dtype slot".split()
 
-    _version = 0  # of the last write: tensors have one, and a node is never written
+    _version = 0  # as a tensor that was never overwritten (overwriting.py)
 
     def __init__(self, op, parents, needs, backward, shape, dtype, slot=None):
         self.op = op
@@ -60,7 +60,7 @@ class Node:
     def input_gradients(self, g):
         """Return what ``backward`` computes: for each input its gradient, or None."""
         code = getattr(self.backward, "__code__", None)
-        if code is not None and code.co_argcount == 2:  # the second one receives needs
+        if code is not None and code.co_argcount == 2:  # it has the parameter needs
             gradients = self.backward(g, self.needs)
         else:
             gradients = self.backward(g)
@@ -81,7 +81,7 @@ def backward_pass(root, gradient, free=True, visit=None):
     Returns [(leaf, dL/dleaf), ...].
 
     free    delete the backward of each node, with its saved arrays, after its use
-    visit   a function that is called with (node, g) for every node
+    visit   a function that is called with (node, g) for every node that receives g
     """
     nodes = reachable(root)
     check_not_overwritten(nodes)
@@ -89,7 +89,7 @@ def backward_pass(root, gradient, free=True, visit=None):
     new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
     try:
         for node in nodes:
-            g = gradients.pop(node, None)  # dL/d(output), or None if nothing needs it
+            g = gradients.pop(node, None)  # dL/d(output); None if no backward gave one
             if g is not None:
                 if type(g) is list:  # several outputs, with None for unused ones
                     g = _with_zeros(g, node)
@@ -153,9 +153,9 @@ def _add(parent, d, is_g, gradients, new_arrays):
 
 
 def _put_in_slot(node, g, gradients):
-    """Keep ``g``, of one of several outputs, for the node of the operation."""
+    """Store ``g`` of one of several outputs in the list of the operation's node."""
     (operation_node,) = node.parents
-    no_gradients = [None for _ in operation_node.shape]  # a shape for each output
+    no_gradients = [None for _ in operation_node.shape]  # it has n shapes
     gradients.setdefault(operation_node, no_gradients)[node.slot] = g
 
 

@@ -21,8 +21,8 @@ def no_grad(function=None):
     """Compute without recording: ``with no_grad(): ...``, or ``@no_grad``.
 
     The values are the same. The results have ``requires_grad=False`` and no graph.
-    Each thread and each asyncio task starts with recording on, and switches it for
-    itself only.
+    ``no_grad`` acts on the thread or asyncio task that uses it. A new thread starts
+    with recording on; a new task starts as the code that creates it, on or off.
     """
     if function is None:
         return _NoGrad()

@@ -94,6 +94,8 @@ class Match:
         if item.kinds == ["int"] and isinstance(x, (list, tuple)) and not array.size:
             return array.astype(int)
         nouns, hints = zip(*(EXPECTED[kind] for kind in item.kinds))
+        if array.dtype == bool and item.kinds == ["int"] and self.contract.takes_mask:
+            hints = ["A mask is passed as mask=."]
         raise TypeError(
             f"{self.title}: {item.name} {verb('is', item.name)} {array.dtype}; "
             f"expected {' or '.join(nouns)}. {hints[0]}"

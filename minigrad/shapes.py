@@ -96,6 +96,7 @@ class Contract:
     results      the items of each case of the right side; None if that is a sentence
     sizes        the arguments that are the size of an axis, such as n
     attributes   the attributes of the layer that are the size of an axis
+    takes_mask   whether there is a parameter mask, which bools may be meant for
     slots        (position, name, default) of all arguments that a check depends on
     """
 
@@ -117,6 +118,7 @@ class Contract:
         for item in items:
             _check_parameter(self.name, item, parameters)
         self.items = [item for item in items if item.shapes]
+        self.takes_mask = "mask" in parameters
         try:
             cases = [case.strip().removeprefix("or ") for case in self.right.split(";")]
             self.results = [parse_items(case) for case in cases]

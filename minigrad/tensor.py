@@ -31,13 +31,13 @@ class Tensor(Operators):
 
     Attributes: ``data`` (ndarray), ``grad`` (ndarray or None), ``requires_grad``.
     Raises TypeError if the data are not numbers, or if requires_grad=True and the data
-    are not floating-point numbers.
+    are not floating-point numbers; ValueError if the rows differ in length.
     """
 
     __slots__ = ("_data", "grad", "requires_grad", "_node", "_version", "__weakref__")
 
     def __init__(self, data, requires_grad=False):
-        self._data = _numbers(data)  # ``data`` returns it, perhaps read-only
+        self._data = _numbers(data)  # the property ``data`` returns it or a view
         self.grad = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
@@ -113,7 +113,7 @@ class Tensor(Operators):
         self._data = value
 
     def __setitem__(self, index, value):
-        """Write in place. Allowed for constants, and for leaves under ``no_grad()``."""
+        """Write in place into a leaf: one without gradient, or under ``no_grad()``."""
         if self._node is not None or (self.requires_grad and is_recording()):
             kind = f"the result of {self._node.op}" if self._node else "a leaf"
             raise RuntimeError(

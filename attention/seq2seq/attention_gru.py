@@ -267,7 +267,7 @@ def _state_and_context_matrix(weight_hh, W_c):
     """Return the matrix that maps (da_r, da_z, dm, da_n) to (ds_{t-1}, dc_t).
 
     It is (4H, H + M): W_hh in the rows of r, z, m, and W_c in the rows of r, z, n. The
-    others are 0, because the state is not part of n, and the context not part of m.
+    others are 0: s_{t-1} reaches n only through m, and c_t is not part of m.
     """
     H, M = weight_hh.shape[1], W_c.shape[1]
     W = np.zeros((4 * H, H + M), weight_hh.dtype)

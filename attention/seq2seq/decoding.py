@@ -15,8 +15,8 @@
 
 The first tokens are SOS. A language model has a prompt instead of a source: if its
 first state has logits that are not None, they are the logits of the first token after
-the prompt, and there is no SOS. Arrays and Tensors are allowed. Decoding sets a Module
-to evaluation mode, builds no graph, and then restores its mode.
+the prompt, and there is no SOS. Logits and weights are arrays or Tensors. Decoding sets
+a Module to evaluation mode, builds no graph, and then restores its mode.
 
 **The distribution.** PAD and SOS are never produced, so they are not in the sum:
 

@@ -6,10 +6,10 @@
     s_t = GRU([embed(y_{t-1}); c_t], s_{t-1})
     logits_t = W [s_t; c_t] + b                  y_{t-1}: the letter before position t
 
-The logits are the scores of all letters; their softmax is the probability of each. The
-four models differ only in their score. Only two scores have parameters: W_a (H, 2H)
-and v_a (H,) for ``additive``, W_a (H, H) for ``general``, where H is the width of h_j
-and s_t. ``scaled`` is the score ``scaled_dot``.
+The logits are one number for each letter; their softmax is the probability of each. The
+four models differ only in the score of attention. Only two scores have parameters: W_a
+(H, 2H) and v_a (H,) for ``additive``, W_a (H, H) for ``general``, where H is the width
+of h_j and s_t. ``scaled`` is the score ``scaled_dot``.
 """
 
 import math
@@ -70,7 +70,8 @@ class Reverser(Seq2Seq):
         self.encoder.embed = nn.Embedding(V, E, PAD, rng=rng)
         decoder.embed = nn.Embedding(V, E, PAD, rng=rng)
         self.encoder.rnn = EncoderGRU(E, H, rng=rng)
-        # decoder.order computes c_t and s_t; all steps at once are ``attention_gru``
+        # decoder.order is one step, which computes c_t and s_t. In training,
+        # ``attention_gru`` computes all steps at once from the same parameters
         decoder.order.cell.layers[0] = nn.GRUCell(E + H, H, rng=rng)
         decoder.output = nn.Linear(2 * H, V, rng=rng)
         attention = decoder.order.attention

@@ -180,8 +180,9 @@ def fit(
     closing = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # no warnings: ``_explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
-    # The default may change during a run. Choosing it by name fixes it, so that a
-    # resumed run computes the same bits.
+    # If no backend was chosen, a loop may change from NumPy to its compiled version
+    # during a run. To choose the present one by name prevents this, so that a resumed
+    # run computes the same bits.
     one_backend = kernels.backend(kernels.backend())
     with one_backend, stop_signals() as stop, closing, no_warnings:
         if prepare is not None and not finished():

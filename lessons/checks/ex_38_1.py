@@ -213,7 +213,10 @@ HINTS = {
         "The report names the link at which the value changes. What did you change "
         "there?",
     ],
-    "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
+    "chain-repeats": [
+        "Two neighbours are the same expression; + 0 and * 1 are no step. What does "
+        "each step change?",
+    ],
     "chain": ["Return an expression that begins with Chain( and goes on with .then(."],
     "link-raises": ["Write the size of each factor of that expression beside it."],
     "inverse": [

@@ -7,6 +7,7 @@ import numpy as np
 from lessons.checks import pictures
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
+from lessons.checks.results import same
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 EPSILON = 1e-11  # so that log(p + 1e-12) is near enough
@@ -93,9 +94,12 @@ def both_curves(my, rng):
             return by_loop(T, ds, factor, seed, samples, **options)
 
         other = "scaled" if not wanted else "unscaled"
+        opposite = my.entropy_curve(
+            T, ds, not wanted, np.random.default_rng(seed), samples
+        )
         wrong = [
             (
-                "ignores-scaled",
+                "inverted" if same(opposite, curve(factor)) else "ignores-scaled",
                 f"the {other} curve",
                 curve(plain if wanted else scaled),
             ),
@@ -134,7 +138,7 @@ def both_curves(my, rng):
             "expected scores that are drawn from the argument rng",
             "found that rng was not used",
         )
-        my.equal(got, curve(factor), ("d",), wrong, atol=EPSILON)
+        my.equal(got, curve(factor), {"d": ds}, wrong, atol=EPSILON)
 
 
 @laws("the limit for many keys, against a sum over the interval")
@@ -206,6 +210,9 @@ def the_plot(my, rng):
     kind = pictures.panels(fig)[0].get_xscale()
     my.holds(kind != "linear", "linear-axis", "expected a logarithmic axis for d",
              f"found {kind}")  # fmt: skip
+    kind = pictures.panels(fig)[0].get_yscale()
+    my.holds(kind == "linear", "logarithmic-entropy",
+             "expected a linear axis for the entropy", f"found {kind}")  # fmt: skip
     pictures.keep(my, fig)
 
 
@@ -214,7 +221,7 @@ def certain(my, rng):
     p = np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]])
     my.equal(my.entropy(p), [0.0, math.log(2)], "i", atol=EPSILON)
     alone = my.entropy_curve(1, (5,), True, rng, 3)
-    my.equal(alone, [0.0], ("d",), atol=EPSILON, size=1)
+    my.equal(alone, [0.0], {"d": (5,)}, atol=EPSILON, size=1)
     sharp = np.array(my.entropy_curve(5, (300_000,), False, rng, 3))
     my.holds(
         np.all(np.isfinite(sharp)) and np.all(sharp < 0.1),
@@ -273,6 +280,8 @@ HINTS = {
     "width-of-interval": ["The interval from -a to a has the length 2 a."],
     "no-level": ["Draw log T as well: the entropy of equal weights."],
     "exchanged": ["Which label belongs to which curve?"],
+    "inverted": ["Which curve has scores divided by sqrt(d): scaled=True, or False?"],
+    "logarithmic-entropy": ["Only the widths cover several powers of ten."],
     "linear-axis": ["Widths from 1 to 4096 need a logarithmic axis."],
     "unlabelled": ["A reader needs to know what each axis and each curve is."],
     "divided": ["Return the entropy in nats, not its share of log T."],

@@ -25,6 +25,18 @@ def by_loop(S, T, D, center):
     return allowed
 
 
+def by_next_query(S, T, D, center):
+    return by_loop(S, T, D, lambda t: center(t + 1))
+
+
+def by_slices(S, T, D, center):
+    allowed = np.zeros((T, S), bool)
+    for t in range(T):
+        p = int(center(t))
+        allowed[t, p - D : p + D + 1] = True
+    return allowed
+
+
 def wrong_windows(S, T, D, center):
     """Return windows with a wrong distance: (tag, what, array)."""
     t, s = np.arange(T)[:, None], np.arange(S)[None, :]
@@ -33,6 +45,7 @@ def wrong_windows(S, T, D, center):
     return [
         ("off-by-one", "the window |s - center| < D", by_loop(S, T, D - 0.1, center)),
         ("off-by-one", "the window |s - center| <= D + 1", np.abs(s - p) <= D + 1),
+        ("off-by-one", "the window without its last key", (p - D <= s) & (s < p + D)),
         ("half-width", "the window |s - center| <= D / 2", np.abs(s - p) <= D / 2),
         ("wrap-around", "a window that continues at the other end", around <= D),
         (
@@ -56,11 +69,23 @@ def a_row_for_each_query(my, rng):
 
 @values("every window, against a loop")
 def every_window(my, rng):
+    rare = [
+        ("next-query", "the window of query t + 1", by_next_query),
+        (
+            "negative-slice",
+            "a slice whose start, center - D, counts from the end if it is negative",
+            by_slices,
+        ),
+    ]
+    for center in (DIAGONAL, BACKWARDS):  # along one of them, other mistakes are alike
+        found = my.local_mask(5, 5, 1, center)
+        rare = [v for v in rare if np.array_equal(found, v[2](5, 5, 1, center))]
     # the widest first: where D is small, many wrong windows are the same
     for S, T, D in ((11, 7, 3), (7, 5, 2), (5, 5, 1), (5, 7, 0), (11, 3, 1)):
         for center in (DIAGONAL, BACKWARDS, HALVES):
             want = by_loop(S, T, D, center)
             variants = wrong_windows(S, T, D, center)
+            variants += [(tag, text, f(S, T, D, center)) for tag, text, f in rare]
             my.equal(my.local_mask(S, T, D, center), want, "TS", variants)
 
 
@@ -140,7 +165,7 @@ def five_steps(my, rng):
 
     wrong = [
         ("not-cleared", "steps whose gradients were not cleared", {"clear": False}),
-        ("no-step", "a model that does not move", {"move": False}),
+        ("does-not-move", "a model that does not move", {"move": False}),
         ("not-turned", "a loss against the strings themselves", {"target": same}),
         ("reversed-batch", "a loss against the strings of the batch in reverse order",
          {"target": np.flipud}),
@@ -297,7 +322,12 @@ HINTS = {
     "unscaled": ["The scores are divided by the square root of the width."],
     "mask-leak": ["Which keys may a query attend to? Where does the mask enter?"],
     "not-cleared": ["backward adds to the gradients of the step before."],
-    "no-step": ["Which call moves the parameters?"],
+    "does-not-move": [
+        "A step needs three calls: clear the gradients, compute them, move the "
+        "parameters. Is one missing? Is one too early, or too late?",
+    ],
+    "next-query": ["Which t has the first query, and which the last?"],
+    "negative-slice": ["x[-1:2] begins at the last entry. Where should it begin?"],
     "not-turned": ["The model has to write the strings from the last symbol on."],
     "after-step": ["Return the loss before the step."],
     "full-window": ["The argument allowed decides which keys are seen."],

@@ -7,6 +7,7 @@ import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import several
+from lessons.classroom.harness import array_of_rows
 from lessons.classroom.steps import edges, laws, shape, values
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
 
@@ -33,7 +34,7 @@ def arrays_that_fit(my, rng):
 
 @values("the key in the middle has the highest score")
 def the_middle(my, rng):
-    W_a, v_a, s, h1, h2, h3 = my.witness()
+    W_a, v_a, s, h1, h2, h3 = arrays(my, my.witness(), SIX)
     text = "expected h1 and h3 to differ"
     my.holds(exact(h1) != exact(h3), "same-points", text, f"found both {h1}")
     twice = [2 * x for x in exact(h2)]
@@ -57,7 +58,7 @@ def the_middle(my, rng):
 
 @values("a general score that falls where s . h grows")
 def against_only(my, rng):
-    W_g, s, h1, h2 = my.counterexample()
+    W_g, s, h1, h2 = arrays(my, my.counterexample(), FOUR)
     before, after = (inner(exact(s), exact(h)) for h in (h1, h2))
     my.holds(
         before < after,
@@ -77,7 +78,7 @@ def against_only(my, rng):
 @laws("at your three keys every general score has the mean in the middle")
 def every_general_score(my, rng):
     """Use exact fractions of the learner's numbers, and random W_g."""
-    _, _, s, h1, h2, h3 = my.witness()
+    _, _, s, h1, h2, h3 = arrays(my, my.witness(), SIX)
     for _ in range(8):
         W_g = np.array(rationals(rng, s.size * h1.size), object)
         W_g = W_g.reshape(s.size, h1.size)
@@ -126,6 +127,13 @@ def the_chain(my, rng):
         f"found {len(chain.links)}",
     )
     one_law_each(my, chain)
+    traced = Trace.of(chain.links[-1][0])
+    my.holds(
+        traced is None or not traced[1],
+        "arrives-elsewhere",
+        "expected scores of h1 and of h3 alone in the last expression",
+        "found a score of a sum of both",
+    )
 
 
 def one_law_each(my, chain):
@@ -235,7 +243,10 @@ def inner(x, y):
 
 def arrays(my, returned, names):
     """Return the results of a function, if there is an array for each name."""
-    returned = several(my, returned, names.split(", "))
+    returned = [
+        array_of_rows(each) if isinstance(each, list) else each
+        for each in several(my, returned, names.split(", "))
+    ]
     for name, array in zip(names.split(", "), returned):
         number = isinstance(array, np.ndarray) and array.dtype.kind in "fi"
         my.holds(
@@ -244,6 +255,14 @@ def arrays(my, returned, names):
             f"expected an array of finite numbers for {name}",
             f"found {array!r}",
         )
+    matrices = [k for k, array in enumerate(returned) if array.ndim == 2]
+    my.holds(
+        len(matrices) != 1 or matrices == [0],
+        "swapped",
+        f"expected {names}, of which {names[:3]} alone is a matrix",
+        f"found shapes {', '.join(str(array.shape) for array in returned)}: the same "
+        "results in another order",
+    )
     return returned
 
 
@@ -297,7 +316,10 @@ HINTS = {
     "two-steps": [
         "Which of the two happens first: does the 1/2 move out, or does the sum split?",
     ],
-    "chain-repeats": ["Two neighbours are the same text. Each step changes something."],
+    "chain-repeats": [
+        "Two neighbours are the same expression; + 0 and * 1 are no step. What does "
+        "each step change?",
+    ],
     "chain": ["Return an expression that begins with Chain( and goes on with .then(."],
     "link-raises": ["Write the size of each factor of that expression beside it."],
 }

@@ -48,20 +48,24 @@ def states(xs, weights, keep=True):
 
 
 def encoded(
-    p, ids, turn=True, back=True, last=0, order=1, bend=np.tanh, cells=1, halves=1
-):
+    p, ids, turn=True, back=True, last=0, order=1, bend=np.tanh, cells=1, halves=1,
+    table="E_source", cell=None, biased=True,
+):  # fmt: skip
     """Return {"H", "s_0"}; each option adds one mistake."""
-    x = p["E_source"][ids]
-    first, second = ("left", "right")[::cells]
+    x = p[table][ids]
+    first, second = (cell, cell) if cell else ("left", "right")[::cells]
     left = states(x, p[first])
     right = states(x[::-1] if turn else x, p[second])
     right = right[::-1] if back else right
     both = np.concatenate([left[-1], right[last]][::order])
     H = np.concatenate([left, right][::halves], 1)
-    return {"H": H, "s_0": bend(p["W_b"] @ both + p["b_b"])}
+    return {"H": H, "s_0": bend(p["W_b"] @ both + biased * p["b_b"])}
 
 
-def decoded(p, y, s, H, query="old", output="new", order=1, ends=1, table="E_target"):
+def decoded(
+    p, y, s, H, query="old", output="new", order=1, ends=1, table="E_target",
+    biased=True,
+):  # fmt: skip
     """Return {"state", "weights", "logits"}; each option adds one mistake."""
 
     def attend(s):
@@ -76,7 +80,11 @@ def decoded(p, y, s, H, query="old", output="new", order=1, ends=1, table="E_tar
         alpha = attend(new)
         c = alpha @ H
     last = np.concatenate([new if output == "new" else s, c][::ends])
-    return {"state": new, "weights": alpha, "logits": p["W_o"] @ last + p["b_o"]}
+    return {
+        "state": new,
+        "weights": alpha,
+        "logits": p["W_o"] @ last + biased * p["b_o"],
+    }
 
 
 class Script(dict):
@@ -130,6 +138,10 @@ def the_encoder(my, rng):
         ("halves-exchanged", "as [backward; forward]", {"halves": -1}),
         ("cells-exchanged", "with the cell right for left", {"cells": -1}),
         ("no-tanh", "without tanh", {"bend": lambda x: x}),
+        ("no-bias", "without b_b", {"biased": False}),
+        ("target-table", "with E_target for E_source", {"table": "E_target"}),
+        ("one-cell", "with the cell left for both", {"cell": "left"}),
+        ("one-cell", "with the cell right for both", {"cell": "right"}),
     ]  # fmt: skip
     want = encoded(p, ids)
     others = [(tag, text, encoded(p, ids, **o)) for tag, text, o in options]
@@ -155,6 +167,7 @@ def one_word(my, rng):
         ("swapped", "with [c; E y]", {"order": -1}),
         ("swapped", "from [c; s_t]", {"ends": -1}),
         ("source-table", "with E_source for E_target", {"table": "E_source"}),
+        ("no-bias", "without b_o", {"biased": False}),
     ]
     others = [(tag, text, decoded(p, 3, s, H, **o)) for tag, text, o in options]
     variants = {
@@ -276,6 +289,9 @@ def experiment(my, seed=0):
 
 HINTS = {
     "source-table": ["y is a word of the target language."],
+    "target-table": ["ids are words of the source language."],
+    "one-cell": ["Each direction has weights of its own."],
+    "no-bias": ["Compare with the formula: which vector is added?"],
     "cells-exchanged": ["The GRU left reads forward, right reads backward."],
     "first-word": ["Each translation begins with SOS."],
     "not-moved": ["The index of a maximum in logits[EOS:] counts from EOS."],

@@ -21,6 +21,11 @@ def row_sums(x):
     return x.sum(-1), lambda g: np.repeat(g[..., None], x.shape[-1], -1)
 
 
+def sine(x):
+    """Compute sin(10 x): with h = 1e-2, its differences are wrong by 1/600."""
+    return np.sin(10 * x), lambda g: 10 * np.cos(10 * x) * g
+
+
 def scaled(k):
     """Return the op y = k x^3, whose gradients have the size of k."""
     return named(f"{k:g} x^3", lambda x: (k * x**3, lambda g: 3 * k * x**2 * g))
@@ -119,7 +124,8 @@ def for_each_entry(my, rng):
 
 @numbers("of x^3 at 2 with h = 1/2, exactly: 12.25")
 def of_a_cube(my, rng):
-    cube, x = named("x^3", lambda x: x**3), np.array([2.0])
+    moved, x = [], np.array([2.0])
+    cube = named("x^3", lambda z: moved.append(np.abs(z - x).max()) or z**3)
     wrong = [
         ("one-sided", "the slope from x to x + h", [(2.5**3 - 8) * 2]),
         ("one-sided", "the slope from x - h to x", [(8 - 1.5**3) * 2]),
@@ -129,15 +135,18 @@ def of_a_cube(my, rng):
         ("cotangent", "the slope without c", [12.25 / 3]),
     ]
     for c in (1.0, 3.0):
-        at_c = [(tag, what, c * np.array(array)) for tag, what, array in wrong]
         found = my.numeric_gradient(cube, x, np.array([c]), 0.5)
+        if max(moved, default=0.5) < 0.2:
+            text = "the slope for a step that is shorter than h"
+            wrong.append(("ignores-h", text, [12.0]))
+        at_c = [(tag, what, c * np.array(array)) for tag, what, array in wrong]
         my.equal(found, [12.25 * c], "i", at_c)
 
 
 @values("numeric slopes of softmax, tanh and sums")
 def of_three(my, rng):
     x = rng.normal(size=(3, 5))
-    for op in (softmax, tanh, row_sums):
+    for op in (tanh, softmax, row_sums):
         y, backward = op(x)
         c = rng.normal(size=y.shape)
         f = named(op.__name__, lambda x, op=op: op(x)[0])
@@ -147,6 +156,10 @@ def of_three(my, rng):
             ("zero", "0 everywhere", np.zeros((3, 5))),
             ("moves-all", "the slope for all entries moved at once", moved + 0 * x),
         ]
+        if op is tanh:
+            text = "the slope for all entries of a row moved at once"
+            rows = np.tile(backward(c).sum(-1, keepdims=True), 5)
+            wrong.append(("moves-row", text, rows))
         if np.abs(ones).max() > 1e-6:
             wrong.append(("cotangent", "the slopes for a c of ones", ones))
         found = my.numeric_gradient(f, x, c)
@@ -182,7 +195,7 @@ def at_random(my, rng):
 
 @laws("right backwards are accepted")
 def right_ones(my, rng):
-    for op in (softmax, tanh, row_sums, scaled(1.0)):
+    for op in (softmax, tanh, row_sums, scaled(1.0), sine):
         accept(my, rng, op, "refuses-right")
     x = rng.normal(size=(3, 5))
     x[0, 0], x[1, 2] = 1e-4, 0.0  # gradients of 1e-8 and 0 beside those of 1
@@ -221,12 +234,19 @@ def sizes(my, rng):
 def accept(my, rng, op, tag):
     """Fail unless is_right is True, three times."""
     for _ in range(3):
-        my.holds(
-            answer(my, rng, op, rng.normal(size=(3, 5))),
-            tag,
-            f"expected True for {op.__name__}, whose backward is right",
-            "found False",
-        )
+        x, steps = rng.normal(size=(3, 5)), [0.0]
+
+        def spy(z):
+            moved = np.abs(z - x) if np.shape(z) == x.shape else np.zeros(1)
+            if np.count_nonzero(moved) == 1:
+                steps.append(moved.max())
+            return op(z)
+
+        is_right, longest = answer(my, rng, named(op.__name__, spy), x), max(steps)
+        text = f"expected True for {op.__name__}, whose backward is right"
+        found = f"found False, with an entry of x moved by {longest:.2g}"
+        my.holds(is_right or longest < 9e-4, "long-step", text, found)
+        my.holds(is_right, tag, text, "found False")
 
 
 def refuse(my, rng, tag, centre=0):
@@ -264,6 +284,9 @@ HINTS = {
         "(f(x + h) - f(x)) / h has an error of h f''/2. Which terms cancel in a "
         "central difference?",
     ],
+    "long-step": ["The error of a central difference is h^2 f'''/6. How long is h?"],
+    "ignores-h": ["h is an argument. Is it the step that is used?"],
+    "moves-row": ["x[i] is a row if x has two axes. Does i count axes, or entries?"],
     "step": ["How long is the interval from x - h to x + h?"],
     "cotangent": ["c replaces the gradient of later operations. Where do you use it?"],
     "constant-cotangent": [

@@ -61,15 +61,22 @@ def like_the_scores(my, rng):
     my.shape(backward(rng.normal(size=lse.shape)), x.shape, "BLS")
 
 
-@numbers("scores ln 1, ln 3, ln 5, the last one masked")
+@numbers("scores ln 2, ln 6, ln 5 and ln 11, the last two masked")
 def one_and_three(my, rng):
-    x, mask = np.log([1.0, 3.0, 5.0]), np.array([True, True, False])
-    my.equal(my.masked_softmax(x, mask)[0], [0.25, 0.75, 0.0], "j", mistakes(x, mask))
+    x, mask = np.log([2.0, 6.0, 5.0, 11.0]), np.array([True, True, False, False])
+    my.equal(
+        my.masked_softmax(x, mask)[0], [0.25, 0.75, 0.0, 0.0], "j", mistakes(x, mask)
+    )
     wrong = [
-        ("mask-leak", "the log of a sum over all keys", math.log(9)),
-        ("maximum-sign", "ln(4/3) - ln 3: the maximum is subtracted", math.log(4 / 9)),
+        ("mask-leak", "the log of a sum over all keys", math.log(24)),
+        ("masked-zero", "the log of a sum with masked scores of 0", math.log(10)),
+        ("maximum-alone", "the largest allowed score", math.log(6)),
+        ("mean", "the log of a mean over the allowed keys", math.log(4)),
+        ("log-base", "ln 6 + log2(4/3)", math.log(6) + math.log2(4 / 3)),
+        ("log-base", "ln 6 + log10(4/3)", math.log(6) + math.log10(4 / 3)),
+        ("maximum-sign", "ln(4/3) - ln 6: the maximum is subtracted", math.log(8 / 36)),
     ]
-    my.equal(my.masked_lse(x, mask)[0], math.log(4), "", wrong)
+    my.equal(my.masked_lse(x, mask)[0], math.log(8), "", wrong)
 
 
 @values("weights and lse, against a loop")
@@ -240,7 +247,32 @@ def nan_and_large(my, rng):
     my.equal(lse, [1e4, 1.0, math.log(2)], "L")
 
 
+@edges("NaN in an allowed score")
+def allowed_nan(my, rng):
+    x = np.array([[np.nan, 1.0, 2.0], [0.0, 0.0, 5.0]])
+    mask = np.array([[True, True, True], [True, True, False]])
+    for name, found in (
+        ("the weights", my.masked_softmax(x, mask)[0]),
+        ("lse", my.masked_lse(x, mask)[0]),
+    ):
+        my.holds(
+            np.isnan(found[0]).all(),
+            "hides-nan",
+            f"expected NaN in {name} of a row with the scores nan, 1, 2, all allowed",
+            f"found {np.round(found[0], 4)}",
+        )
+
+
 HINTS = {
+    "hides-nan": [
+        "A NaN is a mistake made earlier. Which line replaces it by a number?",
+    ],
+    "masked-zero": ["exp(0) = 1. Which score adds 0 to the sum?"],
+    "maximum-alone": [
+        "ln sum exp(x) = m + ln sum exp(x - m): is the second term 0? A sum of weights "
+        "is 1.",
+    ],
+    "mean": ["Is lse the logarithm of a sum, or of a mean?"],
     "maximum-sign": ["ln sum exp(x) = m + ln sum exp(x - m): which sign has m?"],
     "mask-times-scores": [
         "A score of 0 is a score: exp(0) = 1. Which score has the weight 0?",

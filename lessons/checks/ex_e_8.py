@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
-from lessons.checks.results import equal_all, shape_all
+from lessons.checks.results import equal_all, several, shape_all
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
 OWN_STATE = {"update": ("m", "z", "u")}  # may be overwritten, as the stub says
@@ -74,12 +74,14 @@ def by_hand(my, rng):
             ("rescaled-upwards", "4 + 2/4 + 4/4: the old sum made larger", [5.5]),
             ("both-rescaled", "(1 + 2/4 + 4/4) / 4: the new sum too", [2.5 / 4]),
             ("mean", "1/4 + (2/4 + 4/4) / 2: a mean over the block", [1.0]),
+            ("no-maximum", "1 + 2 + 4: no maximum is subtracted", [7.0]),
         ],
         "u": [
             ("not-rescaled", "8 + 1/2 + 2: the old sum as it was", [[10.5]]),
             ("rescaled-upwards", "32 + 1/2 + 2: the old sum made larger", [[34.5]]),
             ("both-rescaled", "(8 + 1/2 + 2) / 4: the new sum too", [[10.5 / 4]]),
             ("mean", "8/4 + (1/2 + 2) / 2: a mean over the block", [[3.25]]),
+            ("no-maximum", "8 + 2 + 8: no maximum is subtracted", [[18.0]]),
         ],
     }
     want = {name: np.array(each) for name, each in want.items()}
@@ -154,8 +156,27 @@ def in_blocks(my, rng):
         ("lse", "ln z - m", np.log(z) - m),
         ("lse", "m + z, without the logarithm", m + z),
         ("lse", "ln (m + z)", np.log(np.abs(m + z))),
+        ("lse", "m - ln z", m - np.log(z)),
+        ("lse", "m alone", m),
+        ("lse", "m z", m * z),
+        ("log-base", "m + log2 z", m + np.log2(z)),
+        ("log-base", "m + log10 z", m + np.log10(z)),
     ]
     compare(my, my.finish(m, z, u), s, V, o=undivided, lse=wrong)
+    o, lse = several(my, my.finish(m, z, u), ("o", "lse"))
+    with np.errstate(all="ignore"):
+        added = {
+            "u / (z": (u / o - z[:, None]).mean(1),
+            "ln (z": np.exp(lse - m) - z,
+        }
+    for what, each in added.items():
+        my.holds(
+            not 1e-13 < each.mean() < 1e-3 or np.ptp(each) > 0.1 * each.mean(),
+            "epsilon",
+            f"expected {what})",
+            f"found {what} + {each.mean():.1g})",
+            call="finish",
+        )
     for block in (1, 2, 3, 7, 11):
         compare(my, my.online_attention(s, V, block), s, V)
 
@@ -249,7 +270,28 @@ def large(my, rng):
     compare(my, found, s, V, o=wrong)
 
 
+@edges("merge of lse that are far apart")
+def far_apart(my, rng):
+    o1, o2 = rng.normal(size=(2, 4, 5))
+    lse1 = np.array([0.0, 1000.0, -np.inf, 800.0])
+    lse2 = np.array([1000.0, 0.0, 800.0, -np.inf])
+    o1[2] = o2[3] = 0.0  # a set without keys
+    found = my.merge(o1, lse1, o2, lse2)
+    for each in several(my, found, ("o", "lse")):
+        for k, value in enumerate(np.asarray(each).reshape(4, -1)[:, 0]):
+            my.holds(
+                np.isfinite(value),
+                "overflow",
+                f"expected finite numbers for lse1 of {lse1[k]:g} and lse2 of "
+                f"{lse2[k]:g}",
+                f"found {value:g}",
+            )
+    o = np.where((lse1 > lse2)[:, None], o1, o2)
+    equal_all(my, found, {"o": o, "lse": np.maximum(lse1, lse2)}, AXES)
+
+
 HINTS = {
+    "no-maximum": ["z and u are relative to m': which number is subtracted from s?"],
     "both-rescaled": ["The sums of the block are relative to the new maximum already."],
     "shares-exchanged": ["Which of the two has the weight exp(lse1)?"],
     "update": ["By which factor do sums change when the maximum changes from m to m'?"],

@@ -162,8 +162,9 @@ class Calls:
                     "an array that it was given" if is_argument else "a read-only array"
                 )
                 said = f"writes into {kind}"
-            if (lost := _lost_axis(said)) and _is_reduced(where):
-                tag, where = "no-keepdims", [*where, lost]
+            if lost := _lost_axis(said):
+                tag = "no-keepdims" if _is_reduced(where) else tag
+                where = [*where, lost]
             raise CheckFailed(tag, text, said, *where) from error
 
 

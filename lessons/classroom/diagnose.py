@@ -422,7 +422,12 @@ def _worst_entry(got, want, wrong, axes):
     where = f"entry {list(index)}" if index else "number"
     if axes and len(axes) == len(index):
         # "S=2" would read as a size
-        where += "  (at " + ", ".join(f"{a} {i}" for a, i in zip(axes, index)) + ")"
+        ticks = axes if isinstance(axes, dict) else {}
+        named = [
+            f"{a} = {ticks[a][i]}" if a in ticks else f"{a} {i}"
+            for a, i in zip(axes, index)
+        ]
+        where += f"  (at {', '.join(named)})"
     yield where
     a, b = got[index], want[index]
     digits = 6

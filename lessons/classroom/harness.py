@@ -142,7 +142,8 @@ class Harness:
     ):
         """Fail unless ``got`` equals ``want`` in shape, dtype and value.
 
-        axes        the letters of the axes, "ts", for the report
+        axes        the letters of the axes, "ts", for the report; or {"d": (3, 5)}, if
+                    an axis has other coordinates than 0, 1, 2
         variants    (tag, text, array): wrong answers that have a name; the text ends
                     the sentence "yours equals …"
         rtol, atol  allow |got - want| <= atol * max|want| + rtol * |want|

@@ -177,6 +177,7 @@ def wrong_log_softmax_gradients(y, g):
         (tag, "y (g - sum(y g)), with y for p", y * (g - total(y * g))),
         (tag, "g - p sum(p g)", g - p * total(p * g)),
         ("mean", "g - p mean(g)", g - p * total(g) / y.shape[-1]),
+        ("plus", "g + p sum(g), with + for -", g + p * total(g)),
     ]
     if y.ndim > 1:
         found += [

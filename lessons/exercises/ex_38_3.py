@@ -63,7 +63,7 @@ def large_T_entropy(T, a):
 def draw(fig, T, ds, scaled, unscaled):
     """Draw both curves, mean entropies for each width in ds, into a matplotlib figure.
 
-    One panel: entropy against d, d on a logarithmic axis, a horizontal line at log T,
-    both axes with a label, and a legend. ``fig.subplots()`` returns the panel.
+    One panel: entropy against d, only d on a logarithmic axis, a horizontal line at
+    log T, both axes with a label, and a legend. ``fig.subplots()`` returns the panel.
     """
     raise NotWritten("38.3 draw")

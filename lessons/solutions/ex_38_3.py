@@ -81,8 +81,8 @@ def large_T_entropy(T, a):
 def draw(fig, T, ds, scaled, unscaled):
     """Draw both curves, mean entropies for each width in ds, into a matplotlib figure.
 
-    One panel: entropy against d, d on a logarithmic axis, a horizontal line at log T,
-    both axes with a label, and a legend. ``fig.subplots()`` returns the panel.
+    One panel: entropy against d, only d on a logarithmic axis, a horizontal line at
+    log T, both axes with a label, and a legend. ``fig.subplots()`` returns the panel.
     """
     # BEGIN SOLUTION
     ax = fig.subplots()
@@ -104,7 +104,7 @@ WHY = (
 )
 
 MUTANTS = [
-    ("if scaled:", "if not scaled:", "ignores-scaled"),
+    ("if scaled:", "if not scaled:", "inverted"),
     ("if scaled:", "if True:", "ignores-scaled"),
     ("e = e / np.sqrt(d)", "e = e / d", "divides-by-d"),
     ("e = e / np.sqrt(d)", "e = e * np.sqrt(d)", "multiplies"),

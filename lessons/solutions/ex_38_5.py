@@ -120,7 +120,7 @@ MUTANTS = [
     ("masked_softmax(e, mask=allowed)", "masked_softmax(e, mask=~allowed)",
      "complement"),
     ("    optimizer.zero_grad()\n", "", "not-cleared"),
-    ("    optimizer.step()\n", "", "no-step"),
+    ("    optimizer.step()\n", "", "does-not-move"),
     ("strings[:, ::-1]", "strings", "not-turned"),
     ("model.values(strings), allowed)", "model.values(strings), allowed | True)",
      "full-window"),

@@ -1,7 +1,8 @@
 """Measure gradients by finite differences, each with an error bar.
 
 For a function f of an array x, and weights c for its outputs, let F(x) = sum c f(x).
-Its slope along v is measured with two steps. Their combination has no error in h^2:
+Its slope along a direction v is measured with two steps, h and h/2. In a combination
+of both, the errors in h^2 cancel:
 
     D(h) = (F(x + h v) - F(x - h v)) / 2h         = <grad F, v> + O(h^2)
     (4 D(h/2) - D(h)) / 3                         = <grad F, v> + O(h^4)
@@ -229,7 +230,9 @@ class _Measurement:
 
 
 def _measure(point, v, unit, step_number):
-    """Measure the slopes along v / unit with the step of this number and its half.
+    """Measure the slopes of F along v / unit, one for each row of the weights c.
+
+    The steps are h = STEP * RATIO**step_number and h / 2.
 
     v       moves one entry of x by ``unit``, or all entries along a direction (unit 1)
     point   f at x: ``point.weights`` are c, ``point.rounding`` is the rounding of F
@@ -247,7 +250,8 @@ def _measure(point, v, unit, step_number):
         (4 * narrow - wide) / 3,
         *slopes_of_steps[1],
         truncation=np.abs(wide - narrow),
-        # of value: F occurs in (4 narrow - wide) / 3 with weights of 4 / h at most
+        # of value: for unit 1, it has two values of F with the weight 4 / (3h) and two
+        # with 1 / (6h), 3 / h together; 4 / h is a bound
         rounding=4 * point.rounding(step_number) / (h * unit),
         gaps=tuple(np.abs(right - left) for left, right in slopes_of_steps),
     )

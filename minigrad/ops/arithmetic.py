@@ -13,8 +13,8 @@ on tensors, which are arrays with gradients.
 y_i depends on x_i alone, so dL/dx_i = g_i dy_i/dx_i. Two inputs are broadcast as in
 NumPy. If an input was broadcast, ``broadcasting.unbroadcast`` sums its gradient over
 the repeated axes. A Python number is a constant: it has no gradient and does not change
-the dtype of the result. Integers are treated as in NumPy; where a real number is needed,
-as in exp, ``real`` converts them to float64.
+the dtype of the result. Integers are treated as in NumPy; where a real number is
+needed, as in exp, ``real`` converts them to float64.
 
 If only some elements receive a gradient, the code uses ``np.where(condition, g, 0)``
 and not g * condition, because inf * 0 = NaN. As in NumPy, some names hide Python's
@@ -76,8 +76,9 @@ def pow(a, b):
 
         dL/da = g b a^(b - 1),     dL/db = g a^b ln a
 
-    A product 0 * inf would be NaN. The backward sets these gradients instead:
-    dL/da = 0 if b = 0, because a^0 = 1 for every a; dL/db = 0 if a = 0 and b >= 0.
+    Where a product would be 0 * inf = NaN, the backward sets the gradient to 0: dL/da
+    if b = 0, because a^0 = 1 for every a, and dL/db if a = 0 and b > 0, because 0^b = 0
+    for all these b. At a = b = 0, where 0^b has no slope, dL/db = 0 as in PyTorch.
     For a negative a, a^b is real only at integer b. So it has no derivative in b, and
     dL/db is NaN.
     """
@@ -162,8 +163,10 @@ def where(condition, x, y):
 
     condition   boolean; it has no gradient
 
-    The three are broadcast together. An entry that was not chosen receives the gradient
-    0, even if its own derivative is infinite or NaN.
+    The three are broadcast together. An entry that was not chosen receives 0, even if
+    g_i is infinite or NaN. But the operation that computed the entry may turn this 0
+    into NaN: at x = 0, the gradient of where(x > 0, sqrt(x), 0) is 0 / (2 sqrt(0)).
+    Choose the input of sqrt too: where(x > 0, sqrt(where(x > 0, x, 1)), 0).
     """
     condition = np.asarray(condition, bool)
 

@@ -8,7 +8,9 @@ G is the matrix of the g_ij = dL/dy_ij, and dA is short for dL/dA:
     dL/db_kj = sum_i a_ik g_ij   =>   dB = A^T G
 
 A matrix product sums over the last axis of its left matrix and the first axis of its
-right one. B has j as its last axis and A has i as its first, so both are transposed.
+right one. The sum over j needs j as the first axis of the right matrix, but j is the
+last axis of B. The sum over i needs i as the last axis of the left matrix, but i is the
+first axis of A. So both are transposed.
 """
 
 import math

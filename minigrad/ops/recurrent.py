@@ -76,12 +76,10 @@ def gru(
 ):
     """Run a gated recurrent unit over time.
 
-    As in PyTorch, r multiplies W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
-
     x (B, T, I), h0 (B, H), weight_ih (3H, I), weight_hh (3H, H),
     bias_ih? and bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
 
-    With h = h_{t-1} and W_ir, which is the rows of weight_ih for r,
+    Let h = h_{t-1}. W_ir is the part of weight_ih for r, its first H rows, and so on:
 
         r = sigmoid(W_ir x_t + b_ir + W_hr h + b_hr)
         z = sigmoid(W_iz x_t + b_iz + W_hz h + b_hz)
@@ -89,9 +87,11 @@ def gru(
         n = tanh(W_in x_t + b_in + r m)
         h_t = (1 - z) n + z h
 
-    lengths   from 1 to T. In the padding of an example, the output is 0. h_n, which is
-              not the candidate, is the state after the last token. Padding has no
-              influence, and its gradient is 0.
+    As in PyTorch, r multiplies m = W_hn h + b_hn; in Cho et al. 2014, r multiplies h.
+
+    lengths   the number of tokens of each example, from 1 to T. In the padding after
+              them, the output is 0. Padding has no influence, and its gradient is 0.
+              h_n (PyTorch's name) is the state after the last token
     reverse   run from the last token of each example to its first
 
     Backward, from the last step to the first. Let dh = dL/dh_t, the sum of the gradient
@@ -103,8 +103,8 @@ def gru(
         dm = da_n r                             da_r = da_n m r (1 - r)
         dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
 
-    Each of the four is dh times a slope, such as dh_t/da_n = (1 - z) (1 - n^2), which
-    ``gru_slopes`` computes for all steps at once. With sums over t and the batch,
+    da_r, da_z, dm and da_n are each dh times a slope, such as dh_t/da_n. ``gru_slopes``
+    computes the slopes of all steps at once. With sums over t and the batch,
 
         dx_t = (da_r, da_z, da_n) W_ih
         dW_ih = sum (da_r, da_z, da_n)^T x_t        db_ih = sum (da_r, da_z, da_n)
@@ -167,7 +167,11 @@ def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 def gru_step(gates, ah, h, out):
-    """Write h_t to ``out``, and r, z, n, m to ``gates``, which had the part of x_t."""
+    """Write h_t to ``out``, and r, z, n, m to ``gates``.
+
+    gates   holds W_ih x_t + b_ih for r, z and n when the step begins
+    ah      W_hh h + b_hh
+    """
     r, z, n, m = gates
     ah = by_gate(ah, 3)
     gates[:2] += ah[:2]
@@ -315,7 +319,11 @@ def lstm_cell(x, h, c, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 def _lstm_step(gates, ah, c, h_new, c_new):
-    """Write h_t and c_t, and i, f, n, o to ``gates``, which had the part of x_t."""
+    """Write h_t and c_t to ``h_new`` and ``c_new``, and i, f, n, o to ``gates``.
+
+    gates   holds the terms of a from x_t when the step begins
+    ah      the other terms of a
+    """
     i, f, n, o = gates
     gates += by_gate(ah, 4)
     sigmoid(gates[:2])
@@ -340,12 +348,13 @@ def _lstm_step_back(dh, dc, gates, c, c_new, da):
 
 
 def _state_products(packing, states, weight_hh, bias):
-    """Yield (before, rows, after, a_h) for each step, with a_h = W_hh h + b.
+    """Yield (before, rows, after, ah) for each step, with ah = W_hh h + b.
 
-    h = states[before]; the caller writes states[after] before the next step.
+    The slices are those of ``Packing.steps``. h = states[before]; the caller writes
+    states[after] before the next step.
     """
     W = np.ascontiguousarray(weight_hh.T)
-    buffer = np.empty((packing.B, W.shape[1]), states.dtype)  # for a_h
+    buffer = np.empty((packing.B, W.shape[1]), states.dtype)  # for ah
     for before, rows, after in packing.steps:
         h = states[before]
         ah = np.matmul(h, W, out=buffer[: len(h)])

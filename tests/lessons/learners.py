@@ -1,4 +1,4 @@
-"""Mistakes that a learner made in E.1 to E.15 and that had no name, or a wrong one.
+"""Mistakes that learners made in E.1 to E.15 and that had no name, or a wrong one.
 
 (exercise, old, new, name, words of the report): ``new`` replaces ``old`` in the
 reference answer.
@@ -119,6 +119,45 @@ QUICK = [
     ("E.14", "scale * (ds.T @ q)",
      "scale * (ds.T @ g)",
      "g-for-q", "g in place of q"),
+    ("E.8", "high = np.maximum(lse1, lse2)", "high = lse1",
+     "overflow", "lse1 of 0 and lse2 of 1000"),
+    ("E.4", "lambda x: op(x)[0], x, c)", "lambda x: op(x)[0], x, c, h=1e-2)",
+     "long-step", "with an entry of x moved by 0.01"),
+    ("E.8", "o = u / np.where(z == 0, 1.0, z)[:, None]",
+     "o = u / (z + 1e-9)[:, None]",
+     "epsilon", "u / (z + 1e-09)"),
+    ("E.7", "s = np.where(mask, x, -np.inf)\n    top",
+     "s = np.where(mask, np.nan_to_num(x), -np.inf)\n    top",
+     "hides-nan", "NaN in the weights"),
+    ("E.7", "return y * g[..., None]", "return y * g",
+     "raises", "(3, 5, 1) would broadcast"),
+    ("E.15", 'p["W_b"] @ last + p["b_b"]', 'p["W_b"] @ last',
+     "no-bias", "without b_b"),
+    ("E.15", 'p["E_source"][ids]', 'p["E_target"][ids]',
+     "target-table", "E_target for E_source"),
+    ("E.15", 'run_gru(x[::-1], p["right"])', 'run_gru(x[::-1], p["left"])',
+     "one-cell", "the cell left for both"),
+    ("E.8", "base = np.where(top == -np.inf, 0.0, top)", "base = 0.0 * m.clip(0)",
+     "no-maximum", "1 + 2 + 4"),
+    ("E.8", "return o, m + np.log(z)", "return o, m + np.log2(z)",
+     "log-base", "m + log2 z"),
+    ("E.7", "base + np.log(np.exp(", "base + np.log2(np.exp(",
+     "log-base", "log2"),
+    ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
+     "lse = np.logaddexp.reduce(np.where(mask, x, 0.0), axis=-1)",
+     "masked-zero", "masked scores of 0"),
+    ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
+     "lse = base + 0.0 * x.sum(-1)",
+     "maximum-alone", "the largest allowed score"),
+    ("E.4", "up[i] += h\n        down[i] -= h\n        found[i] = (c * (f(up) - "
+     "f(down))).sum() / (2 * h)",
+     "up[i] += 1e-5\n        down[i] -= 1e-5\n        found[i] = (c * (f(up) - "
+     "f(down))).sum() / 2e-5",
+     "ignores-h", "shorter than h"),
+    ("E.4", "for i in np.ndindex(x.shape):", "for i in range(len(x)):",
+     "moves-row", "a row moved at once"),
+    ("E.2", "return g - np.exp(y) * g.sum", "return g + np.exp(y) * g.sum",
+     "plus", "with + for -"),
 ]  # fmt: skip
 DEEP = [  # more of the same classes
     ("E.1", "        for k in range(n):\n"
@@ -308,4 +347,24 @@ DEEP = [  # more of the same classes
     ("E.15", "int(logits[EOS:].argmax()) + EOS",
      "int(logits[EOS:].argmax())",
      "not-moved", ""),
+    ("E.8", "high = np.maximum(lse1, lse2)", "high = lse2",
+     "overflow", "lse1 of 1000 and lse2 of 0"),
+    ("E.8", "return o, m + np.log(z)", "return o, m + np.log(z + 1e-10)",
+     "epsilon", "ln (z + 1e-10)"),
+    ("E.8", "return o, m + np.log(z)", "return o, m - np.log(z)",
+     "lse", "m - ln z"),
+    ("E.8", "return o, m + np.log(z)", "return o, m + 0 * z",
+     "lse", "m alone"),
+    ("E.8", "return o, m + np.log(z)", "return o, m * z",
+     "lse", "m z"),
+    ("E.7", "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))",
+     "lse = base + np.log(np.exp(s - base[..., None]).sum(-1))\n"
+     "    lse = lse - np.log(np.maximum(mask.sum(-1), 1))",
+     "mean", "the log of a mean"),
+    ("E.4", "up[i] += h\n", "h = 1e-3\n        up[i] += h\n",
+     "ignores-h", "shorter than h"),
+    ("E.15", 'np.concatenate([new, c]) + p["b_o"]', "np.concatenate([new, c])",
+     "no-bias", "without b_o"),
+    ("E.15", 'run_gru(x, p["left"])', 'run_gru(x, p["right"])',
+     "one-cell", "the cell right for both"),
 ]  # fmt: skip

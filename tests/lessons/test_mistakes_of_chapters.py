@@ -47,6 +47,12 @@ ENTROPIES = [
 ]  # fmt: skip
 LINK = "masked_softmax(e, mask=allowed)"
 ROOT = "/ K.shape[-1] ** 0.5"
+SLICES = (
+    "out = np.zeros((T, S), bool)\n"
+    "    for t in range(T):\n"
+    "        out[t, int(p[t, 0]) - D : int(p[t, 0]) + D + 1] = True\n"
+    "    return out"
+)
 WINDOWS = [
     ("38.5", LINK, "(mg.softmax(e) * allowed)", "mask-after", "times the mask"),
     ("38.5", LINK, "mg.softmax(e * allowed)", "mask-leak", "0 where masked"),
@@ -63,8 +69,21 @@ WINDOWS = [
      "one-length", "length 5"),
     ("38.5", "& real[:, None, :]", "& real[:, None, :] & real[:, :T, None]",
      "masks-queries", "t >= length"),
+    ("38.5", LINK, "masked_softmax(e, allowed)", "raises", "is passed as mask="),
+    ("38.5", "for t in range(T)])", "for t in range(1, T + 1)])",
+     "next-query", "of query t + 1"),
+    ("38.5", "return np.abs(s - p) <= D", SLICES,
+     "negative-slice", "counts from the end"),
+    ("38.5", "np.abs(s - p) <= D", "(s - p >= -D) & (s - p < D)",
+     "off-by-one", "without its last key"),
 ]  # fmt: skip
+ONCE = "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
 STEPS = [
+    ("38.5", ONCE, "    loss.backward()\n    optimizer.zero_grad()\n"
+     "    optimizer.step()\n", "does-not-move", "does not move"),
+    ("38.5", "    loss.backward()\n", "", "does-not-move", "does not move"),
+    ("38.5", ONCE, "    optimizer.zero_grad()\n    optimizer.step()\n"
+     "    loss.backward()\n", "does-not-move", "does not move"),
     ("38.5", "e = Q @ K.T", "e = mg.Tensor(Q.data @ K.data.T)",
      "not-learned", "training_step(model="),
     ("38.5", "strings[:, ::-1]", "strings[::-1]",
@@ -72,6 +91,25 @@ STEPS = [
     ("38.5", "strings[:, ::-1]", "np.flip(strings)", "reversed-batch", "at step 0"),
     ("38.5", "model.values(strings)", "model.values(strings[:, ::-1])",
      "reversed-input", "reads the strings from the last symbol on"),
+]  # fmt: skip
+PROOFS = [
+    ("38.6", "(s @ W_g @ h1 + s @ W_g @ h3) / 2",
+     "(s @ W_g @ h1 + s @ W_g @ ((h1 + h3) / 2) + s @ W_g @ h3) / 3",
+     "arrives-elsewhere", "a score of a sum"),
+    ("38.1", "s @ (W_g @ h), ", "(s @ W_g) @ h + 0, ",
+     "chain-repeats", "links 1 and 2"),
+    ("38.1", "s @ (W_g @ h), ", "1 * ((s @ W_g) @ h), ",
+     "chain-repeats", "links 1 and 2"),
+    ("38.1", "s @ (W_g @ h), ", "((s @ W_g) @ h) / 1 - 0, ",
+     "chain-repeats", "links 1 and 2"),
+]  # fmt: skip
+RESULTS = [
+    ("38.6", "return W_a, v_a, s", "return v_a, W_a, s", "swapped", "another order"),
+    ("38.6", "return -np.eye(1), np.ones(1),", "return np.ones(1), -np.eye(1),",
+     "swapped", "another order"),
+    ("38.3", "if scaled:", "if not scaled:", "inverted", "at d = 17"),
+    ("38.3", "ax.legend()", "ax.legend()\n    ax.set_yscale('log')",
+     "logarithmic-entropy", "a linear axis for the entropy"),
 ]  # fmt: skip
 SCORES_6 = "    e = np.where(mask, H @ s, -np.inf)  # (T,)\n"
 SOFTMAX_5 = "softmax(np.where(mask, e, -np.inf))"
@@ -248,6 +286,8 @@ KINDS = (
     ENTROPIES,
     WINDOWS,
     STEPS,
+    PROOFS,
+    RESULTS,
     WEIGHTS,
     BACKWARDS,
     MEASURES,

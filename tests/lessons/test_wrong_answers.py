@@ -392,6 +392,8 @@ RIGHT = [
     ("E.8", "return o, base + np.log(both)", "return o, np.logaddexp(lse1, lse2)"),
     pytest.param("E.14", TILE, SLOW, marks=pytest.mark.deep),
     ("E.14", "(g * o).sum(1)", "np.einsum('le,le->l', o, g)"),
+    ("38.6", "return W_a, v_a, s, h1, (h1 + h3) / 2, h3",
+     "return W_a.tolist(), v_a, s, [-2.0], [0.0], [2]"),
     ("38.6", 's @ W_g @ (h1 + h3) / 2, "a number moves out"',
      's @ W_g @ (h1 / 2) + s @ W_g @ (h3 / 2), "a sum splits"'),
 ]  # fmt: skip

@@ -162,6 +162,8 @@ REFUSED = [  # line, parameters, call, error, message after "f: "
      ".astype(np.float32)."),
     ("ids (B,) int", "ids", (floats(2),), TypeError,
      "ids are float32; expected integers. Use .astype(int)."),
+    ("ids (B,) int", "ids, mask=None", (bools(2),), TypeError,
+     "ids are bool; expected integers. A mask is passed as mask=."),
     ("m (B,) bool", "m", (ints(2),), TypeError,
      "m is int64; expected booleans. Compare with 0, or use .astype(bool)."),
     ("m (B,) bool | float", "m", (ints(2),), TypeError,
