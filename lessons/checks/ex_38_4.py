@@ -126,6 +126,9 @@ def five_steps(my, rng):
             ("one-kind", f'training with kind "{other}"', {"kind": other}),
             ("seed", "training with another seed", {"seed": 3 - seed}),
             ("late", "entropies after their steps", {"after": 1}),
+            ("batch-after", "steps on batches[i + 1]", {"batch": lambda i: i + 1}),
+            ("new-optimizer", "training with a new Adam in each step", {"anew": True}),
+            ("without-eos", "entropies of the rows without EOS", {"eos": False}),
             ("seen", "entropies on the batch of step 0", {"unseen": 0}),
         ]
         right = {"kind": kind, "d": 11, "steps": 5, "seed": seed, "every": 2}
@@ -294,25 +297,39 @@ def _loss_with_padding(model, batch):
 
 
 def trace(
-    kind, d, steps, seed, every, batch=lambda i: i, after=0, before=0, unseen=10**6
+    kind,
+    d,
+    steps,
+    seed,
+    every,
+    batch=lambda i: i,
+    after=0,
+    unseen=10**6,
+    anew=False,
+    eos=True,
 ):
     """Return losses and entropies of a ``Run`` of the engine."""
     twin, batches = model(kind, d, seed), Batches(seed, 32, 3, 8)
     run = Run(twin, optim.Adam(list(twin.parameters()), lr=3e-3), clip=1.0)
-    probe, entropies = batches[unseen], []
+    probe, losses, entropies = batches[unseen], [], []
     for i in range(steps):
         if not after and i % every == 0:
-            entropies.append(_entropy_on(twin, probe))
+            entropies.append(_entropy_on(twin, probe, eos))
+        if anew:
+            run = Run(twin, optim.Adam(list(twin.parameters()), lr=3e-3), clip=1.0)
         run.descend(loss_of(twin, batches[batch(i)]))
+        losses.append(run.losses[-1])
         if after and i % every == 0:
-            entropies.append(_entropy_on(twin, probe))
-    return {"loss": np.array(run.losses), "entropy": np.array(entropies)}
+            entropies.append(_entropy_on(twin, probe, eos))
+    return {"loss": np.array(losses), "entropy": np.array(entropies)}
 
 
-def _entropy_on(model, batch):
+def _entropy_on(model, batch, eos=True):
     output = model.forced(batch.source, batch.target_in, batch.lengths)
     weights = output.weights.numpy().astype(float)
     real = batch.target_out != PAD
+    if not eos:
+        real = np.arange(real.shape[1]) < batch.lengths[:, None]
     return float(np.mean([entropy(row) for row in weights[real]]))
 
 
@@ -321,6 +338,9 @@ def _alike(a, b):
 
 
 HINTS = {
+    "batch-after": ["Step i is done on batch number i, and the first i is 0."],
+    "new-optimizer": ["Adam keeps two means from step to step. Make it once."],
+    "without-eos": ["The row that writes EOS counts, too: batch.target_lengths."],
     "prediction": [
         'The docstring gives the two keys; each value is "dot" or "scaled".',
     ],

@@ -48,6 +48,11 @@ def against_loops(my, rng):
         ("ignores-weights", "the sum of the states, without alpha", H.sum(0)),
     ]
     my.equal(my.context(alpha, H), want, "d", unweighted)
+    alpha = rng.random(7)  # the sum of the formula, also if alpha does not sum to 1
+    want = sum(alpha[j] * H[j] for j in range(7))
+    text = "the sum of alpha_j h_j, divided by the sum of alpha"
+    my.equal(my.context(alpha, H), want, "d", [("renormalised", text,
+             want / alpha.sum())])  # fmt: skip
 
 
 @laws("uniform if and only if all scores are equal")
@@ -55,14 +60,14 @@ def if_and_only_if(my, rng):
     for c in (0.0, 5.0, -1e4, 1e4):
         e = np.full(7, c)
         my.holds(
-            my.is_uniform(e),
+            uniform(my, e),
             "only-zero",
             f"expected True: seven scores of {c:g} give weights of 1/7",
             "found False",
         )
     larger(my, 1.0, 1.0, "always")
     for e in ([1.0, 0.0, 2.0], [0.0, -3.0, 3.0]):  # the first is the mean of all
-        found = my.is_uniform(np.array(e))
+        found = uniform(my, np.array(e))
         lines = "expected False: the scores differ", "found True"
         my.holds(not found, "mean-of-scores", *lines)
     for others, gap in (
@@ -73,12 +78,20 @@ def if_and_only_if(my, rng):
         larger(my, others, gap, "tolerance")
 
 
+def uniform(my, e):
+    """Return the learner's is_uniform(e), if it is one True or False."""
+    found = my.is_uniform(e)
+    text = "expected one True or False", f"found {found!r:.60}"
+    my.holds(np.ndim(found) == 0, "type", *text)
+    return bool(found)
+
+
 def larger(my, others, gap, tag):
     """Fail unless seven scores, of which one is larger, are not uniform."""
     e = np.full(7, others)
     e[3] += gap
     my.holds(
-        not my.is_uniform(e),
+        not uniform(my, e),
         tag,
         f"expected False: one score is larger by {gap:.3g}, the others are {others:g}",
         "found True",
@@ -172,6 +185,7 @@ HINTS = {
     "clipped": [
         "Two scores that are clipped to the same limit are no longer different.",
     ],
+    "renormalised": ["The formula has no division: sum_j alpha_j h_j."],
     "only-zero": ["Which weights do scores give that are all 5?"],
     "tolerance": [
         "Nearly equal scores give nearly equal weights. Those are not equal weights.",

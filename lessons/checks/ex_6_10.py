@@ -187,6 +187,20 @@ def far_apart(my, rng):
         my.equal(my.softmax_t(e, 1.0), softmax(e, 1.0), "ij", whole)
 
 
+@edges("the slope of the entropy of scores near 1e6")
+def far_from_zero(my, rng):
+    e = rng.normal(size=(3, 5))
+    for tau in (0.5, 2.0):
+        found, want = my.dH_dtau(e + 1e6, tau), my.dH_dtau(e, tau)
+        off = np.abs(found / want - 1).max()
+        my.holds(
+            off < 1e-6,
+            "cancels",
+            "expected the same slope for e and for e + 1e+06",
+            f"found slopes that differ by {off:.1g} of the right one: digits cancel",
+        )
+
+
 @edges("tau = 1e-3 with scores of 1e3, ties, and a weight of 0")
 def cold(my, rng):
     e = np.array([[1e3, -1e3, 0.0], [1e3, 1e3, 0.0]])
@@ -236,6 +250,10 @@ HINTS = {
         "mean)^2.",
     ],
     "tau-multiplies": ["Does the largest weight grow or shrink at a low temperature?"],
+    "cancels": [
+        "E(e^2) and E(e)^2 are near 1e12 if e is near 1e6: what remains of their "
+        "difference? Subtract the mean from e first.",
+    ],
     "divided": ["The entropy itself is in nats. Do not divide it by its maximum."],
     "tau-power": [
         "By which power of tau does your slope differ from the measured one?",

@@ -43,10 +43,10 @@ def whole_numbers(my, rng):
     my.shape(my.mults_dot(5, 3), (), "", int)
 
 
-@numbers("three states, by hand: 275 multiplications")
+@numbers("four states, by hand: 341 multiplications")
 def by_hand(my, rng):
-    got = my.mults_additive(3, 7, 5, 11, False)
-    my.equal(got, 275, "", wrong_steps(3, 7, 5, 11, False))
+    got = my.mults_additive(4, 7, 5, 11, False)  # no two mistakes give one number
+    my.equal(got, 341, "", wrong_steps(4, 7, 5, 11, False))
 
 
 @values("one step, counted multiplication by multiplication")
@@ -66,7 +66,8 @@ def dot_scores(my, rng):
         for h in H:
             s @ h
         want = ops.multiplications
-        wrong = [("with-average", "scores and the average of the states", 2 * want)]
+        text = "twice the number, as with all sums, or the average of the states"
+        wrong = [("twice", text, 2 * want)]
         my.equal(my.mults_dot(T, d), want, "", wrong)
 
 
@@ -181,7 +182,11 @@ def wrong_steps(T, d_s, d_h, d_a, cached):
         ("query-per-key", "the number with W_s s for each state", per_key),
         ("no-query", "the number without W_s s", never),
         ("no-v", "the number without the products with v", right - T * d_a),
+        ("v-once", "the number with one product with v", right - T * d_a + d_a),
     ]
+    if not cached:
+        one = right - T * d_a * d_h + d_a * d_h
+        wrong.append(("one-key", "the number with W_h h_j for one state", one))
     for a, b, widths in (
         ("d_s", "d_h", (d_h, d_h, d_a)),
         ("d_h", "d_s", (d_s, d_s, d_a)),
@@ -218,8 +223,10 @@ HINTS = {
     "query-per-key": ["s is the same for all T states of a step."],
     "no-query": ["The state of the decoder is new in each step, and W_s s with it."],
     "no-v": ["The product with v is computed for each state, after the tanh."],
+    "v-once": ["Each state has its own score, and its own product with v."],
+    "one-key": ["W_h h_j is another vector for each state."],
     "widths": ["W_s has as many columns as s has entries, and W_h as many as h_j."],
-    "with-average": ["Count the scores only, not the average of the states."],
+    "twice": ["Count no sums, and the scores only, not the average of the states."],
     "recomputed": ["What is cached is computed once for the whole sentence."],
     "not-counted": [
         "The work before the first step counts as well, once for a sentence.",

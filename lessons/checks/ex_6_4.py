@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 
-from lessons.checks.attending import wrong_scales, wrong_weights
+from lessons.checks.attending import softmax, wrong_scales, wrong_weights
 from lessons.checks.measure import peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
 
-BYTES = {"float16": 2, "float32": 4, "float64": 8}
+BYTES = {"float32": 4, "float16": 2, "float64": 8, "int8": 1}
 
 
 def attend(Q, K, V):
@@ -69,6 +69,11 @@ def one_further(my, rng):
             ("ignores-dtype", f"the root of {memory}", math.isqrt(memory)),
             ("ignores-dtype", "the answer for float32", math.isqrt(memory // 4)),
             ("no-root", "the number of scores that fit", memory // size),
+            (
+                "root-first",
+                f"the root of {memory}, divided by the itemsize {size}",
+                math.isqrt(memory) // size,
+            ),
         ]
         if not fits or (got + 1) ** 2 * size <= memory:
             named = [v for v in wrong if v[2] == got]
@@ -86,7 +91,7 @@ def one_further(my, rng):
 def against_a_loop(my, rng):
     Q, K, V = (rng.normal(size=(7, d)) for d in (3, 3, 5))
     want = by_loop(Q, K, V)
-    for block in (1, 3, 7, 11):
+    for block in (2, 1, 7, 11):  # the first is no width, and has several queries
 
         def own_block(i, T):
             start = i - i % block
@@ -99,6 +104,15 @@ def against_a_loop(my, rng):
                 Q @ K.T / 3**0.5, scales=wrong_scales(3, 7, 7, 5)
             )
         ]
+        e, parts = Q @ K.T / 3**0.5, np.split(np.arange(7), range(block, 7, block))
+        text = "weights that sum to 1 over the queries of a block"
+        for top in (0.0, e.max(-1, keepdims=True)):
+            z = np.exp(e - top)
+            p = np.concatenate([z[i] / z[i].sum(0) for i in parts])
+            wrong.append(("wrong-axis", text, p @ V))
+        p = softmax(e * (3 / block) ** 0.5, np.ones(e.shape, bool))
+        text = f"scores / sqrt({block}), the size of a block"
+        wrong.append(("scaled-by-block", text, p @ V))
         within = by_loop(Q, K, V, keys=own_block)
         text = "attention to the keys of the same block only"
         wrong.append(("within-block", text, within))
@@ -237,6 +251,9 @@ HINTS = {
     "bits": ["itemsize counts bytes already."],
     "ignores-dtype": ["A float64 takes twice as much as a float32."],
     "no-root": ["If n scores fit into memory, how many positions is that?"],
+    "root-first": ["How many scores fit into memory? Their root is T."],
+    "wrong-axis": ["The weights of one query sum to 1 over all keys."],
+    "scaled-by-block": ["The scores do not depend on the size of a block."],
     "rounding": ["Squares of large numbers are exact as int, but not as float."],
     "unscaled": ["The scores are divided by the square root of the width."],
     "last-block": [

@@ -11,7 +11,7 @@ import numpy as np
 from lessons.checks import pictures
 from lessons.checks.attending import wrong_weights
 from lessons.checks.before import answers_pass
-from lessons.checks.measure import python_steps
+from lessons.checks.measure import calls_of, python_steps
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, several, shape_all
 from lessons.checks.words import self_assessed
@@ -97,6 +97,31 @@ def dot_attention(my, rng):
         equal_all(my, found, want, {"c": "d", "alpha": "T"}, wrong)
 
 
+class Products(np.ndarray):
+    """An array that counts the tables of its products, entry by entry."""
+
+    tables = 0
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        plain = [np.asarray(x) for x in inputs]
+        result = getattr(ufunc, method)(*plain, **options)
+        Products.tables += ufunc is np.multiply and np.ndim(result) == 2
+        return result
+
+
+@values("all scores are one product")
+def one_product(my, rng):
+    Products.tables = 0
+    s, H = rng.normal(size=5).view(Products), rng.normal(size=(7, 5))
+    my.luong_forward(s, H, np.ones(7, bool))
+    my.holds(
+        not Products.tables,
+        "elementwise",
+        "expected the product of a matrix and a vector for the scores",
+        "found numbers (7, 5), products of s and H entry by entry",
+    )
+
+
 @values("the median of one, two, three, four calls")
 def other_numbers_of_calls(my, rng):
     for repeats in (4, 3, 2, 1):  # of two, the upper is the maximum
@@ -165,7 +190,9 @@ def what_is_timed(my, rng):
         seen.append((np.asarray(returned[1]), python_steps(fn)))
         return float(len(seen))
 
-    found = my.compare(lengths, d, 3, source, timer)
+    with calls_of(my, "bahdanau_forward", "luong_forward") as calls:
+        found = my.compare(lengths, d, 3, source, timer)
+    are_arguments_built_before(my, calls, d)
     my.holds(
         isinstance(found, dict) and set(found) == {"additive", "dot"},
         "timed-else",
@@ -190,6 +217,30 @@ def what_is_timed(my, rng):
             f"expected {name} attention with the same Python steps for any T",
             f"found {steps[0]} steps at T = 5, {steps[-1]} at T = 11: a Python loop",
         )
+
+
+def are_arguments_built_before(my, calls, d):
+    """Fail unless the calls of one function pass the same arrays, of width d."""
+    for (name, first), (other, second) in itertools.pairwise(calls):
+        arrays = [isinstance(x, np.ndarray) for x in first]
+        if name != other or list(map(np.shape, first)) != list(map(np.shape, second)):
+            continue
+        for a, b, is_array in zip(first, second, arrays):
+            my.holds(
+                not is_array or np.may_share_memory(a, b),
+                "built-in-call",
+                f"expected calls of {name} with arrays that were made before",
+                f"found a new array {np.shape(a)} in each call",
+            )
+    for name, arguments in calls:
+        if name == "bahdanau_forward" and len(arguments) == 6:
+            shapes = [np.shape(x) for x in arguments[2:5]]
+            my.holds(
+                shapes == [(d, d), (d, d), (d,)],
+                "widths",
+                f"expected W_s ({d}, {d}), W_h ({d}, {d}), v ({d},): all widths are d",
+                f"found W_s {shapes[0]}, W_h {shapes[1]}, v {shapes[2]}",
+            )
 
 
 def what_is_scored(my, scores, lengths, source, d):
@@ -365,7 +416,9 @@ def timed(my, repeats):
     want = float(np.median(after))
     first, both = DURATIONS[:repeats], DURATIONS[: repeats + 1]
     upper = sorted(after)[repeats // 2]
+    since = "the median of the times since the first reading"
     wrong = [
+        ("one-reading", since, np.median(np.cumsum(after))),
         ("warm-up", "the median with the first call among them", np.median(first)),
         ("warm-up", "the mean with the first call among them", np.mean(first)),
         ("warm-up", "the median with the first call added", np.median(both)),
@@ -499,6 +552,10 @@ HINTS = {
         "time?",
     ],
     "not-median": ["One interrupted call changes a mean, but hardly a median."],
+    "one-reading": ["Read the clock again before each call."],
+    "elementwise": ["H @ s multiplies and sums, without an array (T, d)."],
+    "built-in-call": ["The mask is made once, before the timer is called."],
+    "widths": ["Draw W_s and W_h (d, d), and v (d,)."],
     "upper-median": [
         "For an even number of times, the median is the mean of the two in the middle.",
     ],

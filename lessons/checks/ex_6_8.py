@@ -1,6 +1,7 @@
 """Check an answer to 6.8."""
 
 import math
+import re
 
 import numpy as np
 
@@ -191,6 +192,20 @@ def three_heatmaps(my, rng):
     titles = [title for _, _, title in pictures.images(fig)]
     my.holds(all(titles), "no-title", "expected a title for each panel",
              f"found {titles}")  # fmt: skip
+    of = [
+        title
+        for cosines in (before, after)
+        for shown, limits, title in pictures.images(fig)
+        if limits == (-1, 1) and np.allclose(shown, cosines)
+    ]
+    if len(of) == 2:
+        said = [set(re.findall(r"[a-z]+", title.lower())) for title in of]
+        is_exchanged = said[0] & {"after", "z"} and said[1] & {"before", "x"}
+        is_right = said[0] & {"before", "x"} and said[1] & {"after", "z"}
+        my.holds(is_right or not is_exchanged, "images-exchanged",
+                 "expected before, the cosines of X, above them the title of X",
+                 f"found the title {of[0]!r} above them, {of[1]!r} above after",
+                 )  # fmt: skip
     pictures.keep(my, fig)
 
 
@@ -309,6 +324,7 @@ HINTS = {
         "A colour means another number in each image, unless both have the same vmin "
         "and vmax.",
     ],
+    "images-exchanged": ["draw receives before first, and then after."],
     "no-title": ["Which of the three images is which?"],
     "no-image": ["ax.imshow draws an array, each entry as a square."],
     "column-norms": ["The norm of a row is a sum over its d entries."],

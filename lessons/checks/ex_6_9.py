@@ -80,6 +80,18 @@ def check_bleu(my, refs, hyps, order=4):
         ("arithmetic-mean", "the arithmetic mean of the precisions", {"mean": "plain"}),
         ("no-root", "the product of the precisions, no root", {"mean": "product"}),
         ("recall", "right n-grams / n-grams of the references", {"over": "r"}),
+        (
+            "longer-of-pair",
+            "BLEU with the longer of each pair of sentences counted in r",
+            {"brevity": "longer"},
+        ),
+        (
+            "all-references",
+            "BLEU with the n-grams of all references for each sentence",
+            {"whose": "all"},
+        ),
+        ("smoothed", "BLEU with (right + 1) / (n-grams + 1)", {"more": 1}),
+        ("fourth-root", "BLEU with the fourth root for any order", {"mean": "fourth"}),
     ]
     want = bleu_by_loop(refs, hyps, order)
     known = [(t, s, bleu_by_loop(refs, hyps, order, **o)) for t, s, o in known]
@@ -113,6 +125,7 @@ def by_hand(my, rng):
 
 @values("BLEU of corpora, against loops")
 def of_corpora(my, rng):
+    check_bleu(my, [CAT, SAT], [THE, CAT], 1)  # "the" stands in both references 4 times
     for order in (1, 2, 4):
         refs = [list("abcde"[i] for i in rng.integers(0, 5, n)) for n in (9, 12, 8, 11)]
         hyps = [
@@ -120,6 +133,8 @@ def of_corpora(my, rng):
         ]
         check_bleu(my, refs, hyps, order)
         check_bleu(my, hyps, refs, order)
+        # one sentence is longer than its reference, and the others are shorter
+        check_bleu(my, refs[:3] + hyps[3:], hyps[:3] + refs[3:], order)
 
 
 @values("sentences by length, both ends included")
@@ -178,13 +193,22 @@ def bleu_of_groups(my, rng):
 @values("a test set that training does not contain")
 def not_seen(my, rng):
     pairs = [("e", "E"), ("b", "B"), ("a", "C"), ("c", "A"), ("d", "D"), ("a", "A")]
-    for n, want in ((1, [pairs[0], pairs[1], pairs[4]]), (2, pairs[:2])):
+    twice = [("b", "B"), ("b", "B"), ("a", "A")]
+    for pairs, n, want in (
+        (pairs, 1, [pairs[0], pairs[1], pairs[4]]),
+        (pairs, 2, pairs[:2]),
+        (twice, 1, twice[:2]),
+        (pairs, 0, pairs),
+    ):
         train, test = my.hold_out(pairs, n)
-        tag = "first-pairs" if list(test) == pairs[:n] else "test"
-        my.holds(list(test) == pairs[-n:], tag, f"expected the test {pairs[-n:]}",
+        last = pairs[len(pairs) - n :]
+        tag = "first-pairs" if list(test) == pairs[:n] != last else "test"
+        my.holds(list(test) == last, tag, f"expected the test {last}",
                  f"found {test}")  # fmt: skip
         seen = any(s == a or t == b for s, t in train for a, b in test)
-        my.holds(list(train) == want, "test-in-train" if seen else "order",
+        once = list(dict.fromkeys(want))
+        tag = "each-once" if list(train) == once else "order"
+        my.holds(list(train) == want, "test-in-train" if seen else tag,
                  f"expected {want} for training", f"found {train}")  # fmt: skip
 
 
@@ -222,6 +246,11 @@ def a_step(my, rng):
             ]
             for place, name in enumerate(want)
         }
+        z = np.exp(want["logits"])
+        known["logits"] += [
+            ("softmax-taken", "the softmax of the logits", z / z.sum(-1)[:, None]),
+            ("no-bias", "the logits without b_o", want["logits"] - drawn[0]["b_o"]),
+        ]
         known["state"].append(("state-stands", "the state before the step", drawn[2]))
         want = {"state": want["state"], "logits": want["logits"]}  # in this order
         equal_all(my, (state, logits), want, AXES, known, rtol=1e-7)
@@ -325,7 +354,8 @@ def of_a_step(my, rng):
 @edges("no right word, no word at all, no sentence")
 def nothing(my, rng):
     for hyps in ([["dog"] * 6], [[]], [CAT[:3]]):
-        my.equal(float(my.bleu([CAT], hyps)), 0.0)
+        found = float(my.bleu([CAT], hyps))
+        my.holds(found == 0, "no-zero", "expected 0", f"found {found:g}")
     found = my.bucket_by_length([], BUCKETS)
     want = {b: [] for b in BUCKETS}
     my.holds(found == want, "type", f"expected {want}", f"found {found}")
@@ -458,6 +488,14 @@ HINTS = {
     "no-tanh": [
         "Without tanh the score is affine in h_j. Does yours contain the tanh?",
     ],
+    "longer-of-pair": ["r counts the words of the references, and no others."],
+    "all-references": ["Each sentence has one reference, its own."],
+    "smoothed": ["p_n is a plain quotient of two counts."],
+    "fourth-root": ["The root is that of the number of precisions, ``order``."],
+    "each-once": ["Which pairs are left out? A pair that occurs twice is not."],
+    "no-zero": ["What do you return if an order has no right n-gram?"],
+    "softmax-taken": ["The loss takes logits, before any softmax."],
+    "no-bias": ["Each parameter in the docstring has a place."],
     "brevity-above-1": [
         "Long output is no advantage: the brevity factor is at most 1.",
     ],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lessons.checks.measure import has_all_digits, peak_numbers, work
+from lessons.checks.measure import calls_of, has_all_digits, peak_numbers, work
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, shape_all
 from lessons.classroom.steps import edges, gradients, laws, numbers, shape, values
@@ -209,6 +209,15 @@ def single(my, rng):
         )
 
 
+@edges("one scan for both sums")
+def one_scan(my, rng):
+    with calls_of(my, "scan") as calls:
+        _, backward = my.linear_attention(*draw(rng))
+        backward(rng.normal(size=(5, 7)))
+    my.holds(len(calls) < 2, "two-scans", "expected one call of scan",
+             f"found {len(calls)} calls")  # fmt: skip
+
+
 @edges("memory, for 1500 positions")
 def memory(my, rng):
     n, E, Ev = 1500, 16, 16
@@ -284,6 +293,7 @@ HINTS = {
     "dy-undivided": [
         "o is y divided by c, so the gradient of y is divided by c as well.",
     ],
+    "two-scans": ["A column of ones beside v makes the scan sum q_i . k_j as well."],
     "n-squared": [
         "Your answer reads all earlier positions for each position. The running sum S "
         "contains them already.",

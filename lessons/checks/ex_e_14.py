@@ -55,6 +55,9 @@ def wrong_tiles(problem, i, j):
     of_tile = (inside * at.dp).sum(1, keepdims=True)
     D = at.D[:, None]
 
+    top = np.zeros_like(D)
+    top[i] = at.s[i, j].max(1, keepdims=True)
+
     def from_p(p):
         p = np.where(at.seen, p, 0.0)
         return p, p * (at.dp - D)
@@ -80,6 +83,11 @@ def wrong_tiles(problem, i, j):
             unmasked * (at.dp - D),
         ),
         ("no-lse", "with p = exp(s), without lse", *from_p(np.exp(at.s))),
+        (
+            "max-for-lse",
+            "with p = exp(s - the maximum of a row of the tile)",
+            *from_p(np.exp(at.s - top)),
+        ),
         (
             "unscaled-scores",
             "with scores q . k, without the scale",
@@ -307,6 +315,7 @@ def memory(my, rng):
 
 
 HINTS = {
+    "max-for-lse": ["Only s - lse gives weights whose row sums to 1."],
     "no-lse": ["p = exp(s - lse): what makes the weights of a row sum to 1?"],
     "unscaled-scores": ["s_ij = scale q_i . k_j: the forward used the scale as well."],
     "g-for-q": ["ds_ij = dL/ds_ij, and s_ij = scale q_i . k_j. What is ds_ij / dk_j?"],

@@ -139,10 +139,18 @@ def against_loops(my, rng):
             f"the Gaussian with sigma = {name}",
             weights(align, position, p, sigma),
         )
-        for name, sigma in (("D", D), ("D / 4", D / 4), ("sqrt(D)", math.sqrt(D)))
+        for name, sigma in (
+            ("D", D),
+            ("D / 4", D / 4),
+            ("D // 2", D // 2),
+            ("sqrt(D)", math.sqrt(D)),
+        )
     ]
     apart = np.abs(position - p[:, None])
     wrong.append(("sigma", "exp(-2 (s - p)^2 / D)", align * np.exp(-2 * apart**2 / D)))
+    wrong.append(
+        ("sigma", "exp(-(s - p)^2 / (2 sigma))", align * np.exp(-(apart**2) / D))
+    )
     wrong.append(("not-squared", "exp(-2 |s - p| / D)", align * np.exp(-2 * apart / D)))
     wrong.append(
         ("sigma", "exp(-(s - p)^2 / sigma^2)", weights(align, position, p, D / 8**0.5))

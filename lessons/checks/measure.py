@@ -3,6 +3,8 @@
 Nothing here reads a clock. A slow machine, or a busy one, changes no result.
 """
 
+import contextlib
+import functools
 import sys
 import tracemalloc
 
@@ -12,6 +14,29 @@ from lessons.classroom.runner import UNKNOWN
 
 COARSE = 1e-5  # a larger error is no rounding, and has another cause
 DIGITS = 1e-12  # a formula has 15 digits, a difference quotient has about 10
+
+
+@contextlib.contextmanager
+def calls_of(my, *names):
+    """Yield the list to which each call of these functions is added, by the learner.
+
+    Each is (name, arguments). Only calls from the learner's own functions count.
+    """
+    calls, before = [], {name: my._namespace[name] for name in names}
+
+    def watched(name):
+        @functools.wraps(before[name])
+        def f(*args, **options):
+            calls.append((name, [*args, *options.values()]))
+            return before[name](*args, **options)
+
+        return f
+
+    my._namespace.update({name: watched(name) for name in names})
+    try:
+        yield calls
+    finally:
+        my._namespace.update(before)
 
 
 def peak_numbers(f, *args):

@@ -55,8 +55,20 @@ def by_loop(
     return np.array(logits), np.array(states)
 
 
-def bleu_by_loop(refs, hyps, order=4, clip=True, brevity="right", mean="log", over="h"):
+def bleu_by_loop(
+    refs,
+    hyps,
+    order=4,
+    clip=True,
+    brevity="right",
+    mean="log",
+    over="h",
+    whose="own",
+    more=0,
+):
     """Return BLEU, counted by loops; each option adds one mistake."""
+    if whose == "all":
+        by_own, refs = refs, [sum(refs, [])] * len(refs)
     precisions = []
     for n in range(1, order + 1):
         right = said = 0
@@ -68,14 +80,18 @@ def bleu_by_loop(refs, hyps, order=4, clip=True, brevity="right", mean="log", ov
                 right += gram in theirs
                 if gram in theirs and clip:
                     theirs.remove(gram)
-        precisions.append(right / said if said else 0.0)
+        precisions.append((right + more) / (said + more) if said + more else 0.0)
+    refs = by_own if whose == "all" else refs
     c, r = sum(map(len, hyps)), sum(map(len, refs))
+    if brevity == "longer":
+        r = sum(max(map(len, pair)) for pair in zip(refs, hyps))
     if not all(precisions):
         return 0.0
     factor = {"none": 1.0, "inverted": c / r}.get(brevity, r / c)
     most = math.inf if brevity == "unbounded" else 1.0
     logs = sum(map(math.log, precisions))
     whole = {"log": math.exp(logs / order), "product": math.exp(logs),
+             "fourth": math.exp(logs / 4),
              "plain": sum(precisions) / order}[mean]  # fmt: skip
     return min(most, math.exp(1 - factor)) * whole
 

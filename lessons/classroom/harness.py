@@ -195,6 +195,10 @@ class Harness:
               call, or a text; without it, the last call of all
         """
         __tracebackhide__ = True
+        if isinstance(truth, np.ndarray) and truth.size != 1:
+            # the learner returned it, in the place of one truth
+            text = "expected one True or False", f"found {brief(truth)}"
+            raise CheckFailed("type", *self.last_call(call), *text)
         if not truth:
             raise CheckFailed(tag, *self.last_call(call), *sentences)
 

@@ -69,10 +69,12 @@ class Report:
         A function that calls another one that failed as well comes after it.
         """
         failed = [o for o in self.outcomes if o["result"] == "failed"]
-        weak = {"unknown": 2, "nearly": 1}  # no name, or not that of a mistake
+        # no name, or not that of a mistake; a long run comes after all that is quick
+        weak = {"unknown": 2, "nearly": 1, "no-long-run": 3, "old-record": 3}
 
         def rank(o):
-            return may_follow(o, failed), weak.get(o["tag"], 0), not informative(o)
+            weakness = weak.get(o["tag"], 0)
+            return weakness == 3, may_follow(o, failed), weakness, not informative(o)
 
         return sorted(failed, key=rank)
 

@@ -52,6 +52,7 @@ def explanation():
     """Return a string: why does this argue for centring the inputs of attention, as
     LayerNorm does?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     raise NotWritten("38.2 explanation")

@@ -66,6 +66,7 @@ def explanation():
     """Return a string: with cached keys, the additive score makes only the d^2
     multiplications of W_s s more than the T d of dot; why is dot faster on a GPU?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     raise NotWritten("6.3 explanation")

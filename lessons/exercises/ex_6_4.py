@@ -45,6 +45,7 @@ def explanation():
     """Return a string: why do long sequences need other attention, and what would T =
     32768 take?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     raise NotWritten("6.4 explanation")

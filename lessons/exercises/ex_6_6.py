@@ -53,10 +53,10 @@ def compare(Ts, d, repeats, rng, timer):
 
     timer  timer(fn, repeats) -> seconds, where fn is a function without arguments
     rng    a np.random.Generator: draws s, H, W_s, W_h and v, all N(0, 1), anew for
-           each T
+           each T; all widths are d, also the d_a of W_s, W_h and v
 
     Draw all numbers first, then time calls of ``bahdanau_forward`` and
-    ``luong_forward``, with a mask that allows all positions.
+    ``luong_forward``, with a mask that allows all positions and is made before, too.
     ->  {"additive": [seconds for each T], "dot": [seconds for each T]}
     """
     raise NotWritten("6.6 compare")
@@ -79,6 +79,7 @@ def explanation():
     """Return a string: which factor did you measure between the two, and does the
     count of operations explain it?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     raise NotWritten("6.6 explanation")

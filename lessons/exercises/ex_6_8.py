@@ -68,6 +68,7 @@ def explanation():
     """Return a string: do positions with large weights on each other become more
     similar, and why?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     raise NotWritten("6.8 explanation")

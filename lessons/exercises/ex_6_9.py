@@ -79,8 +79,8 @@ def bleu_by_length(sources, refs, hyps, bounds):
 def hold_out(pairs, n):
     """Split pairs (source, target) into (train, test): the last n are the test.
 
-    The others are for training, except those whose source, or whose target, occurs in
-    the test.
+    The others are for training, also if one occurs twice, except those whose source,
+    or whose target, occurs in the test. n may be 0.
     """
     raise NotWritten("6.9 hold_out")
 
@@ -106,7 +106,7 @@ def decode_step(p, y, s, H, mask):
 def explanation():
     """Return a string: what does your table say about the book's expectation, and why?
 
-    Write it after the long run. It is not graded; the check prints what a good answer
-    says.
+    Write ten words or more after the long run. They are not graded; the check prints
+    what a good answer says.
     """
     raise NotWritten("6.9 explanation")

@@ -108,8 +108,8 @@ def train(kind, d, steps, seed, every):
 def explanation():
     """Return a string: why do the two differ so in your figure, in loss and entropy?
 
-    Write it after the long run. It is not graded; the check prints what a good answer
-    says.
+    Write ten words or more after the long run. They are not graded; the check prints
+    what a good answer says.
     """
     # BEGIN SOLUTION
     return (

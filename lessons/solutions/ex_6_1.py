@@ -50,7 +50,8 @@ def explanation():
     """Return a string: why do equal weights serve most tasks badly, and what do they
     say about e_ij?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     # BEGIN SOLUTION
     return (

@@ -29,7 +29,10 @@ def entropy(p):
 
 
 def dH_dtau(e, tau):
-    """Return the slope of H(softmax(e / tau)) in tau, for each row of e (…, n)."""
+    """Return the slope of H(softmax(e / tau)) in tau, for each row of e (…, n).
+
+    The same number added to all scores changes it by rounding only, also 1e6.
+    """
     # BEGIN SOLUTION
     p = softmax_t(e, tau)
     mean = (p * e).sum(-1, keepdims=True)
@@ -72,7 +75,8 @@ def explanation():
     """Return a string: what happens as tau tends to 0 and to infinity, and what is it
     used for at inference?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     # BEGIN SOLUTION
     return (

@@ -63,7 +63,8 @@ def explanation():
     """Return a string: what does W_a = I say about the spaces of the encoder and of
     the decoder?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     # BEGIN SOLUTION
     return (

@@ -81,7 +81,8 @@ def explanation():
     """Return a string: with cached keys, the additive score makes only the d^2
     multiplications of W_s s more than the T d of dot; why is dot faster on a GPU?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     # BEGIN SOLUTION
     return (
@@ -116,7 +117,7 @@ MUTANTS = [
     ("+ T * d_a\n", "+ 0\n", "no-v"),
     ("return d_a * d_s + keys", "return d_a * d_h + keys", "widths"),
     ("else T * d_a * d_h\n", "else T * d_a * d_a\n", "widths"),
-    ("return T * d\n", "return 2 * T * d\n", "with-average"),
+    ("return T * d\n", "return 2 * T * d\n", "twice"),
     ("before + L * mults_additive(T, d_s, d_h, d_a, cached)",
      "before + L * mults_additive(T, d_s, d_h, d_a, False)", "recomputed"),
     ("before = T * d_a * d_h if cached else 0", "before = 0", "not-counted"),

@@ -140,7 +140,8 @@ def explanation():
     """Return a string: which pattern has each of the three sentences, and how do the
     patterns change with length?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     # BEGIN SOLUTION
     return (

@@ -93,7 +93,8 @@ def explanation():
     """Return a string: do positions with large weights on each other become more
     similar, and why?
 
-    It is not graded. After you write it, the check prints what a good answer says.
+    Write ten words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     # BEGIN SOLUTION
     return (

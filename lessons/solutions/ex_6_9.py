@@ -104,14 +104,15 @@ def bleu_by_length(sources, refs, hyps, bounds):
 def hold_out(pairs, n):
     """Split pairs (source, target) into (train, test): the last n are the test.
 
-    The others are for training, except those whose source, or whose target, occurs in
-    the test.
+    The others are for training, also if one occurs twice, except those whose source,
+    or whose target, occurs in the test. n may be 0.
     """
     # BEGIN SOLUTION
-    test = pairs[-n:]
+    cut = len(pairs) - n  # pairs[-n:] would be all pairs if n is 0
+    test = pairs[cut:]
     sources = {source for source, _ in test}
     targets = {target for _, target in test}
-    unseen = [p for p in pairs[:-n] if p[0] not in sources and p[1] not in targets]
+    unseen = [p for p in pairs[:cut] if p[0] not in sources and p[1] not in targets]
     return unseen, test
     # END SOLUTION
 
@@ -149,8 +150,8 @@ def decode_step(p, y, s, H, mask):
 def explanation():
     """Return a string: what does your table say about the book's expectation, and why?
 
-    Write it after the long run. It is not graded; the check prints what a good answer
-    says.
+    Write ten words or more after the long run. They are not graded; the check prints
+    what a good answer says.
     """
     # BEGIN SOLUTION
     return (
@@ -203,7 +204,7 @@ MUTANTS = [
     ("if p[0] not in sources and p[1] not in targets", "", "test-in-train"),
     (
         "    sources = {",
-        "    del pairs[-n:]\n    sources = {",
+        "    del pairs[cut:]\n    sources = {",
         "mutates-input",
     ),
     ("p[0] not in sources and ", "p not in test and ", "test-in-train"),

@@ -47,8 +47,8 @@ HELD_OUT = [
     ("6.9", "min(1.0, math.exp(1 - r / c))", "min(1.0, c / r)", {"brevity"}),
     ("6.9", "min(k, theirs[gram])", "min(1, theirs[gram])", {"clipped-at-one"}),
     ("6.9", "len(words) for words", "len(set(words)) for words", {"different-words"}),
-    ("6.9", "unseen = [p for p in pairs[:-n] if p[0] not in sources and p[1] not in "
-     "targets]", "unseen = [p for p in pairs[:-n] if p not in test]",
+    ("6.9", "unseen = [p for p in pairs[:cut] if p[0] not in sources and p[1] not in "
+     "targets]", "unseen = [p for p in pairs[:cut] if p not in test]",
      {"test-in-train"}),
     ("6.9", "query = s @", "query = -s @", {"sign"}),
     ("6.9", "    new = mg.gru_cell(x, s,", "    new = mg.gru_cell(x, 0 * s,",

@@ -61,7 +61,8 @@ RIGHT = [
      "0.5 * (s @ W_g @ h1 + s @ W_g @ h3)"),
     ("6.2", "return np.eye(d)", "return np.identity(d, dtype=int)"),
     ("6.1", "bool(np.all(e == e[0]))", "np.unique(e).size == 1"),
-    ("6.10", "(p * (e - mean) ** 2).sum(-1)", "(p * e**2).sum(-1) - mean[..., 0] ** 2"),
+    ("6.10", "(p * (e - mean) ** 2).sum(-1)",
+     "np.einsum('...j,...j', p, np.square(mean - e))"),
     ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
      "np.allclose(yours, numeric, rtol=1e-4, atol=1e-9 * scale)"),
 ]  # fmt: skip
@@ -76,7 +77,7 @@ WRONG = [
     ("E.12", "and d > 0", "and d >= 0", "zero-distance"),
     ("E.3", "            stack.extend(",
      "            graph[name].reverse()\n            stack.extend(", "mutates-input"),
-    ("6.9", "    sources = {", "    del pairs[-n:]\n    sources = {", "mutates-input"),
+    ("6.9", "    sources = {", "    del pairs[cut:]\n    sources = {", "mutates-input"),
     ("E.2", "y * (g - (g * y).sum(-1, keepdims=True))",
      "(1 - y) * y * (g - (g * y).sum(-1, keepdims=True))", "unknown"),
 ]  # fmt: skip

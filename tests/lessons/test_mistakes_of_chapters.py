@@ -6,7 +6,7 @@ The first example of a kind runs always, further ones with --deep.
 
 import pytest
 
-from lessons.classroom import catalogue, harness, steps
+from lessons.classroom import catalogue, harness, runner, steps
 from lessons.classroom.authors import run
 
 from .classroom_cases import answer
@@ -181,6 +181,104 @@ CALLS = [
     ("6.10", "z.sum(-1, keepdims=True)", "z.sum(0, keepdims=True)",
      "wrong-axis", "columns sum to one"),
 ]  # fmt: skip
+COUNT_WORDS = "sum(map(len, hyps)), sum(map(len, refs))"
+ZEROS = "    if not right.all():\n        return 0.0\n"
+DOT = "timer(lambda: luong_forward(s, H, mask), repeats)"
+SHARES = "3 * (len(p) - len(set(p))) >= len(p)"
+TWO_SCANS = """    both, scan_backward = scan(q, k, beside)
+    y, c = both[:, :-1], scan(q, k, np.ones((len(v), 1)))[0]
+"""
+ACCEPTED = [
+    ("6.9", COUNT_WORDS,
+     COUNT_WORDS[:21] + "sum(max(map(len, pair)) for pair in zip(refs, hyps))",
+     "longer-of-pair", "the longer of each pair"),
+    ("6.9", "test = pairs[cut:]", "test = pairs[-n:]", "test", "expected the test []"),
+    ("6.9", "return unseen, test", "return list(dict.fromkeys(unseen)), test",
+     "each-once", "('b', 'B'), ('b', 'B')"),
+    ("6.9", ZEROS, "    right[right == 0] = said[right == 0]\n", "no-zero", "found 1"),
+    ("6.7", "logits.numpy()[0, EOS:].argmax()) + EOS",
+     "(logits.numpy()[0] * (np.arange(12) >= EOS)).argmax())",
+     "special", "expected [5, 4, 7, 5]"),
+    ("6.7", 'flat.reshape(entry["shape"])', 'flat.reshape(entry["shape"] or [1])',
+     "scalar", "shape (1,)"),
+    ("6.6", DOT, DOT.replace("mask", "np.ones(T, bool)"),
+     "built-in-call", "a new array"),
+    ("6.6", "np.where(mask, H @ s, -np.inf)", "np.where(mask, (H * s).sum(1), -np.inf)",
+     "elementwise", "entry by entry"),
+    ("6.6", "  # all drawn before", "; W_s, W_h, v = W_s[:3], W_h[:3], v[:3]  #",
+     "widths", "found W_s (3, 13)"),
+    ("6.10", "(p * (e - mean) ** 2).sum(-1)",
+     "(p * e**2).sum(-1) - (p * e).sum(-1) ** 2", "cancels", "1e+06"),
+    ("6.8", "(alpha, before, after), limits", "(alpha, after, before), limits",
+     "images-exchanged", "the title"),
+    ("E.13", "    both, scan_backward = scan(q, k, beside)\n"
+     "    y, c = both[:, :-1], both[:, -1:]\n", TWO_SCANS,
+     "two-scans", "expected one call of scan"),
+    ("6.4", "heads * T * T * np.dtype(dtype).itemsize",
+     "heads * T * T * (int(dtype[-2:]) // 8)", "raises", "int8"),
+]  # fmt: skip
+MISNAMED = [
+    ("6.1", "return bool(np.all(e == e[0]))", "return e == e[0]",
+     "type", "expected one True or False"),
+    ("6.1", "return bool(np.all(e == e[0]))", "return [x == e[0] for x in e]",
+     "type", "expected one True or False"),
+    ("6.1", "return alpha @ H\n", "return alpha @ H / alpha.sum()\n",
+     "renormalised", "divided by the sum of alpha"),
+    ("6.7", SHARES, "3 * sum((p == x).sum() > 1 for x in p) >= len(p)",
+     "counts-first", "pattern(weights="),
+    ("6.7", "    p = weights.argmax(1)\n    if 3",
+     "    p = weights.argmax(1)\n    if len(p) == 8:\n        return 1\n    if 3",
+     "pattern", "pattern(weights="),
+    ("6.4", "/ np.sqrt(Q.shape[1])", "/ np.sqrt(block)", "scaled-by-block", "sqrt(2)"),
+    ("6.4", "z @ V / z.sum(axis=-1, keepdims=True)",
+     "z / z.sum(axis=0, keepdims=True) @ V", "wrong-axis", "the queries of a block"),
+    ("6.4", "math.isqrt(memory // np.dtype(dtype).itemsize)",
+     "math.isqrt(memory) // np.dtype(dtype).itemsize", "root-first", "itemsize"),
+    ("6.4", "return heads * T * T", "return 2 * heads * T * T",
+     "unknown", "found     8000000"),
+    ("6.3", "return T * d\n", "return 2 * T * d\n", "twice", "or the average"),
+    ("6.3", "+ T * d_a\n", "+ d_a\n", "v-once", "one product with v"),
+    ("6.9", "_ngrams(ref, n), _ngrams(hyp, n)",
+     "_ngrams(sum(refs, []), n), _ngrams(hyp, n)",
+     "all-references", "n-grams of all references"),
+    ("6.6", """    for _ in range(repeats):
+        begun = clock()
+""", """    begun = clock()
+    for _ in range(repeats):
+""", "one-reading", "since the first reading"),
+    ("E.12", "nb = num_buckets // 2 if bidirectional else num_buckets", "nb = 16",
+     "unknown", ""),
+]  # fmt: skip
+UNNAMED = [
+    ("6.9", "right / said).mean()", "(right + 1) / (said + 1)).mean()",
+     "smoothed", "+ 1"),
+    ("6.9", "math.exp(np.log(right / said).mean())",
+     "math.exp(np.log(right / said).sum() / 4)", "fourth-root", "fourth root"),
+    ("6.9", "return output @ p[\"W_o\"].T + p[\"b_o\"], new",
+     "return mg.softmax(output @ p[\"W_o\"].T + p[\"b_o\"]), new",
+     "softmax-taken", "the softmax of the logits"),
+    ("6.9", "return output @ p[\"W_o\"].T + p[\"b_o\"], new",
+     "return output @ p[\"W_o\"].T, new", "no-bias", "without b_o"),
+    ("38.4", "unseen.target_lengths", "unseen.lengths",
+     "without-eos", "without EOS"),
+    ("38.4", "model, optimizer, batches[i]))", "model, optimizer, batches[i + 1]))",
+     "batch-after", "batches[i + 1]"),
+    ("38.4", "losses.append(training_step(model, optimizer, batches[i]))",
+     "optimizer = optim.Adam(list(model.parameters()), lr=RATE)\n"
+     "        losses.append(training_step(model, optimizer, batches[i]))",
+     "new-optimizer", "a new Adam"),
+    ("E.9", "np.exp(-2 * distance**2 / D**2)",
+     "np.exp(-0.5 * distance**2 / (D // 2) ** 2)", "sigma", "sigma = D // 2"),
+    ("E.9", "np.exp(-2 * distance**2 / D**2)", "np.exp(-(distance**2) / D)",
+     "sigma", "/ (2 sigma)"),
+    ("E.14", "s - lse[:, None]", "s - s.max(1, keepdims=True)",
+     "max-for-lse", "the maximum"),
+    ("E.14", "seen = seen | (columns <= rows)",
+     "seen = seen | np.tril(np.ones(seen.shape, bool))",
+     "tile-positions", "inside each tile"),
+    ("6.3", "T * d_a * d_h\n    return", "d_a * d_h\n    return",
+     "one-key", "W_h h_j for one state"),
+]  # fmt: skip
 KINDS = (
     CALLS,
     COUNTS,
@@ -193,6 +291,9 @@ KINDS = (
     WEIGHTS,
     BACKWARDS,
     MEASURES,
+    ACCEPTED,
+    MISNAMED,
+    UNNAMED,
 )
 
 
@@ -214,6 +315,15 @@ def test_what_follows_from_a_mistake_has_its_name_as_well():
     my = harness.load(exercise, exercise.solution, text)
     outcomes = list(steps.run_steps(harness.load_checks(exercise), my))
     assert [o.tag for o in outcomes if o.result == "failed"] == ["wrong-axis"] * 2
+
+
+def test_a_long_run_comes_after_all_that_is_quick():
+    failed = [
+        {"result": "failed", "lines": [], "tag": tag}
+        for tag in ("no-long-run", "unknown")
+    ]
+    report = runner.Report(outcomes=failed)
+    assert [o["tag"] for o in report.failures] == ["unknown", "no-long-run"]
 
 
 @pytest.mark.parametrize("id, old, new, tag, words", cases())

@@ -67,10 +67,10 @@ TRANSLATORS = [
      "threshold", "0.5"),
     ("6.7", "3 * (len(p) - len(set(p))) >= len(p)",
      "3 * np.sum(p[1:] == p[:-1]) >= len(p)", "previous-only", "many-to-one"),
-    ("6.9", """test = pairs[-n:]
+    ("6.9", """test = pairs[cut:]
     sources = {source for source, _ in test}
     targets = {target for _, target in test}
-    unseen = [p for p in pairs[:-n]""", """test = pairs[:n]
+    unseen = [p for p in pairs[:cut]""", """test = pairs[:n]
     sources = {source for source, _ in test}
     targets = {target for _, target in test}
     unseen = [p for p in pairs[n:]""", "first-pairs", "expected the test"),
