@@ -132,12 +132,13 @@ def reversal_case(quick, peer, steps=None):
 
     def as_the_command():
         machine.keep_freed_memory()
+        threads = os.environ.get("OPENBLAS_NUM_THREADS") or kernels.threads()
         machine.set_blas_threads(1)
         try:
             with kernels.backend(kernels.backend()):  # compiles before the first step
                 return train()
         finally:
-            machine.set_blas_threads(kernels.threads())
+            machine.set_blas_threads(int(threads))
 
     sides = {"ours": as_the_command}
     if peer:
