@@ -32,7 +32,7 @@ from .app_cases import (
 TRAIN = ["translate", "train", *TINY_TRANSLATOR]
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")  # of ``trained``, too
 def nothing_is_compiled():
     with kernels.backend("numpy"):
         yield
