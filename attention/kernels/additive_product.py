@@ -1,15 +1,11 @@
 """The additive score in float32 with one exponential a row, not one tanh a pair.
 
-    u = tanh(q + k) / 2 = 1/2 - 1 / (P + 1),   where P = exp(2q) exp(2k)
+    tanh(q + k) = (P - 1) / (P + 1),   where P = exp(2q) exp(2k)
 
 so the exponentials of B (L + S) rows serve all B L S pairs, and for a pair a product
-and a reciprocal are left. A reciprocal takes long, and two pairs share one:
+and a division are left. A division takes long, and two pairs share one:
 
-    1/c = d r   and   1/d = c r,   where r = 1 / (c d)
-
-w and g are doubled before the loops, which compute
-
-    w tanh = 2w u     and     w g (1 - tanh^2) = 2w 2g (1/4 - u^2)
+    m/c = m d r   and   n/d = n c r,   where r = 1 / (c d)
 
 The square of P must not overflow in float32, so q and k must lie within LIMIT of 0.
 For other inputs, NaN too, and for an infinity in w or in a gradient, additive.py
@@ -30,12 +26,11 @@ a score, a sum of many, makes no difference. README.md has what it gains.
 
 import numpy as np
 
-from .compiling import EXACT_ORDER, Helper, kernel, reads, writes
+from .compiling import Helper, kernel, reads, writes
 from .elementary import exp_twice, multiply_add
 from .pool import spread
 
-ONE, HALF, QUARTER = np.float32(1), np.float32(0.5), np.float32(0.25)
-LIMIT = np.float32(9)
+ONE, HALF, LIMIT = np.float32(1), np.float32(0.5), np.float32(9)
 PAIRS_A_ROW = 3  # at least, to be worth preparing a row
 PREPARE_NS, FORWARD_NS, BACKWARD_NS = 0.5, 0.15, 0.3  # for a number, and for a pair's
 
@@ -71,7 +66,7 @@ def forward(rows, w):
     (B, L, A), S = E_q.shape, E_k.shape[1]
     e = np.empty((B, L, S), E_q.dtype)
     loop = forward_loop.version(E_q.dtype)
-    spread(loop, B * L, FORWARD_NS * e.size * A, E_q, c_q, E_k, c_k, w + w, e)
+    spread(loop, B * L, FORWARD_NS * e.size * A, E_q, c_q, E_k, c_k, w, e)
     return e
 
 
@@ -79,26 +74,25 @@ def backward(rows, q, k, w, g, dq, dk, dw):
     """Add to dq (B, L, A), dk (parts, B, S, A) and dw (parts, B, A)."""
     (E_q, _), (E_k, _) = rows
     loop, work = backward_loop.version(q.dtype), BACKWARD_NS * g.size * q.shape[2]
-    spread(loop, dw.shape[0] * len(q), work, q, E_q, k, E_k, w + w, g + g, dq, dk, dw)
+    spread(loop, dw.shape[0] * len(q), work, q, E_q, k, E_k, w, g, dq, dk, dw)
 
 
-def _two_halves(q, k_m, k_n):
-    """tanh / 2 of two pairs of a query and a key, of which all are given as exp(2x)."""
-    c, d = multiply_add(q, k_m, ONE), multiply_add(q, k_n, ONE)
-    r = ONE / (c * d)
-    return HALF - d * r, HALF - c * r
+def _two_tanh(q, k_m, k_n):
+    """tanh of two pairs of a query and a key, of which all are given as exp(2x)."""
+    up_m, down_m = multiply_add(q, k_m, -ONE), multiply_add(q, k_m, ONE)  # P -+ 1
+    up_n, down_n = multiply_add(q, k_n, -ONE), multiply_add(q, k_n, ONE)
+    r = ONE / (down_m * down_n)
+    return up_m * down_n * r, up_n * down_m * r
 
 
 def _finish(x, w, dx, dw):
     for a in range(len(x)):
         _, lost = exp_twice(x[a])
-        dw[a] += lost * dx[a]
+        dw[a] += HALF * lost * dx[a]
         dx[a] *= w[a]
 
 
-# c d is finite: r may be the processor's estimate of it, with a step of Newton's method
-two_halves = Helper(_two_halves, flags=EXACT_ORDER | {"arcp", "ninf"})
-finish = Helper(_finish)
+two_tanh, finish = Helper(_two_tanh), Helper(_finish)
 
 
 @kernel
@@ -145,12 +139,12 @@ def forward_loop(
             k_0, k_1, k_2, k_3 = k[b, j], k[b, j + 1], k[b, j + 2], k[b, j + 3]
             e_0 = e_1 = e_2 = e_3 = zero
             for a in range(A):
-                u_0, u_1 = two_halves(q_i[a], k_0[a], k_1[a])
-                u_2, u_3 = two_halves(q_i[a], k_2[a], k_3[a])
-                e_0 += w[a] * u_0
-                e_1 += w[a] * u_1
-                e_2 += w[a] * u_2
-                e_3 += w[a] * u_3
+                t_0, t_1 = two_tanh(q_i[a], k_0[a], k_1[a])
+                t_2, t_3 = two_tanh(q_i[a], k_2[a], k_3[a])
+                e_0 += w[a] * t_0
+                e_1 += w[a] * t_1
+                e_2 += w[a] * t_2
+                e_3 += w[a] * t_3
             e[b, i, j], e[b, i, j + 1] = e_0, e_1
             e[b, i, j + 2], e[b, i, j + 3] = e_2, e_3
         for j in range(S):
@@ -194,16 +188,16 @@ def backward_loop(
                     continue
                 q_i, dq_i = E_q[b, i], dq[b, i]
                 for a in range(A):
-                    u_0, u_1 = two_halves(q_i[a], k_0[a], k_1[a])
-                    u_2, u_3 = two_halves(q_i[a], k_2[a], k_3[a])
-                    dz_0, dz_1 = g_0 * (QUARTER - u_0 * u_0), g_1 * (QUARTER - u_1 * u_1)
-                    dz_2, dz_3 = g_2 * (QUARTER - u_2 * u_2), g_3 * (QUARTER - u_3 * u_3)
+                    t_0, t_1 = two_tanh(q_i[a], k_0[a], k_1[a])
+                    t_2, t_3 = two_tanh(q_i[a], k_2[a], k_3[a])
+                    dz_0, dz_1 = g_0 * (ONE - t_0 * t_0), g_1 * (ONE - t_1 * t_1)
+                    dz_2, dz_3 = g_2 * (ONE - t_2 * t_2), g_3 * (ONE - t_3 * t_3)
                     dk_0[a] += dz_0
                     dk_1[a] += dz_1
                     dk_2[a] += dz_2
                     dk_3[a] += dz_3
                     dq_i[a] += (dz_0 + dz_1) + (dz_2 + dz_3)
-                    dw_b[a] += (g_0 * u_0 + g_1 * u_1) + (g_2 * u_2 + g_3 * u_3)
+                    dw_b[a] += (g_0 * t_0 + g_1 * t_1) + (g_2 * t_2 + g_3 * t_3)
         # w_a is the same factor in every term of a sum; so is what was lost of a row
         for i in range(first, end):
             finish(q[b, i], w, dq[b, i], dw_b)

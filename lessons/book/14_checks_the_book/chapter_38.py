@@ -277,7 +277,7 @@ def half_width(T, seed):
     "which half of ln T is left, over that of 16 keys)",
     below(1),
     "05",
-    "64 keys crash faster",
+    "with 64 keys the entropy crashes faster",
 )
 def later_crash():
     ratios = [half_width(64, seed) / half_width(16, seed) for seed in range(20)]
