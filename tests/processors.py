@@ -24,7 +24,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-AVX512 = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+# NumPy 2.4 calls the features of a processor of 2017 X86_V4, and those of 2013 X86_V3
+AVX512 = "X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
 SETTINGS = {
     "as it is": {},
     "Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"},
@@ -33,7 +34,7 @@ SETTINGS = {
     "Zen": {"OPENBLAS_CORETYPE": "Zen"},
     "SkylakeX": {"OPENBLAS_CORETYPE": "SkylakeX"},
     "NumPy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": AVX512},
-    "NumPy without AVX2": {"NPY_DISABLE_CPU_FEATURES": f"{AVX512} AVX2 FMA3"},
+    "NumPy without AVX2": {"NPY_DISABLE_CPU_FEATURES": f"{AVX512} X86_V3 AVX2 FMA3"},
     "generic numba": {"NUMBA_CPU_NAME": "generic"},
     "compiled kernels": {"ATTENTION_BACKEND": "numba"},
     "one thread": {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
