@@ -4,7 +4,7 @@
 reference answer.
 """
 
-QUICK = [
+WRONG = [
     ("E.1", "return g.sum(stretched, keepdims=True)",
      "return g[tuple(slice(0, 1) if n == 1 else slice(None) for n in shape)]",
      "unbroadcast", "first term along"),
@@ -158,8 +158,6 @@ QUICK = [
      "moves-row", "a row moved at once"),
     ("E.2", "return g - np.exp(y) * g.sum", "return g + np.exp(y) * g.sum",
      "plus", "with + for -"),
-]  # fmt: skip
-DEEP = [  # more of the same classes
     ("E.1", "        for k in range(n):\n"
      "            dx[k : k + len(g)] += g[:, k]  # x[i + k] is in window i, "
      "at place k\n",

@@ -6,10 +6,10 @@ report contains the words that follow.
 
 import pytest
 
-from lessons.classroom import catalogue
+from lessons.classroom import catalogue, harness, runner, steps
 from lessons.classroom.authors import run
 
-from . import learners
+from . import learners, learners_of_chapters
 from .classroom_cases import answer
 
 IMPORTS = [
@@ -366,7 +366,7 @@ UNNAMED = [  # once without a name
 WRONG = [
     *HELD_OUT, *ROUNDED, *SIGNS, *REPORTS, *PASSED, *MISNAMED, *UNNAMED,
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
-    *RESULTS, *learners.QUICK,
+    *RESULTS, *learners.WRONG, *learners_of_chapters.WRONG,
 ]  # fmt: skip
 RIGHT = [
     ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),
@@ -399,19 +399,20 @@ RIGHT = [
 ]  # fmt: skip
 
 
-def quick_and_deep(wrong, deep):
+def first_of_each_name(wrong):
     """Return parameters: the first wrong answer with each name is quick."""
-    cases, names = [], [case[3] for case in wrong]
-    for k, case in enumerate([*wrong, *deep]):
-        is_deep = k >= len(wrong) or case[3] in names[:k]
-        marks = [pytest.mark.deep] if is_deep else []
-        cases.append(pytest.param(*case, id=f"{case[0]} {case[3]}", marks=marks))
-    return cases
+    names = [case[3] for case in wrong]
+    return [
+        pytest.param(
+            *case,
+            id=f"{case[0]} {case[3]}",
+            marks=[pytest.mark.deep] * (case[3] in names[:k]),
+        )
+        for k, case in enumerate(wrong)
+    ]
 
 
-@pytest.mark.parametrize(
-    "id, old, new, tag, words", quick_and_deep(WRONG, learners.DEEP)
-)
+@pytest.mark.parametrize("id, old, new, tag, words", first_of_each_name(WRONG))
 def test_a_wrong_answer_is_named(id, old, new, tag, words):
     code, failed = run(catalogue.find(id), answer(id, old, new))
     assert (code, failed and failed.tag) == (1, tag), failed
@@ -421,3 +422,21 @@ def test_a_wrong_answer_is_named(id, old, new, tag, words):
 @pytest.mark.parametrize("id, old, new", RIGHT)
 def test_a_right_answer_passes(id, old, new):
     assert run(catalogue.find(id), answer(id, old, new)) == (0, None)
+
+
+def test_what_follows_from_a_mistake_has_its_name_as_well():
+    """Scores x_i . x_j are symmetric: weights over the other axis are the transpose."""
+    exercise, old = catalogue.find("6.10"), "z = np.exp((e - e.max(-1, keepdims=True))"
+    text = answer("6.10", old, old.replace("-1", "0")).replace("z.sum(-1", "z.sum(0")
+    my = harness.load(exercise, exercise.solution, text)
+    outcomes = list(steps.run_steps(harness.load_checks(exercise), my))
+    assert [o.tag for o in outcomes if o.result == "failed"] == ["wrong-axis"] * 2
+
+
+def test_a_long_run_comes_after_all_that_is_quick():
+    failed = [
+        {"result": "failed", "lines": [], "tag": tag}
+        for tag in ("no-long-run", "unknown")
+    ]
+    report = runner.Report(outcomes=failed)
+    assert [o["tag"] for o in report.failures] == ["unknown", "no-long-run"]
