@@ -87,26 +87,21 @@ def backward_pass(root, gradient, free=True, visit=None):
     check_not_overwritten(nodes)
     gradients = {root: gradient}  # {node or leaf: the sum so far}
     new_arrays = set()  # nodes and leaves whose sum is a new array: += is safe
-    try:
-        for node in nodes:
-            g = gradients.pop(node, None)  # dL/d(output); None if no backward gave one
-            if g is not None:
-                if type(g) is list:  # several outputs, with None for unused ones
-                    g = _with_zeros(g, node)
-                if visit is not None:
-                    visit(node, g)
-                if node.slot is None:
-                    inputs = zip(node.parents, node.needs, node.input_gradients(g))
-                    for parent, needed, d in inputs:
-                        if needed and d is not None:
-                            _add(parent, d, d is g, gradients, new_arrays)
-                else:
-                    _put_in_slot(node, g, gradients)
-            if free:
-                node.parents, node.backward = (), None
-    except Exception as error:
-        error.add_note(f"(in the backward of {node.op}, output shape {node.shape})")
-        raise
+    for node in nodes:
+        g = gradients.pop(node, None)  # dL/d(output); None if no backward computed one
+        if g is not None:
+            if type(g) is list:  # several outputs, with None for unused ones
+                g = _with_zeros(g, node)
+            if visit is not None:
+                visit(node, g)
+            try:
+                _add_to_parents(node, g, gradients, new_arrays)
+            except Exception as error:
+                where = f"the backward of {node.op}, output shape {node.shape}"
+                error.add_note(f"(in {where})")
+                raise
+        if free:
+            node.parents, node.backward = (), None
     return list(gradients.items())  # the nodes were removed; only leaves remain
 
 
@@ -130,26 +125,36 @@ def reachable(root):
     return sorted(nodes, key=operator.attrgetter("order"), reverse=True)
 
 
-def _add(parent, d, is_g, gradients, new_arrays):
-    """Add the gradient ``d`` to the sum of ``parent``.
+def _add_to_parents(node, g, gradients, new_arrays):
+    """Add the gradients that the backward of ``node`` computes to those of its parents.
 
-    The first d is stored as it is. The second makes a new array, and later ones are
-    added to that array in place. A leaf stores the sum in ``.grad``, which is changed
-    in place. So it receives a copy if d is g, the gradient of the output, or a view.
+    The first gradient d of a parent is stored as it is. The second makes a new array,
+    and later ones are added to that array in place. A leaf stores the sum in ``.grad``,
+    which is changed in place. So it receives a copy if d is g or a view.
     """
-    if type(d) is not np.ndarray or d.shape != parent.shape or d.dtype != parent.dtype:
-        d = fit_to_input(d, parent)
-    total = gradients.get(parent)
-    if total is None:
-        is_leaf = type(parent) is not Node
-        is_shared = is_g or d.base is not None
-        gradients[parent] = d.copy() if is_leaf and is_shared else d
-    elif parent in new_arrays:
-        total += d
-    else:
-        # the sum of two arrays of shape () is a NumPy scalar, not an array
-        gradients[parent] = np.asarray(total + d)
-        new_arrays.add(parent)
+    if node.slot is not None:
+        _put_in_slot(node, g, gradients)
+        return
+    for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
+        if not needed or d is None:
+            continue
+        if not (
+            type(d) is np.ndarray
+            and d.shape == parent.shape
+            and d.dtype == parent.dtype
+        ):
+            d = fit_to_input(d, parent)
+        total = gradients.get(parent)
+        if total is None:
+            is_leaf = type(parent) is not Node
+            is_shared = d is g or d.base is not None
+            gradients[parent] = d.copy() if is_leaf and is_shared else d
+        elif parent in new_arrays:
+            total += d
+        else:
+            # the sum of two arrays of shape () is a NumPy scalar, not an array
+            gradients[parent] = np.asarray(total + d)
+            new_arrays.add(parent)
 
 
 def _put_in_slot(node, g, gradients):
