@@ -81,7 +81,10 @@ def gru(x, h0, weights, g):
 
 
 def reversal(config, models, batches):
-    """Return a call that trains the four models of the reversal experiment."""
+    """Return a call that trains the models of the reversal experiment.
+
+    The call returns the losses of each model.
+    """
     import torch
     from torch.nn import functional as F
 
@@ -94,6 +97,7 @@ def reversal(config, models, batches):
     def train():
         losses = []
         for ours in models:
+            losses.append([])
             model = reverser(ours)
             optimizer = torch.optim.Adam(model.parameters(), config.lr)
             schedule = torch.optim.lr_scheduler.CosineAnnealingLR(
@@ -107,7 +111,7 @@ def reversal(config, models, batches):
                 torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
                 optimizer.step()
                 schedule.step()
-                losses.append(loss.item())
+                losses[-1].append(loss.item())
         return losses
 
     return train
