@@ -416,7 +416,7 @@ def _worst_entry(got, want, wrong, axes):
     Of an axis "step", in which later entries follow from earlier ones, the first.
     """
     gap = np.where(wrong, np.abs(got.astype(float) - want.astype(float)), 0)
-    gap = wrong if axes == ("step",) else np.where(np.isnan(gap), np.inf, gap)
+    gap = wrong if [*(axes or ())] == ["step"] else np.where(np.isnan(gap), np.inf, gap)
     index = np.unravel_index(int(np.argmax(gap)), want.shape)
     index = tuple(int(i) for i in index)
     where = f"entry {list(index)}" if index else "number"

@@ -236,7 +236,7 @@ MISNAMED = [
     ("6.4", "return heads * T * T", "return 2 * heads * T * T",
      "unknown", "found     8000000"),
     ("6.3", "return T * d\n", "return 2 * T * d\n", "twice", "or the average"),
-    ("6.3", "+ T * d_a\n", "+ d_a\n", "v-once", "one product with v"),
+    ("6.3", "+ T * d_a\n", "+ d_a\n", "no-factor", "without the factor T in the products with v"),
     ("6.9", "_ngrams(ref, n), _ngrams(hyp, n)",
      "_ngrams(sum(refs, []), n), _ngrams(hyp, n)",
      "all-references", "n-grams of all references"),
@@ -276,9 +276,40 @@ UNNAMED = [
      "seen = seen | np.tril(np.ones(seen.shape, bool))",
      "tile-positions", "inside each tile"),
     ("6.3", "T * d_a * d_h\n    return", "d_a * d_h\n    return",
-     "one-key", "W_h h_j for one state"),
+     "no-factor", "the factor T in W_h h_j"),
+]  # fmt: skip
+STEP = "    optimizer.step()\n    return"
+CLIPPED = "    optim.clip_grad_norm_(list(model.parameters()), CLIP)\n"
+COUNTED = [
+    ("6.3", "+ T * d_a\n", "+ 2 * T * d_a\n", "extra-term", "with tanh as well"),
+    ("6.3", "+ T * d_a\n", "+ T * d_h\n", "widths", "d_h in the place of d_a"),
+    ("6.3", "return T * d\n", "return T * (2 * d - 1)\n", "sums", "with the sums"),
+    ("6.3", "return T * d\n", "return T + d\n", "sum-of-sizes", "T + d for"),
+    ("6.3", "return T * d\n", "return T * d * d\n", "extra-factor", "a factor d too"),
+    ("6.3", "return T * d_a  #", "return d_a  #", "no-factor", "the factor T in tanh"),
+    ("6.3", "        return T\n", "        return d + 2 * T * d + T\n",
+     "one-score", "the additive score"),
+    ("6.3", "return d + T * d + T", "return T * d + T", "no-term", "without W_s s"),
+    ("6.3", "return d + T * d + T", "return d * d + 2 * T * d + T  #",
+     "extra-factor", "a factor d too many in W_s s"),
+]  # fmt: skip
+TRAINED = [
+    ("38.4", CLIPPED, "    for p in model.parameters():\n"
+     "        optim.clip_grad_norm_([p], CLIP)\n", "clipped-apart", "parameter alone"),
+    ("38.4", "batch.source, batch.target_in", "batch.source, batch.target_out",
+     "target-shown", "reads target_out"),
+    ("38.4", STEP, f"    optimizer.step()\n{STEP}", "step-twice", "two optimizer.step"),
+    ("38.4", ", lr=RATE", "", "rate", '"loss" of train('),
+    ("38.4", "optim.Adam(", "optim.SGD(", "no-adam", "(at step 1)"),
+    ("38.4", "_model(kind, d, seed),", "_model(kind, d, 0),", "seed", "model with seed 0"),
+    ("38.4", ", _batches(seed)", ", _batches(0)", "seed", "the batches of seed 0"),
+    ("38.4", "_weights(model, unseen), unseen.target",
+     "_weights(model, batches[i]), batches[i].target", "seen", '"entropy" of train('),
+    ("38.4", "np.arange(H.shape[1]) <", "np.arange(H.shape[1]) <=",
+     "off-by-one", "t <= lengths"),
 ]  # fmt: skip
 WRONG = [
     *CALLS, *COUNTS, *VARIANCES, *ENTROPIES, *WINDOWS, *STEPS, *PROOFS, *RESULTS,
     *WEIGHTS, *BACKWARDS, *MEASURES, *ACCEPTED, *MISNAMED, *UNNAMED,
+    *COUNTED, *TRAINED,
 ]  # fmt: skip
