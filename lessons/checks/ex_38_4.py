@@ -122,8 +122,8 @@ def five_steps(my, rng):
             ("same-batch", "five steps on one batch", {"batch": lambda i: 0}),
             ("one-kind", f'training with kind "{other}"', {"kind": other}),
             ("seed", "training with another seed", {"seed": 3 - seed}),
-            ("seed", "training of a model with seed 0", {"model_seed": 0}),
-            ("seed", "training on the batches of seed 0", {"batch_seed": 0}),
+            ("seed", "training of a model with seed 0", {"seeds": (0, seed)}),
+            ("seed", "training on the batches of seed 0", {"seeds": (seed, 0)}),
             ("rate", "training with lr=1e-3, the rate of Adam", {"lr": 1e-3}),
             ("no-adam", "training with SGD in the place of Adam", {"by": optim.SGD}),
             ("late", "entropies after their steps", {"after": 1}),
@@ -306,8 +306,7 @@ def trace(
     steps,
     seed,
     every,
-    model_seed=None,
-    batch_seed=None,
+    seeds=None,
     lr=3e-3,
     by=optim.Adam,
     batch=lambda i: i,
@@ -318,8 +317,8 @@ def trace(
     moves=1,
 ):
     """Return losses and entropies of training with the engine's steps."""
-    twin = model(kind, d, seed if model_seed is None else model_seed)
-    batches = Batches(seed if batch_seed is None else batch_seed, 32, 3, 8)
+    of_model, of_batches = seeds or (seed, seed)
+    twin, batches = model(kind, d, of_model), Batches(of_batches, 32, 3, 8)
     losses, entropies = [], []
     for i in range(steps):
         if i == 0 or anew:

@@ -82,6 +82,18 @@ FOR_KNOWN_MISTAKES = {
     "plain-mean": "Every row has the same share here. Where do the weights enter?",
     "plain-sum": "Every row has the share 1 here. Where do the weights enter?",
     "plain-softmax": "The softmax is right. What else does the formula contain?",
+    "no-term": "Go through the formula from left to right: what else is computed?",
+    "extra-term": "Read in the docstring what counts, and what does not.",
+    "no-factor": "How many entries has one result, and how often is it computed?",
+    "extra-factor": "What is computed once, and what once for each of several?",
+    "sum-of-sizes": "Each of m things has n entries: multiply the sizes.",
+    "scaled-scores": "Which factor have the scores, and which base has the power?",
+    "no-exponential": "A softmax divides exponentials by their sum.",
+    "adds-input": "Does the formula add an argument to the result, or subtract it?",
+    "permuted": (
+        "reshape keeps the order in memory. Which axes have to change places first?"
+    ),
+    "not-filled": "Which indices does the loop, or the slice, leave out?",
     "unchanged": "The result is an argument. Which line should change it?",
     "sign": "Which sign has the exponent?",
     "reciprocal": "A quotient is upside down, or an exponent has the wrong sign.",

@@ -312,7 +312,7 @@ WRONG = [
     ("E.13", "        S, R = np.zeros((2, k.shape[1], v.shape[1]))\n",
      "        nonlocal S\n"
      "        R = np.zeros((k.shape[1], v.shape[1]))\n",
-     "stateful", "another d_q"),
+     "not-reset", "and all keys"),
     ("E.14", "s = scale * (q @ k.T)",
      "s = q @ k.T",
      "unscaled-scores", "without the scale"),
