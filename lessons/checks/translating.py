@@ -40,8 +40,8 @@ def by_loop(
     for b in range(len(y)):
         parts = [p["E"][y[b]]]
         if "W_s" in p:
-            asked = query * (p["W_s"] @ s[b])
-            scores = [p["v"] @ bend(asked + p["W_h"] @ h) for h in H[b]]
+            projected = query * (p["W_s"] @ s[b])
+            scores = [p["v"] @ bend(projected + p["W_h"] @ h) for h in H[b]]
             alpha = weigh(np.array(scores), mask[b])
             parts.append(sum(a * h for a, h in zip(alpha, H[b])))
         x = np.concatenate(parts[::order])

@@ -1,7 +1,7 @@
 """Name more mistakes than the engine does: in values, in masks, in gradients.
 
 Each function returns (tag, sentence) if an identity holds, else None. An identity of
-few or round numbers may hold by chance, so that ``is_evidence`` is asked first.
+few or round numbers may hold by chance: it counts only where ``is_evidence`` is true.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Translate a sentence, or answer a question, and draw the alignment if asked.
+"""Translate a sentence, or answer a question; with --figure, draw the alignment.
 
     translate run "the cat sleeps ."
     translate run --figure cat.png "the cat sleeps ."

@@ -549,11 +549,11 @@ print(how_made(more))
 
 # %%
 print(f"right numbers in the last 16 tokens (chance {chance}), of three seeds:")
-asked = [0, two, four]  # of the lengths
-print("mean, least to most" + "".join(f"{n[k]:>11d} tokens " for k in asked).rstrip())
+shown = [0, two, four]  # of the lengths
+print("mean, least to most" + "".join(f"{n[k]:>11d} tokens " for k in shown).rstrip())
 runs = {name: np.array(x) for name, x in kept["accuracy"].items()}  # (seeds, lengths)
 for name, x in runs.items():
-    cells = [f"{a.mean():.2f}, {min(a):.2f} to {max(a):.2f}" for a in x.T[asked]]
+    cells = [f"{a.mean():.2f}, {min(a):.2f} to {max(a):.2f}" for a in x.T[shown]]
     print(f"{name:15s}", *cells, sep="   ")
 
 # %% [markdown]

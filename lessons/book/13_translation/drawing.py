@@ -10,9 +10,9 @@ COLOURS = {"none": GREY, "bahdanau": ORANGE, "luong": BLUE}
 def by_length(bleu, parts):
     """bleu {pairs: {words of the source: {kind: (mean, low, high)}}}"""
     fig, axes = figure("What does BLEU do with the length?", columns=2, sharey=True)
-    for ax, (size, told) in zip(axes, bleu.items()):
+    for ax, (size, scores) in zip(axes, bleu.items()):
         for i, (kind, colour) in enumerate(COLOURS.items()):
-            m, low, high = np.array([told[part][kind] for part in parts]).T
+            m, low, high = np.array([scores[part][kind] for part in parts]).T
             at = np.arange(len(parts)) + (i - 1) * 0.06
             ax.errorbar(at, m, [m - low, high - m], color=colour, label=kind, capsize=3)
         ax.set_xticks(range(len(parts)), parts)
@@ -59,7 +59,7 @@ def by_score(summary):
     """summary {order: {"bleu": {score: (mean, low, high)}}}"""
     fig, ax = figure("Does the dot product match additive?", size=(7.2, 3))
     for i, (score, colour) in enumerate((("additive", ORANGE), ("dot", BLUE))):
-        found = [told["bleu"][score] for told in summary.values()]
+        found = [order["bleu"][score] for order in summary.values()]
         m, low, high = np.array(found).T
         at = np.arange(len(m)) + (i - 0.5) * 0.1
         bars = {"fmt": "os"[i], "capsize": 4, "color": colour, "label": score}

@@ -234,11 +234,11 @@ for c in (kept["500"]["config"], kept["4000"]["config"]):
 parts = ("5-7", "8-10", "11-15")  # words of the source
 print(f"{'BLEU [interval]':13s}", *(f"{part + ' words':>15s}" for part in parts))
 for size in ("500", "4000"):
-    config, told = kept[size]["config"], kept[size]["summary"]
+    config, summary = kept[size]["config"], kept[size]["summary"]
     seeds = f"{config['seeds']} seed{'s' * (config['seeds'] > 1)}"
     print(f"{size} pairs, {config['steps']} steps, {seeds}")
     for kind in config["kinds"]:
-        row = [told["bleu"][part][kind] for part in parts]
+        row = [summary["bleu"][part][kind] for part in parts]
         print(f"   {kind:9s}", *(f"{m:6.1f} [{a:.0f}, {b:.0f}]" for m, a, b in row))
 
 # %% [figure]
@@ -446,9 +446,9 @@ show(drawing.two_models(blocks, parts), "transformer", alt)
 
 # %%
 for size in ("500", "4000"):
-    told = kept[size]["summary"]
-    rates = {k: told["aer"][k] for k in ("bahdanau", "luong")}
-    rates |= {"diagonal": told["aer_diagonal"], "chance": told["aer_uniform"]}
+    summary = kept[size]["summary"]
+    rates = {k: summary["aer"][k] for k in ("bahdanau", "luong")}
+    rates |= {"diagonal": summary["aer_diagonal"], "chance": summary["aer_uniform"]}
     print(f"{size:4s} pairs, AER:", *(f"  {k} {x:.2f}" for k, x in rates.items()))
 for kind in ("bahdanau", "luong"):
     each = [run["aer"] for run in kept["500"]["runs"] if run["kind"] == kind]
