@@ -55,8 +55,12 @@ def equal_counts(my, count, want, wrong, cases):
     for case in cases:
         got, names = count(*case), []
         if not np.array_equal(got, want(*case)):
-            explain = [{v[:2] for v in wrong(*c) if v[2] == count(*c)} for c in cases]
-            known = sorted(set.intersection(*explain))
+            found = [count(*c) for c in cases]
+            explained = [
+                {(tag, text) for tag, text, n in wrong(*c) if np.array_equal(n, f)}
+                for c, f in zip(cases, found)
+            ]
+            known = sorted(set.intersection(*explained))
             if len({tag for tag, _ in known}) == 1:
                 text = ", or ".join(text for _, text in known)
                 names = [(known[0][0], text, got)]
