@@ -21,7 +21,7 @@ def _machine():
     features = config.CPU_FEATURES  # NUMBA_CPU_FEATURES
     features = get_host_cpu_features() if features is None else features
     wide = "+avx512f" in features
-    return (64, 4) if wide else (32, 2)  # 16 of 32 registers, or 8 of 16
+    return (64, 4) if wide else (32, 3)  # 16 of 32 registers, or 12 of 16
 
 
 class _Number(Helper):
