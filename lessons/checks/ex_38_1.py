@@ -106,6 +106,14 @@ def multiplications(my, rng):
                     "the number with dot products of d_h entries",
                     times * projection + pairs * d_h,
                 ),
+                *(
+                    (
+                        "wrong-width",
+                        f"the number with projections of {n} {n} products",
+                        times * size[k] ** 2 + pairs * d_s,
+                    )
+                    for k, n in ((3, "d_s"), (4, "d_h"))
+                ),
                 (
                     "not-precomputed" if precomputed else "not-per-pair",
                     "the number for the other value of precomputed",

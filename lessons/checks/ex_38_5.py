@@ -57,8 +57,10 @@ def wrong_windows(S, T, D, center):
         ("one-sided", "a window to the left only", (s <= p) & (s >= p - D)),
         ("ignores-center", "the window |s - t| <= D", np.abs(s - t) <= D),
         ("rounded", "windows around rounded centres", np.abs(s - np.round(p)) <= D),
+        ("clipped", "windows moved until they are inside the string",
+         np.abs(s - np.minimum(np.maximum(p, D), S - 1 - D)) <= D),
         ("rounded", "windows around centres rounded down", np.abs(s - p // 1) <= D),
-    ]
+    ]  # fmt: skip
 
 
 @shape("a row for each query, a column for each key")
@@ -107,14 +109,14 @@ def a_padded_batch(my, rng):
     lengths, S, T, D = np.array([3, 7, 5]), 7, 5, 1
     position = np.arange(S)
 
-    def windows(lengths_of_centers, hide):
+    def windows(lengths_of_centers, hide, first=-S):
         out = np.zeros((len(lengths), T, S), bool)
         for b, n in enumerate(lengths_of_centers):
-            out[b] = by_loop(S, T, D, lambda t: n - 1 - t)
+            out[b] = by_loop(S, T, D, lambda t: max(first, n - 1 - t))
             out[b] &= (position < lengths[b]) | (not hide)
         return out
 
-    padded = np.full(3, S)
+    padded, real = np.full(3, S), np.arange(T)[:, None] < lengths[:, None, None]
     variants = [
         ("padded-length", "windows for strings of length S", windows(padded, True)),
         ("padded-length", "windows for strings of length S", windows(padded, False)),
@@ -122,8 +124,14 @@ def a_padded_batch(my, rng):
         (
             "masks-queries",
             "windows that are empty for queries t >= length",
-            windows(lengths, True) & (np.arange(T)[:, None] < lengths[:, None, None]),
+            windows(lengths, True) & real,
         ),
+        (
+            "masks-queries",
+            "windows that contain padding, and are empty for queries t >= length",
+            windows(lengths, False) & real,
+        ),
+        ("clipped", "windows around max(0, length - 1 - t)", windows(lengths, True, 0)),
     ]
     for length in lengths:
         text = f"windows for strings of length {length}"
@@ -177,6 +185,7 @@ def five_steps(my, rng):
          "from the last symbol on", {"source": reverse, "target": same}),
         ("after-step", "losses after their steps", {"after": True}),
         ("full-window", "steps that see all keys", {"full": True}),
+        ("swapped", "steps with Q and K exchanged", {"turn": -1}),
         ("not-learned", "steps that do not move Q", {"detach": "Q"}),
         ("not-learned", "steps that do not move K", {"detach": "K"}),
         ("not-learned", "steps that move neither Q nor K", {"detach": "QK"}),
@@ -256,22 +265,22 @@ def same(strings):
     return strings
 
 
-def logits_of(model, strings, allowed, detach=""):
+def logits_of(model, strings, allowed, detach="", turn=1):
     parts = ("Q", model.Q), ("K", model.K)
-    Q, K = (p.detach() if name in detach else p for name, p in parts)
+    Q, K = (p.detach() if name in detach else p for name, p in parts[::turn])
     e = Q @ K.T / WIDTH**0.5
     return model.logits(masked_softmax(e, mask=allowed) @ model.values(strings))
 
 
 def step_of(
     clear=True, move=True, source=same, target=reverse, after=False, full=False,
-    detach="",
+    detach="", turn=1,
 ):  # fmt: skip
     """Return a training step of the engine; each option adds one mistake."""
 
     def step(model, optimizer, strings, allowed):
         def loss_of():
-            logits = logits_of(model, source(strings), allowed | full, detach)
+            logits = logits_of(model, source(strings), allowed | full, detach, turn)
             return mg.cross_entropy(logits, target(strings))
 
         loss = loss_of()
@@ -286,6 +295,7 @@ def step_of(
 
 
 HINTS = {
+    "clipped": ["A centre may be outside the string. Which keys are near it?"],
     "local_attention": [
         "The window is a mask of the scores; the softmax is over the keys that it "
         "allows.",

@@ -39,8 +39,8 @@ def gru(x, h, weights):
     return (1 - z) * np.tanh(a[2] + r * b[2]) + z * h
 
 
-def states(xs, weights, keep=True):
-    h, found = np.zeros(4), []
+def states(xs, weights, keep=True, start=0.0):
+    h, found = np.full(4, start), []
     for x in xs:
         h = gru(x, h if keep else 0 * h, weights)
         found.append(h)
@@ -49,7 +49,7 @@ def states(xs, weights, keep=True):
 
 def encoded(
     p, ids, turn=True, back=True, last=0, order=1, bend=np.tanh, cells=1, halves=1,
-    table="E_source", cell=None, biased=True,
+    table="E_source", cell=None, biased=True, mean=False,
 ):  # fmt: skip
     """Return {"H", "s_0"}; each option adds one mistake."""
     x = p[table][ids]
@@ -59,18 +59,19 @@ def encoded(
     right = right[::-1] if back else right
     both = np.concatenate([left[-1], right[last]][::order])
     H = np.concatenate([left, right][::halves], 1)
+    both = H.mean(0) if mean else both
     return {"H": H, "s_0": bend(p["W_b"] @ both + biased * p["b_b"])}
 
 
 def decoded(
     p, y, s, H, query="old", output="new", order=1, ends=1, table="E_target",
-    biased=True,
+    biased=True, equal=False,
 ):  # fmt: skip
     """Return {"state", "weights", "logits"}; each option adds one mistake."""
 
     def attend(s):
         e = [p["v"] @ np.tanh(p["W_s"] @ s + p["W_h"] @ h) for h in H]
-        z = np.exp(np.array(e) - max(e))
+        z = np.exp((np.array(e) - max(e)) * (not equal))
         return z / z.sum()
 
     alpha = attend(s)
@@ -124,7 +125,8 @@ def the_encoder(my, rng):
     p, ids = Script(small(rng)), rng.integers(0, 13, 5)
     xs = rng.normal(size=(5, 3))
     known = [
-        ("first-state", "cells that all begin with 0", states(xs, p["left"], False))
+        ("first-state", "cells that all begin with 0", states(xs, p["left"], False)),
+        ("wrong-start", "the states after h_0 = 1", states(xs, p["left"], start=1.0)),
     ]
     my.equal(my.run_gru(xs, p["left"]), states(xs, p["left"]), "Sd", known)
     options = [
@@ -138,6 +140,7 @@ def the_encoder(my, rng):
         ("halves-exchanged", "as [backward; forward]", {"halves": -1}),
         ("cells-exchanged", "with the cell right for left", {"cells": -1}),
         ("no-tanh", "without tanh", {"bend": lambda x: x}),
+        ("wrong-last", "from the mean of all rows of H", {"mean": True}),
         ("no-bias", "without b_b", {"biased": False}),
         ("target-table", "with E_target for E_source", {"table": "E_target"}),
         ("one-cell", "with the cell left for both", {"cell": "left"}),
@@ -168,6 +171,7 @@ def one_word(my, rng):
         ("swapped", "from [c; s_t]", {"ends": -1}),
         ("source-table", "with E_source for E_target", {"table": "E_source"}),
         ("no-bias", "without b_o", {"biased": False}),
+        ("uniform", "with equal weights", {"equal": True}),
     ]
     others = [(tag, text, decoded(p, 3, s, H, **o)) for tag, text, o in options]
     variants = {
@@ -318,6 +322,7 @@ HINTS = {
     "wrong-last": ["Which row has the state after the backward GRU's last step?"],
     "no-tanh": ["s_0 is a tanh."],
     "halves-exchanged": ["The forward half comes first, in H and in s_0."],
+    "wrong-start": ["The state before the first word is 0."],
     "first-state": ["Each step of a GRU begins with the state of the step before."],
     "new-query": ["The query of the attention is the state before the step."],
     "old-state": ["The logits are computed from the state after the step."],
