@@ -106,20 +106,15 @@ def multiplications(my, rng):
                     "the number with dot products of d_h entries",
                     times * projection + pairs * d_h,
                 ),
-                *(
-                    (
-                        "wrong-width",
-                        f"the number with projections of {n} {n} products",
-                        times * size[k] ** 2 + pairs * d_s,
-                    )
-                    for k, n in ((3, "d_s"), (4, "d_h"))
-                ),
                 (
                     "not-precomputed" if precomputed else "not-per-pair",
                     "the number for the other value of precomputed",
                     counted(*size, not precomputed),
                 ),
             ]
+            for name, d in (("d_s", d_s), ("d_h", d_h)):
+                text = f"the number with projections of {name} {name} products"
+                wrong.append(("wrong-width", text, times * d * d + pairs * d_s))
             if precomputed:
                 found = B * T_q * projection + pairs * d_s
                 text = "the number with the queries projected, not the keys"

@@ -105,11 +105,8 @@ def every_case(my, rng):
             plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
             wrong = [
                 ("not-squared", "the formula with mu_s and mu_h not squared", plain),
-                (
-                    "cross-term",
-                    "the variance + 2 d mu_s mu_h",
-                    want + 2 * d * mu_s * mu_h,
-                ),
+                ("cross-term", "the variance + 2 d mu_s mu_h",
+                 want + 2 * d * mu_s * mu_h),
                 ("one-term", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),

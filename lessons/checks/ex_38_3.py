@@ -111,16 +111,11 @@ def both_curves(my, rng):
             ("divides-by-d", "the curve of scores / d", curve(lambda d: 1 / d)),
             ("multiplies", "the curve of scores * sqrt(d)", curve(lambda d: d**0.5)),
             ("divides-by-T", "the curve of scores / sqrt(T)", curve(lambda d: T**-0.5)),
-            (
-                "sum-over-everything",
-                "the curve of exponents divided by their sum over all queries",
-                curve(factor, weights=everywhere),
-            ),
-            (
-                "mean-weights",
-                "the entropy of the mean weights",
-                curve(factor, mean=flat),
-            ),
+            ("sum-over-everything",
+             "the curve of exponents divided by their sum over all queries",
+             curve(factor, weights=everywhere)),
+            ("mean-weights", "the entropy of the mean weights",
+             curve(factor, mean=flat)),
             ("sum", "the sum over the samples", samples * curve(factor)),
             ("median", "the median over the samples",
              curve(factor, mean=lambda p: np.median(entropies(p)))),
@@ -128,16 +123,11 @@ def both_curves(my, rng):
              curve(factor, weights=exponentials)),
             ("swapped", "the curve of _scores(d, T, …)", curve(factor, turn=-1)),
             ("divided", "the curve / log T", curve(factor) / math.log(T)),
-            (
-                "wrong-axis",
-                "the curve of weights that sum to one over the queries",
-                curve(factor, weights=over_queries),
-            ),
-            (
-                "wrong-axis",
-                "the curve of exponents divided by their sum over the queries",
-                curve(factor, weights=columns),
-            ),
+            ("wrong-axis", "the curve of weights that sum to one over the queries",
+             curve(factor, weights=over_queries)),
+            ("wrong-axis",
+             "the curve of exponents divided by their sum over the queries",
+             curve(factor, weights=columns)),
         ]  # fmt: skip
         source = np.random.default_rng(seed)
         got = my.entropy_curve(T, ds, wanted, source, samples)
@@ -164,11 +154,8 @@ def the_limit(my, rng):
             ("normal", "log T - variance / 2", math.log(T) - a * a / 6),
             ("normal", "log T - a / 2", math.log(T) - a / 2),
             ("normal", "log T - a^2 / 2", math.log(T) - a * a / 2),
-            (
-                "sign",
-                "log T - ln(sinh(a) / a) - the mean score",
-                want - 2 * math.log(mean),
-            ),
+            ("sign", "log T - ln(sinh(a) / a) - the mean score",
+             want - 2 * math.log(mean)),
             ("not-divided", of_scores, log_Z - math.cosh(a) + mean),
             ("mean-score-lost", "ln Z", log_Z),
             ("mean-score-lost", "ln Z plus the mean score", 2 * log_Z - want),
@@ -216,7 +203,7 @@ def the_plot(my, rng):
     fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
         pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
-    pictures.has_level(fig, math.log(T), "no-level", f"log {T}")
+    pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     pictures.is_labelled(fig)
     for x, y, label in pictures.lines(fig):
         if len(y) == len(ds):

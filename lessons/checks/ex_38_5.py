@@ -48,11 +48,8 @@ def wrong_windows(S, T, D, center):
         ("off-by-one", "the window without its last key", (p - D <= s) & (s < p + D)),
         ("half-width", "the window |s - center| <= D / 2", np.abs(s - p) <= D / 2),
         ("wrap-around", "a window that continues at the other end", around <= D),
-        (
-            "one-sided",
-            "a window to the right, (s - center) mod S <= D",
-            (s - p) % S <= D,
-        ),
+        ("one-sided", "a window to the right, (s - center) mod S <= D",
+         (s - p) % S <= D),
         ("one-sided", "a window to the right only", (s >= p) & (s <= p + D)),
         ("one-sided", "a window to the left only", (s <= p) & (s >= p - D)),
         ("ignores-center", "the window |s - t| <= D", np.abs(s - t) <= D),
@@ -106,7 +103,7 @@ def where_reversal_looks(my, rng):
 
 @values("a padded batch")
 def a_padded_batch(my, rng):
-    lengths, S, T, D = np.array([3, 7, 5]), 7, 5, 1
+    lengths, S, T, D = np.array([3, 6, 5]), 7, 5, 1
     position = np.arange(S)
 
     def windows(lengths_of_centers, hide, first=-S):
@@ -121,18 +118,13 @@ def a_padded_batch(my, rng):
         ("padded-length", "windows for strings of length S", windows(padded, True)),
         ("padded-length", "windows for strings of length S", windows(padded, False)),
         ("padding-leak", "windows that contain padding", windows(lengths, False)),
-        (
-            "masks-queries",
-            "windows that are empty for queries t >= length",
-            windows(lengths, True) & real,
-        ),
-        (
-            "masks-queries",
-            "windows that contain padding, and are empty for queries t >= length",
-            windows(lengths, False) & real,
-        ),
+        ("masks-queries", "windows that are empty for queries t >= length",
+         windows(lengths, True) & real),
+        ("masks-queries",
+         "windows that contain padding, and are empty for queries t >= length",
+         windows(lengths, False) & real),
         ("clipped", "windows around max(0, length - 1 - t)", windows(lengths, True, 0)),
-    ]
+    ]  # fmt: skip
     for length in lengths:
         text = f"windows for strings of length {length}"
         variants.append(("one-length", text, windows(np.full(3, length), True)))

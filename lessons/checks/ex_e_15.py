@@ -187,12 +187,14 @@ def one_word(my, rng):
 
 
 MISTAKES = {
-    "not-fed": {"feed": False},
-    "state-stands": {"move": False},
-    "special": {"least": 0},
-    "endless": {"most": 40},
-    "first-word": {"first": EOS},
-    "not-moved": {"moved": 0},
+    "not-fed": ("with SOS as the input of each step", {"feed": False}),
+    "state-stands": ("with the state s_0 in each step", {"move": False}),
+    "special": ("in which PAD and SOS may be written", {"least": 0}),
+    "past-eos": ("that never ends with EOS", {"least": EOS + 1, "moved": EOS + 1}),
+    "one-word-less": ("of at most max_length - 1 words", {"most": 6}),
+    "endless": ("of at most 40 words", {"most": 40}),
+    "first-word": ("that begins with EOS as the first input", {"first": EOS}),
+    "not-moved": ("whose words are counted from EOS", {"moved": 0}),
 }
 
 
@@ -203,12 +205,16 @@ def whole_translations(my, rng):
         want = written(p, ids)
         found, weights = my.translate(p, ids, 7)
         found = np.asarray(found).tolist()
-        tag = "written"
+        tag, text = "written", []
         if found != want[0]:
             rest = sentences[k:]  # one may agree by chance
             tag = next((t for t in MISTAKES if writes_so(my, rest, t)), tag)
+            if tag in MISTAKES:
+                text = [f"yours equals the translation {MISTAKES[tag][0]}  [{tag}]"]
         tag = "eos-written" if EOS in found else tag
-        my.holds(found == want[0], tag, f"expected {want[0]}", f"found {found}")
+        tag = "sos-written" if tag == "written" and SOS in found[:1] else tag
+        lines = f"expected {want[0]}", f"found {found}", *text
+        my.holds(found == want[0], tag, *lines)
         other = np.array(written(p, ids, first=EOS)[1])
         known = [("first-word", "the weights after EOS as the first word", other)]
         my.equal(weights, np.array(want[1]).reshape(-1, 5), "TS", known)
@@ -225,7 +231,7 @@ def sentence(seed, rng):
 def writes_so(my, sentences, mistake):
     """Return whether all translations are those of one mistake."""
     return all(
-        list(my.translate(p, ids, 7)[0]) == written(p, ids, **MISTAKES[mistake])[0]
+        list(my.translate(p, ids, 7)[0]) == written(p, ids, **MISTAKES[mistake][1])[0]
         for p, ids in sentences
     )
 
@@ -331,5 +337,8 @@ HINTS = {
     "state-stands": ["Each step starts from the state that the step before returned."],
     "special": ["PAD and SOS are never written, even if they are the most probable."],
     "eos-written": ["EOS ends the sentence and is not one of its words."],
+    "past-eos": ["EOS itself may be written, and then the sentence ends."],
+    "one-word-less": ["max_length words may be written, not one less."],
+    "sos-written": ["SOS is the first input, and no word of the translation."],
     "endless": ["Stop after max_length words."],
 }

@@ -134,12 +134,9 @@ def chain(arguments, g, last=False, cut=None, forwards=False):
         _, dx, back, da, db = one_step(xs[t], states[t], weights, dh)
         through = db @ weights[1]
         parts.append((dx, da, db, xs[t], states[t], states[t + 1]))
-        dh = {
-            "all": 0 * back,
-            "direct": through,
-            "weights": back - through,
-            "sides": back - through + da @ weights[1],
-        }.get(cut, back)
+        paths = {"all": 0 * back, "direct": through, "weights": back - through}
+        paths["sides"] = back - through + da @ weights[1]
+        dh = paths.get(cut, back)
     return dh if cut != "all" else back, parts if forwards else parts[::-1]
 
 
@@ -172,12 +169,7 @@ MISTAKES = [
         {"cut": "weights"},
         {},
     ),
-    (
-        "da-for-db",
-        "the gradient with da_n for dm in the product with W_hh",
-        {"cut": "sides"},
-        {},
-    ),
+    ("da-for-db", "the gradient with da_n for dm before W_hh", {"cut": "sides"}, {}),
     ("wrong-order", "gradients of a loop from first to last", {"forwards": True}, {}),
     ("first-step-alone", "the part of the first step", {}, {"of": slice(0, 1)}),
     ("last-step-alone", "the part of the last step", {}, {"of": slice(-1, None)}),

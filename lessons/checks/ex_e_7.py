@@ -245,7 +245,7 @@ def nan_and_large(my, rng):
     wrong = [
         ("global-maximum", f"{text} score of all rows", lost),
         ("overflow", "0 in the row with scores of 1e4", want - lost),
-        ("cut-off", "1/2 for 1e4 and for 1e4 - ln 3", np.where(lost, 0.5, want)),
+        ("clipped", "1/2 for 1e4 and for 1e4 - ln 3", np.where(lost, 0.5, want)),
     ]
     my.equal(y, want, "LS", wrong, mask=mask)
     dx = backward(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 3.0, 7.0]]))
@@ -328,6 +328,6 @@ HINTS = {
         "exp(1e4) is larger than any float64. ln sum exp(x) = m + ln sum exp(x - m) "
         "for every m: which m helps?",
     ],
-    "cut-off": ["Which m makes all x - m at most 0, and leaves their differences?"],
+    "clipped": ["Which m makes all x - m at most 0, and leaves their differences?"],
     "wrong-slope": ["How much does ln sum_j exp(x_j) grow when x_i grows?"],
 }

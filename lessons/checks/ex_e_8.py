@@ -148,18 +148,11 @@ def after_others(my, rng):
                 np.log(shrunk) * old[k] + own * new[k],
             ),
         ]
+    rest, text = shrunk * old[2], "the old sum and"
     known["u"] += [
         ("divided-early", "u / z, divided in every block", want[2] / want[1][:, None]),
-        (
-            "scores-as-weights",
-            "the old sum and s @ V",
-            shrunk * old[2] + s[:, 4:] @ V[4:],
-        ),
-        (
-            "no-weights",
-            "the old sum and the plain sum of V",
-            shrunk * old[2] + sum(V[4:]),
-        ),
+        ("scores-as-weights", f"{text} s @ V", rest + s[:, 4:] @ V[4:]),
+        ("no-weights", f"{text} the plain sum of V", rest + sum(V[4:])),
     ]
     found = my.update(*old, s[:, 4:], V[4:])
     equal_all(my, found, dict(zip("mzu", want)), AXES, known)

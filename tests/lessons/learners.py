@@ -394,7 +394,7 @@ WRONG = [
      "                    / np.maximum(mask.sum(-1, keepdims=True), 1))",
      "mean-of-g", "over the allowed keys"),
     ("E.7", "e = np.exp(s - top)", "e = np.exp(np.minimum(s, 700.0))",
-     "cut-off", "1/2 for 1e4"),
+     "clipped", "1/2 for 1e4"),
     ("E.8", "shrink = np.exp(m - base)", "shrink = m - base",
      "no-exponential", "(m - m')"),
     ("E.8", "return top, z, u", "return top, z, u / z[:, None]",
@@ -408,4 +408,20 @@ WRONG = [
     ("E.15", "    x = np.concatenate([p[", "    alpha = np.full(len(H), 1 / len(H))\n"
      "    c = alpha @ H\n    x = np.concatenate([p[",
      "uniform", "with equal weights"),
+    ("E.15", "int(logits[EOS:].argmax()) + EOS", "int(logits[3:].argmax()) + 3",
+     "past-eos", "never ends with EOS"),
+    ("E.15", "while len(said) < max_length:", "while len(said) < max_length - 1:",
+     "one-word-less", "max_length - 1 words"),
+    ("E.15", "return np.array(said, int)", "return np.array([SOS, *said], int)",
+     "sos-written", "found [1, "),
+    ("E.3", "+= found[name] * slope", "+= found[name]",
+     "no-slope", "without slopes"),
+    ("E.3", "+= found[name] * slope", "+= found[name] + slope", "plus", "not times"),
+    ("E.3", "in graph[name]:\n            found", "in dict(graph[name]).items():\n"
+     "            found", "one-use", "one term for each user"),
+    ("E.3", "        for x, slope in graph[name]:\n            found[x] +=",
+     "        users = sum(x == name for n in names for x, _ in graph[n])\n"
+     "        found[name] /= max(users, 1)\n"
+     "        for x, slope in graph[name]:\n            found[x] +=",
+     "mean", "the mean over the users"),
 ]  # fmt: skip
