@@ -84,14 +84,12 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
                 "the inputs."
             )
         output, backward = result
-        operation = None
+        node = None
         if True in needs and is_recording():
-            operation = name, tuple(parents), tuple(needs), backward
+            node = Node(name, tuple(parents), tuple(needs), backward)
         if type(output) is tuple:
-            return _several_outputs(output, operation)
-        y = np.asarray(output)
-        node = Node(*operation, y.shape, y.dtype) if operation else None
-        return Tensor._from_array(y, node)
+            return _several_outputs(output, node)
+        return Tensor._from_array(np.asarray(output), node)
 
     op.raw = function
     return op
@@ -138,20 +136,19 @@ def _move_tensors_to_position(signature, args, options):
     return call.args, dict(zip(call.kwargs, keyword_only))
 
 
-def _several_outputs(outputs, operation):
-    """Return the outputs as tensors. Record a node for the operation and one for each.
+def _several_outputs(outputs, node):
+    """Return the outputs as tensors. ``node`` is that of the operation, or None.
 
-    The only parent of an output's node is the node of the operation. So the backward of
-    the operation runs once, after the nodes of all outputs.
+    Each output has a node whose only parent is the node of the operation. So the
+    backward of the operation runs once, after the nodes of all outputs.
     """
     arrays = [np.asarray(y) for y in outputs]
-    if operation is None:
+    if node is None:
         return tuple(map(Tensor._from_array, arrays))
-    shapes, dtypes = [y.shape for y in arrays], [y.dtype for y in arrays]
-    node = Node(*operation, shapes, dtypes)
+    node.shape, node.dtype = [y.shape for y in arrays], [y.dtype for y in arrays]
     nodes = [
-        Node(f"{node.op}[{i}]", (node,), (True,), _identity, y.shape, y.dtype, i)
-        for i, y in enumerate(arrays)
+        Node(f"{node.op}[{i}]", (node,), (True,), _identity, slot=i)
+        for i in range(len(arrays))
     ]
     return tuple(map(Tensor._from_array, arrays, nodes))
 

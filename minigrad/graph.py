@@ -36,7 +36,8 @@ class Node:
     backward  maps g to one gradient, or to a tuple in the order of ``parents``;
               None after backward() has deleted it
     order     the number that ``clock`` gave: a later node has a larger number
-    shape     the shape of the output; a list of shapes for several outputs
+    shape     the shape of the output; a list of shapes for several outputs. It and
+              dtype are set when the output becomes a tensor
     dtype     the dtype of the output; a list of dtypes for several outputs
     slot      for a node of an operation: None. An operation with several outputs has
               one more node for each output; its slot is the index of the output, and
@@ -47,14 +48,12 @@ class Node:
 
     _version = 0  # as a tensor that was never overwritten (overwriting.py)
 
-    def __init__(self, op, parents, needs, backward, shape, dtype, slot=None):
+    def __init__(self, op, parents, needs, backward, slot=None):
         self.op = op
         self.parents = parents
         self.needs = needs
         self.backward = backward
         self.order = next(clock)
-        self.shape = shape
-        self.dtype = dtype
         self.slot = slot
 
     def input_gradients(self, g):

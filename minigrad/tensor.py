@@ -47,8 +47,10 @@ class Tensor(Operators):
 
     @staticmethod
     def _from_array(array, node=None):
-        """Return ``array`` as a tensor, without a copy."""
+        """Return ``array`` as a tensor, without a copy; ``node`` computed it."""
         tensor = Tensor.__new__(Tensor)
+        if node is not None:
+            node.shape, node.dtype = array.shape, array.dtype
         tensor._data = array
         tensor.grad = None
         tensor.requires_grad = node is not None

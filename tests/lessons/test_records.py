@@ -70,7 +70,8 @@ def test_a_fingerprint_is_the_same_in_all_versions_of_python():
     assert fingerprint(text) == "ca87d2810e78db17"
 
 
-def test_a_record_says_how_it_was_made(tmp_path):
+def test_a_record_says_how_it_was_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # the script is outside of it
     script = tmp_path / "experiment.py"
     script.write_text(
         "import pathlib\n"
