@@ -269,7 +269,7 @@ def the_derivation(my, rng):
     def doubled(f):
         return 2 * dependent(f)
 
-    other = [link(doubled, *arguments[1:]) for link, _ in chain.links]
+    changed = [link(doubled, *arguments[1:]) for link, _ in chain.links]
     my.holds(
         found[0] == want,
         "starts-elsewhere",
@@ -285,7 +285,7 @@ def the_derivation(my, rng):
     text = "expected three expressions or more", f"found {count}"
     my.holds(count > 2, "too-short", *text)
     my.holds(
-        any(a != want and a != b for a, b in zip(found[1:-1], other[1:-1])),
+        any(a != want and a != b for a, b in zip(found[1:-1], changed[1:-1])),
         "no-independence",
         "expected an expression of E between the two ends that needs independence",
         "found that all of them hold for dependent s_k and h_k too, or that E is no "

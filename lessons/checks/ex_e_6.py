@@ -120,8 +120,8 @@ def chain(arguments, g, last=False, cut=None, forwards=False):
     """Return dL/dh0 and the parts of the gradients of each step, with one mistake.
 
     last       only the last state has a gradient
-    cut        the path that is left out in a step: "all", "direct" or "weights", or
-               "sides" if W_hh receives da for db
+    cut        the path that is left out in a step: "all", "direct" or "weights"; "da"
+               goes through W_hh with da for db
     forwards   the loop goes from the first step to the last
     """
     xs, h0, *weights = arguments
@@ -135,7 +135,7 @@ def chain(arguments, g, last=False, cut=None, forwards=False):
         through = db @ weights[1]
         parts.append((dx, da, db, xs[t], states[t], states[t + 1]))
         paths = {"all": 0 * back, "direct": through, "weights": back - through}
-        paths["sides"] = back - through + da @ weights[1]
+        paths["da"] = back - through + da @ weights[1]
         dh = paths.get(cut, back)
     return dh if cut != "all" else back, parts if forwards else parts[::-1]
 
@@ -169,7 +169,7 @@ MISTAKES = [
         {"cut": "weights"},
         {},
     ),
-    ("da-for-db", "the gradient with da_n for dm before W_hh", {"cut": "sides"}, {}),
+    ("da-for-db", "the gradient through (da_r, da_z, da_n) @ W_hh", {"cut": "da"}, {}),
     ("wrong-order", "gradients of a loop from first to last", {"forwards": True}, {}),
     ("first-step-alone", "the part of the first step", {}, {"of": slice(0, 1)}),
     ("last-step-alone", "the part of the last step", {}, {"of": slice(-1, None)}),

@@ -381,7 +381,8 @@ WRONG = [
      "return g / np.exp(y)", "log-of-softmax", "g / p"),
     ("E.6", "(1 - n * n)", "n * (1 - n)", "wrong-derivative", "n (1 - n)"),
     ("E.6", "dm = da_n * r", "dm = da_n * m", "m-for-r", "with m for r"),
-    ("E.6", "direct + db @ W_hh", "direct + da @ W_hh", "da-for-db", "da_n for dm"),
+    ("E.6", "direct + db @ W_hh", "direct + da @ W_hh",
+     "da-for-db", "(da_r, da_z, da_n) @ W_hh"),
     ("E.7", "return y * (g - centre)",
      "p = np.exp(x) / np.exp(x).sum(-1, keepdims=True)\n"
      "        return p * (g - (p * g).sum(-1, keepdims=True))",

@@ -125,6 +125,8 @@ PROOFS = [
      "chain-repeats", "links 1 and 2"),
     ("38.1", "s @ (W_g @ h), ", "1 * ((s @ W_g) @ h), ",
      "chain-repeats", "links 1 and 2"),
+    ("38.1", "s @ (W_g @ h), ", "(s @ W_g) @ h + 0 * h[0], ",
+     "chain-repeats", "links 1 and 2"),
     ("38.1", "s @ (W_g @ h), ", "((s @ W_g) @ h) / 1 - 0, ",
      "chain-repeats", "links 1 and 2"),
 ]  # fmt: skip
