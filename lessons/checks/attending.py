@@ -38,7 +38,7 @@ def wrong_weights(e, mask=None, scales=()):
                 f"the softmax of scores that are {score} where masked",
                 softmax(np.where(mask, e, score), every),
             )
-            for score in (0, -1)
+            for score in (0, -1, -10)
         ]
         added = softmax(e + np.where(mask, 0.0, -1e9), every)
         wrong += [

@@ -1,8 +1,11 @@
 """Check an answer to 38.1."""
 
+import functools
+
 import numpy as np
 
 from attention.costs.counted import OpCounter
+from lessons.checks.counting import equal_counts, miscounts
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
 from lessons.classroom.theory import check_chain, links_that_run, rationals
@@ -76,51 +79,27 @@ def the_general_score(my, rng):
 
 @values("multiplications, counted one by one")
 def multiplications(my, rng):
-    for size in SIZES:
-        B, T_q, T_k, d_s, d_h = size
-        pairs, projection = B * T_q * T_k, d_s * d_h
-        for precomputed in (True, False):
-            want = counted(*size, precomputed)
-            times = B * T_k if precomputed else pairs
-            wrong = [
-                ("one-example", "the number for one example", want // B),
-                (
-                    "one-example",
-                    "the projections of one example, and the dot products of all",
-                    times // B * projection + pairs * d_s,
-                ),
-                ("no-dot-product", "the projections alone", times * projection),
-                (
-                    "product",
-                    "the product of both numbers, not their sum",
-                    times * projection * pairs * d_s // B,
-                ),
-                ("additions", "the number with as many additions", 2 * want),
-                (
-                    "additions",
-                    "the number with the additions of the projections",
-                    2 * times * projection + pairs * d_s,
-                ),
-                (
-                    "wrong-width",
-                    "the number with dot products of d_h entries",
-                    times * projection + pairs * d_h,
-                ),
-                (
-                    "not-precomputed" if precomputed else "not-per-pair",
-                    "the number for the other value of precomputed",
-                    counted(*size, not precomputed),
-                ),
-            ]
-            for name, d in (("d_s", d_s), ("d_h", d_h)):
-                text = f"the number with projections of {name} {name} products"
-                wrong.append(("wrong-width", text, times * d * d + pairs * d_s))
-            if precomputed:
-                found = B * T_q * projection + pairs * d_s
-                text = "the number with the queries projected, not the keys"
-                wrong.append(("queries-projected", text, found))
-            wrong = [v for v in wrong if v[2] != want]
-            my.equal(my.mults(*size, precomputed), want, "", wrong)
+    for precomputed in (True, False):
+
+        def wrong(B, T_q, T_k, d_s, d_h):
+            sizes = {"B": B, "T_q": T_q, "T_k": T_k, "d_s": d_s, "d_h": d_h}
+            projected = "B T_k d_s d_h" if precomputed else "B T_q T_k d_s d_h"
+            terms = {"the projections": projected, "the dot products": "B T_q T_k d_s"}
+            dots = B * T_q * T_k * d_s
+            right = counted(*sizes.values(), precomputed)
+            return [
+                ("one-example", "the number for one example", right // B),
+                ("product", "the product of both numbers, not their sum",
+                 (right - dots) * dots // B),
+                ("additions", "the number with as many additions", 2 * right),
+                ("additions", "the number with the additions of the projections",
+                 2 * right - dots),
+                *miscounts(sizes, terms),
+            ]  # fmt: skip
+
+        count = functools.partial(my.mults, precomputed=precomputed)
+        want = functools.partial(counted, precomputed=precomputed)
+        equal_counts(my, count, want, wrong, SIZES)
 
 
 @laws("the chain of equalities, at rational numbers")
@@ -228,13 +207,8 @@ HINTS = {
     "starts-elsewhere": ["In the first expression the parentheses are around s^T W_g."],
     "arrives-elsewhere": ["The last expression calls project_keys."],
     "too-short": ["One step between the two ends moves the parentheses."],
-    "not-precomputed": ["A key has the same projection for every query."],
-    "no-dot-product": ["Each pair still needs a dot product after the projection."],
+    "widths": ["W_g multiplies the keys, and makes them as wide as the queries."],
     "one-example": ["Every example has its own keys."],
-    "wrong-width": ["A projected key has as many entries as the query."],
-    "queries-projected": [
-        "What does W_g multiply in s . (W_g h): the query or the key?",
-    ],
     "product": [
         "A projection comes before its dot products. Are the two counts added "
         "or multiplied?",

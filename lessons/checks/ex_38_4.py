@@ -1,12 +1,11 @@
 """Check an answer to 38.4."""
 
+import functools
 import math
 
 import numpy as np
 
-from attention.app.experiments.reversal import loss_of
 from attention.seq2seq.reverser import Reverser
-from attention.seq2seq.training import Run
 from attention.tasks.reversal import PAD, Batches
 from lessons.checks.long_runs import each_of, own_record
 from lessons.checks.own_work import own_work  # noqa: F401
@@ -77,7 +76,7 @@ def against_a_loop(my, rng):
     my.equal(found, want, "", wrong, atol=EPSILON)
 
 
-@values("three steps, against the engine's steps")
+@values("three steps, against steps with the engine")
 def three_steps(my, rng):
     """Use plain gradient descent, whose step shows the size of a gradient."""
     seed = int(rng.integers(1000))
@@ -94,51 +93,56 @@ def three_steps(my, rng):
         my.holds(number, "type", "expected the loss, a float", f"found {kind}")
         return np.array(losses, float), flat(twin)
 
-    got = moved(my.training_step)
-    want = moved(descend)
+    got, want = moved(my.training_step), moved(descend)
     wrong = [
-        ("not-cleared", "steps whose gradients were not cleared", moved(descend_on)),
-        ("unclipped", "steps that were not clipped", moved(unclipped)),
-        ("padding-loss", "steps down a loss that counts padding", moved(with_padding)),
-        ("no-step", "a model that does not move", moved(standing)),
-        ("after-step", "losses after their steps", moved(looking_back)),
+        ("not-cleared", "steps whose gradients were not cleared", {"clear": False}),
+        ("unclipped", "steps that were not clipped", {"clip": None}),
+        ("clipped-apart", "steps that clip each parameter alone", {"apart": True}),
+        ("padding-loss", "steps down a loss that counts padding", {"ignore": None}),
+        ("target-shown", "steps of a model that reads target_out", {"shift": False}),
+        ("no-step", "a model that does not move", {"moves": 0}),
+        ("step-twice", "two optimizer.step() in each step", {"moves": 2}),
+        ("after-step", "losses after their steps", {"after": True}),
     ]
     for k, axis in enumerate(("step", "parameter")):
-        my.equal(
-            got[k],
-            want[k],
-            (axis,),
-            [(t, s, w[k]) for t, s, w in wrong],
-            rtol=1e-4,
-            atol=1e-6,
-        )
+        named = [
+            (tag, s, lambda how=how: moved(functools.partial(descend, **how))[k])
+            for tag, s, how in wrong
+        ]
+        my.equal(got[k], want[k], (axis,), named, rtol=1e-4, atol=1e-6)
 
 
-@values("the first five steps of training, against the engine's training")
+@values("the first five steps of training, against a loop with the engine")
 def five_steps(my, rng):
     for kind, seed in zip(KINDS, (1, 2)):
-        found = my.train(kind, 11, 5, seed, 2)
-        want = trace(kind, 11, 5, seed, 2)
+        right = {"kind": kind, "d": 11, "steps": 5, "seed": seed, "every": 2}
+        found, want = my.train(**right), trace(**right)
         other = KINDS[1 - KINDS.index(kind)]
-        first = np.full(3, want["entropy"][0])
         wrong = [
             ("same-batch", "five steps on one batch", {"batch": lambda i: 0}),
             ("one-kind", f'training with kind "{other}"', {"kind": other}),
             ("seed", "training with another seed", {"seed": 3 - seed}),
+            ("seed", "training of a model with seed 0", {"seeds": (0, seed)}),
+            ("seed", "training on the batches of seed 0", {"seeds": (seed, 0)}),
+            ("rate", "training with lr=1e-3, the rate of Adam", {"lr": 1e-3}),
+            ("no-adam", "training with SGD in the place of Adam", {"by": optim.SGD}),
             ("late", "entropies after their steps", {"after": 1}),
             ("batch-after", "steps on batches[i + 1]", {"batch": lambda i: i + 1}),
             ("new-optimizer", "training with a new Adam in each step", {"anew": True}),
             ("without-eos", "entropies of the rows without EOS", {"eos": False}),
-            ("seen", "entropies on the batch of step 0", {"unseen": 0}),
+            ("seen", "entropies on the batch of step 0", {"unseen": lambda i: 0}),
+            ("seen", "entropies on the batch of their step", {"unseen": lambda i: i}),
+            ("untrained", "the entropy before all steps", {"moves": 0}),
         ]
-        right = {"kind": kind, "d": 11, "steps": 5, "seed": seed, "every": 2}
-        wrong = [(tag, s, trace(**right | change)) for tag, s, change in wrong]
-        untrained = {"loss": want["loss"], "entropy": first}
-        wrong += [("untrained", "the entropy before all steps", untrained)]
-        for what in ("loss", "entropy"):
-            named = [(tag, s, w[what]) for tag, s, w in wrong]
-            named = [v for v in named if not _alike(v[2], want[what])]
-            my.equal(found[what], want[what], ("k",), named, rtol=1e-6)
+        [call] = my.last_call("train")
+        for what, axes in (("loss", ("step",)), ("entropy", {"step": range(0, 5, 2)})):
+            named = [
+                (tag, s, lambda how=how: trace(**right | how)[what])
+                for tag, s, how in wrong
+                if what == "entropy" or tag != "untrained"
+            ]
+            text = f'"{what}" of {call}'
+            my.equal(found[what], want[what], axes, named, rtol=1e-6, call=text)
 
 
 @laws("your prediction")
@@ -245,11 +249,19 @@ def wrong_means(alpha, lengths):
     B, L, _ = alpha.shape
     H = np.array([[entropy(row) for row in rows] for rows in alpha])
     real = [H[b, : lengths[b]] for b in range(B)]
+    further = np.concatenate([H[b, : lengths[b] + 1] for b in range(B)])
+    keys = [[entropy(row[:n]) for row in rows] for rows, n in zip(alpha, lengths)]
     together = np.concatenate(real)
     of_means = np.mean([each.mean() for each in real])
     return [
         ("counts-padding", "the mean over all rows, padding included", H.mean()),
         ("counts-padding", "the sum of real rows / (B L)", together.sum() / H.size),
+        ("off-by-one", "the mean over the rows t <= lengths[b]", further.mean()),
+        (
+            "source-axis",
+            "the mean over all rows of the keys s < lengths[b]",
+            np.mean(keys),
+        ),
         ("mean-of-means", "the mean over strings of their means", of_means),
         ("log2", "the entropy in bits", together.mean() / math.log(2)),
         ("sum", "the sum over the rows", together.sum()),
@@ -257,43 +269,35 @@ def wrong_means(alpha, lengths):
     ]
 
 
-def descend(model, optimizer, batch, clip=1.0, clear=True, move=True, loss_of=loss_of):
-    """Do one step of the engine; each option leaves something out."""
-    loss = loss_of(model, batch)
+def descend(
+    model,
+    optimizer,
+    batch,
+    clear=True,
+    clip=1.0,
+    apart=False,
+    ignore=PAD,
+    shift=True,
+    moves=1,
+    after=False,
+):
+    """Do one step of the engine; each option makes a mistake."""
+
+    def of_batch():
+        read = batch.target_in if shift else batch.target_out
+        logits = model(batch.source, read, batch.lengths)
+        return cross_entropy(logits, batch.target_out, ignore_index=ignore)
+
+    loss, parameters = of_batch(), list(model.parameters())
     if clear:
         optimizer.zero_grad()
     loss.backward()
-    if clip:
-        optim.clip_grad_norm_(list(model.parameters()), clip)
-    if move:
+    for group in [[p] for p in parameters] if apart else [parameters]:
+        if clip:
+            optim.clip_grad_norm_(group, clip)
+    for _ in range(moves):
         optimizer.step()
-    return loss.item()
-
-
-def descend_on(*args):
-    return descend(*args, clear=False)
-
-
-def unclipped(*args):
-    return descend(*args, clip=None)
-
-
-def standing(*args):
-    return descend(*args, move=False)
-
-
-def with_padding(*args):
-    return descend(*args, loss_of=_loss_with_padding)
-
-
-def looking_back(model, optimizer, batch):
-    descend(model, optimizer, batch)
-    return loss_of(model, batch).item()
-
-
-def _loss_with_padding(model, batch):
-    logits = model(batch.source, batch.target_in, batch.lengths)
-    return cross_entropy(logits, batch.target_out)
+    return (of_batch() if after else loss).item()
 
 
 def trace(
@@ -302,25 +306,28 @@ def trace(
     steps,
     seed,
     every,
+    seeds=None,
+    lr=3e-3,
+    by=optim.Adam,
     batch=lambda i: i,
     after=0,
-    unseen=10**6,
+    unseen=lambda i: 10**6,
     anew=False,
     eos=True,
+    moves=1,
 ):
-    """Return losses and entropies of a ``Run`` of the engine."""
-    twin, batches = model(kind, d, seed), Batches(seed, 32, 3, 8)
-    run = Run(twin, optim.Adam(list(twin.parameters()), lr=3e-3), clip=1.0)
-    probe, losses, entropies = batches[unseen], [], []
+    """Return losses and entropies of training with the engine's steps."""
+    of_model, of_batches = seeds or (seed, seed)
+    twin, batches = model(kind, d, of_model), Batches(of_batches, 32, 3, 8)
+    losses, entropies = [], []
     for i in range(steps):
+        if i == 0 or anew:
+            optimizer = by(list(twin.parameters()), lr=lr)
         if not after and i % every == 0:
-            entropies.append(_entropy_on(twin, probe, eos))
-        if anew:
-            run = Run(twin, optim.Adam(list(twin.parameters()), lr=3e-3), clip=1.0)
-        run.descend(loss_of(twin, batches[batch(i)]))
-        losses.append(run.losses[-1])
+            entropies.append(_entropy_on(twin, batches[unseen(i)], eos))
+        losses.append(descend(twin, optimizer, batches[batch(i)], moves=moves))
         if after and i % every == 0:
-            entropies.append(_entropy_on(twin, probe, eos))
+            entropies.append(_entropy_on(twin, batches[unseen(i)], eos))
     return {"loss": np.array(losses), "entropy": np.array(entropies)}
 
 
@@ -331,10 +338,6 @@ def _entropy_on(model, batch, eos=True):
     if not eos:
         real = np.arange(real.shape[1]) < batch.lengths[:, None]
     return float(np.mean([entropy(row) for row in weights[real]]))
-
-
-def _alike(a, b):
-    return a.shape == b.shape and np.allclose(a, b, rtol=1e-9)
 
 
 HINTS = {
@@ -380,5 +383,13 @@ HINTS = {
     ],
     "late": ["The first entropy is that of the model before its first step."],
     "untrained": ["Do you measure the model that you train?"],
+    "clipped-apart": ["The total norm is that of all parameters in one list."],
+    "target-shown": ["Which of the two targets has SOS in front of the letters?"],
+    "step-twice": ["Count the calls of optimizer.step()."],
+    "rate": ["RATE is the rate of Adam in this exercise."],
+    "no-adam": ["Which optimizer does the docstring of train name?"],
+    "seed": ["The seed is an argument. Both the model and the batches need it."],
+    "off-by-one": ["The last row that counts is t = lengths[b] - 1."],
+    "source-axis": ["Rows are the queries, axis 1 of alpha."],
     "seen": ["Measure the entropy on a batch that no step uses."],
 }

@@ -135,12 +135,15 @@ def of_self_attention(my, rng):
     found = my.sweep(X, TEMPERATURES)
     e = X @ X.T
     p = np.array([softmax(e, tau) for tau in TEMPERATURES])
+    near = e / np.outer(*2 * [np.linalg.norm(X, axis=1)])  # cosines
     columns = p.swapaxes(1, 2)  # as over the other axis, because e is symmetric
     wrong = {
         "weights": [("wrong-axis", "weights whose columns sum to 1", columns)]
                    + [("scaled", f"the softmax of the scores / {what}",
                        np.array([softmax(e / k, tau) for tau in TEMPERATURES]))
-                      for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))],
+                      for k, what in ((5**0.5, "sqrt(d)"), (4, "4"), (5, "d"))]
+                   + [("cosines", "the softmax of cosines / tau",
+                       np.array([softmax(near, tau) for tau in TEMPERATURES]))],
         "H": [("mean-weights", "the entropy of the mean weights", entropy(p.mean(1))),
               ("sum", "the sum over the queries", entropy(p).sum(-1)),
               ("log2", "the entropy in bits", entropy(p).mean(-1) / math.log(2))],
@@ -276,6 +279,7 @@ HINTS = {
         "The mean of sharp rows is flat. Compute the entropy of each row first.",
     ],
     "scaled": ["The scores are x_i . x_j, divided by tau alone."],
+    "cosines": ["The scores are x_i . x_j, whatever the lengths of the rows are."],
     "sum": ["H is the mean over the queries."],
     "no-image": ["There is one heatmap for each temperature."],
     "transposed": ["Row i of the image is row i of the weights."],

@@ -45,11 +45,13 @@ def of_the_widths(my, rng):
 @numbers("s = (1, 2, 3) and h = (4, 5, 6): 32 either way")
 def either_way(my, rng):
     s, h = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
-    my.equal(my.dot(s, h), 32.0)
     wrong = [
         ("ones", "sum(s) * sum(h)", 90.0),
         ("scaled", "s . h / sqrt(3)", 32 / 3**0.5),
+        ("cosine", "the cosine of s and h", 32 / (14 * 77) ** 0.5),
+        ("reversed", "s . h with h reversed", 28.0),
     ]
+    my.equal(my.dot(s, h), 32.0, "", wrong)
     my.equal(s @ my.W_for_dot(3) @ h, 32.0, "", wrong)
 
 
@@ -94,6 +96,8 @@ def after_a_change(my, rng):
         wrong = [
             ("not-inverse", "R with its axes swapped", R.T),
             ("forward", "R", R),
+            ("unchanged", "the identity, W_a before the change", np.eye(d)),
+            ("elementwise", "1 / R, entry by entry", lambda R=R: 1 / R),
         ]
         my.equal(W, want, ("d_s", "d_h"), wrong, rtol=1e-6)
 
@@ -162,6 +166,10 @@ HINTS = {
         "For widths that differ, dot must raise ValueError and nothing else.",
     ],
     "scaled": ["The exercise asks for the dot product itself, without 1 / sqrt(d)."],
+    "cosine": ["The dot product grows with the lengths of s and h."],
+    "reversed": ["Which entry of h does entry i of s meet?"],
+    "unchanged": ["Does s^T W_a (R h) equal s^T h with this W_a?"],
+    "elementwise": ["The inverse of a matrix is not the inverse of its entries."],
     "truncated": ["The sum is over all entries."],
     "error-text": ["The message of the error must contain both widths."],
     "too-many": ["One call is enough for one entry of W_a."],

@@ -1,10 +1,12 @@
 """Check an answer to 6.3."""
 
+import functools
 import math
 
 import numpy as np
 
 from attention.costs.counted import OpCounter
+from lessons.checks.counting import equal_counts, miscounts
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
 from lessons.classroom.steps import edges, laws, numbers, shape, values
@@ -13,13 +15,13 @@ SIZES = (  # T, d_s, d_h, d_a
     (5, 3, 7, 11), (7, 11, 3, 5), (3, 5, 13, 2), (13, 2, 5, 3),
     (1, 7, 3, 5), (11, 3, 5, 7), (2, 13, 11, 3), (17, 5, 2, 3),
 )  # fmt: skip
+HAND = 4, 7, 5, 11  # no two mistakes give one number
 
 
-def counted(T, d_s, d_h, d_a, cached, L=1, before=False, query="step"):
+def counted(T, d_s, d_h, d_a, cached, L=1, before=False):
     """Return the multiplications of L steps, counted by running them.
 
     before  whether the multiplications before the first step count
-    query   when W_s s is computed: once a "step", for each "key", or "never"
     """
     ops = OpCounter()
     shapes = (d_s,), (T, d_h), (d_a, d_s), (d_a, d_h), (d_a,)
@@ -27,13 +29,10 @@ def counted(T, d_s, d_h, d_a, cached, L=1, before=False, query="step"):
     keys = [W_h @ h for h in H]
     if not (cached and before):
         ops.multiplications = 0
-    zero = v - v
     for _ in range(L):
-        query_s = W_s @ s if query == "step" else zero
+        query = W_s @ s
         for j in range(T):
-            b = keys[j] if cached else W_h @ H[j]
-            a = W_s @ s if query == "key" else query_s
-            v @ np.tanh(a + b)
+            v @ np.tanh(query + (keys[j] if cached else W_h @ H[j]))
     return ops.multiplications
 
 
@@ -45,81 +44,116 @@ def whole_numbers(my, rng):
 
 @numbers("four states, by hand: 341 multiplications")
 def by_hand(my, rng):
-    got = my.mults_additive(4, 7, 5, 11, False)  # no two mistakes give one number
-    my.equal(got, 341, "", wrong_steps(4, 7, 5, 11, False))
+    right = {size: counted(*size, False) for size in SIZES} | {HAND: 341}
+    compare_steps(my, False, lambda *size: right[size], (HAND, *SIZES))
 
 
 @values("one step, counted multiplication by multiplication")
 def one_step(my, rng):
-    for size in SIZES:
-        for cached in (True, False):
-            want = counted(*size, cached)
-            got = my.mults_additive(*size, cached)
-            my.equal(got, want, "", wrong_steps(*size, cached))
+    for cached in (True, False):
+        compare_steps(my, cached, functools.partial(counted, cached=cached), SIZES)
+
+
+def compare_steps(my, cached, want, cases):
+    """Compare the multiplications of one step; name a wrong term."""
+
+    def wrong(T, d_s, d_h, d_a):
+        sizes = {"T": T, "d_s": d_s, "d_h": d_h, "d_a": d_a}
+        terms = {"W_s s": "d_a d_s", "the products with v": "T d_a"}
+        if not cached:
+            terms["W_h h_j"] = "T d_a d_h"
+        found = miscounts(sizes, terms, {"tanh": T * d_a})
+        text = "the number with all W_h h_j computed in this step"
+        anew = [("cached", text, counted(T, d_s, d_h, d_a, False))]
+        return found + (anew if cached else [])
+
+    count = functools.partial(my.mults_additive, cached=cached)
+    equal_counts(my, count, want, wrong, cases)
 
 
 @values("dot scores, counted")
 def dot_scores(my, rng):
-    for T, d in ((5, 3), (7, 11), (1, 13), (17, 2)):
+    def want(T, d):
         ops = OpCounter()
         s, H = ops.array(np.ones(d)), ops.array(np.ones((T, d)))
         for h in H:
             s @ h
-        want = ops.multiplications
+        return ops.multiplications
+
+    def wrong(T, d):
         text = "twice the number, as with all sums, or the average of the states"
-        wrong = [("twice", text, 2 * want)]
-        my.equal(my.mults_dot(T, d), want, "", wrong)
+        return [
+            ("twice", text, 2 * T * d),
+            ("sums", "the number with the sums", T * (2 * d - 1)),
+            *miscounts({"T": T, "d": d}, {"s . h_j": "T d"}),
+        ]
+
+    equal_counts(my, my.mults_dot, want, wrong, ((5, 3), (7, 11), (1, 13), (17, 2)))
 
 
 @values("a sentence, counted")
 def a_sentence(my, rng):
-    for L, size in ((3, (5, 3, 7, 11)), (7, (3, 5, 2, 13))):
-        for cached in (True, False):
-            want = counted(*size, cached, L, before=True)
-            anew = counted(*size, False, L)
-            once = size[0] * size[2] * size[3]
+    for cached in (True, False):
+
+        def want(L, *size):
+            return counted(*size, cached, L, before=True)
+
+        def wrong(L, *size):
+            names = "L", "T", "d_s", "d_h", "d_a"
+            T, _, d_h, d_a = size
+            terms = {"W_s s": "L d_a d_s", "the products with v": "L T d_a"}
+            terms["W_h h_j"] = "T d_a d_h" if cached else "L T d_a d_h"
+            once = T * d_a * d_h
+            extra = {"the contexts": L * T * d_h}
+            if cached:
+                extra["W_h h_j in each step"] = L * once
+            else:
+                extra["W_h h_j before the first step"] = once
             one = counted(*size, cached, 1, before=True)
-            wrong = [
-                ("recomputed", "the number with W_h h_j in each step", anew),
-                (
-                    "recomputed",
-                    "the number with W_h h_j in each step and once before",
-                    anew + once,
-                ),
-                ("not-counted", "the steps alone", counted(*size, cached, L)),
-                ("one-step", "the number for one step", one),
-            ]
-            got = my.mults_sentence(L, *size, cached)
-            my.equal(got, want, "", [v for v in wrong if v[2] != want])
+            found = miscounts(dict(zip(names, (L, *size))), terms, extra)
+            return [("one-step", "the number for one step", one), *found]
+
+        def count(*size):
+            return my.mults_sentence(*size, cached)
+
+        equal_counts(my, count, want, wrong, ((3, 5, 3, 7, 11), (7, 3, 5, 2, 13)))
 
 
 @values("values of tanh, and numbers that a step keeps, counted")
 def tanh_and_memory(my, rng):
-    for T, d in ((5, 3), (7, 11), (1, 13), (3, 2)):
+    def kept(T, d):
+        """Compute the scores of a step; return the arrays that it keeps, by name."""
         s, H = np.ones(d), np.ones((T, d))
         W_s, W_h, v = np.ones((d, d)), np.ones((d, d)), np.ones(d)
-        query, keys = W_s @ s, [W_h @ h for h in H]
-        values_of_tanh = [np.tanh(query + key) for key in keys]
-        scores = [v @ t for t in values_of_tanh]
-        evaluated = sum(t.size for t in values_of_tanh)
-        wrong = [("per-state", "one for each state", T)]
-        my.equal(my.tanhs(T, d), evaluated, "", [w for w in wrong if w[2] != evaluated])
-        keys_held = sum(key.size for key in keys)
-        want = query.size + keys_held + evaluated + len(scores)
-        wrong = [
-            (
-                "tanh-not-held",
-                "the number without the values of tanh",
-                want - evaluated,
-            ),
-            ("projections-not-held", "that without W_h h_j", want - T * d - d),
-            ("query-held-per-key", "that with W_s s for each state", want - d + T * d),
-            ("inputs-held", "the number with s and H", want + d + T * d),
-        ]
-        found = my.numbers_held("additive", T, d)
-        my.equal(found, want, "", [w for w in wrong if w[2] != want])
-        wrong = [("inputs-held", "the number with s and H", T + d + T * d)]
-        my.equal(my.numbers_held("dot", T, d), T, "", wrong)
+        query, keys = W_s @ s, H @ W_h.T
+        tanh = np.tanh(query + keys)
+        return {"W_s s": query, "W_h h_j": keys, "tanh": tanh, "scores": tanh @ v}
+
+    def of_tanh(T, d_a):
+        terms = {"tanh": "T d_a"}
+        return miscounts({"T": T, "d_a": d_a}, terms, {"W_s s alone": d_a})
+
+    def of_additive(T, d):
+        terms = {"W_s s": "d", "W_h h_j": "T d", "tanh": "T d", "the scores": "T"}
+        extra = {"s and H": d + T * d, "the arguments of tanh": T * d}
+        text = "the number without all projections"
+        found = [("no-term", text, T * d + T)]
+        return found + miscounts({"T": T, "d": d}, terms, extra)
+
+    def of_dot(T, d):
+        extra = {"s and H": d + T * d, "the products": T * d, "the weights": T}
+        found = miscounts({"T": T, "d": d}, {"the scores": "T"}, extra)
+        additive = d + 2 * T * d + T
+        return [("one-score", "the number for the additive score", additive), *found]
+
+    cases = (5, 3), (7, 11), (1, 13), (3, 2)
+    equal_counts(my, my.tanhs, lambda *size: kept(*size)["tanh"].size, of_tanh, cases)
+    held = functools.partial(my.numbers_held, "additive")
+    equal_counts(
+        my, held, lambda *d: sum(a.size for a in kept(*d).values()), of_additive, cases
+    )
+    held = functools.partial(my.numbers_held, "dot")
+    equal_counts(my, held, lambda T, d: T, of_dot, cases)
 
 
 @laws("how the three grow, by doubling large sizes")
@@ -170,33 +204,6 @@ def your_own_words(my, rng):
     )
 
 
-def wrong_steps(T, d_s, d_h, d_a, cached):
-    """Return wrong numbers of multiplications: (tag, what, number)."""
-    size = T, d_s, d_h, d_a
-    right = counted(*size, cached)
-    other = counted(*size, not cached)
-    keys = "computed in this step" if cached else "cached"
-    per_key, never = (counted(*size, cached, query=q) for q in ("key", "never"))
-    wrong = [
-        ("cached", f"the number with all W_h h_j {keys}", other),
-        ("query-per-key", "the number with W_s s for each state", per_key),
-        ("no-query", "the number without W_s s", never),
-        ("no-v", "the number without the products with v", right - T * d_a),
-        ("v-once", "the number with one product with v", right - T * d_a + d_a),
-    ]
-    if not cached:
-        one = right - T * d_a * d_h + d_a * d_h
-        wrong.append(("one-key", "the number with W_h h_j for one state", one))
-    for a, b, widths in (
-        ("d_s", "d_h", (d_h, d_h, d_a)),
-        ("d_h", "d_s", (d_s, d_s, d_a)),
-        ("d_h", "d_a", (d_s, d_a, d_a)),
-    ):
-        swapped = counted(T, *widths, cached)
-        wrong.append(("widths", f"the number with {b} in the place of {a}", swapped))
-    return [v for v in wrong if v[2] != right]
-
-
 HINTS = {
     "tanhs": ["One tanh for each entry of each argument."],
     "numbers_held": [
@@ -220,23 +227,11 @@ HINTS = {
         "states, or none in this step. The product with v takes d_a, for T states.",
     ],
     "cached": ["Which products remain in this step if all W_h h_j are already known?"],
-    "query-per-key": ["s is the same for all T states of a step."],
-    "no-query": ["The state of the decoder is new in each step, and W_s s with it."],
-    "no-v": ["The product with v is computed for each state, after the tanh."],
-    "v-once": ["Each state has its own score, and its own product with v."],
-    "one-key": ["W_h h_j is another vector for each state."],
     "widths": ["W_s has as many columns as s has entries, and W_h as many as h_j."],
     "twice": ["Count no sums, and the scores only, not the average of the states."],
-    "recomputed": ["What is cached is computed once for the whole sentence."],
-    "not-counted": [
-        "The work before the first step counts as well, once for a sentence.",
-    ],
+    "sums": ["Count the multiplications alone."],
     "one-step": ["A sentence has L steps."],
-    "per-state": ["tanh is applied to a vector. How many entries has it?"],
-    "tanh-not-held": ["The backward of tanh needs its values."],
-    "projections-not-held": ["W_h h_j are results of products, for each state."],
-    "query-held-per-key": ["W_s s is one vector for all T states."],
-    "inputs-held": ["s and H exist before the step. Do not count them."],
+    "one-score": ["A dot score has no tanh, and no projections."],
     "growth": [
         "Double one size in your own formulas and compute the ratio of the costs.",
     ],

@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from lessons.checks.attending import softmax, wrong_scales, wrong_weights
+from lessons.checks.counting import equal_counts, miscounts
 from lessons.checks.measure import peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.words import self_assessed
@@ -41,22 +42,22 @@ def whole_numbers(my, rng):
 
 @numbers("4 MB, 67 MB, 4.3 GB; with 32 heads, 137 GB")
 def megabytes(my, rng):
-    for T, heads, want in (
-        (1000, 1, 4_000_000),
-        (4096, 1, 67_108_864),
-        (32768, 1, 4_294_967_296),
-        (32768, 32, 137_438_953_472),
-    ):
-        got = my.attn_bytes(T, 512, heads, "float32")
-        my.equal(got, want, "", wrong_bytes(T, 512, heads, "float32"))
+    rights = {
+        (1000, 512, 1, "float32"): 4_000_000,
+        (4096, 512, 1, "float32"): 67_108_864,
+        (32768, 512, 1, "float32"): 4_294_967_296,
+        (32768, 512, 32, "float32"): 137_438_953_472,
+    }
+    equal_counts(my, my.attn_bytes, lambda *case: rights[case], wrong_bytes, rights)
 
 
 @values("bytes, measured with arrays of scores")
 def of_scores_that_exist(my, rng):
-    for T, heads, dtype in itertools.product((3, 7), (1, 5), BYTES):
-        want = sum(np.ones((T, T), dtype).nbytes for _ in range(heads))
-        got = my.attn_bytes(T, 11 * heads, heads, dtype)
-        my.equal(got, want, "", wrong_bytes(T, 11 * heads, heads, dtype))
+    def measured(T, d_model, heads, dtype):
+        return sum(np.ones((T, T), dtype).nbytes for _ in range(heads))
+
+    cases = itertools.product((3, 7), (10,), (1, 5), BYTES)
+    equal_counts(my, my.attn_bytes, measured, wrong_bytes, list(cases))
 
 
 @values("the longest sequence: T fits, T + 1 does not")
@@ -110,10 +111,15 @@ def against_a_loop(my, rng):
             z = np.exp(e - top)
             p = np.concatenate([z[i] / z[i].sum(0) for i in parts])
             wrong.append(("wrong-axis", text, p @ V))
+            p = np.concatenate([z[i] / z[i].sum() for i in parts])
+            whole_block = "weights that sum to 1 over a whole block"
+            wrong.append(("sum-over-everything", whole_block, p @ V))
         p = softmax(e * (3 / block) ** 0.5, np.ones(e.shape, bool))
         text = f"scores / sqrt({block}), the size of a block"
         wrong.append(("scaled-by-block", text, p @ V))
         within = by_loop(Q, K, V, keys=own_block)
+        causal = by_loop(Q, K, V, keys=lambda i, T: range(i + 1))
+        wrong.append(("causal", "attention to the keys j <= i only", causal))
         text = "attention to the keys of the same block only"
         wrong.append(("within-block", text, within))
         got = my.attention_in_blocks(Q, K, V, block)
@@ -203,25 +209,24 @@ def your_own_words(my, rng):
 
 def wrong_bytes(T, d_model, heads, dtype):
     """Return wrong numbers of bytes: (tag, what, number)."""
-    right = heads * T * T * BYTES[dtype]
-    wrong = [
-        ("times-width", "the number times d_model", right * d_model),
+    size = BYTES[dtype]
+    one, right = T * T * size, heads * T * T * size
+    sizes = {"T": T, "d_model": d_model, "heads": heads, "itemsize": size}
+    return [
         ("times-width", "the number times d_model / heads", right * d_model // heads),
-        ("states", "T * d_model * itemsize", T * d_model * BYTES[dtype]),
-        ("one-head", "the number for one head", T * T * BYTES[dtype]),
-        (
-            "heads-divide",
-            "the number of one head / heads",
-            T * T * BYTES[dtype] // heads,
-        ),
-        ("heads-divide", "that, rounded down", T * T // heads * BYTES[dtype]),
+        ("times-width", "that with d_model / heads for heads", one * d_model // heads),
+        ("states", "T * d_model * itemsize", T * d_model * size),
+        ("states", "T * d_model * itemsize * heads", T * d_model * size * heads),
+        ("heads-divide", "the number of one head / heads", one // heads),
+        ("heads-divide", "that, rounded down", T * T // heads * size),
         ("bits", "the number of bits", 8 * right),
         ("unit", "the number of MiB", right // 2**20),
         ("unit", "the number of MB", right // 10**6),
         ("ignores-dtype", "the number for float32", heads * T * T * 4),
-        ("ignores-dtype", "how many scores there are", heads * T * T),
-    ]
-    return [v for v in wrong if v[2] != right]
+        ("triangle", "that of T (T + 1) / 2 scores", heads * T * (T + 1) // 2 * size),
+        *miscounts(sizes, {"the scores": "heads T T itemsize"},
+                   {"the values": T * d_model * size}),
+    ]  # fmt: skip
 
 
 HINTS = {
@@ -241,9 +246,10 @@ HINTS = {
         "Loop over range(0, T, block) and slice the queries. Each slice has its own "
         "scores, its own softmax over the keys and its own rows of the output.",
     ],
+    "triangle": ["Which of the T^2 scores are computed? Is there a mask?"],
+    "causal": ["The exercise has no mask: every query sees all keys."],
     "times-width": ["How many numbers is one score?"],
     "states": ["Those are the bytes of the states, not of their scores."],
-    "one-head": ["Every head has its own scores."],
     "heads-divide": [
         "The heads divide the width among them. Do they divide the scores as well?",
     ],

@@ -85,7 +85,8 @@ def backward_by_loop(
          "none": np.eye(S)}[softmax]  # fmt: skip
     d["e"] = sum(d["alpha"][i] * J[i] for i in range(S))
     bent = {"tanh": 1 - t**2, "argument": 1 - pre**2, "once": 1 - t,
-            "twice": 1 - np.tanh(t) ** 2, "none": np.ones_like(t)}[slope]  # fmt: skip
+            "twice": 1 - np.tanh(t) ** 2, "none": np.ones_like(t),
+            "no-v": (1 - t**2) / v}[slope]  # fmt: skip
     d["pre"] = np.array([d["e"][j] * v * bent[j] for j in range(S)])
     d["v"] = sum(d["e"][j] * t[j] for j in range(S))
     used = {"sum": range(S), "last": [S - 1], "first": [0], "mean": range(S)}[query]
@@ -129,6 +130,7 @@ KNOWN = [  # (tag, what, option, the gradients that it changes)
      {"H": "unweighted"}, ("H",)),
     ("context-not-states", "with the context in the place of h_j",
      {"keys": "context"}, ("W_h",)),
+    ("no-v", "without the factor v", {"slope": "no-v"}, NAMES[:4]),
 ]  # fmt: skip
 
 
@@ -142,6 +144,9 @@ def known(inputs, mask):
                 return backward_by_loop(inputs, mask, g, **option)[name]
 
             wrong[name].append((tag, f"the gradient {what}", make))
+    pre, text = arguments(*inputs[:4]), "sum_j de_j (W_s s + W_h h_j), without tanh"
+    no_tanh = "no-tanh", text, lambda g: backward_by_loop(inputs, mask, g)["e"] @ pre
+    wrong["v"].append(no_tanh)
     return wrong
 
 
@@ -277,7 +282,11 @@ def link_by_link(my, rng):
         if not may.all():  # a weight that is always 0 needs no gradient
             right = {name: right[name] for name in CHAIN[1:]}
         chain = {name: right[name] for name in CHAIN if name in right}
-        my.first_wrong(yours, chain, AXES)
+        pre = arguments(*inputs[:4])
+        forward = weights(*inputs, may), scores(pre, inputs[-1]), pre
+        text = "the forward's value, not its gradient"
+        known = {n: [("forward-value", text, x)] for n, x in zip(CHAIN, forward)}
+        my.first_wrong(yours, chain, AXES, known)
         for name in NAMES:
             has_all_digits(my, yours[name], right[name], f"d_{name}")
 
@@ -360,6 +369,8 @@ HINTS = {
     "no-tanh": [
         "Without tanh the score is affine in h_j. Does your score contain the tanh?",
     ],
+    "no-v": ["e_j = v . tanh(…): what is de_j / dtanh?"],
+    "forward-value": ["The dictionary contains gradients: dL/dalpha, dL/de, dL/dpre."],
     "not-normalised": ["By which sum does the softmax divide?"],
     "ignores-query": ["Which term of the score contains the state of the decoder?"],
     "mask-after": [

@@ -166,7 +166,7 @@ def the_clock(my, rng):
 
 @values("the calls that compare passes to the timer")
 def what_is_timed(my, rng):
-    source, seen, lengths, d = Watched(int(rng.integers(1000))), [], (5, 7, 11), 13
+    source, seen, lengths, d = Watched(int(rng.integers(1000))), [], (5, 7, 11), 67
 
     def demand(truth, tag, *lines):
         if not truth:
@@ -428,6 +428,7 @@ def timed(my, repeats):
         ("unsorted", "the call in the middle, not sorted", after[repeats // 2]),
         ("upper-median", "the upper of the two in the middle", upper),
         ("total", "the sum of all calls", sum(after)),
+        ("unit", "the median in milliseconds", 1000 * want),
         ("repeats", "the median of one call less", np.median(after[:-1] or after)),
     ]
     my.equal(got, want, "", [v for v in wrong if v[2] != want])
@@ -560,6 +561,7 @@ HINTS = {
         "For an even number of times, the median is the mean of the two in the middle.",
     ],
     "total": ["Return the time of one call."],
+    "unit": ["The clock counts seconds. Return them as they are."],
     "repeats": ["fn is called once, and then ``repeats`` times. Count the calls."],
     "scaled": ["The scores are s . h_j, without a factor."],
     "ignores-weights": ["Each state has its own weight in the context."],

@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 from lessons.checks import pictures
-from lessons.checks.attending import wrong_weights
+from lessons.checks.attending import softmax, wrong_weights
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.predictions import locked
 from lessons.checks.results import equal_all, shape_all
@@ -89,6 +89,9 @@ def against_a_loop(my, rng):
             ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
             *wrong_weights(e, scales=extra),
         ]
+        others = e + np.diag(np.full(7, -np.inf))
+        text = "the weights of the other positions, without its own"
+        wrong.append(("no-diagonal", text, softmax(others, np.isfinite(others))))
         turned = [("transpose-alpha", "alpha^T X", alpha.T @ X)]
         want, known = {"alpha": alpha, "Z": outputs(alpha, X)}, {"alpha": wrong}
         known["Z"] = turned
@@ -122,6 +125,7 @@ def pair_by_pair(my, rng):
             ("tril-order", text, (alpha + alpha.T)[lower]),
             ("one-way", "alpha_ij alone", of_pairs(alpha)),
             ("one-way", "alpha_ji alone", of_pairs(alpha.T)),
+            ("product", "alpha_ij alpha_ji", of_pairs(alpha * alpha.T)),
         ],
         "gain": [
             ("tril-order", text, (after - before)[lower]),
@@ -244,6 +248,7 @@ def is_prediction(found):
 
 def wrong_cosines(X):
     lengths = np.array([math.sqrt(sum(x * x)) for x in X])
+    centred = X - X.mean(0)
     by_column = X / np.array([math.sqrt(sum(x * x)) for x in X.T])
     return [
         ("no-norms", "x_i . x_j, not divided by the norms", X @ X.T),
@@ -253,6 +258,8 @@ def wrong_cosines(X):
             (X @ X.T) / np.outer(lengths, lengths) ** 2,
         ),
         ("no-norms", "x_i . x_j / |x_i|", (X @ X.T) / lengths[:, None]),
+        ("no-norms", "x_i . x_j / |x_j|", (X @ X.T) / lengths),
+        ("centred", "the cosines of X - the mean of its rows", cosines(centred)),
         (
             "whole-norm",
             "x_i . x_j, divided by the square of the norm of all of X",
@@ -265,6 +272,7 @@ def wrong_cosines(X):
 def wrong_correlations(a, b):
     u, v = np.argsort(a), np.argsort(b)
     r, s = np.array(ranks(a)), np.array(ranks(b))
+    n, apart = len(r), 6 * ((r - s) ** 2).sum()
     uncentred = (r @ s) / math.sqrt((r @ r) * (s @ s))
     return [
         ("not-centred", "the cosine of the ranks, without their means", uncentred),
@@ -273,6 +281,7 @@ def wrong_correlations(a, b):
             "the correlation of the entries themselves",
             np.corrcoef(a, b)[0, 1],
         ),
+        ("divisor", "1 - 6 sum d^2 / n^3", 1 - apart / n**3),
         ("order", "the correlation of the argsorts", np.corrcoef(u, v)[0, 1]),
     ]
 
@@ -302,6 +311,10 @@ HINTS = {
         "A cosine is at most 1. Which factor of a long vector must be removed?",
     ],
     "squared-norms": ["Divide by the norm of each vector, not by its square."],
+    "no-diagonal": ["A position may attend to itself: j runs over all positions."],
+    "product": ["mutual is a sum of two weights."],
+    "centred": ["A cosine compares the vectors themselves. A correlation centres."],
+    "divisor": ["The formula with d^2 divides by n (n^2 - 1)."],
     "one-way": ["mutual is the sum of the weight of i on j and the weight of j on i."],
     "after-only": ["A gain is a difference between after and before."],
     "scale": ["A gain is the cosine after, less the one before."],

@@ -71,28 +71,21 @@ def check_bleu(my, refs, hyps, order=4):
     known = [
         ("unclipped", "BLEU without clipping", {"clip": False}),
         ("no-brevity", "BLEU without the brevity penalty", {"brevity": "none"}),
-        (
-            "brevity-above-1",
-            "BLEU with exp(1 - r / c), which is above 1 if c > r",
-            {"brevity": "unbounded"},
-        ),
+        ("brevity-above-1", "BLEU with exp(1 - r / c), which is above 1 if c > r",
+         {"brevity": "unbounded"}),
         ("brevity-inverted", "BLEU with exp(1 - c / r)", {"brevity": "inverted"}),
+        ("brevity-inverted", "BLEU with exp(1 - c / r) if c < r", {"brevity": "above"}),
+        ("clipped-at-one", "BLEU that counts equal n-grams once", {"clip": "once"}),
         ("arithmetic-mean", "the arithmetic mean of the precisions", {"mean": "plain"}),
         ("no-root", "the product of the precisions, no root", {"mean": "product"}),
         ("recall", "right n-grams / n-grams of the references", {"over": "r"}),
-        (
-            "longer-of-pair",
-            "BLEU with the longer of each pair of sentences counted in r",
-            {"brevity": "longer"},
-        ),
-        (
-            "all-references",
-            "BLEU with the n-grams of all references for each sentence",
-            {"whose": "all"},
-        ),
+        ("longer-of-pair", "BLEU with the longer of each pair of sentences in r",
+         {"brevity": "longer"}),
+        ("all-references", "BLEU with the n-grams of all references for each sentence",
+         {"whose": "all"}),
         ("smoothed", "BLEU with (right + 1) / (n-grams + 1)", {"more": 1}),
         ("fourth-root", "BLEU with the fourth root for any order", {"mean": "fourth"}),
-    ]
+    ]  # fmt: skip
     want = bleu_by_loop(refs, hyps, order)
     known = [(t, s, bleu_by_loop(refs, hyps, order, **o)) for t, s, o in known]
     each = [bleu_by_loop([a], [b], order) for a, b in zip(refs, hyps)]
@@ -186,7 +179,9 @@ def bleu_of_groups(my, rng):
              f"found {found!r}")  # fmt: skip
     wrong = [("whole-corpus", "BLEU of all sentences", [of(range(9))] * 2),
              ("by-reference", "BLEU by the length of the reference",
-              list(grouped(refs).values()))]  # fmt: skip
+              list(grouped(refs).values())),
+             ("by-translation", "BLEU by the length of the translation",
+              list(grouped(hyps).values()))]  # fmt: skip
     my.equal(np.array(list(found.values())), list(want.values()), ("group",), wrong)
 
 
@@ -236,6 +231,9 @@ def a_step(my, rng):
 
                 options.append((tag, f"attention with {what}", {"weigh": weigh}))
         wrong = [(tag, what, by_loop(*drawn, **o)) for tag, what, o in options]
+        crossed = drawn[0] | {"b_ih": drawn[0]["b_hh"], "b_hh": drawn[0]["b_ih"]}
+        text = "a step with b_ih and b_hh exchanged"
+        wrong.append(("exchanged", text, by_loop(crossed, *drawn[1:])))
         logits, state = (each.numpy() for each in step(my, *drawn))
         want = dict(zip(("logits", "state"), by_loop(*drawn)))
         known = {
@@ -468,6 +466,8 @@ HINTS = {
         "Which sentences belong to a bucket? Compute BLEU of these alone.",
     ],
     "by-reference": ["The buckets are those of the sources, not of the references."],
+    "clipped-at-one": ["An n-gram counts as often as it stands in the reference."],
+    "by-translation": ["The buckets are those of the sources, which stay the same."],
     "different-words": ["A word that occurs twice has two places in the sentence."],
     "first-pairs": ["The last n pairs are the test, not the first n."],
     "test-in-train": ["A pair that occurred in training does not test the model."],

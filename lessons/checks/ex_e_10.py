@@ -3,6 +3,7 @@
 import numpy as np
 
 import minigrad as mg
+from lessons.checks.attending import wrong_scales
 from lessons.checks.measure import has_all_digits
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom import hypotheses
@@ -118,7 +119,14 @@ def the_output(my, rng):
     my.equal(my.join(want), x, "nD", wrong_joins(want))
     X, Y, *weights, W_o = draw(rng)
     O = by_engine(X, Y, Y, *weights, H)  # noqa: E741
-    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "LD")
+    scales = wrong_scales(E, S, L, E)
+    scales += [("model-width", "scores / sqrt(D), the width of all heads", H**-0.5)]
+    wrong = [
+        (tag, f"the output with {what}",
+         by_engine(X, Y, Y, k * weights[0], *weights[1:], H) @ W_o.T)
+        for tag, what, k in scales
+    ]  # fmt: skip
+    my.equal(my.multihead(X, Y, *weights, W_o, H)[0], O @ W_o.T, "LD", wrong)
 
 
 @gradients("of a head")
@@ -337,6 +345,7 @@ HINTS = {
         "Z = O W_o^T. Write it with indices: over which index of W_o is the sum with "
         "g?",
     ],
+    "model-width": ["q . k of one head is a sum of E terms."],
     "adds-up": [
         "dX is the gradient of X as the queries, dY that of Y as keys and values. "
         "Return both, also if X and Y are the same array.",

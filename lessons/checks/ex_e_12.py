@@ -1,5 +1,6 @@
 """Check an answer to E.12."""
 
+import functools
 import math
 from fractions import Fraction
 
@@ -11,9 +12,12 @@ from lessons.classroom.steps import edges, gradients, numbers, shape, values
 
 
 def exactly(n, e, K, far):
-    """Count the buckets between e and n with exact fractions."""
+    """Count the buckets between e and n with exact fractions.
+
+    There is no end if e, of a wrong formula, is max_distance or more.
+    """
     ratio, full = Fraction(n, e) ** K, Fraction(far, e)
-    return next(k for k in range(999) if ratio < full ** (k + 1))
+    return next((k for k in range(999) if ratio < full ** (k + 1)), 999)
 
 
 def with_logarithms(n, e, K, far):
@@ -83,38 +87,27 @@ COUNTS = [  # wrong ways to count the buckets between e and n
     ("rounded-up", "buckets from ceil(…) in place of floor(…)", rounded(math.ceil)),
     ("n-plus-one", "buckets from ln((n + 1) / e)", rounded(math.floor, 1)),
     ("strict", "buckets with > for >=: n at a boundary is below it", below),
-    (
-        "all-buckets",
-        "buckets from nb ln(n / e) / ln(max_distance / e), with nb for K",
-        lambda n, e, K, far: int(2 * K * math.log(n / e) / math.log(far / e)),
-    ),
-    (
-        "not-logarithmic",
-        "buckets from K (n - e) / (max_distance - e), without logarithms",
-        lambda n, e, K, far: K * (n - e) // (far - e),
-    ),
-    (
-        "exchanged",
-        "buckets with e and max_distance exchanged",
-        lambda n, e, K, far: math.floor(K * math.log(n / far) / math.log(e / far)),
-    ),
-    (
-        "exchanged",
-        "buckets with ln(e / max_distance) for ln(max_distance / e)",
-        lambda n, e, K, far: math.floor(K * math.log(n / e) / math.log(e / far)),
-    ),
-    (
-        "base-lost",
-        "buckets without e: they begin at base + k",
-        lambda n, e, K, far: min(K - 1, exactly(n, e, K, far)) - e,
-    ),
-]
+    ("all-buckets",
+     "buckets from nb ln(n / e) / ln(max_distance / e), with nb for K",
+     lambda n, e, K, far: int(2 * K * math.log(n / e) / math.log(far / e))),
+    ("no-e", "buckets from K ln(n) / ln(max_distance), without e",
+     lambda n, e, K, far: math.floor(K * math.log(n) / math.log(far))),
+    ("not-logarithmic",
+     "buckets from K (n - e) / (max_distance - e), without logarithms",
+     lambda n, e, K, far: K * (n - e) // (far - e)),
+    ("exchanged", "buckets with e and max_distance exchanged",
+     lambda n, e, K, far: math.floor(K * math.log(n / far) / math.log(e / far))),
+    ("exchanged", "buckets with ln(e / max_distance) for ln(max_distance / e)",
+     lambda n, e, K, far: math.floor(K * math.log(n / e) / math.log(e / far))),
+    ("base-lost", "buckets without e: they begin at base + k",
+     lambda n, e, K, far: min(K - 1, exactly(n, e, K, far)) - e),
+]  # fmt: skip
 
 
-def bucket_of(d, both=True, num=32, far=128, count=exactly):
-    """Return the bucket of one distance."""
+def bucket_of(d, both=True, num=32, far=128, count=exactly, share=2):
+    """Return the bucket of one distance; e = nb // share."""
     nb, d = num // 2 if both else num, int(d)
-    e = nb // 2
+    e = nb // share
     n = abs(d) if both else max(-d, 0)
     base = nb if both and d > 0 else 0
     return base + (n if n < e else e + min(nb - e - 1, count(n, e, nb - e, far)))
@@ -148,10 +141,22 @@ def mistakes(distances, both=True, num=32, far=128, counts=()):
         ]
         whole = table_of(-np.abs(distances), False, num, far)
         shifted = whole + num * (distances > 0)
-        found.append(("not-halved", "buckets with nb = num_buckets", shifted))
+        if num != 16:  # there a fixed nb = 32 // 2 gives the same buckets
+            found.append(("not-halved", "buckets with nb = num_buckets", shifted))
     else:
         found.append(("not-causal", "buckets of |j - i|, later keys too", one))
+        text = "buckets with nb = num_buckets // 2"
+        half = functools.partial(table_of, distances, False, num // 2, far)
+        found += [("halved", text, half)] * (num != 32)  # nb = 16 gives the same
     right = table_of(distances, *how)
+    text = "buckets with base = e for later keys"
+    found.append(("base-is-e", text, right - (nb - nb // 2) * (right >= nb)))
+    text = "buckets with e = nb // 4"
+    found.append(("quarter", text, lambda: table_of(distances, *how, exactly, 4)))
+    for text, *fixed in (("num_buckets=32", 32, far), ("max_distance=128", num, 128)):
+        if fixed != [num, far] and (num != 16 or fixed[0] == num):
+            make = functools.partial(table_of, distances, both, *fixed)
+            found.append(("fixed-size", f"buckets with {text}, whatever it is", make))
     for text, count in LOGARITHMS.items():
         logs = table_of(distances, *how, count)
         if not np.array_equal(logs, right):
@@ -267,6 +272,11 @@ def of_the_table(my, rng):
             found[k] = g[:, b == k].mean(-1)
         return found
 
+    def reshaped(g):
+        found = np.zeros_like(table)
+        np.add.at(found, b, g.reshape(L, S, -1))
+        return found
+
     def all_heads(g):
         sums = [g[:, b == k].sum() for k in range(len(table))]
         return np.tile(np.array(sums)[:, None], (1, table.shape[1]))
@@ -274,6 +284,7 @@ def of_the_table(my, rng):
     wrong = [
         ("overwrites", "the last pair of each bucket", one_of_many),
         ("mean", "the mean over the pairs of each bucket", means),
+        ("reshape", "the sums of g.reshape(L, S, H), no transpose", reshaped),
         ("sums-heads", "the sum over all heads, for every head", all_heads),
     ]
     my.gradients(relative_bias, [table], variants={"table": wrong})
@@ -309,11 +320,16 @@ HINTS = {
     "all-buckets": ["K buckets have logarithmic lengths, not all nb."],
     "not-logarithmic": ["Boundaries grow by a factor from one to the next."],
     "base-lost": ["e buckets come before the first logarithmic one."],
+    "halved": ["Only with both directions, each of them has half of the buckets."],
+    "base-is-e": ["A direction has nb buckets: the other begins after all of them."],
+    "quarter": ["e is half of nb, and nb is half of num_buckets already."],
+    "fixed-size": ["The three options are arguments. Does a formula ignore one?"],
+    "no-e": ["The logarithmic buckets begin at e. What is the quotient there?"],
+    "reshape": ["reshape keeps the order in memory: (H, L, S) has to be transposed."],
     "sums-heads": ["Each head has its own column of the table."],
     "bucket": ["Try one distance by hand: nb, base and n first, then the two cases."],
     "relative_bias": [
-        "Index the table by an (L, S) array of buckets; every pair adds to its "
-        "bucket.",
+        "Index the table by an (L, S) array of buckets; every pair adds to its bucket.",
     ],
     "": [
         "Write bucket for one distance first, with plain Python integers, and call "

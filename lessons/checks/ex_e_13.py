@@ -17,9 +17,8 @@ def by_pairs(q, k, v, seen=lambda i, j: j <= i):
     y, c = np.zeros_like(v), np.zeros((len(q), 1))
     for i in range(len(q)):
         for j in range(len(k)):
-            if seen(i, j):
-                y[i] += (q[i] @ k[j]) * v[j]
-                c[i] += q[i] @ k[j]
+            y[i] += seen(i, j) * (q[i] @ k[j]) * v[j]
+            c[i] += seen(i, j) * (q[i] @ k[j])
     return y, c
 
 
@@ -39,6 +38,10 @@ def itself(i, j):
     return i == j
 
 
+def from_the_end(i, j):
+    return 1 + (j <= i)
+
+
 NAMES = "dq", "dk", "dv"
 AXES = {"dq": ("n", "E"), "dk": ("n", "E"), "dv": ("n", "Ev")}
 SEEN = [
@@ -46,6 +49,7 @@ SEEN = [
     ("not-causal", "the sum over all pairs", everywhere),
     ("wrong-direction", "the sum over the pairs j >= i", after),
     ("own-term-alone", "the pairs i = j alone", itself),
+    ("not-reset", "sums that begin with those of all positions", from_the_end),
 ]
 
 
@@ -54,23 +58,28 @@ def gradients_by_pairs(q, k, v, g, seen=lambda i, j: j <= i):
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     for i in range(len(q)):
         for j in range(len(k)):
-            if seen(i, j):
-                dq[i] += (g[i] @ v[j]) * k[j]
-                dk[j] += (g[i] @ v[j]) * q[i]
-                dv[j] += (q[i] @ k[j]) * g[i]
+            weight = seen(i, j)
+            dq[i] += weight * (g[i] @ v[j]) * k[j]
+            dk[j] += weight * (g[i] @ v[j]) * q[i]
+            dv[j] += weight * (q[i] @ k[j]) * g[i]
     return dq, dk, dv
 
 
 def of_scan(q, k, v):
     """Return wrong gradients of the scan for each input."""
 
-    def make(place, seen):
-        return lambda g: gradients_by_pairs(q, k, v, g, seen)[place]
+    def make(place, *inputs):
+        return lambda g: gradients_by_pairs(*inputs[:3], g, *inputs[3:])[place]
 
-    return {
-        name: [(tag, what, make(place, seen)) for tag, what, seen in SEEN]
+    known = {
+        name: [(tag, what, make(place, q, k, v, seen)) for tag, what, seen in SEEN]
         for place, name in enumerate("qkv")
     }
+    for place, a, b, x in ((0, "k", "q", q), (1, "q", "k", k),
+                           (2, "q", "k", k), (2, "k", "q", q)):  # fmt: skip
+        text = f"the gradient with {b} in the place of {a}"
+        known["qkv"[place]].append(("exchanged", text, make(place, x, x, v)))
+    return known
 
 
 def of_average(q, k, v):
@@ -89,20 +98,13 @@ def of_average(q, k, v):
 
     wrong = [
         ("denominator-fixed", "the gradient with c held fixed", lambda g: g / c, 0),
-        (
-            "denominator-sign",
-            "the gradient with that of c negated",
-            lambda g: g / c,
-            -1,
-        ),
-        (
-            "denominator-squared",
-            "the gradient with c^3 for c^2",
-            lambda g: g / c,
-            1 / c,
-        ),
+        ("denominator-sign", "the gradient with that of c negated",
+         lambda g: g / c, -1),
+        ("denominator-squared", "the gradient with c^3 for c^2",
+         lambda g: g / c, 1 / c),
+        ("denominator-squared", "the gradient with c for c^2", lambda g: g / c, c),
         ("dy-undivided", "the gradient with g for g / c", lambda g: g, 1),
-    ]
+    ]  # fmt: skip
     return {
         name: [
             (tag, what, make(place, dy, sign))
@@ -131,6 +133,7 @@ def counted(my, rng):
     wrong = [
         ("exclusive", "the number of keys before", [[0.0], [1.0], [2.0]]),
         ("not-causal", "the number of all keys", [[3.0], [3.0], [3.0]]),
+        ("not-reset", "the keys so far and all keys", [[4.0], [5.0], [6.0]]),
     ]
     my.equal(y, [[1.0], [2.0], [3.0]], "ne", wrong)
     up, down = np.array([[1.0], [2.0], [3.0]]), np.array([[3.0], [2.0], [1.0]])
@@ -150,11 +153,14 @@ def against_pairs(my, rng):
     inputs = q, k, _ = draw(rng)
     y, c = by_pairs(*inputs)
     wrong = [(tag, what, by_pairs(*inputs, seen)[0]) for tag, what, seen in SEEN]
+    text = "the sums of (k_i . q_j) v_j, with q and k exchanged"
+    wrong.append(("exchanged", text, by_pairs(k, q, inputs[2])[0]))
     my.equal(my.scan(*inputs)[0], y, ("n", "Ev"), wrong)
     wrong = [
         ("no-denominator", "y, not divided by c", y),
         ("not-causal", "y / c with the c of all keys", y / (q @ k.sum(0))[:, None]),
         ("not-causal", "y / c with the c of the last query", y / c[-1:]),
+        ("sum-over-everything", "y / c with the sum of all c", y / c.sum()),
         ("no-denominator", "y / n, as if all weights were 1", y / len(y)),
         (
             "no-denominator",
@@ -277,6 +283,7 @@ HINTS = {
         "that of c is -(g . o) / c; pass them side by side to the backward of the "
         "scan.",
     ],
+    "not-reset": ["Both sums begin with 0, in the backward as well."],
     "exclusive": [
         "May query i attend to key i? Do you use S before or after adding it?",
     ],

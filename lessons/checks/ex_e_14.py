@@ -55,6 +55,7 @@ def wrong_tiles(problem, i, j):
     of_tile = (inside * at.dp).sum(1, keepdims=True)
     D = at.D[:, None]
 
+    of_zeros = np.exp(np.where(at.seen, at.s, 0.0) - at.lse[:, None])
     top = np.zeros_like(D)
     top[i] = at.s[i, j].max(1, keepdims=True)
 
@@ -81,6 +82,12 @@ def wrong_tiles(problem, i, j):
             "with pairs that are not allowed",
             unmasked,
             unmasked * (at.dp - D),
+        ),
+        (
+            "mask-leak",
+            "with scores of 0 for pairs that are not allowed",
+            of_zeros,
+            of_zeros * (at.dp - D),
         ),
         ("no-lse", "with p = exp(s), without lse", *from_p(np.exp(at.s))),
         (
@@ -147,6 +154,11 @@ def wrong_wholes(problem, block):
                 "the sum with positions counted inside each tile",
                 inside,
             ),
+            (
+                "tile-positions",
+                "the sum with positions counted inside each tile, of all tiles",
+                j % block <= i % block,
+            ),
             ("not-causal", "the sum over all pairs", inside | True),
             ("not-causal", "the sum over all pairs of the tiles", computed),
             ("off-by-one", "the sum over the pairs j < i", j < i),
@@ -162,6 +174,7 @@ def wrong_wholes(problem, block):
             ),
             ("flipped", "the sum over the pairs j >= i", (j >= i) & computed),
             ("flipped", "the sum over the pairs j > i", (j > i) & computed),
+            ("flipped", "the sum over the pairs j >= i of all tiles", j >= i),
         ):
             p = np.where(seen, np.exp(at.s - at.lse[:, None]), 0.0)
             yield tag, what, at.sums(p=p, ds=p * (at.dp - at.D[:, None]))

@@ -133,28 +133,23 @@ def around_two(my, rng):
 @values("weights and centres, against loops")
 def against_loops(my, rng):
     align, position, p = draw(rng)
+    apart = np.abs(position - p[:, None])
     wrong = [
-        (
-            "sigma",
-            f"the Gaussian with sigma = {name}",
-            weights(align, position, p, sigma),
-        )
-        for name, sigma in (
-            ("D", D),
-            ("D / 4", D / 4),
-            ("D // 2", D // 2),
-            ("sqrt(D)", math.sqrt(D)),
+        ("sigma", text, align * np.exp(-c * apart**2))
+        for text, c in (
+            ("the Gaussian with sigma = D", 1 / (2 * D**2)),
+            ("the Gaussian with sigma = D / 4", 8 / D**2),
+            ("the Gaussian with sigma = D // 2", 1 / (2 * (D // 2) ** 2)),
+            ("the Gaussian with sigma = sqrt(D)", 1 / (2 * D)),
+            ("exp(-2 (s - p)^2 / D)", 2 / D),
+            ("exp(-(s - p)^2 / (2 sigma))", 1 / D),
+            ("exp(-(s - p)^2 / sigma^2)", 4 / D**2),
         )
     ]
-    apart = np.abs(position - p[:, None])
-    wrong.append(("sigma", "exp(-2 (s - p)^2 / D)", align * np.exp(-2 * apart**2 / D)))
-    wrong.append(
-        ("sigma", "exp(-(s - p)^2 / (2 sigma))", align * np.exp(-(apart**2) / D))
-    )
     wrong.append(("not-squared", "exp(-2 |s - p| / D)", align * np.exp(-2 * apart / D)))
-    wrong.append(
-        ("sigma", "exp(-(s - p)^2 / sigma^2)", weights(align, position, p, D / 8**0.5))
-    )
+    for text, how in (("rounded", np.round), ("rounded down", np.floor)):
+        bell = weights(align, position, how(p), D / 2)
+        wrong.append(("rounded", f"the Gaussian with the centre {text}", bell))
     a = my.gaussian(align, position, p, D)[0]
     my.equal(a, weights(align, position, p, D / 2), "TW", wrong)
     q, matrix, v = parts(rng)
@@ -295,6 +290,8 @@ def the_pull(my, rng):
     bell = weights(np.ones_like(align), position, p, D / 2)
     wrong = [
         ("keys-by-place", "the gradient for the keys 0, 1, … of H", first),
+        ("align-twice", "the gradient with align in dL/da as well",
+         d_centre(by_key(position) * align, align, position, p)),
         *(
             ("no-slope", f"sum_s (g . h_s) {text}, without the Gaussian's derivative",
              (d_a * factor).sum(1))
@@ -367,6 +364,8 @@ HINTS = {
     "differences": [
         "A difference quotient loses digits. The derivative of a Gaussian does not.",
     ],
+    "rounded": ["The centre lies between two keys in general."],
+    "align-twice": ["c = sum a h: dL/da = g . h contains neither align nor a."],
     "bell-alone": [
         "a is align times the Gaussian. Which factor multiplies the derivative of "
         "the Gaussian?",

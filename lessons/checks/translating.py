@@ -76,6 +76,8 @@ def bleu_by_loop(
             theirs = [ref[i : i + n] for i in range(len(ref) - n + 1)]
             ours = [hyp[i : i + n] for i in range(len(hyp) - n + 1)]
             said += len(ours if over == "h" else theirs)
+            if clip == "once":
+                ours = [list(gram) for gram in set(map(tuple, ours))]
             for gram in ours:  # each right one removes one from the reference
                 right += gram in theirs
                 if gram in theirs and clip:
@@ -88,7 +90,9 @@ def bleu_by_loop(
     if not all(precisions):
         return 0.0
     factor = {"none": 1.0, "inverted": c / r}.get(brevity, r / c)
-    most = math.inf if brevity == "unbounded" else 1.0
+    if brevity == "above":
+        factor = min(1.0, c / r)
+    most = math.inf if brevity in ("unbounded", "above") else 1.0
     logs = sum(map(math.log, precisions))
     whole = {"log": math.exp(logs / order), "product": math.exp(logs),
              "fourth": math.exp(logs / 4),

@@ -236,12 +236,13 @@ class Harness:
         if found:
             raise CheckFailed(found[0], call, found[1])
 
-    def first_wrong(self, yours, right, axes=None):
+    def first_wrong(self, yours, right, axes=None, variants=None):
         """Fail unless a chain of gradients is right: {name: array}, from the loss back.
 
         The report names the first wrong gradient, and the right one before it.
 
         axes   {name: letters of its axes}, for the report
+        variants  {name: [(tag, text, array)]}, as in ``equal``
         """
         __tracebackhide__ = True
         found = diagnose.first_wrong(yours, right)
@@ -249,7 +250,8 @@ class Harness:
             name, sentence = found
             try:
                 letters = (axes or {}).get(name)
-                self.equal(yours[name], right[name], letters, rtol=1e-7)
+                known = (variants or {}).get(name, ())
+                self.equal(yours[name], right[name], letters, known, rtol=1e-7)
             except CheckFailed as failure:
                 raise CheckFailed(failure.tag, *failure.lines, sentence) from None
 

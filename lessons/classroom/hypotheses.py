@@ -67,12 +67,15 @@ def of_values(got, want, arguments, widths=()):
         or _of_constant(got, want)
         or _of_sums_to_one(got, want)
         or _of_softmax(got, want, arguments)
+        or _of_scaled_softmax(got, want, arguments)
         or _of_other_axis(got, want)
-        or _of_arguments(got, arguments)
+        or _of_arguments(got, arguments, want)
         or _of_elements(got, want)
         or _of_order(got, want)
         or _of_sums(got, want)
         or of_causal_zeros(got, want)
+        or _of_permutation(got, want)
+        or _of_zeros(got, want)
     )
 
 
@@ -119,7 +122,7 @@ def of_gradient(A, G, x, y, g):
         found = _of_order(A, G, 1e-6)
         found = found or _of_sums(A, G, 1e-6)
         if not found and close(A, G * x):
-            found = "extra-factor", "yours equals numeric, times the input itself"
+            found = "times-input", "yours equals numeric, times the input itself"
         return found and (found[0], found[1].replace("expected", "numeric"))
 
 
@@ -329,6 +332,29 @@ def _of_softmax(got, want, arguments):
         return "softmax-taken", "yours equals the softmax of expected"
 
 
+def _of_scaled_softmax(got, want, arguments):
+    for name, x in arguments.items():
+        if x.dtype.kind != "f" or x.shape != want.shape:
+            continue
+        for axis in range(x.ndim):
+            k, right = (_factor_of_scores(p, x, axis) for p in (got, want))
+            if k and right:
+                return "scaled-scores", (
+                    f"yours equals the softmax of {k:.6g} {name} over axis {axis}; "
+                    f"expected that of {right:.6g} {name}"
+                )
+
+
+def _factor_of_scores(p, x, axis):
+    """Return k if p is the softmax of k x over this axis, else None."""
+    if x.shape[axis] < 3 or not np.isfinite(x).all() or p.min() <= 0:
+        return None
+    z, logs = (a - a.mean(axis, keepdims=True) for a in (x, np.log(p)))
+    k = (logs * z).sum() / ((z * z).sum() or 1)
+    exps = np.exp(k * z)
+    return k if equal(p, exps / exps.sum(axis, keepdims=True)) else None
+
+
 def _of_other_axis(got, want):
     """Return (tag, sentence) if the weights sum to 1 over a wrong axis."""
     for axis, other in itertools.permutations(range(want.ndim), 2):
@@ -354,12 +380,21 @@ def _is_softmax(want, x):
     return False
 
 
-def _of_arguments(got, arguments):
+def _of_arguments(got, arguments, want=None):
     for name, x in arguments.items():
         if x.dtype.kind != "f" or not np.isfinite(x).all() or _irregular(x) < 3:
             continue
         if equal(got, x):
             return "unchanged", f"yours equals {name}, unchanged"
+        for sign, text in ((1, "+"), (-1, "-")):
+            if want is not None and equal(sign * (got - want), x):
+                return "adds-input", f"yours = expected {text} {name}"
+        for axis in range(x.ndim if want is not None and x.shape == want.shape else 0):
+            share = x / x.sum(axis, keepdims=True)
+            if _is_one(want.sum(axis)) and equal(got, share):
+                return "no-exponential", (
+                    f"yours equals {name} divided by its sum over axis {axis}"
+                )
         for axes in _axes(x.ndim):
             if math.prod(x.shape[a] for a in axes) < 2:
                 continue
@@ -413,6 +448,33 @@ def _of_order(got, want, close=EXACT):
                 return "repeated", (
                     f"at every index of axis {axis}, yours equals expected at index {j}"
                 )
+
+
+def _of_permutation(got, want):
+    """Return (tag, sentence) for right numbers in any other order."""
+    for axis, n in enumerate(want.shape):
+        if not 2 < n <= 64:
+            continue
+        a, b = (np.moveaxis(x, axis, 0).reshape(n, -1) for x in (got, want))
+        is_same = np.abs(a[:, None] - b).max(-1) <= EXACT * np.abs(want).max()
+        if (is_same.sum(0) == 1).all() and (is_same.sum(1) == 1).all():
+            order = ", ".join(map(str, is_same.argmax(1)[:8])) + ", …" * (n > 8)
+            return "permuted", (
+                f"along axis {axis}, yours has the expected entries in the order {order}"
+            )
+    if want.ndim > 1 and equal(np.sort(got, None), np.sort(want, None)):
+        return "permuted", (
+            "yours has all expected numbers, in other places: a reshape where axes "
+            "change places?"
+        )
+
+
+def _of_zeros(got, want):
+    """Return (tag, sentence) if every wrong entry is 0."""
+    wrong = np.abs(got - want) > EXACT * np.abs(want).max()
+    if not got[wrong].any() and _irregular(got[~wrong]) > 2:
+        count = f"{wrong.sum()} of {wrong.size} entries"
+        return "not-filled", f"yours is 0 in {count}, and right in all others"
 
 
 def _of_sums(got, want, close=EXACT):

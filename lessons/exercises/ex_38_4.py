@@ -75,7 +75,7 @@ def train(kind, d, steps, seed, every):
     """Train ``_model(kind, d, seed)`` on ``_batches(seed)``, by Adam with lr=RATE.
 
     Measure the entropy on the batch number 10**6, which no step uses: before the steps
-    0, every, 2 every, …
+    0, every, 2 every, … The row that writes EOS counts, too: ``target_lengths``.
     ->  {"loss": array (steps,), "entropy": array (steps / every, rounded up)}
     """
     raise NotWritten("38.4 train")

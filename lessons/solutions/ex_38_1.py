@@ -73,9 +73,9 @@ MUTANTS = [
     ("s @ (W_g @ h), ", "s @ (W_g.T @ h), ", "link-raises"),
     ("(s @ W_g) @ h, ", "2 * ((s @ W_g) @ h), ", "starts-elsewhere"),
     ("s @ project_keys(h[None, :], W_g)[0]", "(W_g @ h) @ s", "arrives-elsewhere"),
-    ("T_k if precomputed else T_q * T_k", "T_q * T_k", "not-precomputed"),
-    ("T_k if precomputed else T_q * T_k", "T_k", "not-per-pair"),
-    (" + T_q * T_k * d_s", "", "no-dot-product"),
-    ("T_q * T_k * d_s)", "T_q * T_k * d_h)", "wrong-width"),
+    ("T_k if precomputed else T_q * T_k", "T_q * T_k", "extra-factor"),
+    ("T_k if precomputed else T_q * T_k", "T_k", "no-factor"),
+    (" + T_q * T_k * d_s", "", "no-term"),
+    ("T_q * T_k * d_s)", "T_q * T_k * d_h)", "widths"),
     ("return B * (", "return (", "one-example"),
 ]

@@ -79,9 +79,9 @@ WHY = (
 )
 
 MUTANTS = [
-    ("heads * T * T *", "heads * T * T * d_model *", "times-width"),
+    ("heads * T * T *", "heads * T * T * d_model *", "extra-factor"),
     ("heads * T * T *", "T * d_model *", "states"),
-    ("heads * T * T *", "T * T *", "one-head"),
+    ("heads * T * T *", "T * T *", "no-factor"),
     ("heads * T * T *", "T * T // heads *", "heads-divide"),
     ("heads * T * T * np.dtype(dtype).itemsize", "heads * T * T * 4", "ignores-dtype"),
     ("heads * T * T *", "8 * heads * T * T *", "bits"),

@@ -312,7 +312,7 @@ WRONG = [
     ("E.13", "        S, R = np.zeros((2, k.shape[1], v.shape[1]))\n",
      "        nonlocal S\n"
      "        R = np.zeros((k.shape[1], v.shape[1]))\n",
-     "stateful", "another d_q"),
+     "not-reset", "and all keys"),
     ("E.14", "s = scale * (q @ k.T)",
      "s = q @ k.T",
      "unscaled-scores", "without the scale"),
@@ -371,7 +371,7 @@ WRONG = [
      "all-pairs", "numbers in memory"),
     ("E.1", "+= g[:, k]", "+= g[:, n - 1 - k]", "reversed", "each window reversed"),
     ("E.1", "+= g[:, k]", "+= g[:, k] * x[k : k + len(g)]",
-     "extra-factor", "times the input itself"),
+     "times-input", "times the input itself"),
     ("E.1", "        return dx\n",
      "        count = np.convolve(np.ones(len(g)), np.ones(n))\n"
      "        return dx / count\n", "mean", "windows of each number"),

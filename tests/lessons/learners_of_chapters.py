@@ -3,12 +3,12 @@
 MULTS = "B * (projected * d_s * d_h + T_q * T_k * d_s)"
 COUNTS = [
     ("38.1", "projected = T_k if", "projected = T_q if",
-     "queries-projected", "the queries projected"),
+     "widths", "T_q in the place of T_k"),
     ("38.1", MULTS, "B * T_k * d_s * d_h * T_q * T_k * d_s",
      "product", "the product of both numbers"),
     ("38.1", MULTS, MULTS.replace("(proj", "(2 * proj"), "additions", "additions"),
     ("38.1", MULTS, f"{MULTS} / 1", "float", "expected an int found 120.0, a float"),
-    ("38.1", "d_s * d_h +", "d_h * d_h +", "wrong-width", "d_h d_h products"),
+    ("38.1", "d_s * d_h +", "d_h * d_h +", "widths", "d_h in the place of d_s"),
     ("38.1", "s @ project_keys(h[None, :], W_g)[0]", "s @ (h @ W_g.T)",
      "arrives-elsewhere", "found none"),
 ]  # fmt: skip
@@ -240,8 +240,8 @@ ACCEPTED = [
      "built-in-call", "a new array"),
     ("6.6", "np.where(mask, H @ s, -np.inf)", "np.where(mask, (H * s).sum(1), -np.inf)",
      "elementwise", "entry by entry"),
-    ("6.6", "  # all drawn before", "; W_s, W_h, v = W_s[:3], W_h[:3], v[:3]  #",
-     "widths", "found W_s (3, 13)"),
+    ("6.6", "  # all drawn before", "; W_s, W_h, v = W_s[:16], W_h[:16], v[:16]  #",
+     "widths", "found W_s (16, 67)"),
     ("6.10", "(p * (e - mean) ** 2).sum(-1)",
      "(p * e**2).sum(-1) - (p * e).sum(-1) ** 2", "cancels", "1e+06"),
     ("6.8", "(alpha, before, after), limits", "(alpha, after, before), limits",
@@ -274,7 +274,7 @@ MISNAMED = [
     ("6.4", "return heads * T * T", "return 2 * heads * T * T",
      "unknown", "found     8000000"),
     ("6.3", "return T * d\n", "return 2 * T * d\n", "twice", "or the average"),
-    ("6.3", "+ T * d_a\n", "+ d_a\n", "v-once", "one product with v"),
+    ("6.3", "+ T * d_a\n", "+ d_a\n", "no-factor", "factor T in the products with v"),
     ("6.9", "_ngrams(ref, n), _ngrams(hyp, n)",
      "_ngrams(sum(refs, []), n), _ngrams(hyp, n)",
      "all-references", "n-grams of all references"),
@@ -314,9 +314,154 @@ UNNAMED = [
      "seen = seen | np.tril(np.ones(seen.shape, bool))",
      "tile-positions", "inside each tile"),
     ("6.3", "T * d_a * d_h\n    return", "d_a * d_h\n    return",
-     "one-key", "W_h h_j for one state"),
+     "no-factor", "the factor T in W_h h_j"),
+]  # fmt: skip
+STEP = "    optimizer.step()\n    return"
+CLIPPED = "    optim.clip_grad_norm_(list(model.parameters()), CLIP)\n"
+COUNTED = [
+    ("6.3", "+ T * d_a\n", "+ 2 * T * d_a\n", "extra-term", "with tanh as well"),
+    ("6.3", "+ T * d_a\n", "+ T * d_h\n", "widths", "d_h in the place of d_a"),
+    ("6.3", "return T * d\n", "return T * (2 * d - 1)\n", "sums", "with the sums"),
+    ("6.3", "return T * d\n", "return T + d\n", "sum-of-sizes", "T + d for"),
+    ("6.3", "return T * d\n", "return T * d * d\n", "extra-factor", "a factor d too"),
+    ("6.3", "return T * d_a  #", "return d_a  #", "no-factor", "the factor T in tanh"),
+    ("6.3", "        return T\n", "        return d + 2 * T * d + T\n",
+     "one-score", "the additive score"),
+    ("6.3", "return d + T * d + T", "return T * d + T", "no-term", "without W_s s"),
+    ("6.3", "return d + T * d + T", "return d * d + 2 * T * d + T  #",
+     "extra-factor", "a factor d too many in W_s s"),
+]  # fmt: skip
+TRAINED = [
+    ("38.4", CLIPPED, "    for p in model.parameters():\n"
+     "        optim.clip_grad_norm_([p], CLIP)\n", "clipped-apart", "parameter alone"),
+    ("38.4", "batch.source, batch.target_in", "batch.source, batch.target_out",
+     "target-shown", "reads target_out"),
+    ("38.4", STEP, f"    optimizer.step()\n{STEP}", "step-twice", "two optimizer.step"),
+    ("38.4", ", lr=RATE", "", "rate", '"loss" of train('),
+    ("38.4", "optim.Adam(", "optim.SGD(", "no-adam", "(at step 1)"),
+    ("38.4", "_model(kind, d, seed),", "_model(kind, d, 0),",
+     "seed", "model with seed 0"),
+    ("38.4", ", _batches(seed)", ", _batches(0)", "seed", "the batches of seed 0"),
+    ("38.4", "_weights(model, unseen), unseen.target",
+     "_weights(model, batches[i]), batches[i].target", "seen", '"entropy" of train('),
+    ("38.4", "np.arange(H.shape[1]) <", "np.arange(H.shape[1]) <=",
+     "off-by-one", "t <= lengths"),
+    ("38.4", "    H = -(", "    alpha = alpha * (np.arange(alpha.shape[2]) <\n"
+     "                     lengths[:, None])[:, None]\n"
+     "    lengths = np.full(len(alpha), alpha.shape[1])\n    H = -(",
+     "source-axis", "keys s < lengths"),
+]  # fmt: skip
+SCORED = [
+    ("6.1", "np.exp(e - e.max())", "e", "no-exponential", "e divided by its sum"),
+    ("6.1", "np.exp(e - e.max())", "2 ** (e - e.max())",
+     "scaled-scores", "softmax of 0.693147 e"),
+    ("6.10", "keepdims=True)) / tau)", "keepdims=True)) / tau**0.5)",
+     "scaled-scores", "expected that of"),
+    ("6.10", "softmax_t(X @ X.T, tau)",
+     "softmax_t((U := X / np.linalg.norm(X, axis=1, keepdims=True)) @ U.T, tau)",
+     "cosines", "softmax of cosines"),
+    ("6.2", "return s @ h", "return s @ h / (s @ s * (h @ h)) ** 0.5",
+     "cosine", "the cosine of s and h"),
+    ("6.2", "return np.eye(d)", "return np.eye(d)[::-1]", "reversed", "h reversed"),
+    ("6.2", "np.linalg.inv(R)", "np.eye(len(R))", "unchanged", "the identity"),
+    ("6.2", "np.linalg.inv(R)", "1 / R", "elementwise", "entry by entry"),
+    ("6.2", "    W = np.empty((d_s, d_h))\n    for i, s in enumerate(np.eye(d_s)):\n"
+     "        for k, h in enumerate(np.eye(d_h)):",
+     "    W = np.zeros((d_s, d_h))\n    for i, s in enumerate(np.eye(d_s)):\n"
+     "        for k, h in enumerate(np.eye(d_h)[:d_s]):",
+     "not-filled", "0 in 6 of 15 entries"),
+    ("6.8", "    z = np.exp(e -",
+     "    np.fill_diagonal(e, -np.inf)\n    z = np.exp(e -",
+     "no-diagonal", "without its own"),
+    ("6.8", "return alpha, alpha @ X", "return alpha, X + alpha @ X",
+     "adds-input", "expected + X"),
+    ("6.8", "    unit = X /", "    X = X - X.mean(0)\n    unit = X /",
+     "centred", "the mean of its rows"),
+    ("6.8", "return unit @ unit.T", "return X @ unit.T", "no-norms", "/ |x_j|"),
+    ("6.8", "(alpha + alpha.T)[pairs]", "(alpha * alpha.T)[pairs]",
+     "product", "alpha_ij alpha_ji"),
+    ("6.8", "return (u @ v) / np.sqrt((u @ u) * (v @ v))",
+     "return 1 - 6 * ((u - v) ** 2).sum() / len(u) ** 3", "divisor", "n^3"),
+    ("6.9", "min(k, theirs[gram]) for gram, k in ours.items()",
+     "gram in theirs for gram in ours", "clipped-at-one", "equal n-grams once"),
+    ("6.9", "min(1.0, math.exp(1 - r / c))", "1 if c >= r else math.exp(1 - c / r)",
+     "brevity-inverted", "if c < r"),
+    ("6.9", "bucket_by_length(sources, bounds)", "bucket_by_length(hyps, bounds)",
+     "by-translation", "length of the translation"),
+    ("6.9", 'p["b_ih"], p["b_hh"]', 'p["b_hh"], p["b_ih"]',
+     "exchanged", "b_ih and b_hh exchanged"),
+    ("6.4", "heads * T * T * np", "heads * T * (T + 1) // 2 * np",
+     "triangle", "T (T + 1) / 2"),
+    ("6.4", "heads * T * T * np", "(heads * T * T + T * d_model) * np",
+     "extra-term", "with the values as well"),
+    ("6.4", "heads * T * T * np", "T * T * (d_model // heads) * np",
+     "times-width", "d_model / heads for heads"),
+    ("6.4", "z.sum(axis=-1, keepdims=True)", "z.sum()",
+     "sum-over-everything", "over a whole block"),
+    ("6.4", "heads * T * T * np", "heads * T * d_model * np", "states", "* heads"),
+    ("6.4", "        z = np.exp(e -", "        rows = start + np.arange(len(e))\n"
+     "        e = np.where(np.arange(len(K)) <= rows[:, None], e, -np.inf)\n"
+     "        z = np.exp(e -",
+     "causal", "keys j <= i only"),
+    ("6.5", "np.outer(d_e, v) * (1", "d_e[:, None] * (1", "no-v", "the factor v"),
+    ("6.5", '"v": d_e @ t,', '"v": d_e @ np.arctanh(t),', "no-tanh", "without tanh"),
+    ("6.5", '"pre": d_pre', '"pre": np.arctanh(t)',
+     "forward-value", "not its gradient"),
+    ("6.5", "np.where(mask, e, -np.inf)", "np.where(mask, e, -10.0)",
+     "mask-leak", "-10 where masked"),
+    ("6.6", "float(np.median(seconds))", "float(1e3 * np.median(seconds))",
+     "unit", "in milliseconds"),
+    ("38.1", "T_q * T_k * d_s)", "T_q * T_k * d_h)", "widths", "the dot products"),
+    ("E.9", "position - p[:, None]", "position - np.round(p)[:, None]",
+     "rounded", "the centre rounded"),
+    ("E.9", "_, d_p = backward(d_a)", "_, d_p = backward(d_a * align)",
+     "align-twice", "align in dL/da as well"),
+    ("E.10", "scale = 1 / np.sqrt(q.shape[-1])", "scale = 1 / q.shape[-1]",
+     "scaled-by-d", "scores / d"),
+    ("E.10", "1 / np.sqrt(q.shape[-1])", "1 / np.sqrt(len(q) * q.shape[-1])",
+     "model-width", "the width of all heads"),
+    ("E.11", "    # END SOLUTION\n\n    def backward",
+     "    y = np.concatenate([y[..., 0::2], y[..., 1::2]], -1)\n\n    def backward",
+     "permuted", "in the order 0, 2, 4"),
+    ("E.12", "nb = num_buckets // 2 if bidirectional else num_buckets",
+     "nb = num_buckets // 2", "halved", "nb = num_buckets // 2"),
+    ("E.12", "base = nb if", "base = e if", "base-is-e", "base = e"),
+    ("E.12", "e, K = nb // 2, nb - nb // 2", "e, K = nb // 4, nb - nb // 4",
+     "quarter", "e = nb // 4"),
+    ("E.12", "* max_distance **", "* 128 **", "fixed-size", "max_distance=128"),
+    ("E.12", "num_buckets // 2 if", "16 if", "fixed-size", "num_buckets=32"),
+    ("E.12", "num_buckets // 2 if bidirectional else", "", "not-halved", "num_buckets"),
+    ("E.12", "        return base + e + k\n", "        return base + e + min(\n"
+     "            K - 1, int(K * np.log(n) / np.log(max_distance)))\n",
+     "no-e", "without e"),
+    ("E.12", "g.transpose(1, 2, 0)", "g.reshape(L, S, -1)", "reshape", "no transpose"),
+    ("E.13", "        S += np.outer(k[i], v[i])\n        y[i] = q[i] @ S",
+     "        S += np.outer(q[i], v[i])\n        y[i] = k[i] @ S",
+     "exchanged", "q and k exchanged"),
+    ("E.13", "R += np.outer(q[j], g[j])", "R += np.outer(k[j], g[j])",
+     "exchanged", "d_k: yours equals the gradient with k in the place of q"),
+    ("E.13", "dc = -(g * o)", "dc = -(g * y)", "denominator-squared", "c for c^2"),
+    ("E.13", "o = y / c", "o = y / c.sum()", "sum-over-everything", "of all c"),
+    ("E.14", "np.where(seen, np.exp(np.where(seen, s - lse[:, None], 0.0)), 0.0)",
+     "np.exp(np.where(seen, s, 0.0) - lse[:, None])", "mask-leak", "scores of 0"),
+    ("E.14", """            if causal and b > i.stop - 1:
+                break  # all later keys come after every query
+            rows, columns = np.ogrid[i, j]
+""", """            rows, columns = np.ogrid[: i.stop - a, : j.stop - b]
+""", "tile-positions", "of all tiles"),
+    ("E.14", """            if causal and b > i.stop - 1:
+                break  # all later keys come after every query
+            rows, columns = np.ogrid[i, j]
+            seen = np.broadcast_to(not causal, (len(rows), columns.size))
+            seen = seen | (columns <= rows)
+""", """            rows, columns = np.ogrid[i, j]
+            seen = (columns >= rows) | (not causal)
+            if not seen.any():
+                continue
+""", "flipped", "of all tiles"),
 ]  # fmt: skip
 WRONG = [
     *CALLS, *COUNTS, *VARIANCES, *ENTROPIES, *WINDOWS, *STEPS, *PROOFS, *RESULTS,
     *WEIGHTS, *BACKWARDS, *MEASURES, *ACCEPTED, *MISNAMED, *UNNAMED,
+    *COUNTED, *TRAINED, *SCORED,
 ]  # fmt: skip

@@ -51,7 +51,7 @@ def test_the_readme_publishes_how_many_have_a_name():
     tags = [checked(number)[1] for number in range(len(HELD_OUT))]
     named = sum(tag in case[3] for tag, case in zip(tags, HELD_OUT))
     sentence = (
-        f"Of {len(HELD_OUT)} natural mistakes in a list that the names were not made "
-        f"from, all are noticed and {named} have a name; none has a wrong one."
+        f"Of {len(HELD_OUT)} natural mistakes, listed by someone who wrote none of the "
+        f"checks, all are noticed and {named} have a name; none has a wrong one."
     )
     assert sentence in " ".join(README.read_text(encoding="utf-8").split()), sentence

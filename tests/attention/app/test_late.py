@@ -4,6 +4,7 @@ import importlib
 import pickle
 import pkgutil
 import pydoc
+import re
 import subprocess
 import sys
 
@@ -92,7 +93,8 @@ def test_the_names_are_those_of_public():
 def test_functions_are_pickled_and_documented():
     assert pickle.loads(pickle.dumps(attention.attend)) is attention.attend
     text = pydoc.plain(pydoc.render_doc(attention))
-    assert "attend(query, keys, values" in text and "kernels (package)" in text
+    assert re.search(r"attend\(\s*query,\s*keys,\s*values", text)  # 3.13 breaks lines
+    assert "kernels (package)" in text
 
 
 def test_an_unknown_name_is_an_attribute_error():
