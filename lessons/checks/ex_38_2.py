@@ -105,11 +105,8 @@ def every_case(my, rng):
             plain = d * (v_s * v_h + mu_s * v_h + mu_h * v_s)
             wrong = [
                 ("not-squared", "the formula with mu_s and mu_h not squared", plain),
-                (
-                    "cross-term",
-                    "the variance + 2 d mu_s mu_h",
-                    want + 2 * d * mu_s * mu_h,
-                ),
+                ("cross-term", "the variance + 2 d mu_s mu_h",
+                 want + 2 * d * mu_s * mu_h),
                 ("one-term", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),
@@ -118,7 +115,12 @@ def every_case(my, rng):
                 ("no-mu-s", "the variance with mu_s = 0", without_s),
                 ("second-moment", "d E[(s_1 h_1)^2]", d * second),
                 ("exchanged", "the variance with v_s and v_h exchanged", exchanged),
-            ]
+                ("not-squared", "d (E s^2 E h^2 - mu_s mu_h)",
+                 d * (second - mu_s * mu_h)),
+                ("sum-for-product", "d (v_s + v_h)", d * (v_s + v_h)),
+                ("deviation", "the variance with v_s^2 and v_h^2 for v_s and v_h",
+                 variance(d, mu_s, mu_h, v_s, v_h)),
+            ]  # fmt: skip
             got = my.var_dot(d, mu_s, mu_h, sd_s**2, sd_h**2)
             exactly(my, got, want, wrong)
 
@@ -161,6 +163,8 @@ def what_is_gained(my, rng):
             ("inverse", "the variance after, divided by that before", 1 / want),
             ("one-mean", "the gain of removing mu_h if mu_s is 0", of_h),
             ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),
+            ("not-divided", "the variance before, not divided", want * after),
+            ("product", "(1 + mu_s^2 / v_s) (1 + mu_h^2 / v_h)", of_s * of_h),
         ]
         exactly(my, my.centred_gain(mu_s, mu_h, sd_s**2, sd_h**2), want, wrong)
     x = rng.normal(size=(3, 5)) + rng.normal(size=(3, 1))
@@ -170,6 +174,7 @@ def what_is_gained(my, rng):
         ("one-mean-for-all", "x less the mean of each column", x - x.mean(0)),
         ("with-variance", "rows whose spread is 1 as well", want / x.std(1)[:, None]),
         ("no-change", "x", x),
+        ("sum", "x less the sum of each row", x - x.sum(1, keepdims=True)),
         ("sign", "x plus the mean of each row", 2 * x - want),
     ]
     my.equal(my.centre(x), want, "td", wrong)
@@ -260,6 +265,11 @@ def the_derivation(my, rng):
 
     want = first(dependent, *arguments[1:])
     found = [link(dependent, *arguments[1:]) for link, _ in chain.links]
+
+    def doubled(f):
+        return 2 * dependent(f)
+
+    changed = [link(doubled, *arguments[1:]) for link, _ in chain.links]
     my.holds(
         found[0] == want,
         "starts-elsewhere",
@@ -275,10 +285,11 @@ def the_derivation(my, rng):
     text = "expected three expressions or more", f"found {count}"
     my.holds(count > 2, "too-short", *text)
     my.holds(
-        any(value != want for value in found[1:-1]),
+        any(a != want and a != b for a, b in zip(found[1:-1], changed[1:-1])),
         "no-independence",
-        "expected an expression between the two ends that needs independence",
-        "found that all of them hold for dependent s_k and h_k too",
+        "expected an expression of E between the two ends that needs independence",
+        "found that all of them hold for dependent s_k and h_k too, or that E is no "
+        "part of their values",
     )
     check_chain(my, chain, first, last, draw)
 
@@ -306,6 +317,9 @@ def entropy(Q, K):
 
 
 HINTS = {
+    "sum-for-product": ["Var(s h) is not Var(s) + Var(h): s and h are factors."],
+    "product": ["Multiply both out. Which term is not in var_dot / (d v_s v_h)?"],
+    "sum": ["A mean is a sum, divided by the number of entries."],
     "derivation": [
         "The expected value of a product of independent factors is the product of "
         "theirs.",

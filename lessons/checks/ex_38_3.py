@@ -22,7 +22,7 @@ def scores(T, d, samples, rng):
 
 
 def softmax(e):
-    z = np.exp(e - e.max(-1, keepdims=True))
+    z = exponentials(e)
     return z / z.sum(-1, keepdims=True)
 
 
@@ -31,24 +31,28 @@ def over_queries(e):
 
 
 def columns(e):
-    z = np.exp(e - e.max(-1, keepdims=True))
+    z = exponentials(e)
     return z / z.sum(0)
 
 
 def everywhere(e):
-    z = np.exp(e - e.max(-1, keepdims=True))
+    z = exponentials(e)
     return z / z.sum()
+
+
+def exponentials(e):
+    return np.exp(e - e.max(-1, keepdims=True))
 
 
 def entropies(p):
     return np.array([-sum(x * math.log(x) for x in row if x > 0) for row in p])
 
 
-def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax):
+def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax, turn=1):
     """Return the curve for scores that are multiplied by factor(d)."""
     rng, curve = np.random.default_rng(seed), []
     for d in ds:
-        p = weights(scores(T, d, samples, rng) * factor(d))
+        p = weights(scores(*(T, d)[::turn], samples, rng) * factor(d))
         curve.append(mean(p) if mean else entropies(p).mean())
     return np.array(curve)
 
@@ -75,6 +79,7 @@ def known_entropies(my, rng):
     bits = [
         ("log2", "the entropy in bits", nats / math.log(2)),
         ("divided", "the entropy / log T", nats / math.log(3)),
+        ("no-weights", "-sum_j ln p_j, without p_j", -np.log(p).sum(1)),
     ]
     my.equal(my.entropy(p), nats, "i", bits, atol=EPSILON)
 
@@ -106,29 +111,24 @@ def both_curves(my, rng):
             ("divides-by-d", "the curve of scores / d", curve(lambda d: 1 / d)),
             ("multiplies", "the curve of scores * sqrt(d)", curve(lambda d: d**0.5)),
             ("divides-by-T", "the curve of scores / sqrt(T)", curve(lambda d: T**-0.5)),
-            (
-                "sum-over-everything",
-                "the curve of exponents divided by their sum over all queries",
-                curve(factor, weights=everywhere),
-            ),
-            (
-                "mean-weights",
-                "the entropy of the mean weights",
-                curve(factor, mean=flat),
-            ),
+            ("sum-over-everything",
+             "the curve of exponents divided by their sum over all queries",
+             curve(factor, weights=everywhere)),
+            ("mean-weights", "the entropy of the mean weights",
+             curve(factor, mean=flat)),
             ("sum", "the sum over the samples", samples * curve(factor)),
+            ("median", "the median over the samples",
+             curve(factor, mean=lambda p: np.median(entropies(p)))),
+            ("not-normalised", "the curve of exponentials, not divided by their sum",
+             curve(factor, weights=exponentials)),
+            ("swapped", "the curve of _scores(d, T, …)", curve(factor, turn=-1)),
             ("divided", "the curve / log T", curve(factor) / math.log(T)),
-            (
-                "wrong-axis",
-                "the curve of weights that sum to one over the queries",
-                curve(factor, weights=over_queries),
-            ),
-            (
-                "wrong-axis",
-                "the curve of exponents divided by their sum over the queries",
-                curve(factor, weights=columns),
-            ),
-        ]
+            ("wrong-axis", "the curve of weights that sum to one over the queries",
+             curve(factor, weights=over_queries)),
+            ("wrong-axis",
+             "the curve of exponents divided by their sum over the queries",
+             curve(factor, weights=columns)),
+        ]  # fmt: skip
         source = np.random.default_rng(seed)
         got = my.entropy_curve(T, ds, wanted, source, samples)
         unused = np.random.default_rng(seed).bit_generator.state
@@ -143,7 +143,7 @@ def both_curves(my, rng):
 
 @laws("the limit for many keys, against a sum over the interval")
 def the_limit(my, rng):
-    for T, a in ((64, 2.0), (4096, 3.0), (64, 0.3), (10**6, 1.0)):
+    for T, a in ((64, 1.5), (4096, 3.0), (64, 0.3), (10**6, 1.0)):
         want = by_quadrature(T, a)
         mean = math.sinh(a) / a  # of exp(x)
         log_Z = math.log(T * mean)
@@ -154,17 +154,22 @@ def the_limit(my, rng):
             ("normal", "log T - variance / 2", math.log(T) - a * a / 6),
             ("normal", "log T - a / 2", math.log(T) - a / 2),
             ("normal", "log T - a^2 / 2", math.log(T) - a * a / 2),
-            (
-                "sign",
-                "log T - ln(sinh(a) / a) - the mean score",
-                want - 2 * math.log(mean),
-            ),
+            ("sign", "log T - ln(sinh(a) / a) - the mean score",
+             want - 2 * math.log(mean)),
             ("not-divided", of_scores, log_Z - math.cosh(a) + mean),
             ("mean-score-lost", "ln Z", log_Z),
             ("mean-score-lost", "ln Z plus the mean score", 2 * log_Z - want),
             ("width-of-interval", "expected + ln 2", want + math.log(2)),
             ("width-of-interval", "expected - ln 2", want - math.log(2)),
-        ]
+            ("width-of-interval", "expected + ln a", want + math.log(a)),
+            ("width-of-interval", "expected + ln (2 a)", want + math.log(2 * a)),
+            ("one-lost", "expected - 1", want - 1),
+            ("sign", "log T plus what is to be subtracted", 2 * math.log(T) - want),
+            ("hyperbolic", "the limit with tanh a for coth a",
+             want + a / math.tanh(a) - a * math.tanh(a)),
+            ("hyperbolic", "the limit with cosh a for sinh a in E[exp(x)]",
+             want - math.log(math.tanh(a))),
+        ]  # fmt: skip
         my.equal(my.large_T_entropy(T, a), want, "", wrong, rtol=1e-7)
 
 
@@ -198,7 +203,7 @@ def the_plot(my, rng):
     fig = pictures.drawn(my, "draw", (6, 3.6), T, ds, scaled, unscaled)
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
         pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
-    pictures.has_level(fig, math.log(T), "no-level", f"log {T}")
+    pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     pictures.is_labelled(fig)
     for x, y, label in pictures.lines(fig):
         if len(y) == len(ds):
@@ -237,6 +242,10 @@ def is_prediction(found):
 
 
 HINTS = {
+    "no-weights": ["H = -sum_j p_j ln p_j is a mean of -ln p_j. With which weights?"],
+    "median": ["Return the mean over the samples."],
+    "one-lost": ["E[x exp(x)] is cosh(a) - sinh(a) / a. Divide both terms."],
+    "hyperbolic": ["The integral of exp(x) from -a to a is exp(a) - exp(-a)."],
     "draw": ["Two curves, a level, two labels and a legend."],
     "prediction": ["The docstring gives the two keys, and a number for each."],
     "entropy": [

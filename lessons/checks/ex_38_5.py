@@ -48,17 +48,16 @@ def wrong_windows(S, T, D, center):
         ("off-by-one", "the window without its last key", (p - D <= s) & (s < p + D)),
         ("half-width", "the window |s - center| <= D / 2", np.abs(s - p) <= D / 2),
         ("wrap-around", "a window that continues at the other end", around <= D),
-        (
-            "one-sided",
-            "a window to the right, (s - center) mod S <= D",
-            (s - p) % S <= D,
-        ),
+        ("one-sided", "a window to the right, (s - center) mod S <= D",
+         (s - p) % S <= D),
         ("one-sided", "a window to the right only", (s >= p) & (s <= p + D)),
         ("one-sided", "a window to the left only", (s <= p) & (s >= p - D)),
         ("ignores-center", "the window |s - t| <= D", np.abs(s - t) <= D),
         ("rounded", "windows around rounded centres", np.abs(s - np.round(p)) <= D),
+        ("clipped", "windows moved until they are inside the string",
+         np.abs(s - np.minimum(np.maximum(p, D), S - 1 - D)) <= D),
         ("rounded", "windows around centres rounded down", np.abs(s - p // 1) <= D),
-    ]
+    ]  # fmt: skip
 
 
 @shape("a row for each query, a column for each key")
@@ -104,27 +103,28 @@ def where_reversal_looks(my, rng):
 
 @values("a padded batch")
 def a_padded_batch(my, rng):
-    lengths, S, T, D = np.array([3, 7, 5]), 7, 5, 1
+    lengths, S, T, D = np.array([3, 6, 5]), 7, 5, 1
     position = np.arange(S)
 
-    def windows(lengths_of_centers, hide):
+    def windows(lengths_of_centers, hide, first=-S):
         out = np.zeros((len(lengths), T, S), bool)
         for b, n in enumerate(lengths_of_centers):
-            out[b] = by_loop(S, T, D, lambda t: n - 1 - t)
+            out[b] = by_loop(S, T, D, lambda t: max(first, n - 1 - t))
             out[b] &= (position < lengths[b]) | (not hide)
         return out
 
-    padded = np.full(3, S)
+    padded, real = np.full(3, S), np.arange(T)[:, None] < lengths[:, None, None]
     variants = [
         ("padded-length", "windows for strings of length S", windows(padded, True)),
         ("padded-length", "windows for strings of length S", windows(padded, False)),
         ("padding-leak", "windows that contain padding", windows(lengths, False)),
-        (
-            "masks-queries",
-            "windows that are empty for queries t >= length",
-            windows(lengths, True) & (np.arange(T)[:, None] < lengths[:, None, None]),
-        ),
-    ]
+        ("masks-queries", "windows that are empty for queries t >= length",
+         windows(lengths, True) & real),
+        ("masks-queries",
+         "windows that contain padding, and are empty for queries t >= length",
+         windows(lengths, False) & real),
+        ("clipped", "windows around max(0, length - 1 - t)", windows(lengths, True, 0)),
+    ]  # fmt: skip
     for length in lengths:
         text = f"windows for strings of length {length}"
         variants.append(("one-length", text, windows(np.full(3, length), True)))
@@ -177,6 +177,7 @@ def five_steps(my, rng):
          "from the last symbol on", {"source": reverse, "target": same}),
         ("after-step", "losses after their steps", {"after": True}),
         ("full-window", "steps that see all keys", {"full": True}),
+        ("swapped", "steps with Q and K exchanged", {"turn": -1}),
         ("not-learned", "steps that do not move Q", {"detach": "Q"}),
         ("not-learned", "steps that do not move K", {"detach": "K"}),
         ("not-learned", "steps that move neither Q nor K", {"detach": "QK"}),
@@ -256,22 +257,22 @@ def same(strings):
     return strings
 
 
-def logits_of(model, strings, allowed, detach=""):
+def logits_of(model, strings, allowed, detach="", turn=1):
     parts = ("Q", model.Q), ("K", model.K)
-    Q, K = (p.detach() if name in detach else p for name, p in parts)
+    Q, K = (p.detach() if name in detach else p for name, p in parts[::turn])
     e = Q @ K.T / WIDTH**0.5
     return model.logits(masked_softmax(e, mask=allowed) @ model.values(strings))
 
 
 def step_of(
     clear=True, move=True, source=same, target=reverse, after=False, full=False,
-    detach="",
+    detach="", turn=1,
 ):  # fmt: skip
     """Return a training step of the engine; each option adds one mistake."""
 
     def step(model, optimizer, strings, allowed):
         def loss_of():
-            logits = logits_of(model, source(strings), allowed | full, detach)
+            logits = logits_of(model, source(strings), allowed | full, detach, turn)
             return mg.cross_entropy(logits, target(strings))
 
         loss = loss_of()
@@ -286,6 +287,7 @@ def step_of(
 
 
 HINTS = {
+    "clipped": ["A centre may be outside the string. Which keys are near it?"],
     "local_attention": [
         "The window is a mask of the scores; the softmax is over the keys that it "
         "allows.",

@@ -84,16 +84,11 @@ def against_a_loop(my, rng):
     for scale in (0.5, 0.2):
         alpha = weights(X, scale)
         e = scale * X @ X.T
-        over_queries = np.exp(e) / np.exp(e).sum(0)
-        rows_of_columns = np.exp(e - e.max(-1, keepdims=True))
         wrong = [
-            ("wrong-axis", "weights whose columns sum to 1", over_queries),
-            ("wrong-axis", "exp(e - max of the row) / its sum over the columns",
-             rows_of_columns / rows_of_columns.sum(0)),
             ("no-scale", "the weights with scale 1", weights(X, 1)),
             ("divided", "the weights of scores / scale", weights(X, 1 / scale)),
             *wrong_weights(e, scales=extra),
-        ]  # fmt: skip
+        ]
         others = e + np.diag(np.full(7, -np.inf))
         text = "the weights of the other positions, without its own"
         wrong.append(("no-diagonal", text, softmax(others, np.isfinite(others))))

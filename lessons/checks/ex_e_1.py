@@ -148,17 +148,18 @@ def of_windows(my, rng):
         def by_sum(g):
             return sum(np.pad(g[:, k], (k, n - 1 - k)) for k in range(n))
 
-        def mean(g):
-            return by_sum(g) / n
-
         known = [
             ("overwrites", "the gradient of one window for each number", by_column),
             ("overwrites", "the gradient of the last window of each number", by_row),
             ("first-places", "the gradient of the first place of each window", first),
-            ("mean", "the sum, divided by n", mean),
+            ("mean", "the sum, divided by n", lambda g: by_sum(g) / n),
+            ("mean", "the sum, divided by the number of windows of each number",
+             lambda g: by_sum(g) / by_sum(np.ones_like(g))),
+            ("reversed", "the sum, with each window reversed",
+             lambda g: by_sum(g[:, ::-1])),
             ("by-window", "the sum of each window, in its first place", row_sums),
             ("loop-short", "the sum without the last window", without_last),
-        ]
+        ]  # fmt: skip
         my.gradients(op, [rng.normal(size=S)], variants={"x": known if n > 1 else []})
 
 

@@ -39,8 +39,8 @@ def gru(x, h, weights):
     return (1 - z) * np.tanh(a[2] + r * b[2]) + z * h
 
 
-def states(xs, weights, keep=True):
-    h, found = np.zeros(4), []
+def states(xs, weights, keep=True, start=0.0):
+    h, found = np.full(4, start), []
     for x in xs:
         h = gru(x, h if keep else 0 * h, weights)
         found.append(h)
@@ -49,7 +49,7 @@ def states(xs, weights, keep=True):
 
 def encoded(
     p, ids, turn=True, back=True, last=0, order=1, bend=np.tanh, cells=1, halves=1,
-    table="E_source", cell=None, biased=True,
+    table="E_source", cell=None, biased=True, mean=False,
 ):  # fmt: skip
     """Return {"H", "s_0"}; each option adds one mistake."""
     x = p[table][ids]
@@ -59,18 +59,19 @@ def encoded(
     right = right[::-1] if back else right
     both = np.concatenate([left[-1], right[last]][::order])
     H = np.concatenate([left, right][::halves], 1)
+    both = H.mean(0) if mean else both
     return {"H": H, "s_0": bend(p["W_b"] @ both + biased * p["b_b"])}
 
 
 def decoded(
     p, y, s, H, query="old", output="new", order=1, ends=1, table="E_target",
-    biased=True,
+    biased=True, equal=False,
 ):  # fmt: skip
     """Return {"state", "weights", "logits"}; each option adds one mistake."""
 
     def attend(s):
         e = [p["v"] @ np.tanh(p["W_s"] @ s + p["W_h"] @ h) for h in H]
-        z = np.exp(np.array(e) - max(e))
+        z = np.exp((np.array(e) - max(e)) * (not equal))
         return z / z.sum()
 
     alpha = attend(s)
@@ -124,7 +125,8 @@ def the_encoder(my, rng):
     p, ids = Script(small(rng)), rng.integers(0, 13, 5)
     xs = rng.normal(size=(5, 3))
     known = [
-        ("first-state", "cells that all begin with 0", states(xs, p["left"], False))
+        ("first-state", "cells that all begin with 0", states(xs, p["left"], False)),
+        ("wrong-start", "the states after h_0 = 1", states(xs, p["left"], start=1.0)),
     ]
     my.equal(my.run_gru(xs, p["left"]), states(xs, p["left"]), "Sd", known)
     options = [
@@ -138,6 +140,7 @@ def the_encoder(my, rng):
         ("halves-exchanged", "as [backward; forward]", {"halves": -1}),
         ("cells-exchanged", "with the cell right for left", {"cells": -1}),
         ("no-tanh", "without tanh", {"bend": lambda x: x}),
+        ("wrong-last", "from the mean of all rows of H", {"mean": True}),
         ("no-bias", "without b_b", {"biased": False}),
         ("target-table", "with E_target for E_source", {"table": "E_target"}),
         ("one-cell", "with the cell left for both", {"cell": "left"}),
@@ -168,6 +171,7 @@ def one_word(my, rng):
         ("swapped", "from [c; s_t]", {"ends": -1}),
         ("source-table", "with E_source for E_target", {"table": "E_source"}),
         ("no-bias", "without b_o", {"biased": False}),
+        ("uniform", "with equal weights", {"equal": True}),
     ]
     others = [(tag, text, decoded(p, 3, s, H, **o)) for tag, text, o in options]
     variants = {
@@ -183,12 +187,14 @@ def one_word(my, rng):
 
 
 MISTAKES = {
-    "not-fed": {"feed": False},
-    "state-stands": {"move": False},
-    "special": {"least": 0},
-    "endless": {"most": 40},
-    "first-word": {"first": EOS},
-    "not-moved": {"moved": 0},
+    "not-fed": ("with SOS as the input of each step", {"feed": False}),
+    "state-stands": ("with the state s_0 in each step", {"move": False}),
+    "special": ("in which PAD and SOS may be written", {"least": 0}),
+    "past-eos": ("that never ends with EOS", {"least": EOS + 1, "moved": EOS + 1}),
+    "one-word-less": ("of at most max_length - 1 words", {"most": 6}),
+    "endless": ("of at most 40 words", {"most": 40}),
+    "first-word": ("that begins with EOS as the first input", {"first": EOS}),
+    "not-moved": ("whose words are counted from EOS", {"moved": 0}),
 }
 
 
@@ -199,12 +205,16 @@ def whole_translations(my, rng):
         want = written(p, ids)
         found, weights = my.translate(p, ids, 7)
         found = np.asarray(found).tolist()
-        tag = "written"
+        tag, text = "written", []
         if found != want[0]:
             rest = sentences[k:]  # one may agree by chance
             tag = next((t for t in MISTAKES if writes_so(my, rest, t)), tag)
+            if tag in MISTAKES:
+                text = [f"yours equals the translation {MISTAKES[tag][0]}  [{tag}]"]
         tag = "eos-written" if EOS in found else tag
-        my.holds(found == want[0], tag, f"expected {want[0]}", f"found {found}")
+        tag = "sos-written" if tag == "written" and SOS in found[:1] else tag
+        lines = f"expected {want[0]}", f"found {found}", *text
+        my.holds(found == want[0], tag, *lines)
         other = np.array(written(p, ids, first=EOS)[1])
         known = [("first-word", "the weights after EOS as the first word", other)]
         my.equal(weights, np.array(want[1]).reshape(-1, 5), "TS", known)
@@ -221,7 +231,7 @@ def sentence(seed, rng):
 def writes_so(my, sentences, mistake):
     """Return whether all translations are those of one mistake."""
     return all(
-        list(my.translate(p, ids, 7)[0]) == written(p, ids, **MISTAKES[mistake])[0]
+        list(my.translate(p, ids, 7)[0]) == written(p, ids, **MISTAKES[mistake][1])[0]
         for p, ids in sentences
     )
 
@@ -318,6 +328,7 @@ HINTS = {
     "wrong-last": ["Which row has the state after the backward GRU's last step?"],
     "no-tanh": ["s_0 is a tanh."],
     "halves-exchanged": ["The forward half comes first, in H and in s_0."],
+    "wrong-start": ["The state before the first word is 0."],
     "first-state": ["Each step of a GRU begins with the state of the step before."],
     "new-query": ["The query of the attention is the state before the step."],
     "old-state": ["The logits are computed from the state after the step."],
@@ -326,5 +337,8 @@ HINTS = {
     "state-stands": ["Each step starts from the state that the step before returned."],
     "special": ["PAD and SOS are never written, even if they are the most probable."],
     "eos-written": ["EOS ends the sentence and is not one of its words."],
+    "past-eos": ["EOS itself may be written, and then the sentence ends."],
+    "one-word-less": ["max_length words may be written, not one less."],
+    "sos-written": ["SOS is the first input, and no word of the translation."],
     "endless": ["Stop after max_length words."],
 }

@@ -141,19 +141,26 @@ def compare(my, graph, root, want):
 def diagnose(graph, root, found, want):
     """Return (tag, [sentence]) of the known mistake that equals wrong gradients."""
 
-    def all_are(make):
-        return all(
-            abs(found[x] - make(x)) < 1e-9 for x in want if x != root
-        )  # root has no users
-
     users = {x: [] for x in want}
     for name in want:
         for x, slope in graph[name]:
             users[x].append((name, slope))
     if not any(found.values()):
         return "zero", ["yours is 0 everywhere"]
-    if all_are(lambda x: sum(s for _, s in users[x])):
-        return "ignores-upstream", ["yours equals the sum of the slopes"]
+    rules = [
+        ("ignores-upstream", "the sum of the slopes", lambda u: sum(s for _, s in u)),
+        ("no-slope", "the sum of the users' gradients, without slopes",
+         lambda u: sum(found[n] for n, _ in u)),
+        ("plus", "the sum of the users' gradients + slopes, not times",
+         lambda u: sum(found[n] + s for n, s in u)),
+        ("mean", "the mean over the users",
+         lambda u: sum(found[n] * s for n, s in u) / len(u)),
+        ("one-use", "the sum with one term for each user, which may use it twice",
+         lambda u: sum(found[n] * s for n, s in dict(u).items())),
+    ]  # fmt: skip
+    for tag, text, rule in rules:
+        if all(abs(found[x] - rule(users[x])) < 1e-9 for x in want if x != root):
+            return tag, [f"yours equals {text}"]  # root has no users
     several = [x for x in want if len(users[x]) > 1]
     if several and all(
         any(abs(found[x] - found[u] * s) < 1e-9 for u, s in users[x])
@@ -213,6 +220,9 @@ def long_ones(my, rng):
 
 
 HINTS = {
+    "no-slope": ["The chain rule has two factors for each user. Which is missing?"],
+    "plus": ["A small change passes two steps: are their slopes multiplied, or added?"],
+    "one-use": ["A dict keeps one slope for each user. How often does y = x x use x?"],
     "order": ["A value may be written only after all its users: when is that certain?"],
     "backward": ["A value with several users receives a sum: where does it begin?"],
     "": [

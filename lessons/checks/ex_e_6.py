@@ -81,13 +81,17 @@ def compare_slopes(my, dh, a_r, a_z, a_n, m, h):
             ("gates-exchanged", "dh z (1 - n^2), with z for 1 - z", d_n * z / (1 - z)),
             ("no-slope", "dh (1 - z), without the slope of tanh", dh * (1 - z)),
             ("wrong-derivative", "dh (1 - z)(1 - n)", dh * (1 - z) * (1 - n)),
+            ("wrong-derivative", "dh (1 - z) n (1 - n)", dh * (1 - z) * n * (1 - n)),
             (
                 "slope-of-input",
                 "dh (1 - z)(1 - a^2), of the a inside",
                 dh * (1 - z) * (1 - a_n**2),
             ),
         ],
-        "dm": [("reset-forgotten", "da_n, without r", d_n)],
+        "dm": [
+            ("reset-forgotten", "da_n, without r", d_n),
+            ("m-for-r", "da_n m, with m for r", d_n * m),
+        ],
         "direct": [("gates-exchanged", "dh (1 - z), with 1 - z for z", dh * (1 - z))],
     }
     found = dict(zip(PARTS, several(my, my.slopes(dh, h, r, z, m, n), PARTS)))
@@ -116,7 +120,8 @@ def chain(arguments, g, last=False, cut=None, forwards=False):
     """Return dL/dh0 and the parts of the gradients of each step, with one mistake.
 
     last       only the last state has a gradient
-    cut        the path that is left out in a step: "all", "direct" or "weights"
+    cut        the path that is left out in a step: "all", "direct" or "weights"; "da"
+               goes through W_hh with da for db
     forwards   the loop goes from the first step to the last
     """
     xs, h0, *weights = arguments
@@ -129,9 +134,9 @@ def chain(arguments, g, last=False, cut=None, forwards=False):
         _, dx, back, da, db = one_step(xs[t], states[t], weights, dh)
         through = db @ weights[1]
         parts.append((dx, da, db, xs[t], states[t], states[t + 1]))
-        dh = {"all": 0 * back, "direct": through, "weights": back - through}.get(
-            cut, back
-        )
+        paths = {"all": 0 * back, "direct": through, "weights": back - through}
+        paths["da"] = back - through + da @ weights[1]
+        dh = paths.get(cut, back)
     return dh if cut != "all" else back, parts if forwards else parts[::-1]
 
 
@@ -164,6 +169,7 @@ MISTAKES = [
         {"cut": "weights"},
         {},
     ),
+    ("da-for-db", "the gradient through (da_r, da_z, da_n) @ W_hh", {"cut": "da"}, {}),
     ("wrong-order", "gradients of a loop from first to last", {"forwards": True}, {}),
     ("first-step-alone", "the part of the first step", {}, {"of": slice(0, 1)}),
     ("last-step-alone", "the part of the last step", {}, {"of": slice(-1, None)}),
@@ -285,6 +291,8 @@ def twice(my, rng):
 
 
 HINTS = {
+    "m-for-r": ["d(r m)/dr is m. What is d(r m)/dm?"],
+    "da-for-db": ["W_hh computes m = W_hn h + b_hn. Which gradient has m?"],
     "h-for-m": ["r multiplies m inside the tanh, not h."],
     "wrong-gate": ["The slope of the sigmoid of z contains z."],
     "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],

@@ -133,7 +133,7 @@ def no_influence(my, rng):
 def of_softmax(my, rng):
     x = rng.normal(size=(3, 5))
     mask = a_mask(rng, x.shape)
-    y = by_loop(x, mask)[0]
+    y, full = by_loop(x, mask)[0], by_loop(x, np.ones_like(mask))[0]
 
     def masked_softmax(x):
         return my.masked_softmax(x, mask)
@@ -142,7 +142,15 @@ def of_softmax(my, rng):
         centred = g - (g * y).sum(-1, keepdims=True)
         return np.where(mask, y, 1 / x.shape[-1]) * centred
 
-    wrong = [("mask-leak", "weights of 1/n where masked, in the backward", leaking)]
+    def of_all(g):
+        return full * (g - (g * full).sum(-1, keepdims=True))
+
+    wrong = [
+        ("mask-leak", "weights of 1/n where masked, in the backward", leaking),
+        ("mask-leak", "the gradient of the softmax over all keys", of_all),
+        ("mask-leak", "the gradient of the softmax over all keys, 0 where masked",
+         lambda g: mask * of_all(g)),
+    ]  # fmt: skip
     my.gradients(masked_softmax, [x], variants={"x": wrong})
     my.equal(masked_softmax(x)[0], y, "LS", rtol=0.0, atol=1e-13)
     g = rng.normal(size=x.shape)
@@ -222,29 +230,34 @@ def nothing_allowed(my, rng):
 
 @edges("NaN, infinity and scores of 1e4")
 def nan_and_large(my, rng):
-    x = np.array([[1e4, -1e4, 0.0], [np.nan, 1.0, np.inf], [0.0, 0.0, -np.inf]])
+    near = 1e4 - math.log(3)
+    x = np.array([[1e4, near, -1e4], [np.nan, 1.0, np.inf], [0.0, 0.0, -np.inf]])
     mask = np.array([[True, True, True], [False, True, False], [True, True, False]])
     y, backward = my.masked_softmax(x, mask)
-    want = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]])
+    want = np.array([[0.75, 0.25, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0]])
     my.holds(
         np.isfinite(y[1]).all(),
         "masked-nan",
         "expected weights 0, 1, 0 for the scores nan, 1, inf with only 1 allowed",
         f"found {', '.join(f'{w:.4g}' for w in y[1])}",
     )
-    lost = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    text = "0 in each row far below 1e4, the largest score of all rows"
-    my.equal(y, want, "LS", [("global-maximum", text, lost)], mask=mask)
+    lost, text = want * [[1], [0], [0]], "0 in each row far below 1e4, the largest"
+    wrong = [
+        ("global-maximum", f"{text} score of all rows", lost),
+        ("overflow", "0 in the row with scores of 1e4", want - lost),
+        ("clipped", "1/2 for 1e4 and for 1e4 - ln 3", np.where(lost, 0.5, want)),
+    ]
+    my.equal(y, want, "LS", wrong, mask=mask)
     dx = backward(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 3.0, 7.0]]))
-    my.equal(dx, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]], "LS")
+    my.equal(dx, [[-3 / 16, 3 / 16, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.5, 0.0]], "LS")
     lse = my.masked_lse(x, mask)[0]
     my.holds(
         not np.isposinf(lse).any(),
         "overflow",
-        "expected 10000, 1 and ln 2, near the largest allowed scores",
+        "expected 1e4 + ln(4/3), 1 and ln 2, near the largest allowed scores",
         f"found {', '.join(f'{value:.6g}' for value in lse)}",
     )
-    my.equal(lse, [1e4, 1.0, math.log(2)], "L")
+    my.equal(lse, [1e4 + math.log(4 / 3), 1.0, math.log(2)], "L")
 
 
 @edges("NaN in an allowed score")
@@ -315,5 +328,6 @@ HINTS = {
         "exp(1e4) is larger than any float64. ln sum exp(x) = m + ln sum exp(x - m) "
         "for every m: which m helps?",
     ],
+    "clipped": ["Which m makes all x - m at most 0, and leaves their differences?"],
     "wrong-slope": ["How much does ln sum_j exp(x_j) grow when x_i grows?"],
 }

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from lessons.checks.measure import peak_numbers
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import equal_all, several, shape_all
 from lessons.classroom.steps import edges, laws, numbers, shape, values
@@ -141,7 +142,18 @@ def after_others(my, rng):
                 "the old sum and a mean over the block",
                 shrunk * old[k] + own * new[k] / len(V[4:]),
             ),
+            (
+                "no-exponential",
+                "(m - m') times the old sum, and the new",
+                np.log(shrunk) * old[k] + own * new[k],
+            ),
         ]
+    rest, text = shrunk * old[2], "the old sum and"
+    known["u"] += [
+        ("divided-early", "u / z, divided in every block", want[2] / want[1][:, None]),
+        ("scores-as-weights", f"{text} s @ V", rest + s[:, 4:] @ V[4:]),
+        ("no-weights", f"{text} the plain sum of V", rest + sum(V[4:])),
+    ]
     found = my.update(*old, s[:, 4:], V[4:])
     equal_all(my, found, dict(zip("mzu", want)), AXES, known)
 
@@ -290,7 +302,26 @@ def far_apart(my, rng):
     equal_all(my, found, {"o": o, "lse": np.maximum(lse1, lse2)}, AXES)
 
 
+@edges("memory, for 2000 keys in blocks of 5")
+def memory(my, rng):
+    s, V = draw(rng, S=2000)
+    for given in (s, V):
+        given.flags.writeable = False  # then the call makes no copy
+    peak = peak_numbers(my.online_attention, s, V, 5)
+    my.holds(
+        peak < s.size / 3,
+        "all-pairs",
+        f"expected far fewer than L S = {s.size} numbers in memory",
+        f"found {peak:.0f} numbers in memory",
+    )
+
+
 HINTS = {
+    "all-pairs": ["Which numbers of a block are needed after its update?"],
+    "no-exponential": ["exp(s - m') = exp(s - m) exp(m - m'): what is the factor?"],
+    "divided-early": ["u is a sum until the last block. Which function divides?"],
+    "scores-as-weights": ["Which numbers weight the values: s, or exp(s - m')?"],
+    "no-weights": ["Each value has a weight of its own: exp(s - m')."],
     "no-maximum": ["z and u are relative to m': which number is subtracted from s?"],
     "both-rescaled": ["The sums of the block are relative to the new maximum already."],
     "shares-exchanged": ["Which of the two has the weight exp(lse1)?"],

@@ -105,5 +105,9 @@ def has_image(fig, array, tag, what, wrong=()):
 
 
 def _found(fig):
-    names = [f"{label!r}, {len(y)} points" for _, y, label in lines(fig)]
+    names = []
+    for _, y, label in lines(fig):
+        is_level = len(y) and np.all(y == y[0])
+        what = f"a level at {y[0]:.4g}" if is_level else f"{len(y)} points"
+        names.append(f"{label!r}, {what}")
     return f"found {'; '.join(names) or 'no curve'}"

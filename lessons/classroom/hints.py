@@ -114,6 +114,8 @@ FOR_KNOWN_MISTAKES = {
     "offset": "Is the mask aligned at the first or at the last position?",
     "passes-through": "The chain rule: g times the derivative. Where is the latter?",
     "wrong-derivative": "Derive it once more, and compare each factor.",
+    "times-input": "The input is one factor too many. Where does it come from?",
+    "softmax-taken": "The task wants the numbers before a softmax.",
     "uniform": "All weights are equal: where do the scores enter?",
     "added": "A number is added once. Where does it come from?",
     "one-sided": "A window has two bounds: |s - p| is s - p and p - s.",

@@ -121,6 +121,8 @@ def of_gradient(A, G, x, y, g):
     if _irregular(G) > 2:
         found = _of_order(A, G, 1e-6)
         found = found or _of_sums(A, G, 1e-6)
+        if not found and close(A, G * x):
+            found = "times-input", "yours equals numeric, times the input itself"
         return found and (found[0], found[1].replace("expected", "numeric"))
 
 
@@ -149,6 +151,10 @@ def wrong_softmax_gradients(y, g, p="y"):
          y * (g - total(g))),
         ("mean-of-g", f"{p} (g - mean(g)), the mean without weights",
          y * (g - total(g) / n)),
+        ("mean-of-g", f"{p} (g - mean(g)), the mean of g with 0 where masked",
+         y * (g - total(own * g) / n)),
+        ("mean-of-g", f"{p} (g - mean(g)), the mean over the allowed keys",
+         y * (g - total(own * g) / np.maximum(total(own), 1))),
         ("mean", f"{p} (g - mean({p} g)), a mean in place of the sum",
          y * (g - total(y * g) / n)),
         ("plus", f"{p} (g + {summed}), with + for -", y * (g + total(y * g))),
@@ -179,6 +185,9 @@ def wrong_log_softmax_gradients(y, g):
         (tag, "p (g - sum(p g)), of the softmax", p * (g - total(p * g))),
         (tag, "y (g - sum(y g)), with y for p", y * (g - total(y * g))),
         (tag, "g - p sum(p g)", g - p * total(p * g)),
+        (tag, "g / p", g / p),
+        (tag, "g - exp(x - max x) sum(g), exponents that are not divided",
+         g - np.exp(y - y.max(-1, keepdims=True)) * total(g)),
         ("mean", "g - p mean(g)", g - p * total(g) / y.shape[-1]),
         ("plus", "g + p sum(g), with + for -", g + p * total(g)),
     ]
@@ -313,15 +322,14 @@ def _of_softmax(got, want, arguments):
             continue
         for axes in _axes(x.ndim):
             for sign, text in ((1, name), (-1, f"-{name}")):
-                z = np.exp(sign * x - (sign * x).max(axes, keepdims=True))
                 over = "all axes" if len(axes) == x.ndim > 1 else f"axis {axes[-1]}"
-                if len(axes) in (1, x.ndim) and equal(
-                    got, z / z.sum(axes, keepdims=True)
-                ):
+                if len(axes) in (1, x.ndim) and equal(got, _softmax(sign * x, axes)):
                     if sign < 0:
                         return "sign", f"yours equals the softmax of {text} over {over}"
                     tag = "wrong-axis" if _is_softmax(want, x) else "plain-softmax"
                     return tag, f"yours equals the softmax of {text} over {over}"
+    if want.ndim and want.shape[-1] > 2 and equal(got, _softmax(want, -1)):
+        return "softmax-taken", "yours equals the softmax of expected"
 
 
 def _of_scaled_softmax(got, want, arguments):
@@ -359,11 +367,15 @@ def _of_other_axis(got, want):
                 )
 
 
+def _softmax(x, axis):
+    z = np.exp(x - x.max(axis, keepdims=True))
+    return z / z.sum(axis, keepdims=True)
+
+
 def _is_softmax(want, x):
     """Return whether ``want`` is the softmax of x over some axis."""
     for axis in range(x.ndim):
-        z = np.exp(x - x.max(axis, keepdims=True))
-        if equal(want, z / z.sum(axis, keepdims=True)):
+        if equal(want, _softmax(x, axis)):
             return True
     return False
 

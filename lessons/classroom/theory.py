@@ -72,7 +72,7 @@ def check_chain(my, chain, first, last, draw, times=8):
 
 
 class Symbol:
-    """A number as text; + 0, - 0, * 1 and / 1 leave it as it is."""
+    """A number as text; + 0, - 0, * 1 and / 1 leave it as it is, and * 0 is 0."""
 
     def __init__(self, text):
         self.text = text
@@ -81,6 +81,8 @@ class Symbol:
         def operation(self, other):
             if not isinstance(other, Symbol) and other == neutral:
                 return self
+            if sign == "*" and not isinstance(other, Symbol) and other == 0:
+                return 0
             other = getattr(other, "text", repr(other))
             a, b = (other, self.text) if is_left else (self.text, other)
             return Symbol(f"({a} {sign} {b})")

@@ -25,7 +25,8 @@ def derivation():
     Each expression is a function of (E, d, mu_s, mu_h, v_s, v_h), with a reason, as in
     38.1. E(f) is the expected value of f(s_k, h_k), such as E(lambda s, h: s * h). The
     first expression has E alone: d times the variance of one product. The last has
-    means and variances alone. Between them stands what independence gives.
+    means and variances alone. Between them stands what independence gives: E of
+    functions of s alone and of h alone.
     """
     raise NotWritten("38.2 derivation")
 

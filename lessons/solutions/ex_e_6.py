@@ -96,7 +96,7 @@ MUTANTS = [
     ("da_r = da_n * m * r * (1 - r)", "da_r = da_n * m", "no-slope"),
     ("dh = dh + g[t]", "dh = g[t]", "one-step"),
     ("dh = dh + g[t]", "dh = dh + g[t] * (t == len(xs) - 1)", "last-output-alone"),
-    ("db = np.concatenate([da_r, da_z, dm], 1)", "db = da", "block:n"),
+    ("db = np.concatenate([da_r, da_z, dm], 1)", "db = da", "da-for-db"),
     ("dW_hh += db.T @ seen[t][0]", "dW_hh += db.T @ hs[t]", "state-after"),
     ("dW_ih += da.T @ xs[t]", "dW_ih = da.T @ xs[t]", "first-step-alone"),
     ("dh = direct + db @ W_hh", "dh = db @ W_hh", "no-direct-path"),

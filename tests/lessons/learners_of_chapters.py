@@ -8,6 +8,7 @@ COUNTS = [
      "product", "the product of both numbers"),
     ("38.1", MULTS, MULTS.replace("(proj", "(2 * proj"), "additions", "additions"),
     ("38.1", MULTS, f"{MULTS} / 1", "float", "expected an int found 120.0, a float"),
+    ("38.1", "d_s * d_h +", "d_h * d_h +", "widths", "d_h in the place of d_s"),
     ("38.1", "s @ project_keys(h[None, :], W_g)[0]", "s @ (h @ W_g.T)",
      "arrives-elsewhere", "found none"),
 ]  # fmt: skip
@@ -22,6 +23,19 @@ VARIANCES = [
      "not-squared", "not squared"),
     ("38.2", "x.mean(axis=-1, keepdims=True)", "x.mean(axis=-1)",
      "no-keepdims", "(3, 5) without axis 1"),
+    ("38.2", "d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)",
+     "d * ((v_s + mu_s**2) * (v_h + mu_h**2) - mu_s * mu_h)",
+     "not-squared", "- mu_s mu_h)"),
+    ("38.2", "d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)", "d * (v_s + v_h)",
+     "sum-for-product", "d (v_s + v_h)"),
+    ("38.2", "d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)",
+     "d * ((v_s * v_h)**2 + v_s**2 * mu_h**2 + v_h**2 * mu_s**2)",
+     "deviation", "v_s^2 and v_h^2"),
+    ("38.2", "1 + mu_h**2 / v_h + mu_s**2 / v_s", "var_dot(1, mu_s, mu_h, v_s, v_h)",
+     "not-divided", "the variance before"),
+    ("38.2", "1 + mu_h**2 / v_h + mu_s**2 / v_s",
+     "(1 + mu_h**2 / v_h) * (1 + mu_s**2 / v_s)", "product", "(1 + mu_h^2 / v_h)"),
+    ("38.2", "x.mean(axis=-1", "x.sum(axis=-1", "sum", "the sum of each row"),
 ]  # fmt: skip
 ENTROPIES = [
     ("38.3", "return log_Z - mean_score", "return 2 * np.log(T) - log_Z - mean_score",
@@ -33,6 +47,19 @@ ENTROPIES = [
     ("38.3", "e / np.sqrt(d)", "e / np.sqrt(T)", "divides-by-T", "sqrt(T)"),
     ("38.3", "e = _scores(T, d, samples, rng)",
      "e = _scores(T, d, samples, np.random.default_rng(0))", "own-generator", "rng"),
+    ("38.3", "-np.sum(p * logs", "-np.sum(logs", "no-weights", "without p_j"),
+    ("38.3", "entropy(p).mean()", "np.median(entropy(p))", "median", "the median"),
+    ("38.3", "entropy(p).mean()", "entropy(z).mean()", "not-normalised", "exponential"),
+    ("38.3", "e = _scores(T, d, ", "e = _scores(d, T, ", "swapped", "_scores(d, T"),
+    ("38.3", "np.log(np.sinh(a) / a)", "np.log(np.sinh(a))",
+     "width-of-interval", "ln a"),
+    ("38.3", "np.log(np.sinh(a) / a)", "np.log(2 * np.sinh(a))",
+     "width-of-interval", "ln (2 a)"),
+    ("38.3", "a / np.tanh(a) - 1", "a / np.tanh(a)", "one-lost", "expected - 1"),
+    ("38.3", "return log_Z - mean_score", "return 2 * np.log(T) - log_Z + mean_score",
+     "sign", "log T plus"),
+    ("38.3", "a / np.tanh(a)", "a * np.tanh(a)", "hyperbolic", "tanh a for coth a"),
+    ("38.3", "np.log(np.sinh(a)", "np.log(np.cosh(a)", "hyperbolic", "cosh a for sinh"),
 ]  # fmt: skip
 LINK = "masked_softmax(e, mask=allowed)"
 ROOT = "/ K.shape[-1] ** 0.5"
@@ -65,6 +92,13 @@ WINDOWS = [
      "negative-slice", "counts from the end"),
     ("38.5", "np.abs(s - p) <= D", "(s - p >= -D) & (s - p < D)",
      "off-by-one", "without its last key"),
+    ("38.5", "[center(t) for", "[min(max(center(t), D), S - 1 - D) for",
+     "clipped", "inside the string"),
+    ("38.5", "return length - 1 - t", "return max(0, length - 1 - t)",
+     "clipped", "max(0, length - 1 - t)"),
+    ("38.5", "& real[:, None, :]", "& real[:, :T, None]",
+     "masks-queries", "that contain padding"),
+    ("38.5", LINK, "masked_softmax(e.T, mask=allowed.T).T", "wrong-axis", "queries"),
 ]  # fmt: skip
 ONCE = "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
 STEPS = [
@@ -80,6 +114,8 @@ STEPS = [
     ("38.5", "strings[:, ::-1]", "np.flip(strings)", "reversed-batch", "at step 0"),
     ("38.5", "model.values(strings)", "model.values(strings[:, ::-1])",
      "reversed-input", "reads the strings from the last symbol on"),
+    ("38.5", "model.Q, model.K, model", "model.K, model.Q, model",
+     "swapped", "Q and K exchanged"),
 ]  # fmt: skip
 PROOFS = [
     ("38.6", "(s @ W_g @ h1 + s @ W_g @ h3) / 2",
@@ -88,6 +124,8 @@ PROOFS = [
     ("38.1", "s @ (W_g @ h), ", "(s @ W_g) @ h + 0, ",
      "chain-repeats", "links 1 and 2"),
     ("38.1", "s @ (W_g @ h), ", "1 * ((s @ W_g) @ h), ",
+     "chain-repeats", "links 1 and 2"),
+    ("38.1", "s @ (W_g @ h), ", "(s @ W_g) @ h + 0 * h[0], ",
      "chain-repeats", "links 1 and 2"),
     ("38.1", "s @ (W_g @ h), ", "((s @ W_g) @ h) / 1 - 0, ",
      "chain-repeats", "links 1 and 2"),
@@ -255,7 +293,7 @@ UNNAMED = [
      "math.exp(np.log(right / said).sum() / 4)", "fourth-root", "fourth root"),
     ("6.9", "return output @ p[\"W_o\"].T + p[\"b_o\"], new",
      "return mg.softmax(output @ p[\"W_o\"].T + p[\"b_o\"]), new",
-     "softmax-taken", "the softmax of the logits"),
+     "softmax-taken", "the softmax of expected"),
     ("6.9", "return output @ p[\"W_o\"].T + p[\"b_o\"], new",
      "return output @ p[\"W_o\"].T, new", "no-bias", "without b_o"),
     ("38.4", "unseen.target_lengths", "unseen.lengths",

@@ -328,6 +328,8 @@ PASSED = [  # once accepted
     ("38.2", "h: var_dot(d, mu_s, mu_h, v_s, v_h)",
      "h: var_dot(d, E(lambda s, h: s), mu_h, v_s, v_h)",
      "arrives-elsewhere", "no E in the last"),
+    ("38.2", SECOND, "d * ((v_s + mu_s**2) * (v_h + mu_h**2) - (mu_s * mu_h) ** 2)"
+     " + 0 * E(lambda s, h: s)),", "no-independence", "or that E is no part of"),
 ]  # fmt: skip
 MISNAMED = [  # once under another name
     ("E.4", "up, down = x.copy(), x.copy()", "up = down = x.copy()",
