@@ -232,9 +232,19 @@ def _helpers(function):
 
 
 def _compile_helpers(numba, function, char):
-    if not numba.config.DISABLE_JIT:
+    """Compile the helpers of ``function`` with few optimisations, which takes less time.
+
+    The kernel contains them, and the compiler optimises it as a whole.
+    """
+    if numba.config.DISABLE_JIT:
+        return
+    before = numba.config.OPT
+    numba.config.OPT = type(before)(1)  # level 0 would keep loops from vectorising
+    try:
         for helper in _helpers(function).values():
             helper.compile(numba, char)
+    finally:
+        numba.config.OPT = before
 
 
 def _for_dtype(numba, function, char):
