@@ -227,13 +227,21 @@ def certain(my, rng):
     my.equal(my.entropy(p), [0.0, math.log(2)], "i", atol=EPSILON)
     alone = my.entropy_curve(1, (5,), True, rng, 3)
     my.equal(alone, [0.0], {"d": (5,)}, atol=EPSILON, size=1)
-    sharp = np.array(my.entropy_curve(5, (300_000,), False, rng, 3))
-    my.holds(
-        np.all(np.isfinite(sharp)) and np.all(sharp < 0.1),
-        "nan",
-        "expected an entropy near 0 at d = 300,000, unscaled",
-        f"found {sharp[0]:.4g}",
-    )
+    large = Prepared([100.0], [[100.0], [100 - math.log(3) / 100], [-100.0]])
+    want = math.log(4) - 0.75 * math.log(3)  # weights 3/4, 1/4 and 0
+    cut = "the entropy of 1/2 and 1/2: the scores are 1e4, 1e4 - ln 3 and -1e4"
+    got = my.entropy_curve(3, (1,), False, large, 1)
+    my.equal(got, [want], {"d": (1,)}, [("clipped", cut, [math.log(2)])], atol=EPSILON)
+
+
+class Prepared:
+    """A generator that returns prepared arrays, one for each call of ``normal``."""
+
+    def __init__(self, *arrays):
+        self.arrays = [np.array(a) for a in arrays]
+
+    def normal(self, size):
+        return self.arrays.pop(0).reshape(size)
 
 
 def is_prediction(found):
@@ -244,6 +252,7 @@ def is_prediction(found):
 HINTS = {
     "no-weights": ["H = -sum_j p_j ln p_j is a mean of -ln p_j. With which weights?"],
     "median": ["Return the mean over the samples."],
+    "clipped": ["Which m makes all e - m at most 0, and leaves their differences?"],
     "one-lost": ["E[x exp(x)] is cosh(a) - sinh(a) / a. Divide both terms."],
     "hyperbolic": ["The integral of exp(x) from -a to a is exp(a) - exp(-a)."],
     "draw": ["Two curves, a level, two labels and a legend."],

@@ -49,6 +49,8 @@ ENTROPIES = [
      "e = _scores(T, d, samples, np.random.default_rng(0))", "own-generator", "rng"),
     ("38.3", "-np.sum(p * logs", "-np.sum(logs", "no-weights", "without p_j"),
     ("38.3", "entropy(p).mean()", "np.median(entropy(p))", "median", "the median"),
+    ("38.3", "np.exp(e - e.max(axis=-1, keepdims=True))", "np.exp(np.minimum(e, 700))",
+     "clipped", "1e4 - ln 3"),
     ("38.3", "entropy(p).mean()", "entropy(z).mean()", "not-normalised", "exponential"),
     ("38.3", "e = _scores(T, d, ", "e = _scores(d, T, ", "swapped", "_scores(d, T"),
     ("38.3", "np.log(np.sinh(a) / a)", "np.log(np.sinh(a))",
