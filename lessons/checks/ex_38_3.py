@@ -21,6 +21,10 @@ def scores(T, d, samples, rng):
     return np.array(rows)
 
 
+def exchanged(T, d, samples, rng):
+    return scores(d, T, samples, rng)
+
+
 def softmax(e):
     z = exponentials(e)
     return z / z.sum(-1, keepdims=True)
@@ -48,11 +52,11 @@ def entropies(p):
     return np.array([-sum(x * math.log(x) for x in row if x > 0) for row in p])
 
 
-def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax, turn=1):
+def by_loop(T, ds, factor, seed, samples, mean=None, weights=softmax, draw=scores):
     """Return the curve for scores that are multiplied by factor(d)."""
     rng, curve = np.random.default_rng(seed), []
     for d in ds:
-        p = weights(scores(*(T, d)[::turn], samples, rng) * factor(d))
+        p = weights(draw(T, d, samples, rng) * factor(d))
         curve.append(mean(p) if mean else entropies(p).mean())
     return np.array(curve)
 
@@ -121,7 +125,7 @@ def both_curves(my, rng):
              curve(factor, mean=lambda p: np.median(entropies(p)))),
             ("not-normalised", "the curve of exponentials, not divided by their sum",
              curve(factor, weights=exponentials)),
-            ("swapped", "the curve of _scores(d, T, …)", curve(factor, turn=-1)),
+            ("swapped", "the curve of _scores(d, T, …)", curve(factor, draw=exchanged)),
             ("divided", "the curve / log T", curve(factor) / math.log(T)),
             ("wrong-axis", "the curve of weights that sum to one over the queries",
              curve(factor, weights=over_queries)),
@@ -227,7 +231,7 @@ def certain(my, rng):
     my.equal(my.entropy(p), [0.0, math.log(2)], "i", atol=EPSILON)
     alone = my.entropy_curve(1, (5,), True, rng, 3)
     my.equal(alone, [0.0], {"d": (5,)}, atol=EPSILON, size=1)
-    large = Prepared([100.0], [[100.0], [100 - math.log(3) / 100], [-100.0]])
+    large = Prepared(100.0, 100.0, 100 - math.log(3) / 100, -100.0)  # s_1, then h_j
     want = math.log(4) - 0.75 * math.log(3)  # weights 3/4, 1/4 and 0
     cut = "the entropy of 1/2 and 1/2: the scores are 1e4, 1e4 - ln 3 and -1e4"
     got = my.entropy_curve(3, (1,), False, large, 1)
@@ -235,13 +239,15 @@ def certain(my, rng):
 
 
 class Prepared:
-    """A generator that returns prepared arrays, one for each call of ``normal``."""
+    """A generator whose ``normal`` returns prepared numbers, in their order."""
 
-    def __init__(self, *arrays):
-        self.arrays = [np.array(a) for a in arrays]
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
 
-    def normal(self, size):
-        return self.arrays.pop(0).reshape(size)
+    def normal(self, loc=0.0, scale=1.0, size=()):
+        return loc + scale * np.array(
+            [self.numbers.pop(0) for _ in range(np.prod(size, dtype=int))]
+        ).reshape(size)
 
 
 def is_prediction(found):

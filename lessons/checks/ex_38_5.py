@@ -177,7 +177,7 @@ def five_steps(my, rng):
          "from the last symbol on", {"source": reverse, "target": same}),
         ("after-step", "losses after their steps", {"after": True}),
         ("full-window", "steps that see all keys", {"full": True}),
-        ("swapped", "steps with Q and K exchanged", {"turn": -1}),
+        ("swapped", "steps with Q and K exchanged", {"exchanged": True}),
         ("not-learned", "steps that do not move Q", {"detach": "Q"}),
         ("not-learned", "steps that do not move K", {"detach": "K"}),
         ("not-learned", "steps that move neither Q nor K", {"detach": "QK"}),
@@ -257,22 +257,26 @@ def same(strings):
     return strings
 
 
-def logits_of(model, strings, allowed, detach="", turn=1):
+def logits_of(model, strings, allowed, detach="", exchanged=False):
     parts = ("Q", model.Q), ("K", model.K)
-    Q, K = (p.detach() if name in detach else p for name, p in parts[::turn])
+    Q, K = (p.detach() if name in detach else p for name, p in parts)
+    if exchanged:
+        Q, K = K, Q
     e = Q @ K.T / WIDTH**0.5
     return model.logits(masked_softmax(e, mask=allowed) @ model.values(strings))
 
 
 def step_of(
     clear=True, move=True, source=same, target=reverse, after=False, full=False,
-    detach="", turn=1,
+    detach="", exchanged=False,
 ):  # fmt: skip
     """Return a training step of the engine; each option adds one mistake."""
 
     def step(model, optimizer, strings, allowed):
         def loss_of():
-            logits = logits_of(model, source(strings), allowed | full, detach, turn)
+            logits = logits_of(
+                model, source(strings), allowed | full, detach, exchanged
+            )
             return mg.cross_entropy(logits, target(strings))
 
         loss = loss_of()
