@@ -1,4 +1,4 @@
-"""Mistakes that nobody had in mind who wrote the checks: no name is ever wrong."""
+"""Mistakes listed by someone who wrote none of the checks: no name is ever wrong."""
 
 import functools
 
