@@ -136,13 +136,11 @@ def tanh_scores(q, k, w_v):
         dk_ja   = w_v[a] sum_i g_ij (1 - t_ija^2)
     """
     Q, K, w, leading = _as_batches(q, k, w_v)  # (B, L, A), (B, S, A), (A,)
-    # tanh(q + k) = (P - 1) / (P + 1), where P = exp(2q) exp(2k): no tanh for each pair
-    exponentials = additive_kernels.row_exponentials(Q, K, w)
-    s = additive_kernels.forward(Q, K, w, exponentials)  # (B, L, S)
+    s = additive_kernels.forward(Q, K, w)  # (B, L, S)
 
     def backward(g):
         g = g.reshape(s.shape)  # (B, L, S)
-        dQ, dK, dw = additive_kernels.backward(Q, K, w, g, exponentials)
+        dQ, dK, dw = additive_kernels.backward(Q, K, w, g)
         dq = dQ.reshape(*leading, *dQ.shape[1:])  # (..., L, A)
         dk = dK.reshape(*leading, *dK.shape[1:])  # (..., S, A)
         return dq, dk, dw

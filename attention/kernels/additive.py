@@ -17,29 +17,24 @@ FORWARD_NS, BACKWARD_NS = 0.25, 0.4  # for one tanh, in float32
 PARTS = 8  # of the backward, at least, where there are queries enough
 TILE = 2**16  # numbers in a tile of the twin: they stay in the cache
 
-row_exponentials = additive_product.row_exponentials
 
-
-def forward(q, k, w, rows=None):
-    """q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)
-
-    rows   the result of ``row_exponentials(q, k, w)``, the same for the backward; if it
-           is None, compute a tanh for each pair
-    """
+def forward(q, k, w):
+    """q (B, L, A), k (B, S, A), w (A,)  ->  e (B, L, S)"""
     (B, L, A), S = q.shape, k.shape[1]
-    time = FORWARD_NS * B * L * S * A
-    loop = forward_loop.version(q.dtype, time) if rows is None else None
-    if loop is None and rows is None:
-        return forward_twin(q, k, w)
     q, k, w = map(np.ascontiguousarray, (q, k, w))
-    if rows is not None:
-        return additive_product.forward(rows, w)
+    e = additive_product.forward(q, k, w)
+    if e is not None:
+        return e
+    time = FORWARD_NS * B * L * S * A
+    loop = forward_loop.version(q.dtype, time)
+    if loop is None:
+        return forward_twin(q, k, w)
     e = np.empty((B, L, S), q.dtype)
     spread(loop, B * L, time, q, k, w, e)
     return e
 
 
-def backward(q, k, w, g, rows=None):
+def backward(q, k, w, g):
     """g (B, L, S)  ->  dq (B, L, A), dk (B, S, A), dw (A,)
 
     With t = tanh(q_i + k_j), of which the derivative is 1 - t^2,
@@ -51,21 +46,19 @@ def backward(q, k, w, g, rows=None):
     A pair with g_ij = 0 is left out, so masked pairs cost nothing.
     """
     (B, L, A), S = q.shape, k.shape[1]
-    time = BACKWARD_NS * g.size * A
-    quick = rows is not None and np.isfinite(g).all()
-    loop = None if quick else backward_loop.version(q.dtype, time)
-    if loop is None and not quick:
-        return backward_twin(q, k, w, g)
     q, k, w, g = map(np.ascontiguousarray, (q, k, w, g))
+    time, loop = BACKWARD_NS * g.size * A, None
+    if np.isfinite(g).all():
+        loop = additive_product.loop_for(additive_product.backward_loop, q, k, w, time)
+    loop = loop or backward_loop.version(q.dtype, time)
+    if loop is None:
+        return backward_twin(q, k, w, g)
     # Queries of one example add to the same dk. So each part of them has its own, and
     # the parts are summed at the end, in an order that does not depend on threads.
     parts = max(1, min(-(-PARTS // max(B, 1)), L // 16))
     dq, dk = np.zeros_like(q), np.zeros((parts, B, S, A), q.dtype)
     dw = np.zeros((parts, B, A), q.dtype)
-    if quick:
-        additive_product.backward(rows, q, k, w, g, dq, dk, dw)
-    else:
-        spread(loop, parts * B, time, q, k, w, g, dq, dk, dw)
+    spread(loop, parts * B, time, q, k, w, g, dq, dk, dw)
     dk = dk[0] if parts == 1 else dk.sum(0)
     return dq, dk, dw.reshape(parts * B, A).sum(0)
 

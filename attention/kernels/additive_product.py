@@ -1,120 +1,77 @@
 """The additive score in float32 with one exponential a row, not one tanh a pair.
 
-    tanh(q + k) = (P - 1) / (P + 1),   where P = exp(2q) exp(2k)
+    tanh(q + k) / 2 = h = 1/2 - 1 / (P + 1),   where P = exp(2q) exp(2k)
 
 so the exponentials of B (L + S) rows serve all B L S pairs, and for a pair a product
 and a division are left. A division takes long, and two pairs share one:
 
-    m/c = m d r   and   n/d = n c r,   where r = 1 / (c d)
+    1/m = n r   and   1/n = m r,   where r = 1 / (m n)
+
+In the sums over pairs, t = tanh(q + k) and its derivative come from h:
+
+    g t = 2 u   and   g (1 - t^2) = 4 (g/4 - u h),   where u = g h
 
 The square of P must not overflow in float32, so q and k must lie within LIMIT of 0.
 For other inputs, NaN too, and for an infinity in w or in a gradient, additive.py
 computes every tanh.
 
-Where q + k is small, P is near 1, and the rounding error of the exponentials is large
-beside P - 1. So each row keeps, beside E = exp(2x) rounded, the relative rounding error
-lambda of E, exp(2x) = E (1 + lambda), and to first order
-
-    tanh(q + k) = t + (1 - t^2) (lambda_q + lambda_k) / 2
-
-with t from the rounded exponentials. In the score this adds one number for the
-query and one for the key, as 1 - t^2 is nearly 1 where the correction matters; in the
-gradient of w it adds half of lambda times a sum that the gradients of q and k need in
-any case. The error of a tanh is then at most 3e-7, absolute and not relative, which in
-a score, a sum of many, makes no difference. README.md has what it gains.
+The error of a tanh is at most 3e-7, absolute and not relative: where q + k is small,
+1/2 and 1 / (P + 1) are nearly equal. In a score, a sum of many, it makes no difference.
 """
 
 import numpy as np
 
 from .compiling import Helper, kernel, reads, writes
-from .elementary import exp_twice, multiply_add
+from .elementary import exp
 from .pool import spread
 
-ONE, HALF, LIMIT = np.float32(1), np.float32(0.5), np.float32(9)
+ONE, TWO, FOUR = np.float32(1), np.float32(2), np.float32(4)
+HALF, QUARTER, LIMIT = np.float32(0.5), np.float32(0.25), np.float32(9)
 PAIRS_A_ROW = 3  # at least, to be worth preparing a row
-PREPARE_NS, FORWARD_NS, BACKWARD_NS = 0.5, 0.15, 0.3  # for a number, and for a pair's
+QUERIES = 64  # of a work item, which computes the exponentials of all keys
+FORWARD_NS, BACKWARD_NS = 0.15, 0.25  # for a pair's unit
 
 
-def row_exponentials(q, k, w):
-    """Return (E_q, c_q), (E_k, c_k) as above, or None if every tanh must be computed.
-
-    c_i = sum_a w_a lambda_ia / 2, what the query or the key adds to the score
-    """
+def loop_for(loop, q, k, w, nanoseconds):
+    """Return the compiled loop, or None if every tanh must be computed."""
     L, S = q.shape[1], k.shape[1]
     if q.dtype != np.float32 or L * S < PAIRS_A_ROW * (L + S):
         return None
-    time = FORWARD_NS * len(q) * L * S * q.shape[2]  # that of the score
-    loop = prepare_loop.version(q.dtype, time)
+    if not all(x.size and -LIMIT <= x.min() and x.max() <= LIMIT for x in (q, k)):
+        return None
+    return loop.version(q.dtype, nanoseconds) if np.isfinite(w).all() else None
+
+
+def forward(q, k, w):
+    """e (B, L, S), or None if every tanh must be computed"""
+    (B, L, A), S = q.shape, k.shape[1]
+    parts = max(1, L // QUERIES)
+    time = FORWARD_NS * B * L * S * A
+    loop = loop_for(forward_loop, q, k, w, time)
     if loop is None:
         return None
-    if not np.isfinite(w).all():  # inf * lambda has the sign of lambda
-        return None
-    rows, w = [], np.ascontiguousarray(w)
-    for x in map(np.ascontiguousarray, (q, k)):
-        E, (c, outside) = np.empty_like(x), np.empty((2, *x.shape[:2]), x.dtype)
-        work = PREPARE_NS * x.size
-        spread(loop, len(x), work, x, w, E, c, outside)
-        if outside.any():
-            return None
-        rows.append((E, c))
-    return rows
-
-
-def forward(rows, w):
-    """e (B, L, S)"""
-    (E_q, c_q), (E_k, c_k) = rows
-    (B, L, A), S = E_q.shape, E_k.shape[1]
-    e = np.empty((B, L, S), E_q.dtype)
-    loop = forward_loop.version(E_q.dtype)
-    spread(loop, B * L, FORWARD_NS * e.size * A, E_q, c_q, E_k, c_k, w, e)
+    e = np.empty((B, L, S), q.dtype)
+    spread(loop, parts * B, time, q, k, w, parts, e)
     return e
 
 
-def backward(rows, q, k, w, g, dq, dk, dw):
-    """Add to dq (B, L, A), dk (parts, B, S, A) and dw (parts, B, A)."""
-    (E_q, _), (E_k, _) = rows
-    loop, work = backward_loop.version(q.dtype), BACKWARD_NS * g.size * q.shape[2]
-    spread(loop, dw.shape[0] * len(q), work, q, E_q, k, E_k, w, g, dq, dk, dw)
+def _halves(q, k_m, k_n):
+    """tanh / 2 of two pairs of a query and a key, of which all are given as exp(2x)."""
+    m, n = q * k_m + ONE, q * k_n + ONE  # P + 1
+    r = ONE / (m * n)
+    return HALF - n * r, HALF - m * r
 
 
-def _two_tanh(q, k_m, k_n):
-    """tanh of two pairs of a query and a key, of which all are given as exp(2x)."""
-    up_m, down_m = multiply_add(q, k_m, -ONE), multiply_add(q, k_m, ONE)  # P -+ 1
-    up_n, down_n = multiply_add(q, k_n, -ONE), multiply_add(q, k_n, ONE)
-    r = ONE / (down_m * down_n)
-    return up_m * down_n * r, up_n * down_m * r
+halves = Helper(_halves)
 
 
-def _finish(x, w, dx, dw):
-    for a in range(len(x)):
-        _, lost = exp_twice(x[a])
-        dw[a] += HALF * lost * dx[a]
-        dx[a] *= w[a]
-
-
-two_tanh, finish = Helper(_two_tanh), Helper(_finish)
-
-
-@kernel
-def prepare_loop(
-    start: int,
-    stop: int,
-    x: reads(3),
-    w: reads(1),
-    E: writes(3),
-    c: writes(2),
-    outside: writes(2),
-):
-    zero = x.dtype.type(0)
-    for b in range(start, stop):
-        for i in range(x.shape[1]):
-            x_i, E_i = x[b, i], E[b, i]
-            c_i = out = zero
-            for a in range(len(w)):
-                E_i[a], lost = exp_twice(x_i[a])
-                c_i += w[a] * lost
-                out += zero if abs(x_i[a]) <= LIMIT else ONE  # of NaN too
-            c[b, i], outside[b, i] = HALF * c_i, out
+@Helper
+def exponentials(E: writes(2), x: reads(2)):
+    """E = exp(2x)"""
+    for i in range(x.shape[0]):
+        E_i, x_i = E[i], x[i]
+        for a in range(x.shape[1]):
+            E_i[a] = exp(x_i[a] + x_i[a])
 
 
 @kernel
@@ -122,33 +79,35 @@ def forward_loop(
     start: int,
     stop: int,
     q: reads(3),
-    c_q: reads(2),
     k: reads(3),
-    c_k: reads(2),
     w: reads(1),
+    parts: int,
     e: writes(3),
 ):
     B, L, A = q.shape
     S = k.shape[1]
     zero = q.dtype.type(0)
+    E_q, E_k = np.empty((L, A), q.dtype), np.empty((S, A), q.dtype)
     for item in range(start, stop):
-        b, i = item // L, item % L
-        q_i = q[b, i]
-        for j in range(0, S, 4):
-            j = min(j, S - 4)  # the last four may be some of those before again
-            k_0, k_1, k_2, k_3 = k[b, j], k[b, j + 1], k[b, j + 2], k[b, j + 3]
-            e_0 = e_1 = e_2 = e_3 = zero
-            for a in range(A):
-                t_0, t_1 = two_tanh(q_i[a], k_0[a], k_1[a])
-                t_2, t_3 = two_tanh(q_i[a], k_2[a], k_3[a])
-                e_0 += w[a] * t_0
-                e_1 += w[a] * t_1
-                e_2 += w[a] * t_2
-                e_3 += w[a] * t_3
-            e[b, i, j], e[b, i, j + 1] = e_0, e_1
-            e[b, i, j + 2], e[b, i, j + 3] = e_2, e_3
-        for j in range(S):
-            e[b, i, j] += c_q[b, i] + c_k[b, j]
+        part, b = item // B, item % B
+        first, end = part * L // parts, (part + 1) * L // parts
+        exponentials(E_q[first:end], q[b, first:end])
+        exponentials(E_k, k[b])
+        for i in range(first, end):
+            q_i, e_i = E_q[i], e[b, i]
+            for j in range(0, S, 4):
+                j = min(j, S - 4)  # the last four may be some of those before again
+                k_0, k_1, k_2, k_3 = E_k[j], E_k[j + 1], E_k[j + 2], E_k[j + 3]
+                e_0 = e_1 = e_2 = e_3 = zero
+                for a in range(A):
+                    h_0, h_1 = halves(q_i[a], k_0[a], k_1[a])
+                    h_2, h_3 = halves(q_i[a], k_2[a], k_3[a])
+                    e_0 += w[a] * h_0
+                    e_1 += w[a] * h_1
+                    e_2 += w[a] * h_2
+                    e_3 += w[a] * h_3
+                e_i[j], e_i[j + 1] = TWO * e_0, TWO * e_1
+                e_i[j + 2], e_i[j + 3] = TWO * e_2, TWO * e_3
 
 
 @kernel
@@ -156,9 +115,7 @@ def backward_loop(
     start: int,
     stop: int,
     q: reads(3),
-    E_q: reads(3),
     k: reads(3),
-    E_k: reads(3),
     w: reads(1),
     g: reads(3),
     dq: writes(3),
@@ -168,15 +125,18 @@ def backward_loop(
     B, L, A = q.shape
     parts, S = dk.shape[0], k.shape[1]
     zero = q.dtype.type(0)
+    E_q, E_k = np.empty((L, A), q.dtype), np.empty((S, A), q.dtype)
     for item in range(start, stop):
         part, b = item // B, item % B
         first, end = part * L // parts, (part + 1) * L // parts
-        k_b, dk_b, dw_b = E_k[b], dk[part, b], dw[part, b]
+        exponentials(E_q[first:end], q[b, first:end])
+        exponentials(E_k, k[b])
+        dk_b, dw_b = dk[part, b], dw[part, b]
         for new in range(0, S, 4):
             # Four keys at a time, so that dq and dw are fetched and stored a fourth as
             # often. Of the last four some may be done: their g counts as 0.
             j = min(new, S - 4)
-            k_0, k_1, k_2, k_3 = k_b[j], k_b[j + 1], k_b[j + 2], k_b[j + 3]
+            k_0, k_1, k_2, k_3 = E_k[j], E_k[j + 1], E_k[j + 2], E_k[j + 3]
             dk_0, dk_1, dk_2, dk_3 = dk_b[j], dk_b[j + 1], dk_b[j + 2], dk_b[j + 3]
             for i in range(first, end):
                 g_i = g[b, i]
@@ -186,20 +146,27 @@ def backward_loop(
                 g_3 = g_i[j + 3]
                 if g_0 == 0 and g_1 == 0 and g_2 == 0 and g_3 == 0:
                     continue
-                q_i, dq_i = E_q[b, i], dq[b, i]
+                q_i, dq_i = E_q[i], dq[b, i]
                 for a in range(A):
-                    t_0, t_1 = two_tanh(q_i[a], k_0[a], k_1[a])
-                    t_2, t_3 = two_tanh(q_i[a], k_2[a], k_3[a])
-                    dz_0, dz_1 = g_0 * (ONE - t_0 * t_0), g_1 * (ONE - t_1 * t_1)
-                    dz_2, dz_3 = g_2 * (ONE - t_2 * t_2), g_3 * (ONE - t_3 * t_3)
-                    dk_0[a] += dz_0
-                    dk_1[a] += dz_1
-                    dk_2[a] += dz_2
-                    dk_3[a] += dz_3
-                    dq_i[a] += (dz_0 + dz_1) + (dz_2 + dz_3)
-                    dw_b[a] += (g_0 * t_0 + g_1 * t_1) + (g_2 * t_2 + g_3 * t_3)
-        # w_a is the same factor in every term of a sum; so is what was lost of a row
+                    h_0, h_1 = halves(q_i[a], k_0[a], k_1[a])
+                    h_2, h_3 = halves(q_i[a], k_2[a], k_3[a])
+                    u_0, u_1, u_2, u_3 = g_0 * h_0, g_1 * h_1, g_2 * h_2, g_3 * h_3
+                    v_0, v_1 = QUARTER * g_0 - u_0 * h_0, QUARTER * g_1 - u_1 * h_1
+                    v_2, v_3 = QUARTER * g_2 - u_2 * h_2, QUARTER * g_3 - u_3 * h_3
+                    dk_0[a] += v_0
+                    dk_1[a] += v_1
+                    dk_2[a] += v_2
+                    dk_3[a] += v_3
+                    dq_i[a] += (v_0 + v_1) + (v_2 + v_3)
+                    dw_b[a] += (u_0 + u_1) + (u_2 + u_3)
+        # factors that are the same in every term of a sum
         for i in range(first, end):
-            finish(q[b, i], w, dq[b, i], dw_b)
+            dq_i = dq[b, i]
+            for a in range(A):
+                dq_i[a] *= FOUR * w[a]
         for j in range(S):
-            finish(k[b, j], w, dk_b[j], dw_b)
+            dk_j = dk_b[j]
+            for a in range(A):
+                dk_j[a] *= FOUR * w[a]
+        for a in range(A):
+            dw_b[a] *= TWO

@@ -101,41 +101,6 @@ def _tanh64(x):
     return m / (m + 2.0)
 
 
-def _exp_twice32(x):
-    z = (x + x) * PER_LN2_32 + MAGIC32
-    n = z - MAGIC32
-    r = ((x + x) - n * LN2_32[0]) - n * LN2_32[1]
-    p = SERIES32[0]
-    for c in SERIES32[1:-1]:
-        p = p * r + c
-    m = p * r  # exp(r) - 1, of which 1 + m has not all digits
-    one_m = ONE32 + m
-    lost = m - (one_m - ONE32)
-    exponent = np.int32(np.float32(z).view(np.int32) + OFFSET32) << SHIFT32
-    return one_m * np.int32(exponent).view(np.float32), lost / one_m
-
-
-class _MultiplyAdd(Helper):
-    """a b + c, rounded once, where a compiler left to itself may round the product."""
-
-    def __init__(self):
-        self._declared = {}
-
-    def _declare(self, numba, char):
-        if numba.config.DISABLE_JIT:
-            return lambda a, b, c: type(c)(np.longdouble(a) * b + c)
-        from numba.extending import intrinsic
-
-        @intrinsic
-        def multiply_add(typing_context, a, b, c):
-            def generate(context, builder, signature, args):
-                return builder.fma(*args)
-
-            return a(a, b, c), generate
-
-        return multiply_add
-
-
 def _ordered32(x):
     bits = np.float32(x).view(np.int32)
     return np.int32(bits ^ ((bits >> SIGN32) & MAGNITUDE32))
@@ -160,12 +125,6 @@ def _from_ordered64(key):
 exp = Helper(_exp32, _exp64)
 
 tanh = Helper(_tanh32, _tanh64)
-
-multiply_add = _MultiplyAdd()
-
-# E = exp(2x), rounded, and lambda, what rounding took: exp(2x) = E (1 + lambda), up to
-# a third of that. In float32, and for |x| <= 40.
-exp_twice = Helper(_exp_twice32)
 
 # A whole number that is larger for a larger x: the bits of x, but negative numbers
 # count backwards. The largest of many whole numbers may be sought in any order, and so
