@@ -19,6 +19,7 @@ There is no recursion, so a long chain of operations does not overflow Python's 
 """
 
 import operator
+import sys
 
 import numpy as np
 
@@ -129,7 +130,7 @@ def _add_to_parents(node, g, gradients, new_arrays):
 
     The first gradient d of a parent is stored as it is. The second makes a new array,
     and later ones are added to that array in place. A leaf stores the sum in ``.grad``,
-    which is changed in place. So it receives a copy if d is g or a view.
+    which is changed in place. So it receives a copy if d is shared.
     """
     if node.slot is not None:
         _put_in_slot(node, g, gradients)
@@ -146,14 +147,25 @@ def _add_to_parents(node, g, gradients, new_arrays):
         total = gradients.get(parent)
         if total is None:
             is_leaf = type(parent) is not Node
-            is_shared = d is g or d.base is not None
-            gradients[parent] = d.copy() if is_leaf and is_shared else d
+            gradients[parent] = d.copy() if is_leaf and _is_shared(d, g) else d
         elif parent in new_arrays:
             total += d
         else:
             # the sum of two arrays of shape () is a NumPy scalar, not an array
             gradients[parent] = np.asarray(total + d)
             new_arrays.add(parent)
+
+
+def _is_shared(d, g):
+    """Return whether another array may have the memory of the gradient ``d``.
+
+    A view of a whole array, as ``reshape`` returns it, has its memory alone if nothing
+    else refers to that array.
+    """
+    if d.base is None:
+        return d is g
+    is_whole = d.flags.carray and d.nbytes == getattr(d.base, "nbytes", None)
+    return not is_whole or sys.getrefcount(d.base) > 2  # by d and by this call
 
 
 def _put_in_slot(node, g, gradients):

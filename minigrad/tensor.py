@@ -245,6 +245,9 @@ def _start_gradient(tensor, gradient):
             f"backward(): found a gradient of shape {np.shape(gradient)}; expected the "
             f"shape {tensor.shape} of the tensor."
         )
+    is_ready = type(gradient) is np.ndarray and gradient.dtype == tensor.dtype
+    if is_ready and tensor._node is not None:  # a leaf would store the caller's array
+        return gradient
     return np.full_like(tensor._data, gradient)
 
 

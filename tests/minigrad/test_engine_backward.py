@@ -103,3 +103,23 @@ def test_no_two_gradients_share_memory():
     x, y = leaf(draw(3, 5)), leaf(draw(3, 5))
     (x.T + y.T).backward(np.ones((5, 3)))  # two views of one gradient
     assert not np.may_share_memory(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_view_is_copied_only_if_something_else_has_its_array(kept):
+    addresses, arrays = [], []
+
+    @mg.differentiable
+    def double(x):
+        def backward(g):
+            d = 2 * g.reshape(-1)
+            addresses.append(d.ctypes.data)
+            arrays.extend([d] * kept)
+            return d.reshape(g.shape)
+
+        return 2 * x, backward
+
+    x = leaf(draw(3, 5))
+    double(x).backward(np.ones((3, 5)))
+    assert (x.grad.ctypes.data in addresses) == (not kept)
+    assert (x.grad == 2).all()
