@@ -13,6 +13,7 @@ from ...minigrad.array_cases import draw
 
 FLOATS = [np.float32, np.float64]
 BACKENDS = ["numba", "numpy"]
+TANH_ERROR = 4e-7  # of additive_product.py, absolute
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from attention.kernels import additive, additive_product
 
 from .kernel_cases import (
     FLOATS,
+    TANH_ERROR,
     additive_example,
     additive_results,
     close,
@@ -107,7 +108,7 @@ def test_additive_of_infinite_weights_and_gradients(size):
 
 
 def test_additive_of_opposite_queries_and_keys():
-    """By one exponential a row: a tanh is wrong by 3e-7, however small it is."""
+    """By one exponential a row: a tanh is wrong by 4e-7, however small it is."""
     pytest.importorskip("numba")
     rng = np.random.default_rng(0)
     q = rng.uniform(-9, 9, (1, 40, 1)).astype(np.float32)
@@ -116,7 +117,7 @@ def test_additive_of_opposite_queries_and_keys():
     with kernels.backend("numba"):
         e = additive_product.forward(q, k, w)
     exact = np.tanh(q.astype(float) + k.astype(float).swapaxes(1, 2))
-    assert np.abs(e - exact).max() < 3e-7
+    assert np.abs(e - exact).max() < TANH_ERROR
 
 
 def test_additive_in_tiles(monkeypatch):

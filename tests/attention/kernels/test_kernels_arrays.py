@@ -9,6 +9,7 @@ from attention import kernels
 from attention.kernels import additive, softmax
 
 from .kernel_cases import (
+    TANH_ERROR,
     additive_example,
     additive_results,
     close,
@@ -89,7 +90,11 @@ def errors(got, exact):
 @pytest.mark.deep
 @pytest.mark.parametrize("scale", [0.01, 0.3, 1, 2, 10])
 def test_additive_is_as_exact_as_numpy_in_float32(backend, scale):
-    """At most 2 times the error of plain NumPy, 3 times in the gradients."""
+    """At most 2 times the error of plain NumPy, 5 times in the gradients.
+
+    The gradients have 3 times the error at most, but 4.5 times on a processor without
+    a fused multiply-add. Small tanh are less exact: additive_product.py bounds them.
+    """
     q, k, w, g = additive_example(4, 25, 30, 96, np.float32, seed=1)
     q, k = q * np.float32(scale), k * np.float32(scale)
 
@@ -101,8 +106,11 @@ def test_additive_is_as_exact_as_numpy_in_float32(backend, scale):
     exact = plain(*(x.astype(float) for x in (q, k, w, g)))
     ours = errors(additive_results(q, k, w, g), exact)
     theirs = errors(plain(q, k, w, g), exact)
-    for error, bound, times in zip(ours, theirs, (2, 3, 3, 3)):
-        assert error <= times * bound
+    bounds = [times * error for times, error in zip((2, 5, 5, 5), theirs)]
+    if scale < 0.1:
+        bounds[0] = TANH_ERROR * np.abs(w).sum()
+        bounds[3] = TANH_ERROR * np.abs(g).sum()
+    assert (np.array(ours) <= bounds).all()
 
 
 @pytest.mark.deep
