@@ -82,11 +82,11 @@ def cases_of_kernels(peer):
     yield rows.additive_case(2, 3, 4, 5)(True, peer)
     yield rows.window_case(True, peer, n=80, w=16, E=8)
     yield rows.memory_case(True, peer, n=128, E=8)
+    yield rows.gru_case(True, peer, B=2, T=3, hidden=4)
     yield rows.reversal_case(True, peer, steps=1)
 
 
 def cases_of_the_engine(peer):
-    yield rows.gru_case(True, peer, B=2, T=3, hidden=4)
     yield rows.tiny_case(True, peer, operations=4)
     yield rows.sgd_case(True, peer, width=5, batch=3)
 
