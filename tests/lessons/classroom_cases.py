@@ -2,6 +2,8 @@
 
 import types
 
+import pytest
+
 from lessons.classroom import catalogue, stubs
 
 TANH = "return g * (1 - y * y)"
@@ -24,6 +26,14 @@ def answer(id="E.2", old="", new=""):
     text = stubs.exercise_part(text)
     assert old in text
     return text.replace(old, new)
+
+
+def sampled(cases, names):
+    """Return the cases as parameters of a test; without --deep, every eighth runs."""
+    return [
+        pytest.param(*case, id=name, marks=[pytest.mark.deep] if k % 8 else [])
+        for k, (case, name) in enumerate(zip(cases, names, strict=True))
+    ]
 
 
 def checks_of(*functions):

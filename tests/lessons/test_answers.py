@@ -60,9 +60,10 @@ def test_a_wrong_answer_reads_what_is_wrong(work, how, tag, said):
     "text, where",
     [
         (spoilt("loops"), "backward, line "),
-        pytest.param("while 1: 2\n", "line 1", marks=pytest.mark.deep),
+        ("while 1: 2\n", "line 1"),
     ],
 )
+@pytest.mark.deep  # test_audit.py has one that runs without --deep
 def test_an_endless_answer_is_stopped(work, text, where):
     report = run(text, limit=1.0)
     assert (report.code, report.tag) == (4, "timeout")
@@ -79,6 +80,7 @@ SLOW = """import time
         return d"""
 
 
+@pytest.mark.deep
 def test_a_slow_answer_reads_how_long_it_takes(work):
     report = run(answer(old="return g * (1 - y * y)", new=SLOW), limit=1.0)
     found = re.match(

@@ -17,7 +17,7 @@ every_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.
 
 @every_exercise
 def test_some_of_the_planted_mistakes_are_named(exercise):
-    found = audit_exercise(exercise, automatic=False, every=12)
+    found = audit_exercise(exercise, automatic=False, every=40)
     assert not found.faults, "\n" + table([found])
     assert found.named == found.killed == found.planted >= 1
 

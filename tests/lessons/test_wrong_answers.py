@@ -10,7 +10,7 @@ from lessons.classroom import catalogue, harness, runner, steps
 from lessons.classroom.authors import run
 
 from . import learners, learners_of_chapters
-from .classroom_cases import answer
+from .classroom_cases import answer, sampled
 
 IMPORTS = [
     ("E.11", "import numpy as np",
@@ -401,21 +401,10 @@ RIGHT = [
 ]  # fmt: skip
 
 
-QUICK = 4  # every fourth is checked without --deep
-
-
-def parameters(wrong):
-    return [
-        pytest.param(
-            *case,
-            id=f"{case[0]} {case[3]}",
-            marks=[pytest.mark.deep] if k % QUICK else [],
-        )
-        for k, case in enumerate(wrong)
-    ]
-
-
-@pytest.mark.parametrize("id, old, new, tag, words", parameters(WRONG))
+@pytest.mark.parametrize(
+    "id, old, new, tag, words",
+    sampled(WRONG, [f"{case[0]} {case[3]}" for case in WRONG]),
+)
 def test_a_wrong_answer_is_named(id, old, new, tag, words):
     code, failed = run(catalogue.find(id), answer(id, old, new))
     assert (code, failed and failed.tag) == (1, tag), failed
