@@ -3,7 +3,8 @@
     tanh(q + k) / 2 = h = 1/2 - 1 / (P + 1),   where P = exp(2q) exp(2k)
 
 so the exponentials of B (L + S) rows serve all B L S pairs, and for a pair a product
-and a division are left. A division takes long, and two pairs share one:
+and a division are left. A division takes long, and two pairs share one. With m and n
+for their P + 1,
 
     1/m = n r   and   1/n = m r,   where r = 1 / (m n)
 
@@ -15,9 +16,9 @@ The square of P must not overflow in float32, so q and k must lie within LIMIT o
 For other inputs, NaN too, and for an infinity in w or in a gradient, additive.py
 computes every tanh.
 
-The error of a tanh is at most 4e-7, absolute and not relative: where q + k is small,
-1/2 and 1 / (P + 1) are nearly equal. So an error in e is at most 4e-7 times the sum
-of all |w_a|, and changes a weight of the softmax by a factor of 1 + that.
+The error of a tanh is at most 4e-7. It is absolute, not relative: where q + k is small,
+h is the difference of two nearly equal numbers. So the error of a score is at most 4e-7
+times the sum of all |w_a|.
 """
 
 import numpy as np
@@ -28,9 +29,9 @@ from .pool import spread
 
 ONE, TWO, FOUR = np.float32(1), np.float32(2), np.float32(4)
 HALF, QUARTER, LIMIT = np.float32(0.5), np.float32(0.25), np.float32(9)
-PAIRS_A_ROW = 3  # at least, to be worth preparing a row
+PAIRS_A_ROW = 3  # at least, to be worth preparing a row; so S is 4 or more
 QUERIES = 64  # of a work item, which computes the exponentials of all keys
-FORWARD_NS, BACKWARD_NS = 0.15, 0.25  # for a pair's unit
+FORWARD_NS = 0.15  # for one h
 
 
 def loop_for(loop, q, k, w, nanoseconds):
@@ -56,14 +57,12 @@ def forward(q, k, w):
     return e
 
 
-def _halves(q, k_m, k_n):
+@Helper
+def halves(q, k_m, k_n):
     """tanh / 2 of two pairs of a query and a key, of which all are given as exp(2x)."""
     m, n = q * k_m + ONE, q * k_n + ONE  # P + 1
     r = ONE / (m * n)
     return HALF - n * r, HALF - m * r
-
-
-halves = Helper(_halves)
 
 
 @Helper

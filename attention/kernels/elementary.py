@@ -121,7 +121,7 @@ def _from_ordered64(key):
     return np.int64(bits).view(np.float64)
 
 
-# exp(x) for x <= 0; 0 where that is below the smallest normal number
+# exp(x) for x <= 88 (709 in float64); 0 where it is below the smallest normal number
 exp = Helper(_exp32, _exp64)
 
 tanh = Helper(_tanh32, _tanh64)

@@ -3,12 +3,13 @@
 First each side runs once. This compiles it, and its result is compared with that of the
 first side; a wrong side is not timed. Then each round times every side once. Each round
 starts with a different side, so that other programs on the machine disturb all of them
-equally. A short call runs twice and only the second run is timed, because the first is
-slowed by the threads and caches of the side before it. The result is the median.
+equally. The first of several short calls is not timed, because it is slowed by the
+threads and caches of the side before it. The result is the median.
 """
 
 import contextlib
 import gc
+import math
 import statistics
 import time
 import tracemalloc
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SHORT = 0.05  # seconds
+SHORT = 0.05  # seconds: a shorter call is repeated until this much time has passed
 TOLERANCE = 1e-3  # of the largest number: float32, summed in another order
 
 
@@ -41,15 +42,15 @@ def measure(case, rounds, seconds, least=1):
     with nothing_old_collected():
         found = {name: x for name, x in case.sides.items() if not callable(x)}
         sides = _working_sides(case, found)
-        measured = case.measure or timed
         values, spent = {name: [] for name in sides}, dict.fromkeys(sides, 0.0)
         for turn in range(rounds):
             left = [name for name in sides if turn < least or spent[name] < seconds]
             for name in rotated(left, turn):
                 start = time.perf_counter()
-                if case.measure is None and min(values[name], default=SHORT) < SHORT:
-                    sides[name]()
-                values[name].append(measured(sides[name]))
+                if case.measure is None:
+                    values[name].append(_of_several(sides[name], values[name]))
+                else:
+                    values[name].append(case.measure(sides[name]))
                 spent[name] += time.perf_counter() - start
     found |= {name: statistics.median(x) for name, x in values.items()}
     return {name: found[name] for name in case.sides}
@@ -80,6 +81,20 @@ def timed(run):
     finally:
         if enabled:
             gc.enable()
+
+
+def _of_several(run, earlier):
+    """Return the seconds of one call of several; ``earlier`` were measured before."""
+    repeats = math.ceil(SHORT / min(earlier)) if earlier else 1
+    if repeats == 1:
+        return timed(run)
+
+    def several():
+        for _ in range(repeats):
+            run()
+
+    run()
+    return timed(several) / repeats
 
 
 def rotated(names, turn):
