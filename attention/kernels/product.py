@@ -23,6 +23,24 @@ def aligned(x, dtype):
 
 
 @Helper
+def aligned_empty(rows, width, like):
+    """Return an array (rows, width) in a kernel that begins at a multiple of 64 bytes."""
+    memory = np.empty(rows * width + 64 // like.itemsize, like.dtype)
+    start = -memory.ctypes.data % 64 // like.itemsize
+    return memory[start : start + rows * width].reshape(rows, width)
+
+
+@Helper
+def copied(out, x):
+    """Copy x into the first rows of ``out``, and return these rows."""
+    first = out[: x.shape[0]]
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            first[i, j] = x[i, j]
+    return first
+
+
+@Helper
 def multiply(
     c: writes(2, "A"), a: reads(2, layout="A"), b: reads(2, layout="A"), add: bool
 ):

@@ -24,7 +24,7 @@ from .compiling import Helper, as_field, kernel, reads, writes
 from .dropout import drop_out, read_draws
 from .elementary import exp
 from .pool import spread
-from .product import multiply
+from .product import aligned_empty, copied, multiply
 from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
 from .tile_plan import SIZE
 from .tiled_forward import MULTIPLY_NS
@@ -96,10 +96,13 @@ def backward_loop(
     H, S, Ev = v.shape
     G = N // max(H, 1)
     one = q.dtype.type(1)
-    columns = np.empty((E, SIZE), q.dtype)
-    do_columns = np.empty((Ev, SIZE), q.dtype)
-    tile = np.empty((SIZE, SIZE), q.dtype)
-    dtile = np.empty((SIZE, SIZE), q.dtype)
+    columns = aligned_empty(E, SIZE, q)
+    do_columns = aligned_empty(Ev, SIZE, q)
+    queries = aligned_empty(SIZE, E, q)
+    do_rows = aligned_empty(SIZE, Ev, q)
+    keys = aligned_empty(SIZE, E, q)
+    tile = aligned_empty(SIZE, SIZE, q)
+    dtile = aligned_empty(SIZE, SIZE, q)
     slope = np.empty((SIZE, SIZE), q.dtype)
     row_max = np.empty(SIZE, q.dtype)
     inv_sum = np.empty(SIZE, q.dtype)
@@ -117,7 +120,8 @@ def backward_loop(
             q0, q1 = i * SIZE, min(i * SIZE + SIZE, L)
             count = q1 - q0
             inside, beyond = read_ranges(plan, row, q0, q1, lo, hi)
-            q_i, do_i, dq_i = q[n, q0:q1], do[n, q0:q1], d.q[n, q0:q1]
+            q_i, do_i = copied(queries, q[n, q0:q1]), copied(do_rows, do[n, q0:q1])
+            dq_i = d.q[n, q0:q1]
             pack(columns, q_i, terms.scale)
             pack(do_columns, do_i, one)
             read_draws(a, draws, n, q0, q1)
@@ -129,7 +133,7 @@ def backward_loop(
                     continue
                 k0 = j * SIZE
                 k1 = min(k0 + SIZE, S)
-                k_j, v_j = k[h, k0:k1], v[h, k0:k1]
+                k_j, v_j = copied(keys, k[h, k0:k1]), v[h, k0:k1]
                 p, ds = tile[: k1 - k0], dtile[: k1 - k0]
                 multiply(p, k_j, columns, False)
                 if terms.cap > 0:

@@ -17,7 +17,7 @@ from .compiling import Helper, kernel
 from .dropout import drop_out, read_draws
 from .elementary import exp
 from .pool import spread
-from .product import multiply
+from .product import aligned_empty, copied, multiply
 from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
 from .tile_plan import SIZE
 
@@ -45,8 +45,9 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
     N, L, E = q.shape
     H, S = k.shape[0], k.shape[1]
     G = N // max(H, 1)
-    columns = np.empty((E, SIZE), q.dtype)
-    tile = np.empty((SIZE, SIZE), q.dtype)
+    columns = aligned_empty(E, SIZE, q)
+    values = aligned_empty(SIZE, v.shape[2], q)
+    tile = aligned_empty(SIZE, SIZE, q)
     slope = np.empty((SIZE, SIZE), q.dtype)
     # An array each: rows of one two-dimensional array would not vectorise.
     m = np.empty(SIZE, q.dtype)
@@ -80,7 +81,7 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
             rescale(o_i, ell, alpha, total)
             if draws.drop > 0:
                 drop_out(p, draws, a, k0)
-            multiply(o_i, p.T[: q1 - q0], v[h, k0:k1], True)
+            multiply(o_i, p.T[: q1 - q0], copied(values, v[h, k0:k1]), True)
         finish(results, n, q0, q1, m, ell)
 
 
