@@ -84,7 +84,10 @@ def timed(run):
 
 
 def _of_several(run, earlier):
-    """Return the seconds of one call of several; ``earlier`` were measured before."""
+    """Return the mean seconds of the calls that fill SHORT, at least of one.
+
+    earlier   the seconds that were measured before: they decide how many calls
+    """
     repeats = math.ceil(SHORT / min(earlier)) if earlier else 1
     if repeats == 1:
         return timed(run)

@@ -43,6 +43,21 @@ def test_sides_run_in_turn_and_the_median_is_returned():
     assert calls == ["a", "b", "a", "b", "b", "a", "a", "b"]  # the first two untimed
 
 
+def test_the_mean_of_a_short_call_that_is_repeated(monkeypatch):
+    calls = []
+
+    def seconds_of(run):
+        before = len(calls)
+        run()
+        return 0.01 * (len(calls) - before)
+
+    monkeypatch.setattr(timing, "timed", seconds_of)
+    found = measure(Case({"a": lambda: calls.append(0)}, compare=False), 2, 100)
+    assert found == {"a": pytest.approx(0.01)}
+    # one to see that it works, one as the first value, one not timed, five in 50 ms
+    assert len(calls) == 1 + 1 + 1 + 5
+
+
 def test_a_slow_side_is_measured_less_often():
     calls = []
     sides = {"a": side("a", range(9), calls)}
