@@ -59,12 +59,9 @@ def wrong_weights(e, mask=None, scales=()):
         text = f"the weights of {what}"
         wrong.append((tag, text, softmax(factor * e, may)))
     if e.ndim > 1:
-        over_queries = softmax(e.swapaxes(-1, -2), may.swapaxes(-1, -2)).swapaxes(
-            -1, -2
-        )
-        wrong.append(
-            ("wrong-axis", "weights that sum to 1 over the queries", over_queries)
-        )
+        over_queries = softmax(e.swapaxes(-1, -2), may.swapaxes(-1, -2))
+        text = "weights that sum to 1 over the queries"
+        wrong.append(("wrong-axis", text, over_queries.swapaxes(-1, -2)))
         z = np.exp(shown - top)
         sums = z.sum(-2, keepdims=True)
         text = "exp(e - max of the row), divided by its sum over the queries"

@@ -93,7 +93,7 @@ def test_additive_is_as_exact_as_numpy_in_float32(backend, scale):
     """At most 2 times the error of plain NumPy, 5 times in the gradients.
 
     The gradients have 3 times the error at most, but 4.5 times on a processor without
-    a fused multiply-add. Small tanh are less exact: additive_product.py bounds them.
+    a fused multiply-add. additive_product.py bounds the error of a small tanh.
     """
     q, k, w, g = additive_example(4, 25, 30, 96, np.float32, seed=1)
     q, k = q * np.float32(scale), k * np.float32(scale)
