@@ -25,9 +25,12 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     from attention import kernels  # NumPy only now reads the threads
+    from minigrad.checking import numeric
     from minigrad.shapes import check_results
 
     check_results(True)
+    if not config.getoption("--deep"):
+        numeric.MAX_ENTRIES = 24  # larger arrays are measured along six directions
     # A test that needs a compiled kernel chooses it; the others run the NumPy twins,
     # whatever an earlier run has compiled.
     if not os.environ.get("ATTENTION_BACKEND"):
@@ -49,3 +52,5 @@ def pytest_collection_finish(session):
     gc.collect()
     gc.freeze()
     gc.enable()
+    # matplotlib and numba keep many objects; to scan them all takes long and frees few
+    gc.set_threshold(700, 10, 1000)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .numeric import MAX_ENTRIES, Point, flat, random_directions
+from .numeric import Point, directions_for, flat
 from .verdict import Entry, Row
 
 
@@ -22,10 +22,8 @@ class Comparison:
         self.name, self.x = subject.names[i], subject.leaves[i]._data
         self.only_entry = None  # the one entry that was measured, after ``refine``
         rows = {id(s.cotangents): flat(s.cotangents) for s in situations}
-        directions = (
-            random_directions(self.x, rng) if self.x.size > MAX_ENTRIES else None
-        )
-        measured = Point(self.f, self.x, np.array([*rows.values()])).slopes(directions)
+        point = Point(self.f, self.x, np.array([*rows.values()]))
+        measured = point.slopes(directions_for(self.x, rng))
         self.signal = any(numeric.is_nonzero.any() for numeric in measured)
         measured = dict(zip(rows, measured))
         self.usual, *others = (

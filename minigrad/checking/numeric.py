@@ -22,7 +22,7 @@ import numpy as np
 
 EPSILON = np.finfo(np.float64).eps
 DENORMAL = np.finfo(np.float64).smallest_subnormal
-STEP = 2.0**-17  # near eps^(1/3), where the truncation h^2 and the rounding eps/h meet
+STEP = 2.0**-15  # the truncation h^2/8 and the rounding 4 eps/h are then near 1e-10
 RATIO = 16  # between one step and the next
 SMALLEST_STEP = -8  # the number of the smallest step, some units in the last place of x
 LARGEST_STEP = 0.05  # the largest step, relative to the largest |x|, or to 1
@@ -71,6 +71,11 @@ def slopes(f, x, cotangents, directions=None):
     directions   arrays of x's shape to measure along; None: every entry by itself
     """
     return Point(f, x, flat(cotangents)[None]).slopes(directions)[0]
+
+
+def directions_for(x, rng):
+    """Return random directions for a large array; None: each entry alone."""
+    return random_directions(x, rng) if x.size > MAX_ENTRIES else None
 
 
 def random_directions(x, rng):
