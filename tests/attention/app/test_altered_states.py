@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from attention.app.commands import reversal
+from attention.app.commands import reversal, translate_train
 from attention.app.experiments import reversal as experiment
 from attention.app.pretrained import EN_FR
 from attention.seq2seq import translator
@@ -23,13 +23,17 @@ TRANSLATE = ["translate", "train", *TINY_TRANSLATOR, "--out"]
 def folders(tmp_path_factory):
     """Two finished runs; the one of reversal is as it was after two steps."""
     folder = tmp_path_factory.mktemp("runs")
+    monkeypatch = pytest.MonkeyPatch()  # until the end: a figure takes a second
+    monkeypatch.setattr(reversal, "draw", lambda *_: None)
+    monkeypatch.setattr(translate_train, "draw_alignment", lambda *_: None)
     assert main(*REVERSAL, folder / "reversal") == 0
     assert main(*TRANSLATE, folder / "translate") == 0
     config = experiment.Config(steps=2, hidden=4, kinds=("dot",), lengths=(3,))
     run, _ = experiment.train(config, "dot", 1)
     state = {"run": run.state_dict()}
     checkpoint.save(folder / "reversal" / "state" / "dot-1.npz", state)
-    return folder
+    yield folder
+    monkeypatch.undo()
 
 
 FILES = ["reversal/state/config.npz", "reversal/state/dot-1.npz", "translate/last.npz"]
@@ -76,8 +80,7 @@ def test_a_state_that_does_not_fit(file, change, fragments, folders, tmp_path, c
 @pytest.mark.deep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("file", FILES)
-def test_any_change(file, folders, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(reversal, "draw", lambda *_: None)  # a second each
+def test_any_change(file, folders, tmp_path, capsys):
     rng, codes = random.Random(FILES.index(file)), []
 
     def change(state):
