@@ -56,8 +56,8 @@ def backward(q, k, w, g):
     # Queries of one example add to the same dk. So each part of them has its own, and
     # the parts are summed at the end, in an order that does not depend on threads.
     parts = max(1, min(-(-PARTS // max(B, 1)), L // 16))
-    dq, dk = np.zeros_like(q), np.zeros((parts, B, S, A), q.dtype)
-    dw = np.zeros((parts, B, A), q.dtype)
+    dq, dk = np.empty_like(q), np.empty((parts, B, S, A), q.dtype)
+    dw = np.empty((parts, B, A), q.dtype)
     spread(loop, parts * B, time, q, k, w, g, dq, dk, dw)
     dk = dk[0] if parts == 1 else dk.sum(0)
     return dq, dk, dw.reshape(parts * B, A).sum(0)
@@ -100,6 +100,7 @@ def backward_loop(
         part, b = item // B, item % B
         first, end = part * L // parts, (part + 1) * L // parts
         dw_b = dw[part, b]
+        dq[b, first:end], dk[part, b], dw_b[:] = zero, zero, zero
         # Two keys m and n at a time, so that dq and dw are fetched and stored half as
         # often. The last of an odd number goes with its neighbour, whose g counts as 0.
         for n in range(1, S + 1, 2):

@@ -26,6 +26,7 @@ import numpy as np
 from .compiling import Helper, kernel, reads, writes
 from .elementary import exp
 from .pool import spread
+from .product import aligned_empty
 
 ONE, TWO, FOUR = np.float32(1), np.float32(2), np.float32(4)
 HALF, QUARTER, LIMIT = np.float32(0.5), np.float32(0.25), np.float32(9)
@@ -87,7 +88,7 @@ def forward_loop(
     B, L, A = q.shape
     S = k.shape[1]
     zero = q.dtype.type(0)
-    E_q, E_k = np.empty((L, A), q.dtype), np.empty((S, A), q.dtype)
+    E_q, E_k = aligned_empty(L, A, q), aligned_empty(S, A, q)
     for item in range(start, stop):
         part, b = item // B, item % B
         first, end = part * L // parts, (part + 1) * L // parts
@@ -125,19 +126,23 @@ def backward_loop(
     B, L, A = q.shape
     parts, S = dk.shape[0], k.shape[1]
     zero = q.dtype.type(0)
-    E_q, E_k = np.empty((L, A), q.dtype), np.empty((S, A), q.dtype)
+    E_q, E_k = aligned_empty(L, A, q), aligned_empty(S, A, q)
+    # the sums: of dq, of dk for four keys at a time, and of dw
+    sum_q, sum_k = aligned_empty(L, A, q), aligned_empty(4, A, q)
+    sum_w = aligned_empty(1, A, q)[0]
+    sum_0, sum_1, sum_2, sum_3 = sum_k[0], sum_k[1], sum_k[2], sum_k[3]
     for item in range(start, stop):
         part, b = item // B, item % B
         first, end = part * L // parts, (part + 1) * L // parts
         exponentials(E_q[first:end], q[b, first:end])
         exponentials(E_k, k[b])
-        dk_b, dw_b = dk[part, b], dw[part, b]
+        sum_q[first:end], sum_w[:] = zero, zero
         for new in range(0, S, 4):
             # Four keys at a time, so that dq and dw are fetched and stored a fourth as
             # often. Of the last four some may be done: their g counts as 0.
             j = min(new, S - 4)
             k_0, k_1, k_2, k_3 = E_k[j], E_k[j + 1], E_k[j + 2], E_k[j + 3]
-            dk_0, dk_1, dk_2, dk_3 = dk_b[j], dk_b[j + 1], dk_b[j + 2], dk_b[j + 3]
+            sum_k[:] = zero
             for i in range(first, end):
                 g_i = g[b, i]
                 g_0 = g_i[j] if j >= new else zero
@@ -146,27 +151,29 @@ def backward_loop(
                 g_3 = g_i[j + 3]
                 if g_0 == 0 and g_1 == 0 and g_2 == 0 and g_3 == 0:
                     continue
-                q_i, dq_i = E_q[i], dq[b, i]
+                q_i, sum_i = E_q[i], sum_q[i]
                 for a in range(A):
                     h_0, h_1 = halves(q_i[a], k_0[a], k_1[a])
                     h_2, h_3 = halves(q_i[a], k_2[a], k_3[a])
                     u_0, u_1, u_2, u_3 = g_0 * h_0, g_1 * h_1, g_2 * h_2, g_3 * h_3
                     v_0, v_1 = QUARTER * g_0 - u_0 * h_0, QUARTER * g_1 - u_1 * h_1
                     v_2, v_3 = QUARTER * g_2 - u_2 * h_2, QUARTER * g_3 - u_3 * h_3
-                    dk_0[a] += v_0
-                    dk_1[a] += v_1
-                    dk_2[a] += v_2
-                    dk_3[a] += v_3
-                    dq_i[a] += (v_0 + v_1) + (v_2 + v_3)
-                    dw_b[a] += (u_0 + u_1) + (u_2 + u_3)
-        # factors that are the same in every term of a sum
+                    sum_0[a] += v_0
+                    sum_1[a] += v_1
+                    sum_2[a] += v_2
+                    sum_3[a] += v_3
+                    sum_i[a] += (v_0 + v_1) + (v_2 + v_3)
+                    sum_w[a] += (u_0 + u_1) + (u_2 + u_3)
+            for n in range(new - j, 4):
+                write_sum(dk[part, b, j + n], sum_k[n], w)
         for i in range(first, end):
-            dq_i = dq[b, i]
-            for a in range(A):
-                dq_i[a] *= FOUR * w[a]
-        for j in range(S):
-            dk_j = dk_b[j]
-            for a in range(A):
-                dk_j[a] *= FOUR * w[a]
+            write_sum(dq[b, i], sum_q[i], w)
         for a in range(A):
-            dw_b[a] *= TWO
+            dw[part, b, a] = TWO * sum_w[a]
+
+
+@Helper
+def write_sum(d, total, w):
+    """d = 4 w total: these factors are the same in every term of the sum."""
+    for a in range(w.size):
+        d[a] = FOUR * w[a] * total[a]
