@@ -160,4 +160,5 @@ def test_the_page_itself_runs_in_torch_with_the_same_numbers():
         with torch.no_grad():
             expected = page[layer](*inputs)
         found = ours[layer](*(mg.tensor(each.numpy()) for each in inputs))
-        np.testing.assert_allclose(found.data, expected.numpy(), rtol=1e-5)
+        # a number near 0 has the rounding errors of those that cancelled, of order 1
+        np.testing.assert_allclose(found.data, expected.numpy(), rtol=1e-5, atol=1e-6)
