@@ -171,8 +171,7 @@ def _build(numba, function, char, path):
         with _reported(name.removeprefix("attention.kernels."), where):
             if path is None or not is_cached(name, char):
                 _compile_helpers(numba, function, char)
-            with _optimising(numba, 2):
-                return compiler(_for_dtype(numba, function, char))
+            return compiler(_for_dtype(numba, function, char))
     finally:
         numba.config.CACHE_DIR = before
 
@@ -237,19 +236,13 @@ def _compile_helpers(numba, function, char):
 
     The kernel contains them, and the compiler optimises it as a whole.
     """
-    if not numba.config.DISABLE_JIT:
-        with _optimising(numba, 1):  # level 0 would keep loops from vectorising
-            for helper in _helpers(function).values():
-                helper.compile(numba, char)
-
-
-@contextlib.contextmanager
-def _optimising(numba, level):
-    """Compile at this level of LLVM inside the block."""
+    if numba.config.DISABLE_JIT:
+        return
     before = numba.config.OPT
-    numba.config.OPT = type(before)(level)
+    numba.config.OPT = type(before)(1)  # level 0 would keep loops from vectorising
     try:
-        yield
+        for helper in _helpers(function).values():
+            helper.compile(numba, char)
     finally:
         numba.config.OPT = before
 
