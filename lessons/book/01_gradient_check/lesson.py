@@ -28,6 +28,7 @@ import minigrad as mg
 from lessons.pages import schematics
 from lessons.pages.figures import BLUE, GREEN, GREY, ORANGE, figure, show
 from minigrad.checking.hypotheses import BANK
+from minigrad.checking.numeric import STEP
 
 rng = np.random.default_rng(0)
 
@@ -264,11 +265,13 @@ show(fig, "v-curve", alt)
 # {{ f"{best['central, float32']:.0e}" }}, so it cannot tell a gradient that is wrong in
 # the sixth digit from a right one.
 #
-# We check in float64, with central differences. The library starts with $2^{-17}$, the
-# power of two next to $\varepsilon^{1/3}$. A large entry needs a larger step than a
-# small one, because the numbers that the computer has lie further apart there. So the
-# step is multiplied by the size of the entry, rounded down to a power of two. An entry
-# that is 0 takes the median size of the others.
+# We check in float64, with central differences. The library starts with
+# {{ "$2^{%d}$" % np.log2(STEP) }}, which is {{ f"{STEP / np.finfo(float).eps**(1/3):.0f}" }}
+# times $\varepsilon^{1/3}$. It can afford a larger step, because it combines two steps so
+# that the truncation cancels, as the next section shows. A large entry needs a larger
+# step than a small one, because the numbers that the computer has lie further apart
+# there. So the step is multiplied by the size of the entry, rounded down to a power of
+# two. An entry that is 0 takes the median size of the others.
 #
 # Why a power of two? In float64 a number is a sum of powers of two, taken from 53
 # neighbouring ones. The step is one of these 53. So $x + h$ and $x - h$ are numbers
