@@ -23,17 +23,16 @@ TRANSLATE = ["translate", "train", *TINY_TRANSLATOR, "--out"]
 def folders(tmp_path_factory):
     """Two finished runs; the one of reversal is as it was after two steps."""
     folder = tmp_path_factory.mktemp("runs")
-    monkeypatch = pytest.MonkeyPatch()  # until the end: a figure takes a second
-    monkeypatch.setattr(reversal, "draw", lambda *_: None)
-    monkeypatch.setattr(translate_train, "draw_alignment", lambda *_: None)
-    assert main(*REVERSAL, folder / "reversal") == 0
-    assert main(*TRANSLATE, folder / "translate") == 0
-    config = experiment.Config(steps=2, hidden=4, kinds=("dot",), lengths=(3,))
-    run, _ = experiment.train(config, "dot", 1)
-    state = {"run": run.state_dict()}
-    checkpoint.save(folder / "reversal" / "state" / "dot-1.npz", state)
-    yield folder
-    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as patch:  # a figure takes a second
+        patch.setattr(reversal, "draw", lambda *_: None)
+        patch.setattr(translate_train, "draw_alignment", lambda *_: None)
+        assert main(*REVERSAL, folder / "reversal") == 0
+        assert main(*TRANSLATE, folder / "translate") == 0
+        config = experiment.Config(steps=2, hidden=4, kinds=("dot",), lengths=(3,))
+        run, _ = experiment.train(config, "dot", 1)
+        state = {"run": run.state_dict()}
+        checkpoint.save(folder / "reversal" / "state" / "dot-1.npz", state)
+        yield folder
 
 
 FILES = ["reversal/state/config.npz", "reversal/state/dot-1.npz", "translate/last.npz"]
