@@ -100,18 +100,9 @@ def begin(o_i, m, ell):
 def raise_maximum(s, m, new_max, alpha):
     """m' = max(m, max_k s), alpha = exp(m - m'), new_max = m', or 0 where m' = -inf."""
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
-    n = s.shape[0]
     for q in range(SIZE):
         new_max[q] = m[q]
-    for k in range(0, n - 3, 4):
-        for q in range(SIZE):
-            x, y = s[k, q], s[k + 1, q]
-            z, w = s[k + 2, q], s[k + 3, q]
-            x = x if x > y else y
-            z = z if z > w else w
-            x = x if x > z else z
-            new_max[q] = x if x > new_max[q] else new_max[q]
-    for k in range(n - n % 4, n):
+    for k in range(s.shape[0]):
         for q in range(SIZE):
             new_max[q] = s[k, q] if s[k, q] > new_max[q] else new_max[q]
     for q in range(SIZE):
