@@ -68,7 +68,7 @@ def _with_solutions(ids):
 
 def exercise_table():
     """Return the table of exercises in Markdown, with links to stubs and lessons."""
-    head = "| id | exercise | | minutes | lesson | needs | book |"
+    head = "| id | exercise | difficulty | minutes | lesson | needs | book |"
     rows = [head, "|---|---|---|---|---|---|---|"]
     for e in exercises():
         link = f"[{e.title}](exercises/{e.stem}.py)"

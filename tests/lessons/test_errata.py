@@ -79,7 +79,7 @@ COMPUTED = {
         ("14", DRAWN, "0.987 [0.985, 0.989], with projections 0.13"),
     ],
     17: [
-        ("09", "Which temperature", "5.0 1.077 0.245 0.245 0.055 2.007"),
+        ("09", "At which temperature", "5.0 1.077 0.245 0.245 0.055 2.007"),
         ("14", DRAWN, "over ln 8: 0.95 or more) | 0.521"),
     ],
     18: [("09", "How far is it", "it to animal: 7")],
@@ -96,8 +96,8 @@ COMPUTED = {
     ],
     20: [
         ("04", "What does each score cost", "96: 128,509 the score 8,256"),
-        ("14", EXACT, "additive has 0.99 across all lengths (its own table) | 0.9460"),
-        ("14", EXACT, "(parameters of dot: 55517) | 109981 | **no**"),
+        ("14", EXACT, "the lowest share of additive is 0.99 (in its own table) | 0.9460"),
+        ("14", EXACT, "(parameters of dot in the code; 55517 at width 64) | 109981 | **no**"),
     ],
     21: [
         (

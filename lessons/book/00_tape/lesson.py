@@ -21,8 +21,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # There is a way with one run. While the network computes, a program writes down every
 # operation, in order. The list is called a [tape](../../GLOSSARY.md#tape). Then the
 # program reads the tape backwards, once, and has the answer for all parameters. All
-# networks in this book learn in this way. Here we build the program, break it in the
-# ways in which it breaks, and find the same program in the library.
+# networks in this book learn in this way. Here we build the program, make the mistakes
+# that are common in such a program, and find the same program in the library.
 #
 # You need Python, NumPy, and derivatives of functions of one variable: the rules for
 # products, for quotients, and the chain rule. Sums with two indices occur, too. Half an
@@ -40,10 +40,11 @@ rng = np.random.default_rng(0)
 # %% [markdown]
 # ## Which way should a number move?
 #
-# In "the cat sees a cat" the word "cat" stands twice, so the network uses the numbers
-# of "cat" in two places. Here is the smallest computation in which a number is used
-# more than once. A parameter $x$ goes through the function tanh, which maps every
-# number to one between $-1$ and 1. The result $a$ is used by $b$ and by $c$:
+# A network represents each word by numbers. In "the cat sees a cat" the word "cat"
+# stands twice, so the network uses the numbers of "cat" in two places. Here is the
+# smallest computation in which a number is used more than once. A parameter $x$ goes
+# through the function tanh, which maps every number to one between $-1$ and 1. The
+# result $a$ is used by $b$ and by $c$:
 #
 # ```math
 # a = \tanh x, \qquad b = 3a, \qquad c = a \cdot a, \qquad L = b + c
@@ -225,7 +226,7 @@ print(f"3 (1 - a^2) = {3 * (1 - a.data**2):.6f}")
 # %% [markdown]
 # It is too small, {{ f"{hasty:.4f}" }} in place of {{ f"{by_hand:.4f}" }}, and no error
 # was raised. When $a$ sent its share to $x$, the share from $c$ had not arrived at $a$.
-# What reached $x$ is the way through $b$ alone.
+# So $x$ received only the share that came through $b$.
 #
 # The rule is: **a node sends its shares when all of its users have sent theirs.** An
 # order in which every node comes after all of its users is called
@@ -344,15 +345,15 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 # %% [source] minigrad.ops.matmul.matmul
 
 # %% [markdown]
-# Look for the two formulas, as `_product` and `_transposed_product`. A backward may
-# have a second argument, `needs`: the tape then says which of the two gradients is
-# wanted. The other lines are for two further cases. One is a vector in place of a
-# matrix. The other is many matrices in one array: their rows and columns are the last
-# two axes, and the axes before these, the *leading* ones, number the matrices. Then
-# each pair of matrices has the two formulas, so a transpose exchanges the last two axes
-# only (`swapaxes(-1, -2)`). If one $B$ serves all matrices of $A$ (it is *broadcast*,
-# see below), its gradient is the sum of $A^\top G$ over the leading axes, because it is
-# used several times.
+# In this code, `_product` computes $G B^\top$ and `_transposed_product` computes
+# $A^\top G$. A backward may have a second argument, `needs`: the tape then says which
+# of the two gradients is wanted. The other lines are for two further cases. One is a
+# vector in place of a matrix. The other is many matrices in one array: their rows and
+# columns are the last two axes, and the axes before these, the *leading* ones, number
+# the matrices. Then the two formulas hold for each pair of matrices, so a transpose
+# exchanges the last two axes only (`swapaxes(-1, -2)`). If one $B$ serves all matrices
+# of $A$ (it is *broadcast*, see below), its gradient is the sum of $A^\top G$ over the
+# leading axes, because it is used several times.
 #
 # To test the formula, move one entry of $A$ and see whether
 # $`L = \sum g_{ij} y_{ij}`$ moves as the formula says. For this $L$ the gradient that
@@ -452,10 +453,12 @@ print("summed to one column ", mg.unbroadcast(g, (3, 1)).tolist())
 # | $W$, $b$ | $4 \times 5$, $4$ | the parameters; row $j$ of $W$ and $b_j$ give output $j$ |
 # | $c$ | $3 \times 4$ | fixed random numbers; the sum with them turns all outputs into one number $L$ |
 #
-# We differentiate it by hand, line by line backwards, and then let the library do it.
-# In the code `dz` is the gradient of what goes into the tanh, and `swapaxes(0, 1)` is
-# the transpose of a Tensor. The [leaves](../../GLOSSARY.md#leaf) are the values that
-# were not computed from others, here $X$, $W$ and $b$.
+# We differentiate it by hand and then let the library do it. The product is $X W^\top$,
+# so the rule above gives $X^\top dz$ as the gradient of $W^\top$. The gradient of $W$
+# is its transpose, $dz^\top X$. In the code `dz` is the gradient of what goes into the
+# tanh, and `swapaxes(0, 1)` is the transpose of a Tensor. The
+# [leaves](../../GLOSSARY.md#leaf) are the values that were not computed from others,
+# here $X$, $W$ and $b$.
 
 # %%
 X, W, b, c = (rng.normal(size=s) for s in ((3, 5), (4, 5), (4,), (3, 4)))

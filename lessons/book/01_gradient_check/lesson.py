@@ -103,9 +103,9 @@ show(fig, "check", alt)
 
 # %% [markdown]
 # The lower way is the program that we want to check. The upper way uses $f$ alone, so
-# it does not contain the same mistake. It is called a
-# [finite difference](../../GLOSSARY.md#finite-difference). Take its parts one by one:
-# first $h$, then $g$, then $x$.
+# it does not contain the same mistake. It is called a [finite
+# difference](../../GLOSSARY.md#finite-difference). We choose its three parts one by
+# one: first the step $h$, then the numbers $g$, then the point $x$.
 #
 # ## How far should we move?
 #
@@ -118,8 +118,8 @@ show(fig, "check", alt)
 #
 # and two ways to measure its slope with a step $h$. The *forward* difference is
 # $(f(x+h) - f(x)) / h$, the *central* one is $(f(x+h) - f(x-h)) / (2h)$. The code has
-# the function, its exact slope at one place, and the error of a measured slope. (A
-# `Fraction` is an exact number of Python's, without rounding.) The picture shows both
+# the function, its exact slope at one place, and the error of a measured slope.
+# (Python's `Fraction` computes exactly, without rounding.) The picture shows both
 # differences, at another place and with a step that is much too large, so that you can
 # see the lines:
 
@@ -163,8 +163,9 @@ show(fig, "secants", alt)
 # {{ f"{here}" }}, and the step is {{ f"{h}" }}.)
 #
 # Now smaller steps, at $x$ = {{ f"{x}" }}. We know the exact slope there, so the
-# difference is the error of the measurement. And $f$ is made of sums, products and
-# quotients, which every computer rounds alike: you will see these very numbers.
+# difference is the error of the measurement. And $f$ uses sums, products and quotients
+# only. Every computer rounds these in the same way, so your output will equal the one
+# below.
 #
 # Guess before you look: which step is best, $10^{-5}$, $10^{-8}$ or $10^{-13}$? And is
 # it the same one for both differences?
@@ -196,9 +197,10 @@ for k in range(1, len(steps), 4):
 # \frac{f(x+h) - f(x-h)}{2h} = f'(x) + \frac{h^2}{6} f'''(x) + \dots
 # ```
 #
-# What follows $f'(x)$ is the error. In $f(x+h) - f(x-h)$ the terms with even powers
-# cancel. The next one has $h^3$, and the division by $2h$ makes $h^2$ of it. So the
-# error of the central difference becomes smaller faster.
+# The terms after $f'(x)$ are the error, which is called the *truncation error*. In
+# $f(x+h) - f(x-h)$ the terms with even powers cancel. The next one has $h^3$, and the
+# division by $2h$ makes $h^2$ of it. So the error of the central difference becomes
+# smaller faster.
 #
 # *Rounding.* The computer keeps about 16 digits of $f$. The error of $f$ is about
 # $\varepsilon |f|$, however small the step is. In the slope this error is divided by
@@ -217,8 +219,8 @@ for k in range(1, len(steps), 4):
 # | $f'$, $f''$, $f'''$ | the first, second and third derivative |
 # | $\varepsilon$ | the relative rounding error: the distance from 1 to the next number that the computer has |
 #
-# How well does that predict the best steps? And what is left of it in float32, the
-# numbers of half the length, with which networks are usually trained?
+# How well does that predict the best steps? And how small does the error become in
+# float32, the numbers of half the length, with which networks are usually trained?
 
 # %%
 single = []
@@ -260,8 +262,8 @@ show(fig, "v-curve", alt)
 # central. The left arms are rounding. They have jumps, because the rounding of a value
 # of $f$ depends on its last digits, and these are as good as random. In float32 a step
 # of {{ f"{lost:.0e}" }} or less does not change $x$ at all. The measured slope is then
-# 0, and its error is the slope itself, {{ f"{float(abs(exact)):.2f}" }}: the flat part
-# of the curve. At its best step a check in float32 has an error of
+# 0, and its error is the whole exact slope, in size {{ f"{float(abs(exact)):.2f}" }}:
+# the flat part of the curve. At its best step a check in float32 has an error of
 # {{ f"{best['central, float32']:.0e}" }}, so it cannot tell a gradient that is wrong in
 # the sixth digit from a right one.
 #
@@ -277,8 +279,8 @@ show(fig, "v-curve", alt)
 # neighbouring ones. The step is one of these 53. So $x + h$ and $x - h$ are numbers
 # that the computer has, and no rounding is added. (There is one exception. Beyond the
 # next power of two the numbers lie twice as far apart, so there $x + h$ may be
-# rounded.) The first function makes the directions in which one entry moves, and the
-# second the sizes:
+# rounded.) Of the two functions below, `_one_by_one` makes the directions in which one
+# entry moves, and `entry_scale` the sizes of the moves:
 
 # %% [source] minigrad.checking.numeric._one_by_one
 
@@ -320,13 +322,12 @@ print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 # the bar is then more than a ten-millionth of the slope, the library tries larger and
 # smaller steps, and takes the one with the smallest bar.
 #
-# With the bar there is an answer to the question which difference is allowed. The
-# library allows a difference between gradient and slope of a millionth of the larger of
-# the two, of a hundred-millionth of the largest slope of the same input, or of ten
-# error bars, whichever is most. The first two are choices; the bars are measured, so
-# nobody has to choose again for each function. A slope is taken for zero if it is less
-# than a hundred bars. If all slopes of an input are zero, the library raises an error;
-# the next section says why.
+# How large may the difference between gradient and slope be? The library allows the
+# largest of three numbers: a millionth of the larger of the two, a hundred-millionth of
+# the largest slope of the same input, and ten error bars. The first two are choices.
+# The bars are measured, so nobody has to choose again for each function. A slope is
+# taken for zero if it is less than a hundred bars. If all slopes of an input are zero,
+# the library raises an error; the next section says why.
 #
 # ## What should we look at, when there are many outputs?
 #
@@ -360,13 +361,14 @@ BACKWARDS = {
 }
 
 # %% [markdown]
-# Which of the wrong ones does a check with ones let through, and which a check with
-# random $g$? The function `passes` measures no bars. It allows a millionth of each
-# slope (`rtol`) and, for slopes near 0, a hundred-millionth (`atol`). That fits slopes
-# of about 1; where they may be much smaller or larger, multiply `atol` by the largest
-# slope. NaN is close to no number. But `np.allclose` broadcasts: it accepts one number
-# in place of five equal slopes. All backwards below have the right shape. A check of
-# unknown ones compares the shapes first, and rejects a gradient that is None.
+# Which wrong backwards pass the check with $g = 1$, and which pass with random $g$? The
+# function `passes` measures no bars. It allows a millionth of each slope (`rtol`) and,
+# for slopes near 0, a hundred-millionth (`atol`). That fits slopes of about 1; where
+# they may be much smaller or larger, multiply `atol` by the largest slope.
+# `np.allclose` treats NaN as unequal to every number, so it catches NaN. It does not
+# catch a wrong shape, because it broadcasts: one number passes in place of five equal
+# slopes. The backwards above all return the right shape. In a check of other backwards,
+# reject None and compare the shapes first.
 
 
 # %%
@@ -392,8 +394,8 @@ for name, backward in BACKWARDS.items():
 # $F$ is constant, its gradient is 0, and every backward that gives 0 for ones is
 # "right". *This check could not have failed.* The softmax is not the only such case:
 # the outputs of a [layer norm](../../GLOSSARY.md#layer-norm), before its learned scale
-# and shift, sum to 0. It is a part of every
-# [Transformer](../../GLOSSARY.md#transformer).
+# and shift, sum to 0. Every [Transformer](../../GLOSSARY.md#transformer) contains layer
+# norms.
 #
 # The library's check is `mg.gradcheck(f, inputs)`, with a list of arrays. It draws $g$
 # at random. For each input it moves one entry after the other and leaves the other
@@ -496,9 +498,10 @@ print(result.message.partition("differ\n")[2])
 # computes what the mistake would have given, and compares the numbers.
 #
 # You can find the line without the message, too. The row says which gradient is wrong,
-# so look at the lines that compute this one. Then divide it by the measured slopes. If
-# the quotient is one number, a factor is missing, or there is one too many. If the
-# shape is wrong, or the quotients differ, look for a missing sum or a transpose.
+# so look at the lines that compute this one. Then divide the gradient by the measured
+# slopes, entry by entry. If all quotients are equal, a factor is missing, or there is
+# one too many. If the shape is wrong, or the quotients differ, look for a missing sum
+# or a transpose.
 #
 # ## What would break it?
 #

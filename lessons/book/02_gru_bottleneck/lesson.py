@@ -53,8 +53,8 @@ rng = np.random.default_rng(0)
 # state is kept.
 #
 # The [decoder](../../GLOSSARY.md#decoder) is a second recurrent network. It begins with
-# the encoder's last state. At each step it takes the word that stands before, changes
-# its state, and gives every word of its vocabulary a number, the
+# the encoder's last state. At each step it takes the previous word of the translation,
+# changes its state, and gives every word of its vocabulary a number, the
 # [logit](../../GLOSSARY.md#logit). A softmax turns the logits into probabilities
 # ([lesson 03](../03_additive/README.md) looks at it closely). The first step has no
 # word before it and takes a start sign, `<s>`; the decoder ends by writing an end sign.
@@ -188,10 +188,11 @@ print(f"library {library.item():.4f}")
 
 # %% [markdown]
 # Both give the same new state. The library keeps the weights of $r$, $z$ and $n$ in one
-# array, in this order. In its own step, `gates` arrives with $W_i x + b_i$ of all
-# three, and `ah` holds $W_h h + b_h$, which `by_gate` cuts into the parts of $r$, $z$
-# and $n$. Its `m` is the part of `ah` that belongs to $n$, before the reset gate
-# multiplies it. The function `sigmoid` writes its results over its argument:
+# array, in this order. The code below is the library's step. When it begins, `gates`
+# holds $W_i x + b_i$ for all three. The array `ah` holds $W_h h + b_h$, and `by_gate`
+# cuts it into the parts of $r$, $z$ and $n$. The variable `m` is the part of $n$,
+# before the reset gate multiplies it. The function `sigmoid` writes its results over
+# its argument:
 
 # %% [source] minigrad.ops.recurrent.gru_step
 
@@ -208,9 +209,9 @@ print(f"library {library.item():.4f}")
 #   + g (1 - z)(1 - n^2)\, W_{hn} \big( r + h\, r (1 - r)\, W_{hr} \big)
 # ```
 #
-# The first share, $g z$, is the one that the GRU was made for. It has no matrix and no
-# tanh; it has the gate alone. Here are the four shares of the example for $g = 1$, and
-# their sum beside the library's gradient:
+# The first share, $g z$, is the one that the GRU was made for. It contains no matrix
+# and no tanh, only the gate $z$. Here are the four shares of the example for $g = 1$,
+# and their sum beside the library's gradient:
 
 # %%
 through_n = (1 - z) * (1 - n**2)
@@ -228,8 +229,9 @@ print(f"sum {sum(shares.values()):.6f}   library {old.grad.item():.6f}")
 # %% [markdown]
 # The direct share is almost all of it, because $z$ is near 1 here.
 #
-# For vectors, compute the gradients before the tanh and before the two sigmoids. All
-# others follow from them (lesson 00: the backward of a matrix product):
+# For vectors, first compute $d_n$, $d_z$ and $d_r$, the gradients of what goes *into*
+# the tanh and into the two sigmoids. All others follow from them (lesson 00: the
+# backward of a matrix product):
 #
 # ```math
 # d_n = g \odot (1 - z) \odot (1 - n^2), \quad
@@ -250,10 +252,11 @@ print(f"sum {sum(shares.values()):.6f}   library {old.grad.item():.6f}")
 # \frac{dL}{dW_{hn}} = (d_n \odot r)\, h^\top
 # ```
 #
-# The matrices of $r$ have $d_r$ in place of $d_z$. A bias is added to its product, so
-# its gradient is the vector that stands before $x^\top$ or $h^\top$: $d_n$ for
-# $`b_{in}`$, and $d_n \odot r$ for $`b_{hn}`$, which the reset gate multiplies as well.
-# (With biases, $`W_{hn} h + b_{hn}`$ takes the place of $`W_{hn} h`$ in $d_r$.)
+# For the gradients of $`W_{ir}`$ and $`W_{hr}`$, write $d_r$ in place of $d_z$. A bias
+# is added to its product, so its gradient is the vector that stands before $x^\top$ or
+# $h^\top$: $d_n$ for $`b_{in}`$, and $d_n \odot r$ for $`b_{hn}`$, which the reset gate
+# multiplies as well. (With biases, $`W_{hn} h + b_{hn}`$ takes the place of
+# $`W_{hn} h`$ in $d_r$.)
 #
 # A network uses the same weights at every step, so their gradient is the sum over all
 # steps, and over all examples. The formulas are for one example, with vectors as
@@ -288,7 +291,8 @@ print(f"sum {sum(shares.values()):.6f}   library {old.grad.item():.6f}")
 # with a bias of 3 on $z$ or $f$. The sigmoid of 3 is
 # {{ f"{1 / (1 + np.exp(-3)):.2f}" }}, so this gate is near 1. In the code it is
 # `bias_ih_l0.data[32:64]`, the second part of the biases: the library keeps them in the
-# order $r$, $z$, $n$, and for the LSTM $i$, $f$, $n$, $o$. What do you expect?
+# order $r$, $z$, $n$, and for the LSTM $i$, $f$, $n$, $o$. Through which of the
+# networks does most of the gradient reach the first inputs?
 
 
 # %%
@@ -334,12 +338,12 @@ to the last input. Plain recurrence, GRU and LSTM all fall, to {p:.0e}, {g:.0e} 
 show(fig, "reach", alt)
 
 # %% [markdown]
-# Before training, GRU and LSTM lose the gradient, too. They keep more of it a step than
-# the plain network. After forty steps that makes little difference: almost nothing is
-# left. Their gates stand near a half, and a half of a half of a half is little. What a
-# gate gives is a *way*. If training, or a bias, moves $z$ or $f$ towards 1, the direct
-# share carries the gradient back almost unchanged. A network can learn that. It does
-# not begin with it.
+# Before training, GRU and LSTM lose the gradient, too. In each step they keep more of
+# it than the plain network does. After forty steps that makes little difference: almost
+# nothing is left. Their gates are near a half, so forty steps multiply the direct share
+# by about $0.5^{40}$. But a gate can change this. If training, or a bias, moves $z$ or
+# $f$ towards 1, the direct share carries the gradient back almost unchanged. A network
+# can learn that. It does not begin with it.
 #
 # > **The book says** (chapter 6) that "LSTMs and GRUs solved the vanishing gradient
 # > problem". They made it solvable. At the start their gradients vanish, too.
@@ -427,10 +431,9 @@ for kind in ("none", "bahdanau"):
 #
 # The task is to reverse a random string of letters. No letter can be guessed from the
 # others, so all of them have to pass through the vector. Encoder and decoder are a GRU
-# each. They have learned {{ record("bottleneck")["steps"] }}
-# [batches](../../GLOSSARY.md#batch) of
-# {{ record("bottleneck")["batch"] }} strings of 1 to
-# {{ record("bottleneck")["longest"] }} letters, every batch new, so a lack of data
+# each. They were trained on {{ record("bottleneck")["steps"] }}
+# [batches](../../GLOSSARY.md#batch) of {{ record("bottleneck")["batch"] }} strings of 1
+# to {{ record("bottleneck")["longest"] }} letters, every batch new, so a lack of data
 # cannot be the cause of what follows.
 #
 # Training *and* measuring use teacher forcing: the decoder reads the correct letters
@@ -438,9 +441,8 @@ for kind in ("none", "bahdanau"):
 # start depend on a [seed](../../GLOSSARY.md#seed); each model is trained with
 # {{ len(record("bottleneck")["made"]["seeds"]) }} of them. Training takes minutes.
 # Therefore it was done once, and the page reads the results from a file. The *width* in
-# the output is the number of entries of a state. *Seeds differ by* is about the share
-# of right letters: the largest difference between two seeds, at the length at which
-# they differ most.
+# the output is the number of entries of a state. *Seeds differ by* is the largest
+# difference between two seeds in the share of right letters, over all lengths.
 
 # %%
 kept = record("bottleneck")
@@ -496,7 +498,7 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 # Three things stand out, and a fourth is odd.
 #
 # - Without attention the share of right letters falls with the length, steadily, for
-#   every width, with as much data as one likes.
+#   every width, although every batch is new.
 # - A wider state moves the fall to the right and does not remove it. Nine of ten
 #   letters are right up to {{ good["32 numbers"] }}, {{ good["64 numbers"] }} and
 #   {{ good["128 numbers"] }} letters. Each doubling of the width costs about three
@@ -524,7 +526,7 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 # > [lesson 13](../13_translation/README.md) measures ours.)
 #
 # > **The book says** (6.1.1) that with long sentences the model is "asked to do the
-# > impossible". That it is not. At 12 letters the widest model has
+# > impossible". The task is not impossible. At 12 letters the widest model has
 # > {{ f"{wide['letters'][lengths == 12].item():.2f}" }} of the letters right. But 12
 # > letters are {{ f"{12 * np.log2(26):.0f}" }} bits, and its 128 numbers have
 # > {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps of
@@ -559,9 +561,9 @@ for p in (0.0, 0.5, 1.0):
 # %% [markdown]
 # A choice has no derivative, so no gradient goes from a letter of the input to the step
 # that chose this letter. The loss of a later step therefore cannot correct the choice;
-# it only teaches the model to continue after it.
-# `python -m attention translate train --help` lists the option.
-# [Lesson 13](../13_translation/README.md) translates.
+# it only teaches the model to continue after it. The command
+# `python -m attention translate train` has an option for scheduled sampling, which
+# `--help` lists. In [lesson 13](../13_translation/README.md) we translate sentences.
 #
 # ## What would break it?
 #

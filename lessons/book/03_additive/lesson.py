@@ -88,8 +88,8 @@ show(fig, "one-step", alt)
 # ## Where do the scores come from?
 #
 # They have to be learned. Bahdanau, Cho and Bengio (2015) used a small network. Two
-# matrices and a tanh turn the query $s$ and one state $h_j$ into one vector. The
-# product of a learned vector $v$ with it is the score:
+# matrices and a tanh turn the query $s$ and one state $h_j$ into one vector. The dot
+# product of this vector with a learned vector $v$ is the score:
 #
 # ```math
 # e_j = v \cdot \tanh(W_s s + W_h h_j), \qquad
@@ -216,8 +216,8 @@ for query in (Ws_s, -5 * Ws_s, np.zeros(4)):
 # The tanh is steep near 0 and flat far from it. The query is added to the projection of
 # each word before the tanh. Where the sum is near 0, the query moves the score; where
 # it is far from 0, it hardly does. So one query changes the scores of two words by
-# different amounts. Any other function would do whose graph is not a straight line. But
-# no tanh is larger than 1, and the next section shows how this limits the weights.
+# different amounts. Any function whose graph is not a straight line would do. But no
+# tanh is larger than 1, and the next section shows how this limits the weights.
 #
 # ## How sharp can the weights become?
 #
@@ -322,11 +322,13 @@ for name, weights in (("equal", [0.25] * 4), ("only cat", [0, 0, 1, 0])):
 # %% [markdown]
 # The call of `_context_and_weights` computes the context. The line after it joins the
 # word and the context for the GRU, `self.cell`. The last line joins the new state and
-# the context; from these the word is chosen. The rest takes care of options.
+# the context; from these the word is chosen. The rest takes care of options: `@shapes`
+# checks the arguments against the shapes in the docstring, where a question mark means
+# that an argument may be left out.
 #
-# So the new state knows what the decoder has read. To see it, take other encoder
-# states, in the library called the [memory](../../GLOSSARY.md#memory), and keep the
-# word and the first state:
+# So the new state depends on the context, that is, on the encoder states. To see it,
+# take other encoder states, in the library called the
+# [memory](../../GLOSSARY.md#memory), and keep the word and the first state:
 
 # %%
 mg.manual_seed(0)

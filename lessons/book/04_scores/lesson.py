@@ -110,11 +110,12 @@ matrix each, are added, pass a tanh, and meet a learned vector v."""
 show(fig, "four-scores", alt)
 
 # %% [markdown]
-# In dot and scaled dot nothing is learned, in general a matrix, in additive two matrices
-# and a vector. Concat has the two in one matrix, $W_a$, and its code cuts this matrix
-# in two. In the library $q$ and $k$ stand for our $s$ and $h$, so `W_q`, `W_k` and
-# `w_v` are $W_s$, $W_h$ and $v$, and a score is `s_ij`. In the shapes of the code, `L`
-# is the number of queries and `S` the number of keys, which is $T$ in the text:
+# In dot and scaled dot nothing is learned, in general a matrix, in additive two
+# matrices and a vector. Concat has the two in one matrix, $W_a$, and its code cuts this
+# matrix in two. In the library $q$ and $k$ stand for our $s$ and $h$, so `W_q`, `W_k`
+# and `w_v` are $W_s$, $W_h$ and $v$, and a score is `s_ij`. In the shapes of the code,
+# `L` is the number of queries and `S` the number of keys, which the text of some
+# sections below calls $T$:
 
 # %% [source] attention.scores.concat
 
@@ -122,10 +123,10 @@ show(fig, "four-scores", alt)
 # ## What do the four scores say of one pair?
 #
 # Here is an example for the pencil: one query and one key of four numbers. Chapter 38
-# of a textbook has it, in section 38.1. (The boxes of this page quote this chapter,
-# chapter 6 of another, sections 6.1 to 6.5, and notes; the
-# [index](../../README.md#the-book) lists these texts.) The parameters are random
-# numbers; we give those that the textbook's program has drawn:
+# of a textbook has it, in section 38.1. (The boxes of this page quote three texts: this
+# chapter, chapter 6 of another textbook, and notes. The
+# [index](../../README.md#the-book) lists them.) The parameters are random numbers; we
+# give those that the textbook's program has drawn:
 
 # %%
 s, h = np.array([1.0, -0.5, 0.3, 0.8]), np.array([0.6, 0.2, -0.4, 1.0])  # (4,) each
@@ -164,7 +165,7 @@ print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 # \tanh(2 h_k - s_k) - \tanh(2 h_k - 3 s_k)
 # ```
 #
-# The first tanh rises where $h_k = s_k/2$, and the second where $h_k = 3 s_k / 2$, so
+# The first tanh is steepest at $h_k = s_k/2$, and the second at $h_k = 3 s_k / 2$, so
 # the difference is large between the two, around $h_k = s_k$. Before you look at the
 # figure: where is the highest score of each?
 
@@ -258,7 +259,8 @@ except ValueError as refusal:
     print(str(refusal).replace("; ", ";\n"))
 
 # %% [markdown]
-# The dot product does not exist. With a matrix of $4 \times 7$ numbers general does.
+# The dot product does not exist. The general score exists, if its matrix is
+# $4 \times 7$.
 #
 # > **The book says** (38.1) that general is a dot product after a *rotation*. It is one
 # > after an arbitrary linear map: the book's own $W_g$ has the singular values above.
@@ -346,11 +348,10 @@ show(fig, "kernels", alt)
 # %% [markdown]
 # All four follow the curve where there are values; at the left end there are none, and
 # all four are wrong. The Gaussian gives every value a weight, the others ignore what is
-# further away than $b$. So a kernel that ends is a score and a
-# [mask](../../GLOSSARY.md#mask) in one. A learned score differs in one point: it learns
-# what "near" means.
-# [Lesson 09](../09_self_attention/README.md) compares the Gaussian score with the dot
-# product.
+# further away than $b$. So a kernel that is 0 beyond a distance is a score and a
+# [mask](../../GLOSSARY.md#mask) at the same time. A learned score differs in one point:
+# it learns what "near" means. [Lesson 09](../09_self_attention/README.md) compares the
+# Gaussian score with the dot product.
 #
 # ## Project the key, or the query?
 #
@@ -366,9 +367,9 @@ print("s.(W h_j):", np.allclose((K @ W.T) @ s, e), "  (W^T s).h_j:", end=" ")
 print(np.allclose(K @ (W.T @ s), e), "  shapes of W^T h:", W.T.shape, K[0].shape)
 
 # %% [markdown]
-# Both ways agree. For one query and one key each takes $d_s d_h$ multiplications with
-# the matrix, and then a dot product. But a decoder meets the same keys at every step.
-# Projected once, they serve all steps (exercise 38.1).
+# Both ways agree. For one query and one key, each of the two ways takes $d_s d_h$
+# multiplications with the matrix, and then a dot product. But a decoder meets the same
+# keys at every step. Projected once, they serve all steps (exercise 38.1).
 #
 # > **The book says** (exercise 38.1) that the projected key is $`W_g^\top h`$. That
 # > product does not exist here: a $7 \times 4$ matrix cannot be multiplied with 7
@@ -450,7 +451,7 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, right)])
 # with $v_a$.
 #
 # The library has a formula for each (`cost_of`). Its parts are `projecting`, for the
-# matrices, and `scoring`; `multiplications` has the weighted average as well. The
+# matrices, and `scoring`; `multiplications` adds those of the weighted average. The
 # function `count` does not trust the formula: it runs the score on special arrays,
 # which count every multiplication. The counts in `printed` are those of a textbook
 # (section 38.6):
@@ -519,11 +520,11 @@ show(fig, "cost", alt)
 #
 # > **The book says** (6.3.4, exercise 6.3) that dot and additive are both
 # > $\Theta(T d)$, that is, proportional to $T d$. Dot is. Additive is not, in any of
-# > the three ways: each has a term with $d^2$ for the projections. With keys once, for
-# > $T$ steps, it is $2 d^2$ beside $T d$; with keys at each step or for every pair, it
-# > has a factor $T$ as well. The book also counts 2,500 evaluations of a network for 50
-# > by 50 words (38.2). With keys projected once there are 100 projections, and 2,500
-# > rows of tanhs.
+# > the three ways: each has a term with $d^2$ for the projections. If the keys are
+# > projected once for $T$ steps, a step costs $2 d^2 + T d$ multiplications. If they
+# > are projected at each step or for every pair, the term with $d^2$ has a factor $T$
+# > too. The book also counts 2,500 evaluations of a network for 50 by 50 words (38.2).
+# > With keys projected once there are 100 projections, and 2,500 rows of tanhs.
 #
 # ### How much memory?
 #
@@ -559,8 +560,8 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
 #
 # Additive holds most while it computes the scores: {{ f"{S * A:,}" }} numbers of the
 # projected keys, {{ A }} of the projected query, and {{ S }} scores. Weights and
-# context come later and are fewer. So it nearly doubles with each of the three sizes,
-# also where no tanh is kept.
+# context come later and are fewer. So the number of entries held nearly doubles when
+# one of the three sizes doubles, even if no tanh is kept.
 #
 # > **The book says** (6.3.4) that additive needs "separate operations for each source
 # > position". It does not: one expression computes all of them.
@@ -605,7 +606,8 @@ for name, rate in zip(clock["seconds"], work / taken / 1e9):
 #
 # How many times as long as dot does each take? The output has the lowest and the
 # highest factor of three seeds. For the scores of a thousand keys they differ from the
-# factor above, which comes from medians: such times are uncertain.
+# factor above, although the computation is the same. We do not know why. So take the
+# factor as known only within a factor of two.
 
 # %%
 kept = record("scores")
@@ -694,8 +696,8 @@ for name, (total, own) in printed.items():
 #
 # **To take away: a dot product compares a query with a key; a learned matrix between
 # them translates first; of these four scores only the additive one can prefer one place
-# to everything around it; and the more keys there are, the longer it takes beside a dot
-# product.**
+# to everything around it; and the more keys there are, the more times slower it is than
+# a dot product.**
 #
 # Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
 # only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):

@@ -14,8 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # It does not. One word takes nearly everything, although none has become more
 # important. This lesson says why, what that does to training, and how one division
-# prevents it. A [Transformer](../../GLOSSARY.md#transformer) contains that division in
-# every layer.
+# prevents it. Most [Transformers](../../GLOSSARY.md#transformer) contain that division
+# in every layer.
 #
 # You need [lesson 03](../03_additive/README.md), [lesson 04](../04_scores/README.md)
 # and the backward of [lesson 00](../00_tape/README.md). An hour.
@@ -103,8 +103,8 @@ show(fig, "four-words", alt)
 # ```
 #
 # The score is a sum of $d$ such products, and its mean is 0. Its variance is the mean
-# of its square. The square of the sum has the terms $(s_k h_k)^2$, and for each two
-# different numbers $k$ and $l$ a term $s_k h_k \cdot s_l h_l$. The two products of such
+# of its square. The square of the sum has the terms $(s_k h_k)^2$, and for each pair of
+# different indices $k$ and $l$ a term $s_k h_k \cdot s_l h_l$. The two products of such
 # a term are independent and each has the mean 0, so the mean of the term is
 # $0 \cdot 0 = 0$. What is left is a sum of variances:
 #
@@ -138,12 +138,14 @@ for name, (s, h) in draws.items():  # (n, d) each
 # %% [markdown]
 # A textbook makes this experiment at five widths (38.3), with 10000 pairs each. `book`
 # holds the means and standard deviations that it prints. Ours come from other random
-# numbers, so they differ; by how much *may* they? Statistics has a formula for either,
-# which we do not derive. The mean of a sample of $n$ numbers of variance $d$ misses the
-# true mean by about $\sqrt{d/n}$. The standard deviation of the sample, divided by the
-# true one, misses 1 by about $`\sqrt{(2 + \kappa) / (4n)}`$. Here $\kappa$ (kappa) says
-# how much more often than normal numbers such a sum lies far out; for sums of $d$
-# products of normal numbers it is $6/d$. Both errors stand behind a ± sign:
+# numbers, so they differ. How large a difference should we expect? Statistics has a
+# formula for the mean and one for the standard deviation, which we do not derive. The
+# mean of a sample of $n$ numbers of variance $d$ misses the true mean by about
+# $\sqrt{d/n}$. The standard deviation of the sample, divided by the true one, misses 1
+# by about $`\sqrt{(2 + \kappa) / (4n)}`$. Here $\kappa$ (kappa) is the *excess
+# kurtosis*, which is larger if values far from the mean are more frequent than among
+# normal numbers; for sums of $d$ products of normal numbers it is $6/d$. Both errors
+# stand behind a ± sign:
 
 # %%
 book = {4: (0.004, 1.98), 16: (0.018, 4.05), 64: (-0.106, 7.87)}  # d: mean, deviation
@@ -291,8 +293,8 @@ trace, *norms = (f"{a:.1f} against {b:.4f}" for a, b in pairs)
 # %% [markdown]
 # At one-hot weights $J$ is 0 in every sense: a saturated softmax passes nothing on. But
 # in the two norms the tie of two is ahead of the equal weights, with {{ norms[0] }}
-# (Frobenius) and {{ norms[1] }} (spectral). Among many equal keys each gains little;
-# between two rivals a small push decides.
+# (Frobenius) and {{ norms[1] }} (spectral). With 16 equal keys, a change of one score
+# moves each weight little. With two equal keys, it moves both weights much.
 #
 # > **The book says** (38.5) that the Jacobian is largest "when $p$ is uniform", and
 # > uses the entropy of $p$ as a measure of how much gradient is left. Only the trace is
@@ -346,9 +348,9 @@ show(fig, "saturation", alt)
 # The peak stands where the largest weight is about a half, at scale
 # {{ f"{peak:.1f}" }}. That is {{ f"{peak / unit:.1f}" }} times the scale of unit
 # variance. At scale 10 the row is *longer* than at unit variance. To the left of the
-# peak, scores that grow make the gradient larger. To its right they make it smaller,
-# and nothing ends that: at scale 40 the length is {{ f"{at_40:.4f}" }}. A query that
-# looks at a wrong key with scores so large gets almost no signal to leave it.
+# peak, scores that grow make the gradient larger. To its right they make it smaller and
+# smaller: at scale 40 the length is {{ f"{at_40:.4f}" }}. A query that looks at a wrong
+# key with scores so large gets almost no signal to leave it.
 #
 # > **The book says** (38.3) that the slope "peaks near unit-variance scores and falls
 # > to near-zero by scale 10", and draws a line at scale 1, "unit-variance scores (what
@@ -470,9 +472,9 @@ show(fig, "entropy", alt)
 # The derivative of the exponent is 0 at $x = \sigma^2$. So the keys with a score near
 # $\sigma^2$ make most of the sum, and there are about $`T \exp(-\sigma^2 / 2)`$ of
 # them. ("About": we left out a constant factor, and did not say how wide "near" is.
-# Both matter little beside the exponential.) Keys that share the weight equally
-# have an entropy of the logarithm of their number, here $\ln T - \sigma^2 / 2$. For
-# scaled scores $\sigma^2 = 1$, and this is half a nat below $\ln T$.
+# Both matter little beside the exponential.) If $n$ keys share the weight equally,
+# their entropy is $\ln n$; with this number it is $\ln T - \sigma^2 / 2$. For scaled
+# scores $\sigma^2 = 1$, and this is half a nat below $\ln T$.
 #
 # The argument ends where that number of keys falls to one: at $\sigma^2 = 2 \ln T$.
 # There the predicted entropy is 0. For larger variances no key has a score as high as
@@ -480,7 +482,7 @@ show(fig, "entropy", alt)
 #
 # So the argument predicts three things. Unscaled, no entropy is left at $d = 2 \ln T$,
 # and half of $\ln T$ is left at half of that width, $d = \ln T$. Scaled, the entropy is
-# half a nat less than $\ln T$. What is true for 16 keys, and for 64?
+# half a nat less than $\ln T$. How well do the three predictions fit 16 keys, and 64?
 
 # %%
 for T in (16, 64):
@@ -531,11 +533,11 @@ show(fig, "entropy-left", alt)
 # With 16 keys {{ f"{left[16][8]:.0%}" }} of the entropy is left at that variance, with
 # 4096 keys {{ f"{left[4096][8]:.0%}" }}. The mean of the largest weight there is
 # {{ f"{largest[16]:.2f}" }} and {{ f"{largest[4096]:.2f}" }}, so several keys still
-# share. (These two are weights. They lie near the two percentages at this variance, but
-# not at others.) And with 16 keys the typical Jacobian is at least as large as the
-# scaled one up to the width {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. What the
-# argument says rightly is how the border moves: the variance at which weights become
-# sharp grows with $T$. So with more keys it takes a larger width.
+# share. (That these two weights are close to the two percentages is a coincidence.) And
+# with 16 keys the typical Jacobian is at least as large as the scaled one up to the
+# width {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. The argument is right about one
+# thing: the variance at which the weights become sharp grows with $T$. So with more
+# keys the weights become sharp only at a larger width.
 #
 # > **The book says** (exercise 38.3) that with 64 keys the entropy crashes faster than
 # > with 16. In nats it does, because it starts higher. As a share of $\ln T$ it falls a
@@ -630,8 +632,8 @@ for k in range(2, 13, 2):
 #   their losses at the end, and the entropies of their weights during training.
 #
 # **To take away: a dot product of $d$ independent numbers has variance $d$, and
-# dividing it by $\sqrt d$ makes the softmax independent of the width, so that every
-# query learns, instead of a lucky few.**
+# dividing it by $\sqrt d$ makes the spread of the weights nearly independent of the
+# width, so that the gradient does not vanish for most queries.**
 #
 # Exercises: 38.2 (the variance, with means), 38.3 (entropy with 64 keys), 6.10 (any
 # divisor: temperature) and 38.4 (train with and without):

@@ -176,13 +176,14 @@ show(fig, "unmasked", alt)
 # Lengths of shape (B, L) give each query its own. The number of axes decides which is
 # meant, and never the sizes, because $B$ and $L$ may be equal.
 #
-# To test both, we use two examples from a web page on scoring functions ("Attention
-# Scoring Functions", in "Dive into Deep Learning"). Its program draws random scores and
-# prints the weights, not the scores. But the logarithm of a weight is its score, up to
-# a constant: $p_j = \exp(e_j) / \sum_l \exp(e_l)$, so $\ln p_j$ is $e_j$ minus a number
-# that is the same for all $j$. And a constant does not change a softmax. The printed
-# weights below have the axes sentence, query and key. Where the printed weight is 0,
-# the example has padding. There we put NaN, which spoils every sum that it enters:
+# To test both shapes of lengths, we use two examples from a web page on scoring
+# functions ("Attention Scoring Functions", in "Dive into Deep Learning"). Its program
+# draws random scores and prints the weights, not the scores. But the logarithm of a
+# weight is its score, up to a constant: $p_j = \exp(e_j) / \sum_l \exp(e_l)$, so
+# $\ln p_j$ is $e_j$ minus a number that is the same for all $j$. And a constant does
+# not change a softmax. The printed weights below have the axes sentence, query and key.
+# Where the printed weight is 0, the example has padding. There we put NaN, which spoils
+# every sum that it enters:
 
 # %%
 first = np.array([
@@ -259,12 +260,12 @@ for name, (x, allowed, dtype) in rows.items():
 # that lies outside of the sentence, or two masks such that no key satisfies both. Our
 # result there has weights of 0 and a context of 0.
 #
-# Some functions need one more number of each row: the logarithm of the sum of
-# exponentials, $\ln \sum_l e^{e_l}$, its [log-sum-exp](../../GLOSSARY.md#log-sum-exp).
-# [Lesson 12](../12_exact_and_cheap/README.md) joins two attentions by it. Its
-# derivative with respect to a score $e_j$ follows from the chain rule: first the
-# derivative of $\ln$, then that of the sum. Exercise E.7 asks what comes out. In a row
-# with nothing allowed the sum is empty, and its logarithm is $-\infty$:
+# [Lesson 12](../12_exact_and_cheap/README.md) computes attention in pieces. To join
+# them it needs one more number of each row: the logarithm of the sum of exponentials,
+# $\ln \sum_l e^{e_l}$, its [log-sum-exp](../../GLOSSARY.md#log-sum-exp). Its derivative
+# with respect to a score $e_j$ follows from the chain rule: first the derivative of
+# $\ln$, then that of the sum. In exercise E.7 you compute it. In a row with nothing
+# allowed the sum is empty, and its logarithm is $-\infty$:
 
 # %%
 x = rng.normal(size=(3, 4))
@@ -280,7 +281,7 @@ print("context", out.data[1], "  lse", lse.data.round(3))
 # ## What comes back through a mask?
 #
 # The gradient should ignore padding, too. With $`g_j = \partial L / \partial p_j`$ the
-# backward of the softmax ([lesson 03](../03_additive/README.md)) is
+# backward of the softmax ([lesson 00](../00_tape/README.md)) is
 #
 # ```math
 # \frac{\partial L}{\partial e_j} = p_j \Big(g_j - \sum_l p_l\, g_l\Big)
@@ -428,7 +429,8 @@ for name, f in places.items():
 # A GRU that reads forward is tight up to the last real word, because it does not see
 # what comes later. Its *last* state is not tight: it has read the padding. The backward
 # direction begins in the padding, and leaks everywhere. With the lengths, the GRU stops
-# at the last word. The loss is the [cross-entropy](../../GLOSSARY.md#cross-entropy). It
+# at the last word. The loss is the [cross-entropy](../../GLOSSARY.md#cross-entropy):
+# minus the logarithm of the probability of the right word, as a mean over the words. It
 # has to leave out the padded places, too.
 #
 # ## What would break it?

@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 #
 # A textbook (chapter 38, section 38.6) trains four scores to reverse strings, "cat" to
 # "tac". Additive wins, dot and general follow, and the scaled dot product, which is the
-# score of all Transformers, is last by far. The textbook has an explanation: in a
+# score of most Transformers, is last by far. The textbook has an explanation: in a
 # network of this width, scaling "over-flattens the softmax". We repeat the experiment,
 # find another explanation, and test it. ("Over-flattens" means: makes the weights too
 # equal.)
@@ -81,10 +81,10 @@ show(fig, "model", alt)
 # [lesson 02](../02_gru_bottleneck/README.md), those of the scores in
 # [lesson 04](../04_scores/README.md).
 #
-# The *loss* is the [cross-entropy](../../GLOSSARY.md#cross-entropy) of [lesson
-# 06](../06_masks/README.md): minus the logarithm of the probability of the right
-# letter, as a mean over all letters and end signs of a batch. What the decoder writes
-# in padded places is left out, in all set-ups of this page.
+# The *loss* is the [cross-entropy](../../GLOSSARY.md#cross-entropy): minus the
+# logarithm of the probability of the right letter, as a mean over all letters and end
+# signs of a batch. What the decoder writes in padded places is left out, in all set-ups
+# of this page.
 #
 # **Which letter is the letter before?** There are two ways, and this page uses both.
 #
@@ -115,20 +115,21 @@ for kind, row in book.items():
     print(f"{kind:9s} loss {book_loss[kind]:.4f}  ", *(f"{x:6.4f}" for x in row))
 
 # %% [markdown]
-# Look at the loss first. By the *loss*, scaled is second best, four times better than
-# dot. A loss of {{ str(book_loss["scaled"]) }} means that in training the right letter
-# has a probability of about {{ f"{np.exp(-book_loss['scaled']):.2f}" }}, which is $e$
-# to the power of minus the loss. How can it have only
-# {{ f"{min(book['scaled']):.2f}" }} to {{ f"{max(book['scaled']):.2f}" }} of the
-# letters right at the evaluation? And why would dot be worse at *three* letters than at
-# ten?
+# Look at the loss first. By the *loss*, scaled is second best; its loss is about a
+# quarter of that of dot. A loss of {{ str(book_loss["scaled"]) }} means that in
+# training the right letter has a probability of about
+# {{ f"{np.exp(-book_loss['scaled']):.2f}" }}, which is $\exp(-\text{loss})$. How can it
+# have only {{ f"{min(book['scaled']):.2f}" }} to {{ f"{max(book['scaled']):.2f}" }} of
+# the letters right at the evaluation? And why would dot be worse at *three* letters
+# than at ten?
 #
 # > **The book says** (38.6) some things that its own table contradicts.
 # >
 # > - The text gives additive {{ in_words["additive"] }} "across all lengths". The table
 # >   has {{ f"{book['additive'][3]:.3f}" }} at ten letters.
-# > - The text gives dot and general {{ in_words["dot and general"] }}. In the table,
-# >   general is never below {{ f"{min(book['general']):.3f}" }}.
+# > - The text gives dot and general {{ in_words["dot and general"] }}. In the table
+# >   this is the range of both together: general alone is never below
+# >   {{ f"{min(book['general']):.3f}" }}.
 # > - The text says that scaled "degrades with length". In the table it goes down, up,
 # >   and down again.
 # > - The figure's axis reads "exact match", but the numbers count letters.
@@ -136,8 +137,8 @@ for kind, row in book.items():
 #
 # ## Do we get these numbers again?
 #
-# (Where we do, within a limit that we state, we say that a number or a table *comes
-# back*.) We train the same models in the same way: with Adam, a rule like gradient
+# If our number lies within a stated limit of the printed one, we say that it *comes
+# back*. We train the same models in the same way: with Adam, a rule like gradient
 # descent that has a step size of its own for each parameter (Kingma and Ba 2015). Its
 # rate, the size of the steps, falls slowly, then fast, then slowly again, from its
 # first value to 0: half a wave of a cosine. A gradient longer than `clip` is shortened
@@ -196,18 +197,19 @@ show(fig, "table", alt)
 
 # %% [markdown]
 # Three rows come back: each mean of ours is within
-# {{ f"{np.ceil(off * 100) / 100:.2f}" }} of the number in the textbook, and the shapes
-# agree. ([Lesson 14](../14_checks_the_book/README.md) judges them in another way: by
-# the mean over the four lengths, with an interval for the seeds. There the verdict on
-# scaled is "undecided".) Additive does not come back, *with these seeds*: they give
+# {{ f"{np.ceil(off * 100) / 100:.2f}" }} of the number in the textbook, and the curves
+# rise and fall at the same lengths. ([Lesson 14](../14_checks_the_book/README.md)
+# judges them in another way: by the mean over the four lengths, with an interval for
+# the seeds. There the verdict on scaled is "undecided".) Additive does not come back,
+# *with these seeds*: they give
 # {{ " and ".join(f"{a:.2f}" for a in of("book", "additive", "accuracy").mean(0)[:2]) }}
 # at 3 and 5 letters, although their loss is as low as the textbook's. And at a length
 # that the textbook leaves out, 8 letters, scaled gets
 # {{ f"{eight['scaled'].mean():.2f}" }}, more than dot and general.
 #
-# Three seeds are few. A second record has twelve of additive. Seeds 1 to 3 are among
-# them, and were trained once more for it, with later code; their numbers differ a
-# little from those above. How many are good at every length?
+# Three seeds are few. A second record has twelve seeds of the additive score. Seeds 1
+# to 3 are among them, and were trained once more for it, with later code; their numbers
+# differ a little from those above. How many are good at every length?
 
 # %%
 many = record("reversal_seeds")
@@ -233,8 +235,8 @@ print(f"{middle - reach:.0%} and {middle + reach:.0%}")
 # The seeds {{ ", ".join(map(str, good)) }} are good at all lengths, as the textbook's
 # model is. The other {{ n - found }} are not: each of them has a length at which
 # {{ f"{max(map(min, others)):.2f}" }} of the letters or less are right. So the
-# textbook's row of additive is what *some* seeds find. What share of all seeds does, we
-# hardly know from {{ n }} seeds: the [confidence
+# textbook's row of additive is what *some* seeds find. From {{ n }} seeds we learn
+# little about the share of all seeds that do: the [confidence
 # interval](../../GLOSSARY.md#confidence-interval) is wide. (The limit of three quarters
 # was chosen after seeing the table. The nearest seed below it has
 # {{ f"{max(map(min, others)):.2f}" }}, the nearest above it
@@ -345,13 +347,14 @@ apart = max(  # for the sentence below: dot and general, at 5, 7 and 8 letters
 )
 
 # %% [markdown]
-# For dot and general the two agree from 5 to 8 letters, to within
-# {{ f"{np.ceil(apart * 1000) / 1000:.3f}" }}: they lose the first letter. One wrong
-# letter is a larger share of a short string, so they look *worse* on short strings. At
-# 3 and at 10 letters they lose more letters than this one; why, we have not looked. Nor
-# do we know why they lose it at eight letters, where training has no padding either:
-# they have {{ f"{at_eight['dot']:.0%} and {at_eight['general']:.0%}" }} of these
-# strings right, and scaled, with the same equal weights at the first step, has
+# For the dot model and the general model the two numbers agree from 5 to 8 letters, to
+# within {{ f"{np.ceil(apart * 1000) / 1000:.3f}" }}: these models lose the first
+# letter. One wrong letter is a larger share of a short string, so they look *worse* on
+# short strings. At 3 and at 10 letters they lose more letters than this one; why, we
+# have not looked. Nor do we know why they lose it at eight letters, where training has
+# no padding either: they have
+# {{ f"{at_eight['dot']:.0%} and {at_eight['general']:.0%}" }} of these strings right,
+# and scaled, with the same equal weights at the first step, has
 # {{ f"{at_eight['scaled']:.0%}" }}. Additive and scaled (of these seeds) lose more, on
 # *both* sides of 8, as if they looked for each letter at the place where it stands in a
 # source of eight.
@@ -456,8 +459,8 @@ table("masked, encoder")
 
 # %% [markdown]
 # All four are right within the training. At ten letters the order of the scores is
-# another one again. It is one seed; the table warns once more of rankings at ten
-# letters.
+# another one again. It is one seed; the table is one more warning against rankings at
+# ten letters.
 
 # %% [markdown]
 # ## Where do they look?
@@ -519,9 +522,9 @@ for kind in KINDS:
 # - **follow**: attention goes to the left neighbour of the place where it was before.
 #
 # On a string of eight letters both look alike. To tell them apart, we disturb a model.
-# A step reads the letter before and the context; the count, if there is one, is in the
-# state before. At step $t$ we exchange one of the two inputs for that of another step
-# $u$, once the letter and once the context:
+# A step has two inputs, the previous letter and the context, and it starts from the
+# previous state. If a model counts, the count is in that state. At step $t$ we replace
+# one input by that of another step $u$: first the letter only, then the context only.
 #
 # ```math
 # s_t = \mathrm{GRU}([y_{t-1}; c_t], s_{t-1}), \qquad
@@ -552,7 +555,8 @@ for run in many["runs"]:
 # Do the models that follow more have more letters right at ten letters? The [rank
 # correlation](../../GLOSSARY.md#rank-correlation) compares two orders of the seeds: 1
 # if they are equal, -1 if they are opposite. To see what chance can do, we shuffle one
-# of the orders 5000 times, and count how often the result is as far from 0:
+# of the orders 5000 times, and count how often the correlation of the shuffled order is
+# as far from 0 as the measured one:
 
 # %%
 followed = np.array([run["follows"]["context"] for run in second])  # (12,)
@@ -636,9 +640,9 @@ show(fig, "two-ways", alt)
 # looks up the letter that it has written. What some follow is the *context*, which says
 # where attention was before.
 #
-# The dot models follow nearly the whole way. No seed of additive is a pure case. But
-# the order is clear: the more of the context a model follows, the more letters it has
-# right at ten letters, and the {{ found }} good seeds are those that follow most.
+# The dot models mostly follow. No seed of additive only counts or only follows. But the
+# order is clear: the more of the context a model follows, the more letters it has right
+# at ten letters, and the {{ found }} good seeds are those that follow most.
 #
 # The others mostly count. On eight letters their weights lie on the wanted letter,
 # {{ f"{near[8, False][2]:.2f}" }}, and on the place to its right,
@@ -650,8 +654,9 @@ show(fig, "two-ways", alt)
 # places to the left, and {{ f"{near[10, False][2]:.2f}" }} on the wanted letter: these
 # models follow a little, too, as the table of the exchange shows.
 #
-# All twelve have the same low loss in training. The training does not say which way to
-# take; the seed does.
+# All twelve have every letter right at eight letters, the length at which training has
+# no padding. Both ways fit the training data. The seed decides which one a model
+# learns.
 #
 # ## And at the widths of real models?
 #
@@ -670,11 +675,11 @@ print(f"d_k: Vaswani {512 // 8}, BERT-base {768 // 12}, deviation {64**0.5:.0f}"
 # > "would saturate the softmax into one-hot vectors and the model would not train at
 # > all", and that there is "no reason ever to use unscaled".
 #
-# Their $d_k$ is less than our 96, at which unscaled dot did train. Exercise 38.4 has
-# 256. What happens there? The output has the loss at the first and the last step, and
-# the [entropy](../../GLOSSARY.md#entropy) of the weights at the first and the last
-# measurement (the mean over all steps of the decoder, without padding, in strings that
-# no training step uses):
+# Their $d_k$ is less than our 96, at which unscaled dot did train. In exercise 38.4 the
+# vectors have 256 numbers. What happens there? The output has the loss at the first and
+# the last step, and the [entropy](../../GLOSSARY.md#entropy) of the weights at the
+# first and the last measurement (the mean over all steps of the decoder, without
+# padding, in strings that no training step uses):
 
 # %%
 wide = record("ex_38_4")["result"]
@@ -698,7 +703,7 @@ stuck = sum(right < 0.5 for right in deep)
 # ## What would break it?
 #
 # - One seed. Or three: our first three mostly count, and the textbook's model behaves
-#   like our seeds that follow. (Nobody has disturbed the textbook's model.)
+#   like our seeds that follow. (The textbook's model is not available for this test.)
 # - A test that is unlike the training in something nobody wanted to test.
 # - A story that fits the ranking, but not the losses printed beside it.
 # - The word "accuracy" without a statement of what is counted, letters or strings, and

@@ -65,9 +65,9 @@ four words are grey and have no arrow. Context and state give the word "dort".""
 show(fig, "local-window", alt)
 
 # %% [markdown]
-# Attention to all words is called *global*, attention to a window
-# [local](../../GLOSSARY.md#local-attention) (Luong, Pham
-# and Manning 2015). In formulas, with $|s - p_t| \le D$ for the words in the window:
+# Attention to all words is called *global*. Attention to a window is called
+# [local](../../GLOSSARY.md#local-attention) (Luong, Pham and Manning 2015). In
+# formulas, with $|s - p_t| \le D$ for the words in the window:
 #
 # ```math
 # a_t(s) = \frac{\exp e_t(s)}{\sum_{s' \text{ in the window}} \exp e_t(s')}
@@ -280,12 +280,12 @@ print("the window alone: ", np.subtract(up, down) / (2 * h))
 # ```
 #
 # Here $\odot$ multiplies entry by entry, $\sigma(x)$ is the sigmoid, and $\sigma^2$ is
-# that of the Gaussian. The two ends of this chain are known already. At the upper end,
-# a gradient $g$ of the context arrives at the weights as in [lesson
+# that of the Gaussian. You know both ends of this chain. On the side of the output, a
+# gradient $g$ of the context arrives at the weights as in [lesson
 # 03](../03_additive/README.md), $`\partial L / \partial a_t(s) = g \cdot h_s`$, where
 # $h_s$ is the value of word $s$. Each weight of the window passes its part on to the
-# one number $p_t$. At the lower end, the query enters $x$ in one place, the product
-# $W_p q_t$, and gets its gradient through that product (exercise E.9).
+# one number $p_t$. On the side of the input, the query enters $x$ in one place, the
+# product $W_p q_t$, and gets its gradient through that product (exercise E.9).
 #
 # > **The book says** (6.3.3) that the Gaussian serves to "encourage monotonic
 # > alignment", and it describes local-p as if it were all of local attention. But each
@@ -328,7 +328,8 @@ for D in (1, 3, 6, 10, 19):
 # [BLEU](../../GLOSSARY.md#bleu) says, from 0 to 100, how near translations are to a
 # reference. "Goes back" is the share of steps of the decoder at which the mean place of
 # the weights moves back by more than half a word. The last column is the processor time
-# of the training, divided by its steps; of the three seeds it has the least:
+# of one training step, the smallest of the three seeds. (The times of equal work
+# differ, so read them only roughly.)
 
 # %%
 kept = record("local")
@@ -359,9 +360,10 @@ for (task, form), runs in of.items():
 # So in this experiment local-m comes near to global attention, or passes it, where the
 # order suits it, and local-p, within as many steps, does not.
 #
-# And the time? For short sentences local attention takes *longer* in this library: to
-# gather the windows costs more than the scores that it saves. One call with as many
-# queries as keys, forward and backward, $D = 10$, in milliseconds:
+# And the time? For short sentences local attention takes *longer* in this library:
+# gathering the windows takes more time than computing the scores that a window leaves
+# out. One call with as many queries as keys, forward and backward, $D = 10$, in
+# milliseconds:
 
 # %%
 print("S      ", *(f"{S:7d}" for S in kept["lengths"]))
@@ -397,9 +399,9 @@ for S in (20, 100, 500):
 # A window of {{ 2 * D + 1 }} words saves nothing on a sentence of twenty words. Each
 # word outside the window saves $2d$ multiplications, one product for the score and one
 # for the average. (All three columns have $d$ more: the query is multiplied by
-# $1/\sqrt d$ once.) The prediction costs $d^2 + d$. So it pays if more than $(d + 1)/2$
-# words are outside: from {{ 2 * D + 1 + (E + 1) // 2 + 1 }} words on. On long sources
-# the saving is large.
+# $1/\sqrt d$ once.) The prediction costs $d^2 + d$. So local-p saves work if more than
+# $(d + 1)/2$ words are outside the window of {{ 2 * D + 1 }}: from
+# {{ 2 * D + 1 + (E + 1) // 2 + 1 }} words on. On long sources the saving is large.
 #
 # That is where windows are in use today. *Large language models*, the programs behind
 # chat assistants, continue a text word by word, and attend to the thousands of words
@@ -464,7 +466,7 @@ show(fig, "coverage", alt)
 #
 # | letter | shape | meaning |
 # |---|---|---|
-# | $a^t$, $c^t$ | $S$ | weights of step $t$, and the coverage before it; the context is not meant here |
+# | $a^t$, $c^t$ | $S$ | weights of step $t$, and the coverage before it; in this section $c^t$ is the coverage, not the context |
 # | $q_t$, $k_j$ | $d_q$, $d_k$ | query of step $t$, key of word $j$ |
 # | $W_q$, $W_k$, $w_v$ | $A \times d_q$, $A \times d_k$, $A$ | the additive score; in lesson 03 they are $W_s$, $W_h$ and $v$ |
 # | $w_c$ | $A$ | learned; the effect of the coverage. With $w_c = 0$ this is lesson 03 |
@@ -570,16 +572,16 @@ for w_c in (-0.01, 0.01):
     print(f"   w_c {layer.w_c.data[0]:+.2f}   looks at {a.data[0].argmax(1)}")
 
 # %% [markdown]
-# From below it learns to walk. From above it learns to stare at one key: with a
-# positive $w_c$ a word that has been looked at scores *more*. Step 0 puts
-# {{ f"{a.data[0, 0, 0]:.2f}" }} of its weight on key 0, and step 1 puts
-# {{ f"{a.data[0, 1, 0]:.2f}" }} there. The difference is not covered yet, so step 1 has
-# the loss {{ f"{np.minimum(a.data, c.data)[0, 1].sum():.2f}" }} and not 1. That is a
-# little lower, and of no use. A layer that repeats itself exactly has the largest
-# coverage loss, and the loss becomes smaller on both sides of $w_c = 0$. The coverage
-# loss cannot say which side is right; the loss of the task has to. That may be why See
-# and others first train a model without coverage, and add the coverage only in a short
-# last phase.
+# From $w_c < 0$ the layer learns to move from key to key. From $w_c > 0$ it learns to
+# look at one key in all steps: with a positive $w_c$ a word that has been looked at
+# scores *more*. Step 0 puts {{ f"{a.data[0, 0, 0]:.2f}" }} of its weight on key 0, and
+# step 1 puts {{ f"{a.data[0, 1, 0]:.2f}" }} there. The difference is not covered yet,
+# so step 1 has the loss {{ f"{np.minimum(a.data, c.data)[0, 1].sum():.2f}" }} and not
+# 1. That is a little lower, and of no use. A layer that repeats itself exactly has the
+# largest coverage loss, and the loss becomes smaller on both sides of $w_c = 0$. The
+# coverage loss cannot say which side is right; the loss of the task has to. That may be
+# why See and others first train a model without coverage, and add the coverage only in
+# a short last phase.
 #
 # ## Does it help a trained decoder?
 #
@@ -602,9 +604,9 @@ for w_c in (-0.01, 0.01):
 # - "beam, beta" is a beam search that prefers sentences which have looked at every
 #   source word. Beta is the weight of this preference (Wu and others 2016).
 #
-# If a word of the reference stands in the output more often than in the reference, each
-# time too many is a *repetition*. (Words that the reference does not have are not
-# counted.) What share of the words of the outputs are repetitions? In brackets stand
+# If a word of the reference occurs in the output more often than in the reference, each
+# surplus occurrence is a *repetition*. (Words that the reference does not have are not
+# counted.) What share of the words of the outputs is repetitions? In brackets stand
 # [confidence intervals](../../GLOSSARY.md#confidence-interval):
 
 # %%
@@ -633,7 +635,7 @@ bleu = kept["bleu"]["greedy"]["less"]  # for the sentence below
 # It does not help clearly: the intervals of both differences contain 0. With coverage
 # from the first step BLEU is lower, by
 # {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in greedy decoding, an interval
-# without 0, as if the second loss were in the way of a model that cannot translate yet.
+# without 0. Perhaps the coverage loss disturbs a model that cannot translate yet.
 # Coverage in a short last phase does no such harm, as far as one sees: the
 # {{ record("repeating")["last"] }} additional steps may hide some. It does not reduce
 # the repetitions of greedy decoding either.

@@ -87,9 +87,10 @@ for word, q, k, v in zip(words, Q, K, V):
     print(f"{word:7s} looks for {q}   contains {k}   hands over {v}")
 
 # %% [markdown]
-# Row 4 is "it". It looks for a noun, contains nothing that others look for, and has
-# nothing to hand over. Compare its query with every key, by a scaled dot product
-# ([lesson 05](../05_scaling/README.md)); take the softmax; average the values:
+# The fourth row, `alpha[3]`, is "it". It looks for a noun, contains nothing that others
+# look for, and has nothing to hand over. Compare its query with every key, by a scaled
+# dot product ([lesson 05](../05_scaling/README.md)); take the softmax; average the
+# values:
 
 # %%
 e = Q @ K.T / 2**0.5  # (T, T): row i has the scores of query i
@@ -182,7 +183,7 @@ print("|x|, |z|", np.linalg.norm([X, Z], axis=2).round(3), sep="\n")
 # This is no accident of five vectors. If the entries have mean 0 and variance 1,
 # $x_i \cdot x_i$ has the mean $d$, while $x_i \cdot x_j$ has mean 0 and standard
 # deviation $\sqrt d$ ([lesson 05](../05_scaling/README.md)). The wider the vectors, the
-# clearer a word prefers itself. Does scaling help, or do projections? Draw 1000
+# more clearly a word prefers itself. Does scaling help, or do projections? Draw 1000
 # sequences of $T = 8$ vectors of width $d = 16$, and make the scores in three ways:
 
 # %%
@@ -313,8 +314,8 @@ show(fig, "geometry", alt)
 # output is nearly the same vector, the mean of all words. So two outputs have a large
 # cosine: in the mean {{ f"{turns['1/20'][2]:.2f}" }} at $1/20$, and
 # {{ f"{lines[0, 2]:.2f}" }} at $1/50$, where the figure begins. If all pairs end near
-# the same cosine, the gain is that cosine minus the one *before*: who was far apart has
-# gained most. (The correlation with the cosine before is
+# the same cosine, the gain is that cosine minus the one *before*: the pairs that were
+# farthest apart gain most. (The correlation with the cosine before is
 # {{ f"{turns['1/20'][1]:.2f}" }}.) And words that are far apart have the smallest
 # scores, so they look at each other least. In short: at a small scale all pairs come
 # together, whether they look at each other or not.
@@ -385,15 +386,15 @@ print("keys of one length: gaussian with b = 1 has the weights of dot:", same)
 # One difference to a dictionary remains. A dictionary can say that a key is missing.
 # Attention cannot: a softmax always sums to one, so it always returns something.
 #
-# ## Which temperature lets it learn?
+# ## At which temperature does attention still learn?
 #
 # A hard lookup jumps from value to value, and between two jumps its derivative with
 # respect to the query is 0. A soft one has a slope, and a low temperature makes it
 # nearly hard. Can we have both, the precise answer and the gradient?
 #
-# First, what the temperature does to the [entropy](../../GLOSSARY.md#entropy)
-# $H = -\sum_j p_j \ln p_j$ of $p = \mathrm{softmax}(e / \tau)$. Write
-# $\beta = 1/\tau$. Then $\ln p_j = \beta e_j - \ln \sum_l e^{\beta e_l}$, so
+# We first derive how the temperature changes the [entropy](../../GLOSSARY.md#entropy)
+# $H = -\sum_j p_j \ln p_j$ of $p = \mathrm{softmax}(e / \tau)$. Write $\beta = 1/\tau$.
+# Then $\ln p_j = \beta e_j - \ln \sum_l e^{\beta e_l}$, so
 #
 # ```math
 # H = \ln \sum_l e^{\beta e_l} - \beta \sum_j p_j e_j, \qquad
@@ -477,16 +478,17 @@ show(fig, "temperature", alt)
 # - Unscaled, the entropy is at most {{ f"{at(raw, 2.0)[0]:.2f}" }} of
 #   {{ f"{np.log(8):.2f}" }} nats at four of the five temperatures. Dividing by
 #   $\sqrt d$ *is* a temperature: it gives the same entropy at temperatures that are
-#   lower by a factor of 4. There $`\|J\|`$ is four times larger, because its factor
-#   $1/\tau$ is: one hump is four times as high as the other.
+#   lower by a factor of 4. At these lower temperatures $`\|J\|`$ is four times larger,
+#   because its factor $1/\tau$ is four times larger. So one hump is four times as high
+#   as the other.
 # - A gradient exists at every temperature, but for the typical query it is large in the
 #   middle only. It is near 0 at the hard end, and small at the soft end, where the
 #   weights hardly react.
 #
-# Once a model is trained, nothing has to learn, and a temperature has another use. A
-# model that writes text divides its [logits](../../GLOSSARY.md#logit) by it before it
-# draws the next word. A low temperature keeps to the most probable words. A high one
-# also writes improbable words, and more sentences are wrong ([lesson
+# A trained model no longer has to learn, and a temperature has another use. A model
+# that writes text divides its [logits](../../GLOSSARY.md#logit) by it before it draws
+# the next word. A low temperature keeps to the most probable words. A high one also
+# writes improbable words, and more sentences are wrong ([lesson
 # 13](../13_translation/README.md) measures it).
 #
 # > **The book says** (6.5.2) that gradients "flow freely" through the soft lookup, and
@@ -499,9 +501,9 @@ show(fig, "temperature", alt)
 #
 # ## Is there one formula for all of them?
 #
-# Nearly every attention of this course compares, applies a softmax, and averages, and
-# one formula contains these. It has a query $q$ and $S$ keys and values. (Lesson 08's
-# local-p does not fit: it has a Gaussian after the softmax.)
+# Nearly every attention of this course compares, applies a softmax, and averages. One
+# formula describes all of these attentions. It has a query $q$ and $S$ keys and values.
+# (Lesson 08's local-p does not fit: it has a Gaussian after the softmax.)
 #
 # ```math
 # \mathrm{attend}(q, K, V) = \sum_j \alpha_j v_j, \qquad
@@ -546,7 +548,8 @@ for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 4**0.5]):
 # %% [markdown]
 # Keys need not be words. Xu and others (2015) wrote captions for images, and let the
 # decoder look at regions of the image. Here are 6 by 7 regions, each a vector of width
-# 8. So the weights have the form of a picture:
+# 8. There is one weight for each region, so we can draw the weights as a picture of 6
+#    by 7:
 
 # %%
 regions, q = side.normal(size=(1, 6 * 7, 8)), side.normal(size=(1, 1, 8))
@@ -635,8 +638,8 @@ for T in (64, 512, 1024, 2048):
 #
 # It pays with memory: a [head](../../GLOSSARY.md#head) has $T^2$ scores, of four bytes
 # each. For 1000 words that is {{ str(4 * 1000**2 // 10**6) }} megabytes, for each head,
-# sequence and layer. The weights need as much again where both are stored, and so do
-# the gradients of each; exercise 6.4 counts the scores alone.
+# sequence and layer. A program that also stores the weights needs as much again, and as
+# much for each of the two gradients; exercise 6.4 counts the scores alone.
 #
 # > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
 # > operations against $\Theta(T)$ *sequential* operations. ($\Theta$ means:

@@ -80,10 +80,11 @@ show(fig, "heads", alt)
 #
 # ## Is one product of matrices the same as a loop over the words?
 #
-# Before we build many heads, one head once more. In
-# [lesson 03](../03_additive/README.md) a decoder had one query at a time. The formula
-# of lesson 09, $`\mathrm{softmax}(Q K^\top / \sqrt{d_k})\, V`$, has all queries in one
-# product of matrices. Is it the same? Take two queries and two keys by hand:
+# Before we build many heads, we look at one head again. In [lesson
+# 03](../03_additive/README.md) a decoder had one query at a time. The formula of lesson
+# 09, $`\mathrm{softmax}(Q K^\top / \sqrt{d_k})\, V`$, has all queries in one product of
+# matrices. Does this product give the same outputs as one query at a time? Take two
+# queries and two keys by hand:
 #
 # ```math
 # Q = \begin{pmatrix} 1 & 0 & 0 & 0 \\ 0 & 0 & 2 & 0 \end{pmatrix}, \qquad
@@ -207,13 +208,14 @@ for n in (1, 3, 12):
 # $T^2$. At four bytes each, {{ H }} heads need {{ str(H * 4 * 1000**2 // 10**6) }}
 # megabytes for the scores of 1000 words (exercise 6.4).
 #
-# The real price is the width. The [rank](../../GLOSSARY.md#rank) of a matrix is the
-# largest number of its rows of which none is a sum of multiples of the others; two
-# equal rows have rank 1. The scores of a head are a product of $T \times E$ and
-# $E \times T$ numbers. So each row of the scores is a sum of multiples of the $E$ rows
-# of $K^\top$, and the rank is $E$ at most. An example: with $E = 1$ each query is one
-# number. Then all positive queries put the keys into one order, and all negative ones
-# into the opposite order; no query can prefer a key in the middle.
+# The real price is that each head is narrow, which limits the rank of its scores. The
+# [rank](../../GLOSSARY.md#rank) of a matrix is the largest number of linearly
+# independent rows: rows of which none is a sum of multiples of the others; two equal
+# rows have rank 1. The scores of a head are a product of $T \times E$ and $E \times T$
+# numbers. So each row of the scores is a sum of multiples of the $E$ rows of $K^\top$,
+# and the rank is $E$ at most. An example: with $E = 1$ each query is one number. Then
+# all positive queries put the keys into one order, and all negative ones into the
+# opposite order; no query can prefer a key in the middle.
 #
 # **How do gradients pass?** Let $`O = [\mathrm{head}_1; \dots; \mathrm{head}_H]`$, and
 # let $g$ be the gradient of the loss with respect to out. Then the gradient of $W^O$ is
@@ -230,13 +232,13 @@ for n in (1, 3, 12):
 # Two heads help if they look at different words. Nothing in the formula says that they
 # should. What makes them differ?
 #
-# A task that needs two heads: at every position, return the token before it *and* the
-# token before that one. (A [token](../../GLOSSARY.md#token) is a unit of a sequence,
-# here one of six letters. The positions 0 and 1 do not have two tokens before them, and
-# do not count.) An input has 14 numbers: a [one-hot](../../GLOSSARY.md#one-hot) vector
-# of 6 for the letter and one of 8 for the place. The first 12 outputs are compared with
-# the two wanted letters, one-hot, by the squared error. One layer of two heads learns
-# it from three starts:
+# Here is a task that needs two heads. At every position the layer has to return the
+# token before it *and* the token before that one. (A [token](../../GLOSSARY.md#token)
+# is a unit of a sequence, here one of six letters. The positions 0 and 1 do not have
+# two tokens before them, and do not count.) An input has 14 numbers: a
+# [one-hot](../../GLOSSARY.md#one-hot) vector of 6 for the letter and one of 8 for the
+# place. The first 12 outputs are compared with the two wanted letters, one-hot, by the
+# squared error. We train one layer of two heads on it, from three starts:
 #
 # - *drawn*: random parameters, as usual;
 # - *twins*: the second head is an exact copy of the first;
@@ -287,10 +289,10 @@ show(fig, "twins", alt)
 # the task needs only a part of their parameters to differ.) So the random start and the
 # loss make heads different.
 #
-# Why half of 5/36? A wanted letter is six numbers, one of which is 1. Each is 1 with
-# the probability 1/6, so its variance is 1/6 times 5/6. A model that knows one of the
-# two letters, with error 0, leaves this variance for the other. The loss is the mean of
-# both. Is this what the twins do?
+# Why half of 5/36? A wanted letter is six numbers, one of which is 1. Each of the six
+# numbers is 1 with the probability 1/6, so its variance is 1/6 times 5/6. A model that
+# knows one of the two letters, with error 0, leaves this variance for the other. The
+# loss is the mean of both. Is this what the twins do?
 
 # %%
 x, y = twins.draw(np.random.default_rng(4), 500)
@@ -326,9 +328,10 @@ for i, word in enumerate(words):
 # %% [markdown]
 # With $i$ for the query and $j$ for the key, the allowed pairs are $j \le i$: the lower
 # triangle of the matrix, with the diagonal. (A word may look at itself, because its
-# output predicts the word *after* it.) It is easy to confuse the two triangles.
-# Here is a test that does not depend on letters: add something to one input, and see
-# which outputs change. No output may change because of a *later* token.
+# output predicts the word *after* it.) It is easy to confuse the two triangles. Here is
+# a test that does not depend on which index we call $i$ and which $j$: add something to
+# one input, and see which outputs change. No output may change because of a *later*
+# token.
 
 
 # %%
@@ -437,9 +440,10 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 # parameters of its own. A block has an attention with many heads, and three more parts:
 #
 # - a [feed-forward network](../../GLOSSARY.md#feed-forward-network) for each word
-#   alone: a matrix, a *bend* $\phi$, another matrix. A bend is a function of one number
-#   whose graph is not a straight line, such as $\max(0, x)$. Attention brings the words
-#   together, by averages; this network computes with the result, word by word;
+#   alone: a matrix, an *activation function* $\phi$, another matrix. An activation
+#   function is a function of one number whose graph is not a straight line, such as
+#   $\max(0, x)$. Attention brings the words together, by averages; this network
+#   computes with the result, word by word;
 # - a [residual connection](../../GLOSSARY.md#residual-connection): the sum $x + f(x)$
 #   in place of $f(x)$, so that each part only *adds* something to a word's vector;
 # - a [layer norm](../../GLOSSARY.md#layer-norm), LN: it shifts and scales the vector of
@@ -530,7 +534,7 @@ show(fig, "collapse", alt)
 # holds an answer for each pair of tokens; at each position the model has to give the
 # answer for the token there and the token before it ([experiment.py](experiment.py)).
 # (There are 8 tokens and 8 positions, and before the first position stands the last.)
-# The parts are the sum, the feed-forward network and the norm. The fourth are the
+# The parts are the sum, the feed-forward network and the norm. The fourth part is the
 # *positions*, numbers at the input that say where a token stands. The output has the
 # share of right answers for 2, 4 and 8 blocks, the worst and the best of three seeds,
 # and the loss with 8 blocks. The table has eight different answers, so a blind guess is
@@ -548,9 +552,9 @@ for without in dict.fromkeys(run["without"] for run in kept["runs"]):
     print(f"   loss {np.mean([r['loss'] for r in runs if r['layers'] == 8]):.4f}")
 
 # %% [markdown]
-# How right can a model be that has learned only a part? It may know the most frequent
-# answer of the table. Or it may know its token and which other tokens there are, but
-# not which of them is the one before:
+# What share of right answers can a model reach if it has learned only a part of the
+# task? It may know the most frequent answer of the table. Or it may know its token and
+# which other tokens there are, but not which of them is the one before:
 
 # %%
 F = import_module("lessons.book.10_heads.experiment").TABLE  # (8, 8), the answers
@@ -662,13 +666,14 @@ show(fig, "scaling", alt)
 #
 # ## What do trained heads look at, and which of them matter?
 #
-# A [language model](../../GLOSSARY.md#language-model) predicts each next word. One of
-# four blocks with four heads each has learned to continue the English sentences that a
-# small grammar writes ([lesson 13](../13_translation/README.md) has examples). It was
-# trained with six seeds ([ablation.py](ablation.py)). The four heads of a block are a
-# *layer* of heads. Two beliefs about heads can be tested on these models. The first is
-# that heads of early layers look at neighbours, and those of deep layers look far. The
-# output has five numbers for each layer, each a mean over its heads:
+# A [language model](../../GLOSSARY.md#language-model) predicts each next word. We
+# trained a language model of four blocks with four heads each. It learned to continue
+# the English sentences that a small grammar writes ([lesson
+# 13](../13_translation/README.md) has examples). There are six seeds
+# ([ablation.py](ablation.py)). The four heads of a block are a *layer* of heads. Two
+# beliefs about heads can be tested on these models. The first is that heads of early
+# layers look at neighbours, and those of deep layers look far. The output has five
+# numbers for each layer, each a mean over its heads:
 #
 # - *itself*: the share of the weight on the word itself;
 # - *previous*: the share on the word before;
@@ -730,8 +735,8 @@ for k, row in enumerate(axes):
 fig.colorbar(image, ax=axes, shrink=0.4, label="weight")
 alt = f"""Sixteen heatmaps, four layers by four heads, for the sentence
 "{kept["sentence"]}", queries down and keys across, in the same order; ^ is the start
-sign. All are lower triangles. Some have a column, some a short band near the diagonal,
-many several words."""
+sign. All are lower triangles. Some show a column, some a short band near the diagonal.
+In many, the weight lies on several words."""
 show(fig, "sixteen-heads", alt)
 
 # %% [markdown]

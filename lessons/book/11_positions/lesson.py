@@ -116,20 +116,20 @@ show(schematics.places_of_positions(), "places", alt)
 # | ALiBi | $`e_{ij} - m_h \lvert i - j\rvert`$ | the scores of each head, in each block | no | none |
 # | DeBERTa | two more products in $`e_{ij}`$ | the scores, in each block | no | a table with a row for each near distance |
 #
-# Here $p$ is the place of a word and $x_p$ its vector, $i$ is the place of a
-# query, $j$ that of a key, and $h$ counts the heads. The learned table has
-# $`n_{\max}`$ rows, and $t_h$ holds the learned numbers of head $h$, one for each
-# bucket. The scores $`e_{ij}`$ are those before the softmax. All blocks of our models
-# share the learned numbers of a scheme, so they are counted once. (The library has two
-# more schemes, which also change the scores. Shaw and others 2018 have a learned vector
-# for each near distance. Transformer-XL, Dai and others 2019, has a sine vector of the
-# distance. The dot product of this vector with the query is added to the score.) We
-# need three words for what follows. A scheme is *absolute* if it says at which place a
-# word stands. It is [relative](../../GLOSSARY.md#relative-position) if a score depends
-# on the words and on the distance $i - j$ alone, so that a sentence gives the same
-# scores wherever it stands in the text. A model
+# Here $p$ is the place of a word and $x_p$ its vector, $i$ is the place of a query, $j$
+# that of a key, and $h$ counts the heads. The learned table has $`n_{\max}`$ rows, and
+# $t_h$ holds the learned numbers of head $h$, one for each bucket. The scores
+# $`e_{ij}`$ are those before the softmax. All blocks of our models share the learned
+# numbers of a scheme, so they are counted once. (The library has two more schemes,
+# which also change the scores. Shaw and others 2018 have a learned vector for each near
+# distance. Transformer-XL, Dai and others 2019, computes a sinusoidal vector of the
+# distance. The dot product of this vector with the query is added to the score.) Three
+# words describe the schemes. A scheme is *absolute* if it says at which place a word
+# stands. It is [relative](../../GLOSSARY.md#relative-position) if a score depends on
+# the words and on the distance $i - j$ alone, so that a sentence gives the same scores
+# wherever it stands in the text. A model
 # [extrapolates](../../GLOSSARY.md#extrapolation) if it works on sequences longer than
-# all that it was trained on. A text of our sources, notes on attention mechanisms, has
+# all that it was trained on. One of our sources, the notes on attention mechanisms, has
 # a table of these properties for five of the schemes. We quote it here, and measure it
 # below:
 
@@ -278,24 +278,25 @@ except IndexError as refusal:
 # others 2020) adds a learned number to each score. The number depends on the head and
 # on the *bucket* of the distance, a range of distances that share one number. Of 32
 # buckets, the first 16 hold one distance each, 0 to 15. The other 16 share the
-# distances from 16 up to 128. Each of their ranges is longer than the last by the same
+# distances from 16 on. Each of their ranges is longer than the last by the same
 # *factor*: bucket $16 + u$ begins at the distance $`16 \cdot (128/16)^{u/16}`$, rounded
-# up. The last has no end. (With other numbers it is the same: of 16 buckets for
-# distances up to 32, the first 8 hold 0 to 7, and bucket $8 + u$ begins at
-# $`8 \cdot (32/8)^{u/8}`$, rounded up:
+# up. The last bucket has no end: it contains all larger distances. (With other numbers
+# it is the same: of 16 buckets for distances up to 32, the first 8 hold 0 to 7, and
+# bucket $8 + u$ begins at $`8 \cdot (32/8)^{u/8}`$, rounded up:
 # {{ ", ".join(f"{np.ceil(8 * 4 ** (u / 8)):.0f}" for u in range(8)) }}.) The library
 # computes these borders in whole numbers. With logarithms, a rounding error could put a
-# distance at a border into the bucket below. All pairs with a distance of one bucket
-# use the same number, so its gradient is the sum of the gradients of their scores.
+# distance at a border into the bucket below. All pairs whose distances are in the same
+# bucket use the same number, so its gradient is the sum of the gradients of their
+# scores.
 #
 # This is for a decoder, which looks back only. An encoder looks both ways. For it, the
 # first half of the buckets is for distance 0 and the keys before the query, and the
 # second half for the keys after it. Each half is divided as above, so with 32 buckets,
 # 8 of each half hold one distance each. (Distance 0 has bucket 0, and the first bucket
-# of the second half stays empty.) The library's `t5_bucket` does the one with
-# `bidirectional=False` and the other with `bidirectional=True`. It expects $j - i$,
-# which is negative for a key before the query. What happens to a distance of 200, or of
-# 2000?
+# of the second half stays empty.) In the library's `t5_bucket`, `bidirectional=False`
+# gives the buckets of a decoder, and `bidirectional=True` those of an encoder. It
+# expects $j - i$, which is negative for a key before the query. What happens to a
+# distance of 200, or of 2000?
 
 # %%
 far = np.array([0, 1, 7, 15, 16, 31, 64, 127, 128, 200, 2000])
@@ -366,8 +367,8 @@ print("reach ", *(f"{r:.0f}" for r in reach))
 
 # %% [markdown]
 # So a head is a window with soft edges, whatever the length. A steep head sees no more
-# of a longer sequence than of a shorter one. One can call this extrapolation, or say
-# that the head does not look as far as the distances that are new.
+# of a longer sequence than of a shorter one. This looks like extrapolation, but the
+# head ignores the keys at new distances.
 #
 # ## RoPE: what do two rotations leave?
 #
@@ -456,7 +457,7 @@ show(fig, "distance", alt)
 #
 # This can be measured. Take eight tokens and random projections, compute the scores at
 # positions 0 to 7, and once more at positions 20 to 27. If nothing changes, the scheme
-# is relative. DeBERTa is not in the quoted table, but in this one:
+# is relative. DeBERTa is not in the quoted table; we add it to our output:
 
 # %%
 X, W_q, W_k = (rng.normal(size=s) for s in ((8, 16), (16, 16), (16, 16)))
@@ -523,17 +524,17 @@ for name in (*book, "deberta"):
 # ([experiment.py](experiment.py), [deberta.py](deberta.py)). T5 is there twice, with
 # two numbers of buckets, and DeBERTa twice, with $c = 32$ and with $c = 16$. These two
 # values of $c$ were chosen before a result was known. We expected $c = 16$ to
-# extrapolate better: training uses its last vector for all distances from 15 to 31, and
-# that of $c = 32$ for one only.
+# extrapolate better: training uses its last vector for all distances from 15 to 31.
+# With $c = 32$ the last vector is used for the distance 31 only.
 #
-# RoPE is trained once, and tested in four ways. One is as it is. In the three others
-# its rotations are slowed down, so that the test length has angles that the model knows
-# from training. For $s$ times the length, *linear* (Chen and others 2023) divides the
-# speeds of all hands by $s$. *NTK* (bloc97 2023) raises the base, so that the speed of
-# the slowest hand is divided by $s$ and the fastest hand keeps its speed. *YaRN* (Peng
-# and others 2023) divides by $s$ the speeds of the hands that do not complete a turn in
-# the training length. It keeps the speeds of hands that turn often, and takes values
-# between for the rest.
+# RoPE is trained once, and tested in four ways. The first changes nothing. In the three
+# others its rotations are slowed down, so that the test length has angles that the
+# model knows from training. For $s$ times the length, *linear* (Chen and others 2023)
+# divides the speeds of all hands by $s$. *NTK* (bloc97 2023) raises the base, so that
+# the speed of the slowest hand is divided by $s$ and the fastest hand keeps its speed.
+# *YaRN* (Peng and others 2023) divides by $s$ the speeds of the hands that do not
+# complete a turn in the training length. It keeps the speeds of hands that turn often,
+# and takes values between for the rest.
 
 # %%
 kept, more = record("positions"), record("positions_deberta")
@@ -666,9 +667,9 @@ row = {x: cells + f"{len(able[x])} of 3" for x, cells in row.items()}
 #   {{ f"{last[clamped]:.2f}" }} at four times the length, against
 #   {{ f"{last[near]:.2f}" }}. (These scores have the largest cost: two more products
 #   for each pair, and the vectors of the distances.)
-# - **ALiBi** is at the end among the best, with DeBERTa, and no better than others
-#   within the trained length ({{ f"{mean['alibi'][0]:.2f}" }}). The task needs the
-#   *latest* number, so a preference for what is near is half of the answer.
+# - **ALiBi** is among the best at the largest length, with DeBERTa, and no better than
+#   others within the trained length ({{ f"{mean['alibi'][0]:.2f}" }}). The task needs
+#   the *latest* number, so a preference for near keys helps.
 #
 # The models are small, the seeds are few, and there is one task only. So gaps of a few
 # hundredths say nothing. But the gap between the best and the worst row is large. The
@@ -741,8 +742,9 @@ for (name, base), count in learned.items():
 #   $m_h i$, which is the same for all keys. Without it, late keys gain most.
 #
 # **To take away: attention knows no order, so positions are added to the words (places)
-# or to the scores, or rotate queries and keys (distances); and a number for a position
-# helps only a model that has met it in training.**
+# or to the scores, or rotate queries and keys (distances); and a model can use an
+# embedding, a bucket or a rotation angle beyond the length of training only if training
+# used it; ALiBi avoids this, because far keys count little.**
 #
 # Exercises: E.11 (RoPE and its backward) and E.12 (T5's buckets):
 # `python -m lessons start E.11`. Other lengths, seeds, schemes:

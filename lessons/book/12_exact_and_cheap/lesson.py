@@ -9,9 +9,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 12. Exact and cheap
 #
 # You give a language model a book of 300 pages and ask who the murderer is. The last
-# word of your question has to look at every word of the book. And so has, in
-# self-attention, every other word: with $n$ words there are $n^2$ pairs. A sentence has
-# hundreds of pairs, a book has ten thousand million. Who can pay for that?
+# word of your question has to look at every word of the book. In self-attention every
+# word has to do this: with $n$ words there are $n^2$ pairs. A sentence has hundreds of
+# pairs, a book of 100,000 words has ten billion. Who can pay for that?
 #
 # There are two kinds of savings. Some change nothing in the result: they compute every
 # pair, but never keep all of them. Others give another result: they leave pairs out, or
@@ -55,9 +55,10 @@ for n in (1000, 4096, 32_768, 1_000_000):
 print("32 768 tokens, 32 heads:", size(cost_of("dense", L=32_768, H=32).score_bytes))
 
 # %% [markdown]
-# The width has no part in it. (Exercise 6.4 says 4 MB for 1000 tokens, which is exact.)
-# And this is one head of one example. 32 heads of 32 768 tokens are more than most
-# machines hold. A million tokens are out of the question, if there has to be a matrix.
+# The size does not depend on the width. (Exercise 6.4 says 4 MB for 1000 tokens, which
+# is exact.) And this is one head of one example. 32 heads of 32 768 tokens are more
+# than most machines hold. A million tokens are out of the question, if there has to be
+# a matrix.
 #
 # ## Does there have to be a matrix?
 #
@@ -121,18 +122,17 @@ show(fig, "tiles", alt)
 # over blocks of queries, and the only division comes at the end of a row. The third is
 # made for one kind of graphics processor, or GPU.
 #
-# The library has the second, here in NumPy. The letters of the code: `m`, `l` and
-# `o` are those of the table, `s` is a tile of scores, `p` holds its exponentials,
-# and `alpha` is the correction $`e^{m - m'}`$. The list of the tiles is `plan`, and
-# `_tiles` yields them one by one. A tile belongs to the head of queries with the
-# number `n` and the head of keys with the number `h`. (The two numbers differ if
-# several heads of queries share one head of keys, as in a section below. There are
-# `N` and `Nk` of them in all sequences together.) It has the block of queries `i`
-# and the block of keys `j`, and `allowed` is its mask. `_scores` computes the
-# scores of a tile. It reads the scale from `terms`, which also contains what is added
-# to the scores, such as positions. (`z` is the factor of dropout, 0 for a dropped
-# weight; `draws` decides which weights are dropped.) The result `lse` is explained
-# below the code.
+# The library has the second, here in NumPy. The letters of the code: `m`, `l` and `o`
+# are those of the table, `s` is a tile of scores, `p` holds its exponentials, and
+# `alpha` is the correction $`e^{m - m'}`$. The list of the tiles is `plan`, and
+# `_tiles` yields them one by one. A tile belongs to the head of queries with the number
+# `n` and the head of keys with the number `h`. (The two numbers differ if several heads
+# of queries share one head of keys, as in a section below. All sequences together have
+# `N` heads of queries and `Nk` heads of keys.) It has the block of queries `i` and the
+# block of keys `j`, and `allowed` is its mask. `_scores` computes the scores of a tile.
+# It reads the scale from `terms`, which also contains what is added to the scores, such
+# as positions. (`z` is the factor of dropout, 0 for a dropped weight; `draws` decides
+# which weights are dropped.) The result `lse` is explained below the code.
 
 # %% [source] attention.exact.flash.forward_twin
 
@@ -300,8 +300,8 @@ for name, tokens in (("no global token", None), ("token 0 is global", [0])):
 
 # %% [markdown]
 # With the window alone, the outputs of the last three tokens change. If token 0 is
-# global, its output changes as well. All tokens see token 0, so in the next layer every
-# token can read of the change.
+# global, its output changes as well. All tokens see token 0, so in the next layer the
+# change can reach every token.
 #
 # How do the multiplications grow when $n$ doubles? And how do those of a window grow
 # when the number $w$ of keys that a token sees doubles?
@@ -406,13 +406,12 @@ print("fast weights are (Q K^T, j <= i) V:", np.allclose(o, np.tril(q @ k.T) @ v
 
 # %% [markdown]
 # It is: exactly causal linear attention without $\phi$ and the division (Schlag and
-# others 2021). With them, take $\phi(q)$ and $\phi(k)$ for $q$ and $k$, and keep a
-# second running sum, of $\phi(k_j)$, for the denominator. (Or give each value one more
-# entry, which is 1. The same sum then has the denominator in this entry.) In the
-# backward pass, key $j$ has an influence on the outputs from $j$ on. So the sums run
-# from the last token to the first. They add up the products $`q_i\, g_i^\top`$ of a
-# query and the gradient of its output, and from them come the gradients of $k_j$ and
-# $v_j$.
+# others 2021). To include both, replace $q$ and $k$ by $\phi(q)$ and $\phi(k)$, and
+# keep a second running sum, of $\phi(k_j)$, for the denominator. (Or give each value
+# one more entry, which is 1. The same sum then has the denominator in this entry.) Key
+# $j$ influences the outputs from $j$ on. So the backward pass adds up the products
+# $`q_i\, g_i^\top`$ of a query and the gradient of its output from the last token to
+# the first. The gradients of $k_j$ and $v_j$ are computed from these sums.
 #
 # > **The book says** (38.9) that "the Q/K/V structure was actually introduced in 1991
 # > by Schmidhuber". The structure is there, as the output shows; the softmax is not.
@@ -442,8 +441,8 @@ show(drawing.one_of_many(counts, found), "find", alt)
 # %% [markdown]
 # With 1024 keys, linear attention gives the right key
 # {{ f"{found['linear'][-1] * 1024:.1f}" }} times its share by chance, and softmax
-# nearly all the weight. Linear attention can average, but it cannot pick. A learned
-# $\phi$ can do better; the rank stays a limit.
+# nearly all the weight. With random keys, linear attention averages and does not pick
+# out one key. A learned $\phi$ can do better; the rank stays a limit.
 #
 # ## What do they lose in quality?
 #
@@ -472,8 +471,8 @@ print(BlockMask.from_mask(quality.MASKS["BigBird"], 2 * P, 2 * P, block=(8, 8)).
 
 # %% [markdown]
 # The questions of the fourth row see the third block of pairs, the others the second.
-# So it can be counted how many of the answers a question may look at, by how far back
-# they stand. A model that knows these and guesses the others (there are
+# So we can count, for each distance, the share of the answers that the mask lets a
+# question see. A model that knows these and guesses the others (there are
 # {{ kept["values"] }} numbers) should have the following shares right:
 
 # %%
@@ -518,12 +517,12 @@ show(drawing.by_distance(forms, ranges, 1 / kept["values"]), "quality", alt)
 # Dense attention answers everything. The window answers what stands inside it, up to 15
 # tokens back. Beyond, it has {{ f"{of['window'][:, 3].mean():.2f}" }} right and then
 # {{ f"{of['window'][:, 4].mean():.2f}" }}, and chance is
-# {{ f"{1 / kept['values']:.2f}" }}. Its second layer could reach 15 tokens further.
-# But then a token in between would have to store the number, without knowing which name
+# {{ f"{1 / kept['values']:.2f}" }}. Its second layer could reach 15 tokens further. But
+# then a token in between would have to store the number, without knowing which name
 # will come as a question. BigBird is right as often as its mask lets us expect: with
-# each seed, the difference is {{ f"{gap:.2f}" }} at most. So it depends on the place.
-# BigBird finds what stands in the first block or in its random block, and guesses the
-# rest.
+# each seed, the difference is {{ f"{gap:.2f}" }} at most. So whether BigBird answers
+# correctly depends on the place of the answer. BigBird finds what stands in the first
+# block or in its random block, and guesses the rest.
 #
 # Linear attention has {{ f"{of['linear'][:, 0].mean():.2f}" }} right, about the same
 # share at every distance. It reaches everything, but each head has to keep
@@ -577,8 +576,9 @@ for form, key_heads in (("dense", 4), ("2 key heads", 2), ("1 key head", 1)):
 #
 # The library has formulas for the multiplications, and for all bytes beside the inputs.
 # (Tests compare them with what is counted and measured.) This is one head of width 64.
-# The window has 256 keys, and BigBird is that of 1024 tokens above. The first four
-# columns are multiplications, the last four are bytes, each for four lengths:
+# The window has 256 keys, and BigBird has the settings that we used above for 1024
+# tokens. The first four columns are multiplications, the last four are bytes, each for
+# four lengths:
 
 # %%
 lengths = [1024, 4096, 32_768, 2**20]
@@ -643,8 +643,8 @@ for way, x in measured.items():
 # counted powers, 2 and 1. One reason: from 4096 to 8192 tokens the times of *all six*
 # ways grow less than in the step before, so the machine was probably faster then. Up to
 # 4096 tokens the powers are nearer to 2 and 1. For window and linear, work that does
-# not grow with $n$ may be a part of the rest. Why dense has not 2, we have not
-# measured.
+# not grow with $n$ may be a part of the rest. We have not measured why the power of
+# dense attention is below 2.
 #
 # > **The book says** (the notes) that FlashAttention is two to four times as fast. That
 # > was measured on GPUs. On this processor, tiled attention is
@@ -687,9 +687,9 @@ for name in ("GRU", "self-attention"):
 # - A window off by one: `sliding_window(255, 0)` has 256 keys, itself included.
 # - Two averages merged without their log-sum-exps.
 #
-# **To take away: memory can be saved for nothing, because an average can be built up
-# tile by tile; work can be saved only by leaving pairs out or by giving up the softmax,
-# and then you should know what you lose.**
+# **To take away: memory can be saved without changing the result, because an average
+# can be built up tile by tile; work can be saved only by leaving pairs out or by giving
+# up the softmax, and then you should know what you lose.**
 #
 # Exercises: 6.4 (the memory of the scores), E.8 (the online softmax), E.14 (the
 # backward of tiled attention) and E.13 (causal linear attention):

@@ -259,8 +259,8 @@ show(drawing.by_length(bleu, parts), "bleu", alt)
 # *shrinks*, by {{ f"{gain['500'][0] - gain['500'][2]:.1f}" }}. The bootstrap gives an
 # interval for this change as well, {{ growth }}, and it does not contain 0. ([Lesson
 # 14](../14_checks_the_book/README.md) has the same interval for this change. For some
-# numbers of this page it has other intervals: they count how the three seeds differ,
-# and not the choice of sentences.)
+# other numbers of this page its intervals measure the variation between the three
+# seeds, and not the variation between sentences.)
 #
 # Does this refute the bottleneck? No. The model without attention fails at *all*
 # lengths, also at five words. A vector of {{ kept["500"]["config"]["hidden"] }} numbers
@@ -288,7 +288,7 @@ for i in (0, 2):
 # > learned the task, at any length.
 #
 # And the exercise as it stands, with 2 layers of LSTM and 20 epochs? The text gives no
-# width, batch or dropout; we took 128 numbers, 50 pairs and no dropout
+# width, batch or dropout; we took a width of 128, batches of 50 pairs and no dropout
 # ([as_posed.py](as_posed.py)):
 
 # %%
@@ -311,8 +311,8 @@ print(f"growth of the advantage, shortest to longest: {m:+.1f} [{low:+.1f}, {hig
 # ## Which score translates best?
 #
 # The score *general* has a full matrix between query and key, and might need more data
-# than additive does. Here are both models, on sentences of all lengths, with the
-# smallest loss on validation sentences, one for each seed:
+# than additive does. Here are both models, on sentences of all lengths. The last
+# numbers are the smallest losses on validation sentences, one for each seed:
 
 # %%
 for size, kind in ((n, k) for n in bleu for k in ("bahdanau", "luong")):
@@ -423,10 +423,11 @@ show(drawing.two_models(blocks, parts), "transformer", alt)
 # more with the length: it is {{ f"{-beside['gain'][parts[0]][0]:.1f}" }} BLEU behind on
 # the shortest sentences and {{ f"{-beside['gain'][parts[2]][0]:.1f}" }} on the longest.
 # A recurrent encoder reads words in their order from the first step of training. A
-# Transformer has to learn what its positions mean, and 2000 sentences are few for that.
-# (The differences were computed before the numbers were rounded.) It has also fewer
-# than half the parameters here, and neither model was tuned much. So this says little
-# about Transformers with millions of sentences, where they are used.
+# Transformer has to learn what its positions mean, and 2000 sentences may be too few
+# for that; we have not measured it. (The differences were computed before the numbers
+# were rounded.) It has also fewer than half the parameters here, and neither model was
+# tuned much. So this says little about Transformers with millions of sentences, where
+# they are used.
 #
 # (Why has this GRU a BLEU of {{ f"{beside['bleu']['all']['GRU'][0]:.0f}" }}, and the
 # additive model of the section before, with Bahdanau's order, one of
@@ -470,7 +471,7 @@ for kind in ("bahdanau", "luong"):
 # has not seen. (Exercise 6.7 of the textbook takes a published model of three hundred
 # megabytes, and sentences of 5, 15 and 30 words. Our longest sentences have
 # {{ max(len(p.source) for p in pairs) }} words, counting the full stop. For 30 words,
-# exercise 6.7 puts two of them one after the other.)
+# the exercise of this course puts two of them one after the other.)
 
 # %%
 translator = load(EN_FR)
@@ -484,8 +485,8 @@ print("words of the sources:", [len(p.source) for p in chosen])
 
 # %% [markdown]
 # Each source has two translations here. The model writes its *own* translation. The
-# weights below are those while it reads the *reference*, whose right links are known.
-# First its own translations:
+# weights below come from reading the *reference*, whose right links are known. First
+# its own translations:
 
 # %%
 own = [translator.translate(" ".join(pair.source)) for pair in chosen]
@@ -549,9 +550,9 @@ for low, high in ranges:
 
 # %% [markdown]
 # Are these rows different, or is it chance? Suppose that length has no influence. Then
-# the patterns could be shuffled among the sentences. Measure the difference by a sum
-# over the cells of the table, that of $(n - m)^2 / m$. (It is called Pearson's
-# *chi-square*, because shuffled tables give it nearly the distribution that [lesson
+# the patterns could be shuffled among the sentences. Measure the difference by the sum
+# of $(n - m)^2 / m$ over all cells of the table. (It is called Pearson's *chi-square*,
+# because shuffled tables give it nearly the distribution that [lesson
 # 05](../05_scaling/README.md) calls chi-square.) Here $n$ is a count, and $m$ is the
 # count that we would expect if all rows had the same shares of patterns. How often does
 # a shuffle give as large a sum?
@@ -579,14 +580,15 @@ for what, kinds in (("all patterns", patterns), ("reordering or not", swaps)):
 # %% [markdown]
 # The two chances are {{ f"{chances[0]:.2f}" }} and {{ f"{chances[1]:.2f}" }}. Usually a
 # difference is believed if chance makes one as large in fewer than one of twenty
-# shuffles. Of our two questions one is above this limit and one below, and whoever asks
-# two questions gets a small chance more easily. So these 200 sentences do not decide
-# whether the pattern depends on the length.
+# shuffles. Of our two chances one is above this limit and one below, and with two tests
+# a small chance turns up more often. So these 200 sentences do not decide whether the
+# pattern depends on the length.
 #
-# Not every wrong link is an error of the model. The French article "la" has to agree
-# with the gender of its noun, and it looks at "car", the English noun. The example of
-# the textbook's 6.2.1 is "le chat noir", read from French. Our model writes French.
-# Where does it look when it writes "noir", the French word for "black"?
+# Not every wrong link is an error of the model. When the model writes the article "la",
+# it looks at "car", the English noun, because the article has to agree with the gender
+# of its noun. The example of the textbook's 6.2.1 is the translation of "le chat noir"
+# *from* French. Our model translates *into* French. Where does it look when it writes
+# "noir", the French word for "black"?
 
 # %%
 cat = translator.translate("the black cat sleeps .")
@@ -665,9 +667,10 @@ for K in (1, 2, 4, 8):
 # heatmaps, and AER sees only the largest. *Entropy* measures the spread,
 # $`H = -\sum_j \alpha_j \ln \alpha_j`$: 0 if one word has all the weight, $\ln S$ if
 # all $S$ words have the same ([lesson 05](../05_scaling/README.md)). The scores can be
-# divided by a *temperature* $\tau$ before the softmax. As $\alpha_j$ is proportional to
-# $e^{e_j}$, this makes it proportional to $`\alpha_j^{1/\tau}`$. What do entropy and
-# AER do?
+# divided by a *temperature* $\tau$ before the softmax. $\alpha_j$ is proportional to
+# $e^{e_j}$, so the new weight is proportional to
+# $`e^{e_j / \tau} = (e^{e_j})^{1/\tau}`$, that is, to $`\alpha_j^{1/\tau}`$. What do
+# entropy and AER do?
 
 # %%
 golds = [pair.alignment for pair in pairs]
@@ -756,8 +759,9 @@ for run in record("ex_6_9")["result"]["runs"]:
 # it. Replace one source word by the word "unknown", and see which target words become
 # less probable. For each target word, one source word matters most: without it, the
 # logarithm of the probability falls most. Is this the source word with the largest
-# weight? We count only target words whose logarithm falls by more than one half. Their
-# probability then falls to {{ f"{np.exp(-0.5):.0%}" }} of what it was, or less:
+# weight? We count only target words for which this logarithm falls by more than one
+# half. Their probability then falls to {{ f"{np.exp(-0.5):.0%}" }} of what it was, or
+# less:
 
 
 # %%
@@ -784,10 +788,10 @@ print(f"{np.mean(needed):.2f} of the words depend on some source word;")
 print(f"for {np.mean(agree):.2f} of these it is the one looked at most")
 
 # %% [markdown]
-# In {{ f"{1 - np.mean(agree):.0%}" }} of the cases another word matters more: the
-# encoder is recurrent, and each state knows of its neighbours. In these sentences a
-# heatmap is a good guess at what is used, and no proof. (The textbook's 6.5.3 warns of
-# this, rightly.)
+# In {{ f"{1 - np.mean(agree):.0%}" }} of the cases another word matters more. A
+# possible reason is that the encoder is recurrent, so that each state depends on its
+# neighbours too. In these sentences a heatmap is a good guess at what is used, and no
+# proof. (The textbook's 6.5.3 warns of this, rightly.)
 #
 # ## Can a model write without a source?
 #
@@ -848,7 +852,8 @@ say("table of word pairs", kept["pairs"][0]["said"][0])
 # where the table of word pairs has {{ f"{np.mean(pairs_right):.2f}" }} and new
 # sentences of the grammar itself {{ f"{kept['grammar']['right']:.2f}" }}. To continue a
 # sentence well, one has to know more of it than the last word: "the woman" needs a verb
-# in the singular, however many words stand between. Attention sees all of them.
+# in the singular, however many words stand between the noun and the verb. Attention
+# sees all of them.
 #
 # At a low temperature nearly all sentences are right, more than of the grammar's own,
 # because the model then keeps to the commonest words. The price is variety: some of its

@@ -203,14 +203,15 @@ IN_WORDS = [
      "derives it; we have not read the paper again", "03", ""),
     ("6.3.3", "local attention predicts its centre", "local-p does; local-m, which the "
      "text leaves out, does not", "08", "as if it were all of local attention"),
-    ("6.4.3", "quadratic cost is affordable below 2048 tokens", "affordable is no "
-     "number; the measured times have no corner there", "12", "affordable below 2048"),
+    ("6.4.3", "quadratic cost is affordable below 2048 tokens", "\"affordable\" is "
+     "not a number; the measured times do not change their slope there", "12",
+     "affordable below 2048"),
     ("6.4.4", "the Transformer of Vaswani and others has 28.4 BLEU, after 3.5 days on "
      "8 processors", "that is what the paper says",
      "10", ""),
     ("6.5.3", "Bahdanau and others show French to English", "English to French", "09",
      "Bahdanau and others showed"),
-    ("6.5.3", "the same, once more", "English to French", "13", "Bahdanau's picture"),
+    ("6.5.3", "Bahdanau's picture shows French to English", "English to French", "13", "Bahdanau's picture"),
     ("6.5.4", "four patterns are the most common", "a fifth, the column, is frequent "
      "in BERT (Clark and others)", "09", "four patterns are the most common"),
     ("38.2", "Luong and others found dot as good as additive, on WMT'15 (the data of a "

@@ -17,11 +17,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # you train may do it. This lesson says when a printed claim is wrong, when it is right,
 # and when nobody knows yet. Then it goes through what four texts on attention claim, as
 # far as it can be computed, and gives each claim a verdict. The pages before this one
-# have these claims in boxes, "The book says"; here they stand in one place.
+# have most of these claims in boxes, "The book says"; here they stand in one place.
 #
 # You need lessons [05](../05_scaling/README.md), [07](../07_reversal/README.md) and
-# [13](../13_translation/README.md). Half an hour. Each row of a table links the page
-# that explains its words and, where something was measured, shows the measurement.
+# [13](../13_translation/README.md). Half an hour. The last column of each table links a
+# page. It explains the words of the claim, and shows the measurement if there is one.
 
 # %%
 from importlib import import_module
@@ -78,14 +78,14 @@ among the good ones."""
 show(fig, "twelve-seeds", alt)
 
 # %% [markdown]
-# We call a seed good if it has at least {{ f"{chapter_38.GOOD:.2f}" }} of the letters
-# right. (We chose this limit after seeing the twelve values, in the gap between
-# {{ f"{at_ten[~good].max():.2f}" }} and {{ f"{at_ten[good].min():.2f}" }}.)
-# {{ good.sum().item() }} of {{ len(at_ten) }} seeds are good. A person who
-# trained seeds 1 to 3 would have written "the textbook is wrong", and even felt sure,
-# because all three are far from it. A person with seed 6 alone would have written "the
-# textbook is right". How often do $n$ of these seeds, drawn at random, contain not one
-# good one?
+# Here we call a seed good if it has at least {{ f"{chapter_38.GOOD:.2f}" }} of these
+# letters right. (Lesson 07 asks this of every length.) (We chose this limit after
+# seeing the twelve values, in the gap between {{ f"{at_ten[~good].max():.2f}" }} and
+# {{ f"{at_ten[good].min():.2f}" }}.) {{ good.sum().item() }} of {{ len(at_ten) }} seeds
+# are good. A person who trained seeds 1 to 3 would have written "the textbook is
+# wrong", and even felt sure, because all three are far from it. A person with seed 6
+# alone would have written "the textbook is right". How often do $n$ of these seeds,
+# drawn at random, contain not one good one?
 
 # %%
 bad, all_seeds = int((~good).sum()), len(at_ten)
@@ -96,9 +96,10 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 
 # %% [markdown]
 # With three seeds it happens in {{ f"{100 * three:.0f}" }} of 100 cases. So the honest
-# statement is neither "we get the printed result again" (below we say: it *comes back*)
-# nor "we do not". It is: *with some seeds*. A claim about additive attention itself,
-# that it does this, has to hold for nearly all seeds. It does not.
+# statement is neither "we get the printed result again" nor "we do not". It is: *with
+# some seeds*. (If we get a printed result again, we say below that it *comes back*.)
+# The claim "additive attention reverses ten letters" has to hold for nearly all seeds.
+# It does not.
 #
 # ## When does a claim hold?
 #
@@ -118,8 +119,8 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 #
 # A fourth verdict, *near*, is for printed decimals that miss by less than two units of
 # the last digit. Such a number probably comes from a computation with rounded
-# intermediate results. For a claim with such a margin *near* takes the place of
-# *undecided*.
+# intermediate results. A claim with this margin is never *undecided*: if its interval
+# lies across the end of the range, it is *near*.
 
 # %% [source] lessons.book.14_checks_the_book.claims.verdict
 
@@ -215,14 +216,14 @@ print(f"({found.rests_on})")
 # be anything from one in ten to one in two. To know it within a tenth, one would need
 # about a hundred seeds.
 #
-# Shares of right answers around one centre keep Student's interval. But their mean
-# lies between 0 and 1, so we cut the interval there. One from 0 to 1 says nothing.
+# Shares of right answers around one centre keep Student's interval. But their mean lies
+# between 0 and 1, so we cut the interval there. An interval from 0 to 1 says nothing.
 #
 # ## What does a claim look like?
 #
 # Each claim is a function of a few lines, and above it stand the section and what the
 # text says. This one is the claim of the beginning. `above(0.9)` is the range, "nearly
-# all seeds", and the last word is the lesson that shows the measurement:
+# all seeds", and the last argument, "07", is the lesson that shows the measurement:
 
 # %% [source] lessons.book.14_checks_the_book.chapter_38.good_at_ten
 
@@ -257,8 +258,8 @@ print(f"({found.rests_on})")
 #
 # Here the interval is that of a mean over many random inputs, or that of a share of
 # them. It is mostly narrow, because draws are cheap. (The sentences of exercise 6.7 are
-# few, and one trained model reads them. Its row is the difference of two shares $p$ and
-# $q$, of $n$ and $m$ sentences. Half of its interval is
+# few, and one trained model reads them. The row of exercise 6.7 is the difference of
+# two shares $p$ and $q$, of $n$ and $m$ sentences. Half of its interval is
 # $`1.96 \sqrt{p (1 - p) / n + q (1 - q) / m}`$.)
 #
 # {{ claims.table("drawn") }}
@@ -295,12 +296,13 @@ print(f"the limit with which all three come back: {enough:.3f}")
 #   "{{ claims.verdict_on("dot comes back") }}"; general:
 #   "{{ claims.verdict_on("general comes back") }}"; scaled:
 #   "{{ claims.verdict_on("scaled comes back") }}". Lesson 07 says that all three come
-#   back, by a weaker rule. There, the mean of each length has to lie within the largest
-#   difference that occurred, so that limit was read off the results.
+#   back, by a weaker rule: there, the mean at each length may differ from the printed
+#   number by the largest difference that occurred. So that limit was chosen after
+#   seeing the results.
 # - **Is there a reason for unscaled scores?** Dot is ahead at ten letters with all
 #   three seeds. But the first three seeds of additive agreed, too, and
-#   {{ int(good[3:].sum()) }} of the nine others did not. So we count here, and three
-#   seeds are too few.
+#   {{ int(good[3:].sum()) }} of the nine others did not. So we take the share of the
+#   seeds with which dot is ahead, and three seeds are too few for that.
 # - **What does a Transformer need?** Of the four rows of 6.4.4, two hold and two have
 #   the verdict "no". They are facts about this task and these depths.
 # - **Positions** are hard to decide with few seeds. A model that has half of the values
@@ -379,7 +381,7 @@ show(claims.account(pairs), "account", alt)
 # Exercises: 38.4 (scaled and unscaled scores, two seeds each) and 6.9 (translation with
 # and without attention, three seeds each): `python -m lessons start 38.4`. Both end in
 # an experiment whose seeds you may choose:
-# `python -m lessons experiment 38.4 --seed 10` takes the seeds 11 and 12. (38.4 asks
-# for the mean [entropy](../../GLOSSARY.md#entropy) of the weights in a batch. Each row
-# of weights that is not padding counts once in this mean;
-# [lesson 06](../06_masks/README.md) explains padding.)
+# `python -m lessons experiment 38.4 --seed 10` adds 10 to the usual seeds 1 and 2.
+# (38.4 asks for the mean [entropy](../../GLOSSARY.md#entropy) of the weights in a
+# batch. Each row of weights that is not padding counts once in this mean; [lesson
+# 06](../06_masks/README.md) explains padding.)

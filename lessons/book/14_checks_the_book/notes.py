@@ -104,7 +104,7 @@ def at_twice_the_length(name):
 
 @claim(
     "notes",
-    "sinusoids carry no relative positions",
+    "the sinusoidal encoding (not the scores of a model) has no relative positions",
     YES,
     "11",
     "sinusoidal positions are not",

@@ -66,7 +66,7 @@ for task, within, words in (
 
 @claim(
     "6.3.3",
-    "local attention is faster on long sequences (1000 words: time of global over that "
+    "local attention is faster on long sequences (500 words: time of global over that "
     "of local-m)",
     above(1),
     "08",
