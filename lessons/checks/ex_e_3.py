@@ -117,11 +117,17 @@ def by_forward(graph, root, names):
 def compare(my, graph, root, want):
     """Fail unless the gradients of root in this graph are these."""
     found = my.backward(graph, root)
+    is_dict = isinstance(found, dict)
+    strange = sorted(set(found) - set(want), key=str) if is_dict else []
+    if strange and set(want) <= set(found):
+        text = f"expected only {root} and the values it was computed from"
+        more = f"found {', '.join(map(str, strange[:3]))} as well"
+        my.holds(False, "unreachable", text, more)
     my.holds(
-        isinstance(found, dict) and set(found) == set(want),
+        is_dict and set(found) == set(want),
         "incomplete",
         f"expected a dict with a number for each of {', '.join(sorted(want)[:6])}",
-        f"found {sorted(found) if isinstance(found, dict) else type(found).__name__}",
+        f"found {sorted(found) if is_dict else type(found).__name__}",
     )
     size = max(map(abs, want.values()))
     off = [n for n in want if not abs(found[n] - want[n]) <= 1e-9 * size]
@@ -169,7 +175,7 @@ def diagnose(graph, root, found, want):
     ):
         return "overwrites", ["yours is the term of one user where there are several"]
     if abs(found[root] - want[root]) < 1e-9:
-        text = "your own gradients do not sum up over the users"
+        text = "not the sum, over its users, of slope times your gradient of the user"
         broken = [
             x
             for x in want
@@ -177,7 +183,7 @@ def diagnose(graph, root, found, want):
             and abs(found[x] - sum(found[u] * s for u, s in users[x])) > 1e-9
         ]
         if broken:
-            return "counted-again", [f"{text} of {', '.join(sorted(broken)[:3])}"]
+            return "counted-again", [f"your gradient of {min(broken)} is", text]
     return "unknown", []
 
 
@@ -224,7 +230,9 @@ HINTS = {
     "plus": ["A small change passes two steps: are their slopes multiplied, or added?"],
     "one-use": ["A dict keeps one slope for each user. How often does y = x x use x?"],
     "order": ["A value may be written only after all its users: when is that certain?"],
-    "backward": ["A value with several users receives a sum: where does it begin?"],
+    "backward": [
+        "A value with several users receives a sum. With which number does it begin?",
+    ],
     "": [
         "All inputs of a value come later in the list. When can you write a value, "
         "if you fill the list from its end?",
@@ -234,8 +242,8 @@ HINTS = {
         "Without recursion: use a stack of pairs (name, are its inputs done?). Take "
         "one pair. If it is done, append the name. If the name is new, push it again "
         "as done, and push its inputs above it. For the gradients: start with 0 for "
-        "all names and 1 for root; in this order, add to each input its slope times "
-        "the gradient of the user.",
+        "all names in order(graph, root) and 1 for root; in this order, add to each "
+        "input its slope times the gradient of the user.",
     ],
     "too-early": [
         "The named value stands before one of its users. Take a value that is an "
@@ -251,8 +259,11 @@ HINTS = {
         "Every loop may end and still take too long: a graph of 50 layers has 2^50 "
         "paths. Visit each value once, not each path.",
     ],
-    "unreachable": ["root does not depend on every name in the dictionary."],
-    "incomplete": ["The list does not contain every value that root depends on."],
+    "unreachable": [
+        "root does not depend on every name in the graph. Use those in order(graph, "
+        "root).",
+    ],
+    "incomplete": ["A value that root depends on is missing."],
     "recursion": [
         "Python allows about a thousand nested calls. A list that is used as a stack "
         "has no such limit.",

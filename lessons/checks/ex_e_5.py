@@ -126,7 +126,7 @@ def who(my, rng):
         found == wrong,
         "missed",
         f"expected {len(wrong)} names",
-        f"found {len(found)}, all of them right",
+        f"found {len(found)} names: these backwards are wrong, but more are",
     )
 
 
@@ -177,7 +177,8 @@ HINTS = {
         "Six are wrong. Try: a b that is not symmetric, an x with three axes, a "
         "matrix that is not square, an index that occurs twice, and, for those that "
         "normalise a row, a g that is 1 in one place and 0 elsewhere. For an alibi, "
-        "choose the opposite of each.",
+        "choose the opposite of each. For softmax and standardise, find the term that "
+        "is missing and a g for which it is 0.",
     ],
     "accuses-right": [
         "Differences agree with the backward that you named, wherever it has a "

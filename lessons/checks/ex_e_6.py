@@ -221,13 +221,13 @@ def of_each(my, rng):
     shape_all(my, backward(rng.normal(size=hs.shape)), shapes)
 
 
-@numbers("half-open gates: a_r = a_z = 0, h = 4, m = 8, n = 0")
-def half_open(my, rng):
-    """r = z = 1/2, n = 0: da_n = 1/2, da_z = 4/4, dm = 1/4, da_r = 8/8, direct 1/2."""
-    one = np.ones((1, 1))
-    compare_slopes(my, one, 0 * one, 0 * one, 0 * one, 8 * one, 4 * one)
-    found = my.slopes(one, 4 * one, one / 2, one / 2, 8 * one, 0 * one)
-    want = zip(PARTS, (one, one, one / 2, one / 4, one / 2))
+@numbers("r = 1/4, z = 1/3, n = 1/2, h = 4, m = 8, by hand")
+def by_hand(my, rng):
+    """da_n = 2/3 3/4 = 1/2, da_z = 7/2 2/9, dm = 1/8, da_r = 8/2 3/16, direct 1/3."""
+    one, a_r, a_z = np.ones((1, 1)), -np.log(3), -np.log(2)
+    compare_slopes(my, one, a_r * one, a_z * one, np.arctanh(one / 2), 8 * one, 4 * one)
+    found = my.slopes(one, 4 * one, one / 4, one / 3, 8 * one, one / 2)
+    want = zip(PARTS, (0.75 * one, 7 / 9 * one, one / 2, one / 8, one / 3))
     equal_all(my, found, dict(want), dict.fromkeys(PARTS, "BH"))
 
 
@@ -292,7 +292,9 @@ def twice(my, rng):
 
 HINTS = {
     "m-for-r": ["d(r m)/dr is m. What is d(r m)/dm?"],
-    "da-for-db": ["W_hh computes m = W_hn h + b_hn. Which gradient has m?"],
+    "da-for-db": [
+        "W_hh computes m = W_hn h + b_hn. What is the gradient of m called in slopes?",
+    ],
     "h-for-m": ["r multiplies m inside the tanh, not h."],
     "wrong-gate": ["The slope of the sigmoid of z contains z."],
     "slopes": ["h' = (1 - z) n + z h: write its derivative for z, n and h first."],
@@ -307,9 +309,9 @@ HINTS = {
         "the output. The product r m passes da_n r to m and da_n m to r. Through "
         "time: go from the last step to the first; at each step add g of that step "
         "to the gradient from the step after.",
-        "W_ih receives (da_r, da_z, da_n) side by side, W_hh receives (da_r, da_z, "
-        "dm). Both gradients are sums over the steps, of (that).T @ x and (that).T @ "
-        "h. The step before receives direct plus (da_r, da_z, dm) @ W_hh.",
+        "With A = (da_r, da_z, da_n) and B = (da_r, da_z, dm) side by side: dW_ih sums "
+        "A.T @ x, dW_hh sums B.T @ h, db_ih sums the rows of A, db_hh the rows of B. "
+        "The step before receives direct plus B @ W_hh.",
     ],
     "reset-forgotten": ["m is multiplied by r, so its gradient is not da_n itself."],
     "block:n": [

@@ -92,8 +92,8 @@ def of_p(align, position, p, D):
 def for_each(my, rng):
     align, position, p = draw(rng)
     a, backward = my.gaussian(align, position, p, D)
-    my.shape(a, (T, W), "TW")
-    shapes, axes = {"d_align": (T, W), "d_p": (T,)}, {"d_align": "TW", "d_p": "T"}
+    my.shape(a, (T, W), "Tn")
+    shapes, axes = {"d_align": (T, W), "d_p": (T,)}, {"d_align": "Tn", "d_p": "T"}
     shape_all(my, backward(rng.normal(size=(T, W))), shapes, axes)
     my.shape(my.centre(*parts(rng), S)[0], (T,), "T")
 
@@ -127,7 +127,7 @@ def around_two(my, rng):
             weights(align, np.array([[0, 1, 2]]), p, 1.0),
         ),
     ]
-    my.equal(a, [[side, 1.0, side]], "TW", wrong)
+    my.equal(a, [[side, 1.0, side]], "Tn", wrong)
 
 
 @values("weights and centres, against loops")
@@ -151,7 +151,7 @@ def against_loops(my, rng):
         bell = weights(align, position, how(p), D / 2)
         wrong.append(("rounded", f"the Gaussian with the centre {text}", bell))
     a = my.gaussian(align, position, p, D)[0]
-    my.equal(a, weights(align, position, p, D / 2), "TW", wrong)
+    my.equal(a, weights(align, position, p, D / 2), "Tn", wrong)
     q, matrix, v = parts(rng)
     want = []
     for row in q:
@@ -337,7 +337,7 @@ HINTS = {
     "no-tanh": [
         "p = S sigmoid(v . tanh(W q)) has two functions, one inside the other.",
     ],
-    "not-squared": ["Which power has s - p in a Gaussian?"],
+    "not-squared": ["Which power of s - p is in a Gaussian?"],
     "gaussian": [
         "Differentiate exp(-(s - p)^2 / (2 sigma^2)) by p; p is in every weight of "
         "its row.",
@@ -350,7 +350,7 @@ HINTS = {
         "The gradient of a_ts is g_t . h_s, for the keys s that stand in the window.",
     ],
     "": [
-        "Write the distances s - p as an array (T, W) first: the Gaussian and its "
+        "Write the distances s - p as an array (T, n) first: the Gaussian and its "
         "derivative are functions of them.",
         "d/dp exp(-(s - p)^2 / (2 sigma^2)) is the Gaussian times (s - p) / sigma^2, "
         "and p_t is in every weight of its row. For the centre, go back through S "

@@ -4,9 +4,9 @@ The backward of a graph visits a value only when the gradient of this value is c
 the sum over everything that was computed from it. So every value comes after its users,
 the values that were computed from it. Every graph without a cycle has such an order.
 
-Here a graph is a dictionary. Its keys are the names of values. Its items are lists of
-pairs (input, slope): the inputs of the value and its derivative with respect to each.
-Leaves have no pairs; x x has two.
+Here a graph is a dictionary. Its keys are the names of values. For each name it stores
+a list of pairs (input, slope): the inputs of the value and its derivative with respect
+to each. A leaf has an empty list. The product x x uses x twice and has two pairs.
 
     b = a + 2 x,  y = b x    at x = 3, a = 1        (so b = 7, dy/db = 3, dy/dx = 7)
     {"y": [("b", 3.0), ("x", 7.0)], "b": [("a", 1.0), ("x", 2.0)], "a": [], "x": []}

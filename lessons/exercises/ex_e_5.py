@@ -6,7 +6,8 @@ backward is wrong, and explain the passed test with inputs on which it is right.
 
 Every operation takes arrays and returns (y, backward); backward(g) returns a tuple with
 one gradient for each input, None for integers. Run your gradient check of E.4 on the
-operations, or read them; it is best to do both.
+operations, or read them; it is best to do both. Wrap each operation first: E.4 expects
+one input and one array.
 """
 
 import numpy as np
@@ -86,7 +87,7 @@ def witness(name):
     """Return (inputs, g) on which the backward of a guilty operation is wrong.
 
     inputs is a tuple of arrays, g an array like the output. At least one entry of a
-    gradient is wrong by 1% or more of the largest entry.
+    gradient is wrong by 1% or more of the largest entry of the right gradient.
     """
     raise NotWritten("E.5 witness")
 

@@ -6,8 +6,9 @@ keys, and a Gaussian around p multiplies the weights of the window.
     p_t  = S sigmoid(v . tanh(W q_t))
     a_ts = align_ts exp(-(s - p_t)^2 / (2 sigma^2))          sigma = D / 2
 
-The set of keys in the window changes in jumps as p moves, so it has no gradient, and
-align does not depend on p. The gradient of p comes from the Gaussian only.
+D is the half-width of the window. align_ts is the softmax over the keys of the window.
+This set changes in jumps as p moves, so it has no gradient, and align does not depend
+on p. The gradient of p comes from the Gaussian only.
 """
 
 import numpy as np
@@ -16,9 +17,9 @@ from lessons import NotWritten
 
 
 def gaussian(align, position, p, D):
-    """Return the weights a (T, W) and their backward.
+    """Return the weights a (T, n) and their backward.
 
-    align (T, W), position (T, W) the keys s of each window, p (T,)  ->  a, backward;
+    align (T, n), position (T, n) the keys s of each window, p (T,)  ->  a, backward;
     backward(g) returns (d_align, d_p)
     """
     raise NotWritten("E.9 gaussian")

@@ -4,9 +4,9 @@ A backward computes dL/dx from a formula. Differences compute it slowly and with
 
     L(x) = sum c y(x)        dL/dx_i  =  (L(x + h e_i) - L(x - h e_i)) / 2h  +  O(h^2)
 
-e_i moves entry i only. c has the shape of y and replaces the gradient of later
-operations. A check that accepts a wrong backward is worse than none: choose c, the
-inputs and the tolerance so that every wrong backward fails.
+e_i is 1 in entry i and 0 elsewhere. c has the shape of y and stands for dL/dy. A check
+that accepts a wrong backward is worse than none: choose c and the tolerance so that
+every wrong backward fails.
 
 An op here returns (y, backward); backward(g) returns one gradient of the shape of x.
 """

@@ -425,4 +425,15 @@ WRONG = [
      "        found[name] /= max(users, 1)\n"
      "        for x, slope in graph[name]:\n            found[x] +=",
      "mean", "the mean over the users"),
+    ("E.3", "dict.fromkeys(names, 0.0)", "dict.fromkeys(graph, 0.0)",
+     "unreachable", "and the values it was computed from"),
+    ("E.4", "np.all(np.abs(yours - numeric) <= 1e-5 * scale)",
+     "abs(np.mean(yours - numeric)) <= 1e-5 * scale",
+     "not-each-entry", "softmax, backward 0"),
+    ("E.5", '"pick", "softmax", "standardise"}', '"pick", "softmax"}',
+     "missed", "but more are"),
+    ("E.6", "dm = da_n * r", "dm = da_n * (1 - r)", "unknown", "dm, in the result"),
+    ("E.13", "dq[i] = S @ g[i]",
+     "dq[i] = sum(np.outer(k[j], v[j]) for j in range(i, len(q))) @ g[i]",
+     "wrong-direction", "j >= i"),
 ]  # fmt: skip
