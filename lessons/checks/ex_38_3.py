@@ -125,7 +125,7 @@ def both_curves(my, rng):
              curve(factor, mean=lambda p: np.median(entropies(p)))),
             ("not-normalised", "the curve of exponentials, not divided by their sum",
              curve(factor, weights=exponentials)),
-            ("swapped", "the curve of _scores(d, T, …)", curve(factor, draw=exchanged)),
+            ("d-first", "the curve of _scores(d, T, …)", curve(factor, draw=exchanged)),
             ("divided", "the curve / log T", curve(factor) / math.log(T)),
             ("wrong-axis", "the curve of weights that sum to one over the queries",
              curve(factor, weights=over_queries)),
@@ -209,13 +209,13 @@ def the_plot(my, rng):
         pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
     pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     pictures.is_labelled(fig)
-    for x, y, label in pictures.lines(fig):
-        if len(y) == len(ds):
-            other = ("scaled", "unscaled")[int(np.allclose(y, unscaled))]
-            is_un = "unscaled" in label.lower() or "not scaled" in label.lower()
-            my.holds(is_un == (other == "unscaled"), "exchanged",
-                     f"expected the label of the {other} curve to say so",
-                     f"found {label!r}")  # fmt: skip
+    for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
+        label = pictures.legend_text(fig, y)
+        said = label.lower().replace("not scaled", "unscaled")
+        text = f'expected label="{what}" for this curve in the legend'
+        my.holds("scaled" in said, "unlabelled", text, f"found {label!r}")
+        is_un = "unscaled" in said
+        my.holds(is_un == (what == "unscaled"), "exchanged", text, f"found {label!r}")
     kind = pictures.panels(fig)[0].get_xscale()
     my.holds(kind != "linear", "linear-axis", "expected a logarithmic axis for d",
              f"found {kind}")  # fmt: skip
@@ -273,6 +273,7 @@ HINTS = {
     "large_T_entropy": [
         "H = ln Z - sum_j p_j e_j. What do both terms become for many keys?",
     ],
+    "d-first": ["_scores takes T first, then d."],
     "": [
         "A row of _scores belongs to one query: compute softmax and entropy along "
         "it, and the mean over the rows last.",

@@ -141,7 +141,7 @@ def the_clock(my, rng):
     try:
         about = time.get_clock_info(name)
     except ValueError:
-        text = "expected a function of the module time"
+        text = "expected a function of the module time itself"
         my.holds(False, "a-reading", text, f"found {clock!r}")
     my.holds(
         about.monotonic and not about.adjustable,
@@ -571,7 +571,7 @@ HINTS = {
     "cpu-time": ["The measured time must include the time in which the process waits."],
     "nanoseconds": ["Return the times in seconds."],
     "coarse": ["Another clock has a finer resolution."],
-    "a-reading": ["Return the function itself, without parentheses."],
+    "a-reading": ["Return a function of the module time itself, without parentheses."],
     "times-drawing": ["Numbers are drawn between two readings of the clock."],
     "not-a-call": ["The timer calls its first argument. Pass it a function."],
     "timed-else": ["The timed function must return the context and the T weights."],
@@ -584,7 +584,10 @@ HINTS = {
     "not-normal": ["rng.normal draws numbers N(0, 1). rng.random draws from 0 to 1."],
     "global-generator": ["Draw from the argument rng, so that a seed decides."],
     "same-data": ["Draw s, H, W_s, W_h and v inside the loop over T."],
-    "python-loop": ["The scores of all T states are one product of arrays."],
+    "python-loop": [
+        "The scores of all T states are one product of arrays. In 6.5, compute H W_h^T "
+        "for all states at once.",
+    ],
     "same-score": ["The two timed functions return the same numbers."],
     "no-logs": ["A power of T is a straight line where both axes are logarithmic."],
     "upside-down": [
@@ -595,7 +598,7 @@ HINTS = {
     ],
     "intercept": ["A line has a slope and an intercept. Which of the two is b?"],
     "through-origin": [
-        "log a is not 0. What must be subtracted from x before the quotient?",
+        "log a is not 0. What do you subtract from x before you divide?",
     ],
     "unsorted": ["A median is the middle of the sorted times."],
 }

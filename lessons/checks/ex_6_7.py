@@ -187,9 +187,14 @@ def compare(my, path, held, tag):
         if want.shape == () != np.shape(found[name]):
             my.holds(False, "scalar", f"expected in {name} one number, of shape ()",
                      f"found an array of shape {np.shape(found[name])}")  # fmt: skip
-        same = np.array_equal(found[name], want) and found[name].dtype == want.dtype
-        my.holds(same, tag, f"expected in {name} {want.reshape(-1)[:3]}, {want.dtype}",
-                 f"found {np.ravel(found[name])[:3]}")  # fmt: skip
+        array = np.asarray(found[name])
+        kind, here = f"{want.dtype} {want.shape}", f"{array.dtype} {array.shape}"
+        if here != kind:
+            other = "dtype" if array.shape == want.shape else "shape"
+            my.holds(False, other, f"expected in {name} {kind}", f"found {here}")
+        my.holds(np.array_equal(array, want), tag,
+                 f"expected in {name} {want.reshape(-1)[:3]}",
+                 f"found {array.reshape(-1)[:3]}")  # fmt: skip
 
 
 @laws("tier A: rows that sum to 1, and fewer errors than a diagonal")

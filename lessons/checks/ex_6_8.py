@@ -130,8 +130,10 @@ def pair_by_pair(my, rng):
         "gain": [
             ("tril-order", text, (after - before)[lower]),
             ("after-only", "the cosine of z_i and z_j", of_pairs(after)),
+            ("before-less-after", "the cosine of x_i and x_j minus that of z_i and z_j",
+             of_pairs(before - after)),
         ],
-    }
+    }  # fmt: skip
     want = {"mutual": of_pairs(alpha + alpha.T), "gain": of_pairs(after - before)}
     equal_all(my, my.geometry_change(X, 0.3), want, AXES, wrong)
 
@@ -202,8 +204,8 @@ def three_heatmaps(my, rng):
         is_exchanged = said[0] & {"after", "z"} and said[1] & {"before", "x"}
         is_right = said[0] & {"before", "x"} and said[1] & {"after", "z"}
         my.holds(is_right or not is_exchanged, "images-exchanged",
-                 "expected before, the cosines of X, above them the title of X",
-                 f"found the title {of[0]!r} above them, {of[1]!r} above after",
+                 "expected the title of X above the cosines of X, argument before",
+                 f"found {of[0]!r} above before, {of[1]!r} above after",
                  )  # fmt: skip
     pictures.keep(my, fig)
 
@@ -317,7 +319,7 @@ HINTS = {
     "divisor": ["The formula with d^2 divides by n (n^2 - 1)."],
     "one-way": ["mutual is the sum of the weight of i on j and the weight of j on i."],
     "after-only": ["A gain is a difference between after and before."],
-    "scale": ["A gain is the cosine after, less the one before."],
+    "before-less-after": ["A gain is the cosine after, minus the one before."],
     "overflow": [
         "exp(1e3) is larger than any float64. Which change of the scores leaves the "
         "softmax as it is?",

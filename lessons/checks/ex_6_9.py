@@ -219,8 +219,8 @@ def a_step(my, rng):
                     "the mean of all states for c",
                     {"weigh": equal_weights},
                 ),
-                ("swapped", "[c; E[y]] where [E[y]; c] belongs", {"order": -1}),
-                ("swapped", "[c; s'] where [s'; c] belongs", {"read": -1}),
+                ("parts-exchanged", "[c; E[y]] where [E[y]; c] belongs", {"order": -1}),
+                ("parts-exchanged", "[c; s'] where [s'; c] belongs", {"read": -1}),
                 ("ignores-query", "scores v . tanh(W_h h_j)", {"query": 0}),
                 ("no-tanh", "scores without tanh", {"bend": np.array}),
             ]
@@ -479,7 +479,7 @@ HINTS = {
     "old-state": ["The logits are computed from the state after the step."],
     "state-stands": ["Which state does the next step start from?"],
     "mean-context": ["c is a weighted mean of the states."],
-    "swapped": ["[E[y]; c] and [s'; c]: which of the two comes first?"],
+    "parts-exchanged": ["[E[y]; c] and [s'; c]: which of the two comes first?"],
     "detached": ["Does a Tensor become an array somewhere?"],
     "ignores-query": ["Which term of the score contains the state of the decoder?"],
     "no-tanh": [

@@ -69,6 +69,23 @@ def has_curve(fig, x, y, tag, what):
     raise CheckFailed(tag, f"expected a curve of {what}", _found(fig))
 
 
+def legend_text(fig, y):
+    """Return what the legend says of the curve through y; without it, its label."""
+    for ax in panels(fig):
+        for line in ax.lines:
+            if len(line.get_ydata()) == len(y) and np.allclose(line.get_ydata(), y):
+                legend = ax.get_legend()
+                rows = zip(legend.legend_handles, legend.get_texts()) if legend else ()
+                said = [t.get_text() for each, t in rows if _look(each) == _look(line)]
+                return said[0] if len(said) == 1 else line.get_label()
+    return ""
+
+
+def _look(line):
+    names = "color", "linestyle", "marker"
+    return [str(getattr(line, f"get_{name}", str)()) for name in names]
+
+
 def has_level(fig, y, tag, what):
     """Fail unless the figure has a horizontal line at y."""
     if not any(np.allclose(b, y) and len(b) > 1 for _, b, _ in lines(fig)):

@@ -4,8 +4,9 @@ Measure how long a whole forward pass takes, from the states to the context: wit
 additive attention of 6.5, and with dot scores, for T from 10 to 1000 states of width
 128. A measured time is useful only if you know exactly which code ran between two
 readings of the clock. The check does not depend on the speed of your machine: it
-examines which calls you time. ``python -m lessons experiment 6.6`` takes 100 passes of
-each.
+examines which calls you time. Neither pass may contain a Python loop over the states.
+If your 6.5 has one, rewrite it with arrays first. ``python -m lessons experiment 6.6``
+takes 100 passes of each.
 """
 
 import time

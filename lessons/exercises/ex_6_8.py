@@ -48,7 +48,7 @@ def rank_correlation(a, b):
     """Return Spearman's correlation: that of the ranks of a (n,) and b (n,).
 
     No two entries of a, or of b, are equal. The smallest entry has rank 0. The result
-    is 1 if b is larger wherever a is, and -1 if it is smaller.
+    is 1 if a and b have the same order, and -1 if they have opposite orders.
     """
     raise NotWritten("6.8 rank_correlation")
 

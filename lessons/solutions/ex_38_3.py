@@ -67,8 +67,9 @@ def entropy_curve(T, ds, scaled, rng, samples):
 def large_T_entropy(T, a):
     """Return the limit of H for many keys whose scores are uniform from -a to a.
 
-    Sums over many keys become T times expectations: Z = sum_j exp(e_j) tends to
-    T E[exp(x)], and sum_j p_j e_j to E[x exp(x)] / E[exp(x)]. Both are integrals.
+    Sums over many keys become T times expectations. With x for one score, Z = sum_j
+    exp(e_j) tends to T E[exp(x)], and sum_j p_j e_j to E[x exp(x)] / E[exp(x)]. Both
+    are integrals.
     """
     # BEGIN SOLUTION
     # E exp(x) = sinh(a) / a, and its slope in a scale of x gives E[x exp(x)]
@@ -82,7 +83,8 @@ def draw(fig, T, ds, scaled, unscaled):
     """Draw both curves, mean entropies for each width in ds, into a matplotlib figure.
 
     One panel: entropy against d, only d on a logarithmic axis, a horizontal line at
-    log T, both axes with a label, and a legend. ``fig.subplots()`` returns the panel.
+    log T, both axes with a label, and a legend. The labels of the curves are "scaled"
+    and "unscaled". ``fig.subplots()`` returns the panel.
     """
     # BEGIN SOLUTION
     ax = fig.subplots()

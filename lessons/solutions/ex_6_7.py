@@ -121,6 +121,8 @@ def read_safetensors(path):
                 the optional entry "__metadata__" is not an array
     the rest    bytes a to b of it are the numbers of an array, row after row; _DTYPES
                 contains the NumPy dtype
+
+    Each array has the shape and the dtype of the file.
     """
     # BEGIN SOLUTION
     data = pathlib.Path(path).read_bytes()

@@ -60,7 +60,7 @@ def rank_correlation(a, b):
     """Return Spearman's correlation: that of the ranks of a (n,) and b (n,).
 
     No two entries of a, or of b, are equal. The smallest entry has rank 0. The result
-    is 1 if b is larger wherever a is, and -1 if it is smaller.
+    is 1 if a and b have the same order, and -1 if they have opposite orders.
     """
     # BEGIN SOLUTION
     ranks = [np.argsort(np.argsort(x)) for x in (a, b)]  # the rank of each entry
@@ -133,7 +133,7 @@ MUTANTS = [
      "squared-norms"),
     ("(alpha + alpha.T)[pairs]", "alpha[pairs]", "one-way"),
     ("(cosine(Z) - cosine(X))[pairs]", "cosine(Z)[pairs]", "after-only"),
-    ("(cosine(Z) - cosine(X))[pairs]", "(cosine(X) - cosine(Z))[pairs]", "scale:-1"),
+    ("(cosine(Z) - cosine(X))[pairs]", "(cosine(X) - cosine(Z))[pairs]", "before-less-after"),
     ("[np.argsort(np.argsort(x)) for", "[x for", "pearson"),
     ("[np.argsort(np.argsort(x)) for", "[np.argsort(x) for", "order"),
 ]  # fmt: skip

@@ -211,7 +211,7 @@ MUTANTS = [
     ("masked_softmax(e, mask=mask)", "masked_softmax(e)", "mask-leak"),
     ("masked_softmax(e, mask=mask)", "masked_softmax(e, mask=~mask)", "complement"),
     ("(alpha[:, :, None] * H).sum(1)", "H.mean(1)", "mean-context"),
-    ("mg.concat([x, c], axis=-1)", "mg.concat([c, x], axis=-1)", "swapped"),
+    ("mg.concat([x, c], axis=-1)", "mg.concat([c, x], axis=-1)", "parts-exchanged"),
     ("mg.concat([new, c], axis=-1)", "mg.concat([s, c], axis=-1)", "old-state"),
     ('p["b_o"], new', 'p["b_o"], s', "state-stands"),
     ("query = s @", "query = s.detach() @", "detached"),

@@ -52,7 +52,7 @@ ENTROPIES = [
     ("38.3", "np.exp(e - e.max(axis=-1, keepdims=True))", "np.exp(np.minimum(e, 700))",
      "clipped", "1e4 - ln 3"),
     ("38.3", "entropy(p).mean()", "entropy(z).mean()", "not-normalised", "exponential"),
-    ("38.3", "e = _scores(T, d, ", "e = _scores(d, T, ", "swapped", "_scores(d, T"),
+    ("38.3", "e = _scores(T, d, ", "e = _scores(d, T, ", "d-first", "_scores(d, T"),
     ("38.3", "np.log(np.sinh(a) / a)", "np.log(np.sinh(a))",
      "width-of-interval", "ln a"),
     ("38.3", "np.log(np.sinh(a) / a)", "np.log(2 * np.sinh(a))",
@@ -117,7 +117,7 @@ STEPS = [
     ("38.5", "model.values(strings)", "model.values(strings[:, ::-1])",
      "reversed-input", "reads the strings from the last symbol on"),
     ("38.5", "model.Q, model.K, model", "model.K, model.Q, model",
-     "swapped", "Q and K exchanged"),
+     "queries-as-keys", "Q and K exchanged"),
 ]  # fmt: skip
 PROOFS = [
     ("38.6", "(s @ W_g @ h1 + s @ W_g @ h3) / 2",
@@ -133,6 +133,19 @@ PROOFS = [
      "chain-repeats", "links 1 and 2"),
 ]  # fmt: skip
 RESULTS = [
+    ("38.3", '"s--", label="unscaled"', '"s--", label="e"', "unlabelled", "found 'e'"),
+    ("38.3", 'ax.semilogx(ds, scaled, "o-", label="scaled")\n'
+     '    ax.semilogx(ds, unscaled, "s--", label="unscaled")',
+     'ax.semilogx(ds, scaled, "o-")\n    ax.semilogx(ds, unscaled, "s--")\n'
+     '    ax.legend = lambda: type(ax).legend(ax, ["unscaled", "scaled"])',
+     "exchanged", "found 'unscaled'"),
+    ("6.7", 'flat.reshape(entry["shape"])', "flat.reshape(-1)",
+     "shape", "found float32 (15,)"),
+    ("6.7", 'flat.reshape(entry["shape"])', 'flat.reshape(entry["shape"]).astype(float)',
+     "dtype", "found float64 (3, 5)"),
+    ("6.8", "(cosine(Z) - cosine(X))", "(cosine(X) - cosine(Z))",
+     "before-less-after", "minus that of z_i and z_j"),
+    ("6.8", "(cosine(Z) - cosine(X))", "2 * (cosine(Z) - cosine(X))", "scale:2", ""),
     ("38.6", "return W_a, v_a, s", "return v_a, W_a, s", "swapped", "another order"),
     ("38.6", "return -np.eye(1), np.ones(1),", "return np.ones(1), -np.eye(1),",
      "swapped", "another order"),
@@ -163,7 +176,7 @@ WEIGHTS = [
     ("6.9", 'mg.tanh(H @ p["W_h"].T + query[:, None])',
      '(H @ p["W_h"].T + query[:, None])', "no-tanh", "without tanh"),
     ("6.9", "mg.concat([new, c], axis=-1)", "mg.concat([c, new], axis=-1)",
-     "swapped", "[c; s']"),
+     "parts-exchanged", "[c; s']"),
     ("6.10", "    return z / z.sum(-1, keepdims=True)",
      "    z = z**tau\n    return z / z.sum(-1, keepdims=True) / tau",
      "tau-after", "softmax(e) / tau"),

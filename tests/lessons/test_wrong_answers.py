@@ -370,6 +370,12 @@ WRONG = [
     *IMPORTS, *COMPARE, *TRANSLATORS, *MASKS, *COSTS, *GRADIENTS, *SIZES, *COMMON,
     *RESULTS, *learners.WRONG, *learners_of_chapters.WRONG,
 ]  # fmt: skip
+LABELS = """\
+    ax.semilogx(ds, scaled, "o-", label="scaled")
+    ax.semilogx(ds, unscaled, "s--", label="unscaled")
+    ax.axhline(np.log(T), color="0.5", label=f"log {T}, equal weights")
+    ax.set(xlabel="width d", ylabel="entropy, nats")
+    ax.legend()"""
 RIGHT = [
     ("E.5", "import numpy as np", "import numpy as np\nimport minigrad as mg"),
     ("E.2", "import numpy as np", "import functools\nimport numpy as np"),
@@ -385,6 +391,9 @@ RIGHT = [
     pytest.param("38.3", "np.log(np.where(p > 0, p, 1.0))", "np.log(p + 1e-12)",
                  marks=pytest.mark.deep),
     ("38.3", "return np.array(curve)", "return curve"),
+    ("38.3", LABELS, LABELS.replace(', label="scaled"', "")
+     .replace(', label="unscaled"', "")
+     .replace("legend()", 'legend(["scaled", "not scaled", "equal weights"])')),
     pytest.param("38.4", "np.log(np.where(alpha > 0, alpha, 1.0))",
                  "np.log(alpha + 1e-12)", marks=pytest.mark.deep),
     ("38.4", """    logits = model(batch.source, batch.target_in, batch.lengths)
