@@ -181,7 +181,7 @@ HINTS = {
     ],
     "": [
         "Write (d_s) (d_s, d_h) (d_h) under s^T W_g h. Where can you place "
-        "parentheses, and which size has the product inside them?",
+        "parentheses, and what is the size of the product inside them?",
         "h' = W_g h has d_s entries. With the keys as rows of H, entry i of row j is "
         "sum_k W_g[i, k] H[j, k], a sum over the columns of both.",
         "Multiply the keys by the transposed matrix. A projection takes d_s d_h "

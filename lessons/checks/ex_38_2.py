@@ -344,7 +344,7 @@ HINTS = {
         "cancels. For one query: v_h times sum_k s_k^2, then the mean over s.",
     ],
     "one-term": ["e is a sum of d products."],
-    "not-squared": ["Which units has v_s mu_h, and which has v_s v_h?"],
+    "not-squared": ["Which units does v_s mu_h have, and which does v_s v_h have?"],
     "gain-minus-one": ["The variance without means is part of the variance with them."],
     "crossed": ["Divide the two formulas: which variance cancels in v_h mu_s^2?"],
     "d-squared": ["Variances of independent terms add up. How many terms are there?"],

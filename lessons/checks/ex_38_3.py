@@ -316,7 +316,7 @@ HINTS = {
     ],
     "sign": ["H = ln Z - sum_j p_j e_j. What is ln Z for many keys?"],
     "divides-by-T": [
-        "The scores are sums over the d entries. How many terms has each?",
+        "The scores are sums over the d entries. How many terms does each score have?",
     ],
     "own-generator": ["The same seed must give the same scores: pass rng on."],
 }

@@ -207,7 +207,7 @@ def your_own_words(my, rng):
     my.holds(
         isinstance(words, str) and len(words.split()) > 4,
         "words",
-        "expected a sentence",
+        "expected five words or more",
         f"found {words!r}",
     )
     print("Not graded. A good answer names:")
@@ -284,8 +284,8 @@ HINTS = {
     "proof": ["In each step use one law only: the number, or the sum."],
     "counterexample": ["Which W_g changes the sign of every score?"],
     "": [
-        "Widths of 1 are enough: s, h1, h2, h3 are then numbers, and the score is a "
-        "sum of shifted tanh curves.",
+        "Widths of 1 are enough: s, h1, h2, h3 are then arrays of one number, "
+        "np.array([0.0]), and the score is a sum of shifted tanh curves.",
         "One tanh only rises or only falls. The difference of two shifted ones rises "
         "and falls again.",
         "tanh(h + s) - tanh(h - s) is highest at h = 0: use rows (1, 1) and (-1, 1) "

@@ -186,7 +186,7 @@ HINTS = {
         "Two scores that are clipped to the same limit are no longer different.",
     ],
     "renormalised": ["The formula has no division: sum_j alpha_j h_j."],
-    "only-zero": ["Which weights do scores give that are all 5?"],
+    "only-zero": ["Which weights do seven scores of 5 give?"],
     "tolerance": [
         "Nearly equal scores give nearly equal weights. Those are not equal weights.",
     ],

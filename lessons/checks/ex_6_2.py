@@ -52,7 +52,7 @@ def either_way(my, rng):
         ("reversed", "s . h with h reversed", 28.0),
     ]
     my.equal(my.dot(s, h), 32.0, "", wrong)
-    my.equal(s @ my.W_for_dot(3) @ h, 32.0, "", wrong)
+    my.equal(s @ my.W_for_dot(3) @ h, 32.0, "", wrong, call="s @ W_for_dot(3) @ h")
 
 
 @values("dot, and the bilinear score with your matrix, against a sum")
@@ -95,6 +95,7 @@ def after_a_change(my, rng):
         )
         wrong = [
             ("not-inverse", "R with its axes swapped", R.T),
+            ("transposed-inverse", "the inverse of R with its axes swapped", want.T),
             ("forward", "R", R),
             ("unchanged", "the identity, W_a before the change", np.eye(d)),
             ("elementwise", "1 / R, entry by entry", lambda R=R: 1 / R),

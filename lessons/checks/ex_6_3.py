@@ -81,7 +81,7 @@ def dot_scores(my, rng):
         return ops.multiplications
 
     def wrong(T, d):
-        text = "twice the number, as with all sums, or the average of the states"
+        text = "twice the number: the sums, or the average of the states, count as well"
         return [
             ("twice", text, 2 * T * d),
             ("sums", "the number with the sums", T * (2 * d - 1)),
@@ -136,7 +136,7 @@ def tanh_and_memory(my, rng):
     def of_additive(T, d):
         terms = {"W_s s": "d", "W_h h_j": "T d", "tanh": "T d", "the scores": "T"}
         extra = {"s and H": d + T * d, "the arguments of tanh": T * d}
-        text = "the number without all projections"
+        text = "the number without W_s s and all W_h h_j"
         found = [("no-term", text, T * d + T)]
         return found + miscounts({"T": T, "d": d}, terms, extra)
 

@@ -157,7 +157,7 @@ def a_tenth(my, rng):
     my.holds(
         scores <= whole,
         "unit",
-        f"expected at least {whole} bytes, the peak memory of attention with the "
+        f"expected at most {whole} bytes, the peak memory of attention with the "
         "whole matrix of scores",
         f"found {scores}",
     )

@@ -362,7 +362,7 @@ HINTS = {
         "Go backwards one link at a time: from c to alpha (6.1), from alpha to e "
         "(the softmax of E.2), from e to v and tanh, from tanh to its argument. Two "
         "products with a matrix remain.",
-        "dL/dalpha_j = h_j . g;  dL/de = alpha (dL/dalpha - its mean under alpha); "
+        "dL/dalpha_j = h_j . g;  dL/de = alpha (dL/dalpha - sum(alpha dL/dalpha)); "
         "dL/dpre_jk = dL/de_j v_k (1 - tanh^2). The argument of tanh at j contains "
         "W_s s and W_h h_j, and c contains h_j as well.",
     ],

@@ -302,7 +302,9 @@ def by_heart(my, rng):
 @laws("your prediction")
 def predicted(my, rng):
     found = my.prediction()
-    text = f"expected one of each of {ANSWERS}"
+    text = "expected " + ", ".join(
+        f'"{key}": {" or ".join(map(repr, each))}' for key, each in ANSWERS.items()
+    )
     my.holds(is_prediction(found), "prediction", text, f"found {found!r}")
     known = my.ENCODER in ("gru", "lstm")
     text = 'expected ENCODER = "gru" or "lstm"', f"found {my.ENCODER!r}"

@@ -330,7 +330,7 @@ HINTS = {
         "W_o, split, the heads, join, the three projections. In a head: v, p, s, "
         "then q and k, and the scale is a factor of both.",
         "split: (n, H, E), then transpose to (H, n, E); join undoes the two in the "
-        "other order. ds = p (dp - the mean of dp under p), dq = scale ds @ k and dk "
+        "other order. ds = p (dp - sum(p dp) over the keys), dq = scale ds @ k and dk "
         "= scale ds^T @ q. In multihead dO = g @ W_o, split; join dq, dk, dv; dY is "
         "dk @ W_k plus dv @ W_v.",
     ],

@@ -81,17 +81,17 @@ def mistakes(x, positions, base=10000.0):
             overwritten,
         ),
         *(
-            ("frequencies", f"a rotation with theta_m = base^-{text}", turned)
+            ("frequencies", f"a rotation with theta_m = {text}", turned)
             for text, turned in (
-                ("(m / E)", by_loop(*at, exponent=lambda m, E: m / E)),
+                ("base^-(m / E)", by_loop(*at, exponent=lambda m, E: m / E)),
                 (
-                    "(2 (m + 1) / E)",
+                    "base^-(2 (m + 1) / E)",
                     by_loop(*at, exponent=lambda m, E: 2 * (m + 1) / E),
                 ),
-                ("m", by_loop(*at, exponent=lambda m, E: m)),
-                ("(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
-                ("0, 1 for every pair", by_loop(*at, exponent=lambda m, E: 0)),
-                ("1, but for m = 0", by_loop(*at, exponent=lambda m, E: m > 0)),
+                ("base^-m", by_loop(*at, exponent=lambda m, E: m)),
+                ("base^-(4m / E)", by_loop(*at, exponent=lambda m, E: 4 * m / E)),
+                ("1 for every pair", by_loop(*at, exponent=lambda m, E: 0)),
+                ("1 / base for m > 0", by_loop(*at, exponent=lambda m, E: m > 0)),
             )
         ),
     ]

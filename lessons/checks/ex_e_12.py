@@ -313,8 +313,8 @@ HINTS = {
     "strict": [
         "At a boundary n^K = e^(K - k) max_distance^k: does n belong to bucket k?",
     ],
-    "rounded": ["floor, round and ceil differ. Which of them has the formula?"],
-    "rounded-up": ["floor, round and ceil differ. Which of them has the formula?"],
+    "rounded": ["floor, round and ceil differ. Which of them is in the formula?"],
+    "rounded-up": ["floor, round and ceil differ. Which of them is in the formula?"],
     "n-plus-one": ["Is n itself the distance, or n + 1?"],
     "K-is-e": ["K = nb - e: how many buckets are left if nb is odd?"],
     "all-buckets": ["K buckets have logarithmic lengths, not all nb."],

@@ -331,8 +331,10 @@ HINTS = {
     "max-for-lse": ["Only s - lse gives weights whose row sums to 1."],
     "no-lse": ["p = exp(s - lse): what makes the weights of a row sum to 1?"],
     "unscaled-scores": ["s_ij = scale q_i . k_j: the forward used the scale as well."],
-    "g-for-q": ["ds_ij = dL/ds_ij, and s_ij = scale q_i . k_j. What is ds_ij / dk_j?"],
-    "ds-for-p": ["o_i = sum_j p_ij v_j: which factor has v_j?"],
+    "g-for-q": [
+        "s_ij = scale q_i . k_j. What is the derivative of s_ij with respect to k_j?",
+    ],
+    "ds-for-p": ["o_i = sum_j p_ij v_j: which factor does v_j have?"],
     "row_sums": ["o_i is the sum of p_il v_l: multiply it by g_i."],
     "tile": ["p = exp(s - lse) at allowed pairs only, decided before the exponential."],
     "backward": [
@@ -377,7 +379,7 @@ HINTS = {
     "all-pairs": ["Your answer makes an array of all L x S pairs."],
     "not-causal": ["With causal, key j counts for the queries i >= j only."],
     "nan": [
-        "Your answer computes a tile without an allowed pair, and 0 times NaN is "
-        "NaN. Half of the tiles of a causal square can be left out.",
+        "If the keys are NaN: your answer computes a tile without an allowed pair, and "
+        "0 times NaN is NaN. Half of the tiles of a causal square can be left out.",
     ],
 }

@@ -337,7 +337,9 @@ HINTS = {
     "state-stands": ["Each step starts from the state that the step before returned."],
     "special": ["PAD and SOS are never written, even if they are the most probable."],
     "eos-written": ["EOS ends the sentence and is not one of its words."],
-    "past-eos": ["EOS itself may be written, and then the sentence ends."],
+    "past-eos": [
+        "EOS may be the most probable word. Then the sentence ends, without EOS.",
+    ],
     "one-word-less": ["max_length words may be written, not one less."],
     "sos-written": ["SOS is the first input, and no word of the translation."],
     "endless": ["Stop after max_length words."],

@@ -111,7 +111,8 @@ HINTS = {
         "sum?",
     ],
     "log-of-softmax": [
-        "dy_i/dx_k = delta_ik - p_k. Which sum over i does g_i p_k give?",
+        "p = exp(y) is the softmax, and p_k does not depend on i. What is sum_i g_i "
+        "p_k?",
     ],
     "tanh": ["dy/dx = 1 - tanh(x)^2: which variable of the forward is tanh(x)?"],
     "matmul": [

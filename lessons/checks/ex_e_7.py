@@ -105,7 +105,7 @@ def against_a_loop(my, rng):
             not 1e-13 < added.mean() < 1e-3 or np.ptp(added) > 1e-14,
             "epsilon",
             "expected ln sum exp(x), with the maximum m taken out as exp(x - m)",
-            f"found ln of this sum + {added.mean():.1g}",
+            f"found ln(sum + {added.mean():.1g})",
         )
     my.equal(found, lse, "BL", wrong)
 
@@ -286,16 +286,16 @@ HINTS = {
         "is 1.",
     ],
     "mean": ["Is lse the logarithm of a sum, or of a mean?"],
-    "maximum-sign": ["ln sum exp(x) = m + ln sum exp(x - m): which sign has m?"],
+    "maximum-sign": ["ln sum exp(x) = m + ln sum exp(x - m): which sign does m have?"],
     "mask-times-scores": [
         "A score of 0 is a score: exp(0) = 1. Which score has the weight 0?",
     ],
     "maximum-lost": ["ln sum exp(x) = m + ln sum exp(x - m): where is m added back?"],
     "masked_softmax": [
-        "What does the maximum see, what does the sum see, and what has a row without "
-        "keys?",
+        "What does the maximum see, what does the sum see, and what are the weights of "
+        "a row without keys?",
     ],
-    "masked_lse": ["d lse / dx_j is a weight you know. Which value has an empty row?"],
+    "masked_lse": ["d lse / dx_j is a weight you know. What is lse in an empty row?"],
     "": [
         "Which number can replace a masked score, so that its exp is exactly 0? The "
         "usual softmax then does most of the rest.",
@@ -304,8 +304,8 @@ HINTS = {
         "backward is that of the softmax, computed from y.",
         "Take np.where(mask, x, -np.inf) and its maximum, replace a maximum of -inf "
         "by 0, take exp of the difference and divide it by its sum, or by 1 where "
-        "the sum is 0. The backward subtracts from g its mean under y and multiplies "
-        "by y; that of lse is y times g.",
+        "the sum is 0. The backward subtracts sum(y g) from g and multiplies by y; "
+        "that of lse is y times g.",
     ],
     "sentinel": [
         "If all masked scores of a row are -1e9, what is the largest? What is exp of "

@@ -24,7 +24,7 @@ def examine(my, seed, but):
             if outcome.result == "unwritten":
                 raise NotWritten(*outcome.lines)
             if outcome.result == "failed":
-                text = f"[{outcome.tag}] in the check; nothing was trained"
+                text = f"The check fails here ([{outcome.tag}]), so nothing was trained."
                 again = f"next: python -m lessons check {my._id}"
                 raise CheckFailed(outcome.tag, text, *outcome.lines, again)
 

@@ -9,6 +9,7 @@ from lessons.classroom.catalogue import find
 from lessons.classroom.steps import CheckFailed
 
 OWN_IMPORTS = {"NotWritten", "earlier"}  # from lessons
+PROJECT = {"", "attention", "lessons", "minigrad"}  # "" for a relative import
 MORE = {"E.5": {"minigrad"}}  # its text suggests a gradient check
 ANSWERS = {"6.7": {"safetensors"}}  # attributes of a module that the stub imports
 
@@ -24,6 +25,8 @@ def own_work(my, rng):
 
     for node, owner, name in foreign_code(tree, my._id):
         text = f"this is the {owner}'s {name}; the exercise is to write it, in NumPy"
+        if owner == "package":
+            text = f"{name} is not allowed here. Use NumPy and the standard library."
         if "lessons.work" in lines[node.lineno - 1]:
             text = 'an earlier answer is earlier(__file__, "E.2", "softmax")'
         fail("imports-answer", node, text)
@@ -43,7 +46,10 @@ def foreign_code(tree, id):
     for node, module, name in imports(tree):
         if (module, name) not in given and not is_allowed(id, module, name):
             reference = module.startswith("lessons.solutions")
-            yield node, "reference" if reference else "library", name or module
+            if (root := module.split(".")[0]) not in PROJECT:
+                yield node, "package", root
+            else:
+                yield node, "reference" if reference else "library", name or module
     for node in ast.walk(tree):
         if getattr(node, "attr", None) in ANSWERS.get(id, ()):
             yield node, "library", node.attr

@@ -43,10 +43,10 @@ FOR_KNOWN_MISTAKES = {
     ),
     "softmax-skipped": "dy_i/dx_k = y_i (delta_ik - y_k): which factor is lost?",
     "one-factor": "dy_i/dx_k = y_i (delta_ik - y_k): y_k is a factor of both terms.",
-    "unweighted-sum": "The sum over i is one of g_i dy_i/dx_k. Which weight has g_i?",
+    "unweighted-sum": "The sum over i is one of g_i dy_i/dx_k. Which weight multiplies g_i?",
     "mean-of-g": "The mean of g that is subtracted has weights. Which ones?",
     "mean": "Does the formula divide by the number of terms?",
-    "plus": "Raising one score lowers the other weights. Which sign has that term?",
+    "plus": "Raising one score lowers the other weights. Which sign does that term have?",
     "loop-short": "range(a, b) ends before b. Write down its first and last number.",
     "global-maximum": "Is the maximum over one row, or over all of them?",
     "not-divided": "The weights sum to 1. By what are the exponentials divided?",
@@ -54,7 +54,7 @@ FOR_KNOWN_MISTAKES = {
     "exchanged": "Two quantities have changed places. Compare with the formula.",
     "wrong-axis": "Over which axis do the weights of one query sum to 1?",
     "overwrites": "A value that is used twice receives the sum of two gradients.",
-    "mask-leak": "A masked entry has no influence, so its gradient is 0.",
+    "mask-leak": "A masked entry has weight 0 and no influence.",
     "stale-cache": "The backward uses a value that another call saved.",
     "block": "All other entries are right. What is special about the named part?",
     "mutates-input": (
@@ -69,7 +69,10 @@ FOR_KNOWN_MISTAKES = {
         "Where are digits lost: in a difference of nearly equal numbers, or because a "
         "small term is left out?"
     ),
-    "log-base": "ln, log2 and log10 differ by a constant factor. Which has the task?",
+    "log-base": (
+        "ln, log2 and log10 differ by a constant factor. Which of them does the task "
+        "use?"
+    ),
     "renormalised": "Does the task say that the result sums to 1?",
     "not-normalised": "Each row is right up to a factor. By what is it divided?",
     "sum-over-everything": (
@@ -84,10 +87,14 @@ FOR_KNOWN_MISTAKES = {
     "plain-softmax": "The softmax is right. What else does the formula contain?",
     "no-term": "Go through the formula from left to right: what else is computed?",
     "extra-term": "Read in the docstring what counts, and what does not.",
-    "no-factor": "How many entries has one result, and how often is it computed?",
+    "no-factor": (
+        "How many entries does one result have, and how often is it computed?"
+    ),
     "extra-factor": "What is computed once, and what once for each of several?",
     "sum-of-sizes": "Each of m things has n entries: multiply the sizes.",
-    "scaled-scores": "Which factor have the scores, and which base has the power?",
+    "scaled-scores": (
+        "Which factor multiplies the scores? Which base does the power have?"
+    ),
     "no-exponential": "A softmax divides exponentials by their sum.",
     "adds-input": "Does the formula add an argument to the result, or subtract it?",
     "permuted": (
@@ -95,9 +102,9 @@ FOR_KNOWN_MISTAKES = {
     ),
     "not-filled": "Which indices does the loop, or the slice, leave out?",
     "unchanged": "The result is an argument. Which line should change it?",
-    "sign": "Which sign has the exponent?",
+    "sign": "Which sign does the exponent have?",
     "reciprocal": "A quotient is upside down, or an exponent has the wrong sign.",
-    "one-minus": "p or 1 - p: which of the two does the task weight?",
+    "one-minus": "Does the formula contain p or 1 - p?",
     "square": "One factor is there twice.",
     "root": "Is the square root in the formula?",
     "exponential": "Is the exponential in the formula, or its argument?",
@@ -120,8 +127,8 @@ FOR_KNOWN_MISTAKES = {
     "added": "A number is added once. Where does it come from?",
     "one-sided": "A window has two bounds: |s - p| is s - p and p - s.",
     "epsilon": (
-        "A small number was added. Is it needed? If so: where no divisor is 0, it "
-        "changes right numbers."
+        "A small number was added. Add it only where a divisor or the argument of a "
+        "logarithm can be 0. Elsewhere it makes right numbers wrong."
     ),
     "complement": "True means: may attend.",
     "shape": "Write the shape of each intermediate at the end of its line.",
@@ -134,7 +141,7 @@ FOR_KNOWN_MISTAKES = {
     "scaled": "Which factor do the scores of this task have? Yours have one more.",
     "scaled-by-d": "The variance of q . k is d. What is its standard deviation?",
     "scaled-by-length": "Which sum grows with d, and which with the number of keys?",
-    "value-width": "The factor belongs to q . k. How many terms has this sum?",
+    "value-width": "The factor belongs to q . k. How many terms does this sum have?",
     "multiplied": "Should the variance of the scores grow or shrink?",
     "no-keepdims": (
         "A sum, a mean or a maximum removes its axis. keepdims=True keeps it, with "

@@ -434,13 +434,12 @@ def _of_order(got, want, close=EXACT):
         a, b = np.moveaxis(got, axis, 0), np.moveaxis(want, axis, 0)
         if equal(a, b[::-1], close):
             return "reversed", f"yours equals expected with axis {axis} reversed"
+        what = f"along axis {axis}, your entry i equals the expected entry"
         if _irregular(b[1:]) > 2:
             if equal(a[1:], b[:-1], close) and not equal(a[1:], b[1:], close):
-                what = f"along axis {axis}, yours is expected of the place before"
-                return "shifted", what
+                return "shifted", f"{what} i - 1"
             if equal(a[:-1], b[1:], close) and not equal(a[:-1], b[:-1], close):
-                what = f"along axis {axis}, yours is expected of the place after"
-                return "shifted", what
+                return "shifted", f"{what} i + 1"
         if equal(a, np.cumsum(b, 0), close):
             return "cumulative", f"yours equals the running sums along axis {axis}"
         for j in range(n):

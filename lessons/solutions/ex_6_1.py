@@ -48,7 +48,7 @@ def is_uniform(e):
 
 def explanation():
     """Return a string: why do equal weights serve most tasks badly, and what do they
-    say about e_ij?
+    say about the scores e_j?
 
     Write ten words or more; they are not graded. After that, the check prints what a
     good answer says.
@@ -58,8 +58,8 @@ def explanation():
         "The mean of all states is the same for every step of the decoder: it does "
         "not depend on what is written next, so it is the fixed vector again that "
         "attention was made to replace, and the order and the rare words are lost in "
-        "it. All scores of the row are equal: e_ij does not depend on j, so the query "
-        "prefers no state."
+        "it. All scores are equal: e_j does not depend on j, so the query prefers no "
+        "state."
     )
     # END SOLUTION
 

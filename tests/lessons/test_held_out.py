@@ -45,7 +45,8 @@ def test_the_readme_publishes_how_many_have_a_name():
     tags = [checked(number)[1] for number in range(len(HELD_OUT))]
     named = sum(tag in case[3] for tag, case in zip(tags, HELD_OUT))
     sentence = (
-        f"Of {len(HELD_OUT)} natural mistakes, listed by someone who wrote none of the "
-        f"checks, all are noticed and {named} have a name; none has a wrong one."
+        f"Someone who wrote none of the checks listed {len(HELD_OUT)} natural "
+        f"mistakes. The checks notice all of them. They name {named}, and none of "
+        "these names is wrong."
     )
     assert sentence in " ".join(README.read_text(encoding="utf-8").split()), sentence

@@ -65,7 +65,7 @@ VALUES = [  # (answer, what is right, inputs, tag, part of the report)
     (lambda: np.log(P), P, [], "logarithm", "ln(expected)"),
     (lambda: P[:, ::-1], P, [], "reversed", "axis 1 reversed"),
     (lambda: np.cumsum(P, 1), P, [], "cumulative", "running sums along axis 1"),
-    (lambda: np.roll(E, 1, 0), E, [], "shifted", "of the place before"),
+    (lambda: np.roll(E, 1, 0), E, [], "shifted", "the expected entry i - 1"),
     (lambda e: e, np.tanh(E), [E], "unchanged", "yours equals e, unchanged"),
     (lambda e: softmax(e / 5**0.5), P, [E], "scaled-scores", "softmax of 0.447214 e"),
     (lambda e: 2**e / (2**e).sum(-1, keepdims=True), softmax(2 * E), [E],

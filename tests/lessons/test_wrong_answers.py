@@ -29,7 +29,7 @@ IMPORTS = [
      "import numpy as np\n\ndef peek():\n    return open('../solutions/ex_6_1.py')",
      "imports-answer", "this is the reference's text"),
     ("6.1", "import numpy as np", "import numpy as np\nimport pytest",
-     "imports-answer", "the library's pytest"),
+     "imports-answer", "pytest is not allowed here"),
     ("E.7", "import numpy as np",
      "import numpy as np\n\ndef easy():\n    np.isclose = lambda *a, **k: np.ones(1)",
      "patches", "np.isclose = lambda"),
