@@ -24,7 +24,8 @@ def examine(my, seed, but):
             if outcome.result == "unwritten":
                 raise NotWritten(*outcome.lines)
             if outcome.result == "failed":
-                text = f"The check fails here ([{outcome.tag}]), so nothing was trained."
+                tag = f"[{outcome.tag}]"
+                text = f"The check fails here ({tag}), so nothing was trained."
                 again = f"next: python -m lessons check {my._id}"
                 raise CheckFailed(outcome.tag, text, *outcome.lines, again)
 

@@ -43,10 +43,14 @@ FOR_KNOWN_MISTAKES = {
     ),
     "softmax-skipped": "dy_i/dx_k = y_i (delta_ik - y_k): which factor is lost?",
     "one-factor": "dy_i/dx_k = y_i (delta_ik - y_k): y_k is a factor of both terms.",
-    "unweighted-sum": "The sum over i is one of g_i dy_i/dx_k. Which weight multiplies g_i?",
+    "unweighted-sum": (
+        "The sum over i is one of g_i dy_i/dx_k. Which weight multiplies g_i?"
+    ),
     "mean-of-g": "The mean of g that is subtracted has weights. Which ones?",
     "mean": "Does the formula divide by the number of terms?",
-    "plus": "Raising one score lowers the other weights. Which sign does that term have?",
+    "plus": (
+        "Raising one score lowers the other weights. Which sign does that term have?"
+    ),
     "loop-short": "range(a, b) ends before b. Write down its first and last number.",
     "global-maximum": "Is the maximum over one row, or over all of them?",
     "not-divided": "The weights sum to 1. By what are the exponentials divided?",

@@ -100,6 +100,6 @@ MUTANTS = [
     ("np.eye(d_h)", "np.tri(d_h)", "cross-terms"),
     ("W[i, k] = score(s, h)", "W[i, k] = score(s, h) + 0 * score(s, h)", "too-many"),
     ("np.linalg.inv(R)", "R.T", "not-inverse"),
-    ("np.linalg.inv(R)", "np.linalg.inv(R).T", "transpose"),
+    ("np.linalg.inv(R)", "np.linalg.inv(R).T", "transposed-inverse"),
     ("np.linalg.inv(R)", "R", "forward"),
 ]  # fmt: skip
