@@ -275,12 +275,12 @@ def summary(runs):
     statement = (
         f"On sources of {buckets[-1]} words, attention changes BLEU by {mean:+.1f} "
         f"({low:+.1f} to {high:+.1f} over {len(gains)} seeds). From {buckets[0]} to "
-        f"{buckets[-1]} words its advantage {how} in all seeds, by {growth[1]:+.1f} "
-        f"({growth[0]:+.1f} to {growth[2]:+.1f})."
+        f"{buckets[-1]} words its advantage {how} in all seeds: it changes by "
+        f"{growth[1]:+.1f} ({growth[0]:+.1f} to {growth[2]:+.1f})."
     )
     if how == "does not change":
         statement = statement.replace(
-            "does not change in all seeds, by", "grows in some seeds only:"
+            "does not change in all seeds", "grows in some seeds only"
         )
     return {
         "bleu": {k: {b: spread([s[b] for s in of[k]]) for b in buckets} for k in KINDS},

@@ -7,7 +7,7 @@ mean mu_h and variance v_h. With means of 0 and variances of 1 the variance of e
 and the factor 1 / sqrt(d) makes it 1. How much do other means add? A softmax compares
 the keys of one query: which part of the variance changes its weights?
 
-All answers are exact formulas without roots: the check calls them with Fractions.
+The check calls your formulas with Fractions: write exact ones, without roots.
 """
 
 from lessons import NotWritten
@@ -23,10 +23,10 @@ def derivation():
     """Return a chain of three or more expressions that derives ``var_dot``.
 
     Each expression is a function of (E, d, mu_s, mu_h, v_s, v_h), with a reason, as in
-    38.1. E(f) is the expected value of f(s_k, h_k), such as E(lambda s, h: s * h). The
-    first expression has E alone: d times the variance of one product. The last has
-    means and variances alone. Between them stands what independence gives: E of
-    functions of s alone and of h alone.
+    38.1. E(f) is the expected value of f(s_k, h_k): E(lambda s, h: s * h) is that of
+    one product. The first expression is d times the variance of one product, written
+    with d and E alone. The last one contains d, means and variances, and no E. Between
+    them stands what independence gives: E of functions of s alone and of h alone.
     """
     raise NotWritten("38.2 derivation")
 

@@ -2,9 +2,9 @@
 
 How evenly does a query distribute its weights as the width d of the vectors grows? With
 16 keys the chapter finds two things: unscaled scores soon give all weight to one key,
-and scaled scores keep the entropy "at log T". With 64 keys it expects the same, but
-faster. Lesson 05 has measured that. Here you make the plot, predict two curves that the
-lesson does not have, and derive the limit for scores of another distribution.
+and scaled scores keep the entropy "at log T". With 64 keys it expects the same, but at
+smaller widths. Lesson 05 has measured that. Here you make the plot, predict two numbers
+that the lesson does not have, and derive the limit for scores of another distribution.
 
     H = -sum_j p_j ln p_j      p = softmax(e)      e_j = s . h_j, or that / sqrt(d)
 """

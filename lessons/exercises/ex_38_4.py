@@ -18,7 +18,7 @@ from attention.tasks.reversal import PAD, Batches
 from lessons import NotWritten
 from minigrad import optim
 
-SIZE, CLIP, RATE = 32, 1.0, 3e-3  # strings in a batch, largest norm, of Adam
+SIZE, CLIP, RATE = 32, 1.0, 3e-3  # strings in a batch, largest norm, learning rate
 
 
 def _model(kind, d, seed):
@@ -29,7 +29,7 @@ def _model(kind, d, seed):
 def _batches(seed):
     """Return the batches: batches[i] is for step i, with strings of 3 to 8 letters.
 
-    tasks/batch.py describes a batch.
+    attention/tasks/batch.py describes a batch.
     """
     return Batches(seed, SIZE, 3, 8)
 
@@ -54,8 +54,9 @@ def prediction():
 def attn_entropy(alpha, lengths):
     """Return the mean entropy, in nats, of the rows of attention that are not padding.
 
-    alpha (B, L, S), weights; lengths (B,): the rows t < lengths[b] of string b count,
-    the others are padding. All rows that count have equal weight in the mean.
+    alpha (B, L, S), weights, with 0 ln 0 = 0; lengths (B,): the rows t < lengths[b] of
+    string b count, the others are padding. All rows that count have equal weight in the
+    mean.
     """
     raise NotWritten("38.4 attn_entropy")
 
@@ -75,7 +76,7 @@ def train(kind, d, steps, seed, every):
     """Train ``_model(kind, d, seed)`` on ``_batches(seed)``, by Adam with lr=RATE.
 
     Measure the entropy on the batch number 10**6, which no step uses: before the steps
-    0, every, 2 every, … The row that writes EOS counts, too: ``target_lengths``.
+    0, every, 2 every, … Its lengths are ``target_lengths``, which count EOS as well.
     ->  {"loss": array (steps,), "entropy": array (steps / every, rounded up)}
     """
     raise NotWritten("38.4 train")

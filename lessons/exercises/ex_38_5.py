@@ -18,7 +18,7 @@ from lessons import NotWritten
 class Reverser:
     """A model that attends once: a query for each output, a key for each position.
 
-    The values are the embeddings of the symbols; the queries have to learn the way.
+    The values are the embeddings of the symbols; Q and K learn where to attend.
     """
 
     def __init__(self, length, symbols, width, rng):
@@ -60,14 +60,16 @@ def batch_masks(lengths, S, T, D):
     """Return the windows that reverse strings of several lengths, padded to S symbols.
 
     lengths (B,) ints  ->  allowed (B, T, S) bool, False for padding, s >= length
+    Rows t >= length follow the same formula; their centre is negative.
     """
     raise NotWritten("38.5 batch_masks")
 
 
 def local_attention(Q, K, V, allowed):
-    """Return attention, with scores q . k / sqrt(d), through a window; all are Tensors.
+    """Return attention, with scores q . k / sqrt(d), through a window.
 
     Q (T, d), K (S, d), V (B, S, w), allowed (T, S)  ->  (B, T, w)
+    Q, K, V and the result are Tensors; allowed is an array.
     ``masked_softmax(e, mask=…)`` gives the weight 0 where a mask is False; a query
     without an allowed key returns 0.
     """

@@ -2,9 +2,9 @@
 
     additive   e(h) = v_a . tanh(W_a [s; h])        general   e(h) = s^T W_g h
 
-The chapter states that only the additive score need not grow with s . h. One matrix W_g
-disproves this. The real difference appears on a line: of three keys, the middle one can
-have the highest additive score.
+The chapter states that every score but the additive one grows with s . h. One matrix
+W_g disproves this. The real difference appears on a line: of three keys, the middle one
+can have the highest additive score.
 """
 
 import numpy as np
@@ -25,12 +25,12 @@ def witness():
 
 
 def proof():
-    """Return a chain that shows why no general score can: the middle has the mean.
+    """Return a chain that shows: the general score of the middle is the mean.
 
-    A chain, as in 38.1, of functions of (s, W_g, h1, h3), from the score of the middle,
-    s @ W_g @ ((h1 + h3) / 2), to the mean of the scores of h1 and h3. Use one law in
-    each step: move a number out of the product, or write the product with a sum as a
-    sum of products.
+    So no general score is highest there. A chain, as in 38.1, of functions of (s, W_g,
+    h1, h3), from the score of the middle, s @ W_g @ ((h1 + h3) / 2), to the mean of the
+    scores of h1 and h3. Use one law in each step: move a number out of the product, or
+    write the product with a sum as a sum of products.
     """
     raise NotWritten("38.6 proof")
 
@@ -47,6 +47,7 @@ def counterexample():
 def situation():
     """Return a string: one situation that needs the additive score, and why.
 
-    It is not graded. After you write one, the check prints what a good answer contains.
+    Write five words or more; they are not graded. After that, the check prints what a
+    good answer says.
     """
     raise NotWritten("38.6 situation")

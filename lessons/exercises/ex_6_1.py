@@ -39,7 +39,7 @@ def is_uniform(e):
 
 def explanation():
     """Return a string: why do equal weights serve most tasks badly, and what do they
-    say about e_ij?
+    say about the scores e_j?
 
     Write ten words or more; they are not graded. After that, the check prints what a
     good answer says.

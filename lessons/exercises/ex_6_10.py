@@ -27,7 +27,7 @@ def entropy(p):
 def dH_dtau(e, tau):
     """Return the slope of H(softmax(e / tau)) in tau, for each row of e (…, n).
 
-    The same number added to all scores changes it by rounding only, also 1e6.
+    If you add one number to all scores, also 1e6, the slope changes by rounding only.
     """
     raise NotWritten("6.10 dH_dtau")
 
@@ -53,7 +53,7 @@ def draw(fig, taus, weights, H):
 
 
 def explanation():
-    """Return a string: what happens as tau tends to 0 and to infinity, and what is it
+    """Return a string: what happens as tau tends to 0 and to infinity, and what is tau
     used for at inference?
 
     Write ten words or more; they are not graded. After that, the check prints what a

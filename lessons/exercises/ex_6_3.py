@@ -44,9 +44,9 @@ def tanhs(T, d_a):
 def numbers_held(score, T, d):
     """Return how many numbers a step computes and keeps for its backward.
 
-    These are the results of all products, each once, and all values of tanh: the scores
-    as well as, for the additive score, W_s s and all W_h h_j, cached or not. The
-    parameters, s and H exist anyway. All widths are d.
+    Count for dot: the scores. Count for additive: W_s s, all W_h h_j (cached or not),
+    all values of tanh, and the scores. Do not count the parameters, s and H. All widths
+    are d.
     score  "dot" or "additive"
     """
     raise NotWritten("6.3 numbers_held")
@@ -63,8 +63,8 @@ def growth(score):
 
 
 def explanation():
-    """Return a string: with cached keys, the additive score makes only the d^2
-    multiplications of W_s s more than the T d of dot; why is dot faster on a GPU?
+    """Return a string: with cached keys, the additive score needs T d + d^2
+    multiplications and dot needs T d. Why is dot still faster on a GPU?
 
     Write ten words or more; they are not graded. After that, the check prints what a
     good answer says.

@@ -42,8 +42,8 @@ def attention_in_blocks(Q, K, V, block):
 
 
 def explanation():
-    """Return a string: why do long sequences need other attention, and what would T =
-    32768 take?
+    """Return a string: why can long sequences not use this attention? How much memory
+    do the scores of 32768 positions take?
 
     Write ten words or more; they are not graded. After that, the check prints what a
     good answer says.

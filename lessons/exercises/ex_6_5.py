@@ -1,8 +1,8 @@
 """6.5  Bahdanau attention by hand  ●●●○  45 min  needs 6.1, E.2  book §6.2
 
-Compute additive attention and its backward with three arrays of numbers and the chain
-rule: one decoder state s attends to S encoder states h_j. Do not use a layer or an
-autograd; the softmax and its backward are yours, of E.2.
+Compute additive attention and its backward with NumPy arrays and the chain rule: one
+decoder state s attends to S encoder states h_j. Do not use a layer or an autograd; the
+softmax and its backward are yours, of E.2.
 
     e_j   = v . tanh(W_s s + W_h h_j)
     alpha = softmax(e)  over the positions that the mask allows, 0 elsewhere

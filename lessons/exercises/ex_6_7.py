@@ -1,6 +1,6 @@
 """6.7  The attention of a trained translator  ●●●○  60 min  needs 6.5  book §6.5
 
-A trained translator writes sentences of 5, 15 and 30 words. Collect its attention
+A trained translator translates sources of 5, 15 and 30 words. Collect its attention
 weights for each word, look at them, and name the pattern that they form. The check uses
 
     tier A   the English-French model of this package. A grammar made its sentences, so
@@ -31,10 +31,10 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}
 def collect_attention(model, ids, max_length=40):
     """Return the words that the model writes for one sentence, and their weights.
 
-    model   state = model.start(source (1, S), lengths (1,)), and then, for each word,
-            logits (1, V), state, weights (1, S) = model.step(state, words (1,)), where
-            words is the word before, SOS at first; logits and weights are Tensors,
-            and .numpy() returns their arrays
+    model   state = model.start(source (1, S), lengths (1,)) comes first. Then, for each
+            word, logits (1, V), state, weights (1, S) = model.step(state, words (1,)),
+            where words is the word before, SOS at first; logits and weights are
+            Tensors, and .numpy() returns their arrays
     ids     (S,) of the source
 
     Each step writes the most probable word other than PAD and SOS. The sentence ends at
@@ -67,8 +67,9 @@ def pattern(weights):
 
     With p_t the source word of the largest weight in row t:
 
-    many-to-one   at least 1/3 of all t have a p_t that an earlier row has as well
-    reordering    at least one step and 1/10 of all steps from p_t to p_{t+1} go back
+    many-to-one   for at least 1/3 of all t, an earlier row has the same p as row t
+    reordering    at least one step from p_t to p_{t+1} goes back, and so do at least
+                  1/10 of all steps
     diagonal      else
     """
     raise NotWritten("6.7 pattern")
@@ -98,8 +99,8 @@ def read_safetensors(path):
 
 
 def explanation():
-    """Return a string: which pattern has each of the three sentences, and how do the
-    patterns change with length?
+    """Return a string: which pattern does each of the three sentences have, and how do
+    the patterns change with length?
 
     Write ten words or more; they are not graded. After that, the check prints what a
     good answer says.

@@ -79,8 +79,8 @@ def bleu_by_length(sources, refs, hyps, bounds):
 def hold_out(pairs, n):
     """Split pairs (source, target) into (train, test): the last n are the test.
 
-    The others are for training, also if one occurs twice, except those whose source,
-    or whose target, occurs in the test. n may be 0.
+    Leave out of the others those whose source, or whose target, occurs in the test. The
+    rest is for training, in its order; a pair that occurs twice stays. n may be 0.
     """
     raise NotWritten("6.9 hold_out")
 
@@ -90,8 +90,9 @@ def decode_step(p, y, s, H, mask):
 
     y (B,) ids of the words before, s (B, d) the state, H (B, S, m) the states of the
     encoder, mask (B, S) bool, True for a word. s and H are Tensors, and so is what p
-    contains: E (V, e); W_ih, W_hh, b_ih, b_hh of ``mg.gru_cell``; W_o, b_o. With
-    attention, p also contains W_s, W_h and v, the parameters of the score of 6.5.
+    contains: E (V, e); the weights of ``mg.gru_cell(x, s, W_ih, W_hh, b_ih, b_hh)``;
+    W_o (V, d), b_o (V,). With attention, W_o is (V, d + m), and p also contains
+    W_s (a, d), W_h (a, m) and v (a,), the parameters of the score of 6.5.
 
         without      s' = GRU(E[y], s)          logits = W_o s' + b_o
         with         s' = GRU([E[y]; c], s)     logits = W_o [s'; c] + b_o

@@ -4,8 +4,8 @@ RoPE rotates queries and keys by their position, each pair m of entries with its
 frequency. The product of a query and a key then depends only on their distance.
 
     theta_m = base^(-2m / E),                               m = 0, 1, …, E/2 - 1
-    y_2m   = x_2m cos(p theta_m) - x_2m+1 sin(p theta_m)    at position p
-    y_2m+1 = x_2m sin(p theta_m) + x_2m+1 cos(p theta_m)
+    y_(2m)   = x_(2m) cos(p theta_m) - x_(2m+1) sin(p theta_m)    at position p
+    y_(2m+1) = x_(2m) sin(p theta_m) + x_(2m+1) cos(p theta_m)
 
 Pairs of neighbours are called interleaved. Half-split pairs the entries m and m + E/2
 instead. A model that was trained with one pairing gives wrong results with the other.
@@ -31,10 +31,10 @@ def rope(x, positions, base=10000.0):
 
 
 def to_half_split(E):
-    """Return the order p (E,) of entries that converts interleaved to half-split.
+    """Return the order (E,) of entries that converts interleaved to half-split.
 
     Reorder the rows of W_q and W_k so to give a model the other pairing: the half-split
-    rotation of x[..., p] is the interleaved rotation of x, reordered by p.
+    rotation of x[..., order] is the interleaved rotation of x, reordered by ``order``.
     """
     raise NotWritten("E.11 to_half_split")
 

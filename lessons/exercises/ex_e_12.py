@@ -11,9 +11,10 @@ buckets whose length grows with the distance.
     bucket = base + n                                            if n < e,   else
              base + min(nb - 1, e + floor(K ln(n / e) / ln(max_distance / e)))
 
-So e buckets contain one distance each, and K buckets have logarithmic lengths. If the
-quotient is a whole number, rounding of the logarithms decides the bucket. Avoid that:
-the floor is the largest k with n^K >= e^(K - k) max_distance^k, in integers.
+So e buckets contain one distance each, and K buckets have logarithmic lengths. If
+K ln(n / e) / ln(max_distance / e) is a whole number, rounding decides the bucket. Avoid
+logarithms: count with integers. The floor is the largest k with n^K >= e^(K - k)
+max_distance^k.
 """
 
 import numpy as np

@@ -9,9 +9,9 @@ backward. The forward stores o and lse, and from lse every weight can be compute
     ds_ij = p_ij (g_i . v_j - D_i),                     D_i = sum_l p_il (g_i . v_l)
     dq_i = scale sum_j ds_ij k_j                        dk_j = scale sum_i ds_ij q_i
 
-D_i is a sum over all keys, and a tile contains only some of them. But it equals a
-product of two arrays that are known before the first tile. With ``causal``, query i
-attends to the keys j <= i only, and tiles without an allowed pair cost nothing.
+D_i is a sum over all keys, and a tile contains only some of them. But D_i also equals
+the dot product of two rows that are known before the first tile. With ``causal``, query
+i attends to the keys j <= i only, and tiles without an allowed pair cost nothing.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ weights of a trained model; everything that computes is yours: the reader of the
     logits = W_o [s_t; c_t] + b_o                                  of the word y_t
 
 ``p`` below is a dictionary of arrays; E is short for an embedding table, with a row for
-each word:
+each word, and E y stands for the row of E of the word y:
 
     E_source (V, e), E_target (V', e)
     left, right, decoder     three GRU cells, each (W_ih, W_hh, b_ih, b_hh)
@@ -85,7 +85,7 @@ def decode_word(p, y, s, H):
 def translate(p, ids, max_length=40):
     """Return the ids (T,) of the translation, without EOS, and its weights (T, S).
 
-    Begin with the word SOS. Each step writes the most probable word from EOS on, which
-    leaves out PAD and SOS. The sentence ends at EOS or after max_length words.
+    Begin with the word SOS. Each step writes the most probable word other than PAD = 0
+    and SOS = 1. The sentence ends at EOS or after max_length words.
     """
     raise NotWritten("E.15 translate")

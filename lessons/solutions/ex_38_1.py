@@ -22,7 +22,7 @@ def project_keys(H, W_g):
 
 
 def proof():
-    """Return three or more expressions that show: s . h'_j is the general score.
+    """Return three or more expressions that show that s . h'_j is the general score.
 
     Each expression is a function of (s, W_g, h) with a reason, and equals the
     expression before it. Begin with the score, computed as (s^T W_g) h. End with the

@@ -105,7 +105,7 @@ def hold_out(pairs, n):
     """Split pairs (source, target) into (train, test): the last n are the test.
 
     Leave out of the others those whose source, or whose target, occurs in the test. The
-    rest is for training, in its order; a pair that occurs twice stays twice. n may be 0.
+    rest is for training, in its order; a pair that occurs twice stays. n may be 0.
     """
     # BEGIN SOLUTION
     cut = len(pairs) - n  # pairs[-n:] would be all pairs if n is 0
