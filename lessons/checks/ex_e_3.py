@@ -175,7 +175,6 @@ def diagnose(graph, root, found, want):
     ):
         return "overwrites", ["yours is the term of one user where there are several"]
     if abs(found[root] - want[root]) < 1e-9:
-        text = "not the sum, over its users, of slope times your gradient of the user"
         broken = [
             x
             for x in want
@@ -183,7 +182,11 @@ def diagnose(graph, root, found, want):
             and abs(found[x] - sum(found[u] * s for u, s in users[x])) > 1e-9
         ]
         if broken:
-            return "counted-again", [f"your gradient of {min(broken)} is", text]
+            text = (
+                f"your gradient of {min(broken)} is not the sum, over the users of "
+                f"{min(broken)}, of slope times your gradient of the user"
+            )
+            return "counted-again", [text]
     return "unknown", []
 
 
