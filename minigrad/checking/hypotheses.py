@@ -230,8 +230,7 @@ def one_block(case):
         if len(hit) == 1 < n:
             which = {0: "first", n - 1: "last"}.get(int(hit[0]), int(hit[0]))
             return f"block:{which} of axis {axis}", (
-                f"all wrong entries are at index {hit[0]} of axis {axis}, whose "
-                f"indices are 0 to {n - 1}"
+                f"all wrong entries are at index {hit[0]} of axis {axis} (0 to {n - 1})"
             )
 
 

@@ -272,7 +272,7 @@ WRONG = [
      "exchanged", "sin for cos"),
     ("E.11", "np.arange(0, E, 2) / E",
      "np.arange(0, E, 2) // E",
-     "frequencies", "but for m = 0"),
+     "frequencies", "1 / base for m > 0"),
     ("E.11", "base ** (-np.arange(0, E, 2) / E)",
      "np.exp(-np.arange(0, E, 2) / E)",
      "base-ignored", "e^(-2 m / E)"),
