@@ -154,13 +154,13 @@ class MultiHeadAttention(nn.Module):
         because it enters the gradients of the projections.
         """
         need_weights = flag(NAME, "need_weights", need_weights)
+        is_self_attention = key is None or _same_data(key, query)
         single = query.ndim == 2  # one example, without the axis B
         if single:
             query, key, value = (
                 x if x is None or isinstance(x, FixedKVCache) else unsqueeze(x, 0)
                 for x in (query, key, value)
             )
-        is_self_attention = key is None or _same_data(key, query)
         if cache is not None and not is_self_attention:
             raise ValueError(
                 f"{NAME}: found a cache and a key; expected a cache in self-attention "

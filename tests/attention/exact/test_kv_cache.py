@@ -121,7 +121,8 @@ def test_weights_and_one_example_alone():
     whole, weights = module(x, is_causal=True, need_weights=True)
     cache = KVCache()
     for t in range(T):
-        y, w = module(x[t : t + 1], cache=cache, need_weights=True)
+        now = x[t : t + 1]
+        y, w = module(now, now, cache=cache, need_weights=True)
         assert w.shape == (H, 1, t + 1)
         np.testing.assert_allclose(y.data[0], whole.data[t], **close)
         np.testing.assert_allclose(w.data[:, 0], weights.data[:, t, : t + 1], **close)

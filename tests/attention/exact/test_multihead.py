@@ -209,6 +209,9 @@ def test_rotated_heads_depend_on_distances_alone():
     np.testing.assert_allclose(each[1:], alone, **close)
     itself = module(x, x, rotate=rope, positions=positions).data  # also of the keys
     np.testing.assert_allclose(itself, each, **close)
+    one = x[1]
+    itself = module(one, one, rotate=rope, positions=positions[1]).data
+    np.testing.assert_allclose(itself, each[1], **close)
 
 
 def test_queries_and_keys_are_rotated_by_their_own_positions():
