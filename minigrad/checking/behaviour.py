@@ -179,6 +179,10 @@ class _WriteDetector:
 def _report_error(error, subject, detector, run):
     """Report the error of a backward; store a gradient that has a wrong shape."""
     node, g = detector.node, detector.g
+    if node is None:  # no backward has run: the forward overwrote an input
+        text = f"{type(error).__name__} before the first backward: {error}"
+        run.fatal_findings.append(Finding("raises", text))
+        return
     text = f"{type(error).__name__} in the backward of {node.op}: {error}"
     try:
         returned = node.input_gradients(g)

@@ -182,7 +182,8 @@ def _transposed(c):
 
         yield (
             "transpose",
-            f"yours equals the numeric gradient with input {k} transposed",
+            f"yours equals the numeric gradient with {label(c.subject.names[k])} "
+            "transposed",
             transposed,
         )
 

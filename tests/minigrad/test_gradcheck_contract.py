@@ -185,6 +185,11 @@ def test_no_gradient_of_an_unknown_input():
         mg.gradcheck(mg.mul, [X, X], no_gradient=(3,))
 
 
+def test_names_of_another_number_of_inputs():
+    with pytest.raises(ValueError, match="names has 1 entries; expected 2, one for"):
+        mg.gradcheck(mg.mul, [X, X], names=["a"])
+
+
 def test_what_fn_raises_comes_through():
     with pytest.raises(ValueError, match="matmul"):
         mg.gradcheck(mg.matmul, [X, X])

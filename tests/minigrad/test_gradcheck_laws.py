@@ -170,6 +170,17 @@ def test_broken_law_is_refused_and_named(name, tag, says):
     assert name in result.message
 
 
+def test_an_input_that_is_overwritten_after_its_use():
+    def square(x):
+        y = x * x
+        with mg.no_grad():
+            x[0] = x.data[0]  # no value changes, but the tensor is marked as written
+        return y
+
+    result = mg.gradcheck(square, [X])
+    assert result.tag == "raises" and "was overwritten in place" in result.message
+
+
 def test_state_of_several_inputs():
     kept = {}
 
