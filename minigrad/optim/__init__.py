@@ -9,7 +9,8 @@
         optimizer.step()
         schedule.step()
 
-Rules, schedules and their arguments equal PyTorch's, step by step.
+SGD, Adam, AdamW, StepLR and CosineAnnealingLR compute the same steps as in PyTorch.
+WarmupLR and InverseSqrtLR are not in PyTorch.
 """
 
 from .optimizer import Optimizer

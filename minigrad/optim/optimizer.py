@@ -120,7 +120,7 @@ class Optimizer:
             set(state) == set(expected),
             f"the state holds {sorted(state)}; expected {sorted(expected)}",
         )
-        wanted = [p.shape for p in self.params]
+        wanted, averages = [p.shape for p in self.params], {}
         for name in self.averages:
             found = [np.shape(a) for a in state[name]]
             self._require(
@@ -128,12 +128,22 @@ class Optimizer:
                 f"{name} in the state has shapes {found}; expected {wanted}, those of "
                 "the parameters",
             )
+            averages[name] = [
+                np.asarray(a).astype(p.dtype, casting="same_kind")
+                for a, p in zip(state[name], self.params)
+            ]
+        t = [int(each) for each in state["t"]]
+        self._require(
+            len(t) == len(self.params),
+            f"t in the state has {len(t)} entries; expected {len(self.params)}, one "
+            "for each parameter",
+        )
+        self.t = t
         for name in self.settings:
             setattr(self, name, state[name])
-        self.t = [int(t) for t in state["t"]]
         for flat, name in itertools.product(self._flats, self.averages):
             for i, view in flat.views[name].items():
-                np.copyto(view, state[name][i], casting="same_kind")
+                view[...] = averages[name][i]
 
     def __getstate__(self):
         """Return what copy and pickle take along: no flat arrays, whose views would

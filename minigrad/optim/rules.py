@@ -21,16 +21,16 @@ class SGD(Optimizer):
     2).
     """
 
-    settings = ("lr", "momentum", "nesterov", "weight_decay", "dampening")
+    settings = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
 
     def __init__(
         self,
         params,
         lr,
         momentum=0.0,
-        nesterov=False,
-        weight_decay=0.0,
         dampening=0.0,
+        weight_decay=0.0,
+        nesterov=False,
     ):
         self.averages = ("b",) if momentum else ()
         super().__init__(params, lr, weight_decay)
@@ -143,19 +143,19 @@ def clip_grad_norm_(params, max_norm):
             f"clip_grad_norm_: max_norm is {max_norm!r}; expected a positive number."
         )
     params = [params] if isinstance(params, Tensor) else list(params)
-    gradients = [p.grad for p in params if p.grad is not None]
-    norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients))
+    gradients = {i: p.grad for i, p in enumerate(params) if p.grad is not None}
+    norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients.values()))
     if not math.isfinite(norm):  # squares overflow earlier in float32
-        squares = (np.square(g, dtype=np.float64).sum() for g in gradients)
+        squares = (np.square(g, dtype=np.float64).sum() for g in gradients.values())
         norm = math.sqrt(sum(map(float, squares)))
     if not math.isfinite(norm):
-        wrong = [i for i, g in enumerate(gradients) if not np.isfinite(g).all()]
+        wrong = [i for i, g in gradients.items() if not np.isfinite(g).all()]
         raise FloatingPointError(
-            f"clip_grad_norm_: gradients {wrong} hold NaN or infinity. Nothing was "
-            "changed; call zero_grad() to skip this batch."
+            f"clip_grad_norm_: the gradients of params {wrong} hold NaN or infinity. "
+            "Nothing was changed; call zero_grad() to skip this batch."
         )
     scale = max_norm / (norm + 1e-6)
     if scale < 1:
-        for g in gradients:
+        for g in gradients.values():
             g *= scale
     return norm

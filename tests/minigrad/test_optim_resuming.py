@@ -74,6 +74,15 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
         assert a.lr == 0.5 and a.t == [0] * 5
 
 
+def test_a_state_with_other_numbers_of_steps_changes_nothing():
+    a = optim.SGD(parameters(), lr=0.5)
+    state = optim.SGD(parameters(shapes=((2,),)), lr=0.1).state_dict()
+    for t, message in ([0], "t in the state has 1 entries; expected 5"), ("abcde", "a"):
+        with pytest.raises(ValueError, match=message):
+            a.load_state_dict({**state, "t": t})
+        assert a.lr == 0.5 and a.t == [0] * 5
+
+
 def test_a_schedule_resumes_on_an_optimizer_whose_rate_has_moved():
     def make(optimizer):
         after = optim.StepLR(optimizer, 2, 0.5)

@@ -1,5 +1,7 @@
 """Update rules equal PyTorch's, as recorded and now, and move what they should."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,16 @@ def test_mixed_dtypes():
         np.testing.assert_allclose(p.data, 0.9, rtol=1e-6)
 
 
+def test_the_options_come_in_the_order_of_torch():
+    torch = pytest.importorskip("torch")
+    for name in ("SGD", "Adam", "AdamW"):
+        ours, theirs = (
+            list(inspect.signature(getattr(module, name)).parameters)
+            for module in (optim, torch.optim)
+        )
+        assert ours == theirs[: len(ours)]
+
+
 def test_read_only_data_are_replaced():
     array = np.ones(3)
     array.flags.writeable = False
@@ -173,8 +185,8 @@ def test_zero_grad():
 def test_the_text_of_an_optimizer_and_of_a_schedule():
     optimizer = optim.SGD(parameters()[:2], lr=0.5, momentum=0.9)
     assert repr(optimizer) == (
-        "SGD(parameters=2, lr=0.5, momentum=0.9, nesterov=False, weight_decay=0.0, "
-        "dampening=0.0)"
+        "SGD(parameters=2, lr=0.5, momentum=0.9, dampening=0.0, weight_decay=0.0, "
+        "nesterov=False)"
     )
     after = optim.StepLR(optimizer, 3)
     after.step()
