@@ -52,6 +52,12 @@ def test_small_integers(spec, case):
                 np.testing.assert_array_equal(y, reference.astype(y.dtype))
 
 
+def test_the_slope_of_a_power_of_a_small_integer():
+    b = mg.Tensor([2.0, 3.0], requires_grad=True)
+    mg.pow(np.int8([3, 5]), b).sum().backward()
+    np.testing.assert_allclose(b.grad, [9 * np.log(3), 125 * np.log(5)], rtol=1e-12)
+
+
 def test_sums_and_products_of_small_integers_follow_numpy():
     a = np.array([200, 3], np.uint8)
     assert mg.mul(a, a).dtype == np.uint8
