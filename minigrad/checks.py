@@ -86,7 +86,7 @@ def between(name, argument, x, least, most, what):
 def mask(name, argument, x, shape):
     """Return ``x`` if it is bool or float and broadcasts to ``shape``.
 
-    A bool mask is returned as an array, a float mask as it is, to keep its graph.
+    A Tensor of floats is returned as it is, with its graph; any other mask as an array.
     """
     array = plain(x)
     if array.dtype.kind not in "bf":
@@ -96,7 +96,7 @@ def mask(name, argument, x, shape):
             f"{argument} == 1."
         )
     broadcastable(name, argument, array.shape, shape)
-    return array if array.dtype == bool else x
+    return x if isinstance(x, Tensor) and array.dtype.kind == "f" else array
 
 
 def broadcastable(name, argument, found, shape):

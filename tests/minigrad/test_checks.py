@@ -22,6 +22,8 @@ def test_what_fits_is_returned():
     bias = Tensor(np.zeros((3, 1)))
     assert checks.mask("f", "mask", bias, (2, 3, 4)) is bias
     assert checks.mask("f", "mask", [True, False], (3, 2)).dtype == bool
+    assert checks.mask("f", "mask", [[0.0, -np.inf]], (3, 2)).dtype == float
+    assert checks.mask("f", "mask", 0.0, (3, 2)).shape == ()
     assert checks.generator("f", None) is None
     assert checks.called("f: g", "(a, b)", max, 1, 2) == 2
 
