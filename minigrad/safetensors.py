@@ -11,6 +11,7 @@ The format has no checksum; ``write`` adds one to the metadata, over the header 
 arrays, and ``read`` compares it. A file without a checksum is read as well.
 """
 
+import itertools
 import json
 import math
 import zlib
@@ -21,6 +22,7 @@ from .bounds import parse_json, require_parsable
 
 METADATA = "__metadata__"
 CHECKSUM = "minigrad.crc32"
+FIELDS = "dtype", "shape", "data_offsets"  # of each array in the header
 
 NUMBERS = {"F": "248", "I": "1248", "U": "1248"}  # kind: bytes of an item
 DTYPES = {
@@ -73,7 +75,12 @@ def read(file, size):
         )
     require_parsable(length, "its header")
     header = parse_json(file.read(length), "its header")
+    if not isinstance(header, dict):
+        raise ValueError("its header is not a dict")
     metadata = header.pop(METADATA, {})
+    for name, field in itertools.product(header, FIELDS):
+        if not isinstance(header[name], dict) or field not in header[name]:
+            raise ValueError(f"its array {name!r} has no {field}")
     arrays, end = {}, 0
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         begin, stop = entry["data_offsets"]
