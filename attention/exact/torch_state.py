@@ -50,8 +50,8 @@ def torch_state(module, without=()):
     Raises ValueError for an unknown name in ``without``, and for layers with fewer key
     heads than query heads, which torch does not have.
     """
-    names, state = _names(module), module.state_dict()
-    _check_known(module, "without", without, names)
+    names, state = _names(module, "torch_state"), module.state_dict()
+    _check_known(module, "torch_state: without", without, names)
     return {
         name: np.concatenate([state[part] for part in parts])
         for name, parts in names.items()
@@ -73,8 +73,8 @@ def load_torch_state(module, state, keep=()):
             f"load_torch_state: state is a {type(state).__name__}; expected a dict of "
             "arrays by name, such as torch's state_dict()."
         )
-    names, values = _names(module), module.state_dict()
-    _check_known(module, "keep", keep, names)
+    names, values = _names(module, "load_torch_state"), module.state_dict()
+    _check_known(module, "load_torch_state: keep", keep, names)
     names = {name: parts for name, parts in names.items() if name not in keep}
     problems = [f"missing: {name}" for name in names if name not in state]
     problems += [f"unexpected: {name}" for name in state if name not in names]
@@ -102,7 +102,7 @@ def _check_known(module, argument, chosen, names):
     unknown = [name for name in chosen if name not in names]
     if unknown:
         raise ValueError(
-            f"torch_state: {argument} has {unknown[0]!r}, which is not a parameter of "
+            f"{argument} has {unknown[0]!r}, which is not a parameter of "
             f"{type(module).__name__}; expected some of {', '.join(names)}."
         )
 
@@ -123,23 +123,23 @@ def _array(name, value):
     return array
 
 
-def _names(module):
+def _names(module, caller):
     """Return {torch's name: the names of our parameters, which are stacked}."""
     names, stacked = {}, set()
     for path, part in module.named_modules():
         if hasattr(part, "num_kv_heads"):
-            for name, ours in _attention_names(part).items():
+            for name, ours in _attention_names(part, caller).items():
                 parts = names[_join(path, name)] = [_join(path, n) for n in ours]
                 stacked.update(parts)
     names |= {name: [name] for name in module.state_dict() if name not in stacked}
     return {_torch_name(module, name): parts for name, parts in names.items()}
 
 
-def _attention_names(layer):
+def _attention_names(layer, caller):
     """Return {torch's name: our names} of a MultiHeadAttention."""
     if layer.num_kv_heads != layer.num_heads:
         raise ValueError(
-            f"torch_state: a MultiHeadAttention has {layer.num_heads} query heads and "
+            f"{caller}: a MultiHeadAttention has {layer.num_heads} query heads and "
             f"{layer.num_kv_heads} key heads; expected equal numbers, as torch has "
             "them."
         )

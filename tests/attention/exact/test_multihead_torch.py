@@ -150,6 +150,10 @@ def test_a_state_that_does_not_fit_is_not_loaded():
 
 
 def test_torch_has_no_groups():
-    for exchange in torch_state, lambda layer: load_torch_state(layer, {}):
-        with pytest.raises(ValueError, match="has 4 query heads and 2 key heads"):
+    def load(layer):
+        load_torch_state(layer, {})
+
+    for name, exchange in ("torch_state", torch_state), ("load_torch_state", load):
+        says = f"^{name}: a .* has 4 query heads and 2 key heads"
+        with pytest.raises(ValueError, match=says):
             exchange(MultiHeadAttention(D, H, 2))

@@ -95,7 +95,12 @@ CALLS = [
     (lambda: load_gru(bias_k=np.ones(1)), "unexpected: bias_k"),
     (lambda: load_torch_state(GRU, {}, ["bias_hh_l0"]), "missing: bias_ih_l0"),
     (lambda: load_gru(keep=["bias_hh_l0"]), "unexpected: bias_hh_l0"),
-    (lambda: load_gru(keep=["table"]), "keep has 'table'", "GRU", "weight_ih_l0"),
+    (
+        lambda: load_gru(keep=["table"]),
+        "load_torch_state: keep has 'table'",
+        "GRU",
+        "weight_ih_l0",
+    ),
     (lambda: torch_state(GRU, without=["table"]), "without has 'table'"),
     (lambda: torch_state(decoder(key_heads=1)), "2 query heads and 1 key heads"),
 ]
