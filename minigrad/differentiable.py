@@ -8,7 +8,8 @@ An operation is written once, as a function from arrays to ``(output, backward)`
 
 Its ``backward`` maps g = dL/d(output) to the gradients of the arguments, in their
 order: one array for one argument, a tuple for several, None if an argument has no
-gradient. It is a closure: it can use all local variables of the forward.
+gradient. It is made by ``def`` or ``lambda`` inside the forward, so it is a closure: it
+can use all local variables of the forward.
 
 - The gradient of a broadcast argument may have the shape of the output:
   ``unbroadcast`` sums it to the shape of the argument. Its dtype is converted to

@@ -29,7 +29,8 @@ with it (``shape_match.py``). Correct shapes and dtypes are stored, so that the 
 call with them costs one lookup. ``f.unchecked`` is the function without the checks.
 After ``check_results(True)``, which the tests call, the results are checked as well,
 the first time that a call has new shapes. ``python -OO`` removes docstrings; then
-arrays of floats become Tensors, and nothing is checked.
+arrays of floats become Tensors, and nothing else is converted or checked: a list stays
+a list.
 """
 
 import functools
