@@ -1,4 +1,7 @@
-"""minigrad: reverse-mode automatic differentiation on NumPy arrays, derived by hand."""
+"""minigrad: reverse-mode automatic differentiation on NumPy arrays.
+
+Each derivative is derived by hand.
+"""
 
 import importlib
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Bounds for files from elsewhere, checked before a reader allocates memory for them.
+"""Limits on the size of files. A reader checks them before it allocates memory.
 
 A file may claim any size in a few bytes. A reader compares every size that the file
 states with the bytes that the file has, and parses no more JSON than ``PARSED_BYTES``.
@@ -11,7 +11,10 @@ PARSED_BYTES = 2**23  # parsed JSON takes up to 25 times the memory of its text
 
 
 def open_file(path):
-    """Open a file for reading bytes; raise ValueError for what may have no end."""
+    """Open a file for reading bytes.
+
+    Raises ValueError if it is a pipe, a device or a folder.
+    """
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} is a folder, a pipe or a device; expected a file.")
     return open(path, "rb")
@@ -31,7 +34,7 @@ def require_parsable(size, name):
 
 
 def parse_json(data, name):
-    """Return the value in bytes or text of JSON; ``name`` is for the message."""
+    """Parse JSON, bytes or text, and return its value; ``name`` is for the message."""
     require_parsable(len(data), name)
     try:
         return json.loads(data)

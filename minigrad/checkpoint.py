@@ -176,7 +176,7 @@ class _Npz:
             info.external_attr = 0o644 << 16  # after unpacking, its owner may write it
             return info
 
-        require_parsable(len(structure), "save(): the state beside its arrays")
+        require_parsable(len(structure), "save(): the state without its arrays")
         with zipfile.ZipFile(file, "w") as archive:
             # The JSON comes first, because a damaged table of contents can lose later
             # entries. It names all arrays, so ``load`` finds that one is missing.

@@ -1,7 +1,8 @@
 """Check what a shape line cannot say: options, ranges, masks and functions.
 
-Each check takes the name of the function or layer, the name of the argument and its
-value. It returns the value, or raises with the same form of message as ``shapes``:
+``shapes.py`` explains shape lines. Each check takes the name of the function or layer,
+the name of the argument and its value. It returns the value, or raises with the same
+form of message as ``shapes``:
 
     Dropout: p is 1.5; expected a probability, from 0 to 1.
 """
@@ -56,7 +57,8 @@ def scale_or(default, name, scale, formula="1 / sqrt(D)"):
     if not _is_number(scale) or not np.isfinite(scale):
         raise (ValueError if _is_number(scale) else TypeError)(
             f"{name}: scale is {scale!r}; expected a finite number, or None for "
-            f"{formula}. To learn a scale, multiply the query by it."
+            f"{formula}. For a learned scale, multiply the query by the parameter "
+            "before the call."
         )
     return scale
 

@@ -45,7 +45,9 @@ P = ParamSpec("P")  # the parameters of a function, for editors
 
 
 class Operation(Protocol[P]):
-    """The type of an operation, for editors: it has parameters P and returns a Tensor.
+    """The type of an operation, for editors.
+
+    It has parameters P and returns a Tensor, or a tuple of Tensors.
 
     raw   the function of arrays, which returns (output, backward)
     """
@@ -138,7 +140,9 @@ def _move_tensors_to_position(signature, args, options):
 
 
 def _several_outputs(outputs, node):
-    """Return the outputs as tensors. ``node`` is that of the operation, or None.
+    """Return the outputs as tensors.
+
+    ``node`` is the node of the operation, or None if nothing is recorded.
 
     Each output has a node whose only parent is the node of the operation. So the
     backward of the operation runs once, after the nodes of all outputs.

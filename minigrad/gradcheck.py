@@ -61,8 +61,9 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
     seed         for the cotangent c and the random directions
     rtol, atol   an entry a of the backward is right if
                  |a - n| <= max(atol m, rtol |a|, rtol |n|, 10 b) + r
-                 where n is the measured entry, b its error bar, m the largest |n| of
-                 that input, and r the rounding error of a
+                 where n is the measured entry, b its error bar, r the rounding error
+                 of a, and m the largest |n| of that input among the slopes that are
+                 certainly not 0
     no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0, or their
                  names
     names        of the inputs, for the table and the messages, instead of 0, 1, ...
@@ -92,10 +93,11 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
 def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=()):
     """Check every parameter of ``module``, and every float array among ``inputs``.
 
-    It works like ``gradcheck``, with the module in evaluation mode (no dropout) and its
-    parameters in float64; afterwards the module is unchanged. If its outputs are the
-    same in training mode, its gradients must be the same too. The table and
-    ``no_gradient`` identify parameters by name and inputs by number.
+    Parameters that require no gradient are not checked. It works like ``gradcheck``,
+    with the module in evaluation mode (no dropout) and its parameters in float64;
+    afterwards the module is unchanged. If its outputs are the same in training mode,
+    its gradients must be the same too. The table and ``no_gradient`` identify
+    parameters by name and inputs by number.
     """
     subject = Subject()
     for name, parameter in module.named_parameters():

@@ -20,5 +20,8 @@ def manual_seed(seed):
 
 @functools.cache  # made at the first call: importing numpy.random takes time
 def generator():
-    """Return the default generator, which the system seeds until manual_seed does."""
+    """Return the default generator.
+
+    Until ``manual_seed`` is called, its seed is random.
+    """
     return np.random.default_rng()

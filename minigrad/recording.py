@@ -22,7 +22,7 @@ def no_grad(function=None):
 
     The values are the same. The results have ``requires_grad=False`` and no graph.
     ``no_grad`` acts on the thread or asyncio task that uses it. A new thread starts
-    with recording on; a new task starts as the code that creates it, on or off.
+    with recording on; a new task starts with the setting of the code that creates it.
     """
     if function is None:
         return _NoGrad()

@@ -98,7 +98,7 @@ def read(file, size):
         arrays[name], end = _read_array(file, start + begin, dtype, shape), stop
     if end != size - start:
         raise ValueError(
-            f"it holds {size - start} bytes of arrays, where {end} are due"
+            f"it has {size - start} bytes of arrays; its header describes {end}"
         )
     arrays = {name: arrays[name] for name in header}  # in the order of the header
     if CHECKSUM in metadata:

@@ -20,8 +20,9 @@ KINDS = {"float": "f", "int": "iu", "bool": "b"}  # word of a line -> dtype.kind
 def shape_line(function):
     """Return the two sides of the shape line in a docstring, or None without one.
 
-    The line begins a paragraph, or follows a colon and two spaces, with the name of a
-    parameter. It ends where a line of the docstring does not end with a comma.
+    The shape line starts with the name of a parameter. It stands at the start of a
+    paragraph, or after a colon that two spaces or a new line follow. After the arrow it
+    continues on the next line if a line ends with a comma, a semicolon or ``or``.
     """
     parameters = inspect.signature(function).parameters
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(function.__doc__ or "")):
@@ -112,7 +113,8 @@ class Axis:
             except NameError:
                 found.append(None)
             else:
-                found.append(max(int(n), 0) if n == int(n) else n)  # L + S - 1 of 0, 0
+                # L + S - 1 is -1 if L = S = 0
+                found.append(max(int(n), 0) if n == int(n) else n)
         return found
 
 

@@ -133,9 +133,12 @@ class Match:
         raise ValueError(self._misfit(item, found, problems))
 
     def _problem(self, shape, found, exact=False):
-        """Return what does not fit; or None, and the letters have their sizes.
+        """Return what does not fit, or None.
 
-        exact   the leading axes must be those of the arguments, and not fewer or 1
+        If all fits, store the sizes of the letters in ``self.sizes``.
+
+        exact   the leading axes must equal those of the arguments; fewer axes, or axes
+                of length 1, do not fit
         """
         more = len(found) - len(shape.axes)
         if more < 0 or (more and shape.dots is None):
@@ -173,9 +176,9 @@ class Match:
             message += ", with " + ", ".join(most) + " and " * bool(most) + last
         message += "."
         if leading:
-            message += f" Leading axes must be {self.leading}, or 1, or missing."
+            message += f" Leading axes must broadcast with {self.leading}."
         elif len(found) == 1 and problems == ["number of axes"]:
-            message += " A single vector x is x[None, :], one row."
+            message += " To pass one vector x, write x[None, :]."
         return message
 
 

@@ -97,7 +97,7 @@ class Contract:
     results      the items of each case of the right side; None if that is a sentence
     sizes        the arguments that are the size of an axis, such as n
     attributes   the attributes of the layer that are the size of an axis
-    takes_mask   whether there is a parameter mask, which bools may be meant for
+    takes_mask   whether there is a parameter mask, for which a bool array may be meant
     slots        (position, name, default) of all arguments that a check depends on
     """
 

@@ -115,7 +115,10 @@ class Tensor(Operators):
         self._data = value
 
     def __setitem__(self, index, value):
-        """Write in place into a leaf: one without gradient, or under ``no_grad()``."""
+        """Write into the values of a leaf.
+
+        A leaf that requires a gradient can be written only under ``no_grad()``.
+        """
         if self._node is not None or (self.requires_grad and is_recording()):
             kind = f"the result of {self._node.op}" if self._node else "a leaf"
             raise RuntimeError(
@@ -195,7 +198,7 @@ class Tensor(Operators):
     def __getstate__(self):
         """Return the attributes of a leaf, for copy, deepcopy and pickle.
 
-        The copy is a new leaf, into which nothing was written yet.
+        The copy is a new leaf. Its ``_version`` is 0: nothing was written into it.
         """
         self._require_leaf("a copy would have no graph. Copy .detach() instead.")
         attributes, slots = super().__getstate__()

@@ -19,7 +19,7 @@ FUNCTIONS = {
     "permute": "minigrad.transpose(x, axes)",
     "rand": "minigrad.Tensor(rng.random(shape))",
     "randn": "minigrad.Tensor(rng.standard_normal(shape))",
-    "repeat_interleave": "np.repeat(lengths, n)",
+    "repeat_interleave": "x[np.repeat(np.arange(len(x)), n)]",
     "save": "minigrad.checkpoint.save(path, state)",
     "std": "minigrad.sqrt(x.var(axis, ddof=1))",
     "zeros": "minigrad.Tensor(np.zeros(shape))",
@@ -106,4 +106,4 @@ def explain_keyword(error):
     """Add minigrad's name to a TypeError about an unexpected keyword of PyTorch."""
     found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     if found and found[1] in KEYWORDS:
-        error.add_note(f"PyTorch's {found[1]}= is, in minigrad: {KEYWORDS[found[1]]}.")
+        error.add_note(f"Write {KEYWORDS[found[1]]} instead of PyTorch's {found[1]}=.")

@@ -231,10 +231,10 @@ def _check_aliases(subject, first, second, run):
         if a is None:
             continue
         rest = [(f"d_{n}", b) for n, b in zip(subject.names[:i], first[:i])]
-        again = [("what the next backward returns", second[i])]
+        again = [("the gradient that the next backward returns", second[i])]
         for what, b in others + rest + again:
             if b is not None and np.may_share_memory(a, b):
-                what = f"d_{subject.names[i]} is the same memory as {what}"
+                what = f"d_{subject.names[i]} shares memory with {what}"
                 run.findings.append(Finding("aliases", what))
                 break
 

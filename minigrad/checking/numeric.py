@@ -25,7 +25,7 @@ DENORMAL = np.finfo(np.float64).smallest_subnormal
 STEP = 2.0**-15  # the truncation h^2/8 and the rounding 4 eps/h are then near 1e-10
 RATIO = 16  # between one step and the next
 SMALLEST_STEP = -8  # the number of the smallest step, some units in the last place of x
-LARGEST_STEP = 0.05  # the largest step, relative to the largest |x|, or to 1
+LARGEST_STEP = 0.05  # relative to the largest |x|, or to 1 if that is larger
 PRECISION = 1e-7  # a relative error bar that needs no other step
 CLEAR_FACTOR = 100  # a slope larger than 100 error bars is not 0
 MAX_ENTRIES = 400  # each entry of an array of at most this size is measured
@@ -192,7 +192,8 @@ def _without_cubics(times):
     return rows
 
 
-# Unequal distances: the jumps of a step function could be as far apart as equal ones.
+# The points t at which ``Point.rounding`` evaluates f(x + t step). Their distances are
+# unequal: if f had jumps at equal distances, points at equal distances could miss them.
 _TIMES = np.arange(1, 18) + np.random.default_rng(0).uniform(-0.3, 0.3, 17)
 _WITHOUT_CUBICS = _without_cubics(_TIMES)
 

@@ -83,7 +83,7 @@ def situations(subject, points, run, rng):
             given = [part[k] for k in numbers]
             yield situation(tag, sentence, part, used_outputs, given)
     for numbers, sentence in _choices_of_leaves(subject):
-        with _gradients_of(subject, numbers):
+        with _only_these_require_grad(subject, numbers):
             fresh = subject.outputs()
             if any(t.requires_grad for t in fresh):
                 yield situation("needs", sentence, c, fresh)
@@ -96,7 +96,7 @@ def situations(subject, points, run, rng):
 
 
 def _rounding(subject, run, rng):
-    """Return {i: the change of d_i if the last digits of c change}."""
+    """Return {i: 100 times the change of d_i if the last digits of c change}."""
     moves = dict.fromkeys(range(len(run.gradients)), 0.0)
     for _ in range(4):
         near = [c * (1 + 2.0**-45 * rng.normal(size=c.shape)) for c in run.cotangents]
@@ -106,7 +106,10 @@ def _rounding(subject, run, rng):
 
 
 def _with_gaps(a):
-    """Return ``a`` as a view with gaps, back to front, with the axes reversed."""
+    """Return an array equal to ``a`` that is not contiguous.
+
+    Its memory has gaps, negative strides and reversed axes.
+    """
     base = np.full([2 * n for n in a.shape[::-1]], np.nan, a.dtype)
     view = base.T[(slice(None, None, -2),) * a.ndim + (...,)]
     view[...] = a
@@ -135,13 +138,13 @@ def _parts(subject, points, run, rng):
         levels = [np.floor((largest - log) / 4).clip(0, 3) for log in logs]
     all_levels = np.unique(flat(levels))
     all_levels = all_levels[np.isfinite(all_levels)]
-    sentence = "d_{} is wrong for outputs beside which others are much larger"
+    sentence = "d_{} is wrong for small outputs, if other outputs are much larger"
     for level in all_levels if len(all_levels) > 1 else ():
         yield "small-outputs", sentence, [each == level for each in levels]
 
 
 def _choices_of_leaves(subject):
-    """Yield (numbers of leaves, sentence): each alone, and all without each."""
+    """Yield (numbers of leaves, sentence), for each leaf: it alone; all except it."""
     n = len(subject.leaves)
     for i in range(n) if n > 1 else ():
         yield [i], "d_{} is wrong if no other input needs a gradient"
@@ -151,7 +154,7 @@ def _choices_of_leaves(subject):
 
 
 @contextlib.contextmanager
-def _gradients_of(subject, numbers):
+def _only_these_require_grad(subject, numbers):
     """Let only the leaves with these numbers require a gradient."""
     for i, leaf in enumerate(subject.leaves):
         leaf.requires_grad = i in numbers
@@ -165,9 +168,10 @@ def _gradients_of(subject, numbers):
 def _in_float32(subject, points, run, rng):
     """Yield the situation of float32 inputs, unless float32 is too coarse for them.
 
-    The allowed error has three parts: a thousandth of the gradient, more if the outputs
-    have a larger error; the change of the gradient if the last digits of the inputs
-    change; and the rounding of sums that cancel, eps * |c y| / |x|.
+    The allowed error has three parts: the gradient times 0.001 + 1000 e, with the
+    relative error e of the outputs; 100 times the change of the gradient if the last
+    digits of the inputs change; and 1000 times the rounding of sums that cancel,
+    eps * |c y| / |x|.
     """
     sizes = np.abs(flat(points))
     if not ((sizes == 0) | (sizes > 1e-12) & (sizes < 1e12)).all():

@@ -86,7 +86,7 @@ LIES = [
     (build({"w": entry(shape=(3,))}, bytes(8)), "too few or too many for F32 [3]"),
     (build({"w": entry(offsets=(8, 0))}, bytes(8)), "lies at bytes 8 to 0"),
     (build({"w": entry()}, bytes(4)), "and the file has 4 bytes of arrays"),
-    (build({"w": entry()}, bytes(9)), "it holds 9 bytes of arrays, where 8 are due"),
+    (build({"w": entry()}, bytes(9)), "has 9 bytes of arrays; its header describes 8"),
     (
         build({"v": entry(), "w": entry(offsets=(4, 12))}, bytes(12)),
         "its array 'w' lies at bytes 4 to 12; expected a begin at 8",

@@ -138,9 +138,9 @@ class Keeps:
         ("accumulates", "accumulates", "a second backward returns 2 x d_0"),
         ("accumulates_in_place", "accumulates", "a second backward returns 2 x d_0"),
         ("counts", "stateful", "equal inputs return different values"),
-        ("shared_gradient", "aliases", "d_1 is the same memory as d_0"),
-        ("returns_its_output", "stateful", "d_0 is the same memory as the output"),
-        ("returns_its_cache", "aliases", "what the next backward returns"),
+        ("shared_gradient", "aliases", "d_1 shares memory with d_0"),
+        ("returns_its_output", "stateful", "d_0 shares memory with the output"),
+        ("returns_its_cache", "aliases", "the gradient that the next backward returns"),
         ("mutates_input", "mutates-input", "the forward wrote into input 0"),
         ("mutates_input_backward", "mutates-input", "the backward wrote into input 0"),
         (

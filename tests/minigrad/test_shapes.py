@@ -138,11 +138,11 @@ REFUSED = [  # line, parameters, call, error, message after "f: "
     ("x (B, T, D)", "x", (floats(7, 4),), ValueError,
      "x has shape (7, 4); expected (B, T, D)."),
     ("keys (..., S, D)", "keys", (floats(4),), ValueError,
-     "keys have shape (4,); expected (..., S, D). A single vector x is x[None, :], "
-     "one row."),
+     "keys have shape (4,); expected (..., S, D). To pass one vector x, write "
+     "x[None, :]."),
     ("x (..., L, D), y (..., S, E)", "x, y", (floats(2, 7, 4), floats(3, 9, 5)),
      ValueError, "y has shape (3, 9, 5); expected (..., S, E), with x (2, 7, 4) as "
-     "(..., L, D). Leading axes must be (2,), or 1, or missing."),
+     "(..., L, D). Leading axes must broadcast with (2,)."),
     ("x (3,)", "x", (floats(4),), ValueError, "x has shape (4,); expected (3,)."),
     ("x (H | 1, D), y (H, D)", "x, y", (floats(2, 4), floats(3, 4)), ValueError,
      "y has shape (3, 4); expected (H, D) = (2, 4), with x (2, 4) as (H | 1, D)."),
