@@ -22,7 +22,7 @@ def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
     path       a file to save the picture to, whole or not at all; its suffix decides
                the format. Or a file that is open for writing bytes
     ax         matplotlib axes to draw on, emptied before, instead of a new figure
-    names      {"W": W} names tensors, leaves above all, in the picture
+    names      {"W": W}: the names of tensors in the picture, usually of leaves
     gradient   the gradient for backward(); None for ones
     limit      the largest number of boxes
 

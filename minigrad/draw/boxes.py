@@ -28,7 +28,7 @@ class Box:
 
 
 def boxes_of(tensor, names, gradient, limit):
-    """Return the boxes of the graph below ``tensor``, inputs before their users."""
+    """Return the boxes of all that ``tensor`` was computed from, inputs first."""
     nodes = nodes_of(tensor, "graph()")
     things = _inputs_first(nodes[0])
     if len(things) > limit:
@@ -57,7 +57,7 @@ def boxes_of(tensor, names, gradient, limit):
 
 
 def nodes_of(tensor, caller):
-    """Return all nodes below ``tensor``, last recorded first.
+    """Return all nodes that ``tensor`` was computed from, last recorded first.
 
     Raises ValueError when there are none, RuntimeError when backward() could not walk
     through them.

@@ -22,7 +22,7 @@ def _notebook_figure():
     class NotebookFigure(Figure):
         def draw(self, renderer):
             with warnings.catch_warnings():
-                if fonts.complete(self):  # one warning is enough
+                if fonts.add_fonts(self):  # one warning is enough
                     warnings.filterwarnings("ignore", "Glyph .* missing")
                 super().draw(renderer)
 

@@ -8,14 +8,15 @@ import functools
 import warnings
 
 
-def complete(figure):
+def add_fonts(figure):
     """Give each text of a figure the fonts that it needs.
 
     Returns the letters that no installed font has, and warns of them once.
     """
     from matplotlib.text import Text
 
-    for axes in figure.axes:  # this writes the labels, which a later step would do
+    # create the tick labels now; matplotlib would create them only when it draws
+    for axes in figure.axes:
         axes.xaxis.get_ticklabels()
         axes.yaxis.get_ticklabels()
     missing = set()

@@ -14,7 +14,7 @@ MARGIN, LINE, PAD, GAP = 0.22, 0.158, 0.09, 0.24
 ROW_GAP = 0.42
 HEAD = 0.09  # the length of an arrow's head
 HEADING, LETTERS = 12.5, 8.3
-TITLE = "What does backward() walk through?"
+TITLE = "The operations that backward() uses"
 
 INK, MUTED, ARROW = "#1f2430", "#868c97", "#5c6470"
 GRADIENT, ALARM = "#a04a00", "#d0021b"  # a gradient; NaN or infinity
@@ -92,7 +92,7 @@ class Picture:
             y += LINE
 
     def _draw_arrows(self, v):
-        """Draw an arrow for every input, in the order they come from."""
+        """Draw an arrow for every input, sorted by the position where it starts."""
         from matplotlib.patches import PathPatch, Polygon
         from matplotlib.path import Path
 
@@ -119,7 +119,10 @@ class Picture:
             self.ax.add_patch(Polygon(head, color=color, linewidth=0, zorder=1))
 
     def _ends(self, v, starts):
-        """Return where arrows meet a box: below their starts if possible, and apart."""
+        """Return the x where each arrow reaches the box.
+
+        It is below the start of the arrow if possible, with a distance between arrows.
+        """
         half = 0.42 * self.widths[v]
         apart = np.arange(len(starts)) * min(0.2, 2 * half / max(len(starts) - 1, 1))
         low, high = self.x[v] - half, self.x[v] + half - apart[-1]
@@ -195,7 +198,7 @@ def _number(x, color):
 
 
 def _notes(boxes, remark):
-    notes = ["Arrows go from inputs to outputs; backward() walks them the other way."]
+    notes = ["Arrows go from inputs to outputs; backward() goes the other way."]
     arrays = [box for box in boxes if type(box.shape) is tuple]
     if any(math.prod(box.shape) != 1 for box in arrays):
         notes.append("‖value‖ and ‖grad‖ are norms: the root of the sum of squares.")

@@ -13,7 +13,8 @@ class Row:
     """What one operation keeps.
 
     op, shape   the operation and the shape of its output; a list of shapes for several
-    kept        bytes of the buffers that its backward refers to
+    kept        bytes of the buffers that its backward refers to, without leaves and
+                constants
     new         those among them that no earlier row has counted
     """
 
@@ -45,7 +46,8 @@ class SavedBytes:
         return sum(row.new for row in self.rows)
 
     def __str__(self):
-        lines = [f"{'operation':<20}{'output':<26}{'keeps':>16}{'of it new':>16}"]
+        title = f"{'operation':<20}{'output':<26}{'keeps':>13}{'not counted above':>19}"
+        lines = [title]
         lines += [_line(row.op, row.shape, row.kept, row.new) for row in self.rows]
         lines += ["-" * 78, f"{'saved for backward, bytes':<46}{self.total:>32,}"]
         if self.references:
@@ -57,16 +59,16 @@ class SavedBytes:
 
 
 def saved_bytes(tensor):
-    """Return what every operation below ``tensor`` keeps for backward().
+    """Return what the operations that computed ``tensor`` keep for backward().
 
     An operation keeps the arrays that its backward refers to. Buffers are counted, not
     arrays: a view keeps the whole buffer that it belongs to, and a buffer that several
     operations keep is counted for the one that was recorded first. Leaves and constants
     are listed apart, since they exist with or without the graph.
 
-        operation           output                               keeps       of it new
-        tanh                (8, 3)                                 192             192
-        mul                 (8, 3)                                 192               0
+        operation           output                            keeps  not counted above
+        tanh                (8, 3)                              192                192
+        mul                 (8, 3)                              192                  0
 
     Raises ValueError when nothing was recorded, RuntimeError when backward() freed the
     graph.
@@ -104,7 +106,7 @@ def _reference(leaf):
 def _line(name, shape, *sizes):
     shape = f"{len(shape)} outputs" if isinstance(shape, list) else str(shape)
     return f"{_cut(name, 19):<20}{_cut(shape, 25):<26}" + "".join(
-        f"{size:>16,}" for size in sizes
+        f"{size:>{width},}" for size, width in zip(sizes, (13, 19))
     )
 
 

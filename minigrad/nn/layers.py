@@ -55,8 +55,8 @@ class Embedding(Module):
         if padding_idx is not None:
             if not -V <= padding_idx < V:
                 raise ValueError(
-                    f"Embedding: padding_idx is {padding_idx}; expected a row of "
-                    f"{V}, from {-V} to {V - 1}."
+                    f"Embedding: padding_idx is {padding_idx}; expected the number of "
+                    f"a row, from {-V} to {V - 1}."
                 )
             padding_idx %= V
         self.padding_idx = padding_idx

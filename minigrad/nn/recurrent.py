@@ -57,7 +57,7 @@ class Recurrent(Module):
         self.dropout, self.rng = probability(name, "dropout", dropout), rng
         self.bias = bool(bias)
         width = input_size
-        for layer in self._names():
+        for layer in self._suffixes():
             for suffix in layer:
                 _draw_weights(self, suffix, width)
             width = hidden_size * len(layer)
@@ -65,10 +65,10 @@ class Recurrent(Module):
     def run(self, x, states, lengths):
         """Return the last layer's output, and the last states of all runs.
 
-        A run is one layer in one direction. For each kind of state, h or h and c,
-        ``states`` has the initial ones of all runs, or None for zeros.
+        A run is one layer in one direction. ``states`` is (h0,) for a GRU and (h0, c0)
+        for an LSTM. Each has the initial states of all runs, or is None for zeros.
         """
-        layers = self._names()
+        layers = self._suffixes()
         count = sum(map(len, layers))
         states = [_zeros(self, (count, len(x))) if s is None else s for s in states]
         last = []
@@ -85,7 +85,7 @@ class Recurrent(Module):
             x = ops.concat(outputs, axis=-1) if len(outputs) > 1 else outputs[0]
         return x, [ops.stack(list(each)) for each in zip(*last)]
 
-    def _names(self):
+    def _suffixes(self):
         """Return the endings of parameter names: for each layer, for each direction."""
         ends = ["", "_reverse"] if self.bidirectional else [""]
         return [[f"_l{i}{end}" for end in ends] for i in range(self.num_layers)]
@@ -150,7 +150,10 @@ class LSTM(Recurrent):
 
 
 class Cell(Module):
-    """Base class of GRUCell and LSTMCell: one step; names as above without _l0."""
+    """Base class of GRUCell and LSTMCell: one step.
+
+    The parameters have the names of GRU and LSTM without ``_l0``.
+    """
 
     op, gates = None, 0
 

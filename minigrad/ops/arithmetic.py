@@ -120,7 +120,7 @@ def sqrt(x):
 def abs(x):
     """y = |x|.          dL/dx = g sign(x)
 
-    At 0, where the slopes on the two sides are -1 and 1, sign(0) = 0 is their mean. For
+    At 0 the slope is -1 on the left and 1 on the right; dL/dx uses their mean, 0. For
     NaN, y and dL/dx are NaN.
     """
     return np.abs(x), lambda g: g * np.sign(x)

@@ -39,8 +39,8 @@ def embedding(ids, weight, padding_idx=None):
 
     ids (...) int, weight (V, D)  ->  y (..., D)
 
-    Row v receives the sum of g over all positions where v stands; the row
-    ``padding_idx`` receives nothing. Raises IndexError for an id that is not from 0 to
+    The gradient of row v is the sum of g over the positions with ids = v; the gradient
+    of row ``padding_idx`` is 0. Raises IndexError for an id that is not from 0 to
     V - 1.
     """
     V, D = weight.shape

@@ -12,7 +12,7 @@ from ..shapes import shapes
 def cross_entropy(
     logits, targets, ignore_index=-100, label_smoothing=0.0, reduction="mean"
 ):
-    """Measure how surprising the targets are: -ln softmax(logits)[target], averaged.
+    """Return the mean, the sum or each of the losses -ln softmax(logits)[target].
 
     logits (..., C), targets (...) int  ->  loss (); or (...)
 

@@ -55,7 +55,8 @@ def linear(x, weight, bias=None):
     x (..., in), weight (out, in), bias? (out,)  ->  y (..., out)
 
     ``@shapes`` checks the tensors against the line above (``bias?`` may be None), then
-    ``@differentiable`` passes their arrays. All leading axes together are the N rows i:
+    ``@differentiable`` passes their arrays to this function. All leading axes together
+    are the N rows i:
 
         y_ij = sum_k x_ik w_jk + b_j
 

@@ -6,9 +6,9 @@ import numpy as np
 def real(x):
     """Return ``x`` as an array; integers and booleans become float64.
 
-    Without it, NumPy would compute exp of int8 numbers in float16. Every operation
-    whose result is a real number begins with this function. Sums, products and choices
-    of integers are integers, as in NumPy.
+    Without it, NumPy would compute exp of int8 numbers in float16. Operations that call
+    a NumPy function such as exp or log convert their input with it. Sums, products and
+    choices of integers are integers, as in NumPy.
     """
     x = np.asarray(x)
     return x.astype(np.float64) if x.dtype.kind in "biu" else x

@@ -1,7 +1,8 @@
 """Sums, means, extremes and the like along axes; ``axis`` is as in NumPy.
 
-Each output is computed from a group of inputs, so each input receives its share of that
-one output's gradient: g, with the reduced axes back in place, broadcast to x's shape.
+Except in ``cumsum``, each input enters one output. Its gradient is the gradient g of
+this output times a factor. The backward gives g the reduced axes again, with length
+one, and broadcasts it.
 """
 
 import math
@@ -81,8 +82,8 @@ def var(x, axis=None, ddof=0, keepdims=False):
     n = _count("var", x, axis) - ddof
     if n <= 0:
         raise ValueError(
-            f"var: ddof={ddof} leaves no degree of freedom of {n + ddof} values along "
-            f"axis {axis} of shape {x.shape}."
+            f"var: ddof is {ddof} and there are {n + ddof} values; expected ddof below "
+            "the number of values."
         )
     d = x - x.mean(axis, keepdims=True)
     y = (d * d).sum(axis, keepdims=keepdims) / n
@@ -99,8 +100,9 @@ def logsumexp(x, axis=None, keepdims=False):
 
         dL/dx_i = g e^(x_i - m) / sum_j e^(x_j - m)                (softmax)
 
-    and not g e^(x_i - y): beside a large m, y is rounded by more than a weight allows.
-    Of nothing, and of nothing but -inf, y = -inf with gradient 0.
+    The code does not use g e^(x_i - y): if |m| is large, the rounding error of y would
+    change the weights. If there are no values, or all are -inf, then y = -inf and the
+    gradient is 0.
     """
     x = real(x)
     m = x.max(axis, keepdims=True, initial=-np.inf)

@@ -1,8 +1,7 @@
-"""Operations that move values without changing them; the backward moves g back.
+"""Operations that copy entries to other places.
 
-Each of these is a linear map that copies entries, so its transpose sends g back the way
-the value came; where a value went to several places, the gradients are added. Results
-may be views.
+The backward adds the gradient of each copy to the gradient of the entry. Results may be
+views.
 """
 
 import itertools
@@ -44,7 +43,7 @@ def swapaxes(x, axis1, axis2):
 def expand(x, shape):
     """Broadcast x to ``shape`` without copying; -1 keeps an axis as it is.
 
-    The gradients of all copies are added up; the engine's ``unbroadcast`` does that.
+    The backward pass adds up the gradients of all copies, in ``unbroadcast``.
     Raises ValueError when x does not broadcast to ``shape``.
     """
     x = np.asarray(x)
@@ -57,8 +56,9 @@ def expand(x, shape):
     fits = lead >= 0 and all(n in (1, m) for n, m in zip(x.shape, full[lead:]))
     if not fits or any(n < 0 for n in full):
         raise ValueError(
-            f"expand: shape {x.shape} does not broadcast to {wanted}: counted from the "
-            "right, axes must be equal, or 1 in the tensor; -1 keeps one that exists."
+            f"expand: shape {x.shape} does not broadcast to {wanted}. Compare the axes "
+            "from the right: an axis of the tensor must have the new length, or length "
+            "1. -1 is allowed only for an axis that the tensor has."
         )
     return np.broadcast_to(x, full), lambda g: g
 
@@ -153,10 +153,10 @@ def flip(x, axis=None):
 
 @differentiable
 def astype(x, dtype):
-    """The same values as another floating-point dtype; the engine casts g back.
+    """Convert x to another floating-point dtype; the backward pass converts g back.
 
-    Raises TypeError when floats would become integers: rounding is flat, the gradient
-    would end there unnoticed.
+    Raises TypeError if floats would become integers: rounding has the derivative 0, so
+    no gradient could pass.
     """
     x, dtype = np.asarray(x), np.dtype(dtype)
     if x.dtype.kind == "f" and dtype.kind != "f":
@@ -168,8 +168,12 @@ def astype(x, dtype):
 
 
 def _list_of_arrays(name, tensors):
-    if not isinstance(tensors, (list, tuple)) or not tensors:
-        raise TypeError(f"{name}: wants a list of at least one tensor.")
+    is_list = isinstance(tensors, (list, tuple))
+    if not is_list or not tensors:
+        found = "no tensor" if is_list else type(tensors).__name__
+        raise TypeError(
+            f"{name}: found {found}; expected a list of one tensor or more."
+        )
     arrays = [a if isinstance(a, (int, float)) else np.asarray(a) for a in tensors]
     dtype = np.result_type(*arrays)  # a number of Python's does not change it
     return [np.asarray(a, dtype) for a in arrays]

@@ -21,7 +21,7 @@ def softmax(x, axis=-1):
     The code computes the right side, without the Jacobian. If all g_i are equal, the
     gradient is 0, because the y_i have the sum 1 for every x.
 
-    A row of -inf only gives NaN: x - m = -inf + inf. ``masked_softmax`` in
+    A row with only -inf gives NaN: x - m = -inf + inf. ``masked_softmax`` in
     ``attention`` returns weights of 0 for such a row.
     """
     x = real(x)

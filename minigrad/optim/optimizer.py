@@ -1,8 +1,10 @@
 """The parts that all update rules share: the parameters, their state, and a step.
 
-A rule works on each number by itself, so the parameters of one dtype can lie end to end
-in flat arrays: a step is a dozen NumPy calls over those, not a dozen calls for every
-parameter, and allocates nothing.
+A rule works on each number by itself. So the gradients and averages of all parameters
+of one dtype can lie one after the other in flat arrays. The rule itself is then about
+ten NumPy calls on flat arrays. For each parameter, the optimizer only copies the
+gradient in, applies the weight decay and subtracts the change. A step allocates no
+memory for arrays.
 """
 
 import itertools
@@ -23,12 +25,13 @@ class Optimizer:
     whose ``.grad`` is None is not moved, and the step does not count for it. ``lr`` is
     an attribute and may be set at any time.
 
-    Raises ValueError when a parameter is no leaf that requires a gradient, when there
-    is none or one is listed twice, or when a number is out of range.
+    Raises TypeError if ``params`` is not a list of tensors; ValueError if one of them
+    is not a leaf that requires a gradient, if there is none, if one is listed twice, or
+    if a number is out of range.
     """
 
     averages = ()  # names of the arrays that are kept for every parameter
-    settings = ("lr", "weight_decay")  # names of the numbers that steer the rule
+    settings = ("lr", "weight_decay")  # names of the options of the rule
     decoupled = False  # weight decay acts on the parameter itself, not on its gradient
 
     def __init__(self, params, lr, weight_decay):
@@ -36,7 +39,7 @@ class Optimizer:
         number(type(self).__name__, "lr", lr, positive=True)
         self._require(
             weight_decay >= 0,
-            f"weight_decay must not be negative, not {weight_decay!r}",
+            f"weight_decay is {weight_decay!r}; expected 0 or more",
         )
         self.lr, self.weight_decay = float(lr), float(weight_decay)
         self.t = [0] * len(self.params)  # the number of steps each parameter has taken
@@ -146,8 +149,10 @@ class Optimizer:
                 view[...] = averages[name][i]
 
     def __getstate__(self):
-        """Return what copy and pickle take along: no flat arrays, whose views would
-        become arrays of their own."""
+        """Return what copy and pickle store.
+
+        The flat arrays are left out: in a copy, their views would be separate arrays.
+        """
         attributes = {k: v for k, v in vars(self).items() if k != "_flats"}
         return attributes, self.state_dict()
 
@@ -181,7 +186,7 @@ class Optimizer:
 
 
 class _Flat:
-    """Arrays of numbers for the parameters of one dtype, which lie there end to end.
+    """Flat arrays for all parameters of one dtype, one parameter after the other.
 
     members       the numbers of those parameters
     arrays        {name: flat array}

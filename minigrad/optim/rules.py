@@ -34,7 +34,7 @@ class SGD(Optimizer):
     ):
         self.averages = ("b",) if momentum else ()
         super().__init__(params, lr, weight_decay)
-        self._require(momentum >= 0, f"momentum must not be negative, not {momentum!r}")
+        self._require(momentum >= 0, f"momentum is {momentum!r}; expected 0 or more")
         self._require(
             not nesterov or (momentum > 0 and dampening == 0),
             "Nesterov's form needs a momentum above 0 and no dampening",
@@ -67,8 +67,9 @@ class Adam(Optimizer):
         w <- w - lr (m_t / (1 - b1^t)) / (sqrt(v_t / (1 - b2^t)) + eps)
 
     m and v start at zero and are weighted sums, m_t = (1 - b1) sum_i b1^(t-i) g_i. The
-    weights add up to 1 - b1^t; dividing by that makes an average of it. Both divisions
-    are gathered into two numbers, with c = sqrt(1 - b2^t):
+    weights add up to 1 - b1^t. The division by 1 - b1^t turns m_t into a weighted
+    average; the same is true for v_t. The code computes the equivalent form, with
+    c = sqrt(1 - b2^t):
 
         w <- w - (lr c / (1 - b1^t)) m_t / (sqrt(v_t) + c eps)
 
@@ -85,9 +86,9 @@ class Adam(Optimizer):
         super().__init__(params, lr, weight_decay)
         self._require(
             len(betas) == 2 and all(0 <= b < 1 for b in betas),
-            f"betas are two numbers, at least 0 and below 1; got {betas!r}",
+            f"betas are {betas!r}; expected two numbers, 0 or more and below 1",
         )
-        self._require(eps >= 0, f"eps must not be negative, not {eps!r}")
+        self._require(eps >= 0, f"eps is {eps!r}; expected 0 or more")
         self.betas, self.eps = tuple(float(b) for b in betas), float(eps)
 
     def _change(self, t, g, change, m, v):
@@ -112,8 +113,8 @@ class AdamW(Adam):
 
     For plain SGD it makes no difference whether the decay is added to the gradient or
     applied to the weight. For Adam it does: what is added to the gradient is divided by
-    sqrt(v), and weights with large gradients, which need holding back most, are held
-    back least. Here all weights shrink at the same rate.
+    sqrt(v), so weights with large gradients decay least. Here all weights shrink at the
+    same rate.
     """
 
     decoupled = True
@@ -130,9 +131,9 @@ def clip_grad_norm_(params, max_norm):
         norm = sqrt(sum of g^2 over all elements of all parameters)
         g <- g min(1, max_norm / (norm + 1e-6))
 
-    Only the length changes, not the direction. Returns the norm before, as a float;
-    without any gradient it is 0. The formula is PyTorch's, with its 1e-6; the idea is
-    that of Pascanu et al. 2013.
+    Only the length changes, not the direction. Returns the norm before scaling, as a
+    float; 0 if no parameter has a gradient. The formula is PyTorch's, with its 1e-6;
+    the idea is that of Pascanu et al. 2013.
 
     Raises FloatingPointError, and changes nothing, when a gradient holds a NaN or an
     infinity: scaling would make every gradient NaN or 0, and the next step would spoil

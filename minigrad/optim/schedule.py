@@ -155,5 +155,5 @@ class WarmupLR(Schedule):
             self.after._check(state["after"])
         elif state["after"] is not None:
             raise ValueError(
-                "WarmupLR: the state has an after=, and this one has none."
+                "WarmupLR: the state has a schedule ``after``; this WarmupLR has none."
             )

@@ -28,7 +28,7 @@ def test_what_the_boxes_say():
     texts = ["value", f"{loss.item():.4g}", "grad", "1"]
     assert seen.read("cross_entropy") == texts
     words = [text for text, _ in seen.texts]
-    assert "What does backward() walk through?" in words
+    assert "The operations that backward() uses" in words
     for kind in ("leaf", "constant", "operation", "result"):
         assert words.count(kind) == 1
     assert "Dashed: no gradient goes back." in words

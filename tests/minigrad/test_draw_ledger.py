@@ -87,7 +87,7 @@ def test_the_table():
     lines = str(saved).splitlines()
     assert repr(saved) == str(saved)
     assert all(len(line) <= 80 for line in lines)
-    assert lines[0].split() == ["operation", "output", "keeps", "of", "it", "new"]
+    assert lines[0].split()[:3] == ["operation", "output", "keeps"]
     total = next(line for line in lines if line.startswith("saved for backward"))
     assert total.endswith(f" {saved.total:,}")
     assert saved.total == sum(row.new for row in saved.rows) > 64 * 16 * 8

@@ -111,5 +111,5 @@ def test_a_schedule_refuses_the_state_of_another():
     with pytest.raises(ValueError, match="StepLR: the state is not that of StepLR"):
         warm.load_state_dict(state)
     assert warm.t == 0 and isinstance(warm.after, optim.StepLR)
-    with pytest.raises(ValueError, match="the state has an after=, and this one has"):
+    with pytest.raises(ValueError, match="the state has a schedule ``after``"):
         optim.WarmupLR(optimizer, 3).load_state_dict(warm.state_dict())
