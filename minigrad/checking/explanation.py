@@ -180,10 +180,10 @@ def _transposed(c):
                 numeric = slopes(c.f, c.x, c.run.cotangents)
             return numeric.value.reshape(c.x.shape)
 
+        name = label(c.subject.names[k])
         yield (
             "transpose",
-            f"yours equals the numeric gradient with {label(c.subject.names[k])} "
-            "transposed",
+            f"yours equals the numeric gradient with {name} transposed",
             transposed,
         )
 
