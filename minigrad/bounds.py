@@ -20,7 +20,7 @@ def open_file(path):
     return open(path, "rb")
 
 
-def read_parsed(path):
+def read_for_parsing(path):
     """Return the bytes of a file that a reader parses; at most ``PARSED_BYTES``."""
     with open_file(path) as file:
         require_parsable(os.fstat(file.fileno()).st_size, path)

@@ -7,7 +7,7 @@ Only the entries below are used. The settings of the search are in
 import os
 from dataclasses import MISSING, dataclass, fields
 
-from minigrad.bounds import parse_json, read_parsed
+from minigrad.bounds import parse_json, read_for_parsing
 from minigrad.checks import between, flag, one_of, plain, whole
 
 from ..transformer.config import TransformerConfig
@@ -168,7 +168,7 @@ def read_config(folder):
 
 def read_json(path):
     """Return the dict in a file of JSON."""
-    entries = parse_json(read_parsed(path), path)
+    entries = parse_json(read_for_parsing(path), path)
     if not isinstance(entries, dict):
         raise ValueError(f"{path} holds a {type(entries).__name__}; expected a dict.")
     return entries

@@ -30,7 +30,7 @@ import struct
 
 import numpy as np
 
-from minigrad.bounds import read_parsed
+from minigrad.bounds import read_for_parsing
 
 from .normalizer import SPACE, CharacterMap, Normalizer
 from .protobuf import read_fields
@@ -49,7 +49,7 @@ BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
 
 def load(path):
     """Return the SentencePiece model in a ``.spm`` file."""
-    data = read_parsed(path)
+    data = read_for_parsing(path)
     try:
         return SentencePiece(data)
     except (ValueError, TypeError, IndexError, AttributeError, struct.error) as error:
