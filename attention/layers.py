@@ -5,8 +5,9 @@
     c_i = sum_j p_ij v_j,    p_i = softmax over j of score(q_i, k_j)
 
 The shapes are those of ``attend``. After the call, ``layer.attention_weights`` holds
-the weights (..., L, S), before dropout and without gradient. A call of an ``nn.Module``
-calls its ``forward``; its parameters are the ``nn.Parameter`` among its attributes.
+the weights (..., L, S), before dropout and without gradient. Calling an
+``nn.Module`` calls its ``forward``. The parameters of a module are its attributes of
+type ``nn.Parameter``.
 
 A decoder compares the same keys with a new query at every step. The part of the score
 that depends on the keys alone is computed once, by ``keys = layer.precompute(keys)``.

@@ -3,8 +3,9 @@
     s_ij = cap(scale q_i . k_j)       p_ij = exp(s_ij) / sum_l exp(s_il)
     o_i  = sum_j z_ij p_ij v_j        lse_i = ln sum_l exp(s_il)
 
-The scores can be changed in any way between the two operations. Memory and time are
-O(L S); ``flash.py`` computes the same in O(L + S) memory.
+where cap(x) = c tanh(x / c) for a softcap c, otherwise x. The scores can be changed in
+any way between the two operations. Memory and time are O(L S); ``flash.py`` computes
+the same in O(L + S) memory.
 
 Vaswani et al. 2017, equation 1.
 """
@@ -24,8 +25,8 @@ def attention_scores(q, k, scale, softcap=None):
 
     q (..., H, L, E), k (..., Hk, S, E)  ->  s (..., H, L, S)
 
-    E is the width of a query and of a key. H = G Hk: the G query heads h, for which
-    h // G is the same, use one key head. Their queries are rows of one product, so no
+    E is the width of a query and of a key. H = G Hk. The G query heads with the
+    same h // G use the same key head. Their queries are the rows of one product, so no
     key is copied. With g = dL/ds and t = tanh(scale q_i . k_j / c), whose slope is
     1 - t^2,
 
@@ -60,7 +61,7 @@ def attention_average(s, v, mask=None, z=None):
         ->  o (..., H, L, Ev), p (..., H, L, S), lse (..., H, L)
 
     mask   bool, broadcasts to s, True = may attend
-    z      the factor of each weight in dropout, 0 or 1 / (1 - p); the shape of s
+    z      the factor of each weight in dropout, 0 or 1 / (1 - dropout_p); as s
 
     A query with no allowed key has p = 0, o = 0 and lse = -inf.
 

@@ -45,10 +45,10 @@ def flash_attention(
 
     offset    (H | 1, L + S - 1): a bias by offset, b_ij = offset[j - i + L - 1]
     added     (..., H | 1, L | 1, S | 1): a float mask or a bias
-    plan      of ``tile_plan``: the tiles of each head
+    plan      the result of ``tile_plan``: the tiles of each head
     scale     a number
     softcap   c, for cap(x) = c tanh(x / c)
-    draws     of kernels/dropout.py: which weights p are dropped
+    draws     the result of ``dropout.draws``: which weights p are dropped
 
     H is a multiple of Hk: query head h reads key head h // (H / Hk). A query with no
     allowed key has o = 0 and lse = -inf.
@@ -104,7 +104,7 @@ def forward_twin(q, k, v, terms, plan, draws):
         s, _ = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         s = np.where(allowed, s, -np.inf)
         largest = np.maximum(m[n, i], s.max(-1))
-        # if a query has met no key yet, exp(-inf - 0) = 0, but -inf - (-inf) = NaN
+        # if no key was allowed so far, exp(-inf - 0) = 0, but -inf - (-inf) = NaN
         m_new = np.where(largest == -np.inf, 0, largest)
         alpha = np.exp(m[n, i] - m_new)
         p = np.exp(s - m_new[:, None])
@@ -177,7 +177,7 @@ def _tiles(plan, N, L, Nk, S):
 
 
 def _dropout(draws, n, i, j):
-    """Return z of a tile, 0 or 1 / (1 - p): (Tq, Tk), or 1 without dropout."""
+    """Return z of a tile, 0 or 1 / (1 - dropout_p): (Tq, Tk); 1 without dropout."""
     return dropout.mask(draws, n, i, j) if draws.drop else 1
 
 

@@ -51,7 +51,7 @@ class MultiHeadAttention(nn.Module):
     rng            the generator of parameters and dropout; None is minigrad's own
 
     attention_weights   after a call with need_weights: the weights of each head,
-                        (B, H, L, S) or (H, L, S), before dropout and without their
+                        (B, H, L, T) or (H, L, T), before dropout and without their
                         graph; after any other call None
 
     W_q, W_k, W_v  Linear, Xavier-uniform. If kdim = vdim = embed_dim, the bounds are
@@ -124,26 +124,29 @@ class MultiHeadAttention(nn.Module):
         (L, self.embed_dim); output, weights (B, H, L, T) or (H, L, T) or (B, L, T) or
         (L, T)
 
+        T is the number of keys in all: the S keys of this call and, with a cache, the
+        earlier ones.
+
         valid_lens   how many keys are allowed, from the first: of each example, or of
                      each query
-        mask         bool, where True = may attend, or float, which is added: (L, S), or
-                     four axes that broadcast to (B, H, L, S); for padding (B, S), pass
+        mask         bool, where True = may attend, or float, which is added: (L, T), or
+                     four axes that broadcast to (B, H, L, T); for padding (B, T), pass
                      mask[:, None, None]. Or a BlockMask, a mask of attention.masks, or
                      a function (b, h, q_idx, kv_idx) -> bool
         is_causal    masks keys after the query
         need_weights also return the weights of each head, before dropout
         average_attn_weights
                      with need_weights: return their mean over the heads instead
-        bias         added to the scores: (H, L, S), (H, L + S - 1) or what broadcasts
-                     to (B, H, L, S); or a function (L, S, causal_align) that makes it,
+        bias         added to the scores: (H, L, T), (H, L + T - 1) or what broadcasts
+                     to (B, H, L, T); or a function (L, T, causal_align) that makes it,
                      such as a T5RelativeBias or its by_offset
-        score        a function (q, k, causal_align) -> (B, H, L, S) that replaces the
-                     scaled products of q (B, H, L, E) and k (B, Hk, S, E), and ``bias``
+        score        a function (q, k, causal_align) -> (B, H, L, T) that replaces the
+                     scaled products of q (B, H, L, E) and k (B, Hk, T, E), and ``bias``
         rotate       a function (x, positions) -> x such as ``rope``, which rotates q
-                     and k, (B, H | Hk, L | S, E), by the positions of their rows
+                     (B, H, L, E) and k (B, Hk, S, E); each row has a position
         positions    of the queries, for ``rotate``, and of the keys in self-attention;
                      None counts from 0, or from the length of the cache
-        cache        a KVCache with the keys and values of earlier tokens, which S
+        cache        a KVCache with the keys and values of earlier tokens, which T
                      includes. The last query has the position of the last key.
                      is_causal and a ``bias`` function take this into account; a mask by
                      distance needs offset="lower_right". valid_lens may be larger than
@@ -264,8 +267,8 @@ def check_heads(name, D, H):
     """Raise ValueError unless H heads divide the width D."""
     if D % H:
         raise ValueError(
-            f"{name}: embed_dim is {D} and num_heads {H}; expected a multiple of "
-            f"num_heads, such as {-(-D // H) * H}."
+            f"{name}: embed_dim is {D} and num_heads {H}; expected embed_dim to "
+            f"be a multiple of num_heads, such as {-(-D // H) * H}."
         )
 
 

@@ -29,7 +29,7 @@ from .dense import attention_average, attention_scores
 from .flash import flash_attention
 from .options import NAME, Options
 
-TILED_FROM = 64  # queries, a row of tiles: for fewer, the whole matrix is faster
+TILED_FROM = 64  # queries, one row of tiles; with fewer, the dense path is faster
 
 
 @shapes
@@ -62,7 +62,7 @@ def scaled_dot_product_attention(
     value (..., Hk | 1, S, Ev) or (S, Ev)  ->  o (..., H, L, Ev) or (L, Ev);
     o, weights (..., H, L, S) or (L, S); o, lse (..., H, L) or (L,); o, weights, lse
 
-        s_ij = softcap tanh(scale q_i . k_j / softcap) + b_ij
+        s_ij = cap(scale q_i . k_j) + b_ij
         p_ij = exp(s_ij) / sum_l exp(s_il)    over the allowed j, l; else exactly 0
         o_i  = sum_j z_ij p_ij v_j            lse_i = ln sum_l exp(s_il)
 
@@ -76,6 +76,7 @@ def scaled_dot_product_attention(
                   i, or i + S - L with causal_align="lower_right": then the last query
                   has the position of the last key, as with a cache of earlier keys
     scale         a number; None is 1 / sqrt(E)
+    softcap       c, for cap(x) = c tanh(x / c); None: cap(x) = x
     enable_gqa    allows H to be a multiple of Hk: query head h reads key head
                   h // (H / Hk)
     window_size   (left, right): the number of keys that are allowed before and after
@@ -84,8 +85,8 @@ def scaled_dot_product_attention(
                   for each head and offset, (H | 1, L + S - 1), b_ij = bias[h, j - i + L
                   - 1] (T5, ALiBi)
     score_mod     a function (score, b, h, q_idx, kv_idx) of a Tensor and indices that
-                  broadcast, which returns new scores (B, H, L, S); B counts through all
-                  axes before the heads
+                  broadcast, which returns new scores (B, H, L, S); B is the product
+                  of all axes before the heads
     mask_mod      a function (b, h, q_idx, kv_idx) -> bool, or a mask of attention.masks
     block_mask    a BlockMask, made once for many calls
     path          "dense" or "tiled"; None chooses: dense for weights, a score_mod, and
@@ -205,7 +206,7 @@ def _dense(query, key, value, masks, options):
 
 
 def _dropout_draws(query, masks, options):
-    """Return the random numbers of dropout, the same on both paths; None without it."""
+    """Return dropout's random numbers, the same on both paths; None without dropout."""
     if not options.training or options.dropout_p == 0:
         return None
     B, H, L, S = masks.sizes

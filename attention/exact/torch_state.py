@@ -1,4 +1,4 @@
-"""Rename parameters to torch's names, and back: of layers, blocks and whole models.
+"""Convert parameter names to torch's, and back: in layers, blocks and whole models.
 
     torch                                    here
     in_proj_weight (3 D, D)                  W_q, W_k, W_v .weight, stacked
@@ -28,8 +28,8 @@ the correct shape:
     )
     load_torch_state(ours, theirs.state_dict(), keep=TABLES)
 
-Both compute the same if torch's module has batch_first=True, and ours no positions or
-positions that are added to the input. In torch, a boolean attn_mask or key_padding_mask
+Both compute the same if torch's module has batch_first=True and ours uses no positions,
+or adds them to the input. In torch, a boolean attn_mask or key_padding_mask
 is True for what may *not* be attended: ~mask of ours. A state holds neither the number
 of heads nor the activation. With bias=False torch's norms have no biases either; ours
 start at 0 and remain 0 if ``keep`` names them as well.

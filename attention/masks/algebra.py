@@ -301,6 +301,6 @@ def as_mask(other):
     if callable(other):
         return mask_mod(other)
     raise TypeError(
-        f"&, |: found {type(other).__name__} beside a mask; expected a mask, or a "
+        f"&, |: found {type(other).__name__}; expected a mask, or a "
         "function of (b, h, q_idx, kv_idx). A bool array is from_array(array)."
     )

@@ -3,9 +3,10 @@
     block i attends to block j if  |i - j| <= window // 2,  or i or j is global,  or
     j is one of the n_random blocks drawn for i
 
-Each of n tokens attends to (window + n_random + n_global) blocks, so the cost grows
-with n instead of n^2. Through the global blocks, information passes between any two
-tokens in two layers. The mask stores a byte for each pair of blocks, (n / block)^2.
+Each token outside the global blocks attends to at most (window + n_random + n_global)
+blocks, so the cost grows with n instead of n^2. Through the global blocks, information
+passes between any two tokens in two layers. The mask stores a byte for each pair of
+blocks, (n / block)^2.
 
 Zaheer et al. 2020, section 2.
 """
@@ -45,7 +46,7 @@ class bigbird(Mask):
         self.n_random = whole("bigbird", "n_random", n_random)
         self.n_global = whole("bigbird", "n_global", n_global)
         self.seed = whole("bigbird", "seed", seed)
-        self._blocks = None  # bool (blocks of queries, blocks of keys), once L, S known
+        self._blocks = None  # bool (blocks of queries, blocks of keys), by ``sized``
 
     def sized(self, L, S):
         sized = copy.copy(self)

@@ -1,7 +1,7 @@
 """Masks by kind of token: padding, prefixes, documents, global tokens.
 
     padding j < len_b;   prefix_lm j < prefix_b or j <= i;   document d_i = d_j;
-    global_tokens i or j among a few
+    global_tokens: i or j is a global token
 
 padding excludes keys that are not tokens; a prefix is known in advance; documents are
 separate texts in one row; global tokens exchange information with all others. Each mask
@@ -184,7 +184,8 @@ class global_tokens(Mask):
 def positions(name, argument, values):
     """Return a copy of ``values`` as an int array (n,) of positions.
 
-    Raises TypeError for other numbers, ValueError for other shapes and for marks 0, 1.
+    Raises TypeError for other numbers, ValueError for another shape, and for three
+    or more numbers that are all 0 or 1.
     """
     x = plain(values)
     if x.dtype.kind not in "iu" and x.size:
@@ -206,7 +207,9 @@ def positions(name, argument, values):
 
 
 def _runs(queries, keys):
-    """Return the range of keys equal to each query; None if others lie between them."""
+    """Return, for each query, the range of the keys with its id.
+
+    Return None if the keys of an id are not consecutive."""
     names, first, count = np.unique(keys, return_index=True, return_counts=True)
     last = len(keys) - np.unique(keys[::-1], return_index=True)[1]
     if (last - first != count).any():
