@@ -93,12 +93,17 @@ def backward(g, g_last, lengths, weight_ih, weight_hh, x, gates, states):
     """dx (T, B, I), ds_0 (B, H), dW_ih, dW_hh, db_ih, db_hh.
 
     g (T, B, H), g_last (B, H): the gradients of the states and of the last of each
+
+    Return None if there is no compiled loop: the backend changed after the forward.
     """
     (T, B, H), dtype = g.shape, g.dtype
+    loop = backward_loop.version(dtype)
+    if loop is None:
+        return None
     dx, ds = np.zeros(x.shape, dtype), np.array(g_last, dtype, order="C")
     sums = Sums.of(B, weight_ih, weight_hh, dtype)
     spread(
-        backward_loop.version(dtype),
+        loop,
         len(sums.da),
         T * B * H * 6 * MULTIPLY_NS * (x.shape[2] + H),
         np.ascontiguousarray(g),

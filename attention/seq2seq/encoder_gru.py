@@ -60,10 +60,12 @@ def encoder_gru(
         return gru.raw(x, h0, *weights, lengths, reverse)
 
     def backward(g, needs):
-        g, g_last = by_time(g[0]), g[1][order]
-        dx, ds, *dweights = kernel.backward(
-            g, g_last, n_tokens, *weights[:2], inputs, gates, states
+        found = kernel.backward(
+            by_time(g[0]), g[1][order], n_tokens, *weights[:2], inputs, gates, states
         )
+        if found is None:  # there is no compiled loop
+            return gru.raw(x, h0, *weights, lengths, reverse)[1](g, needs)
+        dx, ds, *dweights = found
         dh0 = np.empty_like(ds)
         dh0[order] = ds
         dx = by_example(dx) if needs[0] else None
