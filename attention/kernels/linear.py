@@ -46,7 +46,8 @@ class Scan(NamedTuple):
     def nanoseconds(self):
         """Return about how long one pass takes on one thread."""
         (N, L, E), (S, Ev) = self.q.shape, self.v.shape[1:]
-        return MULTIPLY_NS * N * (L + S) * (E * Ev + self.causal * CHUNK * (E + Ev))
+        in_chunks = self.causal * L * CHUNK * (E + Ev)
+        return MULTIPLY_NS * N * ((L + S) * E * Ev + in_chunks)
 
 
 def forward(q, k, v, keep, causal, elu, eps):

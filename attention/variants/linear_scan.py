@@ -14,7 +14,7 @@ et al. 2022 (chunks).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -127,8 +127,12 @@ class Scan:
         """Return dq, dk, dv, or None for those that are not needed."""
         n = g * inv_sum[..., None]  # (N, L, Ev)
         d = -(g * o).sum(-1, keepdims=True) * inv_sum[..., None]  # (N, L, 1)
-        dq = self._query_gradient(n, d) if needs_q else None
-        return dq, *(self._key_gradients(n, d) if needs_kv else (None, None))
+        # a query whose g is all 0 adds to no gradient, even if it is NaN
+        used = (g != 0).any(-1, keepdims=True)
+        q, n, d = (np.where(used, x, 0) for x in (self.q, n, d))
+        scan = replace(self, q=q)
+        dq = np.where(used, scan._query_gradient(n, d), 0) if needs_q else None
+        return dq, *(scan._key_gradients(n, d) if needs_kv else (None, None))
 
     def _query_gradient(self, n, d):
         """Return dq, with the sums S and z of the forward."""

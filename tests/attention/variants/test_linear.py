@@ -188,6 +188,25 @@ def test_a_masked_key_has_no_influence(backend, is_causal):
     close(run(q, k, v, g, is_causal, key_mask=keep), clean)
 
 
+@both
+def test_a_query_without_a_gradient_has_no_influence_backward(backend, is_causal):
+    """Even if it is NaN."""
+    q, k, v, g = example(is_causal, 70)
+    g[..., 5, :] = 0.0
+    clean = run(q, k, v, g, is_causal)[1:]
+    q[..., 5, :] = np.nan
+    close(run(q, k, v, g, is_causal)[1:], clean)
+    assert (clean[0][..., 5, :] == 0).all()
+
+
+def test_the_time_of_a_scan_counts_each_product_once():
+    """linear_attention has the formula: 2 n E Ev, and 64 n (E + Ev) more if causal."""
+    n, (q, k, v, _) = 70, example(True, 70, (2,))
+    for is_causal, more in (False, 0), (True, CHUNK * n * (E + Ev)):
+        time = linear.Scan.of(q, k, v, None, is_causal, True).nanoseconds()
+        assert time == pytest.approx(linear.MULTIPLY_NS * 2 * (2 * n * E * Ev + more))
+
+
 # the state of a decoder
 
 
