@@ -7,6 +7,7 @@ another path or time of change, so these are part of the state. It is always saf
 delete all of it.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -33,10 +34,11 @@ def cache_directory(dtype=""):
     try:
         (path / dtype).mkdir(mode=0o700, parents=True, exist_ok=True)
         os.utime(path)  # used now
-        for old in sorted(base.iterdir(), key=os.path.getmtime)[:-KEPT]:
-            discard(old)
     except OSError:
         return None
+    with contextlib.suppress(OSError):  # another process may remove the same ones
+        for old in sorted(base.iterdir(), key=os.path.getmtime)[:-KEPT]:
+            discard(old)
     return path / dtype if os.access(path / dtype, os.W_OK) else None
 
 

@@ -177,3 +177,13 @@ def test_old_directories_are_removed(nothing_chosen):
     assert cache.cache_directory() == path
     left = sorted(p.name for p in path.parent.iterdir() if p != path)
     assert left == ["version1", "version2", "version3"]
+
+
+def test_another_process_removes_the_same_directories(nothing_chosen, monkeypatch):
+    pytest.importorskip("numba")
+
+    def is_gone(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os.path, "getmtime", is_gone)
+    assert cache.cache_directory() is not None
