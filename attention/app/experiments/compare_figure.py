@@ -19,9 +19,9 @@ def bleu_by_length(found, path=None, seeds=3):
         for n, kind in enumerate(kinds):
             x = [i + 0.06 * (n - (len(kinds) - 1) / 2) for i in range(len(names))]
             mean, low, high = zip(*(found[key][name][kind] for name in names))
-            bars = [
-                [m - a for m, a in zip(mean, low)],
-                [b - m for m, b in zip(mean, high)],
+            bars = [  # the interval of a resampling may not hold the mean
+                [max(0, m - a) for m, a in zip(mean, low)],
+                [max(0, b - m) for m, b in zip(mean, high)],
             ]
             drawn = panel.errorbar(
                 x,

@@ -110,6 +110,12 @@ def test_the_sentence_says_what_came_out(advantage, said):
         assert said in sentence and how in sentence and sentence.endswith(".")
 
 
+def test_a_mean_outside_its_interval_is_drawn():
+    found = findings([9.0, 10, 12], [5.0, 1, 9])
+    found["advantage"]["5-7"] = {"luong": [3.0, 1, 2]}
+    bleu_by_length(found)
+
+
 # the command
 
 
