@@ -78,12 +78,15 @@ def restore(run, state):
 
 @contextlib.contextmanager
 def explained(path):
-    """Raise ValueError, in a sentence, if a state in ``path`` is not as it was saved."""
+    """Turn an error of a resumed run into a sentence: its state may be the cause.
+
+    A state in ``path`` that was changed may fail where it is loaded or much later.
+    """
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = str(error).rstrip(".").splitlines() or [type(error).__name__]
         raise ValueError(
-            f"The run of {path} cannot be continued, as its state does not fit: "
-            f"{reason[0]}. Start another run without --resume."
+            f"The run of {path} cannot be continued: {reason[0]}. If its saved state "
+            "was changed, start another run without --resume."
         ) from error

@@ -64,16 +64,31 @@ def test_a_state_as_it_was_saved(file, folders, tmp_path, capsys):
 @pytest.mark.parametrize(
     "file, change, fragments",
     [
-        (FILES[0], lambda s: {}, ["state does not fit", "config", "another run"]),
-        (FILES[1], lambda s: {"run": {}}, ["state does not fit", "model"]),
+        (FILES[0], lambda s: {}, ["cannot be continued", "config", "another run"]),
+        (FILES[1], lambda s: {"run": {}}, ["cannot be continued", "model"]),
         (FILES[1], lambda s: {"run": s["run"] | {"step": 7}}, ["7 steps and 2 losses"]),
-        (FILES[1], lambda s: {"result": {}}, ["does not fit", "another run"]),
-        (FILES[2], lambda s: s | {"run": None}, ["state does not fit"]),
+        (FILES[1], lambda s: {"result": {}}, ["cannot be continued", "another run"]),
+        (FILES[2], lambda s: s | {"run": None}, ["cannot be continued"]),
     ],
 )
 def test_a_state_that_does_not_fit(file, change, fragments, folders, tmp_path, capsys):
     code, error = resume(folders, tmp_path, capsys, file, change)
     assert code == 2 and all(fragment in error for fragment in fragments), error
+
+
+@pytest.mark.parametrize(
+    "module, name, file",
+    [(reversal, "draw", FILES[1]), (translate_train, "draw_alignment", FILES[2])],
+)
+def test_another_error(module, name, file, folders, tmp_path, capsys, monkeypatch):
+    """The message does not claim that the saved state is wrong."""
+
+    def fail(*_):
+        raise ValueError("There is no such font.")
+
+    monkeypatch.setattr(module, name, fail)
+    code, error = resume(folders, tmp_path, capsys, file, lambda state: state)
+    assert code == 2 and "continued: There is no such font. If its" in error
 
 
 @pytest.mark.deep
