@@ -43,7 +43,7 @@ def backward(q, k, w, g):
         dq_i,a = w_a sum_j g_ij (1 - t_a^2)
         dk_j,a = w_a sum_i g_ij (1 - t_a^2)
 
-    A pair with g_ij = 0 is left out, so masked pairs cost nothing.
+    Keys are taken in groups of two or four. A group is skipped if its g are all 0.
     """
     (B, L, A), S = q.shape, k.shape[1]
     q, k, w, g = map(np.ascontiguousarray, (q, k, w, g))
@@ -151,8 +151,8 @@ def backward_twin(q, k, w, g):
         t = q[b, i, None, :] + k[b, None, j, :]  # (b, i, j, A), a tile of it
         np.tanh(t, out=t)
         g_tile = g[b, i, j]
-        t[g_tile == 0] = 0  # NaN, perhaps
-        dw += np.tensordot(g_tile, t, 3)  # summed over b, i, j: w was the same for all
+        t[g_tile == 0] = 0  # it may be NaN
+        dw += np.tensordot(g_tile, t, 3)  # summed over b, i, j: each pair has this w
         dz = (1 - t * t) * g_tile[..., None]
         dq[b, i] += dz.sum(2)  # summed over j: the query met every key
         dk[b, j] += dz.sum(1)  # summed over i: the key met every query

@@ -1,10 +1,10 @@
-"""The additive score in float32 with one exponential a row, not one tanh a pair.
+"""The additive score in float32 with one exponential per row, not one tanh per pair.
 
     tanh(q + k) / 2 = h = 1/2 - 1 / (P + 1),   where P = exp(2q) exp(2k)
 
-so the exponentials of B (L + S) rows serve all B L S pairs, and for a pair a product
-and a division are left. A division takes long, and two pairs share one. With m and n
-for their P + 1,
+So the exponentials of B (L + S) rows serve all B L S pairs. Each pair needs a product
+and a division. A division takes long, and two pairs share one: with m and n for their
+P + 1,
 
     1/m = n r   and   1/n = m r,   where r = 1 / (m n)
 
@@ -13,8 +13,8 @@ In the sums over pairs, t = tanh(q + k) and its derivative come from h:
     g t = 2 u   and   g (1 - t^2) = 4 (g/4 - u h),   where u = g h
 
 The square of P must not overflow in float32, so q and k must lie within LIMIT of 0.
-For other inputs, NaN too, and for an infinity in w or in a gradient, additive.py
-computes every tanh.
+For other q and k, NaN too, and for a NaN or an infinity in w or in the gradient,
+additive.py computes every tanh. It does so too if a row belongs to few pairs.
 
 The error of a tanh is at most 4e-7. It is absolute, not relative: where q + k is small,
 h is the difference of two nearly equal numbers. So the error of a score is at most 4e-7
@@ -30,7 +30,7 @@ from .product import aligned_empty
 
 ONE, TWO, FOUR = np.float32(1), np.float32(2), np.float32(4)
 HALF, QUARTER, LIMIT = np.float32(0.5), np.float32(0.25), np.float32(9)
-PAIRS_A_ROW = 3  # at least, to be worth preparing a row; so S is 4 or more
+PAIRS_A_ROW = 3  # fewer pairs per row are not worth the exponentials; so S is 4 or more
 QUERIES = 64  # of a work item, which computes the exponentials of all keys
 FORWARD_NS = 0.15  # for one h
 
@@ -59,8 +59,8 @@ def forward(q, k, w):
 
 
 @Helper
-def halves(q, k_m, k_n):
-    """tanh / 2 of two pairs of a query and a key, of which all are given as exp(2x)."""
+def half_tanhs(q, k_m, k_n):
+    """Return tanh(q + k) / 2 for two keys; q and k are given as exp(2q) and exp(2k)."""
     m, n = q * k_m + ONE, q * k_n + ONE  # P + 1
     r = ONE / (m * n)
     return HALF - n * r, HALF - m * r
@@ -97,12 +97,12 @@ def forward_loop(
         for i in range(first, end):
             q_i, e_i = E_q[i], e[b, i]
             for j in range(0, S, 4):
-                j = min(j, S - 4)  # the last four may be some of those before again
+                j = min(j, S - 4)  # some of the last four may be computed twice
                 k_0, k_1, k_2, k_3 = E_k[j], E_k[j + 1], E_k[j + 2], E_k[j + 3]
                 e_0 = e_1 = e_2 = e_3 = zero
                 for a in range(A):
-                    h_0, h_1 = halves(q_i[a], k_0[a], k_1[a])
-                    h_2, h_3 = halves(q_i[a], k_2[a], k_3[a])
+                    h_0, h_1 = half_tanhs(q_i[a], k_0[a], k_1[a])
+                    h_2, h_3 = half_tanhs(q_i[a], k_2[a], k_3[a])
                     e_0 += w[a] * h_0
                     e_1 += w[a] * h_1
                     e_2 += w[a] * h_2
@@ -153,8 +153,8 @@ def backward_loop(
                     continue
                 q_i, sum_i = E_q[i], sum_q[i]
                 for a in range(A):
-                    h_0, h_1 = halves(q_i[a], k_0[a], k_1[a])
-                    h_2, h_3 = halves(q_i[a], k_2[a], k_3[a])
+                    h_0, h_1 = half_tanhs(q_i[a], k_0[a], k_1[a])
+                    h_2, h_3 = half_tanhs(q_i[a], k_2[a], k_3[a])
                     u_0, u_1, u_2, u_3 = g_0 * h_0, g_1 * h_1, g_2 * h_2, g_3 * h_3
                     v_0, v_1 = QUARTER * g_0 - u_0 * h_0, QUARTER * g_1 - u_1 * h_1
                     v_2, v_3 = QUARTER * g_2 - u_2 * h_2, QUARTER * g_3 - u_3 * h_3

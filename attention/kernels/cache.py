@@ -18,14 +18,14 @@ import shutil
 import numpy as np
 
 PROJECT = "minigrad-attention"
-KEPT = 4  # directories: the most recently used ones of other versions and checkouts
+KEPT = 4  # directories, the most recently used ones; the present one is among them
 
 
 def cache_directory(dtype=""):
     """Return the directory for this source, these versions and a dtype, or None.
 
     It is below NUMBA_CACHE_DIR where that is set, else below XDG_CACHE_HOME or
-    ~/.cache. Directories that were not used for longest are removed. None: the
+    ~/.cache. The directories whose last use is longest ago are removed. None: the
     directory cannot be written, and every process compiles anew.
     """
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")

@@ -1,4 +1,4 @@
-"""Compile Python loops to machine code when they are first used, once a dtype.
+"""Compile Python loops to machine code at their first use, once for each dtype.
 
     @kernel
     def scale(start: int, stop: int, x: reads(2), factor: float, y: writes(2)): ...
@@ -7,10 +7,10 @@
     loop(0, len(x), x, 2.0, y)
 
 A kernel is written once for float32 and float64. Its annotations are its signature, so
-there is exactly one compiled version a dtype: arrays are C-contiguous, and floats have
-the dtype that is compiled for. Parameters that belong together are one record: a
-NamedTuple with the same kind of annotations, whose arrays come from ``as_field``.
-README.md explains the compiler's flags.
+there is exactly one compiled version for each dtype: arrays are C-contiguous, and
+floats have the dtype that is compiled for. Parameters that belong together are one
+record: a NamedTuple with the same kind of annotations, whose arrays come from
+``as_field``. README.md explains the compiler's flags.
 """
 
 import contextlib
@@ -60,10 +60,10 @@ def as_field(array, dtype):
 
 
 class Helper:
-    """A function that kernels call; it may call other helpers of its module.
+    """A function that kernels call; it may call helpers of its module, also imported.
 
-    It is compiled once a dtype if its parameters are annotated as those of a kernel
-    are, else once for each combination of argument types that it meets.
+    It is compiled once for each dtype if its parameters are annotated as those of a
+    kernel are, else once for each combination of argument types that it meets.
     """
 
     _functions = {}  # {dtype: the function in Python}
@@ -106,7 +106,7 @@ def any_order(function):
 
 
 class Kernel:
-    """A loop and its compiled versions, one a dtype."""
+    """A loop and its compiled versions, one for each dtype."""
 
     def __init__(self, function):
         self.function = function
@@ -149,7 +149,7 @@ def _compile(numba, function, char):
             if path is None:
                 raise
             discard(path)
-    return _build(numba, function, char, None)  # a full disk
+    return _build(numba, function, char, None)  # the disk may be full
 
 
 def _build(numba, function, char, path):
@@ -179,7 +179,7 @@ def _build(numba, function, char, path):
 def _use_wide_vectors(numba):
     """Let loops use the 512 bits of AVX-512; by default, LLVM uses 256 of them.
 
-    numba reads this setting before it first compiles anything, and so once a process.
+    numba reads this setting once in each process, before it first compiles anything.
     """
     from numba.core.codegen import get_host_cpu_features
 
@@ -232,7 +232,7 @@ def _helpers(function):
 
 
 def _compile_helpers(numba, function, char):
-    """Compile the helpers of ``function`` with few optimisations, which takes less time.
+    """Compile the helpers of ``function`` with few optimisations: it takes less time.
 
     The kernel contains them, and the compiler optimises it as a whole.
     """

@@ -30,10 +30,7 @@ from .product import aligned, multiply
 
 
 class Outputs(NamedTuple):
-    """The gradients of the outputs, with axes in order of the outputs: examples first.
-
-    Contexts and weights are read from here; the states' are in order of time.
-    """
+    """The gradients of the contexts and the weights; the first axis is the step."""
 
     contexts: reads(3)  # (L, B, M)
     weights: reads(3)  # (L, B, S)

@@ -11,7 +11,7 @@ So z is a function of a seed and of the weight's position,
     z_ij = 0 where mix(a_i xor b_j) < p 2^32
 
 and L + S numbers are kept. ``mix`` changes half of the bits of its result when one bit
-of its argument changes; about ten operations a weight.
+of its argument changes. It takes about ten operations for each weight.
 
 Salmon et al. 2011 (counters for generators); mix ends Appleby's MurmurHash3, and the
 a and b are those of Steele, Lea and Flood 2014 (SplitMix64).

@@ -15,9 +15,9 @@ from .elementary import tanh
 from .pool import spread
 from .product import aligned, multiply
 
-EXAMPLES = 16  # of a work item: enough rows for a product, and items for the threads
+EXAMPLES = 16  # of a work item: enough rows for a product, and enough items for threads
 MULTIPLY_NS, TANH_NS = 0.02, 0.25  # a multiplication with an addition; in float32
-GROUPS = 8  # of examples, at most, whose gradients are summed apart
+GROUPS = 8  # at most: each group of examples sums its gradients separately
 DEPTH = 96  # rows that are summed at a time: 96 x 64 numbers stay in the nearest cache
 
 
@@ -92,7 +92,8 @@ def forward(x, lengths, weight_ih, weight_hh, bias_ih, bias_hh, gates, states):
 def backward(g, g_last, lengths, weight_ih, weight_hh, x, gates, states):
     """dx (T, B, I), ds_0 (B, H), dW_ih, dW_hh, db_ih, db_hh.
 
-    g (T, B, H), g_last (B, H): the gradients of the states and of the last of each
+    g (T, B, H)     the gradients of the states
+    g_last (B, H)   the gradients of the last state of each example
 
     Return None if there is no compiled loop: the backend changed after the forward.
     """
@@ -263,7 +264,7 @@ def step_back(
         copy(rows.before[first + b - b0], steps.states[t, b])
     multiply(ds_b, da[:, : 3 * H], weight_hh, True)
     multiply(dx_t, da[:, : 2 * H], weight_ih[: 2 * H], False)
-    multiply(dx_t, da[:, 3 * H :], weight_ih[2 * H :], True)  # n has no m in it
+    multiply(dx_t, da[:, 3 * H :], weight_ih[2 * H :], True)  # x is not part of m
 
 
 @Helper
@@ -307,7 +308,7 @@ def add_rows(sums: Sums, group: int, rows: Rows, n: int):
     dW_ih, x = sums.dW_ih[group], rows.x[:n]
     multiply(sums.dW_hh[group], da[:, : 3 * H].T, rows.before[:n], True)
     multiply(dW_ih[: 2 * H], da[:, : 2 * H].T, x, True)
-    multiply(dW_ih[2 * H :], da[:, 3 * H :].T, x, True)  # n has no m in it
+    multiply(dW_ih[2 * H :], da[:, 3 * H :].T, x, True)  # x is not part of m
     for i in range(n):
         for h in range(4 * H):
             total[h] += da[i, h]

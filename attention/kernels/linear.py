@@ -1,6 +1,6 @@
 """Linear attention, forward: one pass over a sequence, with a running state.
 
-The twin is ``forward_twin`` in ``attention/variants/linear_scan.py``, and the one to
+The twin is ``Scan.forward`` in ``attention/variants/linear_scan.py``, and the one to
 read; the backward is in linear_backward.py. A work item is one head, read in chunks of
 64: the state holds the sums over the chunks before, and inside a chunk there is a small
 masked product. With a and b the features of the chunk's queries and keys, causal,

@@ -1,6 +1,6 @@
 """Linear attention, backward: the same pass for the queries, and one from the end.
 
-The twin is ``backward_twin`` in ``attention/variants/linear_scan.py``; the derivation
+The twin is ``Scan.backward`` in ``attention/variants/linear_scan.py``; the derivation
 is there. With n_i = g_i / (c_i + eps) and d_i = -(g_i . o_i) / (c_i + eps), in chunks,
 
     da = n S^T + d z + tril(n v^T + d) b         forward, S and z as they grow again
@@ -83,7 +83,7 @@ def query_loop(start: int, stop: int, scan: Scan, outputs: Outputs, dq: writes(3
                 multiply(state, v_j.T, b, True)
                 add_rows(z[0], b)
         for i in range(0, L, CHUNK):
-            load_cotangent(n_i, d, unused, outputs, n, i)
+            load_output_gradient(n_i, d, unused, outputs, n, i)
             transpose(columns, n_i)
             multiply(da, n_i, state, False)
             add_product(da, d, z[0])
@@ -95,7 +95,7 @@ def query_loop(start: int, stop: int, scan: Scan, outputs: Outputs, dq: writes(3
                 multiply(da, t.T, b, True)
                 multiply(state, v_j.T, b, True)
                 add_rows(z[0], b)
-            load_rows(b, q[n], i, elu)  # done with the keys: now a
+            load_rows(b, q[n], i, elu)  # b now holds a, the features of the queries
             store(dq[n], i, da, b, unused, elu)
 
 
@@ -130,7 +130,7 @@ def key_loop(
         clear(r)
         if not causal:
             for i in range(0, L, CHUNK):
-                load_cotangent(n_i, d, unused, outputs, n, i)
+                load_output_gradient(n_i, d, unused, outputs, n, i)
                 load_queries(a, q[n], i, unused, elu)
                 multiply(R, a.T, n_i, True)
                 add_weighted_rows(r[0], d, a)
@@ -141,7 +141,7 @@ def key_loop(
             multiply(db, v_j, R_T, False)
             add_to_rows(db, r[0])
             if causal:
-                load_cotangent(n_i, d, unused, outputs, n, j)
+                load_output_gradient(n_i, d, unused, outputs, n, j)
                 load_queries(a, q[n], j, unused, elu)
                 transpose(a_columns, a)
                 multiply(p, b, a_columns, False)
@@ -161,7 +161,7 @@ def key_loop(
 
 
 @Helper
-def load_cotangent(n_i, d, unused, outputs, n, begin):
+def load_output_gradient(n_i, d, unused, outputs, n, begin):
     """n = g / (c + eps), d = -(g . o) / (c + eps), and whether g is all 0; 0 past L."""
     g, o, inv_sum = outputs.g[n], outputs.o[n], outputs.inv_sum[n]
     zero = d.dtype.type(0)

@@ -1,8 +1,9 @@
 """Spread the work of one loop over threads.
 
 A compiled loop releases Python's lock while it runs, so ordinary threads are enough:
-each calls the loop on some of its items. Items share nothing that they write to, so it
-makes no difference which thread computes an item. README.md says why it is not prange.
+each calls the loop on some of its items. No two items write to the same memory, so it
+makes no difference which thread computes an item. README.md explains why this file does
+not use numba's prange.
 """
 
 import collections
@@ -70,7 +71,7 @@ class _Job:
 
 
 def _start(n):
-    """Start threads until at least n are waiting for work."""
+    """Start threads until at least n exist."""
     global _workers
     with _starting:
         for _ in range(n - _workers):

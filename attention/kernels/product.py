@@ -24,7 +24,7 @@ def aligned(x, dtype):
 
 @Helper
 def aligned_empty(rows, width, like):
-    """Return an array (rows, width) in a kernel that begins at a multiple of 64 bytes."""
+    """Return an array (rows, width), for a kernel, at a multiple of 64 bytes."""
     memory = np.empty(rows * width + 64 // like.itemsize, like.dtype)
     start = -memory.ctypes.data % 64 // like.itemsize
     return memory[start : start + rows * width].reshape(rows, width)

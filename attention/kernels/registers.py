@@ -41,9 +41,10 @@ BESIDE = _Number(lambda lanes, beside: beside)  # vectors in the widest block
 
 
 class Block(Helper):
-    """block(c, a, b, i, j, width, add), of so many rows and ``width`` columns.
+    """block(c, a, b, i, j, width, add): a product of ``rows`` rows, ``width`` columns.
 
-    vectors   width is so many vectors; None: it is less than one, the right edge
+    vectors   the number of vectors in a row of the block; None: the right edge, where
+              ``width`` is less than one vector
 
     a may have any strides. b and c are read along their last axis, where their numbers
     must lie side by side. c is added to if ``add``, else overwritten.
@@ -180,8 +181,11 @@ class _Memory:
         self._call("masked.store", self.ir.VoidType(), args)
 
     def multiply_add(self, a, b, c):
-        """a b + c, rounded once where the machine can and never torn apart, so that
-        the backward meets the very scores of the forward."""
+        """Return a b + c, rounded once where the machine can do so.
+
+        The compiler never separates the two operations in one kernel and not in
+        another: the backward gets exactly the scores of the forward.
+        """
         return self._call("fmuladd", self.vector, [a, b, c])
 
     def _alignment(self):

@@ -23,8 +23,8 @@ NO_MASK = np.empty((0, 0), bool), np.empty(0, np.int64)
 def forward(x, lengths, mask, temperature):
     """x (..., S)  ->  p (..., S)
 
-    lengths   (G,) ints, or None: row r of x, counted through, has lengths[r // (R / G)]
-              keys, where R is the number of rows, a multiple of G
+    lengths   (G,) ints, or None. If x has R rows in all, R is a multiple of G, and row
+              r has lengths[r // (R / G)] keys
     mask      bool, broadcasts to x, or None
     """
     time = FORWARD_NS * x.size
@@ -115,7 +115,8 @@ def backward_loop(
     zero, one = p.dtype.type(0), p.dtype.type(1)
     for r in range(start, stop):
         p_r, g_r, dx_r = p[r], g[r], dx[r]
-        mean = nonzero = zero  # of g, weighted by p; how many of g are not 0
+        mean = zero  # of g, weighted by p
+        nonzero = zero  # the number of g that are not 0
         for j in range(S):
             mean += p_r[j] * g_r[j] if p_r[j] != 0 else zero
             nonzero += zero if g_r[j] == 0 else one

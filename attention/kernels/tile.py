@@ -20,8 +20,9 @@ from .tile_plan import SIZE, Plan
 class Terms(NamedTuple):
     """What is added to the products q . k. A table without rows adds nothing.
 
-    offset   (rows, L + S - 1 + 64): backwards, with the bias of k - q in column
-             q - k + S - 1, so that it is read along queries; the last 64 are padding
+    offset   (rows, L + S - 1 + 64): the bias of the offset k - q is in column
+             q - k + S - 1. In this order the kernel reads it along the queries. The
+             last 64 columns are padding
     added    (rows, L | 1, S): a float mask
     """
 
@@ -51,8 +52,9 @@ class Inputs(NamedTuple):
 class Results(NamedTuple):
     """What the forward returns, and the backward needs.
 
-    In lse, a large maximum would leave no digits to the logarithm of the sum; so the
-    backward computes the weights from both of them: p = exp(s - row_max) inv_sum.
+    lse is row_max plus the logarithm of the sum. If row_max is large, rounding removes
+    the digits of the logarithm. So the backward does not compute the weights from lse,
+    but as p = exp(s - row_max) inv_sum.
     """
 
     o: writes(3)  # (N, L, Ev)

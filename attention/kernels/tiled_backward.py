@@ -9,11 +9,12 @@ Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l:
 
 Dropout, drawn again as well, multiplies dp, and the p of dV.
 
-The blocks of queries are divided into P parts, block i into part i mod P, and so are
-the blocks of keys. In phase f a work item is one part of the queries of the heads that
-share their keys, against the part of the keys f further on. So no two items that run at
-the same time add to the same rows, every sum is taken in the same order however many
-threads there are, and nothing is computed twice.
+The G heads that share keys have I blocks of queries each; block i of head g has the
+number g I + i. The block with number b is in part b mod P, and block j of the keys is in
+part j mod P. In phase f, a work item is part p of the queries with part
+(p + f) mod P of the keys. So no two items that run at the same time add to the same
+rows, every sum is taken in the same order with any number of threads, and nothing is
+computed twice.
 """
 
 from typing import NamedTuple
@@ -150,8 +151,8 @@ def backward_loop(
                 if d.offset.shape[0] > 0:
                     add_diagonals(d.offset[part, n, q0 - k1 + S :], ds, count)
                 if d.added.shape[0] > 0:
-                    add_mask(d.added[n, :, k0:k1], ds, q0, count)
-                scale_tile(ds, terms.scale, slope, terms.cap)
+                    add_mask_gradient(d.added[n, :, k0:k1], ds, q0, count)
+                scale_and_uncap(ds, terms.scale, slope, terms.cap)
                 multiply(d.k[h, k0:k1], ds[:, :count], q_i, True)
                 multiply(dq_i, ds.T[:count], k_j, True)
 
@@ -193,7 +194,7 @@ def softmax_backward(s, dp, row_max, inv_sum, D):
 
 
 @Helper
-def scale_tile(ds, scale, slope, cap):
+def scale_and_uncap(ds, scale, slope, cap):
     """ds *= scale, and by the slope 1 - t^2 of a softcap where there is one."""
     zero = ds.dtype.type(0)
     for k in range(ds.shape[0]):
@@ -216,7 +217,7 @@ def add_diagonals(doffset, ds, count):
 
 
 @Helper
-def add_mask(dadded, ds, q0, count):
+def add_mask_gradient(dadded, ds, q0, count):
     """dadded[q, k] = ds[k, q]; summed over q where one row served all queries."""
     for k in range(ds.shape[0]):
         for q in range(count):
