@@ -25,9 +25,9 @@ PER_LN2_32, PER_LN2_64 = real(1 / math.log(2)), 1 / math.log(2)
 # ln 2 in two parts, of which n times the first is exact
 LN2_32 = real(0.693359375), real(-2.12194440e-4)
 LN2_64 = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-# Adding MAGIC leaves no bits for a fraction: the sum is rounded, and its lowest bits are
-# n + 127, or n + 1023 in float64. These are the bits of the exponent of 2^n, and SHIFT
-# moves them to their place.
+# Adding MAGIC leaves no bits for a fraction: the sum is rounded, and its lowest bits
+# are n + 127, or n + 1023 in float64. These are the bits of the exponent of 2^n, and
+# SHIFT moves them to their place.
 MAGIC32, MAGIC64 = real(1.5 * 2**23 + 127), 1.5 * 2.0**52 + 1023
 SHIFT32, SHIFT64 = np.int32(23), 52
 # At LEAST, n is -127, or -1023. The exponent then has the bits 0, so exp is 0.

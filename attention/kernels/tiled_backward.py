@@ -10,7 +10,7 @@ Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l:
 Dropout, drawn again as well, multiplies dp, and the p of dV.
 
 The G heads that share keys have I blocks of queries each; block i of head g has the
-number g I + i. The block with number b is in part b mod P, and block j of the keys is in
+number g I + i. Block number b is in part b mod P, and block j of the keys is in
 part j mod P. In phase f, a work item is part p of the queries with part
 (p + f) mod P of the keys. So no two items that run at the same time add to the same
 rows, every sum is taken in the same order with any number of threads, and nothing is

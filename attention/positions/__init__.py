@@ -2,15 +2,15 @@
 
 Without one of these, attention does not depend on the order of the keys.
 
-scheme            where it acts                 learned            beyond the training
-sinusoidal.py     added to the input            nothing            defined
-learned.py        added to the input            n_max x d          an error
-t5.py             added to the scores           num_buckets x H    as the last bucket
-alibi.py          added to the scores           nothing            defined
-shaw.py           one more term of the score    a table 2k+1 x d   as distance k
-transformer_xl.py three more terms of it        W_kR and two d     defined
-disentangled.py   two more terms of the score   two tables 2k x d  as distance k
-rope.py           rotates queries and keys      nothing            defined
+scheme            where it acts                 learned              beyond the training
+sinusoidal.py     added to the input            nothing              defined
+learned.py        added to the input            n_max x d            an error
+t5.py             added to the scores           num_buckets x H      as the last bucket
+alibi.py          added to the scores           nothing              defined
+shaw.py           a term of score and output    2 tables (2c+1) x d  as distance c
+transformer_xl.py three terms of the score      W_kR and two d       defined
+disentangled.py   two terms of the score        2 tables 2c x d      as distance c
+rope.py           rotates queries and keys      nothing              defined
 
 "Defined" means that the formula gives a number. It does not mean that a trained model
 works with it. offsets.py is shared by the relative schemes: a bias that depends only on

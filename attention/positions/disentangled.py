@@ -1,17 +1,17 @@
 """DeBERTa's disentangled score: contents and positions are compared separately.
 
     s_ij = (q_i . k_j  +  q_i . K_r[d(i, j)]  +  k_j . Q_r[d(j, i)]) / sqrt(3 D)
-    d(i, j) = clip(i - j + k, 0, 2k - 1)
+    d(i, j) = clip(i - j + c, 0, 2c - 1)
 
-q and k are projections of the content, without positions. A table of 2k relative
-positions is projected like keys (K_r) and like queries (Q_r). The second term compares
-the query's content with the key's position; the third compares the key's content with
-the query's position relative to the key, d(j, i). A fourth term, position with
-position, would not depend on the tokens and is left out. Each of the three terms has
-variance D, their sum has 3 D.
+q_i and k_j are projections of the content, without positions. A table of 2c relative
+positions, for the distances -c to c - 1, is projected like keys (K_r) and like queries
+(Q_r). In the paper, c is k. The second term compares the query's content with the key's
+position; the third compares the key's content with the query's position relative to the
+key, d(j, i). A fourth term, position with position, would not depend on the tokens and
+is left out. Each of the three terms has variance D, their sum has 3 D.
 
-The cost is L S D + 2k (L + S) D multiplications: a query is multiplied by 2k positions
-and not by S. Distances i - j of k - 1 and more share one row, and so do distances of -k
+The cost is L S D + 2c (L + S) D multiplications: a query is multiplied by 2c positions
+and not by S. Distances i - j of c - 1 and more share one row, and so do distances of -c
 and less. He et al. 2021, equations 3 and 4.
 """
 
@@ -40,11 +40,11 @@ def disentangled_scores(
     queries (..., L, D), keys (..., S, D), relative_queries (..., N, D),
     relative_keys (..., N, D)  ->  scores (..., L, S)
 
-    N = 2k         rows of the tables, for the distances -k to k - 1
+    N = 2c         rows of the tables, for the distances -c to c - 1
     scale          None is 1 / sqrt(3 D)
     causal_align   "lower_right": the last query has the position of the last key
 
-    With G = scale dL/ds, and G_r (L, 2k) the sums of the G_ij of one distance d(i, j):
+    With G = scale dL/ds, and G_r (L, 2c) the sums of the G_ij of one distance d(i, j):
     dQ = G K + G_r K_r, and dK_r = G_r^T Q; for the third term the same, from the side
     of the keys.
     """
@@ -53,17 +53,17 @@ def disentangled_scores(
     N = relative_keys.shape[-2]
     if N % 2 or N == 0:
         raise ValueError(
-            f"{name}: the tables have {N} rows; expected 2k, for the distances -k to "
-            "k - 1."
+            f"{name}: the tables have {N} rows; expected 2c, for the distances -c to "
+            "c - 1."
         )
-    k = N // 2
+    c = N // 2
     ahead = relative_positions(name, L, S, causal_align)  # j - i: (L, S)
     i, j = np.arange(L)[:, None], np.arange(S)
-    d_ij, d_ji = np.clip(k - ahead, 0, N - 1), np.clip(k + ahead, 0, N - 1)  # (L, S)
+    d_ij, d_ji = np.clip(c - ahead, 0, N - 1), np.clip(c + ahead, 0, N - 1)  # (L, S)
 
     content = matmul(queries, swapaxes(keys, -1, -2))  # (..., L, S)
-    by_key_position = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2k)
-    by_query_position = matmul(keys, swapaxes(relative_queries, -1, -2))  # (..., S, 2k)
+    by_key_position = matmul(queries, swapaxes(relative_keys, -1, -2))  # (..., L, 2c)
+    by_query_position = matmul(keys, swapaxes(relative_queries, -1, -2))  # (..., S, 2c)
     scores = content + by_key_position[..., i, d_ij] + by_query_position[..., j, d_ji]
     scale = scale_or(1 / math.sqrt(max(3 * D, 1)), name, scale, "1 / sqrt(3 D)")
     return scores * scale

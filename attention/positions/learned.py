@@ -18,7 +18,9 @@ from .sinusoidal import as_positions
 
 
 class LearnedPositions(nn.Module):
-    """n  ->  (n, d), the rows of positions 0 to n - 1;  positions (...)  ->  (..., d).
+    """Return rows of a learned table: a length n, or positions, in; vectors out.
+
+    n  ->  (n, d), the rows of the positions 0 to n - 1;  positions (...)  ->  (..., d)
 
     weight   (n_max, d), drawn from N(0, 0.02^2) as in BERT and GPT-2
     rng      the generator of the weight; None uses minigrad's generator

@@ -105,16 +105,16 @@ def offsets(name, L, S, causal_align):
                    last query has the position of the last key, as when the keys of
                    earlier steps are in a cache; query i has position i + S - L.
     """
-    return np.arange(-(L - 1), S) - first_query(name, L, S, causal_align)
+    return np.arange(-(L - 1), S) - position_of_first_query(name, L, S, causal_align)
 
 
 def relative_positions(name, L, S, causal_align):
     """Return the distance from each query's position to each key: (L, S) integers."""
-    shift = first_query(name, L, S, causal_align)
+    shift = position_of_first_query(name, L, S, causal_align)
     return np.arange(S) - (np.arange(L)[:, None] + shift)
 
 
-def first_query(name, L, S, causal_align):
+def position_of_first_query(name, L, S, causal_align):
     """Return the position of query 0, where key 0 has position 0."""
     whole(name, "L, the number of queries,", L)
     whole(name, "S, the number of keys,", S)

@@ -39,8 +39,8 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
                   x (B, H, L, E), if the positions differ
     interleaved   which entries are a pair: (2m, 2m + 1), or (m, m + R/2)
     scaling       an object of scaling.py, for sequences longer than in training. It
-                  slows the angles; and it has an attention_factor, which multiplies
-                  the result (so a score has its square)
+                  reduces the frequencies. Its attention_factor multiplies the result,
+                  so scores are multiplied by its square
     rot_dim       R, even: rotate the first R entries and keep the others; None is E
 
     A rotation is orthogonal: its transpose rotates back, and a factor is its own
@@ -102,9 +102,9 @@ def _check(x, positions, base, interleaved, scaling):
     ):
         raise ValueError(
             f"rope: positions have shape {positions.shape}; expected (L,) = "
-            f"{x.shape[-2:-1]}, or {x.shape[:-1]} where leading axes may be 1, with x "
-            f"{x.shape} as (..., L, E). For each example of a batch, write "
-            "positions[:, None, :]."
+            f"{x.shape[-2:-1]} or {x.shape[:-1]}, where leading axes may be 1, for x "
+            f"(..., L, E) = {x.shape}. If each example has its own positions (B, L), "
+            "pass positions[:, None, :]."
         )
     number("rope", "base", base, positive=True)
     flag("rope", "interleaved", interleaved)

@@ -21,7 +21,7 @@ from minigrad import matmul, swapaxes
 from minigrad.checks import scale_or
 from minigrad.shapes import shapes
 
-from .offsets import first_query, from_offsets, sum_offsets
+from .offsets import from_offsets, position_of_first_query, sum_offsets
 
 
 @shapes
@@ -85,4 +85,4 @@ def _first_distance(name, L, S, table, causal_align):
         raise ValueError(
             f"{name}: the table has {n} rows; expected 2c + 1, for distances -c to c."
         )
-    return first_query(name, L, S, causal_align) - n // 2
+    return position_of_first_query(name, L, S, causal_align) - n // 2

@@ -27,7 +27,7 @@ def sinusoidal(n, d, base=10000.0, dtype=np.float32):
     n       a length, for the positions 0, 1, ..., n - 1; or the positions (...), which
             may be any finite numbers
     d       the width; with odd d, the last sine has no cosine
-    dtype   of the result. float32 keeps float32 embeddings float32 when it is added
+    dtype   of the result. If float32 is added to float32 embeddings, they stay float32
 
     Angles are float64 whatever the dtype: at p = 10^6, float32 rounds them by up to
     0.03.

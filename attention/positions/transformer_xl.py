@@ -2,12 +2,12 @@
 
     s_ij = ((q_i + u) . k_j  +  (q_i + w) . R_{i-j}) / sqrt(D)
 
-R has a row for each distance i - j, sinusoidal or learned, which is projected by W_kR.
+R has a row for each distance i - j: a sinusoidal or learned vector, multiplied by W_kR.
 u and w are learned vectors of each head, named content_bias and position_bias. (In the
 paper they are u and v; here v is a value.) There are four products:
 
-    q_i . k_j        content, of this query      u . k_j        content, of all queries
-    q_i . R_{i-j}    distance, of this query     w . R_{i-j}    distance, of all queries
+    q_i . k_j        query and content     u . k_j        content alone
+    q_i . R_{i-j}    query and distance    w . R_{i-j}    distance alone
 
 The last product is one number for each distance, S_d = w . R_d. With it, the score is
 often written as
@@ -47,8 +47,9 @@ def transformer_xl_scores(
     position_bias   w: added to the queries that are compared with distances
     scale           None is 1 / sqrt(D)
 
-    In use, with sinusoids (or learned rows, table[distances + n]), as a score or as a
-    bias that replaces the products:
+    In this example, R is made of sinusoids. A learned table of the distances -n to n
+    has the rows table[distances + n] instead. The last two lines give the same result:
+    the scores are a score function, or a bias that replaces the products.
 
         distances = transformer_xl_distances(L, S)
         R = linear(sinusoidal(distances, D_model), W_kR)  # (L + S - 1, D)

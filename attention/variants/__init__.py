@@ -1,1 +1,1 @@
-"""Variants of attention: windows, coverage, kernels of distance, linear time, steps."""
+"""Variants of attention: other scores, fewer keys, linear time; and decoder steps."""

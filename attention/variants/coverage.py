@@ -7,9 +7,9 @@
 
 q_t is a query and k_j a key; a^t are the weights of step t, and c^t is the coverage. A
 decoder that repeats words attends to the same source words again. With the coverage in
-the score, the model can learn to avoid them. The loss, from 0 to 1 for each step, is
-large if a step repeats. c^t does not include a^t: otherwise min(a, c) would be a, and
-the loss would be 1 at every step.
+the score, the model can learn to avoid them. The loss of a step is from 0 to 1. It is
+large if the step attends to words to which earlier steps attended. c^t does not include
+a^t: otherwise min(a, c) would be a, and the loss would be 1 at every step.
 
 Each step depends on all earlier steps, so this is a loop of operations. Let z^t_j be
 the argument of tanh, and dx = dL/dx. The gradients are
@@ -37,7 +37,8 @@ from ..layers import AdditiveAttention, ProjectedKeys
 class CoverageAttention(AdditiveAttention):
     """Additive attention in steps, whose score includes the sum of the weights so far.
 
-    W_q, W_k, w_v, b   as in AdditiveAttention, whose state loads with strict=False
+    W_q, W_k, w_v, b   as in AdditiveAttention. To load its state, which has no w_c,
+                       use load_state_dict(state, strict=False)
     w_c                (num_hiddens,), initially 0, which gives AdditiveAttention
 
     If a query depends on the context of the step before, call ``step`` in a loop.
@@ -65,7 +66,7 @@ class CoverageAttention(AdditiveAttention):
             contexts, weights = attend(
                 queries, keys.projected, values, self.score_projected
             )
-            return contexts, weights, weights  # the coverages are as empty
+            return contexts, weights, weights  # the coverages have the same shape
         coverage, steps = None, []
         for t in range(L):
             per_query = valid_lens is not None and valid_lens.ndim == 2

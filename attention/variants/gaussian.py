@@ -9,7 +9,7 @@ quotients K / sum K are a softmax of the scores, so the estimate is attention.
     -|q - k|^2 / 2 = q . k - |q|^2 / 2 - |k|^2 / 2
 
 The term |q|^2 is the same for all keys and cancels in the softmax. So if all keys have
-one norm, these are the weights of the dot product at the temperature h^2.
+the same norm, these are the weights of the dot product at the temperature h^2.
 
 Cost: L S D multiplications, and memory for L S numbers.
 
@@ -37,7 +37,7 @@ def gaussian(queries, keys, bandwidth=1.0):
     bandwidth   h, from 1e-15 to 1e15: a number, or an array or Tensor that broadcasts
                 to the scores, such as (H, 1, 1), one for each head
 
-    With g = dL/de:
+    With g = dL/ds:
 
         dq_i = sum_j g_ij (k_j - q_i) / h^2
         dk_j = sum_i g_ij (q_i - k_j) / h^2

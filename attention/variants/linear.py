@@ -9,8 +9,8 @@ every pair. A dot product can be taken out of the sum:
     sum_j (phi(q_i) . phi(k_j)) v_j = (sum_j phi(k_j) v_j^T)^T phi(q_i) = S^T phi(q_i)
 
 S (E, Ev), and z = sum_j phi(k_j) for the denominator, are the same for all queries. So
-n queries and n keys cost n E Ev instead of n^2 E, and there is no matrix of weights. A
-decoder stores S and z instead of all earlier keys and values
+n queries and n keys cost 2 n E Ev multiplications instead of n^2 (E + Ev), and there is
+no matrix of weights. A decoder stores S and z instead of all earlier keys and values
 (``LinearAttentionState``).
 
 The weights are less sharp: they form a matrix of rank E, which cannot select one key
@@ -51,7 +51,8 @@ def linear_attention_by_pairs(q, k, v, is_causal=False, keep=None, eps=1e-6):
     q (..., L, E), k (..., S, E), v (..., S, Ev), keep? (..., S) bool
         ->  o (..., L, Ev)
 
-    It costs L S E. ``linear_attention`` computes the same without that matrix.
+    It costs L S (E + Ev) multiplications. ``linear_attention`` computes the same
+    without that matrix.
     """
     w = matmul(elu_plus_one(q), swapaxes(elu_plus_one(k), -1, -2))  # (..., L, S)
     if keep is not None:

@@ -31,7 +31,7 @@ from ..kernels.linear import CHUNK
 def linear_scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
     """o_i = sum_j (a_i . b_j) v_j / (sum_j a_i . b_j + eps): linear attention.
 
-    q (..., L, M), k (..., S, M), v (..., S, Ev), keep? (..., S) bool
+    q (..., L, E), k (..., S, E), v (..., S, Ev), keep? (..., S) bool
         ->  o (..., L, Ev)
 
     keep        False for masked keys

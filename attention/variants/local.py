@@ -164,7 +164,7 @@ class LocalAttention(nn.Module):
             return None
         weights, first, stop, S = self._last_call
         s = first[..., None] + np.arange(weights.shape[-1])  # (..., L, W)
-        # an extra column S collects the places of a window beyond its end
+        # Column S receives the entries of a window beyond its end. It is cut off below.
         all_keys = np.zeros((*first.shape, S + 1), weights.dtype)
         np.put_along_axis(all_keys, np.where(s < stop[..., None], s, S), weights, -1)
         return Tensor._from_array(all_keys[..., :S])
@@ -222,8 +222,9 @@ def gather_windows(x, first, stop, width):
     def backward(g):
         g = g.reshape(B, L, width, E)
         dx = np.zeros((B, S + 1, E), x.dtype)
-        target = np.where(inside, s, S)  # an extra row S, cut off below, for the rest
-        # += adds once to a row that an index lists twice; a window lists no x_s twice
+        target = np.where(inside, s, S)  # row S receives the others, and is cut off
+        # If an index has a row twice, += adds to it only once. A window has no row of x
+        # twice, so the windows are added one after the other.
         for i in range(L):
             dx[b, target[:, i]] += g[:, i]
         return dx[:, :S].reshape(*leading, S, E), None, None, None

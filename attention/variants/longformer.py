@@ -9,8 +9,8 @@
 
 Every token attends to the global tokens, and they attend to every token, so information
 passes between any two tokens in two layers. With n tokens, of which g are global, there
-are n (w + g) scores instead of n^2. For classification the first token is global; for
-question answering the tokens of the question are global.
+are about n (w + 2 g) scores instead of n^2. For classification the first token is
+global; for question answering the tokens of the question are global.
 
 The second projections W' start as copies of the first ones. Until they are trained, the
 layer is attention with the mask sliding_window(w / 2, w / 2) | global_tokens(...).

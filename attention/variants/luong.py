@@ -75,6 +75,8 @@ class LuongAttention(Attention):
         """Compute the part of the score that depends on the keys alone.
 
         keys (..., S, self.key_size)  ->  projected (..., S, A)
+
+        A is key_size for "dot", query_size for "general", num_hiddens for "concat".
         """
         if self.kind == "dot":
             return keys

@@ -78,7 +78,7 @@ CALLS = [
     (lambda: xl(R=(12, 3)), "relative_keys", "(12, 3)", "(..., 11, 3)"),
     (lambda: transformer_xl_distances(-1, 7), "queries, is -1"),
     (lambda: deberta(k_r=(6, 3)), "relative_keys", "(6, 3)", "(..., 4, 3)"),
-    (lambda: deberta(q_r=(5, 3), k_r=(5, 3)), "the tables have 5 rows", "2k"),
+    (lambda: deberta(q_r=(5, 3), k_r=(5, 3)), "the tables have 5 rows", "2c"),
     (lambda: deberta(scale=np.inf), "scale is inf", "1 / sqrt(3 D)"),
     (lambda: from_offsets(np.ones((5, 0)), 7, 0), "from_offsets: there are 0 offsets"),
     # RoPE and its scalings
