@@ -1,16 +1,18 @@
 """Compare attention weights with correct word alignments, and measure their sharpness.
 
-A (T, S) matrix of weights links every target t to its source of largest weight:
+Weights w (T, S) link each of T targets to the source that has its largest weight. These
+links are a set:
 
-    A = {(t, argmax_s w_ts)}
+    found = {(t, argmax_s w_ts)}
 
-There are two kinds of correct links: the sure links S must be found, the possible links
-P may be found. P includes S. The alignment error rate is from 0 (no error) to 1:
+There are two kinds of correct links. The sure links must be found. The possible links
+may be found, and the sure links are among them. With |x| for the number of links in a
+set x, and & for the intersection, the alignment error rate is from 0 (no error) to 1:
 
-    AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
+    AER = 1 - (|found & sure| + |found & possible|) / (|found| + |sure|)
 
-If P = S, it is 1 - F1. Compare an AER with those of two alignments that ignore the
-sentences: ``uniform_baseline`` and ``diagonal_baseline``.
+If all possible links are sure, it is 1 - F1. Compare an AER with those of two
+alignments that ignore the sentences: ``uniform_baseline`` and ``diagonal_baseline``.
 
 The entropy of a row measures its sharpness, in nats: 0 for one source, log S for all.
 
@@ -79,7 +81,7 @@ def diagonal_baseline(T, S, gold, possible=None):
 def uniform_baseline(T, S, gold, possible=None):
     """Return the expected AER of guessing: each target linked to a random source."""
     sure, allowed = _gold("uniform_baseline", (T, S), gold, possible)
-    # a guess hits each link with probability 1/S; |A| is always T
+    # a guess is in a set with probability 1/S for each link; |found| is always T
     return _rate(len(sure) / S, len(allowed) / S, T + len(sure))
 
 
@@ -105,9 +107,9 @@ def validated_weights(name, weights):
         row = tuple(np.argwhere(wrong)[0].tolist())
         raise ValueError(
             f"{name}: row {row} of the weights sums to {total[row]:.4g}, its least "
-            f"number is {w[row].min():.4g}; expected numbers from 0 up that sum to 1, "
-            "as of a softmax, or zeros. renormalized(weights) divides the weights of "
-            "local-p by their sums."
+            f"number is {w[row].min():.4g}; expected numbers of 0 or more that sum to "
+            "1, as a softmax has them, or zeros. renormalized(weights) divides the "
+            "weights of local-p by their sums."
         )
     return w
 
@@ -126,7 +128,7 @@ def renormalized(weights):
 
 
 def _counts(name, weights, gold, possible):
-    """Return |A & S|, |A & P|, |A| + |S|."""
+    """Return |found & sure|, |found & possible|, |found| + |sure|."""
     weights = validated_weights(name, weights)
     sure, allowed = _gold(name, weights.shape, gold, possible)
     found = links(weights)
@@ -143,7 +145,7 @@ def _rate(of_sure, of_possible, total):
 
 
 def _gold(name, shape, gold, possible):
-    """Return the sure links S and the possible links P, as sets of (t, s)."""
+    """Return the sure links and the possible links, as sets of (t, s)."""
     sure = _link_set(name, "gold", gold, shape)
     if possible is None:
         return sure, sure
@@ -165,6 +167,6 @@ def _link_set(name, argument, links, shape):
         if not (0 <= t < shape[0] and 0 <= s < shape[1]):
             raise ValueError(
                 f"{name}: {argument} holds the link {(t, s)}, and there are {shape[0]} "
-                f"targets and {shape[1]} sources; expected (t, s), both from 0."
+                f"targets and {shape[1]} sources; expected (t, s), counted from 0."
             )
     return links

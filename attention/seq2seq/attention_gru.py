@@ -196,7 +196,8 @@ def _steps(attention, cell, history):
         if w_v is None:
             e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
         else:
-            queries[t] = s @ W_q.T  # for one query, tanh costs less than exponentials
+            # with one query, each tanh is computed: this costs less than exponentials
+            queries[t] = s @ W_q.T
             e = additive_kernels.forward(queries[t][:, None], keys, w_v)  # (B, 1, S)
         weights[t] = softmax_kernels.forward(e, lengths, None, 1.0)
         contexts[t] = (weights[t] @ memory)[:, 0]

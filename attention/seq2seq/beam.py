@@ -82,7 +82,7 @@ def hypotheses(
 ):
     """Return, for each row of source, a list of ``Hypothesis``, the best first.
 
-    best   the number of sentences in each list; None: K
+    best   the largest number of sentences in each list; None: K
 
     The other arguments are those of ``beam_search``.
     """

@@ -80,8 +80,8 @@ def bleu_parts(
                       sentences for each
     max_order         N, the longest n-gram
     smoothing         "none", or "exp", the usual one
-    effective_order   True: ignore every n for which the hypotheses contain no n-gram;
-                      otherwise the score is 0
+    effective_order   True: if all hypotheses have fewer than N words, N is the length
+                      of the longest. False: the score is then 0
     """
     N = whole("BLEU", "max_order", max_order, 1)
     one_of("BLEU", "smoothing", smoothing, ("none", "exp"))

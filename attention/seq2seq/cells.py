@@ -15,6 +15,7 @@ from minigrad import nn
 
 from .encoder_gru import encoder_gru
 
+# {kind: (a cell, its operation for all steps, the arrays of a layer in the state)}
 KINDS = {"gru": (nn.GRUCell, encoder_gru, 1), "lstm": (nn.LSTMCell, mg.lstm, 2)}
 
 
@@ -28,7 +29,7 @@ class StackedCells(nn.Module):
     def __init__(
         self, input_size, hidden_size, kind="gru", layers=1, dropout=0.0, rng=None
     ):
-        cell, self.over_time, self.arrays_per_layer = KINDS[kind]  # of the state
+        cell, self.over_time, self.arrays_per_layer = KINDS[kind]
         self.dropout, self.rng = dropout, rng
         self.layers = [
             cell(hidden_size if i else input_size, hidden_size, rng=rng)

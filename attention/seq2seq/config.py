@@ -47,8 +47,8 @@ class Seq2SeqConfig:
     input_feeding True, only for "luong": the cell also reads the last output h~
     dropout       the probability in training, for embedded tokens, between layers, and
                   before the output
-    decoder_init  the first state of the decoder: "encoder" computes it from the last
-                  state of the encoder; "zero"
+    decoder_init  the first state of the decoder. "zero": 0; "encoder": computed from
+                  the last state of the encoder
     mask_padding  False: the encoder reads padding, and the decoder attends to it
     """
 
@@ -134,7 +134,8 @@ class Seq2SeqConfig:
             ),
             (
                 self.coverage and self.score != "additive",
-                f"coverage is a term of the additive score; found score {self.score!r}",
+                f"coverage is True and score {self.score!r}; expected 'additive', the "
+                "only score with a term for coverage",
             ),
             (
                 not no_attention and same_width and self.bidirectional,

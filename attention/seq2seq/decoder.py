@@ -7,7 +7,8 @@ Luong's without input feeding, and one without attention (``decoder_steps.py``).
 training all y are known, and the steps are computed in one of three ways, with equal
 results:
 
-    fused          Bahdanau's step with one GRU layer: one operation for all steps
+    fused          Bahdanau's step with one GRU layer, without coverage, local attention
+                   and the score "gaussian": one operation for all steps
     at once        steps that do not feed the context back: the cells over all steps,
                    then the attention of all queries
     step by step   all other steps

@@ -68,7 +68,8 @@ class Bridge(nn.Module):
         "encoder"    the encoder's last state. With two directions:
 
             h = tanh(W_h [h_left; h_right] + b_h)
-            c = W_c [c_left; c_right] + b_c          of an LSTM: c is not in [-1, 1]
+            c = W_c [c_left; c_right] + b_c          for an LSTM; no tanh, as c may
+                                                     lie outside [-1, 1]
 
     bridge(last)  ->  the state of ``StackedCells``, the top layer first
     """

@@ -1,7 +1,7 @@
 """Find where a NaN comes from: the first operation with a NaN or infinite result.
 
-Every number that is computed from a NaN is NaN; the loss is the last of them. So the
-step is computed once more, and Python's profiler (``sys.setprofile``) reports each
+Almost every number that is computed from a NaN is NaN; the loss is the last of them. So
+the step is computed once more, and Python's profiler (``sys.setprofile``) reports each
 operation when it returns. The first operation that returns a NaN or an infinity is the
 origin, and the innermost module that calls it is the layer. If the forward pass is
 finite, the gradients are searched in the same way, from the loss back.
@@ -68,7 +68,8 @@ class _Watch:
                 continue
             if each._node is not None:
                 self.layers[each._node] = layer
-                for parent in each._node.parents:  # the node of several outputs
+                # one node of several outputs is the parent of their nodes
+                for parent in each._node.parents:
                     if type(parent) is Node:
                         self.layers.setdefault(parent, layer)
             x = each.data

@@ -1,4 +1,4 @@
-"""The accuracy of tokens and of sentences. All other metrics can be imported from here.
+"""The accuracy of tokens and of sentences. Other metrics can be imported from here.
 
 ``bleu.py`` compares texts; ``alignment_metrics.py`` and ``patterns.py`` examine
 attention weights.

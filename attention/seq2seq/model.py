@@ -23,7 +23,8 @@ from .encoder import Bridge, Encoder
 class Seq2Seq(nn.Module):
     """The encoder-decoder of a ``Seq2SeqConfig``.
 
-        model(source, target_in, lengths)    logits (B, L, V): P(y_t | y_<t, x)
+        model(source, target_in, lengths)
+            ->  logits (B, L, V); their softmax is P(y_t | y_<t, x)
 
     ``forced`` computes the logits with teacher forcing. It also returns the attention
     weights and the coverages (the sums of the weights of earlier steps). ``start`` and

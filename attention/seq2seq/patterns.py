@@ -1,14 +1,15 @@
 """Name the pattern of an attention matrix, by simple rules.
 
-Between two sentences, weights (T, S), with p_t the source that target t weights most:
+For weights (T, S) between two sentences, p_t is the source with the largest weight in
+row t, the row of target t. The first name that fits is returned:
 
     uniform       the mean entropy of a row is 0.9 or more of the largest possible
     many-to-one   1/3 or more of the targets share their source with an earlier target
     reordering    p_{t+1} < p_t for 1/10 or more of the steps
     diagonal      otherwise: the order is kept
 
-Within one sentence, weights (T, T). A pattern is a region of the matrix. Its excess is
-the share of all weights in this region, minus the share that uniform weights would
+For weights (T, T) within one sentence, a pattern is a region of the matrix. Its excess
+is the share of all weights in this region, minus the share that uniform weights would
 have. Of diagonal, block and column, the name with the largest excess is returned, if
 this excess is 0.3 or more.
 
@@ -17,13 +18,13 @@ this excess is 0.3 or more.
     block         runs of 3 or more positions, each attending within the run; the
                   sentence is cut into runs in the way with the largest excess
     column        all positions attend to one position, often a delimiter
-    long-range    |i - j| > T / 4 has an excess of 0.3 or more, and no pattern above has
+    long-range    no pattern above fits; |i - j| > T / 4 has an excess of 0.3 or more
     mixed         otherwise
 
 The thresholds are choices, so a name is only a summary of a matrix.
 ``self_attention_excess`` returns the excesses.
 
-The column is not among the four patterns of the literature, but in BERT much of the
+The literature does not name the column. It is here because in BERT much of the
 attention goes to delimiters: Clark et al. 2019, section 3.2.
 """
 
@@ -37,7 +38,7 @@ UNIFORM = 0.9  # of the largest entropy
 REPEATED = 1 / 3  # of the targets
 BACKWARD = 1 / 10  # of the steps
 EXCESS = 0.3  # of all weights
-SHORTEST = 3  # positions of a block: two are neighbours
+SHORTEST = 3  # positions of a block; a run of two would be diagonal
 FAR = 1 / 4  # of the length
 
 
@@ -106,7 +107,8 @@ def _excess(w, mask):
 def _best_blocks(surplus):
     """Return the largest sum of surplus in runs of positions that cover the sentence.
 
-    best[j] is that of the first j positions: the last run is i to j, for the best i.
+    best[j] is the largest sum for the first j positions. Their last run is that of the
+    positions i to j - 1, for the best i.
     """
     T = len(surplus)
     area = np.zeros((T + 1, T + 1))  # area[i, j]: the sum of surplus[:i, :j]

@@ -4,11 +4,13 @@ For decoding, ``sample`` draws each token from Q. It computes Q from P in this o
 
     y_t ~ Q(. | y_1 … y_{t-1}, x)
 
-    temperature  Q(v) ~ P(v)^{1/T}      T < 1: more of the probable; T > 1: more even
-    top_k        0 for all but the k most probable
-    top_p        0 for all but the fewest most probable tokens whose sum is p or more
+    temperature  Q(v) is proportional to P(v)^{1/T}. T < 1 makes probable tokens more
+                 probable, T > 1 makes the probabilities of all tokens more equal
+    top_k        Q(v) = 0 for all but the k most probable tokens
+    top_p        Q(v) = 0 for all but the most probable tokens, as few as have a sum of
+                 p or more
 
-and the rest is scaled to sum to 1. A distribution has many improbable tokens, which
+Then Q is scaled so that its sum is 1. A distribution has many improbable tokens, which
 together have a large probability, and a sentence seldom recovers after one of them.
 top_k removes them by their rank, top_p by their sum. Fan et al. 2018; Holtzman et al.
 2020, "nucleus sampling".
@@ -96,9 +98,9 @@ def draw(probabilities, rng):
 
 
 def mixed_inputs(model, batch, p, rng):
-    """Return ``batch.target_in`` (B, T) with a share p of the model's own tokens.
+    """Return ``batch.target_in`` (B, T), in which the model replaces some tokens.
 
-    p     from 0 to 1
+    p     the probability, from 0 to 1, that a token becomes the model's own
     rng   a numpy Generator, which alone decides the replaced positions
 
     SOS and padding stay. The model's tokens are computed without dropout.

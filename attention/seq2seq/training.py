@@ -215,9 +215,9 @@ def fit(
 def stop_signals():
     """Yield a list that becomes non-empty when Ctrl-C or a termination signal arrives.
 
-    A second Ctrl-C ends the program as usual. Nested calls share one list, which the
-    handler of the outer call holds: a signal that arrived before training began stops
-    the training.
+    A second Ctrl-C ends the program as usual. A call inside the block of another call
+    yields the same list. So a signal that arrives before the training begins, inside
+    the outer block, stops the training.
     """
     arrived = []
     if threading.current_thread() is not threading.main_thread():
@@ -246,7 +246,7 @@ def _validate(run, validation, last, record, seed):
     if run.steps % validation.every and not last:
         return
     run.model.eval()
-    with _explained(run, validation.loss, seed, "validation "):
+    with _explained(run, validation.loss, seed, "validation loss"):
         value = validation.loss()
         if not math.isfinite(value):
             raise FloatingPointError(f"The validation loss became {value}.")
@@ -257,22 +257,21 @@ def _validate(run, validation, last, record, seed):
 
 
 @contextlib.contextmanager
-def _explained(run, compute, seed, which=""):
+def _explained(run, compute, seed, what="loss or its gradient"):
     """Turn a numerical error into ``Diverged``, with its step, batch and layer."""
     try:
         yield
     except FloatingPointError:
-        what = f"{which}loss or its gradient is NaN or infinite"
         try:
             place = find_nan(run.model, compute)
         except (ArithmeticError, ValueError) as problem:  # a layer raised it
             place = _origin(run.model, problem)
-        raise _diverged(run, what, place, seed) from None
+        raise _diverged(run, f"{what} is NaN or infinite", place, seed) from None
     except (ArithmeticError, ValueError) as problem:
         if isinstance(problem, ValueError) and run.steps == 0:
             raise  # at the first step, an argument is wrong
-        what = f"{which}loss or its gradient cannot be computed"
-        raise _diverged(run, what, _origin(run.model, problem), seed) from problem
+        place = _origin(run.model, problem)
+        raise _diverged(run, f"{what} cannot be computed", place, seed) from problem
 
 
 def _diverged(run, what, place, seed):

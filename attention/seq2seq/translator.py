@@ -1,4 +1,4 @@
-"""A model and its two vocabularies, which translate sentences and fit in one file.
+"""A translator: a model and its two vocabularies, saved in one file.
 
     translator = load("runs/translate/best.npz")
     found = translator.translate("the black cat sleeps .")
@@ -6,7 +6,7 @@
 
 The file holds the config, the words, the parameters, and their origin. In half
 precision it has half the size; a parameter between 1 and 2 then changes by 2^-11 at
-most. ``about`` may hold the effect on the scores.
+most. ``about`` may say how this changes the scores.
 """
 
 from dataclasses import dataclass, field
@@ -84,10 +84,11 @@ class Translator:
         """Return the ``Translation`` of one sentence, a string.
 
         beam         the number of prefixes of the beam search; 1 is greedy
-        max_length   the length of the longest target; None: 10 more than twice the
-                     length of the source
+        max_length   the largest number of tokens of the translation, with EOS; None:
+                     10 more than twice the length of the source
 
-        If characters are words, the answer has spaces between them if the question has.
+        If each character is a word, a question with spaces between all characters gets
+        an answer with spaces.
         """
         words = self.words(text)
         if not words:
@@ -161,7 +162,10 @@ class Translator:
 
 
 def _check_size(config, arrays):
-    """Raise ValueError, before a model is built, if it is larger than its arrays."""
+    """Raise ValueError if the model of a config has more parameters than its file.
+
+    Called before the model is built, this saves the memory for a wrong config.
+    """
     words = config.source_vocabulary + config.target_vocabulary
     fewest = words * config.embedding + 6 * config.layers * config.hidden**2
     found = sum(np.size(array) for array in arrays.values())

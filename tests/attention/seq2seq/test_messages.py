@@ -33,7 +33,7 @@ CONFIGS = [
     (dict(window=2), ["local is None and window 2"]),
     (dict(local="m"), ["local is 'm' and window None"]),
     (dict(local="m", window=1, coverage=True), ["one of them at most"]),
-    (dict(coverage=True, score="dot"), ["additive score", "'dot'"]),
+    (dict(coverage=True, score="dot"), ["'additive'", "'dot'"]),
     (dict(score="dot", bidirectional=True), ["6 numbers", "decoder has 3"]),
 ]
 

@@ -52,7 +52,7 @@ def test_the_step_that_spoils_the_parameters_is_not_saved():
 
 def test_a_validation_loss_of_nan_stops_too():
     model, run = line()
-    with pytest.raises(Diverged, match="validation loss or its gradient .* at step 2"):
+    with pytest.raises(Diverged, match="validation loss is NaN or infinite at step 2"):
         fit(
             run, 4, lambda i: model(np.ones(2, np.float32)),
             validation=Validation(lambda: float("nan"), 2),
