@@ -65,7 +65,7 @@ def _folder(text):
 
 def _translate_run(parser):
     parser.add_argument(
-        "sentence", nargs="+", help="with its full stop, if it has one; or a question"
+        "sentence", nargs="+", help="a sentence with its full stop, or a question"
     )
     text = "draw the attention weights"
     parser.add_argument("--figure", type=pathlib.Path, metavar="PNG", help=text)
@@ -75,7 +75,7 @@ def _translate_run(parser):
 def _model(parser):
     parser.add_argument(
         "--model", type=pathlib.Path, metavar="DIR",
-        help="of translate train (default: the English-French model)",
+        help="folder of translate train (default: the English-French model)",
     )  # fmt: skip
     parser.add_argument(
         "--beam", type=COUNT, default=1, metavar="N",
@@ -90,18 +90,18 @@ def _ledger(parser):
     )  # fmt: skip
     parser.add_argument(
         "--width", type=SIZE, default=64, metavar="E",
-        help="of queries, keys and values (default: 64)",
+        help="width of queries, keys and values (default: 64)",
     )  # fmt: skip
 
 
 def _bench(parser):
     add = parser.add_argument
-    add("--quick", action="store_true", help="fewer rounds, smaller peers: a minute")
+    add("--quick", action="store_true", help="fewer rounds, less work: a minute")
     add("--rows", type=names_of(ROWS), metavar="A,B",
         help=f"which rows, out of {', '.join(ROWS)} (default: all)")  # fmt: skip
     add("--no-torch", action="store_true", help="leave torch out")
     add("--figure", type=pathlib.Path, metavar="PNG",
-        help="draw time against the sizes of each kernel, in place of the table")  # fmt: skip
+        help="draw time against the sizes of each kernel; no table")  # fmt: skip
 
 
 COMMANDS = {

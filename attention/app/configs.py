@@ -1,6 +1,7 @@
 """The options of the commands that train, a dataclass for each.
 
-``--help`` needs their fields alone, so their methods import the models.
+``--help`` needs only their fields. So the models are imported inside the methods, which
+``--help`` does not call.
 """
 
 import os
@@ -61,7 +62,7 @@ class ReversalConfig:
     decoder_init: str = option(
         "zero", ("zero", "encoder"), "the decoder's first state (default: zero)"
     )
-    kinds: tuple = option(KINDS, names_of(KINDS), "of the models", typed="scores")
+    kinds: tuple = option(KINDS, names_of(KINDS), "the scores to train", typed="scores")
     steps: int = option(2500, POSITIVE, "training steps")
     hidden: int = option(96, SIZE, "width of the GRU", typed="width")
     embedding: int = 32
@@ -90,12 +91,13 @@ class ReversalConfig:
 
 @dataclass
 class ExtrapolationConfig:
-    """What defines a run; two runs with equal configs have equal numbers."""
+    """The settings of the experiment. The same settings give the same results."""
 
     schemes: tuple = option(
         ("sinusoidal", "learned", "t5", "rope", "alibi"),
         names_of(TRAINED),
-        f"out of {', '.join(TRAINED)} (default: sinusoidal,learned,t5,rope,alibi)",
+        f"schemes, out of {', '.join(TRAINED)} "
+        "(default: sinusoidal,learned,t5,rope,alibi)",
     )
     length: int = option(32, SIZE, "n, the length of the training")
     factors: tuple = (1, 1.5, 2, 3, 4)
@@ -161,7 +163,7 @@ class ExtrapolationConfig:
 
 @dataclass
 class TranslationConfig:
-    """What defines a run; two runs with equal configs have equal numbers.
+    """The settings of a training. The same settings give the same results.
 
     None stands for the default of the task or of the attention.
     """
@@ -178,40 +180,42 @@ class TranslationConfig:
     lengths: tuple | None = option(
         None,
         SIZES,
-        "of questions, least and most: letters, digits of a number, pairs of key and "
-        f"value (default: {LENGTHS})",
+        "least and most length of a question: letters, digits of a number, or pairs of "
+        f"key and value (default: {LENGTHS})",
     )
     pairs: int | None = _usual(
-        "pairs", POSITIVE, "sentences or questions to train on; of a file, the rest"
+        "pairs", POSITIVE, "sentences or questions to train on; from a file, the rest"
     )
     validation: int = option(
-        100, POSITIVE, "sentences or questions to validate on; of a file, a tenth"
+        100, POSITIVE, "sentences or questions to validate on; from a file, a tenth"
     )
     test: int = option(
-        200, POSITIVE, "sentences or questions to test on; of a file, a tenth"
+        200, POSITIVE, "sentences or questions to test on; from a file, a tenth"
     )
     data_seed: int = option(0, NATURAL, "seed of the drawn data, or of a file's parts")
-    min_count: int = option(1, POSITIVE, "words of sentences that are rarer are <unk>")
-    attention: str = option("bahdanau", ATTENTIONS, "of the decoder")
+    min_count: int = option(
+        1, POSITIVE, "a word that occurs less often in the training is <unk>"
+    )
+    attention: str = option("bahdanau", ATTENTIONS, "attention of the decoder")
     score: str | None = option(
         None,
         SCORES,
-        "of the attention (default: additive, or general with luong)",
+        "score of the attention (default: additive, or general with luong)",
     )
-    cell: str = option("gru", CELLS, "of encoder and decoder")
-    layers: int = option(1, COUNT, "of encoder, and of decoder")
+    cell: str = option("gru", CELLS, "cell of encoder and decoder")
+    layers: int = option(1, COUNT, "layers of encoder, and of decoder")
     bidirectional: bool = option(True, bool, "the encoder reads in both directions")
     input_feeding: bool = option(
         False, bool, "luong's output is an input of the next step"
     )
     coverage: bool = option(False, bool, "the score depends on the earlier weights")
     local: str | None = option(None, ("m", "p"), "attend to a window only")
-    window: int | None = option(None, NATURAL, "tokens on either side of its centre")
+    window: int | None = option(None, NATURAL, "tokens on either side of the centre")
     embedding: int = option(64, SIZE, "width of a word")
     hidden: int = option(96, SIZE, "width of a state", typed="width")
-    dropout: float | None = _usual("dropout", BELOW_ONE, "in training")
+    dropout: float | None = _usual("dropout", BELOW_ONE, "dropout in training")
     steps: int | None = _usual("steps", POSITIVE, "training steps, at most")
-    batch: int | None = _usual("batch", SIZE, "sentences or questions a step")
+    batch: int | None = _usual("batch", SIZE, "sentences or questions per step")
     lr: float | None = _usual("lr", ABOVE_ZERO, "learning rate")
     clip: float = option(1.0, ABOVE_ZERO, "largest norm of the gradient")
     sampling: float = option(
@@ -224,9 +228,9 @@ class TranslationConfig:
         "validate_every", POSITIVE, "steps between two validations"
     )
     patience: int = option(
-        6, POSITIVE, "validations without a new least loss that end the training"
+        6, POSITIVE, "end the training after N validations without a new least loss"
     )
-    seed: int = option(1, NATURAL, "of parameters, batches and dropout")
+    seed: int = option(1, NATURAL, "seed of parameters, batches and dropout")
 
     def __post_init__(self):
         check(self)
@@ -259,20 +263,20 @@ class CompareConfig:
     task: str = option("en-de", tuple(GRAMMARS), "the grammar")
     pairs: int = option(500, POSITIVE, "sentences to train on")
     test: int = option(200, POSITIVE, "sentences to test on")
-    cell: str = option("gru", CELLS, "of encoder and decoder")
-    layers: int = option(1, COUNT, "of encoder, and of decoder")
+    cell: str = option("gru", CELLS, "cell of encoder and decoder")
+    layers: int = option(1, COUNT, "layers of encoder, and of decoder")
     hidden: int = option(128, SIZE, "width of a state", typed="width")
     embedding: int = option(64, SIZE, "width of a word")
-    dropout: float = option(0.4, BELOW_ONE, "in training")
+    dropout: float = option(0.4, BELOW_ONE, "dropout in training")
     steps: int = option(600, POSITIVE, "training steps, at most")
-    batch: int = option(50, SIZE, "sentences a step")
+    batch: int = option(50, SIZE, "sentences per step")
     lr: float = option(3e-3, ABOVE_ZERO, "learning rate")
     seed: int = option(1, NATURAL, "the first seed")
     seeds: int = option(3, COUNT, "number of seeds")
     kinds: tuple = option(
         ATTENTIONS,
         names_of(ATTENTIONS, ("none",)),
-        "none and others",
+        "the attentions to compare: none, and one or more others",
         typed="attentions",
     )
     resamples: int = 2000  # for the intervals
@@ -297,9 +301,9 @@ class CompareConfig:
 
 
 def task_of(config):
-    """Return the task of the config's questions, such as Copy(3, 8); None without.
+    """Return the task of the config's questions, such as Copy(3, 8), or None.
 
-    Raises ValueError for lengths that do not fit the task, or where it has none.
+    Raises ValueError for lengths that do not fit the task, or without questions.
     """
     from ..tasks import algorithmic
 

@@ -17,9 +17,10 @@ SHORT_RUN = 100  # steps: less work than compiling the kernels, or starting proc
 def set_blas_threads(n):
     """Limit the matrix products of NumPy to ``n`` threads, here and in new processes.
 
-    The BLAS reads its environment variable when NumPy is imported, which is over by
-    now; OpenBLAS, of NumPy's own wheels, has a function as well. Commands that train
-    use one thread: the others wait in a busy loop on the cores that the kernels need.
+    The BLAS reads its environment variable when NumPy is imported, so here the variable
+    is only for new processes. In this process, a function sets the number in OpenBLAS,
+    which is in NumPy's own wheels. Commands that train use one thread: the others wait
+    in a busy loop on the cores that the kernels need.
     With two threads on two busy cores, a step of the reversal experiment took 4 to 8
     times as long as with one.
     """
@@ -36,7 +37,7 @@ def set_blas_threads(n):
 def backend_for(steps):
     """Return a context in which short runs use NumPy and long ones compiled kernels.
 
-    The kernels take about 15 seconds to compile when they are first used. The choice
+    The kernels take about 10 seconds to compile when they are first used. The choice
     depends on the number of steps alone, so a resumed run makes the same one;
     ATTENTION_BACKEND comes first.
     """
@@ -50,9 +51,9 @@ def keep_freed_memory():
 
     A training step frees the arrays that the next step allocates again. The C library
     returns blocks above 128 kB to the system each time, and they come back page by
-    page, which took a quarter of a step. glibc keeps blocks up to the size of the
-    largest one freed so far, up to 32 MB; with other libraries this does nothing. The
-    array is never written to, so it uses no memory.
+    page. This took a quarter of the time of a step. glibc keeps blocks up to the size
+    of the largest one freed so far, up to 32 MB; with other libraries this does
+    nothing. The array is never written to, so it uses no memory.
     """
     np.empty(2**25 - 2**16, np.uint8)
 

@@ -93,7 +93,7 @@ def option(default, kind, help, typed=None):
 
 
 def check(config):
-    """Check all options of a dataclass instance; a default may be None.
+    """Check all options of a dataclass instance; None is right where it is the default.
 
     Lists, as JSON has them, become tuples. Raises ValueError, which names the field,
     the value and what was expected.

@@ -13,7 +13,7 @@ from .options import flag, shown
 def folder_to_resume(args, state):
     """Return the folder of ``--resume DIR``, or that of the last run of ``--out``.
 
-    state   the name in the folder of what each save replaces
+    state   the name of the file or folder in DIR that each save replaces
     """
     if args.resume is not True:
         return args.resume

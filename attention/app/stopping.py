@@ -1,9 +1,9 @@
 """Stop signals: Ctrl-C, SIGTERM and the end of the terminal end a command.
 
 Training handles them itself (``seq2seq.training.stop_signals``): it ends between two
-steps and saves them. At every other moment there is nothing to save, and the program
-ends at once, in the handler: an exception could arise inside a library that hides it,
-or turns it into another one.
+steps and saves them. At every other moment there is nothing to save, and the handler
+ends the program at once. It raises no exception, because a library might catch it, or
+turn it into another one.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ def handled(is_program):
         os._exit(130)
 
     handlers = {signal.SIGINT: stop, signal.SIGTERM: stop}
-    if hasattr(signal, "SIGHUP"):  # training handles SIGTERM, and so this too
+    if hasattr(signal, "SIGHUP"):  # it becomes SIGTERM, which training handles
         handlers[signal.SIGHUP] = lambda *_: signal.raise_signal(signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in handlers}
     for number, handler in handlers.items():

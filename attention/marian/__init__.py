@@ -10,7 +10,7 @@ model.py, generate.py     the Transformer of 2017; greedy and beam search
 tokenizer.py              turns text into ids, with
 sentencepiece.py          the most probable cut of a text into pieces
 normalizer.py             how a text is rewritten first
-protobuf.py               the format of the files of both
+protobuf.py               reads the format of the .spm files, with pieces and rules
 """
 
 from .config import MarianConfig

@@ -16,7 +16,7 @@ from .generate import Search
 NAME = "MarianConfig"
 
 
-ACTIVATIONS = {  # name in the file: of a TransformerConfig
+ACTIVATIONS = {  # name in the file: name in a TransformerConfig
     "relu": "relu",
     "gelu": "gelu",
     "gelu_new": "gelu_tanh",

@@ -11,7 +11,7 @@ K are the next prefixes. The K best finished sentences are kept. When K sentence
 finished, the search ends
 
     early_stopping=True      at once
-    False                    if the score of the best prefix, divided by its present
+    False                    if ln P of the best prefix, divided by its present
                              length^a, is not above the worst finished score. For a > 0
                              this may miss a better sentence: ln P < 0 is divided by
                              more when the prefix is longer

@@ -4,8 +4,9 @@
     model.safetensors    the weights, under these names      minigrad/safetensors.py
     vocab.json, source.spm, target.spm                       tokenizer.py
 
-The weights are renamed and not changed. The file may hold an embedding table under
-several names, and the positions, which are computed here; both are compared.
+The weights get other names and the same values. The file may hold an embedding table
+under several names: these copies must be equal. It may hold the positions, which are
+computed here: the two must agree.
 
 All sizes of ``config.json`` are compared with the weights before a layer is built, so
 that a wrong number cannot allocate more memory than the files have. A pickle
@@ -31,7 +32,7 @@ OTHER_FORMATS = {  # file: the option of from_pretrained
     "model.safetensors.index.json": "",
     "tf_model.h5": ", from_tf=True",
 }
-PARTS = {  # of a layer in the file: of a Block
+PARTS = {  # part of a layer in the file: part of a Block
     "self_attn": "self_attn",
     "encoder_attn": "cross_attn",
     "final": "feed_forward",
@@ -128,7 +129,7 @@ def _take(arrays, name, shape, *copies):
 
 
 def _tables(config, arrays):
-    """Return the three embedding tables, of which the config says how many are one."""
+    """Return the three embedding tables; the config says which of them are the same."""
     encoder = "model.encoder.embed_tokens.weight"
     decoder = "model.decoder.embed_tokens.weight"
     shared, head = "model.shared.weight", "lm_head.weight"

@@ -34,7 +34,10 @@ from .generate import beam_search, greedy
 
 @dataclasses.dataclass
 class MarianOutput:
-    """logits (B, T, V), a Tensor; weights (B, H, T, S), an array for each layer."""
+    """The logits (B, T, V), and of each layer the cross-attention weights (B, H, T, S).
+
+    cross_attentions   a list of arrays, or None
+    """
 
     logits: Tensor
     cross_attentions: list | None = None

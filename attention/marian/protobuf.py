@@ -8,8 +8,9 @@ varint, 8 times the number of the field plus the encoding of its value:
     2   a varint n, and n bytes: text, or another message
 
 The file holds no names and no types: the program that reads it knows what field 2
-means. Fields may come in any order, repeat (the last one counts, or all of a list), or
-be absent.
+means. Fields may come in any order, and may be absent. Of a repeated field the last
+value counts, or all values if the field is a list.
+
 Source: https://protobuf.dev/programming-guides/encoding/
 """
 

@@ -21,7 +21,8 @@ LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)
 class MarianTokenizer:
     """Turn text into ids, and ids into text.
 
-    source, target                 SentencePiece models
+    source, target                 SentencePiece models; target is used only with a
+                                   target_vocabulary
     vocabulary, target_vocabulary  {piece: id}; None: the target has the source's
     """
 

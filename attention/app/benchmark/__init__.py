@@ -4,6 +4,7 @@
     peer.py     the same work in torch, if it is installed
     timing.py   compare the results of the sides, then time them in turn
     sweep.py    time and memory against n, for lesson 12
+    scaling.py  time against each size of a kernel's inputs, for bench --figure
 
 ``python -m attention bench`` prints the table (commands/bench.py).
 """

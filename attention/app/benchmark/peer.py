@@ -13,7 +13,10 @@ def load(threads):
 
 
 def side(function, arrays, g):
-    """Return a call of function that also gives gradients if there is a cotangent g."""
+    """Return a call of ``function``, with gradients if there is a g.
+
+    g   the gradient of the output, or None
+    """
     import torch
 
     def run():  # as on our side, the tensors are made of the arrays that come in

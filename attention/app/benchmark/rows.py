@@ -227,7 +227,10 @@ ROWS = {
 
 
 def our_side(function, arrays, g):
-    """Return a call of function that also gives gradients if there is a cotangent g."""
+    """Return a call of ``function``, with gradients if there is a g.
+
+    g   the gradient of the output, or None
+    """
     tensors = [mg.Tensor(x, requires_grad=g is not None) for x in arrays]
 
     def run():

@@ -1,7 +1,7 @@
 """Measure time and memory of each variant against n, the tokens.
 
-One head of width 64, forward, float32. A variant stops where the next n would take too
-long, or more memory than there may be.
+One head of width 64, forward, float32. A variant is not run with an n that would take too
+much time or too much memory.
 """
 
 import statistics
@@ -19,7 +19,7 @@ LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 WIDTH = 64
 BLOCK = OPTIONS["bigbird"]["blocks"][0]
 SHORT, REPEATS = 256, 16  # below n = SHORT, so many calls are timed together
-MOST_BYTES = 1.2e9  # that a variant may be predicted to hold
+MOST_BYTES = 1.2e9  # a variant that is predicted to hold more is not run
 
 
 def sweep(rounds, say, lengths=LENGTHS, seconds=3.0):

@@ -36,8 +36,9 @@ class Missing(Exception):
 def measure(case, rounds, seconds, least=1):
     """Return the median of each side, or the reason (a str) why there is none.
 
-    rounds    how often each side is measured
-    seconds   a side that has taken this long is measured only ``least`` times
+    rounds    how often each side is measured, at most
+    seconds   a side that has taken this long is not measured again
+    least     but each side is measured this often
     """
     with nothing_old_collected():
         found = {name: x for name, x in case.sides.items() if not callable(x)}
@@ -48,7 +49,7 @@ def measure(case, rounds, seconds, least=1):
             for name in rotated(left, turn):
                 start = time.perf_counter()
                 if case.measure is None:
-                    values[name].append(_of_several(sides[name], values[name]))
+                    values[name].append(_mean_seconds(sides[name], values[name]))
                 else:
                     values[name].append(case.measure(sides[name]))
                 spent[name] += time.perf_counter() - start
@@ -83,10 +84,11 @@ def timed(run):
             gc.enable()
 
 
-def _of_several(run, earlier):
-    """Return the mean seconds of the calls that fill SHORT, at least of one.
+def _mean_seconds(run, earlier):
+    """Return the mean seconds of a call, over so many calls that they take SHORT.
 
-    earlier   the seconds that were measured before: they decide how many calls
+    earlier   the seconds of earlier calls, from which the number of calls is computed;
+              without them it is one call
     """
     repeats = math.ceil(SHORT / min(earlier)) if earlier else 1
     if repeats == 1:
@@ -143,7 +145,7 @@ def difference(arrays, others):
 
 
 def as_arrays(result):
-    """Return an array, a Tensor, a torch tensor, or a list of them as a list."""
+    """Return a list of arrays, from an array, a Tensor, a torch tensor or several."""
     items = result if isinstance(result, (list, tuple)) else [result]
     arrays = [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in items]
     return [x.astype(float) for x in arrays]
@@ -177,7 +179,7 @@ def _working_sides(case, found):
 
 
 def _reset_resident_peak():
-    """Reset the kernel's high-water mark of memory; return whether that is possible."""
+    """Reset the peak of memory that Linux records; return whether that is possible."""
     try:
         import ctypes
 

@@ -2,9 +2,9 @@
 
     translate run "the cat sleeps ."
     translate run --figure cat.png "the cat sleeps ."
-    translate run --model DIR "12+345"           the answer, or "1 2 + 3 4 5"
+    translate run --model DIR "12+345"           "1 2 + 3 4 5" is the same question
 
-Of a question each character is a word; spaces between them are ignored. ``DIR`` is the
+In a question each character is a word; spaces between them are ignored. ``DIR`` is the
 folder of a ``translate train``; without it the English-French model of the package
 translates.
 """
@@ -29,7 +29,7 @@ def run(args):
     text, ending = utf8(" ".join(args.sentence)), model.about.get("ending")
     answer = answer_to(model, text)
     if ending and model.words(text)[-1:] not in ([], [ending]):
-        note(f"{ending!r} was added at the end, as in all training sentences.")
+        note(f"{ending!r} was added at the end: all training sentences end with it.")
         text += f" {ending}"
     with kernels.backend("numpy"):  # compiling takes longer than a sentence
         found = model.translate(text, args.beam)
@@ -47,7 +47,7 @@ def run(args):
 
 
 def draw(found, unit, path):
-    """Draw the weights of a ``Translation`` beside the pictures that exist already."""
+    """Draw the weights of a ``Translation`` in a new file; earlier pictures stay."""
     if found.weights is None or not len(found.weights):
         no_attention = found.weights is None
         why = "the model has no attention" if no_attention else "the output is empty"

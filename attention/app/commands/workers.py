@@ -1,9 +1,9 @@
 """Train several models at once, each in a process of a pool.
 
-A step of one small model is a hundred short loops, which two cores share badly; two
-models on one core each take hardly longer than one. Four models of the reversal
-experiment are trained in two thirds of the time. No number depends on it, as none
-depends on the number of threads.
+A step of a small model is a hundred short loops. Two cores gain little if they share
+each loop. If each of them trains a model of its own, two models take hardly longer than
+one: the four models of the reversal experiment take two thirds of the time. The results
+are the same for any number of processes and threads.
 
 Each process saves its own runs. The ``Board`` is a few numbers in shared memory: the
 processes write how far they are, the parent writes when to stop.

@@ -1,1 +1,1 @@
-"""Experiments that ask a question of a text and answer it with numbers."""
+"""Experiments: each trains models to answer one question with numbers."""

@@ -3,7 +3,7 @@
 One small decoder for each positional scheme is trained on sequences of up to n tokens
 and evaluated at 1 to 4 times n. The task (tasks/bindings.py) is not harder in a long
 sequence: what a model loses there, it loses to positions that it has not seen. Only the
-last n / 2 tokens are evaluated; at 2 n and beyond, no training token had their
+last n / 2 tokens are evaluated; at 1.5 n and beyond, no training token had their
 positions.
 
 "rope" is trained once and evaluated four times: as it is, and with its rotations slowed
@@ -34,7 +34,7 @@ def model_of(config, scheme, seed=0):
 
 
 def build(config, scheme, seed, model=None):
-    """Return the model and its optimiser before the first step."""
+    """Return the ``Run`` before the first step."""
     model = model_of(config, scheme, seed) if model is None else model
     optimizer = optim.Adam(model.parameters(), lr=config.lr)
     after = optim.CosineAnnealingLR(optimizer, T_max=config.steps)
@@ -45,8 +45,8 @@ def build(config, scheme, seed, model=None):
 def train(config, scheme, seed, state=None, save=None, progress=None, model=None):
     """Train one model; return (run, whether it was finished).
 
-    state   of a ``Run``, to continue from; see ``fit`` for the rest
-    model   to train in place of the scheme's own
+    state   the state of a ``Run`` to continue, or None; see ``fit`` for the rest
+    model   a model to train in place of the scheme's own
     """
     run = build(config, scheme, seed, model)
     if state is not None:

@@ -30,6 +30,7 @@ from .translation_data import Data, ids_of, load, name_of, task_of  # noqa: F401
 
 Config = TranslationConfig
 
+
 def build(config, data):
     """Return the ``Run`` before the first step, and its random generator."""
     rng = np.random.default_rng(config.seed)
@@ -44,7 +45,8 @@ def train(config, data, state=None, save=None, progress=None, record=None, keep=
     """Train a model; return (run, whether it was finished).
 
     The result is ``run.best``, the parameters with the least validation loss.
-    state   of a ``Run``, to continue from
+
+    state   the state of a ``Run`` to continue, or None
     keep    called with the run at each new best; see ``fit`` for the rest
     """
     run, rng = build(config, data)
