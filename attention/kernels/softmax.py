@@ -115,8 +115,7 @@ def backward_loop(
     zero, one = p.dtype.type(0), p.dtype.type(1)
     for r in range(start, stop):
         p_r, g_r, dx_r = p[r], g[r], dx[r]
-        mean = zero  # of g, weighted by p
-        nonzero = zero  # the number of g that are not 0
+        mean = nonzero = zero  # mean of g, weighted by p; number of g that are not 0
         for j in range(S):
             mean += p_r[j] * g_r[j] if p_r[j] != 0 else zero
             nonzero += zero if g_r[j] == 0 else one

@@ -4,9 +4,8 @@
     model.safetensors    the weights, under these names      minigrad/safetensors.py
     vocab.json, source.spm, target.spm                       tokenizer.py
 
-The weights get other names and the same values. The file may hold an embedding table
-under several names: these copies must be equal. It may hold the positions, which are
-computed here: the two must agree.
+The weights are renamed and not changed. A file may hold copies of an embedding table,
+which must be equal, and the positions, which must agree with those computed here.
 
 All sizes of ``config.json`` are compared with the weights before a layer is built, so
 that a wrong number cannot allocate more memory than the files have. A pickle

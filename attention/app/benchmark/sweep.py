@@ -1,7 +1,7 @@
 """Measure time and memory of each variant against n, the tokens.
 
-One head of width 64, forward, float32. A variant is not run with an n that would take too
-much time or too much memory.
+One head of width 64, forward, float32. A variant is not run with an n that would take
+too much time or too much memory.
 """
 
 import statistics
