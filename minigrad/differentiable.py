@@ -80,13 +80,16 @@ def lift(function: Callable[P, Any]) -> Operation[P]:
             error.add_note(f"(in {name}, inputs: {_describe(args)})")
             explain_keyword(error)  # if PyTorch's dim= was passed, suggest axis=
             raise
-        if type(result) is not tuple or len(result) != 2 or not callable(result[1]):
+        try:
+            output, backward = result
+        except (TypeError, ValueError):  # not two values
+            backward = None
+        if not callable(backward):
             raise TypeError(
                 f"{name} returned {_describe(result)}; an operation returns (output, "
                 "backward), where backward maps g = dL/d(output) to the gradients of "
                 "the inputs."
             )
-        output, backward = result
         node = None
         if True in needs and is_recording():
             node = Node(name, tuple(parents), tuple(needs), backward)

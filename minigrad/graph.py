@@ -59,11 +59,11 @@ class Node:
 
     def input_gradients(self, g):
         """Return what ``backward`` computes: for each input its gradient, or None."""
-        code = getattr(self.backward, "__code__", None)
-        if code is not None and code.co_argcount == 2:  # it has the parameter needs
-            gradients = self.backward(g, self.needs)
-        else:
-            gradients = self.backward(g)
+        try:
+            has_needs = self.backward.__code__.co_argcount == 2
+        except AttributeError:  # a built-in function or a functools.partial
+            has_needs = False
+        gradients = self.backward(g, self.needs) if has_needs else self.backward(g)
         if type(gradients) not in (tuple, list):
             gradients = (gradients,)
         if len(gradients) != len(self.parents):
@@ -140,8 +140,8 @@ def _add_to_parents(node, g, gradients, new_arrays):
             continue
         if not (
             type(d) is np.ndarray
+            and d.dtype is parent.dtype
             and d.shape == parent.shape
-            and d.dtype == parent.dtype
         ):
             d = fit_to_input(d, parent)
         total = gradients.get(parent)

@@ -487,9 +487,9 @@ entries = sum(leaf.grad.size for leaf in leaves.values())
 # - No sum after a broadcast: the gradient of $b$ has shape (3, 4). When $b$ is updated
 #   by `b = b - step * gradient`, NumPy broadcasts $b$ as well, and the vector has
 #   become a matrix.
-# - A recursive way back, in which each node calls its parents. It is right, until a
-#   long chain of operations meets Python's limit on nested calls. The library uses a
-#   loop ([graph.py](../../../minigrad/graph.py)).
+# - A search for the order by recursion, in which each node calls the same function for
+#   its parents. The order is right, but a long chain of operations meets Python's limit
+#   on nested calls. The library uses a loop ([graph.py](../../../minigrad/graph.py)).
 #
 # None of the first three raises an error by itself. How would you *notice* such a
 # mistake? [Lesson 01](../01_gradient_check/README.md) is about that.

@@ -90,8 +90,8 @@ show(fig, "two-losses", alt)
 # The first is wrong. Its formula, $p_j (1 - p_j) g_j$, leaves out that a score moves
 # the weights of the *other* words, too. Its loss still falls, a little more slowly. In
 # a large network nobody could see that. So the backward itself has to be checked. There
-# are two ways from an operation to a slope. In both, the same random numbers take the
-# place of $g$; a later section says why:
+# are two ways from an operation $f$ to its slopes. Both use the same random numbers in
+# place of $g$, the gradient of the output; a later section says why:
 
 # %% [figure]
 fig = schematics.gradient_check()
@@ -275,12 +275,12 @@ show(fig, "v-curve", alt)
 # there. So the step is multiplied by the size of the entry, rounded down to a power of
 # two. An entry that is 0 takes the median size of the others.
 #
-# Why a power of two? In float64 a number is a sum of powers of two, taken from 53
-# neighbouring ones. The step is one of these 53. So $x + h$ and $x - h$ are numbers
-# that the computer has, and no rounding is added. (There is one exception. Beyond the
-# next power of two the numbers lie twice as far apart, so there $x + h$ may be
-# rounded.) Of the two functions below, `_one_by_one` makes the directions in which one
-# entry moves, and `entry_scale` the sizes of the moves:
+# Why a power of two? A number in float64 has 53 binary digits, and each digit stands
+# for a power of two. The step is one of these 53 powers. So $x + h$ and $x - h$ are
+# numbers that the computer has, and no rounding is added. (There is one exception.
+# Beyond the next power of two the numbers lie twice as far apart, so there $x + h$ may
+# be rounded.) Of the two functions below, `_one_by_one` makes the directions in which
+# one entry moves, and `entry_scale` the sizes of the moves:
 
 # %% [source] minigrad.checking.numeric._one_by_one
 
@@ -404,9 +404,9 @@ for name, backward in BACKWARDS.items():
 # `ok` says whether all are right, `rows` has a line for each input, `worst` is the
 # worst entry, and `message` and `tag` describe and name the mistake.
 #
-# If you sum the outputs yourself, the check cannot prevent that. But it notices that
-# the sum does not move, and raises an error (the *graph* in its text is the record of
-# operations, as in lesson 00):
+# If you sum the outputs yourself, the check cannot prevent that. But if the sum is
+# constant, as for a softmax, it notices that nothing moves, and raises an error (the
+# *graph* in its text is the record of operations, as in lesson 00):
 
 # %%
 try:
@@ -508,8 +508,8 @@ print(result.message.partition("differ\n")[2])
 # - A step that was guessed. Both arms of the V are steep, so a step that is wrong by a
 #   factor of a thousand costs several digits.
 # - A sum of outputs that is constant, or a point that is special: a comparison of
-#   numbers passes, and has tested nothing. `mg.gradcheck` notices it only where the true
-#   gradient is 0.
+#   numbers then accepts wrong backwards, too. `mg.gradcheck` notices it only where the
+#   true gradient is 0.
 # - Numbers of 32 bits in one place of the computation: all digits beyond the seventh
 #   are lost.
 # - A function that is random. Then $F(x+h)$ and $F(x-h)$ belong to two functions, and

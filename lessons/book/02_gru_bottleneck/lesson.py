@@ -163,8 +163,8 @@ for name in ("teacher forcing", "greedy"):
 # (In some texts $z$ and $1 - z$ are exchanged. That is the same network with other
 # names. In the paper the reset gate multiplies before the matrix,
 # $`W_{hn} (r \odot h)`$. Libraries multiply after it, as here, because then one product
-# serves all three parts.) Take a state of one number, so that every matrix is one
-# number, leave out the biases, and compute a step by hand:
+# of a matrix and $h$ serves $r$, $z$ and $n$ together.) Take a state of one number, so
+# that every matrix is one number, leave out the biases, and compute a step by hand:
 
 # %%
 W_i, W_h = {"r": 0.5, "z": 2.0, "n": 1.0}, {"r": -1.0, "z": 0.5, "n": 0.8}
@@ -532,9 +532,9 @@ share_of_two = 2 / sum(range(1, kept["longest"] + 1))
 # > {{ f"{128 * 32:,}" }}. The curves show what was learned in this many steps of
 # > training. Another training may reach more.
 #
-# The right panel shows *what* is forgotten, in strings of
-# {{ kept["looked_at"] }} letters. The letter that is written first was read last, and
-# it is best. Then the share falls. With 64 and 128 numbers it is lowest at places
+# The right panel shows *what* is forgotten, in strings of {{ kept["looked_at"] }}
+# letters. Without attention, the letter that is written first is best; it was read
+# last. Then the share falls. With 64 and 128 numbers it is lowest at places
 # {{ worst[1] }} and {{ worst[2] }}, and the letters that were read first are a little
 # better again. With 32 numbers it is lowest at the last place, {{ worst[0] }}: there
 # the letter that was read first is the worst.

@@ -81,9 +81,10 @@ show(fig, "one-step", alt)
 # the weight to another word. A decoder that *chose* one word could not be trained in
 # this way, because a choice has no derivative.
 #
-# The weights are the [alignment](../../GLOSSARY.md#alignment) of this step: they say
-# which source words the new word belongs to. At the next step the decoder has another
-# state $s$, and with it come other weights.
+# The weights are read as the [alignment](../../GLOSSARY.md#alignment) of this step, a
+# statement about which source words the new word belongs to. (A model can also look
+# beside the right word: [lesson 07](../07_reversal/README.md) has such weights.) At the
+# next step the decoder has another state $s$, and with it come other weights.
 #
 # ## Where do the scores come from?
 #
@@ -268,8 +269,8 @@ show(fig, "sharper", alt)
 #
 # > **The book says** (6.2.2) that the weights can become "arbitrarily peaked". That is
 # > true of the softmax, and of a score without a bound. For a given $v$ it is false of
-# > this score: no query and no state give more than the bound above. Only a larger $v$
-# > raises the bound.
+# > this score: no query and no state give more than the bound above. For a given number
+# > of words, only a larger $v$ raises the bound.
 #
 # ## Why a softmax?
 #

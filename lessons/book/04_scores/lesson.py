@@ -110,12 +110,12 @@ matrix each, are added, pass a tanh, and meet a learned vector v."""
 show(fig, "four-scores", alt)
 
 # %% [markdown]
-# In dot and scaled dot nothing is learned, in general a matrix, in additive two
-# matrices and a vector. Concat has the two in one matrix, $W_a$, and its code cuts this
-# matrix in two. In the library $q$ and $k$ stand for our $s$ and $h$, so `W_q`, `W_k`
-# and `w_v` are $W_s$, $W_h$ and $v$, and a score is `s_ij`. In the shapes of the code,
-# `L` is the number of queries and `S` the number of keys, which the text of some
-# sections below calls $T$:
+# Dot and scaled dot learn nothing. The general score learns a matrix, the additive
+# score two matrices and a vector. Concat has the two in one matrix, $W_a$, and its code
+# cuts this matrix in two. In the library $q$ and $k$ stand for our $s$ and $h$, so
+# `W_q`, `W_k` and `w_v` are $W_s$, $W_h$ and $v$, and a score is `s_ij`. In the shapes
+# of the code, `L` is the number of queries and `S` the number of keys, which the text
+# of some sections below calls $T$:
 
 # %% [source] attention.scores.concat
 
@@ -262,8 +262,9 @@ except ValueError as refusal:
 # The dot product does not exist. The general score exists, if its matrix is
 # $4 \times 7$.
 #
-# > **The book says** (38.1) that general is a dot product after a *rotation*. It is one
-# > after an arbitrary linear map: the book's own $W_g$ has the singular values above.
+# > **The book says** (38.1) that general is a dot product after a *rotation*. It is a
+# > dot product after an arbitrary linear map: the book's own $W_g$ has the singular
+# > values above.
 #
 # What, then, can the additive score do and the other three not? Take three keys in a
 # row, the middle one halfway between the others. A linear score must give it the mean
@@ -605,9 +606,9 @@ for name, rate in zip(clock["seconds"], work / taken / 1e9):
 #   into one array that all calls share; in the row above each call makes new arrays.
 #
 # How many times as long as dot does each take? The output has the lowest and the
-# highest factor of three seeds. For the scores of a thousand keys they differ from the
-# factor above, although the computation is the same. We do not know why. So take the
-# factor as known only within a factor of two.
+# highest factor of three seeds. For the scores of a thousand keys these factors are
+# smaller than the one measured in exercise 6.6, although the computation is the same.
+# We do not know why. So take the factor as known only within a factor of two.
 
 # %%
 kept = record("scores")
@@ -696,8 +697,8 @@ for name, (total, own) in printed.items():
 #
 # **To take away: a dot product compares a query with a key; a learned matrix between
 # them translates first; of these four scores only the additive one can prefer one place
-# to everything around it; and the more keys there are, the more times slower it is than
-# a dot product.**
+# to everything around it; and its time, divided by that of a dot product, grows with
+# the number of keys.**
 #
 # Exercises: 6.2 (the matrix inside general), 38.1 (project the keys once), 38.6 (what
 # only additive can do), 6.3 (count what a score costs) and 6.6 (measure it):

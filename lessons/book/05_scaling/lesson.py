@@ -74,9 +74,10 @@ show(fig, "four-words", alt)
 #   reaches its flat end.
 # - A flat function passes no [gradient](../../GLOSSARY.md#gradient) on.
 #
-# The next three sections look at one step each. The first step holds exactly; the other
-# two hold under conditions. The three sections after them measure how much is lost
-# without the division, at which width, and for which queries.
+# The next three sections look at one step each. The first step is an exact formula, if
+# one assumption holds; the other two are true only in part. The three sections after
+# them measure how much is lost without the division, at which width, and for which
+# queries.
 #
 # ## How large is a dot product?
 #
@@ -233,7 +234,8 @@ show(fig, "weights", alt)
 #
 # ## Does a saturated softmax pass no gradient?
 #
-# Start with two scores, $a$ and $b$. Divide both sides of the softmax by $e^a$:
+# Start with two scores, $a$ and $b$. Divide numerator and denominator of the softmax by
+# $e^a$:
 #
 # ```math
 # \frac{e^a}{e^a + e^b} = \frac{1}{1 + e^{-(a - b)}} = \sigma(a - b)
@@ -274,10 +276,10 @@ print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], sigma))
 # norm](../../GLOSSARY.md#frobenius-norm), here $`\|J\|`$, is the length of the matrix
 # as one long vector: the root of the sum of all squared entries. The [spectral
 # norm](../../GLOSSARY.md#spectral-norm) is the largest factor by which the matrix
-# stretches a vector. The last two bound a gradient: where $g$ arrives from the weights,
-# $J g$ goes on to the scores, and $`\|J g\|`$ is at most the spectral norm times
-# $`\|g\|`$. The spectral norm is never larger than the Frobenius norm. Compare three
-# kinds of weights: all 16 equal; two keys that share everything; and
+# stretches a vector. The last two bound a gradient: if $g$ is the gradient of the
+# weights, $J g$ is the gradient of the scores, and $`\|J g\|`$ is at most the spectral
+# norm times $`\|g\|`$. The spectral norm is never larger than the Frobenius norm.
+# Compare three kinds of weights: all 16 equal; two keys that share everything; and
 # [one-hot](../../GLOSSARY.md#one-hot), where one key has all.
 
 # %%
@@ -364,12 +366,12 @@ show(fig, "saturation", alt)
 #
 # Two measures, at widths from 1 to 4096. The [entropy](../../GLOSSARY.md#entropy)
 # $H(p) = -\sum_j p_j \ln p_j$ says how evenly the weights are spread. It is $\ln T$ if
-# they are equal and 0 if one key has all; its unit is the *nat*. With
-# $Z = \sum_l \exp(e_l)$, the denominator of the softmax, $\ln p_j = e_j - \ln Z$, so
-# that $H = \ln Z - \sum_j p_j e_j$. (The letter $H$, which was the states, is the
-# entropy from here on.) The [median](../../GLOSSARY.md#median) of $`\|J\|`$ is the size
-# of the Jacobian for a typical query: half of all queries have less. (The output prints
-# it as |J|.)
+# they are equal and 0 if one key has all; its unit is the *nat*. Exercise 38.3 needs
+# another form of it: with $Z = \sum_l \exp(e_l)$, the denominator of the softmax,
+# $\ln p_j = e_j - \ln Z$, so that $H = \ln Z - \sum_j p_j e_j$. (The letter $H$, which
+# was the states, is the entropy from here on.) The [median](../../GLOSSARY.md#median)
+# of $`\|J\|`$ is the size of the Jacobian for a typical query: half of all queries have
+# less. (The output prints it as |J|.)
 
 
 # %%
@@ -534,10 +536,10 @@ show(fig, "entropy-left", alt)
 # 4096 keys {{ f"{left[4096][8]:.0%}" }}. The mean of the largest weight there is
 # {{ f"{largest[16]:.2f}" }} and {{ f"{largest[4096]:.2f}" }}, so several keys still
 # share. (That these two weights are close to the two percentages is a coincidence.) And
-# with 16 keys the typical Jacobian is at least as large as the scaled one up to the
-# width {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. The argument is right about one
-# thing: the variance at which the weights become sharp grows with $T$. So with more
-# keys the weights become sharp only at a larger width.
+# with 16 keys the Jacobian of a typical query is, unscaled, at least as large as scaled
+# up to the width {{ str(widths[raw[:, 1] >= fix[:, 1]].max()) }}. The argument is right
+# about one thing: the variance at which the weights become sharp grows with $T$. So
+# with more keys the weights become sharp only at a larger width.
 #
 # > **The book says** (exercise 38.3) that with 64 keys the entropy crashes faster than
 # > with 16. In nats it does, because it starts higher. As a share of $\ln T$ it falls a

@@ -439,8 +439,8 @@ for name, f in places.items():
 #   S) masks keys, one of shape (B, L, 1) masks queries. If $L = S$, a mask of the keys
 #   also fits in the wrong shape (B, S, 1), and no error is raised.
 # - A mask the other way round. Here True means *may attend*, elsewhere it may mean
-#   *masked*. A mask of ones and zeros does not say which, so the library rejects whole
-#   numbers.
+#   *masked*. A mask of ones and zeros does not say which of the two is meant, so the
+#   library rejects a mask of integers.
 # - NaN set to 0 *after* the softmax. The weights look right. But the backward of the
 #   softmax multiplies by the NaN that it has kept, so the gradient is NaN.
 # - A test in which all sentences are equally long: nothing is tested.

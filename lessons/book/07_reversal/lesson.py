@@ -9,9 +9,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 07. The reversal experiment
 #
 # Four models are trained on the same task and tested on the same strings. In training
-# all four were good. In the test one is excellent and one fails badly. Then we notice
-# that every training string was filled up to eight places, and the test strings were
-# not. What did the test measure?
+# all four had a low loss. In the test one is excellent and one fails badly. Then we
+# notice that every training string was filled up to eight places, and the test strings
+# were not. What did the test measure?
 #
 # A textbook (chapter 38, section 38.6) trains four scores to reverse strings, "cat" to
 # "tac". Additive wins, dot and general follow, and the scaled dot product, which is the
@@ -139,13 +139,13 @@ for kind, row in book.items():
 #
 # If our number lies within a stated limit of the printed one, we say that it *comes
 # back*. We train the same models in the same way: with Adam, a rule like gradient
-# descent that has a step size of its own for each parameter (Kingma and Ba 2015). Its
-# rate, the size of the steps, falls slowly, then fast, then slowly again, from its
-# first value to 0: half a wave of a cosine. A gradient longer than `clip` is shortened
-# to that length. As in the textbook's code, padding is *not* masked: the encoder reads
-# it, and the decoder may attend to it. There are three [seeds](../../GLOSSARY.md#seed)
-# for each score, and the numbers are means over them. Training takes minutes, so the
-# results are read from a record:
+# descent that has a step size of its own for each parameter (Kingma and Ba 2015). All
+# step sizes have a common factor, the rate. It falls slowly, then fast, then slowly
+# again, from its first value to 0: half a wave of a cosine. A gradient longer than
+# `clip` is shortened to that length. As in the textbook's code, padding is *not*
+# masked: the encoder reads it, and the decoder may attend to it. There are three
+# [seeds](../../GLOSSARY.md#seed) for each score, and the numbers are means over them.
+# Training takes minutes, so the results are read from a record:
 
 # %%
 kept, c = record("reversal"), Config()
@@ -240,8 +240,9 @@ print(f"{middle - reach:.0%} and {middle + reach:.0%}")
 # interval](../../GLOSSARY.md#confidence-interval) is wide. (The limit of three quarters
 # was chosen after seeing the table. The nearest seed below it has
 # {{ f"{max(map(min, others)):.2f}" }}, the nearest above it
-# {{ f"{min(min(additive[seed]) for seed in good):.2f}" }}. Code or a machine that
-# rounds sums in another way changes the shares a little.)
+# {{ f"{min(min(additive[seed]) for seed in good):.2f}" }}. A limit near one of these
+# two would be unsafe: the shares change a little if other code or another machine
+# rounds sums in another way.)
 #
 # What do these seeds do that the others do not? A section below answers that. But
 # first: at eight letters *every* seed is right. What is special about eight?
@@ -351,8 +352,9 @@ apart = max(  # for the sentence below: dot and general, at 5, 7 and 8 letters
 # within {{ f"{np.ceil(apart * 1000) / 1000:.3f}" }}: these models lose the first
 # letter. One wrong letter is a larger share of a short string, so they look *worse* on
 # short strings. At 3 and at 10 letters they lose more letters than this one; why, we
-# have not looked. Nor do we know why they lose it at eight letters, where training has
-# no padding either: they have
+# have not looked. Nor do we know why they lose the first letter at eight letters.
+# Strings of eight letters have no padding in training either, so nothing is missing
+# there. But these two models have
 # {{ f"{at_eight['dot']:.0%} and {at_eight['general']:.0%}" }} of these strings right,
 # and scaled, with the same equal weights at the first step, has
 # {{ f"{at_eight['scaled']:.0%}" }}. Additive and scaled (of these seeds) lose more, on
@@ -503,13 +505,15 @@ for kind in KINDS:
 # before, so it holds both. At each step the attention of these models stands one place
 # further to the left than at the step before. How does a model find that place? It may
 # *follow* its own attention: start from the place where it was, and go one place to the
-# left. This needs no place that is counted from an end, so the length does not matter.
-# That would explain why dot and general, with these seeds, lose little at ten letters.
-# (A model may also count its steps, or search for the letter that it wrote last. The
-# next section tells these ways apart.)
+# left. For this the model need not know how far the place is from the beginning or the
+# end of the string, so the length does not matter. That would explain why dot and
+# general, with these seeds, lose little at ten letters. (A model may also count its
+# steps, or search for the letter that it wrote last. The next section tells these ways
+# apart.)
 #
-# So scaling does soften the weights, as 38.6 says, and in this experiment the softer
-# weights came with a lower loss.
+# The weights of scaled are spread over more letters than those of dot. So scaling does
+# soften them, as 38.6 says; but in this experiment the softer weights came with a lower
+# loss.
 #
 # ## Does a model count, or does it follow?
 #
@@ -533,14 +537,15 @@ for kind in KINDS:
 # ```
 #
 # Then we compute the next weights, with $s'$ as the query. The *place* of attention is
-# the mean of the places of all letters, weighted by $`p_{tj}`$. Let $l_t$ be this place
-# for the query $s_t$, $l_u$ that for $s_u$, and $l'$ that for $s'$, after the exchange.
-# A model that counts has $l' = l_t$, one that follows the exchanged input has
-# $l' = l_u$. The *part that it follows* is $(l' - l_t)/(l_u - l_t)$: 0 for the first, 1
-# for the second. (We measure one number for all pairs of steps in 200 strings of eight
-# different letters: the slope of the line through 0 that fits $l' - l_t$ against
-# $l_u - l_t$ best; [seeds.py](seeds.py) does it.) The dot score, whose models follow,
-# stands beside additive for comparison:
+# the mean of the places of all letters, weighted by the attention weights. Let $l_t$ be
+# this place for the query $s_t$ (which gives the weights of step $t + 1$), $l_u$ that
+# for $s_u$, and $l'$ that for $s'$, after the exchange. A model that counts has
+# $l' = l_t$, one that follows the exchanged input has $l' = l_u$. The *part that it
+# follows* is $(l' - l_t)/(l_u - l_t)$: 0 for the first, 1 for the second. (We measure
+# one number for all pairs of steps in 200 strings of eight different letters: the slope
+# of the line through 0 that fits $l' - l_t$ against $l_u - l_t$ best;
+# [seeds.py](seeds.py) does it.) The dot score, whose models follow, stands beside
+# additive for comparison:
 
 # %%
 print("                  part that it follows    share of letters right, by length")
@@ -694,11 +699,11 @@ stuck = sum(right < 0.5 for right in deep)
 # %% [markdown]
 # At 256 dot does train. It becomes sharper (its entropy falls), it has a higher loss
 # after {{ wide["steps"] }} steps, and it is not broken. Its weights *begin* soft,
-# because the states of a GRU do not have unit variance. This does not test a deep
-# Transformer; [lesson 10](../10_heads/README.md) does, and there {{ stuck }} of
-# {{ len(deep) }} unscaled models of six layers train badly. Is there a reason to leave
-# out the scaling? On the lengths of the training we found none; at ten letters three
-# seeds do not decide.
+# because the states of a GRU have entries between $-1$ and 1, whose variance is less
+# than 1. This does not test a deep Transformer; [lesson 10](../10_heads/README.md)
+# does, and there {{ stuck }} of {{ len(deep) }} unscaled models of six layers train
+# badly. Is there a reason to leave out the scaling? On the lengths of the training we
+# found none; at ten letters three seeds do not decide.
 #
 # ## What would break it?
 #

@@ -309,9 +309,9 @@ for D in (1, 3, 6, 10, 19):
 # Only the queries near the middle find their key. All of them find it with $D = 19$,
 # and then every window holds the whole word and is no limit any more.
 #
-# > **The book says** (6.3.3) that local attention "can match global attention". That is
-# > true of tasks in the order that the window assumes. Of a reversal it is false, as
-# > the output shows.
+# > **The book says** (6.3.3) that local attention "can match global attention". For
+# > tasks in the order that the window assumes this may be true; the next section
+# > measures it. Of a reversal it is false, as the output shows.
 #
 # With another centre a small window suits a reversal, too. Exercise 38.5 asks you to
 # write it.
@@ -346,12 +346,14 @@ for (task, form), runs in of.items():
 
 # %% [markdown]
 # These models have had few steps (local.py says how many), and all could still improve;
-# the comparison is between equal numbers of steps. Where the order is that of the
-# window, local-m is near global attention: a little behind in copying, and ahead in
-# translation. In reversal it fails, as the count above predicts. Local-p has to learn
-# where to look before it can learn what to write, and it is behind global attention in
-# all three tasks. But see what it learned in reversal. It has only
-# {{ f"{min(r['score'] for r in of['reversal', 'local-p']):.0%}" }} to
+# the comparison is between equal numbers of steps. In copying, which has the order of
+# the window, and in translation, which has nearly this order, local-m is near global
+# attention: a little behind in copying, and a little ahead in translation. (Three seeds
+# do not decide whether it matches global attention: [lesson
+# 14](../14_checks_the_book/README.md).) In reversal it fails, as the count above
+# predicts. Local-p has to learn where to look before it can learn what to write, and it
+# is behind global attention in all three tasks. But see what it learned in reversal. It
+# has only {{ f"{min(r['score'] for r in of['reversal', 'local-p']):.0%}" }} to
 # {{ f"{max(r['score'] for r in of['reversal', 'local-p']):.0%}" }} of the strings
 # right, but the mean place of its weights goes back in
 # {{ f"{np.mean([r['back'] for r in of['reversal', 'local-p']]):.0%}" }} of the steps.
@@ -598,7 +600,7 @@ for w_c in (-0.01, 0.01):
 # directions, so compare BLEU within one table only. The test sentences are written in
 # three ways:
 #
-# - "greedy" is greedy decoding;
+# - "greedy" is greedy decoding, which takes the most probable word at each step;
 # - "beam" is [beam search](../../GLOSSARY.md#beam-search), which keeps the four most
 #   probable beginnings instead of one ([lesson 13](../13_translation/README.md));
 # - "beam, beta" is a beam search that prefers sentences which have looked at every

@@ -16,8 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # The word has to look at the other words of its sentence. In lessons 03 to 08 a decoder
 # looked at a source. Here a sentence looks at itself, and every word receives a new
 # vector that knows its neighbours. This is
-# [self-attention](../../GLOSSARY.md#self-attention), and a
-# [Transformer](../../GLOSSARY.md#transformer) consists mostly of it.
+# [self-attention](../../GLOSSARY.md#self-attention), the part of a
+# [Transformer](../../GLOSSARY.md#transformer) in which words look at each other.
 #
 # You need [lesson 03](../03_additive/README.md) and
 # [lesson 05](../05_scaling/README.md). An hour.
@@ -227,7 +227,8 @@ show(fig, "diagonal", alt)
 # matrices are not a detail. Without them a word mostly finds itself.
 #
 # > **The book says** (6.4.2) that with one vector for all three parts "the intuition is
-# > identical". The mechanism is not: in its example the outputs are almost the inputs.
+# > identical". But the result is not: in the example of the book the outputs are almost
+# > the inputs.
 #
 # ## Do words that look at each other become alike?
 #
@@ -331,10 +332,10 @@ show(fig, "geometry", alt)
 #
 # ## Is it a dictionary?
 #
-# Query, key and value are words of databases. A Python dictionary holds pairs of a key
-# and a value, and returns the value whose key *equals* the query. Attention softens
-# this in two steps. First, "equals" becomes "is most similar", so that every query has
-# an answer. Here sim is any score, and argmax is the place of the largest:
+# The names query, key and value come from databases. A Python dictionary holds pairs of
+# a key and a value, and returns the value whose key *equals* the query. Attention
+# softens this in two steps. First, "equals" becomes "is most similar", so that every
+# query has an answer. Here sim is any score, and argmax is the place of the largest:
 #
 # ```math
 # \mathrm{hard}(q) = v_j \quad \text{with} \quad
@@ -361,12 +362,13 @@ print("distance", far[0], "-> value", v[far.argmin()])
 
 # %% [markdown]
 # With the dot product the query does not find its own key, because a longer key wins.
-# With a distance it does; the output has squared distances. A distance belongs to an
-# old method, a *kernel* average (Nadaraya 1964, Watson 1964; more in [lesson
-# 04](../04_scores/README.md)): weigh each value by $`\exp(-\|q - k\|^2 / 2b^2)`$. With
-# $`\mathrm{sim} = -\|q - k\|^2`$ this is $`\exp(\mathrm{sim} / \tau)`$ for
-# $\tau = 2b^2$, so the [bandwidth](../../GLOSSARY.md#bandwidth) $b$ plays the part of
-# the temperature. The library has it as the score `gaussian(q, k, b)`:
+# With a distance the query does find its own key. (The numbers in the output are
+# squared distances.) A distance belongs to an old method, a *kernel* average (Nadaraya
+# 1964, Watson 1964; more in [lesson 04](../04_scores/README.md)): weigh each value by
+# $`\exp(-\|q - k\|^2 / 2b^2)`$. With $`\mathrm{sim} = -\|q - k\|^2`$ this is
+# $`\exp(\mathrm{sim} / \tau)`$ for $\tau = 2b^2$, so the
+# [bandwidth](../../GLOSSARY.md#bandwidth) $b$ plays the part of the temperature. The
+# library has it as the score `gaussian(q, k, b)`:
 
 # %%
 for tau in (2, 0.5, 0.05):
@@ -547,9 +549,9 @@ for (name, score), by_hand in zip(scores.items(), [*e, K @ q[0] / 4**0.5]):
 
 # %% [markdown]
 # Keys need not be words. Xu and others (2015) wrote captions for images, and let the
-# decoder look at regions of the image. Here are 6 by 7 regions, each a vector of width
-# 8. There is one weight for each region, so we can draw the weights as a picture of 6
-#    by 7:
+# decoder look at regions of the image. Here are 6 by 7 regions. Each is a vector with 8
+# numbers. There is one weight for each region, so we can draw the weights as a picture
+# of 6 by 7:
 
 # %%
 regions, q = side.normal(size=(1, 6 * 7, 8)), side.normal(size=(1, 1, 8))
@@ -643,9 +645,9 @@ for T in (64, 512, 1024, 2048):
 #
 # > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
 # > operations against $\Theta(T)$ *sequential* operations. ($\Theta$ means:
-# > proportional to.) This compares work with depth. Work against work is $T^2 d$
-# > against $T d^2$, and a sentence has fewer words than a vector has numbers. (A book
-# > has more.)
+# > proportional to.) This compares work with depth. If we compare work with work, it is
+# > $T^2 d$ against $T d^2$, so attention needs less as long as $T < d$. Most sentences
+# > have fewer words than a vector has numbers. (A book has more.)
 #
 # ## What does a heatmap show?
 #
@@ -701,11 +703,12 @@ for j in range(3):
 #
 # The library names the pattern of a matrix. For each shape it takes the share of all
 # weight that lies inside the shape, and subtracts the share that equal weights would
-# have there: the *excess*. Inside "diagonal" is $`\lvert i - j \rvert \le 1`$, inside
-# "long-range" a distance of more than a quarter of the length. Inside "column" is one
-# key, for all queries: the key with the largest excess. For "block" the sentence is cut
-# into runs of three or more words, in the way that makes the excess largest. Inside are
-# the pairs whose query and key stand in the same run. Three rules follow one another:
+# have there: the *excess*. A pair of a query $i$ and a key $j$ lies inside "diagonal"
+# if $`\lvert i - j \rvert \le 1`$, and inside "long-range" if the distance is more than
+# a quarter of the length. The shape "column" consists of all pairs with one key: the
+# key that makes the excess largest. For "block" the sentence is cut into runs of three
+# or more words, in the way that makes the excess largest. Inside are the pairs whose
+# query and key stand in the same run. Three rules follow one another:
 #
 # 1. If the mean entropy of the rows is at least {{ str(UNIFORM) }} of the largest
 #    possible, the name is "uniform".

@@ -16,7 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # The average cannot say. The remedy is to look twice: two attentions side by side, each
 # with its own question. Each is called a [head](../../GLOSSARY.md#head). This lesson
 # builds layers of many heads, forbids a word to look into the future, and lets a word
-# look at another sentence. At the end stands the block that a Transformer repeats.
+# look at another sentence. Then it builds the block that a Transformer repeats, and
+# tests which of its parts are necessary.
 #
 # You need [lesson 06](../06_masks/README.md) and
 # [lesson 09](../09_self_attention/README.md). An hour.
@@ -40,9 +41,9 @@ rng = np.random.default_rng(10)
 # ## What can two heads do that one cannot?
 #
 # Give each word a random vector. One head looks at both nouns, with equal weights. Of
-# two heads, the first looks at the noun before the verb, the second at the noun behind.
-# Each of the two heads has a matrix $W_V$ of its own, of half the width. Now exchange
-# cat and dog. Which output of "chases" changes?
+# two heads, the first looks at the noun before the verb, the second at the noun after
+# it. Each of the two heads has a matrix $W_V$ of its own, of half the width. Now
+# exchange cat and dog. Which output of "chases" changes?
 
 # %%
 words = ("the", "cat", "chases", "the", "dog")
@@ -481,9 +482,10 @@ show(fig, "block", alt)
 # Averaging makes vectors more alike. [Lesson 09](../09_self_attention/README.md) saw
 # it: when the weights are nearly equal, all outputs turn towards one vector. What
 # happens in a stack? Take ten random words and twelve attentions in a row, untrained.
-# After each, subtract the mean of the ten words from each word. How long is what is
-# left, divided by the length of all words? That is the *spread*: 1 if the mean is 0,
-# and 0 if all words are equal. (Where it is below a millionth we print a millionth.)
+# After each, subtract the mean of the ten words from each word. Write what is left of
+# the ten words as one long vector, and divide its length by the length of the ten
+# words, written in the same way. The quotient is the *spread*: 1 if the mean is 0, and
+# 0 if all words are equal. (Where it is below a millionth we print a millionth.)
 #
 # We run three stacks: $f(x)$ alone; $x + f(x)$; and $x + f(x)$ with $f(x)$ made as long
 # as $x$. The third is needed because an untrained $f(x)$ is short beside $x$, so the
@@ -533,12 +535,13 @@ show(fig, "collapse", alt)
 # We left out one part at a time and trained blocks of width 32 on a small task. A table
 # holds an answer for each pair of tokens; at each position the model has to give the
 # answer for the token there and the token before it ([experiment.py](experiment.py)).
-# (There are 8 tokens and 8 positions, and before the first position stands the last.)
-# The parts are the sum, the feed-forward network and the norm. The fourth part is the
-# *positions*, numbers at the input that say where a token stands. The output has the
-# share of right answers for 2, 4 and 8 blocks, the worst and the best of three seeds,
-# and the loss with 8 blocks. The table has eight different answers, so a blind guess is
-# right once in eight. The first row leaves out nothing:
+# (There are 8 different tokens and 8 positions. For the first position, the token at
+# the last position counts as the one before it.) The parts are the sum, the
+# feed-forward network and the norm. The fourth part is the *positions*, numbers at the
+# input that say where a token stands. The output has the share of right answers for 2,
+# 4 and 8 blocks, the worst and the best of three seeds, and the loss with 8 blocks. The
+# table has eight different answers, so a blind guess is right once in eight. The first
+# row leaves out nothing:
 
 # %%
 kept = record("transformer")

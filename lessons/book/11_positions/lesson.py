@@ -223,8 +223,9 @@ show(fig, "hands", alt)
 # ```
 #
 # So one matrix $R(n)$, with such a block for each hand, should lead from any position
-# to the one $n$ further. And the dot product of two positions should depend on their
-# distance alone. Test it with $n = 7$:
+# to the one $n$ further. And the dot product of two positions that are $n$ apart should
+# be $\sum_r \cos(n w_r)$, because $\sin x \sin y + \cos x \cos y = \cos(x - y)$. So it
+# should depend on their distance alone. Test it with $n = 7$:
 
 # %%
 d, n = 16, 7
@@ -244,8 +245,9 @@ print("PE[3] . PE[10], PE[73] . PE[80]:", G[3, 10].round(6), G[73, 80].round(6))
 # which it depends on the distance, but nothing forces it to.
 #
 # > **The book says** (notes on attention mechanisms) that sinusoidal positions are not
-# > relative. This is right for the scores of a model. For the encoding itself it is
-# > wrong: a fixed rotation leads from each position to the one $n$ further.
+# > relative. In the sense of this page that is right: the scores of a model change when
+# > the words move to other places. But the encoding alone does contain the distances: a
+# > fixed rotation leads from each position to the one $n$ further.
 #
 # ## A learned table: what is in a row that no text reached?
 #
@@ -742,9 +744,9 @@ for (name, base), count in learned.items():
 #   $m_h i$, which is the same for all keys. Without it, late keys gain most.
 #
 # **To take away: attention knows no order, so positions are added to the words (places)
-# or to the scores, or rotate queries and keys (distances); and a model can use an
-# embedding, a bucket or a rotation angle beyond the length of training only if training
-# used it; ALiBi avoids this, because far keys count little.**
+# or to the scores, or rotate queries and keys (distances); and on texts longer than
+# those of training a model can use only the rows, buckets and rotation angles that
+# training has used; ALiBi avoids this problem, because far keys count little.**
 #
 # Exercises: E.11 (RoPE and its backward) and E.12 (T5's buckets):
 # `python -m lessons start E.11`. Other lengths, seeds, schemes:

@@ -165,12 +165,12 @@ print("the same output and gradients:", all(map(np.allclose, *grads)))
 # ```
 #
 # Here $g_i$ is the gradient of the output $o_i$ (after the division), and
-# $`g_i \cdot v_j`$ is the gradient of the weight $`p_{ij}`$. The sum over $j$ that the
-# softmax needs is $`\sum_j p_{ij}\, g_i \cdot v_j = g_i \cdot o_i`$, one number for
-# each query. [Lesson 10](../10_heads/README.md) says how a query and a key get their
-# gradients from those of the scores. So memory is saved, and a little more work is
-# done. The tiles may run in any order: each adds its part to the gradients of its own
-# queries, keys and values.
+# $`g_i \cdot v_j`$ is the gradient of the weight $`p_{ij}`$. The derivative of a
+# softmax contains a sum over $j$. Here it is
+# $`\sum_j p_{ij}\, g_i \cdot v_j = g_i \cdot o_i`$, one number for each query. [Lesson
+# 10](../10_heads/README.md) says how a query and a key get their gradients from those
+# of the scores. So memory is saved, and a little more work is done. The tiles may run
+# in any order: each adds its part to the gradients of its own queries, keys and values.
 #
 # ## Can the keys be in two places?
 #
@@ -409,9 +409,9 @@ print("fast weights are (Q K^T, j <= i) V:", np.allclose(o, np.tril(q @ k.T) @ v
 # others 2021). To include both, replace $q$ and $k$ by $\phi(q)$ and $\phi(k)$, and
 # keep a second running sum, of $\phi(k_j)$, for the denominator. (Or give each value
 # one more entry, which is 1. The same sum then has the denominator in this entry.) Key
-# $j$ influences the outputs from $j$ on. So the backward pass adds up the products
-# $`q_i\, g_i^\top`$ of a query and the gradient of its output from the last token to
-# the first. The gradients of $k_j$ and $v_j$ are computed from these sums.
+# $j$ influences the outputs from $j$ on. So the backward pass goes from the last token
+# to the first, and adds up the products $`q_i\, g_i^\top`$ of a query and the gradient
+# of its output. The gradients of $k_j$ and $v_j$ are computed from these sums.
 #
 # > **The book says** (38.9) that "the Q/K/V structure was actually introduced in 1991
 # > by Schmidhuber". The structure is there, as the output shows; the softmax is not.
@@ -634,10 +634,10 @@ for way, x in measured.items():
     print(f"n to the {slopes[way]:.2f}, up to 4096 n to the {medium[way]:.2f}")
 
 # %% [markdown]
-# Tiled attention does the same work and is faster. One reason is that a matrix which is
-# too large for the fast memory is written and read again. Another may be that one side
-# here is NumPy and the other a compiled loop; this measurement does not separate the
-# two.
+# Tiled attention does the same work, and on long sequences it is faster. One reason is
+# that a matrix which is too large for the fast memory is written and read again.
+# Another may be that one side here is NumPy and the other a compiled loop; this
+# measurement does not separate the two.
 #
 # The powers are fitted from 1024 tokens on. Those of the clock are smaller than the
 # counted powers, 2 and 1. One reason: from 4096 to 8192 tokens the times of *all six*

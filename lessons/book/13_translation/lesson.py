@@ -656,10 +656,10 @@ for K in (1, 2, 4, 8):
     print(f"K {K}: ln P {score:.3f}   BLEU {bleus[K]:.2f}   equal {right:.3f}")
 
 # %% [markdown]
-# Here the beam changes nothing. This model is so sure of its words that the greedy
-# sentence is already the most probable one. So it cannot answer the question, which
-# stays open here. [Lesson 08](../08_local_coverage/README.md) has models that are less
-# sure.
+# Here the beam changes nothing. This model is so sure of its words that a wider beam
+# finds hardly any sentence more probable than the greedy one. So it cannot answer the
+# question, which stays open here. [Lesson 08](../08_local_coverage/README.md) has
+# models that are less sure.
 #
 # ## How sharp are the weights?
 #

@@ -105,11 +105,11 @@ three = comb(bad, 3) / comb(all_seeds, 3)
 #
 # Three words need a meaning: claim, measurement, verdict.
 #
-# - **A claim is a range.** "The score is a half" means any number that rounds to what
-#   is printed. "Dot is faster" means that a ratio is above 1. "They do not change" is
-#   true or false: 1 or 0. If a text says that one number is larger than another, the
-#   claim is the sign of the difference. Words such as "near zero" have no range of
-#   their own; the tables below say which one we took.
+# - **A claim is a range.** A printed number means any number that rounds to it. "Dot is
+#   faster" means that a ratio is above 1. "They do not change" is true or false: 1 or
+#   0. If a text says that one number is larger than another, the claim is the sign of
+#   the difference. Words such as "near zero" have no range of their own; the tables
+#   below say which one we took.
 # - **A measurement is an interval.** What is computed once and exactly has an interval
 #   without width. What is drawn at random, or trained, has one that says how far other
 #   draws or other seeds would lie.
