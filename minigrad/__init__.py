@@ -1,6 +1,6 @@
 """minigrad: reverse-mode automatic differentiation on NumPy arrays.
 
-Each derivative is derived by hand.
+The derivatives are worked out by hand.
 """
 
 import importlib

@@ -138,6 +138,7 @@ def _add_to_parents(node, g, gradients, new_arrays):
     for parent, needed, d in zip(node.parents, node.needs, node.input_gradients(g)):
         if not needed or d is None:
             continue
+        # fit_to_input also handles an equal dtype that is another object
         if not (
             type(d) is np.ndarray
             and d.dtype is parent.dtype

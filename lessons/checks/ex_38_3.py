@@ -210,11 +210,12 @@ def the_plot(my, rng):
     pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     pictures.is_labelled(fig)
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
-        label = pictures.legend_text(fig, y)
-        said = label.lower().replace("not scaled", "unscaled")
+        curves = [c for c in pictures.lines(fig) if len(c[1]) == len(y)]
+        label = next(label for _, b, label in curves if np.allclose(b, y))
+        words = label.lower().replace("not scaled", "unscaled")
         text = f'expected label="{what}" for this curve in the legend'
-        my.holds("scaled" in said, "unlabelled", text, f"found {label!r}")
-        is_un = "unscaled" in said
+        my.holds("scaled" in words, "unlabelled", text, f"found {label!r}")
+        is_un = "unscaled" in words
         my.holds(is_un == (what == "unscaled"), "exchanged", text, f"found {label!r}")
     kind = pictures.panels(fig)[0].get_xscale()
     my.holds(kind != "linear", "linear-axis", "expected a logarithmic axis for d",

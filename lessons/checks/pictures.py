@@ -38,13 +38,27 @@ def panels(fig):
 
 
 def lines(fig):
-    """Return (x, y, label) of all curves in a figure, also of horizontal lines."""
+    """Return (x, y, label) of all curves in a figure, also of horizontal lines.
+
+    A curve without a label has the text of the legend.
+    """
     found = []
     for ax in panels(fig):
+        legend = ax.get_legend()
+        rows = zip(legend.legend_handles, legend.get_texts()) if legend else ()
+        texts = {_look(handle): text.get_text() for handle, text in rows}
         for line in ax.lines:
             x, y = (np.asarray(v, float) for v in line.get_data())
-            found.append((x, y, line.get_label()))
+            label = line.get_label()
+            if label.startswith("_"):  # matplotlib's own name
+                label = texts.get(_look(line), label)
+            found.append((x, y, label))
     return found
+
+
+def _look(line):
+    names = "color", "linestyle", "marker"
+    return tuple(str(getattr(line, f"get_{name}", str)()) for name in names)
 
 
 def images(fig):
@@ -67,23 +81,6 @@ def has_curve(fig, x, y, tag, what):
         if a.shape == np.shape(x) and np.allclose(a, x) and np.allclose(b, y):
             return
     raise CheckFailed(tag, f"expected a curve of {what}", _found(fig))
-
-
-def legend_text(fig, y):
-    """Return what the legend says of the curve through y; without it, its label."""
-    for ax in panels(fig):
-        for line in ax.lines:
-            if len(line.get_ydata()) == len(y) and np.allclose(line.get_ydata(), y):
-                legend = ax.get_legend()
-                rows = zip(legend.legend_handles, legend.get_texts()) if legend else ()
-                said = [t.get_text() for each, t in rows if _look(each) == _look(line)]
-                return said[0] if len(said) == 1 else line.get_label()
-    return ""
-
-
-def _look(line):
-    names = "color", "linestyle", "marker"
-    return [str(getattr(line, f"get_{name}", str)()) for name in names]
 
 
 def has_level(fig, y, tag, what):

@@ -7,8 +7,7 @@ over these keys only:
 
 A masked key has weight 0 and gradient 0, exactly, for every score, also for NaN. A NaN
 in an allowed score is not hidden: the weights of the allowed keys of its row, and lse,
-are NaN. A row without an allowed key has weights 0 and gradient 0. The logarithm of the
-sum
+are NaN. A row without an allowed key has weights 0 and gradient 0. The number
 
     lse = ln sum_j exp(x_j)             over the allowed j;   -inf if there are none
 

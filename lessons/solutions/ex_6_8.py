@@ -133,7 +133,8 @@ MUTANTS = [
      "squared-norms"),
     ("(alpha + alpha.T)[pairs]", "alpha[pairs]", "one-way"),
     ("(cosine(Z) - cosine(X))[pairs]", "cosine(Z)[pairs]", "after-only"),
-    ("(cosine(Z) - cosine(X))[pairs]", "(cosine(X) - cosine(Z))[pairs]", "before-less-after"),
+    ("(cosine(Z) - cosine(X))[pairs]", "(cosine(X) - cosine(Z))[pairs]",
+     "before-less-after"),
     ("[np.argsort(np.argsort(x)) for", "[x for", "pearson"),
     ("[np.argsort(np.argsort(x)) for", "[np.argsort(x) for", "order"),
 ]  # fmt: skip

@@ -96,8 +96,8 @@ COMPUTED = {
     ],
     20: [
         ("04", "What does each score cost", "96: 128,509 the score 8,256"),
-        ("14", EXACT, "the lowest share of additive is 0.99 (in its own table) | 0.9460"),
-        ("14", EXACT, "(parameters of dot in the code; 55517 at width 64) | 109981 | **no**"),
+        ("14", EXACT, "share of additive is 0.99 (in its own table) | 0.9460"),
+        ("14", EXACT, "dot in the code; 55517 at width 64) | 109981 | **no**"),
     ],
     21: [
         (

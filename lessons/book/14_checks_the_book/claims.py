@@ -211,7 +211,8 @@ IN_WORDS = [
      "10", ""),
     ("6.5.3", "Bahdanau and others show French to English", "English to French", "09",
      "Bahdanau and others showed"),
-    ("6.5.3", "Bahdanau's picture shows French to English", "English to French", "13", "Bahdanau's picture"),
+    ("6.5.3", "Bahdanau's picture shows French to English", "English to French", "13",
+     "Bahdanau's picture"),
     ("6.5.4", "four patterns are the most common", "a fifth, the column, is frequent "
      "in BERT (Clark and others)", "09", "four patterns are the most common"),
     ("38.2", "Luong and others found dot as good as additive, on WMT'15 (the data of a "
