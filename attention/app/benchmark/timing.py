@@ -4,7 +4,11 @@ First each side runs once. This compiles it, and its result is compared with tha
 first side; a wrong side is not timed. Then each round times every side once. Each round
 starts with a different side, so that other programs on the machine disturb all of them
 equally. The first of several short calls is not timed, because it is slowed by the
-threads and caches of the side before it. The result is the median.
+threads and caches of the side before it.
+
+Other programs change the speed of a processor from one second to the next. The two
+sides of a round run at nearly the same time, so both are slowed, and their ratio
+changes less than their times: ``ratio`` is the median of the ratios of the rounds.
 """
 
 import contextlib
@@ -34,14 +38,16 @@ class Missing(Exception):
 
 
 def measure(case, rounds, seconds, least=1):
-    """Return the median of each side, or the reason (a str) why there is none.
+    """Return {name: [number of each round], or the reason (a str) why there is none}.
 
     rounds    how often each side is measured, at most
     seconds   a side that has taken this long is not measured again
     least     but each side is measured this often
     """
     with nothing_old_collected():
-        found = {name: x for name, x in case.sides.items() if not callable(x)}
+        found = {
+            name: [x] * rounds for name, x in case.sides.items() if not callable(x)
+        }
         sides = _working_sides(case, found)
         values, spent = {name: [] for name in sides}, dict.fromkeys(sides, 0.0)
         for turn in range(rounds):
@@ -53,8 +59,13 @@ def measure(case, rounds, seconds, least=1):
                 else:
                     values[name].append(case.measure(sides[name]))
                 spent[name] += time.perf_counter() - start
-    found |= {name: statistics.median(x) for name, x in values.items()}
+    found |= values
     return {name: found[name] for name in case.sides}
+
+
+def ratio(ours, theirs):
+    """Return the median of ours / theirs over the rounds that measured both."""
+    return statistics.median(a / b for a, b in zip(ours, theirs))
 
 
 @contextlib.contextmanager

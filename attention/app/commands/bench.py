@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import statistics
 import sys
 
 from ... import kernels
@@ -72,19 +73,19 @@ def draw(path, quick):
 
 
 def table_lines(row, found, unit):
-    """Yield a line for each side that ours is compared with."""
+    """Yield a line for each side that ours is compared with: medians and the ratio."""
     ours = found.pop("ours")
     if isinstance(ours, str):
         yield f"{row.title:28s}not measured: {ours}"[:80]
         return
-    title = row.title
+    title, median = row.title, unit(statistics.median(ours))
     for name, theirs in found.items() or [("", "there is nothing beside it")]:
         if isinstance(theirs, str):
-            yield f"{title:28s}{name:13s}{unit(ours):>10s}  {theirs}"[:80]
+            yield f"{title:28s}{name:13s}{median:>10s}  {theirs}"[:80]
         else:
-            ratio, limit = ours / theirs, row.limits.get(name)
-            line = f"{title:28s}{name:13s}{unit(ours):>10s}{unit(theirs):>10s}"
-            line += f"{ratio:8.3f}"
+            ratio, limit = timing.ratio(ours, theirs), row.limits.get(name)
+            line = f"{title:28s}{name:13s}{median:>10s}"
+            line += f"{unit(statistics.median(theirs)):>10s}{ratio:8.3f}"
             if limit is not None:
                 line += f"{limit:8.3f}" + ("" if ratio <= limit else " missed")
             yield line
