@@ -62,8 +62,9 @@ def as_field(array, dtype):
 class Helper:
     """A function that kernels call; it may call helpers of its module, also imported.
 
-    It is compiled once for each dtype if its parameters are annotated as those of a
-    kernel are, else once for each combination of argument types that it meets.
+    If its parameters are annotated as those of a kernel are, it is compiled once for
+    each dtype. Otherwise it is compiled for each combination of argument types that it
+    meets, as a part of the function that calls it (inlined).
     """
 
     _functions = {}  # {dtype: the function in Python}
@@ -80,14 +81,16 @@ class Helper:
         return self._declared[char]
 
     def _declare(self, numba, char):
+        function = self._functions[char]
         declare = numba.njit(
             nogil=True,
             fastmath=self._flags,
             error_model="numpy",
+            forceinline=not function.__annotations__,
             no_cpython_wrapper=True,  # only kernels call it
             no_cfunc_wrapper=True,
         )
-        return declare(_for_dtype(numba, self._functions[char], char))
+        return declare(_for_dtype(numba, function, char))
 
     def compile(self, numba, char):
         """Compile the function, and the helpers that it calls, for annotated types."""

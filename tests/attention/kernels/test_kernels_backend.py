@@ -124,6 +124,22 @@ def test_a_kernel_in_the_cache_compiles_no_helper(tmp_path):
 
 
 @pytest.mark.deep
+def test_a_helper_without_annotations_is_part_of_the_kernel(tmp_path):
+    """Otherwise the process that compiles calls it as it was compiled alone."""
+    pytest.importorskip("numba")
+    code = (
+        "import numpy as np; from attention.kernels import tiled_forward as t; "
+        "loop = t.forward_loop.version(np.dtype('f')); "
+        "(code,) = loop.inspect_llvm().values(); "
+        "functions = [x for x in code.splitlines() if x.startswith('define')]; "
+        "print(*(any(name in x for x in functions) for name in "
+        "('multiply', 'raise_maximum')))"
+    )
+    out, _ = python(code, XDG_CACHE_HOME=str(tmp_path), ATTENTION_BACKEND="numba")
+    assert out == "True False"
+
+
+@pytest.mark.deep
 def test_a_damaged_cache_is_replaced(tmp_path):
     pytest.importorskip("numba")
     place = {"XDG_CACHE_HOME": str(tmp_path), "ATTENTION_BACKEND": "numba"}
