@@ -37,7 +37,7 @@ def run(args):
         row = measured.ROWS[name]
         try:
             case = row.make(args.quick, peer)
-            found = timing.measure(case, *((5, 0.5, 1) if args.quick else (11, 3.0, 3)))
+            found = timing.measure(case, *((5, 0.5, 1) if args.quick else (31, 3.0, 3)))
         except Exception as problem:
             found = {"ours": timing.reason(problem)}
         unit = size if case.measure is timing.peak_memory else time_text
