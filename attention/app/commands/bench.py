@@ -45,7 +45,7 @@ def run(args):
         missed += sum(line.endswith("missed") for line in lines)
         progress.close()
         print("\n".join(lines), flush=True)
-    print(f"{missed} limits missed.")
+    print(f"{missed} limits missed. A ratio is the median of those of the rounds.")
     return 0
 
 

@@ -207,7 +207,7 @@ def test_the_table(monkeypatch, capsys):
         "second eager 1.00 ms 1.00 ms 1.000 0.500 missed".split(),
         "third not measured: division by zero".split(),
         "fourth eager 1.00 s division by zero".split(),
-        "1 limits missed.".split(),
+        "1 limits missed. A ratio is the median of those of the rounds.".split(),
     ]
     assert max(map(len, lines)) <= 88
     assert command_line("--no-torch", rows=["two"]) == 0
