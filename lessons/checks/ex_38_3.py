@@ -209,8 +209,8 @@ def the_plot(my, rng):
         pictures.has_curve(fig, ds, y, "curves", f"the {what} entropies against ds")
     pictures.has_level(fig, math.log(T), "no-level", f"log {T} = {math.log(T):.4g}")
     pictures.is_labelled(fig)
+    curves = [curve for curve in pictures.lines(fig) if len(curve[1]) == len(ds)]
     for y, what in ((scaled, "scaled"), (unscaled, "unscaled")):
-        curves = [c for c in pictures.lines(fig) if len(c[1]) == len(y)]
         label = next(label for _, b, label in curves if np.allclose(b, y))
         words = label.lower().replace("not scaled", "unscaled")
         text = f'expected label="{what}" for this curve in the legend'

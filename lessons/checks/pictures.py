@@ -40,19 +40,19 @@ def panels(fig):
 def lines(fig):
     """Return (x, y, label) of all curves in a figure, also of horizontal lines.
 
-    A curve without a label has the text of the legend.
+    The label is what the legend shows; where it shows a curve twice or not at all, it
+    is the label of the curve.
     """
     found = []
     for ax in panels(fig):
         legend = ax.get_legend()
         rows = zip(legend.legend_handles, legend.get_texts()) if legend else ()
-        texts = {_look(handle): text.get_text() for handle, text in rows}
+        shown = [(_look(handle), text.get_text()) for handle, text in rows]
+        looks = [look for look, _ in shown]
+        texts = {look: text for look, text in shown if looks.count(look) == 1}
         for line in ax.lines:
             x, y = (np.asarray(v, float) for v in line.get_data())
-            label = line.get_label()
-            if label.startswith("_"):  # matplotlib's own name
-                label = texts.get(_look(line), label)
-            found.append((x, y, label))
+            found.append((x, y, texts.get(_look(line), line.get_label())))
     return found
 
 

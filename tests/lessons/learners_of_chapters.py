@@ -139,6 +139,8 @@ RESULTS = [
      'ax.semilogx(ds, scaled, "o-")\n    ax.semilogx(ds, unscaled, "s--")\n'
      '    ax.legend = lambda: type(ax).legend(ax, ["unscaled", "scaled"])',
      "exchanged", "found 'unscaled'"),
+    ("38.3", "ax.legend()", 'ax.legend(["unscaled", "scaled", "equal weights"])',
+     "exchanged", "found 'unscaled'"),
     ("6.7", 'flat.reshape(entry["shape"])', "flat.reshape(-1)",
      "shape", "found float32 (15,)"),
     ("6.7", 'flat.reshape(entry["shape"])', 'flat.reshape(entry["shape"]).astype(float)',
