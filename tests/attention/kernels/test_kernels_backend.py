@@ -133,7 +133,7 @@ def test_a_helper_without_annotations_is_part_of_the_kernel(tmp_path):
         "(code,) = loop.inspect_llvm().values(); "
         "functions = [x for x in code.splitlines() if x.startswith('define')]; "
         "print(*(any(name in x for x in functions) for name in "
-        "('multiply', 'raise_maximum')))"
+        "('forward_loop', 'raise_maximum')))"
     )
     out, _ = python(code, XDG_CACHE_HOME=str(tmp_path), ATTENTION_BACKEND="numba")
     assert out == "True False"
