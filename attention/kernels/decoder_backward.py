@@ -114,12 +114,17 @@ def backward_loop(
         np.empty((DEPTH + EXAMPLES, I), weights.dtype),
         np.empty((DEPTH + EXAMPLES, H), weights.dtype),
     )
+    ends = np.empty(EXAMPLES, np.int64)  # no gradient reaches step ends[i] or later
     for group in range(start, stop):
         n = 0
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
-            b1 = min(b0 + EXAMPLES, B)
-            end = count_steps(g_states, g, b0, b1)  # no gradient reaches later steps
-            for t in range(end - 1, -1, -1):
+            b1, ends[:] = b0, 0
+            for t in range(L - 1, -1, -1):
+                before = b1  # a gradient may reach more examples than at step t + 1
+                b1 = last_example(g_states, g, t, before, min(b0 + EXAMPLES, B))
+                ends[before - b0 : b1 - b0] = t + 1
+                if b1 == b0:
+                    continue
                 step_back(
                     g_states, steps, weight_ih, weight_hh, t, b0, b1, n, rows,
                     d.s, d.fed,
@@ -142,7 +147,7 @@ def backward_loop(
                 if A:
                     multiply(d.s[b0:b1], d.q[t, b0:b1], attention.W_q, True)
             for b in range(b0, b1):
-                i = b - b0
+                i, end = b - b0, ends[b - b0]
                 multiply(d.memory[b], weights[:end, b].T, dc[:end, i], False)  # over t
                 if A:  # w_v is the same factor in every term of the sum over t
                     for j in range(S):
@@ -154,14 +159,13 @@ def backward_loop(
 
 
 @Helper
-def count_steps(g_states: reads(3), g: Outputs, b0: int, b1: int):
-    """Return how many steps there are up to the last one that a gradient reaches."""
-    for t in range(g_states.shape[0] - 1, -1, -1):
-        for b in range(b0, b1):
-            count = count_nonzero(g_states[t, b]) + count_nonzero(g.contexts[t, b])
-            if count + count_nonzero(g.weights[t, b]) > 0:
-                return t + 1
-    return 0
+def last_example(g_states: reads(3), g: Outputs, t: int, b1: int, stop: int):
+    """Return 1 + the last example with a gradient at step t, and at least b1."""
+    for b in range(stop - 1, b1 - 1, -1):
+        count = count_nonzero(g_states[t, b]) + count_nonzero(g.contexts[t, b])
+        if count + count_nonzero(g.weights[t, b]) > 0:
+            return b + 1
+    return b1
 
 
 @Helper

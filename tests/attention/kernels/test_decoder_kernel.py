@@ -58,6 +58,20 @@ def test_it_equals_numpys_loop(kind, masked, sizes):
         assert np.abs(array).max() > 1e-4 or masked and sizes["B"] == 1
 
 
+@pytest.mark.parametrize("order", ["longest first", "shortest first", "mixed"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_that_no_gradient_reaches(kind, order):
+    """The kernel leaves them out: those of padding, at the end of an example."""
+    arrays, g = example(kind, **MANY)
+    b, steps = np.arange(MANY["B"]), np.arange(MANY["L"])
+    n = b % (MANY["L"] + 1)  # how many steps have a gradient: from none to all
+    if order != "mixed":
+        n = np.sort(n)[:: -1 if order == "longest first" else 1]
+    for i, gradient in enumerate(g):  # one of the three reaches the last of n steps
+        gradient[steps >= (n - (b + i) % 3)[:, None]] = 0
+    compare(arrays, g, 1e-10, 1e-10)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_as_exact_as_numpys_loop_in_float32(kind):
