@@ -116,7 +116,7 @@ def backward_loop(
     )
     ends = np.empty(EXAMPLES, np.int64)  # no gradient reaches step ends[i] or later
     for group in range(start, stop):
-        n = 0
+        n, begun = 0, False
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
             b1, ends[:] = b0, 0
             for t in range(L - 1, -1, -1):
@@ -131,8 +131,8 @@ def backward_loop(
                 )  # fmt: skip
                 n += b1 - b0
                 if n >= DEPTH:
-                    add_rows(sums, group, rows, n)
-                    n = 0
+                    add_rows(sums, group, rows, n, begun)
+                    n, begun = 0, True
                 for b in range(b0, b1):
                     dc_t, de_t = dc[t, b - b0], de[t, b - b0]
                     score_gradient(
@@ -155,7 +155,7 @@ def backward_loop(
                             d.keys[b, j, a] *= attention.w_v[a]
                 else:
                     multiply(d.keys[b], de[:end, i].T, steps.states[:end, b], False)
-        add_rows(sums, group, rows, n)
+        add_rows(sums, group, rows, n, begun)
 
 
 @Helper

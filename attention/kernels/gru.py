@@ -52,7 +52,7 @@ class Sums(NamedTuple):
     def of(cls, B, weight_ih, weight_hh, dtype):
         groups, H = min(-(-B // EXAMPLES), GROUPS), weight_hh.shape[1]
         shapes = weight_ih.shape, weight_hh.shape, (4 * H,)
-        return cls(*(np.zeros((groups, *shape), dtype) for shape in shapes))
+        return cls(*(np.empty((groups, *shape), dtype) for shape in shapes))
 
     def gradients(self):
         """dW_ih (3H, I), dW_hh (3H, H), db_ih, db_hh (3H,)"""
@@ -176,7 +176,7 @@ def backward_loop(
         np.empty((DEPTH + EXAMPLES, H), g.dtype),
     )
     for group in range(start, stop):
-        n = 0
+        n, begun = 0, False
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
             for t in range(T - 1, -1, -1):
                 b1 = min(b0 + EXAMPLES, B)
@@ -187,9 +187,9 @@ def backward_loop(
                 step_back(g, steps, weight_ih, weight_hh, t, b0, b1, n, rows, ds, dx)
                 n += b1 - b0
                 if n >= DEPTH:
-                    add_rows(sums, group, rows, n)
-                    n = 0
-        add_rows(sums, group, rows, n)
+                    add_rows(sums, group, rows, n, begun)
+                    n, begun = 0, True
+        add_rows(sums, group, rows, n, begun)
 
 
 @Helper
@@ -302,13 +302,15 @@ def copy(out: writes(1), x: reads(1)):
 
 
 @Helper
-def add_rows(sums: Sums, group: int, rows: Rows, n: int):
-    """Add what the first n rows contribute to the gradients of the parameters."""
+def add_rows(sums: Sums, group: int, rows: Rows, n: int, begun: bool):
+    """Add the part of the first n rows to a group's sums, or begin the sums with it."""
     H, da, total = sums.dW_hh.shape[2], rows.da[:n], sums.da[group]
     dW_ih, x = sums.dW_ih[group], rows.x[:n]
-    multiply(sums.dW_hh[group], da[:, : 3 * H].T, rows.before[:n], True)
-    multiply(dW_ih[: 2 * H], da[:, : 2 * H].T, x, True)
-    multiply(dW_ih[2 * H :], da[:, 3 * H :].T, x, True)  # x is not part of m
+    multiply(sums.dW_hh[group], da[:, : 3 * H].T, rows.before[:n], begun)
+    multiply(dW_ih[: 2 * H], da[:, : 2 * H].T, x, begun)
+    multiply(dW_ih[2 * H :], da[:, 3 * H :].T, x, begun)  # x is not part of m
+    if not begun:
+        total[:] = 0
     for i in range(n):
         for h in range(4 * H):
             total[h] += da[i, h]

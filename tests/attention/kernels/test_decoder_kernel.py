@@ -13,7 +13,8 @@ pytest.importorskip("numba")
 KINDS = ["dot", "additive"]
 # no two sizes of one example equal, and none a multiple of a vector
 SIZES = dict(B=3, L=5, S=7, E=2, H=11, M=4, A=13)
-MANY = dict(SIZES, B=37, H=70)  # three items of work, the last one not full; wide rows
+# three items of work, the last one not full; more rows than are summed at a time; wide
+MANY = dict(SIZES, B=37, L=9, H=70)
 GRADIENTS = ("x", "s0", "memory", "keys", "weight_ih", "weight_hh", "bias_ih",
              "bias_hh", "W_q", "w_v")  # fmt: skip
 
