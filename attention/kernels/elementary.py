@@ -1,7 +1,7 @@
 """exp and tanh as straight-line arithmetic, so that a loop over them vectorises.
 
 The C library's exp and tanh are calls, one number at a time; these are multiplications
-and additions on a whole vector at once. Largest relative errors: exp 0.8e-7 and
+and additions on a whole vector at once. Largest relative errors: exp 0.9e-7 and
 1.4e-16, tanh 2.7e-7 and 4.1e-16 in float32 and float64 (one unit in the last place is
 up to 1.2e-7 and 2.2e-16). NaN gives NaN.
 
@@ -17,9 +17,12 @@ from .compiling import Helper
 
 real = np.float32  # a plain 1.0 beside a float32 would make numba compute in float64
 
-# exp(x) = 2^n exp(r), where n = round(x / ln 2) and r = x - n ln 2, so |r| <= 0.35,
-# where the Taylor series sum_k r^k / k! is good to the last bit with 7, or 13, powers.
-SERIES32 = tuple(real(1 / math.factorial(k)) for k in range(7, -1, -1))
+# exp(x) = 2^n exp(r), where n = round(x / ln 2) and r = x - n ln 2, so |r| <= 0.35.
+# There exp(r) is a polynomial: in float32 that of 6 powers whose largest relative error
+# is least (2e-9, before rounding), in float64 the Taylor series sum_k r^k / k!.
+SERIES32 = tuple(
+    map(real, (1.3836778e-3, 8.3748697e-3, 4.166823e-2, 0.1666642, 0.49999992, 1, 1))
+)
 SERIES64 = tuple(1 / math.factorial(k) for k in range(13, -1, -1))
 PER_LN2_32, PER_LN2_64 = real(1 / math.log(2)), 1 / math.log(2)
 # ln 2 in two parts, of which n times the first is exact
