@@ -10,7 +10,7 @@ test checks that both give the same results.
 import numpy as np
 
 from minigrad import differentiable, nn
-from minigrad.ops.packing import Packing
+from minigrad.ops.packing import check_lengths
 from minigrad.ops.recurrent import gru
 from minigrad.shapes import shapes
 
@@ -28,28 +28,21 @@ def encoder_gru(
     bias_hh? (3H,), lengths? (B,) int  ->  output (B, T, H), h_n (B, H)
     """
     (B, T, _), H = x.shape, h0.shape[1]
-    packing = Packing("encoder_gru", B, T, lengths, reverse)
-    order, n_tokens = packing.order, np.full(B, T)
-    if packing.lengths is not None:
-        n_tokens = packing.lengths[order]  # the longest example first
-    # at step t, example b reads the token at positions[t, b]
-    first = n_tokens - 1 if reverse else np.zeros_like(n_tokens)
-    positions = abs(first - np.arange(T)[:, None]) % T  # (T, B)
-    running = np.arange(T)[:, None] < n_tokens  # (T, B)
+    n_tokens = check_lengths("encoder_gru", B, T, lengths)
+    order = np.argsort(-n_tokens, kind="stable")  # the longest example first
+    n_tokens, steps = n_tokens[order], np.arange(T)[:, None]
+    # at step t, example b reads the token at tokens[t, b]; its steps from n_tokens[b]
+    # on belong to its padding
+    tokens = (n_tokens - 1 - steps) % T if reverse else steps
 
     def by_time(a):
-        """Reorder (B, T, F) to (T, B, F); padding becomes 0."""
-        if packing.lengths is None:
-            return np.ascontiguousarray(a[:, :: -1 if reverse else 1].swapaxes(0, 1))
-        return np.where(running[..., None], a[np.arange(B)[order], positions], 0)
+        """Reorder (B, T, F) to (T, B, F)."""
+        return a[order, tokens]
 
     def by_example(a):
-        """Reorder (T, B, F) to (B, T, F); padding becomes 0."""
-        if packing.lengths is None:
-            return np.ascontiguousarray(a.swapaxes(0, 1)[:, :: -1 if reverse else 1])
-        out = np.zeros((B, T, a.shape[2]), a.dtype)
-        t, b = np.nonzero(running)
-        out[order[b], positions[t, b]] = a[t, b]
+        """Reorder (T, B, F) to (B, T, F)."""
+        out = np.empty((B, T, a.shape[2]), a.dtype)
+        out[order, tokens] = a
         return out
 
     weights = weight_ih, weight_hh, bias_ih, bias_hh

@@ -31,18 +31,14 @@ class Packing:
     """
 
     def __init__(self, name, B, T, lengths, reverse):
-        if T == 0:
-            raise ValueError(f"{name}: x has no time steps; expected T >= 1.")
+        lengths = check_lengths(name, B, T, lengths)
         self.B, self.T, self.reverse = B, T, reverse
         self.order = slice(None)  # the order of the examples, longest first
         self.lengths = None  # None: all have T tokens, and pack() needs no index
         counts = [B] * T  # the number of rows of each step
-        if lengths is not None:
-            what = "the tokens of a sequence"
-            lengths = between(name, "lengths", np.asarray(lengths), 1, T, what)
-            if (lengths < T).any():
-                self.lengths, self.order = lengths, np.argsort(-lengths, kind="stable")
-                counts = [int((lengths > t).sum()) for t in range(lengths.max())]
+        if (lengths < T).any():
+            self.lengths, self.order = lengths, np.argsort(-lengths, kind="stable")
+            counts = [int((lengths > t).sum()) for t in range(lengths.max())]
         stops = np.cumsum(counts).tolist()
         self.N = stops[-1]
         self.steps, before = [], 0
@@ -85,3 +81,13 @@ class Packing:
         if self.lengths is not None:
             return states[self.final]
         return states[self.N :].copy()
+
+
+def check_lengths(name, B, T, lengths):
+    """Return the lengths (B,) of B sequences; raise ValueError for impossible ones."""
+    if T == 0:
+        raise ValueError(f"{name}: x has no time steps; expected T >= 1.")
+    if lengths is None:
+        return np.full(B, T)
+    what = "the tokens of a sequence"
+    return between(name, "lengths", np.asarray(lengths), 1, T, what)
