@@ -29,11 +29,11 @@ class Attention(NamedTuple):
     scale: float  # of the dot score
 
 
-def forward(arguments, parameters, history):
+def forward(arguments, parameters, history, n_steps):
     """Fill ``history`` as ``_steps`` does; return whether a compiled loop exists.
 
-    The three arguments are the records ``AttentionArguments``, ``CellParameters`` and
-    ``History`` of attention_gru.py.
+    The first three arguments are the records ``AttentionArguments``, ``CellParameters``
+    and ``History`` of attention_gru.py. n_steps (B,): how many steps each example needs
     """
     memory, keys, W_q, w_v, scale, lengths = arguments
     fed, _, gates, states, weights, q = history  # fed has x_t and receives c_t
@@ -49,6 +49,7 @@ def forward(arguments, parameters, history):
         time,
         attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
         cell_of(*parameters, dtype),
+        as_field(n_steps, np.int64),
         fed,
         gates.reshape(4, L, B, H),
         states,
@@ -82,6 +83,7 @@ def forward_loop(
     stop: int,
     attention: Attention,
     cell: Cell,
+    n_steps: reads(1, int),
     fed: writes(3),
     gates: writes(4),
     states: writes(3),
@@ -94,6 +96,10 @@ def forward_loop(
         b0 = item * EXAMPLES
         b1 = min(b0 + EXAMPLES, B)
         for t in range(L):
+            while b1 > b0 and n_steps[b1 - 1] <= t:  # the last examples have ended
+                b1 -= 1
+            if b1 == b0:
+                break
             if A:
                 multiply(q[t, b0:b1], states[t, b0:b1], attention.W_q, False)
             for b in range(b0, b1):

@@ -50,7 +50,7 @@ class Gradients(NamedTuple):
 def backward(arguments, parameters, history, g):
     """dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q, dw_v.
 
-    g   the gradients of states (B, L, H), contexts (B, L, M) and weights (B, L, S)
+    g   the gradients of states (L, B, H), contexts (L, B, M) and weights (L, B, S)
 
     The other arguments are the records of ``decoder.forward``, with the history that it
     filled. Return None if there is no compiled loop.
@@ -64,7 +64,7 @@ def backward(arguments, parameters, history, g):
     loop = backward_loop.version(dtype, time)
     if loop is None:
         return None
-    g_states, *g = (as_field(each.swapaxes(0, 1), dtype) for each in g)
+    g_states, *g = (as_field(each, dtype) for each in g)
     shapes = fed.shape, (B, H), memory.shape, keys.shape, q.shape, (B, A)
     d = Gradients(*(np.zeros(shape, dtype) for shape in shapes))
     sums = Sums.of(B, weight_ih, weight_hh, dtype)

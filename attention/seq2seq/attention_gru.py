@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minigrad import concat, differentiable, linear, stack
+from minigrad import concat, differentiable, linear, stack, where
 from minigrad.ops.gates import by_gate, project
 from minigrad.ops.recurrent import (
     gru_cell,
@@ -52,7 +52,7 @@ from ..scores import tanh_scores
 
 def attention_gru_definition(
     x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
-    *, scale=1.0, lengths=None,
+    *, scale=1.0, lengths=None, n_steps=None,
 ):  # fmt: skip
     """Compute ``attention_gru`` step by step. This is the definition; it is slower."""
 
@@ -71,20 +71,25 @@ def attention_gru_definition(
         states.append(s)
         contexts.append(c)
         weights.append(p)
-    return stack(states, 1), stack(contexts, 1), stack(weights, 1)
+    outputs = [stack(y, 1) for y in (states, contexts, weights)]  # (B, L, ...)
+    if n_steps is not None:
+        padding = np.arange(x.shape[1]) >= n_steps[:, None]  # (B, L)
+        outputs = [where(padding[..., None], 0.0, y) for y in outputs]
+    return tuple(outputs)
 
 
 @shapes
 @differentiable
 def attention_gru(
     x, s0, memory, keys, weight_ih, weight_hh, bias_ih, bias_hh, W_q=None, w_v=None,
-    *, scale=1.0, lengths=None,
+    *, scale=1.0, lengths=None, n_steps=None,
 ):  # fmt: skip
     """Run the decoder over all steps of ``x``.
 
     x (B, L, E), s0 (B, H), memory (B, S, M), keys (B, S, A), weight_ih (3H, E + M),
     weight_hh (3H, H), bias_ih (3H,), bias_hh (3H,), W_q? (A, H), w_v? (A,),
-    lengths? (B,) int  ->  states (B, L, H), contexts (B, L, M), weights (B, L, S)
+    lengths? (B,) int, n_steps? (B,) int
+        ->  states (B, L, H), contexts (B, L, M), weights (B, L, S)
 
     x                  the embeddings x_t of all steps
     s0                 the state before the first step
@@ -95,6 +100,8 @@ def attention_gru(
     W_q, w_v           if given, the score is w_v . tanh(W_q s + k_j); if None, it is
                        scale s . k_j, and A must equal H
     lengths            for each example, how many positions may be attended to; None: S
+    n_steps            for each example, how many steps it has. The others are padding:
+                       their outputs and gradients are 0; None: L
 
     Backward, from the last step to the first, with ds_t = dL/ds_t and so on. The gates
     r, z, n, m of step t and their gradients da are those of ``gru``. W_c are the
@@ -113,19 +120,29 @@ def attention_gru(
     attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
     cell = CellParameters(weight_ih, weight_hh, bias_ih, bias_hh)
     history = _start_history(x, s0, attention)
-    is_filled = decoder.forward(attention, cell, history)  # by the compiled loop
+    (B, L, _), H = x.shape, s0.shape[1]
+    n_steps = np.full(B, L) if n_steps is None else n_steps
+    is_filled = decoder.forward(attention, cell, history, n_steps)  # the compiled loop
     if not is_filled:
         _steps(attention, cell, history)
+    padding = np.nonzero(np.arange(L)[:, None] >= n_steps)  # the indices t and b
+    outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
+    gates = history.gates.reshape(4, L, B, H)
+    for y in (*outputs, *gates):  # (L, B, ...)
+        y[padding] = 0
 
     def backward(g):
+        g = [np.array(g_y.swapaxes(0, 1), order="C") for g_y in g]  # (L, B, ...)
+        for g_y in g:
+            g_y[padding] = 0
         gradients = decoder_backward.backward(attention, cell, history, g)
         if gradients is None:  # there is no compiled loop
             gradients = _steps_back(attention, cell, history, g)
         dx, *others = gradients
         return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
 
-    outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
-    return tuple(y.swapaxes(0, 1) for y in outputs), backward  # (B, L, ...)
+    outputs = (np.ascontiguousarray(y.swapaxes(0, 1)) for y in outputs)  # (B, L, ...)
+    return tuple(outputs), backward
 
 
 class AttentionArguments(NamedTuple):
@@ -215,7 +232,7 @@ def _steps_back(attention, cell, history, g):
     inputs, contexts, gates, states, weights, queries = history
     L, B, M = contexts.shape
     H, E = states.shape[2], inputs.shape[2] - M
-    g_states, g_contexts, g_weights = (y.swapaxes(0, 1) for y in g)  # (L, B, ...)
+    g_states, g_contexts, g_weights = g  # (L, B, ...)
     previous_states = states[:L].reshape(L * B, H)  # s_{t-1} of all steps
     da = gru_slopes(gates, previous_states)  # gru_step_back multiplies it by ds_t
     W, z = _state_and_context_matrix(cell.weight_hh, cell.weight_ih[:, E:]), gates[1]

@@ -5,10 +5,11 @@
 The step is one of four: Bahdanau's and Luong's (``attention/variants/steps.py``),
 Luong's without input feeding, and one without attention (``decoder_steps.py``). In
 training all y are known, and the steps are computed in one of three ways, with equal
-results:
+results for all y:
 
     fused          Bahdanau's step with one GRU layer, without coverage, local attention
-                   and the score "gaussian": one operation for all steps
+                   and the score "gaussian": one operation for all steps, which leaves
+                   out the padding after y
     at once        steps that do not feed the context back: the cells over all steps,
                    then the attention of all queries
     step by step   all other steps
@@ -129,7 +130,7 @@ class Decoder(nn.Module):
         x = self._dropout(self.embed(tokens))  # (B, L, E)
         coverages = None
         if self.fused:
-            outputs, weights, _ = self._fused(x, state)
+            outputs, weights, _ = self._fused(x, state, _n_steps(tokens))
         elif hasattr(self.order, "run") and not self.config.coverage:
             outputs, weights = self.order.run(
                 x, state.recurrent, *_source(state), **self._options(state)
@@ -139,7 +140,7 @@ class Decoder(nn.Module):
         logits = self.output(self._dropout(outputs))
         return TeacherForcedOutput(logits, weights, coverages)
 
-    def _fused(self, x, state):
+    def _fused(self, x, state, n_steps=None):
         """Return outputs (B, L, O), weights (B, L, S) and states (B, L, H)."""
         cell, attention = self.order.cell.layers[0], self.order.attention
         H, kind, score = self.config.hidden, self.config.score, ()
@@ -151,6 +152,7 @@ class Decoder(nn.Module):
             x, state.recurrent[0], state.memory, state.keys.projected,
             cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh, *score,
             scale=1 / math.sqrt(H) if kind == "scaled" else 1.0, lengths=state.lengths,
+            n_steps=n_steps,
         )  # fmt: skip
         return mg.concat([states, contexts], axis=-1), weights.detach(), states
 
@@ -208,6 +210,12 @@ def _attention(c, rng):
     if c.local is not None:
         layer = LocalAttention(H, M, c.window, c.local, score=layer, rng=rng)
     return layer
+
+
+def _n_steps(tokens):
+    """Return the number of tokens of each row (B, L) without the padding at its end."""
+    L = tokens.shape[1]
+    return np.where(tokens != PAD, np.arange(1, L + 1), 0).max(1, initial=0)
 
 
 def _source(state):

@@ -50,7 +50,8 @@ class Seq2Seq(nn.Module):
         source (B, S) int, target_in (B, L) int, lengths? (B,) int  ->  a record
 
         target_in begins with SOS; lengths are the numbers of tokens of the sources,
-        None if all have S. With coverage, the loss is
+        None if all have S. Results at the padding of target_in have no meaning; the
+        loss must ignore them. With coverage, the loss is
 
             out = model.forced(source, target_in, lengths)
             loss = cross_entropy(…) + coverage_loss(out.weights, out.coverages, …)

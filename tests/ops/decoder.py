@@ -11,9 +11,14 @@ from .recurrent import gru_step
 from .spec import call, normal, spec, wrong
 
 
-def run(x, s, memory, keys, W_ih, W_hh, b_ih, b_hh, W_q, w_v, scale, lengths, slip=""):
+def run(
+    x, s, memory, keys, W_ih, W_hh, b_ih, b_hh, W_q, w_v,
+    scale, lengths, n_steps, slip="",
+):  # fmt: skip
     """The states (B, L, H), contexts (B, L, M), weights (B, L, S), and the way back."""
     E, steps, outputs = x.shape[2], [], []
+    n_steps = np.full(len(x), x.shape[1]) if n_steps is None else n_steps
+    has = (np.arange(x.shape[1]) < n_steps[:, None])[..., None]  # (B, L, 1)
     for t in range(x.shape[1]):
         if w_v is None:
             e = scale * (keys * s[:, None]).sum(-1)
@@ -28,7 +33,8 @@ def run(x, s, memory, keys, W_ih, W_hh, b_ih, b_hh, W_q, w_v, scale, lengths, sl
         outputs.append((new, c, p))
         s = new
 
-    def backward(g_states, g_contexts, g_weights):
+    def backward(*g):
+        g_states, g_contexts, g_weights = (has * y for y in g)
         arrays = [x, s, memory, keys, W_ih, W_hh, b_ih, b_hh, W_q, w_v]
         totals = [None if a is None else np.zeros_like(a) for a in arrays]
         dx, ds, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q, dw_v = totals
@@ -62,23 +68,23 @@ def run(x, s, memory, keys, W_ih, W_hh, b_ih, b_hh, W_q, w_v, scale, lengths, sl
             db_hh += db.sum(0)
         return dx, ds, *totals[2:]
 
-    return [np.stack(each, 1) for each in zip(*outputs)], backward
+    return [has * np.stack(each, 1) for each in zip(*outputs)], backward
 
 
-def attention_gru(*args, scale=1.0, lengths=None):
+def attention_gru(*args, scale=1.0, lengths=None, n_steps=None):
     W_q, w_v = args[8:] or (None, None)
-    return run(*args[:8], W_q, w_v, scale, lengths)[0]
+    return run(*args[:8], W_q, w_v, scale, lengths, n_steps)[0]
 
 
 def _slipping(slip):
-    def backward(g, y, *args, scale=1.0, lengths=None):
+    def backward(g, y, *args, scale=1.0, lengths=None, n_steps=None):
         W_q, w_v = args[8:] or (None, None)
-        return run(*args[:8], W_q, w_v, scale, lengths, slip)[1](*g)
+        return run(*args[:8], W_q, w_v, scale, lengths, n_steps, slip)[1](*g)
 
     return backward
 
 
-def _peer(T, x, s, memory, keys, *rest, scale=1.0, lengths=None):
+def _peer(T, x, s, memory, keys, *rest, scale=1.0, lengths=None, n_steps=None):
     parameters, W_q, w_v = rest[:4], *(rest[4:] or (None, None))
     S = memory.shape[1]
     lengths = T.as_tensor([S] * len(x) if lengths is None else lengths)
@@ -93,7 +99,9 @@ def _peer(T, x, s, memory, keys, *rest, scale=1.0, lengths=None):
         c = (p[..., None] * memory).sum(1)
         s = T.gru_cell(T.cat([x_t, c], 1), s, *parameters)
         outputs.append((s, c, p))
-    return tuple(T.stack(each, 1) for each in zip(*outputs))
+    n_steps = T.as_tensor([len(outputs)] * len(x) if n_steps is None else n_steps)
+    has = (T.arange(len(outputs)) < n_steps[:, None])[..., None]
+    return tuple(has * T.stack(each, 1) for each in zip(*outputs))
 
 
 def _decoder(B=3, L=2, S=5, E=1, M=4, H=2, A=7, additive=True, **options):
@@ -113,6 +121,8 @@ spec(
         "scaled": _decoder(additive=False, scale=0.7),
         "lengths": _decoder(lengths=_lengths),
         "dot-lengths": _decoder(additive=False, lengths=_lengths),
+        "n-steps": _decoder(n_steps=np.array([1, 2, 0])),
+        "dot-n-steps": _decoder(additive=False, n_steps=np.array([1, 2, 0])),
         "one-step": _decoder(L=1),
         "narrow": _decoder(S=3, M=1, H=1, A=1),
         "size-one": _decoder(B=1, M=1, H=1, A=1),

@@ -139,7 +139,8 @@ def test_the_reverser_of_torch_is_a_copy_of_ours(kind):
     with kernels.backend("numpy"), torch.no_grad():
         ours = model(*inputs).data
         theirs = copy(*(torch.as_tensor(x).long() for x in inputs)).numpy()
-    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-3)
+    read = batch.target_in != 0  # at padding, logits have no meaning
+    np.testing.assert_allclose(ours[read], theirs[read], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.deep

@@ -59,18 +59,53 @@ def test_it_equals_numpys_loop(kind, masked, sizes):
         assert np.abs(array).max() > 1e-4 or masked and sizes["B"] == 1
 
 
-@pytest.mark.parametrize("order", ["longest first", "shortest first", "mixed"])
+def numbers_of_steps(order):
+    """For each example of MANY how many steps count: from none to all."""
+    n = np.arange(MANY["B"]) % (MANY["L"] + 1)
+    return {"mixed": n, "longest first": np.sort(n)[::-1]}.get(order, np.sort(n))
+
+
+ORDERS = ["longest first", "shortest first", "mixed"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_that_no_gradient_reaches(kind, order):
     """The kernel leaves them out: those of padding, at the end of an example."""
     arrays, g = example(kind, **MANY)
-    b, steps = np.arange(MANY["B"]), np.arange(MANY["L"])
-    n = b % (MANY["L"] + 1)  # how many steps have a gradient: from none to all
-    if order != "mixed":
-        n = np.sort(n)[:: -1 if order == "longest first" else 1]
+    b, steps, n = np.arange(MANY["B"]), np.arange(MANY["L"]), numbers_of_steps(order)
     for i, gradient in enumerate(g):  # one of the three reaches the last of n steps
         gradient[steps >= (n - (b + i) % 3)[:, None]] = 0
     compare(arrays, g, 1e-10, 1e-10)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_that_an_example_does_not_have(kind, order):
+    """Neither loop computes them all; their results, and gradients of x, are 0."""
+    arrays, g = example(kind, **MANY)
+    n = numbers_of_steps(order)
+    got = compare(arrays, g, 1e-10, 1e-10, n_steps=n)
+    padding = np.arange(MANY["L"]) >= n[:, None]
+    for array in got[:4]:
+        assert not array[padding].any() and array[~padding].all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_backward_in_numpy_of_a_compiled_forward(kind, monkeypatch):
+    """What the compiled loop has left out does not reach the gradients."""
+    arrays, g = example(kind, **MANY)
+    n = numbers_of_steps("longest first")
+    monkeypatch.setattr(np, "empty", lambda *args: np.full(*args[:1], np.nan))
+    with kernels.backend("numba"):
+        _, backward = attention_gru.raw(*arrays, n_steps=n)
+    monkeypatch.undo()
+    with kernels.backend("numba"):
+        want = results(arrays, g, n_steps=n)[3:]
+    with kernels.backend("numpy"):
+        got = [d for d in backward(g) if d is not None]
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.deep

@@ -38,13 +38,16 @@ def inputs(kind):
 
 
 @pytest.mark.parametrize("used", ["all outputs", "the last state alone"])
-@pytest.mark.parametrize("lengths", [None, LENGTHS])
+@pytest.mark.parametrize("lengths, n_steps", [(None, None), (LENGTHS, [2, L, 0])])
 @pytest.mark.parametrize("kind, scale", [("dot", 1.0), ("dot", 0.3), ("additive", 1.0)])
-def test_it_equals_its_definition(kind, scale, lengths, used):
+def test_it_equals_its_definition(kind, scale, lengths, n_steps, used):
+    n_steps = n_steps and np.array(n_steps)
     results = []
     for function in attention_gru, attention_gru_definition:
         rng, tensors = np.random.default_rng(1), inputs(kind)
-        outputs = function(*tensors.values(), scale=scale, lengths=lengths)
+        outputs = function(
+            *tensors.values(), scale=scale, lengths=lengths, n_steps=n_steps
+        )
         # random cotangents: the weights sum to one, so ones would test nothing
         loss = (outputs[0][:, -1] * rng.standard_normal(H)).sum()
         if used == "all outputs":
