@@ -56,6 +56,8 @@ def writes(axes, layout="C"):
 
 def as_field(array, dtype):
     """Return ``array`` as a record needs it: C-contiguous, writable, of this dtype."""
+    if array.dtype == dtype and array.flags.carray:  # it is all of this already
+        return array
     return np.require(array, dtype, ("C_CONTIGUOUS", "WRITEABLE"))
 
 

@@ -65,14 +65,14 @@ def attention_of(memory, keys, lengths, W_q, w_v, scale):
     if w_v is None:
         W_q, w_v = np.empty((0, 0), dtype), np.empty(0, dtype)
     else:
-        scale = 1.0
-    lengths = np.full(B, S) if lengths is None else np.clip(lengths, 0, S)
+        W_q, w_v, scale = aligned(W_q, dtype), as_field(w_v, dtype), 1.0
+    lengths = np.full(B, S) if lengths is None else lengths
     return Attention(
         as_field(memory, dtype),
         as_field(keys, dtype),
         as_field(lengths, np.int64),
-        aligned(W_q, dtype),
-        as_field(w_v, dtype),
+        W_q,
+        w_v,
         dtype.type(scale),
     )
 
@@ -92,6 +92,7 @@ def forward_loop(
 ):
     _, L, B, H = gates.shape
     A, E = attention.w_v.size, fed.shape[2] - attention.memory.shape[2]
+    S = weights.shape[2]
     for item in range(start, stop):
         b0 = item * EXAMPLES
         b1 = min(b0 + EXAMPLES, B)
@@ -103,12 +104,14 @@ def forward_loop(
             if A:
                 multiply(q[t, b0:b1], states[t, b0:b1], attention.W_q, False)
             for b in range(b0, b1):
-                e, c, keys = weights[t, b], fed[t, b, E:], attention.keys[b]
+                n = max(0, min(attention.lengths[b], S))
+                e, c, keys = weights[t, b, :n], fed[t, b, E:], attention.keys[b]
+                weights[t, b, n:] = 0
                 if A:
                     additive_scores(e, q[t, b], keys, attention.w_v)
                 else:
                     dot_scores(e, states[t, b], keys, attention.scale)
-                softmax(e, attention.lengths[b])
+                softmax(e)
                 c[:] = 0
                 add_weighted(c, e, attention.memory[b])
             step(fed[t, b0:b1], cell, gates, states, t, b0, b1)
@@ -135,22 +138,20 @@ def dot_scores(e: writes(1), s: reads(1), keys: reads(2), scale: float):
 
 
 @Helper
-def softmax(e: writes(1), n: int):
-    """Turn scores into weights in place; the first n are allowed. As in softmax.py."""
+def softmax(e: writes(1)):
+    """Turn scores into weights in place, as in softmax.py."""
     zero, one = e.dtype.type(0), e.dtype.type(1)
     infinity = e.dtype.type(np.inf)
     m = -infinity
-    for j in range(n):
+    for j in range(e.size):
         m = e[j] if e[j] > m else m
     total = zero
-    for j in range(n):
+    for j in range(e.size):
         e[j] = exp(e[j] - m) if -infinity < m < infinity else np.exp(e[j])
         total += e[j]
     total = one if total == 0 else total
-    for j in range(n):
+    for j in range(e.size):
         e[j] /= total
-    for j in range(n, e.size):
-        e[j] = zero
 
 
 @Helper

@@ -193,11 +193,12 @@ def score_gradient(
         dc[h] = dfed[h] + g_context[h]
     mean = zero  # sum_l p_l dp_l
     for j in range(de.size):
-        h_j, dp_j = memory[j], zero
-        for h in range(dc.size):
-            dp_j += dc[h] * h_j[h]
-        de[j] = dp_j + g_weights[j]
-        mean += p[j] * de[j] if p[j] != 0 else zero
+        if p[j] != 0:  # otherwise de_j = 0
+            h_j, dp_j = memory[j], zero
+            for h in range(dc.size):
+                dp_j += dc[h] * h_j[h]
+            de[j] = dp_j + g_weights[j]
+            mean += p[j] * de[j]
     for j in range(de.size):
         de[j] = p[j] * (de[j] - mean) * scale if p[j] != 0 else zero
 

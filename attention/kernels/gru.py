@@ -126,7 +126,8 @@ def cell_of(weight_ih, weight_hh, bias_ih, bias_hh, dtype):
     if bias_ih is not None:
         bias[:3] += bias_ih.reshape(3, H)
     if bias_hh is not None:
-        bias[[0, 1, 3]] += bias_hh.reshape(3, H)
+        bias[:2] += bias_hh[: 2 * H].reshape(2, H)
+        bias[3] = bias_hh[2 * H :]
     return Cell(aligned(weight_ih.T, dtype), aligned(weight_hh.T, dtype), bias)
 
 

@@ -16,7 +16,8 @@ def aligned(x, dtype):
     second factor of a product saves that time after a few rows.
     """
     memory = np.empty(x.size + 64 // dtype.itemsize, dtype)
-    start = -memory.ctypes.data % 64 // dtype.itemsize
+    address = memory.__array_interface__["data"][0]
+    start = -address % 64 // dtype.itemsize
     copy = memory[start : start + x.size].reshape(x.shape)
     copy[...] = x
     return copy

@@ -127,8 +127,7 @@ def attention_gru(
         _steps(attention, cell, history)
     padding = np.nonzero(np.arange(L)[:, None] >= n_steps)  # the indices t and b
     outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
-    gates = history.gates.reshape(4, L, B, H)
-    for y in (*outputs, *gates):  # (L, B, ...)
+    for y in outputs:  # (L, B, ...)
         y[padding] = 0
 
     def backward(g):
@@ -137,6 +136,8 @@ def attention_gru(
             g_y[padding] = 0
         gradients = decoder_backward.backward(attention, cell, history, g)
         if gradients is None:  # there is no compiled loop
+            for gate in history.gates.reshape(4, L, B, H):
+                gate[padding] = 0  # if a compiled loop left it out
             gradients = _steps_back(attention, cell, history, g)
         dx, *others = gradients
         return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
