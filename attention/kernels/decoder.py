@@ -33,7 +33,8 @@ def forward(arguments, parameters, history, n_steps):
     """Fill ``history`` as ``_steps`` does; return whether a compiled loop exists.
 
     The first three arguments are the records ``AttentionArguments``, ``CellParameters``
-    and ``History`` of attention_gru.py. n_steps (B,): how many steps each example needs
+    and ``History`` of attention_gru.py. n_steps (B,) are the numbers of steps that the
+    examples have; in longest-first order, no others are computed.
     """
     memory, keys, W_q, w_v, scale, lengths = arguments
     fed, _, gates, states, weights, q = history  # fed has x_t and receives c_t

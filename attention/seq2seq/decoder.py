@@ -4,12 +4,12 @@
 
 The step is one of four: Bahdanau's and Luong's (``attention/variants/steps.py``),
 Luong's without input feeding, and one without attention (``decoder_steps.py``). In
-training all y are known, and the steps are computed in one of three ways, with equal
-results for all y:
+training all y are known, and the steps are computed in one of three ways. Up to the end
+of y, their results are equal:
 
     fused          Bahdanau's step with one GRU layer, without coverage, local attention
                    and the score "gaussian": one operation for all steps, which leaves
-                   out the padding after y
+                   out the padding behind y
     at once        steps that do not feed the context back: the cells over all steps,
                    then the attention of all queries
     step by step   all other steps
