@@ -5,8 +5,8 @@ import numpy as np
 from .compiling import Helper, reads, writes
 from .registers import BESIDE, LANES, ROWS, Block
 
-four, three, two, one = (Block(vectors) for vectors in (4, 3, 2, 1))
-edge = Block(None)
+four, three, two, one = (Block(ROWS, vectors) for vectors in (4, 3, 2, 1))
+edge, row, corner = Block(ROWS, None), Block(1, 1), Block(1, None)
 
 
 def aligned(x, dtype):
@@ -47,6 +47,7 @@ def multiply(
 ):
     """c += a @ b if ``add``, else c = a @ b;  c (M, N), a (M, K), b (K, N)."""
     M, N = c.shape
+    whole_rows = M - M % ROWS
     j = 0
     while j < N:
         left = (N - j) // LANES
@@ -54,7 +55,7 @@ def multiply(
         blocks = max((left + BESIDE - 1) // BESIDE, 1)
         vectors = (left + blocks - 1) // blocks
         width = vectors * LANES if vectors else N - j
-        for i in range(0, M, ROWS):
+        for i in range(0, whole_rows, ROWS):
             if vectors == 4:
                 four(c, a, b, i, j, width, add)
             elif vectors == 3:
@@ -65,4 +66,9 @@ def multiply(
                 one(c, a, b, i, j, width, add)
             else:
                 edge(c, a, b, i, j, width, add)
+        for i in range(whole_rows, M):
+            for v in range(vectors):
+                row(c, a, b, i, j + v * LANES, LANES, add)
+            if not vectors:
+                corner(c, a, b, i, j, width, add)
         j += width

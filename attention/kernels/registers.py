@@ -41,34 +41,31 @@ BESIDE = _Number(lambda lanes, beside: beside)  # vectors in the widest block
 
 
 class Block(Helper):
-    """block(c, a, b, i, j, width, add): a product of ROWS rows and ``width`` columns.
+    """block(c, a, b, i, j, width, add): a product of ``rows`` rows, ``width`` columns.
 
     vectors   the number of vectors in a row of the block; None: the right edge, where
               ``width`` is less than one vector
-
-    If c has fewer rows left, the last of them takes the place of the missing rows, and
-    is computed several times.
 
     a may have any strides. b and c are read along their last axis, where their numbers
     must lie side by side. c is added to if ``add``, else overwritten.
     """
 
-    def __init__(self, vectors):
-        self.vectors, self._declared = vectors, {}
+    def __init__(self, rows, vectors):
+        self.rows, self.vectors, self._declared = rows, vectors, {}
 
     def definition(self, c, a, b, i, j, width, add):
-        product = a[i : i + ROWS] @ b[:, j : j + width]
-        block = c[i : i + ROWS, j : j + width]
+        product = a[i : i + self.rows] @ b[:, j : j + width]
+        block = c[i : i + self.rows, j : j + width]
         block[...] = block + product if add else product
 
     def _declare(self, numba, char):
         if numba.config.DISABLE_JIT:
             return self.definition
         lanes = _machine()[0] // BYTES[char]
-        return _in_registers(self.vectors, lanes)
+        return _in_registers(self.rows, self.vectors, lanes)
 
 
-def _in_registers(vectors, lanes):
+def _in_registers(rows, vectors, lanes):
     """The block as an intrinsic of numba: a function that writes LLVM instructions."""
     ragged, vectors = vectors is None, vectors or 1
     from numba import types
@@ -92,24 +89,22 @@ def _in_registers(vectors, lanes):
         vector = ir.VectorType(number, lanes)
         memory = _Memory(builder, vector, width if ragged else None)
         depth = cgutils.unpack_tuple(builder, a.shape, 2)[1]
-        a_rows, c_rows = memory.rows(a, i), memory.rows(c, i)
-        parts = [(r, v) for r in range(ROWS) for v in range(vectors)]
+        parts = [(r, v) for r in range(rows) for v in range(vectors)]
         sums = {rv: cgutils.alloca_once(builder, vector) for rv in parts}
         for rv in parts:
             builder.store(ir.Constant(vector, None), sums[rv])
         with cgutils.for_range(builder, depth) as loop:
             k = loop.index
-            b_row = memory.row(b, k)
             b_k = [
-                memory.load(memory.address(b, b_row, j, v * lanes))
+                memory.load(memory.address(b, k, j, 0, v * lanes))
                 for v in range(vectors)
             ]
-            for r in range(ROWS):
-                a_rk = memory.scalar(memory.address(a, a_rows[r], k, 0))
+            for r in range(rows):
+                a_rk = memory.scalar(memory.address(a, i, k, r, 0))
                 for v in range(vectors):
                     total = builder.load(sums[r, v])
                     builder.store(memory.multiply_add(a_rk, b_k[v], total), sums[r, v])
-        c_at = {(r, v): memory.address(c, c_rows[r], j, v * lanes) for r, v in parts}
+        c_at = {(r, v): memory.address(c, i, j, r, v * lanes) for r, v in parts}
         # Added to c at the end, not begun from it: a sum over many tiles is then a
         # sum of short sums, which loses less to rounding.
         with builder.if_then(add):
@@ -152,31 +147,15 @@ class _Memory:
         one = self.builder.insert_element(nothing, number, first)
         return self.builder.shuffle_vector(one, nothing, lanes)
 
-    def row(self, array, i):
-        """A pointer to row i."""
-        builder = self.builder
-        down, _ = self.cgutils.unpack_tuple(builder, array.strides, 2)
-        start = builder.bitcast(array.data, self.ir.IntType(8).as_pointer())
-        return builder.gep(start, [builder.mul(i, down)])
-
-    def rows(self, array, i):
-        """Pointers to ROWS rows from i on; the last row replaces missing ones."""
-        builder = self.builder
-        n, _ = self.cgutils.unpack_tuple(builder, array.shape, 2)
-        down, _ = self.cgutils.unpack_tuple(builder, array.strides, 2)
-        pointers, left = [self.row(array, i)], builder.sub(n, i)
-        for r in range(1, ROWS):
-            is_there = builder.icmp_signed("<", i.type(r), left)
-            step = builder.select(is_there, down, i.type(0))
-            pointers.append(builder.gep(pointers[-1], [step]))
-        return pointers
-
-    def address(self, array, row, column, more_columns):
-        """A pointer to the column + more_columns of a row."""
-        builder = self.builder
-        _, along = self.cgutils.unpack_tuple(builder, array.strides, 2)
-        column = builder.add(column, column.type(more_columns))
-        return builder.gep(row, [builder.mul(column, along)])
+    def address(self, array, row, column, more_rows, more_columns):
+        """A pointer to array[row + more_rows, column + more_columns]."""
+        ir, builder = self.ir, self.builder
+        down, along = self.cgutils.unpack_tuple(builder, array.strides, 2)
+        row = builder.add(row, ir.Constant(row.type, more_rows))
+        column = builder.add(column, ir.Constant(column.type, more_columns))
+        offset = builder.add(builder.mul(row, down), builder.mul(column, along))
+        start = builder.bitcast(array.data, ir.IntType(8).as_pointer())
+        return builder.gep(start, [offset])
 
     def scalar(self, address):
         """The number at the address, in every lane."""
