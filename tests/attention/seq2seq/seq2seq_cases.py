@@ -5,12 +5,13 @@ import numpy as np
 import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.model import Seq2Seq
+from attention.tasks.batch import PAD
 
 E, H = 2, 3  # no two sizes alike: a lost transpose shows
 SOURCE = np.array([[3, 4, 5, 6, 3], [4, 3, 0, 0, 0], [6, 6, 5, 4, 0]])
 LENGTHS = np.array([5, 2, 4])
 TARGET = np.array([[1, 5, 4, 3], [1, 3, 2, 0], [1, 4, 4, 5]])
-READ = TARGET != 0  # at padding of the target, results have no meaning
+READ = TARGET != PAD  # at padding of the target, results have no meaning
 close = dict(rtol=1e-9, atol=1e-11)
 
 SPREAD = {

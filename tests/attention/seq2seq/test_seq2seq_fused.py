@@ -7,6 +7,7 @@ import minigrad as mg
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoder import Decoder
 from attention.seq2seq.model import Seq2Seq
+from attention.tasks.batch import PAD
 from attention.variants.coverage import coverage_loss
 from minigrad.graph import reachable
 
@@ -46,6 +47,15 @@ def test_fused_and_at_once_equal_small_operations_step_by_step(name, monkeypatch
     one, other = gradients(m, out.logits), gradients(m, logits)
     for key in one:
         np.testing.assert_allclose(one[key], other[key], **close, err_msg=key)
+
+
+def test_padding_between_two_tokens_is_a_step_like_any_other(monkeypatch):
+    m, target = model("bahdanau"), TARGET.copy()
+    target[0, 2] = PAD
+    logits = m.forced(SOURCE, target, LENGTHS).logits
+    monkeypatch.setattr(Decoder, "fused", False)
+    expected, _ = stepwise(m, SOURCE, target)
+    np.testing.assert_allclose(logits.data[0], expected.data[0], **close)
 
 
 def test_which_configs_are_one_operation():
