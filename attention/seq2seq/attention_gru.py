@@ -136,8 +136,8 @@ def attention_gru(
             g_y[padding] = 0
         gradients = decoder_backward.backward(attention, cell, history, g)
         if gradients is None:  # there is no compiled loop
-            for gate in history.gates.reshape(4, L, B, H):
-                gate[padding] = 0  # if a compiled loop left it out
+            for values in (*history.gates.reshape(4, L, B, H), history.queries):
+                values[padding] = 0  # if the compiled forward loop left them out
             gradients = _steps_back(attention, cell, history, g)
         dx, *others = gradients
         return dx.swapaxes(0, 1), *others  # (L, B, E) -> (B, L, E)
