@@ -1,10 +1,10 @@
-"""Compile Python loops to machine code at their first use, once for each dtype.
+"""Compile Python loops to machine code when that saves time, once for each dtype.
 
     @kernel
     def scale(start: int, stop: int, x: reads(2), factor: float, y: writes(2)): ...
 
-    loop = scale.version(x.dtype, 1e6)     None when the NumPy twin should run instead
-    loop(0, len(x), x, 2.0, y)
+    loop = scale.version(x.dtype, 1e6)     1e6: this call will take about 1 ms
+    loop(0, len(x), x, 2.0, y)             if loop is None, call the NumPy twin instead
 
 A kernel is written once for float32 and float64. Its annotations are its signature, so
 there is exactly one compiled version for each dtype: arrays are C-contiguous, and
@@ -62,14 +62,14 @@ def as_field(array, dtype):
 
 
 class Helper:
-    """A function that kernels call; it may call helpers of its module, also imported.
+    """A function that kernels call. It may call helpers that its module has or imports.
 
     If its parameters are annotated as those of a kernel are, it is compiled once for
     each dtype. Otherwise it is compiled for each combination of argument types that it
     meets, as a part of the function that calls it (inlined).
     """
 
-    _functions = {}  # {dtype: the function in Python}
+    _functions = {}  # {"f" or "d", a key of REAL: the function in Python}
 
     def __init__(self, single, double=None, flags=EXACT_ORDER):
         self._functions = {"f": single, "d": double or single}
@@ -77,7 +77,7 @@ class Helper:
         self._declared = {}
 
     def declared(self, numba, char):
-        """Return the function that a kernel in ``char`` calls, not yet compiled."""
+        """Return what kernels call; ``compile`` compiles it. char is a key of REAL."""
         if char not in self._declared:
             self._declared[char] = self._declare(numba, char)
         return self._declared[char]
@@ -271,7 +271,8 @@ def _signature(types, function, char):
     def numba_type(annotation, in_record=False):
         if isinstance(annotation, Array):
             axes, kind, written, layout = annotation
-            readonly = not written and not in_record  # numba converts no field
+            # as_field makes every field writable, and numba does not convert fields
+            readonly = not written and not in_record
             return types.Array(scalars[kind], axes, layout, readonly=readonly)
         if issubclass(annotation, tuple):  # a record
             fields = [numba_type(a, True) for a in annotation.__annotations__.values()]

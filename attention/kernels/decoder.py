@@ -1,10 +1,12 @@
 """All steps of a GRU decoder with attention in one loop, forward.
 
-The twin is ``_steps`` in ``attention/seq2seq/attention_gru.py``: it has the formulas,
-and is the one to read. Here a thread takes some examples through all the steps.
-Examples meet only in the gradients of the weights, so no thread waits for another.
+The twin is ``_steps`` in ``attention/seq2seq/attention_gru.py``. That file has the
+formulas, and is the one to read. Here a thread takes some examples through all the
+steps. Examples meet only in the gradients of the parameters, so no thread waits for
+another.
 
-Arrays are in order of time, as in the twin: t first, then the examples b.
+The first axis of an array is the step t and the second the example b, except in
+``gates`` (4, L, B, H).
 """
 
 from typing import NamedTuple
@@ -19,7 +21,10 @@ from .product import aligned, multiply
 
 
 class Attention(NamedTuple):
-    """What the states of the decoder attend to, and how; A = 0 for the dot score."""
+    """What the states of the decoder attend to, and how.
+
+    A is the number of hidden units of the additive score. The dot score has A = 0.
+    """
 
     memory: reads(3)  # (B, S, M): the values
     keys: reads(3)  # (B, S, A), or (B, S, H) for the dot score
@@ -30,16 +35,17 @@ class Attention(NamedTuple):
 
 
 def forward(arguments, parameters, history, n_steps):
-    """Fill ``history`` as ``_steps`` does; return whether a compiled loop exists.
+    """Fill ``history`` as ``_steps`` does; return False when the twin should run.
 
     The first three arguments are the records ``AttentionArguments``, ``CellParameters``
-    and ``History`` of attention_gru.py. n_steps (B,) are the numbers of steps that the
-    examples have; in longest-first order, no others are computed.
+    and ``History`` of attention_gru.py. n_steps (B,) are the numbers of steps of the
+    examples. The other entries of ``history`` are left as they are, or filled with
+    numbers that mean nothing. They take no time if the longest examples come first.
     """
     memory, keys, W_q, w_v, scale, lengths = arguments
-    fed, _, gates, states, weights, q = history  # fed has x_t and receives c_t
-    (L, B, I), H, S = fed.shape, states.shape[2], memory.shape[1]  # noqa: E741
-    A, dtype = q.shape[2], fed.dtype
+    inputs, _, gates, states, weights, queries = history
+    (L, B, I), H, S = inputs.shape, states.shape[2], memory.shape[1]  # noqa: E741
+    A, dtype = queries.shape[2], inputs.dtype
     time = L * B * (MULTIPLY_NS * 3 * H * (H + I) + TANH_NS * (3 * H + S * A))
     loop = forward_loop.version(dtype, time)
     if loop is None:
@@ -51,11 +57,11 @@ def forward(arguments, parameters, history, n_steps):
         attention_of(memory, keys, lengths, W_q if W_q is None else W_q.T, w_v, scale),
         cell_of(*parameters, dtype),
         as_field(n_steps, np.int64),
-        fed,
+        inputs,
         gates.reshape(4, L, B, H),
         states,
         weights.reshape(L, B, S),
-        q,
+        queries,
     )
     return True
 
@@ -85,14 +91,14 @@ def forward_loop(
     attention: Attention,
     cell: Cell,
     n_steps: reads(1, int),
-    fed: writes(3),
+    inputs: writes(3),
     gates: writes(4),
     states: writes(3),
     weights: writes(3),
-    q: writes(3),
+    queries: writes(3),
 ):
     _, L, B, H = gates.shape
-    A, E = attention.w_v.size, fed.shape[2] - attention.memory.shape[2]
+    A, E = attention.w_v.size, inputs.shape[2] - attention.memory.shape[2]
     S = weights.shape[2]
     for item in range(start, stop):
         b0 = item * EXAMPLES
@@ -103,19 +109,19 @@ def forward_loop(
             if b1 == b0:
                 break
             if A:
-                multiply(q[t, b0:b1], states[t, b0:b1], attention.W_q, False)
+                multiply(queries[t, b0:b1], states[t, b0:b1], attention.W_q, False)
             for b in range(b0, b1):
                 n = max(0, min(attention.lengths[b], S))
-                e, c, keys = weights[t, b, :n], fed[t, b, E:], attention.keys[b]
+                e, c, keys = weights[t, b, :n], inputs[t, b, E:], attention.keys[b]
                 weights[t, b, n:] = 0
                 if A:
-                    additive_scores(e, q[t, b], keys, attention.w_v)
+                    additive_scores(e, queries[t, b], keys, attention.w_v)
                 else:
                     dot_scores(e, states[t, b], keys, attention.scale)
                 softmax(e)
                 c[:] = 0
                 add_weighted(c, e, attention.memory[b])
-            step(fed[t, b0:b1], cell, gates, states, t, b0, b1)
+            step(inputs[t, b0:b1], cell, gates, states, t, b0, b1)
 
 
 @any_order
@@ -157,7 +163,7 @@ def softmax(e: writes(1)):
 
 @Helper
 def add_weighted(c: writes(1), p: reads(1), v: reads(2)):
-    """c += sum_j p_j v_j, without the masked j, where p_j = 0."""
+    """c += sum_j p_j v_j; where p_j = 0, v_j may be NaN and is not read."""
     for j in range(p.size):
         if p[j] != 0:
             p_j, v_j = p[j], v[j]

@@ -2,8 +2,9 @@
 
 The twin is ``_steps_back`` in ``attention/seq2seq/attention_gru.py``. A thread takes
 some examples back through all the steps, as in ``decoder.py``. The memory and the keys
-belong to one example each, and so do their gradients; the gradients of the weights are
-sums over groups of examples (``gru.Sums``).
+belong to one example each, and so do their gradients. The gradients of the parameters
+of the GRU are sums over groups of examples (``gru.Sums``); those of W_q and w_v are
+summed after the loop.
 """
 
 from typing import NamedTuple
@@ -29,8 +30,8 @@ from .pool import spread
 from .product import aligned, multiply
 
 
-class Outputs(NamedTuple):
-    """The gradients of the contexts and the weights; the first axis is the step."""
+class OutputGradients(NamedTuple):
+    """The gradients of two outputs; that of the states is ``g_states``."""
 
     contexts: reads(3)  # (L, B, M)
     weights: reads(3)  # (L, B, S)
@@ -39,33 +40,33 @@ class Outputs(NamedTuple):
 class Gradients(NamedTuple):
     """The gradients that belong to one example each."""
 
-    fed: writes(3)  # (L, B, E + M): of [x_t; c_t]
-    s: writes(2)  # (B, H): of s_t, in the end of s_0
+    inputs: writes(3)  # (L, B, E + M): of [x_t; c_t]
+    s: writes(2)  # (B, H): of s_t, at the end of s_0
     memory: writes(3)  # (B, S, M)
-    keys: writes(3)  # (B, S, A)
-    q: writes(3)  # (L, B, A)
+    keys: writes(3)  # (B, S, A), or (B, S, H) for the dot score
+    queries: writes(3)  # (L, B, A)
     w_v: writes(2)  # (B, A)
 
 
 def backward(arguments, parameters, history, g):
-    """dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q, dw_v.
+    """dx (L, B, E), ds_0, dmemory, dkeys, dW_ih, dW_hh, db_ih, db_hh, dW_q, dw_v
 
     g   the gradients of states (L, B, H), contexts (L, B, M) and weights (L, B, S)
 
-    The other arguments are the records of ``decoder.forward``, with the history that it
-    filled. Return None if there is no compiled loop.
+    The other arguments are the records of ``decoder.forward``, with the history filled.
+    Return None if there is no compiled loop.
     """
     memory, keys, W_q, w_v, scale, _ = arguments
     weight_ih, weight_hh = parameters.weight_ih, parameters.weight_hh
-    fed, _, gates, states, weights, q = history
-    (L, B, I), (_, S, M), H = fed.shape, memory.shape, states.shape[2]  # noqa: E741
-    A, dtype = q.shape[2], states.dtype
+    inputs, _, gates, states, weights, queries = history
+    (L, B, I), (_, S, M), H = inputs.shape, memory.shape, states.shape[2]  # noqa: E741
+    A, dtype = queries.shape[2], states.dtype
     time = L * B * (MULTIPLY_NS * 6 * H * (H + I) + 2 * TANH_NS * S * A)
     loop = backward_loop.version(dtype, time)
     if loop is None:
         return None
     g_states, *g = (as_field(each, dtype) for each in g)
-    shapes = fed.shape, (B, H), memory.shape, keys.shape, q.shape, (B, A)
+    shapes = inputs.shape, (B, H), memory.shape, keys.shape, queries.shape, (B, A)
     d = Gradients(*(np.zeros(shape, dtype) for shape in shapes))
     sums = Sums.of(B, weight_ih, weight_hh, dtype)
     spread(
@@ -75,19 +76,19 @@ def backward(arguments, parameters, history, g):
         attention_of(memory, keys, None, W_q, w_v, scale),
         aligned(weight_ih, dtype),
         aligned(weight_hh, dtype),
-        steps_of(fed, gates.reshape(4, L, B, H), states),
+        steps_of(inputs, gates.reshape(4, L, B, H), states),
         weights.reshape(L, B, S),
-        q,
+        queries,
         g_states,
-        Outputs(*g),
+        OutputGradients(*g),
         d,
         sums,
     )
     dW_q = dw_v = None
     if w_v is not None:
-        dW_q = d.q.reshape(L * B, A).T @ states[:L].reshape(L * B, H)
+        dW_q = d.queries.reshape(L * B, A).T @ states[:L].reshape(L * B, H)
         dw_v = d.w_v.sum(0)
-    return d.fed[:, :, : I - M], *d[1:4], *sums.gradients(), dW_q, dw_v
+    return d.inputs[:, :, : I - M], *d[1:4], *sums.gradients(), dW_q, dw_v
 
 
 @kernel
@@ -99,14 +100,14 @@ def backward_loop(
     weight_hh: reads(2),
     steps: Steps,
     weights: reads(3),
-    q: reads(3),
+    queries: reads(3),
     g_states: reads(3),
-    g: Outputs,
+    g: OutputGradients,
     d: Gradients,
     sums: Sums,
 ):
     (L, B, S), M, A = weights.shape, g.contexts.shape[2], attention.w_v.size
-    groups, H, I = sums.da.shape[0], d.s.shape[1], d.fed.shape[2]  # noqa: E741
+    groups, H, I = sums.da.shape[0], d.s.shape[1], d.inputs.shape[2]  # noqa: E741
     dc = np.empty((L, EXAMPLES, M), weights.dtype)
     de = np.empty((L, EXAMPLES, S), weights.dtype)
     rows = Rows(
@@ -114,7 +115,8 @@ def backward_loop(
         np.empty((DEPTH + EXAMPLES, I), weights.dtype),
         np.empty((DEPTH + EXAMPLES, H), weights.dtype),
     )
-    ends = np.empty(EXAMPLES, np.int64)  # no gradient reaches step ends[i] or later
+    # no gradient reaches step ends[i] of example b0 + i, or a later one
+    ends = np.empty(EXAMPLES, np.int64)
     for group in range(start, stop):
         n, begun = 0, False
         for b0 in range(group * EXAMPLES, B, groups * EXAMPLES):
@@ -127,7 +129,7 @@ def backward_loop(
                     continue
                 step_back(
                     g_states, steps, weight_ih, weight_hh, t, b0, b1, n, rows,
-                    d.s, d.fed,
+                    d.s, d.inputs,
                 )  # fmt: skip
                 n += b1 - b0
                 if n >= DEPTH:
@@ -136,19 +138,20 @@ def backward_loop(
                 for b in range(b0, b1):
                     dc_t, de_t = dc[t, b - b0], de[t, b - b0]
                     score_gradient(
-                        dc_t, de_t, d.fed[t, b, I - M :], g.contexts[t, b],
+                        dc_t, de_t, d.inputs[t, b, I - M :], g.contexts[t, b],
                         g.weights[t, b], attention.memory[b], weights[t, b],
                         attention.scale,
                     )  # fmt: skip
                     if A:
-                        additive_back(de_t, q[t, b], attention, d, t, b)
+                        additive_back(de_t, queries[t, b], attention, d, t, b)
                     else:
                         add_weighted(d.s[b], de_t, attention.keys[b])
                 if A:
-                    multiply(d.s[b0:b1], d.q[t, b0:b1], attention.W_q, True)
+                    multiply(d.s[b0:b1], d.queries[t, b0:b1], attention.W_q, True)
             for b in range(b0, b1):
                 i, end = b - b0, ends[b - b0]
-                multiply(d.memory[b], weights[:end, b].T, dc[:end, i], False)  # over t
+                # products that sum over the steps
+                multiply(d.memory[b], weights[:end, b].T, dc[:end, i], False)
                 if A:  # w_v is the same factor in every term of the sum over t
                     for j in range(S):
                         for a in range(A):
@@ -159,7 +162,7 @@ def backward_loop(
 
 
 @Helper
-def last_example(g_states: reads(3), g: Outputs, t: int, b1: int, stop: int):
+def last_example(g_states: reads(3), g: OutputGradients, t: int, b1: int, stop: int):
     """Return 1 + the last example with a gradient at step t, and at least b1."""
     for b in range(stop - 1, b1 - 1, -1):
         count = count_nonzero(g_states[t, b]) + count_nonzero(g.contexts[t, b])
@@ -180,25 +183,26 @@ def count_nonzero(g: reads(1)):
 def score_gradient(
     dc: writes(1),
     de: writes(1),
-    dfed: reads(1),
+    dinputs: reads(1),
     g_context: reads(1),
     g_weights: reads(1),
     memory: reads(2),
     p: reads(1),
     scale: float,
 ):
-    """dc, the gradient of the context, and de, that of the scores before the scale."""
+    """dc_t, and scale de_t; the scale of the additive score is 1."""
     zero = de.dtype.type(0)
     for h in range(dc.size):
-        dc[h] = dfed[h] + g_context[h]
-    mean = zero  # sum_l p_l dp_l
+        dc[h] = dinputs[h] + g_context[h]
+    mean = zero  # sum_i p_i dp_i
     for j in range(de.size):
         if p[j] != 0:  # otherwise de_j = 0
             h_j, dp_j = memory[j], zero
             for h in range(dc.size):
                 dp_j += dc[h] * h_j[h]
-            de[j] = dp_j + g_weights[j]
-            mean += p[j] * de[j]
+            dp_j += g_weights[j]
+            de[j] = dp_j
+            mean += p[j] * dp_j
     for j in range(de.size):
         de[j] = p[j] * (de[j] - mean) * scale if p[j] != 0 else zero
 
@@ -208,7 +212,7 @@ def additive_back(
     de: reads(1), q: reads(1), attention: Attention, d: Gradients, t: int, b: int
 ):
     """Set dq, and add to dkeys (still without the factor w_v) and dw_v."""
-    w_v, dq, dw_v = attention.w_v, d.q[t, b], d.w_v[b]
+    w_v, dq, dw_v = attention.w_v, d.queries[t, b], d.w_v[b]
     for j in range(de.size):
         if de[j] != 0:
             k_j, dk_j, de_j = attention.keys[b, j], d.keys[b, j], de[j]

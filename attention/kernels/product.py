@@ -1,4 +1,4 @@
-"""Matrix products inside kernels, for factors of any width and order in memory."""
+"""Matrix products inside kernels, for factors of any size."""
 
 import numpy as np
 
@@ -6,13 +6,14 @@ from .compiling import Helper, reads, writes
 from .registers import BESIDE, LANES, ROWS, Block
 
 four, three, two, one = (Block(ROWS, vectors) for vectors in (4, 3, 2, 1))
-edge, row, corner = Block(ROWS, None), Block(1, 1), Block(1, None)
+edge = Block(ROWS, None)  # the last columns, if they are fewer than a vector has
+row, corner = Block(1, 1), Block(1, None)  # a single row
 
 
 def aligned(x, dtype):
     """Return a copy of x, of that dtype, that begins at a multiple of 64 bytes.
 
-    A vector register that reads across such a multiple is loaded twice. A copy of the
+    A processor loads a vector that crosses such a multiple in two parts. A copy of the
     second factor of a product saves that time after a few rows.
     """
     memory = np.empty(x.size + 64 // dtype.itemsize, dtype)
@@ -25,7 +26,10 @@ def aligned(x, dtype):
 
 @Helper
 def aligned_empty(rows, width, like):
-    """Return an array (rows, width), for a kernel, at a multiple of 64 bytes."""
+    """Return an array (rows, width) that begins at a multiple of 64 bytes.
+
+    It has the dtype of the array ``like``, and its numbers are not set.
+    """
     memory = np.empty(rows * width + 64 // like.itemsize, like.dtype)
     start = -memory.ctypes.data % 64 // like.itemsize
     return memory[start : start + rows * width].reshape(rows, width)
@@ -45,7 +49,10 @@ def copied(out, x):
 def multiply(
     c: writes(2, "A"), a: reads(2, layout="A"), b: reads(2, layout="A"), add: bool
 ):
-    """c += a @ b if ``add``, else c = a @ b;  c (M, N), a (M, K), b (K, N)."""
+    """c += a @ b if ``add``, else c = a @ b;  c (M, N), a (M, K), b (K, N).
+
+    a may have any strides. The numbers of a row of b or c must lie side by side.
+    """
     M, N = c.shape
     whole_rows = M - M % ROWS
     j = 0

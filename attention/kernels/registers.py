@@ -100,13 +100,13 @@ def _in_registers(rows, vectors, lanes):
                 for v in range(vectors)
             ]
             for r in range(rows):
-                a_rk = memory.scalar(memory.address(a, i, k, r, 0))
+                a_rk = memory.broadcast_at(memory.address(a, i, k, r, 0))
                 for v in range(vectors):
                     total = builder.load(sums[r, v])
                     builder.store(memory.multiply_add(a_rk, b_k[v], total), sums[r, v])
         c_at = {(r, v): memory.address(c, i, j, r, v * lanes) for r, v in parts}
-        # Added to c at the end, not begun from it: a sum over many tiles is then a
-        # sum of short sums, which loses less to rounding.
+        # The sums began at 0 and are added to c at the end: a sum over many tiles is
+        # then a sum of short sums, which loses less to rounding.
         with builder.if_then(add):
             for rv in parts:
                 total = builder.fadd(builder.load(sums[rv]), memory.load(c_at[rv]))
@@ -130,15 +130,15 @@ class _Memory:
 
         self.ir, self.cgutils = ir, cgutils
         self.builder, self.vector = builder, vector
-        self.letter, self.size = ("f32", 4) if "float" in str(vector) else ("f64", 8)
+        self.suffix, self.size = ("f32", 4) if "float" in str(vector) else ("f64", 8)
         self.mask = None
         if width is not None:
             count = ir.VectorType(ir.IntType(32), vector.count)
             counted = ir.Constant(count, list(range(vector.count)))
-            limit = self.spread(builder.trunc(width, ir.IntType(32)), count)
+            limit = self.broadcast(builder.trunc(width, ir.IntType(32)), count)
             self.mask = builder.icmp_signed("<", counted, limit)
 
-    def spread(self, number, vector):
+    def broadcast(self, number, vector):
         """The same number in every lane."""
         ir = self.ir
         nothing = ir.Constant(vector, ir.Undefined)
@@ -157,10 +157,10 @@ class _Memory:
         start = builder.bitcast(array.data, ir.IntType(8).as_pointer())
         return builder.gep(start, [offset])
 
-    def scalar(self, address):
+    def broadcast_at(self, address):
         """The number at the address, in every lane."""
         pointer = self.builder.bitcast(address, self.vector.element.as_pointer())
-        return self.spread(self.builder.load(pointer), self.vector)
+        return self.broadcast(self.builder.load(pointer), self.vector)
 
     def load(self, address):
         pointer = self.builder.bitcast(address, self.vector.as_pointer())
@@ -183,8 +183,8 @@ class _Memory:
     def multiply_add(self, a, b, c):
         """Return a b + c, rounded once where the machine can do so.
 
-        The compiler never separates the two operations in one kernel and not in
-        another: the backward gets exactly the scores of the forward.
+        LLVM compiles fmuladd in the same way in every kernel, so the backward gets
+        exactly the scores of the forward.
         """
         return self._call("fmuladd", self.vector, [a, b, c])
 
@@ -192,7 +192,7 @@ class _Memory:
         return self.ir.Constant(self.ir.IntType(32), self.size)
 
     def _call(self, verb, result, args):
-        name = f"llvm.{verb}.v{self.vector.count}{self.letter}"
+        name = f"llvm.{verb}.v{self.vector.count}{self.suffix}"
         if verb.startswith("masked"):
             name += ".p0"
         kind = self.ir.FunctionType(result, [x.type for x in args])

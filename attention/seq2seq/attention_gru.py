@@ -18,12 +18,12 @@ next state s_t (Bahdanau et al. 2015, section 3.1).
 
 ``attention_gru_definition`` computes these formulas step by step, from the operations
 of minigrad. ``attention_gru`` computes the same as one operation, and a test checks
-that both give the same results. The product of all x_t with their parameters is
-computed before the loop over the steps. After the backward loop, one product for all
-steps gives the gradient of each matrix of parameters.
+that both give the same results. In NumPy, its loops are ``_steps`` and ``_steps_back``.
+The product of all x_t with their parameters is computed before the first loop. After
+the second, one product for all steps gives the gradient of each matrix of parameters.
 
 ``kernels/decoder.py`` and ``kernels/decoder_backward.py`` hold compiled versions of the
-loops ``_steps`` and ``_steps_back``. For B = 64, L = 9, S = 8, H = 96, a forward and a
+two loops. For B = 64, L = 9, S = 8, H = 96, a forward and a
 backward pass take 17 ms of processor time by the definition, 13 ms as one operation,
 and 8 ms as one compiled operation.
 """
@@ -43,11 +43,11 @@ from minigrad.ops.recurrent import (
 )
 from minigrad.shapes import shapes
 
-from ..template import attend
 from ..kernels import additive as additive_kernels
 from ..kernels import decoder, decoder_backward
 from ..kernels import softmax as softmax_kernels
 from ..scores import tanh_scores
+from ..template import attend
 
 
 def attention_gru_definition(
@@ -97,15 +97,15 @@ def attention_gru(
     keys               k_j, computed once for all steps: h_j for the dot score, W_a h_j
                        for the general score, W_k h_j for the additive score
     weight_*, bias_*   the parameters of the GRU cell, gates in the order r, z, n
-    W_q, w_v           if given, the score is w_v . tanh(W_q s + k_j); if None, it is
-                       scale s . k_j, and A must equal H
+    W_q, w_v           if given, the score is w_v . tanh(W_q s + k_j), without scale; if
+                       None, it is scale s . k_j, and A must equal H
     lengths            for each example, how many positions may be attended to; None: S
     n_steps            for each example, how many steps it has. The others are padding:
                        their outputs and gradients are 0; None: L
 
-    Backward, from the last step to the first, with ds_t = dL/ds_t and so on. The gates
-    r, z, n, m of step t and their gradients da are those of ``gru``. W_c are the
-    columns of weight_ih that multiply c_t:
+    Backward, from the last step to the first, with ds_t = dL/ds_t and so on. r, z, n, m
+    of step t and the gradients da are those of ``gru``. W_c are the columns of
+    weight_ih that multiply c_t:
 
         dc_t     = (da_r, da_z, da_n) W_c
         dp_tj    = dc_t . h_j
@@ -114,7 +114,8 @@ def attention_gru(
         dh_j     = sum_t p_tj dc_t
         dk_j     = sum_t de_tj scale s_{t-1}    or as in ``tanh_scores``
 
-    The gradients of the three outputs are added to ds_t, dc_t and dp_tj.
+    The gradients of the three outputs are added to ds_t, dc_t and dp_tj. dx and the
+    gradients of the cell's parameters are those of ``gru`` for the input [x_t; c_t].
     """
     _check_score(keys, W_q, w_v, s0.shape[1])
     attention = AttentionArguments(memory, keys, W_q, w_v, scale, lengths)
@@ -122,8 +123,8 @@ def attention_gru(
     history = _start_history(x, s0, attention)
     (B, L, _), H = x.shape, s0.shape[1]
     n_steps = np.full(B, L) if n_steps is None else n_steps
-    is_filled = decoder.forward(attention, cell, history, n_steps)  # the compiled loop
-    if not is_filled:
+    is_filled = decoder.forward(attention, cell, history, n_steps)
+    if not is_filled:  # there is no compiled loop
         _steps(attention, cell, history)
     padding = np.nonzero(np.arange(L)[:, None] >= n_steps)  # the indices t and b
     outputs = history.states[1:], history.contexts, history.weights[:, :, 0]
@@ -147,7 +148,7 @@ def attention_gru(
 
 
 class AttentionArguments(NamedTuple):
-    """The memory, the keys and the parameters of the score."""
+    """What ``attention_gru`` receives for the attention."""
 
     memory: np.ndarray  # (B, S, M)
     keys: np.ndarray  # (B, S, A)
@@ -169,8 +170,8 @@ class CellParameters(NamedTuple):
 class History(NamedTuple):
     """Arrays of all steps. The forward loop fills them; the backward reads them.
 
-    The first axis is the step t. ``gru_slopes`` takes all rows of all steps at once, so
-    the row of step t and example b in ``gates`` is t B + b.
+    The first axis is the step t, except in ``gates``. ``gru_slopes`` takes the rows of
+    all steps at once: there, the row of step t and example b is t B + b.
     """
 
     inputs: np.ndarray  # (L, B, E + M)  [x_t; c_t]
@@ -208,19 +209,18 @@ def _steps(attention, cell, history):
     # the product of all x_t with W_x needs no state, so it stands before the loop
     x, W_x = inputs[:, :, :E].reshape(L * B, E), cell.weight_ih[:, :E]
     project(x, W_x, cell.bias_ih, out=gates[:3])
-    W_c, W_h = cell.weight_ih[:, E:].T, cell.weight_hh.T  # (M, 3H), (H, 3H)
+    W_c, W_hh = cell.weight_ih[:, E:], cell.weight_hh  # (3H, M), (3H, H)
     for t in range(L):
         s, rows = states[t], slice(t * B, (t + 1) * B)
         if w_v is None:
             e = scale * (s[:, None, :] @ keys.swapaxes(1, 2))  # (B, 1, S)
         else:
-            # with one query, each tanh is computed: this costs less than exponentials
             queries[t] = s @ W_q.T
             e = additive_kernels.forward(queries[t][:, None], keys, w_v)  # (B, 1, S)
         weights[t] = softmax_kernels.forward(e, lengths, None, 1.0)
         contexts[t] = (weights[t] @ memory)[:, 0]
-        gates[:3, rows] += by_gate(contexts[t] @ W_c, 3)
-        gru_step(gates[:, rows], s @ W_h + cell.bias_hh, s, out=states[t + 1])
+        gates[:3, rows] += by_gate(contexts[t] @ W_c.T, 3)
+        gru_step(gates[:, rows], s @ W_hh.T + cell.bias_hh, s, out=states[t + 1])
 
 
 def _steps_back(attention, cell, history, g):
@@ -283,10 +283,10 @@ def _steps_back(attention, cell, history, g):
 
 
 def _state_and_context_matrix(weight_hh, W_c):
-    """Return the matrix that maps (da_r, da_z, dm, da_n) to (ds_{t-1}, dc_t).
+    """Return the matrix that maps (da_r, da_z, dm, da_n) to parts of ds_{t-1} and dc_t.
 
     It is (4H, H + M): W_hh in the rows of r, z, m, and W_c in the rows of r, z, n. The
-    others are 0: s_{t-1} reaches n only through m, and c_t is not part of m.
+    other entries are 0: s_{t-1} reaches n only through m, and c_t is not part of m.
     """
     H, M = weight_hh.shape[1], W_c.shape[1]
     W = np.zeros((4 * H, H + M), weight_hh.dtype)

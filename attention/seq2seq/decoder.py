@@ -1,17 +1,19 @@
 """The decoder writes a sentence token by token, with or without attention.
 
-    x_t = E[y_{t-1}],    state_t, o_t = step(x_t, state_{t-1}),    logits_t = W o_t + b
+    x_t = embed(y_{t-1})
+    state_t, o_t = step(x_t, state_{t-1})
+    logits_t = W o_t + b
 
 The step is one of four: Bahdanau's and Luong's (``attention/variants/steps.py``),
 Luong's without input feeding, and one without attention (``decoder_steps.py``). In
-training all y are known, and the steps are computed in one of three ways. Up to the end
-of y, their results are equal:
+training all y are known, and the config decides in which of three ways the steps are
+computed. Up to the end of y, the results are those of "step by step":
 
     fused          Bahdanau's step with one GRU layer, without coverage, local attention
                    and the score "gaussian": one operation for all steps, which leaves
                    out the padding behind y
-    at once        steps that do not feed the context back: the cells over all steps,
-                   then the attention of all queries
+    at once        steps that do not feed the context back, without coverage: the cells
+                   over all steps, then the attention of all queries
     step by step   all other steps
 """
 
@@ -75,7 +77,7 @@ class State:
 
 
 class Decoder(nn.Module):
-    """The decoder of a ``Seq2SeqConfig``.
+    """The decoder of a ``Seq2SeqConfig``. ``order`` computes one step.
 
     start(memory, lengths, recurrent)   -> State, before the first step
     step(state, tokens (B,))            -> logits (B, V), State, weights (B, S) or None
@@ -141,13 +143,13 @@ class Decoder(nn.Module):
         return TeacherForcedOutput(logits, weights, coverages)
 
     def _fused(self, x, state, n_steps=None):
-        """Return outputs (B, L, O), weights (B, L, S) and states (B, L, H)."""
+        """Return [s_t; c_t] (B, L, H + M), the weights (B, L, S) and s_t (B, L, H)."""
         cell, attention = self.order.cell.layers[0], self.order.attention
         H, kind, score = self.config.hidden, self.config.score, ()
         if kind == "additive":
             score = attention.W_q, attention.w_v
         if kind == "concat":
-            score = attention.W_a[:, :H], attention.v_a  # the half for the queries
+            score = attention.W_a[:, :H], attention.v_a  # the columns for the queries
         states, contexts, weights = attention_gru(
             x, state.recurrent[0], state.memory, state.keys.projected,
             cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh, *score,
@@ -157,7 +159,7 @@ class Decoder(nn.Module):
         return mg.concat([states, contexts], axis=-1), weights.detach(), states
 
     def _step_by_step(self, x, state):
-        """Return outputs (B, L, O), weights and coverages (B, L, S) or None."""
+        """Return outputs o_t (B, L, O), weights and coverages (B, L, S) or None."""
         steps = []
         for t in range(x.shape[1]):
             before = state.coverage
@@ -166,7 +168,7 @@ class Decoder(nn.Module):
         return [None if a[0] is None else mg.stack(list(a), 1) for a in zip(*steps)]
 
     def _step(self, x, state):
-        """Return the output (B, O), the next State, and weights (B, S) or None."""
+        """Return the output o_t (B, O), the next State, and weights (B, S) or None."""
         if self.fused:
             output, weights, states = self._fused(x[:, None], state)
             output, weights, recurrent = output[:, 0], weights[:, 0], (states[:, 0],)
@@ -203,8 +205,9 @@ def _attention(c, rng):
         layer = GeneralAttention(H, M, rng=rng)
     elif c.score == "scaled":
         layer = DotProductAttention(rng=rng)
-    elif c.score == "gaussian":  # h^2 = sqrt(H), the divisor of the scaled products
-        layer = GaussianAttention(H**0.25, rng=rng)
+    elif c.score == "gaussian":
+        bandwidth = H**0.25  # its square is the divisor of the scaled score
+        layer = GaussianAttention(bandwidth, rng=rng)
     else:
         layer = LuongAttention(c.score, H, M, rng=rng)  # "dot" or "concat"
     if c.local is not None:

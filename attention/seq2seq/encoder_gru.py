@@ -3,8 +3,8 @@
 ``minigrad/ops/recurrent.py`` has the formulas and the backward pass. The compiled loop
 (``attention/kernels/gru.py``) divides the examples among the threads, and each thread
 computes all steps of its examples. On two cores this takes 0.6 of the time of
-``minigrad.gru`` (B = 64, T = 8, H = 96). Without numba, ``minigrad.gru`` is called. A
-test checks that both give the same results.
+``minigrad.gru`` (B = 64, T = 8, H = 96). Where there is no compiled loop,
+``minigrad.gru`` is called. A test checks that both give the same results.
 """
 
 import numpy as np
@@ -31,9 +31,9 @@ def encoder_gru(
     n_tokens = check_lengths("encoder_gru", B, T, lengths)
     order = np.argsort(-n_tokens, kind="stable")  # the longest example first
     n_tokens, steps = n_tokens[order], np.arange(T)[:, None]
-    # at step t, example b reads the token at tokens[t, b]; its steps from n_tokens[b]
-    # on belong to its padding
-    tokens = (n_tokens - 1 - steps) % T if reverse else steps
+    # at step t, the b-th longest example reads the token at tokens[t, b], and after its
+    # last token the padding; % T turns -1, -2, ... into the positions of the padding
+    tokens = (n_tokens - 1 - steps) % T if reverse else steps  # (T, B) or (T, 1)
 
     def by_time(a):
         """Reorder (B, T, F) to (T, B, F)."""
@@ -56,7 +56,7 @@ def encoder_gru(
         found = kernel.backward(
             by_time(g[0]), g[1][order], n_tokens, *weights[:2], inputs, gates, states
         )
-        if found is None:  # there is no compiled loop
+        if found is None:  # there is no compiled loop now
             return gru.raw(x, h0, *weights, lengths, reverse)[1](g, needs)
         dx, ds, *dweights = found
         dh0 = np.empty_like(ds)

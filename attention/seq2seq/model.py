@@ -3,7 +3,7 @@
     memory, last = encoder(source)                  (B, S, M), the last states
     logits_t = decoder(y_{t-1}, state_{t-1}),       state_0 = bridge(last)
 
-    P(y | x) = prod_t softmax(logits_t)[y_t]        y_0 = SOS, and y ends with EOS
+    P(y | source) = prod_t softmax(logits_t)[y_t]   y_0 = SOS, and y ends with EOS
 
 In training the decoder reads the correct previous tokens y ("teacher forcing"). After
 training, the functions of ``decoding.py``, ``beam.py`` and ``sampling.py`` search for a
@@ -24,7 +24,7 @@ class Seq2Seq(nn.Module):
     """The encoder-decoder of a ``Seq2SeqConfig``.
 
         model(source, target_in, lengths)
-            ->  logits (B, L, V); their softmax is P(y_t | y_<t, x)
+            ->  logits (B, L, V); their softmax is P(y_t | y_<t, source)
 
     ``forced`` computes the logits with teacher forcing. It also returns the attention
     weights and the coverages (the sums of the weights of earlier steps). ``start`` and
@@ -56,7 +56,7 @@ class Seq2Seq(nn.Module):
             out = model.forced(source, target_in, lengths)
             loss = cross_entropy(…) + coverage_loss(out.weights, out.coverages, …)
 
-        Without it, the weights have no graph, and coverages are None.
+        Without coverage, the weights have no graph, and coverages are None.
         """
         return self.decoder(target_in, self.start(source, lengths))
 
@@ -65,6 +65,8 @@ class Seq2Seq(nn.Module):
         """Return memory (B, S, M), the last states of the layers, and the lengths.
 
         source (B, S) int, lengths? (B,) int  ->  three values
+
+        The lengths are None if the config does not mask padding.
         """
         if lengths is not None:
             between(

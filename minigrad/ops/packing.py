@@ -27,7 +27,7 @@ class Packing:
     the state after each row. ``steps`` lists three slices for each step: the states
     before the step, the rows of the step, and the states after it.
 
-    Raises ValueError for other lengths; the message begins with ``name``.
+    Raises ValueError for lengths outside 1 to T; the message begins with ``name``.
     """
 
     def __init__(self, name, B, T, lengths, reverse):

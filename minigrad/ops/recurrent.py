@@ -8,8 +8,8 @@ output gate o; its n is g in PyTorch.
 
 ``gru_cell_composed`` and ``lstm_cell_composed`` are the definitions, in a few lines.
 ``gru`` and ``lstm`` repeat them for every token of a sequence, as one operation with a
-hand-derived backward through time. They take about half the time (B = 64, T = 32,
-I = H = 128), and padding costs nothing.
+hand-derived backward through time. They take about half the time of the definitions
+(B = 64, T = 32, I = H = 128), and padding costs nothing.
 
 Of the two matrix products of a step, only W_hh h_{t-1} needs the step before. The
 product of all x_t with W_ih is computed before the loop over time. The backward runs
@@ -91,7 +91,7 @@ def gru(
 
     lengths   the number of tokens of each example, from 1 to T. In the padding after
               them, the output is 0. Padding has no influence, and its gradient is 0.
-              h_n (PyTorch's name) is the state after the last token
+              h_n (PyTorch's name) is the state after the last step
     reverse   run from the last token of each example to its first
 
     Backward, from the last step to the first. Let dh = dL/dh_t, the sum of the gradient
@@ -104,7 +104,8 @@ def gru(
         dL/dh_{t-1} = dh z + (da_r, da_z, dm) W_hh
 
     da_r, da_z, dm and da_n are each dh times a slope, such as dh_t/da_n. ``gru_slopes``
-    computes the slopes of all steps at once. With sums over t and the batch,
+    computes the slopes of all steps at once. The gradients of the parameters are sums
+    over t and the batch:
 
         dx_t = (da_r, da_z, da_n) W_ih
         dW_ih = sum (da_r, da_z, da_n)^T x_t        db_ih = sum (da_r, da_z, da_n)
@@ -167,10 +168,10 @@ def gru_cell(x, h, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
 
 
 def gru_step(gates, ah, h, out):
-    """Write h_t to ``out``, and r, z, n, m to ``gates``.
+    """Write h_t to ``out`` (B, H), and r, z, n, m to ``gates`` (4, B, H).
 
     gates   holds W_ih x_t + b_ih for r, z and n when the step begins
-    ah      W_hh h + b_hh
+    ah      W_hh h + b_hh, (B, 3 H)
     """
     r, z, n, m = gates
     ah = by_gate(ah, 3)
@@ -183,7 +184,10 @@ def gru_step(gates, ah, h, out):
 
 
 def gru_slopes(gates, h):
-    """Return dh_t/da_r, dh_t/da_z, dh_t/dm, dh_t/da_n: (N, 4 H). h is h_{t-1}."""
+    """Return dh_t/da_r, dh_t/da_z, dh_t/dm, dh_t/da_n: (N, 4 H). h (N, H) is h_{t-1}.
+
+    dm stands before da_n, so that the first 3 H columns are those of W_hh h + b_hh.
+    """
     r, z, n, m = gates
     slopes = np.empty((len(h), 4 * h.shape[1]), gates.dtype)
     slope_r, slope_z, slope_m, slope_n = by_gate(slopes, 4)
@@ -195,27 +199,29 @@ def gru_slopes(gates, h):
 
 
 def gru_step_back(dh, da, z):
-    """Replace the slopes dh_t/da in ``da`` (rows, 4 H) by dL/da; return dh z."""
+    """Replace the slopes dh_t/da in ``da`` (B, 4 H) by dL/da; return dh z (B, H)."""
     by_gate(da, 4)[:] *= dh
     return dh * z
 
 
 def gru_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
-    """Return dx, dW_ih, dW_hh, db_ih, db_hh from all rows of da and of h_{t-1}.
+    """Return dx, dW_ih, dW_hh, db_ih, db_hh from da (N, 4 H), x (N, I) and h (N, H).
 
-    Changes ``da``: from da_r, da_z, dm, da_n to da_r, da_z, da_n.
+    The rows are those of all steps, and h is h_{t-1}. needs begins with four booleans:
+    whether the gradients of x, h, weight_ih and weight_hh are needed. Changes ``da``:
+    from da_r, da_z, dm, da_n to da_r, da_z, da_n.
     """
     H = h.shape[1]
-    total = da.sum(0)  # summed over the rows: a bias is added to each
+    total = da.sum(0)  # a bias is added to each row
     db_hh = None if bias_hh is None else total[: 3 * H]
     db_ih = None
     if bias_ih is not None:
         db_ih = np.concatenate([total[: 2 * H], total[3 * H :]])
-    dW_hh = da[:, : 3 * H].T @ h if needs[3] else None  # summed over the rows
+    dW_hh = da[:, : 3 * H].T @ h if needs[3] else None
     da[:, 2 * H : 3 * H] = da[:, 3 * H :]  # x reaches n directly, not through m
     da = da[:, : 3 * H]
-    dx = da @ weight_ih if needs[0] else None  # summed over the gates
-    dW_ih = da.T @ x if needs[2] else None  # summed over the rows
+    dx = da @ weight_ih if needs[0] else None  # (N, I), summed over the gates
+    dW_ih = da.T @ x if needs[2] else None  # (3 H, I), summed over the rows
     return dx, dW_ih, dW_hh, db_ih, db_hh
 
 
@@ -243,7 +249,7 @@ def lstm(
         i, f, o = sigmoid(a_i), sigmoid(a_f), sigmoid(a_o),         n = tanh(a_n)
         c_t = f c_{t-1} + i n,          h_t = o tanh(c_t)
 
-    lengths, reverse   as in ``gru``; c_n is the cell state after the last token
+    lengths, reverse   as in ``gru``; c_n is the state c after the last step
 
     Backward, from the last step to the first. dh = dL/dh_t as in ``gru``, and dc' is
     the gradient of c_t from step t + 1. With k = tanh(c_t),
@@ -253,7 +259,7 @@ def lstm(
         da_n = dc i (1 - n^2)
         dL/dc_{t-1} = dc f                      dL/dh_{t-1} = da W_hh
 
-    With sums over t and the batch,
+    The gradients of the parameters are sums over t and the batch:
 
         dx_t = da W_ih,                         db = sum da
         dW_ih = sum da^T x_t,                   dW_hh = sum da^T h_{t-1}
@@ -371,11 +377,14 @@ def _sum(a, b):
 
 
 def _lstm_products(da, x, h, weight_ih, bias_ih, bias_hh, needs):
-    """Return dx, dW_ih, dW_hh, db_ih, db_hh from the rows of all steps at once."""
-    total = da.sum(0)  # summed over the rows: a bias is added to each
+    """Return dx, dW_ih, dW_hh, db_ih, db_hh from da (N, 4 H), x (N, I) and h (N, H).
+
+    needs begins with five booleans, for x, h, c, weight_ih and weight_hh.
+    """
+    total = da.sum(0)  # a bias is added to each row
     db_ih = None if bias_ih is None else total
     db_hh = None if bias_hh is None else total.copy()
-    dx = da @ weight_ih if needs[0] else None  # summed over the gates
-    dW_ih = da.T @ x if needs[3] else None  # summed over the rows
+    dx = da @ weight_ih if needs[0] else None  # (N, I), summed over the gates
+    dW_ih = da.T @ x if needs[3] else None  # (4 H, I), summed over the rows
     dW_hh = da.T @ h if needs[4] else None
     return dx, dW_ih, dW_hh, db_ih, db_hh
