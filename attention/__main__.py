@@ -12,14 +12,14 @@ def main(argv=None):
 
     0   done
     1   the work failed, or the reader of the output has gone (``... | head``)
-    2   the arguments are wrong
-    130 stopped by Ctrl-C, a termination signal, or the end of the terminal
+    2   an argument, or a file or package that the command needs, is wrong or missing
+    130 stopped by Ctrl-C, a termination signal, or the closing of the terminal
     """
     is_program = argv is None
     with stopping.handled(is_program):
         if is_program:
             _make_streams_usable()
-            os.environ["MPLBACKEND"] = "agg"  # figures are files, also in a notebook
+            os.environ["MPLBACKEND"] = "agg"  # write figures to files
         try:
             try:
                 return _run(sys.argv[1:] if is_program else list(argv), is_program)
@@ -53,7 +53,8 @@ def _run(argv, is_program):
     try:
         _set_threads(args.threads, is_program and command.runs_models)
         return _module(command).run(args)
-    except (ValueError, TypeError, FileNotFoundError, ImportError) as problem:
+    except (ValueError, TypeError, FileNotFoundError, FileExistsError,
+            IsADirectoryError, NotADirectoryError, ImportError) as problem:  # fmt: skip
         complain(name, problem)
         return 2
     except BrokenPipeError:
@@ -69,13 +70,17 @@ def _run(argv, is_program):
 
 def _show_commands(commands, argv):
     """Print the commands, or those that begin with the word that was typed."""
-    word = argv[0] if argv else None
-    chosen = [name for name in commands if name.split()[0] == word]
-    if argv and word not in ("-h", "--help") and not chosen:
-        first = dict.fromkeys(name.split()[0] for name in commands)
-        _print_error(f"There is no command {word!r}; expected {', '.join(first)}.")
+    from .app.options import wrapped
+
+    chosen = [name for name in commands if name.split()[:1] == argv[:1]]
+    known = argv[:1] if chosen else []
+    unknown = argv[len(known) :][:1]
+    if unknown and unknown[0] not in ("-h", "--help"):
+        typed, words = " ".join(known + unknown), [n.split()[0] for n in commands]
+        expected = ", ".join(chosen or dict.fromkeys(words))
+        _print_error(wrapped(f"There is no command {typed!r}; expected {expected}."))
         return 2
-    print("usage: python -m attention COMMAND [OPTION ...]\n")
+    print("usage: python -m attention COMMAND [ARGUMENT ...]\n")
     for name in chosen or commands:
         print(f"  {name:17s}{commands[name].summary}")
     print("\npython -m attention COMMAND --help lists the options of a command;")
@@ -90,7 +95,11 @@ def _module(command):
 
 
 def _set_threads(n, runs_models):
-    """Set the threads of the kernels and of the BLAS; None: leave them as they are."""
+    """Set the threads of the kernels to ``n``, or leave their number if n is None.
+
+    A command that runs models uses one thread of the BLAS (unless OPENBLAS_NUM_THREADS
+    is set and ``--threads`` is not) and keeps freed memory.
+    """
     if n is None and not runs_models:
         return
     from . import kernels

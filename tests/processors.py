@@ -7,8 +7,8 @@
 
 A setting changes environment variables: OpenBLAS and NumPy choose their loops by them,
 numba compiles for another processor. Each version of Python gets an environment of its
-own, once with the oldest packages that setup.cfg allows and once with the newest; a
-Python that is not installed is named in the table.
+own, once with the oldest packages that setup.cfg allows and once with the newest. The
+table names a Python that is not installed, or for which these packages are not built.
 """
 
 import argparse
@@ -103,7 +103,7 @@ def environment_of(version, oldest, folder):
         needs = [need.replace(">=", "==") for need in needs]
     subprocess.run([base, "-m", "venv", folder], check=True)
     python = str(pathlib.Path(folder) / "bin" / "python")
-    install = [python, "-m", "pip", "install", "-q", *needs]
+    install = [python, "-m", "pip", "install", "-q", "--only-binary=:all:", *needs]
     return python if subprocess.run(install).returncode == 0 else None
 
 

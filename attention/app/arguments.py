@@ -15,7 +15,7 @@ from .configs import (
     TranslationConfig,
 )
 from .names import ROWS
-from .options import COUNT, POSITIVE, SIZE, add_options, names_of
+from .options import COUNT, POSITIVE, SIZE, add_options, names_of, wrapped
 
 
 class Command(NamedTuple):
@@ -34,10 +34,19 @@ def parser_of(name):
         prog=f"python -m attention {name}",
         description=f"{command.summary[0].upper()}{command.summary[1:]}.",
         usage="%(prog)s [OPTION ...]" if name == "translate train" else None,
+        formatter_class=_Help,
     )
     command.add_arguments(parser)
-    parser.add_argument("--threads", type=COUNT, metavar="N", help="processor threads")
+    text = "threads to compute with (default: OMP_NUM_THREADS, else one for each core)"
+    parser.add_argument("--threads", type=COUNT, metavar="N", help=text)
     return parser
+
+
+class _Help(argparse.HelpFormatter):
+    """Breaks help texts between words only, not after the hyphen of a name."""
+
+    def _split_lines(self, text, width):
+        return wrapped(text, width).splitlines()
 
 
 def _study(name, config):
@@ -47,11 +56,11 @@ def _study(name, config):
         add_options(parser, config)
         add, folder = parser.add_argument, {"type": _folder, "metavar": "DIR"}
         text = (
-            f"folder of the results (default: runs/{name}); if it holds an earlier "
-            "run, DIR-2, DIR-3, …"
+            f"folder of the results (default: runs/{name}); if it already holds a run, "
+            "the first free one of DIR-2, DIR-3, … is used"
         )
         add("--out", default=pathlib.Path("runs", name), help=text, **folder)
-        text = "continue the run in DIR (default: the last run of --out)"
+        text = "continue the run in DIR; without DIR, the last run of --out"
         add("--resume", nargs="?", const=True, help=text, **folder)
 
     return add_arguments
@@ -67,26 +76,26 @@ def _translate_run(parser):
     parser.add_argument(
         "sentence", nargs="+", help="a sentence with its full stop, or a question"
     )
-    text = "draw the attention weights"
-    parser.add_argument("--figure", type=pathlib.Path, metavar="PNG", help=text)
+    text = "draw the attention weights to a new file (.png, .pdf, .svg)"
+    parser.add_argument("--figure", type=pathlib.Path, metavar="FILE", help=text)
     _model(parser)
 
 
 def _model(parser):
     parser.add_argument(
         "--model", type=pathlib.Path, metavar="DIR",
-        help="folder of translate train (default: the English-French model)",
+        help="folder that translate train wrote (default: the English-French model)",
     )  # fmt: skip
     parser.add_argument(
         "--beam", type=COUNT, default=1, metavar="N",
-        help="partial translations kept (default: 1, greedy)",
+        help="partial translations that are kept at each step (default: 1, greedy)",
     )  # fmt: skip
 
 
 def _ledger(parser):
     parser.add_argument(
         "--tokens", type=POSITIVE, default=1024, metavar="N",
-        help="queries and keys, a multiple of 64 (default: 1024)",
+        help="queries and keys, a multiple of 64 up to 4096 (default: 1024)",
     )  # fmt: skip
     parser.add_argument(
         "--width", type=SIZE, default=64, metavar="E",
@@ -96,17 +105,17 @@ def _ledger(parser):
 
 def _bench(parser):
     add = parser.add_argument
-    add("--quick", action="store_true", help="fewer rounds, less work: a minute")
-    add("--rows", type=names_of(ROWS), metavar="A,B",
+    add("--quick", action="store_true", help="fewer rounds, less work")
+    add("--rows", type=names_of(ROWS), metavar="NAME,…",
         help=f"which rows, out of {', '.join(ROWS)} (default: all)")  # fmt: skip
     add("--no-torch", action="store_true", help="leave torch out")
-    add("--figure", type=pathlib.Path, metavar="PNG",
-        help="draw time against the sizes of each kernel; no table")  # fmt: skip
+    text = "no table: draw the time of each kernel on one thread against its sizes"
+    add("--figure", type=pathlib.Path, metavar="FILE", help=text)
 
 
 COMMANDS = {
     "reversal": Command(
-        "train four attention scores to reverse strings", "reversal",
+        "train a model with each attention score to reverse strings", "reversal",
         _study("reversal", ReversalConfig), runs_models=True,
     ),
     "translate train": Command(
@@ -118,17 +127,18 @@ COMMANDS = {
         runs_models=True,
     ),
     "translate score": Command(
-        "score a translator: BLEU by length, alignment error rate", "translate_score",
-        _model, runs_models=True,
+        "score a translator: BLEU or accuracy, alignment error rate",
+        "translate_score", _model, runs_models=True,
     ),
     "compare": Command(
-        "translate without attention and with it (exercise 6.9)", "compare",
+        "compare translators with and without attention", "compare",
         _study("compare", CompareConfig), runs_models=True,
     ),
     "extrapolate": Command(
-        "train at length n, evaluate at lengths up to 4 n", "extrapolate",
+        "train each positional encoding up to length n, test it to 4 n",
+        "extrapolate",
         _study("extrapolate", ExtrapolationConfig), runs_models=True,
     ),
     "ledger": Command("print what each variant of attention costs", "ledger", _ledger),
-    "bench": Command("measure the kernels beside NumPy and torch", "bench", _bench),
+    "bench": Command("compare the speed with that of NumPy and torch", "bench", _bench),
 }  # fmt: skip

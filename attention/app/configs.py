@@ -51,18 +51,23 @@ class ReversalConfig:
     """The settings of the experiment. The same settings give the same results.
 
     A field with ``option`` is also an option of ``python -m attention reversal``; its
-    last argument is the help text.
+    third argument is the help text.
     """
 
     preset: str = option(
         "masked",
         PRESETS,
-        "masked: no attention to padding; book: attention to padding, as in the book",
+        "masked: no attention to padding; book: attention to padding, as in section "
+        "38.6 of 'Attention Variants'",
     )
     decoder_init: str = option(
-        "zero", ("zero", "encoder"), "the decoder's first state (default: zero)"
+        "zero",
+        ("zero", "encoder"),
+        "the decoder's first state: zeros, or the last state of the encoder",
     )
-    kinds: tuple = option(KINDS, names_of(KINDS), "the scores to train", typed="scores")
+    kinds: tuple = option(
+        KINDS, names_of(KINDS), "train a model with each of these", typed="scores"
+    )
     steps: int = option(2500, POSITIVE, "training steps")
     hidden: int = option(96, SIZE, "width of the GRU", typed="width")
     embedding: int = 32
@@ -74,7 +79,7 @@ class ReversalConfig:
     seed: int = option(1, NATURAL, "the first seed")
     seeds: int = option(1, COUNT, "number of seeds")
     pad_eval: int | None = option(
-        None, SIZE, "evaluate on sources padded to N letters (default: unpadded)"
+        None, SIZE, "in the evaluation, pad shorter sources to N letters (default: no)"
     )
     lengths: tuple = option(
         (3, 5, 7, 10), SIZES, "lengths of the strings in the evaluation"
@@ -96,10 +101,11 @@ class ExtrapolationConfig:
     schemes: tuple = option(
         ("sinusoidal", "learned", "t5", "rope", "alibi"),
         names_of(TRAINED),
-        f"schemes, out of {', '.join(TRAINED)} "
-        "(default: sinusoidal,learned,t5,rope,alibi)",
+        f"positional encodings, out of {', '.join(TRAINED)}",
     )
-    length: int = option(32, SIZE, "n, the length of the training")
+    length: int = option(
+        32, SIZE, "n, the longest sequence of the training, a multiple of 8"
+    )
     factors: tuple = (1, 1.5, 2, 3, 4)
     steps: int = option(2000, POSITIVE, "training steps")
     batch: int = 32
@@ -117,8 +123,8 @@ class ExtrapolationConfig:
         check(self)
         if self.length % 8:
             raise ValueError(
-                f"Config: length is {self.length}; expected a multiple of 8, so that a "
-                "quarter of it holds whole pairs."
+                f"--length is {self.length}; expected a multiple of 8: a quarter of it "
+                "is the length of the shortest sequences, which consist of pairs."
             )
         for name in self.rows:  # sizes that a run would refuse are refused now
             self.sizes(name)
@@ -175,7 +181,10 @@ class TranslationConfig:
         f"{', '.join(QUESTIONS)}; or a file with source<TAB>target on each line",
     )
     target: str | None = option(
-        None, TEXT, "a file of targets, where --task is one of sources, line by line"
+        None,
+        TEXT,
+        "a file of targets; --task is then a file of sources, and line n translates "
+        "line n",
     )
     lengths: tuple | None = option(
         None,
@@ -184,33 +193,45 @@ class TranslationConfig:
         f"key and value (default: {LENGTHS})",
     )
     pairs: int | None = _usual(
-        "pairs", POSITIVE, "sentences or questions to train on; from a file, the rest"
+        "pairs", POSITIVE, "sentences or questions to train on; of a file, the rest"
     )
     validation: int = option(
-        100, POSITIVE, "sentences or questions to validate on; from a file, a tenth"
+        100, POSITIVE, "sentences or questions to validate on; of a file, a tenth"
     )
     test: int = option(
-        200, POSITIVE, "sentences or questions to test on; from a file, a tenth"
+        200, POSITIVE, "sentences or questions to test on; of a file, a tenth"
     )
-    data_seed: int = option(0, NATURAL, "seed of the drawn data, or of a file's parts")
+    data_seed: int = option(
+        0, NATURAL, "seed that draws the data, or divides a file into these parts"
+    )
     min_count: int = option(
-        1, POSITIVE, "a word that occurs less often in the training is <unk>"
+        1, POSITIVE, "a word with fewer than N occurrences in the training is <unk>"
     )
     attention: str = option("bahdanau", ATTENTIONS, "attention of the decoder")
     score: str | None = option(
         None,
         SCORES,
-        "score of the attention (default: additive, or general with luong)",
+        "score of the attention; dot, scaled and gaussian need --no-bidirectional "
+        "(default: additive, or general with luong)",
     )
     cell: str = option("gru", CELLS, "cell of encoder and decoder")
     layers: int = option(1, COUNT, "layers of encoder, and of decoder")
     bidirectional: bool = option(True, bool, "the encoder reads in both directions")
     input_feeding: bool = option(
-        False, bool, "luong's output is an input of the next step"
+        False, bool, "the output of a step is an input of the next; with luong only"
     )
-    coverage: bool = option(False, bool, "the score depends on the earlier weights")
-    local: str | None = option(None, ("m", "p"), "attend to a window only")
-    window: int | None = option(None, NATURAL, "tokens on either side of the centre")
+    coverage: bool = option(
+        False, bool, "the score depends on the earlier weights; with additive only"
+    )
+    local: str | None = option(
+        None,
+        ("m", "p"),
+        "attend to a window only: around the same position (m), or around a predicted "
+        "one (p); needs --window (default: attend to all)",
+    )
+    window: int | None = option(
+        None, NATURAL, "with --local: tokens on either side of the window's centre"
+    )
     embedding: int = option(64, SIZE, "width of a word")
     hidden: int = option(96, SIZE, "width of a state", typed="width")
     dropout: float | None = _usual("dropout", BELOW_ONE, "dropout in training")
@@ -219,7 +240,10 @@ class TranslationConfig:
     lr: float | None = _usual("lr", ABOVE_ZERO, "learning rate")
     clip: float = option(1.0, ABOVE_ZERO, "largest norm of the gradient")
     sampling: float = option(
-        0.0, SHARE, "scheduled sampling: share of the model's own words at the end"
+        0.0,
+        SHARE,
+        "scheduled sampling: share of input words that the model itself predicts; it "
+        "grows from 0 to P during the training",
     )
     word_dropout: float = option(
         0.0, BELOW_ONE, "share of source words that become <unk> in training"
@@ -235,7 +259,7 @@ class TranslationConfig:
     def __post_init__(self):
         check(self)
         if self.score is None:
-            self.score = USUAL_SCORES.get(self.attention, "additive")
+            self.score = USUAL_SCORES[self.attention]
         task = task_of(self)
         self.lengths = task and task.lengths
         for name, (of_sentences, of_questions) in USUAL.items():
@@ -285,8 +309,8 @@ class CompareConfig:
         check(self)
         if len(self.kinds) < 2:
             raise ValueError(
-                "--attentions is none; expected none and one or more of "
-                f"{','.join(ATTENTIONS[1:])}."
+                "--attentions is 'none' alone; expected another as well: "
+                f"{' or '.join(ATTENTIONS[1:])}."
             )
 
     def plan(self):

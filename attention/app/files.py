@@ -31,7 +31,13 @@ def new_folder(folder, figures):
     if any(any(folder.glob(pattern)) for pattern in (*RUN_FILES, *figures)):
         earlier, folder = folder, free_path(folder)
         print(f"{earlier} holds an earlier run;\nthis run writes to {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(
+            f"--out is {folder}, which is a file or lies below a file; expected the "
+            "name of a folder."
+        ) from None
     return folder
 
 
@@ -73,8 +79,7 @@ def locked(folder):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(
-                    f"Another command is writing to {folder}. Wait until it has ended, "
-                    "or choose another folder with --out."
+                    f"Another command is writing to {folder}. Wait until it has ended."
                 ) from None
         yield
     finally:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import kernels
 
 BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-SHORT_RUN = 100  # steps: less work than compiling the kernels, or starting processes
+SHORT_RUN = 100  # fewer steps are less work than compiling kernels or new processes
 
 
 def set_blas_threads(n):
@@ -20,9 +20,8 @@ def set_blas_threads(n):
     The BLAS reads its environment variable when NumPy is imported, so here the variable
     is only for new processes. In this process, a function sets the number in OpenBLAS,
     which is in NumPy's own wheels. Commands that train use one thread: the others wait
-    in a busy loop on the cores that the kernels need.
-    With two threads on two busy cores, a step of the reversal experiment took 4 to 8
-    times as long as with one.
+    in a busy loop on the cores that the kernels need. With two threads on two busy
+    cores, a step of the reversal experiment took 4 to 8 times as long as with one.
     """
     os.environ.update(dict.fromkeys(BLAS, str(n)))
     for path in (pathlib.Path(np.__file__).parents[1] / "numpy.libs").glob("*blas*"):
@@ -37,9 +36,9 @@ def set_blas_threads(n):
 def backend_for(steps):
     """Return a context in which short runs use NumPy and long ones compiled kernels.
 
-    The kernels take about 10 seconds to compile when they are first used. The choice
-    depends on the number of steps alone, so a resumed run makes the same one;
-    ATTENTION_BACKEND comes first.
+    The kernels take about 10 seconds to compile when they are first used. Unless
+    ATTENTION_BACKEND is set, the choice depends on the number of steps alone, so a
+    resumed run makes the same one.
     """
     if steps < SHORT_RUN and not os.environ.get("ATTENTION_BACKEND"):
         return kernels.backend("numpy")
@@ -53,13 +52,13 @@ def keep_freed_memory():
     returns blocks above 128 kB to the system each time, and they come back page by
     page. This took a quarter of the time of a step. glibc keeps blocks up to the size
     of the largest one freed so far, up to 32 MB; with other libraries this does
-    nothing. The array is never written to, so it uses no memory.
+    nothing.
     """
-    np.empty(2**25 - 2**16, np.uint8)
+    np.empty(2**25 - 2**16, np.uint8)  # freed at once; never written to, so it is cheap
 
 
 def versions():
-    """Return the versions that the numbers depend on, beside the config."""
+    """Return the versions that the numbers depend on, besides the config."""
     from importlib import metadata  # slow to import
 
     found = {"python": platform.python_version(), "machine": platform.machine()}

@@ -65,7 +65,7 @@ def names_of(choices, required=()):
     expected = f"one or more of {','.join(choices)}, each once"
     if required:
         expected += f", with {','.join(required)}"
-    return Kind("A,B", expected, lambda text: tuple(text.split(",")), fits)
+    return Kind("NAME,…", expected, lambda text: tuple(text.split(",")), fits)
 
 
 POSITIVE, NATURAL = _whole(1), _whole(0)
@@ -73,10 +73,10 @@ SIZE = _whole(1, 8192)  # of something that takes memory: a width, a batch, a le
 COUNT = _whole(1, 1000)  # of layers, seeds, threads
 ABOVE_ZERO = _real("X", "a number above 0", lambda x: 0 < x < math.inf)
 SHARE = _real("P", "a number from 0 to 1", lambda x: 0 <= x <= 1)
-BELOW_ONE = _real("P", "a number from 0 to 1, without 1", lambda x: 0 <= x < 1)
+BELOW_ONE = _real("P", "a number of 0 or more, below 1", lambda x: 0 <= x < 1)
 TEXT = Kind("NAME", "a name", str, lambda value: isinstance(value, str))
 SIZES = Kind(
-    "N,N", "whole numbers from 1 to 8192, with commas between them",
+    "N,…", "whole numbers from 1 to 8192, with commas between them",
     lambda text: tuple(map(int, text.split(","))),
     lambda values: len(values) > 0 and all(map(SIZE.fits, values)),
 )  # fmt: skip
@@ -132,7 +132,7 @@ def add_options(parser, config):
         more = {"default": argparse.SUPPRESS, "dest": each.name}
         if kind is bool:
             more["action"] = argparse.BooleanOptionalAction
-            text += " (the default)" if each.default else ""
+            text += f" (default: {'yes' if each.default else 'no'})"
         else:
             if each.default is not None and "(default" not in text:
                 text += f" (default: {shown(each.default)})"
@@ -167,5 +167,5 @@ def wrapped(text, width=80):
 
 
 def complain(command, problem):
-    """Print to stderr what is wrong, in lines of 80 columns at most."""
+    """Print to stderr what is wrong, in lines of 80 columns where words allow it."""
     print(wrapped(f"{command}: {problem}"), file=sys.stderr)

@@ -22,7 +22,7 @@ class Progress:
         self.drawn = time.monotonic() if not self.live else -1.0
 
     def update(self, done, loss=None):
-        """Show that ``done`` steps of the total are taken; loss: of a training."""
+        """Show that ``done`` steps of the total are taken, and the last loss."""
         now = time.monotonic()
         if self.start is None:
             self.start, self.first = now, done

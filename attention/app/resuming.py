@@ -1,4 +1,4 @@
-"""Continue a run from what it saved, and check that this is a state of the run."""
+"""Continue a run from what it saved, and check that the command fits this run."""
 
 import contextlib
 import shlex
@@ -54,8 +54,7 @@ def load_run(path, config, options):
     if differing:
         raise ValueError(
             f"The run was started with other options: {'; '.join(differing)}. Leave "
-            "the option out to continue that run, or start another "
-            "one without --resume."
+            "options out to continue that run, or start another one without --resume."
         )
     return before, state
 

@@ -1,6 +1,6 @@
 """How fast the engine is, as ratios of two sides that run in turn on one machine.
 
-    rows.py     what is measured, and the ratio that each row must reach
+    rows.py     what is measured, and the largest ratio that is allowed
     peer.py     the same work in torch, if it is installed
     timing.py   compare the results of the sides, then time them in turn
     sweep.py    time and memory against n, for lesson 12

@@ -1,4 +1,4 @@
-"""The rows in torch, on as many threads as ours: eager, compiled and fused."""
+"""The work of each row, done by torch with as many threads: eager, compiled, fused."""
 
 from .timing import Missing
 
@@ -13,13 +13,13 @@ def load(threads):
 
 
 def side(function, arrays, g):
-    """Return a call of ``function``, with gradients if there is a g.
+    """Return a function that calls ``function`` and, if there is a g, the backward.
 
     g   the gradient of the output, or None
     """
     import torch
 
-    def run():  # as on our side, the tensors are made of the arrays that come in
+    def run():
         tensors = [torch.from_numpy(a) for a in arrays]
         if g is None:
             with torch.no_grad():
@@ -32,7 +32,7 @@ def side(function, arrays, g):
     return run
 
 
-def additive(q, k, w, g, compiled=True):
+def additive(q, k, w, g, compiled):
     import torch
 
     def score(q, k, w):
@@ -84,10 +84,7 @@ def gru(x, h0, weights, g):
 
 
 def reversal(config, models, batches):
-    """Return a call that trains the models of the reversal experiment.
-
-    The call returns the losses of each model.
-    """
+    """Return a function that trains copies of the models, and returns their losses."""
     import torch
     from torch.nn import functional as F
 

@@ -23,6 +23,7 @@ from ...exact.sdpa import scaled_dot_product_attention
 from ...scores import tanh_scores
 from ...seq2seq.encoder_gru import encoder_gru
 from ..experiments import reversal
+from ..machine import SHORT_RUN
 from .timing import Case, peak_memory, timed
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -112,10 +113,10 @@ def reversal_case(quick, peer, steps=None):
     """Run the command ``reversal``, which trains a model with each score.
 
     Its seconds are those that the command reports for the four trainings. It trains
-    several models at once, one per thread; the peer trains one after another, with all
-    threads.
+    several models at once, one per thread, unless there are fewer steps than SHORT_RUN;
+    the peer trains one after another, with all threads.
     """
-    config = reversal.Config(steps=steps or (5 if quick else 300))
+    config = reversal.Config(steps=steps or (SHORT_RUN if quick else 300))
     reported = []
 
     def command():
@@ -187,7 +188,7 @@ def translate_case(quick, peer):
 
 
 def translate_cold_case(quick, peer):
-    """The first command on a machine: no kernel is compiled, no font is listed."""
+    """The first command on a machine: the caches are empty."""
 
     def cold():
         with tempfile.TemporaryDirectory() as folder:
@@ -227,7 +228,7 @@ ROWS = {
 
 
 def our_side(function, arrays, g):
-    """Return a call of ``function``, with gradients if there is a g.
+    """Return a function that calls ``function`` and, if there is a g, the backward.
 
     g   the gradient of the output, or None
     """
@@ -268,7 +269,7 @@ def draw(*shapes):
 
 def python(*arguments, **environment):
     """Run a new Python process; raise RuntimeError with its last line if it fails."""
-    # bytecode is kept, as it is for every user
+    # Python may write its bytecode, as it does for every user
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, *arguments],

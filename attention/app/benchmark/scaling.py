@@ -1,7 +1,7 @@
-"""Time against each size of a kernel's inputs: tokens n, width d, examples B, heads H.
+"""Time against each size of a kernel's inputs: tokens n, width d, examples B, heads.
 
-    found = scaling(quick=True, say=print)
-    found["n"]["tiled"]        ([256, 512, 1024], [seconds, ...])
+    found = scaling(say=print)
+    found["n"]["tiled"]        ([256, 512, 1024, 2048], [seconds, ...])
     exponent(*found["n"]["tiled"])     the p of  time = c n^p
 
 One size varies, and the others keep the values of ``BASE``. Forward, float32.
@@ -65,7 +65,7 @@ def scaling(quick=False, say=lambda text: None):
 def exponent(values, seconds):
     """Return the slope of log(seconds) over log(values), of the three largest values.
 
-    At small sizes the time of a call hides that of its work.
+    At small sizes, what every call costs hides the time of its work.
     """
     x, y = np.log(values[-3:]), np.log(seconds[-3:])
     return float(np.polyfit(x, y, 1)[0])
@@ -126,7 +126,7 @@ def _repeats(call):
 
 
 def _seconds(call, times):
-    """Return the processor time of a call, on which other programs have no share."""
+    """Return the processor time of a call; that of other programs does not count."""
     start = time.process_time()
     for _ in range(times):
         call()

@@ -18,7 +18,7 @@ VARIANTS = ("dense", "tiled", "window", "bigbird", "linear", "additive")
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384)
 WIDTH = 64
 BLOCK = OPTIONS["bigbird"]["blocks"][0]
-SHORT, REPEATS = 256, 16  # below n = SHORT, so many calls are timed together
+SHORT, REPEATS = 256, 16  # below n = SHORT, REPEATS calls are timed together
 MOST_BYTES = 1.2e9  # a variant that is predicted to hold more is not run
 
 

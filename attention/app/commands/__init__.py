@@ -1,1 +1,4 @@
-"""The command line, one command a file: ``python -m attention COMMAND``."""
+"""``python -m attention COMMAND``: a file for each command.
+
+study.py and workers.py are shared by the commands that train several models.
+"""

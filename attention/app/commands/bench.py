@@ -1,4 +1,4 @@
-"""Measure the engine beside NumPy and torch, and print one table of ratios."""
+"""Compare the speed of the engine with NumPy and torch; print one table of ratios."""
 
 import importlib.metadata
 import os
@@ -16,8 +16,10 @@ from ..machine import set_blas_threads, versions
 from ..options import wrapped
 from ..progress import Progress
 
+MISSED = " !"  # after a limit
 HEAD = (
-    f"{'row':28s}{'beside':13s}{'ours':>10s}{'theirs':>10s}{'ratio':>8s}{'limit':>8s}"
+    f"{'row':28s}{'compared with':13s}{'ours':>10s}{'theirs':>10s}{'ratio':>8s}"
+    f"{'limit':>8s}"
 )
 
 
@@ -30,22 +32,23 @@ def run(args):
         return draw(args.figure, args.quick)
     peer = None if args.no_torch else torch_peer(kernels.threads())
     print(about(peer, kernels.threads()), HEAD, sep="\n", flush=True)
-    names, missed = args.rows or tuple(measured.ROWS), 0
+    names, printed = args.rows or tuple(measured.ROWS), []
     progress = Progress("rows", len(names))
     for done, name in enumerate(names):
         progress.update(done)
-        row = measured.ROWS[name]
+        row, unit = measured.ROWS[name], time_text
         try:
             case = row.make(args.quick, peer)
+            unit = size if case.measure is timing.peak_memory else time_text
             found = timing.measure(case, *((5, 0.5, 1) if args.quick else (31, 3.0, 3)))
         except Exception as problem:
             found = {"ours": timing.reason(problem)}
-        unit = size if case.measure is timing.peak_memory else time_text
         lines = list(table_lines(row, found, unit))
-        missed += sum(line.endswith("missed") for line in lines)
+        printed += lines
         progress.close()
         print("\n".join(lines), flush=True)
-    print(f"{missed} limits missed. A ratio is the median of those of the rounds.")
+    missed = sum(line.endswith(MISSED) for line in printed)
+    print(f"Limits missed ({MISSED.strip()}): {missed}. A ratio is a median of rounds.")
     return 0
 
 
@@ -56,7 +59,7 @@ def draw(path, quick):
     check_ending("--figure", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path = free_path(path)
-    kernels.threads(1)  # the work of one core: how threads are shared is left out
+    kernels.threads(1)  # so that how work is shared among threads does not count
     set_blas_threads(1)
     print(about(None, kernels.threads()), flush=True)
     found = scaling.scaling(quick, lambda text: print(text, flush=True))
@@ -65,7 +68,10 @@ def draw(path, quick):
             f"{name} {scaling.exponent(*line):.2f}" for name, line in lines.items()
         )
         print(
-            wrapped(f"exponents of {scaling.LABELS[name_of_size]}: {', '.join(powers)}")
+            wrapped(
+                f"time as a power of {scaling.LABELS[name_of_size]}: "
+                f"{', '.join(powers)}"
+            )
         )
     scaling.draw(found, quick, path)
     print(f"time against the sizes: {path}")
@@ -76,18 +82,18 @@ def table_lines(row, found, unit):
     """Yield a line for each side that ours is compared with: medians and the ratio."""
     ours = found.pop("ours")
     if isinstance(ours, str):
-        yield f"{row.title:28s}not measured: {ours}"[:80]
+        yield wrapped(f"{row.title:28s}not measured: {ours}")
         return
     title, median = row.title, unit(statistics.median(ours))
-    for name, theirs in found.items() or [("", "there is nothing beside it")]:
+    for name, theirs in found.items() or [("", "nothing to compare with")]:
         if isinstance(theirs, str):
-            yield f"{title:28s}{name:13s}{median:>10s}  {theirs}"[:80]
+            yield wrapped(f"{title:28s}{name:13s}{median:>10s}  {theirs}")
         else:
             ratio, limit = timing.ratio(ours, theirs), row.limits.get(name)
             line = f"{title:28s}{name:13s}{median:>10s}"
             line += f"{unit(statistics.median(theirs)):>10s}{ratio:8.3f}"
             if limit is not None:
-                line += f"{limit:8.3f}" + ("" if ratio <= limit else " missed")
+                line += f"{limit:8.3f}" + ("" if ratio <= limit else MISSED)
             yield line
         title = ""
 
@@ -101,16 +107,16 @@ def torch_peer(threads):
     try:
         torch_sides.load(threads)
     except timing.Missing as problem:
-        print(f"bench: {problem}: measuring our sides alone.", file=sys.stderr)
+        print(f"bench: {problem}: measuring without torch.", file=sys.stderr)
         return None
     return torch_sides
 
 
 def about(peer, threads):
-    """Return what the numbers depend on beside the code, as text."""
+    """Return what the numbers depend on, besides the code, as text."""
     packages = versions()
     if peer is not None:
         packages["torch"] = importlib.metadata.version("torch")
     load = f"; load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     found = ", ".join(f"{name} {version}" for name, version in packages.items())
-    return wrapped(f"{found}; {threads} threads{load}")
+    return wrapped(f"{found}; threads: {threads}{load}")

@@ -23,12 +23,12 @@ class Compare(Study):
         return data, data.checksum
 
     def opening(self, config, data):
-        last = config.seed + config.seeds - 1
+        seeds = range(config.seed, config.seed + config.seeds)
         return wrapped(
             f"{config.task}: {len(data.train)} pairs to train on, "
             f"{len(data.test)} to test; cell {config.cell}, layers {config.layers}, "
-            f"width {config.hidden}, {config.steps} steps, seeds {config.seed} to "
-            f"{last}"
+            f"width {config.hidden}, {config.steps} steps, seeds: "
+            f"{', '.join(map(str, seeds))}"
         )
 
     train = staticmethod(experiment.train)

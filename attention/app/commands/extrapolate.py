@@ -1,4 +1,4 @@
-"""Train each positional scheme at length n, and evaluate it at lengths up to 4 n.
+"""Train each positional encoding on lengths up to n, and evaluate it up to 4 n.
 
 It writes into the folder ``--out``:
 
@@ -36,7 +36,7 @@ class Extrapolation(Study):
     def line(self, config, result):
         reached = result["accuracy"][result["scheme"]]
         found = "  ".join(f"{n}: {a:.2f}" for n, a in reached.items())
-        return f"right at {found}  {result['seconds']:.0f} s"
+        return f"accuracy at {found}  {result['seconds']:.0f} s"
 
     def conclude(self, config, data, runs, out):
         draw(config, runs, out)
@@ -53,7 +53,7 @@ def table(config, runs):
     head = "".join(f"{f'L={length}':>9s}" for length in config.lengths)
     times = "".join(f"{f'{factor:g} n':>9s}" for factor in config.factors)
     lines = [
-        f"right values among the last {n // 2} tokens, trained on up to n = {n};",
+        f"accuracy at the last {n // 2} tokens, trained on lengths up to n = {n};",
         f"by chance: {1 / experiment.Bindings().values:.3f}; means over the seeds",
         "",
         f"{'scheme':{names}s}{head}",
@@ -78,7 +78,7 @@ def draw(config, runs, out):
     loss_curves(
         {name: first[name] for name in config.schemes},
         path=out / "loss.png",
-        title="Which positions are learnt fastest?",
+        title="Which positional encoding is learned fastest?",
         ylabel="training loss (nats a value)",
     )
     figure = new_figure((8, 4.5))
@@ -96,8 +96,8 @@ def draw(config, runs, out):
     panel.set_xticks(config.lengths)
     panel.set_ylim(0, 1.03)
     panel.set_xlabel(f"sequence length (trained on up to {config.length}, dotted)")
-    panel.set_ylabel("right values among the last tokens")
-    panel.set_title("Which positions carry on beyond the trained length?")
+    panel.set_ylabel("accuracy at the last tokens")
+    panel.set_title("Which positional encodings work beyond the trained length?")
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", color="0.9", linewidth=0.8)
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -1,6 +1,6 @@
 """Print what each variant of attention costs: by formula, counted and measured."""
 
-LARGEST = 4096  # tokens: the whole matrix of scores is measured, too
+LARGEST = 4096  # tokens; whole matrices of scores are measured, and take memory
 
 
 def run(args):

@@ -59,13 +59,17 @@ run = Reversal().run
 
 def table(config, runs):
     """Format accuracy and exact match by length, means over the seeds."""
-    padded = f" (sources padded to {config.pad_eval})" if config.pad_eval else ""
+    padded = ""
+    if config.pad_eval:
+        padded = f";\nsources padded to {config.pad_eval} letters at least"
     wide = 8 if len(config.lengths) < 5 else 6
     head = "".join(f"{'L=' + str(n):>{wide}s}" for n in config.lengths)
+    over = f"{'letter accuracy':<{wide * len(config.lengths)}s}"
     lines = [
-        f"letter accuracy, teacher-forced{padded}, and exact matches of",
-        "greedy decoding; means over the seeds",
+        "letter accuracy, teacher-forced, and exact matches of greedy decoding,",
+        f"by length; means over the seeds{padded}",
         "",
+        f"{'':11s}{over} {'exact match'}",
         f"{'score':9s}{head}   {head}",
     ]
     for kind in config.kinds:

@@ -31,7 +31,7 @@ from .workers import train_in_processes
 class Study(abc.ABC):
     """One such command. It trains a model for each job.
 
-    name     of the command, and of its folder in runs/
+    name     of the command
     config   the dataclass of its options, with steps, seeds and plan(), which returns
              the jobs: pairs (kind, seed)
     files    patterns of the names of its figures
@@ -106,7 +106,10 @@ class Study(abc.ABC):
             else:
                 stopped = self._train_in_turn(config, data, todo, out, finished)
         if stopped:
-            steps = [f"{self.label(config, job)} at step {n}" for job, n in stopped]
+            steps = [
+                f"{self.label(config, job)} {f'at step {n}' if n else 'not started'}"
+                for job, n in stopped
+            ]
             text = f"stopped {', '.join(steps)} of {config.steps}, and saved."
             raise KeyboardInterrupt(f"{wrapped(text)}\n{again}")
         runs = [states[job]["result"] for job in config.plan()]

@@ -80,7 +80,7 @@ def note(text):
 def answer_to(model, text):
     """Return the right answer where the model learned from questions, else None.
 
-    Raises ValueError, in a sentence, for a text that is not such a question.
+    Raises ValueError for a text that is not such a question.
     """
     if not model.characters:
         return None
@@ -99,7 +99,10 @@ def config_of(model):
     names = {field.name for field in fields(experiment.Config)}
     found = model.about.get("config")
     if not isinstance(found, dict):
-        raise ValueError("The model does not hold the config of its training.")
+        raise ValueError(
+            "The model's file has no config of a training; expected a model that "
+            "translate train wrote."
+        )
     return experiment.Config(**{k: v for k, v in found.items() if k in names})
 
 
@@ -110,7 +113,7 @@ def load_model(folder):
     path = folder / "best.npz" if folder.is_dir() else folder
     if not path.exists():
         raise ValueError(
-            f"There is no model in {folder}: it has no best.npz. translate train --out "
-            f"{folder} trains one."
+            f"There is no model {path}; expected a folder that `python -m attention "
+            "translate train` wrote."
         )
     return translator.load(path)

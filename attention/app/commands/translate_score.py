@@ -13,7 +13,8 @@ def run(args):
     if data.checksum != model.about.get("data"):
         raise ValueError(
             f"The pairs of {config.task} are not those that the model was trained "
-            "with; it may have been trained on some of the test set."
+            "with; it may have been trained on some of the test set. Restore the data, "
+            "or train a new model."
         )
     print(f"{experiment.name_of(config)}: {len(data.test)} pairs of the test set\n")
     print(scoring.table(scoring.score(model, data.test, args.beam)))

@@ -66,7 +66,7 @@ def opening(config, data):
         f"{len(data.validation)} to validate, {len(data.test)} to test"
     )
     sizes = (
-        f"{len(data.source)} and {len(data.target)} tokens; attention "
+        f"vocabularies of {len(data.source)} and {len(data.target)} tokens; attention "
         f"{config.attention}, cell {config.cell}, seed {config.seed}"
     )
     return "\n".join(filter(None, (data.report, parts, sizes)))
@@ -122,7 +122,7 @@ def conclude(config, data, run, out):
     print(
         f"\nbest at step {run.best['step']} of {run.steps}, with a validation loss of "
         f"{run.best['loss']:.4g}; {run.seconds:.0f} s\n\n{scoring.table(report)}\n\n"
-        f"{written}:\nin {out}"
+        f"written to {out}:\n{written}"
     )
 
 
@@ -134,7 +134,7 @@ def draw_alignment(config, data, model, path):
         return False
     from ...plotting.heatmaps import alignment_heatmap
 
-    title = f"Where does {config.attention} look, given each token?"
+    title = f"Where does {config.attention} look while it reads the reference?"
     gold = sorted(pair.possible or pair.alignment or ())
     alignment_heatmap(weights[0], pair.source, pair.target, title, path, gold=gold)
     return True

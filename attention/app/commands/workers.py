@@ -1,9 +1,9 @@
 """Train several models at once, each in a process of a pool.
 
 A step of a small model is a hundred short loops. Two cores gain little if they share
-each loop. If each of them trains a model of its own, two models take hardly longer than
-one: the four models of the reversal experiment take two thirds of the time. The results
-are the same for any number of processes and threads.
+each loop. If each core trains a model of its own instead, the four models of the
+reversal experiment take two thirds of the time. The results are the same for any number
+of processes and threads.
 
 Each process saves its own runs. The ``Board`` is a few numbers in shared memory: the
 processes write how far they are, the parent writes when to stop.
@@ -21,6 +21,7 @@ from ... import kernels
 from ...seq2seq.training import Run, stop_signals
 from ..machine import keep_freed_memory, set_blas_threads
 from ..progress import Progress
+from ..resuming import how_to_continue
 
 
 class ProcessLost(OSError):
@@ -43,10 +44,10 @@ class Board:
 def train_in_processes(study, config, data, todo, out, finished):
     """Train the jobs ``todo`` of a study, as many at once as there are threads.
 
-    finished   called with (job, result) whenever a run ends
+    finished   called with (job, result) whenever a run ends with a result
 
-    Returns [(job, step)] of the runs that were stopped by a signal. When one run fails,
-    the others are stopped and saved, and its error is raised.
+    Returns [(job, step)] of the runs that a signal has stopped, or kept from starting.
+    When one run fails, the others are stopped and saved, and its error is raised.
     """
     threads = kernels.threads()
     workers, waiting = min(threads, len(todo)), {}
@@ -57,14 +58,15 @@ def train_in_processes(study, config, data, todo, out, finished):
     progress = Progress(f"{workers} runs", config.steps * len(todo))
     task = (study, config, data, out, board, threads)
     queue, stopped = list(enumerate(todo)), []
-    with _signals_blocked():  # it starts the helper process of multiprocessing
+    with _signals_blocked():  # the pool starts the helper process of multiprocessing
         pool = ProcessPoolExecutor(workers, context, _prepare, task)
     with stop_signals() as stop, contextlib.closing(progress), pool:
         try:
             with _signals_blocked():
                 starts = [pool.submit(os.getpid) for _ in range(workers)]
             while (queue and not stop) or waiting:
-                # the first run alone compiles the kernels, if they are not in the cache
+                # a run starts when the others have taken a step, so that the first one
+                # alone compiles the kernels, if they are not in the cache
                 compiled = all(board.losses[i] for i, _ in waiting.values())
                 if queue and not stop and compiled and len(waiting) < workers:
                     i, job = queue.pop(0)
@@ -90,7 +92,7 @@ def train_in_processes(study, config, data, todo, out, finished):
                 process.kill()  # SIGTERM is blocked in them
             raise ProcessLost(
                 "A training process has ended unexpectedly; perhaps the memory was "
-                f"full. What was saved is good: continue with --resume {out}."
+                f"full. What was saved is good. {how_to_continue(study.name, out)}"
             ) from None
         finally:
             board.stop.value = 1
@@ -154,4 +156,4 @@ class _Report:
         kernels.threads(max(self.threads // at_once, 1))
 
     def close(self):
-        """Nothing is left on the screen."""
+        """Do nothing: this process prints no line."""

@@ -19,7 +19,7 @@ N = 4  # the longest n-gram
 
 
 def counts(outputs, references):
-    """Count what BLEU is made of, for each sentence: (n, 2 N + 2) whole numbers.
+    """Count what BLEU is made of: (sentences, 2 N + 2) whole numbers.
 
     In a row: the matching n-grams, n = 1 to N; the n-grams of the output; the words of
     the output; the words of the reference.

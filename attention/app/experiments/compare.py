@@ -2,9 +2,10 @@
 
 Exercise 6.9 of the lessons compares the same encoder-decoder without attention and with
 it, trained on 500 pairs of English and German sentences, by their BLEU for each length
-of the source. The encoder, the widths, the data, the steps, the dropout and the choice
-of the best parameters by the validation loss are equal. The sentences are the same for
-all seeds; the seed determines the parameters, the batches and the dropout.
+of the source. The encoder, the widths, the data, the largest number of steps, the
+dropout and the choice of the best parameters by the validation loss are equal. The
+sentences are the same for all seeds; the seed determines the parameters, the batches
+and the dropout.
 
     run = train(config, kind, seed, data)        for each of ``plan``
     summary(config, runs, data)                  BLEU with intervals, and a sentence
@@ -109,9 +110,10 @@ def statement(found, seeds):
         between = f"BLEU [{low:+.1f}, {high:+.1f}]"
         if low > 0 or high < 0:
             verb = "beats" if low > 0 else "loses to"
-            part = f"{verb} none by {abs(mean):.1f} {between} ("
+            part = f"{verb} no attention by {abs(mean):.1f} {between} ("
         else:
-            part = f"does not differ measurably from none (by {mean:+.1f} {between}, "
+            part = f"does not differ measurably from no attention (by {mean:+.1f} "
+            part += f"{between}, "
         parts.append(f"{kind} {part}{bleu[kind][0]:.1f} against {bleu['none'][0]:.1f})")
     growth = []
     for kind, (mean, low, high) in found["growth"].items():

@@ -49,7 +49,7 @@ def bleu_by_length(found, path=None, seeds=3):
     )
     right.set_ylim(min(0, lowest * 1.1), None)
     right.axhline(0, color="0.3", linewidth=0.8)
-    right.set_ylabel("BLEU beyond that of none")
+    right.set_ylabel("BLEU beyond that without attention")
     right.set_title("Does its advantage grow with length?")
     handles, labels = left.get_legend_handles_labels()
     figure.legend(

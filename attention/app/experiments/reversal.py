@@ -1,4 +1,4 @@
-"""Section 38.6 of the textbook: which score function learns to reverse a string?
+"""Which score function learns to reverse a string? Section 38.6 of a textbook.
 
 A ``Reverser``, one encoder GRU and one decoder GRU, is trained with each of four
 scores. With preset ``book``, as in the textbook, it also attends to padding; with

@@ -5,9 +5,8 @@ scores the attention weights while the model reads the reference word by word, b
 the right alignment is known for the reference only; beside it stand the rates of two
 alignments that know nothing (``seq2seq/alignment_metrics.py``).
 
-An answer to a question is right or wrong, and may be shorter than the four words that
-BLEU counts together. Answers are scored by the accuracy of their characters instead,
-with the end among them.
+An answer to a question may be shorter than the four words that BLEU counts together.
+Answers are scored by the share of right characters instead; the end counts as one.
 """
 
 import numpy as np

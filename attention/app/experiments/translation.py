@@ -2,7 +2,7 @@
 
     data = load(config)                     sentences, or questions: translation_data.py
     run, finished = train(config, data)
-    score(translator_of(config, data, run), data.test)
+    scoring.score(translator_of(config, data, run), data.test)
 
 Everything that a step draws, its batch, its dropout and the words of scheduled
 sampling, depends on the seed and on the step alone. So a run that is resumed ends with
@@ -26,7 +26,7 @@ from ...tasks.vocabulary import UNK
 from ...variants.coverage import coverage_loss
 from ..configs import TranslationConfig
 from ..resuming import restore
-from .translation_data import Data, ids_of, load, name_of, task_of  # noqa: F401
+from .translation_data import ids_of, load, name_of, task_of  # noqa: F401
 
 Config = TranslationConfig
 

@@ -29,9 +29,10 @@ FEWEST = 6  # pairs: a tenth of them is rounded to one
 
 @dataclass
 class Data:
-    """``Pair``s of words in three parts, and the vocabularies of the first part.
+    """``Pair``s of words in three parts, and two vocabularies.
 
-    The alignment of a pair is None where it is not known.
+    The vocabularies are those of the first part, or of a task of questions. The
+    alignment of a pair is None where it is not known.
     """
 
     train: Sequence
@@ -67,11 +68,11 @@ def ids_of(vocabularies, pairs):
 
 
 def load(config):
-    """Return the ``Data`` of a config; raise OSError or ValueError, in a sentence."""
+    """Return the ``Data`` of a config; raise OSError or ValueError without them."""
     if config.task in TASKS and config.target is not None:
         raise ValueError(
             f"--target is {config.target}, but the task {config.task} has its own "
-            "targets; expected one only where --task is a file of sources."
+            "targets; use --target only where --task is a file of sources."
         )
     sizes, report = (config.pairs, config.validation, config.test), ""
     task = task_of(config)

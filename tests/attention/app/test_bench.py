@@ -195,6 +195,7 @@ def seconds(**sides):
 
 def test_the_table(monkeypatch, capsys):
     monkeypatch.setattr(rows, "ROWS", {
+        "zero": Row("broken", lambda quick, peer: 1 / 0, {}),
         "one": Row("first", seconds(ours=1.0, eager=25.0, numpy=5.0), {"eager": 0.05}),
         "two": Row("second", seconds(ours=1e-3, eager=1e-3), {"eager": 0.5}),
         "three": Row("third", seconds(ours=None, eager=1.0), {"eager": 1}),
@@ -203,14 +204,15 @@ def test_the_table(monkeypatch, capsys):
     assert command_line("--quick", "--no-torch") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[2:]] == [
+        "broken not measured: division by zero".split(),
         "first eager 1.00 s 25.00 s 0.040 0.050".split(),
         "numpy 1.00 s 5.00 s 0.200".split(),
-        "second eager 1.00 ms 1.00 ms 1.000 0.500 missed".split(),
+        "second eager 1.00 ms 1.00 ms 1.000 0.500 !".split(),
         "third not measured: division by zero".split(),
         "fourth eager 1.00 s division by zero".split(),
-        "1 limits missed. A ratio is the median of those of the rounds.".split(),
+        "Limits missed (!): 1. A ratio is a median of rounds.".split(),
     ]
-    assert max(map(len, lines)) <= 88
+    assert max(map(len, lines)) <= 80
     assert command_line("--no-torch", rows=["two"]) == 0
     assert "first" not in capsys.readouterr().out
 
@@ -225,7 +227,7 @@ def test_without_torch_our_sides_are_measured(monkeypatch, capsys):
     )
     assert command_line("--quick") == 0
     found = capsys.readouterr()
-    assert "No module named 'torch': measuring our sides alone." in found.err
+    assert "No module named 'torch': measuring without torch." in found.err
     assert "1.00 s" in found.out
 
 

@@ -94,9 +94,9 @@ def findings(advantage, growth):
 @pytest.mark.parametrize(
     "advantage, said",
     [
-        ([30.0, 25, 35], "luong beats none by 30.0 BLEU [+25.0, +35.0] (50.0 against"),
-        ([-9.0, -12, -3], "luong loses to none by 9.0 BLEU [-12.0, -3.0]"),
-        ([2.0, -1, 4], "luong does not differ measurably from none (by +2.0 BLEU [-1"),
+        ([30.0, 25, 35], "luong beats no attention by 30.0 BLEU [+25.0, +35.0] (50.0"),
+        ([-9.0, -12, -3], "luong loses to no attention by 9.0 BLEU [-12.0, -3.0]"),
+        ([2.0, -1, 4], "luong does not differ measurably from no attention (by +2.0 BLEU"),
     ],
 )
 def test_the_sentence_says_what_came_out(advantage, said):
@@ -153,7 +153,7 @@ def test_the_command_writes_its_files_and_is_resumed(tmp_path, capsys):
 def test_what_it_refuses(tmp_path, capsys):
     for arguments, sentence in [
         (["--attentions", "luong"], "'luong'; expected one or more of none,bahdanau"),
-        (["--attentions", "none"], "--attentions is none; expected none and one or"),
+        (["--attentions", "none"], "--attentions is 'none' alone; expected another"),
         (["--task", "copy"], "invalid choice: 'copy'"),
     ]:
         error = refused(capsys, "compare", *arguments)

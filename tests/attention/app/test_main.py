@@ -59,6 +59,7 @@ raise SystemExit(str(sorted(third_party & {*sys.modules})))"""
         ("", ["usage: python -m attention COMMAND", *COMMANDS]),
         ("revresal", ["no command 'revresal'", "reversal, translate, compare"]),
         ("translate", ["translate train", "translate run", "translate score"]),
+        ("translate rum", ["no command 'translate rum'", "train, translate run, "]),
         ("reversal --stepz 3", ["attention reversal [-h]", "arguments: --stepz 3"]),
         ("translate train --stepz 3", ["attention translate train", "--stepz 3"]),
         ("reversal --threads 0", ["found '0'", "from 1 to 1000"]),
@@ -259,5 +260,7 @@ def test_a_folder_is_used_by_one_command_at_a_time(tmp_path, capsys):
 
 def test_a_folder_that_cannot_be_made(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    assert main([*QUICK, str(tmp_path / "file" / "x")]) == 1
-    assert "Not a directory" in joined(capsys.readouterr().err)
+    for folder in tmp_path / "file", tmp_path / "file" / "x":
+        assert main([*QUICK, str(folder)]) == 2
+        error = joined(capsys.readouterr().err)
+        assert f"--out is {folder}, which is a file or lies below a file;" in error

@@ -52,7 +52,7 @@ def test_lists_become_tuples():
         ("steps", "0", 0, "a whole number of 1 or more"),
         ("steps", "x", 2.5, "a whole number of 1 or more"),
         ("lr", "nan", float("inf"), "a number above 0"),
-        ("dropout", "1", 1, "a number from 0 to 1, without 1"),
+        ("dropout", "1", 1, "a number of 0 or more, below 1"),
         ("sampling", "2", "x", "a number from 0 to 1"),
         ("lengths", "3,x", (), "whole numbers from 1 to 8192"),
         ("lengths", "", 3, "whole numbers from 1 to 8192"),

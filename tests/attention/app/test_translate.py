@@ -296,7 +296,7 @@ def test_what_it_refuses(trained, tmp_path, capsys):
         ([*train, "--target", "x"], "--target is x, but the task en-de has its own"),
         (["train", "--resume", tmp_path / "no"], "There is nothing to resume: "),
         (["train", "--resume", trained, "--steps", "9"], "--steps was 6"),
-        ([*run, "--model", tmp_path / "no", "a"], "There is no model in"),
+        ([*run, "--model", tmp_path / "no", "a"], "There is no model"),
         ([*run, "--model", tmp_path, "a"], "best.npz cannot be loaded"),
         ([*run, "--model", trained, " "], "There is no word to translate"),
         (["run", "--figure", tmp_path / "a.xyz", "a"], "that ends with one of .jpg"),
