@@ -1,7 +1,7 @@
 """FlashAttention: exact attention without the matrix of scores.
 
-    s_ij = cap(scale q_i . k_j) + b_ij      p_ij = exp(s_ij) / sum_l exp(s_il)
-    o_i  = sum_j p_ij v_j                   lse_i = ln sum_l exp(s_il)
+    s_ij = cap(scale q_i . k_j) + b_ij      p_ij = exp(s_ij) / sum_t exp(s_it)
+    o_i  = sum_j p_ij v_j                   lse_i = ln sum_t exp(s_it)
 
 Queries and keys are cut into blocks. The scores of one block of queries and one block
 of keys are a tile. Each tile is computed and used, but not stored, so the memory is
@@ -12,8 +12,8 @@ score appears, the sum so far is rescaled (the online softmax):
     l' = exp(m - m') l + sum_j exp(s_j - m')
     O' = exp(m - m') O + sum_j exp(s_j - m') v_j
 
-O is a sum of values, l of weights. They begin with m = -inf, l = 0, O = 0 and end with
-o = O / l, lse = m + ln l. Tiles in which no pair is allowed are skipped.
+O is a sum of values, l of weights. m, l and O begin as -inf, 0 and 0, and at the end
+o = O / l and lse = m + ln l. Tiles in which no pair is allowed are skipped.
 ``forward_twin`` and ``backward_twin`` are the two algorithms in NumPy;
 kernels/tiled_forward.py and tiled_backward.py are the same compiled.
 
@@ -43,7 +43,7 @@ def flash_attention(
     q (..., H, L, E), k (..., Hk, S, E), v (..., Hk, S, Ev)
         ->  o (..., H, L, Ev), lse (..., H, L)
 
-    offset    (H | 1, L + S - 1): a bias by offset, b_ij = offset[j - i + L - 1]
+    offset    (H | 1, L + S - 1): a bias by offset, b_ij = offset[h, j - i + L - 1]
     added     (..., H | 1, L | 1, S | 1): a float mask or a bias
     plan      the result of ``tile_plan``: the tiles of each head
     scale     a number
@@ -53,17 +53,19 @@ def flash_attention(
     H is a multiple of Hk: query head h reads key head h // (H / Hk). A query with no
     allowed key has o = 0 and lse = -inf.
 
-    The backward pass keeps q, k, v, o and two numbers for each query, and computes p
-    again. Let g = dL/do, gl = dL/dlse, and cap'_ij = 1 - tanh^2, the slope of the cap:
+    For the backward pass, q, k, v, o, m_i and 1 / l_i are kept, and p is computed
+    again. Let g = dL/do, gl = dL/dlse, and cap'_ij = 1 - tanh^2(scale q_i . k_j / c),
+    the slope of the cap (1 without a cap):
 
         dp_ij = g_i . v_j                 dlse_i/ds_ij = p_ij
-        ds_ij = p_ij (dp_ij - sum_l p_il dp_il + gl_i) = p_ij (dp_ij - D_i)
-        D_i   = g_i . o_i - gl_i          because sum_l p_il (g_i . v_l) = g_i . o_i
+        ds_ij = p_ij (dp_ij - sum_t p_it dp_it + gl_i) = p_ij (dp_ij - D_i)
+        D_i   = g_i . o_i - gl_i          because sum_t p_it (g_i . v_t) = g_i . o_i
         dv_j  = sum_i p_ij g_i            db_ij = ds_ij
         dq_i  = scale sum_j ds_ij cap'_ij k_j,   dk_j = scale sum_i ds_ij cap'_ij q_i
 
-    With dropout, o_i = sum_j z_ij p_ij v_j; then dp_ij = z_ij g_i . v_j and dv_j =
-    sum_i z_ij p_ij g_i, with z drawn again.
+    The sums over i include all query heads that share the key head. With dropout, o_i =
+    sum_j z_ij p_ij v_j; then dp_ij = z_ij g_i . v_j and dv_j = sum_i z_ij p_ij g_i,
+    with z drawn again.
     """
     heads, L, (S, Ev) = q.shape[:-2], q.shape[-2], v.shape[-2:]
     # (N, L, E), (Nk, S, E), (Nk, S, Ev): all heads of all examples
@@ -80,7 +82,7 @@ def flash_attention(
         saved = *inputs, o, m, inv_sum, do, dlse, wants_offset, wants_added
         gradients = tiled_backward.backward(*saved) or backward_twin(*saved)
         dq, dk, dv, doffset, dadded = gradients
-        if doffset is not None:  # reversed and padded, as _terms does it
+        if doffset is not None:  # in the order of _terms, with its padding
             doffset = doffset[:, : offset.shape[1]][:, ::-1]
             doffset = doffset.reshape(*(heads or (1,)), offset.shape[1])
         if dadded is not None:
@@ -94,7 +96,8 @@ def flash_attention(
 def forward_twin(q, k, v, terms, plan, draws):
     """Return o (N, L, Ev), lse, m and 1 / l (N, L): Dao 2023, algorithm 1.
 
-    q (N, L, E), k (Nk, S, E), v (Nk, S, Ev)
+    q (N, L, E), k (Nk, S, E), v (Nk, S, Ev). For a query without keys, the results are
+    0, -inf, 0 and 0.
     """
     (N, L, _), (Nk, S, Ev) = q.shape, v.shape
     o = np.zeros((N, L, Ev), q.dtype)
@@ -104,7 +107,7 @@ def forward_twin(q, k, v, terms, plan, draws):
         s, _ = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
         s = np.where(allowed, s, -np.inf)
         largest = np.maximum(m[n, i], s.max(-1))
-        # if no key was allowed so far, exp(-inf - 0) = 0, but -inf - (-inf) = NaN
+        # if no key was allowed so far, 0 is subtracted: -inf - (-inf) would be NaN
         m_new = np.where(largest == -np.inf, 0, largest)
         alpha = np.exp(m[n, i] - m_new)
         p = np.exp(s - m_new[:, None])
@@ -119,16 +122,19 @@ def forward_twin(q, k, v, terms, plan, draws):
     return o, lse, m, np.where(empty, 0, 1 / l)
 
 
-def backward_twin(q, k, v, terms, plan, draws, o, m, inv_sum, do, dlse, offsets, masks):
+def backward_twin(
+    q, k, v, terms, plan, draws, o, m, inv_sum, do, dlse, wants_offset, wants_added
+):
     """Return dq, dk, dv, doffset and dadded: Dao 2023, algorithm 2.
 
-    offsets   whether to return doffset, in the layout of ``_terms``
-    masks     whether to return dadded (N, L | 1, S)
+    wants_offset   whether to return doffset (N, L + S - 1 + SIZE), with the columns of
+                   ``_terms``; else None
+    wants_added    whether to return dadded (N, L | 1, S); else None
     """
     (N, L, _), (Nk, S, _) = q.shape, k.shape
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
-    doffset = np.zeros((N, terms.offset.shape[1]), q.dtype) if offsets else None
-    dadded = np.zeros((N, *terms.added.shape[1:]), q.dtype) if masks else None
+    doffset = np.zeros((N, terms.offset.shape[1]), q.dtype) if wants_offset else None
+    dadded = np.zeros((N, *terms.added.shape[1:]), q.dtype) if wants_added else None
     D = (do * o).sum(-1) - dlse  # (N, L)
     for n, h, i, j, allowed in _tiles(plan, N, L, Nk, S):
         s, slope = _scores(q[n, i], k[h, j], terms, n, i, j, S)  # (Tq, Tk)
@@ -138,11 +144,11 @@ def backward_twin(q, k, v, terms, plan, draws, o, m, inv_sum, do, dlse, offsets,
         dp = z * (do[n, i] @ v[h, j].T)  # sum over Ev
         ds = p * (dp - D[n, i, None])
         dv[h, j] += (z * p).T @ do[n, i]  # sum over i
-        if offsets:
+        if wants_offset:
             np.add.at(doffset[n], _column(i, j, S), ds)
-        if masks and dadded.shape[1] == 1:
+        if wants_added and dadded.shape[1] == 1:
             dadded[n, 0, j] += ds.sum(0)  # sum over i: one row for all queries
-        elif masks:
+        elif wants_added:
             dadded[n, i, j] = ds
         ds = terms.scale * ds * slope
         dk[h, j] += ds.T @ q[n, i]  # sum over i
@@ -155,7 +161,7 @@ def _tiles(plan, N, L, Nk, S):
 
     n, h      the query head and its key head
     i, j      slices: the queries and the keys of the tile
-    allowed   bool (Tq, Tk): which of the pairs may attend
+    allowed   bool (Tq, Tk): which of the pairs are allowed
 
     The fields of a plan are explained in kernels/tile_plan.py.
     """
@@ -165,24 +171,24 @@ def _tiles(plan, N, L, Nk, S):
         for block, (first, last) in enumerate(zip(plan.first[row], plan.last[row])):
             i = slice(block * T, min(block * T + T, L))
             lo, hi = plan.lo[row, i, None], plan.hi[row, i, None]
-            for number in range(first, last):
-                start = plan.blocks[number] * T
+            for entry in range(first, last):
+                start = plan.blocks[entry] * T
                 j = slice(start, min(start + T, S))
                 key = np.arange(j.start, j.stop)
                 allowed = (lo <= key) & (key < hi)
-                if plan.tile[number] >= 0:
-                    bits = plan.bits[plan.tile[number], : len(key)]
+                if plan.bits_of[entry] >= 0:
+                    bits = plan.bits[plan.bits_of[entry], : len(key)]
                     allowed &= (bits >> np.arange(i.stop - i.start)[:, None]) & 1 == 1
                 yield n, n // G, i, j, allowed
 
 
 def _dropout(draws, n, i, j):
     """Return z of a tile, 0 or 1 / (1 - dropout_p): (Tq, Tk); 1 without dropout."""
-    return dropout.mask(draws, n, i, j) if draws.drop else 1
+    return dropout.factors(draws, n, i, j) if draws.drop else 1
 
 
 def _scores(q, k, terms, n, i, j, S):
-    """Return the unmasked scores of a tile, and the slope of the softcap."""
+    """Return the scores of a tile (Tq, Tk), and the slope of the softcap, or 1."""
     s, slope = (q * terms.scale) @ k.T, 1
     if terms.cap > 0:
         t = np.tanh(s / terms.cap)
@@ -201,11 +207,12 @@ def _column(i, j, S):
 
 
 def _terms(dtype, heads, L, S, offset, added, scale, softcap):
-    """Return what is added to the scores, in the layout of the kernels.
+    """Return the ``Terms`` of the kernels.
 
-    The bias by offset is reversed, so that in the kernels, where a row of a tile is one
-    key, the columns of neighbouring queries follow each other. Zeros fill it up to a
-    whole tile. ``offset_of`` and ``added_of`` are the rows that each head uses.
+    The bias by offset is reversed: for one key, those of neighbouring queries then lie
+    side by side, as the kernels read them. SIZE columns of zeros follow, because the
+    kernels read SIZE of them even where a block has fewer queries. ``offset_of`` and
+    ``added_of`` are the rows that each head uses.
     """
     table, offset_of = np.zeros((0, 0), dtype), np.zeros(math.prod(heads), int)
     if offset is not None:

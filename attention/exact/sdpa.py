@@ -199,7 +199,8 @@ def _dense(query, key, value, masks, options):
         s = s + masks.added
     z, draws = None, _dropout_draws(query, masks, options)
     if draws is not None:
-        z = dropout.mask(draws, slice(None), slice(None), slice(None)).reshape(s.shape)
+        everything = slice(None), slice(None), slice(None)
+        z = dropout.factors(draws, *everything).reshape(s.shape)
     o, weights, lse = attention_average(s, value, masks.dense(), z)
     results = [o] + [weights] * options.return_weights + [lse] * options.return_lse
     return tuple(results) if len(results) > 1 else o

@@ -3,7 +3,8 @@
 The array of all tanh(q_i + k_j), (B, L, S, A), makes this score slow: it is A times the
 size of the result, is written and read several times, and is kept for the backward.
 Here it never exists. Each tanh is used where it is computed, and computed again in the
-backward. additive_product.py needs fewer exponentials, in float32.
+backward. In float32, additive_product.py runs instead where its conditions hold: it
+needs fewer exponentials.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from .elementary import tanh
 from .pool import spread
 
 FORWARD_NS, BACKWARD_NS = 0.25, 0.4  # for one tanh, in float32
-PARTS = 8  # of the backward, at least, where there are queries enough
+ITEMS = 8  # of the backward, at least, where each can have 16 queries
 TILE = 2**16  # numbers in a tile of the twin: they stay in the cache
 
 
@@ -43,7 +44,8 @@ def backward(q, k, w, g):
         dq_i,a = w_a sum_j g_ij (1 - t_a^2)
         dk_j,a = w_a sum_i g_ij (1 - t_a^2)
 
-    Keys are taken in groups of two or four. A group is skipped if its g are all 0.
+    Keys are taken in groups of two or four. For each query, a group whose g are all 0
+    is skipped.
     """
     (B, L, A), S = q.shape, k.shape[1]
     q, k, w, g = map(np.ascontiguousarray, (q, k, w, g))
@@ -55,7 +57,7 @@ def backward(q, k, w, g):
         return backward_twin(q, k, w, g)
     # Queries of one example add to the same dk. So each part of them has its own, and
     # the parts are summed at the end, in an order that does not depend on threads.
-    parts = max(1, min(-(-PARTS // max(B, 1)), L // 16))
+    parts = max(1, min(-(-ITEMS // max(B, 1)), L // 16))
     dq, dk = np.empty_like(q), np.empty((parts, B, S, A), q.dtype)
     dw = np.empty((parts, B, A), q.dtype)
     spread(loop, parts * B, time, q, k, w, g, dq, dk, dw)
@@ -137,7 +139,7 @@ def forward_twin(q, k, w):
     (B, L, A), S = q.shape, k.shape[1]
     e = np.empty((B, L, S), q.dtype)
     for b, i, j in _tiles(B, L, S, A):
-        t = q[b, i, None, :] + k[b, None, j, :]  # (b, i, j, A), a tile of it
+        t = q[b, i, None, :] + k[b, None, j, :]  # axes b, i, j, A
         np.tanh(t, out=t)
         e[b, i, j] = t @ w
     return e
@@ -148,11 +150,11 @@ def backward_twin(q, k, w, g):
     (B, L, A), S = q.shape, k.shape[1]
     dq, dk, dw = np.zeros_like(q), np.zeros_like(k), np.zeros_like(w)
     for b, i, j in _tiles(B, L, S, A):
-        t = q[b, i, None, :] + k[b, None, j, :]  # (b, i, j, A), a tile of it
+        t = q[b, i, None, :] + k[b, None, j, :]  # axes b, i, j, A
         np.tanh(t, out=t)
         g_tile = g[b, i, j]
         t[g_tile == 0] = 0  # it may be NaN
-        dw += np.tensordot(g_tile, t, 3)  # summed over b, i, j: each pair has this w
+        dw += np.tensordot(g_tile, t, 3)  # summed over b, i, j: every pair uses w
         dz = (1 - t * t) * g_tile[..., None]
         dq[b, i] += dz.sum(2)  # summed over j: the query met every key
         dk[b, j] += dz.sum(1)  # summed over i: the key met every query
@@ -160,7 +162,7 @@ def backward_twin(q, k, w, g):
 
 
 def _tiles(B, L, S, A):
-    """Cut (B, L, S, A) into blocks of at most TILE numbers, or of one row of A."""
+    """Yield slices b, i, j of tiles of at most TILE numbers (or of a single pair)."""
     j = max(1, min(S, TILE // max(A, 1)))
     i = max(1, min(L, TILE // max(A * j, 1))) if j == S else 1
     b = max(1, min(B, TILE // max(A * j * i, 1))) if i == L else 1

@@ -2,9 +2,9 @@
 
     tanh(q + k) / 2 = h = 1/2 - 1 / (P + 1),   where P = exp(2q) exp(2k)
 
-So the exponentials of B (L + S) rows serve all B L S pairs. Each pair needs a product
-and a division. A division takes long, and two pairs share one: with m and n for their
-P + 1,
+This holds for each of the A units. A row is a query or a key, so the exponentials of
+B (L + S) rows serve all B L S pairs. Each pair needs a product and a division. A
+division takes long, and two pairs share one: with m and n for their P + 1,
 
     1/m = n r   and   1/n = m r,   where r = 1 / (m n)
 
@@ -12,13 +12,13 @@ In the sums over pairs, t = tanh(q + k) and its derivative come from h:
 
     g t = 2 u   and   g (1 - t^2) = 4 (g/4 - u h),   where u = g h
 
-The square of P must not overflow in float32, so q and k must lie within LIMIT of 0.
-For other q and k, NaN too, and for a NaN or an infinity in w or in the gradient,
-additive.py computes every tanh. It does so too if a row belongs to few pairs.
+m n must not overflow in float32, so q and k must lie within LIMIT of 0. If one of them
+does not, or is NaN, or if w or the gradient has a NaN or an infinity, additive.py
+computes every tanh. It does so too if a row belongs to few pairs.
 
 The error of a tanh is at most 4e-7. It is absolute, not relative: where q + k is small,
-h is the difference of two nearly equal numbers. So the error of a score is at most 4e-7
-times the sum of all |w_a|.
+h is the difference of two nearly equal numbers. So the tanhs add at most 4e-7 times the
+sum of all |w_a| to the error of a score.
 """
 
 import numpy as np
@@ -30,13 +30,14 @@ from .product import aligned_empty
 
 ONE, TWO, FOUR = np.float32(1), np.float32(2), np.float32(4)
 HALF, QUARTER, LIMIT = np.float32(0.5), np.float32(0.25), np.float32(9)
-PAIRS_A_ROW = 3  # fewer pairs per row are not worth the exponentials; so S is 4 or more
-QUERIES = 64  # of a work item, which computes the exponentials of all keys
+PAIRS_A_ROW = 3  # fewer pairs per row are not worth the exponentials. L S >= 3 (L + S)
+# also means that S is 4 or more: the loops take four keys at a time
+QUERIES = 64  # of a work item of the forward, at least, if there are so many
 FORWARD_NS = 0.15  # for one h
 
 
 def loop_for(loop, q, k, w, nanoseconds):
-    """Return the compiled loop, or None if every tanh must be computed."""
+    """Return the compiled loop; None if it does not suit the inputs, or cannot run."""
     L, S = q.shape[1], k.shape[1]
     if q.dtype != np.float32 or L * S < PAIRS_A_ROW * (L + S):
         return None
@@ -46,7 +47,7 @@ def loop_for(loop, q, k, w, nanoseconds):
 
 
 def forward(q, k, w):
-    """e (B, L, S), or None if every tanh must be computed"""
+    """e (B, L, S), or None as ``loop_for``"""
     (B, L, A), S = q.shape, k.shape[1]
     parts = max(1, L // QUERIES)
     time = FORWARD_NS * B * L * S * A
@@ -139,7 +140,7 @@ def backward_loop(
         sum_q[first:end], sum_w[:] = zero, zero
         for new in range(0, S, 4):
             # Four keys at a time, so that dq and dw are fetched and stored a fourth as
-            # often. Of the last four some may be done: their g counts as 0.
+            # often. Of the last four, some may already be done: their g count as 0.
             j = min(new, S - 4)
             k_0, k_1, k_2, k_3 = E_k[j], E_k[j + 1], E_k[j + 2], E_k[j + 3]
             sum_k[:] = zero

@@ -4,7 +4,7 @@ There is a directory for each state of the kernels' source and each combination 
 versions: numba itself looks only at the file of a kernel, and would keep using a kernel
 after a helper in another file has changed. numba refuses a kernel whose source has
 another path or time of change, so these are part of the state. It is always safe to
-delete all of it.
+delete the whole cache.
 """
 
 import contextlib
@@ -23,6 +23,8 @@ KEPT = 4  # directories, the most recently used ones; the present one is among t
 
 def cache_directory(dtype=""):
     """Return the directory for this source, these versions and a dtype, or None.
+
+    dtype   its letter, "f" or "d"; "": the directory that holds both
 
     It is below NUMBA_CACHE_DIR where that is set, else below XDG_CACHE_HOME or
     ~/.cache. The directories whose last use is longest ago are removed. None: the
@@ -56,7 +58,7 @@ def discard(path):
 
 @functools.cache
 def _key():
-    """Return a name that changes with the kernels' source and with every version."""
+    """Return a name that changes with the kernels' source, versions and settings."""
     from importlib.metadata import version
 
     cpu = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")

@@ -1,6 +1,6 @@
 """Choose what runs, compiled kernels or their NumPy twins, and on how many threads.
 
-    backend("numba")     always the compiled kernels
+    backend("numba")     the compiled kernels, for float32 and float64
     backend("numpy")     always the twins
     nothing chosen       a kernel that is in the cache runs; a kernel that is not is
                          compiled when its twin has worked for about as long as
@@ -52,6 +52,8 @@ def backend(name=None):
 
 def worth_compiling(kernel, nanoseconds):
     """Return whether to compile a kernel now, rather than run its twin once more.
+
+    The work of the twin, this call included, is estimated and counted.
 
     nanoseconds   the time of this call if the kernel is compiled
     """

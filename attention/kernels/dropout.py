@@ -3,18 +3,18 @@
     z_ij = 0 with probability p, else 1 / (1 - p)
 
 The backward of tiled attention computes each tile again, in another order. With a
-generator that draws one number after the other, it would have to keep all L S of them.
-So z is a function of a seed and of the weight's position,
+generator that draws one number after the other, it would have to keep all L S numbers
+of a head. So z is a function of a seed and of the weight's position,
 
     a_i = 32 bits made of the seed, the head and the query i
     b_j = 32 bits made of the seed and the key j
     z_ij = 0 where mix(a_i xor b_j) < p 2^32
 
-and L + S numbers are kept. ``mix`` changes half of the bits of its result when one bit
-of its argument changes. It takes about ten operations for each weight.
+and only N L + S numbers are kept, for N heads. When one bit of its argument changes,
+about half of the bits of ``mix`` change. It takes about ten operations for each weight.
 
-Salmon et al. 2011 (counters for generators); mix ends Appleby's MurmurHash3, and the
-a and b are those of Steele, Lea and Flood 2014 (SplitMix64).
+Salmon et al. 2011 (counters for generators). mix is the last step of Appleby's
+MurmurHash3; a and b come from the generator of Steele, Lea and Flood 2014 (SplitMix64).
 """
 
 import functools
@@ -27,12 +27,12 @@ from .tile_plan import SIZE
 
 
 class Draws(NamedTuple):
-    """For N heads of L queries and S keys. ``drop`` 0, and no rows: no dropout."""
+    """For N heads of L queries and S keys. If ``drop`` is 0, there is no dropout."""
 
-    drop: int  # z is 0 where mix < drop: p 2^32
-    keep: float  # elsewhere: 1 / (1 - p)
-    queries: reads(2, int)  # (N, L)
-    keys: reads(1, int)  # (S,)
+    drop: int  # p 2^32; z is 0 where mix < drop
+    keep: float  # 1 / (1 - p), z elsewhere
+    queries: reads(2, int)  # (N, L): a
+    keys: reads(1, int)  # (S,): b
 
 
 def draws(p, seed, N, L, S, dtype):
@@ -52,14 +52,15 @@ def none(dtype):
     return draws(0, 0, 0, 0, 0, dtype)
 
 
-def mask(draws, n, i, j):
-    """z of the queries ``i`` of the heads ``n`` and the keys ``j``: NumPy's twin.
+def factors(draws, n, i, j):
+    """z of heads ``n``, queries ``i`` and keys ``j``; ``drop_out`` multiplies by it.
 
-    n   a number, or a slice of them; i, j slices  ->  (..., Tq, Tk)
+    n   a number or a slice; i, j slices  ->  (..., Tq, Tk)
     """
     a, b = draws.queries[n, i], draws.keys[j]
     bits = _mix((a[..., None] ^ b).astype(np.uint32))
-    return np.where(bits < draws.drop, draws.keep * 0, draws.keep)
+    zero = draws.keep * 0  # of the dtype of keep
+    return np.where(bits < draws.drop, zero, draws.keep)
 
 
 def _mix(x):
@@ -89,11 +90,11 @@ def read_draws(a, draws, n, q0, q1):
 
 
 @Helper
-def drop_out(p, draws, a, k0):
-    """p[k, q] *= z of query q and key k0 + k; a dropped weight is 0, even if NaN."""
-    zero = p.dtype.type(0)
+def drop_out(tile, draws, a, k0):
+    """tile[k, q] *= z of query q and key k0 + k; a dropped NaN becomes 0 as well."""
+    zero = tile.dtype.type(0)
     last = np.uint32(draws.drop - 1)
-    for k in range(p.shape[0]):
+    for k in range(tile.shape[0]):
         b = np.uint32(draws.keys[k0 + k])
         for q in range(SIZE):
             x = np.uint32(a[q] ^ b)  # numba widens every operation to 64 bits
@@ -102,4 +103,4 @@ def drop_out(p, draws, a, k0):
             x = np.uint32(x ^ (x >> np.uint32(13)))
             x = np.uint32(x * np.uint32(0xC2B2AE35))
             x = np.uint32(x ^ (x >> np.uint32(16)))
-            p[k, q] = p[k, q] * draws.keep if x > last else zero
+            tile[k, q] = tile[k, q] * draws.keep if x > last else zero

@@ -6,8 +6,8 @@ and additions on a whole vector at once. Largest relative errors: exp 0.9e-7 and
 up to 1.2e-7 and 2.2e-16). A processor without fused multiply-add rounds more often: the
 error of exp in float32 is then 1.2e-7. NaN gives NaN.
 
-None of these functions may be compiled with the fast-math flag "reassoc": (z + MAGIC) -
-MAGIC rounds z to a whole number unless the compiler simplifies it.
+None of these functions may be compiled with the fast-math flag "reassoc": (y + MAGIC) -
+MAGIC rounds y to a whole number unless the compiler simplifies it.
 """
 
 import math
@@ -19,12 +19,12 @@ from .compiling import Helper
 real = np.float32  # a plain 1.0 beside a float32 would make numba compute in float64
 
 # exp(x) = 2^n exp(r), where n = round(x / ln 2) and r = x - n ln 2, so |r| <= 0.35.
-# There exp(r) is a polynomial: in float32 that of 6 powers whose largest relative error
+# There exp(r) is a polynomial: in float32 that of degree 6 whose largest relative error
 # is least (2e-9, before rounding), in float64 the Taylor series sum_k r^k / k!.
-SERIES32 = tuple(
+POWERS32 = tuple(
     map(real, (1.3836778e-3, 8.3748697e-3, 4.166823e-2, 0.1666642, 0.49999992, 1, 1))
 )
-SERIES64 = tuple(1 / math.factorial(k) for k in range(13, -1, -1))
+POWERS64 = tuple(1 / math.factorial(k) for k in range(13, -1, -1))
 PER_LN2_32, PER_LN2_64 = real(1 / math.log(2)), 1 / math.log(2)
 # ln 2 in two parts, of which n times the first is exact
 LN2_32 = real(0.693359375), real(-2.12194440e-4)
@@ -37,14 +37,16 @@ SHIFT32, SHIFT64 = np.int32(23), 52
 # At LEAST, n is -127, or -1023. The exponent then has the bits 0, so exp is 0.
 LEAST32, LEAST64 = real(-88), -709.0
 
-# tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8.14, with the coefficients that make the
-# largest relative error least (2e-8, before rounding); beyond, tanh is 1 within 2e-7.
-# P begins with 1 because a multiplication by 1 can be left out.
+# In float32, tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8.14, with the coefficients that
+# make the largest relative error least (2e-8, before rounding); beyond, x is replaced
+# by 8.14 or -8.14, where tanh is 1 or -1 within 2e-7. The first coefficient of P is 1:
+# it is not in P32, and saves a multiplication. In float64, see ``_tanh64``.
 P32 = tuple(map(real, (1451.7052, 238067.64, 8981770, 66848816)))
 Q32 = tuple(map(real, (56.2667, 22689.078, 1746467.5, 31264704, 66848816)))
 EDGE32, EDGE64 = real(8.14), 20.0
 
-SIGN32 = np.int32(31)
+SIGN32 = np.int32(31)  # an int32 shifted by this is -1 if it is negative, else 0
+# all bits but the sign
 MAGNITUDE32, MAGNITUDE64 = np.int32(2**31 - 1), 2**63 - 1
 
 
@@ -53,8 +55,8 @@ def _exp32(x):
     z = x * PER_LN2_32 + MAGIC32
     n = z - MAGIC32
     r = (x - n * LN2_32[0]) - n * LN2_32[1]
-    p = SERIES32[0]
-    for c in SERIES32[1:]:
+    p = POWERS32[0]
+    for c in POWERS32[1:]:
         p = p * r + c
     exponent = np.float32(z).view(np.int32) << SHIFT32
     return p * np.int32(exponent).view(np.float32)
@@ -65,8 +67,8 @@ def _exp64(x):
     z = x * PER_LN2_64 + MAGIC64
     n = z - MAGIC64
     r = (x - n * LN2_64[0]) - n * LN2_64[1]
-    p = SERIES64[0]
-    for c in SERIES64[1:]:
+    p = POWERS64[0]
+    for c in POWERS64[1:]:
         p = p * r + c
     exponent = np.float64(z).view(np.int64) << SHIFT64
     return p * np.int64(exponent).view(np.float64)
@@ -96,8 +98,8 @@ def _tanh64(x):
     z = x * PER_LN2_64 + MAGIC64
     n = z - MAGIC64
     r = (x - n * LN2_64[0]) - n * LN2_64[1]
-    p = SERIES64[0]
-    for c in SERIES64[1:-1]:
+    p = POWERS64[0]
+    for c in POWERS64[1:-1]:
         p = p * r + c
     exponent = np.float64(z).view(np.int64) << SHIFT64
     two_n = np.int64(exponent).view(np.float64)
@@ -132,6 +134,7 @@ tanh = Helper(_tanh32, _tanh64)
 
 # A whole number that is larger for a larger x: the bits of x, but negative numbers
 # count backwards. The largest of many whole numbers may be sought in any order, and so
-# in a vectorised loop; of floats it may not, because of NaN.
+# in a vectorised loop; of floats it may not, because of NaN. ``from_ordered`` is the
+# inverse.
 ordered = Helper(_ordered32, _ordered64)
 from_ordered = Helper(_from_ordered32, _from_ordered64)

@@ -1,9 +1,10 @@
 """A GRU over time, forward and backward: the loops of ``seq2seq/encoder_gru.py``.
 
 The twin is ``minigrad/ops/recurrent.py``: it has the formulas, and is the one to read.
-Here a thread takes some examples through all the steps. Arrays are in order of time: t
-first, then the examples, the longest first, so that the examples which are still
-running at a step are the first few. The decoder (decoder.py) uses the same helpers.
+Here a thread takes some examples through all the steps, and the state is s (h in the
+twin). Arrays are in order of time: t first, then the examples, the longest first, so
+that the examples which are still running at a step are the first few. The decoder
+(decoder.py) uses the same helpers.
 """
 
 from typing import NamedTuple
@@ -16,9 +17,9 @@ from .pool import spread
 from .product import aligned, multiply
 
 EXAMPLES = 16  # of a work item: enough rows for a product, and enough items for threads
-MULTIPLY_NS, TANH_NS = 0.02, 0.25  # a multiplication with an addition; in float32
+MULTIPLY_NS, TANH_NS = 0.02, 0.25  # a multiplication and addition, a tanh; in float32
 GROUPS = 8  # at most: each group of examples sums its gradients separately
-DEPTH = 96  # rows that are summed at a time: 96 x 64 numbers stay in the nearest cache
+DEPTH = 96  # rows that are summed at a time: 96 rows of a block stay in the first cache
 
 
 class Cell(NamedTuple):
@@ -46,7 +47,7 @@ class Sums(NamedTuple):
 
     dW_ih: writes(3)  # (groups, 3H, I)
     dW_hh: writes(3)  # (groups, 3H, H)
-    da: writes(2)  # (groups, 4H): of r, z, m and n before their nonlinearity
+    da: writes(2)  # (groups, 4H): da_r, da_z, dm, da_n; the first 3H belong to W_hh
 
     @classmethod
     def of(cls, B, weight_ih, weight_hh, dtype):
@@ -63,15 +64,17 @@ class Sums(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of several steps, until there are enough for one product."""
+    """Rows of several steps, one for each example, collected for one product."""
 
-    da: writes(2)  # (DEPTH + EXAMPLES, 4H)
+    da: writes(2)  # (DEPTH + EXAMPLES, 4H), in the order of ``Sums``
     x: writes(2)  # (DEPTH + EXAMPLES, I)
     before: writes(2)  # (DEPTH + EXAMPLES, H): the state before the step
 
 
 def forward(x, lengths, weight_ih, weight_hh, bias_ih, bias_hh, gates, states):
-    """Fill gates and states; return False when the twin should run.
+    """Write gates and states of the steps of each example, and nothing after its end.
+
+    Return True, or False when the twin should run.
 
     x (T, B, I), lengths (B,), from the longest to the shortest
     gates (4, T, B, H)      receives r, z, n, m
@@ -92,7 +95,7 @@ def forward(x, lengths, weight_ih, weight_hh, bias_ih, bias_hh, gates, states):
 def backward(g, g_last, lengths, weight_ih, weight_hh, x, gates, states):
     """dx (T, B, I), ds_0 (B, H), dW_ih, dW_hh, db_ih, db_hh.
 
-    g (T, B, H)     the gradients of the states
+    g (T, B, H)     the gradients of the states s_1 to s_T
     g_last (B, H)   the gradients of the last state of each example
 
     Return None if there is no compiled loop: the backend changed after the forward.
@@ -204,7 +207,7 @@ def step(
     b1: int,
 ):
     """Compute the gates and the state of step t of the examples b0 to b1."""
-    r, z = gates[0, t, b0:b1], gates[1, t, b0:b1]  # (n, H)
+    r, z = gates[0, t, b0:b1], gates[1, t, b0:b1]  # (b1 - b0, H)
     n, m = gates[2, t, b0:b1], gates[3, t, b0:b1]
     s, out = states[t, b0:b1], states[t + 1, b0:b1]
     W_x, W_h, H = cell.W_x, cell.W_h, s.shape[1]
@@ -218,7 +221,7 @@ def step(
     sigmoid(z, cell.bias[1])
     b_n, b_m = cell.bias[2], cell.bias[3]
     for i in range(b1 - b0):
-        # Few arrays a loop: before it runs, a vectorised loop must find none overlap.
+        # few arrays in a loop: a vectorised loop first checks that none overlap
         out_i, s_i, z_i, n_i, r_i, m_i = out[i], s[i], z[i], n[i], r[i], m[i]
         for h in range(H):
             m_i[h] += b_m[h]
@@ -304,7 +307,7 @@ def copy(out: writes(1), x: reads(1)):
 
 @Helper
 def add_rows(sums: Sums, group: int, rows: Rows, n: int, begun: bool):
-    """Add the part of the first n rows to a group's sums, or begin the sums with it."""
+    """Add the products of the first n rows to the sums of a group, or begin them."""
     H, da, total = sums.dW_hh.shape[2], rows.da[:n], sums.da[group]
     dW_ih, x = sums.dW_ih[group], rows.x[:n]
     multiply(sums.dW_hh[group], da[:, : 3 * H].T, rows.before[:n], begun)

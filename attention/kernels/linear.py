@@ -9,8 +9,8 @@ masked product. With a and b the features of the chunk's queries and keys, causa
     S = S + b^T v                    z = z + sum_j b_j
 
 and then o is divided by c + eps. Not causal: S and z are summed over all keys first,
-and o = a S. The small products have keys down and queries along, as in tiled attention,
-so that every loop runs along queries.
+o = a S and c = a z. The small products have keys down and queries along, as in tiled
+attention, so that every loop over them runs along queries.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ NO_MASK = np.empty((0, 0), bool)  # for ``keep``: no key is masked
 
 
 class Scan(NamedTuple):
-    """The inputs of linear attention, and how it is computed."""
+    """The inputs, as in the class ``Scan`` of the twin."""
 
     q: reads(3)  # (N, L, E)
     k: reads(3)  # (N, S, E)

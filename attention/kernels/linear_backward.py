@@ -3,12 +3,15 @@
 The twin is ``Scan.backward`` in ``attention/variants/linear_scan.py``; the derivation
 is there. With n_i = g_i / (c_i + eps) and d_i = -(g_i . o_i) / (c_i + eps), in chunks,
 
-    da = n S^T + d z + tril(n v^T + d) b         forward, S and z as they grow again
-    db = v R^T + r + tril(n v^T + d)^T a         from the end, where R = sum a_i n_i^T
-    dv = b R + tril(a b^T)^T n                   and r = sum d_i a_i, of later chunks
+    da = n S^T + d z + tril(n v^T + d) b
+    db = v R^T + r + tril(n v^T + d)^T a         R = sum_i a_i n_i^T,  r = sum_i d_i a_i
+    dv = b R + tril(a b^T)^T n
 
-so that only the present state exists. A query whose g is all 0 adds to no gradient. The
-layout of chunks is that of linear.py.
+da runs from the first chunk to the last, and sums S and z again. db and dv run from the
+last chunk to the first; R and r are over the queries of later chunks. Not causal: all
+sums are taken first, and the terms with tril are absent. Only one state exists at a
+time. A query whose g is all 0 adds to no gradient. The layout of chunks is that of
+linear.py.
 """
 
 from typing import NamedTuple
@@ -37,11 +40,10 @@ class Outputs(NamedTuple):
     g: reads(3)  # (N, L, Ev)
 
 
-def backward(q, k, v, keep, causal, elu, o, inv_sum, g, queries, keys):
-    """dq, dk, dv, each None if it is not wanted; None when the twin should run.
+def backward(q, k, v, keep, causal, elu, o, inv_sum, g, needs_q, needs_kv):
+    """dq, dk, dv, each None if it is not needed; None when the twin should run.
 
-    o and inv_sum are those of ``forward``. ``queries`` and ``keys``: whether dq, and
-    whether dk and dv are wanted.
+    o and inv_sum are those of ``forward``; g (N, L, Ev) is the gradient of o.
     """
     scan = Scan.of(q, k, v, keep, causal, elu)
     N, time = len(q), scan.nanoseconds()
@@ -50,10 +52,10 @@ def backward(q, k, v, keep, causal, elu, o, inv_sum, g, queries, keys):
         return None
     outputs = Outputs(*(as_field(x, q.dtype) for x in (o, inv_sum, g)))
     dq = dk = dv = None
-    if queries:
+    if needs_q:
         dq = np.empty_like(q)
         spread(loops[0], N, time, scan, outputs, dq)
-    if keys:
+    if needs_kv:
         dk, dv = np.empty_like(k), np.empty_like(v)
         spread(loops[1], N, 2 * time, scan, outputs, dk, dv)
     return dq, dk, dv
@@ -125,6 +127,7 @@ def key_loop(
     R_T = np.empty((Ev, E), q.dtype)
     r = np.empty((1, E), q.dtype)
     unused = np.empty(CHUNK, np.bool_)
+    masked = np.empty(CHUNK, np.bool_)
     for n in range(start, stop):
         clear(R)
         clear(r)
@@ -148,21 +151,25 @@ def key_loop(
                 drop_future(p)
                 multiply(dv_j, p, n_i, True)
                 transpose(n_columns, n_i)
-                multiply(p, v_j, n_columns, False)
+                multiply(p, v_j, n_columns, False)  # p now holds n v^T + d
                 add_to_rows(p, d)
                 drop_future(p)
                 multiply(db, p, a, True)
                 multiply(R, a.T, n_i, True)
                 multiply(R_T, n_i.T, a, True)
                 add_weighted_rows(r[0], d, a)
-            mark_masked(unused, scan, n, j)
-            store(dk[n], j, db, b, unused, elu)
-            store(dv[n], j, dv_j, v_j, unused, False)
+            mark_masked(masked, scan, n, j)
+            store(dk[n], j, db, b, masked, elu)
+            store(dv[n], j, dv_j, v_j, masked, False)
 
 
 @Helper
 def load_output_gradient(n_i, d, unused, outputs, n, begin):
-    """n = g / (c + eps), d = -(g . o) / (c + eps), and whether g is all 0; 0 past L."""
+    """n_i = g / (c + eps) and d = -(g . o) / (c + eps): 0 past the end.
+
+    n        the number of the head
+    unused   receives, for each query that exists, whether its g is all 0
+    """
     g, o, inv_sum = outputs.g[n], outputs.o[n], outputs.inv_sum[n]
     zero = d.dtype.type(0)
     rows = min(CHUNK, g.shape[0] - begin)
@@ -238,12 +245,12 @@ def store(
     begin: int,
     d: reads(2),
     feature: reads(2),
-    unused: reads(1, bool),
+    without: reads(1, bool),
     elu: bool,
 ):
-    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 in unused rows."""
+    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 in rows ``without`` one."""
     zero, one = d.dtype.type(0), d.dtype.type(1)
     for r in range(min(CHUNK, out.shape[0] - begin)):
         for e in range(out.shape[1]):
             slope = one if not elu or feature[r, e] > one else feature[r, e]
-            out[begin + r, e] = zero if unused[r] else d[r, e] * slope
+            out[begin + r, e] = zero if without[r] else d[r, e] * slope

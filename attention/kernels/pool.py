@@ -48,8 +48,9 @@ class _Job:
 
     def __init__(self, loop, items, size, arguments):
         self.loop, self.items, self.size, self.arguments = loop, items, size, arguments
+        # popleft and next are atomic: each part is taken once, and one thread is last
         self.parts = collections.deque(range(0, items, size))
-        self.last = len(self.parts)
+        self.number = len(self.parts)
         self.counted = itertools.count(1)
         self.error = None
         self.done = threading.Lock()
@@ -66,7 +67,7 @@ class _Job:
                 self.loop(start, stop, *self.arguments)
             except BaseException as error:
                 self.error = error
-            if next(self.counted) == self.last:
+            if next(self.counted) == self.number:
                 self.done.release()
 
 

@@ -1,8 +1,9 @@
 """The masked softmax, forward and backward: the kernels and their NumPy twins.
 
-    p_j = exp((x_j - m) / T) / sum_l exp((x_l - m) / T)    over the allowed j, l; else 0
+    p_j = exp((x_j - m) / T) / sum_l exp((x_l - m) / T)
 
-where m is the largest allowed x. If m is not finite, 0 takes its place: a row without
+where T is the temperature, m the largest allowed x, and the sum is over the allowed l;
+p_j = 0 if j is not allowed. If m is not finite, 0 takes its place: a row without
 allowed keys, or with -inf alone, has the sum 0 and the weights 0; a row with +inf or
 NaN has what the definition gives without m.
 """
@@ -35,7 +36,7 @@ def forward(x, lengths, mask, temperature):
     rows = np.ascontiguousarray(x).reshape(math.prod(shape[:-1]), shape[-1])
     p = np.empty_like(rows)
     lengths = NO_LENGTHS if lengths is None else np.ascontiguousarray(lengths, np.int64)
-    masks, mask_of = NO_MASK if mask is None else _distinct_rows(mask, shape)
+    masks, mask_of = NO_MASK if mask is None else _own_rows(mask, shape)
     spread(loop, len(rows), time, rows, lengths, masks, mask_of, 1 / temperature, p)
     return p.reshape(shape)
 
@@ -43,8 +44,8 @@ def forward(x, lengths, mask, temperature):
 def backward(p, g, temperature):
     """dx_j = p_j (g_j - sum_l p_l g_l) / T;  p, g (..., S)  ->  dx (..., S)
 
-    A weight of exactly 0 gets the gradient 0, whatever its g is. Masked weights are
-    among these, so the mask is not needed here.
+    Where a weight is exactly 0, dx is 0, whatever g is. Masked weights are among these,
+    so the mask is not needed here. If all g of a row are 0, dx is 0, even if p is NaN.
     """
     time = BACKWARD_NS * p.size
     loop = backward_loop.version(p.dtype, time)
@@ -102,7 +103,7 @@ def forward_loop(
             p_r[j] /= total
         for j in range(n, S):
             p_r[j] = zero
-        if total != total and mask_of.size:  # a row of NaN, but for the masked keys
+        if total != total and mask_of.size:  # all are NaN; masked ones become 0
             for j in range(n):
                 p_r[j] = p_r[j] if masks[mask_of[r], j] else zero
 
@@ -138,7 +139,7 @@ def forward_twin(x, lengths, mask, temperature):
     with np.errstate(all="ignore"):  # no warnings for NaN and infinity
         m = s.max(-1, keepdims=True, initial=-np.inf)
         m = np.where(np.isfinite(m), m, 0)
-        p = s - m  # from here on in place: one array more than x, not three
+        p = s - m  # from here on in place: one new array, not three
         p *= 1 / temperature
         np.exp(p, out=p)  # exp(-inf) is 0
         total = p.sum(-1, keepdims=True)
@@ -154,8 +155,8 @@ def backward_twin(p, g, temperature):
         return np.where(counts, p * (g - mean) * (1 / temperature), 0)
 
 
-def _distinct_rows(mask, shape):
-    """The rows of ``mask``, each once, and for each row of scores which one it has.
+def _own_rows(mask, shape):
+    """Return the rows of ``mask``, not broadcast, and which of them each row of x has.
 
     So a mask that is the same for all heads, or all queries, is not repeated for them.
     """

@@ -1,10 +1,10 @@
 """One tile of scores: 64 keys down, 64 queries along.
 
-    s_kq = cap(scale q_q . k_k) + offset[k - q] + added[q, k],    -inf where masked
+    s[k, q] = cap(scale Q[q] . K[k]) + a bias of k - q + added[q, k],  -inf where masked
 
-where cap(s) = c tanh(s / c). With queries along, every loop of the softmax runs over 64
-numbers that lie side by side, and no sum or maximum is taken across a vector. A query
-block is packed once, Q^T, for all the tiles that it meets.
+where cap(x) = c tanh(x / c). With queries along, every loop of the softmax runs over 64
+numbers that lie side by side, and no sum or maximum is taken inside a vector register.
+A block of queries is transposed and scaled once (``pack``), for all its tiles.
 """
 
 from typing import NamedTuple
@@ -18,12 +18,12 @@ from .tile_plan import SIZE, Plan
 
 
 class Terms(NamedTuple):
-    """What is added to the products q . k. A table without rows adds nothing.
+    """What turns the products q . k into scores. A table without rows adds nothing.
 
     offset   (rows, L + S - 1 + 64): the bias of the offset k - q is in column
              q - k + S - 1. In this order the kernel reads it along the queries. The
              last 64 columns are padding
-    added    (rows, L | 1, S): a float mask
+    added    (rows, L | 1, S): a float mask or a bias
     """
 
     scale: float
@@ -35,7 +35,7 @@ class Terms(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """The inputs of a kernel for N query heads; head n uses key head n // G."""
+    """The inputs of a kernel for N query heads. Head n uses key head n // G."""
 
     q: reads(3)  # (N, L, E)
     k: reads(3)  # (N / G, S, E)
@@ -50,7 +50,7 @@ class Inputs(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What the forward returns, and the backward needs.
+    """What the forward returns. The backward needs all of it but lse.
 
     lse is row_max plus the logarithm of the sum. If row_max is large, rounding removes
     the digits of the logarithm. So the backward does not compute the weights from lse,
@@ -59,7 +59,7 @@ class Results(NamedTuple):
 
     o: writes(3)  # (N, L, Ev)
     lse: writes(2)  # (N, L)
-    row_max: writes(2)  # (N, L): m_i = max_j s_ij
+    row_max: writes(2)  # (N, L): m_i = max_j s_ij, 0 for a query without keys
     inv_sum: writes(2)  # (N, L): 1 / sum_j exp(s_ij - m_i), 0 for a query without keys
 
 
@@ -88,13 +88,13 @@ def apply_cap(s: writes(2), cap: float, slope: writes(2)):
 
 @Helper
 def add_terms(
-    s: writes(2), terms: Terms, n: int, q0: int, q1: int, k0: int, keys: int
+    s: writes(2), terms: Terms, n: int, q0: int, q1: int, k0: int, S: int
 ):
-    """Add what head n adds to the scores of the tile at query q0 and key k0."""
+    """Add the tables of head n to s, the tile of queries q0 to q1 that begins at k0."""
     rows = s.shape[0]
     if terms.offset.shape[0] > 0:
         # the column of query q0 and the tile's last key
-        begin = q0 - (k0 + rows - 1) + keys - 1
+        begin = q0 - (k0 + rows - 1) + S - 1
         offset = terms.offset[terms.offset_of[n], begin:]
         for k in range(rows):
             for q in range(SIZE):
@@ -113,21 +113,24 @@ def add_terms(
 
 @Helper
 def read_ranges(plan, row, q0, q1, lo, hi):
-    """The key ranges of queries q0 to q1, and the keys that all of them attend to."""
-    start, stop = 0, 2**31 - 1
+    """Read the key ranges of queries q0 to q1; return the range that all of them share.
+
+    In lo and hi, the entries past the last query keep earlier numbers.
+    """
+    shared_lo, shared_hi = 0, 2**31 - 1
     for q in range(q1 - q0):
         lo[q], hi[q] = plan.lo[row, q0 + q], plan.hi[row, q0 + q]
-        start, stop = max(start, lo[q]), min(stop, hi[q])
-    return start, stop
+        shared_lo, shared_hi = max(shared_lo, lo[q]), min(shared_hi, hi[q])
+    return shared_lo, shared_hi
 
 
 @Helper
-def mask(s, k0, start, stop, lo, hi, tile, bits):
-    """Write -inf where a query may not attend."""
-    if k0 < start or k0 + s.shape[0] > stop:
+def mask(s, k0, shared_lo, shared_hi, lo, hi, table, bits):
+    """Write -inf where a query may not attend; table: the number of its bits, or -1."""
+    if k0 < shared_lo or k0 + s.shape[0] > shared_hi:
         mask_by_range(s, k0, lo, hi)
-    if tile >= 0:
-        mask_by_bits(s, bits[tile])
+    if table >= 0:
+        mask_by_bits(s, bits[table])
 
 
 @Helper

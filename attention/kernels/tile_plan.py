@@ -1,19 +1,20 @@
-"""List the tiles of scores that are computed, and the pairs of a tile that may attend.
+"""List the tiles of scores that are computed, and which pairs of a tile are allowed.
 
 Queries and keys are cut into blocks of ``size``. A tile is one block of queries against
 one block of keys. Heads that have the same mask share one row r of the plan. Query
-block i of row r meets the key blocks numbered
+block i of row r meets the key blocks of some entries of a list:
 
-    blocks[n]    for first[r, i] <= n < last[r, i]
+    blocks[entry]    for first[r, i] <= entry < last[r, i]
 
 Query q may attend to the keys lo[r, q] <= key < hi[r, q] of these blocks. If a tile
-needs more than such a range, tile[n] is the number of its table of bits, one bit for
-each pair: bits[tile[n]]. Otherwise tile[n] is -1.
+needs more than such a range, bits_of[entry] is the number of its table of bits, one bit
+for each pair. Otherwise bits_of[entry] is -1.
 
 A causal mask, a window and padding allow one range of keys for each query, so ranges
-are enough: O(L) numbers. ``BlockMask`` cuts any other mask into tiles: a full tile has
-no bits, a partial tile has them, and an empty tile is not listed. Nothing here has
-L x S entries, and the work of the kernels is proportional to the number of tiles.
+are enough: O(L) numbers, and entry j of the list is block j for all query blocks.
+``BlockMask`` cuts any other mask into tiles, with an entry for each: a full tile has no
+bits, a partial tile has them (one for each of its pairs), and an empty tile is not
+listed. The work of the kernels is proportional to the number of tiles.
 """
 
 import math
@@ -40,13 +41,13 @@ class Plan(NamedTuple):
     size: int
     first: reads(2, int)  # (R, I)
     last: reads(2, int)  # (R, I)
-    blocks: reads(1, int)  # of each tile: the number of its block of keys
-    tile: reads(1, int)  # of each tile: the number of its table of bits, or -1
+    blocks: reads(1, int)  # (entries,): the number of a block of keys
+    bits_of: reads(1, int)  # (entries,): the number of the table of bits, or -1
     lo: reads(2, int)  # (R, L)
     hi: reads(2, int)  # (R, L)
-    bits: reads(2, int)  # (tiles, size): bit q of row k, whether q may attend to k
+    bits: reads(2, int)  # (tables, size): bit q of bits[., k]: may q attend to k?
     row_of: reads(1, int)  # (N,): the row of each head
-    order: reads(1, int)  # head * I + query block, from the most tiles to the fewest
+    order: reads(1, int)  # (N I,): head * I + query block, those with most tiles first
 
     def tiles(self):
         """Return how many tiles each head computes: (N,)."""
@@ -54,10 +55,10 @@ class Plan(NamedTuple):
 
 
 def tile_plan(mask, B, H, L, S, size=SIZE):
-    """Return the plan of a mask, a BlockMask or None, for B examples of H heads.
+    """Return the plan of a Mask, a BlockMask or None (all pairs): B examples, H heads.
 
     Head h of example b has the number b H + h. The plan of a BlockMask is kept for as
-    long as the BlockMask is. A mask that was made for other sizes raises its error.
+    long as the BlockMask is. Raises ValueError for a mask made for other sizes.
     """
     if not isinstance(mask, BlockMask):
         return _new_plan(mask, B, H, L, S, size)
@@ -72,7 +73,7 @@ def of_ranges(lo, hi, heads, L, S, size=SIZE):
     """Return the plan where query i attends to the keys lo[i] <= key < hi[i].
 
     lo, hi   (..., L | 1) ints, whose axes before the last broadcast to ``heads``
-    heads    (..., H): the axes before the queries; N heads in all
+    heads    a shape such as (B, H), of the axes before the queries; N is its product
     """
     own = np.broadcast_shapes(lo.shape, hi.shape)[:-1]
     lo, hi = (np.broadcast_to(x, (*own, L)) for x in (lo, hi))
@@ -85,26 +86,28 @@ def of_ranges(lo, hi, heads, L, S, size=SIZE):
     first = low // size
     last = np.maximum(_divided_up(high, size), first)
     blocks = np.arange(_divided_up(S, size))
-    tile, bits = np.full(len(blocks), -1), np.zeros((0, size))
-    return _packed(size, first, last, blocks, tile, lo, hi, bits, row_of(own, heads))
+    bits_of, bits = np.full(len(blocks), -1), np.zeros((0, size))
+    rows = row_of(own, heads)
+    return _packed(size, first, last, blocks, bits_of, lo, hi, bits, rows)
 
 
-def of_tiles(first, last, blocks, tile, pairs, rows, L, S, size=SIZE):
-    """Return the plan with these lists: first (R, I), last (R, I), blocks and tile.
+def of_tiles(first, last, blocks, bits_of, pairs, rows, L, S, size=SIZE):
+    """Return the plan with these lists: first (R, I), last (R, I), blocks and bits_of.
 
-    pairs   arrays (n, size, size) of bool, queries by keys: the partial tiles, in the
-            order of their numbers
+    pairs   an iterable of arrays (tiles, size, size) of bool, queries by keys: the
+            partial tiles, in the order of their numbers
     rows    (N,): the row of each head
     """
     bits = np.concatenate([np.zeros((0, size), int), *map(_bits, pairs)])
     lo, hi = np.zeros((len(first), L)), np.full((len(first), L), S)
-    return _packed(size, first, last, blocks, tile, lo, hi, bits, rows)
+    return _packed(size, first, last, blocks, bits_of, lo, hi, bits, rows)
 
 
 def row_of(own, heads):
-    """Return the row of each head, (N,) ints, for an array of rows with axes ``own``.
+    """Return the row of each head: (N,) ints.
 
-    own broadcasts to heads (..., H); rows and heads are numbered in order of their axes
+    A table has a row for each index of the shape ``own``, which broadcasts to the shape
+    ``heads``. Both count in C order: own (1, 2) and heads (3, 2) give 0 1 0 1 0 1.
     """
     numbers = np.arange(math.prod(own)).reshape(own)
     return np.broadcast_to(numbers, heads).ravel()
@@ -115,7 +118,7 @@ def _new_plan(mask, B, H, L, S, size):
     if mask is None:
         return of_ranges(*all_keys, (B, H), L, S, size)
     pattern = mask.mask if isinstance(mask, BlockMask) else mask.sized(L, S)
-    pattern.extent(B, H, L, S)  # raises for another number of examples or heads
+    pattern.extent(B, H, L, S)  # raises if it is not for B and H
     if 0 in (B, H, L, S):  # nothing to compute
         return of_ranges(*all_keys, (B, H), L, S, size)
     ranges = pattern.key_ranges(L, S)
@@ -129,10 +132,10 @@ def _new_plan(mask, B, H, L, S, size):
     return of_tiles(*tiles.listing(), tiles.partial_tiles(), rows, L, S, size)
 
 
-def _packed(size, first, last, blocks, tile, lo, hi, bits, rows):
-    # The longest come first, so that all threads end at about the same time.
+def _packed(size, first, last, blocks, bits_of, lo, hi, bits, rows):
+    # query blocks with many tiles come first, so that all threads end at the same time
     order = np.argsort(-(last - first)[rows].ravel(), kind="stable")
-    arrays = first, last, blocks, tile, lo, hi, bits, rows, order
+    arrays = first, last, blocks, bits_of, lo, hi, bits, rows, order
     return Plan(size, *(as_field(x, np.int64) for x in arrays))
 
 

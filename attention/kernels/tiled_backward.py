@@ -1,20 +1,23 @@
 """Tiled attention, backward: FlashAttention-2 (Dao 2023, algorithm 2) as a kernel.
 
 The twin is ``backward_twin`` in ``attention/exact/flash.py``; the derivation is there.
-Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l:
+Nothing of size L x S was kept. Each tile is computed again, from q, k, m and l. With *
+for products of single elements,
 
     p  = exp(s - m) / l             dV += p dO              dp = V dO^T
-    ds = p (dp - D)                 dK += scale ds Q        dQ += scale ds^T K
-    D  = rowsum(dO O) - dlse        doffset[k - q] += ds    dadded[q, k] = ds
+    ds = p * (dp - D)               dK += scale ds Q        dQ += scale ds^T K
+    D  = rowsum(dO * O) - dlse      doffset[k - q] += ds    dadded[q, k] = ds
 
-Dropout, drawn again as well, multiplies dp, and the p of dV.
+With a softcap, dK and dQ have ds * slope in place of ds. Dropout, drawn again as well,
+multiplies dp, and the p of dV. If one row of ``added`` serves all queries, dadded is
+summed over them.
 
-The G heads that share keys have I blocks of queries each; block i of head g has the
-number g I + i. Block number b is in part b mod P, and block j of the keys is in
-part j mod P. In phase f, a work item is part p of the queries with part
-(p + f) mod P of the keys. So no two items that run at the same time add to the same
-rows, every sum is taken in the same order with any number of threads, and nothing is
-computed twice.
+The work is done in P phases, one after the other, and in P parts. The G heads that
+share keys have I blocks of queries each; block i of head g has the number g I + i.
+Block number b is in part b mod P, and block j of the keys is in part j mod P. In phase
+f, a work item is, for one key head, part p of the queries with part (p + f) mod P of
+the keys. So no two items of a phase add to the same rows, every sum is taken in the
+same order with any number of threads, and no tile is computed twice.
 """
 
 from typing import NamedTuple
@@ -26,15 +29,24 @@ from .dropout import drop_out, read_draws
 from .elementary import exp
 from .pool import spread
 from .product import aligned_empty, copied, multiply
-from .tile import Inputs, Results, add_terms, apply_cap, mask, pack, read_ranges
+from .tile import Inputs, add_terms, apply_cap, mask, pack, read_ranges
 from .tile_plan import SIZE
 from .tiled_forward import MULTIPLY_NS
 
 ITEMS = 8  # in a phase, at least, where there are blocks enough
 
 
+class Saved(NamedTuple):
+    """Results of the forward, and dlse."""
+
+    o: reads(3)  # (N, L, Ev)
+    dlse: reads(2)  # (N, L)
+    row_max: reads(2)  # (N, L): m
+    inv_sum: reads(2)  # (N, L): 1 / l
+
+
 class Gradients(NamedTuple):
-    """What the backward adds to; doffset and dadded have no rows if not wanted."""
+    """What the backward adds to; offset and added are empty if they are not wanted."""
 
     q: writes(3)  # (N, L, E)
     k: writes(3)  # (N / G, S, E)
@@ -44,39 +56,40 @@ class Gradients(NamedTuple):
 
 
 def backward(
-    q, k, v, terms, plan, draws, o, row_max, inv_sum, do, dlse, offsets, masks
-):
+    q, k, v, terms, plan, draws, o, row_max, inv_sum, do, dlse,
+    wants_offset, wants_added,
+):  # fmt: skip
     """dq, dk, dv; doffset (N, L + S - 1 + 64), as in Terms; dadded (N, L | 1, S).
 
-    o, row_max, inv_sum are those of ``forward``. ``offsets`` and ``masks``: whether to
-    return the last two gradients. None when the twin should run.
+    o, row_max and inv_sum are those of ``forward``; do (N, L, Ev) and dlse (N, L) are
+    the gradients. doffset and dadded are None if not wanted. Return None when the twin
+    should run.
     """
-    (N, _, E), (H, S, Ev) = q.shape, v.shape
-    tiles = plan.tiles().reshape(H, N // max(H, 1)).sum(1)
+    (N, _, E), (Nk, S, Ev) = q.shape, v.shape
+    tiles = plan.tiles().reshape(Nk, N // max(Nk, 1)).sum(1)
     time = MULTIPLY_NS * SIZE * SIZE * (3 * E + 2 * Ev) * tiles.sum()
     loop = backward_loop.version(q.dtype, time)
     if loop is None:
         return None
     inputs = Inputs.of(q, k, v, terms, plan, draws)
-    saved = (as_field(x, q.dtype) for x in (o, dlse, row_max, inv_sum))
+    saved = Saved(*(as_field(x, q.dtype) for x in (o, dlse, row_max, inv_sum)))
     do = np.ascontiguousarray(do)
-    blocks = min(plan.first.shape[1], -(-S // SIZE))
-    parts = max(1, min(-(-ITEMS // max(H, 1)), blocks))
+    blocks = min(plan.first.shape[1], -(-S // SIZE))  # of queries or of keys
+    parts = max(1, min(-(-ITEMS // max(Nk, 1)), blocks))
     d = Gradients(
         np.zeros_like(inputs.q),
         np.zeros_like(inputs.k),
         np.zeros_like(inputs.v),
-        np.zeros((parts if offsets else 0, N, terms.offset.shape[1]), q.dtype),
-        np.zeros((N if masks else 0, *terms.added.shape[1:]), q.dtype),
+        np.zeros((parts if wants_offset else 0, N, terms.offset.shape[1]), q.dtype),
+        np.zeros((N if wants_added else 0, *terms.added.shape[1:]), q.dtype),
     )
     order = np.argsort(-tiles, kind="stable")  # the longest first
-    results = Results(*saved)
     for phase in range(parts):
         spread(
-            loop, H * parts, time / parts, phase, parts, order, inputs, results, do, d
+            loop, Nk * parts, time / parts, phase, parts, order, inputs, saved, do, d
         )
-    doffset = d.offset.sum(0) if offsets else None
-    return d.q, d.k, d.v, doffset, d.added if masks else None
+    doffset = d.offset.sum(0) if wants_offset else None
+    return d.q, d.k, d.v, doffset, d.added if wants_added else None
 
 
 @kernel
@@ -87,15 +100,15 @@ def backward_loop(
     parts: int,
     order: reads(1, int),
     inputs: Inputs,
-    results: Results,  # with dlse in the place of lse
+    saved: Saved,
     do: reads(3),
     d: Gradients,
 ):
     q, k, v = inputs.q, inputs.k, inputs.v
     terms, plan, draws = inputs.terms, inputs.plan, inputs.draws
     N, L, E = q.shape
-    H, S, Ev = v.shape
-    G = N // max(H, 1)
+    Nk, S, Ev = v.shape
+    G = N // max(Nk, 1)
     one = q.dtype.type(1)
     columns = aligned_empty(E, SIZE, q)
     do_columns = aligned_empty(Ev, SIZE, q)
@@ -110,8 +123,8 @@ def backward_loop(
     D = np.empty(SIZE, q.dtype)
     lo = np.zeros(SIZE, np.int32)
     hi = np.zeros(SIZE, np.int32)
-    a = np.empty(SIZE, np.uint32)
-    blocks = plan.first.shape[1]
+    a = np.empty(SIZE, np.uint32)  # of the queries, for dropout
+    blocks = plan.first.shape[1]  # of queries
     for item in range(start, stop):
         h, part = order[item // parts], item % parts
         for block in range(part, G * blocks, parts):
@@ -120,16 +133,16 @@ def backward_loop(
             row = plan.row_of[n]
             q0, q1 = i * SIZE, min(i * SIZE + SIZE, L)
             count = q1 - q0
-            inside, beyond = read_ranges(plan, row, q0, q1, lo, hi)
+            shared_lo, shared_hi = read_ranges(plan, row, q0, q1, lo, hi)
             q_i, do_i = copied(queries, q[n, q0:q1]), copied(do_rows, do[n, q0:q1])
             dq_i = d.q[n, q0:q1]
             pack(columns, q_i, terms.scale)
             pack(do_columns, do_i, one)
             read_draws(a, draws, n, q0, q1)
-            read_rows(row_max, inv_sum, results, n, q0, q1)
-            row_sums(D, do_i, results.o[n, q0:q1], results.lse[n, q0:q1])
-            for e in range(plan.first[row, i], plan.last[row, i]):
-                j = plan.blocks[e]
+            read_rows(row_max, inv_sum, saved, n, q0, q1)
+            row_sums(D, do_i, saved.o[n, q0:q1], saved.dlse[n, q0:q1])
+            for entry in range(plan.first[row, i], plan.last[row, i]):
+                j = plan.blocks[entry]
                 if (j - part - phase) % parts != 0:
                     continue
                 k0 = j * SIZE
@@ -140,7 +153,8 @@ def backward_loop(
                 if terms.cap > 0:
                     apply_cap(p, terms.cap, slope)
                 add_terms(p, terms, n, q0, q1, k0, S)
-                mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
+                table = plan.bits_of[entry]
+                mask(p, k0, shared_lo, shared_hi, lo, hi, table, plan.bits)
                 multiply(ds, v_j, do_columns, False)
                 if draws.drop > 0:
                     drop_out(ds, draws, a, k0)
@@ -158,17 +172,17 @@ def backward_loop(
 
 
 @Helper
-def read_rows(row_max, inv_sum, results, n, q0, q1):
-    """m and 1 / l of 64 queries; those past the end get p = 0."""
+def read_rows(row_max, inv_sum, saved, n, q0, q1):
+    """Read m and 1 / l of 64 queries: 0 past the last one, so that p = 0 there."""
     for q in range(SIZE):
-        inside = q < q1 - q0
-        row_max[q] = results.row_max[n, q0 + q] if inside else 0
-        inv_sum[q] = results.inv_sum[n, q0 + q] if inside else 0
+        exists = q < q1 - q0
+        row_max[q] = saved.row_max[n, q0 + q] if exists else 0
+        inv_sum[q] = saved.inv_sum[n, q0 + q] if exists else 0
 
 
 @Helper
 def row_sums(D, do, o, dlse):
-    """D = rowsum(dO O) - dlse."""
+    """D = rowsum(dO * O) - dlse."""
     for q in range(SIZE):
         D[q] = 0
     for q in range(o.shape[0]):
@@ -180,12 +194,12 @@ def row_sums(D, do, o, dlse):
 
 @Helper
 def softmax_backward(s, dp, row_max, inv_sum, D):
-    """In place: s becomes p = exp(s - m) / l, and dp becomes ds = p (dp - D)."""
+    """In place: s becomes p = exp(s - m) / l, and dp becomes ds = p * (dp - D)."""
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     for k in range(s.shape[0]):
         for q in range(SIZE):
-            # A masked pair has p = 0 and no gradient, even if m, l or dp is NaN; so
-            # has a query with 1 / l = 0.
+            # A masked pair has p = 0 and no gradient, even if m, l or dp is NaN. The
+            # same holds for the pairs of a query with 1 / l = 0.
             p = exp(s[k, q] - row_max[q]) * inv_sum[q]
             p = zero if s[k, q] == minus_infinity or inv_sum[q] == zero else p
             d = p * (dp[k, q] - D[q])
@@ -195,7 +209,7 @@ def softmax_backward(s, dp, row_max, inv_sum, D):
 
 @Helper
 def scale_and_uncap(ds, scale, slope, cap):
-    """ds *= scale, and by the slope 1 - t^2 of a softcap where there is one."""
+    """Multiply ds by scale, and by the slope 1 - t^2 where there is a softcap."""
     zero = ds.dtype.type(0)
     for k in range(ds.shape[0]):
         for q in range(SIZE):
@@ -209,7 +223,7 @@ def scale_and_uncap(ds, scale, slope, cap):
 
 @Helper
 def add_diagonals(doffset, ds, count):
-    """doffset[q - k + n - 1] += ds[k, q]: all pairs at one distance share a bias."""
+    """doffset[q - k + n - 1] += ds[k, q]: all pairs of one offset share a bias."""
     n = ds.shape[0]
     for k in range(n):
         for q in range(count):
@@ -218,7 +232,7 @@ def add_diagonals(doffset, ds, count):
 
 @Helper
 def add_mask_gradient(dadded, ds, q0, count):
-    """dadded[q, k] = ds[k, q]; summed over q where one row served all queries."""
+    """dadded[q0 + q, k] = ds[k, q]; or dadded[0, k] += ds[k, q], if it has one row."""
     for k in range(ds.shape[0]):
         for q in range(count):
             if dadded.shape[0] == 1:

@@ -1,8 +1,8 @@
 """Tiled attention, forward: FlashAttention-2 (Dao 2023, algorithm 1) as a kernel.
 
 The twin is ``forward_twin`` in ``attention/exact/flash.py``, and the one to read. A
-work item is one block of 64 queries of one head. For each tile that its plan lists,
-with the scores s (keys down, queries along),
+work item is one block of 64 queries of one head. For each tile that the plan lists for
+it, with the scores s (keys down, queries along),
 
     m' = max(m, max_k s)             p = exp(s - m')
     l  = exp(m - m') l + sum_k p     O = exp(m - m') O + p^T V
@@ -43,8 +43,8 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
     q, k, v = inputs.q, inputs.k, inputs.v
     terms, plan, draws = inputs.terms, inputs.plan, inputs.draws
     N, L, E = q.shape
-    H, S = k.shape[0], k.shape[1]
-    G = N // max(H, 1)
+    Nk, S = k.shape[0], k.shape[1]
+    G = N // max(Nk, 1)
     columns = aligned_empty(E, SIZE, q)
     values = aligned_empty(SIZE, v.shape[2], q)
     tile = aligned_empty(SIZE, SIZE, q)
@@ -57,25 +57,26 @@ def forward_loop(start: int, stop: int, inputs: Inputs, results: Results):
     total = np.empty(SIZE, q.dtype)
     lo = np.zeros(SIZE, np.int32)
     hi = np.zeros(SIZE, np.int32)
-    a = np.empty(SIZE, np.uint32)
+    a = np.empty(SIZE, np.uint32)  # of the queries, for dropout
     for item in range(start, stop):
         n, i = divmod(plan.order[item], plan.first.shape[1])
         row, h = plan.row_of[n], n // G
         q0, q1 = i * SIZE, min(i * SIZE + SIZE, L)
-        inside, beyond = read_ranges(plan, row, q0, q1, lo, hi)
+        shared_lo, shared_hi = read_ranges(plan, row, q0, q1, lo, hi)
         pack(columns, q[n, q0:q1], terms.scale)
         read_draws(a, draws, n, q0, q1)
         o_i = results.o[n, q0:q1]
         begin(o_i, m, ell)
-        for e in range(plan.first[row, i], plan.last[row, i]):
-            k0 = plan.blocks[e] * SIZE
+        for entry in range(plan.first[row, i], plan.last[row, i]):
+            k0 = plan.blocks[entry] * SIZE
             k1 = min(k0 + SIZE, S)
             p = tile[: k1 - k0]
             multiply(p, k[h, k0:k1], columns, False)
             if terms.cap > 0:
                 apply_cap(p, terms.cap, slope)
             add_terms(p, terms, n, q0, q1, k0, S)
-            mask(p, k0, inside, beyond, lo, hi, plan.tile[e], plan.bits)
+            table = plan.bits_of[entry]
+            mask(p, k0, shared_lo, shared_hi, lo, hi, table, plan.bits)
             raise_maximum(p, m, new_max, alpha)
             exponentiate(p, new_max, total)
             rescale(o_i, ell, alpha, total)
@@ -98,7 +99,10 @@ def begin(o_i, m, ell):
 
 @Helper
 def raise_maximum(s, m, new_max, alpha):
-    """m' = max(m, max_k s), alpha = exp(m - m'), new_max = m', or 0 where m' = -inf."""
+    """m becomes m' = max(m, max_k s);  alpha = exp(m - new_max), with the old m.
+
+    new_max is m', but 0 where m' = -inf.
+    """
     zero, minus_infinity = s.dtype.type(0), s.dtype.type(-np.inf)
     for q in range(SIZE):
         new_max[q] = m[q]
@@ -127,7 +131,7 @@ def exponentiate(s, new_max, total):
 
 @Helper
 def rescale(o_i, ell, alpha, total):
-    """l = alpha l + total;  O = alpha O, in the rows whose maximum rose."""
+    """l = alpha l + total;  O = alpha O, which changes nothing where alpha = 1."""
     for q in range(SIZE):
         ell[q] = alpha[q] * ell[q] + total[q]
     for r in range(o_i.shape[0]):
@@ -138,7 +142,10 @@ def rescale(o_i, ell, alpha, total):
 
 @Helper
 def finish(results, n, q0, q1, m, ell):
-    """O / l, lse = m + ln l, m and 1 / l; for a query without keys 0, -inf, 0, 0."""
+    """Write O / l, lse = m + ln l, m and 1 / l of the queries q0 to q1.
+
+    For a query without keys these are 0, -inf, 0 and 0; its O is 0 already.
+    """
     zero, one = m.dtype.type(0), m.dtype.type(1)
     o, lse = results.o[n, q0:q1], results.lse[n, q0:q1]
     row_max, inv_sum = results.row_max[n, q0:q1], results.inv_sum[n, q0:q1]

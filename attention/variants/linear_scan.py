@@ -4,10 +4,11 @@
     o_i = S_i^T a_i / (a_i . z_i + eps)
 
 with the features a = phi(q), b = phi(k), and sums over the keys j <= i (causal), or
-over all keys. Key by key, the causal sums would be n steps of E Ev multiplications. In
-chunks they are matrix products: one with the sums over all earlier chunks, and a small
-masked product within the chunk. This file has the NumPy version, for all heads at once;
-kernels/linear.py and kernels/linear_backward.py are the compiled version.
+over all keys. S_i is the state; S without an index is the number of keys. Key by key,
+the causal sums would be L steps of E Ev multiplications. In chunks they are matrix
+products: one with the sums over all earlier chunks, and a small masked product within
+the chunk. This file has the NumPy version, for all heads at once; kernels/linear.py and
+kernels/linear_backward.py are the compiled version.
 
 Katharopoulos et al. 2020, equations 4 to 12, and section 3.3.1 for the gradients; Hua
 et al. 2022 (chunks).
@@ -50,9 +51,9 @@ def linear_scan(q, k, v, keep=None, *, is_causal, eps, elu=True):
         db_j = R_j v_j + r_j,    dv_j = R_j^T b_j       with sums over the queries:
         R_j = sum_i a_i n_i^T,   r_j = sum_i d_i a_i    over all i, or causal i >= j
 
-    R and r are summed from the end of the sequence. Only o and 1 / (c + eps) are kept
-    from the forward pass; S is summed again. phi(x) = elu(x) + 1 is x + 1 or e^x, so
-    its derivative is min(phi(x), 1).
+    If causal, R and r are summed from the end of the sequence. The forward pass keeps
+    its arguments, o and 1 / (c + eps); S_i is summed again. phi(x) = elu(x) + 1 is
+    x + 1 or e^x, so its derivative is min(phi(x), 1).
     """
     arrays = [q.shape[:-2], k.shape[:-2], v.shape[:-2]]
     leading = np.broadcast_shapes(*arrays, () if keep is None else keep.shape[:-1])
@@ -83,6 +84,8 @@ class Scan:
     """The inputs of ``linear_scan`` for N heads, and its NumPy form.
 
     q (N, L, E), k (N, S, E), v (N, S, Ev), keep (N, S) bool or None
+
+    chunk   C, how many positions are computed at a time
     """
 
     q: np.ndarray
@@ -157,7 +160,7 @@ class Scan:
         return dq
 
     def _key_gradients(self, n, d):
-        """Return dk and dv, with the sums R and r from the end of the sequence."""
+        """Return dk and dv, with the sums R and r; causal: from the end."""
         (N, L, E), (S, Ev) = self.q.shape, self.v.shape[1:]
         dk, dv = np.empty_like(self.k), np.empty_like(self.v)
         R, r = np.zeros((N, E, Ev), self.q.dtype), np.zeros((N, 1, E), self.q.dtype)
@@ -216,5 +219,5 @@ def _flatten_heads(x, leading):
     """Broadcast the leading axes and make them one: (..., n, E) -> (N, n, E)."""
     n, E = x.shape[-2:]
     if x.shape[:-2] != leading:
-        x = np.broadcast_to(x, (*leading, n, E))  # read-only, so that kernels copy it
+        x = np.broadcast_to(x, (*leading, n, E))
     return np.ascontiguousarray(x.reshape(math.prod(leading), n, E))

@@ -60,8 +60,8 @@ def _attends(plan, heads, L, S):
         r, i, j = plan.row_of[n], q // plan.size, k // plan.size
         for e in range(plan.first[r, i], plan.last[r, i]):
             if plan.blocks[e] == j and plan.lo[r, q] <= k < plan.hi[r, q]:
-                tile = plan.tile[e]
-                row = plan.bits[tile, k % plan.size] if tile >= 0 else -1
+                table = plan.bits_of[e]
+                row = plan.bits[table, k % plan.size] if table >= 0 else -1
                 allowed[n, q, k] = row >> (q % plan.size) & 1
     return allowed
 

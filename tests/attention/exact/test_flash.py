@@ -190,7 +190,7 @@ def test_the_kernel_reads_the_kept_tiles_alone(name):
     listed = tile_plan(tiles, 1, 1, n, n)
     free = listed._replace(  # no pair of a listed tile is masked
         lo=np.zeros_like(listed.lo), hi=np.full_like(listed.hi, n),
-        tile=np.full_like(listed.tile, -1),
+        bits_of=np.full_like(listed.bits_of, -1),
     )  # fmt: skip
     arrays = draw(*[(1, n, 4)] * 3)
     g = draw((1, n, 4), seed=5)[0]

@@ -21,7 +21,7 @@ EVERY = slice(None), slice(None), slice(None)
 def drawn(p, seed, N, L, S):
     """Which weights are dropped: bool (N, L, S)."""
     draws = dropout.draws(p, seed, N, L, S, np.dtype(np.float64))
-    return dropout.mask(draws, *EVERY) == 0
+    return dropout.factors(draws, *EVERY) == 0
 
 
 def run(attention, inputs, g, backend="numba", **options):
@@ -86,7 +86,7 @@ def test_the_kernel_draws_what_numpy_draws():
     p = np.ones((2, S, 64), np.float32)
     version(draws, 2, np.array([0, 64, 100]), p)
     found = np.concatenate([p[0].T, p[1].T[:36]])
-    np.testing.assert_array_equal(found, dropout.mask(draws, *EVERY)[2])
+    np.testing.assert_array_equal(found, dropout.factors(draws, *EVERY)[2])
 
 
 @pytest.mark.parametrize("p", [0.02, 0.5])
