@@ -1,7 +1,6 @@
 """The public names of the package: ``attention.attend`` is ``attend`` here."""
 
-import attention.masks as masks  # "from . import" would import this file once more
-
+from . import masks
 from .exact.kv_cache import FixedKVCache, KVCache
 from .exact.merge import merge
 from .exact.multihead import MultiHeadAttention

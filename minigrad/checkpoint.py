@@ -13,8 +13,8 @@ JSON, which also marks where the arrays belong:
         array    a.W
         JSON     {"a": {"W": {"@array": "a.W"}}, "step": 400}
 
-A loaded state equals the saved one: values, shapes and dtypes to the last bit, integers
-of any size, NaN and infinities. Tuples become lists, NumPy's scalars Python's.
+A loaded state equals the saved one: values, shapes and dtypes to the last bit, large
+integers, NaN and infinities. Tuples become lists, NumPy's scalars Python's.
 
 Writing is atomic (``minigrad/files.py``): at every moment a whole file exists, the old
 or the new one. A process that is killed while it writes leaves ``.checkpoint-*.tmp``,

@@ -1,7 +1,7 @@
 """Check what a shape line cannot say: options, ranges, masks and functions.
 
-``shapes.py`` explains shape lines. Each check takes the name of the function or layer,
-the name of the argument and its value. It returns the value, or raises with the same
+``shapes.py`` explains shape lines. Most checks take the name of the function or layer,
+the name of the argument and its value. They return the value, or raise with the same
 form of message as ``shapes``:
 
     Dropout: p is 1.5; expected a probability, from 0 to 1.
@@ -92,10 +92,12 @@ def mask(name, argument, x, shape):
     """
     array = plain(x)
     if array.dtype.kind not in "bf":
+        advice = f"For a mask of ones and zeros, write {argument} == 1."
+        if array.dtype == object:
+            advice = "Pass a Mask as mask_mod, or its array, mask.dense(B, H, L, S)."
         raise TypeError(
             f"{name}: {argument} is {array.dtype}; expected bool, where True = may "
-            "attend, or float, which is added. For a mask of ones and zeros, write "
-            f"{argument} == 1."
+            f"attend, or float, which is added. {advice}"
         )
     broadcastable(name, argument, array.shape, shape)
     return x if isinstance(x, Tensor) and array.dtype.kind == "f" else array

@@ -18,7 +18,8 @@ can use all local variables of the forward.
   saved array, or one new array for two arguments: the result may become ``leaf.grad``,
   which is changed in place.
 - A second parameter of ``backward``, whatever its name, receives a tuple of booleans:
-  for each argument that was passed, whether its gradient is needed.
+  for each argument that was passed (each element of a list), whether its gradient is
+  needed.
 - The output may be a tuple; then g is a list, with zeros for unused outputs.
 - If an argument is a list of n tensors, ``backward`` returns n gradients for it.
 - Keyword-only parameters have no gradient.

@@ -64,8 +64,8 @@ def gradcheck(fn, inputs, *, seed=0, rtol=1e-6, atol=1e-8, no_gradient=(), names
                  where n is the measured entry, b its error bar, r the rounding error
                  of a, and m the largest |n| of that input among the slopes that are
                  certainly not 0
-    no_gradient  the numbers (0, 1, ...) of inputs whose gradient must be 0, or their
-                 names
+    no_gradient  the inputs whose gradient must be 0, as the table calls them: 0, 1,
+                 ..., "0[1]" for an array in a list, or their ``names``
     names        of the inputs, for the table and the messages, instead of 0, 1, ...
 
     ``result.ok`` is False if an entry is wrong, in the usual situation or in another,
@@ -94,7 +94,7 @@ def gradcheck_module(module, *inputs, seed=0, rtol=1e-6, atol=1e-8, no_gradient=
     """Check every parameter of ``module``, and every float array among ``inputs``.
 
     Parameters that require no gradient are not checked. It works like ``gradcheck``,
-    with the module in evaluation mode (no dropout) and its parameters in float64;
+    with the module in evaluation mode (no dropout) and these parameters in float64;
     afterwards the module is unchanged. If its outputs are the same in training mode,
     its gradients must be the same too. The table and ``no_gradient`` identify
     parameters by name and inputs by number.

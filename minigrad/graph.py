@@ -160,8 +160,8 @@ def _add_to_parents(node, g, gradients, new_arrays):
 def _is_shared(d, g):
     """Return whether another array may have the memory of the gradient ``d``.
 
-    A view of a whole array, as ``reshape`` returns it, has its memory alone if nothing
-    else refers to that array.
+    If d is a view of a whole array, as ``reshape`` returns it, nobody else can read
+    that memory unless some other object refers to that array.
     """
     if d.base is None:
         return d is g
@@ -185,7 +185,7 @@ def _with_zeros(g, node):
 
 
 def _check_count(node, gradients):
-    """Raise unless there is one gradient for each input.
+    """Raise unless each input that needs a gradient has one, and there are no others.
 
     None is allowed in addition, for optional inputs that the caller did not pass.
     """

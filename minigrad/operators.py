@@ -1,9 +1,9 @@
 """The operators and methods of tensors: ``a @ b`` calls ``OPS["matmul"](a, b)``.
 
 ``OPS`` is the table of all operations that ``@differentiable`` has registered, by name.
-There is no mathematics here: each method calls the operation of that name. The methods
-have the names and keywords of NumPy's arrays (``unsqueeze`` is PyTorch's). Comparisons
-have no gradient and return arrays of booleans.
+There is no mathematics here: each method calls an operation. The methods have the names
+and keywords of NumPy's arrays (``unsqueeze`` is PyTorch's). Comparisons have no
+gradient and return arrays of booleans.
 """
 
 import operator
@@ -101,8 +101,8 @@ class Operators:
     def min(self, axis=None, keepdims=False, **others):
         return OPS["min"](self, axis=axis, keepdims=keepdims, **others)
 
-    def cumsum(self, axis=None):
-        return OPS["cumsum"](self, axis=axis)
+    def cumsum(self, axis=None, **others):
+        return OPS["cumsum"](self, axis=axis, **others)
 
     def clip(self, min=None, max=None):
         return OPS["clip"](self, min, max)
@@ -120,8 +120,8 @@ class Operators:
     def swapaxes(self, axis1, axis2):
         return OPS["swapaxes"](self, axis1, axis2)
 
-    def squeeze(self, axis=None):
-        return OPS["squeeze"](self, axis=axis)
+    def squeeze(self, axis=None, **others):
+        return OPS["squeeze"](self, axis=axis, **others)
 
     def unsqueeze(self, axis):
         return OPS["unsqueeze"](self, axis)

@@ -9,8 +9,8 @@ from .tensor import Tensor
 
 EXPECTED = {
     "float": ("floating-point numbers", "Write 1.0 for 1, or use .astype(np.float32)."),
-    "int": ("integers", "Use .astype(int)."),
-    "bool": ("booleans", "Compare with 0, or use .astype(bool)."),
+    "int": ("integers", "Convert the array with .astype(int)."),
+    "bool": ("booleans", "Compare the array with 0."),
 }
 
 
@@ -177,7 +177,11 @@ class Match:
         message += "."
         if leading:
             message += f" Leading axes must broadcast with {self.leading}."
-        elif len(found) == 1 and problems == ["number of axes"]:
+        elif (
+            len(found) == 1
+            and problems == ["number of axes"]
+            and any(len(shape.axes) == 2 for shape in item.shapes)
+        ):
             message += " To pass one vector x, write x[None, :]."
         return message
 

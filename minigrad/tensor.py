@@ -69,9 +69,10 @@ class Tensor(Operators):
         retain_graph   keep the arrays that the nodes saved, so that backward() can run
                        again
 
-        Raises RuntimeError if there is no graph, if an earlier backward() has deleted
-        it, or if a value that it needs was overwritten; ValueError if the gradient has
-        another shape.
+        Raises RuntimeError if the tensor requires no gradient, if the default gradient
+        does not suit its size, if an earlier backward() has deleted the graph, or if a
+        value that it needs was overwritten; ValueError if the gradient has another
+        shape.
         """
         g = _start_gradient(self, gradient)
         leaf_gradients = [(self, g)]
@@ -87,7 +88,7 @@ class Tensor(Operators):
     def data(self):
         """The values as an ndarray.
 
-        For a leaf it is the array itself; for a computed tensor it is a read-only view.
+        For a leaf it is the array itself; for a tensor with a graph, a read-only view.
         Do not overwrite a leaf between forward and backward: the backward may read it.
         ``leaf.data -= step`` ends with an assignment to ``leaf.data``, which notes the
         write, so that backward() raises an error. ``a = leaf.data; a -= step`` is a
@@ -144,7 +145,7 @@ class Tensor(Operators):
     def detach(self):
         """Return the same values, in the same memory, as a leaf without a gradient.
 
-        The ``data`` of the result is read-only if this tensor was computed.
+        The ``data`` of the result is read-only if this tensor has a graph.
         """
         return Tensor._from_array(self.data)
 

@@ -34,7 +34,7 @@ TENSOR = {
     "double": "t.astype(np.float64)",
     "expand": "minigrad.expand(t, shape)",
     "float": "t.astype(np.float32)",
-    "long": "t.astype(np.int64)",
+    "long": "t.data.astype(np.int64), an array: integers have no gradient",
     "mT": "t.swapaxes(-1, -2)",
     "masked_fill": "minigrad.masked_fill(t, mask, value)",
     "numel": "t.size",
@@ -74,7 +74,7 @@ KEYWORDS = {
     "dim": "axis",
     "key_padding_mask": "valid_lens, or mask (True = may attend)",
     "keepdim": "keepdims",
-    "unbiased": "ddof=1",
+    "unbiased": "ddof=1 (or ddof=0 for unbiased=False)",
 }
 
 

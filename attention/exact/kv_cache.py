@@ -25,8 +25,9 @@ from minigrad.checks import between, plain, whole
 class KVCache:
     """The keys and values of the earlier tokens of one layer of self-attention.
 
-    capacity   the number of tokens in the first buffer. A full buffer is replaced by
-               one of twice the size, so adding T tokens copies O(T) rows in all
+    capacity   the number of tokens in the first buffer, at least. A full buffer is
+               replaced by one for twice the tokens (or more, if many come at once), so
+               adding T tokens copies O(T) rows in all
     length     the number of tokens
     key, value (B, Hk, length, E) Tensors, or None without tokens. The keys are stored
                after their rotation by position

@@ -5,9 +5,9 @@
     out = W_o [c_0; c_1; ...; c_{H-1}]
 
 In self-attention y = x; in cross-attention y is another sequence. Each head has width
-E = D / H, so all heads together cost as much as one head of width D: 4 L D^2 for the
-projections, 2 L S D for scores and averages. There is no loop over the heads: they are
-an axis of the arrays, (B, H, L, E).
+E = D / H, so all heads together cost as much as one head of width D: 2 (L + S) D^2 for
+the projections, 2 L S D for scores and averages. There is no loop over the heads: they
+are an axis of the arrays, (B, H, L, E).
 
 With fewer key heads than query heads, Hk < H, several query heads share keys and values
 (grouped queries; Hk = 1 is multi-query attention). The number of scores is the same,
@@ -305,9 +305,9 @@ def _mask_options(mask, valid_lens, S, growing):
     elif mask is not None:
         if plain(mask).ndim == 3:
             raise ValueError(
-                f"{NAME}: mask has shape {plain(mask).shape}; expected (L, S), or four "
-                "axes (B | 1, H | 1, L, S). If the first axis counts examples, pass "
-                "mask[:, None]; if it counts heads, mask[None]."
+                f"{NAME}: mask has shape {plain(mask).shape}; expected (L, T) for T "
+                "keys in all, or four axes (B | 1, H | 1, L, T). If the first axis "
+                "counts examples, pass mask[:, None]; if it counts heads, mask[None]."
             )
         options["attn_mask"] = mask
     if valid_lens is not None:

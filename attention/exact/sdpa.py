@@ -5,7 +5,8 @@
 The arguments are torch's, in torch's order and layout. Two paths compute the same
 results: dense.py computes the whole matrix of scores, and flash.py computes it in tiles
 and stores none. Each head costs L S (E + Ev) multiplications on both paths; the memory
-is L S numbers on the dense path, and L + S in tiles.
+is L S numbers on the dense path, and L + S in tiles (plus a mask of L S booleans if a
+key or value is NaN or infinite).
 
 Vaswani et al. 2017, equation 1; tiles: Dao 2023; score_mod and mask_mod: Dong et al.
 2024.

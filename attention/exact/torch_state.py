@@ -19,8 +19,9 @@ names already.
     Transformer                  EncoderDecoder, with final_norm=True if it is post-norm
 
 A torch.nn.Transformer has no embedding tables. ``without`` leaves them out of the
-exported state, and ``keep`` leaves them unchanged. Every other name must exist and have
-the correct shape:
+exported state, and ``keep`` leaves them unchanged. The same holds for learned positions
+and for output.weight, which a model with tied=False has. Every other name must exist
+and have the correct shape:
 
     TABLES = ("encoder.embedding", "decoder.embedding")
     theirs.load_state_dict(
@@ -53,7 +54,7 @@ def torch_state(module, without=()):
     names, state = _names(module, "torch_state"), module.state_dict()
     _check_known(module, "torch_state: without", without, names)
     return {
-        name: np.concatenate([state[part] for part in parts])
+        name: _stacked([state[part] for part in parts])
         for name, parts in names.items()
         if name not in without
     }
@@ -80,14 +81,16 @@ def load_torch_state(module, state, keep=()):
     problems += [f"unexpected: {name}" for name in state if name not in names]
     for name in names.keys() & state.keys():
         parts, array = names[name], _array(name, state[name])
-        sizes = [len(values[part]) for part in parts]
-        shape = (sum(sizes), *values[parts[0]].shape[1:])
-        if array.shape == shape:
-            values |= zip(parts, np.split(array, np.cumsum(sizes)[:-1]))
-        else:
+        ours = [values[part] for part in parts]
+        shape = _stacked(ours).shape
+        if array.shape != shape:
             problems.append(
                 f"does not fit: {name}: expected {shape}, found {array.shape}"
             )
+        elif len(parts) == 1:
+            values[parts[0]] = array
+        else:
+            values |= zip(parts, np.split(array, np.cumsum([*map(len, ours)])[:-1]))
     if problems:
         listed = "\n  ".join(sorted(problems))
         raise ValueError(
@@ -95,6 +98,11 @@ def load_torch_state(module, state, keep=()):
             f"changed.\n  {listed}"
         )
     module.load_state_dict(values)
+
+
+def _stacked(arrays):
+    """Return a copy of the arrays, one below the other; a single one may be a number."""
+    return arrays[0].copy() if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _check_known(module, argument, chosen, names):

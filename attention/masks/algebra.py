@@ -57,11 +57,11 @@ class Mask:
         return self.allowed(*indices)
 
     def dense(self, B, H, L, S):
-        """Return the mask as a bool array (B | 1, H | 1, L, S), from one call.
+        """Return the mask as a bool array (B | 1, H | 1, L, S).
 
-        The axes B and H are 1 if the mask does not depend on them. With B=None or
-        H=None, the mask must know the number, as padding does. Memory: a byte for each
-        pair.
+        The axes B and H are 1 if the mask does not depend on them. B or H may be None
+        in this case, and if the mask knows the number, as padding does. Memory: a byte
+        for each pair.
         """
         mask = self.sized(whole("dense", "L", L), whole("dense", "S", S))
         B, H = mask.extent(B, H, L, S)
@@ -167,9 +167,8 @@ class mask_mod(Mask):
             if "truth value" not in str(error):
                 raise
             raise ValueError(
-                f"{self}: the function uses an array as a condition. It is called "
-                "once, on arrays: write &, |, ~ for `and`, `or`, `not`, and np.where "
-                "for `if`."
+                f"{self}: the function uses an array as a condition. It is called on "
+                "arrays: write &, |, ~ for `and`, `or`, `not`, and np.where for `if`."
             ) from error
         if allowed.dtype != bool:
             raise TypeError(

@@ -34,8 +34,8 @@ class from_array(Mask):
     def sized(self, L, S):
         if any(m not in (1, n) for m, n in zip(self.array.shape[2:], (L, S))):
             raise ValueError(
-                f"{self}: found {L} queries and {S} keys; expected the last two axes "
-                "of the array, or 1."
+                f"{self}: found {L} queries and {S} keys; expected an array whose last "
+                "two axes are these numbers, or 1."
             )
         return self
 

@@ -31,8 +31,8 @@ class bigbird(Mask):
     seed       of the draw; the same seed, L and S give the same mask, for all examples
                and heads
 
-    Global blocks are parts of the sequence, not extra tokens: the paper's internal
-    transformer construction (ITC).
+    Global blocks are parts of the sequence. (The paper calls this ITC; its other form,
+    ETC, adds tokens that are global.)
     """
 
     def __init__(self, block, window, n_random, n_global, seed):

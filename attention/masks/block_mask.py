@@ -6,7 +6,7 @@ A tile has Tq queries and Tk keys. There are three kinds:
     FULL       all pairs are allowed: it is computed without a mask
     PARTIAL    some pairs are allowed: it is computed with its own mask
 
-So attention needs memory for tiles, and never for all L x S pairs.
+So attention needs memory for tiles, and not for all L x S pairs.
 
 A BlockMask is made once, in O(L + tiles) memory, for all calls of that shape.
 Dong et al. 2024, "Flex Attention".

@@ -149,7 +149,7 @@ class dilated(sliding_window):
     def tile_kinds(self, tiles):
         """Return empty for tiles outside of the window, unknown for the others."""
         window = tiles.of_ranges(*super().key_ranges(tiles.L, tiles.S))
-        return intersection(window, tiles.unknown())  # empty and unknown is empty
+        return intersection(window, tiles.unknown())  # an empty tile stays empty
 
     def __repr__(self):
         return self._repr(self.left, self.dilation)

@@ -9,7 +9,7 @@ t5.py             added to the scores           num_buckets x H      as the last
 alibi.py          added to the scores           nothing              defined
 shaw.py           a term of score and output    2 tables (2c+1) x d  as distance c
 transformer_xl.py three terms of the score      W_kR and two d       defined
-disentangled.py   two terms of the score        2 tables 2c x d      as distance c
+disentangled.py   two terms of the score        1 table 2c x d       as distance c
 rope.py           rotates queries and keys      nothing              defined
 
 "Defined" means that the formula gives a number. It does not mean that a trained model

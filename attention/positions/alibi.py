@@ -8,7 +8,8 @@ and the bias is -m_h (i - j). There -m_h i is the same for all keys of a query a
 cancels in the softmax, so +m_h j gives the same weights. Without the mask, +m_h j would
 prefer late keys. The bias takes L + S - 1 numbers for each head.
 
-Press et al. 2022, section 3; symmetric as in their issue 5.
+Press et al. 2022, section 3; symmetric as in issue 5 of the authors'
+repository.
 """
 
 import numpy as np

@@ -44,9 +44,11 @@ def disentangled_scores(
     scale          None is 1 / sqrt(3 D)
     causal_align   "lower_right": the last query has the position of the last key
 
-    With G = scale dL/ds, and G_r (L, 2c) the sums of the G_ij of one distance d(i, j):
-    dQ = G K + G_r K_r, and dK_r = G_r^T Q; for the third term the same, from the side
-    of the keys.
+    Let G = scale dL/ds, G_r (L, 2c) the sums of the G_ij of one distance d(i, j), and
+    H_r (S, 2c) the sums of the G_ij of one distance d(j, i):
+
+        dQ = G K + G_r K_r,      dK_r = G_r^T Q
+        dK = G^T Q + H_r Q_r,    dQ_r = H_r^T K
     """
     name = "disentangled_scores"
     L, S, D = queries.shape[-2], keys.shape[-2], queries.shape[-1]

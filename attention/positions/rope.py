@@ -39,8 +39,8 @@ def rope(x, positions, base=10000.0, interleaved=False, scaling=None, rot_dim=No
                   x (B, H, L, E), if the positions differ
     interleaved   which entries are a pair: (2m, 2m + 1), or (m, m + R/2)
     scaling       an object of scaling.py, for sequences longer than in training. It
-                  reduces the frequencies. Its attention_factor multiplies the result,
-                  so scores are multiplied by its square
+                  reduces the frequencies. Its attention_factor multiplies the rotated
+                  entries, so their part of a score is multiplied by its square
     rot_dim       R, even: rotate the first R entries and keep the others; None is E
 
     A rotation is orthogonal: its transpose rotates back, and a factor is its own

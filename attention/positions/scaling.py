@@ -28,8 +28,9 @@ import numpy as np
 class Scaling:
     """The base class: a factor s, and a method ``slow`` that subclasses define.
 
-    factor             s >= 1
-    attention_factor   multiplies cos and sin, so that the scores get its square
+    factor             1 or more: s, but in DynamicNTKScaling a part of s
+    attention_factor   multiplies cos and sin, so that the rotated entries' part of a
+                       score gets its square
     """
 
     factor: float
@@ -71,8 +72,8 @@ class DynamicNTKScaling(Scaling):
 
     original_length   L0
 
-    L is the largest position plus one. As L grows, all angles change. So a cache must
-    hold the keys before ``rope``, and not after.
+    L is the largest position plus one. As L grows, all angles but those of the first
+    pair change. So a cache must hold the keys before ``rope``, and not after.
     Peng et al. 2023, section 3.3, with the factor of Hugging Face's implementation.
     """
 
@@ -97,7 +98,7 @@ class YaRNScaling(Scaling):
     original_length    L0
     beta_fast          pairs with more turns than this in L0 positions do not change
     beta_slow          pairs with fewer turns than this are divided by s
-    attention_factor   multiplies queries and keys; None is 0.1 ln(s) + 1
+    attention_factor   multiplies the rotated entries; None is 0.1 ln(s) + 1
 
     Peng et al. 2023, sections 3.2 and 3.4. The ramp is linear in m, as in the authors'
     code; in their text it is linear in the number of turns.
@@ -111,9 +112,8 @@ class YaRNScaling(Scaling):
     def __post_init__(self):
         super().__post_init__()
         _check_at_least(1, self, "original_length", self.original_length)
-        for name in "beta_fast", "beta_slow":
-            _check_at_least(0, self, name, getattr(self, name))
-        if not self.beta_fast >= self.beta_slow > 0:
+        numbers = _is_number(self.beta_fast) and _is_number(self.beta_slow)
+        if not (numbers and self.beta_fast >= self.beta_slow > 0):
             raise ValueError(
                 f"YaRNScaling: beta_fast is {self.beta_fast} and beta_slow "
                 f"{self.beta_slow}; expected beta_fast >= beta_slow > 0."

@@ -38,8 +38,9 @@ def t5_bucket(relative_position, bidirectional=True, num_buckets=32, max_distanc
 
     So the bucket is base + the number of buckets 1, ..., nb - 1 whose first distance is
     at most n. These first distances are computed in integers. With logarithms, a
-    rounding error matters where their quotient is a whole number: with nb = 9 and
-    max_distance = 128, float64 puts n = 8, 16 and 64 one bucket too low. (If
+    rounding error matters where K times their quotient is a whole number: with nb = 9
+    and max_distance = 128, (ln(n / e) / ln(max_distance / e)) K in float64 puts n = 8,
+    16 and 64 one bucket too low. (If
     bidirectional, bucket nb stays empty: j > i implies n > 0.)
     """
     relative = np.asarray(relative_position)

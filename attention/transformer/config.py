@@ -3,7 +3,8 @@
     config = TransformerConfig(vocabulary=29, width=64, positions="alibi")
     TransformerConfig.from_dict(config.to_dict()) == config
 
-A config is checked when it is created, so that a model can be built from it.
+Each field is checked when a config is created; some choices that do not fit together
+are found when a model is built from it.
 """
 
 from dataclasses import asdict, dataclass, fields
@@ -53,8 +54,9 @@ class TransformerConfig:
     final_norm       whether a stack ends with a layer norm; None: only with "pre".
                      A torch.nn.Transformer always has one
     activation       of the feed-forward network: "relu", "gelu", ...
-    dropout          the probability in training, for attention weights, for the outputs
-                     of attention and feed-forward network, and for embedded tokens
+    dropout          the probability in training, for attention weights, the outputs of
+                     attention and feed-forward network, the hidden layer of the
+                     network, and embedded tokens
     bias             whether the linear maps of a block have biases
     positions        the name of a scheme, see schemes.py
     max_length       for "learned", the number of rows of its table; for "rope+...", the
@@ -115,7 +117,7 @@ class TransformerConfig:
         return 4 * self.width if self.hidden is None else self.hidden
 
     def to_dict(self):
-        """Return a dict of numbers and strings, for a checkpoint."""
+        """Return a dict of numbers, strings, booleans and None, for a checkpoint."""
         return asdict(self)
 
     @classmethod

@@ -63,10 +63,11 @@ class Decoding:
 
     def select(self, indices):
         """Replace row n by row indices[n], and return this state."""
+        indices, last = np.asarray(indices, np.intp), len(self.padding) - 1
+        between("Decoding", "indices", indices, 0, last, "the rows of the state")
         for cache in (*self.caches, *self.memories):
             if cache is not None:
-                cache.select(indices)  # raises for indices that are not rows
-        indices = np.asarray(indices, np.intp)
+                cache.select(indices)
         self.padding = self.padding[indices]
         if self.memory_mask is not None:
             self.memory_mask = self.memory_mask[indices]

@@ -55,7 +55,7 @@ def gaussian(queries, keys, bandwidth=1.0):
 class GaussianAttention(Attention):
     """Attention to near keys, s_ij = -|q_i - k_j|^2 / (2 h^2), with a learned h.
 
-    bandwidth       the initial h
+    bandwidth       the initial h, limited to e^-30 ... e^30
     log_bandwidth   (), the parameter: h = exp(log_bandwidth) stays above 0
 
     Nadaraya 1964; Watson 1964.

@@ -13,8 +13,9 @@ n queries and n keys cost 2 n E Ev multiplications instead of n^2 (E + Ev), and 
 no matrix of weights. A decoder stores S and z instead of all earlier keys and values
 (``LinearAttentionState``).
 
-The weights are less sharp: they form a matrix of rank E, which cannot select one key
-among many. For fewer than about E keys, softmax attention costs no more.
+The weights are less sharp: without a causal mask, they form a matrix of rank E at most,
+which cannot select one key among many. For fewer than about E keys, softmax attention
+costs no more.
 
 Katharopoulos et al. 2020, "Transformers are RNNs".
 """
@@ -90,7 +91,7 @@ def linear_attention(
 
     A masked key has no influence. A query without keys has output and gradient 0. There
     is no mask of pairs, and no weights are returned, because the scores of pairs are
-    not computed. With v = np.eye(S) the output is the matrix of weights.
+    not computed. With v = np.eye(S, dtype=q.dtype) the output is the matrix of weights.
 
     It costs 2 n E Ev multiplications, and 64 n (E + Ev) more if causal. The memory is
     O(n), also for the backward pass. Katharopoulos et al. 2020, equations 4 to 12.
@@ -106,6 +107,11 @@ def linear_attention(
     keep = key_mask
     if valid_lens is not None:
         leading = np.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
+        if not leading or valid_lens.shape != leading[:1]:
+            raise ValueError(
+                f"{NAME}: valid_lens have shape {valid_lens.shape}; expected (B,), for "
+                f"leading axes (B, ...) = {leading}."
+            )
         lengths = row_lengths(NAME, valid_lens, leading, S)
         within = np.arange(S) < lengths[..., None]  # (..., S)
         keep = within if keep is None else keep & within

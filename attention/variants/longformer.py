@@ -50,7 +50,8 @@ class LongformerAttention(nn.Module):
     Cost: 4 L D^2 for the projections, 2 L D^2 more if there are global tokens, and
     L (w + 1 + g) + g L scores. Scores are computed in tiles of 64 x 64; a tile with one
     allowed pair is computed whole, so adjacent global tokens cost less than scattered
-    ones. Tiles are not stored. need_weights computes the whole matrix instead.
+    ones. Tiles are not stored, but the scores of fewer than 64 queries are, such as
+    those of a few global tokens. need_weights computes the whole matrix instead.
 
     Beltagy et al. 2020, section 3.1.
     """

@@ -20,7 +20,7 @@ class Comparison:
         self.f = subject.function_of(i)
         self.point = None  # that of the usual situation, after ``measure``
         self.name, self.x = subject.names[i], subject.leaves[i]._data
-        self.only_entry = None  # the one entry that was measured, after ``refine``
+        self.only_entry = None  # the one entry that was measured, after a refinement
         rows = {id(s.cotangents): flat(s.cotangents) for s in situations}
         point = Point(self.f, self.x, np.array([*rows.values()]))
         measured = point.slopes(directions_for(self.x, rng))

@@ -29,7 +29,7 @@ def explain_wrong(result, comparison):
         wrong = result.wrong = c.usual.wrong.reshape(c.x.shape)
         lines.append(f"{wrong.sum()} of {wrong.size} entries differ")
         if c.is_declared and c.usual.numeric.is_nonzero.any():
-            sentence = f"no_gradient declares {label(c.name)} 0; numeric is not"
+            sentence = f"no_gradient names {label(c.name)}; the measured one is not 0"
             result.cause = Finding("declared", sentence)
             lines.append(sentence)
         else:

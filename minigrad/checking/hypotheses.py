@@ -25,7 +25,8 @@ def fits_float32(a):
     """Return whether all entries are float32 numbers, which have 24 bits.
 
     Float64 numbers may have so few bits by chance. So some entry must need more than 12
-    bits. And the entries must not be multiples of one number, as in (x + 1e8) - 1e8.
+    bits. And the entries must not be multiples of one power of two, as in float64 those
+    of (x + 1e8) - 1e8 are.
     """
     if a is None or a.size < 3 or not np.isfinite(a).all():
         return False

@@ -16,6 +16,7 @@ The code computes f(x + h v) - f(x) for each output first, and then the weighted
 these differences. So outputs that do not change add no error to the sum.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -164,10 +165,12 @@ class Point:
             moves = np.random.default_rng(0).uniform(-1, 1, self.x.shape)
             step = moves * entry_scale(self.x) / np.sqrt(max(1, self.x.size))
             step *= 4 * STEP * RATIO**step_number
-            values = np.array([self.outputs(self.x + t * step) for t in _TIMES])
-            squares = np.sort((_WITHOUT_CUBICS @ values) ** 2, axis=0)
-            # A corner between the values can make four squares large, so the largest
-            # four are left out. The mean of the others is 0.4 of the variance.
+            times, without_cubics = _times()
+            values = np.array([self.outputs(self.x + t * step) for t in times])
+            squares = np.sort((without_cubics @ values) ** 2, axis=0)
+            # A corner changes at most four of these squares, so the largest four are
+            # left out. With rounding alone, the mean of the others is 0.4 of its
+            # variance.
             variance = squares[:-4].mean(0) / 0.4
             last_place = np.maximum(EPSILON * np.abs(self.y), DENORMAL)
             errors = np.maximum(finite(np.sqrt(variance)), last_place)
@@ -192,10 +195,15 @@ def _without_cubics(times):
     return rows
 
 
-# The points t at which ``Point.rounding`` evaluates f(x + t step). Their distances are
-# unequal: if f had jumps at equal distances, points at equal distances could miss them.
-_TIMES = np.arange(1, 18) + np.random.default_rng(0).uniform(-0.3, 0.3, 17)
-_WITHOUT_CUBICS = _without_cubics(_TIMES)
+@functools.cache  # made at the first call: importing numpy.random takes time
+def _times():
+    """Return the t at which ``Point.rounding`` evaluates f(x + t step), and a matrix.
+
+    The distances of the t are unequal: if f had jumps at equal distances, points at
+    equal distances could miss them. The matrix is that of ``_without_cubics``.
+    """
+    times = np.arange(1, 18) + np.random.default_rng(0).uniform(-0.3, 0.3, 17)
+    return times, _without_cubics(times)
 
 
 def _norms(rows):
@@ -223,7 +231,8 @@ class _Measurement:
     def roughness(self, largest):
         """Return (error, kink): the error of a finite step, and whether it is a kink.
 
-        The one-sided slopes approach each other as h f'', but not at a corner.
+        The slopes on the two sides differ by about h f'' where f is smooth, so half the
+        step gives half the difference. At a corner the difference stays.
         """
         size = np.maximum(np.abs(self.value), largest / 100)
         wide, narrow = self.gaps

@@ -170,8 +170,8 @@ def _in_float32(subject, points, run, rng):
 
     The allowed error has three parts: the gradient times 0.001 + 1000 e, with the
     relative error e of the outputs; 100 times the change of the gradient if the last
-    digits of the inputs change; and 1000 times the rounding of sums that cancel,
-    eps * |c y| / |x|.
+    digits of the inputs change; and 1000 eps |c y| / |x|, because in a sum of large
+    terms that cancel, the rounding error is relative to the terms.
     """
     sizes = np.abs(flat(points))
     if not ((sizes == 0) | (sizes > 1e-12) & (sizes < 1e12)).all():

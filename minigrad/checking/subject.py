@@ -51,8 +51,8 @@ class Subject:
     def with_data(self, arrays):
         """Replace the data of the leaves by copies of ``arrays`` in a ``with`` block.
 
-        Afterwards each leaf has its own array again, and not a copy: an optimizer may
-        hold views of it. So the code does not use ``leaf.data``, which copies.
+        Afterwards each leaf has its own array again, and not a copy of it. So the code
+        does not assign to ``leaf.data``, which copies.
         """
         own = [leaf._data for leaf in self.leaves]
         try:

@@ -59,12 +59,12 @@ class GradcheckResult:
     op        the name of the operation, graph or module that was checked
     ok        whether every gradient is right
     worst     the ``Entry`` with the largest error relative to its tolerance; if some
-              input is wrong, the worst entry of the first wrong input
-    tag       the kind of failure (see ``minigrad.checking.hypotheses`` and
-              ``situations``), or None
+              input is wrong, the worst entry (or the first kink) of the first wrong one
+    tag       the kind of failure, such as that of a known mistake (see
+              ``minigrad.checking.hypotheses``) or of a situation, or None
     message   a text about the failure; empty if ``ok``
-    wrong     an array of booleans: which entries of ``worst.input`` are wrong; None if
-              not every entry was measured
+    wrong     an array of booleans: which entries of ``worst.input`` are wrong; None
+              unless some are and every entry was measured
     cause     the ``Finding`` that explains the wrong entries: a known mistake, a
               situation, or a broken rule
     also      a ``Finding`` for each further rule or situation

@@ -28,10 +28,10 @@ def graph(tensor, path=None, ax=None, names=None, gradient=None, limit=60):
 
     Every box is an operation, a leaf or a constant; arrows lead from inputs to
     outputs. A box shows the shape, the value and the gradient: the number itself
-    where there is only one, else the norm, sqrt(sum of squares). The value of a
-    result that ``names`` does not have is "not kept". The gradients come from a
-    backward pass made for the picture alone: it leaves ``.grad`` and the graph as they
-    were.
+    where there is only one, else the norm, sqrt(sum of squares). The value of an
+    intermediate result that ``names`` does not have is "not kept". The gradients come
+    from a backward pass made for the picture alone: it leaves ``.grad`` and the graph
+    as they were.
 
     Raises ValueError when nothing was recorded, when there are more than ``limit``
     boxes, or when the gradient has another shape; RuntimeError when backward() freed

@@ -1,4 +1,4 @@
-"""The colours of all figures, which readers with any colour vision can distinguish.
+"""The colours of all curves, which readers with any colour vision can distinguish.
 
 Any two of the five colours differ by 18 or more (CIEDE2000) in full colour vision and
 in the three kinds of colour blindness, and each has a contrast of 3 to 1 with white and

@@ -205,7 +205,7 @@ def _notes(boxes, remark):
     if any(box.kind == "constant" for box in boxes):
         notes.append("Dashed: no gradient goes back.")
     if any(box.value is None for box in arrays):
-        notes.append("Not kept: a result without a name, see names=.")
+        notes.append("Not kept: an intermediate result without a name, see names=.")
     return [*notes, remark] if remark else notes
 
 

@@ -14,7 +14,7 @@ class Row:
 
     op, shape   the operation and the shape of its output; a list of shapes for several
     kept        bytes of the buffers that its backward refers to, without leaves and
-                constants
+                constant tensors
     new         those among them that no earlier row has counted
     """
 
@@ -63,8 +63,9 @@ def saved_bytes(tensor):
 
     An operation keeps the arrays that its backward refers to. Buffers are counted, not
     arrays: a view keeps the whole buffer that it belongs to, and a buffer that several
-    operations keep is counted for the one that was recorded first. Leaves and constants
-    are listed apart, since they exist with or without the graph.
+    operations keep is counted for the one that was recorded first. Leaves and constant
+    tensors are listed apart, since they exist with or without the graph; an array that
+    was passed as it is counts as kept.
 
         operation           output                            keeps  not counted above
         tanh                (8, 3)                              192                192

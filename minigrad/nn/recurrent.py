@@ -105,7 +105,8 @@ class GRU(Recurrent):
 
     h0        the initial states of all layers, each in all directions; None is zero
     lengths   (B,), from 1 to T: tokens beyond are padding, which has no influence.
-              There the output is 0; h_n is the state after an example's own last token.
+              There the output is 0. h_n is the state after the last step of a run: its
+              token is the example's last one, or in the reverse direction the first
     """
 
     op, gates = staticmethod(ops.gru.unchecked), 3

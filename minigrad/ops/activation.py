@@ -92,7 +92,7 @@ def gelu(x, approximate="none"):
 def softplus(x, beta=1.0):
     """y = ln(1 + e^(beta x)) / beta, a smooth max(x, 0).      dL/dx = g sigmoid(beta x)
 
-    Computed as max(z, 0) + ln(1 + e^-|z|) with z = beta x, where nothing overflows.
+    Computed as (max(z, 0) + ln(1 + e^-|z|)) / beta with z = beta x: nothing overflows.
     """
     z = beta * real(x)
     y = (np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))) / beta

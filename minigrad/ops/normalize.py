@@ -42,11 +42,11 @@ def layer_norm(x, weight=None, bias=None, eps=1e-5):
 
 
 def _normalised_axes(x, weight, bias):
-    """Return the last axes of x: those of weight and bias, or the last one."""
+    """Return the last axes of x: those of weight and bias; without both, the last."""
     if isinstance(weight, (tuple, int)):
         raise TypeError(
             f"layer_norm: weight is {weight}; expected an array. The axes to normalise "
-            "are those of weight; without it, the last one."
+            "are those of weight, or of bias; without both, the last one."
         )
     parameter = weight if weight is not None else bias
     k = 1 if parameter is None else parameter.ndim

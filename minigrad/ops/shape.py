@@ -153,16 +153,16 @@ def flip(x, axis=None):
 
 @differentiable
 def astype(x, dtype):
-    """Convert x to another floating-point dtype; the backward pass converts g back.
+    """Convert x to another dtype; the backward pass converts g back.
 
-    Raises TypeError if floats would become integers: rounding has the derivative 0, so
-    no gradient could pass.
+    Raises TypeError if floats would become anything else, such as integers: rounding
+    has the derivative 0, so no gradient could pass.
     """
     x, dtype = np.asarray(x), np.dtype(dtype)
     if x.dtype.kind == "f" and dtype.kind != "f":
         raise TypeError(
-            f"astype: no gradient passes from {dtype} back to {x.dtype}. For integers "
-            "without a gradient, convert the array: tensor.data.astype(...)."
+            f"astype: no gradient passes from {dtype} back to {x.dtype}. Without a "
+            "gradient, convert the array: tensor.data.astype(...)."
         )
     return x.astype(dtype), lambda g: g
 

@@ -211,7 +211,7 @@ class _Flat:
 
 def _validated(params, name):
     """Return ``params`` as a list of different leaves that require a gradient."""
-    if not isinstance(params, Iterable):
+    if not isinstance(params, Iterable) or isinstance(params, Tensor):
         raise TypeError(
             f"{name}: params is of type {type(params).__name__}; expected a list of "
             "tensors, such as model.parameters()."

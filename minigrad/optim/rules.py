@@ -135,9 +135,10 @@ def clip_grad_norm_(params, max_norm):
     float; 0 if no parameter has a gradient. The formula is PyTorch's, with its 1e-6;
     the idea is that of Pascanu et al. 2013.
 
-    Raises FloatingPointError, and changes nothing, when a gradient holds a NaN or an
-    infinity: scaling would make every gradient NaN or 0, and the next step would spoil
-    the parameters. To skip such a batch, catch it and call zero_grad().
+    Raises FloatingPointError, and changes nothing, when the norm overflows or a
+    gradient holds a NaN or an infinity: scaling would make every gradient NaN or 0, and
+    the next step would spoil the parameters. To skip such a batch, catch it and call
+    zero_grad().
     """
     if not max_norm > 0:
         raise ValueError(
@@ -151,9 +152,12 @@ def clip_grad_norm_(params, max_norm):
         norm = math.sqrt(sum(map(float, squares)))
     if not math.isfinite(norm):
         wrong = [i for i, g in gradients.items() if not np.isfinite(g).all()]
+        what = f"the gradients of params {wrong} hold NaN or infinity"
+        if not wrong:
+            what = "the gradients are so large that their norm overflows"
         raise FloatingPointError(
-            f"clip_grad_norm_: the gradients of params {wrong} hold NaN or infinity. "
-            "Nothing was changed; call zero_grad() to skip this batch."
+            f"clip_grad_norm_: {what}. Nothing was changed; call zero_grad() to skip "
+            "this batch."
         )
     scale = max_norm / (norm + 1e-6)
     if scale < 1:

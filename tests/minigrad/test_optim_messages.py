@@ -19,7 +19,7 @@ def test_bad_parameters():
         ([np.ones(3)], TypeError, "params[0] is of type ndarray"),
         ([constant], ValueError, "of shape (1,), requires no gradient"),
         ([w + w], ValueError, "is the result of add; expected a leaf"),
-        (w, ValueError, "is the result of getitem; expected a leaf"),
+        (w, TypeError, "params is of type Tensor; expected a list of tensors"),
         ([w, Tensor([2.0], True), w], ValueError, "a parameter is listed twice"),
     ]:
         with pytest.raises(error) as caught:

@@ -161,14 +161,14 @@ REFUSED = [  # line, parameters, call, error, message after "f: "
      "x is bool; expected floating-point numbers. Write 1.0 for 1, or use "
      ".astype(np.float32)."),
     ("ids (B,) int", "ids", (floats(2),), TypeError,
-     "ids are float32; expected integers. Use .astype(int)."),
+     "ids are float32; expected integers. Convert the array with .astype(int)."),
     ("ids (B,) int", "ids, mask=None", (bools(2),), TypeError,
      "ids are bool; expected integers. A mask is passed as mask=."),
     ("m (B,) bool", "m", (ints(2),), TypeError,
-     "m is int64; expected booleans. Compare with 0, or use .astype(bool)."),
+     "m is int64; expected booleans. Compare the array with 0."),
     ("m (B,) bool | float", "m", (ints(2),), TypeError,
-     "m is int64; expected booleans or floating-point numbers. Compare with 0, or use "
-     ".astype(bool)."),
+     "m is int64; expected booleans or floating-point numbers. Compare the array with "
+     "0."),
     ("x (B, D), y (B, D)", "x, y", (floats(2, 3), floats(2, 3, dtype=float)), TypeError,
      "x is float32 and y float64; expected one dtype. Use .astype."),
     ("x (B, D)", "x", (None,), TypeError, "x is None; expected (B, D)."),

@@ -7,6 +7,7 @@ import pytest
 
 from attention.exact.multihead import MultiHeadAttention
 from attention.exact.torch_state import load_torch_state, torch_state
+from attention.variants.gaussian import GaussianAttention
 from minigrad import Tensor
 
 from ...minigrad.array_cases import draw
@@ -117,6 +118,12 @@ def record():
         out = peer(torch, name, arrays, g, state)
         kept |= {f"{name}|out|{n}": a for n, a in out.items()}
     np.savez_compressed(GOLDEN, **kept)
+
+
+def test_a_parameter_that_is_one_number_is_exchanged():
+    one, other = GaussianAttention(2.0), GaussianAttention(1.0)
+    load_torch_state(other, torch_state(one))
+    assert other.log_bandwidth.data == one.log_bandwidth.data
 
 
 @pytest.mark.parametrize("options", [{}, {"kdim": Dk}, {"bias": False}])

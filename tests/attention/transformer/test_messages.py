@@ -84,6 +84,7 @@ CALLS = [
     (lambda: steps(both(), IDS), "tokens", "(2, 3)", "(B,)"),
     (lambda: steps(both(), [1, V]), "ids hold 5"),
     (lambda: decoder().start(IDS).select([0, 2]), "indices hold 2"),
+    (lambda: decoder().start(IDS[:, :0]).select([0, -1]), "indices hold -1"),
     # lengths that a scheme does not have
     (lambda: decoder("learned", max_length=3).extend(4), "no row for position 3"),
     (lambda: decoder("learned", max_length=2)(IDS), "no row for position 2"),

@@ -111,7 +111,7 @@ CALLS = [
     (lambda: linear(key_mask=ones(7, dtype=int)), "key_mask is int64", "booleans"),
     (lambda: linear(key_mask=ones(2, 7, dtype=bool)), "key_mask has shape (2, 7)"),
     (lambda: linear(valid_lens=[8, 1]), "valid_lens", "8", "0 to 7"),
-    (lambda: linear((5, 4), (7, 4), (7, 6), valid_lens=[1]), "shape (1,)", "rows"),
+    (lambda: linear((5, 4), (7, 4), (7, 6), valid_lens=[1]), "shape (1,)", "= ()"),
     (lambda: linear(eps=-1.0), "eps is -1.0", "0 or more"),
     (
         lambda: linear(feature_map=None),
