@@ -104,8 +104,9 @@ FORMULAS = {
         exponentials="L*S*A + L*S",
         held="w*((1 + S)*A + 2*L*S + L*Ev + max(2*L*S + L*Ev, 2*S*A*min(L - 1, 1)))",
     ),
-    # For each query: the keys, values and weights of its window; the position of each
-    # key (8 bytes) and two bools about it; a centre, a length and two ends (32 bytes).
+    # For each query: the keys, values and weights of its window; for each key its
+    # position (8 bytes), and whether it exists and is allowed (2 bytes); and the centre
+    # of the window, the number of keys, and the two ends (32 bytes).
     "local-m": Formulas(
         scoring="L*W*E",
         averaging="L*W*Ev",
@@ -254,12 +255,12 @@ def _pairs(variant, L, S, window, dilation, global_tokens, blocks, tile):
 def _tile_bytes(variant, sizes, window, blocks, N):
     """Return the bytes of the tile that is computed, and of the list of all tiles.
 
-    The fields are those of ``kernels/tile_plan.Plan``, with 8 bytes for each number: lo
-    and hi for each query; first, last and N orders for each block of queries; the
-    blocks and their tables. Patterns without ranges have in addition 1 byte for each
-    tile that could exist, 16 for each that is kept, and 8 T for a table of bits. The
-    tiles of "dilated" and "longformer" are taken to be those of the window, each with
-    bits.
+    The list is a ``kernels/tile_plan.Plan``, with 8 bytes for each number: lo and hi
+    for each query; first, last and N orders for each block of queries; blocks and
+    bits_of for each entry. A mask that is not a range of keys for each query has in
+    addition 1 byte for each tile that could exist, 16 for each that is kept, and 8 T
+    for a table of bits. The tiles of "dilated" and "longformer" are taken to be those
+    of the window, each with bits.
     """
     L, S, E, Ev, T, w = (sizes[name] for name in ("L", "S", "E", "Ev", "tile", "w"))
     if variant == "linear":  # the sums over all keys, and a chunk of all else

@@ -5,7 +5,8 @@
 
 Counting runs the definitions of counted.py. Measuring runs the functions of this
 package in NumPy, so that nothing has to be compiled, under tracemalloc. The BlockMask
-of a pattern is made before the call; the list of tiles that is kept with it is counted.
+of a pattern (which blocks of scores are computed) is made before the call; the list of
+blocks that is kept with it is counted.
 """
 
 import tracemalloc

@@ -140,13 +140,14 @@ def read_config(folder):
     """Return the MarianConfig of a folder."""
     path = os.path.join(folder, "config.json")
     search_path = os.path.join(folder, "generation_config.json")
-    entries = read_json(path)
+    entries, files = read_json(path), path
     try:
         for name, expected in REQUIRED.items():
             one_of(NAME, name, entries.get(name, expected), [expected])
         if os.path.exists(search_path):
             entries = {k: v for k, v in entries.items() if k not in SEARCH}
             entries |= read_json(search_path)
+            files = f"{path} and generation_config.json"
         known = fields(MarianConfig)
         missing = [
             field.name
@@ -163,7 +164,7 @@ def read_config(folder):
             }
         )
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} cannot be used: {error}") from None
+        raise ValueError(f"{files} cannot be used: {error}") from None
 
 
 def read_json(path):

@@ -15,13 +15,13 @@ finished, the search ends
                              length^a, is not above the worst finished score. For a > 0
                              this may miss a better sentence: ln P < 0 is divided by
                              more when the prefix is longer
-    "never"                  the same, but divided by max_length^a if a > 0. This
-                             misses no better sentence
+    "never"                  the same, but divided by (max_length - 1)^a if a > 0.
+                             This misses no better sentence
 
 2 K candidates are enough, because at most K of them end with EOS. At ``max_length`` all
 prefixes end, with EOS if ``config.forced_eos_token_id`` is set. The ids of
-``config.bad_words_ids`` are never generated. PAD is one of them: its row in the
-embedding table is not trained.
+``config.bad_words_ids``, except EOS, are never generated. In published models PAD is
+one of them: its row in the embedding table is not trained.
 
 A step computes one word for each prefix; a KVCache holds the earlier keys and values.
 

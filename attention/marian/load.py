@@ -44,7 +44,8 @@ def load(folder):
     """Return the Marian model in ``folder``, ready to translate.
 
     Its tokenizer is None if the folder has none of its files. Raises FileNotFoundError
-    for a missing file, and ValueError for files that are damaged or do not fit.
+    for a missing file, and ValueError for files that are damaged, do not fit, or have
+    another format.
     """
     folder = os.fspath(folder)
     config = read_config(folder)
@@ -137,7 +138,7 @@ def _tables(config, arrays):
     if config.one_table:
         table = _take(arrays, shared, source, encoder, decoder, head)
         return dict.fromkeys(TABLES, table)
-    # new programs write a table for each side, old ones the table that both share
+    # new versions of transformers write a table for each side, old ones the shared one
     if config.share_encoder_decoder_embeddings and shared in arrays:
         table = arrays.pop(shared)
         arrays.setdefault(encoder, table)

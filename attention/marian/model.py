@@ -10,8 +10,9 @@ Encoder, over the source x_1 ... x_S, and decoder, over the target y_1 ... y_T s
 
 The blocks are post-norm, without a last norm. P has the sines first and then the
 cosines, [sin p w_0, ..., cos p w_0, ...], a permutation of the columns of
-``sinusoidal``. The decoder reads y_t at position t and predicts y_{t+1}; y_1 is PAD.
-E' is E, or the decoder's if the two sides have their own tables.
+``sinusoidal``; the first token has p = 0. The decoder reads y_t and predicts y_{t+1};
+y_1 is PAD. E' is E, the decoder's table if the two sides have their own, or a table of
+its own if they are not tied.
 
 Vaswani et al. 2017; Junczys-Dowmunt et al. 2018, "Marian: Fast Neural Machine
 Translation in C++"; Tiedemann and Thottingal 2020, "OPUS-MT".

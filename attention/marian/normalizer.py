@@ -7,9 +7,10 @@ a few rules for spaces and control characters), so no tables of Unicode are need
     n bytes    a trie of the texts to replace, in units of 32 bits
     the rest   the replacements, each ended by a zero byte
 
-The trie is a double array. A unit is a node and gives the position of its children: the
-child for byte c of a node at position p with offset o is at p ^ o ^ c, and it exists if
-its label is c. A step thus takes one exclusive or and one comparison.
+A trie is a tree with a text in each path from the root: an edge is a byte of the text.
+Here it is an array of nodes (units). The child for byte c of the node at position p
+with offset o is at position p ^ o ^ c, and it exists if the label there is c. A step
+thus takes one exclusive or and one comparison.
 
     bits 0-7    the label, with bit 31 clear
     bit 8       a text ends here, and the child for byte 0 is its value

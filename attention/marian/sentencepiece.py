@@ -83,7 +83,7 @@ class SentencePiece:
         self.scores = {text: score for text, score, kind in pieces if kind == NORMAL}
         self.unknown_score = min(self.scores.values(), default=np.float32(0)) - PENALTY
         own = [text.encode("utf-8") for text, _, kind in pieces if kind == USER_DEFINED]
-        for text in own:  # as in the reference: at least every log probability
+        for text in own:  # 0 or more: at least every log probability
             self.scores[text.decode("utf-8")] = np.float32(0.1 * (len(text) - 1))
         self.longest = max(map(len, self.scores), default=1)
         space = bool(rules.get(ADD_SPACE, True))

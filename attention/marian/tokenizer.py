@@ -4,8 +4,9 @@ The source's model cuts the text, and ``vocab.json`` has the id of each piece; a
 that it lacks is ``<unk>``. EOS ends the sentence. A code in front such as ``>>fra<<``
 selects the target language of a model with several; it is a single word.
 
-``vocab.json`` also turns ids into text; EOS, PAD and ``<unk>`` are left out. If there
-is a ``target_vocab.json``, it is the vocabulary of the target.
+``vocab.json`` also turns ids into text; EOS, PAD and ``<unk>`` are left out. If each
+side has a table of its own and there is a ``target_vocab.json``, it is the vocabulary
+of the target.
 """
 
 import os
@@ -76,6 +77,6 @@ def _vocabulary(path, size):
         found = f"id {wrong[0]!r}" if wrong else f"no {missing[0]}"
         raise ValueError(
             f"{path} cannot be used: found {found}; expected {EOS}, {UNKNOWN} and ids "
-            f"from 0 to {size - 1}, as vocab_size says."
+            f"from 0 to {size - 1}, as config.json says."
         )
     return vocabulary

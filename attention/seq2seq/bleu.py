@@ -49,9 +49,10 @@ class Bleu:
 
 
 def corpus_bleu(hypotheses, references, **options):
-    """Return the BLEU of all sentences together, from 0 to 100: 100 if they are equal.
+    """Return the BLEU of all sentences together, from 0 to 100.
 
-    The arguments are those of ``bleu_parts``.
+    Equal texts have 100; or 0 if no sentence has four words, and ``effective_order``
+    is False. The arguments are those of ``bleu_parts``.
     """
     return bleu_parts(hypotheses, references, **options).score
 

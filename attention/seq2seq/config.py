@@ -42,7 +42,7 @@ class Seq2SeqConfig:
     score         "additive" or "concat", with H hidden units; "dot", "general",
                   "scaled"; "gaussian", with a learned bandwidth, initially H^(1/4)
     local         "m" or "p": ``LocalAttention``
-    window        D of ``LocalAttention``: a query attends to 2 window + 1 keys
+    window        D of ``LocalAttention``: at most 2 window + 1 keys per query
     coverage      True: ``CoverageAttention``
     input_feeding True, only for "luong": the cell also reads the last output h~
     dropout       the probability in training, for embedded tokens, between layers, and
@@ -95,7 +95,7 @@ class Seq2SeqConfig:
         return self.hidden * (2 if self.bidirectional else 1)
 
     def to_dict(self):
-        """Return a dict of numbers and strings, for a checkpoint."""
+        """Return a dict of numbers, strings, booleans and None, for a checkpoint."""
         return asdict(self)
 
     @classmethod

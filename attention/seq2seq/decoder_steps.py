@@ -24,9 +24,11 @@ class PlainStep(nn.Module):
 
     The decoder knows the source only from its first state; the weights are None.
     Sutskever et al. 2014.
+
+    cell   makes ``StackedCells``
     """
 
-    def __init__(self, input_size, hidden_size, cell=nn.GRUCell, rng=None):
+    def __init__(self, input_size, hidden_size, cell, rng=None):
         self.output_size, self.attention = hidden_size, None
         self.cell = cell(input_size, hidden_size, rng=rng)
 

@@ -68,7 +68,8 @@ class _Watch:
                 continue
             if each._node is not None:
                 self.layers[each._node] = layer
-                # one node of several outputs is the parent of their nodes
+                # if an operation has several outputs, each has a node, whose parent is
+                # the node of the operation
                 for parent in each._node.parents:
                     if type(parent) is Node:
                         self.layers.setdefault(parent, layer)

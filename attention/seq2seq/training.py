@@ -38,8 +38,8 @@ class Run:
     steps         the number of steps taken
     losses        the loss of each step
     norm          the norm of the last gradient, before clipping
-    seconds       the time in the training loop. If n models are trained at the same
-                  time, each of them counts 1 / n of the time (``share_time``)
+    seconds       the time of the training steps, without validations. If n models are
+                  trained at the same time, each counts 1 / n of it (``share_time``)
     validations   [step, loss] of each validation
     best          {"step", "loss", "model"} of the smallest validation loss, or None
     saved         whether a checkpoint has a state of this run
@@ -165,10 +165,11 @@ def fit(
     seed        the seed of the batches, for messages
     prepare     a function that is called before the first step and is not timed
 
-    After Ctrl-C, the loop ends between two steps and returns False. If the loss or a
-    gradient is NaN or infinite, nothing is saved, and ``Diverged`` names the step, the
-    batch and the layer. The same happens if a layer rejects its input after the first
-    step. At the first step, a ValueError shows a wrong argument and is raised as it is.
+    After Ctrl-C, the loop ends between two steps, and returns False if any are left. If
+    the loss or a gradient is NaN or infinite, nothing is saved, and ``Diverged`` names
+    the step, the batch and the layer. The same happens if a layer rejects its input
+    after the first step. At the first step, a ValueError shows a wrong argument and is
+    raised as it is.
     """
     record = record or (lambda numbers: None)
 
@@ -180,9 +181,9 @@ def fit(
     closing = contextlib.closing(progress) if progress else contextlib.nullcontext()
     # no warnings: ``_explained`` reports NaN and infinity
     no_warnings = np.errstate(over="ignore", invalid="ignore")
-    # If no backend was chosen, a loop may change from NumPy to its compiled version
-    # during a run. To choose the present one by name prevents this, so that a resumed
-    # run computes the same bits.
+    # Unless the user chose NumPy or numba, a loop may change from NumPy to its compiled
+    # version during a run. To choose the present one by name prevents this, so that a
+    # resumed run computes the same bits.
     one_backend = kernels.backend(kernels.backend())
     with one_backend, stop_signals() as stop, closing, no_warnings:
         if prepare is not None and not finished():

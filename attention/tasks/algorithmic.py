@@ -42,11 +42,6 @@ class Task:
     symbols: Symbols
     lengths: tuple
 
-    @property
-    def vocabulary(self):
-        """The number of ids, PAD, SOS and EOS included."""
-        return len(self.symbols)
-
     def encode(self, text):
         return self.symbols.encode(text)
 

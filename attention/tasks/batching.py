@@ -1,4 +1,4 @@
-"""Sentence pairs in three parts without a common source, and in batches of one length.
+"""Sentence pairs in three parts without a common source, and in batches of like length.
 
     parts = split(text, seed=1)                 parts.train, .validation, .test
     batches = Batches(ids, 64, seed=1)          batches[0], batches[1], …
@@ -7,8 +7,8 @@ A batch is as wide as its longest row; shorter rows are padded, and the work on 
 is wasted. So the pairs of an epoch are shuffled, cut into windows of many batches, and
 sorted by length within each window: the rows of a batch then have nearly equal lengths.
 Then the batches are shuffled; otherwise the model would read the short sentences first.
-A wider window needs less padding. But with a window as wide as the epoch, a batch would
-hold the same rows in every epoch.
+A wider window needs less padding. But with a window as wide as the epoch, the lengths
+in the batches would be the same in every epoch.
 
 Both shuffles depend only on the seed and the number of the epoch. So batch i depends
 only on the seed and i, and a resumed run reads the same batches.
@@ -47,7 +47,7 @@ def split(pairs, seed, validation=0.1, test=0.1):
     """Divide pairs into three parts, at random.
 
     pairs              (source, target), strings or lists of words or of ids
-    validation, test   shares of the pairs, from 0 to 1, or numbers of pairs
+    validation, test   shares of the pairs (floats below 1), or numbers of pairs (ints)
 
     Pairs with the same source go into the same part: otherwise the test set would hold
     sources that were trained on. So a part may have a few pairs more. Within a part the
@@ -86,7 +86,7 @@ class Batches:
     """An endless, repeatable stream of batches of pairs, each pair once an epoch.
 
         batches[i]      the Batch of step i
-        per_epoch       the number of batches of an epoch; the last may be smaller
+        per_epoch       the number of batches of an epoch; one may be smaller
 
     pairs     (source ids, target ids), as Vocabulary.encode returns them
     size      rows of a batch
@@ -137,7 +137,7 @@ def _padded(pairs):
 
 
 def _id_pairs(name, pairs):
-    """Return pairs of int64 arrays, neither of them empty."""
+    """Return pairs of arrays of integers, neither of them empty."""
     arrays = []
     for i, (source, target) in enumerate(pairs):
         pair = tuple(np.array(ids) for ids in (source, target))

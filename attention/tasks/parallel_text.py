@@ -5,9 +5,10 @@ Two forms are read, both UTF-8 text with one pair a line:
     one file    Go.<TAB>Va !<TAB>further columns are ignored
     two files   line n of the first is translated by line n of the second
 
-Tatoeba exports the first form; so do its Anki packs (manythings.org/anki: the zip file
-contains one .txt). A byte order mark and Windows line ends are accepted. A line without
-a pair is left out, and its number is reported.
+The Anki packs made from Tatoeba have the first form (manythings.org/anki: the zip file
+contains one .txt). Tatoeba's own exports have columns of numbers too: remove these. A
+byte order mark and Windows line ends are accepted. A line without a pair is left out,
+and its number is reported.
 """
 
 import pathlib
@@ -114,6 +115,7 @@ def _lines(path):
     try:
         text = data.decode("utf-8-sig")  # without a byte order mark
     except UnicodeDecodeError as problem:
+        data = problem.object  # without the byte order mark
         line = data.count(b"\n", 0, problem.start) + 1
         raise ValueError(
             f"{path} is not UTF-8 text: line {line} holds the byte "

@@ -11,8 +11,8 @@
 - A number keeps its points and commas: 1,000.50.
 - Every other visible character is a token of its own.
 
-First the text is normalised (Unicode NFC) and the apostrophe ’ is replaced by '. Then
-equal words are equal strings.
+First the text is normalised (Unicode NFC), and between two letters or digits the
+apostrophe ’ is replaced by '. Then equal words are equal strings.
 """
 
 import functools

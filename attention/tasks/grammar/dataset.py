@@ -1,6 +1,6 @@
 """Any number of different sentence pairs, and their division into three sets.
 
-    generate(task, n, seed)     n pairs, as many of each length
+    generate(task, n, seed)     n pairs, a third in each of three ranges of lengths
     splits(task, ...)           training, validation and test set
     by_length(pairs)            {"5-7": [...], "8-10": [...], "11-15": [...]}
 

@@ -61,7 +61,7 @@ class Drawer:
         return Sentence(main, conjunction, other, other_first)
 
     def clause(self, tenses, timed=True, end=False):
-        """Return a clause in one of ``tenses``.
+        """Return a clause in one of ``tenses``; but see ``_looks_present``.
 
         timed   whether it may have a time; ``end``: the time stands at its end
         """
@@ -193,6 +193,9 @@ def _participants(clause):
 
 
 def _looks_present(verb):
-    """Return whether present and past are one form: "they read" is never drawn."""
+    """Return whether present and past are one form, as in "they read".
+
+    In the past, such a clause is drawn as the present or the perfect.
+    """
     base, _, past, _ = verb.english.split()
     return base == past

@@ -26,7 +26,7 @@ def sentence(s):
 
 
 def clause(c):
-    """Return the words of a Clause; their order is the same in every sentence."""
+    """Return the words of a Clause, in the same order in main and dependent clauses."""
     time = time_words(c, c.time.english) if c.time is not None else []
     words = phrase(c.subject, form=0) + verb(c)
     if c.recipient is not None and c.recipient.is_pronoun:

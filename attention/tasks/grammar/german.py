@@ -3,7 +3,7 @@
     main clause     first | finite verb | ...   middle   ... | the rest of the verb
                     heute   ruft   der mann die frau nicht     an
     subordinate     conjunction | subject  middle | the rest of the verb | finite verb
-                    weil   er die frau heute nicht     angerufen   hat
+                    weil   er heute die frau nicht     angerufen   hat
 
 The order of the middle is: pronoun, time, indirect object, direct object, nicht, place.
 If the subject follows the verb and is not a pronoun, a pronoun in the dative comes

@@ -51,7 +51,7 @@ def test_a_config_that_does_not_fit(change, fragments, tmp_path):
 def test_settings_that_do_not_fit(text, fragments, tmp_path):
     make_folder(tmp_path, "shared")
     (tmp_path / "generation_config.json").write_text(text)
-    refuses(tmp_path, "config.json", *fragments)
+    refuses(tmp_path, "generation_config.json", *fragments)
 
 
 def refuses(folder, *fragments, error=ValueError):
@@ -100,7 +100,7 @@ def test_files_of_the_tokenizer(tmp_path):
     (tmp_path / "target.spm").write_bytes(b"no")
     refuses(tmp_path, "target.spm is not a SentencePiece unigram model")
     (tmp_path / "vocab.json").write_text('{"</s>": 0, "<unk>": 1, "a": 9000}')
-    refuses(tmp_path, "vocab.json", "id 9000", "vocab_size")
+    refuses(tmp_path, "vocab.json", "id 9000", "config.json")
     (tmp_path / "vocab.json").write_text('{"</s>": 0}')
     refuses(tmp_path, "vocab.json", "no <unk>")
 
