@@ -151,7 +151,8 @@ def key_loop(
                 drop_future(p)
                 multiply(dv_j, p, n_i, True)
                 transpose(n_columns, n_i)
-                multiply(p, v_j, n_columns, False)  # p now holds n v^T + d
+                # from here on, p is tril(n v^T + d)^T
+                multiply(p, v_j, n_columns, False)
                 add_to_rows(p, d)
                 drop_future(p)
                 multiply(db, p, a, True)
@@ -245,12 +246,12 @@ def store(
     begin: int,
     d: reads(2),
     feature: reads(2),
-    without: reads(1, bool),
+    skip: reads(1, bool),
     elu: bool,
 ):
-    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 in rows ``without`` one."""
+    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 in the rows that ``skip`` marks."""
     zero, one = d.dtype.type(0), d.dtype.type(1)
     for r in range(min(CHUNK, out.shape[0] - begin)):
         for e in range(out.shape[1]):
             slope = one if not elu or feature[r, e] > one else feature[r, e]
-            out[begin + r, e] = zero if without[r] else d[r, e] * slope
+            out[begin + r, e] = zero if skip[r] else d[r, e] * slope
