@@ -41,10 +41,10 @@ rng = np.random.default_rng(0)
 # ## Which way should a number move?
 #
 # A network represents each word by numbers. In "the cat sees a cat" the word "cat"
-# stands twice, so the network uses the numbers of "cat" in two places. Here is the
-# smallest computation in which a number is used more than once. A parameter $x$ goes
-# through the function tanh, which maps every number to one between $-1$ and 1. The
-# result $a$ is used by $b$ and by $c$:
+# stands twice, so the network uses the numbers of "cat" in two places. Here is a small
+# computation in which a number is used more than once. A parameter $x$ goes through the
+# function tanh, which maps every number to one between $-1$ and 1. The result $a$ is
+# used by $b$ and by $c$:
 #
 # ```math
 # a = \tanh x, \qquad b = 3a, \qquad c = a \cdot a, \qquad L = b + c

@@ -319,15 +319,17 @@ print(f"combined  error {error(richer):.0e}   bar {abs(coarse - fine):.0e}")
 # *error bar* of the combination it is safe. To this bar the library adds four times the
 # rounding of $f$, divided by $h$. (The combination contains four values of $f$, whose
 # rounding changes it by at most three times the rounding of one, divided by $h$.) If
-# the bar is then more than a ten-millionth of the slope, the library tries larger and
-# smaller steps, and takes the one with the smallest bar.
+# the bar is then more than a ten-millionth of the slope, the library tries larger steps
+# if the rounding is the larger part of the bar, otherwise smaller ones, and takes the
+# step with the smallest bar.
 #
 # How large may the difference between gradient and slope be? The library allows the
 # largest of three numbers: a millionth of the larger of the two, a hundred-millionth of
-# the largest slope of the same input, and ten error bars. The first two are choices.
-# The bars are measured, so nobody has to choose again for each function. A slope is
-# taken for zero if it is less than a hundred bars. If all slopes of an input are zero,
-# the library raises an error; the next section says why.
+# the largest slope of the same input, and ten error bars. (It adds the rounding error
+# of the gradient itself.) The first two are choices. The bars are measured, so nobody
+# has to choose again for each function. A slope is taken for zero if it is less than a
+# hundred bars. If all slopes of an input are zero, the library raises an error; the
+# next section says why.
 #
 # ## What should we look at, when there are many outputs?
 #

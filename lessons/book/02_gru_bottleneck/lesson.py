@@ -227,7 +227,7 @@ for name, share in shares.items():
 print(f"sum {sum(shares.values()):.6f}   library {old.grad.item():.6f}")
 
 # %% [markdown]
-# The direct share is almost all of it, because $z$ is near 1 here.
+# The direct share alone is nearly the sum, because $z$ is near 1 here.
 #
 # For vectors, first compute $d_n$, $d_z$ and $d_r$, the gradients of what goes *into*
 # the tanh and into the two sigmoids. All others follow from them (lesson 00: the
@@ -341,9 +341,9 @@ show(fig, "reach", alt)
 # Before training, GRU and LSTM lose the gradient, too. In each step they keep more of
 # it than the plain network does. After forty steps that makes little difference: almost
 # nothing is left. Their gates are near a half, so forty steps multiply the direct share
-# by about $0.5^{40}$. But a gate can change this. If training, or a bias, moves $z$ or
-# $f$ towards 1, the direct share carries the gradient back almost unchanged. A network
-# can learn that. It does not begin with it.
+# by about $0.5^{40}$, or $10^{-12}$; the other shares add to it. But a gate can change
+# this. If training, or a bias, moves $z$ or $f$ towards 1, the direct share keeps most
+# of the gradient at each step. A network can learn that. It does not begin with it.
 #
 # > **The book says** (chapter 6) that "LSTMs and GRUs solved the vanishing gradient
 # > problem". They made it solvable. At the start their gradients vanish, too.
@@ -370,7 +370,8 @@ for d in (1024, 256):
 # > **The book says** (6.1.1) that the capacity of a fixed vector, be it 256 numbers or
 # > 1024, must overflow as the content grows with $T$, the number of words. That is
 # > right, because each number has finitely many bits. But it begins to matter at
-# > hundreds of words. What fails earlier is something else.
+# > hundreds of words with 256 numbers, and at thousands with 1024. What fails earlier
+# > is something else.
 #
 # Even one number of double precision can hold eleven letters exactly. Read the letters
 # as the digits of a number to the base 26:
@@ -440,9 +441,10 @@ for kind in ("none", "bahdanau"):
 # and predicts the next one, so that one mistake counts once. The random numbers at the
 # start depend on a [seed](../../GLOSSARY.md#seed); each model is trained with
 # {{ len(record("bottleneck")["made"]["seeds"]) }} of them. Training takes minutes.
-# Therefore it was done once, and the page reads the results from a file. The *width* in
-# the output is the number of entries of a state. *Seeds differ by* is the largest
-# difference between two seeds in the share of right letters, over all lengths.
+# Therefore it was done once, and the page reads the results from a file. *32 numbers*
+# in the output means that a state has 32 entries: this is its *width*. *Seeds differ
+# by* is the largest difference between two seeds in the share of right letters, over
+# all lengths.
 
 # %%
 kept = record("bottleneck")

@@ -303,9 +303,9 @@ for name, weights in (("equal", [0.25] * 4), ("only cat", [0, 0, 1, 0])):
     print(f"{name:9s} c = {(np.array(weights) @ h).round(3)}")
 
 # %% [markdown]
-# The context has as many numbers as one state, for a source of any length. But it is
-# a *new* vector at every step. The single vector of lesson 02 was the same at every
-# step.
+# The context has as many numbers as one state, for a source of any length. But it is a
+# *new* vector at every step. The decoder of lesson 02 received its single vector once,
+# before its first step.
 #
 # ## Where does the context go?
 #
@@ -435,7 +435,9 @@ for S in (4, 6, 12, 24, 48):
 # Before training, the parameters are random, and so are the weights. Each matrix is
 # drawn uniformly between $-b$ and $b$ with
 # $b = \sqrt{6 / (\text{rows} + \text{columns})}$, and $v$ like a matrix of one row.
-# [Lesson 07](../07_reversal/README.md) trains it.
+# The models with attention in lesson 02 contain this layer.
+# [Lesson 07](../07_reversal/README.md) trains the same score, with another random
+# start.
 #
 # ## What would break it?
 #

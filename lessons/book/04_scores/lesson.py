@@ -174,7 +174,8 @@ s2 = np.array([1.2, 0.8])
 axis = np.linspace(-3, 3, 25)
 plane = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)  # (625, 2)
 turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
-W_q, W_k = -np.kron(np.eye(2), [[1], [3]]), np.kron(np.eye(2), [[2], [2]])  # (4, 2)
+W_q = -np.array([[1.0, 0], [3, 0], [0, 1], [0, 3]])  # (4, 2): -s_1, -3 s_1, -s_2, ...
+W_k = np.array([[2.0, 0], [2, 0], [0, 2], [0, 2]])  # (4, 2): 2 h_1, 2 h_1, 2 h_2, ...
 w_v = np.array([1.0, -1, 1, -1])
 rules = {  # key by key: h (S, 2) -> scores (1, S)
     "dot": lambda h: dot(s2[None], h),
@@ -423,7 +424,7 @@ print([np.allclose(leaf.grad, mine) for leaf, mine in zip(leaves, by_hand)])
 # [input feeding](../../GLOSSARY.md#input-feeding). In the code the state is a pair, and
 # its second half is the $\tilde s$ of the step before, `attentional`; its `h` is our
 # $s$. Read the line that calls the cell, the one that computes the context, and the one
-# with the tanh, to which the code adds a bias `b_c`; the rest takes care of options:
+# with the tanh (`b_c`, a bias, is None by default); the rest takes care of options:
 
 # %% [source] attention.variants.steps.LuongStep.forward
 
@@ -538,12 +539,13 @@ a, b, w = rng.normal(size=A), rng.normal(size=(S, A)), rng.normal(size=A)
 print("at once:", np.allclose(np.tanh(a + b) @ w, [w @ np.tanh(a + r) for r in b]))
 
 # %% [markdown]
-# They can. NumPy then holds all of them in an array. A compiled loop (`fused`) adds up
-# each tanh as it comes, and holds none. How much is held beside inputs and parameters?
-# We count the arrays that exist at the same time, at the moment when their sum is
-# largest. The first line of each score has the bytes for 50 queries, four bytes for
-# each number. The second counts numbers, for one query: first for one sentence
-# ($B = 1$), $T = 50$ keys and $d = 64$, then with one of these sizes doubled:
+# They can. NumPy then holds all of them in an array. (We count one array, with the
+# tanhs in the place of the sums; `np.tanh(a + b)` holds the sums as well.) A compiled
+# loop (`fused`) adds up each tanh as it comes, and holds none. How much is held beside
+# inputs and parameters? We count the arrays that exist at the same time, at the moment
+# when their sum is largest. The first line of each score has the bytes for 50 queries,
+# four bytes for each number. The second counts numbers, for one query: first for one
+# sentence ($B = 1$), $T = 50$ keys and $d = 64$, then with one of these sizes doubled:
 
 # %%
 shapes = [(1, S, A), (2, S, A), (1, 2 * S, A), (1, S, 2 * A)]  # B, T, d
@@ -574,8 +576,8 @@ for name, fused in (("dot", 1), ("general", 1), ("additive", 1), ("additive", 0)
 #
 # A count is not a time. In exercise 6.6 you measure whole passes; its experiment also
 # measures the scores alone, on one core of a processor, at $d = 128$, with the keys
-# projected again at each call. Here are the times of the scores. Each is the median of
-# a hundred calls, after a first call that does not count. `T ** b` says that the times
+# projected again at each call. Here are the times of the scores. Each is the least of
+# ten medians, and each median is that of a hundred calls. `T ** b` says that the times
 # grow about like $T^b$ from $T = 100$ on; $b$ is the slope of a line through the
 # logarithms. One µs is a millionth of a second:
 
@@ -607,8 +609,10 @@ for name, rate in zip(clock["seconds"], work / taken / 1e9):
 #
 # How many times as long as dot does each take? The output has the lowest and the
 # highest factor of three seeds. For the scores of a thousand keys these factors are
-# smaller than the one measured in exercise 6.6, although the computation is the same.
-# We do not know why. So take the factor as known only within a factor of two.
+# smaller than the one measured in exercise 6.6, although the formula is the same. The
+# times of additive nearly agree, those of dot do not. In the exercise, one function is
+# called a hundred times in a row; here all take turns. Whether this is the cause was
+# not measured. So take the factor as known only within a factor of two.
 
 # %%
 kept = record("scores")
@@ -636,11 +640,12 @@ print(f"of the pass in place, {min(tanhs):.0%} to {max(tanhs):.0%} are tanhs")
 
 # %% [markdown]
 # For ten keys, the length of a short sentence, a prepared additive step takes about
-# {{ f"{prepared[:, 0].mean():.1f}" }} times as long as dot. The large factors need a
-# thousand keys. General, with its keys prepared, *is* a dot product, and for few keys
-# it takes as long. For a thousand keys it is faster to project the query at each step
-# (`whole`) than to prepare the keys. The reason is memory: prepared keys are a second
-# large array, which has to be read in addition to the states.
+# {{ f"{prepared[:, 0].mean():.1f}" }} times as long as dot. If the keys are prepared,
+# the large factors need a thousand keys. General, with its keys prepared, *is* a dot
+# product, and for few keys it takes as long. For a thousand keys it is faster to
+# project the query at each step (`whole`) than to prepare the keys. The reason is
+# memory: prepared keys are a second large array, which has to be read in addition to
+# the states.
 #
 # Why is additive slower than dot, if its keys are prepared? The multiplications are not
 # the reason: for a thousand keys its scores take {{ f"{more:.2f}" }} times as many as

@@ -277,10 +277,11 @@ print("softmax([a, b])[0] is sigma(a - b):", np.allclose(two[:, 0], sigma))
 # as one long vector: the root of the sum of all squared entries. The [spectral
 # norm](../../GLOSSARY.md#spectral-norm) is the largest factor by which the matrix
 # stretches a vector. The last two bound a gradient: if $g$ is the gradient of the
-# weights, $J g$ is the gradient of the scores, and $`\|J g\|`$ is at most the spectral
-# norm times $`\|g\|`$. The spectral norm is never larger than the Frobenius norm.
-# Compare three kinds of weights: all 16 equal; two keys that share everything; and
-# [one-hot](../../GLOSSARY.md#one-hot), where one key has all.
+# weights, the gradient of the scores is $J^\top g$. This is $J g$, because $J$ is
+# symmetric. And $`\|J g\|`$ is at most the spectral norm times $`\|g\|`$. The spectral
+# norm is never larger than the Frobenius norm. Compare three kinds of weights: all 16
+# equal; two keys that share everything; and [one-hot](../../GLOSSARY.md#one-hot), where
+# one key has all.
 
 # %%
 one, sizes = np.eye(T), {}
@@ -429,8 +430,8 @@ axes[1].set(xlabel="width d", ylabel="median Frobenius norm of J")
 axes[1].legend(loc="lower left")
 (H64, h64), s64 = found[64, False][[0, -1], 0], found[64, True][-1, 0]
 alt = f"""Entropy against d, T = 16: unscaled it falls from {raw[0, 0]:.2f} at d = 1 to
-{raw[-1, 0]:.2f} at d = 4096; scaled it stays at {fix[-1, 0]:.2f}, below the dotted line
-ln 16 = {np.log(16):.2f}. Median of |J|: scaled it stays at {fix[-1, 1]:.2f}, unscaled
+{raw[-1, 0]:.2f} at d = 4096; scaled it goes to {fix[-1, 0]:.2f}, below the dotted line
+ln 16 = {np.log(16):.2f}. Median of |J|: scaled it stays near {fix[-1, 1]:.2f}, unscaled
 it holds to about d = 16, then falls to {raw[-1, 1]:.0e}. Dashed, T = 64: entropy
 {H64:.2f} to {h64:.2f}, scaled {s64:.2f}, below ln 64 = {np.log(64):.2f}; |J|, scaled,
 {found[64, True][-1, 1]:.2f}, unscaled to {found[64, False][-1, 1]:.0e}."""

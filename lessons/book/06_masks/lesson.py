@@ -254,7 +254,7 @@ for name, (x, allowed, dtype) in rows.items():
 #   about 65 thousand. So $-10^6$ becomes $-\infty$, and the row becomes NaN.
 # - **Low real scores.** The sentinel is now the *largest* score. All the weight goes to
 #   the two places of padding, a half to each. (Numbers of 32 bits still tell the real
-#   scores apart here: ours are right.)
+#   scores apart here: ours are right. Ours have 32 bits in all three rows.)
 #
 # Rows with nothing allowed are not rare. An empty sentence makes one. So does a window
 # that lies outside of the sentence, or two masks such that no key satisfies both. Our
@@ -449,4 +449,4 @@ for name, f in places.items():
 # the softmax's sum; a result may never depend on the other sentences of the batch.**
 #
 # Exercises: E.7 (the masked softmax and its backward), 38.5 (a window as a mask) and
-# 6.5 (attention by hand, with lengths): `python -m lessons start E.7`.
+# 6.5 (additive attention by hand, with a mask): `python -m lessons start E.7`.

@@ -137,11 +137,11 @@ for kind, row in book.items():
 #
 # ## Do we get these numbers again?
 #
-# If our number lies within a stated limit of the printed one, we say that it *comes
-# back*. We train the same models in the same way: with Adam, a rule like gradient
-# descent that has a step size of its own for each parameter (Kingma and Ba 2015). All
-# step sizes have a common factor, the rate. It falls slowly, then fast, then slowly
-# again, from its first value to 0: half a wave of a cosine. A gradient longer than
+# If our number lies near the printed one, we say that it *comes back*. We train the
+# same models in the same way: with Adam, a rule like gradient descent that has a step
+# size of its own for each parameter (Kingma and Ba 2015). All step sizes have a common
+# factor, the rate. It falls slowly, then fast, then slowly again, from its first value
+# to 0: half a wave of a cosine. A gradient longer than
 # `clip` is shortened to that length. As in the textbook's code, padding is *not*
 # masked: the encoder reads it, and the decoder may attend to it. There are three
 # [seeds](../../GLOSSARY.md#seed) for each score, and the numbers are means over them.
@@ -197,11 +197,12 @@ show(fig, "table", alt)
 
 # %% [markdown]
 # Three rows come back: each mean of ours is within
-# {{ f"{np.ceil(off * 100) / 100:.2f}" }} of the number in the textbook, and the curves
-# rise and fall at the same lengths. ([Lesson 14](../14_checks_the_book/README.md)
-# judges them in another way: by the mean over the four lengths, with an interval for
-# the seeds. There the verdict on scaled is "undecided".) Additive does not come back,
-# *with these seeds*: they give
+# {{ f"{np.ceil(off * 100) / 100:.2f}" }} of the number in the textbook (the largest
+# difference in these rows, no limit that was chosen before), and the curves rise and
+# fall at the same lengths. ([Lesson 14](../14_checks_the_book/README.md) judges them in
+# another way: by the mean over the four lengths, with an interval for the seeds. There
+# the verdict on scaled is "undecided".) Additive does not come back, *with these
+# seeds*: they give
 # {{ " and ".join(f"{a:.2f}" for a in of("book", "additive", "accuracy").mean(0)[:2]) }}
 # at 3 and 5 letters, although their loss is as low as the textbook's. And at a length
 # that the textbook leaves out, 8 letters, scaled gets
@@ -542,7 +543,8 @@ for kind in KINDS:
 # for $s_u$, and $l'$ that for $s'$, after the exchange. A model that counts has
 # $l' = l_t$, one that follows the exchanged input has $l' = l_u$. The *part that it
 # follows* is $(l' - l_t)/(l_u - l_t)$: 0 for the first, 1 for the second. (We measure
-# one number for all pairs of steps in 200 strings of eight different letters: the slope
+# one number for all pairs of steps but the first and the last, in 200 strings of eight
+# different letters: the slope
 # of the line through 0 that fits $l' - l_t$ against $l_u - l_t$ best;
 # [seeds.py](seeds.py) does it.) The dot score, whose models follow, stands beside
 # additive for comparison:
@@ -603,7 +605,7 @@ show(fig, "follow", alt)
 # %% [markdown]
 # Where do the good seeds look, and where do the others? The output has mean weights: on
 # the wanted letter, and on the two places to either side of it, in strings of eight and
-# of ten letters.
+# of ten letters, over the steps at which all five places exist.
 
 # %%
 near = {}  # (letters, is it a good seed): mean weights around the wanted letter
@@ -636,8 +638,8 @@ step as an orange dot. Seed {best["seed"]} has a band on the dots, from the uppe
 right to the lower left. (It is so in this word. In the mean over strings the band of
 this seed is one letter further to the right, with {best["looks"]["10"][3]:.2f} there
 and {best["looks"]["10"][2]:.2f} on the wanted letter.) The band of seed {worst["seed"]}
-runs ahead of the dots, one to two letters further left. Its last row is white, because
-the model wrote the end sign too soon."""
+runs ahead of the dots from the third letter on, about one letter further left. Its last
+row is white, because the model wrote the end sign too soon."""
 show(fig, "two-ways", alt)
 
 # %% [markdown]
@@ -660,7 +662,7 @@ show(fig, "two-ways", alt)
 # models follow a little, too, as the table of the exchange shows.
 #
 # All twelve have every letter right at eight letters, the length at which training has
-# no padding. Both ways fit the training data. The seed decides which one a model
+# no padding. Both ways fit the training data. The seed decides how much of each a model
 # learns.
 #
 # ## And at the widths of real models?
@@ -701,9 +703,9 @@ stuck = sum(right < 0.5 for right in deep)
 # after {{ wide["steps"] }} steps, and it is not broken. Its weights *begin* soft,
 # because the states of a GRU have entries between $-1$ and 1, whose variance is less
 # than 1. This does not test a deep Transformer; [lesson 10](../10_heads/README.md)
-# does, and there {{ stuck }} of {{ len(deep) }} unscaled models of six layers train
-# badly. Is there a reason to leave out the scaling? On the lengths of the training we
-# found none; at ten letters three seeds do not decide.
+# does, and there {{ stuck }} of {{ len(deep) }} unscaled models of six layers and width
+# 64 train badly. Is there a reason to leave out the scaling? On the lengths of the
+# training we found none; at ten letters three seeds do not decide.
 #
 # ## What would break it?
 #

@@ -83,8 +83,8 @@ show(fig, "local-window", alt)
 # | $e_t(s)$, $a_t(s)$ | score and weight of word $s$ at step $t$ |
 #
 # (These are the letters of the paper. In the lessons before, $s$ was a state of the
-# decoder and $T$ the length of the source. Here $s$ is a place in the source, $T$ is
-# the length of the target, and $a_t(s)$ is the weight that was called $`\alpha_{tj}`$.)
+# decoder. Here $s$ is a place in the source, and $a_t(s)$ is the weight that lesson 07
+# calls $`p_{tj}`$.)
 #
 # This is a [mask](../../GLOSSARY.md#mask) as in lesson 06, and the mask moves with $t$.
 # The context is the weighted average, as always.
@@ -93,8 +93,9 @@ show(fig, "local-window", alt)
 #
 # Luong, Pham and Manning have two answers:
 #
-# - **local-m**, *monotonic* (it never goes back): $p_t = t$. Nothing is predicted. This
-#   is the example above. It assumes that both sentences have the same order.
+# - **local-m**, *monotonic* (its centre never goes back): $p_t = t$. Nothing is
+#   predicted. This is the example above. It assumes that both sentences have the same
+#   order.
 # - **local-p**, *predictive*: a small network reads the query and predicts the centre.
 #
 # ```math
@@ -328,8 +329,8 @@ for D in (1, 3, 6, 10, 19):
 # [BLEU](../../GLOSSARY.md#bleu) says, from 0 to 100, how near translations are to a
 # reference. "Goes back" is the share of steps of the decoder at which the mean place of
 # the weights moves back by more than half a word. The last column is the processor time
-# of one training step, the smallest of the three seeds. (The times of equal work
-# differ, so read them only roughly.)
+# of the training, with its validations, divided by the number of steps: the smallest of
+# the three seeds. (The times of equal work differ, so read them only roughly.)
 
 # %%
 kept = record("local")
@@ -604,7 +605,8 @@ for w_c in (-0.01, 0.01):
 # - "beam" is [beam search](../../GLOSSARY.md#beam-search), which keeps the four most
 #   probable beginnings instead of one ([lesson 13](../13_translation/README.md));
 # - "beam, beta" is a beam search that prefers sentences which have looked at every
-#   source word. Beta is the weight of this preference (Wu and others 2016).
+#   source word, and that does not prefer short ones. Beta and alpha are the weights of
+#   these two changes (Wu and others 2016).
 #
 # If a word of the reference occurs in the output more often than in the reference, each
 # surplus occurrence is a *repetition*. (Words that the reference does not have are not
@@ -646,7 +648,7 @@ bleu = kept["bleu"]["greedy"]["less"]  # for the sentence below
 # {{ f"{100 * kept['repeated']['beam']['without'][0]:.1f}" }} percent without any
 # coverage, perhaps because a sentence that goes in circles is rarely the most probable
 # one. (The intervals of greedy and beam overlap, and the record has no interval of
-# their difference.) The preference of "beam, beta" reduces the share no further: it is
+# their difference.) The two changes of "beam, beta" reduce it no further: the share is
 # {{ f"{100 * kept['repeated']['beam, beta']['without'][0]:.1f}" }} percent. The worst
 # greedy sentence of the first seed, without coverage:
 

@@ -87,10 +87,9 @@ for word, q, k, v in zip(words, Q, K, V):
     print(f"{word:7s} looks for {q}   contains {k}   hands over {v}")
 
 # %% [markdown]
-# The fourth row, `alpha[3]`, is "it". It looks for a noun, contains nothing that others
-# look for, and has nothing to hand over. Compare its query with every key, by a scaled
-# dot product ([lesson 05](../05_scaling/README.md)); take the softmax; average the
-# values:
+# The fourth row is "it". It looks for a noun, contains nothing that others look for,
+# and has nothing to hand over. Compare its query with every key, by a scaled dot
+# product ([lesson 05](../05_scaling/README.md)); take the softmax; average the values:
 
 # %%
 e = Q @ K.T / 2**0.5  # (T, T): row i has the scores of query i
@@ -641,7 +640,8 @@ for T in (64, 512, 1024, 2048):
 # It pays with memory: a [head](../../GLOSSARY.md#head) has $T^2$ scores, of four bytes
 # each. For 1000 words that is {{ str(4 * 1000**2 // 10**6) }} megabytes, for each head,
 # sequence and layer. A program that also stores the weights needs as much again, and as
-# much for each of the two gradients; exercise 6.4 counts the scores alone.
+# much for the gradient of the scores and for that of the weights; exercise 6.4 counts
+# the scores alone.
 #
 # > **The book says** (6.4.3) that the short path "comes at a cost": $\Theta(T^2)$
 # > operations against $\Theta(T)$ *sequential* operations. ($\Theta$ means:

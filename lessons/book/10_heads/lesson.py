@@ -449,15 +449,15 @@ print("cross: unchanged", np.allclose(b, a, atol=1e-6))
 #   in place of $f(x)$, so that each part only *adds* something to a word's vector;
 # - a [layer norm](../../GLOSSARY.md#layer-norm), LN: it shifts and scales the vector of
 #   each word to mean 0 and variance 1, so that no layer meets numbers that are too
-#   large.
+#   large. (A learned scale and shift follow.)
 #
 # ```math
 # x \leftarrow x + \mathrm{MultiHead}(\mathrm{LN}(x)), \qquad
 # x \leftarrow x + W_2\, \phi(W_1\, \mathrm{LN}(x) + b_1) + b_2
 # ```
 #
-# Here MultiHead is the layer of this lesson. In the first line $x$ is the matrix of all
-# words; in the second it is the vector of one word, a column. $W_1$ ($F \times D$, with
+# Here MultiHead is the layer of this lesson. On the left $x$ is the matrix of all
+# words; on the right it is the vector of one word, a column. $W_1$ ($F \times D$, with
 # any inner width $F$), $b_1$, $W_2$ ($D \times F$) and $b_2$ are learned, the same for
 # all words. The arrow says that the right side becomes the new $x$.
 
@@ -472,7 +472,8 @@ show(fig, "block", alt)
 # %% [markdown]
 # The norm may stand before each part, as here ("pre"), or behind the sum, as in the
 # first publication ("post"). In the library you choose. In this method of a block, `f`
-# is the attention or the feed-forward network:
+# is the attention or the feed-forward network, and `self.dropout` sets random numbers
+# to 0 in training ([lesson 06](../06_masks/README.md)):
 
 # %% [source] attention.transformer.block.Block._residual
 

@@ -122,8 +122,9 @@ show(schematics.places_of_positions(), "places", alt)
 # $`e_{ij}`$ are those before the softmax. All blocks of our models share the learned
 # numbers of a scheme, so they are counted once. (The library has two more schemes,
 # which also change the scores. Shaw and others 2018 have a learned vector for each near
-# distance. Transformer-XL, Dai and others 2019, computes a sinusoidal vector of the
-# distance. The dot product of this vector with the query is added to the score.) Three
+# distance. Transformer-XL, Dai and others 2019, multiplies a sinusoidal vector of the
+# distance by a learned matrix, and adds the dot product of the result with the query to
+# the score; a learned vector is added to the query in each product.) Three
 # words describe the schemes. A scheme is *absolute* if it says at which place a word
 # stands. It is [relative](../../GLOSSARY.md#relative-position) if a score depends on
 # the words and on the distance $i - j$ alone, so that a sentence gives the same scores
@@ -293,12 +294,12 @@ except IndexError as refusal:
 #
 # This is for a decoder, which looks back only. An encoder looks both ways. For it, the
 # first half of the buckets is for distance 0 and the keys before the query, and the
-# second half for the keys after it. Each half is divided as above, so with 32 buckets,
-# 8 of each half hold one distance each. (Distance 0 has bucket 0, and the first bucket
-# of the second half stays empty.) In the library's `t5_bucket`, `bidirectional=False`
-# gives the buckets of a decoder, and `bidirectional=True` those of an encoder. It
-# expects $j - i$, which is negative for a key before the query. What happens to a
-# distance of 200, or of 2000?
+# second half for the keys after it. Each half is divided as above. So with 32 buckets,
+# the first 8 of the first half hold the distances 0 to 7. In the second half the first
+# stays empty, because distance 0 has bucket 0, and the next 7 hold 1 to 7. In the
+# library's `t5_bucket`, `bidirectional=False` gives the buckets of a decoder, and
+# `bidirectional=True` those of an encoder. It expects $j - i$, which is negative for a
+# key before the query. What happens to a distance of 200, or of 2000?
 
 # %%
 far = np.array([0, 1, 7, 15, 16, 31, 64, 127, 128, 200, 2000])
@@ -510,11 +511,11 @@ for name in (*book, "deberta"):
 #
 # The task is to remember. A sequence consists of pairs, a name and its number: b 3, a
 # 7, b 3, c 1, b 5, b 5, and so on. A name that comes again usually has the number that
-# it had last. But with a probability of {{ f"{Bindings().rebound}" }} it gets a new
-# one, as b does in the fifth pair. After each name the model predicts the number. The
-# right answer is the *latest* number of this name: in the last pair 5, no longer 3.
-# Where a name is new or gets a new number, nobody can know the answer. Such a
-# prediction does not count, neither in training nor in the test. (The code is in
+# it had last. But with a probability of {{ f"{Bindings().rebound}" }} its number is
+# drawn anew, as that of b in the fifth pair. After each name the model predicts the
+# number. The right answer is the *latest* number of this name: in the last pair 5, no
+# longer 3. Where a name is new or its number is drawn anew, nobody can know the answer.
+# Such a prediction does not count, neither in training nor in the test. (The code is in
 # [bindings.py](../../../attention/tasks/bindings.py), where a name is a key and a
 # number its value.) For this the model has to find "the token after this name" and "the
 # latest such pair", and neither depends on the places themselves. There are eight
@@ -536,7 +537,8 @@ for name in (*book, "deberta"):
 # the speed of the slowest hand is divided by $s$ and the fastest hand keeps its speed.
 # *YaRN* (Peng and others 2023) divides by $s$ the speeds of the hands that do not
 # complete a turn in the training length. It keeps the speeds of hands that turn often,
-# and takes values between for the rest.
+# and takes values between for the rest. It also multiplies all scores by
+# $(0.1 \ln s + 1)^2$.
 
 # %%
 kept, more = record("positions"), record("positions_deberta")

@@ -124,7 +124,9 @@ show(fig, "tiles", alt)
 #
 # The library has the second, here in NumPy. The letters of the code: `m`, `l` and `o`
 # are those of the table, `s` is a tile of scores, `p` holds its exponentials, and
-# `alpha` is the correction $`e^{m - m'}`$. The list of the tiles is `plan`, and
+# `alpha` is the correction $`e^{m - m'}`$. There are `L` queries and `S` keys, of width
+# `E`, and values of width `Ev`; a tile has `Tq` queries and `Tk` keys. The list of the
+# tiles is `plan`, and
 # `_tiles` yields them one by one. A tile belongs to the head of queries with the number
 # `n` and the head of keys with the number `h`. (The two numbers differ if several heads
 # of queries share one head of keys, as in a section below. All sequences together have
@@ -230,7 +232,8 @@ print("the mean of both averages is:     ", np.allclose(plain, sdpa(q, K, V).dat
 # - **Longformer** (Beltagy, Peters and Cohan 2020): a window to both sides, and a few
 #   *global* tokens that see all and are seen by all.
 # - **BigBird** (Zaheer and others 2020): blocks of tokens. Each block sees its
-#   neighbours, a few *global* blocks, and a few random ones. `bigbird(2, 3, 1, 1)` has
+#   neighbours, a few *global* blocks, and a few random ones; a global block sees all.
+#   `bigbird(2, 3, 1, 1)` has
 #   blocks of 2 tokens, a window of 3 blocks, 1 random block and 1 global block. One
 #   global block is the first; two are the first and the last.
 #
@@ -319,10 +322,10 @@ print("w = 128, 256, 512:", *(f"{c.multiplications / 1e9:.2f} billion" for c in 
 
 # %% [markdown]
 # Dense and tiled attention grow with $n^2$, the others with $n$, and a window's cost
-# doubles with $w$. BigBird is linear: each block but the global ones meets the same
-# number of blocks, however many there are. The global ones meet all, but their number
-# is fixed. Its memory grows a little faster: our list of the tiles to compute has a
-# byte for each pair of blocks.
+# doubles with $w$. BigBird is linear: each block but the global ones meets a fixed
+# number of blocks at most, however many there are. The global ones meet all, but their
+# number is fixed. Its memory grows a little faster: our list of the tiles to compute
+# has a byte for each pair of blocks.
 #
 # > **The book says** (the notes) that BigBird costs "$O(n)$ or $O(n \sqrt n)$". It is
 # > the first. $n \sqrt n$ is the cost of patterns in which a token sees every
@@ -651,7 +654,7 @@ for way, x in measured.items():
 # > {{ f"{dense / tiled:.1f}" }} times as fast as dense attention at 8192 tokens.
 #
 # > **The book says** (6.4.3) that "quadratic cost is affordable below 2048 tokens".
-# > Nothing special happens at 2048 tokens: twice as many tokens take dense attention
+# > There is no jump at 2048 tokens: twice as many tokens take dense attention
 # > {{ f"{twice['dense'][0]:.1f}" }} times as long before,
 # > {{ f"{twice['dense'][1]:.1f}" }} times after, and tiled attention
 # > {{ "{:.1f} and {:.1f}".format(*twice["tiled"]) }}.

@@ -93,10 +93,12 @@ show(schematics.alignment_links(source, target, gold), "links", alt)
 # them is always missing, so AER cannot be 0 there. The smallest possible rate of our
 # test sentences is computed below.
 #
-# A rate needs a baseline. Link the first word with the first, the second with the
-# second, and so on. This *diagonal* uses only the places of the words, not the words.
-# How well does it do? (The library also gives the heatmap a name. A pattern is called
-# "reordering" if the largest weight often moves back from one row to the next.)
+# A rate needs a baseline. Link the words along a straight line from the first pair to
+# the last: of $T$ target words counted from 0, the word $t$ with the source word
+# $t (S - 1)/(T - 1)$, rounded. This *diagonal* uses only the places of the words, not
+# the words. How well does it do? (The library also gives the heatmap a name. A pattern
+# is called "reordering" if the largest weight often moves back from one row to the
+# next.)
 
 # %%
 straight = np.eye(5)
@@ -159,10 +161,11 @@ for pair in (pairs[1], pairs[4], pairs[5]):
 # | BP | the *brevity penalty*: below 1 if the translation is too short |
 #
 # The penalty is necessary, because a translation of four right words has all its runs
-# right. If no run of four words is right, the product is 0, and so is BLEU. Here is an
-# example, with one word missing. (No run occurs twice in it. In general, a run that
-# stands twice in the translation counts twice only if it stands twice in the reference,
-# too.)
+# right. If no run of four words is right, the product is 0. Then the library counts
+# half a run as right (*smoothing*), so that BLEU is 0 only if no word at all is right.
+# Here is an example, with one word missing. (No run occurs twice in it. In general, a
+# run that stands twice in the translation counts twice only if it stands twice in the
+# reference, too.)
 
 # %%
 reference = ["the", "black", "cat", "sleeps", "on", "the", "sofa", "."]
@@ -220,15 +223,17 @@ for c in (kept["500"]["config"], kept["4000"]["config"]):
     epochs = c["steps"] * c["batch"] / c["pairs"]
     print(f"{c['pairs']} pairs: {c['cell']}, layers {c['layers']}", end=", ")
     print(f"width {c['hidden']}, dropout {c['dropout']}", end=", ")
-    print(f"{c['steps']} steps of {c['batch']}: {epochs:.0f} epochs")
+    print(f"at most {epochs:.0f} epochs")
 
 # %% [markdown]
 # Every 50 steps the loss is measured on 100 *validation* sentences, which are not
-# trained on. The parameters with the smallest of these losses are kept. "bahdanau" is
-# the additive attention of [lesson 03](../03_additive/README.md); "luong" has the score
-# *general* and the decoder of [lesson 04](../04_scores/README.md), which attends after
-# its state is updated. (Bahdanau's decoder attends before.) At which length do you
-# expect the largest advantage of attention, with 500 pairs?
+# trained on. The parameters with the smallest of these losses are kept, and training
+# ends early if six measurements in a row bring no smaller one. "Dropout" is the share
+# of numbers that training sets to 0 at random ([dropout](../../GLOSSARY.md#dropout)).
+# "bahdanau" is the additive attention of [lesson 03](../03_additive/README.md); "luong"
+# has the score *general* and the decoder of [lesson 04](../04_scores/README.md), which
+# attends after its state is updated. (Bahdanau's decoder attends before.) At which
+# length do you expect the largest advantage of attention, with 500 pairs?
 
 # %%
 parts = ("5-7", "8-10", "11-15")  # words of the source

@@ -204,7 +204,7 @@ IN_WORDS = [
     ("6.3.3", "local attention predicts its centre", "local-p does; local-m, which the "
      "text leaves out, does not", "08", "as if it were all of local attention"),
     ("6.4.3", "quadratic cost is affordable below 2048 tokens", "\"affordable\" is "
-     "not a number; the measured times do not change their slope there", "12",
+     "not a number; the measured times make no jump there", "12",
      "affordable below 2048"),
     ("6.4.4", "the Transformer of Vaswani and others has 28.4 BLEU, after 3.5 days on "
      "8 processors", "that is what the paper says",

@@ -9,9 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # # 14. The engine checks the book
 #
 # Your textbook prints the weights of four words. You compute them, and find four other
-# numbers. The next page of the textbook says that a model reverses strings of
-# ten letters. You train that model, and yours does not. Is the textbook wrong, both
-# times?
+# numbers. Another textbook says that a model reverses strings of ten letters. You train
+# that model, and yours does not. Are the textbooks wrong, both times?
 #
 # The first time it is. The second time you may have been unlucky: the next model that
 # you train may do it. This lesson says when a printed claim is wrong, when it is right,
@@ -43,7 +42,7 @@ for name in ("chapter_6", "chapter_38", "notes", "trainings"):
 #
 # ## Was the textbook wrong, or were you unlucky?
 #
-# The textbook (38.6) trains a decoder with additive attention to write a string
+# The second textbook (38.6) trains a decoder with additive attention to write a string
 # backwards, on strings of up to eight letters. At ten letters its model has most of the
 # letters right. [Lesson 07](../07_reversal/README.md) has trained the same model twelve
 # times. The twelve differ in nothing but the [seed](../../GLOSSARY.md#seed), the number

@@ -118,7 +118,7 @@ def test_stopped_by_ctrl_c_and_resumed(tmp_path, monkeypatch):
     "study, steps, error, sentence",
     [
         (Poisoned(), 200, FloatingPointError, "NaN or infinite at step 3"),
-        (Vanishing(), 2, workers.ProcessLost, "has ended unexpectedly; .* --resume"),
+        (Vanishing(), 2, workers.ProcessLost, "has ended unexpectedly; .*Continue with"),
         (FullDisk(), 2, OSError, "No space left"),
     ],
 )
