@@ -249,7 +249,7 @@ def store(
     skip: reads(1, bool),
     elu: bool,
 ):
-    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 in the rows that ``skip`` marks."""
+    """out = d phi', where phi' = min(phi, 1) for elu + 1; 0 in the rows of ``skip``."""
     zero, one = d.dtype.type(0), d.dtype.type(1)
     for r in range(min(CHUNK, out.shape[0] - begin)):
         for e in range(out.shape[1]):
