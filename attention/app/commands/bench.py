@@ -40,7 +40,7 @@ def run(args):
         try:
             case = row.make(args.quick, peer)
             unit = size if case.measure is timing.peak_memory else time_text
-            found = timing.measure(case, *((5, 0.5, 1) if args.quick else (31, 3.0, 3)))
+            found = timing.measure(case, *((5, 0.5, 1) if args.quick else (31, 3.0, 7)))
         except Exception as problem:
             found = {"ours": timing.reason(problem)}
         lines = list(table_lines(row, found, unit))
