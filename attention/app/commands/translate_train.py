@@ -129,7 +129,7 @@ def conclude(config, data, run, out):
 def draw_alignment(config, data, model, path):
     """Draw the weights of a test sentence; return False without attention."""
     pair = next((p for p in data.test if len(p.source) >= 8), data.test[0])
-    weights = scoring.looked_at(model, [pair])
+    weights = scoring.reference_weights(model, [pair])
     if weights is None:
         return False
     from ...plotting.heatmaps import alignment_heatmap

@@ -84,7 +84,7 @@ def alignment_rates(translator, pairs):
         return none | {"aer_missing": "the model has no attention"}
     if any(pair.alignment is None for pair in pairs):
         return none | {"aer_missing": "the right alignment is not known"}
-    weights = [renormalized(w) for w in looked_at(translator, pairs)]
+    weights = [renormalized(w) for w in reference_weights(translator, pairs)]
     golds = [pair.alignment for pair in pairs]
     possibles = [pair.possible for pair in pairs]
     found = {"aer": corpus_alignment_error_rate(weights, golds, possibles)}
@@ -102,7 +102,7 @@ def alignment_rates(translator, pairs):
     return found
 
 
-def looked_at(translator, pairs):
+def reference_weights(translator, pairs):
     """Return the weights (T, S) of each reference; None without attention."""
     weights = []
     with no_grad():

@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # can say that the others cannot, and what it costs. One section shows a second way in
 # which a decoder can use its context.
 #
-# You need [lesson 03](../03_additive/README.md). Forty minutes.
+# You need [lesson 03](../03_additive/README.md). An hour.
 
 # %%
 from importlib import import_module

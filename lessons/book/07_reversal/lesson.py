@@ -20,8 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # find another explanation, and test it. ("Over-flattens" means: makes the weights too
 # equal.)
 #
-# You need lessons [04](../04_scores/README.md) and [06](../06_masks/README.md). Forty
-# minutes.
+# You need lessons [04](../04_scores/README.md) and [06](../06_masks/README.md). An hour.
 
 # %%
 import numpy as np

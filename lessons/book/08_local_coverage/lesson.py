@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # where the earlier steps have looked, the **coverage**.
 #
 # You need [lesson 04](../04_scores/README.md), [lesson 06](../06_masks/README.md) and
-# [lesson 07](../07_reversal/README.md). Forty minutes.
+# [lesson 07](../07_reversal/README.md). An hour.
 
 # %%
 import textwrap

@@ -51,7 +51,7 @@ def train(task, kind, seed):
     translator = translation.translator_of(config, data, run)
     report = scoring.score(translator, data.test)
     score = report["bleu" if task == "en-de" else "exact"]["all"]
-    steps = [backwards(w) for w in scoring.looked_at(translator, data.test)]
+    steps = [backwards(w) for w in scoring.reference_weights(translator, data.test)]
     return {
         "task": task, "kind": kind, "seed": seed, "score": score,
         "validation": run.best["loss"], "cpu": cpu,

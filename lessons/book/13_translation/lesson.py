@@ -30,7 +30,7 @@ from importlib import import_module
 import numpy as np
 
 import minigrad as mg
-from attention.app.experiments.scoring import looked_at
+from attention.app.experiments.scoring import reference_weights
 from attention.app.experiments.translation import ids_of
 from attention.app.pretrained import EN_FR
 from attention.seq2seq import alignment_metrics as metrics
@@ -485,7 +485,7 @@ for parameter in translator.model.parameters():
 chosen = [pairs[1]]
 for n in (9, 13):
     chosen.append(next(p for p in pairs if len(p.source) == n and p not in chosen))
-weights = looked_at(translator, chosen)  # (T, S) each, of the references
+weights = reference_weights(translator, chosen)  # (T, S) each
 print("words of the sources:", [len(p.source) for p in chosen])
 
 # %% [markdown]
@@ -542,7 +542,7 @@ show(drawing.heatmaps("The third sentence: two targets", panels), "third", alt)
 # target word that has any, is printed as well. Does the pattern depend on the length?
 
 # %%
-every = looked_at(translator, pairs)
+every = reference_weights(translator, pairs)
 rate = metrics.corpus_alignment_error_rate(every, [p.alignment for p in pairs])
 names = [alignment_pattern(w) for w in every]
 linked = sum(len({t for t, _ in p.alignment}) for p in pairs)

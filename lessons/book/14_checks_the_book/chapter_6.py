@@ -9,7 +9,7 @@ import minigrad as mg
 from attention import AdditiveAttention, BahdanauStep, LocalAttention
 from attention import attend, dot, general
 from attention.costs import cost_of
-from attention.app.experiments.scoring import looked_at
+from attention.app.experiments.scoring import reference_weights
 from attention.app.pretrained import EN_FR
 from attention.seq2seq.translator import load
 from attention.tasks.batching import in_order
@@ -195,7 +195,7 @@ def translator_and_pairs():
     for parameter in translator.model.parameters():
         parameter.data = parameter.data.astype(np.float64)  # from 16 bits
     pairs = splits("english-french", 4000, 100, 200).test
-    return translator, pairs, looked_at(translator, pairs)
+    return translator, pairs, reference_weights(translator, pairs)
 
 
 @claim(

@@ -148,7 +148,7 @@ def test_weights_that_do_not_sum_to_one(tmp_path):
     """In local-p the Gaussian comes after the softmax."""
     assert main(*TRAIN, "--local", "p", "--window", "2", "--out", tmp_path) == 0
     results, model, test = scored(tmp_path)
-    weights = scoring.looked_at(model, test)
+    weights = scoring.reference_weights(model, test)
     assert max(w.sum(-1).max() for w in weights) < 0.99
     assert 0 <= results["aer"] <= 1
     assert (tmp_path / "alignment.png").exists()
@@ -310,7 +310,9 @@ def test_what_it_refuses(trained, tmp_path, capsys):
 def test_the_weights_of_references_are_those_of_one_after_the_other(trained):
     model = translator.load(trained / "best.npz")
     data = translation.load(translation.Config(**model.about["config"]))
-    for pair, found in zip(data.test[:7], scoring.looked_at(model, data.test[:7])):
+    for pair, found in zip(
+        data.test[:7], scoring.reference_weights(model, data.test[:7])
+    ):
         source, target = model.source.encode(pair.source), [1]
         target += list(model.target.encode(pair.target))
         output = model.model.forced(source[None], np.array([target]))

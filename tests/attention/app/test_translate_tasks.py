@@ -179,7 +179,7 @@ def test_alignment_rates_by_their_definition(name, trained):
     found = scoring.alignment_rates(model, data.test)
     task, total = algorithmic.TASKS[name](), 0
     expected = {"aer": 0.0, "aer_uniform": 0.0, "aer_diagonal": 0.0}
-    for pair, w in zip(data.test, scoring.looked_at(model, data.test)):
+    for pair, w in zip(data.test, scoring.reference_weights(model, data.test)):
         sure, possible = task.alignment("".join(pair.source))
         T, S = w.shape
         total += T + len(sure)
