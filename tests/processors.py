@@ -100,7 +100,7 @@ def environment_of(version, oldest, folder):
     needs = config["options"]["install_requires"].strip().splitlines()
     needs = [need.replace(" ", "") for need in needs]
     if oldest:
-        needs = [need.replace(">=", "==") for need in needs]
+        needs = [need.replace(">=", "==", 1) for need in needs]
     subprocess.run([base, "-m", "venv", folder], check=True)
     python = str(pathlib.Path(folder) / "bin" / "python")
     install = [python, "-m", "pip", "install", "-q", "--only-binary=:all:", *needs]
