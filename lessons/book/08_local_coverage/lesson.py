@@ -374,9 +374,8 @@ for form, seconds in kept["calls"].items():
     print(f"{form:7s}", *(f"{1e3 * t:7.2f}" for t in seconds))
 
 # %% [markdown]
-# On this machine, up to 200 keys global attention takes less time than either window,
-# and local-m first catches up at 500. The next section counts multiplications, which
-# are another matter than time.
+# On this machine, global attention takes less time than either window, at each of these
+# lengths. The next section counts multiplications, which are another matter than time.
 #
 # ## What does it save?
 #

@@ -5,14 +5,17 @@
 Global attention, local-m and local-p (general score, D = 3, Luong's decoder) learn to
 copy a string, to reverse it, and to translate 500 pairs of English and German: three
 seeds. And one call of each layer for longer and longer sources, forward and backward,
-in processor time. Three minutes on a core.
+in processor time. A minute on two cores.
 """
 
+import os
 import pathlib
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
+# Each worker computes with one thread; NumPy reads this when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 
 import numpy as np
