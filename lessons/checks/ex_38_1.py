@@ -8,7 +8,12 @@ from attention.costs.counted import OpCounter
 from lessons.checks.counting import equal_counts, miscounts
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.classroom.steps import CheckFailed, edges, laws, numbers, shape, values
-from lessons.classroom.theory import check_chain, links_that_run, rationals
+from lessons.classroom.theory import (
+    check_chain,
+    in_symbols,
+    links_that_run,
+    rationals,
+)
 
 SIZES = ((1, 1, 5, 3, 7), (3, 5, 7, 2, 11), (2, 3, 1, 5, 3), (1, 7, 5, 11, 3))
 
@@ -79,6 +84,13 @@ def the_general_score(my, rng):
 
 @values("multiplications, counted one by one")
 def multiplications(my, rng):
+    kinds = [(*sizes, p) for sizes in SIZES for p in (True, False)]
+    my.holds(
+        any(my.mults(*s, p) != counted(*s, not p) for *s, p in kinds),
+        "inverted",
+        "expected the larger number for precomputed=False",
+        "found the number for True with False, and that for False with True",
+    )
     for precomputed in (True, False):
 
         def wrong(B, T_q, T_k, d_s, d_h):
@@ -119,6 +131,13 @@ def the_chain(my, rng):
         f"expected the first expression to be the general score, {want}",
         f"found {found}",
     )
+    bracketed = products_with_h(links[0], s, W, h)
+    my.holds(
+        bracketed in (None, len(h)),
+        "starts-elsewhere",
+        "expected (s^T W_g) h first: one product for each entry of h",
+        f"found {bracketed} products with the {len(h)} entries of h",
+    )
     my.holds(
         "project_keys" in names_in(links[-1]),
         "arrives-elsewhere",
@@ -132,6 +151,13 @@ def the_chain(my, rng):
         f"found {len(links)}",
     )
     check_chain(my, chain, lambda s, W, h: (s @ W) @ h, general_score, draw)
+    middle = [f for f in links[1:-1] if "project_keys" not in names_in(f)]
+    my.holds(
+        any(products_with_h(f, s, W, h) != len(h) for f in middle),
+        "no-step",
+        "expected an expression between the two ends that multiplies h by W_g before s",
+        "found s^T W_g as a factor of h in all of them",
+    )
 
 
 @laws("precomputed keys: no gain for one query, up to d_h + 1 for many")
@@ -163,6 +189,15 @@ def wrong_keys(H, W):
 
 def general_score(s, W, h):
     return sum(s[i] * W[i, k] * h[k] for i in range(len(s)) for k in range(len(h)))
+
+
+def products_with_h(link, *arguments):
+    """Return how often the entries of h are factors; None if that cannot be traced.
+
+    (s W) h multiplies each entry of h once, and s (W h) once for each row of W.
+    """
+    traced = in_symbols(link, arguments)
+    return traced and "".join(traced[1]).count("x2[")
 
 
 def names_in(function):
@@ -206,6 +241,10 @@ HINTS = {
     ],
     "starts-elsewhere": ["In the first expression the parentheses are around s^T W_g."],
     "arrives-elsewhere": ["The last expression calls project_keys."],
+    "no-step": [
+        "s^T (W_g h) and (s^T W_g) h are the same number. Which one is missing?",
+    ],
+    "inverted": ["Which of the two computes W_g h for every pair?"],
     "too-short": ["One step between the two ends moves the parentheses."],
     "widths": ["W_g multiplies the keys, and makes them as wide as the queries."],
     "one-example": ["Every example has its own keys."],

@@ -107,6 +107,8 @@ def every_case(my, rng):
                 ("not-squared", "the formula with mu_s and mu_h not squared", plain),
                 ("cross-term", "the variance + 2 d mu_s mu_h",
                  want + 2 * d * mu_s * mu_h),
+                ("unit-variances", "d (1 + mu_s^2 + mu_h^2), for variances of 1",
+                 d * (1 + mu_s**2 + mu_h**2)),
                 ("one-term", "the variance of one product", want / d),
                 ("d-squared", "d times the variance", d * want),
                 ("deviation", "the square root of the variance", float(want) ** 0.5),
@@ -118,6 +120,12 @@ def every_case(my, rng):
                 ("not-squared", "d (E s^2 E h^2 - mu_s mu_h)",
                  d * (second - mu_s * mu_h)),
                 ("sum-for-product", "d (v_s + v_h)", d * (v_s + v_h)),
+                ("no-variance", "d (v_s v_h + mu_s^2 + mu_h^2)",
+                 d * (v_s * v_h + mu_s**2 + mu_h**2)),
+                ("minus", "the variance with - v_h mu_s^2",
+                 want - 2 * d * v_h * mu_s**2),
+                ("minus", "the variance with - v_s mu_h^2",
+                 want - 2 * d * v_s * mu_h**2),
                 ("deviation", "the variance with v_s^2 and v_h^2 for v_s and v_h",
                  variance(d, mu_s, mu_h, v_s, v_h)),
             ]  # fmt: skip
@@ -135,6 +143,9 @@ def every_key(my, rng):
             plain = d * sd_h**2 * (sd_s**2 + mu_s)
             other = between_keys(d, mu_h, mu_s, sd_h, sd_s)
             wrong = [
+                ("no-variance", "the formula without v_h", want / sd_h**2),
+                ("minus", "the formula with - mu_s^2", 2 * centred - want),
+                ("one-query", "the variance for a query of entries 1", d * sd_h**2),
                 ("all-random", "the variance if s is random as well", everything),
                 ("centred-only", "the variance without means", centred),
                 ("other-side", "the variance over queries, for a given key", other),
@@ -142,7 +153,7 @@ def every_key(my, rng):
                 ("not-squared", "the formula with mu_s not squared", plain),
                 ("means-only", "the variance without v_s", want - centred),
                 ("d-squared", "d times the variance", d * want),
-            ]
+            ]  # fmt: skip
             got = my.var_between_keys(d, mu_s, mu_h, sd_s**2, sd_h**2)
             exactly(my, got, want, wrong)
 
@@ -157,6 +168,10 @@ def what_is_gained(my, rng):
         crossed = 1 + mu_s**2 / sd_h**2 + mu_h**2 / sd_s**2
         plain = 1 + mu_s / sd_s**2 + mu_h / sd_h**2
         wrong = [
+            ("unit-variances", "1 + mu_s^2 + mu_h^2, the gain for variances of 1",
+             1 + mu_s**2 + mu_h**2),
+            ("not-divided", "1 + mu_s^2 v_h + mu_h^2 v_s",
+             1 + mu_s**2 * sd_h**2 + mu_h**2 * sd_s**2),
             ("gain-minus-one", "the gain - 1", want - 1),
             ("crossed", "1 + mu_s^2 / v_h + mu_h^2 / v_s", crossed),
             ("not-squared", "the formula with mu_s and mu_h not squared", plain),
@@ -165,7 +180,7 @@ def what_is_gained(my, rng):
             ("one-mean", "the gain of removing mu_s if mu_h is 0", of_s),
             ("not-divided", "the variance before, not divided", want * after),
             ("product", "(1 + mu_s^2 / v_s) (1 + mu_h^2 / v_h)", of_s * of_h),
-        ]
+        ]  # fmt: skip
         exactly(my, my.centred_gain(mu_s, mu_h, sd_s**2, sd_h**2), want, wrong)
     x = rng.normal(size=(3, 5)) + rng.normal(size=(3, 1))
     want = np.array([[v - sum(row) / 5 for v in row] for row in x])
@@ -343,6 +358,10 @@ HINTS = {
         "(v_s + mu_s^2)(v_h + mu_h^2) - mu_s^2 mu_h^2: expand it, and one term "
         "cancels. For one query: v_h times sum_k s_k^2, then the mean over s.",
     ],
+    "minus": ["A mean never makes the variance smaller."],
+    "no-variance": ["Expand E s^2 E h^2: which factor does each squared mean have?"],
+    "one-query": ["The queries are random too: the result is a mean over them."],
+    "unit-variances": ["That is lesson 05's case v_s = v_h = 1. Here they are given."],
     "one-term": ["e is a sum of d products."],
     "not-squared": ["Which units does v_s mu_h have, and which does v_s v_h have?"],
     "gain-minus-one": ["The variance without means is part of the variance with them."],

@@ -123,6 +123,10 @@ def both_curves(my, rng):
             ("sum", "the sum over the samples", samples * curve(factor)),
             ("median", "the median over the samples",
              curve(factor, mean=lambda p: np.median(entropies(p)))),
+            ("one-sample", "the entropy of the first query",
+             curve(factor, mean=lambda p: entropies(p)[0])),
+            ("one-sample", "the largest entropy of a query",
+             curve(factor, mean=lambda p: entropies(p).max())),
             ("not-normalised", "the curve of exponentials, not divided by their sum",
              curve(factor, weights=exponentials)),
             ("d-first", "the curve of _scores(d, T, …)", curve(factor, draw=exchanged)),
@@ -147,8 +151,11 @@ def both_curves(my, rng):
 
 @laws("the limit for many keys, against a sum over the interval")
 def the_limit(my, rng):
-    for T, a in ((64, 1.5), (4096, 3.0), (64, 0.3), (10**6, 1.0)):
-        want = by_quadrature(T, a)
+    cases = (64, 1.5), (4096, 3.0), (64, 0.3), (10**6, 1.0)
+    ratios = [my.large_T_entropy(*case) / by_quadrature(*case) for case in cases]
+    is_near = np.allclose(ratios, 1, rtol=0, atol=0.005)  # no wrong formula is so near
+    for T, a in cases:
+        want, got = by_quadrature(T, a), my.large_T_entropy(T, a)
         mean = math.sinh(a) / a  # of exp(x)
         log_Z = math.log(T * mean)
         of_scores = "ln Z - E[x exp(x)], not divided by E[exp(x)]"
@@ -173,8 +180,11 @@ def the_limit(my, rng):
              want + a / math.tanh(a) - a * math.tanh(a)),
             ("hyperbolic", "the limit with cosh a for sinh a in E[exp(x)]",
              want - math.log(math.tanh(a))),
+            ("log2", "expected in bits", want / math.log(2)),
+            ("grid", "expected, but for the error of a sum over a grid of x",
+             got if is_near else math.nan),
         ]  # fmt: skip
-        my.equal(my.large_T_entropy(T, a), want, "", wrong, rtol=1e-7)
+        my.equal(got, want, "", wrong, rtol=1e-7)
 
 
 @laws("your prediction and the measurement")
@@ -260,6 +270,8 @@ HINTS = {
     "no-weights": ["H = -sum_j p_j ln p_j is a mean of -ln p_j. With which weights?"],
     "median": ["Return the mean over the samples."],
     "clipped": ["Which m makes all e - m at most 0, and leaves their differences?"],
+    "one-sample": ["How many queries does a call of _scores return?"],
+    "grid": ["Both integrals have a closed form: write them without a sum."],
     "one-lost": ["E[x exp(x)] is cosh(a) - sinh(a) / a. Divide both terms."],
     "hyperbolic": ["The integral of exp(x) from -a to a is exp(a) - exp(-a)."],
     "draw": ["Two curves, a level, two labels and a legend."],

@@ -49,7 +49,7 @@ def two_curves(my, rng):
     form = isinstance(found, dict) and set(found) == {"loss", "entropy"}
     my.holds(form, "type", 'expected {"loss": …, "entropy": …}', f"found {found!r}")
     my.shape(found["loss"], (5,), ("step",))
-    my.shape(found["entropy"], (3,), ("k",))
+    my.shape(_floats(found["entropy"]), (3,), ("k",))
 
 
 @numbers("equal weights on 2 and on 4 positions, padding rows on one")
@@ -100,7 +100,8 @@ def three_steps(my, rng):
         ("clipped-apart", "steps that clip each parameter alone", {"apart": True}),
         ("padding-loss", "steps down a loss that counts padding", {"ignore": None}),
         ("target-shown", "steps of a model that reads target_out", {"shift": False}),
-        ("no-step", "a model that does not move", {"moves": 0}),
+        ("does-not-move", "a model that does not move", {"moves": 0}),
+        ("no-lengths", "steps that read the padding of the source", {"padded": True}),
         ("step-twice", "two optimizer.step() in each step", {"moves": 2}),
         ("after-step", "losses after their steps", {"after": True}),
     ]
@@ -142,7 +143,8 @@ def five_steps(my, rng):
                 if what == "entropy" or tag != "untrained"
             ]
             text = f'"{what}" of {call}'
-            my.equal(found[what], want[what], axes, named, rtol=1e-6, call=text)
+            got = _floats(found[what])
+            my.equal(got, want[what], axes, named, rtol=1e-6, call=text)
 
 
 @laws("your prediction")
@@ -224,6 +226,11 @@ def experiment(my, seed=0, d=256, steps=500, every=25):
     }
 
 
+def _floats(found):
+    """Return the values as float64: the weights of the model are float32."""
+    return np.asarray(found, float)
+
+
 def is_prediction(found):
     return isinstance(found, dict) and all(
         found.get(what) in KINDS for what in ("loss", "entropy")
@@ -250,13 +257,20 @@ def wrong_means(alpha, lengths):
     H = np.array([[entropy(row) for row in rows] for rows in alpha])
     real = [H[b, : lengths[b]] for b in range(B)]
     further = np.concatenate([H[b, : lengths[b] + 1] for b in range(B)])
+    shorter = np.concatenate([H[b, : lengths[b] - 1] for b in range(B)])
     keys = [[entropy(row[:n]) for row in rows] for rows, n in zip(alpha, lengths)]
     together = np.concatenate(real)
     of_means = np.mean([each.mean() for each in real])
     return [
         ("counts-padding", "the mean over all rows, padding included", H.mean()),
         ("counts-padding", "the sum of real rows / (B L)", together.sum() / H.size),
+        ("counts-padding", "the sum of all rows / the number of real ones",
+         H.sum() / together.size),
+        ("counts-padding", "the mean over the rows of padding",
+         H[np.arange(L) >= np.array(lengths)[:, None]].mean()),
         ("off-by-one", "the mean over the rows t <= lengths[b]", further.mean()),
+        ("off-by-one", "the mean over the rows t < lengths[b] - 1", shorter.mean()),
+        ("median", "the median of the rows", np.median(together)),
         (
             "source-axis",
             "the mean over all rows of the keys s < lengths[b]",
@@ -266,7 +280,7 @@ def wrong_means(alpha, lengths):
         ("log2", "the entropy in bits", together.mean() / math.log(2)),
         ("sum", "the sum over the rows", together.sum()),
         ("divided", "the entropy / log S", together.mean() / math.log(alpha.shape[2])),
-    ]
+    ]  # fmt: skip
 
 
 def descend(
@@ -280,12 +294,13 @@ def descend(
     shift=True,
     moves=1,
     after=False,
+    padded=False,
 ):
     """Do one step of the engine; each option makes a mistake."""
 
     def of_batch():
         read = batch.target_in if shift else batch.target_out
-        logits = model(batch.source, read, batch.lengths)
+        logits = model(batch.source, read, None if padded else batch.lengths)
         return cross_entropy(logits, batch.target_out, ignore_index=ignore)
 
     loss, parameters = of_batch(), list(model.parameters())
@@ -376,7 +391,12 @@ HINTS = {
     "unclipped": ["Clip the gradients after backward and before the step."],
     "padding-loss": ["Where target_out is PAD, no output counts."],
     "after-step": ["Return the loss of the model before the step."],
-    "no-step": ["Which call moves the parameters?"],
+    "does-not-move": [
+        "A step needs three calls: clear the gradients, compute them, move the "
+        "parameters. Is one missing? Is one too early, or too late?",
+    ],
+    "median": ["A mean has the sum of all rows, not the row in the middle."],
+    "no-lengths": ["Which argument says where each source ends?"],
     "same-batch": ["Step i uses batches[i]."],
     "one-kind": [
         "Both kinds have the same initial values; their scores differ from the start.",

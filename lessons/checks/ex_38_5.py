@@ -46,12 +46,14 @@ def wrong_windows(S, T, D, center):
         ("off-by-one", "the window |s - center| < D", by_loop(S, T, D - 0.1, center)),
         ("off-by-one", "the window |s - center| <= D + 1", np.abs(s - p) <= D + 1),
         ("off-by-one", "the window without its last key", (p - D <= s) & (s < p + D)),
+        ("off-by-one", "the ends |s - center| = D alone", np.abs(s - p) == D),
+        ("outside", "|s - center| >= D", np.abs(s - p) >= D),
         ("half-width", "the window |s - center| <= D / 2", np.abs(s - p) <= D / 2),
         ("wrap-around", "a window that continues at the other end", around <= D),
-        ("one-sided", "a window to the right, (s - center) mod S <= D",
-         (s - p) % S <= D),
         ("one-sided", "a window to the right only", (s >= p) & (s <= p + D)),
         ("one-sided", "a window to the left only", (s <= p) & (s >= p - D)),
+        ("one-sided", "a window to the right, (s - center) mod S <= D",
+         (s - p) % S <= D),
         ("ignores-center", "the window |s - t| <= D", np.abs(s - t) <= D),
         ("rounded", "windows around rounded centres", np.abs(s - np.round(p)) <= D),
         ("clipped", "windows moved until they are inside the string",
@@ -113,6 +115,7 @@ def a_padded_batch(my, rng):
             out[b] &= (position < lengths[b]) | (not hide)
         return out
 
+    hidden = position >= lengths[:, None, None]
     padded, real = np.full(3, S), np.arange(T)[:, None] < lengths[:, None, None]
     variants = [
         ("padded-length", "windows for strings of length S", windows(padded, True)),
@@ -124,6 +127,11 @@ def a_padded_batch(my, rng):
          "windows that contain padding, and are empty for queries t >= length",
          windows(lengths, False) & real),
         ("clipped", "windows around max(0, length - 1 - t)", windows(lengths, True, 0)),
+        ("padding-leak", "windows, or padding", windows(lengths, True) | hidden),
+        ("ignores-window", "windows, or every symbol",
+         windows(lengths, False) | ~hidden),
+        ("order", "the windows of the strings in reverse order",
+         windows(lengths[::-1], True)),
     ]  # fmt: skip
     for length in lengths:
         text = f"windows for strings of length {length}"
@@ -165,7 +173,7 @@ def five_steps(my, rng):
 
     wrong = [
         ("not-cleared", "steps whose gradients were not cleared", {"clear": False}),
-        ("does-not-move", "a model that does not move", {"move": False}),
+        ("does-not-move", "a model that does not move", {"moves": 0}),
         ("not-turned", "a loss against the strings themselves", {"target": same}),
         ("reversed-batch", "a loss against the strings of the batch in reverse order",
          {"target": np.flipud}),
@@ -176,6 +184,7 @@ def five_steps(my, rng):
         ("reversed-input", "a loss against the strings, of a model that reads them "
          "from the last symbol on", {"source": reverse, "target": same}),
         ("after-step", "losses after their steps", {"after": True}),
+        ("step-twice", "two optimizer.step() in each step", {"moves": 2}),
         ("full-window", "steps that see all keys", {"full": True}),
         ("queries-as-keys", "steps with Q and K exchanged", {"exchanged": True}),
         ("not-learned", "steps that do not move Q", {"detach": "Q"}),
@@ -268,7 +277,7 @@ def logits_of(model, strings, allowed, detach="", exchanged=False):
 
 
 def step_of(
-    clear=True, move=True, source=same, target=reverse, after=False, full=False,
+    clear=True, moves=1, source=same, target=reverse, after=False, full=False,
     detach="", exchanged=False,
 ):  # fmt: skip
     """Return a training step of the engine; each option adds one mistake."""
@@ -284,7 +293,7 @@ def step_of(
         if clear:
             optimizer.zero_grad()
         loss.backward()
-        if move:
+        for _ in range(moves):
             optimizer.step()
         return (loss_of() if after else loss).item()
 
@@ -292,6 +301,10 @@ def step_of(
 
 
 HINTS = {
+    "outside": ["Is the window near its centre, or far from it?"],
+    "order": ["Row b of the result belongs to lengths[b]."],
+    "ignores-window": ["A key has to be in the window, and in the string."],
+    "step-twice": ["Count the calls of optimizer.step()."],
     "clipped": ["A centre may be outside the string. Which keys are near it?"],
     "local_attention": [
         "The window is a mask of the scores; the softmax is over the keys that it "

@@ -7,6 +7,7 @@ import numpy as np
 
 from lessons.checks.own_work import own_work  # noqa: F401
 from lessons.checks.results import several
+from lessons.checks.words import self_assessed
 from lessons.classroom.harness import array_of_rows
 from lessons.classroom.steps import edges, laws, shape, values
 from lessons.classroom.theory import check_chain, equal, links_that_run, rationals
@@ -119,6 +120,13 @@ def the_chain(my, rng):
             f"expected the {what} expression to be {want} at random fractions",
             f"found {found}",
         )
+    first = Trace.of(chain.links[0][0])
+    my.holds(
+        first is None or first.all(),
+        "starts-elsewhere",
+        "expected the score of (h1 + h3) / 2 first, one product with this key",
+        "found a number outside the product, or h1 and h3 in products of their own",
+    )
     check_chain(my, chain, middle, mean, draw)
     my.holds(
         len(chain.links) > 2,
@@ -203,19 +211,16 @@ class Trace:
 
 @edges("your own words")
 def your_own_words(my, rng):
-    words = my.situation()
-    my.holds(
-        isinstance(words, str) and len(words.split()) > 4,
-        "words",
-        "expected five words or more",
-        f"found {words!r}",
+    self_assessed(
+        my,
+        my.situation(),
+        "what the query must find, and among which keys",
+        "why a score that is linear in the key cannot rank these keys so (or another "
+        "reason: few data, different widths, a readable score)",
+        "the cost: a tanh for each pair, and no single matrix product",
+        "alternatives: projections, a feature of the keys, more heads",
+        least=5,
     )
-    print("Not graded. A good answer names:")
-    print("1  what the query must find, and among which keys")
-    print("2  why a score that is linear in the key cannot rank these keys so")
-    print("   (or another reason: few data, different widths, a readable score)")
-    print("3  the cost: a tanh for each pair, and no single matrix product")
-    print("4  alternatives: projections, a feature of the keys, more heads")
 
 
 def additive(W_a, v_a, s, h):

@@ -139,7 +139,7 @@ MUTANTS = [
     ("    optimizer.zero_grad()\n", "", "not-cleared"),
     ("    optim.clip_grad_norm_(list(model.parameters()), CLIP)\n", "", "unclipped"),
     (", ignore_index=PAD)", ")", "padding-loss"),
-    ("    optimizer.step()\n", "", "no-step"),
+    ("    optimizer.step()\n", "", "does-not-move"),
     ("optimizer, batches[i])", "optimizer, batches[0])", "same-batch"),
     ("_model(kind, d, seed), _b", '_model("dot", d, seed), _b', "one-kind"),
     ("batches[10**6], [], []", "batches[0], [], []", "seen"),

@@ -131,6 +131,14 @@ PROOFS = [
      "chain-repeats", "links 1 and 2"),
     ("38.1", "s @ (W_g @ h), ", "((s @ W_g) @ h) / 1 - 0, ",
      "chain-repeats", "links 1 and 2"),
+    ("38.1", "s @ (W_g @ h), ", "h @ (s @ W_g), ", "no-step", "s^T W_g as a factor"),
+    ("38.1", "s @ (W_g @ h), ", "project_keys(h[None, :], W_g)[0] @ s, ",
+     "no-step", "s^T W_g as a factor"),
+    ("38.1", "(s @ W_g) @ h, ", "(W_g @ h) @ s, ", "starts-elsewhere", "15 products"),
+    ("38.6", '@ ((h1 + h3) / 2), "', '@ h1 / 2 + s @ W_g @ h3 / 2, "',
+     "starts-elsewhere", "products of their own"),
+    ("38.6", '@ ((h1 + h3) / 2), "', '@ (h1 + h3) * 0.5, "',
+     "starts-elsewhere", "outside the product"),
 ]  # fmt: skip
 RESULTS = [
     ("38.3", '"s--", label="unscaled"', '"s--", label="e"', "unlabelled", "found 'e'"),
@@ -349,6 +357,13 @@ COUNTED = [
      "extra-factor", "a factor d too many in W_s s"),
 ]  # fmt: skip
 TRAINED = [
+    ("38.4", "    optimizer.zero_grad()\n    loss.backward()\n",
+     "    loss.backward()\n    optimizer.zero_grad()\n",
+     "does-not-move", "does not move"),
+    ("38.4", "batch.target_in, batch.lengths)\n    loss", "batch.target_in)\n    loss",
+     "no-lengths", "padding of the source"),
+    ("38.4", "return H[real].mean()", "return H.sum() / real.sum()",
+     "counts-padding", "the number of real ones"),
     ("38.4", CLIPPED, "    for p in model.parameters():\n"
      "        optim.clip_grad_norm_([p], CLIP)\n", "clipped-apart", "parameter alone"),
     ("38.4", "batch.source, batch.target_in", "batch.source, batch.target_out",
@@ -369,6 +384,18 @@ TRAINED = [
      "source-axis", "keys s < lengths"),
 ]  # fmt: skip
 SCORED = [
+    ("38.1", "T_k if precomputed", "T_k if not precomputed", "inverted", "for False"),
+    ("38.2", "d * (v_s * v_h + v_s * mu_h**2 + v_h * mu_s**2)",
+     "d * (1 + mu_s**2 + mu_h**2)", "unit-variances", "for variances of 1"),
+    ("38.2", "1 + mu_h**2 / v_h + mu_s**2 / v_s", "1 + mu_h**2 + mu_s**2",
+     "unit-variances", "for variances of 1"),
+    ("38.3", "    log_Z = np.log(T) + np.log(np.sinh(a) / a)\n"
+     "    mean_score = a / np.tanh(a) - 1\n",
+     "    z = np.exp(x := np.linspace(-a, a, 1000))\n"
+     "    log_Z, mean_score = np.log(T * z.mean()), (x * z).sum() / z.sum()\n",
+     "grid", "a sum over a grid"),
+    ("38.5", "np.abs(s - p) <= D", "(s >= p) & (s <= p + D)",
+     "one-sided", "a window to the right only"),
     ("6.1", "np.exp(e - e.max())", "e", "no-exponential", "e divided by its sum"),
     ("6.1", "np.exp(e - e.max())", "2 ** (e - e.max())",
      "scaled-scores", "softmax of 0.693147 e"),

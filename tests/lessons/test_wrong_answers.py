@@ -399,6 +399,10 @@ RIGHT = [
     ("38.4", """    logits = model(batch.source, batch.target_in, batch.lengths)
     loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD)
 """, LOSS),
+    ("38.4", "    alpha = np.asarray(alpha, np.float64)\n", ""),
+    ("38.1", "(s @ W_g) @ h, ", "(s @ W_g).dot(h), "),
+    ("38.1", "s @ (W_g @ h), ", "(s[:, None] * W_g * h).sum(), "),
+    ("38.6", '@ ((h1 + h3) / 2), "', '@ (0.5 * (h1 + h3)), "'),
     ("E.9", D_P, COMPLEX),
     ("E.8", "return o, base + np.log(both)", "return o, np.logaddexp(lse1, lse2)"),
     pytest.param("E.14", TILE, SLOW, marks=pytest.mark.deep),
