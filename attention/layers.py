@@ -119,9 +119,11 @@ class DotProductAttention(Attention):
 
 
 class GeneralAttention(Attention):
-    """Attention by a learned product, s_ij = q_i^T W_a k_j. Luong et al. 2015, eq. 8.
+    """Attention by a learned product, s_ij = q_i^T W_a k_j.
 
     W_a   (query_size, key_size), from ``xavier_matrix``
+
+    Luong et al. 2015, section 3.1, "general".
     """
 
     def __init__(self, query_size, key_size, dropout=0.0, rng=None):

@@ -20,7 +20,7 @@ These letters are sizes. A docstring that uses one in another way defines it.
 A width is the number of entries of a vector. [q; k] is the concatenation of q and k.
 ``...`` in a shape means any leading axes, such as (B,) or (B, H).
 
-Bahdanau et al. 2015, appendix A.1.2 (additive); Luong et al. 2015, equation 8 (dot,
+Bahdanau et al. 2015, appendix A.1.2 (additive); Luong et al. 2015, section 3.1 (dot,
 general, concat); Vaswani et al. 2017, section 3.2.1 (scaled_dot).
 """
 
@@ -36,7 +36,7 @@ from .kernels import additive as additive_kernels
 
 @shapes
 def dot(queries, keys):
-    """s_ij = q_i . k_j    (Luong et al. 2015, eq. 8, "dot")
+    """s_ij = q_i . k_j    (Luong et al. 2015, section 3.1, "dot")
 
     queries (..., L, D), keys (..., S, D)  ->  scores (..., L, S)
 
@@ -66,7 +66,7 @@ def scaled_dot(queries, keys, scale=None):
 
 @shapes
 def general(queries, keys, W_a):
-    """s_ij = q_i^T W_a k_j    (Luong et al. 2015, eq. 8, "general")
+    """s_ij = q_i^T W_a k_j    (Luong et al. 2015, section 3.1, "general")
 
     queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
 
@@ -93,7 +93,7 @@ def additive(queries, keys, W_q, W_k, w_v):
 
 @shapes
 def concat(queries, keys, W_a, v_a):
-    """s_ij = v_a . tanh(W_a [q_i; k_j])    (Luong et al. 2015, eq. 8, "concat")
+    """s_ij = v_a . tanh(W_a [q_i; k_j])    (Luong et al. 2015, section 3.1, "concat")
 
     queries (..., L, Dq), keys (..., S, Dk), W_a (A, Dq + Dk), v_a (A,)
         ->  scores (..., L, S)

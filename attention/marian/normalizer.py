@@ -24,7 +24,7 @@ read again. Other characters stay as they are.
 front, so that a word is the same piece at the beginning and inside. A space is written
 as U+2581, which may be part of a piece.
 
-Sources: Kudo and Richardson 2018, section 3.2; Aoe 1989 for the double array; the
+Sources: Kudo and Richardson 2018, section 3.4; Aoe 1989 for the double array; the
 layout of the bits is that of darts-clone.
 """
 

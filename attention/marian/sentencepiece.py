@@ -22,7 +22,7 @@ taken: "a aa", not "aa a".
 
 A ``.spm`` file is a protocol buffer (protobuf.py): pieces, each with its text, score
 and type, and the rules that normalise a text first (normalizer.py).
-Source: Kudo 2018, "Subword Regularization", section 3.1 and equation 7.
+Source: Kudo 2018, "Subword Regularization", section 3.2.
 """
 
 import re

@@ -15,7 +15,8 @@ the frequencies theta_m of ``rope``, so that longer sequences have known angles:
 R is the number of entries that are rotated, m = 0, 1, ..., R / 2 - 1. s = 1 changes
 nothing. There are no learned parameters, and the cost of ``rope`` does not change.
 
-Chen et al. 2023 (linear); bloc97 2023 (NTK-aware, dynamic); Peng et al. 2023 (YaRN).
+Chen et al. 2023 (linear); bloc97 2023 (NTK-aware); emozilla 2023 (dynamic);
+Peng et al. 2023 (YaRN).
 """
 
 import math

@@ -26,7 +26,7 @@ from .offsets import from_offsets, position_of_first_query, sum_offsets
 
 @shapes
 def shaw_scores(queries, keys, relative_keys, scale=None, causal_align="upper_left"):
-    """s_ij = scale q_i . (k_j + a^K_d),  d = clip(j - i, -c, c)    (equation 4)
+    """s_ij = scale q_i . (k_j + a^K_d),  d = clip(j - i, -c, c)
 
     queries (..., L, D), keys (..., S, D), relative_keys (..., 2c + 1, D)
         ->  scores (..., L, S)
@@ -62,7 +62,7 @@ def shaw_values(weights, relative_values, causal_align="upper_left"):
 
     relative_values   a^V, its rows for j - i = -c, ..., c
 
-    The second term of equation 3:
+    The second term of Shaw et al. 2018, equation 3:
 
         context, p = attend(q, k, v, lambda q, k: shaw_scores(q, k, a_K))
         output = context + shaw_values(p, a_V)

@@ -18,7 +18,7 @@ The entropy of a row measures its sharpness, in nats: 0 for one source, log S fo
 
     H_t = - sum_s w_ts log w_ts
 
-AER: Och and Ney 2003, equation 12.
+AER: Och and Ney 2003.
 """
 
 import numpy as np

@@ -135,7 +135,7 @@ class Shaw(Scores):
 
     The paper adds such a table to the values as well. It is left out, because it would
     need the weights inside the attention; the authors found translations equally good
-    without it (section 4.3).
+    without it (Shaw et al. 2018, section 4.3).
     """
 
     def __init__(self, config, causal, rng):

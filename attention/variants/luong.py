@@ -8,8 +8,8 @@
 queries. In concat, W_a (A, Dq + Dk) consists of the columns of W_q and of W_k of the
 additive score. scores.py has the cost of each score.
 
-Luong et al. 2015, equation 8. Their best models are dot with global attention, and
-general with local attention.
+Luong et al. 2015, section 3.1. In their section 5.3, dot works well with global
+attention, and general is better with local attention.
 """
 
 from minigrad import linear
@@ -23,7 +23,7 @@ NAME = "LuongAttention"
 
 
 class LuongAttention(Attention):
-    """Attention with one of Luong's three scores, Luong et al. 2015, equation 8.
+    """Attention with one of Luong's three scores, Luong et al. 2015, section 3.1.
 
     kind          "dot"      q_i . k_j, for queries as wide as keys: no parameters
                   "general"  q_i^T W_a k_j, with W_a (query_size, key_size)

@@ -37,7 +37,7 @@ def relu(x):
 
 @differentiable
 def elu(x, alpha=1.0):
-    """y = x where x > 0, else alpha (e^x - 1)  (Clevert et al. 2016, eq. 15).
+    """y = x where x > 0, else alpha (e^x - 1)  (Clevert et al. 2016, section 3).
 
     dL/dx = g where x > 0, else g alpha e^x. Where x is NaN, y is NaN and dL/dx = g.
     """

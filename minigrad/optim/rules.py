@@ -17,8 +17,8 @@ class SGD(Optimizer):
 
     Without momentum w <- w - lr g. Under a constant g the velocity b tends to
     g (1 - dampening) / (1 - momentum): with momentum 0.9, steps ten times as long.
-    Nesterov's form looks one step of the velocity ahead (Sutskever et al. 2013, sec.
-    2).
+    Nesterov's form looks one step of the velocity ahead (Sutskever et al. 2013,
+    section 2).
     """
 
     settings = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
@@ -73,7 +73,7 @@ class Adam(Optimizer):
 
         w <- w - (lr c / (1 - b1^t)) m_t / (sqrt(v_t) + c eps)
 
-    Kingma & Ba 2015, Algorithm 1, and the end of their section 2 for the second form.
+    Kingma & Ba 2015, Algorithm 1; section 2, before 2.1, has the second form.
 
     weight_decay goes into the gradient, as in PyTorch, and is then divided by sqrt(v)
     like the rest: a weight with large gradients decays less. In AdamW it does not.
