@@ -25,7 +25,7 @@ CHECKED = {  # paper: its equations, sections, figures and algorithms
     "Glorot and Bengio 2010": "equation 16",
     "Graves et al. 2014": "section 4.3",
     "He et al. 2015": "equation 15",
-    "He et al. 2021": "equation 3 4",
+    "He et al. 2021": "equation 3 4, section 5.3",
     "Katharopoulos et al. 2020": "equation 4 12, section 3.2 3.3.1",
     "Kingma & Ba 2015": "section 2, algorithm 1",
     "Kudo 2018": "section 3.2",
@@ -68,7 +68,8 @@ def citations():
             for place in PLACE.finditer(text):
                 before = text[max(place.start() - 80, 0) : place.start()]
                 paper = (PAPER.findall(before) or [f"no paper: {before}"])[-1]
-                kind = "section" if place[1] == "appendix" else KINDS[place[1][0].lower()]
+                first = place[1][0].lower()
+                kind = "section" if place[1] == "appendix" else KINDS[first]
                 for number in re.findall(NUMBER, place[2]):
                     yield path.relative_to(ROOT), paper, kind, number
 

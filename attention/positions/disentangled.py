@@ -3,12 +3,13 @@
     s_ij = (q_i . k_j  +  q_i . K_r[d(i, j)]  +  k_j . Q_r[d(j, i)]) / sqrt(3 D)
     d(i, j) = clip(i - j + c, 0, 2c - 1)
 
-q_i and k_j are projections of the content, without positions. A table of 2c relative
-positions, for the distances -c to c - 1, is projected like keys (K_r) and like queries
-(Q_r). In the paper, c is k. The second term compares the query's content with the key's
-position; the third compares the key's content with the query's position relative to the
-key, d(j, i). A fourth term, position with position, would not depend on the tokens and
-is left out. Each of the three terms has variance D, their sum has 3 D.
+q_i and k_j are projections of the content, without positions. A table P of 2c relative
+positions, for the distances -c to c - 1, is projected twice, to K_r = P W_kr and to
+Q_r = P W_qr; the caller does this. In the paper, c is k. The second term compares the
+query's content with the key's position; the third compares the key's content with the
+query's position relative to the key, d(j, i). A fourth term, position with position,
+would not depend on the tokens and is left out. Each of the three terms has variance D,
+their sum has 3 D.
 
 The cost is L S D + 2c (L + S) D multiplications: a query is multiplied by 2c positions
 and not by S. Distances i - j of c - 1 and more share one row, and so do distances of -c

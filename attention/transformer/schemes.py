@@ -178,7 +178,8 @@ class Disentangled(Scores):
     """DeBERTa's score.
 
     Each layer projects the table of distances by its own W_q and W_k, as in the
-    authors' second version.
+    authors' largest model (He et al. 2021, section 5.3). Their first models have two
+    more matrices for it, W_qr and W_kr.
     """
 
     def __init__(self, config, causal, rng):

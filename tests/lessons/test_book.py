@@ -103,6 +103,14 @@ def test_math_stands_where_github_renders_it(folder):
         ), block
 
 
+def test_no_page_rests_on_memory():
+    """What a page says of a paper was looked up, or it does not stand there."""
+    words = "from memory", "by memory", "our memory", "we remember", "not read the paper"
+    for path in sorted({*LESSONS.rglob("*.md"), *LESSONS.glob("book/*/*.py")}):
+        text = re.sub(r"[\s#>\"]+", " ", path.read_text(encoding="utf-8")).lower()
+        assert not [each for each in words if each in text], path
+
+
 def test_links_of_the_index_the_glossary_and_the_authors_page_resolve():
     for path in (LESSONS / "README.md", LESSONS / "GLOSSARY.md", AUTHORING):
         text = path.read_text(encoding="utf-8")

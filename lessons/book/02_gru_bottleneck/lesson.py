@@ -278,7 +278,8 @@ print(f"sum {sum(shares.values()):.6f}   library {old.grad.item():.6f}")
 # How much of the gradient of the last of sixty states arrives at each input? We compare
 # three recurrent networks with states of 32 numbers: the plain one; the GRU; and the
 # [LSTM](../../GLOSSARY.md#lstm) of Hochreiter and Schmidhuber (1997). The LSTM has a
-# second state $c$, which no matrix touches, and three gates $i$, $f$ and $o$:
+# second state $c$, which no matrix touches, and three gates $i$, $f$ and $o$. (The gate
+# $f$ came later, with Gers, Schmidhuber and Cummins 2000.)
 #
 # ```math
 # c' = f \odot c + i \odot n, \qquad h' = o \odot \tanh c'

@@ -165,9 +165,9 @@ print("tanh W_a[s;h]", np.tanh(W_a @ np.concatenate([s, h])).round(3))
 # \tanh(2 h_k - s_k) - \tanh(2 h_k - 3 s_k)
 # ```
 #
-# The first tanh is steepest at $h_k = s_k/2$, and the second at $h_k = 3 s_k / 2$, so
-# the difference is large between the two, around $h_k = s_k$. Before you look at the
-# figure: where is the highest score of each?
+# The first tanh is steepest at $h_k = s_k/2$, and the second at $h_k = 3 s_k / 2$. For
+# a positive $s_k$ the difference is large between the two, and largest in the middle,
+# at $h_k = s_k$. Before you look at the figure: where is the highest score of each?
 
 # %%
 s2 = np.array([1.2, 0.8])
@@ -212,8 +212,26 @@ show(fig, "planes", alt)
 # Dot and general are *linear* in $h$: the sum of two keys gets the sum of their scores.
 # Their bands are straight, and the score rises for ever in one direction. The matrix
 # that we chose for general turns this direction. The additive score has its highest
-# point at the tip of the arrow: the best key is a key like $s$. (Along the two ridges
-# one of the numbers of $h$ fits, and the other does not.)
+# point at the tip of the arrow: for *this* query, the best key is a key like $s$.
+# (Along the two ridges one of the numbers of $h$ fits, and the other does not.)
+#
+# Is it so for every query? Take two queries with negative numbers, and the same
+# parameters. Where in the square from $-3$ to $3$ is the highest score, and where the
+# lowest?
+
+# %%
+fine = np.round(np.linspace(-3, 3, 61), 1)  # steps of a tenth
+square = np.stack(np.meshgrid(fine, fine), -1).reshape(-1, 2)  # (3721, 2)
+for query in (s2, s2 * [-1, 1], -s2):
+    e = additive(query[None], square, W_q, W_k, w_v).data[0]
+    best, worst = (square[k].tolist() for k in (e.argmax(), e.argmin()))
+    print(f"s {query.tolist()}: best key {best}, worst key {worst}")
+
+# %% [markdown]
+# For these queries a key like $s$ is not the best one. If all signs of query and key
+# change, each tanh changes its sign, and so does the score: $e(-s, -h) = -e(s, h)$. A
+# hill at $s$ then becomes a valley at $-s$. This is true of every additive score
+# without a bias, so none of them has its highest point at $h = s$ for all queries.
 #
 # Two keys show what "similar" means to a dot product. The first points in the direction
 # of the query; the second does not, but it is long. The

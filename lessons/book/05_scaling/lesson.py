@@ -36,7 +36,7 @@ rng = np.random.default_rng(5)
 # ([lesson 04](../04_scores/README.md)):
 
 # %%
-words, few = ("the", "black", "cat", "sleeps"), np.random.default_rng(5)
+words, few = ("the", "black", "cat", "sleeps"), np.random.default_rng(4353)
 s, H = few.normal(size=1024), few.normal(size=(4, 1024))  # (d,), (T = 4, d)
 preference = {"unscaled": {}, "scaled": {}}
 for d in (4, 64, 1024):
@@ -58,16 +58,25 @@ for ax, (name, rows) in zip(axes, preference.items()):
 axes[0].set_ylabel("attention weight")
 axes[1].legend()
 raw4, raw1024 = (preference["unscaled"][d].max() for d in (4, 1024))
-alt = f"""Weights of the four words at three widths d. Unscaled, the largest is
-{raw4:.2f} at d = 4 and {raw1024:.2f} at d = 1024, where one word has all. Scaled, every
-word keeps a share at each width; the largest of all is
+[winner] = {words[p.argmax()] for rows in preference.values() for p in rows.values()}
+alt = f"""Weights of the four words at three widths d. The largest is always that of
+"{winner}". Unscaled, it is {raw4:.2f} at d = 4 and {raw1024:.2f} at d = 1024. Scaled,
+every word keeps a share at each width; the largest of all is
 {max(p.max() for p in preference["scaled"].values()):.2f}."""
 show(fig, "four-words", alt)
+
+# %%
+many = np.random.default_rng(6).normal(size=(1000, 5, 1024))  # s and four h, each
+first = [(many[:, 1:, :d] * many[:, :1, :d]).sum(2).argmax(1) for d in (4, 64, 1024)]
+stays = np.ptp(first, 0) == 0  # the same word is first at all three widths
+print(f"draws in which one word wins at all three widths: {stays.mean():.0%}")
 
 # %% [markdown]
 # The scores grow with the width, and the softmax turns large differences into all or
 # nothing. Divided by $\sqrt d$, the scores keep one size. This is the *scaled dot
-# product* of Vaswani and others (2017). Three steps lead from the width to training:
+# product* of Vaswani and others (2017). (We chose a draw in which one word wins at all
+# three widths, here "{{ winner }}". In most draws the winner changes: the added numbers
+# are random too.) Three steps lead from the width to training:
 #
 # - Dot products grow with $d$.
 # - Large scores [saturate](../../GLOSSARY.md#saturate) the softmax, which means that it
@@ -227,7 +236,7 @@ show(fig, "weights", alt)
 # *distribution* of the weights hardly depends on $d$ any more. (What is left is that
 # $`\|s\| / \sqrt d`$ differs from query to query, and more so at small $d$.)
 #
-# > **The book says** (38.5) that the scaled curves overlap, and shows one draw for each
+# > **The book says** (38.3) that the scaled curves overlap, and shows one draw for each
 # > of four widths. Two single draws never give the same curve, scaled or not. What
 # > scaling makes equal is how evenly the weights are spread in the mean. So the
 # > averages overlap.
@@ -299,9 +308,10 @@ trace, *norms = (f"{a:.1f} against {b:.4f}" for a, b in pairs)
 # (Frobenius) and {{ norms[1] }} (spectral). With 16 equal keys, a change of one score
 # moves each weight little. With two equal keys, it moves both weights much.
 #
-# > **The book says** (38.5) that the Jacobian is largest "when $p$ is uniform", and
-# > uses the entropy of $p$ as a measure of how much gradient is left. Only the trace is
-# > largest there. Even weights do not mean a large gradient.
+# > **The book says** (38.5) that the gradient of the softmax is largest "when the
+# > distribution is uniform", and uses the entropy of $p$ as a measure of how much
+# > gradient is left. Only the trace of the Jacobian is largest there. Even weights do
+# > not mean a large gradient.
 #
 # A second experiment shows the same. Sixteen scores stand in a row from $-1$ to $1$ and
 # are multiplied by a scale. How fast does the largest weight change with the scores? It
@@ -356,8 +366,8 @@ show(fig, "saturation", alt)
 # key with scores so large gets almost no signal to leave it.
 #
 # > **The book says** (38.3) that the slope "peaks near unit-variance scores and falls
-# > to near-zero by scale 10", and draws a line at scale 1, "unit-variance scores (what
-# > scaling restores)". This row of scores has the deviation
+# > to near-zero by score scale $\approx 10$", and draws a line at scale 1,
+# > "unit-variance scores (what scaling restores)". This row of scores has the deviation
 # > {{ f"{base.std():.3f}" }}, so unit variance is at scale {{ f"{unit:.2f}" }}. The
 # > peak is far to the right of both, and at scale 10 the slope is not near zero. The
 # > book also reads the axis as $\sqrt d$. But scores of width $d$ have the deviation
@@ -450,10 +460,10 @@ show(fig, "entropy", alt)
 #   With 16 keys, the median of $`\|J\|`$ is {{ f"{raw[6, 1]:.2f}" }} at $d = 64$ and
 #   {{ f"{raw[8, 1]:.4f}" }} at 256, unscaled; scaled, it is {{ f"{fix[8, 1]:.2f}" }}.
 #
-# > **The book says** (38.5) that unscaled entropy is 0 "by $d = 256$", and that the
-# > scaled one "hugs the uniform line". At 256 it is not yet 0. And the scaled one stays
-# > {{ f"{np.log(16) - fix[-1, 0]:.2f}" }} nats *below* the uniform line at $T = 16$,
-# > {{ f"{np.log(64) - found[64, True][-1, 0]:.2f}" }} at $T = 64$.
+# > **The book says** (38.5) that unscaled entropy is about 0 "by $d_k = 256$", and that
+# > the scaled one "hugs the uniform line". At 256 it is not yet 0. And the scaled one
+# > stays {{ f"{np.log(16) - fix[-1, 0]:.2f}" }} nats *below* the uniform line at
+# > $T = 16$, {{ f"{np.log(64) - found[64, True][-1, 0]:.2f}" }} at $T = 64$.
 #
 # ## At which width do the weights become sharp?
 #

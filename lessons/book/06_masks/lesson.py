@@ -221,8 +221,8 @@ print((near & real).astype(int))
 #
 # Many programs replace the masked scores by a large negative number, such as $-10^6$,
 # and apply an ordinary softmax. Such a number is called a *sentinel*. In ordinary rows
-# of scores this is right, because $e^{-1000000}$ is 0 on a computer. Here are three
-# other rows of four scores. In the third, all real scores are near minus two million.
+# of scores this is right, because $e^{-1000000}$ is 0 on a computer. Here are four
+# other rows of four scores. In the last, all real scores are near minus two million.
 # What do you expect in each?
 
 
@@ -240,21 +240,25 @@ some = np.array([True, True, False, False])
 rows = {
     "nothing allowed": (e, none, np.float32),
     "the same in float16": (e, none, np.float16),
+    "float16, two allowed": (e, some, np.float16),
     "low real scores": (e - 2e6, some, np.float32),
 }
 for name, (x, allowed, dtype) in rows.items():
     ours = masked_softmax(x.astype(np.float32), mask=allowed).data
-    print(f"{name:20s} sentinel {with_sentinel(x, allowed, dtype).round(3)}", end="   ")
-    print(f"ours {ours.round(3)}")
+    print(f"{name:20s} sentinel {with_sentinel(x, allowed, dtype).round(2)}", end="   ")
+    print(f"ours {ours.round(2)}")
 
 # %% [markdown]
 # - **Nothing allowed.** The sentinel gives *equal weights on everything, padding
 #   included*, because all scores have become equal.
 # - **The same in float16.** The largest number of this type, which has 16 bits, is
-#   about 65 thousand. So $-10^6$ becomes $-\infty$, and the row becomes NaN.
+#   about 65 thousand. So $-10^6$ becomes $-\infty$. If nothing is allowed, all scores
+#   are $-\infty$, and the row becomes NaN.
+# - **Two allowed, in float16.** Now $-\infty$ does what it should, and the weights are
+#   right. So the 16 bits alone do no harm; the NaN needs a row with nothing allowed.
 # - **Low real scores.** The sentinel is now the *largest* score. All the weight goes to
 #   the two places of padding, a half to each. (Numbers of 32 bits still tell the real
-#   scores apart here: ours are right. Ours have 32 bits in all three rows.)
+#   scores apart here: ours are right. Ours have 32 bits in all rows.)
 #
 # Rows with nothing allowed are not rare. An empty sentence makes one. So does a window
 # that lies outside of the sentence, or two masks such that no key satisfies both. Our
@@ -275,8 +279,8 @@ print("context", out.data[1], "  lse", lse.data.round(3))
 
 # %% [markdown]
 # > **The book says** (the page on scoring functions) that scores set to a large
-# > negative number have an exponential of zero. It uses $-10^6$. That holds in ordinary
-# > rows, and fails in the three rows above.
+# > negative number have an exponential of zero. It uses $-10^6$. That holds in rows
+# > with ordinary scores, and fails in three of the four rows above.
 #
 # ## What comes back through a mask?
 #

@@ -124,13 +124,13 @@ for kind, row in book.items():
 #
 # > **The book says** (38.6) some things that its own table contradicts.
 # >
-# > - The text gives additive {{ in_words["additive"] }} "across all lengths". The table
-# >   has {{ f"{book['additive'][3]:.3f}" }} at ten letters.
+# > - The text gives additive {{ in_words["additive"] }} "across all input lengths". The
+# >   table has {{ f"{book['additive'][3]:.3f}" }} at ten letters.
 # > - The text gives dot and general {{ in_words["dot and general"] }}. In the table
 # >   this is the range of both together: general alone is never below
 # >   {{ f"{min(book['general']):.3f}" }}.
-# > - The text says that scaled "degrades with length". In the table it goes down, up,
-# >   and down again.
+# > - The text says that scaled "degrades with input length". In the table it goes down,
+# >   up, and down again.
 # > - The figure's axis reads "exact match", but the numbers count letters.
 # > - The states have 64 numbers in the text and 96 in the code.
 #

@@ -288,10 +288,10 @@ print("the window alone: ", np.subtract(up, down) / (2 * h))
 # one number $p_t$. On the side of the input, the query enters $x$ in one place, the
 # product $W_p q_t$, and gets its gradient through that product (exercise E.9).
 #
-# > **The book says** (6.3.3) that the Gaussian serves to "encourage monotonic
-# > alignment", and it describes local-p as if it were all of local attention. But each
-# > $p_t$ is a function of its own query. Nothing in the formula makes $`p_{t+1}`$
-# > larger than $p_t$. A trained local-p that goes backwards follows below.
+# > **The book says** (6.3.3) that the Gaussian serves to "encourage smooth, monotonic
+# > alignment patterns", and it describes local-p as if it were all of local attention.
+# > But each $p_t$ is a function of its own query. Nothing in the formula makes
+# > $`p_{t+1}`$ larger than $p_t$. A trained local-p that goes backwards follows below.
 #
 # ## Does a window lose anything?
 #
@@ -581,9 +581,10 @@ for w_c in (-0.01, 0.01):
 # so step 1 has the loss {{ f"{np.minimum(a.data, c.data)[0, 1].sum():.2f}" }} and not
 # 1. That is a little lower, and of no use. A layer that repeats itself exactly has the
 # largest coverage loss, and the loss becomes smaller on both sides of $w_c = 0$. The
-# coverage loss cannot say which side is right; the loss of the task has to. That may be
-# why See and others first train a model without coverage, and add the coverage only in
-# a short last phase.
+# coverage loss cannot say which side is right; the loss of the task has to. See and
+# others first train a model without coverage, and add the coverage in a short last
+# phase. They also tried it from the first step, and found that "in the early phase of
+# training, the coverage objective interfered with the main objective".
 #
 # ## Does it help a trained decoder?
 #
@@ -638,8 +639,8 @@ bleu = kept["bleu"]["greedy"]["less"]  # for the sentence below
 # It does not help clearly: the intervals of both differences contain 0. With coverage
 # from the first step BLEU is lower, by
 # {{ "{:.0f} [{:.0f}, {:.0f}]".format(*bleu["with"]) }} in greedy decoding, an interval
-# without 0. Perhaps the coverage loss disturbs a model that cannot translate yet.
-# Coverage in a short last phase does no such harm, as far as one sees: the
+# without 0. This agrees with what See and others report of the early phase. Coverage in
+# a short last phase does no such harm, as far as one sees: the
 # {{ record("repeating")["last"] }} additional steps may hide some. It does not reduce
 # the repetitions of greedy decoding either.
 #

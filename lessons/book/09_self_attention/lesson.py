@@ -699,7 +699,8 @@ for j in range(3):
 # Weights of trained models often have a shape. A word looks at its neighbours
 # (*diagonal*), at its own phrase (*block*), far away (*long-range*), or everywhere
 # (*uniform*). A fifth is frequent in [BERT](../../GLOSSARY.md#bert): all words look at
-# one position, often a punctuation mark (*column*; Clark and others 2019).
+# one position, often a separator or a punctuation mark (*column*; Clark and others
+# 2019).
 #
 # The library names the pattern of a matrix. For each shape it takes the share of all
 # weight that lies inside the shape, and subtracts the share that equal weights would

@@ -323,8 +323,12 @@ first_far = int((t5_bucket(-np.arange(200), bidirectional=False) == 31).argmax()
 # | product | what it compares |
 # |---|---|
 # | $q_i \cdot k_j$ | word with word |
-# | $q_i \cdot A[i - j]$ | the query's word with the distance; $A[n]$ is the vector of the distance $n$, multiplied by $W_K$ |
-# | $k_j \cdot B[j - i]$ | the key's word with the distance; $B[n]$ is the same vector, multiplied by $W_Q$ |
+# | $q_i \cdot A[i - j]$ | the query's word with the distance; $A[n]$ is the vector of the distance $n$, multiplied by a learned matrix $`W_{k,r}`$ |
+# | $k_j \cdot B[j - i]$ | the key's word with the distance; $B[n]$ is the same vector, multiplied by a learned matrix $`W_{q,r}`$ |
+#
+# The paper's first models learn these two matrices beside $W_K$ and $W_Q$. Its largest
+# model uses $W_K$ in place of $`W_{k,r}`$ and $W_Q$ in place of $`W_{q,r}`$, to save
+# parameters. The models of this page do the same.
 #
 # The root has a 3 because three products are added: three times the variance. There are
 # $2c$ vectors, for the distances from $-c$ to $c - 1$; the first and the last also

@@ -117,10 +117,11 @@ the output, which is divided once at the end of the row."""
 show(fig, "tiles", alt)
 
 # %% [markdown]
-# FlashAttention has three versions. In the first, the outer loop runs over blocks of
+# FlashAttention has four versions. In the first, the outer loop runs over blocks of
 # keys, and each tile ends with a division. In the second (Dao 2023) the outer loop runs
-# over blocks of queries, and the only division comes at the end of a row. The third is
-# made for one kind of graphics processor, or GPU.
+# over blocks of queries, and the only division comes at the end of a row. The third
+# (Shah and others 2024) and the fourth (Zadouri and others 2026) are made for newer
+# kinds of graphics processors, or GPUs.
 #
 # The library has the second, here in NumPy. The letters of the code: `m`, `l` and `o`
 # are those of the table, `s` is a tile of scores, `p` holds its exponentials, and
@@ -281,9 +282,10 @@ for mask in (masks.causal(), window, bigbird):
 print(tiles.map())
 
 # %% [markdown]
-# > **The book says** (the notes on attention mechanisms) that a sliding window comes
-# > "plus global tokens (Longformer, Mistral)". With global tokens it is Longformer's.
-# > That of Mistral, a language model, has none, and looks back only.
+# > **The book says** (the notes on attention mechanisms) that in a sliding window
+# > "(Longformer, Mistral)" each token attends to its neighbours "plus global tokens".
+# > With global tokens it is Longformer's. That of Mistral, a language model, has none,
+# > and looks back only.
 #
 # Longformer has a second set of the matrices $W_q$, $W_k$ and $W_v$, for its global
 # tokens alone. At the start of training the second set is a copy of the first, so the
@@ -653,9 +655,9 @@ for way, x in measured.items():
 # > was measured on GPUs. On this processor, tiled attention is
 # > {{ f"{dense / tiled:.1f}" }} times as fast as dense attention at 8192 tokens.
 #
-# > **The book says** (6.4.3) that "quadratic cost is affordable below 2048 tokens".
-# > There is no jump at 2048 tokens: twice as many tokens take dense attention
-# > {{ f"{twice['dense'][0]:.1f}" }} times as long before,
+# > **The book says** (6.4.3) that below 2048 tokens "the quadratic cost is affordable
+# > on modern hardware". There is no jump at 2048 tokens: twice as many tokens take
+# > dense attention {{ f"{twice['dense'][0]:.1f}" }} times as long before,
 # > {{ f"{twice['dense'][1]:.1f}" }} times after, and tiled attention
 # > {{ "{:.1f} and {:.1f}".format(*twice["tiled"]) }}.
 #

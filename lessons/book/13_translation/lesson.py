@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3]))
 # that it looks at "noir". Does it always look at the right word? And is this why it
 # translates well?
 #
-# Attention was invented for translation. Two things are often said of it: it helps
+# Attention became known in translation. Two things are often said of it: it helps
 # *more* the longer the sentence is, and it looks where it should. A picture cannot
 # prove either. This lesson measures both. Two small grammars write the sentences, so
 # that all translations are known, and also which words belong together.

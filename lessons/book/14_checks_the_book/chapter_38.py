@@ -173,7 +173,7 @@ def slope_of_another_key():
     "of two tied keys)",
     above(1),
     "05",
-    "when $p$ is uniform",
+    "when the distribution is uniform",
 )
 def size_of_the_uniform_jacobian():
     return computed(np.linalg.norm(UNIFORM) / np.linalg.norm(TIE))
@@ -215,7 +215,7 @@ def unit_variance():
     "at scale 10 the slope is near zero (below a tenth of the peak)",
     below(0.029),
     "05",
-    "near-zero by scale 10",
+    "near-zero by score scale",
 )
 def slope_at_ten():
     return computed(slope(10))
@@ -246,7 +246,7 @@ def entropies(T, d, scaled, n=4000, seed=3):
     "unscaled entropy is about 0 at d = 256 (below 0.05 nats)",
     below(0.05),
     "05",
-    "unscaled entropy is 0",
+    "unscaled entropy is about 0",
 )
 def entropy_at_256():
     return drawn(entropies(16, 256, False))
@@ -314,7 +314,7 @@ GOOD = 0.75  # of the letters: a limit that was chosen after seeing the numbers
     "the text: the lowest share of additive is 0.99 (in its own table)",
     printed("0.99"),
     "07",
-    '"across all lengths"',
+    '"across all input lengths"',
 )
 def least_of_additive():
     return computed(min(TABLE["additive"]))
@@ -336,7 +336,7 @@ def least_of_general():
     "the text: scaled degrades with length (its own table)",
     YES,
     "07",
-    'caled "degrades with length"',
+    'caled "degrades with input length"',
 )
 def fall_of_scaled():
     falls = bool(np.all(np.diff(TABLE["scaled"]) < 0))

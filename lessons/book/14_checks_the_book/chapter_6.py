@@ -353,7 +353,7 @@ def advantage_of_general():
     "which the centre goes back, for random queries)",
     printed("0"),
     "08",
-    "encourage monotonic",
+    "monotonic alignment patterns",
 )
 def steps_back():
     rng = np.random.default_rng(3)

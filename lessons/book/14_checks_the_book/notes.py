@@ -71,10 +71,18 @@ def weight_of_padding():
     return computed(mg.softmax(np.full(4, -1e6)).data[0], words)
 
 
-@claim("scoring", "-1,000,000 is a number of 16 bits (half precision)", YES, "06")
-def half_precision():
-    largest = float(np.finfo("float16").max)
-    return fact(largest > 1e6, f"the largest is {largest:,.0f}; it becomes infinite")
+@claim(
+    "scoring",
+    "a mask of -1,000,000 gives padding the weight 0, also with 16 bits (half "
+    "precision; in a row with a key allowed)",
+    printed("0"),
+    "06",
+)
+def weight_in_half_precision():
+    with np.errstate(over="ignore"):
+        scores = np.array([0, -1e6]).astype(np.float16)
+    words = "-1,000,000 becomes minus infinity; with nothing allowed the row is NaN"
+    return computed(float(mg.softmax(scores).data[1]), words)
 
 
 # Attention Mechanisms, the notes
@@ -104,16 +112,19 @@ def at_twice_the_length(name):
 
 @claim(
     "notes",
-    "the sinusoidal encoding (not the scores of a model) has no relative positions",
+    "sinusoidal positions are not relative (the scores of a model change if all its "
+    "words move to other places)",
     YES,
     "11",
     "sinusoidal positions are not",
 )
-def rotation_of_sinusoids():
-    P = sinusoidal(200, 16, dtype=np.float64)
-    matrix = np.linalg.lstsq(P[:100], P[5:105], rcond=None)[0]  # 5 places on
-    fits = np.allclose(P[100:195] @ matrix, P[105:200], atol=1e-6)
-    return fact(not fits, "one rotation leads from each place to the one 5 further")
+def moved_words():
+    rng = np.random.default_rng(11)
+    X, *W = (rng.normal(size=(n, 16)) for n in (8, 16, 16))
+    rows = (X + sinusoidal(at + np.arange(8), 16) for at in (0, 20))
+    here, there = ((Y @ W[0]) @ (Y @ W[1]).T for Y in rows)
+    words = "they change; the encoding alone contains the distances"
+    return fact(not np.allclose(here, there), words)
 
 
 for name, says, claimed, box in (
