@@ -346,13 +346,14 @@ print(f"{float(x.grad):.0f} = 2^40 is {float(x.grad) == 2**40}")
 
 # %% [markdown]
 # In this code, `_product` computes $G B^\top$ and `_transposed_product` computes
-# $A^\top G$; `needs` says which of the two gradients is wanted. The other lines are for
-# two further cases. One is a vector in place of a matrix. The other is many matrices in
-# one array: their rows and columns are the last two axes, and the axes before these,
-# the *leading* ones, number the matrices. Then the two formulas hold for each pair of
-# matrices, so a transpose exchanges the last two axes only (`swapaxes(-1, -2)`). If one
-# $B$ serves all matrices of $A$ (it is *broadcast*, see below), its gradient is the sum
-# of $A^\top G$ over the leading axes, because it is used several times.
+# $A^\top G$. A backward may have a second argument, `needs`: the tape then says which
+# of the two gradients is wanted. The other lines are for two further cases. One is a
+# vector in place of a matrix. The other is many matrices in one array: their rows and
+# columns are the last two axes, and the axes before these, the *leading* ones, number
+# the matrices. Then the two formulas hold for each pair of matrices, so a transpose
+# exchanges the last two axes only (`swapaxes(-1, -2)`). If one $B$ serves all matrices
+# of $A$ (it is *broadcast*, see below), its gradient is the sum of $A^\top G$ over the
+# leading axes, because it is used several times.
 #
 # To test the formula, move one entry of $A$ and see whether
 # $`L = \sum g_{ij} y_{ij}`$ moves as the formula says. For this $L$ the gradient that
