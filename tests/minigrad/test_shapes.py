@@ -45,7 +45,7 @@ def accepting(line, parameters, returns="None"):
 
 @shapes
 def general(queries, keys, W_a):
-    """e_ij = q_i^T W_a k_j    (Luong et al. 2015, eq. 8, "general")
+    """e_ij = q_i^T W_a k_j    (Luong et al. 2015, section 3.1, "general")
 
     queries (..., L, Dq), keys (..., S, Dk), W_a (Dq, Dk)  ->  scores (..., L, S)
 
