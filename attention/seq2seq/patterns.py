@@ -24,8 +24,8 @@ this excess is 0.3 or more.
 The thresholds are choices, so a name is only a summary of a matrix.
 ``self_attention_excess`` returns the excesses.
 
-The literature does not name the column. It is here because in BERT much of the
-attention goes to delimiters: Clark et al. 2019, section 3.2.
+The column is here because in BERT much of the attention goes to delimiters (Clark et
+al. 2019, section 3.2). Kovaleva et al. 2019 call this pattern vertical.
 """
 
 import numpy as np
