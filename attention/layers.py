@@ -20,14 +20,20 @@ Bahdanau et al. 2015 (additive); Luong et al. 2015 (general); Vaswani et al. 201
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad import checks, linear, nn
 from minigrad.shapes import shapes
 
+from .inheritance import withdraw_stale
 from .template import attend
 from .scores import dot, general, scaled_dot, tanh_scores
+
+FORMULA = (  # the methods that define what a layer computes
+    "forward", "keys_and_score", "precompute", "project", "score", "score_projected",
+)  # fmt: skip
 
 
 class Attention(nn.Module):
@@ -91,6 +97,17 @@ class Attention(nn.Module):
     def extra_repr(self):
         return f"dropout={self.dropout}"
 
+    def fused_score(self, query_size):
+        """Return ``score_projected`` as a ``FusedScore``, or None if it is not one.
+
+        A subclass that overrides the score does not inherit this method.
+        """
+        return None
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        withdraw_stale(cls, Attention, FORMULA, ["fused_score"])
+
 
 class ProjectedKeys:
     """The projected keys of one layer, which ``layer.precompute(keys)`` returns.
@@ -116,6 +133,9 @@ class DotProductAttention(Attention):
 
     def score(self, queries, keys):
         return scaled_dot(queries, keys)
+
+    def fused_score(self, query_size):
+        return FusedScore(scale=1 / math.sqrt(query_size))
 
 
 class GeneralAttention(Attention):
@@ -151,6 +171,9 @@ class GeneralAttention(Attention):
 
     def score_projected(self, queries, projected):
         return dot(queries, projected)  # q_i . (W_a k_j)
+
+    def fused_score(self, query_size):
+        return FusedScore()
 
     def extra_repr(self):
         return f"{self.query_size}, {self.key_size}, {super().extra_repr()}"
@@ -204,6 +227,9 @@ class AdditiveAttention(Attention):
         q = linear.unchecked(queries, self.W_q)  # (..., L, A)
         return tanh_scores.unchecked(q, projected, self.w_v)
 
+    def fused_score(self, query_size):
+        return FusedScore(self.W_q, self.w_v)
+
     def extra_repr(self):
         sizes = f"{self.query_size}, {self.key_size}, {self.num_hiddens}"
         bias = "" if self.b is None else ", bias=True"
@@ -211,6 +237,17 @@ class AdditiveAttention(Attention):
 
 
 BahdanauAttention = AdditiveAttention  # a second name, after its author
+
+
+class FusedScore(NamedTuple):
+    """The arguments of ``attention_gru`` for a score of a query q and a projected key k.
+
+        w_v . tanh(W_q q + k),    or scale q . k if W_q and w_v are None
+    """
+
+    W_q: Any = None  # (A, Dq)
+    w_v: Any = None  # (A,)
+    scale: float = 1.0
 
 
 def xavier_matrix(rows, columns, rng):

@@ -7,7 +7,8 @@
 import os
 from dataclasses import dataclass, fields
 
-from .names import ATTENTIONS, CELLS, KINDS, QUESTIONS, SCALED, SCORES, TRAINED
+from ..variants.table import REVERSAL_SCORES, SCORES
+from .names import ATTENTIONS, CELLS, QUESTIONS, SCALED, TRAINED
 from .options import (
     ABOVE_ZERO,
     BELOW_ONE,
@@ -27,6 +28,7 @@ from .options import (
 PRESETS = ("masked", "book")
 GRAMMARS = {"en-de": "english-german", "en-fr": "english-french"}
 TASKS = (*GRAMMARS, *QUESTIONS)
+EQUAL_WIDTHS = [name for name, score in SCORES.items() if score.equal_widths]
 USUAL_SCORES = {"bahdanau": "additive", "luong": "general", "none": "additive"}
 USUAL = {  # defaults for sentences, and for questions
     "pairs": (500, 50_000),
@@ -66,7 +68,10 @@ class ReversalConfig:
         "the decoder's first state: zeros, or the last state of the encoder",
     )
     kinds: tuple = option(
-        KINDS, names_of(KINDS), "train a model with each of these", typed="scores"
+        REVERSAL_SCORES,
+        names_of(REVERSAL_SCORES),
+        "train a model with each of these",
+        typed="scores",
     )
     steps: int = option(2500, POSITIVE, "training steps")
     hidden: int = option(96, SIZE, "width of the GRU", typed="width")
@@ -210,8 +215,8 @@ class TranslationConfig:
     attention: str = option("bahdanau", ATTENTIONS, "attention of the decoder")
     score: str | None = option(
         None,
-        SCORES,
-        "score of the attention; dot, scaled and gaussian need --no-bidirectional "
+        tuple(SCORES),
+        f"score of the attention; {', '.join(EQUAL_WIDTHS)} need --no-bidirectional "
         "(default: additive, or general with luong)",
     )
     cell: str = option("gru", CELLS, "cell of encoder and decoder")

@@ -4,11 +4,8 @@ The modules that define them import NumPy, and ``--help`` does not wait for that
 compares the names here with those of the modules.
 """
 
-KINDS = ("additive", "dot", "general", "scaled")  # seq2seq/reverser.py
-
 ATTENTIONS = ("none", "bahdanau", "luong")  # CHOICES of seq2seq/config.py
 CELLS = ("gru", "lstm")
-SCORES = ("additive", "dot", "general", "scaled", "concat", "gaussian")
 
 SCALED = ("rope+linear", "rope+ntk", "rope+yarn")  # SCHEMES of transformer/schemes.py
 TRAINED = (

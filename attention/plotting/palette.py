@@ -8,10 +8,11 @@ import re
 
 from minigrad.draw.colours import COLOURS
 
+from ..variants.table import REVERSAL_SCORES as SCORES
+
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D")
 
-SCORES = ("additive", "dot", "general", "scaled")
 GROUPS = (  # names that one figure contains; the index in a group gives the colour
     SCORES,
     ("bahdanau", "luong", "local-m", "local-p", "none"),

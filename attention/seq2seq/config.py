@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass
 from minigrad.checks import flag, one_of, probability, whole
 
 from ..tasks.batch import EOS
+from ..variants.table import SCORES
 
 CHOICES = {
     "cell": ("gru", "lstm"),
     "attention": ("none", "bahdanau", "luong"),
-    "score": ("additive", "dot", "general", "scaled", "concat", "gaussian"),
+    "score": SCORES,
     "local": (None, "m", "p"),
     "decoder_init": ("zero", "encoder"),
 }
@@ -39,8 +40,7 @@ class Seq2SeqConfig:
     attention     "none": the decoder knows only the last state of the encoder
                   "bahdanau": the old state is the query; the context enters the cell
                   "luong": the new state is the query; the context enters the output
-    score         "additive" or "concat", with H hidden units; "dot", "general",
-                  "scaled"; "gaussian", with a learned bandwidth, initially H^(1/4)
+    score         a name of ``SCORES`` (attention/variants/table.py)
     local         "m" or "p": ``LocalAttention``
     window        D of ``LocalAttention``: at most 2 window + 1 keys per query
     coverage      True: ``CoverageAttention``
@@ -106,7 +106,8 @@ class Seq2SeqConfig:
     def _check_combination(self):
         """Raise ValueError for choices that exclude each other."""
         no_attention = self.attention == "none"
-        same_width = self.score in ("dot", "scaled", "gaussian")
+        same_width = SCORES[self.score].equal_widths
+        others = [repr(name) for name in SCORES if not SCORES[name].equal_widths]
         for wrong, message in (
             (
                 no_attention and (self.local or self.coverage),
@@ -141,7 +142,7 @@ class Seq2SeqConfig:
                 not no_attention and same_width and self.bidirectional,
                 f"score {self.score!r} needs states of one width, and a bidirectional "
                 f"encoder has {self.memory} numbers where the decoder has "
-                f"{self.hidden}; expected 'general', 'additive' or 'concat'",
+                f"{self.hidden}; expected {' or '.join(others)}",
             ),
         ):
             if wrong:

@@ -9,15 +9,14 @@ Luong's without input feeding, and one without attention (``decoder_steps.py``).
 training all y are known, and the config decides in which of three ways the steps are
 computed. Up to the end of y, the results are those of "step by step":
 
-    fused          Bahdanau's step with one GRU layer, without coverage, local attention
-                   and the score "gaussian": one operation for all steps, which leaves
-                   out the padding behind y
+    fused          Bahdanau's step with one GRU layer and a layer of attention with a
+                   ``fused_score``: one operation for all steps, which leaves out the
+                   padding behind y
     at once        steps that do not feed the context back, without coverage: the cells
                    over all steps, then the attention of all queries
     step by step   all other steps
 """
 
-import math
 from functools import partial
 from typing import NamedTuple
 
@@ -27,17 +26,11 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.checks import between
 
-from ..layers import (
-    AdditiveAttention,
-    DotProductAttention,
-    GeneralAttention,
-    ProjectedKeys,
-)
+from ..layers import FORMULA, Attention, ProjectedKeys
 from ..tasks.batch import PAD
-from ..variants.gaussian import GaussianAttention
 from ..variants.local import LocalAttention
-from ..variants.luong import LuongAttention
 from ..variants.steps import BahdanauStep, LuongStep
+from ..variants.table import SCORES
 from .attention_gru import attention_gru
 from .cells import StackedCells
 from .decoder_steps import PlainStep, StepwiseCoverageAttention, UnfedLuongStep
@@ -99,16 +92,16 @@ class Decoder(nn.Module):
 
     @property
     def fused(self):
-        """Whether ``attention_gru`` computes the steps."""
-        c = self.config
-        return (
-            c.attention == "bahdanau"
-            and c.cell == "gru"
-            and c.layers == 1
-            and c.score != "gaussian"
-            and c.local is None
-            and not c.coverage
+        """The ``FusedScore`` of the steps; None if ``attention_gru`` differs from them."""
+        step, layer = self.order, self.order.attention
+        is_gru = (
+            type(step) is BahdanauStep
+            and [type(cell) for cell in step.cell.layers] == [nn.GRUCell]
+            and isinstance(layer, Attention)
+            and not layer.dropout
+            and vars(layer).keys().isdisjoint(FORMULA)  # no method was replaced
         )
+        return layer.fused_score(self.config.hidden) if is_gru else None
 
     def start(self, memory, lengths, recurrent):
         """Return the first State. Without attention it holds ``recurrent`` alone."""
@@ -131,8 +124,8 @@ class Decoder(nn.Module):
     def forward(self, tokens, state):
         x = self._dropout(self.embed(tokens))  # (B, L, E)
         coverages = None
-        if self.fused:
-            outputs, weights, _ = self._fused(x, state, _n_steps(tokens))
+        if fused := self.fused:
+            outputs, weights, _ = self._fused(fused, x, state, _n_steps(tokens))
         elif hasattr(self.order, "run") and not self.config.coverage:
             outputs, weights = self.order.run(
                 x, state.recurrent, *_source(state), **self._options(state)
@@ -142,19 +135,13 @@ class Decoder(nn.Module):
         logits = self.output(self._dropout(outputs))
         return TeacherForcedOutput(logits, weights, coverages)
 
-    def _fused(self, x, state, n_steps=None):
+    def _fused(self, score, x, state, n_steps=None):
         """Return [s_t; c_t] (B, L, H + M), the weights (B, L, S) and s_t (B, L, H)."""
-        cell, attention = self.order.cell.layers[0], self.order.attention
-        H, kind, score = self.config.hidden, self.config.score, ()
-        if kind == "additive":
-            score = attention.W_q, attention.w_v
-        if kind == "concat":
-            score = attention.W_a[:, :H], attention.v_a  # the columns for the queries
+        cell = self.order.cell.layers[0]
         states, contexts, weights = attention_gru(
             x, state.recurrent[0], state.memory, state.keys.projected,
-            cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh, *score,
-            scale=1 / math.sqrt(H) if kind == "scaled" else 1.0, lengths=state.lengths,
-            n_steps=n_steps,
+            cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh,
+            **score._asdict(), lengths=state.lengths, n_steps=n_steps,
         )  # fmt: skip
         return mg.concat([states, contexts], axis=-1), weights.detach(), states
 
@@ -169,8 +156,8 @@ class Decoder(nn.Module):
 
     def _step(self, x, state):
         """Return the output o_t (B, O), the next State, and weights (B, S) or None."""
-        if self.fused:
-            output, weights, states = self._fused(x[:, None], state)
+        if fused := self.fused:
+            output, weights, states = self._fused(fused, x[:, None], state)
             output, weights, recurrent = output[:, 0], weights[:, 0], (states[:, 0],)
         else:
             recurrent, output, weights = self.order(
@@ -199,17 +186,7 @@ def _attention(c, rng):
     H, M = c.hidden, c.memory
     if c.coverage:
         return StepwiseCoverageAttention(H, M, H, rng=rng)
-    if c.score == "additive":
-        layer = AdditiveAttention(H, M, H, rng=rng)
-    elif c.score == "general":
-        layer = GeneralAttention(H, M, rng=rng)
-    elif c.score == "scaled":
-        layer = DotProductAttention(rng=rng)
-    elif c.score == "gaussian":
-        bandwidth = H**0.25  # its square is the divisor of the scaled score
-        layer = GaussianAttention(bandwidth, rng=rng)
-    else:
-        layer = LuongAttention(c.score, H, M, rng=rng)  # "dot" or "concat"
+    layer = SCORES[c.score].layer(H, M, rng)
     if c.local is not None:
         layer = LocalAttention(H, M, c.window, c.local, score=layer, rng=rng)
     return layer

@@ -20,17 +20,16 @@ from minigrad import nn
 from minigrad.checks import one_of
 
 from ..tasks.reversal import PAD, VOCABULARY
+from ..variants.table import REVERSAL_SCORES as KINDS
 from .config import Seq2SeqConfig
 from .encoder_gru import EncoderGRU
 from .model import Seq2Seq
-
-KINDS = ("additive", "dot", "general", "scaled")
 
 
 class Reverser(Seq2Seq):
     """Reverse strings with one of four scores.
 
-    kind           "additive", "dot", "general" or "scaled"
+    kind           the score, one of ``KINDS``
     decoder_init   s_0: "zero", or "encoder" for the last state of the encoder
     mask_padding   False: the encoder reads padding, and the decoder attends to it
     rng            the generator of the parameters; None uses a new random seed

@@ -32,7 +32,7 @@ from minigrad.shapes import shapes
 from ..template import attend
 from ..layers import Attention, xavier_matrix, xavier_vector
 from .lengths import row_lengths
-from .luong import LuongAttention
+from .luong import KINDS, LuongAttention
 
 NAME = "LocalAttention"
 
@@ -244,9 +244,9 @@ def _score_layer(score, query_size, key_size, rng):
     """Return the layer that computes the scores."""
     if isinstance(score, Attention):
         return score
-    if score not in ("dot", "general", "concat"):
+    if score not in KINDS:
         raise ValueError(
-            f"{NAME}: score is {score!r}; expected 'dot', 'general', 'concat', or an "
+            f"{NAME}: score is {score!r}; expected {', '.join(map(repr, KINDS))}, or an "
             "attention layer such as AdditiveAttention(Dq, Dk, A)."
         )
     return LuongAttention(score, query_size, key_size, rng=rng)

@@ -176,7 +176,7 @@ def _global_marks(global_tokens, B, L):
     marks = plain(global_tokens)
     if marks.dtype == bool:
         broadcastable(NAME, "global_tokens", marks.shape, (B, L))
-        return np.broadcast_to(marks, (*marks.shape[:-1], L)).reshape(-1, L)
+        return np.atleast_2d(np.broadcast_to(marks, (*marks.shape[:-1], L)))
     tokens = positions(NAME, "global_tokens", global_tokens)
     between(NAME, "global_tokens", tokens, 0, L - 1, "positions of tokens")
     marks = np.zeros((1, L), bool)

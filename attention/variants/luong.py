@@ -16,10 +16,11 @@ from minigrad import linear
 from minigrad.checks import one_of, whole
 from minigrad.shapes import shapes
 
-from ..layers import Attention, xavier_matrix, xavier_vector
+from ..layers import Attention, FusedScore, xavier_matrix, xavier_vector
 from ..scores import dot, general, tanh_scores
 
 NAME = "LuongAttention"
+KINDS = ("dot", "general", "concat")
 
 
 class LuongAttention(Attention):
@@ -38,7 +39,7 @@ class LuongAttention(Attention):
         self, kind, query_size, key_size, num_hiddens=None, dropout=0.0, rng=None
     ):
         super().__init__(dropout, rng)
-        self.kind = one_of(NAME, "kind", kind, ("dot", "general", "concat"))
+        self.kind = one_of(NAME, "kind", kind, KINDS)
         self.query_size = whole(NAME, "query_size", query_size, least=1)
         self.key_size = whole(NAME, "key_size", key_size, least=1)
         if kind == "dot" and query_size != key_size:
@@ -94,6 +95,11 @@ class LuongAttention(Attention):
             return dot(queries, projected)
         q = linear.unchecked(queries, self.W_a[:, : self.query_size])
         return tanh_scores.unchecked(q, projected, self.v_a)
+
+    def fused_score(self, query_size):
+        if self.kind != "concat":
+            return FusedScore()
+        return FusedScore(self.W_a[:, : self.query_size], self.v_a)
 
     def extra_repr(self):
         sizes = f"{self.kind!r}, {self.query_size}, {self.key_size}"

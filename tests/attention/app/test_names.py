@@ -3,16 +3,13 @@
 from attention.app import names
 from attention.app.benchmark import rows
 from attention.seq2seq.config import CHOICES
-from attention.seq2seq.reverser import KINDS
 from attention.tasks.algorithmic import TASKS
 from attention.transformer import SCHEMES
 
 
 def test_names_of_models():
-    assert names.KINDS == KINDS
     assert names.ATTENTIONS == CHOICES["attention"]
     assert names.CELLS == CHOICES["cell"]
-    assert names.SCORES == CHOICES["score"]
     assert (*names.TRAINED, *names.SCALED) == tuple(SCHEMES)
 
 

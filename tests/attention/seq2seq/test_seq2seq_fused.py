@@ -4,11 +4,22 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from attention.layers import (
+    AdditiveAttention,
+    Attention,
+    FusedScore,
+    GeneralAttention,
+)
+from attention.scores import dot
 from attention.seq2seq.config import Seq2SeqConfig
 from attention.seq2seq.decoder import Decoder
 from attention.seq2seq.model import Seq2Seq
 from attention.tasks.batch import PAD
-from attention.variants.coverage import coverage_loss
+from attention.variants.coverage import CoverageAttention, coverage_loss
+from attention.variants.luong import LuongAttention
+from attention.variants.steps import BahdanauStep
+from attention.variants.table import SCORES, Score
+from minigrad import nn
 from minigrad.graph import reachable
 
 from .seq2seq_cases import (
@@ -56,6 +67,126 @@ def test_padding_between_two_tokens_is_a_step_like_any_other(monkeypatch):
     monkeypatch.setattr(Decoder, "fused", False)
     expected, _ = stepwise(m, SOURCE, target)
     np.testing.assert_allclose(logits.data[0], expected.data[0], **close)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_every_score_fused_equals_step_by_step(score, monkeypatch):
+    """Values and gradients; every parameter of the score has a gradient."""
+    m = model(score=score)
+    out = m.forced(SOURCE, TARGET, LENGTHS)
+    fused = gradients(m, out.logits)
+    assert bool(m.decoder.fused) == (score != "gaussian")
+    monkeypatch.setattr(Decoder, "fused", None)
+    logits, weights = stepwise(m)
+    np.testing.assert_allclose(out.logits.data[READ], logits.data[READ], **close)
+    np.testing.assert_allclose(out.weights.data[READ], weights[READ], **close)
+    for name, expected in gradients(m, logits).items():
+        assert expected.any(), name
+        np.testing.assert_allclose(fused[name], expected, **close, err_msg=name)
+
+
+class Rescaled(Attention):
+    """s_ij = q_i . (w * k_j), a score that attention_gru does not compute."""
+
+    def __init__(self, size, rng=None):
+        super().__init__(rng=rng)
+        self.w = nn.Parameter(np.full(size, 0.5, np.float32))
+
+    def score(self, queries, keys):
+        return dot(queries * self.w, keys)
+
+
+class Mixin:
+    def score_projected(self, queries, projected):
+        return super().score_projected(queries, projected) * 3.0
+
+
+class Sharp(AdditiveAttention):
+    def score(self, queries, keys):
+        return super().score(queries, keys) * 3.0
+
+    def score_projected(self, queries, projected):
+        return super().score_projected(queries, projected) * 3.0
+
+
+class SharpAgain(Sharp):
+    """Inherits the new score."""
+
+
+class Mixed(Mixin, AdditiveAttention):
+    pass
+
+
+class OtherKeys(GeneralAttention):
+    def project(self, keys):
+        return super().project(keys) * 3.0
+
+
+class OtherForward(LuongAttention):
+    def forward(self, queries, keys, values, valid_lens=None):
+        return super().forward(queries * 3.0, keys, values, valid_lens)
+
+
+def replaced(H, M, rng):
+    layer = AdditiveAttention(H, M, H, rng=rng)
+    own = layer.score_projected
+    layer.score_projected = lambda queries, projected: own(queries, projected) * 3.0
+    return layer
+
+
+NEW_SCORES = {
+    "a new score": lambda H, M, rng: Rescaled(H, rng),
+    "a subclass": lambda H, M, rng: Sharp(H, M, H, rng=rng),
+    "a subclass of it": lambda H, M, rng: SharpAgain(H, M, H, rng=rng),
+    "a mixin": lambda H, M, rng: Mixed(H, M, H, rng=rng),
+    "other keys": lambda H, M, rng: OtherKeys(H, M, rng=rng),
+    "another forward": lambda H, M, rng: OtherForward("concat", H, M, rng=rng),
+    "a replaced method": replaced,
+    "dropout": lambda H, M, rng: AdditiveAttention(H, M, H, dropout=0.5, rng=rng),
+}
+
+
+@pytest.mark.parametrize("name", NEW_SCORES)
+def test_a_score_that_is_not_fused_trains_with_its_own_formula(name, monkeypatch):
+    monkeypatch.setitem(SCORES, name, Score(NEW_SCORES[name]))
+    m = model(score=name)
+    out, state = m.forced(SOURCE, TARGET, LENGTHS), m.start(SOURCE, LENGTHS)
+    grads = gradients(m, out.logits)
+    assert all(grad is not None and grad.any() for grad in grads.values())
+    layer, query = m.decoder.order.attention, state.recurrent[0][:, None]
+    layer(query, state.keys, state.memory, LENGTHS)
+    np.testing.assert_allclose(
+        out.weights.data[:, 0], layer.attention_weights.data[:, 0], **close
+    )
+    assert m.decoder.fused is None
+
+
+def test_a_subclass_with_the_same_score_is_fused():
+    class Renamed(AdditiveAttention):
+        def extra_repr(self):
+            return "mine"
+
+    class Scaled(Sharp):
+        def fused_score(self, query_size):
+            return FusedScore(self.W_q, self.w_v * 3.0)
+
+    assert Renamed(3, 3, 3).fused_score(3) is not None
+    assert Scaled(3, 3, 3).fused_score(3) is not None
+    assert CoverageAttention(3, 3, 3).fused_score(3) is None
+
+
+def test_an_own_step_or_cell_is_not_fused():
+    class OwnCell(nn.GRUCell):
+        def forward(self, x, h):
+            return super().forward(x, h) * 0.5
+
+    class OwnStep(BahdanauStep):
+        pass
+
+    m, n = model(), model()
+    m.decoder.order.cell.layers[0].__class__ = OwnCell
+    n.decoder.order.__class__ = OwnStep
+    assert m.decoder.fused is n.decoder.fused is None
 
 
 def test_which_configs_are_one_operation():

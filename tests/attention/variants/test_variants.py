@@ -5,14 +5,17 @@ import pytest
 
 import attention as A
 from attention.exact.sdpa import dense_attention, tiled_attention
-from minigrad import Tensor
+from attention.variants.luong import KINDS
+from attention.variants.table import SCORES
+from minigrad import Tensor, nn
 
 from ...minigrad.array_cases import draw
 from .variant_cases import VARIANTS, D, across, results, run_steps, same
 
 B = 2
 TILED = ("tiled", "dense", "linear", "merge")  # these need more than one tile
-PROJECTED = ("heads", "one key", "Luong's", "Bahdanau")  # output 0 is not context 0
+# output 0 is not context 0
+PROJECTED = ("heads", "one key", "Luong's", "Bahdanau", "layer of Longformer")
 CAUSAL = [n for n, v in VARIANTS.items() if v.causal]
 LOCAL = [n for n, v in VARIANTS.items() if v.local is not None]
 STEPS = ["coverage", "Bahdanau's step", "Luong's step"]
@@ -24,12 +27,24 @@ def refused(name, L, S):
     """Return whether a variant raises for L queries and S keys."""
     if name == "linear causal":
         return L != S
-    return "Longformer" in name and max(L, S) < 3  # no global token 2
+    return name in ("dense Longformer", "tiled Longformer") and max(L, S) < 3  # no global token 2
 
 
 def inputs(name):
     n = 70 if name.startswith(TILED) else 18
     return draw((B, n, D), (B, n, D), (B, n, D))
+
+
+def test_every_public_layer_is_a_variant():
+    modules = [variant.module() for variant in VARIANTS.values()]
+    found = {type(part) for module in modules for part in module.modules()}
+    public = {getattr(A, name) for name in A.__all__}
+    layers = {x for x in public if isinstance(x, type) and issubclass(x, nn.Module)}
+    layers -= {x for x in layers if x.__module__.startswith("attention.positions")}
+    of_table = {type(score.layer(D, D, None)) for score in SCORES.values()}
+    assert layers and layers | of_table <= found, layers | of_table - found
+    kinds = {m.kind for m in modules if isinstance(m, A.LuongAttention)}
+    assert kinds == set(KINDS)
 
 
 @every_variant

@@ -1,4 +1,4 @@
-"""Every public variant of attention, beside a plain program of its formula.
+"""Every public layer of attention, and functions, beside plain programs of formulas.
 
     variant.run(module, q, k, v, lens)       the public function or layer
     variant.plain(P, q, k, v, allowed)       its formula, in the operations of minigrad
@@ -161,6 +161,23 @@ def coverage(P, q, k, v, allowed):
     return mg.stack(contexts, 1)
 
 
+def longformer(m, q, k, v, allowed):
+    """Compute the first L outputs for the tokens [q; k + v]; token 0 is global."""
+    x, L = mg.concat([q, k + v], 1), q.shape[1]
+    i = np.arange(x.shape[1])
+    valid = np.concatenate([np.ones(q.shape[:2], bool), allowed[:, 0]], 1)[:, None]
+    near = (abs(i[:, None] - i) <= 2) | (i == 0)
+
+    def outputs(W_q, W_k, W_v, pairs):
+        q, k, v = (split_heads(x @ t(W.weight) + W.bias) for W in (W_q, W_k, W_v))
+        return average(q @ t(k) * (D // 2) ** -0.5, v, pairs[:, None])
+
+    c_local = outputs(m.W_q, m.W_k, m.W_v, valid & near)
+    c_global = outputs(m.W_q_global, m.W_k_global, m.W_v_global, valid)
+    c = merged_heads(mg.where(i[:, None] == 0, c_global, c_local))
+    return (c @ t(m.W_o.weight) + m.W_o.bias)[:, :L]
+
+
 def steps(m, q, k, v, allowed):
     h = fed = Tensor(np.zeros((q.shape[0], D), q.dtype))
 
@@ -230,6 +247,13 @@ def layer(make, score):
 
 def run_layer(m, q, k, v, lens=None):
     return m(q, k, v, lens)
+
+
+def run_longformer(m, q, k, v, lens=None):
+    L = q.shape[1]
+    lens = None if lens is None else L + np.asarray(lens)
+    x = mg.concat([q, k + v], 1)
+    return m(x, np.arange(x.shape[1]) == 0, lens)[:, :L]
 
 
 def score_of_shaw(m, q, k):
@@ -428,7 +452,19 @@ def variants():
             lambda: A.AdditiveAttention(D, D, 6, bias=True), additive_biased
         ),
         "GaussianAttention": layer(lambda: A.GaussianAttention(1.3), gaussian_layer),
+        "Nadaraya-Watson": Variant(
+            lambda m, q, k, v, lens=None: A.nadaraya_watson(
+                q, k, v, bandwidth=mg.exp(m.log_bandwidth), valid_lens=lens
+            )[0],
+            layer(None, gaussian_layer).plain,
+            lambda: Parameters(log_bandwidth=()),
+        ),
+        "Luong dot": layer(lambda: A.LuongAttention("dot", D, D), dot),
+        "Luong general": layer(lambda: A.LuongAttention("general", D, D), general),
         "Luong concat": layer(lambda: A.LuongAttention("concat", D, D), concat),
+        "layer of Longformer": Variant(
+            run_longformer, longformer, lambda: A.LongformerAttention(D, 2, 4)
+        ),
         "local-m": Variant(
             run_layer,
             lambda P, q, k, v, allowed: average(dot(P, q, k), v, allowed),
