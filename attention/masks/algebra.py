@@ -12,6 +12,7 @@ import operator
 import numpy as np
 from minigrad.checks import broadcastable, called, whole
 
+from ..inheritance import withdraw_stale
 from . import ranges, tiling
 
 INDICES = "(b, h, q_idx, kv_idx)"
@@ -34,10 +35,24 @@ class Mask:
                                  was made for other numbers
         key_ranges(L, S)         the range of keys of each query (ranges.py), or None
         tile_kinds(tiles)        full, empty, partial or unknown (tiling.py)
+
+    A subclass of another mask that overrides ``allowed`` does not inherit its ranges,
+    its kinds and its repr. ``check_mask`` compares those that you write.
     """
 
     examples = heads = None  # the B and H that the mask was made for; None: any
     __array_ufunc__ = None  # array & mask calls __rand__, whose error names from_array
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        statements = "key_ranges", "tile_kinds", "kinds", "__repr__"
+        withdraw_stale(cls, Mask, ["allowed"], statements)
+        either = {"__call__", "allowed"}
+        if "allowed" not in next(vars(c) for c in cls.__mro__ if either & vars(c).keys()):
+            raise TypeError(
+                f"{cls.__name__} overrides __call__, which attention does not call; "
+                "expected the definition of the mask in a method allowed(b, h, q, kv)."
+            )
 
     def __call__(self, b, h, q_idx, kv_idx):
         """Return whether query q_idx may attend to key kv_idx, in head h of example b.
@@ -109,6 +124,9 @@ class Mask:
         """
         ranges = self.key_ranges(tiles.L, tiles.S)
         return self.tile_kinds(tiles) if ranges is None else tiles.of_ranges(*ranges)
+
+    def __repr__(self):
+        return type(self).__name__
 
     def __and__(self, other):
         return _Pair("&", self, as_mask(other))

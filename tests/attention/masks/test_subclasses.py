@@ -1,0 +1,148 @@
+"""A subclass of a mask computes the same in tiles as pair by pair."""
+
+import numpy as np
+import pytest
+
+from attention.exact.sdpa import dense_attention, tiled_attention
+from attention.masks import (
+    Mask,
+    bigbird,
+    causal,
+    check_mask,
+    dilated,
+    document,
+    everything,
+    from_array,
+    global_tokens,
+    local,
+    mask_mod,
+    padding,
+    prefix_lm,
+    sliding_window,
+)
+
+from ...messages import check_message
+from .mask_cases import NAMES, SIZES, B, H, cases
+
+L = S = 200  # several tiles of the kernels
+MADE = [
+    causal, sliding_window(2, 3), dilated(6, 2), local(lambda i: i, 2), padding([9]),
+    prefix_lm(4), document(np.arange(L) // 30), global_tokens([3]),
+    bigbird(8, 3, 1, 1, 0), from_array(np.eye(L) > 0), everything,
+]  # fmt: skip
+
+
+def thirds(self, b, h, q, kv):
+    return (q + kv) % 3 == 0
+
+
+class Thirds:
+    allowed = thirds
+
+
+def derived(mask, *bases, **members):
+    """Return a copy of the mask that belongs to a new subclass of its class."""
+    found = object.__new__(type("Mine", (*bases, type(mask)), members))
+    vars(found).update(vars(mask))
+    return found
+
+
+def of_rules(mask):
+    """Return the kinds of subclasses with another definition, made from a mask."""
+    mine = derived(mask, allowed=thirds)
+    return mine, derived(mine), derived(mask, Thirds)
+
+
+@pytest.mark.parametrize("mask", MADE, ids=repr)
+def test_a_new_definition_replaces_what_was_derived_from_the_old(mask):
+    for mine in of_rules(mask):
+        check_mask(mine, L, S)
+        for changed in (~mine, mine & causal, dilated(90, 2) | mine):
+            check_mask(changed, L, S)
+        assert repr(mine) == "Mine"
+
+
+def test_the_tiled_path_computes_a_subclass():
+    q, k, v = np.random.default_rng(0).standard_normal((3, 1, 1, L, 4))
+    for mine in of_rules(dilated(6, 2)):
+        expected = dense_attention(q, k, v, attn_mask=mine.dense(1, 1, L, S))
+        found = tiled_attention(q, k, v, mask_mod=mine)
+        np.testing.assert_allclose(found.data, expected.data, rtol=1e-12, atol=1e-13)
+
+
+def test_a_subclass_keeps_what_it_defines_and_what_is_still_right():
+    def kinds(self, tiles):
+        return tiles.unknown()
+
+    def text(self):
+        return "mine"
+
+    mine = derived(dilated(6, 2), allowed=thirds, tile_kinds=kinds, __repr__=text)
+    assert type(mine).tile_kinds is kinds and repr(mine) == "mine"
+    check_mask(mine, L, S)
+    same = derived(sliding_window(2, 3), note=1)
+    assert same.key_ranges(L, S) is not None and repr(same) == "sliding_window(2, 3)"
+    check_mask(same, L, S)
+    both = derived(sliding_window(2, 3), global_tokens)  # allowed of global_tokens
+    vars(both).update(vars(global_tokens([3])))
+    assert both.key_ranges(L, S) is None
+    check_mask(both, L, S)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_check_mask_accepts_the_masks_of_the_package(name):
+    for L, S in SIZES:
+        check_mask(cases(L, S)[name][0], L, S, B, H)
+
+
+def no_ranges(self, L, S):
+    return None
+
+
+def one_key(self, L, S):
+    return np.zeros((1, 1, 1), int), np.ones((1, 1, 1), int)
+
+
+def all_full(self, tiles):
+    return np.ones_like(tiles.unknown())
+
+
+def by_place(b, h, q, kv):
+    """Depends on where the indices stand in their arrays."""
+    return np.arange(q.shape[-2])[:, None] >= kv
+
+
+def instance():
+    mask = sliding_window(2, 3)
+    mask.allowed = lambda b, h, q, kv: thirds(mask, b, h, q, kv)
+    return mask
+
+
+WRONG = [
+    (lambda: derived(causal, key_ranges=one_key), "key_ranges", "query 1", "key 1"),
+    (
+        lambda: derived(global_tokens([3]), tile_kinds=all_full),
+        "tile_kinds", "tile (0, 0)", "full", "empty",
+    ),
+    (
+        lambda: derived(causal, key_ranges=no_ranges, tile_kinds=all_full),
+        "tile_kinds", "full",
+    ),
+    (instance, "sliding_window(2, 3)", "key_ranges"),
+    (lambda: mask_mod(by_place), "by_place", "allowed in one tile"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make, fragments", [(make, words) for make, *words in WRONG])
+def test_check_mask_finds_what_differs(make, fragments):
+    check_message(lambda: check_mask(make(), L, S), ("check_mask", *fragments))
+
+
+def test_a_subclass_that_overrides_a_call_alone_is_refused():
+    def call(self, b, h, q_idx, kv_idx):
+        return kv_idx < 2
+
+    for mask, *mixins in (everything,), (dilated(6, 2), type("", (), {"__call__": call})):
+        with pytest.raises(TypeError, match="Mine overrides __call__.*allowed"):
+            derived(mask, *mixins, **{} if mixins else {"__call__": call})
+    type("Mine", (Mask,), {"__call__": call, "allowed": thirds})
