@@ -1,21 +1,18 @@
-"""A subclass inherits no statement about a method that it overrides."""
+"""A subclass inherits no method that describes another one which it overrides."""
 
 
-def withdraw_stale(cls, base, definition, statements):
-    """Replace methods that ``cls`` inherits from before its definition was overridden.
+def depth(cls, *names):
+    """Return how far the nearest class is that defines one of the methods: 0 is cls."""
+    return min(i for i, c in enumerate(cls.__mro__) if vars(c).keys() & set(names))
 
-    definition   names of the methods that define what an object of the class computes
-    statements   names of methods that are right for one definition only. One that
-                 stands behind an overridden definition becomes that of ``base``
 
-    Call it in ``__init_subclass__``.
+def withdraw_stale(cls, base, definition, methods):
+    """Replace the inherited ``methods`` that describe an earlier ``definition``.
+
+    definition   names of methods
+    methods      names of methods that are right for one definition only. One that is
+                 inherited from behind an overridden definition becomes that of ``base``
     """
-
-    def depth(name):  # of the nearest class that has the method
-        mro = cls.__mro__
-        return next((i for i, c in enumerate(mro) if name in vars(c)), len(mro))
-
-    nearest = min(map(depth, definition))
-    for name in statements:
-        if depth(name) > nearest:
+    for name in methods:
+        if depth(cls, name) > depth(cls, *definition):
             setattr(cls, name, getattr(base, name))

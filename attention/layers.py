@@ -27,7 +27,7 @@ import numpy as np
 from minigrad import checks, linear, nn
 from minigrad.shapes import shapes
 
-from .inheritance import withdraw_stale
+from .inheritance import depth, withdraw_stale
 from .template import attend
 from .scores import dot, general, scaled_dot, tanh_scores
 
@@ -47,6 +47,8 @@ class Attention(nn.Module):
     dropout   the probability that a weight is dropped, in training
     rng       the generator of parameters and dropout; None uses minigrad's generator
     """
+
+    projects = False  # whether the score is defined in these two parts
 
     def __init__(self, dropout=0.0, rng=None):
         self.dropout = checks.probability(type(self).__name__, "dropout", dropout)
@@ -75,7 +77,7 @@ class Attention(nn.Module):
 
         keys (..., S, Dk)  ->  ``ProjectedKeys``
         """
-        return ProjectedKeys(self, self.project(keys))
+        return ProjectedKeys(self, self.project(keys) if self.projects else keys)
 
     def keys_and_score(self, keys):
         """Return the keys (projected or not) and the score function for them."""
@@ -86,27 +88,34 @@ class Attention(nn.Module):
                 f"{self!r}: the keys were projected by another layer, {keys.layer!r}; "
                 "expected the result of this layer's precompute(keys)."
             )
-        return keys.projected, self.score_projected
+        return keys.projected, self.score_projected if self.projects else self.score
+
+    def score(self, queries, keys):
+        return self.score_projected(queries, self.project(keys))
 
     def project(self, keys):
         return keys
 
     def score_projected(self, queries, projected):
-        return self.score(queries, projected)
+        raise NotImplementedError(f"{type(self).__name__} has no method score.")
 
     def extra_repr(self):
         return f"dropout={self.dropout}"
 
     def fused_score(self, query_size):
-        """Return ``score_projected`` as a ``FusedScore``, or None if it is not one.
+        """Return the score as a ``FusedScore``, or None if it has another form.
 
         A subclass that overrides the score does not inherit this method.
         """
         return None
 
     def __init_subclass__(cls, **options):
+        """Find which methods of a subclass follow the formula that it overrides."""
         super().__init_subclass__(**options)
         withdraw_stale(cls, Attention, FORMULA, ["fused_score"])
+        in_two_parts = "project", "score_projected"
+        withdraw_stale(cls, Attention, in_two_parts, ["score"])
+        cls.projects = depth(cls, *in_two_parts) <= depth(cls, "score")
 
 
 class ProjectedKeys:
@@ -240,7 +249,7 @@ BahdanauAttention = AdditiveAttention  # a second name, after its author
 
 
 class FusedScore(NamedTuple):
-    """The arguments of ``attention_gru`` for a score of a query q and a projected key k.
+    """The arguments of ``attention_gru`` for a score of query q and projected key k.
 
         w_v . tanh(W_q q + k),    or scale q . k if W_q and w_v are None
     """

@@ -12,7 +12,7 @@ import operator
 import numpy as np
 from minigrad.checks import broadcastable, called, whole
 
-from ..inheritance import withdraw_stale
+from ..inheritance import depth, withdraw_stale
 from . import ranges, tiling
 
 INDICES = "(b, h, q_idx, kv_idx)"
@@ -47,8 +47,7 @@ class Mask:
         super().__init_subclass__(**options)
         statements = "key_ranges", "tile_kinds", "kinds", "__repr__"
         withdraw_stale(cls, Mask, ["allowed"], statements)
-        either = {"__call__", "allowed"}
-        if "allowed" not in next(vars(c) for c in cls.__mro__ if either & vars(c).keys()):
+        if depth(cls, "__call__") < depth(cls, "allowed"):
             raise TypeError(
                 f"{cls.__name__} overrides __call__, which attention does not call; "
                 "expected the definition of the mask in a method allowed(b, h, q, kv)."

@@ -40,7 +40,7 @@ def check_mask(mask, L, S, B=None, H=None):
         expected = tiles.of_array(allowed)
         found = np.broadcast_to(mask.kinds(tiles), expected.shape)
         found = np.where(found == UNKNOWN, expected, found)
-        where = f"tile ({{2}}, {{3}}) of {block} x {block} pairs, example {{0}}, head {{1}}"
+        where = f"tile ({{2}}, {{3}}) of size {block}, example {{0}}, head {{1}}"
         _compare(mask, "tile_kinds", NAMES[found], NAMES[expected], where)
         evaluated = BlockMask(mask, tiles, np.full_like(expected, PARTIAL)).to_dense()
         _compare(mask, "allowed in one tile", evaluated, allowed, PAIR)

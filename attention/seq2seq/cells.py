@@ -29,10 +29,10 @@ class StackedCells(nn.Module):
     def __init__(
         self, input_size, hidden_size, kind="gru", layers=1, dropout=0.0, rng=None
     ):
-        cell, self.over_time, self.arrays_per_layer = KINDS[kind]
+        self.cell, self.over_time, self.arrays_per_layer = KINDS[kind]
         self.dropout, self.rng = dropout, rng
         self.layers = [
-            cell(hidden_size if i else input_size, hidden_size, rng=rng)
+            self.cell(hidden_size if i else input_size, hidden_size, rng=rng)
             for i in range(layers)
         ]
 
@@ -50,7 +50,13 @@ class StackedCells(nn.Module):
             output, *new = self.over_time(x, *old, *weights)
             return output, tuple(new)
 
-        return self._apply_layers(all_steps, x, state)
+        if {type(cell) for cell in self.layers} == {self.cell}:
+            return self._apply_layers(all_steps, x, state)
+        outputs = []  # a cell with another formula has no operation for all steps
+        for t in range(x.shape[1]):
+            state = self(x[:, t], state)
+            outputs.append(state[0])
+        return mg.stack(outputs, 1), state
 
     def _apply_layers(self, apply, x, state):
         """Return the output of the top layer, and the new state of all layers."""

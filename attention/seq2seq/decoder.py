@@ -92,7 +92,7 @@ class Decoder(nn.Module):
 
     @property
     def fused(self):
-        """The ``FusedScore`` of the steps; None if ``attention_gru`` differs from them."""
+        """The ``FusedScore`` of the steps; None if ``attention_gru`` differs."""
         step, layer = self.order, self.order.attention
         is_gru = (
             type(step) is BahdanauStep

@@ -246,7 +246,7 @@ def _score_layer(score, query_size, key_size, rng):
         return score
     if score not in KINDS:
         raise ValueError(
-            f"{NAME}: score is {score!r}; expected {', '.join(map(repr, KINDS))}, or an "
-            "attention layer such as AdditiveAttention(Dq, Dk, A)."
+            f"{NAME}: score is {score!r}; expected {', '.join(map(repr, KINDS))}, or "
+            "an attention layer such as AdditiveAttention(Dq, Dk, A)."
         )
     return LuongAttention(score, query_size, key_size, rng=rng)

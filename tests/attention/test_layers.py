@@ -9,6 +9,7 @@ import minigrad as mg
 from attention.template import attend
 from attention.layers import AdditiveAttention, DotProductAttention, GeneralAttention
 from attention.scores import additive, general, scaled_dot
+from attention.variants.luong import LuongAttention
 from minigrad import Tensor
 
 B, L, S, Dq, Dk, A, Ev = 2, 3, 5, 7, 4, 6, 11
@@ -58,6 +59,34 @@ def test_a_layer_is_the_template_with_its_score(kind):
     expected, weights = attend(query, keys, values, score, valid_lens=[2, 5])
     np.testing.assert_allclose(context.data, expected.data, **close)
     np.testing.assert_allclose(module.attention_weights.data, weights.data, **close)
+
+
+def thrice(name):
+    """Return a mixin that multiplies the result of a method by 3."""
+
+    def method(self, *arguments):
+        return getattr(super(mixin, self), name)(*arguments) * 3.0
+
+    mixin = type("Mixin", (), {name: method})
+    return mixin
+
+
+@pytest.mark.parametrize("name", ["score", "project", "score_projected"])
+@pytest.mark.parametrize("base", [
+    lambda *mixin: type("Mine", (*mixin, AdditiveAttention), {})(Dq, Dk, A),
+    lambda *mixin: type("Mine", (*mixin, GeneralAttention), {})(Dq, Dk),
+    lambda *mixin: type("Mine", (*mixin, LuongAttention), {})("general", Dq, Dk),
+    lambda *mixin: type("Mine", (*mixin, LuongAttention), {})("concat", Dq, Dk),
+])  # fmt: skip
+def test_one_overridden_method_counts_with_and_without_precompute(base, name):
+    query, keys, values = inputs("additive")
+    mine, parent = base(thrice(name)), base()
+    parent.load_state_dict(mine.state_dict())
+    context = mine(query, keys, values)
+    np.testing.assert_allclose(
+        mine(query, mine.precompute(keys), values).data, context.data, **close
+    )
+    assert abs(parent(query, keys, values).data - context.data).max() > 0.01
 
 
 @pytest.mark.parametrize("kind", LAYERS)

@@ -102,11 +102,13 @@ class Mixin:
 
 
 class Sharp(AdditiveAttention):
-    def score(self, queries, keys):
-        return super().score(queries, keys) * 3.0
-
     def score_projected(self, queries, projected):
         return super().score_projected(queries, projected) * 3.0
+
+
+class SharpScore(AdditiveAttention):
+    def score(self, queries, keys):
+        return super().score(queries, keys) * 3.0
 
 
 class SharpAgain(Sharp):
@@ -137,6 +139,7 @@ def replaced(H, M, rng):
 NEW_SCORES = {
     "a new score": lambda H, M, rng: Rescaled(H, rng),
     "a subclass": lambda H, M, rng: Sharp(H, M, H, rng=rng),
+    "a subclass with a score alone": lambda H, M, rng: SharpScore(H, M, H, rng=rng),
     "a subclass of it": lambda H, M, rng: SharpAgain(H, M, H, rng=rng),
     "a mixin": lambda H, M, rng: Mixed(H, M, H, rng=rng),
     "other keys": lambda H, M, rng: OtherKeys(H, M, rng=rng),
@@ -154,7 +157,7 @@ def test_a_score_that_is_not_fused_trains_with_its_own_formula(name, monkeypatch
     grads = gradients(m, out.logits)
     assert all(grad is not None and grad.any() for grad in grads.values())
     layer, query = m.decoder.order.attention, state.recurrent[0][:, None]
-    layer(query, state.keys, state.memory, LENGTHS)
+    layer(query, state.memory, state.memory, LENGTHS)
     np.testing.assert_allclose(
         out.weights.data[:, 0], layer.attention_weights.data[:, 0], **close
     )
@@ -175,18 +178,27 @@ def test_a_subclass_with_the_same_score_is_fused():
     assert CoverageAttention(3, 3, 3).fused_score(3) is None
 
 
-def test_an_own_step_or_cell_is_not_fused():
-    class OwnCell(nn.GRUCell):
-        def forward(self, x, h):
-            return super().forward(x, h) * 0.5
+class OwnCell(nn.GRUCell):
+    def forward(self, x, h):
+        return super().forward(x, h) * 0.5
 
-    class OwnStep(BahdanauStep):
-        pass
 
-    m, n = model(), model()
+@pytest.mark.parametrize("name", ["bahdanau", "luong", "luong-deep", "none"])
+def test_an_own_cell_runs_with_its_own_formula(name):
+    m = model(name)
     m.decoder.order.cell.layers[0].__class__ = OwnCell
-    n.decoder.order.__class__ = OwnStep
-    assert m.decoder.fused is n.decoder.fused is None
+    logits = m(SOURCE, TARGET, LENGTHS)
+    expected, _ = stepwise(m)
+    np.testing.assert_allclose(logits.data[READ], expected.data[READ], **close)
+    one, other = gradients(m, logits), gradients(m, expected)
+    for key in one:
+        np.testing.assert_allclose(one[key], other[key], **close, err_msg=key)
+
+
+def test_an_own_step_is_not_fused():
+    m = model()
+    m.decoder.order.__class__ = type("OwnStep", (BahdanauStep,), {})
+    assert m.decoder.fused is None
 
 
 def test_which_configs_are_one_operation():
