@@ -41,6 +41,8 @@ class CharacterMap:
         n = int.from_bytes(compiled[:4], "little")
         self.units = struct.unpack(f"<{n // 4}I", compiled[4 : 4 + n])
         self.replacements = compiled[4 + n :]
+        if not self.units:
+            raise ValueError("the trie of its rules is empty")
 
     def longest(self, data, i):
         """Return (length, replacement) of the longest rule for data[i:], or None."""
@@ -54,10 +56,20 @@ class CharacterMap:
             unit = units[p]
             p ^= _offset(unit)
             if unit >> 8 & 1:
-                begin = units[p] & 0x7FFFFFFF
-                end = self.replacements.index(b"\0", begin)
-                found = n + 1 - i, self.replacements[begin:end]
+                found = n + 1 - i, self._replacement(p)
         return found
+
+    def _replacement(self, p):
+        """Return the replacement whose place is the value at position p."""
+        value = self.units[p] if p < len(self.units) else 0
+        begin = value & 0x7FFFFFFF
+        end = self.replacements.find(b"\0", begin)
+        if value >> 31 == 0 or end < 0:
+            raise ValueError(
+                "The SentencePiece model is damaged: a rule that rewrites characters "
+                "has no replacement."
+            )
+        return self.replacements[begin:end]
 
 
 def _offset(unit):

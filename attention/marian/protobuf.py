@@ -20,8 +20,10 @@ FIXED = {1: 8, 5: 4}  # bytes
 def read_fields(message):
     """Return [(number, value)] of a message: varints as int, other values as bytes.
 
-    Raises ValueError or IndexError for bytes that are not a message.
+    Raises ValueError for bytes that are not a message.
     """
+    if isinstance(message, int):
+        raise ValueError(f"found the int {message}; expected a message")
     fields, i = [], 0
     while i < len(message):
         key, i = _varint(message, i)
@@ -42,10 +44,12 @@ def read_fields(message):
 
 def _varint(message, i):
     """Return the number that begins at byte i, and the position after it."""
-    number, shift = 0, 0
-    while message[i] >= 128:
-        if shift > 56:
-            raise ValueError("a number has more than 64 bits")
+    number = shift = 0
+    for i in range(i, len(message)):
         number |= (message[i] & 127) << shift
-        i, shift = i + 1, shift + 7
-    return number | message[i] << shift, i + 1
+        if message[i] < 128:
+            return number, i + 1
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number has more than 64 bits")
+    raise ValueError("the message ends inside a number")

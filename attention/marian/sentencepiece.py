@@ -52,7 +52,7 @@ def load(path):
     data = read_for_parsing(path)
     try:
         return SentencePiece(data)
-    except (ValueError, TypeError, IndexError, AttributeError, struct.error) as error:
+    except (ValueError, TypeError, AttributeError, struct.error) as error:
         raise ValueError(
             f"{path} is not a SentencePiece unigram model, or is damaged: {error}."
         ) from None
@@ -164,6 +164,8 @@ def _piece(message):
     fields = dict(read_fields(message))
     (score,) = struct.unpack("<f", fields.get(SCORE, b"\0\0\0\0"))
     text = fields.get(TEXT, b"").decode("utf-8")
+    if not text or not abs(score) < 1e30:  # the sum of many is finite
+        raise ValueError(f"the piece {text!r} has the score {score}")
     return text, np.float32(score), fields.get(TYPE, NORMAL)
 
 

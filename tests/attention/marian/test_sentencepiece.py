@@ -137,3 +137,53 @@ def test_fields_of_a_protocol_buffer():
         except (ValueError, IndexError):
             continue
         assert part == found[: len(part)]
+
+
+def damaged(data, rng):
+    """Return the bytes without an end or a part, or with some bytes changed."""
+    data, i = bytearray(data), rng.randrange(len(data))
+    kind = rng.randrange(3)
+    if kind == 0:
+        return bytes(data[:i])
+    if kind == 1:
+        del data[i : i + rng.randint(1, 40)]
+    else:
+        for i in rng.choices(range(len(data)), k=rng.randint(1, 8)):
+            data[i] = rng.randrange(256)
+    return bytes(data)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n", [200, pytest.param(3000, marks=pytest.mark.deep)])
+def test_a_damaged_file_gives_a_model_or_a_message(name, n, tmp_path):
+    rng, path, refused = random.Random(n), tmp_path / "x.spm", 0
+    text = "".join(text for text, _ in TEXT[name]["encoded"][::9])
+    for _ in range(n):
+        path.write_bytes(damaged(BYTES[name], rng))
+        try:
+            model = sentencepiece.load(path)
+            model.decode(model.encode(text) + list(model.types))
+        except ValueError as error:
+            message, refused = str(error), refused + 1
+            assert "is damaged" in message and message.endswith("."), message
+    assert 0 < refused < n
+
+
+END = b"\0" * 4
+DAMAGED = {
+    "an empty own piece": spm({"a": -1.0, "": (0.0, 4)}),
+    "a score that is NaN": spm({"a": math.nan}),
+    "rules without a trie": spm({"a": -1.0}, normalizer=field(2, END)),
+    "a rule without a value": spm(
+        {"a": -1.0}, normalizer=field(2, struct.pack("<I512I", 2048, *[353] * 512))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_model_that_would_hang_or_fail_later(name, tmp_path):
+    path = tmp_path / "x.spm"
+    path.write_bytes(DAMAGED[name])
+    with pytest.raises(ValueError, match="is damaged"):
+        sentencepiece.load(path).encode("aaa")
