@@ -4,6 +4,7 @@ from . import (
     app as app,
     costs as costs,
     exact as exact,
+    inheritance as inheritance,
     kernels as kernels,
     layers as layers,
     marian as marian,

@@ -121,6 +121,8 @@ def _make_streams_usable():
     stack = contextlib.ExitStack()  # never closed: the streams serve to the end
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="backslashreplace")
+    if sys.stdin is not None:
+        sys.stdin.reconfigure(errors="surrogateescape")  # as in sys.argv
     if sys.stdout is None:
         stack.enter_context(contextlib.redirect_stdout(open(os.devnull, "w")))
     if sys.stderr is None:

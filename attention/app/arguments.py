@@ -74,8 +74,10 @@ def _folder(text):
 
 def _translate_run(parser):
     parser.add_argument(
-        "sentence", nargs="+", help="a sentence with its full stop, or a question"
-    )
+        "sentence", nargs="+",
+        help="a sentence with its full stop, or a question; -: read them from stdin, "
+        "one on each line",
+    )  # fmt: skip
     text = "draw the attention weights to a new file (.png, .pdf, .svg)"
     parser.add_argument("--figure", type=pathlib.Path, metavar="FILE", help=text)
     _model(parser)

@@ -317,6 +317,7 @@ class CompareConfig:
                 "--attentions is 'none' alone; expected another as well: "
                 f"{' or '.join(ATTENTIONS[1:])}."
             )
+        self.translation(self.kinds[0], self.seed + self.seeds - 1)  # checks the rest
 
     def plan(self):
         """Return the runs, in order: every kind with every seed."""

@@ -44,10 +44,10 @@ class Kind:
         raise argparse.ArgumentTypeError(f"found {text!r}; expected {self.expected}")
 
 
-def _whole(least, most=math.inf):
-    expected = f"a whole number of {least} or more"
-    if most < math.inf:
-        expected = f"a whole number from {least} to {most}"
+def _whole(least, most=10**18 - 1):  # an int64, also after sums
+    expected = f"a whole number from {least} to {most}"
+    if most == 10**18 - 1:
+        expected = f"a whole number of {least} or more, below 10^18"
     return Kind("N", expected, int, lambda n: isinstance(n, int) and least <= n <= most)
 
 

@@ -13,15 +13,16 @@ def loss_curves(
     path=None,
     *,
     smooth=50,
-    title="Which score learns string reversal fastest?",
+    title=None,
     ylabel="training loss (nats a token)",
 ):
     """Draw the loss of each run over its steps, on a logarithmic axis.
 
     histories  {name: [loss, ...]}; the first word of a name is its score, which chooses
                the colour
-    smooth     steps that the strong line averages over, at most a fifth of the run; the
-               faint line is every step
+    smooth     steps that the strong line averages over, at most a fifth of the run; a
+               mean stands in the middle of its steps. The faint line is every step
+    title      None: a question about the scores that learn string reversal
 
     The legend gives the end of each strong line, the lowest first. Returns the Figure,
     and saves it to ``path``. Raises ValueError if a run has no losses.
@@ -47,7 +48,7 @@ def loss_curves(
         steps = np.arange(1, losses.size + 1)
         panel.plot(steps, losses, color=look[name]["color"], alpha=0.18, linewidth=0.7)
         panel.plot(
-            steps[losses.size - means.size :],  # each mean stands at its last step
+            steps[: means.size] + (losses.size - means.size) / 2,  # in the middle
             means,
             **look[name] | {"marker": None},
             linewidth=2,
@@ -57,6 +58,10 @@ def loss_curves(
     panel.set_xlim(0, max(losses.size for _, losses, _ in lines))
     panel.set_xlabel("training step")
     panel.set_ylabel(ylabel)
+    if title is None:
+        title = "Which score learns string reversal fastest?"
+        if len(lines) == 1:
+            title = f"How fast does {lines[0][0]} learn string reversal?"
     panel.set_title(title)
     many = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}  # beside the curves
     place = many if len(lines) > len(SCORES) else {}
@@ -117,7 +122,9 @@ def accuracy_bars(accuracies, path=None):
     panel.set_ylim(0, 1.06)
     panel.set_xlabel("string length")
     panel.set_ylabel("accuracy a token, teacher-forced")
-    panel.set_title("Which score reverses strings of every length?")
+    one, *others = runs
+    title = "Which score reverses strings of every length?"
+    panel.set_title(title if others else f"How well does {one} reverse strings?")
     figure.legend(loc="outside lower center", ncols=min(len(runs), 4), frameon=False)
     _remove_frame(panel)
     return save(figure, path)

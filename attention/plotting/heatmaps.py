@@ -34,9 +34,9 @@ def show_heatmaps(
     matrices  (rows, cols, n_queries, n_keys), array or Tensor: one panel for a matrix
     titles    one for each column, or one for each panel, row by row
 
-    All panels have one scale, so that equal colours are equal weights. It starts at
-    zero, or at the smallest value if that is negative. Returns the Figure, and saves it
-    to ``path``. Raises ValueError for matrices that are not 4-D, or too few titles.
+    All panels have one scale, so that equal colours are equal weights: 0 to 1, or wider
+    if a value lies outside. Returns the Figure, and saves it to ``path``. Raises
+    ValueError for matrices that are not 4-D, or too few titles.
     """
     matrices = _array(matrices)
     if matrices.ndim != 4 or matrices.size == 0:
@@ -58,6 +58,7 @@ def show_heatmaps(
         height = rows * max(0.8, cell * n_queries + 0.3) + 0.7
         figsize = (max(3.2, width), max(1.8, height))
     figure = new_figure(figsize)
+    letters = max(6, int((figsize[0] - 1.6) / cols / 0.11))  # in a line of a title
     panels = figure.subplots(rows, cols, sharex=True, sharey=True, squeeze=False)
     scale = _scale(matrices)
     for (i, j), panel in np.ndenumerate(panels):
@@ -71,7 +72,7 @@ def show_heatmaps(
         if j == 0:
             panel.set_ylabel(ylabel)
         if titles is not None and (len(titles) != cols or i == 0):
-            panel.set_title(titles[i * cols + j])
+            panel.set_title(textwrap.fill(titles[i * cols + j], letters))
     figure.colorbar(image, ax=panels, shrink=0.8, label="attention weight")
     return save(figure, path)
 
@@ -147,10 +148,9 @@ def _array(values):
 
 
 def _scale(values):
-    """Return the limits of the colours: from zero to the largest value."""
+    """Return the limits of the colours: 0 to 1, or wider if a value lies outside."""
     finite = values[np.isfinite(values)]
-    low, high = min(finite.min(initial=0), 0), max(finite.max(initial=0), 0)
-    return {"vmin": low, "vmax": high if high > low else low + 1}
+    return {"vmin": finite.min(initial=0), "vmax": finite.max(initial=1)}
 
 
 def _count_from_zero(axis, n):

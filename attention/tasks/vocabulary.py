@@ -74,6 +74,10 @@ class Vocabulary:
     def __contains__(self, word):
         return word in self._ids
 
+    def marked(self, words):
+        """Return the words for a figure; "xyz <unk>" is a word without an id."""
+        return [w if w in self else f"{w} {SPECIAL[UNK]}" for w in words]
+
     def __eq__(self, other):
         if not isinstance(other, Vocabulary):
             return NotImplemented

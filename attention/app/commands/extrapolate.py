@@ -75,10 +75,18 @@ def draw(config, runs, out):
     from ...plotting.palette import looks
 
     first = {run["scheme"]: run["losses"] for run in reversed(runs)}
+    fastest, works = (
+        "Which positional encoding is learned fastest?",
+        "Which positional encodings work beyond the trained length?",
+    )
+    if len(config.rows) == 1:
+        (name,) = config.rows
+        fastest = f"How fast is a model with {name} trained?"
+        works = f"Does {name} work beyond the trained length?"
     loss_curves(
         {name: first[name] for name in config.schemes},
         path=out / "loss.png",
-        title="Which positional encoding is learned fastest?",
+        title=fastest,
         ylabel="training loss (nats a value)",
     )
     figure = new_figure((8, 4.5))
@@ -97,7 +105,7 @@ def draw(config, runs, out):
     panel.set_ylim(0, 1.03)
     panel.set_xlabel(f"sequence length (trained on up to {config.length}, dotted)")
     panel.set_ylabel("accuracy at the last tokens")
-    panel.set_title("Which positional encodings work beyond the trained length?")
+    panel.set_title(works)
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", color="0.9", linewidth=0.8)
     panel.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

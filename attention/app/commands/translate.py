@@ -3,6 +3,7 @@
     translate run "the cat sleeps ."
     translate run --figure cat.png "the cat sleeps ."
     translate run --model DIR "12+345"           "1 2 + 3 4 5" is the same question
+    translate run - < sentences.txt              a sentence on each line
 
 In a question each character is a word; spaces between them are ignored. ``DIR`` is the
 folder of a ``translate train``; without it the English-French model of the package
@@ -22,11 +23,24 @@ from ..pretrained import EN_FR
 
 
 def run(args):
-    """Translate the sentence and draw its alignment; return the exit code."""
+    """Translate the sentence, or each line of stdin; return the exit code."""
     if args.figure is not None:
         check_ending("--figure", args.figure)
     model = load_model(args.model)
-    text, ending = utf8(" ".join(args.sentence)), model.about.get("ending")
+    if args.sentence != ["-"]:
+        translate(model, " ".join(args.sentence), args)
+        return 0
+    for line in sys.stdin or ():
+        if line.strip():
+            translate(model, line.strip(), args)
+        else:  # line n of the output translates line n of the input
+            print(flush=True)
+    return 0
+
+
+def translate(model, text, args):
+    """Translate a sentence, print the result and draw its alignment."""
+    text, ending = utf8(text), model.about.get("ending")
     answer = answer_to(model, text)
     if ending and model.words(text)[-1:] not in ([], [ending]):
         note(f"{ending!r} was added at the end: all training sentences end with it.")
@@ -42,12 +56,12 @@ def run(args):
             f"--lengths {shown(config_of(model).lengths)}."
         )
     if args.figure is not None:
-        draw(found, "symbol" if model.characters else "word", args.figure)
-    return 0
+        draw(model, found, args.figure)
 
 
-def draw(found, unit, path):
+def draw(model, found, path):
     """Draw the weights of a ``Translation`` in a new file; earlier pictures stay."""
+    unit = "symbol" if model.characters else "word"
     if found.weights is None or not len(found.weights):
         no_attention = found.weights is None
         why = "the model has no attention" if no_attention else "the output is empty"
@@ -57,7 +71,8 @@ def draw(found, unit, path):
 
     path.parent.mkdir(parents=True, exist_ok=True)
     path, title = free_path(path), f"Where did each {unit} look?"
-    alignment_heatmap(found.weights, found.source, found.target, title, path)
+    source = model.source.marked(found.source)
+    alignment_heatmap(found.weights, source, found.target, title, path)
     print(f"attention weights of each {unit}: {path}", file=sys.stderr)
 
 

@@ -136,5 +136,6 @@ def draw_alignment(config, data, model, path):
 
     title = f"Where does {config.attention} look while it reads the reference?"
     gold = sorted(pair.possible or pair.alignment or ())
-    alignment_heatmap(weights[0], pair.source, pair.target, title, path, gold=gold)
+    source, target = model.source.marked(pair.source), model.target.marked(pair.target)
+    alignment_heatmap(weights[0], source, target, title, path, gold=gold)
     return True

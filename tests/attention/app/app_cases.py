@@ -94,12 +94,12 @@ def scored(out):
     return results, model, data.test
 
 
-def start(*arguments, **environment):
+def start(*arguments, stdin=None, **environment):
     """Start ``python -m attention ...`` as a process of its own group."""
     defaults = {"ATTENTION_BACKEND": "numpy", "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         [sys.executable, "-u", "-m", "attention", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | defaults | environment, start_new_session=True,
     )  # fmt: skip
 

@@ -155,9 +155,11 @@ def test_what_it_refuses(tmp_path, capsys):
         (["--attentions", "luong"], "'luong'; expected one or more of none,bahdanau"),
         (["--attentions", "none"], "--attentions is 'none' alone; expected another"),
         (["--task", "copy"], "invalid choice: 'copy'"),
+        (["--seed", 10**18 - 1, "--out", tmp_path / "a"], "seed is 1000000000000000001"),
     ]:
         error = refused(capsys, "compare", *arguments)
         assert sentence in error, error
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_defaults_are_those_of_the_exercise():

@@ -12,6 +12,7 @@ from attention.app.options import check, given, option
 @dataclass
 class Config:
     steps: int = option(5, options.POSITIVE, "training steps")
+    seed: int = option(1, options.NATURAL, "the first seed")
     lr: float = option(0.1, options.ABOVE_ZERO, "learning rate")
     dropout: float | None = option(None, options.BELOW_ONE, "(default: by task)")
     sampling: float = option(0.0, options.SHARE, "share")
@@ -51,6 +52,8 @@ def test_lists_become_tuples():
     [
         ("steps", "0", 0, "a whole number of 1 or more"),
         ("steps", "x", 2.5, "a whole number of 1 or more"),
+        ("steps", "9" * 20, 10**20 - 1, "a whole number of 1 or more, below 10^18"),
+        ("seed", "7" * 30, 10**400, "a whole number of 0 or more, below 10^18"),
         ("lr", "nan", float("inf"), "a number above 0"),
         ("dropout", "1", 1, "a number of 0 or more, below 1"),
         ("sampling", "2", "x", "a number from 0 to 1"),

@@ -195,12 +195,15 @@ def test_what_it_refuses(tmp_path, capsys, no_figures):
     for arguments, sentence in [
         (["--scores", "cosine"], "'cosine'; expected one or more of additive,dot"),
         (["--steps", "0"], "found '0'; expected a whole number of 1 or more"),
+        (["--steps", 10**20 - 1, "--out", tmp_path / "a"], "or more, below 10^18"),
+        (["--seed", "7" * 400, "--out", tmp_path / "a"], "0 or more, below 10^18"),
         (["--resume", tmp_path / "none"], "There is nothing to resume: "),
         (["--resume", done, "--steps", "9", "--width", "8"], "--steps was 1. Leave"),
         (["--resume", done, "--scores", "dot,scaled"], "--scores was dot."),
     ]:
         error = refused(capsys, "reversal", *arguments)
         assert sentence in error, error
+    assert [path.name for path in tmp_path.iterdir()] == ["done"]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut off"])

@@ -1,8 +1,12 @@
 """The command translate on sentences: its files, its output, its errors, its model."""
 
+import io
 import json
 import os
 import signal
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +15,11 @@ from attention import kernels
 from attention.app.commands import translate_train
 from attention.app.experiments import scoring, translation
 from attention.app.pretrained import EN_FR
+from attention.plotting import heatmaps
 from attention.seq2seq import translator
 from attention.seq2seq.bleu import corpus_bleu
 from attention.tasks.grammar import MOST
+from attention.tasks.grammar.sentence_pairs import Pair
 
 from .app_cases import (
     TINY_TRANSLATOR,
@@ -223,6 +229,27 @@ def test_unknown_words_and_the_figure(tmp_path, capsys):
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
+def test_figures_mark_the_words_that_were_read_as_unk(trained, tmp_path, monkeypatch):
+    drawn = []
+
+    def draw(weights, source, target, *options, **more):
+        drawn.append((source, target))
+
+    monkeypatch.setattr(heatmaps, "alignment_heatmap", draw)
+    main("translate", "run", "--figure", tmp_path / "a.png", "the xyz sleeps .")
+    assert drawn[0][0] == ["the", "xyz <unk>", "sleeps", "."]
+    model = translator.load(trained / "best.npz")
+    pair = Pair(("the", "xyz", "sleeps", "."), ("der", "xyz", "."), frozenset())
+    data = SimpleNamespace(test=[pair])
+    config = SimpleNamespace(attention="bahdanau")
+    assert translate_train.draw_alignment(config, data, model, tmp_path / "b.png")
+    for side, words in zip((model.source, model.target), drawn[1]):
+        assert "xyz <unk>" in words
+        assert [w.endswith(" <unk>") for w in words] == [
+            w.removesuffix(" <unk>") not in side for w in words
+        ]
+
+
 def test_a_figure_is_drawn_if_asked_for_and_beside_the_earlier_ones(
     tmp_path, capsys, monkeypatch
 ):
@@ -251,6 +278,31 @@ def test_the_model_of_the_package_translates(sentence, expected, capsys):
     printed = capsys.readouterr()
     assert printed.out.strip() == expected
     assert ("'.' was added at the end" in printed.err) != sentence.endswith(".")
+
+
+def test_sentences_from_stdin(tmp_path, monkeypatch, capsys):
+    """One translation for each line, as each comes; a figure for each."""
+    lines = ["the black cat sleeps .\n", "\n", "she has seen the apple ."]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(lines)))
+    assert main("translate", "run", "--figure", tmp_path / "a.png", "-") == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == ["le chat noir dort.", "", "elle a vu la pomme."]
+    assert {path.name for path in tmp_path.iterdir()} == {"a.png", "a-2.png"}
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a \udcff ."))
+    assert "a byte that is not UTF-8" in refused(capsys, "translate", "run", "-")
+    monkeypatch.setattr(sys, "stdin", None)  # closed
+    assert main("translate", "run", "-") == 0
+
+
+@pytest.mark.deep
+def test_stdin_of_a_program():
+    process = start("translate", "run", "-", stdin=subprocess.PIPE)
+    process.stdin.write("the cat sleeps .\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "le chat dort.\n"  # before the end
+    process.stdin.buffer.write(b"the \xff .\n")
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 2 and "not UTF-8, after 'the '" in error
 
 
 def test_a_sentence_compiles_nothing(monkeypatch):

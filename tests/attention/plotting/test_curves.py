@@ -22,7 +22,7 @@ def test_loss_curves_draw_each_run_faint_and_smoothed(tmp_path):
     np.testing.assert_array_equal(faint.get_ydata(), fast)
     means = [fast[t - 3 : t + 1].mean() for t in range(3, 40)]
     np.testing.assert_allclose(strong.get_ydata(), means)
-    assert list(strong.get_xdata()) == list(range(4, 41))  # at the last of its steps
+    assert list(strong.get_xdata()) == [t + 2.5 for t in range(37)]  # in the middle
     assert [t.get_text() for t in panel.get_legend().get_texts()] == [
         f"additive: {means[-1]:.2g}",
         f"dot: {slow[-4:].mean():.2g}",
@@ -30,6 +30,19 @@ def test_loss_curves_draw_each_run_faint_and_smoothed(tmp_path):
     colours = [line.get_color() for line in panel.lines[::2]]
     assert colours == [BLUE, ORANGE]
     assert is_whole(figure)
+
+
+def test_titles_suit_one_score_and_several():
+    def titles(*names):
+        losses = plots.loss_curves({name: [1.0, 0.5] for name in names})
+        bars = plots.accuracy_bars({name: {3: 0.5} for name in names})
+        return [figure.axes[0].get_title() for figure in (losses, bars)]
+
+    assert all(title.startswith("Which score ") for title in titles("dot", "scaled"))
+    for title in titles("dot"):
+        assert title.startswith("How ") and " dot " in title
+    own = plots.loss_curves({"dot": [1.0, 0.5]}, title="My title")
+    assert own.axes[0].get_title() == "My title"
 
 
 def test_runs_of_one_score_share_a_colour_and_not_a_dash():

@@ -21,7 +21,7 @@ def test_heatmaps_are_a_grid_on_one_scale(tmp_path):
     for panel, matrix in zip(panels, w.reshape(6, 4, 5)):
         (image,) = panel.images
         np.testing.assert_array_equal(image.get_array(), matrix)
-        assert image.get_clim() == (0, w.max())  # one scale
+        assert image.get_clim() == (0, 1)  # one scale
     assert [p.get_title() for p in panels] == ["head 1", "head 2", "head 3", "", "", ""]
     assert [p.get_xlabel() for p in panels] == [""] * 3 + ["Keys"] * 3
     assert [p.get_ylabel() for p in panels] == ["Queries", "", ""] * 2
@@ -29,10 +29,28 @@ def test_heatmaps_are_a_grid_on_one_scale(tmp_path):
     assert is_whole(figure)
 
 
-@pytest.mark.parametrize("value, scale", [(0.0, (0, 1)), (-2.0, (-2, 0))])
-def test_the_scale_contains_0_and_has_a_width(value, scale):
-    figure = plots.show_heatmaps(np.full((1, 1, 2, 2), value), "Keys", "Queries")
-    assert figure.axes[0].images[0].get_clim() == scale
+@pytest.mark.parametrize(
+    "value, scale", [(0.0, (0, 1)), (0.1, (0, 1)), (-2.0, (-2, 1)), (3.0, (0, 3))]
+)
+def test_the_scale_is_that_of_weights_or_wider(value, scale):
+    w = np.full((2, 2), value)
+    for figure in (
+        plots.show_heatmaps(w[None, None], "Keys", "Queries"),
+        plots.alignment_heatmap(w, list("ab"), list("cd")),
+    ):
+        assert figure.axes[0].images[0].get_clim() == scale
+
+
+@pytest.mark.parametrize("cols", [1, 3])
+def test_panel_titles_are_not_wider_than_their_panels(cols):
+    titles = [f"additive attention of the decoder, head {i}" for i in range(cols)]
+    figure = plots.show_heatmaps(weights(1, cols, 4, 5), "Keys", "Queries", titles)
+    panels = figure.axes[:cols]
+    assert [" ".join(p.get_title().split()) for p in panels] == titles
+    assert is_whole(figure) and not overlap(figure, [p.title for p in panels])
+    for panel in panels:
+        title, picture = (x.get_window_extent() for x in (panel.title, panel))
+        assert title.width <= picture.width * 1.05
 
 
 def test_an_alignment_has_the_source_across_and_the_target_down(tmp_path):
