@@ -17,7 +17,11 @@ PAD, SOS, EOS = 0, 1, 2
 
 @dataclass
 class Batch:
-    """Token ids of one batch, all int64."""
+    """Token ids of one batch, and the lengths of its sources.
+
+    They are int64 if ``pad`` made the rows. ``assemble`` keeps the dtype of sources and
+    lengths.
+    """
 
     source: np.ndarray  # (B, S)
     lengths: np.ndarray  # (B,)      tokens in each source

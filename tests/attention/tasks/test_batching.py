@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attention.tasks.batch import EOS, PAD, SOS, assemble
+from attention.tasks.batch import EOS, PAD, SOS, assemble, pad
 from attention.tasks.batching import Batches, Splits, in_order, split
 
 from ...messages import check_message
@@ -119,6 +119,18 @@ def test_assemble_ignores_ids_beyond_the_length():
 
 def sentences(n=200):
     return [(f"s{i}", f"t{i}") for i in range(n)]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
+def test_dtypes_of_a_batch(dtype):
+    """Those of ``pad`` are int64; ``assemble`` keeps that of sources and lengths."""
+    ids, lengths = np.array([[5, 6], [7, 0]], dtype), np.array([2, 1], dtype)
+    batch = assemble(ids, lengths, ids, lengths)
+    assert batch.source.dtype == batch.lengths.dtype == dtype
+    padded = assemble(*pad([ids[0], ids[1, :1]]), *pad([ids[0], ids[1, :1]]))
+    for name in ("source", "lengths", "target_in", "target_out"):
+        assert getattr(padded, name).dtype == np.int64
+        np.testing.assert_array_equal(getattr(padded, name), getattr(batch, name))
 
 
 def test_split_loses_nothing_and_repeats_itself():
