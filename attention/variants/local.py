@@ -243,6 +243,11 @@ def _window_ends(p, D, lengths):
 def _score_layer(score, query_size, key_size, rng):
     """Return the layer that computes the scores."""
     if isinstance(score, Attention):
+        if type(score).forward is not Attention.forward:
+            raise ValueError(
+                f"{NAME}: {type(score).__name__} computes more than a score; expected "
+                "a layer with the forward of Attention, such as AdditiveAttention."
+            )
         return score
     if score not in KINDS:
         raise ValueError(

@@ -77,6 +77,10 @@ a = ones(2, 4, 5)
 CALLS = [
     # local attention
     (lambda: local(kind="x"), "LocalAttention: kind is 'x'", "'m' or 'p'"),
+    (
+        lambda: local(score=CoverageAttention(5, 3, 4)),
+        "CoverageAttention computes more than a score", "AdditiveAttention",
+    ),
     (lambda: local(kind="p", D=0), "D is 0", "1 or more"),
     (lambda: local(score="additive"), "score is 'additive'", "an attention layer"),
     (lambda: local(score="dot"), "query_size is 5 and key_size 3", "Use 'general'"),
