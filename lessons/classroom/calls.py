@@ -1,9 +1,9 @@
 """Call a learner's function: with read-only copies, and a sentence if it raises.
 
-Each result is remembered with the text of its call, so that a report can show where it
-came from. Arguments are copies whose arrays refuse writes; lists and dicts are compared
-after the call. A value that is neither an array nor a container stays the same object:
-a Tensor whose gradient is read later, a generator, a function.
+Each call has a record, so that a report can show where a result came from. Arguments
+are copies whose arrays refuse writes; lists and dicts are compared after the call. A
+value that is neither an array nor a container stays the same object: a Tensor whose
+gradient is read later, a generator, a function.
 """
 
 import copy
@@ -12,6 +12,7 @@ import inspect
 import linecache
 import re
 import traceback
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,119 +29,116 @@ REDUCES = re.compile(r"\b(sum|mean|max|min|std|var|norm)\(")
 _dtype_name = functools.cache(str)  # NumPy builds it anew each time, slowly
 
 
-class Running:
-    """A call that has not returned; ``text`` as in the report."""
+@dataclass(eq=False)
+class Call:
+    """One call of a learner's function.
 
-    def __init__(self, text):
-        self.text = text
+    text      the call as a report shows it
+    given     its arrays: {parameter: array}
+    again     (function, arguments, options), to repeat it
+    of        the call that returned the function, if it is a backward
+    result    what it returned
+    compared  the arrays of a comparison that failed: found and expected
+    """
+
+    text: str
+    given: dict = field(default_factory=dict)
+    again: tuple = ()
+    of: "Call | None" = None
+    result: object = NO_RESULT
+    compared: dict = field(default_factory=dict)
+
+    @property
+    def results(self):
+        """What it returned, as a tuple."""
+        return self.result if isinstance(self.result, tuple) else (self.result,)
+
+    def swapped(self, got, want):
+        """Return the text of a report if another result of the call is ``want``."""
+        own = [k for k, part in enumerate(self.results, 1) if part is got]
+        for k, part in enumerate(self.results if own else (), 1):
+            is_array = isinstance(part, np.ndarray) and part.shape == want.shape
+            if k != own[0] and is_array and np.allclose(part, want, 1e-9, 0):
+                what = f"result {k} of the call equals expected"
+                return f"{what}; this is result {own[0]}"
 
 
 class Calls:
     """The calls of one answer.
 
-    path    the learner's file
-    log     (result, text) when a call begins and when it ends
-    widths  {text of a call: the last axes of its arguments}
-    given   {text of a call: {parameter: array}}
-    running  the calls that have not returned yet, as ``Running``
-    own     {name of a function: parameters whose arrays it may change in place}
-    made    {text of a call: (function, arguments, options)}, the latest last
+    path     the learner's file
+    log      the calls: each when it begins, and again when it ends
+    running  those that have not returned yet
+    own      {name of a function: parameters whose arrays it may change in place}
+    failed   the call whose result is not what was expected, or None
     """
 
     def __init__(self, path):
-        self.path, self.log, self.widths, self.own = str(path), [], {}, {}
-        self.running, self.given, self.made = [], {}, {}
+        self.path, self.log, self.running, self.own = str(path), [], [], {}
+        self.failed = None
 
-    def wrap(self, name, function, of=""):
-        """Return ``function`` wrapped; ``of`` says which call returned it, if any."""
+    def wrap(self, name, function, of=None):
+        """Return ``function`` wrapped; ``of`` is the call that returned it, if any."""
         names = parameters(function) or []
 
         def wrapper(*args, **options):
             __tracebackhide__ = True
-            text = call_text(name, names, args, options) + of
-            self.widths[text] = {
-                a.shape[-1]
-                for a in (*args, *options.values())
-                if isinstance(a, np.ndarray) and a.ndim
-            }
+            text = call_text(name, names, args, options)
+            text += f" of {of.text}" if of else ""
+            more = [f"number {k + 1}" for k in range(len(names), len(args))]
+            labels = [*names[: len(args)], *more, *options]
             own = self.own.get(name, ())
-            args = [
-                _given(a, label in own) for label, a in zip(_padded(names, args), args)
-            ]
+            args = [_given(a, label in own) for label, a in zip(labels, args)]
             options = {key: _given(a, key in own) for key, a in options.items()}
             before = [readonly(a) for a in (*args, *options.values())]
-            given = zip([*_padded(names, args), *options], before)
-            self.given[text] = {n: a for n, a in given if isinstance(a, np.ndarray)}
-            self.log.append((NO_RESULT, text))
-            self.made.pop(text, None)
-            self.made[text] = function, args, options
-            result = NO_RESULT
-            self.running.append(Running(text))
+            arrays = {n: a for n, a in zip(labels, before) if isinstance(a, np.ndarray)}
+            call = Call(text, arrays, (function, args, options), of)
+            self.log.append(call)
+            self.running.append(call)
             try:
-                result = self._call(text, function, *args, **options)
+                call.result = self._call(text, function, *args, **options)
             finally:
                 self.running.pop()
-                self.log.append((result, text))
-            rest = (f"number {k + 1}" for k in range(len(names), len(args)))
-            labels = [*names[: len(args)], *rest, *options]
+                self.log.append(call)
             for label, a, b in zip(labels, before, [*args, *options.values()]):
                 if isinstance(a, CONTAINERS) and is_changed(a, b):
                     sentence = f"changes its argument {label}"
                     raise CheckFailed("mutates-input", text, sentence)
+            result = call.result
             if isinstance(result, list) and len(result) == 2 and callable(result[1]):
                 result = tuple(result)  # [array, backward] is a pair as well
             if isinstance(result, tuple):  # (array, backward): wrap the backward too
-                result = tuple(
-                    self.wrap(_inner_name(part), part, f" of {text}")
-                    if callable(part)
-                    else part
-                    for part in result
+                call.result = tuple(
+                    self.wrap(_inner_name(f), f, call) if callable(f) else f
+                    for f in result
                 )
-                self.log[-1] = result, text
-            return result
+            return call.result
 
         wrapper.__name__ = name
         wrapper.__wrapped__ = function  # its signature
         return wrapper
 
-    def last_given(self):
-        """Return the arrays of the last call: {parameter: array}."""
-        return self.given.get(self.log[-1][1], {}) if self.log else {}
+    def of(self, result):
+        """Return the call that returned ``result``, or what it is a view of, or None."""
+        for call in reversed(self.log):
+            if any(part is result for part in (call.result, *call.results)):
+                return call
+        base = getattr(result, "base", None)
+        return None if base is None else self.of(base)
 
     def to_repeat(self, report):
-        """Return (text, function, arguments, options) of the call that failed, or None.
+        """Return the call that failed, or None if there was none.
 
-        It is the latest one that the report names. If that returned a backward which
-        was called, the mistake may be there, and the backward is repeated.
+        It is the one that was compared, or the latest one that the report names. If it
+        returned a backward which was called, the mistake may be there, and the backward
+        is repeated.
         """
-        flat = " ".join(report.split())
-        named = [text for text in self.made if text in flat] or list(self.made)
+        flat, made = " ".join(report.split()), [call for call in self.log if call.again]
+        named = [call for call in made if call.text in flat] or made
         if not named:
             return None
-        inner = [text for text in self.made if text.endswith(f" of {named[-1]}")]
-        text = (inner or named)[-1]
-        return text, *self.made[text]
-
-    def swapped(self, got, want):
-        """Return the text of a report if another result of the call is ``want``."""
-        for each, _ in reversed(self.log):
-            parts = each if isinstance(each, tuple) else ()
-            own = [k for k, part in enumerate(parts) if part is got]
-            for k, part in enumerate(parts if own else ()):
-                is_array = isinstance(part, np.ndarray) and part.shape == want.shape
-                if k != own[0] and is_array and np.allclose(part, want, 1e-9, 0):
-                    return (
-                        f"result {k + 1} of the call equals expected; this is result "
-                        f"{own[0] + 1}"
-                    )
-
-    def text_of(self, result, default):
-        """Return the call that returned ``result``, or else the last call."""
-        for each, text in reversed(self.log):
-            is_part = isinstance(each, tuple) and any(part is result for part in each)
-            if each is result or is_part:
-                return text
-        return self.log[-1][1] if self.log else default
+        call = self.failed if self.failed in named else named[-1]
+        return [call, *(each for each in made if each.of is call)][-1]
 
     def _call(self, text, function, *args, **options):
         """Call ``function``; turn an exception into a ``CheckFailed``."""
@@ -197,11 +195,6 @@ def own_line(error, path):
 def _is_reduced(where):
     """Return whether a line has a sum, mean or maximum without keepdims."""
     return any(REDUCES.search(line) and "keepdims" not in line for line in where)
-
-
-def _padded(names, args):
-    """Return a name for each argument; "" for those beyond the parameters."""
-    return [*names, *[""] * (len(args) - len(names))][: len(args)]
 
 
 def _given(value, is_own):

@@ -11,7 +11,7 @@ import types
 import numpy as np
 
 from . import diagnose, hypotheses, stubs
-from .calls import NO_RESULT, Calls, brief, call_text, own_line, parameters, readonly
+from .calls import Call, Calls, brief, call_text, own_line, parameters, readonly
 from .steps import CheckFailed, Outcome
 
 
@@ -117,7 +117,6 @@ class Harness:
     def __init__(self, id, namespace, signatures, path, seed=0):
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
-        self._case = {}  # of the comparison that failed: {name: array}
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:
@@ -153,12 +152,12 @@ class Harness:
         """
         __tracebackhide__ = True
         want, variants = np.asarray(want), list(variants)  # they are read twice
-        call = call or self._calls.text_of(got, self._id)
+        made = self._calls.of(got) or (Call(call) if call else self._last)
+        self._calls.failed, call = made, call or made.text
         array = self._array(got, call, want.dtype)
-        given = self._calls.given.get(call, {})
-        self._case = given | {"found": array, "expected": want}
+        made.compared = {"found": array, "expected": want}
         if array.shape != want.shape:
-            tag, sentence = self._diagnose(got, array, want, variants, None, call)
+            tag, sentence = self._diagnose(got, array, want, variants, None, made)
             known = "unbroadcast", "transpose", *SUMS, *(v[0] for v in variants)
             if tag not in known:
                 tag, sentence = "shape", ""
@@ -171,22 +170,24 @@ class Harness:
         else:
             right = array == want
         if right.all():
-            self._case = {}
+            self._calls.failed, made.compared = None, {}
             return
-        tag, sentence = self._diagnose(got, array, want, variants, mask, call)
+        tag, sentence = self._diagnose(got, array, want, variants, mask, made)
         lines = diagnose.differences(array, want, right, axes)
         raise CheckFailed(tag, call, *lines, f"{sentence}  [{tag}]")
 
     def shape(self, got, shape, axes=None, dtype=np.float64):
         """Fail unless ``got`` is an array of this shape and dtype."""
         __tracebackhide__ = True
-        call = self._calls.text_of(got, self._id)
+        self._calls.failed = self._calls.of(got) or self._last
+        call = self._calls.failed.text
         array = self._array(got, call, np.dtype(dtype))
         if array.shape != tuple(shape):
             backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
             tag = "transpose" if backwards else "shape"
             raise CheckFailed(tag, call, *diagnose.shapes(array, shape, axes))
         self._check_dtype(array, np.dtype(dtype), call)
+        self._calls.failed = None
 
     def holds(self, truth, tag, *sentences, call=None):
         """Fail with ``tag`` and the sentences, expected first, unless ``truth``.
@@ -207,7 +208,7 @@ class Harness:
 
         A call that has not returned yet, or that raised, counts as well.
         """
-        calls = [call for _, call in self._calls.log]
+        calls = [call.text for call in self._calls.log]
         if of is None:
             return calls[-1:]
         return [call for call in calls if call.startswith(f"{of}(")][-1:] or [of]
@@ -224,17 +225,17 @@ class Harness:
         """
         __tracebackhide__ = True
         names = names or list(inspect.signature(op).parameters)
-        call = call_text(getattr(op, "__name__", "op"), names, inputs)
-        self._calls.log.append((NO_RESULT, call))
+        text = call_text(getattr(op, "__name__", "op"), names, inputs)
+        call = Call(text, dict(zip(names, inputs)))
+        self._calls.log.append(call)
         op = _with_arrays(op)
-        self._try_backward(op, inputs, call)
-        arrays = dict(zip(names, inputs))
+        self._try_backward(op, inputs, text)
         found = diagnose.of_gradients(
-            op, inputs, names, self._seed, no_gradient, case=arrays, **known
+            op, inputs, names, self._seed, no_gradient, case=call.compared, **known
         )
-        self._case = arrays if found else {}
+        self._calls.failed = call if found else None
         if found:
-            raise CheckFailed(found[0], call, found[1])
+            raise CheckFailed(found[0], text, found[1])
 
     def first_wrong(self, yours, right, axes=None, variants=None):
         """Fail unless a chain of gradients is right: {name: array}, from the loss back.
@@ -255,13 +256,14 @@ class Harness:
             except CheckFailed as failure:
                 raise CheckFailed(failure.tag, *failure.lines, sentence) from None
 
-    def _last_result(self):
-        """Return what the last call returned."""
-        return self._calls.log[-1][0] if self._calls.log else None
+    @property
+    def _last(self):
+        """The last call."""
+        return self._calls.log[-1] if self._calls.log else Call(self._id)
 
     def _part(self, lines):
         """Return the function that a report is about: the first whose call it shows."""
-        calls = [*lines, *(call for _, call in self._calls.log[-1:])]
+        calls = [*lines, *self.last_call()]
         named = re.findall(r"(\w+)\(", " ".join(calls))
         return next((name for name in named if name in self._signatures), None)
 
@@ -275,7 +277,8 @@ class Harness:
 
     def _save_case(self, path):
         """Write the arrays of the last failure: arguments, found, expected."""
-        case, self._case = self._case or self._calls.last_given(), {}
+        call, self._calls.failed = self._calls.failed or self._last, None
+        case = call.given | call.compared
         arrays = {key: np.asarray(a) for key, a in case.items()}
         arrays = {key: a for key, a in arrays.items() if a.dtype.kind in "biufcU"}
         if arrays:
@@ -304,20 +307,19 @@ class Harness:
         return Outcome("written", "functions", "ok")
 
     def _diagnose(self, got, array, want, variants, mask, call):
-        """Return (tag, sentence) for a result that is wrong."""
-        given = self._calls.given.get(call, {})
+        """Return (tag, sentence) for a result of a call that is wrong."""
         tag, sentence = diagnose.of_values(
             array,
             want,
             variants,
             mask,
-            widths=self._calls.widths.get(call, ()),
-            arguments=given,
+            widths={a.shape[-1] for a in call.given.values() if a.ndim},
+            arguments=call.given,
             text="".join(linecache.getlines(self._path)),
         )
         is_named = tag in [known[0] for known in variants]
-        if not is_named and hypotheses.is_evidence(want, given):
-            if swapped := self._calls.swapped(got, want):
+        if not is_named and hypotheses.is_evidence(want, call.given):
+            if swapped := call.swapped(got, want):
                 return "swapped", swapped
         return tag, sentence
 

@@ -189,7 +189,7 @@ def _unexpected(error, my):
     found = UNPACKED.search(said)
     if found and "= my." in frame.line:  # y, backward = my.f(x)
         count = found[3] or "more"
-        result = my._last_result()
+        result = my._last.result
         if isinstance(result, np.ndarray):
             count = f"1, an array of shape {result.shape}"
         lines = f"expected {found[2]} results", f"found {count}"
@@ -222,8 +222,8 @@ def _open_debugger(error, failure, function, my):
     files = [step.tb_frame.f_code.co_filename for step in steps]
     again = my._calls.to_repeat("\n".join(failure.lines))
     if my._path not in files and again:
-        text, learners, args, options = again
-        print("\n".join(_folded(f"once more, from its first line: {text}")))
+        learners, args, options = again.again
+        print("\n".join(_folded(f"once more, from its first line: {again.text}")))
         pdb.runcall(learners, *args, **options)
         return
     for file in (my._path, inspect.getsourcefile(function)):

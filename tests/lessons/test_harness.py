@@ -144,6 +144,24 @@ def test_state_of_ones_own_may_change_in_place():
     fails("mutates-input", lambda: my.update(m, X[0]), "that it was given")
 
 
+def test_a_result_is_compared_with_the_arguments_of_its_own_call(tmp_path):
+    """Two calls with equal shapes have the same text; the other one returns Y."""
+    my, Y = harness(f=lambda x: (x, -x)), X[::-1] + 1
+    both = my.f(X), my.f(Y)
+    for (first, second), x in zip(both, (X, Y)):
+        fails("unchanged", lambda: my.equal(first, np.tanh(x)), "yours equals x, un")
+        my._save_case(tmp_path / "case.npz")
+        assert np.array_equal(np.load(tmp_path / "case.npz")["x"], x)
+        fails("swapped", lambda: my.equal(second, x), "result 1 of the call equals")
+        row = second[1]  # a view of what a call returned
+        fails("unknown", lambda: my.equal(row, x[1] ** 2))
+        my._save_case(tmp_path / "case.npz")
+        assert np.array_equal(np.load(tmp_path / "case.npz")["x"], x)
+        report = fails("swapped", lambda: my.equal(second, x))
+        function, [argument], options = my._calls.to_repeat(" ".join(report)).again
+        assert np.array_equal(argument, x)
+
+
 def test_zeros_are_compared_by_the_size_of_the_added_numbers():
     my = harness(f=lambda: np.full(3, 1e-15))
     with pytest.raises(CheckFailed):
