@@ -75,5 +75,8 @@ def write(path, text):
 
 def _add_line(path, line):
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "ab", buffering=0) as file:
+    with open(path, "a+b", buffering=0) as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            line = line if file.read() == b"\n" else b"\n" + line  # it was cut off
         file.write(line)

@@ -13,6 +13,21 @@ import time
 from .copies import add_line, lines, store, text_of, write
 
 NAME = "journal.jsonl"
+TEXT, LATEST = {"work": str}, 1e11  # the hash of a text; seconds, in the year 5138
+FACTS = {  # of each event, which its readers use
+    "start": TEXT,
+    "reset": TEXT,
+    "read": TEXT,
+    "run": TEXT,
+    "snapshot": TEXT | {"why": str},
+    "undo": TEXT | {"depth": int},
+    "check": TEXT
+    | {"check": str, "ok": bool, "code": int}
+    | dict.fromkeys(("step", "diag", "part"), str | None),
+    "hint": {"hint": list},
+    "prediction": {"prediction": str},
+    "peek": {},
+}
 
 
 def append(id, event, **facts):
@@ -25,9 +40,10 @@ def events(id=None):
     """Return the events, oldest first: those of one exercise or lesson, or all."""
     found = []
     for line in lines(NAME):
-        with contextlib.suppress(ValueError):  # a line cut off by a power failure
+        # a line cut off by a power failure, or written by hand
+        with contextlib.suppress(ValueError, RecursionError):
             found.append(json.loads(line))
-    return [entry for entry in found if id in (None, entry["ex"])]
+    return [e for e in found if _is_event(e) and id in (None, e["ex"])]
 
 
 def snapshot(exercise, why):
@@ -70,6 +86,21 @@ def restore(exercise, start):
     write(exercise.work, text)
     append(exercise.id, "snapshot", work=found[0], why="restored")
     return found[0]
+
+
+def _is_event(entry):
+    """Return whether an entry has all that the readers of its event use."""
+    match entry:
+        case {"t": int() | float() as t, "ex": str(), "event": str() as event}:
+            facts = FACTS.get(event)
+            if facts is None or not 0 <= t < LATEST:
+                return False
+        case _:
+            return False
+    match entry.get("hint", ["", 0]):
+        case [str(), int() as level] if level >= 0:
+            return all(isinstance(entry.get(k), kind) for k, kind in facts.items())
+    return False
 
 
 def _undo_stack(exercise):

@@ -1,5 +1,6 @@
 """The verbs of ``python -m lessons``, one after the other, as a learner uses them."""
 
+import json
 import math
 import os
 import re
@@ -293,6 +294,29 @@ def test_exercises_stand_beside_their_lessons(lessons):
     text = lessons("start", "E.7")[1]
     assert "(lesson 06 and 10)" in text and "inputs are not written to" in text
     assert "started lesson 06" in lessons()[1]
+
+
+ENTRY = {"t": 1.0, "ex": "E.2", "event": "check", "work": "", "check": "", "ok": True}
+NO_RECORDS = [
+    5, None, [], {}, {"ex": "E.2"}, ENTRY, ENTRY | {"ex": []}, ENTRY | {"event": {}},
+    *({"t": t, "ex": "E.2", "event": "start"} for t in ("noon", 1e300, -1e300)),
+    *({"t": 1, "ex": "E.2", "event": "hint", "hint": h} for h in ([], 3, [3, "a"])),
+    {"t": 1, "ex": "E.2", "event": "snapshot", "work": ["abc"], "why": "restored"},
+    {"t": 1, "ex": "E.2", "event": "undo", "work": "", "depth": "two"},
+    {"t": 1, "ex": "E.2", "event": "prediction"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [*map(json.dumps, NO_RECORDS), "[" * 99_999, "NaN"])
+def test_a_line_of_the_journal_that_is_no_record_is_ignored(lessons, runs, line):
+    lessons("start", "E.2")
+    path = E2.work.parent / journal.NAME
+    path.write_text(f"{line}\n{path.read_text()}{line}\n")
+    for verb in ("status", "next", "list", "check", "history", "hint", "solution"):
+        assert lessons(verb, *["E.2"] * (verb in ("check", "solution")))[0] == 0, verb
+    E2.work.write_text("mine")
+    assert lessons("undo", "E.2")[0] == 0 and E2.work.read_text() != "mine"
+    assert lessons("read", "0")[0] == 0
 
 
 def test_a_passed_text_is_still_passed_after_undo(lessons, runs):

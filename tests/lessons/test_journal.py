@@ -23,14 +23,25 @@ def put(exercise, text):
 
 
 def test_lines_are_added_and_a_broken_line_is_skipped(exercise):
-    journal.append("E.2", "start", note="Zeile\numgebrochen · 中文")
+    journal.append("E.2", "start", work="", note="Zeile\numgebrochen · 中文")
     path = work_folder() / journal.NAME
     before = path.read_bytes()
     path.write_bytes(before + b'{"ex": "E.2", "event": "che\xff\n')
-    journal.append("E.2", "check", ok=True)
+    journal.append("E.2", "undo", work="", depth=1)
     assert path.read_bytes().startswith(before)
-    assert [e["event"] for e in journal.events("E.2")] == ["start", "check"]
+    assert [e["event"] for e in journal.events("E.2")] == ["start", "undo"]
     assert journal.events()[0]["note"] == "Zeile\numgebrochen · 中文"
+
+
+def test_a_line_that_is_cut_off_takes_no_other_with_it(exercise):
+    for text in ("one", "two"):
+        put(exercise, text)
+    path = work_folder() / journal.NAME
+    with open(path, "ab") as file:
+        file.write(b'{"t": 1767225600.0, "ex": "E.2", "ev')  # the power failed
+    put(exercise, "three")
+    assert len(journal.events()) == 3
+    assert journal.undo(exercise) and exercise.work.read_text() == "two"
 
 
 def test_undo_goes_back_step_by_step_and_loses_nothing(exercise):
@@ -82,7 +93,8 @@ def test_a_state_is_derived_from_hashes(exercise):
     assert state() == "started"
 
     def checked(work, check, ok):
-        journal.append("E.2", "check", work=work, check=check, ok=ok)
+        facts = {"work": work, "check": check, "ok": ok, "step": None, "code": 1}
+        journal.append("E.2", "check", diag=None, **facts)
         return state()
 
     assert checked(sha, check, False) == "failed"
