@@ -29,6 +29,7 @@ def check(exercise, *, seed=0, verbose=False, pdb=False, as_json=False, save=Non
     save  a file for the arrays of the first failure of the report: the inputs of the
           call, what was found, and what is expected
     """
+    runner.chosen_limit()  # a wrong one is refused before anything runs
     if not _is_started(exercise):
         return UNWRITTEN
     if pdb:
@@ -46,6 +47,7 @@ def check_all(**options):
 
 def watch(exercise, *, seed=0):
     """Check after every change of the answer, until Ctrl-C."""
+    runner.chosen_limit()
     if not _is_started(exercise):
         return UNWRITTEN
     say(f"watching {without_breaks(display_path(exercise.work))}; Ctrl-C ends it")

@@ -26,12 +26,16 @@ import zipfile
 from dataclasses import dataclass, field
 
 from . import stubs
-from .catalogue import ROOT, find
+from .catalogue import ROOT, UsageError, find
 from .terminal import plain
 
-SECONDS = 10  # that a check may take, unless the check states TIME_LIMIT = …
+SECONDS = 10  # of processor time for a check, unless it states TIME_LIMIT = …
+# an answer that waits, or a busy machine, may take so many times the limit; where no
+# signal says that the processor time is over, the limit is of the time that passes
+PATIENCE = 5 if hasattr(signal, "setitimer") else 1
 LOADING = 30  # seconds that loading the library may take, on a busy machine
-SPARE = 30  # seconds beyond twice the limit, after which the child ends by itself
+SPARE = 30  # further seconds, after which the child ends by itself
+LONGEST = 86400  # seconds, of LESSONS_TIMEOUT
 MEMORY = 2 * 2**30  # bytes of data that an answer may use
 FILE = 2**27  # bytes that it may print, or write to one file
 PRINTED = 2000  # bytes of an answer's prints that are kept
@@ -101,8 +105,21 @@ def informative(outcome):
 
 def time_limit(exercise):
     """Return the seconds for a check: LESSONS_TIMEOUT, or the check's TIME_LIMIT."""
-    chosen = os.environ.get("LESSONS_TIMEOUT") or _setting(exercise, "TIME_LIMIT")
-    return float(chosen or SECONDS)
+    return chosen_limit() or float(_setting(exercise, "TIME_LIMIT") or SECONDS)
+
+
+def chosen_limit():
+    """Return LESSONS_TIMEOUT in seconds; None if it is not set. Raises UsageError."""
+    chosen = os.environ.get("LESSONS_TIMEOUT")
+    if not chosen:
+        return None
+    with contextlib.suppress(ValueError):
+        if 0 < (seconds := float(chosen)) <= LONGEST:
+            return seconds
+    raise UsageError(
+        f"LESSONS_TIMEOUT is {chosen!r}; expected a number of seconds, more than 0 and "
+        f"at most {LONGEST}."
+    )
 
 
 def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
@@ -135,7 +152,7 @@ def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
                 start_new_session=os.name == "posix",
             )
         try:
-            in_time = _wait(process, results, limit)
+            in_time = _wait(process, results, PATIENCE * limit)
         finally:
             kill(process)
         report = _read(results, Report(seed=seed, done=False))
@@ -143,9 +160,11 @@ def run(exercise, path, seed=0, limit=None, save=None, cwd=None):
             start = file.read(PRINTED)
         report.printed = start.decode("utf-8", "replace")
         report.more = printed.stat().st_size - len(start)
-        if not in_time:
+        by_timer = PATIENCE > 1 and process.returncode == -signal.SIGPROF
+        if by_timer or not in_time:
             report.code = TIMEOUT
-            report.ending = _out_of_time(place, stack, path, limit)
+            waited = PATIENCE > 1 and not by_timer
+            report.ending = _out_of_time(place, stack, path, limit, waited)
         elif not report.done or process.returncode != report.code:
             report.code, report.done = FAILED, False
             report.ending = _how_it_ended(process.returncode)
@@ -228,26 +247,24 @@ def _read(results, report):
     return report
 
 
-def _out_of_time(place, stack, path, limit):
+def _out_of_time(place, stack, path, limit, waited):
     """Return where the answer was when its time ran out, and how slow it is."""
+    said = f"out of time after {limit:g} s"
+    if waited:
+        said = f"out of time after {PATIENCE * limit:g} s, with less than {limit:g} s "
+        said += "of computing"
     with contextlib.suppress(OSError, ValueError):
-        return _slow(json.loads(place.read_text(encoding="utf-8")), limit)
+        facts = json.loads(place.read_text(encoding="utf-8"))
+        expected = facts["expected"]
+        if not waited and expected is not None and limit < expected < math.inf:
+            said = f"slow: about {_rounded(expected)} s expected"
+            said += f", the limit is {limit:g} s"
+        if facts["call"]:
+            said += f"; in {facts['call']}"
+        return f"{said}; at {facts['where']}:  {facts['line']}"
     # no thread of Python could run: the system's own stack is left
     where = _last_line(stack, path)
-    return _slow(None, limit) + (f"; at {where}" if where else "")
-
-
-def _slow(facts, limit):
-    """Return the end of a report for an answer that ran out of time."""
-    said = f"out of time after {limit:g} s"
-    if not facts:
-        return said
-    expected = facts["expected"]
-    if expected is not None and limit < expected < math.inf:
-        said = f"slow: about {_rounded(expected)} s expected, the limit is {limit:g} s"
-    if facts["call"]:
-        said += f"; in {facts['call']}"
-    return f"{said}; at {facts['where']}:  {facts['line']}"
+    return said + (f"; at {where}" if where else "")
 
 
 def _rounded(seconds):
@@ -293,7 +310,7 @@ def child():
     if "limit" in order:
         _limit_memory_and_files()
         if hasattr(signal, "alarm"):  # in case the parent was killed
-            signal.alarm(int(2 * order["limit"]) + SPARE)
+            signal.alarm(int(PATIENCE * order["limit"]) + LOADING + SPARE)
     exercise, path = find(order["exercise"]), pathlib.Path(order["path"])
     with open(order["results"], "w", encoding="utf-8") as results:
 
@@ -325,14 +342,18 @@ def check(exercise, path, order, write):
     except Exception as error:
         write(broken=f"the check cannot be loaded: {type(error).__name__}: {error}")
         return FAILED
-    if order.get("stack"):  # save the stack shortly before the time runs out
-        stack = open(order["stack"], "w", encoding="utf-8")
-        faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
     watch = None
     if order.get("place"):
         slow = importlib.import_module(f"{__package__}.slow")
         watch = slow.Watch(path, order["limit"], pathlib.Path(order["place"]))
     write(ready=True)
+    if order.get("stack"):  # save the stack when the time runs out, or shortly before
+        stack = open(order["stack"], "w", encoding="utf-8")
+        if PATIENCE > 1:
+            faulthandler.register(signal.SIGPROF, stack, chain=True)
+            signal.setitimer(signal.ITIMER_PROF, order["limit"])
+        else:
+            faulthandler.dump_traceback_later(0.8 * order["limit"], file=stack)
     try:
         my = harness.load(exercise, path, seed=order["seed"])
         if watch:

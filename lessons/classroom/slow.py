@@ -2,6 +2,7 @@
 
 A thread looks at the answer twice before its time runs out. If the counted loops that
 it is in have moved on between the two, their rate says how long the call would take.
+Time is processor time; if an answer waits, it is the time that passes, see PATIENCE.
 """
 
 import ast
@@ -14,6 +15,8 @@ import threading
 import time
 
 import numpy as np
+
+from .runner import PATIENCE
 
 LOOKS = 0.4, 0.8  # of the time limit
 CALLS = {"range": range, "len": len, "min": min, "max": max}
@@ -40,17 +43,23 @@ class Watch:
 
     def __init__(self, path, limit, file):
         self.path, self.limit, self.file, self.calls = str(path), limit, file, None
-        self._main, self._start = threading.get_ident(), time.monotonic()
+        self._main = threading.get_ident()
+        self._start = time.monotonic(), time.process_time()
         self._tree, self._before = None, None
         threading.Thread(target=self._look, daemon=True).start()
 
     def _look(self):
         for part in LOOKS:
-            wait = self._start + part * self.limit - time.monotonic()
-            time.sleep(max(0, wait))
-            facts = self._facts(time.monotonic())
+            while (left := part * self.limit - self._spent()) > 0:
+                time.sleep(max(left, 0.01))
+            facts = self._facts(self._spent())
             if facts:
                 self.file.write_text(json.dumps(facts), encoding="utf-8")
+
+    def _spent(self):
+        """Return the seconds of the limit that are spent, also by waiting."""
+        passed, computed = time.monotonic(), time.process_time()
+        return max((passed - self._start[0]) / PATIENCE, computed - self._start[1])
 
     def _facts(self, now):
         """Return {"where", "line", "call", "expected"}; the last two may be None."""
@@ -62,8 +71,8 @@ class Watch:
         if self._before and done is not None and self._before[1] is call is not None:
             then, _, done_then = self._before
             if done_then is not None and done > done_then:
-                expected = now - self._start
-                expected += (1 - done) * (now - then) / (done - done_then)
+                rate = (done - done_then) / (now - then)
+                expected = now + (1 - done) / rate
         self._before = now, call, done
         frame, number = frames[-1]
         return {

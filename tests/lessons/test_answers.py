@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import re
+import signal
 import sys
 
 import numpy as np
@@ -71,12 +72,26 @@ def test_an_endless_answer_is_stopped(work, text, where):
     assert "while" in report.ending and where in report.ending
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no processor time")
+def test_the_limit_is_of_processor_time_so_that_a_busy_machine_refuses_nothing(work):
+    """A process that sleeps is one that waits for the processor."""
+    report = run(answer() + "\nimport time\ntime.sleep(1.3)\n", limit=1.0)
+    assert report.code == 0, report.ending
+    line = f"import time; time.sleep(1000000); {TANH}"
+    report = run(answer(old=TANH, new=line), limit=0.3)
+    assert (report.code, report.tag) == (4, "timeout")
+    said = "out of time after 1.5 s, with less than 0.3 s of computing; in backward(g="
+    assert report.ending.startswith(said) and "time.sleep(1000000)" in report.ending
+
+
 SLOW = """import time
         d = np.zeros_like(g)
         for i in range(len(g)):
             for j in range(40):
                 d[i] = g[i] * (1 - y[i] ** 2)
-                time.sleep(0.02)
+                end = time.process_time() + 0.02
+                while time.process_time() < end:
+                    pass
         return d"""
 
 

@@ -296,6 +296,20 @@ def test_exercises_stand_beside_their_lessons(lessons):
     assert "started lesson 06" in lessons()[1]
 
 
+@pytest.mark.parametrize("limit", "abc nan 0 -1 inf 1e99".split())
+def test_a_time_limit_that_is_no_time_is_refused(lessons, monkeypatch, limit):
+    lessons("start", "E.2")
+    before = E2.work.with_name(journal.NAME).read_bytes()
+    monkeypatch.setenv("LESSONS_TIMEOUT", limit)
+    for verb in (["check"], ["check", "--json"], ["watch"], ["grade", E2.work.parent]):
+        code, text = lessons(*map(str, verb))
+        assert code == 2 and " ".join(text.split()) == (
+            f"LESSONS_TIMEOUT is {limit!r}; expected a number of seconds, more than 0 "
+            "and at most 86400."
+        )
+    assert E2.work.with_name(journal.NAME).read_bytes() == before
+
+
 ENTRY = {"t": 1.0, "ex": "E.2", "event": "check", "work": "", "check": "", "ok": True}
 NO_RECORDS = [
     5, None, [], {}, {"ex": "E.2"}, ENTRY, ENTRY | {"ex": []}, ENTRY | {"event": {}},
