@@ -26,8 +26,8 @@ def earlier(file, id, name):
     path = pathlib.Path(file).with_name(f"{stem}.py")
     namespace = {"__name__": stem, "__file__": str(path)}
     if path.exists():
-        text = path.read_text(encoding="utf-8-sig")
-        exec(compile(text, str(path), "exec"), namespace)
+        # bytes: the file may declare an encoding
+        exec(compile(path.read_bytes(), str(path), "exec"), namespace)
 
     def not_written(*args, **options):
         raise NotWritten(f"{id} {name}")

@@ -65,10 +65,10 @@ def functions(text):
 
 def _yours(exercise, given, to_write):
     """Return the learner's functions that matter: those to write, and own ones."""
-    text = exercise.work.read_text(encoding="utf-8-sig", errors="replace")
     try:
-        found = functions(text)
+        found = functions(stubs.text_of(exercise.work))
     except (SyntaxError, ValueError):  # not Python yet: the whole text
+        text = exercise.work.read_text(encoding="utf-8-sig", errors="replace")
         return {"the file": text.strip("\n")}
     return {n: code for n, code in found.items() if n in to_write or n not in given}
 

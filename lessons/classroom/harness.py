@@ -30,8 +30,7 @@ def load(exercise, path, text=None, seed=0):
 
     text  replaces the text of the file: a planted mistake
     """
-    # some editors on Windows begin a file with a byte order mark: utf-8-sig
-    text = path.read_text(encoding="utf-8-sig") if text is None else text
+    text = stubs.text_of(path) if text is None else text
     module = types.ModuleType(exercise.stem)
     module.__file__ = str(path)
     # compiled from the text, not imported: no stale bytecode; tracebacks need linecache

@@ -231,7 +231,7 @@ def code_hash(exercise, path):
     Only what the experiment uses counts: other parts of the answer, such as words and
     plots, may change after it has run.
     """
-    answer = stubs.exercise_part(path.read_text(encoding="utf-8-sig"))
+    answer = stubs.exercise_part(stubs.text_of(path))
     check = exercise.check.read_text(encoding="utf-8")
     body = ast.parse(answer).body
     used = _used(ast.parse(check).body, ["experiment"])

@@ -368,7 +368,7 @@ def check(exercise, path, order, write):
         return FAILED
     # a function of the check stops at the first unwritten part: here all are named
     todo = {"step": "written", "title": "functions", "result": "unwritten", "tag": None}
-    names = stubs.unwritten_functions(path.read_text(encoding="utf-8-sig"))
+    names = stubs.unwritten_functions(stubs.text_of(path))
     waiting = [todo | {"lines": [f"{exercise.id} {name}"]} for name in names]
     outcomes, written = [], 0
     for outcome in steps.run_steps(checks, my, order["seed"], order.get("pdb", False)):

@@ -8,6 +8,7 @@ The part after the line ``# FOR THE CHECK``, with the wrong answers, is left out
 """
 
 import ast
+import tokenize
 
 BEGIN, END, AUTHOR = "# BEGIN SOLUTION", "# END SOLUTION", "# FOR THE CHECK"
 AUTHOR_NAMES = "WHY", "HINTS", "MUTANTS", "EQUIVALENT"
@@ -21,6 +22,12 @@ LONG = 10  # characters from which a line of a solution would give it away
 
 class StubError(Exception):
     """No stub can be made from this solution; the message says where and why."""
+
+
+def text_of(path):
+    """Return the text of an answer, in the encoding that its first lines declare."""
+    with tokenize.open(path) as file:  # without a byte order mark, as well
+        return file.read()
 
 
 def strip(text, id):

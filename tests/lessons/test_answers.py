@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from lessons.classroom import catalogue, runner, stubs
+from lessons.classroom import catalogue, records, runner, stubs
 from lessons.classroom.catalogue import ROOT
 
 from .classroom_cases import TANH, answer, spoilt
@@ -164,7 +164,8 @@ E2 = catalogue.find("E.2")
         ("a = 1\n\0", "syntax", "null bytes"),
         ("a = 1\n", "missing", "MISSING FUNCTION -> tanh(x)"),
         ("import sys\nsys.exit(3)\n", "raises", "SystemExit: 3, when the file is lo"),
-        (b"a = '\xff'\n", "raises", "UnicodeDecodeError"),
+        (b"a = '\xff'\n", "syntax", "invalid or missing encoding declaration"),
+        (b"# coding: klingon\n", "syntax", "unknown encoding for"),
         (answer(old=TANH, new="import sys; sys.exit(3)"), "raises", "SystemExit: 3"),
         (answer() + "tanh = 3", "missing", "tanh is not a function: it is 3"),
     ],
@@ -178,6 +179,17 @@ def test_a_file_that_is_no_answer_reads_why(tmp_path, text, tag, said):
 def test_a_byte_order_mark_is_skipped(tmp_path):
     text = answer("38.5").encode("utf-8-sig")
     assert checked(catalogue.find("38.5"), tmp_path / "a.py", text) == (0, [], [])
+
+
+def test_the_encoding_that_a_file_declares_is_its_encoding(work):
+    first = "# -*- coding: latin-1 -*-\n# Müller\n"
+    for id in ("E.2", "6.5"):  # 6.5 uses E.2
+        exercise = catalogue.find(id)
+        exercise.work.write_bytes((first + answer(id)).encode("latin-1", "replace"))
+        assert runner.run(exercise, exercise.work, limit=30.0).code == 0
+    assert records.code_hash(exercise, exercise.work)
+    done = python("-m", "lessons", "solution", "6.5", "--peek")
+    assert done.returncode == 0 and "yours, and the reference" in done.stdout
 
 
 @pytest.mark.parametrize("id", ["6.1", "6.7", "E.10"])
