@@ -5,11 +5,13 @@ removed afterwards, and each runs there in a process of its own, with the limits
 check. Nothing is added to a journal.
 """
 
+import contextlib
 import csv
 import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -28,9 +30,11 @@ SIGNS = {
     "not written": "..",
     "out of time": "t",
     "forbidden": "!!",
+    "unreadable": "?",
     "not handed in": "-",
 }
 COLOURS = {"passed": "green", "failed": "red", "forbidden": "red"}
+ANSWER = re.compile(r"ex_.*\.py", re.IGNORECASE)
 CODES = {0: "passed", 3: "not written", 4: "out of time"}
 
 
@@ -100,30 +104,43 @@ def find_students(folders):
             raise UsageError(
                 f"{folder} is not a folder; expected one for each student."
             )
-        inside = sorted(f for f in folder.iterdir() if f.is_dir() and f.name[0] != ".")
-        if not inside or any(folder.glob("ex_*.py")):
+        inside = [f for f in folder.iterdir() if f.name[0] != "." and _is_folder(f)]
+        if not inside or any(ANSWER.fullmatch(f.name) for f in folder.iterdir()):
             inside = [folder]
-        for each in inside:
-            name = each.resolve().name
+        # of a folder and links to it, one is checked: the folder, if it is there
+        places = {}
+        for each in sorted(inside, key=lambda f: (f.is_symlink(), f)):
+            places.setdefault(os.path.realpath(each), each)
+        for each in sorted(places.values()):
+            name = pathlib.Path(os.path.abspath(each)).name
             if name in found:
                 raise UsageError(f"There are two folders of a student {name!r}.")
             found[name] = _answers(each)
     return found
 
 
+def _is_folder(path):
+    """Return whether a path is a folder, or a link that leads nowhere."""
+    return path.is_dir() or (path.is_symlink() and not path.exists())
+
+
 def _answers(folder):
-    """Return ({id: path}, names of files that are no exercise), the uppermost first."""
+    """Return ({id: path}, names of files that are no exercise), the uppermost first.
+
+    A folder or a pipe with the name of an answer counts if there is no such file.
+    """
     stems = {exercise.stem: exercise.id for exercise in exercises()}
-    found, others = {}, []
-    paths = [p.relative_to(folder) for p in folder.rglob("*.py")]
-    for path in sorted(paths, key=lambda path: (len(path.parts), path)):
-        if any(part[0] == "." or part == "__pycache__" for part in path.parts):
-            continue
+    found, others, paths = {}, [], []
+    for place, folders, files in os.walk(folder):
+        folders[:] = [f for f in folders if f[0] != "." and f != "__pycache__"]
+        names = [f for f in (*folders, *files) if f[0] != "."]
+        paths += [pathlib.Path(place, f) for f in names if f.lower().endswith(".py")]
+    for path in sorted(paths, key=lambda p: (not p.is_file(), len(p.parts), p)):
         id = stems.get(path.stem.lower())
         if id and id not in found:
-            found[id] = folder / path
-        else:
-            others.append(str(path))
+            found[id] = path
+        elif path.is_file():
+            others.append(str(path.relative_to(folder)))
     return found, others
 
 
@@ -134,9 +151,14 @@ def _grade(student, exercise, answers, seed, progress):
         progress(student, exercise)
         return Grade(student, exercise.id, "not handed in")
     with tempfile.TemporaryDirectory(prefix="lessons-grade-") as folder:
-        copy = _copied(answers, pathlib.Path(folder))[exercise.id]
-        report = runner.run(exercise, copy, seed, cwd=copy.parent)
+        copy = pathlib.Path(folder) / f"{exercise.stem}.py"
+        _copy(answers, copy.parent)
+        sha = hash_of(copy)
+        report = runner.run(exercise, copy, seed, cwd=folder) if sha else None
     progress(student, exercise)
+    if report is None:
+        remark = plain(f"{path.name} is {_what_it_is(path)}")
+        return Grade(student, exercise.id, "unreadable", remark=remark)
     result = CODES.get(report.code, "failed")
     step, remark = "", report.ending
     if result == "not written":
@@ -150,19 +172,28 @@ def _grade(student, exercise, answers, seed, progress):
             result, remark = "forbidden", "; ".join(first["lines"])
     tag = report.tag or ""
     remark = plain(remark).replace("\n", " ")
-    return Grade(student, exercise.id, result, step, tag, remark, hash_of(path))
+    return Grade(student, exercise.id, result, step, tag, remark, sha)
 
 
-def _copied(answers, folder):
-    """Copy the answers of a student, and the records beside them; return {id: path}."""
-    found = {}
-    for id, path in answers.items():
-        found[id] = folder / path.name.lower()
-        shutil.copyfile(path, found[id])
-        if (path.parent / "records").is_dir():
-            target = folder / "records"
-            shutil.copytree(path.parent / "records", target, dirs_exist_ok=True)
-    return found
+def _copy(answers, folder):
+    """Copy the files of a student: answers, and the records beside them."""
+    (folder / "records").mkdir()
+    for path in answers.values():
+        record = f"records/{path.stem.lower()}.json"
+        pairs = (path, path.name.lower()), (path.parent / record, record)
+        for file, name in pairs:
+            with contextlib.suppress(OSError):  # it cannot be read
+                if file.is_file():
+                    shutil.copyfile(file, folder / name)
+
+
+def _what_it_is(path):
+    """Return in words why a path with the name of an answer is not read."""
+    if path.is_dir():
+        return "a folder"
+    if path.is_symlink() and not path.exists():
+        return "a link to nothing"
+    return "a file that cannot be read" if path.is_file() else "no file"
 
 
 def _print_students(students, grades):

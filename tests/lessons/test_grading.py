@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 
 import pytest
@@ -106,6 +107,49 @@ def test_a_wide_class_is_printed_in_parts(students, grade):
     text = grade(students, "--only", ",".join(ids))[1]
     assert all(len(line) <= 80 for line in text.splitlines())
     assert text.count("\npassed ") > 1 and text.count(f"0 of {len(ids)}\n") == 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links and pipes")
+def test_an_odd_hand_in_is_a_row_of_its_student(grade, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("odd")
+    for name in ("anna", "folder", "inside", "pipe", "dangles", "loops", "records"):
+        (folder / name).mkdir()
+    (folder / "anna" / "EX_E_1.PY").write_text(answer("E.1"), encoding="utf-8")
+    (folder / "other anna").symlink_to("anna")
+    (folder / "zoe").symlink_to(tmp_path_factory.mktemp("upload 83741"))
+    (folder / "gone").symlink_to("nothing")
+    (folder / "circle").symlink_to("circle")
+    (folder / "folder" / "ex_e_1.py").mkdir()
+    (folder / "inside" / "ex_e_1.py").mkdir()
+    (folder / "inside" / "ex_e_1.py" / "ex_e_1.py").write_text(answer("E.1"))
+    os.mkfifo(folder / "pipe" / "ex_e_1.py")
+    (folder / "dangles" / "ex_e_1.py").symlink_to("nothing")
+    (folder / "loops" / "ex_e_1.py").symlink_to("ex_e_1.py")
+    (folder / "loops" / "ex_e_2.py").symlink_to("/dev/zero")
+    records = folder / "records" / "records"
+    records.mkdir()
+    for name, target in {"a": "..", "ex_38_4.json": "nothing"}.items():
+        (records / name).symlink_to(target)
+    os.mkfifo(records / "ex_6_9.json")
+    (folder / "records" / "ex_e_1.py").write_text(answer("E.1"), encoding="utf-8")
+    code, text = grade(folder, "--only", "E.1", "--json")
+    rows = {row["student"]: (row["result"], row["remark"]) for row in json.loads(text)}
+    passed, missing = ("passed", ""), ("not handed in", "")
+    assert code == 0 and rows == {
+        "anna": passed,
+        "inside": passed,
+        "records": passed,
+        "zoe": missing,
+        "gone": missing,
+        "circle": missing,
+        "folder": ("unreadable", "ex_e_1.py is a folder"),
+        "pipe": ("unreadable", "ex_e_1.py is no file"),
+        "dangles": ("unreadable", "ex_e_1.py is a link to nothing"),
+        "loops": ("unreadable", "ex_e_1.py is a link to nothing"),
+    }
+    code, text = grade(folder / "folder")
+    assert code == 0 and "E.1    unreadable   ex_e_1.py is a folder\n" in text
+    assert text.split("\n\n")[-2].split() == "E.1 passed folder ? 0 of 1 passed 0".split()
 
 
 @pytest.mark.parametrize(
