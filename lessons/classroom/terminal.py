@@ -19,7 +19,9 @@ COMMAND = re.compile(
 
 
 def prepare():
-    """Let a terminal that cannot write ● print ? instead of raising an exception."""
+    """Let a terminal that cannot write ● print ?, and a closed stream print nothing."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")
+    sys.stderr = sys.stderr or open(os.devnull, "w")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

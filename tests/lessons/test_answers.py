@@ -351,6 +351,27 @@ def test_a_closed_pipe_prints_no_traceback(work, verb):
     process.stderr.close()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize(
+    "command, code",
+    [
+        ("list >&-", 0),
+        ("check E.2 --json >&-", 3),
+        ("grade . --csv <&- >&- 2>&-", 0),
+        ("start E.1 2>&-", 0),
+    ],
+)
+def test_closed_streams_change_no_exit_code(work, command, code):
+    E2.work.write_bytes(E2.stub.read_bytes())
+    done = subprocess.run(
+        f"exec {sys.executable} -m lessons {command}",
+        shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == code and "Traceback" not in done.stdout
+    assert ("fill in" in done.stdout) == ("start" in command)
+
+
 def test_the_arrays_of_a_failure_are_saved(work, tmp_path):
     exercise, file = catalogue.find("E.2"), tmp_path / "case.npz"
     exercise.work.parent.mkdir(parents=True, exist_ok=True)
