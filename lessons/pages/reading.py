@@ -1,4 +1,7 @@
-"""Pages for a terminal: text folded to its width, formulas in plain characters."""
+"""Pages for a terminal: text folded to its width, formulas in plain characters.
+
+Code keeps its lines, also where they are wider than the terminal.
+"""
 
 import contextlib
 import pydoc
@@ -20,7 +23,7 @@ from ..classroom.copies import hash_of
 from ..classroom.terminal import HARD_SPACE, display_path, say
 from . import blocks, formulas
 
-WIDEST = 80  # columns of text: longer lines are hard to read; code may be wider
+WIDEST = 80  # columns of text: longer lines are hard to read
 UNDIVIDED = 30  # characters of the longest formula that stays in one line
 
 
@@ -146,18 +149,10 @@ def _fold(text, columns):
 
 
 def _fixed(text, edge, columns):
-    """Return code behind an edge; a line that is too long goes on in the next one."""
-    widest = max(map(len, text.split("\n")))
-    edge, lines = edge if widest + len(edge) <= columns else "", []
-    for line in text.split("\n"):
-        deep = " " * (len(line) - len(line.lstrip()) + 4)
-        while len(edge + line) > columns:
-            cut = line.rfind(" ", len(deep), columns - len(edge))
-            cut = cut if cut > len(deep) else columns - len(edge)
-            lines.append((edge + line[:cut]).rstrip())
-            line = deep + line[cut:].lstrip()
-        lines.append((edge + line).rstrip())
-    return "\n".join(lines)
+    """Return code behind an edge, if it fits; its lines stay whole, to be copied."""
+    lines = text.split("\n")
+    edge = edge if max(map(len, lines)) + len(edge) <= columns else ""
+    return "\n".join((edge + line).rstrip() for line in lines)
 
 
 def _formula(formula, columns):

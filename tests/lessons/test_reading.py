@@ -1,5 +1,6 @@
 """Pages in a terminal: blocks, formulas as text, folding to the width."""
 
+import itertools
 import pathlib
 import unicodedata
 from xml.etree import ElementTree
@@ -192,11 +193,29 @@ def test_every_page_fits_the_terminal(columns):
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         found = reading.in_columns(text, columns, path.parent)
+        code = {line.strip() for line in code_of(text)}  # is never folded
         lines = [x for x in found.splitlines() if not x.endswith(".svg")]
+        lines = [x for x in lines if x.removeprefix("  | ").strip() not in code]
         wide = [line for line in lines if columns_of(line) > columns]
         assert not wide, f"{path}: {wide}"
         for left in ("<!--", "<details", "](../", "\\frac", "```math"):
             assert left not in found or path.name == "AUTHORING.md", left
+
+
+def code_of(text):
+    """Return the lines of the code that a page shows, and of its output."""
+    page = itertools.takewhile(lambda b: b.kind != "rule", blocks.split(text))
+    return [x for b in page if b.kind == "code" for x in b.text.split("\n")]
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_line_of_code_stays_one_line(columns):
+    """What is copied from a terminal is Python."""
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        found = reading.in_columns(text, columns, path.parent).split("\n")
+        shown = {x.removeprefix(e).rstrip() for x in found for e in ("", "    ", "  | ")}
+        assert not {line.rstrip() for line in code_of(text)} - shown, path
 
 
 def test_a_page_in_a_terminal():
