@@ -178,8 +178,9 @@ def _print_passed(exercise):
 def _print_saved(save, report):
     path = without_breaks(display_path(save))
     if report.saved:
+        found = [name for name in report.saved if name.startswith("found")]
         say(f"saved: {path} contains {', '.join(report.saved)}", 2)
-        say(f'       np.load("{path}")["found"], for example', 2)
+        say(f'       np.load("{path}")["{(found or report.saved)[0]}"], for example', 2)
     else:
         say(f"not saved: {path} would contain nothing", 2)
 

@@ -479,9 +479,13 @@ def test_no_known_pattern_never_stands_beside_a_name(capsys):
 
 def test_a_case_is_saved(lessons, runs):
     lessons("start", "E.2")
-    runs[:] = [Report(code=1, outcomes=[outcome("x")], saved=["x", "found"])]
-    text = lessons("check", "E.2", "--save", "case.npz")[1]
-    assert "saved: case.npz contains x, found" in text
+    for names, first in (
+        (["x", "found"], "found"), (["x", "g", "found_x"], "found_x"), (["x"], "x")
+    ):  # fmt: skip
+        runs[:] = [Report(code=1, outcomes=[outcome("x")], saved=names)]
+        text = lessons("check", "E.2", "--save", "case.npz")[1]
+        assert f"saved: case.npz contains {', '.join(names)}\n" in text
+        assert f'np.load("case.npz")["{first}"], for example' in text
     runs[:] = [Report(code=0)]
     assert "not saved: case.npz" in lessons("check", "E.2", "--save", "case.npz")[1]
 
