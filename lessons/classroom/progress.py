@@ -145,27 +145,41 @@ def show_exercises(folder):
 def next_steps():
     """Return up to two next steps, the better first: [(command, what it is)].
 
-    An open exercise comes first. Then a learner who reads gets the exercises of the
-    lessons that are read, and then the next lesson; one who skips pages gets the next
-    exercise in the order of the book.
+    An open exercise comes first. Then come the exercises of the lessons that are begun,
+    and then the next lesson, before its exercises.
     """
     known, lessons = _states()
     states = {exercise.id: state for exercise, state in known}
-    read = {folder for folder, state in lessons if state != "new"}
+    begun = _begun(states, {folder for folder, state in lessons if state != "new"})
     exercise, ready = _open_exercise(known), True
     if not exercise:
-        exercise, ready = _fresh_exercise(states, read)
+        exercise, ready = _fresh_exercise(states, begun)
     steps = []
     if exercise:
         verb = "start" if states[exercise.id] == "new" else "check"
         about = f"{exercise.title}, {exercise.minutes} min"
         steps = [(f"python -m lessons {verb} {exercise.id}", about)]
-    if folder := _next_lesson(lessons):
+    if folder := _next_lesson(lessons, () if ready else begun):
         head = header(folder)
         about = head.title + (f", {head.minutes} min" if head.minutes else "")
         lesson = f"python -m lessons read {head.number}", about
-        steps.insert(1 if ready or _skips_pages(read) else 0, lesson)
+        steps.insert(1 if ready else 0, lesson)
     return steps
+
+
+def _begun(states, read):
+    """Return the lessons that are read, and the first ones whose exercises are started.
+
+    A learner may read the pages elsewhere. Of those, none comes after a lesson that is
+    not begun.
+    """
+    begun = set(read)
+    for folder, found in in_book_order():
+        if any(states[e.id] != "new" for e in found):
+            begun.add(folder)
+        elif found and folder not in read:
+            break
+    return begun
 
 
 def _open_exercise(known):
@@ -178,14 +192,14 @@ def _open_exercise(known):
     )
 
 
-def _fresh_exercise(states, read):
-    """Return (the next exercise, whether its lesson is read), in the book's order.
+def _fresh_exercise(states, begun):
+    """Return (the next exercise, whether its lesson is begun), in the book's order.
 
-    Those of lessons that are read come first; what an exercise needs has passed, if
+    Those of lessons that are begun come first; what an exercise needs has passed, if
     such an exercise is left.
     """
     path = [
-        (folder in read, e)
+        (folder in begun, e)
         for folder, found in in_book_order()
         for e in found
         if states[e.id] != "passed"
@@ -197,21 +211,16 @@ def _fresh_exercise(states, read):
     return None, False
 
 
-def _next_lesson(lessons):
-    """Return the lesson after the one that was read last, or the first unread one."""
-    unread = [folder for folder, state in lessons if state == "new"]
+def _next_lesson(lessons, begun):
+    """Return the lesson after the one that was read last, or the first unread one.
+
+    begun   lessons that count as read
+    """
+    unread = [f for f, state in lessons if state == "new" and f not in begun]
     folders = [number(folder) for folder, _ in lessons]
     done = [entry["ex"] for entry in journal.events() if entry["ex"] in folders]
     later = [folder for folder in unread if done and number(folder) > done[-1]]
     return (later or unread or [None])[0]
-
-
-def _skips_pages(read):
-    """Return whether the exercise of the last check belongs to lessons not read."""
-    checked = [e["ex"] for e in journal.events() if e["event"] == "check"]
-    known = {exercise.id: exercise for exercise in exercises()}
-    last = next((known[id] for id in reversed(checked) if id in known), None)
-    return last is not None and not read & set(lessons_of(last))
 
 
 def doctor():

@@ -279,8 +279,14 @@ def test_the_next_step_follows_the_book_or_the_exercises(lessons, runs):
     lessons("start", "E.4")
     lessons("check")
     assert steps() == ["start E.5", "read 01"]  # of a learner who skips pages
+    lessons("start", "E.5")
+    lessons("check")
+    assert steps() == ["read 02", "start E.6"]  # an exercise comes after its lesson
+    lessons("start", "6.1")
+    lessons("check")
+    assert steps() == ["read 02", "start E.6"]  # also after one of a later lesson
     lessons("read", "9")
-    assert steps() == ["start 6.4", "read 10"]  # 6.8 and 6.10 need 6.1
+    assert steps() == ["start 6.8", "read 10"]
 
 
 def test_exercises_stand_beside_their_lessons(lessons):
