@@ -59,13 +59,17 @@ def clock(expected=None, every=30):
     expected   the seconds of an earlier run, which are printed first; or None
     """
     ended, start = threading.Event(), time.monotonic()
-    before = "" if expected is None else f" of about {_clock(expected)}"
     if expected is not None:
         say(f"The recorded run took {_clock(expected)}.", file=sys.stderr)
 
     def tick():
         while not ended.wait(every):
-            say(f"{_clock(time.monotonic() - start)}{before}", file=sys.stderr)
+            passed, after = time.monotonic() - start, ""
+            if expected is not None and passed <= expected:
+                after = f" of about {_clock(expected)}"
+            elif expected is not None:
+                after = ", longer than that run"
+            say(f"{_clock(passed)}{after}", file=sys.stderr)
 
     ticking = threading.Thread(target=tick, daemon=True)
     ticking.start()

@@ -187,6 +187,9 @@ def test_an_experiment_shows_its_time_and_that_of_the_record(
         time.sleep(0.1)
     lines = capsys.readouterr().err.splitlines()
     assert lines[:2] == ["The recorded run took 0:07:41.", "0:00:00 of about 0:07:41"]
+    with terminal.clock(0.4, every=0.7):
+        time.sleep(1)
+    assert capsys.readouterr().err.splitlines()[1:] == ["0:00:01, longer than that run"]
     monkeypatch.setattr(records, "RECORDS", tmp_path)
     assert records._recorded_seconds(ROOT / "lessons/b.py") is None
     records.write_record(
