@@ -194,8 +194,9 @@ FOR_KNOWN_MISTAKES = {
 def next_hint(exercise):
     """Return (text, what it is, whether it was shown before); None without hints.
 
-    Hints on a diagnosis count as shown while it stays the last diagnosis: if it comes
-    back later, so do they. When all have been shown, they start again.
+    A text that stands in two lists is shown once. Hints on a diagnosis count as shown
+    while it stays the last diagnosis: if it comes back later, so do they. When all have
+    been shown, they start again.
     """
     log = journal.events(exercise.id)
     checks = [k for k, entry in enumerate(log) if entry["event"] == "check"]
@@ -206,13 +207,13 @@ def next_hint(exercise):
     if not hints:
         return None
     shown = [
-        tuple(entry["hint"])
+        _text(exercise, *entry["hint"])
         for k, entry in enumerate(log)
         if entry["event"] == "hint" and (k > since or not entry["hint"][0])
     ]
-    keys = [hint[:2] for hint in hints]
-    fresh = [n for n, key in enumerate(keys) if key not in shown]
-    last = keys.index(shown[-1]) if shown and shown[-1] in keys else -1
+    texts = [text for _, _, text, _ in hints]
+    fresh = [n for n, text in enumerate(texts) if text not in shown]
+    last = texts.index(shown[-1]) if shown and shown[-1] in texts else -1
     n = fresh[0] if fresh else (last + 1) % len(hints)
     key, level, text, what = hints[n]
     journal.append(exercise.id, "hint", hint=[key, level])
@@ -245,9 +246,8 @@ def why(exercise):
 
 def hint_in_words(exercise, key, level):
     """Return a hint that was shown: its number and, if it still exists, its text."""
-    texts = _texts(exercise, key)
-    number = f"{key} {level + 1}".strip()
-    return f"{number}: {texts[level]}" if level < len(texts) else number
+    number, text = f"{key} {level + 1}".strip(), _text(exercise, key, level)
+    return f"{number}: {text}" if text else number
 
 
 def _all_hints(exercise, tag, part):
@@ -264,8 +264,14 @@ def _all_hints(exercise, tag, part):
         about = f", on the mistake that was found, {tag}" if key else ""
         about = f", on {part}" if key and key == part else about
         for level, text in enumerate(texts):
-            found.append((key, level, text, f"{level + 1} of {len(texts)}{about}"))
+            if text not in [hint[2] for hint in found]:
+                found.append((key, level, text, f"{level + 1} of {len(texts)}{about}"))
     return found
+
+
+def _text(exercise, key, level):
+    """Return the text of a hint; "" if it no longer exists."""
+    return dict(enumerate(_texts(exercise, key))).get(level, "")
 
 
 def _texts(exercise, key):

@@ -16,6 +16,7 @@ from lessons.classroom import (
     check,
     cli,
     harness,
+    hints,
     journal,
     records,
     runner,
@@ -193,6 +194,27 @@ def test_hints_follow_the_diagnosis_then_go_on_and_start_again(lessons, runs):
     journal.append("E.2", "hint", hint=["of-old", 4])  # the hint no longer exists
     said = " ".join(lessons("history")[1].split())
     assert "hint transpose 1: Write the result" in said and "hint of-old 5" in said
+
+
+def test_no_hint_repeats_one_that_was_shown(lessons, runs, monkeypatch):
+    known = {"sign": ["a", "b"], "factor": ["b"], "": ["b", "c", "a"]}
+    monkeypatch.setattr(hints, "own_hints", lambda exercise: known)
+    lessons("start", "E.2")
+
+    def shown(n):
+        return [lessons("hint")[1].split("\n")[1].strip() for _ in range(n)]
+
+    runs[:] = [failed("sign")]
+    lessons("check")
+    assert shown(7) == ["a", "b", "c", "a", "b", "c", "a"]
+    runs[:] = [failed("factor")]
+    lessons("check")
+    assert shown(1) == ["b"]  # that was on another mistake
+    del known["factor"]
+    known["root"] = ["c"]
+    runs[:] = [failed("root")]
+    lessons("check")
+    assert shown(2) == ["b", "a"]  # c was a general hint
 
 
 def test_hints_for_an_unknown_mistake_are_those_of_the_function(lessons, runs):
