@@ -4,7 +4,7 @@ import textwrap
 
 
 def self_assessed(my, text, *points, least=10):
-    """Fail unless ``text`` has some words; then print what a good answer says."""
+    """Fail unless ``text`` has some words; print a good answer if all else passes."""
     words = text.split() if isinstance(text, str) else []
     my.holds(
         len(words) >= least,
@@ -12,6 +12,7 @@ def self_assessed(my, text, *points, least=10):
         f"expected a string of {least} words or more",
         f"found {text!r}",
     )
-    print("Your words are not graded. Compare; a good answer says:")
+    lines = ["Your words are not graded. Compare; a good answer says:"]
     for number, point in enumerate(points, 1):
-        print(textwrap.fill(f"{number}  {point}", 68, subsequent_indent="   "))
+        lines.append(textwrap.fill(f"{number}  {point}", 68, subsequent_indent="   "))
+    my._after_pass += lines

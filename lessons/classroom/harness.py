@@ -116,6 +116,7 @@ class Harness:
     def __init__(self, id, namespace, signatures, path, seed=0):
         self._id, self._namespace, self._path = id, namespace, str(path)
         self._signatures, self._seed, self._calls = signatures, seed, Calls(path)
+        self._after_pass = []  # lines to print when the whole check has passed
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self._namespace:

@@ -381,6 +381,8 @@ def check(exercise, path, order, write):
         written += 1
         outcomes.append(outcome)
     code = steps.exit_code(outcomes)
+    for line in my._after_pass if code == PASSED else ():
+        print(line)
     for part in waiting if code else ():  # a right answer needs no more parts
         write(outcome=part)
     return code

@@ -335,6 +335,15 @@ def test_the_same_checks_with_pytest(work):
     assert "def " not in done.stdout  # the report only
 
 
+def test_a_good_answer_in_words_is_shown_when_all_else_has_passed(tmp_path, capsys):
+    exercise, path = catalogue.find("6.1"), tmp_path / "a.py"
+    assert checked(exercise, path, answer("6.1"))[0] == 0
+    assert "a good answer says:\n1  " in capsys.readouterr().out
+    overflows = answer("6.1", "np.exp(e - e.max())", "np.exp(e)")  # the last step
+    assert checked(exercise, path, overflows)[0] == 1
+    assert "good answer" not in capsys.readouterr().out
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes that break")
 @pytest.mark.parametrize(
     "verb", [["list"], pytest.param(["run", "1"], marks=pytest.mark.deep)]
