@@ -5,13 +5,16 @@ them while its page is woven. An experiment writes a record once; lessons print 
 says and ``how_made``: the command, the machine, and whether the script has changed.
 
 A record holds the fingerprint of the code that made it. Comments, docstrings, imports,
-blank lines and line breaks do not count in a fingerprint.
+blank lines and line breaks do not count in a fingerprint, and in that of an exercise
+the names of local variables.
 """
 
 import ast
+import dis
 import hashlib
 import importlib
 import importlib.metadata
+import inspect
 import json
 import os
 import pathlib
@@ -36,6 +39,8 @@ from .catalogue import (
 from .terminal import clock, display_path, say, without_breaks
 
 RECORDS = LESSONS / "records"
+# functions for which the names of local variables count
+NAMES_COUNT = {"dir", "eval", "exec", "locals", "vars"}
 
 
 def _text(path):
@@ -241,7 +246,8 @@ def code_hash(exercise, path):
         for node in ast.walk(statement)
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "my"
     }
-    return _digest([_used(body, names) if names else body, used])
+    answer = _used(body, names) if names else body
+    return _digest([list(map(_without_local_names, part)) for part in (answer, used)])
 
 
 def fingerprint(*scripts, root=None):
@@ -258,6 +264,42 @@ def fingerprint(*scripts, root=None):
 
 def _digest(trees):
     return hashlib.sha256(repr([_plain(t) for t in trees]).encode()).hexdigest()[:16]
+
+
+def _without_local_names(statement):
+    """Return a statement whose local variables have numbers for names."""
+    found, fixed = _variables(compile(ast.Module([statement], []), "", "exec"))
+    if fixed & NAMES_COUNT:
+        return statement
+    nodes = list(ast.walk(statement))
+    aliases = [node for node in nodes if isinstance(node, ast.alias)]
+    fixed |= {(a.asname or a.name).split(".")[0] for a in aliases}  # are imported
+    fields = "id", "name", "rest"  # of nodes that name a variable
+    parts = [(node, f) for node in nodes for f in fields if hasattr(node, f)]
+    names = dict.fromkeys(getattr(*part) for part in parts)
+    names = {name: f"local {k}" for k, name in enumerate(names) if name in found - fixed}
+    for part in parts:
+        setattr(*part, names.get(getattr(*part), getattr(*part)))
+    for node in nodes:
+        if isinstance(node, ast.Nonlocal):
+            node.names = [names.get(name, name) for name in node.names]
+    return statement
+
+
+def _variables(code):
+    """Return ({local variables}, {parameters, globals and names in a class}) of code."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS)
+    count += bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    found = {*code.co_varnames[count:], *code.co_cellvars}
+    fixed = {*code.co_varnames[:count]}
+    steps = dis.get_instructions(code)
+    fixed |= {s.argval for s in steps if re.search("GLOBAL|_NAME$", s.opname)}
+    for inner in code.co_consts:
+        if inspect.iscode(inner):
+            more, kept = _variables(inner)
+            found, fixed = found | more, fixed | kept
+    return found, fixed
 
 
 def _plain(node):

@@ -101,6 +101,7 @@ def test_6_9_needs_a_record_of_the_present_decode_step(work):
     assert own_record(handed_in("6.9")) == kept["result"]
     in_words = "They are not graded", "No grade"
     assert own_record(handed_in("6.9", *in_words)) == kept["result"]
+    assert own_record(handed_in("6.9", "looks", "attends")) == kept["result"]  # a local
     minutes = round(kept["seconds"] / 60)
     with pytest.raises(CheckFailed, match=f"6.9, {minutes} minutes") as caught:
         own_record(handed_in("6.9", *OLD_STATE))

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import time
+import types
 
 import matplotlib
 import numpy as np
@@ -63,6 +64,57 @@ def test_a_fingerprint_of_a_function_is_of_all_that_it_uses():
     for line in ("N['a'] = 2", "N[0] += 1", "*N, last = 1, 2"):
         assert of("x = 1", SCRIPT + line) != right
         assert of("x = 1", SCRIPT + line.replace("N", "other_n")) == right
+
+
+ANSWER = """
+N, M = 3, 4
+
+def step(x, rows):
+    total, last = 0, 1
+    for row in rows:
+        total += x.sum(row, axis="row") - last
+    def inner(k, scale=N):
+        nonlocal total
+        total = [each * k for each in row]
+        return total, sum(each for each in rows)
+    try:
+        return inner(k=3)[N], last
+    except ValueError as error:
+        return error, last, abs(N)
+"""
+RENAMED = "row", "total", "last", "each", "inner", "error"
+KEPT = "x", "rows", "k", "scale", "sum", "axis", "N", "ValueError", "abs", "step"
+
+
+def test_the_name_of_a_local_variable_does_not_count_in_the_code_of_an_answer(tmp_path):
+    exercise = types.SimpleNamespace(check=tmp_path / "check.py")
+    exercise.check.write_text("def experiment(my):\n    return my.step(1)\n")
+
+    def of(text):
+        (tmp_path / "a.py").write_text(text)
+        return records.code_hash(exercise, tmp_path / "a.py")
+
+    def renamed(old, new):
+        return of(re.sub(rf'(?<![".])\b{old}\b(?!=3)', new, ANSWER))
+
+    right = of(ANSWER)
+    assert {old for old in RENAMED + KEPT if renamed(old, "other") == right} == {*RENAMED}
+    for old, new in (
+        ("- last", "- row"),  # a use of another variable
+        ("each * k for each in row", "k * k for each in row"),
+        ("last, abs", "M, abs"),
+        ("last, abs(N)", "last, abs(error)"),
+        ('axis="row"', 'axis="last"'),
+        ("total, last = 0, 1", "last, total = 0, 1"),
+        ("x.sum(", "x.total("),
+    ):
+        assert ANSWER.count(old) == 1 and of(ANSWER.replace(old, new)) != right, old
+    own = "def step(x):\n    {0} = [{0} for {0} in x]\n    return {1}(x), locals()\n"
+    assert of(own.format("a", "sum")) != of(own.format("b", "sum"))  # locals() has names
+    own = "def step(x):\n    return [{0} for {0} in x], {0}(x)\n"
+    assert of(own.format("min")) != of(own.format("max"))  # the second is a global
+    own = "def step(x):\n    from math import {0}\n    return {0}(x)\n"
+    assert of(own.format("exp")) != of(own.format("log"))
 
 
 def test_a_fingerprint_is_the_same_in_all_versions_of_python():
