@@ -68,13 +68,13 @@ def own_record(my):
     file = folder / f"{exercise.stem}.json"
     minutes = round(read_record(exercise)["seconds"] / 60)
     again = f"next: python -m lessons experiment {exercise.id}, {minutes} minutes or so"
-    if not file.exists():
+    record = _read(file)
+    if not isinstance(record, dict) or not {"code", "result"} <= record.keys():
         raise CheckFailed(
             "no-long-run",
-            "expected the record of your own training; it has not run yet",
+            "expected the record of your own training; there is none yet",
             again,
         )
-    record = json.loads(file.read_text(encoding="utf-8"))
     if record["code"] != code_hash(exercise, path):
         raise CheckFailed(
             "old-record",
@@ -86,8 +86,15 @@ def own_record(my):
 
 
 def _kept(file, key):
+    match _read(file):
+        case [saved, list(found)] if saved == key:
+            return found
+    return []
+
+
+def _read(file):
+    """Return what a file of json contains; None if it is missing or damaged."""
     try:
-        saved, found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    return found if saved == key else []
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None

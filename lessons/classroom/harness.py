@@ -163,7 +163,7 @@ class Harness:
                 tag, sentence = "shape", ""
             lines = diagnose.shapes(array, want.shape, axes)
             raise CheckFailed(tag, call, *lines, *filter(None, [sentence]))
-        self._check_dtype(array, want.dtype, call)
+        self._check_dtype(array, want.dtype, call, made)
         if want.dtype.kind == "f":
             size = np.abs(want[np.isfinite(want)]).max(initial=size)
             right = np.isclose(array, want, rtol, atol * size, equal_nan=True)
@@ -179,14 +179,14 @@ class Harness:
     def shape(self, got, shape, axes=None, dtype=np.float64):
         """Fail unless ``got`` is an array of this shape and dtype."""
         __tracebackhide__ = True
-        self._calls.failed = self._calls.of(got) or self._last
-        call = self._calls.failed.text
+        made = self._calls.failed = self._calls.of(got) or self._last
+        call = made.text
         array = self._array(got, call, np.dtype(dtype))
         if array.shape != tuple(shape):
             backwards = array.ndim > 1 and array.shape == tuple(shape)[::-1]
             tag = "transpose" if backwards else "shape"
             raise CheckFailed(tag, call, *diagnose.shapes(array, shape, axes))
-        self._check_dtype(array, np.dtype(dtype), call)
+        self._check_dtype(array, np.dtype(dtype), call, made)
         self._calls.failed = None
 
     def holds(self, truth, tag, *sentences, call=None):
@@ -369,12 +369,14 @@ class Harness:
                 array = array.astype(float)  # [1, 0] and 1 have no dtype of their own
         return array
 
-    def _check_dtype(self, array, expected, call):
+    def _check_dtype(self, array, expected, call, made):
+        """Fail unless a result of the call ``made`` has the expected kind of numbers."""
         __tracebackhide__ = True
         found = array.dtype
         if expected.kind == "f" and found.kind == "f" and found.itemsize < 8:
-            text = f"the numbers are {found}, expected float64: the inputs were float64"
-            raise CheckFailed("float32", call, text)
+            if any(a.dtype == float for a in made.given.values()):
+                text = f"the numbers are {found}, expected float64"
+                raise CheckFailed("float32", call, f"{text}: the inputs were float64")
         if array.ndim == 0 and found.kind == "f" and expected.kind in "iu":
             lines = "expected an int", f"found {array.item()}, a float"
             raise CheckFailed("float", call, *lines)

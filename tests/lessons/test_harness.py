@@ -75,6 +75,17 @@ def test_wrong_values_have_names(f, tag, saying):
     fails(tag, lambda: my.equal(my.f(X), X, "ij", wrong), saying, "f(x=float64 (3, 5))")
 
 
+def test_float32_is_the_type_of_a_result_of_float32():
+    my = harness(f=np.negative, g=lambda n: {"curve": X[0].astype("f4")})
+    single = X.astype(np.float32)
+    my.equal(my.f(single), -single.astype(float))
+    my.shape(my.f(single), X.shape)
+    found = my.g(3)["curve"]  # of a model of float32, for example
+    my.shape(found, (5,))
+    my.equal(found, X[0], rtol=1e-6)
+    fails("float32", lambda: my.equal(found, X[0]), "yours differs from expected by")
+
+
 def spread(x):
     own = np.broadcast_to(np.zeros(5), x.shape)
     own[0] = x[0]

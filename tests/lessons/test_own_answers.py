@@ -108,6 +108,18 @@ def test_6_9_needs_a_record_of_the_present_decode_step(work):
     assert caught.value.tag == "old-record"
 
 
+@pytest.mark.parametrize("text", ["5", "null", "{}", "[1, 2]", '{"code', "[" * 99_999])
+def test_a_file_that_is_no_record_counts_as_none(work, text):
+    (work / "records").mkdir()
+    for name in ("ex_38_4.json", "ex_38_4.unfinished.json"):
+        (work / "records" / name).write_text(text, encoding="utf-8")
+    my = handed_in("38.4")
+    with pytest.raises(CheckFailed, match="experiment 38.4") as caught:
+        own_record(my)
+    assert caught.value.tag == "no-long-run"
+    assert each_of(my, [("a",)], str.upper, seed=0) == ["A"]
+
+
 def test_6_5_needs_the_softmax_of_e_2_only(work):
     my = handed_in("6.5")
     with pytest.raises(NotWritten, match="^E.2 softmax$"):
