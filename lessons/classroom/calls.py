@@ -119,7 +119,7 @@ class Calls:
         return wrapper
 
     def of(self, result):
-        """Return the call that returned ``result``, or what it is a view of, or None."""
+        """Return the call that made ``result``, or what it is a view of; or None."""
         for call in reversed(self.log):
             if any(part is result for part in (call.result, *call.results)):
                 return call

@@ -370,7 +370,7 @@ class Harness:
         return array
 
     def _check_dtype(self, array, expected, call, made):
-        """Fail unless a result of the call ``made`` has the expected kind of numbers."""
+        """Fail unless a result of the call ``made`` has the expected kind of number."""
         __tracebackhide__ = True
         found = array.dtype
         if expected.kind == "f" and found.kind == "f" and found.itemsize < 8:

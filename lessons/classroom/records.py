@@ -277,7 +277,8 @@ def _without_local_names(statement):
     fields = "id", "name", "rest"  # of nodes that name a variable
     parts = [(node, f) for node in nodes for f in fields if hasattr(node, f)]
     names = dict.fromkeys(getattr(*part) for part in parts)
-    names = {name: f"local {k}" for k, name in enumerate(names) if name in found - fixed}
+    names = [name for name in names if name in found - fixed]
+    names = {name: f"local {k}" for k, name in enumerate(names)}
     for part in parts:
         setattr(*part, names.get(getattr(*part), getattr(*part)))
     for node in nodes:
@@ -287,7 +288,7 @@ def _without_local_names(statement):
 
 
 def _variables(code):
-    """Return ({local variables}, {parameters, globals and names in a class}) of code."""
+    """Return ({local variables}, {parameters, globals, names in a class}) of code."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS)
     count += bool(code.co_flags & inspect.CO_VARKEYWORDS)

@@ -214,7 +214,8 @@ def test_a_line_of_code_stays_one_line(columns):
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         found = reading.in_columns(text, columns, path.parent).split("\n")
-        shown = {x.removeprefix(e).rstrip() for x in found for e in ("", "    ", "  | ")}
+        edges = "", "    ", "  | "
+        shown = {line.removeprefix(e).rstrip() for line in found for e in edges}
         assert not {line.rstrip() for line in code_of(text)} - shown, path
 
 

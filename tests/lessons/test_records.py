@@ -98,7 +98,8 @@ def test_the_name_of_a_local_variable_does_not_count_in_the_code_of_an_answer(tm
         return of(re.sub(rf'(?<![".])\b{old}\b(?!=3)', new, ANSWER))
 
     right = of(ANSWER)
-    assert {old for old in RENAMED + KEPT if renamed(old, "other") == right} == {*RENAMED}
+    same = {old for old in RENAMED + KEPT if renamed(old, "other") == right}
+    assert same == {*RENAMED}
     for old, new in (
         ("- last", "- row"),  # a use of another variable
         ("each * k for each in row", "k * k for each in row"),
@@ -110,7 +111,7 @@ def test_the_name_of_a_local_variable_does_not_count_in_the_code_of_an_answer(tm
     ):
         assert ANSWER.count(old) == 1 and of(ANSWER.replace(old, new)) != right, old
     own = "def step(x):\n    {0} = [{0} for {0} in x]\n    return {1}(x), locals()\n"
-    assert of(own.format("a", "sum")) != of(own.format("b", "sum"))  # locals() has names
+    assert of(own.format("a", "sum")) != of(own.format("b", "sum"))  # locals()
     own = "def step(x):\n    return [{0} for {0} in x], {0}(x)\n"
     assert of(own.format("min")) != of(own.format("max"))  # the second is a global
     own = "def step(x):\n    from math import {0}\n    return {0}(x)\n"
