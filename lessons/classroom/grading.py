@@ -104,8 +104,10 @@ def find_students(folders):
             raise UsageError(
                 f"{folder} is not a folder; expected one for each student."
             )
-        inside = [f for f in folder.iterdir() if f.name[0] != "." and _is_folder(f)]
-        if not inside or any(ANSWER.fullmatch(f.name) for f in folder.iterdir()):
+        names = [f for f in folder.iterdir() if f.name[0] != "."]
+        answers = [f for f in names if ANSWER.fullmatch(f.name)]
+        inside = [f for f in names if _is_folder(f) and f not in answers]
+        if not inside or any(not f.is_dir() for f in answers):
             inside = [folder]
         # of a folder and links to it, one is checked: the folder, if it is there
         places = {}

@@ -78,7 +78,7 @@ def _read(folder):
 
 
 def in_columns(text, columns, folder):
-    """Return the page of a folder as text of at most so many columns.
+    """Return the page of a folder as text of at most so many columns, code apart.
 
     Folded code is left out, and so is what follows the rule at the end of a page.
     """

@@ -132,6 +132,7 @@ def test_an_odd_hand_in_is_a_row_of_its_student(grade, tmp_path_factory):
         (records / name).symlink_to(target)
     os.mkfifo(records / "ex_6_9.json")
     (folder / "records" / "ex_e_1.py").write_text(answer("E.1"), encoding="utf-8")
+    (folder / "ex_6_1.py").mkdir()
     code, text = grade(folder, "--only", "E.1", "--json")
     rows = {row["student"]: (row["result"], row["remark"]) for row in json.loads(text)}
     passed, missing = ("passed", ""), ("not handed in", "")
