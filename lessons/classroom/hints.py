@@ -194,22 +194,21 @@ FOR_KNOWN_MISTAKES = {
 def next_hint(exercise):
     """Return (text, what it is, whether it was shown before); None without hints.
 
-    A text that stands in two lists is shown once. Hints on a diagnosis count as shown
-    while it stays the last diagnosis: if it comes back later, so do they. When all have
-    been shown, they start again.
+    A text that stands in two lists is shown once. Hints on a diagnosis that comes back
+    come back as well. When all have been shown, they start again.
     """
     log = journal.events(exercise.id)
     checks = [k for k, entry in enumerate(log) if entry["event"] == "check"]
     tag = log[checks[-1]]["diag"] or "" if checks else ""
     part = log[checks[-1]].get("part") or "" if checks else ""
     since = max((k for k in checks if (log[k]["diag"] or "") != tag), default=-1)
-    hints = _all_hints(exercise, tag, part)
+    hints, own = _all_hints(exercise, tag, part), {tag, tag.split(":")[0]} - {""}
     if not hints:
         return None
     shown = [
         _text(exercise, *entry["hint"])
         for k, entry in enumerate(log)
-        if entry["event"] == "hint" and (k > since or not entry["hint"][0])
+        if entry["event"] == "hint" and (k > since or entry["hint"][0] not in own)
     ]
     texts = [text for _, _, text, _ in hints]
     fresh = [n for n, text in enumerate(texts) if text not in shown]

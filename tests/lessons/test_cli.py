@@ -197,24 +197,21 @@ def test_hints_follow_the_diagnosis_then_go_on_and_start_again(lessons, runs):
 
 
 def test_no_hint_repeats_one_that_was_shown(lessons, runs, monkeypatch):
-    known = {"sign": ["a", "b"], "factor": ["b"], "": ["b", "c", "a"]}
+    general = {"": ["a", "b", "d", "e"], "f": ["on f"]}
+    known = {"sign": ["a", "b"], "root": ["b", "c"]} | general
     monkeypatch.setattr(hints, "own_hints", lambda exercise: known)
+    monkeypatch.setattr(hints, "failed_part", lambda exercise, failures: "f")
     lessons("start", "E.2")
 
-    def shown(n):
+    def shown(tag, n):
+        runs[:] = [failed(tag)]
+        lessons("check")
         return [lessons("hint")[1].split("\n")[1].strip() for _ in range(n)]
 
-    runs[:] = [failed("sign")]
-    lessons("check")
-    assert shown(7) == ["a", "b", "c", "a", "b", "c", "a"]
-    runs[:] = [failed("factor")]
-    lessons("check")
-    assert shown(1) == ["b"]  # that was on another mistake
-    del known["factor"]
-    known["root"] = ["c"]
-    runs[:] = [failed("root")]
-    lessons("check")
-    assert shown(2) == ["b", "a"]  # c was a general hint
+    assert shown("sign", 3) == ["a", "b", "on f"]
+    assert shown("root", 2) == ["c", "d"]
+    # of those on sign, which is found again, and then all once more
+    assert shown("sign", 8) == ["a", "b", "e", "a", "b", "on f", "d", "e"]
 
 
 def test_hints_for_an_unknown_mistake_are_those_of_the_function(lessons, runs):
