@@ -202,9 +202,10 @@ def next_hint(exercise):
     tag = log[checks[-1]]["diag"] or "" if checks else ""
     part = log[checks[-1]].get("part") or "" if checks else ""
     since = max((k for k in checks if (log[k]["diag"] or "") != tag), default=-1)
-    hints, own = _all_hints(exercise, tag, part), {tag, tag.split(":")[0]} - {""}
+    hints = _all_hints(exercise, tag, part)
     if not hints:
         return None
+    own = {tag, tag.split(":")[0]} - {""}  # the keys of hints on the last diagnosis
     shown = [
         _text(exercise, *entry["hint"])
         for k, entry in enumerate(log)
