@@ -15,12 +15,16 @@ from . import check, copies, hints, journal, progress
 from .catalogue import UsageError, find, work_folder
 from .copies import hash_of
 from .runner import FAILED, USAGE
-from .terminal import display_path, fit, prepare, say, width, without_breaks
+from .terminal import display_path, fit, prepared, say, width, without_breaks
 
 
 def main(argv=None):
     """Run a command line; return the exit code."""
-    prepare()
+    with prepared():
+        return _run(argv)
+
+
+def _run(argv):
     try:
         args = _parser().parse_args(argv)
         if args.version:

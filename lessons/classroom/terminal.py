@@ -18,13 +18,19 @@ COMMAND = re.compile(
 )
 
 
-def prepare():
+@contextlib.contextmanager
+def prepared():
     """Let a terminal that cannot write ● print ?, and a closed stream print nothing."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")
-    sys.stderr = sys.stderr or open(os.devnull, "w")
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    streams = sys.stdout, sys.stderr
+    redirects = contextlib.redirect_stdout, contextlib.redirect_stderr
+    with contextlib.ExitStack() as stack:
+        for stream, redirect in zip(streams, redirects):
+            if stream is None:
+                nowhere = open(os.devnull, "w", errors="replace")
+                stack.enter_context(redirect(stack.enter_context(nowhere)))
+            elif hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        yield
 
 
 def paint(text, colour):
