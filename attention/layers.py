@@ -53,7 +53,7 @@ class Attention(nn.Module):
     def __init__(self, dropout=0.0, rng=None):
         self.dropout = checks.probability(type(self).__name__, "dropout", dropout)
         self.rng = rng
-        self.attention_weights = None  # the weights of the last call
+        self.attention_weights: Any = None  # the weights of the last call
 
     def forward(self, queries, keys, values, valid_lens=None):
         keys, score = self.keys_and_score(keys)

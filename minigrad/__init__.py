@@ -17,7 +17,7 @@ from .gradcheck import (
     gradcheck_module,
 )
 from .ops import (
-    abs,
+    abs as abs,
     add,
     astype,
     bmm,
@@ -46,16 +46,16 @@ from .ops import (
     lstm_cell,
     masked_fill,
     matmul,
-    max,
+    max as max,
     maximum,
     mean,
-    min,
+    min as min,
     minimum,
     mse_loss,
     mul,
     neg,
     pad,
-    pow,
+    pow as pow,
     relu,
     reshape,
     sigmoid,
@@ -66,7 +66,7 @@ from .ops import (
     squeeze,
     stack,
     sub,
-    sum,
+    sum as sum,
     swapaxes,
     tanh,
     transpose,
@@ -86,23 +86,30 @@ tensor = Tensor  # PyTorch's name for it
 
 
 # ``from minigrad import *`` leaves Python's own abs, max, min, pow and sum as they are
-__all__ = ["checkpoint", "draw", "nn", "optim"] + [
-    name
-    for name, value in globals().copy().items()
-    if getattr(value, "__module__", "").startswith(__name__)
-    and name not in ("abs", "max", "min", "pow", "sum", "unknown")
-]
-
-if TYPE_CHECKING:  # for editors; __getattr__ imports them
-    from . import checkpoint, draw
+__all__ = [
+    "checkpoint", "draw", "nn", "optim", "differentiable", "lift", "no_grad",
+    "manual_seed", "unbroadcast", "Tensor", "tensor", "gradcheck", "gradcheck_module",
+    "GradcheckError", "GradcheckResult", "VacuousCheckError", "add", "astype", "bmm",
+    "clip", "concat", "cross_entropy", "cumsum", "div", "dropout", "einsum", "elu",
+    "embedding", "exp", "expand", "flip", "gelu", "getitem", "gru", "gru_cell",
+    "layer_norm", "linear", "log", "log_softmax", "logsumexp", "lstm", "lstm_cell",
+    "masked_fill", "matmul", "maximum", "mean", "minimum", "mse_loss", "mul", "neg",
+    "pad", "relu", "reshape", "sigmoid", "softmax", "softplus", "split", "sqrt",
+    "squeeze", "stack", "sub", "swapaxes", "tanh", "transpose", "tril", "triu",
+    "unsqueeze", "var", "where",
+]  # fmt: skip
 
 
 def __dir__():
     return [*globals(), "checkpoint", "draw"]
 
 
-def __getattr__(name):
-    """Import ``checkpoint`` or ``draw`` at its first use: importing minigrad is fast."""
-    if name in ("checkpoint", "draw"):
-        return importlib.import_module(f"{__name__}.{name}")
-    raise unknown("minigrad", name, FUNCTIONS)
+if TYPE_CHECKING:  # editors mark all other names as unknown
+    from . import checkpoint, draw
+else:
+
+    def __getattr__(name):
+        """Import ``checkpoint`` or ``draw`` when it is used: importing minigrad is fast."""
+        if name in ("checkpoint", "draw"):
+            return importlib.import_module(f"{__name__}.{name}")
+        raise unknown("minigrad", name, FUNCTIONS)

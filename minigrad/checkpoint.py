@@ -67,7 +67,7 @@ def save(path, state):
     write_whole(path, lambda file: codec.write(file, arrays, structure), "checkpoint")
 
 
-def load(path):
+def load(path) -> dict:
     """Return the state that ``save`` wrote to ``path``.
 
     From a file of another program, return {name: array}.

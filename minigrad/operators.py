@@ -7,6 +7,7 @@ gradient and return arrays of booleans.
 """
 
 import operator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def _binary(name):
     )
 
 
-def _comparison(compare):
+def _comparison(compare: Callable[..., np.ndarray]):
     """Return the method that compares the values of a tensor with other values."""
     return lambda self, other: compare(self._data, array_or_value(other))
 
@@ -56,6 +57,8 @@ class Operators:
     __matmul__, __rmatmul__ = _binary("matmul")
 
     __hash__ = object.__hash__  # by identity, although == compares values
+    __eq__: Callable[..., np.ndarray]  # for editors: it is no bool
+    __ne__: Callable[..., np.ndarray]
     __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
     __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)

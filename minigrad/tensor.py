@@ -12,6 +12,7 @@ tensors. They call the operations in ``minigrad.ops``.
 """
 
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Tensor(Operators):
 
     def __init__(self, data, requires_grad=False):
         self._data = _numbers(data)  # the property ``data`` returns it or a view
-        self.grad = None
+        self.grad: np.ndarray | Any = None
         self.requires_grad = False
         self._node = None  # the Node that computed the tensor; None for a leaf
         self._version = 0  # the number of the last in-place write (overwriting.py)

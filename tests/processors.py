@@ -98,6 +98,7 @@ def environment_of(version, oldest, folder):
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
     needs = config["options"]["install_requires"].strip().splitlines()
+    needs += config["options.extras_require"]["test"].splitlines()
     needs = [need.replace(" ", "") for need in needs]
     if oldest:
         needs = [need.replace(">=", "==", 1) for need in needs]

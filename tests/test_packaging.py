@@ -1,16 +1,20 @@
 """The wheel and the source distribution, installed in fresh environments, elsewhere.
 
-Building needs setuptools from the package index, as ``pip install -e .`` does. The
-packages numpy, matplotlib, numba and pytest are taken from this environment.
+Building needs setuptools from the package index, as ``pip install -e .`` does, and the
+check of the description needs twine. The packages numpy, matplotlib and numba are taken
+from this environment; pytest is hidden, because ``pip install .`` does not install it.
 """
 
+import email
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
+import zipfile
 
 import numpy as np
 import pytest
@@ -31,13 +35,13 @@ pytestmark = pytest.mark.deep
 
 def run(*command, cwd, **variables):
     """Run a command outside the repository; return what it prints."""
-    environment = os.environ | {"MPLBACKEND": "Agg"} | variables
+    environment = os.environ | {"MPLBACKEND": "Agg"}
     for name in "PYTHONPATH", "PYTHONHOME":
         environment.pop(name, None)
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env=environment,
+        env=environment | variables,
         capture_output=True,
         text=True,
     )
@@ -50,6 +54,7 @@ def environment(folder):
     venv.create(folder, with_pip=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "found.pth").write_text(str(pathlib.Path(np.__file__).parent.parent))
+    (packages / "pytest.py").write_text("raise ImportError('pytest is not installed')")
     return folder / "bin"
 
 
@@ -59,11 +64,13 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("built")
     shutil.copytree(ROOT, folder / "source", ignore=NOT_COPIED)
     tools = environment(folder / "tools")
-    pip = tools / "python", "-m", "pip", "install", "-qU", "setuptools", "wheel"
+    pip = tools / "python", "-m", "pip", "install", "-qU", "setuptools", "wheel", "twine"
     run(*pip, cwd=folder)
     script = BUILD.format(out=str(folder / "dist"))
     run(tools / "python", "-c", script, cwd=folder / "source")
     (wheel,), (source,) = folder.glob("dist/*.whl"), folder.glob("dist/*.tar.gz")
+    twine = tools / "python", "-m", "twine", "check", "--strict"
+    run(*twine, wheel, source, cwd=folder)
     return wheel, source
 
 
@@ -77,14 +84,41 @@ def installed(request, built, tmp_path_factory):
     return programs, folder
 
 
+def test_an_index_shows_the_readme(built):
+    with zipfile.ZipFile(built[0]) as wheel:
+        (name,) = [n for n in wheel.namelist() if n.endswith(".dist-info/METADATA")]
+        metadata = email.message_from_bytes(wheel.read(name))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert metadata.get_payload(decode=True).decode("utf-8").strip() == readme.strip()
+    assert metadata["Keywords"] and metadata["Provides-Extra"] == "test"
+    needs = [need for need in metadata.get_all("Requires-Dist") if "pytest" in need]
+    assert len(needs) == 1 and needs[0].endswith('extra == "test"')
+
+
+@pytest.mark.parametrize("age", ["newest", "oldest"])
+def test_an_editable_installation_is_a_path_that_editors_follow(age, tmp_path):
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    (setuptools,) = build["requires"]
+    exact = setuptools.replace(">=", "==") + ".*" if age == "oldest" else setuptools
+    (tmp_path / "constraints.txt").write_text(exact)
+    shutil.copytree(ROOT, tmp_path / "source", ignore=NOT_COPIED)
+    programs = environment(tmp_path / "environment")
+    pip = programs / "python", "-m", "pip", "install", "-q", "--no-deps", "-e"
+    constraints = {"PIP_CONSTRAINT": str(tmp_path / "constraints.txt")}
+    run(*pip, tmp_path / "source", cwd=tmp_path, **constraints)
+    (path,) = tmp_path.glob("environment/lib/python*/site-packages/__editable__*.pth")
+    assert path.read_text().strip() == str(tmp_path / "source")
+
+
 def test_the_packages_are_those_installed(installed):
     programs, folder = installed
     for name in "minigrad", "attention", "lessons":
         code = f"import {name}; print({name}.__file__)"
         path = pathlib.Path(run(programs / "python", "-c", code, cwd=folder).strip())
         assert path.is_relative_to(folder / "environment")
-        for data in "py.typed", "__init__.pyi":  # for type checkers
-            assert path.with_name(data).exists() == (ROOT / name / data).exists()
+        for data in [*(ROOT / name).rglob("*.pyi"), *(ROOT / name).rglob("py.typed")]:
+            assert (path.parent / data.relative_to(ROOT / name)).exists()
     for program in "attention", "lessons":
         printed = run(programs / program, "--version", cwd=folder).split()
         assert printed == ["minigrad-attention", minigrad.__version__]
@@ -106,6 +140,7 @@ def test_the_commands_run(installed):
 def test_the_course_runs(installed):
     programs, folder = installed
     work = {"LESSONS_WORK": str(folder / "work")}
+    assert "E.15" in run(programs / "lessons", "list", cwd=folder, **work)
     assert "softmax" in run(programs / "lessons", "read", "5", cwd=folder)
     assert "0 of" in run(programs / "lessons", "status", cwd=folder, **work)
     for verb in "site", "notebooks":

@@ -1,15 +1,32 @@
-"""Annotations that an editor needs: an operation gives a Tensor, with its parameters."""
+"""What editors and type checkers read: annotations, and lists of the public names."""
 
 import ast
+import importlib.util
+import os
 import pathlib
 import pkgutil
+import runpy
+import shutil
+import subprocess
+import sys
 import typing
+
+import pytest
 
 import attention
 import minigrad as mg
 from minigrad.differentiable import Operation, differentiable, lift
 from minigrad.recording import no_grad
 from minigrad.shapes import shapes
+
+PROGRAM = pathlib.Path(__file__).with_name("user_program.py")
+# what a type checker must find, and what must not hide it: a wrong name is no exit
+MISTAKES = """# pyright: basic
+import minigrad as mg
+mg.nn.Liner(2, 3)
+mg.sofmax([1.0])
+mg.Tensor([1.0]).sum().bakward()
+"""
 
 
 def test_an_operation_keeps_its_parameters_and_returns_a_tensor():
@@ -28,6 +45,43 @@ def test_decorators_return_what_they_decorate():
     assert "function" not in typing.get_type_hints(plain)
     hints = typing.get_type_hints(decorated)
     assert hints["function"] is hints["return"]
+
+
+@pytest.mark.parametrize("module", [mg, mg.nn, mg.optim])
+def test_a_module_lists_its_public_names(module):
+    """A type checker takes a name that is imported and not listed to be private."""
+    tree = ast.parse(pathlib.Path(module.__file__).read_text(encoding="utf-8"))
+    found = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.level == 1
+        for alias in node.names
+        if alias.asname is None  # "abs as abs" is public, and not in a star import
+    }
+    assert found - {"unknown", "FUNCTIONS"} <= set(module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_a_users_program_runs():
+    runpy.run_path(str(PROGRAM))
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("pyright"), reason="needs pyright")
+def test_pyright_finds_the_mistakes_of_a_program_and_no_others(tmp_path):
+    shutil.copy(PROGRAM, tmp_path)
+    (tmp_path / "mistakes.py").write_text(MISTAKES)
+    found = subprocess.run(
+        [sys.executable, "-m", "pyright", "--pythonpath", sys.executable],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(PROGRAM.parents[1])},
+        capture_output=True,
+        text=True,
+    ).stdout
+    lines = [line for line in found.splitlines() if " - error: " in line]
+    assert len(lines) == 3 and "user_program" not in found, found
+    for line, word in zip(lines, ["Liner", "sofmax", "bakward"]):
+        assert word in line
 
 
 def test_star_import_leaves_the_built_in_functions():

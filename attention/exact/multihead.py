@@ -17,6 +17,7 @@ Vaswani et al. 2017, section 3.2.2; Shazeer 2019; Ainslie et al. 2023.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class MultiHeadAttention(nn.Module):
         self.W_k = nn.Linear(self.kdim, Hk * E, bias, rng)
         self.W_v = nn.Linear(self.vdim, Hk * E, bias, rng)
         self.W_o = nn.Linear(H * E, D, bias, rng)
-        self.attention_weights = None  # the weights of the last call
+        self.attention_weights: Any = None  # the weights of the last call
         one_width = self.kdim == self.vdim == D
         draw_projections((self.W_q, self.W_k, self.W_v), self.W_o, rng, one_width)
 

@@ -13,6 +13,7 @@ start it makes the default a choice: ``backend(backend())``.
 
 import importlib.util
 import os
+from typing import Any
 
 BACKENDS = ("numba", "numpy")
 COMPILE_NS = 3e9  # about the time to compile one kernel
@@ -30,7 +31,7 @@ class _Chosen:
 _work_of_twins = {}  # {name of a kernel: nanoseconds that its twin has worked}
 
 
-def backend(name=None):
+def backend(name: str | None = None) -> Any:
     """Return the name of the backend in use; with a name, switch to that backend.
 
     ``backend("numpy")`` lasts until the next switch, ``with backend("numpy"): ...``

@@ -1,5 +1,7 @@
 """Layers with parameters, named and initialized as in PyTorch."""
 
+from typing import TYPE_CHECKING
+
 from ..torch_names import LAYERS, unknown
 from . import init
 from .containers import Sequential
@@ -7,6 +9,12 @@ from .layers import Dropout, Embedding, LayerNorm, Linear
 from .module import Module, Parameter
 from .recurrent import GRU, LSTM, GRUCell, LSTMCell
 
+__all__ = [
+    "Module", "Parameter", "Sequential", "Linear", "Embedding", "LayerNorm", "Dropout",
+    "GRU", "GRUCell", "LSTM", "LSTMCell", "init",
+]  # fmt: skip
 
-def __getattr__(name):
-    raise unknown("minigrad.nn", name, LAYERS)
+if not TYPE_CHECKING:  # editors mark all other names as unknown
+
+    def __getattr__(name):
+        raise unknown("minigrad.nn", name, LAYERS)

@@ -56,11 +56,11 @@ class Module:
             )
         super().__setattr__(name, value)
 
-    def named_parameters(self):
+    def named_parameters(self) -> list[tuple[str, Parameter]]:
         """Return [(name, parameter), ...]; a shared parameter comes once."""
         return _once(_find(self, Parameter))
 
-    def parameters(self):
+    def parameters(self) -> list[Parameter]:
         """Return all parameters, each once."""
         return [parameter for _, parameter in self.named_parameters()]
 
