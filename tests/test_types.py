@@ -20,7 +20,7 @@ from minigrad.recording import no_grad
 from minigrad.shapes import shapes
 
 PROGRAM = pathlib.Path(__file__).with_name("user_program.py")
-# what a type checker must find, and what must not hide it: a wrong name is no exit
+# A type checker must report each: an unknown name must not end the program for it.
 MISTAKES = """# pyright: basic
 import minigrad as mg
 mg.nn.Liner(2, 3)
