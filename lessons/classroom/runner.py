@@ -188,11 +188,14 @@ def debug(exercise, path, seed=0):
 
 
 def kill(process):
-    """Kill a process and all that it has started: its own group only."""
+    """Kill a process and all that it has started."""
     if os.name == "posix":
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGKILL)  # its own group only
     elif process.poll() is None:
+        with contextlib.suppress(OSError):  # Windows has the command
+            command = "taskkill", "/T", "/F", "/PID", str(process.pid)
+            subprocess.run(command, capture_output=True)
         process.kill()
     process.wait()
 
