@@ -1,0 +1,90 @@
+"""All commands without what only POSIX systems have, as on Windows.
+
+Each process, also one that a command starts, imports ``sitecustomize`` first. There
+the modules fcntl and resource, most signals and the groups of processes are missing.
+"""
+
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from lessons.classroom.catalogue import find
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+HIDDEN = """
+import ctypes, os, signal, sys  # ctypes reads os.name
+
+for name in "fcntl", "resource", "termios", "grp", "pwd":
+    sys.modules[name] = None
+for name in ("SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "alarm", "setitimer",
+             "pthread_sigmask", "pthread_kill", "sigwait"):
+    delattr(signal, name)
+for name in ("fork", "killpg", "setsid", "getpgid", "setpgid", "getloadavg", "mkfifo",
+             "sched_getaffinity", "getuid", "nice"):
+    if hasattr(os, name):
+        delattr(os, name)
+os.name = "other"  # not "nt": pathlib would write \\ in paths
+"""
+COMMANDS = [
+    "attention reversal --steps 3 --scores dot,additive --threads 2 --out reversal",
+    "attention reversal --resume reversal",
+    "attention translate train --steps 3 --pairs 40 --validation 5 --test 5 --out model",
+    "attention translate run 'the black cat does not sleep .'",
+    "attention translate score --model model",
+    "attention compare --steps 3 --pairs 40 --test 5 --seeds 1 --width 8 --out compare",
+    "attention extrapolate --steps 3 --length 8 --schemes rope,alibi --out extrapolate",
+    "attention ledger --tokens 64",
+    "attention bench --quick --rows sgd --no-torch",
+    "lessons start E.2",
+    "lessons check E.2",
+    "lessons run 0",
+    "lessons grade class",
+]
+
+pytestmark = pytest.mark.deep
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """Return an empty folder, and the environment of a system that is not POSIX."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    (folder / "hidden").mkdir()
+    (folder / "hidden" / "sitecustomize.py").write_text(HIDDEN)
+    path = os.pathsep.join([str(folder / "hidden"), str(ROOT)])
+    variables = {"PYTHONPATH": path, "LESSONS_WORK": str(folder / "work")}
+    solution = find("E.2").solution
+    for place in "work", "class/ada":
+        (folder / place).mkdir(parents=True)
+    shutil.copy(solution, folder / "class" / "ada")
+    return folder, os.environ | variables
+
+
+def run(elsewhere, *command):
+    folder, environment = elsewhere
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_it_is_hidden(elsewhere):
+    code = "import os, signal; print(os.name, hasattr(signal, 'SIGALRM')); import fcntl"
+    done = run(elsewhere, "-c", code)
+    assert done.stdout.split() == ["other", "False"] and "fcntl" in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_runs(elsewhere, command):
+    done = run(elsewhere, "-m", *shlex.split(command))
+    expected = 3 if "check" in command else 0  # the stub is not written yet
+    assert done.returncode == expected, f"{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr
