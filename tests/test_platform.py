@@ -17,7 +17,7 @@ from lessons.classroom.catalogue import find
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HIDDEN = """
-import ctypes, os, signal, sys  # ctypes reads os.name
+import os, signal, sys
 
 for name in "fcntl", "resource", "termios", "grp", "pwd":
     sys.modules[name] = None
@@ -28,11 +28,13 @@ for name in ("fork", "killpg", "setsid", "getpgid", "setpgid", "getloadavg", "mk
              "sched_getaffinity", "getuid", "nice"):
     if hasattr(os, name):
         delattr(os, name)
+import ctypes, multiprocessing.resource_tracker  # they read os.name
 os.name = "other"  # not "nt": pathlib would write \\ in paths
 """
 COMMANDS = [
-    "attention reversal --steps 3 --scores dot,additive --threads 2 --out reversal",
-    "attention reversal --resume reversal",
+    # as long as this, a training starts processes
+    "attention reversal --steps 100 --width 8 --scores dot,scaled --threads 2 --out r",
+    "attention reversal --resume r",
     "attention translate train --steps 3 --pairs 40 --validation 5 --test 5 --out model",
     "attention translate run 'the black cat does not sleep .'",
     "attention translate score --model model",
@@ -57,6 +59,7 @@ def elsewhere(tmp_path_factory):
     (folder / "hidden" / "sitecustomize.py").write_text(HIDDEN)
     path = os.pathsep.join([str(folder / "hidden"), str(ROOT)])
     variables = {"PYTHONPATH": path, "LESSONS_WORK": str(folder / "work")}
+    variables["ATTENTION_BACKEND"] = "numpy"  # numba, too, reads os.name
     solution = find("E.2").solution
     for place in "work", "class/ada":
         (folder / place).mkdir(parents=True)
