@@ -19,7 +19,8 @@ FLOORS = {"minigrad": 0, "attention": 1, "lessons": 2}
 THIRD_PARTY = {"numpy", "matplotlib", "numba", "pytest"}
 # matplotlib, imported late
 PICTURES = {
-    "figure.py", "figures.py", "fonts.py", "heatmaps.py", "schematics.py", "picture.py",
+    "figure.py", "figures.py", "fonts.py", "heatmaps.py", "picture.py", "raster.py",
+    "schematics.py",
 }  # fmt: skip
 PEER = {"peer.py"}  # of the benchmark
 TOP_LEVEL = {

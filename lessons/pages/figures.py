@@ -11,6 +11,7 @@ curve: how many values, least, largest, mean, and a weighted mean. A later run c
 these numbers up to rounding, never pixels.
 """
 
+import base64
 import builtins
 import contextlib
 import contextvars
@@ -27,6 +28,7 @@ from minigrad.draw.figure import new_figure
 
 from ..classroom.catalogue import work_folder
 from ..classroom.terminal import display_path
+from .raster import as_png
 
 SHORTEST_ALT = 30  # letters
 TOLERANCE = 1e-5  # of the largest value: two processors round differently
@@ -66,14 +68,22 @@ def show(fig, name, alt):
         )
     gallery = _current.get()
     if gallery is None and hasattr(builtins, "display"):  # a notebook shows it
-        shown = {"image/svg+xml": render(fig).decode()}, {"text/markdown": f"*{alt}*"}
-        for part in shown:
-            builtins.display(part | {"text/plain": alt}, raw=True)
+        for data in as_outputs(render(fig).decode(), alt):
+            builtins.display(data, raw=True)
         return
     if gallery is None:
         script = pathlib.Path(sys._getframe(1).f_globals.get("__file__", "lesson.py"))
         gallery = Gallery(readers_figures(script.resolve().parent))
     gallery.take(fig, name, alt)
+
+
+def as_outputs(svg, caption):
+    """Return what a notebook shows: a figure, also as PNG, and below it the caption."""
+    png = base64.b64encode(as_png(svg)).decode()
+    return (
+        {"image/svg+xml": svg, "image/png": png, "text/plain": "(a figure)"},
+        {"text/markdown": f"*{caption}*", "text/plain": caption},
+    )
 
 
 def neutral_style():

@@ -9,9 +9,10 @@ so that a notebook can be read before it is run.
 import json
 import re
 
-from ..classroom.catalogue import LESSONS, ROOT, lesson_folders, work_folder
+from ..classroom.catalogue import LESSONS, lesson_folders, work_folder
 from ..classroom.terminal import display_path
 from .blocks import SPAN
+from .figures import as_outputs
 
 PART = re.compile(
     r"^(?P<ticks>```+)(?P<language>python|text)\n(?P<code>.*?)\n(?P=ticks)$"
@@ -21,10 +22,10 @@ PART = re.compile(
     re.M | re.S,
 )
 SOURCE = re.compile(r"`[\w.]+`, from \[.*\]\(.*\):$")
-PATH = """import os
-import sys
+FIRST = """import os
 
-sys.path.insert(0, {!r})  # the course on this machine
+import lessons  # if Python does not find it: pip install -e . in the course's folder
+
 os.environ["ATTENTION_BACKEND"] = "numpy"  # compiling would take longer than it saves"""
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -46,7 +47,7 @@ def notebooks(args):
 def notebook(folder):
     """Return the notebook of a lesson, the object that its JSON contains."""
     text = (folder / "README.md").read_text(encoding="utf-8").partition("\n---\n")[0]
-    cells, outputs, folded, start = [_code(PATH.format(str(ROOT)))], [], False, 0
+    cells, outputs, folded, start = [_code(FIRST)], [], False, 0
     for part in [*PART.finditer(text), None]:
         prose = text[start : part.start() if part else None].strip()
         start = part.end() if part else 0
@@ -120,7 +121,6 @@ def _add_outputs(cells, outputs):
 
 def _picture(path, caption):
     """Return the outputs that ``show`` leaves in a notebook: a figure, its caption."""
-    svg = {"image/svg+xml": path.read_text(encoding="utf-8"), "text/plain": caption}
-    words = {"text/markdown": f"*{caption}*", "text/plain": caption}
+    parts = as_outputs(path.read_text(encoding="utf-8"), caption)
     shown = {"output_type": "display_data", "metadata": {}}
-    return [shown | {"data": svg}, shown | {"data": words}]
+    return [shown | {"data": data} for data in parts]

@@ -1,6 +1,8 @@
 """The book as a site and as notebooks: complete, without dead links, the same twice."""
 
+import base64
 import html.parser
+import io
 import json
 import os
 import pathlib
@@ -9,11 +11,14 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
+import matplotlib.image
+import matplotlib.style
+import numpy as np
 import pytest
 
 from lessons.classroom import cli
 from lessons.classroom.catalogue import LESSONS, ROOT, exercises, lesson_folders
-from lessons.pages import cells, figures, notebooks
+from lessons.pages import cells, figures, notebooks, raster
 
 FOLDERS = lesson_folders()
 lessons = pytest.mark.parametrize("folder", FOLDERS, ids=[f.name for f in FOLDERS])
@@ -182,6 +187,11 @@ def test_a_notebook_shows_what_the_page_shows(folder):
     ]
     drawn = [o["data"]["image/svg+xml"] for o in outputs if "image/svg+xml" in str(o)]
     files = re.findall(r"(?m)^!\[.*\]\((.*)\)$", page)
+    bundles = [o["data"] for o in outputs if "data" in o]
+    captions = [d["text/plain"] for d in bundles if "text/markdown" in d]
+    assert len(captions) == len(files)
+    for caption in captions:  # once, whatever the reader's program can show
+        assert [d["text/plain"] for d in bundles].count(caption) == 1
     assert drawn == [(folder / file).read_text(encoding="utf-8") for file in files]
 
 
@@ -219,6 +229,66 @@ def test_a_notebook_has_the_form_of_nbformat_4(folder):
         if cell["cell_type"] == "code":
             fields |= {"execution_count", "outputs"}
         assert set(cell) == fields and cell["source"]
+
+
+@lessons
+def test_a_picture_for_readers_who_do_not_trust_a_notebook_yet(folder):
+    """It is a PNG of the size of the SVG, and shows as much."""
+    for cell in notebooks.notebook(folder)["cells"]:
+        for data in (o.get("data", {}) for o in cell.get("outputs", [])):
+            if "image/svg+xml" in data:
+                picture = io.BytesIO(base64.b64decode(data["image/png"]))
+                alpha = matplotlib.image.imread(picture)[..., 3]
+                root = ElementTree.fromstring(data["image/svg+xml"])
+                width, height = (float(x) for x in root.get("viewBox").split()[2:])
+                assert alpha.shape == (round(height * 4 / 3), round(width * 4 / 3))
+                assert 0.01 < (alpha > 0).mean() < 1
+
+
+def outline(ax):
+    ax.plot([0, 5, 1], linewidth=20, solid_capstyle="round", solid_joinstyle="miter")
+    ax.set_ylim(1, 9)
+
+
+@pytest.mark.parametrize(
+    "draw, different",
+    [
+        (outline, 0.001),
+        (lambda ax: ax.plot([0, 5, 1], "--", linewidth=6), 0.001),
+        (lambda ax: ax.bar([0, 1], [2, 4], fill=False, hatch="//", ec="C1"), 0.001),
+        (lambda ax: ax.imshow(np.arange(12.0).reshape(3, 4), aspect="auto"), 0.02),
+        (lambda ax: ax.fill_between([0, 2], [3, 1], alpha=0.3), 0.05),
+        # small curves: matplotlib rounds markers and letters to pixels
+        (lambda ax: ax.plot([0, 5, 1], "o", alpha=0.5, markersize=20), 0.2),
+        (lambda ax: ax.text(0.1, 0.5, "$x_i$ ab", fontsize=30, rotation=30), 0.5),
+    ],
+    ids=["outline", "dashes", "hatch", "image", "area", "markers", "text"],
+)
+def test_the_picture_of_an_svg_is_the_one_that_matplotlib_draws(draw, different):
+    """The share of its ink that is elsewhere; a wrong transform moves nearly all."""
+    fig, ax = figures.figure("", size=(3, 2))
+    ax.axis("off")
+    draw(ax)
+    found = io.BytesIO(raster.as_png(figures.render(fig).decode()))
+    expected = io.BytesIO()
+    with matplotlib.style.context(figures._style()):
+        fig.savefig(expected, format="png", dpi=72 * raster.SCALE)
+    expected.seek(0)
+    a, b = (matplotlib.image.imread(file) for file in (found, expected))
+    a, b = ((1 - x[..., :3]) * x[..., 3:] for x in (a, b))  # what is not white
+    assert b.sum() > 100 and abs(a - b).sum() <= different * b.sum()
+
+
+def test_a_notebook_names_no_folder_of_its_writer(tmp_path):
+    texts = [json.dumps(notebooks.notebook(folder)) for folder in FOLDERS]
+    assert not [text for text in texts if str(ROOT) in text or str(ROOT.parent) in text]
+    first = notebooks.notebook(FOLDERS[0])["cells"][0]["source"]
+    done = subprocess.run(
+        [sys.executable, "-c", first + "\nimport attention, minigrad"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0
 
 
 def test_links_of_notebooks_lead_to_files(tmp_path):

@@ -1,6 +1,7 @@
 """Weaving: scripts in cells, live source, computed prose, fresh or stale pages."""
 
 import argparse
+import base64
 import os
 import pathlib
 import shutil
@@ -403,7 +404,9 @@ def test_a_notebook_shows_the_figure_and_its_words(monkeypatch):
     figures.show(fig, "squares", "Squares of the whole numbers, from 0 to 4.")
     drawing, words = shown
     assert drawing["image/svg+xml"].startswith("<?xml") and "<svg" in str(drawing)
+    assert base64.b64decode(drawing["image/png"])[1:4] == b"PNG"
     assert words["text/markdown"] == "*Squares of the whole numbers, from 0 to 4.*"
+    assert "Squares of" not in str(drawing)  # the caption appears once
 
 
 # outside
